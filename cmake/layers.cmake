@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+# Each layer of src/LAYERS is a static library of its own that links only lower layers.
+add_library(hew_flags INTERFACE)
+target_include_directories(hew_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_compile_definitions(hew_flags INTERFACE _GNU_SOURCE HEW_CHECK_LEVEL=${HEW_CHECK_LEVEL})
+target_compile_options(hew_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wpointer-arith -Wno-unused-parameter
+  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
+  -fno-strict-aliasing -ffunction-sections -fdata-sections)
+if(HEW_SANITIZE)
+  target_compile_options(hew_flags INTERFACE -fsanitize=${HEW_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(hew_flags INTERFACE -fsanitize=${HEW_SANITIZE})
+endif()
+
+# The allocator itself: hidden by default, no builtin malloc assumptions, initial-exec thread data.
+add_library(hew_core_flags INTERFACE)
+target_link_libraries(hew_core_flags INTERFACE hew_flags)
+target_compile_options(hew_core_flags INTERFACE
+  -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc -fno-builtin-calloc
+  -fno-builtin-realloc -fno-builtin-free -fexceptions -fno-plt)
+
+file(STRINGS ${CMAKE_SOURCE_DIR}/src/LAYERS HEW_LAYERS REGEX "^[a-z]+$")
+set(HEW_LAYER_OBJECTS "")
+set(HEW_LOWER hew_core_flags)
+foreach(layer IN LISTS HEW_LAYERS)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${layer}/*.c)
+  if(sources)
+    add_library(hew_${layer}_objects OBJECT ${sources})
+    target_link_libraries(hew_${layer}_objects PRIVATE hew_core_flags)
+    list(APPEND HEW_LAYER_OBJECTS $<TARGET_OBJECTS:hew_${layer}_objects>)
+    add_library(hew_${layer} STATIC $<TARGET_OBJECTS:hew_${layer}_objects>)
+    target_link_libraries(hew_${layer} PUBLIC ${HEW_LOWER})
+    set(HEW_LOWER hew_${layer})
+  endif()
+  set(HEW_UP_TO_${layer} ${HEW_LOWER})
+endforeach()
