@@ -2,10 +2,12 @@
 /*
  * text: building a line of text in a buffer that the caller owns.
  *
- * Owns nothing.  Promises: no malloc, no stdio, no locale, no system call, so it may run before constructors, inside
- * a signal handler and while the heap is broken; the buffer always ends in NUL; what does not fit is cut, and a cut text
- * ends in "..." so that nobody takes it for the whole.  One text is used by one thread at a time.  Not here: writing
- * the text anywhere.
+ * Owns      nothing.
+ * Promises  no malloc, no stdio, no locale, no system call, so it may run before constructors, inside a signal handler
+ *           and while the heap is broken; the buffer always ends in NUL; what does not fit is cut, and a cut text ends in
+ *           "..." so that nobody takes it for the whole.
+ * Called    by one thread at a time for each text.
+ * Not here  writing the text anywhere.
  */
 #ifndef HEW_BASE_TEXT_H
 #define HEW_BASE_TEXT_H
@@ -14,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* at[0 .. length) is the text and at[length] is NUL; capacity counts the NUL.  truncated stays set once bytes were cut. */
+/* at[0 .. length) is the text and at[length] is NUL; capacity counts the NUL.  truncated: some bytes were cut. */
 struct hew_text {
     char *at;
     size_t length;
