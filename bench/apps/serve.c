@@ -48,7 +48,7 @@ struct connection {
     struct response *responses;
 };
 
-static long threads = 4, connections = 50000, requests_each = 16, users = 20000;
+static long threads = 4, connections = 40000, requests_each = 16, users = 20000;
 static struct channel accepted, answered;
 static struct session *session_table[TABLE_SLOTS];
 static pthread_mutex_t session_locks[TABLE_LOCKS];
