@@ -94,6 +94,9 @@ struct hew_slab_shape {
 
 extern struct hew_slab_shape hew_slab_shapes[HEW_CODES];
 
+/* The first request size that is not small; 0 until boot, so that every request before it leaves the fast path. */
+extern size_t hew_small_end;
+
 /* Request size -> code for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8. */
 extern uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
 

@@ -78,10 +78,11 @@ hew_cache_push(struct hew_cache *cache, unsigned code, void *object)
     return true;
 }
 
+/* Thread data is still zero while the loader relocates the first program: NULL stands for hew_cache_none then. */
 HEW_INLINE bool
 hew_cache_is_real(const struct hew_cache *cache)
 {
-    return cache != &hew_cache_none && cache != &hew_cache_gone;
+    return cache != &hew_cache_none && cache != &hew_cache_gone && cache != NULL;
 }
 
 /* Objects in a magazine. */
