@@ -130,7 +130,7 @@ def successors(code: Code, instruction: Instruction) -> list[int]:
     name = instruction.mnemonic
     following = code.index[instruction.address] + 1
     places = []
-    if name not in {"jmp", "b", "br", "ud2", "hlt"} and following < len(code.instructions):
+    if name not in {"ret", "jmp", "b", "br", "ud2", "hlt"} and following < len(code.instructions):
         places.append(code.instructions[following].address)
     if is_conditional(instruction) or name in {"jmp", "b"}:
         target = jump_target(instruction)

@@ -159,7 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     if options.check:
         if text != current:
-            print("gen_options: docs/options.md is not what options.def says: run scripts/gen_options.py", file=sys.stderr)
+            print("gen_options: docs/options.md is not up to date: run scripts/gen_options.py", file=sys.stderr)
         return 1 if text != current else 0
     target.parent.mkdir(exist_ok=True)
     target.write_text(text)
