@@ -104,18 +104,21 @@ def test_update_then_compare_passes_and_a_grown_path_fails(
 ) -> None:
     golden = tmp_path / "golden.txt"
     arguments = ["--library", str(library), "--golden", str(golden)]
-    assert fast_path.main(arguments) == 1
-    assert "malloc: not in the golden file" in capsys.readouterr().out
-    golden.write_text("riscv malloc 1 1 1 1 1 1\n")
-    assert fast_path.main([*arguments, "--update"]) == 0
-    assert "riscv " in golden.read_text()
+    golden.write_text("riscv/gcc-1 malloc 1 1 1 1 1 1\n")
     assert fast_path.main(arguments) == 0
+    assert "not judged: the golden file has no such builder" in capsys.readouterr().out
+    assert fast_path.main([*arguments, "--update"]) == 0
+    assert "riscv/gcc-1 " in golden.read_text()
+    assert fast_path.main(arguments) == 0
+    assert "no hot path costs more than before" in capsys.readouterr().out
     line = next(line for line in golden.read_text().splitlines() if line.startswith(platform.machine()))
-    counts = line.split()
-    golden.write_text(" ".join([*counts[:2], "1", *counts[3:]]) + "\n")
-    capsys.readouterr()
+    builder, name, count, *rest = line.split()
+    golden.write_text(" ".join([builder, name, "1", *rest]) + "\n")
     assert fast_path.main(arguments) == 1
-    assert f"malloc: {counts[2]} instructions on its hot path, 1 before" in capsys.readouterr().out
+    assert f"malloc: {count} instructions on its hot path, 1 before" in capsys.readouterr().out
+    golden.write_text(" ".join([builder, "free", count, *rest]) + "\n")
+    assert fast_path.main(arguments) == 1
+    assert f"malloc: not in the golden file for {builder}" in capsys.readouterr().out
 
 
 def test_a_missing_library_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
