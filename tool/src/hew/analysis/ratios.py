@@ -31,7 +31,8 @@ def paired_ratio(ours: Mapping[int, float], baseline: Mapping[int, float], more_
         return None
     value = float(np.median(per_round))
     low, high = bootstrap_interval(per_round)
-    return Ratio(value, low, high, len(per_round), _verdict(value, low, high, len(per_round), more_is_better), per_round)
+    pairs = len(per_round)
+    return Ratio(value, low, high, pairs, _verdict(value, low, high, pairs, more_is_better), per_round)
 
 
 def bootstrap_interval(values: tuple[float, ...]) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`hew compare`: a command, or a server under load, under every allocator found on this machine."""
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -11,17 +12,17 @@ import click
 
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.summary import summarise
-from hew.model.allocator import Allocator, Request, Unusable
+from hew.model.allocator import Allocator, Request
 from hew.model.errors import HewError
 from hew.model.report import Report, Setup
 from hew.model.run import CommandPlan, Run, ServerPlan, Step
-from hew.sources.discovery import KNOWN, discover, is_allocator, probe, true_baseline
-from hew.sources.environment import caller_environment, preload_entries
-from hew.sources.executable import find_command, preload_obstacle
+from hew.sources.discovery import KNOWN, discover, true_baseline, usable_under, without_allocators
+from hew.sources.environment import caller_environment
+from hew.sources.executable import find_command
 from hew.sources.experiment import run_schedule
 from hew.sources.machine import describe_machine
 from hew.sources.measure import Place, measure_command
-from hew.sources.server import measure_server
+from hew.sources.server import PORT, measure_server
 from hew.views.document import to_json
 from hew.views.page import to_page
 from hew.views.progress import progress
@@ -30,7 +31,7 @@ from hew.views.table import results_console, show_table
 INTERRUPTED = 130
 
 
-def _request(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[Request, ...]:
+def _request(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Request, ...]:
     found = []
     for value in values:
         name, _, path = value.partition("=")
@@ -40,7 +41,7 @@ def _request(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
     return tuple(found)
 
 
-def _words(_: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+def _words(_context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     if value is None:
         return None
     try:
@@ -49,25 +50,65 @@ def _words(_: click.Context, parameter: click.Parameter, value: str | None) -> t
         raise click.BadParameter(str(error), param=parameter) from error
 
 
+def _page_file(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse a place that cannot be written before the runs, not after them."""
+    if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise click.BadParameter(f"{path} cannot be written")
+    return path
+
+
 @click.command("compare", context_settings={"allow_interspersed_args": False})
-@click.option("--alloc", "requests", multiple=True, callback=_request, metavar="NAME[=PATH]",
-              help="Only this allocator besides glibc; may be repeated. Default: every one found.")
+@click.option(
+    "--alloc",
+    "requests",
+    multiple=True,
+    callback=_request,
+    metavar="NAME[=PATH]",
+    help="Only this allocator besides glibc; may be repeated. Default: every one found.",
+)
 @click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Rounds that count.")
 @click.option("--warmup", type=click.IntRange(min=0), default=1, show_default=True, help="Rounds before those.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds one run may take.")
-@click.option("--input", "input_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              default=Path("/dev/null"), help="What the command reads, anew in each run.  [default: nothing]")
-@click.option("--server", callback=_words, metavar="COMMAND",
-              help="Measure this server while the command loads it; {port} stands for a free port.")
-@click.option("--ready", callback=_words, metavar="COMMAND",
-              help="Succeeds once the server is ready.  [default: the port accepts a connection]")
+@click.option(
+    "--input",
+    "input_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    default=Path("/dev/null"),
+    help="What the command reads, anew in each run.  [default: nothing]",
+)
+@click.option(
+    "--server",
+    callback=_words,
+    metavar="COMMAND",
+    help="Measure this server while the command loads it; {port} stands for a free port.",
+)
+@click.option(
+    "--ready",
+    callback=_words,
+    metavar="COMMAND",
+    help="Succeeds once the server is ready.  [default: the port accepts a connection]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
-@click.option("--html", type=click.Path(dir_okay=False, writable=True, path_type=Path), metavar="FILE",
-              help="Also write a page with pictures.")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=_page_file,
+    metavar="FILE",
+    help="Also write a page with pictures.",
+)
 @click.argument("words", metavar="-- COMMAND [ARGUMENT]...", nargs=-1, required=True, type=click.UNPROCESSED)
-def command(requests: tuple[Request, ...], runs: int, warmup: int, timeout: float | None, input_file: Path,
-            server: tuple[str, ...] | None, ready: tuple[str, ...] | None, as_json: bool, html: Path | None,
-            words: tuple[str, ...]) -> None:
+def command(
+    requests: tuple[Request, ...],
+    runs: int,
+    warmup: int,
+    timeout: float | None,
+    input_file: Path,
+    server: tuple[str, ...] | None,
+    ready: tuple[str, ...] | None,
+    as_json: bool,
+    html: Path | None,
+    words: tuple[str, ...],
+) -> None:
     """Measure COMMAND under every allocator found: time, memory, page faults, against glibc.
 
     Runs are interleaved after a warm-up. With --server it is the server that runs under the allocators:
@@ -79,11 +120,18 @@ def command(requests: tuple[Request, ...], runs: int, warmup: int, timeout: floa
     """
     if ready and not server:
         raise click.UsageError("--ready needs --server")
+    if server and not ready and not any(PORT in word for word in server):
+        raise click.UsageError("--server without {port} needs --ready")
     plan = ServerPlan(server, ready, words, timeout) if server else CommandPlan(words, input_file, timeout)
     try:
         report = compare(plan, requests, runs, warmup)
+        if as_json:
+            click.echo(to_json(report))
+        else:
+            show_table(report, results_console())
         if html:
             html.write_text(to_page(report), encoding="utf-8")
+            click.echo(f"page: {html.absolute()}", err=as_json)
     except HewError as error:
         click.echo(f"hew compare: {error}", err=True)
         sys.exit(error.exit_status)
@@ -93,25 +141,20 @@ def command(requests: tuple[Request, ...], runs: int, warmup: int, timeout: floa
     except KeyboardInterrupt:
         click.echo("hew compare: interrupted", err=True)
         sys.exit(INTERRUPTED)
-    if as_json:
-        click.echo(to_json(report))
-    else:
-        show_table(report, results_console())
-    if html:
-        click.echo(f"page: {html.absolute()}", err=as_json)
     if not report.baseline.good_runs:
         sys.exit(1)
 
 
 def compare(plan: CommandPlan | ServerPlan, requests: Sequence[Request], runs: int, warmup: int) -> Report:
     """Find the allocators, run the schedule, and summarise."""
-    environment, notes = _clean_environment(caller_environment())
+    environment, notes = without_allocators(caller_environment())
     measured = plan.server if isinstance(plan, ServerPlan) else plan.command
     path = find_command(measured[0], environment)
     if isinstance(plan, ServerPlan):
-        find_command(plan.client[0], environment)
+        for words in (plan.client, plan.ready or plan.client):
+            find_command(words[0], environment)
     found, unusable = discover(requests, environment)
-    usable, refused = _usable(found, path, environment)
+    usable, refused = usable_under(found, path, environment)
     if not usable:
         reasons = "; ".join(f"{one.name}: {one.reason}" for one in (*unusable, *refused))
         raise HewError(f"nothing to compare glibc with: {reasons or 'no other allocator was asked for'}")
@@ -120,41 +163,23 @@ def compare(plan: CommandPlan | ServerPlan, requests: Sequence[Request], runs: i
     if note:
         notes.append(note)
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    setup = Setup(plan.client if isinstance(plan, ServerPlan) else plan.command,
-                  plan.server if isinstance(plan, ServerPlan) else None, runs, warmup, started, describe_machine())
+    setup = Setup(
+        plan.client if isinstance(plan, ServerPlan) else plan.command,
+        plan.server if isinstance(plan, ServerPlan) else None,
+        runs,
+        warmup,
+        started,
+        describe_machine(),
+    )
     steps = rotated_schedule([one.name for one in allocators], runs, warmup)
     with progress(len(steps)) as told:
         results = run_schedule(steps, _measurer(plan, allocators, environment), told)
     return summarise(setup, allocators, [*unusable, *refused], results, notes)
 
 
-def _clean_environment(environment: dict[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The caller's environment without a preloaded allocator, which would be in every row."""
-    entries = preload_entries(environment)
-    kept = [entry for entry in entries if not is_allocator(Path(entry))]
-    if kept == entries:
-        return environment, []
-    dropped = ", ".join(entry for entry in entries if entry not in kept)
-    return {**environment, "LD_PRELOAD": ":".join(kept)}, [f"LD_PRELOAD named {dropped}; it was left out of every row"]
-
-
-def _usable(found: Sequence[Allocator], path: Path,
-            environment: Mapping[str, str]) -> tuple[list[Allocator], list[Unusable]]:
-    """Those of the allocators that can be preloaded into the command, and why the others cannot."""
-    usable, refused = [], []
-    for one in found:
-        if one.library is None:
-            continue
-        reason = preload_obstacle(path, one.library, environment) or probe(one.library, environment)
-        if reason:
-            refused.append(Unusable(one.name, reason))
-        else:
-            usable.append(one)
-    return usable, refused
-
-
-def _measurer(plan: CommandPlan | ServerPlan, allocators: Sequence[Allocator],
-              environment: Mapping[str, str]) -> Callable[[Step], Run]:
+def _measurer(
+    plan: CommandPlan | ServerPlan, allocators: Sequence[Allocator], environment: Mapping[str, str]
+) -> Callable[[Step], Run]:
     places = {one.name: Place(one.library, environment) for one in allocators}
 
     def measure(step: Step) -> Run:

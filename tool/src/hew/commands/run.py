@@ -50,7 +50,7 @@ def become(words: tuple[str, ...], conf: str | None, lib: Path | None) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     try:
-        os.execve(path, words, environment)
+        os.execve(path, words, environment)  # noqa: S606
     except FileNotFoundError as error:  # a script whose interpreter is missing
         raise CommandNotFoundError(f"{path}: its interpreter is missing") from error
     except OSError as error:

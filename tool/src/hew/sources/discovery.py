@@ -13,8 +13,8 @@ from pathlib import Path
 
 from hew.model.allocator import BASELINE, Allocator, Request, Unusable
 from hew.model.errors import HewError
-from hew.sources.environment import prepend_preload
-from hew.sources.executable import libraries_of
+from hew.sources.environment import preload_entries, prepend_preload
+from hew.sources.executable import libraries_of, preload_obstacle
 from hew.sources.library import find_hew
 
 MACHINE = platform.machine()
@@ -30,7 +30,7 @@ HEW = "hew"
 KNOWN = (BASELINE, *PATTERNS, HEW)
 
 # A library of this name brings an allocator of its own.
-ALLOCATOR_FILE = re.compile(r"lib(jemalloc|tcmalloc|mimalloc|hew|clang_rt\.scudo|scudo|hoard|rpmalloc|snmalloc)[^/]*\.so")
+ALLOCATOR_FILE = re.compile(r"lib(jemalloc|tcmalloc|mimalloc|hew|clang_rt\.scudo|scudo|hoard|rpmalloc|snmalloc).*\.so")
 
 LIBRARY_FOLDERS = (
     f"/usr/local/lib/{MACHINE}-linux-gnu",
@@ -75,8 +75,9 @@ def is_allocator(path: Path) -> bool:
     return ALLOCATOR_FILE.match(path.name) is not None
 
 
-def discover(requests: Sequence[Request], environment: Mapping[str, str],
-             folders: Sequence[Path] | None = None) -> tuple[list[Allocator], list[Unusable]]:
+def discover(
+    requests: Sequence[Request], environment: Mapping[str, str], folders: Sequence[Path] | None = None
+) -> tuple[list[Allocator], list[Unusable]]:
     """The allocators to compare: those asked for, or all known ones. glibc is always among them, and first."""
     folders = library_folders(environment) if folders is None else folders
     wanted = list(requests) or [Request(name) for name in KNOWN]
@@ -102,6 +103,32 @@ def _locate(request: Request, environment: Mapping[str, str], folders: Sequence[
     if library is None:
         raise HewError(f"not installed (no {' or '.join(PATTERNS[request.name])} in the library folders)")
     return library
+
+
+def without_allocators(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The caller's environment without a preloaded allocator, which would be in every row; and a note when it had one."""
+    entries = preload_entries(environment)
+    dropped = [entry for entry in entries if is_allocator(Path(entry))]
+    if not dropped:
+        return dict(environment), []
+    kept = ":".join(entry for entry in entries if entry not in dropped)
+    return {**environment, "LD_PRELOAD": kept}, [f"LD_PRELOAD named {', '.join(dropped)}; it was left out of every row"]
+
+
+def usable_under(
+    found: Sequence[Allocator], command: Path, environment: Mapping[str, str]
+) -> tuple[list[Allocator], list[Unusable]]:
+    """Those of the allocators that can be preloaded into the command, and why the others cannot."""
+    usable, refused = [], []
+    for one in found:
+        if one.library is None:
+            continue
+        reason = preload_obstacle(command, one.library, environment) or probe(one.library, environment)
+        if reason:
+            refused.append(Unusable(one.name, reason))
+        else:
+            usable.append(one)
+    return usable, refused
 
 
 def true_baseline(command: Path, environment: Mapping[str, str]) -> tuple[Allocator, str | None]:

@@ -71,9 +71,10 @@ def read_elf(path: Path) -> Elf | None:
 
 def _segment(table: bytes, start: int, order: str, wide: bool) -> tuple[int, int]:
     """File offset and length of a program header's segment."""
-    if wide:
-        return struct.unpack_from(order + "Q", table, start + 8)[0], struct.unpack_from(order + "Q", table, start + 32)[0]
-    return struct.unpack_from(order + "I", table, start + 4)[0], struct.unpack_from(order + "I", table, start + 16)[0]
+    kind, offset, length = ("Q", 8, 32) if wide else ("I", 4, 16)
+    at: int = struct.unpack_from(order + kind, table, start + offset)[0]
+    size: int = struct.unpack_from(order + kind, table, start + length)[0]
+    return at, size
 
 
 def program_behind(path: Path, environment: Mapping[str, str]) -> Path:

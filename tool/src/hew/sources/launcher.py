@@ -124,9 +124,7 @@ class Launched:
                 os.waitpid(-self._group, 0)
 
 
-def launch(
-    command: Sequence[str], environment: Mapping[str, str], preload: str | None, streams: Streams
-) -> Launched:
+def launch(command: Sequence[str], environment: Mapping[str, str], preload: str | None, streams: Streams) -> Launched:
     """Put a command behind the gate. `environment` decides PATH; `preload` is the command's whole LD_PRELOAD."""
     find_command(command[0], environment)
     _adopt_orphans()

@@ -24,8 +24,10 @@ def find_hew(explicit: Path | None, environment: Mapping[str, str], package: Pat
         if candidate.is_file():
             return candidate
     places = " or ".join(str(candidate) for candidate in candidates)
-    raise HewError(f"{LIBRARY} is not in {places}: build it (cmake --preset release && cmake --build --preset release)"
-                   " or set HEW_LIBRARY")
+    raise HewError(
+        f"{LIBRARY} is not in {places}: build it (cmake --preset release && cmake --build --preset release)"
+        " or set HEW_LIBRARY"
+    )
 
 
 def _named(path: Path, by: str) -> Path:

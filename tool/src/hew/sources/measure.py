@@ -60,12 +60,16 @@ def measure_command(plan: CommandPlan, place: Place, step: Step) -> Run:
             sampler.stop()
             end_survivors(sampler)
         failure = failure_of(ending, streams, plan.timeout, sampler)
-        figures = {} if failure else {
-            WALL.key: ending.wall,
-            CPU.key: ending.cpu,
-            PEAK_RSS.key: float(ending.peak_rss),
-            PAGE_FAULTS.key: float(ending.page_faults),
-        }
+        figures = (
+            {}
+            if failure
+            else {
+                WALL.key: ending.wall,
+                CPU.key: ending.cpu,
+                PEAK_RSS.key: float(ending.peak_rss),
+                PAGE_FAULTS.key: float(ending.page_faults),
+            }
+        )
         return Run(
             allocator=step.allocator,
             round=step.round,
@@ -100,7 +104,10 @@ def end_survivors(sampler: Sampler) -> None:
 def digest(file: BinaryIO) -> str:
     """The SHA-256 of what was written to a file."""
     file.seek(0)
-    return hashlib.file_digest(file, "sha256").hexdigest()
+    found = hashlib.sha256()
+    while block := file.read(1 << 20):
+        found.update(block)
+    return found.hexdigest()
 
 
 def tail(file: BinaryIO) -> str:

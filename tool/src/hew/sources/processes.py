@@ -86,7 +86,6 @@ def mapped_libraries(pid: int) -> set[Path]:
     return {Path(fields[5]) for fields in (line.split(maxsplit=5) for line in lines) if len(fields) == 6}
 
 
-
 def value_of(path: str, name: str) -> str:
     """The value behind `name :` in a file such as /proc/cpuinfo, or nothing."""
     found = re.search(rf"^{re.escape(name)}\s*:\s*(.+)$", _read(path), re.MULTILINE)

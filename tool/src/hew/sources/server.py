@@ -107,8 +107,12 @@ def _is_ready(plan: ServerPlan, place: Place, port: int) -> bool:
         return False
     try:
         tried = subprocess.run(
-            with_port(plan.ready, port), env=place.environment, capture_output=True, timeout=READY_TRY_LIMIT,
-            stdin=subprocess.DEVNULL, check=False,
+            with_port(plan.ready, port),
+            env=place.environment,
+            capture_output=True,
+            timeout=READY_TRY_LIMIT,
+            stdin=subprocess.DEVNULL,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return False
@@ -130,7 +134,7 @@ def _load(plan: ServerPlan, server: Launched, place: Place, port: int, streams: 
         if not server.running():
             raise RunFailedError(Failure("the server ended during the load", _said(streams)))
         if ending.timed_out:
-            raise RunFailedError(Failure(f"the client did not end within {plan.timeout:g} s", tail(client_streams.errors)))
+            raise RunFailedError(Failure(f"the client did not end within {plan.timeout:g} s", _said(client_streams)))
         if ending.status != 0:
             raise RunFailedError(Failure(f"the client: {describe_status(ending.status)}", _said(client_streams)))
         time.sleep(SETTLE)

@@ -19,7 +19,8 @@ METHOD = """
 <p>Every round runs the command once under each allocator; each round starts one allocator later, so that a slow drift
 of the machine meets all of them alike. The ratio is the median over the rounds of an allocator's figure divided by
 glibc's in the same round. The interval is a {confidence} bootstrap interval over the rounds. “No difference” means that
-it contains 1, or that the ratio is within half a percent of 1; below six rounds no verdict is given. With many
+it contains 1, or that the ratio is within half a percent of 1 (“shown” is added when the interval is wide, so that a
+difference may hide in it); below six rounds no verdict is given. With many
 comparisons on one page, one in twenty can look like a difference by chance.</p>
 """
 COMMAND_METHOD = """
@@ -38,15 +39,21 @@ def to_page(report: Report) -> str:
     colors = colors_of(report)
     style = resources.files("hew.views").joinpath("page.css").read_text(encoding="utf-8")
     sections = [
-        _head(report), _tiles(report), _problems(report), _summary(report, colors), _ratios(report, colors),
-        _memory(report, colors), _details(report, colors),
+        _head(report),
+        _tiles(report),
+        _problems(report),
+        _summary(report, colors),
+        _ratios(report, colors),
+        _memory(report, colors),
+        _details(report, colors),
     ]
     name = escape(command_line(report.setup.server or report.setup.command))
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>hew compare: {name}</title>\n'
-        f"<style>\n{style}</style>\n</head>\n<body>\n<main>\n" + "\n".join(filter(None, sections)) +
-        "\n<footer>Made by hew compare. This page fetches nothing.</footer>\n</main>\n</body>\n</html>\n"
+        f"<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(filter(None, sections))
+        + "\n<footer>Made by hew compare. This page fetches nothing.</footer>\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -60,9 +67,12 @@ def colors_of(report: Report) -> dict[str, str]:
 def _head(report: Report) -> str:
     setup, machine = report.setup, report.setup.machine
     facts = [
-        f"{setup.runs} rounds after {setup.warmup} of warm-up", setup.started.replace("T", " ").replace("+00:00", " UTC"),
+        f"{setup.runs} rounds after {setup.warmup} of warm-up",
+        setup.started.replace("T", " ").replace("+00:00", " UTC"),
         f"{machine.cpu}, {machine.cpus_usable} CPUs, {quantity(machine.memory_bytes, Unit.BYTES)}",
-        machine.kernel, machine.libc, f"load {machine.load_average:.2f} at the start",
+        machine.kernel,
+        machine.libc,
+        f"load {machine.load_average:.2f} at the start",
     ]
     return (
         f"<header><h1><b>hew</b> compare</h1>{_command(setup)}"
@@ -75,8 +85,10 @@ def _command(setup: Setup) -> str:
     if not setup.server:
         return f'<div class="command">{client}</div>'
     server = f"<code>{escape(command_line(setup.server))}</code>"
-    return (f'<div class="command"><span class="role">server, under each allocator</span>{server}'
-            f'<span class="role">client</span>{client}</div>')
+    return (
+        f'<div class="command"><span class="role">server, under each allocator</span>{server}'
+        f'<span class="role">client</span>{client}</div>'
+    )
 
 
 def _tiles(report: Report) -> str:
@@ -96,18 +108,20 @@ def _tiles(report: Report) -> str:
             f'<div class="small soft">{quantity(subject.medians[figure.key], figure.unit)}, '
             f"glibc {quantity(report.baseline.medians[figure.key], figure.unit)}</div></div>"
         )
-    return f'<div class="tiles" aria-label="hew against glibc">{"".join(tiles)}</div>'
+    return f'<section><h2>hew against glibc</h2><div class="tiles">{"".join(tiles)}</div></section>'
 
 
 def _problems(report: Report) -> str:
     failed = [
         f"<p><b>{escape(failure_line(result, one))}</b></p>"
         + (f"<pre>{escape(one.failure.stderr_tail)}</pre>" if one.failure.stderr_tail else "")
-        for result in report.results for one in result.failures
+        for result in report.results
+        for one in result.failures
     ]
     differing = [
         f"<p><b>{escape(result.allocator.name)}: its output differs from glibc’s</b></p>"
-        for result in report.results if result.output_differs
+        for result in report.results
+        if result.output_differs
     ]
     if not failed and not differing:
         return ""
@@ -121,8 +135,9 @@ def _summary(report: Report, colors: dict[str, str]) -> str:
         for figure in report.figures
     )
     return (
-        '<section><h2>In short</h2><p class="soft">Medians, and what can be said of them against glibc.</p>'
-        f'<div class="card scroll"><table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>'
+        '<section><h2>Every allocator</h2><p class="soft">Medians, and what can be said of them against glibc.</p>'
+        f'<div class="card scroll"><table><thead><tr><th></th>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div></section>"
     )
 
 
@@ -134,16 +149,19 @@ def _cell(result: AllocatorResult, figure: Figure) -> str:
     if ratio is None:
         return f'<td>{median}<small class="soft">{"baseline" if result.allocator.is_baseline else ""}</small></td>'
     words = MARKS.get(ratio.verdict, "") + judgement(ratio, figure)
-    return (f'<td title="{times(ratio.value)} ({interval(ratio)})">{median}'
-            f'<small class="{CSS_CLASS[ratio.verdict]}">{escape(words)}</small></td>')
+    return (
+        f'<td title="{times(ratio.value)} ({interval(ratio)})">{median}'
+        f'<small class="{CSS_CLASS[ratio.verdict]}">{escape(words)}</small></td>'
+    )
 
 
 def _ratios(report: Report, colors: dict[str, str]) -> str:
     cards = "".join(
         f'<div class="card"><h3>{escape(figure.label)} <span class="soft small">'
-        f'{"more" if figure.more_is_better else "less"} is better</span></h3>'
+        f"{'more' if figure.more_is_better else 'less'} is better</span></h3>"
         f"{ratio_bars(figure, report.results, colors)}</div>"
-        for figure in report.figures if any(figure.key in one.ratios for one in report.results)
+        for figure in report.figures
+        if any(figure.key in one.ratios for one in report.results)
     )
     if not cards:
         return ""
@@ -167,24 +185,32 @@ def _memory(report: Report, colors: dict[str, str]) -> str:
 def _details(report: Report, colors: dict[str, str]) -> str:
     libraries = "".join(
         f'<tr><td>{_swatch(one, colors)}</td><td class="text"><code class="small">'
-        f"{escape(str(one.allocator.library or 'what the command has by itself'))}</code></td><td>{one.good_runs}</td></tr>"
+        f"{escape(str(one.allocator.library or 'what the command has by itself'))}</code></td>"
+        f"<td>{one.good_runs}</td></tr>"
         for one in report.results
     )
     notes = "".join(f"<li>{escape(remark)}</li>" for remark in remarks(report))
     method = METHOD.format(confidence=f"{report.confidence:.0%}")
     return (
-        "<section><h2>How it was measured</h2>" + method + (SERVER_METHOD if report.setup.server else COMMAND_METHOD) +
-        f'<div class="card scroll wide"><table><thead><tr><th>allocator</th><th style="text-align:left">preloaded library</th>'
+        "<section><h2>How it was measured</h2>"
+        + method
+        + (SERVER_METHOD if report.setup.server else COMMAND_METHOD)
+        + '<div class="card scroll wide"><table><thead><tr><th>allocator</th>'
+        '<th style="text-align:left">preloaded library</th>'
         f"<th>good runs</th></tr></thead><tbody>{libraries}</tbody></table></div>"
-        + (f"<ul>{notes}</ul>" if notes else "") + _every_run(report, colors) + "</section>"
+        + (f"<ul>{notes}</ul>" if notes else "")
+        + _every_run(report, colors)
+        + "</section>"
     )
 
 
 def _every_run(report: Report, colors: dict[str, str]) -> str:
     tables = "".join(
         f'<h3 style="margin-top:18px">{escape(figure.label)}</h3><div class="scroll"><table class="small"><tbody>'
-        + "".join(f"<tr><td>{_swatch(one, colors)}</td>{_values(one.values.get(figure.key, ()), figure)}</tr>"
-                  for one in report.results)
+        + "".join(
+            f"<tr><td>{_swatch(one, colors)}</td>{_values(one.values.get(figure.key, ()), figure)}</tr>"
+            for one in report.results
+        )
         + "</tbody></table></div>"
         for figure in report.figures
     )

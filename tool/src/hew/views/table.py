@@ -34,7 +34,9 @@ def show_table(report: Report, console: Console) -> None:
     console.print(f"[bold]{escape(what_ran(setup))}[/]", soft_wrap=True)
     console.print(
         f"{setup.runs} rounds after {setup.warmup} of warm-up; ratio to glibc, paired by round, "
-        f"{report.confidence:.0%} interval", style="dim", soft_wrap=True,
+        f"{report.confidence:.0%} interval",
+        style="dim",
+        soft_wrap=True,
     )
     console.print(_table(report))
     for result in report.results:

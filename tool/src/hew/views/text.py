@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hew.model.figures import Figure, Unit
 from hew.model.report import AllocatorResult, FailedRun, Ratio, Report, Setup, Verdict
 
-MINUS = "−"
+WIDE = 0.25  # an interval wider than this could hide a difference that matters
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
@@ -50,7 +50,7 @@ def interval(ratio: Ratio) -> str:
 def judgement(ratio: Ratio, figure: Figure) -> str:
     """What a ratio means, in words."""
     if ratio.verdict is Verdict.NO_DIFFERENCE:
-        return "no difference"
+        return "no difference" if ratio.high - ratio.low <= WIDE else "no difference shown"
     if ratio.verdict is Verdict.TOO_FEW_RUNS:
         return "too few runs to tell"
     if ratio.value >= 2:
@@ -61,8 +61,8 @@ def judgement(ratio: Ratio, figure: Figure) -> str:
 
 
 def command_line(words: Sequence[str]) -> str:
-    """A command as one would type it."""
-    return shlex.join(words)
+    """A command as one would type it; `{port}` needs no quotes."""
+    return shlex.join(words).replace("'{port}'", "{port}")
 
 
 def what_ran(setup: Setup) -> str:
@@ -84,4 +84,7 @@ def remarks(report: Report) -> list[str]:
         if result.output_differs:
             lines.append(f"{result.allocator.name}: its output differs from glibc's")
         lines += [f"{result.allocator.name}: {note}" for note in result.notes]
+    load, cpus = report.setup.machine.load_average, report.setup.machine.cpus_usable
+    if load > cpus:
+        lines.append(f"the machine was busy (load {load:.1f} on {cpus} CPUs): times are noisy")
     return lines + list(report.notes)
