@@ -113,7 +113,7 @@ count_threads_that_work(size_t wanted)
     size_t started = 0, worked = 0;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, THREAD_STACK);
-    while (started < wanted && pthread_create(&thread[started], &attributes, work_in_thread, &thread[started]) == 0)
+    while (started < wanted && pthread_create(&thread[started], &attributes, work_in_thread, (void *)(started + 1)) == 0)
         started++;
     for (size_t i = 0; i < started; i++) {
         void *failed = NULL;
