@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cache/magazine.h"
 
+#include "base/options.h"
 #include "cache/route.h"
 #include "cache/thread.h"
 #include "meta/memory.h"
+#include "slab/describe.h"
 
 #include <string.h>
 
@@ -14,12 +16,11 @@
 #define LEAN_BYTES ((size_t)8 << 10)     /* up to here a magazine grows without being used both ways */
 #define LEAN_OBJECTS 64
 #define FILL_BYTES ((size_t)16 << 10)    /* a fill brings at most this much */
+#define BUDGET ((size_t)8 << 20)         /* bytes that all threads' magazines may hold together */
 #define SHARE_MIN ((size_t)32 << 10)     /* a thread's share of the budget is never less */
 #define SWEEP 4                          /* classes looked after at each tick */
 
 enum { REFILLED = 1, OVERFLOWED = 2, MISSED = 4 };
-
-struct hew_magazine_settings hew_magazine_settings = {true, HEW_CACHED_MAX, (size_t)8 << 20};
 
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
 
@@ -52,7 +53,7 @@ static size_t
 capacity_max(unsigned code)
 {
     size_t size = hew_code_size(code);
-    if (size > hew_magazine_settings.largest) {
+    if (size > hew_options.tcache_max) {
         return 0;
     }
     size_t objects = (code > HEW_CODE_SMALL_LAST ? LARGE_BYTES : CLASS_BYTES) / size;
@@ -72,7 +73,7 @@ static bool
 grant(struct hew_cache *cache, unsigned code, size_t from, size_t to)
 {
     size_t more = (to - from) * hew_code_size(code);
-    size_t share = hew_magazine_settings.budget / hew_thread_count();
+    size_t share = BUDGET / hew_thread_count();
     share = share < SHARE_MIN ? SHARE_MIN : share;
     if (cache->granted + more > share) {
         return false;
@@ -177,6 +178,26 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
         hew_magazine_tick(cache, code);
     }
     return object;
+}
+
+struct hew_extent *
+hew_magazine_pop_large(struct hew_cache *cache, unsigned code)
+{
+    void *object = cache->top[code][-1];
+    cache->ticks[code]--;
+    if (object == NULL) {
+        cache->flags[code] |= REFILLED | MISSED;
+    } else {
+        cache->top[code]--;
+    }
+    if (cache->ticks[code] == 0) {
+        hew_magazine_tick(cache, code);
+    }
+    struct hew_extent *extent = object == NULL ? NULL : hew_map_extent((uintptr_t)object);
+    if (HEW_UNLIKELY(extent != NULL && extent->address != (uintptr_t)object)) {
+        hew_describe_bad_pointer("free", (uintptr_t)object);
+    }
+    return extent;
 }
 
 void

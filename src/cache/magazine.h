@@ -11,15 +11,11 @@
 
 #include "cache/cache.h"
 
-struct hew_magazine_settings {
-    bool enabled;          /* the option tcache */
-    size_t largest;        /* bytes: larger objects are not cached (tcache_max) */
-    size_t budget;         /* bytes that all threads' magazines may hold together */
-};
-extern struct hew_magazine_settings hew_magazine_settings;
-
 /* After hew_cache_pop() said NULL: an object of small class `code`; NULL without memory. */
 void *hew_magazine_pop(struct hew_cache *cache, unsigned code);
+
+/* The newest extent of large class `code`; NULL when none is kept. */
+struct hew_extent *hew_magazine_pop_large(struct hew_cache *cache, unsigned code);
 
 /* After hew_cache_push() said false and it is no double free: takes the object, or gives it back to its owner. */
 void hew_magazine_push(struct hew_cache *cache, unsigned code, void *object);
@@ -40,9 +36,7 @@ void hew_magazine_begin(struct hew_cache *cache);
 HEW_INLINE uint64_t
 hew_magazine_requests(const struct hew_cache *cache, unsigned code)
 {
-    return cache->base[code] == NULL && cache->periods[code] == 0
-        ? 0
-        : (uint64_t)cache->periods[code] * HEW_CACHE_PERIOD + (HEW_CACHE_PERIOD - cache->ticks[code]);
+    return (uint64_t)cache->periods[code] * HEW_CACHE_PERIOD + (HEW_CACHE_PERIOD - cache->ticks[code]);
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "page/grow.h"
 
+#include "base/options.h"
 #include "meta/map.h"
 #include "os/memory.h"
 #include "page/split.h"
@@ -15,14 +16,14 @@ map_memory(size_t size, size_t alignment, bool *data_segment)
 {
     void *memory = NULL;
     *data_segment = false;
-    if (hew_page_settings.dss == HEW_PAGE_DSS_PRIMARY) {
+    if (hew_options.dss == HEW_DSS_PRIMARY) {
         memory = hew_os_extend_data(size, alignment);
         *data_segment = memory != NULL;
     }
     if (memory == NULL) {
         memory = hew_os_map(size, alignment);
     }
-    if (memory == NULL && hew_page_settings.dss == HEW_PAGE_DSS_SECONDARY) {
+    if (memory == NULL && hew_options.dss == HEW_DSS_SECONDARY) {
         memory = hew_os_extend_data(size, alignment);
         *data_segment = memory != NULL;
     }
@@ -32,9 +33,9 @@ map_memory(size_t size, size_t alignment, bool *data_segment)
 static void
 advise(void *memory, size_t size)
 {
-    if (hew_page_settings.thp == HEW_PAGE_THP_ALWAYS) {
+    if (hew_options.thp == HEW_THP_ALWAYS) {
         hew_os_advise_huge(memory, size);
-    } else if (hew_page_settings.thp == HEW_PAGE_THP_NEVER) {
+    } else if (hew_options.thp == HEW_THP_NEVER) {
         hew_os_advise_small(memory, size);
     }
 }
@@ -69,7 +70,7 @@ hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
         alignment = HEW_GRAIN;
     }
     /* The usual step: twice the last one, as long as the system plays along; else just what is needed. */
-    size_t step = hew_page_settings.retain && heap->grow_bytes > size ? heap->grow_bytes : size;
+    size_t step = hew_options.retain && heap->grow_bytes > size ? heap->grow_bytes : size;
     bool data_segment;
     size_t at = step >= HUGE_PAGE && alignment < HUGE_PAGE ? HUGE_PAGE : alignment;
     void *memory = map_memory(hew_bits_round_up(step, HEW_GRAIN), at, &data_segment);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "page/heap.h"
 
+#include "base/options.h"
 #include "meta/map.h"
 #include "meta/memory.h"
 #include "os/clock.h"
@@ -13,7 +14,6 @@
 #define GIVES_TO_CLOCK 64
 #define FIRST_GROW ((size_t)1 << 20)
 
-struct hew_page_settings hew_page_settings = {10000, 0, true, HEW_PAGE_DSS_SECONDARY, HEW_PAGE_THP_DEFAULT};
 _Atomic uint32_t hew_page_due;
 
 void
@@ -22,8 +22,8 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     hew_pool_begin(&heap->dirty);
     hew_pool_begin(&heap->muzzy);
     hew_pool_begin(&heap->retained);
-    hew_decay_begin(&heap->dirty_decay, hew_page_settings.dirty_decay_ms, now_ms);
-    hew_decay_begin(&heap->muzzy_decay, hew_page_settings.muzzy_decay_ms, now_ms);
+    hew_decay_begin(&heap->dirty_decay, hew_options.dirty_decay_ms, now_ms);
+    hew_decay_begin(&heap->muzzy_decay, hew_options.muzzy_decay_ms, now_ms);
     heap->arena = arena;
     heap->grow_bytes = FIRST_GROW;
     heap->gives_to_clock = GIVES_TO_CLOCK;

@@ -16,17 +16,6 @@
 #include "page/decay.h"
 #include "page/pool.h"
 
-enum hew_dss { HEW_PAGE_DSS_DISABLED, HEW_PAGE_DSS_PRIMARY, HEW_PAGE_DSS_SECONDARY };
-enum hew_thp { HEW_PAGE_THP_DEFAULT, HEW_PAGE_THP_ALWAYS, HEW_PAGE_THP_NEVER };
-
-/* Fixed at boot, the same for every heap. */
-struct hew_page_settings {
-    int64_t dirty_decay_ms, muzzy_decay_ms;
-    bool retain; /* keep address space rather than unmap */
-    uint8_t dss, thp;
-};
-extern struct hew_page_settings hew_page_settings;
-
 struct hew_page_counts { /* all bytes but the last three */
     size_t active, mapped, dirty, muzzy, retained;
     uint64_t dirty_purged, muzzy_purged;

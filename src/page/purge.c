@@ -3,6 +3,7 @@
  * purge: giving idle pages back.  Extents leave their pool under the lock, meet the system without it, and come back
  * in the next state.
  */
+#include "base/options.h"
 #include "os/memory.h"
 #include "page/grow.h"
 #include "page/heap.h"
@@ -119,7 +120,7 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
     if (heap->muzzy.bytes > keep_muzzy) {
         purge(heap, &heap->muzzy, keep_muzzy, HEW_EXTENT_RETAINED);
     }
-    if (!hew_page_settings.retain) {
+    if (!hew_options.retain) {
         unmap_retained(heap);
     }
     hew_mutex_unlock(&heap->lock);

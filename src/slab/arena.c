@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "slab/arena.h"
 
+#include "base/options.h"
 #include "meta/memory.h"
 #include "os/clock.h"
 #include "os/cpus.h"
 
 struct hew_mutex hew_arenas_lock;
 _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
-struct hew_arena_settings hew_arena_settings = {0, 1};
 
 static unsigned limit; /* guarded by hew_arenas_lock; 0 = not known yet */
 
@@ -41,11 +41,11 @@ static unsigned
 known_limit(void)
 {
     if (limit == 0) {
-        size_t wanted = hew_arena_settings.fixed;
+        uint64_t wanted = hew_options.narenas;
         if (wanted == 0) {
-            wanted = (size_t)hew_cpus_usable() * hew_arena_settings.ratio;
+            wanted = (uint64_t)hew_cpus_usable() * (uint64_t)hew_options.narenas_ratio.thousandths / 1000;
         }
-        limit = wanted == 0 ? 1 : wanted > HEW_ARENAS_MAX - 1 ? HEW_ARENAS_MAX - 1 : (unsigned)wanted;
+        limit = wanted == 0 ? 1 : wanted > HEW_OPTION_ARENAS_MAX ? HEW_OPTION_ARENAS_MAX : (unsigned)wanted;
     }
     return limit;
 }

@@ -25,11 +25,7 @@ struct hew_arena {
 extern struct hew_mutex hew_arenas_lock;
 extern _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
 
-/* How many automatic arenas there may be; fixed when first asked.  `ratio` arenas a usable CPU unless `fixed` != 0. */
-struct hew_arena_settings {
-    unsigned fixed, ratio;
-};
-extern struct hew_arena_settings hew_arena_settings;
+/* How many automatic arenas there may be: the options narenas, or narenas_ratio a usable CPU; fixed when first asked. */
 unsigned hew_arena_limit(void);
 
 /* The arena with that number, made if it is new; NULL without memory. */
