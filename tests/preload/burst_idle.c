@@ -2,8 +2,8 @@
 /*
  * burst_idle: after a burst of 1 GB an idle process falls back to its floor, with nobody calling the allocator.
  *
- * Half of the threads that made the burst end; the others stay alive and idle, with whatever their caches hold.  Nothing
- * of the program allocates while it waits: RSS is read by system calls alone.
+ * Half of the threads that made the burst end; the others stay alive and idle, with whatever their caches hold.
+ * Nothing of the program allocates while it waits: RSS is read by system calls alone.
  *
  * Settings: HEW_IDLE_MS (how long it may take, default 4000), HEW_BURST_MIB (default 1024).
  */

@@ -31,7 +31,7 @@ under_test_strict(void)
 }
 
 #ifdef HEW_TEST_STATIC
-/* Of the C library's own, no release before 2.39 has free_sized, and no linker takes it without the library's malloc. */
+/* glibc's own malloc has no free_sized: where the linker found one, it comes with the archive's malloc. */
 #ifdef __cplusplus
 extern "C"
 #endif
