@@ -2,7 +2,7 @@
 # libhew.so and libhew.a: every layer in one.  The archive holds one object file, so that a static link takes
 # malloc, free and operator new from the same place or from nowhere.
 add_library(hew SHARED ${HEW_LAYER_OBJECTS})
-set_target_properties(hew PROPERTIES OUTPUT_NAME hew LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+set_target_properties(hew PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME hew LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 target_link_libraries(hew PRIVATE hew_core_flags)
 target_link_options(hew PRIVATE -Wl,-z,now -Wl,-z,relro -Wl,--gc-sections -Wl,-z,noexecstack)
 

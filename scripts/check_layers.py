@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Hold the layers of src/ apart.
+
+Three rules, each a line of docs in src/LAYERS and the style guide:
+
+- a file includes only its own layer and those that src/LAYERS lists before it;
+- no file includes a .c file;
+- conditionals of the preprocessor stand only in os/, api/override_*, base/compiler.h, in header guards and in
+  defaults of build-time constants (#ifndef NAME, #define NAME ..., #endif).
+
+Prints one line per breach and exits 1 when there is any.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+CONDITIONAL = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else|endif)\b\s*(\w*)")
+DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)")
+SOURCES = {".c", ".h", ".def", ".cc", ".cpp"}
+
+
+def read_layers(path: Path) -> list[str]:
+    """The layers from bottom to top."""
+    lines = (line.split("#")[0].strip() for line in path.read_text().splitlines())
+    return [line for line in lines if line]
+
+
+def may_have_conditionals(relative: Path) -> bool:
+    """Whether a file, named from src/ on, is one of the few that may know the system and the processor."""
+    parts = relative.parts
+    is_override = parts[0] == "api" and parts[-1].startswith("override_")
+    return parts[0] == "os" or is_override or relative.as_posix() == "base/compiler.h"
+
+
+def include_breaches(relative: Path, lines: list[str], layers: list[str]) -> list[str]:
+    """What is wrong with the includes of one file."""
+    breaches = []
+    own = layers.index(relative.parts[0])
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        target = Path(match[1])
+        where = f"src/{relative}:{number}: includes {target}"
+        if target.suffix in {".c", ".cc", ".cpp"}:
+            breaches.append(f"{where}: no file includes a source file")
+        elif len(target.parts) < 2:
+            breaches.append(f"{where}: write the layer as well, {relative.parts[0]}/{target}")
+        elif target.parts[0] in layers and layers.index(target.parts[0]) > own:
+            breaches.append(f"{where}: {relative.parts[0]} lies below {target.parts[0]} in src/LAYERS")
+    return breaches
+
+
+def conditional_breaches(relative: Path, lines: list[str]) -> list[str]:
+    """Conditionals that are neither a header guard nor the default of a constant."""
+    breaches = []
+    allowed_depth: list[bool] = []
+    for number, line in enumerate(lines, 1):
+        match = CONDITIONAL.match(line)
+        if not match:
+            continue
+        word, name = match[1], match[2]
+        if word in {"if", "ifdef", "ifndef"}:
+            following = DEFINE.match(lines[number]) if number < len(lines) else None
+            allowed = word == "ifndef" and following is not None and following[1] == name
+            allowed_depth.append(allowed)
+        elif word == "endif":
+            allowed = not allowed_depth or allowed_depth.pop()
+            continue
+        else:
+            allowed = False
+        if not allowed:
+            breaches.append(f"src/{relative}:{number}: #{word}: only os/, api/override_* and base/compiler.h may")
+    return breaches
+
+
+def check(source: Path) -> list[str]:
+    """All breaches under one src/ directory."""
+    layers = read_layers(source / "LAYERS")
+    breaches = []
+    for path in sorted(source.rglob("*")):
+        if path.suffix not in SOURCES:
+            continue
+        relative = path.relative_to(source)
+        if relative.parts[0] not in layers:
+            breaches.append(f"src/{relative}: {relative.parts[0]} is no layer of src/LAYERS")
+            continue
+        lines = path.read_text().splitlines()
+        breaches += include_breaches(relative, lines, layers)
+        if not may_have_conditionals(relative):
+            breaches += conditional_breaches(relative, lines)
+    return breaches
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Check the includes and conditionals of src/ against its layers.")
+    parser.add_argument("--source", type=Path, default=Path(__file__).parent.parent / "src", help="the src/ directory")
+    source = parser.parse_args(arguments).source
+    if not (source / "LAYERS").is_file():
+        print(f"check_layers: no file {source / 'LAYERS'}", file=sys.stderr)
+        return 2
+    breaches = check(source)
+    print("\n".join(breaches) if breaches else "check_layers: every include points down")
+    return 1 if breaches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

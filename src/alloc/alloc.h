@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * alloc: what malloc means: the rare half of every entry point, behind the fast paths of cache/cache.h.
+ *
+ * Promises  NULL means out of memory; errno is never touched (api/ sets it).  Thread-safe.
+ * Not here  exported names: api/.  Realloc's rules: realloc.h.
+ */
+#ifndef HEW_ALLOC_ALLOC_H
+#define HEW_ALLOC_ALLOC_H
+
+#include "cache/cache.h"
+
+/* The one upward path: defined in api/boot.c, and by fixtures in tests. */
+struct hew_upcalls {
+    /* Starts the library if it has not started, and gives the thread a cache.  NULL: it can have none (not yet, not any
+     * more, or tcache:false); the caller goes without. */
+    struct hew_cache *(*start_thread)(void);
+    /* Some heap holds idle memory that a purger should return. */
+    void (*purge_due)(void);
+};
+extern const struct hew_upcalls hew_upcalls;
+
+/* A request of up to HEW_SMALL_MAX bytes that the fast path did not serve.  By size, not by code: the first call of all
+ * comes before the table of codes is filled. */
+void *hew_alloc_small(size_t size);
+
+/* A request above HEW_SMALL_MAX bytes.  `zero`: the memory reads as zeros. */
+void *hew_alloc_large(size_t size, bool zero);
+
+/* Any size at a power-of-two alignment. */
+void *hew_alloc_aligned(size_t size, size_t alignment, bool zero);
+
+/* The class code that hew_alloc_aligned() uses, 0 when it is more than a small class. */
+unsigned hew_alloc_aligned_code(size_t size, size_t alignment);
+
+/* A free that the fast path did not take; `function` is what the program called.  NULL is nothing. */
+void hew_alloc_free(const char *function, void *object);
+
+/* Ends the process unless `object` is live and was asked for with `size` (at `alignment`, 0: as malloc does). */
+void hew_alloc_check_size(const char *function, void *object, size_t size, size_t alignment);
+
+/* Bytes that may be used; 0 for NULL.  Ends the process, in the name of `function`, when it is not ours. */
+size_t hew_alloc_usable(const char *function, const void *object);
+
+#endif

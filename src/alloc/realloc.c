@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "alloc/realloc.h"
+
+#include "alloc/alloc.h"
+#include "alloc/large.h"
+
+#include <string.h>
+
+/* From here on moving pages (two system calls and some 10 ns a page) beats copying them. */
+#define MOVE_BYTES ((size_t)512 << 10)
+
+/* True when the large extent now holds `size` bytes where it is. */
+static bool
+resize_in_place(struct hew_extent *extent, size_t size)
+{
+    struct hew_page_heap *pages = &hew_arena_at(extent->arena)->pages;
+    unsigned code = hew_large_code(size);
+    size_t wanted = hew_large_extent_size(code, size);
+    bool fits = wanted == extent->size || (wanted < extent->size && hew_page_shrink(pages, extent, wanted)) ||
+        (wanted > extent->size && hew_page_grow(pages, extent, wanted));
+    if (!fits) {
+        return false;
+    }
+    extent->code = (uint8_t)code;
+    hew_map_set_code(extent->address, code);
+    extent->large.usable = hew_bits_round_up(size, HEW_PAGE);
+    return true;
+}
+
+/* A new extent that takes over the old one's pages; NULL when that is not to be had. */
+static void *
+move_pages(struct hew_extent *from, size_t size)
+{
+    struct hew_arena *arena = hew_arena_at(from->arena);
+    struct hew_extent *to = hew_arena_take_large(arena, size, HEW_PAGE, hew_large_code(size));
+    if (to == NULL) {
+        return NULL;
+    }
+    if (!hew_page_move(from, to)) {
+        hew_arena_give_large(to);
+        return NULL;
+    }
+    hew_arena_give_large(from);
+    return (void *)to->address;
+}
+
+static void *
+new_object(size_t size)
+{
+    if (size > HEW_SMALL_MAX) {
+        return hew_alloc_large(size, false);
+    }
+    unsigned code = hew_small_codes[(size + 7) >> 3];
+    void *object = hew_cache_pop(hew_cache_self, code);
+    return object != NULL ? object : hew_alloc_small(size);
+}
+
+static void
+free_object(void *object)
+{
+    if (!hew_cache_push(hew_cache_self, hew_map_code((uintptr_t)object), object)) {
+        hew_alloc_free("realloc", object);
+    }
+}
+
+void *
+hew_realloc_object(void *object, size_t size)
+{
+    size_t usable = hew_alloc_usable("realloc", object);
+    if (size > HEW_SIZE_MAX - HEW_PAGE) {
+        return NULL;
+    }
+    unsigned code = hew_map_code((uintptr_t)object);
+    if (code <= HEW_CODE_SMALL_LAST) {
+        if (size <= usable && hew_small_codes[(size + 7) >> 3] == code) {
+            return object;
+        }
+    } else if (size > HEW_SMALL_MAX) {
+        struct hew_extent *extent = hew_map_extent((uintptr_t)object);
+        if (resize_in_place(extent, size)) {
+            return object;
+        }
+        void *moved = usable >= MOVE_BYTES && size > usable ? move_pages(extent, size) : NULL;
+        if (moved != NULL) {
+            return moved;
+        }
+    }
+    void *copy = new_object(size);
+    if (copy == NULL) {
+        return NULL;
+    }
+    memcpy(copy, object, usable < size ? usable : size);
+    free_object(object);
+    return copy;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * realloc: one object, another size, the same contents.
+ */
+#ifndef HEW_ALLOC_REALLOC_H
+#define HEW_ALLOC_REALLOC_H
+
+#include "base/compiler.h"
+
+/*
+ * `object` is live, not NULL; `size` is not 0.  In place when the class stays, when a large one shrinks, or when free
+ * pages lie behind it; by moving pages for the largest; by copying otherwise.  NULL without memory: the object stays.
+ */
+void *hew_realloc_object(void *object, size_t size);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/boot.h"
+
+#include "alloc/alloc.h"
+#include "alloc/fill.h"
+#include "api/messages.h"
+#include "base/options.h"
+#include "cache/thread.h"
+#include "control/conf_sources.h"
+#include "control/purger.h"
+#include "control/totals.h"
+#include "os/futex.h"
+#include "slab/describe.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { COLD, BOOTING, READY };
+static _Atomic uint32_t boot_state;
+
+/* The thread's end: the key's value counts the rounds of destructors, so that ours comes after those of other keys. */
+#define LAST_ROUND ((uintptr_t)PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+static pthread_key_t end_key;
+static _Atomic bool end_key_made;
+
+static void
+thread_ends(void *round)
+{
+    uintptr_t next = (uintptr_t)round + 1;
+    if (next > LAST_ROUND || pthread_setspecific(end_key, (void *)next) != 0) {
+        hew_thread_death();
+    }
+}
+
+static void
+print_stats_at_exit(void)
+{
+    hew_messages_print_totals();
+}
+
+static void
+load_settings(void)
+{
+    struct hew_conf_input input = {0};
+    hew_conf_gather(&input);
+    input.variable = malloc_conf;
+    input.harder = malloc_conf_2_conf_harder;
+    if (!hew_conf_load(&hew_options, &input)) {
+        hew_fatal(HEW_FATAL_bad_settings, "malloc", 0, NULL);
+    }
+}
+
+/* What may call malloc: after READY. */
+static void
+boot_with_malloc(void)
+{
+    if (pthread_key_create(&end_key, thread_ends) == 0) {
+        atomic_store(&end_key_made, true);
+    }
+    hew_fork_register();
+    if (hew_options.stats_print) {
+        atexit(print_stats_at_exit);
+    }
+}
+
+HEW_COLD void
+hew_boot(void)
+{
+    uint32_t state = COLD;
+    if (!atomic_compare_exchange_strong(&boot_state, &state, BOOTING)) {
+        while (state == BOOTING) { /* another thread boots */
+            hew_futex_wait(&boot_state, BOOTING, 0);
+            state = atomic_load(&boot_state);
+        }
+        return;
+    }
+    hew_size_class_boot();
+    if (!hew_map_boot()) {
+        hew_fatal(HEW_FATAL_no_memory_at_start, "malloc", 0, NULL);
+    }
+    load_settings();
+    atomic_store(&boot_state, READY);
+    hew_futex_wake(&boot_state, INT32_MAX);
+    if (!hew_fill_wanted() && hew_options.tcache) {
+        hew_thread_birth();
+    }
+    boot_with_malloc();
+}
+
+static struct hew_cache *
+start_thread(void)
+{
+    if (hew_cache_self == &hew_cache_gone) {
+        return NULL;
+    }
+    if (atomic_load_explicit(&boot_state, memory_order_acquire) != READY) {
+        hew_boot();
+    }
+    if (hew_fill_wanted() || !hew_options.tcache) {
+        return NULL;
+    }
+    struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self : hew_thread_birth();
+    if (cache != NULL && atomic_load(&end_key_made)) {
+        pthread_setspecific(end_key, (void *)1);
+    }
+    return cache;
+}
+
+const struct hew_upcalls hew_upcalls = {start_thread, hew_purger_wake};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/messages.h"
+
+#include "base/text.h"
+#include "control/totals.h"
+#include "os/fatal.h"
+
+HEW_EXPORT HEW_WEAK const char *malloc_conf;
+HEW_EXPORT HEW_WEAK const char *malloc_conf_2_conf_harder;
+HEW_EXPORT HEW_WEAK void (*malloc_message)(void *context, const char *text);
+
+void
+hew_messages_print_totals(void)
+{
+    char buffer[1024];
+    struct hew_text text;
+    hew_text_begin(&text, buffer, sizeof buffer);
+    hew_totals_describe(&text);
+    if (malloc_message != NULL) {
+        malloc_message(NULL, buffer);
+    } else {
+        hew_os_write_error(buffer, text.length);
+    }
+}

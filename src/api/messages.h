@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * messages: the data symbols that a program may define for itself, and text for people.
+ */
+#ifndef HEW_API_MESSAGES_H
+#define HEW_API_MESSAGES_H
+
+#include "base/compiler.h"
+
+/* Settings compiled into a program; weak, so that the program's own definition wins. */
+extern const char *malloc_conf;
+extern const char *malloc_conf_2_conf_harder;
+
+/* Where text goes; NULL: standard error. */
+extern void (*malloc_message)(void *context, const char *text);
+
+void hew_messages_print_totals(void);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * new: C++'s operator new and delete under their mangled names, so that the library needs no C++ runtime and a C program
+ * carries none.  The runtime's functions are weak: present exactly when somebody can catch what they throw.
+ *
+ * Not here  operator new(nothrow) without memory: new_nothrow.cpp.
+ */
+#include "alloc/alloc.h"
+#include "api/entry.h"
+#include "api/new.h"
+#include "os/fatal.h"
+
+#include <stdlib.h>
+
+typedef void (*new_handler)(void);
+HEW_WEAK new_handler _ZSt15get_new_handlerv(void);
+HEW_WEAK _Noreturn void _ZSt17__throw_bad_allocv(void);
+
+void *
+hew_new_try(size_t size, size_t alignment)
+{
+    return alignment == 0 ? hew_entry_malloc(size) : hew_alloc_aligned(size, alignment, false);
+}
+
+bool
+hew_new_call_handler(void)
+{
+    new_handler handler = _ZSt15get_new_handlerv == NULL ? NULL : _ZSt15get_new_handlerv();
+    if (handler == NULL) {
+        return false;
+    }
+    handler();
+    return true;
+}
+
+/* The standard's loop: try, call the handler, try again; without a handler throw bad_alloc. */
+static HEW_NOINLINE void *
+new_slow(size_t size, size_t alignment)
+{
+    void *object;
+    while ((object = hew_new_try(size, alignment)) == NULL) {
+        if (!hew_new_call_handler()) {
+            if (_ZSt17__throw_bad_allocv != NULL) {
+                _ZSt17__throw_bad_allocv();
+            }
+            abort();
+        }
+    }
+    return object;
+}
+
+HEW_INLINE void *
+new_object(size_t size)
+{
+    if (HEW_LIKELY(size <= HEW_SMALL_MAX)) {
+        void *object = hew_cache_pop(hew_cache_self, hew_small_codes[(size + 7) >> 3]);
+        if (HEW_LIKELY(object != NULL)) {
+            return object;
+        }
+    }
+    return new_slow(size, 0);
+}
+
+static HEW_NOINLINE void
+delete_slow(void *object)
+{
+    hew_alloc_free("operator delete", object);
+}
+
+static HEW_NOINLINE void
+delete_sized_slow(void *object, size_t size, size_t alignment)
+{
+    hew_alloc_check_size("operator delete", object, size, alignment);
+    hew_alloc_free("operator delete", object);
+}
+
+HEW_INLINE void
+delete_object(void *object)
+{
+    if (HEW_UNLIKELY(!hew_entry_free(object))) {
+        delete_slow(object);
+    }
+}
+
+HEW_INLINE void
+delete_sized(void *object, size_t size)
+{
+    if (HEW_UNLIKELY(!hew_entry_free_sized(object, size))) {
+        delete_sized_slow(object, size, 0);
+    }
+}
+
+/* clang-format off */
+HEW_EXPORT void *_Znwm(size_t size) { return new_object(size); }
+HEW_EXPORT void *_Znam(size_t size) { return new_object(size); }
+HEW_EXPORT void *_ZnwmSt11align_val_t(size_t size, size_t alignment) { return new_slow(size, alignment); }
+HEW_EXPORT void *_ZnamSt11align_val_t(size_t size, size_t alignment) { return new_slow(size, alignment); }
+
+HEW_EXPORT void _ZdlPv(void *object) { delete_object(object); }
+HEW_EXPORT void _ZdaPv(void *object) { delete_object(object); }
+HEW_EXPORT void _ZdlPvRKSt9nothrow_t(void *object, const void *nothrow) { delete_object(object); }
+HEW_EXPORT void _ZdaPvRKSt9nothrow_t(void *object, const void *nothrow) { delete_object(object); }
+HEW_EXPORT void _ZdlPvm(void *object, size_t size) { delete_sized(object, size); }
+HEW_EXPORT void _ZdaPvm(void *object, size_t size) { delete_sized(object, size); }
+HEW_EXPORT void _ZdlPvSt11align_val_t(void *object, size_t alignment) { delete_object(object); }
+HEW_EXPORT void _ZdaPvSt11align_val_t(void *object, size_t alignment) { delete_object(object); }
+HEW_EXPORT void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *object, size_t alignment, const void *nothrow) { delete_object(object); }
+HEW_EXPORT void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *object, size_t alignment, const void *nothrow) { delete_object(object); }
+HEW_EXPORT void _ZdlPvmSt11align_val_t(void *object, size_t size, size_t alignment) { delete_sized_slow(object, size, alignment); }
+HEW_EXPORT void _ZdaPvmSt11align_val_t(void *object, size_t size, size_t alignment) { delete_sized_slow(object, size, alignment); }
+/* clang-format on */

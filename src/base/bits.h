@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bits: powers of two and rounding.  Pure functions.
+ */
+#ifndef HEW_BASE_BITS_H
+#define HEW_BASE_BITS_H
+
+#include "base/compiler.h"
+
+/* Index of the highest set bit; `value` must not be 0. */
+HEW_INLINE unsigned
+hew_bits_floor_log2(uint64_t value)
+{
+    return 63u - (unsigned)__builtin_clzll(value);
+}
+
+/* The smallest n with 2^n >= value; `value` must not be 0. */
+HEW_INLINE unsigned
+hew_bits_ceil_log2(uint64_t value)
+{
+    return value <= 1 ? 0 : hew_bits_floor_log2(value - 1) + 1;
+}
+
+HEW_INLINE bool
+hew_bits_is_power_of_two(uint64_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+/* Rounding to a multiple of `unit`, a power of two.  Up wraps to 0 beyond the type's range. */
+HEW_INLINE uintptr_t
+hew_bits_round_up(uintptr_t value, uintptr_t unit)
+{
+    return (value + unit - 1) & ~(unit - 1);
+}
+
+HEW_INLINE uintptr_t
+hew_bits_round_down(uintptr_t value, uintptr_t unit)
+{
+    return value & ~(unit - 1);
+}
+
+#endif

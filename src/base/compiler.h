@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compiler: the words for what C17 cannot say, and the CPU's own instructions.
+ *
+ * Not here  anything about the operating system: os/.
+ */
+#ifndef HEW_BASE_COMPILER_H
+#define HEW_BASE_COMPILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HEW_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define HEW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define HEW_INLINE static inline __attribute__((always_inline))
+#define HEW_NOINLINE __attribute__((noinline))
+#define HEW_COLD __attribute__((cold, noinline))
+#define HEW_EXPORT __attribute__((visibility("default")))
+#define HEW_WEAK __attribute__((weak))
+#define HEW_CACHE_LINE 64
+#define HEW_ALIGNED(bytes) __attribute__((aligned(bytes)))
+
+/* 0 argument checks only; 1 constant-time internal checks; 2 structure checks; 3 whole-structure walks. */
+#ifndef HEW_CHECK_LEVEL
+#define HEW_CHECK_LEVEL 0
+#endif
+
+/* Tell the CPU that this is a spin loop. */
+HEW_INLINE void
+hew_cpu_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+/* The object of type `type` whose member `member` is at `pointer`. */
+#define HEW_CONTAINER(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+
+/* An internal invariant, compiled away below check level `level`. */
+#define HEW_ASSERT(level, condition)                                                                                   \
+    do {                                                                                                               \
+        if ((level) <= HEW_CHECK_LEVEL && HEW_UNLIKELY(!(condition))) {                                                \
+            __builtin_trap();                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
+#endif

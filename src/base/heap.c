@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/heap.h"
+
+/* Both may be NULL; the lower root wins and takes the other as its first child. */
+static struct hew_heap_node *
+meld(struct hew_heap_node *left, struct hew_heap_node *right)
+{
+    if (left == NULL) {
+        return right;
+    }
+    if (right == NULL) {
+        return left;
+    }
+    if (right->key < left->key) {
+        struct hew_heap_node *swap = left;
+        left = right;
+        right = swap;
+    }
+    right->back = left;
+    right->next = left->child;
+    if (left->child != NULL) {
+        left->child->back = right;
+    }
+    left->child = right;
+    left->next = left->back = NULL;
+    return left;
+}
+
+/* Melds a list of siblings: pairs from left to right, then the pairs from right to left. */
+static struct hew_heap_node *
+meld_siblings(struct hew_heap_node *first)
+{
+    struct hew_heap_node *pairs = NULL;
+    while (first != NULL) {
+        struct hew_heap_node *second = first->next;
+        struct hew_heap_node *rest = second == NULL ? NULL : second->next;
+        first->next = first->back = NULL;
+        if (second != NULL) {
+            second->next = second->back = NULL;
+        }
+        struct hew_heap_node *pair = meld(first, second);
+        pair->next = pairs;
+        pairs = pair;
+        first = rest;
+    }
+    struct hew_heap_node *root = NULL;
+    while (pairs != NULL) {
+        struct hew_heap_node *next = pairs->next;
+        pairs->next = NULL;
+        root = meld(root, pairs);
+        pairs = next;
+    }
+    return root;
+}
+
+void
+hew_heap_insert(struct hew_heap *heap, struct hew_heap_node *node, uintptr_t key)
+{
+    node->child = node->next = node->back = NULL;
+    node->key = key;
+    heap->root = meld(heap->root, node);
+}
+
+void
+hew_heap_remove(struct hew_heap *heap, struct hew_heap_node *node)
+{
+    struct hew_heap_node *orphans = meld_siblings(node->child);
+    if (heap->root == node) {
+        heap->root = orphans;
+        return;
+    }
+    if (node->back->child == node) {
+        node->back->child = node->next;
+    } else {
+        node->back->next = node->next;
+    }
+    if (node->next != NULL) {
+        node->next->back = node->back;
+    }
+    heap->root = meld(heap->root, orphans);
+}

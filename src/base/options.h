@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options: the settings of MALLOC_CONF as plain data.
+ *
+ * Owns      `hew_options`, the settings in force.  Written by the parser (control/conf.c) before the first allocation
+ *           and sealed after boot, so it is read without a lock.
+ * Promises  before anything is parsed each option has its default; each number lies in the range of its row.
+ * Not here  the text syntax and its messages: control/conf.c.  Where text comes from: control/conf_sources.c.
+ * Why       options are read by every layer, so they lie at the bottom; all about one option stands in one row of
+ *           options.def.
+ */
+#ifndef HEW_BASE_OPTIONS_H
+#define HEW_BASE_OPTIONS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* mallctl's 4096 means all arenas, and one index below it stays free for the arena of oversize requests. */
+#define HEW_OPTION_ARENAS_MAX 4094
+
+/* 7 * 2^60, the largest size class below PTRDIFF_MAX. */
+#define HEW_OPTION_CLASS_MAX 0x7000000000000000
+
+/* Four ranges are the most seen in use; more than these are refused. */
+#define HEW_OPTION_RANGES_MAX 16
+
+/* A decimal such as 0.25; three digits after the point are kept. */
+typedef struct {
+    int64_t thousandths;
+} hew_fixed;
+
+/* Sizes low to high, in bytes, both included, and what is set for them. */
+struct hew_option_range {
+    size_t low;
+    size_t high;
+    size_t value;
+};
+
+struct hew_option_ranges {
+    unsigned count;
+    struct hew_option_range at[HEW_OPTION_RANGES_MAX];
+};
+
+/* enum hew_dss { HEW_DSS_DISABLED, ... }; and so on. */
+#define HEW_CHOICES(option) enum hew_##option {
+#define HEW_CHOICE(constant, word) constant,
+#define HEW_CHOICES_END(option) };
+#include "base/option_choices.def"
+
+#define HEW_FIELD_BOOL(name, high) bool name;
+#define HEW_FIELD_UNSIGNED(name, high) unsigned name;
+#define HEW_FIELD_COUNT(name, high) unsigned name;
+#define HEW_FIELD_SIZE(name, high) size_t name;
+#define HEW_FIELD_SSIZE(name, high) ssize_t name;
+#define HEW_FIELD_INT64(name, high) int64_t name;
+#define HEW_FIELD_UINT64(name, high) uint64_t name;
+#define HEW_FIELD_FIXED(name, high) hew_fixed name;
+#define HEW_FIELD_CHOICE(name, high) enum hew_##name name;
+#define HEW_FIELD_TEXT(name, high) char name[high];
+#define HEW_FIELD_LETTERS(name, high) char name[high];
+#define HEW_FIELD_RANGES(name, high) struct hew_option_ranges name;
+
+/* One field per option, named like it: hew_options.dirty_decay_ms, hew_options.dss == HEW_DSS_PRIMARY. */
+struct hew_options {
+#define HEW_OPTION(name, kind, initial, low, high, rule, tier, state, what, remark) HEW_FIELD_##kind(name, high)
+#define HEW_LOG2_OPTION(name, target, low, high, rule, tier, state, what, remark)
+#define HEW_OLD_OPTION(name, became)
+#include "base/options.def"
+};
+
+extern struct hew_options hew_options;
+
+/* What the parser and the reports know of an option: its row of options.def without the prose. */
+enum hew_option_kind {
+    HEW_KIND_BOOL,
+    HEW_KIND_UNSIGNED,
+    HEW_KIND_COUNT,
+    HEW_KIND_SIZE,
+    HEW_KIND_SSIZE,
+    HEW_KIND_INT64,
+    HEW_KIND_UINT64,
+    HEW_KIND_FIXED,
+    HEW_KIND_LOG2,
+    HEW_KIND_CHOICE,
+    HEW_KIND_TEXT,
+    HEW_KIND_LETTERS,
+    HEW_KIND_RANGES,
+};
+
+enum hew_option_rule {
+    HEW_RULE_REJECT,
+    HEW_RULE_CLIP,
+    HEW_RULE_CLIP_HIGH,
+    HEW_RULE_EXACT,
+    HEW_RULE_PREFIX,
+    HEW_RULE_PREFIX_NAME,
+};
+
+enum hew_option_state {
+    HEW_STATE_WORKS,
+    HEW_STATE_LATER,
+    HEW_STATE_ACCEPTED,
+};
+
+struct hew_option {
+    const char *name;
+    uint16_t offset; /* of the field in struct hew_options; of the target's for LOG2 */
+    uint8_t kind;
+    uint8_t rule;
+    uint8_t state;
+    int64_t low;
+    uint64_t high;
+};
+
+struct hew_old_option {
+    const char *name;
+    const char *became;
+};
+
+/* The tables, in the order of options.def; each ends in a row whose name is NULL. */
+extern const struct hew_option hew_option_table[];
+extern const struct hew_old_option hew_old_option_table[];
+
+/* The words of a CHOICE option, NULL at the end; NULL for any other option. */
+const char *const *hew_option_words(const struct hew_option *option);
+
+/* True when every option of the struct is in its range. */
+bool hew_options_valid(const struct hew_options *options);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * size_class: the two tables, computed at boot (about 5 us) rather than stored in the file.
+ */
+#include "base/size_class.h"
+
+struct hew_slab_shape hew_slab_shapes[HEW_CODES];
+uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1] HEW_ALIGNED(HEW_CACHE_LINE);
+
+_Static_assert(HEW_CODE_CACHED_LAST < HEW_CODE_SLOW, "every cached class needs a code of its own");
+
+/*
+ * The smallest whole number of grains that loses at most 1/40 of itself to the tail and holds enough regions for a
+ * batch.  Slabs are carved lazily, from the lowest address, so a large slab costs a small program address space only.
+ */
+static uint32_t
+slab_pages(size_t size)
+{
+    size_t wanted = size <= 2048 ? 16 : 8;
+    for (size_t pages = HEW_GRAIN_PAGES;; pages += HEW_GRAIN_PAGES) {
+        size_t bytes = pages * HEW_PAGE;
+        if (bytes / size >= wanted && bytes % size <= bytes / 40) {
+            return (uint32_t)pages;
+        }
+    }
+}
+
+void
+hew_size_class_boot(void)
+{
+    for (size_t slot = 0; slot <= HEW_SMALL_MAX / 8; slot++) {
+        hew_small_codes[slot] = (uint8_t)hew_code_of_size(slot * 8);
+    }
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        size_t size = hew_code_size(code);
+        struct hew_slab_shape *shape = &hew_slab_shapes[code];
+        shape->size = (uint32_t)size;
+        shape->pages = slab_pages(size);
+        shape->regions = (uint32_t)(shape->pages * HEW_PAGE / size);
+        shape->reciprocal = (uint32_t)(((UINT64_C(1) << 32) + size - 1) / size);
+    }
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * size_class: how a request's size becomes a class, and what a class holds.
+ *
+ * Four classes per doubling: 8, 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320 ...  (with an 8-byte quantum
+ * the multiples of 8 up to 32 come first).  A class's number in jemalloc's tables is its index; its *code*, index + 1,
+ * is what the address map stores, so that code 0 means "nothing of ours".
+ *
+ *     code   0            none: NULL, foreign, or the inside of a large object
+ *            1 .. 36      small classes, objects in slabs           (8 B .. 14 KiB, 3.5 pages)
+ *            37 .. 61     cached large classes, one extent each     (16 KiB .. 1 MiB)
+ *            63           any other extent: only the slow path knows more
+ *
+ * Pure functions and constant tables.
+ */
+#ifndef HEW_BASE_SIZE_CLASS_H
+#define HEW_BASE_SIZE_CLASS_H
+
+#include "base/bits.h"
+
+#ifndef HEW_LG_QUANTUM
+#define HEW_LG_QUANTUM 4
+#endif
+#define HEW_QUANTUM ((size_t)1 << HEW_LG_QUANTUM)
+#define HEW_LG_PAGE 12
+#define HEW_PAGE ((size_t)1 << HEW_LG_PAGE)
+#define HEW_LG_GRAIN 14 /* one byte of the address map covers 2^14 bytes; slabs are whole grains */
+#define HEW_GRAIN ((size_t)1 << HEW_LG_GRAIN)
+#define HEW_GRAIN_PAGES (HEW_GRAIN / HEW_PAGE)
+
+#define HEW_SMALL_MAX ((size_t)14336) /* 3.5 pages */
+#define HEW_CACHED_MAX ((size_t)1 << 20)
+#define HEW_CODES 64
+#define HEW_CODE_NONE 0
+#define HEW_CODE_SLOW 63
+#define HEW_SIZE_MAX ((size_t)PTRDIFF_MAX)
+
+/* The number of the first class above 4 quanta, less 1: where the regular groups of four begin. */
+#define HEW_CLASS_REGULAR (HEW_LG_QUANTUM == 4 ? 5u : 4u)
+
+/* The class index of a request; `size` from 0 to HEW_SIZE_MAX.  Size 0 is treated as 1. */
+HEW_INLINE unsigned
+hew_class_index(size_t size)
+{
+    if (size <= 4 * HEW_QUANTUM) {
+        if (HEW_LG_QUANTUM == 4) {
+            return size <= 8 ? 0 : (unsigned)((size + HEW_QUANTUM - 1) >> HEW_LG_QUANTUM);
+        }
+        return size <= 8 ? 0 : (unsigned)((size - 1) >> HEW_LG_QUANTUM);
+    }
+    unsigned top = hew_bits_floor_log2(size - 1);
+    unsigned group = top - (HEW_LG_QUANTUM + 2);
+    return HEW_CLASS_REGULAR + group * 4 + (unsigned)(((size - 1) >> (top - 2)) & 3);
+}
+
+/* The largest request that class `index` holds. */
+HEW_INLINE size_t
+hew_class_size(unsigned index)
+{
+    if (index < HEW_CLASS_REGULAR) {
+        if (HEW_LG_QUANTUM == 4) {
+            return index == 0 ? 8 : (size_t)index << HEW_LG_QUANTUM;
+        }
+        return (size_t)(index + 1) << HEW_LG_QUANTUM;
+    }
+    unsigned group = (index - HEW_CLASS_REGULAR) / 4, step = (index - HEW_CLASS_REGULAR) % 4;
+    return (size_t)(step + 5) << (group + HEW_LG_QUANTUM);
+}
+
+HEW_INLINE unsigned
+hew_code_of_size(size_t size)
+{
+    return hew_class_index(size) + 1;
+}
+
+HEW_INLINE size_t
+hew_code_size(unsigned code)
+{
+    return hew_class_size(code - 1);
+}
+
+/* Code of the last small class and of the last cached class. */
+#define HEW_CODE_SMALL_LAST (HEW_LG_QUANTUM == 4 ? 36u : 39u)
+#define HEW_CODE_CACHED_LAST (HEW_LG_QUANTUM == 4 ? 61u : 62u)
+#define HEW_CODE_CACHED_MAX_SIZE (HEW_LG_QUANTUM == 4 ? HEW_CACHED_MAX : (size_t)640 << 10)
+
+/* What a small class's slabs look like. */
+struct hew_slab_shape {
+    uint32_t size;       /* bytes a region */
+    uint32_t regions;    /* regions a slab */
+    uint32_t pages;      /* pages a slab, whole grains */
+    uint32_t reciprocal; /* ceil(2^32 / size): offset * reciprocal >> 32 is the region's number */
+};
+
+extern struct hew_slab_shape hew_slab_shapes[HEW_CODES];
+
+/* Request size -> code for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8. */
+extern uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
+
+/* Fills both tables; once, at boot, before any other thread. */
+void hew_size_class_boot(void);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache: what one thread keeps at hand, and the two operations that all speed rests on.
+ *
+ * For each class code a *magazine*: an array of object addresses.  Objects themselves are never read or written here.
+ *
+ *     base[c]                      top[c]                 limit[c]
+ *     | NULL | oldest | ... | newest | (free slots ...)    |
+ *
+ *     malloc  takes top[c][-1]; the NULL in slot 0 says "empty"
+ *     free    stores at top[c] unless top[c] == limit[c], "full"
+ *
+ * A class without a magazine has top pointing behind a shared NULL and limit 0: empty and full at once, so its first
+ * use leaves the fast path.  A thread without a cache uses hew_cache_none, in which every class is like that.
+ *
+ * The arrays stand side by side (one of tops, one of limits, one of ticks) so that a class costs 20 bytes of hot memory
+ * and one scaled load each.
+ *
+ * Owned by its thread; nobody else writes.  Statistics read it with relaxed loads.
+ */
+#ifndef HEW_CACHE_CACHE_H
+#define HEW_CACHE_CACHE_H
+
+#include "base/list.h"
+#include "meta/map.h"
+#include "slab/arena.h"
+
+/* Allocations of a class between two looks after its magazine. */
+#define HEW_CACHE_PERIOD 1024u
+
+struct hew_cache {
+    void **top[HEW_CODES];
+    void **limit[HEW_CODES];
+    uint32_t ticks[HEW_CODES]; /* allocations left in this period */
+    /* What follows is for slow paths. */
+    void **base[HEW_CODES];
+    uint32_t periods[HEW_CODES]; /* whole periods that have passed */
+    uint16_t seen[HEW_CODES];    /* the low bits of the allocation count when last looked at */
+    uint16_t low[HEW_CODES];     /* depth when last looked at */
+    uint8_t flags[HEW_CODES];
+    struct hew_arena *arena;
+    struct hew_list link; /* all caches, under hew_caches_lock */
+    size_t granted;       /* bytes that full magazines would hold */
+    uint8_t sweep;        /* the next class to look after */
+};
+
+extern __thread struct hew_cache *hew_cache_self;
+
+/* The caches of threads that have none: before the first use, and after the thread's end.  Never written. */
+extern struct hew_cache hew_cache_none, hew_cache_gone;
+
+/*
+ * The newest object of class `code`, or NULL for every rare case: no magazine, empty, or the period is over (then the
+ * object is still there and ticks is 0).
+ */
+HEW_INLINE void *
+hew_cache_pop(struct hew_cache *cache, unsigned code)
+{
+    void **top = cache->top[code];
+    void *object = top[-1];
+    if (HEW_UNLIKELY(object == NULL) || HEW_UNLIKELY(--cache->ticks[code] == 0)) {
+        return NULL;
+    }
+    cache->top[code] = top - 1;
+    return object;
+}
+
+/* False for every rare case: no magazine, full, or the object is the very one that was freed last. */
+HEW_INLINE bool
+hew_cache_push(struct hew_cache *cache, unsigned code, void *object)
+{
+    void **top = cache->top[code];
+    if (HEW_UNLIKELY(top >= cache->limit[code]) || HEW_UNLIKELY(top[-1] == object)) {
+        return false;
+    }
+    *top = object;
+    cache->top[code] = top + 1;
+    return true;
+}
+
+HEW_INLINE bool
+hew_cache_is_real(const struct hew_cache *cache)
+{
+    return cache != &hew_cache_none && cache != &hew_cache_gone;
+}
+
+/* Objects in a magazine. */
+HEW_INLINE size_t
+hew_cache_depth(const struct hew_cache *cache, unsigned code)
+{
+    return cache->base[code] == NULL ? 0 : (size_t)(cache->top[code] - cache->base[code]) - 1;
+}
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/magazine.h"
+
+#include "base/options.h"
+#include "cache/route.h"
+#include "cache/thread.h"
+#include "meta/memory.h"
+#include "slab/describe.h"
+
+#include <string.h>
+
+#define SLOTS_MIN 8                      /* with the NULL: one cache line */
+#define SLOTS_MAX 512
+#define CLASS_BYTES ((size_t)64 << 10)   /* a small class's magazine holds at most this much */
+#define LARGE_BYTES ((size_t)128 << 10)  /* a large class's, or one object */
+#define LEAN_BYTES ((size_t)8 << 10)     /* up to here a magazine grows without being used both ways */
+#define LEAN_OBJECTS 64
+#define FILL_BYTES ((size_t)16 << 10)    /* a fill brings at most this much */
+#define BUDGET ((size_t)8 << 20)         /* bytes that all threads' magazines may hold together */
+#define SHARE_MIN ((size_t)32 << 10)     /* a thread's share of the budget is never less */
+#define SWEEP 4                          /* classes looked after at each tick */
+
+enum { REFILLED = 1, OVERFLOWED = 2, MISSED = 4 };
+
+static void *no_slot[2]; /* never written: the NULL below every missing magazine */
+
+void
+hew_magazine_begin(struct hew_cache *cache)
+{
+    for (unsigned code = 0; code < HEW_CODES; code++) {
+        cache->top[code] = &no_slot[1];
+        cache->limit[code] = NULL;
+        cache->base[code] = NULL;
+        cache->ticks[code] = HEW_CACHE_PERIOD;
+    }
+}
+
+static size_t
+capacity_of(const struct hew_cache *cache, unsigned code)
+{
+    return cache->base[code] == NULL ? 0 : (size_t)(cache->limit[code] - cache->base[code]) - 1;
+}
+
+/* A magazine's array is the smallest power of two that holds its capacity and the NULL. */
+static size_t
+slots_for(size_t capacity)
+{
+    size_t slots = (size_t)1 << hew_bits_ceil_log2(capacity + 1);
+    return slots < SLOTS_MIN ? SLOTS_MIN : slots;
+}
+
+static size_t
+capacity_max(unsigned code)
+{
+    size_t size = hew_code_size(code);
+    if (size > hew_options.tcache_max) {
+        return 0;
+    }
+    size_t objects = (code > HEW_CODE_SMALL_LAST ? LARGE_BYTES : CLASS_BYTES) / size;
+    return objects == 0 ? 1 : objects > SLOTS_MAX - 1 ? SLOTS_MAX - 1 : objects;
+}
+
+/* The most objects that a magazine may hold that is only emptied, or only filled. */
+static size_t
+capacity_lean(unsigned code)
+{
+    size_t most = capacity_max(code), objects = LEAN_BYTES / hew_code_size(code);
+    objects = objects < SLOTS_MIN - 1 ? SLOTS_MIN - 1 : objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
+    return objects < most ? objects : most;
+}
+
+static bool
+grant(struct hew_cache *cache, unsigned code, size_t from, size_t to)
+{
+    size_t more = (to - from) * hew_code_size(code);
+    size_t share = BUDGET / hew_thread_count();
+    share = share < SHARE_MIN ? SHARE_MIN : share;
+    if (cache->granted + more > share) {
+        return false;
+    }
+    cache->granted += more;
+    return true;
+}
+
+/* Gives the magazine a new capacity; its objects stay in order and must fit.  False: no memory, nothing changed. */
+static bool
+resize(struct hew_cache *cache, unsigned code, size_t capacity)
+{
+    size_t depth = hew_cache_depth(cache, code), before = capacity_of(cache, code);
+    void **slots = cache->base[code];
+    if (slots == NULL || slots_for(before) != slots_for(capacity)) {
+        slots = hew_meta_take(slots_for(capacity) * sizeof *slots);
+        if (slots == NULL) {
+            return false;
+        }
+        if (cache->base[code] != NULL) {
+            memcpy(slots, cache->base[code], (depth + 1) * sizeof *slots);
+            hew_meta_give(cache->base[code], slots_for(before) * sizeof *slots);
+        }
+    }
+    cache->base[code] = slots;
+    cache->top[code] = slots + 1 + depth;
+    cache->limit[code] = slots + 1 + capacity;
+    return true;
+}
+
+/* The capacity that a miss leads to, at most doubled; the present one when it has reached its bounds. */
+static size_t
+grown_capacity(const struct hew_cache *cache, unsigned code, unsigned miss)
+{
+    size_t now = capacity_of(cache, code), most = capacity_max(code);
+    unsigned both = REFILLED | OVERFLOWED;
+    if (((cache->flags[code] | miss) & both) != both) {
+        most = capacity_lean(code);
+    }
+    size_t next = now == 0 ? SLOTS_MIN - 1 : now * 2 + 1;
+    next = next > most ? most : next;
+    return next > now ? next : now;
+}
+
+/* A miss: an empty magazine at malloc, or a full one at free.  Grows where that pays. */
+static void
+miss(struct hew_cache *cache, unsigned code, unsigned kind)
+{
+    size_t now = capacity_of(cache, code), next = grown_capacity(cache, code, kind);
+    cache->flags[code] |= (uint8_t)(kind | MISSED);
+    if (next > now && grant(cache, code, now, next)) {
+        if (!resize(cache, code, next)) {
+            cache->granted -= (next - now) * hew_code_size(code);
+        } else if ((cache->flags[code] & (REFILLED | OVERFLOWED)) == (REFILLED | OVERFLOWED)) {
+            cache->flags[code] &= (uint8_t) ~(REFILLED | OVERFLOWED);
+        }
+    }
+}
+
+static size_t
+fill_count(const struct hew_cache *cache, unsigned code)
+{
+    size_t half = (capacity_of(cache, code) + 1) / 2, bound = FILL_BYTES / hew_code_size(code);
+    size_t count = half < bound ? half : bound;
+    return count == 0 ? 1 : count;
+}
+
+/* Fills an empty magazine so that the lowest address leaves first. */
+static void
+fill(struct hew_cache *cache, unsigned code)
+{
+    void **slots = cache->base[code] + 1;
+    unsigned got = hew_bin_take(
+        &cache->arena->bins[code], &cache->arena->pages, code, slots, (unsigned)fill_count(cache, code));
+    for (unsigned low = 0, high = got; low + 1 < high; low++) {
+        high--;
+        void *swap = slots[low];
+        slots[low] = slots[high];
+        slots[high] = swap;
+    }
+    cache->top[code] = slots + got;
+}
+
+void *
+hew_magazine_pop(struct hew_cache *cache, unsigned code)
+{
+    if (cache->top[code][-1] == NULL) {
+        miss(cache, code, REFILLED);
+        if (cache->base[code] == NULL) {
+            void *object = NULL;
+            hew_bin_take(&cache->arena->bins[code], &cache->arena->pages, code, &object, 1);
+            return object;
+        }
+        fill(cache, code);
+        if (cache->top[code][-1] == NULL) {
+            return NULL;
+        }
+        cache->ticks[code]--;
+    }
+    void *object = *--cache->top[code];
+    if (cache->ticks[code] == 0) {
+        hew_magazine_tick(cache, code);
+    }
+    return object;
+}
+
+struct hew_extent *
+hew_magazine_pop_large(struct hew_cache *cache, unsigned code)
+{
+    void *object = cache->top[code][-1];
+    cache->ticks[code]--;
+    if (object == NULL) {
+        cache->flags[code] |= REFILLED | MISSED;
+    } else {
+        cache->top[code]--;
+    }
+    if (cache->ticks[code] == 0) {
+        hew_magazine_tick(cache, code);
+    }
+    struct hew_extent *extent = object == NULL ? NULL : hew_map_extent((uintptr_t)object);
+    if (HEW_UNLIKELY(extent != NULL && extent->address != (uintptr_t)object)) {
+        hew_describe_bad_pointer("free", (uintptr_t)object);
+    }
+    return extent;
+}
+
+void
+hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
+{
+    if (capacity_max(code) != 0) {
+        miss(cache, code, OVERFLOWED);
+    }
+    size_t capacity = capacity_of(cache, code);
+    if (capacity == 0) {
+        hew_route_give(code, &object, 1);
+        return;
+    }
+    if (cache->top[code] == cache->limit[code]) {
+        hew_magazine_flush(cache, code, capacity / 2);
+    }
+    *cache->top[code]++ = object;
+}
+
+void
+hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep)
+{
+    size_t depth = hew_cache_depth(cache, code);
+    if (depth <= keep) {
+        return;
+    }
+    void **slots = cache->base[code] + 1;
+    hew_route_give(code, slots, (unsigned)(depth - keep));
+    memmove(slots, slots + depth - keep, keep * sizeof *slots);
+    cache->top[code] = slots + keep;
+}
+
+void
+hew_magazine_drop(struct hew_cache *cache, unsigned code)
+{
+    if (cache->base[code] == NULL) {
+        return;
+    }
+    hew_magazine_flush(cache, code, 0);
+    size_t capacity = capacity_of(cache, code);
+    cache->granted -= capacity * hew_code_size(code);
+    hew_meta_give(cache->base[code], slots_for(capacity) * sizeof(void *));
+    cache->top[code] = &no_slot[1];
+    cache->limit[code] = NULL;
+    cache->base[code] = NULL;
+}
+
+/* Looks after one class: an idle one loses its magazine; one that never ran dry loses half of what it did not need. */
+static void
+look_after(struct hew_cache *cache, unsigned code)
+{
+    if (cache->base[code] == NULL) {
+        return;
+    }
+    uint16_t count = (uint16_t)hew_magazine_requests(cache, code);
+    bool missed = (cache->flags[code] & MISSED) != 0;
+    size_t depth = hew_cache_depth(cache, code);
+    size_t low = depth < cache->low[code] ? depth : cache->low[code];
+    if (!missed && count == cache->seen[code]) {
+        hew_magazine_drop(cache, code);
+        depth = 0;
+    } else if (!missed && low > 1) {
+        hew_magazine_flush(cache, code, depth - low / 2);
+        depth -= low / 2;
+    }
+    cache->flags[code] &= (uint8_t)~MISSED;
+    cache->seen[code] = count;
+    cache->low[code] = (uint16_t)depth;
+}
+
+void
+hew_magazine_tick(struct hew_cache *cache, unsigned code)
+{
+    cache->periods[code]++;
+    cache->ticks[code] = HEW_CACHE_PERIOD;
+    for (unsigned looked = 0; looked < SWEEP; looked++) {
+        cache->sweep = (uint8_t)((cache->sweep + 1) % HEW_CODES);
+        look_after(cache, cache->sweep);
+    }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * magazine: what happens at the end of the fast path: filling, making room, sizing, and looking after idle classes.
+ *
+ * Promises  a thread's magazines never hold more than its share of one budget for all threads; a magazine grows only
+ *           while it is both emptied and filled, and shrinks when it is not used.
+ * Called    by the owning thread.
+ */
+#ifndef HEW_CACHE_MAGAZINE_H
+#define HEW_CACHE_MAGAZINE_H
+
+#include "cache/cache.h"
+
+/* After hew_cache_pop() said NULL: an object of small class `code`; NULL without memory. */
+void *hew_magazine_pop(struct hew_cache *cache, unsigned code);
+
+/* The newest extent of large class `code`; NULL when none is kept. */
+struct hew_extent *hew_magazine_pop_large(struct hew_cache *cache, unsigned code);
+
+/* After hew_cache_push() said false and it is no double free: takes the object, or gives it back to its owner. */
+void hew_magazine_push(struct hew_cache *cache, unsigned code, void *object);
+
+/* The period of a class is over: counts it and returns what was not needed. */
+void hew_magazine_tick(struct hew_cache *cache, unsigned code);
+
+/* Gives everything back; the class has no magazine afterwards. */
+void hew_magazine_drop(struct hew_cache *cache, unsigned code);
+
+/* Gives back all objects but the newest `keep`. */
+void hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep);
+
+/* Links every class of a new cache to the shared empty slot. */
+void hew_magazine_begin(struct hew_cache *cache);
+
+/* Allocations counted so far. */
+HEW_INLINE uint64_t
+hew_magazine_requests(const struct hew_cache *cache, unsigned code)
+{
+    return (uint64_t)cache->periods[code] * HEW_CACHE_PERIOD + (HEW_CACHE_PERIOD - cache->ticks[code]);
+}
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * map: from any address to what lies there.
+ *
+ * Two maps.  The *code map* holds one byte per 16 KiB grain of the whole user address space, so that free() learns an
+ * object's class with one load and no test: 0 means nothing of ours.  It is address space only (8 GiB, readable, not
+ * writable); a page of it becomes real when the 64 MiB that it covers are first used.  The *extent map* is a two-level
+ * tree with one pointer per page, for the slow paths.
+ *
+ *     address  47        30 29           12 11       0
+ *              | leaf no.  | page in leaf  | offset   |      extent map: 1 MiB of roots, leaves of 2 MiB
+ *              | code no.            14 |                    code map
+ *
+ * Both are written under the lock of the page heap that owns the pages, and read by whoever holds an object there: the
+ * hand-over of the object orders the two, so relaxed atomics are enough.
+ * When address space is limited (RLIMIT_AS) the code map is opened piece by piece in a free range instead.
+ */
+#ifndef HEW_META_MAP_H
+#define HEW_META_MAP_H
+
+#include "base/size_class.h"
+
+#include "os/mutex.h"
+
+#define HEW_LG_ADDRESS 47
+#define HEW_LG_LEAF 30
+#define HEW_LEAF_PAGES ((size_t)1 << (HEW_LG_LEAF - HEW_LG_PAGE))
+
+struct hew_extent;
+typedef _Atomic(struct hew_extent *) hew_map_entry;
+
+extern uint8_t *hew_code_map;
+extern _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_ADDRESS - HEW_LG_LEAF)];
+
+/* Taken while a window or a leaf is added; for fork. */
+extern struct hew_mutex hew_map_lock;
+
+/* Once, at boot.  False when there is no address space even for the small form. */
+bool hew_map_boot(void);
+
+/* Makes both maps writable for [address, address + size).  False when the system refused. */
+bool hew_map_cover(uintptr_t address, size_t size);
+
+HEW_INLINE unsigned
+hew_map_code(uintptr_t address)
+{
+    return __atomic_load_n(&hew_code_map[address >> HEW_LG_GRAIN], __ATOMIC_RELAXED);
+}
+
+/* The extent whose page `address` is in; NULL or a stale one for pages inside a large extent or not ours. */
+HEW_INLINE struct hew_extent *
+hew_map_extent(uintptr_t address)
+{
+    if (HEW_UNLIKELY(address >> HEW_LG_ADDRESS != 0)) {
+        return NULL;
+    }
+    hew_map_entry *leaf = atomic_load_explicit(&hew_map_roots[address >> HEW_LG_LEAF], memory_order_acquire);
+    if (HEW_UNLIKELY(leaf == NULL)) {
+        return NULL;
+    }
+    return atomic_load_explicit(&leaf[(address >> HEW_LG_PAGE) & (HEW_LEAF_PAGES - 1)], memory_order_relaxed);
+}
+
+/* `address` must be covered. */
+HEW_INLINE void
+hew_map_set_extent(uintptr_t address, struct hew_extent *extent)
+{
+    hew_map_entry *leaf = atomic_load_explicit(&hew_map_roots[address >> HEW_LG_LEAF], memory_order_relaxed);
+    atomic_store_explicit(&leaf[(address >> HEW_LG_PAGE) & (HEW_LEAF_PAGES - 1)], extent, memory_order_relaxed);
+}
+
+HEW_INLINE void
+hew_map_set_code(uintptr_t address, unsigned code)
+{
+    __atomic_store_n(&hew_code_map[address >> HEW_LG_GRAIN], (uint8_t)code, __ATOMIC_RELAXED);
+}
+
+#endif

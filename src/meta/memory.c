@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "meta/memory.h"
+
+#include "base/size_class.h"
+#include "os/memory.h"
+
+#include <string.h>
+
+/* Below 2 MiB, so that transparent huge pages never make a small program's bookkeeping resident at once. */
+#define CHUNK ((size_t)1 << 20)
+#define FIRST_CHUNK ((size_t)96 << 10)
+
+struct piece {
+    struct piece *next;
+};
+
+struct hew_mutex hew_meta_lock;
+
+/* All guarded by hew_meta_lock. */
+static struct piece *free_pieces[HEW_CODES];
+static char first_chunk[FIRST_CHUNK] HEW_ALIGNED(4096);
+static char *chunk_at = first_chunk;
+static size_t chunk_left = FIRST_CHUNK;
+static size_t bytes_mapped = FIRST_CHUNK;
+static size_t bytes_used;
+
+static size_t
+rounded(size_t size)
+{
+    size_t lines = hew_bits_round_up(size, HEW_CACHE_LINE);
+    return lines <= HEW_CODE_CACHED_MAX_SIZE ? hew_code_size(hew_code_of_size(lines))
+                                             : hew_bits_round_up(size, HEW_PAGE);
+}
+
+static void *
+carve(size_t bytes)
+{
+    if (bytes > CHUNK / 4 && bytes > chunk_left) {
+        void *own = hew_os_map(hew_bits_round_up(bytes, HEW_PAGE), HEW_PAGE);
+        bytes_mapped += own == NULL ? 0 : bytes;
+        return own;
+    }
+    if (bytes > chunk_left) {
+        char *chunk = hew_os_map(CHUNK, HEW_PAGE);
+        if (chunk == NULL) {
+            return NULL;
+        }
+        bytes_mapped += CHUNK;
+        chunk_at = chunk;
+        chunk_left = CHUNK;
+    }
+    void *piece = chunk_at;
+    chunk_at += bytes;
+    chunk_left -= bytes;
+    return piece;
+}
+
+void *
+hew_meta_take(size_t size)
+{
+    size_t bytes = rounded(size);
+    unsigned code = bytes <= HEW_CODE_CACHED_MAX_SIZE ? hew_code_of_size(bytes) : 0;
+    hew_mutex_lock(&hew_meta_lock);
+    struct piece *piece = free_pieces[code];
+    bool reused = code != 0 && piece != NULL;
+    if (reused) {
+        free_pieces[code] = piece->next;
+    } else {
+        piece = carve(bytes);
+    }
+    bytes_used += piece == NULL ? 0 : bytes;
+    hew_mutex_unlock(&hew_meta_lock);
+    return reused ? memset(piece, 0, bytes) : piece;
+}
+
+void
+hew_meta_give(void *pointer, size_t size)
+{
+    size_t bytes = rounded(size);
+    HEW_ASSERT(1, bytes <= HEW_CODE_CACHED_MAX_SIZE);
+    unsigned code = hew_code_of_size(bytes);
+    struct piece *piece = pointer;
+    hew_mutex_lock(&hew_meta_lock);
+    piece->next = free_pieces[code];
+    free_pieces[code] = piece;
+    bytes_used -= bytes;
+    hew_mutex_unlock(&hew_meta_lock);
+}
+
+struct hew_meta_usage
+hew_meta_usage(void)
+{
+    hew_mutex_lock(&hew_meta_lock);
+    struct hew_meta_usage usage = {bytes_mapped, bytes_used};
+    hew_mutex_unlock(&hew_meta_lock);
+    return usage;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "os/fatal.h"
+
+#include "base/text.h"
+#include "os/syscall.h"
+
+#include <stdlib.h>
+
+static const char *const texts[] = {
+#define FATAL(name, text) text,
+#include "base/fatal.def"
+#undef FATAL
+};
+
+void
+hew_os_write_error(const char *text, size_t length)
+{
+    while (length > 0) {
+        long written = hew_syscall3(SYS_write, 2, text, length);
+        if (written <= 0 && written != -EINTR) {
+            return;
+        }
+        text += written > 0 ? written : 0;
+        length -= written > 0 ? (size_t)written : 0;
+    }
+}
+
+HEW_COLD _Noreturn void
+hew_fatal(enum hew_fatal_kind kind, const char *function, uintptr_t address, const char *detail)
+{
+    char line[512];
+    struct hew_text text;
+    hew_text_begin(&text, line, sizeof line - 1);
+    hew_text_put(&text, "<hew>: ");
+    hew_text_put(&text, function);
+    hew_text_put(&text, "(");
+    if (address != 0) {
+        hew_text_put_hex(&text, address);
+    }
+    hew_text_put(&text, "): ");
+    hew_text_put(&text, texts[kind]);
+    if (detail != NULL) {
+        hew_text_put(&text, ": ");
+        hew_text_put(&text, detail);
+    }
+    line[text.length] = '\n';
+    hew_os_write_error(line, text.length + 1);
+    abort();
+}

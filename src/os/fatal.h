@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fatal: the last line a process says, and writing to standard error without libc.
+ *
+ * Thread-safe; takes no lock; allocates nothing.  The table of ends is base/fatal.def.
+ */
+#ifndef HEW_OS_FATAL_H
+#define HEW_OS_FATAL_H
+
+#include "base/compiler.h"
+
+enum hew_fatal_kind {
+#define FATAL(name, text) HEW_FATAL_##name,
+#include "base/fatal.def"
+#undef FATAL
+};
+
+/* Writes `text` to file descriptor 2, whole. */
+void hew_os_write_error(const char *text, size_t length);
+
+/* Says `<hew>: function(0xaddress): text: detail` and aborts.  `detail` may be NULL; address 0 is left out. */
+_Noreturn void hew_fatal(enum hew_fatal_kind kind, const char *function, uintptr_t address, const char *detail);
+
+#endif

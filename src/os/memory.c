@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "os/memory.h"
+
+#include "base/bits.h"
+#include "base/size_class.h"
+#include "os/syscall.h"
+
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MADV_FREE
+#define MADV_FREE 8
+#endif
+
+struct hew_os_faults hew_os_faults;
+
+static bool
+refused(const char *call)
+{
+    return HEW_UNLIKELY(hew_os_faults.refuse != NULL) && hew_os_faults.refuse(call);
+}
+
+/* NULL when the system refuses. */
+static void *
+map(void *address, size_t size, int protection, int flags)
+{
+    if (refused("mmap")) {
+        return NULL;
+    }
+    long result = hew_syscall6(SYS_mmap, (long)address, (long)size, protection,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+    return (unsigned long)result > -4096UL ? NULL : (void *)result;
+}
+
+static bool
+advise(void *address, size_t size, int advice)
+{
+    return !refused("madvise") && hew_syscall3(SYS_madvise, address, size, advice) == 0;
+}
+
+void *
+hew_os_map(size_t size, size_t alignment)
+{
+    if (alignment <= HEW_PAGE) {
+        return map(NULL, size, PROT_READ | PROT_WRITE, 0);
+    }
+    size_t wide = size + alignment - HEW_PAGE;
+    if (wide < size) {
+        return NULL;
+    }
+    char *start = map(NULL, wide, PROT_READ | PROT_WRITE, 0);
+    if (start == NULL) {
+        return NULL;
+    }
+    char *aligned = (char *)hew_bits_round_up((uintptr_t)start, alignment);
+    if (aligned != start) {
+        hew_os_unmap(start, (size_t)(aligned - start));
+    }
+    if (aligned + size != start + wide) {
+        hew_os_unmap(aligned + size, (size_t)(start + wide - aligned - size));
+    }
+    return aligned;
+}
+
+void *
+hew_os_reserve_readable(size_t size)
+{
+    return map(NULL, size, PROT_READ, 0);
+}
+
+bool
+hew_os_make_writable(void *address, size_t size)
+{
+    return !refused("mprotect") && hew_syscall3(SYS_mprotect, address, size, PROT_READ | PROT_WRITE) == 0;
+}
+
+bool
+hew_os_map_at(void *address, size_t size)
+{
+    void *got = map(address, size, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE);
+    if (got != NULL && got != address) { /* a kernel before 4.17 takes the address as a hint */
+        hew_os_unmap(got, size);
+        return false;
+    }
+    return got != NULL;
+}
+
+void
+hew_os_unmap(void *address, size_t size)
+{
+    hew_syscall2(SYS_munmap, address, size);
+}
+
+bool
+hew_os_purge(void *address, size_t size)
+{
+    return advise(address, size, MADV_DONTNEED);
+}
+
+bool
+hew_os_purge_lazily(void *address, size_t size)
+{
+    return advise(address, size, MADV_FREE);
+}
+
+bool
+hew_os_move(void *from, void *to, size_t size)
+{
+    if (refused("mremap")) {
+        return false;
+    }
+    long result = hew_syscall5(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+    if (result != (long)to) {
+        return false;
+    }
+    /* The pages have moved and the old range is a hole, which another mmap may take at any time: fill it at once.
+     * The caller must not use the old range again unless it is filled, hence the fatal end when it cannot be. */
+    if (map(from, size, PROT_READ | PROT_WRITE, MAP_FIXED) == NULL) {
+        __builtin_trap();
+    }
+    return true;
+}
+
+void *
+hew_os_extend_data(size_t size, size_t alignment)
+{
+    if (refused("brk")) {
+        return NULL;
+    }
+    /* libc's sbrk, not the system call: libc keeps the current break in a variable of its own. */
+    int saved = errno;
+    char *end = sbrk(0);
+    char *start = NULL;
+    if (end != (void *)-1) {
+        size_t gap = hew_bits_round_up((uintptr_t)end, alignment) - (uintptr_t)end;
+        start = size + gap > (size_t)INTPTR_MAX ? (char *)-1 : sbrk((intptr_t)(size + gap));
+        start = start == (char *)-1 ? NULL : (char *)hew_bits_round_up((uintptr_t)start, alignment);
+        if (start != NULL && start != end + gap) { /* another thread moved the break in between */
+            start = NULL;
+        }
+    }
+    errno = saved;
+    return start;
+}
+
+size_t
+hew_os_address_space_limit(void)
+{
+    struct {
+        uint64_t soft, hard;
+    } limit = {0, 0};
+    bool known = hew_syscall4(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0;
+    return known && limit.soft != (uint64_t)-1 ? (size_t)limit.soft : SIZE_MAX;
+}
+
+uintptr_t
+hew_os_program_address(void)
+{
+    return (uintptr_t)getauxval(AT_PHDR);
+}
+
+void
+hew_os_advise_huge(void *address, size_t size)
+{
+    advise(address, size, MADV_HUGEPAGE);
+}
+
+void
+hew_os_advise_small(void *address, size_t size)
+{
+    advise(address, size, MADV_NOHUGEPAGE);
+}
+
+void
+hew_os_advise_no_dump(void *address, size_t size)
+{
+    advise(address, size, MADV_DONTDUMP);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory: the contract with the system for pages.
+ *
+ * Addresses and sizes are multiples of HEW_PAGE.  Every call is thread-safe, keeps errno and allocates nothing.
+ * Not here  which pages, and when: page/.
+ */
+#ifndef HEW_OS_MEMORY_H
+#define HEW_OS_MEMORY_H
+
+#include "base/compiler.h"
+
+/* Every system call for memory passes here; tests put their own in to let the n-th call fail.  Set before threads. */
+struct hew_os_faults {
+    bool (*refuse)(const char *call);
+};
+extern struct hew_os_faults hew_os_faults;
+
+/*
+ * New zero-filled read-write pages that are charged only when touched (MAP_NORESERVE); NULL when refused.
+ * `alignment` is a power of two >= HEW_PAGE.  The system's answer decides the address.
+ */
+void *hew_os_map(size_t size, size_t alignment);
+
+/* Address space that can be read (zeros) and costs no memory; hew_os_make_writable() opens parts of it. */
+void *hew_os_reserve_readable(size_t size);
+bool hew_os_make_writable(void *address, size_t size);
+
+/* Zero-filled pages exactly at `address`, only if nothing is mapped there. */
+bool hew_os_map_at(void *address, size_t size);
+
+/* Gives pages and their address space back. */
+void hew_os_unmap(void *address, size_t size);
+
+/* Drops the contents now: the pages read as zeros afterwards.  False when the system refused (contents kept). */
+bool hew_os_purge(void *address, size_t size);
+
+/* The system may drop the contents when it needs memory (MADV_FREE).  False when not supported. */
+bool hew_os_purge_lazily(void *address, size_t size);
+
+/*
+ * Moves the pages of [from, from + size) to [to, to + size), which must be mapped and hold nothing of value; the old
+ * range is mapped anew, zero-filled.  False when refused: nothing has moved.
+ */
+bool hew_os_move(void *from, void *to, size_t size);
+
+/* Extends the data segment (sbrk) by `size` bytes aligned to `alignment`; NULL when refused. */
+void *hew_os_extend_data(size_t size, size_t alignment);
+
+/* RLIMIT_AS in bytes, SIZE_MAX when there is none; an address inside the main program. */
+size_t hew_os_address_space_limit(void);
+uintptr_t hew_os_program_address(void);
+
+/* Advice on transparent huge pages for a range, and on leaving a range out of core dumps. */
+void hew_os_advise_huge(void *address, size_t size);
+void hew_os_advise_small(void *address, size_t size);
+void hew_os_advise_no_dump(void *address, size_t size);
+
+#endif

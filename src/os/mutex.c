@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "os/mutex.h"
+
+#include "os/clock.h"
+#include "os/futex.h"
+
+#define SPINS 100 /* about 4 us on current x86: a fill or a flush is over by then */
+
+static __thread char thread_token;
+
+const void *
+hew_thread_token(void)
+{
+    return &thread_token;
+}
+
+/* Takes a free lock; leaves a lock with sleepers marked as such when `mark` is 2. */
+static bool
+take(struct hew_mutex *mutex, uint32_t mark)
+{
+    uint32_t expected = 0;
+    return atomic_load_explicit(&mutex->state, memory_order_relaxed) == 0 &&
+        atomic_compare_exchange_weak_explicit(
+            &mutex->state, &expected, mark, memory_order_acquire, memory_order_relaxed);
+}
+
+void
+hew_mutex_lock_slow(struct hew_mutex *mutex)
+{
+    for (unsigned spin = 0; spin < SPINS; spin++) {
+        if (take(mutex, 1)) {
+            mutex->spin_acquisitions++;
+            return;
+        }
+        hew_cpu_pause();
+    }
+    uint64_t begin = hew_clock_ns();
+    uint32_t waiting = atomic_fetch_add_explicit(&mutex->waiting, 1, memory_order_relaxed) + 1;
+    while (atomic_exchange_explicit(&mutex->state, 2, memory_order_acquire) != 0) {
+        hew_futex_wait(&mutex->state, 2, 0);
+    }
+    atomic_fetch_sub_explicit(&mutex->waiting, 1, memory_order_relaxed);
+    uint64_t waited = hew_clock_ns() - begin;
+    mutex->waits++;
+    mutex->total_wait_ns += waited;
+    mutex->max_wait_ns = waited > mutex->max_wait_ns ? waited : mutex->max_wait_ns;
+    mutex->max_waiting = waiting > mutex->max_waiting ? waiting : mutex->max_waiting;
+}
+
+HEW_COLD void
+hew_mutex_wake(struct hew_mutex *mutex)
+{
+    hew_futex_wake(&mutex->state, 1);
+}

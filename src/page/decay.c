@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "page/decay.h"
+
+#include <string.h>
+
+uint64_t
+hew_decay_step_ms(const struct hew_decay *decay)
+{
+    uint64_t step = decay->decay_ms > 0 ? (uint64_t)decay->decay_ms / HEW_DECAY_EPOCHS : 0;
+    return step == 0 ? 1 : step;
+}
+
+void
+hew_decay_begin(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms)
+{
+    memset(decay, 0, sizeof *decay);
+    decay->decay_ms = decay_ms;
+    decay->epoch_ms = now_ms;
+}
+
+/* What is kept of `bytes` that came `age` epochs ago: 1 - 3t^2 + 2t^3 with t = age / epochs. */
+static size_t
+kept(size_t bytes, unsigned age)
+{
+    uint64_t t = age, n = HEW_DECAY_EPOCHS;
+    uint64_t numerator = n * n * n - 3 * n * t * t + 2 * t * t * t;
+    return (size_t)((bytes / (n * n * n)) * numerator + (bytes % (n * n * n)) * numerator / (n * n * n));
+}
+
+size_t
+hew_decay_allowance(struct hew_decay *decay, size_t bytes, uint64_t now_ms)
+{
+    if (decay->decay_ms < 0) {
+        return SIZE_MAX;
+    }
+    if (decay->decay_ms == 0) {
+        return 0;
+    }
+    uint64_t passed = now_ms <= decay->epoch_ms ? 0 : (now_ms - decay->epoch_ms) / hew_decay_step_ms(decay);
+    if (passed > 0) {
+        size_t came = bytes > decay->left ? bytes - decay->left : 0;
+        size_t shift = passed < HEW_DECAY_EPOCHS ? (size_t)passed : HEW_DECAY_EPOCHS;
+        memmove(decay->backlog, decay->backlog + shift, (HEW_DECAY_EPOCHS - shift) * sizeof decay->backlog[0]);
+        memset(decay->backlog + HEW_DECAY_EPOCHS - shift, 0, shift * sizeof decay->backlog[0]);
+        /* They came at some time in the epochs that have just passed; counted from the last of them, so that nothing
+         * is returned before its time. */
+        decay->backlog[HEW_DECAY_EPOCHS - 1] = came;
+        decay->epoch_ms += passed * hew_decay_step_ms(decay);
+    }
+    size_t allowance = 0;
+    for (unsigned epoch = 0; epoch < HEW_DECAY_EPOCHS; epoch++) {
+        allowance += kept(decay->backlog[epoch], HEW_DECAY_EPOCHS - epoch);
+    }
+    if (passed > 0) {
+        decay->left = bytes < allowance ? bytes : allowance;
+    }
+    return passed == 0 && bytes > decay->left ? allowance + (bytes - decay->left) : allowance;
+}

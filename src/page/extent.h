@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * extent: one run of whole pages: a slab, a large object, or free pages in one of the pools.
+ *
+ *     take ->  ACTIVE  -- give -->  DIRTY  -- decay -->  MUZZY  -- decay -->  RETAINED
+ *                ^                    |                    |                     |
+ *                +--------------------+--------------------+---------------------+
+ *
+ * Guarded by the lock of the page heap that owns it, except: what a slab counts belongs to its bin's lock, and a large
+ * extent's fields belong to whoever holds the object.  Extents are never returned to the system, so a stale pointer to
+ * one reads an extent.
+ */
+#ifndef HEW_PAGE_EXTENT_H
+#define HEW_PAGE_EXTENT_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/size_class.h"
+
+enum hew_extent_state {
+    HEW_EXTENT_UNUSED,   /* the struct describes no pages */
+    HEW_EXTENT_ACTIVE,   /* handed out */
+    HEW_EXTENT_DIRTY,    /* free, contents and memory still there */
+    HEW_EXTENT_MUZZY,    /* free, the system may take the memory when it likes */
+    HEW_EXTENT_RETAINED, /* free, address space only: reads as zeros */
+    HEW_EXTENT_TRANSIT,  /* being purged by a thread that has taken it out of its pool */
+};
+
+/* Bits kept inside the extent: enough for slabs of up to 256 regions. */
+#define HEW_EXTENT_WORDS 4
+
+struct hew_extent {
+    uintptr_t address;
+    size_t size;     /* bytes, whole pages */
+    uint32_t region; /* extents merge only within one mapping */
+    uint16_t arena;
+    uint8_t state;
+    uint8_t code; /* while active: its class code in the address map */
+    union {
+        struct { /* every free state */
+            struct hew_extent *next, **link; /* the pool's bucket */
+            struct hew_list age;             /* the pool's extents, oldest first */
+        } free;
+        struct { /* guarded by the bin's lock */
+            uint64_t *bits; /* 1 = free region */
+            uint32_t free_regions, first_word;
+            struct hew_heap_node node;
+            bool queued; /* in the bin's heap */
+        } slab;
+        struct {
+            size_t usable; /* bytes that the program may use */
+        } large;
+    };
+    bool zeroed;       /* known to read as zeros when handed out */
+    bool data_segment; /* from sbrk: cannot be unmapped or moved */
+    uint64_t inline_bits[HEW_EXTENT_WORDS];
+};
+
+_Static_assert(sizeof(struct hew_extent) <= 2 * HEW_CACHE_LINE, "an extent is two cache lines");
+
+HEW_INLINE uintptr_t
+hew_extent_end(const struct hew_extent *extent)
+{
+    return extent->address + extent->size;
+}
+
+#endif

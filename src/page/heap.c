@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "page/heap.h"
+
+#include "base/options.h"
+#include "meta/map.h"
+#include "meta/memory.h"
+#include "os/clock.h"
+#include "os/memory.h"
+#include "page/grow.h"
+#include "page/split.h"
+
+/* Idle memory of one heap from which on a purger is wanted: below it, a thread would cost more than it returns. */
+#define DUE_BYTES ((size_t)1 << 20)
+#define GIVES_TO_CLOCK 64
+#define FIRST_GROW ((size_t)1 << 20)
+
+_Atomic uint32_t hew_page_due;
+
+void
+hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
+{
+    hew_pool_begin(&heap->dirty);
+    hew_pool_begin(&heap->muzzy);
+    hew_pool_begin(&heap->retained);
+    hew_decay_begin(&heap->dirty_decay, hew_options.dirty_decay_ms, now_ms);
+    hew_decay_begin(&heap->muzzy_decay, hew_options.muzzy_decay_ms, now_ms);
+    heap->arena = arena;
+    heap->grow_bytes = FIRST_GROW;
+    heap->gives_to_clock = GIVES_TO_CLOCK;
+}
+
+/* Cuts the wanted part out of a free extent that holds it; the rest stays in its pool, as old as before. */
+static struct hew_extent *
+cut(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, size_t size, size_t alignment)
+{
+    uintptr_t start = hew_bits_round_up(extent->address, alignment);
+    size_t lead = start - extent->address, trail = hew_extent_end(extent) - start - size;
+    if (lead == 0 && trail == 0) {
+        hew_pool_remove(pool, extent);
+        return extent;
+    }
+    struct hew_extent *taken = hew_split_new_extent(heap, extent, start, size);
+    if (taken == NULL) {
+        return NULL;
+    }
+    if (lead != 0 && trail != 0) {
+        struct hew_extent *tail = hew_split_new_extent(heap, extent, start + size, trail);
+        if (tail == NULL) {
+            hew_split_drop_extent(heap, taken);
+            return NULL;
+        }
+        tail->state = extent->state;
+        hew_split_mark_ends(tail);
+        hew_pool_insert(pool, tail, extent);
+    }
+    if (lead != 0) {
+        hew_pool_resize(pool, extent, extent->address, lead);
+    } else {
+        hew_pool_resize(pool, extent, start + size, trail);
+    }
+    hew_split_mark_ends(extent);
+    return taken;
+}
+
+/* Writes what an active extent looks like in both maps. */
+static void
+activate(struct hew_extent *extent, unsigned code)
+{
+    extent->state = HEW_EXTENT_ACTIVE;
+    extent->code = (uint8_t)code;
+    hew_split_mark_ends(extent);
+    if (code > HEW_CODE_SMALL_LAST) {
+        hew_map_set_code(extent->address, code);
+        return;
+    }
+    for (uintptr_t page = extent->address; page < hew_extent_end(extent); page += HEW_PAGE) {
+        hew_map_set_extent(page, extent);
+        hew_map_set_code(page, code);
+    }
+}
+
+static void
+deactivate(struct hew_extent *extent)
+{
+    if (extent->code > HEW_CODE_SMALL_LAST) {
+        hew_map_set_code(extent->address, HEW_CODE_NONE);
+        return;
+    }
+    for (uintptr_t grain = extent->address; grain < hew_extent_end(extent); grain += HEW_GRAIN) {
+        hew_map_set_code(grain, HEW_CODE_NONE);
+    }
+}
+
+struct hew_extent *
+hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
+{
+    struct hew_pool *const pools[] = {&heap->dirty, &heap->muzzy, &heap->retained};
+    struct hew_extent *taken = NULL;
+    hew_mutex_lock(&heap->lock);
+    for (unsigned kind = 0; taken == NULL && kind < 3; kind++) {
+        struct hew_extent *found = hew_pool_find(pools[kind], size, alignment);
+        taken = found == NULL ? NULL : cut(heap, pools[kind], found, size, alignment);
+    }
+    if (taken == NULL) {
+        struct hew_extent *fresh = hew_grow_map(heap, size, alignment);
+        taken = fresh == NULL ? NULL : cut(heap, &heap->retained, fresh, size, alignment);
+    }
+    if (taken != NULL) {
+        taken->zeroed = taken->state == HEW_EXTENT_RETAINED;
+        heap->counts.active += size;
+        activate(taken, code);
+    }
+    hew_mutex_unlock(&heap->lock);
+    return taken;
+}
+
+/* Under the lock, after memory came into the dirty pool.  True when the caller should look at the clock. */
+static bool
+note_given(struct hew_page_heap *heap)
+{
+    if (heap->dirty.bytes >= DUE_BYTES && atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&hew_page_due, 1, memory_order_relaxed);
+    }
+    if (heap->dirty_decay.decay_ms == 0) {
+        return true;
+    }
+    if (--heap->gives_to_clock != 0) {
+        return false;
+    }
+    heap->gives_to_clock = GIVES_TO_CLOCK;
+    return true;
+}
+
+void
+hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    hew_mutex_lock(&heap->lock);
+    heap->counts.active -= extent->size;
+    deactivate(extent);
+    hew_split_insert(heap, &heap->dirty, extent, HEW_EXTENT_DIRTY);
+    bool look = note_given(heap);
+    hew_mutex_unlock(&heap->lock);
+    if (look) {
+        hew_page_decay(heap, hew_clock_ms(), false);
+    }
+}
+
+/* The free extent that begins where `extent` ends, in the same region; NULL when there is none. */
+static struct hew_extent *
+free_behind(struct hew_extent *extent)
+{
+    struct hew_extent *behind = hew_map_extent(hew_extent_end(extent));
+    return hew_split_joinable(extent, behind) && behind->address == hew_extent_end(extent) &&
+            behind->state >= HEW_EXTENT_DIRTY && behind->state <= HEW_EXTENT_RETAINED
+        ? behind
+        : NULL;
+}
+
+bool
+hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
+{
+    size_t more = size - extent->size;
+    bool grown = false;
+    hew_mutex_lock(&heap->lock);
+    struct hew_extent *behind = free_behind(extent);
+    if (behind != NULL && behind->size >= more) {
+        struct hew_pool *pool = hew_split_pool_of(heap, behind->state);
+        struct hew_extent *piece = cut(heap, pool, behind, more, HEW_PAGE);
+        if (piece != NULL) {
+            extent->zeroed = extent->zeroed && piece->state == HEW_EXTENT_RETAINED;
+            extent->size = size;
+            heap->counts.active += more;
+            hew_split_drop_extent(heap, piece);
+            hew_split_mark_ends(extent);
+            grown = true;
+        }
+    }
+    hew_mutex_unlock(&heap->lock);
+    return grown;
+}
+
+bool
+hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
+{
+    hew_mutex_lock(&heap->lock);
+    struct hew_extent *tail = hew_split_new_extent(heap, extent, extent->address + size, extent->size - size);
+    bool look = false;
+    if (tail != NULL) {
+        heap->counts.active -= tail->size;
+        extent->size = size;
+        hew_split_mark_ends(extent);
+        hew_split_insert(heap, &heap->dirty, tail, HEW_EXTENT_DIRTY);
+        look = note_given(heap);
+    }
+    hew_mutex_unlock(&heap->lock);
+    if (look) {
+        hew_page_decay(heap, hew_clock_ms(), false);
+    }
+    return tail != NULL;
+}
+
+bool
+hew_page_move(struct hew_extent *from, struct hew_extent *to)
+{
+    if (from->data_segment || to->data_segment) {
+        return false;
+    }
+    return hew_os_move((void *)from->address, (void *)to->address, from->size);
+}
+
+struct hew_page_counts
+hew_page_counts(struct hew_page_heap *heap)
+{
+    hew_mutex_lock(&heap->lock);
+    struct hew_page_counts counts = heap->counts;
+    counts.dirty = heap->dirty.bytes;
+    counts.muzzy = heap->muzzy.bytes;
+    counts.retained = heap->retained.bytes;
+    hew_mutex_unlock(&heap->lock);
+    return counts;
+}
+
+bool
+hew_page_heap_valid(struct hew_page_heap *heap)
+{
+    const struct hew_pool *const pools[] = {&heap->dirty, &heap->muzzy, &heap->retained};
+    size_t bytes = heap->counts.active;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        if (!hew_pool_valid(pools[kind])) {
+            return false;
+        }
+        bytes += pools[kind]->bytes;
+        for (struct hew_list *node = pools[kind]->oldest.next; node != &pools[kind]->oldest; node = node->next) {
+            struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
+            if (hew_map_extent(extent->address) != extent || hew_map_extent(hew_extent_end(extent) - 1) != extent ||
+                hew_map_code(extent->address) != HEW_CODE_NONE) {
+                return false;
+            }
+        }
+    }
+    return bytes == heap->counts.mapped;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap: the pages of one arena.
+ *
+ * Owns      the arena's mappings (regions), split into extents; the pools of free ones; the decay of both pools.
+ * Promises  no two extents overlap; both address maps agree with every active extent; neighbours in one pool and one
+ *           region are merged; memory is asked of the system only when no free extent fits.
+ * Locks     its own `lock` (rank: page), taken inside; no system call that can take long is made under it, except
+ *           mapping.
+ * Not here  when to purge: control/purger.c (this layer only raises hew_page_due).  What a slab is: slab/.
+ */
+#ifndef HEW_PAGE_HEAP_H
+#define HEW_PAGE_HEAP_H
+
+#include "os/mutex.h"
+#include "page/decay.h"
+#include "page/pool.h"
+
+struct hew_page_counts { /* all bytes but the last three */
+    size_t active, mapped, dirty, muzzy, retained;
+    uint64_t dirty_purged, muzzy_purged;
+    uint64_t dirty_purges, purge_calls, maps;
+};
+
+struct hew_page_heap {
+    struct hew_mutex lock;
+    /* Everything below is guarded by `lock`. */
+    struct hew_pool dirty, muzzy, retained;
+    struct hew_decay dirty_decay, muzzy_decay;
+    struct hew_extent *spare; /* unused extent structs, linked by free.next */
+    size_t grow_bytes;        /* size of the next mapping */
+    struct hew_page_counts counts;
+    uint16_t arena;
+    uint8_t gives_to_clock; /* gives until the clock is looked at */
+};
+
+/* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while; lowered by the purger. */
+extern _Atomic uint32_t hew_page_due;
+
+void hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms);
+
+/*
+ * An active extent of `size` bytes at a multiple of `alignment`, both whole pages, with `code` in the address map: on
+ * every grain for a slab code, on the first otherwise.  ->zeroed tells whether it is known to read as zeros.  NULL when
+ * the system has no more memory.
+ */
+struct hew_extent *hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code);
+
+/* The pages become dirty.  The extent is the heap's again. */
+void hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent);
+
+/* Grows a large extent by the free pages behind it, or cuts its tail off.  False: nothing has changed. */
+bool hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
+bool hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
+
+/*
+ * Moves the pages of `from` to the front of `to` (at least as large, zeroed) without copying.  Both stay active; `from`
+ * reads as zeros afterwards.  False: refused, nothing has moved.
+ */
+bool hew_page_move(struct hew_extent *from, struct hew_extent *to);
+
+/* Returns what decay says is due (`all`: everything that is free).  May call the system; the lock is dropped for it. */
+void hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all);
+
+/* Milliseconds until decay may have something to do; 0 when the heap holds nothing that decays. */
+uint64_t hew_page_next_ms(struct hew_page_heap *heap);
+
+struct hew_page_counts hew_page_counts(struct hew_page_heap *heap);
+
+/* Under the lock: every pool agrees with the map. */
+bool hew_page_heap_valid(struct hew_page_heap *heap);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "page/pool.h"
+
+#define LOOKS 8 /* extents looked at in a bucket before the next one is tried */
+
+/* The bucket whose extents have at least this many pages: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 ... */
+static unsigned
+bucket_of(size_t size)
+{
+    size_t pages = size >> HEW_LG_PAGE;
+    if (pages < 4) {
+        return (unsigned)pages - 1;
+    }
+    unsigned top = hew_bits_floor_log2(pages);
+    return 3 + (top - 2) * 4 + (unsigned)((pages >> (top - 2)) & 3);
+}
+
+static void
+link_bucket(struct hew_pool *pool, struct hew_extent *extent)
+{
+    unsigned bucket = bucket_of(extent->size);
+    struct hew_extent **head = &pool->buckets[bucket];
+    extent->free.next = *head;
+    extent->free.link = head;
+    if (*head != NULL) {
+        (*head)->free.link = &extent->free.next;
+    }
+    *head = extent;
+    pool->nonempty[bucket / 64] |= UINT64_C(1) << bucket % 64;
+}
+
+static void
+unlink_bucket(struct hew_pool *pool, struct hew_extent *extent)
+{
+    unsigned bucket = bucket_of(extent->size);
+    *extent->free.link = extent->free.next;
+    if (extent->free.next != NULL) {
+        extent->free.next->free.link = extent->free.link;
+    }
+    if (pool->buckets[bucket] == NULL) {
+        pool->nonempty[bucket / 64] &= ~(UINT64_C(1) << bucket % 64);
+    }
+}
+
+void
+hew_pool_begin(struct hew_pool *pool)
+{
+    hew_list_begin(&pool->oldest);
+}
+
+void
+hew_pool_insert(struct hew_pool *pool, struct hew_extent *extent, struct hew_extent *beside)
+{
+    link_bucket(pool, extent);
+    hew_list_insert_after(beside == NULL ? pool->oldest.previous : &beside->free.age, &extent->free.age);
+    pool->bytes += extent->size;
+    pool->extents++;
+}
+
+void
+hew_pool_remove(struct hew_pool *pool, struct hew_extent *extent)
+{
+    unlink_bucket(pool, extent);
+    hew_list_remove(&extent->free.age);
+    pool->bytes -= extent->size;
+    pool->extents--;
+}
+
+void
+hew_pool_resize(struct hew_pool *pool, struct hew_extent *extent, uintptr_t address, size_t size)
+{
+    unlink_bucket(pool, extent);
+    pool->bytes += size - extent->size;
+    extent->address = address;
+    extent->size = size;
+    link_bucket(pool, extent);
+}
+
+/* The lowest of the first few members of a bucket that fit. */
+static struct hew_extent *
+lowest_fit(struct hew_extent *extent, size_t size, size_t alignment)
+{
+    struct hew_extent *best = NULL;
+    for (unsigned look = 0; extent != NULL && look < LOOKS; look++, extent = extent->free.next) {
+        uintptr_t start = hew_bits_round_up(extent->address, alignment);
+        if (start + size <= hew_extent_end(extent) && start >= extent->address &&
+            (best == NULL || extent->address < best->address)) {
+            best = extent;
+        }
+    }
+    return best;
+}
+
+struct hew_extent *
+hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment)
+{
+    unsigned bucket = bucket_of(size);
+    uint64_t word = pool->nonempty[bucket / 64] & (~UINT64_C(0) << bucket % 64);
+    for (unsigned group = bucket / 64;;) {
+        while (word != 0) {
+            unsigned next = group * 64 + (unsigned)__builtin_ctzll(word);
+            struct hew_extent *found = lowest_fit(pool->buckets[next], size, alignment);
+            if (found != NULL) {
+                return found;
+            }
+            word &= word - 1;
+        }
+        if (++group >= sizeof pool->nonempty / sizeof pool->nonempty[0]) {
+            return NULL;
+        }
+        word = pool->nonempty[group];
+    }
+}
+
+bool
+hew_pool_valid(const struct hew_pool *pool)
+{
+    size_t bytes = 0, extents = 0, aged = 0;
+    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
+        bool marked = (pool->nonempty[bucket / 64] >> bucket % 64 & 1) != 0;
+        if (marked != (pool->buckets[bucket] != NULL)) {
+            return false;
+        }
+        for (struct hew_extent *extent = pool->buckets[bucket]; extent != NULL; extent = extent->free.next) {
+            if (bucket_of(extent->size) != bucket || *extent->free.link != extent) {
+                return false;
+            }
+            bytes += extent->size;
+            extents++;
+        }
+    }
+    for (struct hew_list *node = pool->oldest.next; node != &pool->oldest; node = node->next) {
+        aged++;
+    }
+    return bytes == pool->bytes && extents == pool->extents && aged == extents;
+}

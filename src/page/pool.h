@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pool: the free extents of one state, found by size and by age.
+ *
+ * Owns      139 buckets, four per doubling of the page count, and a list of all from the oldest to the newest.
+ * Promises  insert and remove O(1); find looks at no more than a few extents a bucket.
+ * Called    under the owning page heap's lock.
+ * Not here  splitting, merging and the address map: heap.c.
+ */
+#ifndef HEW_PAGE_POOL_H
+#define HEW_PAGE_POOL_H
+
+#include "page/extent.h"
+
+#define HEW_POOL_BUCKETS 139
+
+struct hew_pool {
+    struct hew_extent *buckets[HEW_POOL_BUCKETS];
+    uint64_t nonempty[(HEW_POOL_BUCKETS + 63) / 64];
+    struct hew_list oldest; /* head of the age list */
+    size_t bytes;
+    size_t extents;
+};
+
+void hew_pool_begin(struct hew_pool *pool);
+
+/* As the newest, or, when `beside` is not NULL, as old as that member. */
+void hew_pool_insert(struct hew_pool *pool, struct hew_extent *extent, struct hew_extent *beside);
+void hew_pool_remove(struct hew_pool *pool, struct hew_extent *extent);
+
+/* A member changes its place or size without changing its age. */
+void hew_pool_resize(struct hew_pool *pool, struct hew_extent *extent, uintptr_t address, size_t size);
+
+/* A member in which `size` bytes fit at a multiple of `alignment`: of the smallest bucket that has one.  Still in the
+ * pool.  NULL when there is none. */
+struct hew_extent *hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment);
+
+HEW_INLINE struct hew_extent *
+hew_pool_oldest(struct hew_pool *pool)
+{
+    struct hew_list *first = hew_list_first(&pool->oldest);
+    return first == NULL ? NULL : HEW_CONTAINER(first, struct hew_extent, free.age);
+}
+
+/* Walks everything: counts, order and links agree. */
+bool hew_pool_valid(const struct hew_pool *pool);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * purge: giving idle pages back.  Extents leave their pool under the lock, meet the system without it, and come back
+ * in the next state.
+ */
+#include "base/options.h"
+#include "os/memory.h"
+#include "page/grow.h"
+#include "page/heap.h"
+#include "page/split.h"
+
+#define AT_ONCE 32                    /* extents taken out of a pool at a time */
+#define BYTES_AT_ONCE ((size_t)64 << 20) /* so that the system's map lock is not held for long */
+
+struct batch {
+    struct hew_extent *extents[AT_ONCE];
+    unsigned count;
+    size_t bytes;
+};
+
+/* Under the lock: takes the oldest extents until the pool holds no more than `keep`, or the batch is full. */
+static void
+collect(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, struct batch *batch)
+{
+    batch->count = 0;
+    batch->bytes = 0;
+    while (batch->count < AT_ONCE && batch->bytes < BYTES_AT_ONCE && pool->bytes > keep) {
+        struct hew_extent *extent = hew_pool_oldest(pool);
+        size_t surplus = hew_bits_round_up(pool->bytes - keep, HEW_PAGE);
+        size_t most = surplus < BYTES_AT_ONCE ? surplus : BYTES_AT_ONCE;
+        if (extent->size > most) {
+            /* The upper part goes; the lower part is what the next request would be given. */
+            struct hew_extent *part =
+                hew_split_new_extent(heap, extent, hew_extent_end(extent) - most, most);
+            if (part == NULL) {
+                return;
+            }
+            hew_pool_resize(pool, extent, extent->address, extent->size - most);
+            hew_split_mark_ends(extent);
+            extent = part;
+            hew_split_mark_ends(extent);
+        } else {
+            hew_pool_remove(pool, extent);
+        }
+        extent->state = HEW_EXTENT_TRANSIT;
+        batch->extents[batch->count++] = extent;
+        batch->bytes += extent->size;
+    }
+}
+
+/* Without the lock: true when the extent's memory has been given up as `to` says. */
+static bool
+release(struct hew_extent *extent, enum hew_extent_state to)
+{
+    void *start = (void *)extent->address;
+    if (to == HEW_EXTENT_MUZZY) {
+        return hew_os_purge_lazily(start, extent->size);
+    }
+    return hew_os_purge(start, extent->size);
+}
+
+/* Purges `pool` down to `keep` bytes.  An extent that the system refuses (locked memory) stays as it was, and ends the
+ * round.  Called with the lock held; drops it around system calls. */
+static void
+purge(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, enum hew_extent_state to)
+{
+    unsigned from = pool == &heap->dirty ? HEW_EXTENT_DIRTY : HEW_EXTENT_MUZZY;
+    uint64_t *purged = from == HEW_EXTENT_DIRTY ? &heap->counts.dirty_purged : &heap->counts.muzzy_purged;
+    struct batch batch;
+    bool refused = false;
+    for (collect(heap, pool, keep, &batch); batch.count > 0 && !refused; collect(heap, pool, keep, &batch)) {
+        bool done[AT_ONCE];
+        hew_mutex_unlock(&heap->lock);
+        for (unsigned i = 0; i < batch.count; i++) {
+            done[i] = release(batch.extents[i], to);
+        }
+        hew_mutex_lock(&heap->lock);
+        for (unsigned i = 0; i < batch.count; i++) {
+            unsigned state = done[i] ? to : from;
+            *purged += done[i] ? batch.extents[i]->size : 0;
+            refused = refused || !done[i];
+            hew_split_insert(heap, hew_split_pool_of(heap, state), batch.extents[i], state);
+        }
+        heap->counts.purge_calls += batch.count;
+        if (refused) {
+            break;
+        }
+    }
+}
+
+/* Under the lock: address space that nobody wants goes back, with retain:false. */
+static void
+unmap_retained(struct hew_page_heap *heap)
+{
+    struct hew_list *node = heap->retained.oldest.next;
+    while (node != &heap->retained.oldest) {
+        struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
+        node = node->next;
+        if (!extent->data_segment) {
+            hew_pool_remove(&heap->retained, extent);
+            hew_split_forget_ends(extent); /* before another heap can be given the addresses */
+            hew_os_unmap((void *)extent->address, extent->size);
+            heap->counts.mapped -= extent->size;
+            hew_split_drop_extent(heap, extent);
+        }
+    }
+}
+
+void
+hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
+{
+    hew_mutex_lock(&heap->lock);
+    size_t keep_dirty = all ? 0 : hew_decay_allowance(&heap->dirty_decay, heap->dirty.bytes, now_ms);
+    if (heap->dirty.bytes > keep_dirty) {
+        bool through_muzzy = !all && heap->muzzy_decay.decay_ms != 0;
+        heap->counts.dirty_purges++;
+        purge(heap, &heap->dirty, keep_dirty, through_muzzy ? HEW_EXTENT_MUZZY : HEW_EXTENT_RETAINED);
+    }
+    size_t keep_muzzy = all ? 0 : hew_decay_allowance(&heap->muzzy_decay, heap->muzzy.bytes, now_ms);
+    if (heap->muzzy.bytes > keep_muzzy) {
+        purge(heap, &heap->muzzy, keep_muzzy, HEW_EXTENT_RETAINED);
+    }
+    if (!hew_options.retain) {
+        unmap_retained(heap);
+    }
+    hew_mutex_unlock(&heap->lock);
+}
+
+uint64_t
+hew_page_next_ms(struct hew_page_heap *heap)
+{
+    hew_mutex_lock(&heap->lock);
+    uint64_t next = 0;
+    if (heap->dirty.bytes != 0 && heap->dirty_decay.decay_ms > 0) {
+        next = hew_decay_step_ms(&heap->dirty_decay);
+    }
+    if (heap->muzzy.bytes != 0 && heap->muzzy_decay.decay_ms > 0) {
+        uint64_t step = hew_decay_step_ms(&heap->muzzy_decay);
+        next = next == 0 || step < next ? step : next;
+    }
+    hew_mutex_unlock(&heap->lock);
+    return next;
+}

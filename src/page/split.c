@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "page/split.h"
+
+#include "meta/map.h"
+#include "meta/memory.h"
+
+#define STRUCTS_AT_ONCE 16
+
+static bool
+refill_spare(struct hew_page_heap *heap)
+{
+    struct hew_extent *extents = hew_meta_take(STRUCTS_AT_ONCE * sizeof *extents);
+    for (unsigned i = 0; extents != NULL && i < STRUCTS_AT_ONCE; i++) {
+        extents[i].free.next = heap->spare;
+        heap->spare = &extents[i];
+    }
+    return extents != NULL;
+}
+
+struct hew_extent *
+hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, uintptr_t address, size_t size)
+{
+    if (heap->spare == NULL && !refill_spare(heap)) {
+        return NULL;
+    }
+    struct hew_extent *extent = heap->spare;
+    heap->spare = extent->free.next;
+    extent->address = address;
+    extent->size = size;
+    extent->region = from->region;
+    extent->arena = from->arena;
+    extent->state = from->state;
+    extent->data_segment = from->data_segment;
+    extent->code = HEW_CODE_NONE;
+    return extent;
+}
+
+void
+hew_split_drop_extent(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    extent->state = HEW_EXTENT_UNUSED;
+    extent->region = 0;
+    extent->free.next = heap->spare;
+    heap->spare = extent;
+}
+
+void
+hew_split_mark_ends(struct hew_extent *extent)
+{
+    hew_map_set_extent(extent->address, extent);
+    hew_map_set_extent(hew_extent_end(extent) - 1, extent);
+}
+
+void
+hew_split_forget_ends(struct hew_extent *extent)
+{
+    hew_map_set_extent(extent->address, NULL);
+    hew_map_set_extent(hew_extent_end(extent) - 1, NULL);
+}
+
+bool
+hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *other)
+{
+    /* Region numbers are unique in the process, so an equal one is in this heap and under the lock we hold; an unequal
+     * one may be changing at this moment under another heap's lock, which is why it is read as an atomic. */
+    return other != NULL && __atomic_load_n(&other->region, __ATOMIC_RELAXED) == extent->region;
+}
+
+struct hew_pool *
+hew_split_pool_of(struct hew_page_heap *heap, unsigned state)
+{
+    return state == HEW_EXTENT_DIRTY ? &heap->dirty : state == HEW_EXTENT_MUZZY ? &heap->muzzy : &heap->retained;
+}
+
+static bool
+mergeable(const struct hew_extent *extent, const struct hew_extent *other, unsigned state)
+{
+    return hew_split_joinable(extent, other) && other->state == state;
+}
+
+void
+hew_split_insert(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, unsigned state)
+{
+    extent->state = (uint8_t)state;
+    extent->code = HEW_CODE_NONE;
+    struct hew_extent *before = hew_map_extent(extent->address - 1);
+    if (mergeable(extent, before, state) && hew_extent_end(before) == extent->address) {
+        hew_pool_remove(pool, before);
+        extent->address = before->address;
+        extent->size += before->size;
+        hew_split_drop_extent(heap, before);
+    }
+    struct hew_extent *behind = hew_map_extent(hew_extent_end(extent));
+    if (mergeable(extent, behind, state) && behind->address == hew_extent_end(extent)) {
+        hew_pool_remove(pool, behind);
+        extent->size += behind->size;
+        hew_split_drop_extent(heap, behind);
+    }
+    hew_split_mark_ends(extent);
+    hew_pool_insert(pool, extent, NULL);
+}

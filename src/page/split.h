@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * split: extent structs, the boundary marks in the extent map, and merging with free neighbours.
+ *
+ * Called    under the page heap's lock.
+ */
+#ifndef HEW_PAGE_SPLIT_H
+#define HEW_PAGE_SPLIT_H
+
+#include "page/heap.h"
+
+/* A struct for [address, address + size) that inherits region, arena and state from `from`.  NULL: no memory. */
+struct hew_extent *hew_split_new_extent(
+    struct hew_page_heap *heap, const struct hew_extent *from, uintptr_t address, size_t size);
+
+/* The struct is unused again. */
+void hew_split_drop_extent(struct hew_page_heap *heap, struct hew_extent *extent);
+
+/* The extent map's entries for the first and the last page: how neighbours find each other. */
+void hew_split_mark_ends(struct hew_extent *extent);
+
+/* Nothing is there any more: the range is about to leave, or has left, the process's map. */
+void hew_split_forget_ends(struct hew_extent *extent);
+
+/* Whether the two lie in one mapping of one heap.  `other` may be NULL, stale or another heap's. */
+bool hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *other);
+
+struct hew_pool *hew_split_pool_of(struct hew_page_heap *heap, unsigned state);
+
+/* Puts a free extent into `pool` as its newest, merged with the neighbours that are in the same pool. */
+void hew_split_insert(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, unsigned state);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "slab/bin.h"
+
+#define EMPTY_AT_ONCE 16 /* wholly free slabs collected before they are handed to the page heap */
+
+static struct hew_extent *
+slab_of(struct hew_heap_node *node)
+{
+    return node == NULL ? NULL : HEW_CONTAINER(node, struct hew_extent, slab.node);
+}
+
+static void
+enqueue(struct hew_bin *bin, struct hew_extent *slab)
+{
+    hew_heap_insert(&bin->nonfull, &slab->slab.node, slab->address);
+    slab->slab.queued = true;
+    bin->counts.nonfull++;
+}
+
+static void
+dequeue(struct hew_bin *bin, struct hew_extent *slab)
+{
+    hew_heap_remove(&bin->nonfull, &slab->slab.node);
+    slab->slab.queued = false;
+    bin->counts.nonfull--;
+}
+
+/* Without the lock: a new slab, or NULL. */
+static struct hew_extent *
+new_slab(struct hew_page_heap *pages, unsigned code)
+{
+    size_t size = (size_t)hew_slab_shapes[code].pages * HEW_PAGE;
+    struct hew_extent *slab = hew_page_take(pages, size, HEW_GRAIN, code);
+    if (slab != NULL && !hew_slab_begin(slab)) {
+        hew_page_give(pages, slab);
+        return NULL;
+    }
+    return slab;
+}
+
+/* Under the lock, with a current slab that is full or none: makes the lowest nonfull slab current. */
+static bool
+next_slab(struct hew_bin *bin)
+{
+    struct hew_extent *lowest = slab_of(hew_heap_lowest(&bin->nonfull));
+    if (lowest == NULL) {
+        return false;
+    }
+    dequeue(bin, lowest);
+    bin->current = lowest;
+    bin->counts.reslabs++;
+    return true;
+}
+
+/* Under the lock: a new slab joins; it becomes current unless another thread brought one in the meantime. */
+static void
+adopt(struct hew_bin *bin, struct hew_extent *slab)
+{
+    bin->counts.slabs++;
+    bin->counts.slabs_ever++;
+    if (bin->current == NULL || bin->current->slab.free_regions == 0) {
+        bin->current = slab;
+    } else {
+        enqueue(bin, slab);
+    }
+}
+
+unsigned
+hew_bin_take(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, void **regions, unsigned wanted)
+{
+    unsigned taken = 0;
+    hew_mutex_lock(&bin->lock);
+    while (taken < wanted) {
+        if (bin->current != NULL && bin->current->slab.free_regions != 0) {
+            taken += hew_slab_take(bin->current, regions + taken, wanted - taken);
+        } else if (!next_slab(bin)) {
+            if (taken > 0) { /* a fresh slab only for the first: what is at hand is enough */
+                break;
+            }
+            hew_mutex_unlock(&bin->lock);
+            struct hew_extent *slab = new_slab(pages, code);
+            hew_mutex_lock(&bin->lock);
+            if (slab != NULL) {
+                adopt(bin, slab);
+            } else if (bin->nonfull.root == NULL && (bin->current == NULL || bin->current->slab.free_regions == 0)) {
+                break;
+            }
+        }
+    }
+    bin->counts.nmalloc += taken;
+    bin->counts.fills++;
+    hew_mutex_unlock(&bin->lock);
+    return taken;
+}
+
+/* Under the lock, after a region of `slab` became free: keeps the lists right.  True when the slab should go. */
+static bool
+settle(struct hew_bin *bin, struct hew_extent *slab)
+{
+    if (slab == bin->current) {
+        return false;
+    }
+    if (slab->slab.free_regions == hew_slab_shape(slab)->regions) {
+        if (slab->slab.queued) {
+            dequeue(bin, slab);
+        }
+        bin->counts.slabs--;
+        return true;
+    }
+    if (!slab->slab.queued) {
+        enqueue(bin, slab);
+    }
+    return false;
+}
+
+/* Under the lock: the lowest slab with room is the current one, so that the higher ones can run empty. */
+static void
+prefer_lowest(struct hew_bin *bin)
+{
+    struct hew_extent *lowest = slab_of(hew_heap_lowest(&bin->nonfull));
+    if (lowest == NULL || bin->current == NULL || lowest->address > bin->current->address) {
+        return;
+    }
+    struct hew_extent *former = bin->current;
+    dequeue(bin, lowest);
+    bin->current = lowest;
+    if (former->slab.free_regions != 0) {
+        enqueue(bin, former);
+    }
+}
+
+static void
+release_slabs(struct hew_page_heap *pages, struct hew_extent **slabs, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        hew_slab_end(slabs[i]);
+        hew_page_give(pages, slabs[i]);
+    }
+}
+
+unsigned
+hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_bin_return *objects, unsigned count,
+    enum hew_slab_verdict *verdict)
+{
+    struct hew_extent *empty[EMPTY_AT_ONCE];
+    unsigned empties = 0, done = 0;
+    *verdict = HEW_SLAB_FREED;
+    hew_mutex_lock(&bin->lock);
+    for (; done < count; done++) {
+        struct hew_extent *slab = objects[done].slab;
+        *verdict = hew_slab_give(slab, objects[done].address);
+        if (HEW_UNLIKELY(*verdict != HEW_SLAB_FREED)) {
+            break;
+        }
+        if (settle(bin, slab)) {
+            empty[empties++] = slab;
+        }
+        if (empties == EMPTY_AT_ONCE) {
+            hew_mutex_unlock(&bin->lock);
+            release_slabs(pages, empty, empties);
+            empties = 0;
+            hew_mutex_lock(&bin->lock);
+        }
+    }
+    prefer_lowest(bin);
+    bin->counts.ndalloc += done;
+    bin->counts.flushes++;
+    hew_mutex_unlock(&bin->lock);
+    release_slabs(pages, empty, empties);
+    return done;
+}
+
+static bool
+nonfull_valid(const struct hew_heap_node *node)
+{
+    for (; node != NULL; node = node->next) {
+        const struct hew_extent *slab = HEW_CONTAINER(node, struct hew_extent, slab.node);
+
+
+        if (slab->slab.free_regions == 0 || !hew_slab_valid(slab) || !nonfull_valid(node->child)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+hew_bin_valid(const struct hew_bin *bin)
+{
+    return (bin->current == NULL || hew_slab_valid(bin->current)) && nonfull_valid(bin->nonfull.root);
+}

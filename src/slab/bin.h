@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bin: one arena's slabs of one small class.
+ *
+ * Owns      every slab of the class: the current one, the other ones with free regions (lowest address first), and,
+ *           unlisted, the full ones.  A slab that becomes wholly free goes back to the page heap, but for the current.
+ * Promises  objects leave in rising address order from the lowest slab; bad addresses are found before anything changes.
+ * Locks     its own `lock` (rank: bin), never held while the page heap is called.
+ * Not here  thread caches: cache/.
+ */
+#ifndef HEW_SLAB_BIN_H
+#define HEW_SLAB_BIN_H
+
+#include "base/heap.h"
+#include "os/mutex.h"
+#include "page/heap.h"
+#include "slab/slab.h"
+
+struct hew_bin_counts {
+    uint64_t nmalloc, ndalloc; /* regions that left and came back */
+    uint64_t fills, flushes;
+    uint64_t slabs_ever, reslabs; /* slabs made; times an older slab became the current one */
+    size_t slabs;
+    size_t nonfull;
+};
+
+struct hew_bin {
+    struct hew_mutex lock;
+    /* Guarded by `lock`. */
+    struct hew_extent *current;
+    struct hew_heap nonfull;
+    struct hew_bin_counts counts;
+};
+
+/* Up to `wanted` regions of class `code`, at least one unless the system has no more memory. */
+unsigned hew_bin_take(
+    struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, void **regions, unsigned wanted);
+
+/* An object on its way back, with the slab it was found in. */
+struct hew_bin_return {
+    uintptr_t address;
+    struct hew_extent *slab;
+};
+
+/*
+ * Takes back `count` objects, all of slabs of this bin.  Returns how many were good: less than `count` means that the
+ * next one is not a taken region; what follows it has not been looked at and *verdict says what is wrong.
+ */
+unsigned hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_bin_return *objects,
+    unsigned count, enum hew_slab_verdict *verdict);
+
+/* Under the lock: counts and bits agree for the current slab and every nonfull one. */
+bool hew_bin_valid(const struct hew_bin *bin);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "slab/describe.h"
+
+#include "base/text.h"
+#include "meta/map.h"
+
+/* The active extent that holds `address`, or NULL.  The inside of a large one is looked for among the pages below. */
+static struct hew_extent *
+holder(uintptr_t address)
+{
+    struct hew_extent *extent = hew_map_extent(address);
+    for (uintptr_t page = address, looks = 0; looks < 4096; looks++) {
+        if (extent != NULL && extent->state != HEW_EXTENT_UNUSED && extent->address <= address &&
+            address < hew_extent_end(extent)) {
+            return extent;
+        }
+        if (page < HEW_PAGE) {
+            break;
+        }
+        page -= HEW_PAGE;
+        extent = hew_map_extent(page);
+    }
+    return NULL;
+}
+
+static void
+put_object(struct hew_text *text, const char *what, size_t size, uintptr_t start)
+{
+    hew_text_put(text, what);
+    hew_text_put_unsigned(text, size);
+    hew_text_put(text, "-byte object at ");
+    hew_text_put_hex(text, start);
+}
+
+static _Noreturn void
+bad_in_slab(const char *function, uintptr_t address, struct hew_extent *slab)
+{
+    char words[160];
+    struct hew_text text;
+    hew_text_begin(&text, words, sizeof words);
+    size_t size = hew_slab_shape(slab)->size;
+    unsigned region = hew_slab_region(slab, address);
+    uintptr_t start = slab->address + (uintptr_t)region * size;
+    if (region >= hew_slab_shape(slab)->regions) {
+        hew_fatal(HEW_FATAL_interior, function, address, "in the unused tail of a slab");
+    }
+    if (address == start) {
+        hew_describe_double_free(function, address);
+    }
+    put_object(&text, "inside the ", size, start);
+    hew_fatal(HEW_FATAL_interior, function, address, words);
+}
+
+HEW_COLD _Noreturn void
+hew_describe_bad_pointer(const char *function, uintptr_t address)
+{
+    char words[160];
+    struct hew_text text;
+    hew_text_begin(&text, words, sizeof words);
+    struct hew_extent *extent = holder(address);
+    if (extent == NULL) {
+        hew_fatal(HEW_FATAL_foreign, function, address, "the stack, static data, or another allocator's");
+    }
+    if (extent->state != HEW_EXTENT_ACTIVE) {
+        hew_fatal(HEW_FATAL_not_allocated, function, address, "these pages have been freed already");
+    }
+    if (extent->code <= HEW_CODE_SMALL_LAST) {
+        bad_in_slab(function, address, extent);
+    }
+    if (address == extent->address) {
+        hew_describe_double_free(function, address);
+    }
+    put_object(&text, "inside the ", extent->large.usable, extent->address);
+    hew_fatal(HEW_FATAL_interior, function, address, words);
+}
+
+HEW_COLD _Noreturn void
+hew_describe_double_free(const char *function, uintptr_t address)
+{
+    char words[160];
+    struct hew_text text;
+    hew_text_begin(&text, words, sizeof words);
+    struct hew_extent *extent = hew_map_extent(address);
+    if (extent != NULL && extent->code <= HEW_CODE_SMALL_LAST) {
+        put_object(&text, "the ", hew_slab_shape(extent)->size, address);
+    } else if (extent != NULL) {
+        put_object(&text, "the ", extent->large.usable, address);
+    }
+    hew_text_put(&text, " is free already");
+    hew_fatal(HEW_FATAL_double_free, function, address, words);
+}
