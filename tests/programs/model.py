@@ -57,8 +57,10 @@ class Program:
     packages: Mapping[str, str]
     """Command that must exist -> Debian package that brings it."""
     version: tuple[str, ...]
-    """Prints the version; also the command whose symbol bindings are looked at."""
+    """Prints the version."""
     steps: tuple[Step, ...]
+    probe: tuple[str, ...] = ()
+    """Short command whose symbol bindings are looked at, when `version` does not start the program itself."""
     server: Server | None = None
     prepare: Callable[[Place], None] | None = None
     sizes: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -77,8 +77,9 @@ class Trial:
             self.display = display.name if display else ""
             return self.judge_with_display()
         except (ServerFailed, subprocess.SubprocessError, OSError) as error:
-            detail = getattr(error, "stderr", "") or ""
-            return Verdict(self.program, "failed", f"could not be set up: {error}", evidence=crash.tail(str(detail)))
+            detail = getattr(error, "stderr", None) or b""
+            text = detail.decode(errors="replace") if isinstance(detail, bytes) else str(detail)
+            return Verdict(self.program, "failed", f"could not be set up: {error}", evidence=crash.tail(text))
         finally:
             if display is not None:
                 display.discard()
@@ -98,6 +99,7 @@ class Trial:
             for allocator in order:
                 results[allocator.label].append(self.run_once(allocator, number))
         if self.bench.runs == 1 and first_difference(results[baseline.label][0].parts, results[library.label][0].parts):
+            # One run of each cannot tell whose fault a difference is: a second one under the C library can.
             results[baseline.label].append(self.run_once(baseline, 1))
         return self.compare(version, results[baseline.label], results[library.label])
 
@@ -105,6 +107,7 @@ class Trial:
         """A directory for one run (or for the inputs), owned by whoever the program runs as."""
         directory = self.bench.root / self.program.name / name
         directory.mkdir(parents=True, exist_ok=True)
+        directory.chmod(0o700)
         if self.owner is not None:
             os.chown(directory, *self.owner)
         index = 1 if self.bench.full else 0
@@ -125,13 +128,16 @@ class Trial:
 
     def look_at_bindings(self, place: Place) -> tuple[Allocator, str]:
         """Choose the baseline (always the C library's malloc) and make sure that the preload reaches the program."""
-        argv = place.fill_all(self.program.version)
+        argv = place.fill_all(self.program.probe or self.program.version)
         plain = binding.bindings(argv, "", place.environment)
         own = binding.own_allocator(plain)
         baseline = Allocator("glibc", binding.libc_path() if own else "")
         if own:
             self.notes.append(f"linked with {os.path.basename(own)}: glibc means libc.so.6 preloaded")
-        found = binding.bindings(argv, self.bench.library, place.environment)
+        try:
+            found = binding.bindings(argv, self.bench.library, place.environment)
+        except subprocess.TimeoutExpired:
+            return baseline, f"hung: LD_PRELOAD={self.bench.library} {' '.join(argv)}"
         if not found:
             return baseline, "the dynamic linker bound no allocation function: a static program, which no preload reaches"
         others = binding.strangers(found, self.bench.library)
@@ -259,10 +265,10 @@ def digest(path: Path) -> str:
 
 def first_difference(expected: list[tuple[str, str]], got: list[tuple[str, str]]) -> str:
     """The first part that differs, with its first differing lines; empty if all are the same."""
-    for (label, before), (_, after) in zip(expected, got, strict=True):
+    for (label, before), (_, after) in zip(expected, got, strict=False):
         if before != after:
             return f"{label}\n{first_lines(before, after)}"
-    return ""
+    return "" if len(expected) == len(got) else "the number of steps that ran"
 
 
 def first_lines(before: str, after: str) -> str:
