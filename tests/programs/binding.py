@@ -16,11 +16,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-ALLOCATION = ("malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "malloc_usable_size")
+ALLOCATION = (
+    "malloc",
+    "calloc",
+    "realloc",
+    "free",
+    "posix_memalign",
+    "aligned_alloc",
+    "memalign",
+    "malloc_usable_size",
+)
 """Functions that pass memory to each other: all must come from one library."""
 
-CONTROL = ("mallctl", "mallctlnametomib", "mallctlbymib", "malloc_stats_print", "mallocx", "rallocx", "xallocx", "sallocx",
-           "dallocx", "sdallocx", "nallocx", "mallopt", "mallinfo", "mallinfo2", "malloc_trim", "malloc_info", "malloc_stats")
+CONTROL = (
+    "mallctl",
+    "mallctlnametomib",
+    "mallctlbymib",
+    "malloc_stats_print",
+    "mallocx",
+    "rallocx",
+    "xallocx",
+    "sallocx",
+    "dallocx",
+    "sdallocx",
+    "nallocx",
+    "mallopt",
+    "mallinfo",
+    "mallinfo2",
+    "malloc_trim",
+    "malloc_info",
+    "malloc_stats",
+)
 
 LINE = re.compile(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: normal symbol `(\w+)'")
 
@@ -41,8 +67,14 @@ def bindings(argv: list[str], preload: str, environment: Mapping[str, str]) -> s
         settings = {"LD_DEBUG": "bindings", "LD_BIND_NOW": "1", "LD_DEBUG_OUTPUT": f"{directory}/log"}
         if preload:
             settings["LD_PRELOAD"] = preload
-        subprocess.run(argv, env={**environment, **settings}, stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
-                       check=False)
+        subprocess.run(
+            argv,
+            env={**environment, **settings},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
         for log in Path(directory).iterdir():
             for match in LINE.finditer(log.read_text(encoding="utf-8", errors="replace")):
                 source, target, name = match.groups()

@@ -89,24 +89,44 @@ def end_session(leader: int) -> None:
         return
 
 
-def spawn(argv: list[str], place: Place, stdin: int, stdout: int, stderr: int, environment: dict[str, str],
-          keep: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
+def spawn(
+    argv: list[str],
+    place: Place,
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    environment: dict[str, str],
+    keep: tuple[int, ...] = (),
+) -> subprocess.Popen[bytes]:
     """Start a command in the run directory, in a session of its own, as the owner of the place."""
     identity: dict[str, object] = {}
     if place.owner is not None:
         identity = {"user": place.owner[0], "group": place.owner[1], "extra_groups": []}
-    return subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr, cwd=place.run, env=environment,
-                            start_new_session=True, pass_fds=keep, **identity)  # type: ignore[call-overload, no-any-return]
+    process: subprocess.Popen[bytes] = subprocess.Popen(
+        argv,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        cwd=place.run,
+        env=environment,
+        start_new_session=True,
+        pass_fds=keep,
+        **identity,
+    )  # type: ignore[call-overload]
+    return process
 
 
-def run_command(launcher: Path, argv: list[str], place: Place, library: str, stdin_path: str | None,
-                timeout: float) -> Finished:
+def run_command(
+    launcher: Path, argv: list[str], place: Place, library: str, stdin_path: str | None, timeout: float
+) -> Finished:
     """Run a command under a library (or none) and wait for it."""
     out_path, err_path = place.run / ".stdout", place.run / ".stderr"
     read_end, write_end = os.pipe()
     with open(stdin_path or os.devnull, "rb") as stdin, open(out_path, "wb") as out, open(err_path, "wb") as err:
         command = [str(launcher), str(write_end), library, *argv]
-        process = spawn(command, place, stdin.fileno(), out.fileno(), err.fileno(), dict(place.environment), (write_end,))
+        process = spawn(
+            command, place, stdin.fileno(), out.fileno(), err.fileno(), dict(place.environment), (write_end,)
+        )
         os.close(write_end)
         watcher = Watcher(read_end, library)
         watcher.start()

@@ -90,7 +90,13 @@ class Place:
     """User and group to run as, or None to stay who we are."""
 
     def fill(self, text: str) -> str:
-        values = {"run": self.run, "inputs": self.inputs, "workloads": self.workloads, "python": self.python, "port": self.port}
+        values = {
+            "run": self.run,
+            "inputs": self.inputs,
+            "workloads": self.workloads,
+            "python": self.python,
+            "port": self.port,
+        }
         for name, value in {**values, **self.sizes}.items():
             text = text.replace("{" + name + "}", str(value))
         return text

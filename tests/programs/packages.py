@@ -48,7 +48,10 @@ def install(names: Iterable[str]) -> str:
     if not POLICY.exists():
         made_policy = forbid_services(prefix)
     try:
-        for command in (["apt-get", "update", "-q"], ["apt-get", "install", "-y", "-q", "--no-install-recommends", *wanted]):
+        for command in (
+            ["apt-get", "update", "-q"],
+            ["apt-get", "install", "-y", "-q", "--no-install-recommends", *wanted],
+        ):
             environment = ["env", "DEBIAN_FRONTEND=noninteractive"]
             done = subprocess.run([*prefix, *environment, *command], capture_output=True, text=True, check=False)
             if done.returncode != 0:

@@ -15,5 +15,13 @@ def run(place: Place, *argv: str, stdin: Path | None = None) -> None:
     if place.owner is not None:
         identity = {"user": place.owner[0], "group": place.owner[1], "extra_groups": []}
     with open(stdin or "/dev/null", "rb") as source:
-        subprocess.run(place.fill_all(argv), env=dict(place.environment), cwd=place.inputs, stdin=source, check=True,
-                       capture_output=True, timeout=600, **identity)  # type: ignore[call-overload]
+        subprocess.run(
+            place.fill_all(argv),
+            env=dict(place.environment),
+            cwd=place.inputs,
+            stdin=source,
+            check=True,
+            capture_output=True,
+            timeout=600,
+            **identity,
+        )  # type: ignore[call-overload]

@@ -16,12 +16,12 @@ INTRODUCTION = """\
 <!-- Written by tests/programs/run.py; do not edit by hand. -->
 # Real programs under {library}
 
-Each program below runs unchanged, once under glibc's malloc and once with `LD_PRELOAD={library}`, in turn. It passes when
-its output, the files it leaves and its exit status are the same, the library is mapped in its main process, the dynamic
-linker really took malloc and free from it, and the allocator had nothing to complain about. Ratios are the library divided
-by glibc, medians of {runs} run{plural} each: below 1 is faster or leaner. Peak memory is the largest process of the
-program; for a server it is the server's own (for one with several processes: their proportional set sizes together, at
-the highest of samples taken every 0.1 s). Small times on a shared machine carry noise of several percent.
+Each program below runs unchanged, once under glibc's malloc and once with `LD_PRELOAD={library}`, in turn. It passes
+when its output, the files it leaves and its exit status are the same, the library is mapped in its main process, the
+dynamic linker really took malloc and free from it, and the allocator had nothing to complain about. Ratios are the
+library divided by glibc, medians of {runs} run{plural} each: below 1 is faster or leaner. Peak memory is the largest
+process of the program; for a server it is the server's own (for one with several processes: their proportional set
+sizes together, at the highest of samples taken every 0.1 s). Small times carry noise of several percent.
 
 Measured {date} on {machine}.
 
@@ -32,17 +32,21 @@ Measured {date} on {machine}.
 |---|---|---|---|---|---|---|---|---|
 """
 
+NONE = "-"
+
 
 def ratio(pair: tuple[float, float]) -> str:
-    return f"{pair[1] / pair[0]:.2f}" if pair[0] > 0 and pair[1] > 0 else "–"
+    return f"{pair[1] / pair[0]:.2f}" if pair[0] > 0 and pair[1] > 0 else NONE
 
 
 def line(verdict: Verdict) -> str:
     """One program on the terminal."""
     if verdict.state != "passed":
         return f"{verdict.state:8}{verdict.program.name:12}{verdict.reason}"
-    return (f"{verdict.state:8}{verdict.program.name:12}time {verdict.seconds[0]:6.2f} s x{ratio(verdict.seconds):5}"
-            f"  peak {verdict.peak_kb[0] / 1024:7.1f} MiB x{ratio(verdict.peak_kb):5}")
+    return (
+        f"{verdict.state:8}{verdict.program.name:12}time {verdict.seconds[0]:6.2f} s x{ratio(verdict.seconds):5}"
+        f"  peak {verdict.peak_kb[0] / 1024:7.1f} MiB x{ratio(verdict.peak_kb):5}"
+    )
 
 
 def machine() -> str:
@@ -55,26 +59,42 @@ def machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     system = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
     cores = len(os.sched_getaffinity(0))
-    return f"{model}, {cores} cores, {memory:.0f} GiB, {system}, Linux {platform.release()}, {' '.join(platform.libc_ver())}"
+    kernel, libc = platform.release(), " ".join(platform.libc_ver())
+    return f"{model}, {cores} cores, {memory:.0f} GiB, {system}, Linux {kernel}, {libc}"
 
 
 def row(verdict: Verdict) -> str:
     program = verdict.program
     unit = " CPU" if program.cpu_time else ""
     per = "/1000 requests" if any(step.cost for step in program.steps) else ""
-    seconds = f"{verdict.seconds[0]:.2f} s{unit}{per}" if verdict.seconds[0] else "–"
-    memory = f"{verdict.peak_kb[0] / 1024:.0f} MiB" if verdict.peak_kb[0] else "–"
+    seconds = f"{verdict.seconds[0]:.2f} s{unit}{per}" if verdict.seconds[0] else NONE
+    memory = f"{verdict.peak_kb[0] / 1024:.0f} MiB" if verdict.peak_kb[0] else NONE
     notes = "; ".join(([verdict.reason] if verdict.reason else []) + verdict.notes).replace("|", "\\|")
-    cells = [program.name, verdict.version, program.what, verdict.state, seconds, ratio(verdict.seconds), memory,
-             ratio(verdict.peak_kb), notes]
+    cells = [
+        program.name,
+        verdict.version,
+        program.what,
+        verdict.state,
+        seconds,
+        ratio(verdict.seconds),
+        memory,
+        ratio(verdict.peak_kb),
+        notes,
+    ]
     return "| " + " | ".join(cells) + " |\n"
 
 
 def write_table(path: Path, verdicts: Sequence[Verdict], library: str, runs: int, full: bool) -> None:
     """The whole file, replaced in one piece."""
-    text = INTRODUCTION.format(library=library, runs=runs, plural="" if runs == 1 else "s", machine=machine(),
-                               date=datetime.date.today().isoformat(), which="full" if full else "quick",
-                               table=f" --table {path.as_posix()}" if not path.is_absolute() else "")
+    text = INTRODUCTION.format(
+        library=library,
+        runs=runs,
+        plural="" if runs == 1 else "s",
+        machine=machine(),
+        date=datetime.date.today().isoformat(),
+        which="full" if full else "quick",
+        table=f" --table {path.as_posix()}" if not path.is_absolute() else "",
+    )
     text += "".join(row(verdict) for verdict in verdicts)
     text += "\n" + totals(verdicts) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -29,8 +29,12 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--library", type=Path, help="the allocator to preload")
     parser.add_argument("--only", nargs="+", metavar="NAME", default=[], help="these programs, whatever their set")
-    parser.add_argument("--set", choices=("quick", "full"), default="quick",
-                        help="quick: few packages, under two minutes; full: every program, larger inputs")
+    parser.add_argument(
+        "--set",
+        choices=("quick", "full"),
+        default="quick",
+        help="quick: few packages, under two minutes; full: every program, larger inputs",
+    )
     parser.add_argument("--runs", type=int, default=0, help="runs under each allocator (default: 1 quick, 3 full)")
     parser.add_argument("--table", type=Path, help="write the Markdown table here")
     parser.add_argument("--install", action="store_true", help="install what is missing with apt")

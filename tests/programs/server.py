@@ -120,8 +120,18 @@ class RunningServer:
     def answers(self) -> bool:
         if self.server.ready:
             argv = self.place.fill_all(self.server.ready)
-            return subprocess.run(argv, env=dict(self.place.environment), cwd=self.place.run, capture_output=True,
-                                  stdin=subprocess.DEVNULL, timeout=START_SECONDS, check=False).returncode == 0
+            return (
+                subprocess.run(
+                    argv,
+                    env=dict(self.place.environment),
+                    cwd=self.place.run,
+                    capture_output=True,
+                    stdin=subprocess.DEVNULL,
+                    timeout=START_SECONDS,
+                    check=False,
+                ).returncode
+                == 0
+            )
         try:
             socket.create_connection(("127.0.0.1", self.place.port), 1).close()
         except OSError:
@@ -168,8 +178,14 @@ class Display:
     def __init__(self) -> None:
         read_end, write_end = os.pipe()
         argv = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", "1024x768x24", "-nolisten", "tcp"]
-        self.process = subprocess.Popen(argv, pass_fds=(write_end,), start_new_session=True, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            argv,
+            pass_fds=(write_end,),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(write_end)
         with os.fdopen(read_end, encoding="ascii") as report:
             number = report.readline().strip()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The harness itself: a sound library passes, and every way of being wrong is noticed and named.
 
-    python3 -m unittest discover -s tests/programs
+python3 -m unittest discover -s tests/programs
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from typing import ClassVar
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -29,7 +30,9 @@ from trial import Bench, Trial  # noqa: E402
 class HarnessTest(unittest.TestCase):
     """Each test gives one victim program to one library."""
 
-    directory: tempfile.TemporaryDirectory[str]
+    directory: ClassVar[tempfile.TemporaryDirectory[str]]
+    root: ClassVar[Path]
+    launcher: ClassVar[Path]
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -56,11 +59,19 @@ class HarnessTest(unittest.TestCase):
     def library(cls, fault: str) -> str:
         return cls.compile("allocator.c", f"lib{fault.lower()}.so", "-O1", "-shared", "-fPIC", f"-DFAULT={fault}")
 
-    def verdict(self, library: str, program: str = "victim", *words: str, server: Server | None = None,
-                timeout: float = 60) -> Verdict:
+    def verdict(
+        self, library: str, program: str = "victim", *words: str, server: Server | None = None, timeout: float = 60
+    ) -> Verdict:
         path = str(self.root / program)
-        entry = Program(name="trial", what="", packages={}, version=(path, "version"), steps=(Step((path, *words)),), server=server,
-                        timeout=timeout)
+        entry = Program(
+            name="trial",
+            what="",
+            packages={},
+            version=(path, "version"),
+            steps=(Step((path, *words)),),
+            server=server,
+            timeout=timeout,
+        )
         return Trial(entry, Bench(self.root, self.launcher, library, runs=1, full=False)).judge()
 
     def test_sound_library_passes_with_its_time_and_peak_measured(self) -> None:
@@ -116,7 +127,9 @@ class HarnessTest(unittest.TestCase):
         self.assertIn("before it was ready", verdict.reason)
 
     def test_missing_command_is_a_skip_that_names_the_package(self) -> None:
-        program = Program(name="none", what="", packages={"no-such-command": "no-such-package"}, version=("true",), steps=())
+        program = Program(
+            name="none", what="", packages={"no-such-command": "no-such-package"}, version=("true",), steps=()
+        )
         verdict = run.judge(program, Bench(self.root, self.launcher, "", 1, False), keep=False)
         self.assertEqual(verdict.state, "skipped")
         self.assertIn("no-such-command (package no-such-package)", verdict.reason)
@@ -131,10 +144,15 @@ class NormaliserTest(unittest.TestCase):
     """Normalisers drop what may differ and nothing else."""
 
     def test_regrtest_keeps_tests_and_totals_without_times(self) -> None:
-        text = ("0:00:01 load avg: 2.0 [1/2] test_ast\n0:00:09 load avg: 2.1 [2/2] test_re -- test_ast passed in 42.7 sec\n"
-                "test test_re failed -- Traceback\n1 test OK.\n1 test failed:\nTotal duration: 9 sec\nTests result: FAILURE\n")
-        self.assertEqual(normalise.regrtest_results(text),
-                         "ran test_ast test_re\nfailed test_re\n1 test OK.\n1 test failed:\nTests result: FAILURE")
+        text = (
+            "0:00:01 load avg: 2.0 [1/2] test_ast\n0:00:09 load avg: 2.1 [2/2] test_re -- test_ast passed in 42.7 sec\n"
+            "test test_re failed -- Traceback\n1 test OK.\n1 test failed:\nTotal duration: 9 sec\n"
+            "Tests result: FAILURE\n"
+        )
+        self.assertEqual(
+            normalise.regrtest_results(text),
+            "ran test_ast test_re\nfailed test_re\n1 test OK.\n1 test failed:\nTests result: FAILURE",
+        )
 
     def test_wrk_cost_is_seconds_per_thousand_requests(self) -> None:
         self.assertAlmostEqual(normalise.wrk_cost("Requests/sec:   4000.00\n"), 0.25)

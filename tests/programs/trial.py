@@ -44,8 +44,15 @@ class Bench:
 
 def base_environment(home: Path) -> dict[str, str]:
     """The same small environment for every program: nothing of the caller's settings leaks in."""
-    return {"PATH": packages.search_path(), "HOME": str(home), "LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb",
-            "TMPDIR": str(home), "NO_AT_BRIDGE": "1"}
+    return {
+        "PATH": packages.search_path(),
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "TERM": "dumb",
+        "TMPDIR": str(home),
+        "NO_AT_BRIDGE": "1",
+    }
 
 
 def system_python() -> str:
@@ -121,8 +128,16 @@ class Trial:
 
     def version(self, place: Place) -> str:
         argv = place.fill_all(self.program.version)
-        done = subprocess.run(argv, env=dict(place.environment), capture_output=True, text=True, errors="replace",
-                              timeout=60, check=False, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            argv,
+            env=dict(place.environment),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
         found = re.search(r"\d+(\.\d+)+", done.stdout + done.stderr)
         return found.group(0) if found else "?"
 
@@ -139,14 +154,17 @@ class Trial:
         except subprocess.TimeoutExpired:
             return baseline, f"hung: LD_PRELOAD={self.bench.library} {' '.join(argv)}"
         if not found:
-            return baseline, "the dynamic linker bound no allocation function: a static program, which no preload reaches"
+            return (
+                baseline,
+                "the dynamic linker bound no allocation function: a static program, which no preload reaches",
+            )
         others = binding.strangers(found, self.bench.library)
         mixed = {name: targets for name, targets in others.items() if name in binding.ALLOCATION}
         if mixed:
             return baseline, f"allocation functions from elsewhere: {describe(mixed)}"
         left = {name: targets for name, targets in others.items() if name in binding.CONTROL and own in targets}
         if left:
-            self.notes.append(f"{describe(left)} (the library has no such function)")
+            self.notes.append(f"{describe(left)}: the program's own memory reports describe that idle allocator")
         return baseline, ""
 
     def run_once(self, allocator: Allocator, number: int) -> RunResult:
@@ -247,7 +265,9 @@ def describe(functions: Mapping[str, set[str]]) -> str:
 
 def allocator_messages(stderr: str) -> str:
     """Lines in which an allocator complains; there must be none, whatever else a program says on stderr."""
-    return "\n".join(line for line in stderr.splitlines() if re.match(r"<?(lib)?(hew|jemalloc|mimalloc|tcmalloc)\b", line))
+    return "\n".join(
+        line for line in stderr.splitlines() if re.match(r"<?(lib)?(hew|jemalloc|mimalloc|tcmalloc)\b", line)
+    )
 
 
 def digest(path: Path) -> str:

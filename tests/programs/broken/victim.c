@@ -2,8 +2,8 @@
 /*
  * victim: a program whose output depends on what malloc gives it.
  *
- * Prints    the sum of bytes that calloc promised to be zero and of bytes it wrote itself; with the argument "clock", also
- *           something that no two runs share; with "version", only its version.
+ * Prints    the sum of bytes that calloc promised to be zero and of bytes it wrote itself; with the argument "clock",
+ *           also something that no two runs share; with "version", only its version.
  * Promises  to live long enough for its maps to be read.
  */
 #include <stdio.h>

@@ -5,4 +5,11 @@ from __future__ import annotations
 
 from catalogue import builds, media, runtimes, servers, tools, windows
 
-PROGRAMS = [*servers.PROGRAMS, *runtimes.PROGRAMS, *builds.PROGRAMS, *tools.PROGRAMS, *media.PROGRAMS, *windows.PROGRAMS]
+PROGRAMS = [
+    *servers.PROGRAMS,
+    *runtimes.PROGRAMS,
+    *builds.PROGRAMS,
+    *tools.PROGRAMS,
+    *media.PROGRAMS,
+    *windows.PROGRAMS,
+]

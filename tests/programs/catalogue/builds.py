@@ -70,7 +70,9 @@ PROGRAMS = [
         prepare=rust_workspace,
         steps=(
             Step(("cp", "-r", "{inputs}/whole", "whole"), timed=False),
-            Step(("/usr/bin/cargo", "build", "--release", "--offline", "--quiet", "--manifest-path", "whole/Cargo.toml")),
+            Step(
+                ("/usr/bin/cargo", "build", "--release", "--offline", "--quiet", "--manifest-path", "whole/Cargo.toml")
+            ),
             Step(("whole/target/release/whole",)),
         ),
         note="Debian's rustc: the one from rustup carries a jemalloc of its own, which no preload replaces",
@@ -80,8 +82,13 @@ PROGRAMS = [
         what="`go build` of a cgo program, which then passes memory between 64 goroutines and C",
         packages={"go": "golang-go", "gcc": "gcc"},
         version=("{inputs}/warm", "version"),
-        environment={"GOCACHE": "{inputs}/cache", "GOFLAGS": "-trimpath", "GO111MODULE": "off", "CGO_ENABLED": "1",
-                     "GOTOOLCHAIN": "local"},
+        environment={
+            "GOCACHE": "{inputs}/cache",
+            "GOFLAGS": "-trimpath",
+            "GO111MODULE": "off",
+            "CGO_ENABLED": "1",
+            "GOTOOLCHAIN": "local",
+        },
         prepare=go_module,
         steps=(
             Step(("go", "build", "-o", "{run}/program", "{inputs}/go/main.go"), artifacts=("program",)),
@@ -96,8 +103,13 @@ PROGRAMS = [
         version=("javac", "-version"),
         sizes={"units": ("60", "300")},
         prepare=java_package,
-        steps=(Step(("javac", "-J-Xms256m", "-J-Xmx256m", "-J-XX:+UseSerialGC", "-d", "classes", "@{inputs}/files"),
-                    normalise=nothing, artifacts=("classes",)),),
+        steps=(
+            Step(
+                ("javac", "-J-Xms256m", "-J-Xmx256m", "-J-XX:+UseSerialGC", "-d", "classes", "@{inputs}/files"),
+                normalise=nothing,
+                artifacts=("classes",),
+            ),
+        ),
         note="the Java heap (256 MiB) is not malloc's; class data and the JIT compiler are",
     ),
 ]

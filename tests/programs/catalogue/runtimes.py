@@ -12,14 +12,33 @@ def compile_java(place: Place) -> None:
     preparing.run(place, "javac", "-d", "{inputs}", "{workloads}/Threads.java")
 
 
-PYTHON_TESTS = ("test_ast", "test_bytes", "test_collections", "test_compile", "test_copy", "test_ctypes", "test_dict", "test_fork1",
-                "test_gc", "test_json", "test_list", "test_memoryview", "test_pickle", "test_re", "test_set",
-                "test_subprocess", "test_thread", "test_threading", "test_unicode", "test_zlib")
+PYTHON_TESTS = (
+    "test_ast",
+    "test_bytes",
+    "test_collections",
+    "test_compile",
+    "test_copy",
+    "test_ctypes",
+    "test_dict",
+    "test_fork1",
+    "test_gc",
+    "test_json",
+    "test_list",
+    "test_memoryview",
+    "test_pickle",
+    "test_re",
+    "test_set",
+    "test_subprocess",
+    "test_thread",
+    "test_threading",
+    "test_unicode",
+    "test_zlib",
+)
 
 PROGRAMS = [
     Program(
         name="python3",
-        what="dictionaries, strings, JSON, regular expressions, pickling, threads and a forked pool, `PYTHONMALLOC=malloc`",
+        what="dictionaries, strings, JSON, regular expressions, threads, a forked pool, `PYTHONMALLOC=malloc`",
         packages={"python3": "python3"},
         version=("{python}", "--version"),
         quick=True,
@@ -43,8 +62,21 @@ PROGRAMS = [
         version=("java", "-version"),
         sizes={"rounds": ("5", "20")},
         prepare=compile_java,
-        steps=(Step(("java", "-Xms128m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:MaxDirectMemorySize=512m", "-cp", "{inputs}",
-                     "Threads", "{rounds}")),),
+        steps=(
+            Step(
+                (
+                    "java",
+                    "-Xms128m",
+                    "-Xmx128m",
+                    "-XX:+UseSerialGC",
+                    "-XX:MaxDirectMemorySize=512m",
+                    "-cp",
+                    "{inputs}",
+                    "Threads",
+                    "{rounds}",
+                )
+            ),
+        ),
         note="the Java heap (128 MiB) is not malloc's; zlib, direct buffers, stacks' books and the JIT compiler are",
     ),
     Program(

@@ -24,12 +24,21 @@ def nginx_site(place: Place) -> None:
 
 
 def mariadb_data(place: Place) -> None:
-    preparing.run(place, "mariadb-install-db", "--no-defaults", "--datadir={inputs}/data", "--skip-test-db",
-                  "--auth-root-authentication-method=normal", "--skip-name-resolve")
+    preparing.run(
+        place,
+        "mariadb-install-db",
+        "--no-defaults",
+        "--datadir={inputs}/data",
+        "--skip-test-db",
+        "--auth-root-authentication-method=normal",
+        "--skip-name-resolve",
+    )
 
 
 def postgres_data(place: Place) -> None:
-    preparing.run(place, "initdb", "-D", "{inputs}/data", "-A", "trust", "-U", "tester", "--no-sync", "--locale=C.UTF-8")
+    preparing.run(
+        place, "initdb", "-D", "{inputs}/data", "-A", "trust", "-U", "tester", "--no-sync", "--locale=C.UTF-8"
+    )
 
 
 REDIS_CLI = ("redis-cli", "-p", "{port}")
@@ -38,17 +47,35 @@ POSTGRES_ADDRESS = ("-h", "127.0.0.1", "-p", "{port}", "-U", "tester")
 
 REDIS = Program(
     name="redis",
-    what="`redis-benchmark`, all tests, 50 clients; then every data type by script, `DEBUG RELOAD`, a forked save, digests",
+    what="`redis-benchmark`, all tests, 50 clients; then every data type by script, a forked save, a reload, digests",
     packages={"redis-server": "redis-server", "redis-benchmark": "redis-tools"},
     version=("redis-server", "--version"),
     quick=True,
     sizes={"requests": ("8000", "30000"), "commands": ("40000", "400000")},
     prepare=redis_commands,
-    server=Server(("redis-server", "--port", "{port}", "--bind", "127.0.0.1", "--save", "", "--enable-debug-command", "yes",
-                   "--dir", "{run}", "--logfile", "{run}/log"), ready=(*REDIS_CLI, "ping")),
+    server=Server(
+        (
+            "redis-server",
+            "--port",
+            "{port}",
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--enable-debug-command",
+            "yes",
+            "--dir",
+            "{run}",
+            "--logfile",
+            "{run}/log",
+        ),
+        ready=(*REDIS_CLI, "ping"),
+    ),
     steps=(
-        Step(("redis-benchmark", "-p", "{port}", "-n", "{requests}", "-r", "100000", "--csv"),
-             normalise=normalise.csv_first_column),
+        Step(
+            ("redis-benchmark", "-p", "{port}", "-n", "{requests}", "-r", "100000", "--csv"),
+            normalise=normalise.csv_first_column,
+        ),
         Step((*REDIS_CLI, "flushall"), timed=False),
         Step((*REDIS_CLI, "--pipe"), stdin="{inputs}/commands", normalise=normalise.only("errors")),
         Step(("/bin/sh", "{workloads}/redis_checks.sh", "{port}", "{run}")),
@@ -75,12 +102,29 @@ NGINX = Program(
     unprivileged=True,
     sizes={"seconds": ("1", "4")},
     prepare=nginx_site,
-    server=Server(("/bin/sh", "{workloads}/nginx.sh", "{workloads}/nginx.conf", "{run}", "{inputs}/site", "{port}"), processes=3),
+    server=Server(
+        ("/bin/sh", "{workloads}/nginx.sh", "{workloads}/nginx.conf", "{run}", "{inputs}/site", "{port}"), processes=3
+    ),
     steps=tuple(
-        Step(("wrk", "-t", "2", "-c", "100", "-d", "{seconds}s", "-H", "Accept-Encoding: gzip", f"http://127.0.0.1:{{port}}{path}"),
-             normalise=normalise.wrk_complaints, cost=normalise.wrk_cost)
+        Step(
+            (
+                "wrk",
+                "-t",
+                "2",
+                "-c",
+                "100",
+                "-d",
+                "{seconds}s",
+                "-H",
+                "Accept-Encoding: gzip",
+                f"http://127.0.0.1:{{port}}{path}",
+            ),
+            normalise=normalise.wrk_complaints,
+            cost=normalise.wrk_cost,
+        )
         for path in ("/small.html", "/medium.html", "/proxied/big.html")
-    ) + (Step(("{python}", "{workloads}/fetch.py", "{port}"), timed=False),),
+    )
+    + (Step(("{python}", "{workloads}/fetch.py", "{port}"), timed=False),),
     note="the master and its two workers together",
 )
 
@@ -92,35 +136,109 @@ MARIADB = Program(
     unprivileged=True,
     sizes={"queries": ("4000", "40000")},
     prepare=mariadb_data,
-    server=Server(("/bin/sh", "{workloads}/copy_then.sh", "{inputs}/data", "{run}/data", "mariadbd", "--no-defaults",
-                   "--datadir={run}/data", "--socket={run}/socket", "--port={port}", "--bind-address=127.0.0.1",
-                   "--pid-file={run}/pid", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=128M",
-                   "--max-connections=64"), ready=("mariadb", *MARIADB_ADDRESS, "-e", "select 1")),
+    server=Server(
+        (
+            "/bin/sh",
+            "{workloads}/copy_then.sh",
+            "{inputs}/data",
+            "{run}/data",
+            "mariadbd",
+            "--no-defaults",
+            "--datadir={run}/data",
+            "--socket={run}/socket",
+            "--port={port}",
+            "--bind-address=127.0.0.1",
+            "--pid-file={run}/pid",
+            "--innodb-flush-log-at-trx-commit=0",
+            "--innodb-buffer-pool-size=128M",
+            "--max-connections=64",
+        ),
+        ready=("mariadb", *MARIADB_ADDRESS, "-e", "select 1"),
+    ),
     steps=(
-        *(Step(("mysqlslap", *MARIADB_ADDRESS, "--concurrency=16", "--number-of-queries={queries}", "--auto-generate-sql",
-                "--auto-generate-sql-add-autoincrement", f"--auto-generate-sql-load-type={kind}",
-                "--auto-generate-sql-write-number=2000", "--number-char-cols=8", "--number-int-cols=8"),
-               normalise=normalise.nothing) for kind in ("write", "key")),
+        *(
+            Step(
+                (
+                    "mysqlslap",
+                    *MARIADB_ADDRESS,
+                    "--concurrency=16",
+                    "--number-of-queries={queries}",
+                    "--auto-generate-sql",
+                    "--auto-generate-sql-add-autoincrement",
+                    f"--auto-generate-sql-load-type={kind}",
+                    "--auto-generate-sql-write-number=2000",
+                    "--number-char-cols=8",
+                    "--number-int-cols=8",
+                ),
+                normalise=normalise.nothing,
+            )
+            for kind in ("write", "key")
+        ),
         Step(("mariadb", *MARIADB_ADDRESS, "--batch"), stdin="{workloads}/mariadb.sql"),
     ),
 )
 
 POSTGRES = Program(
     name="postgresql",
-    what="`pgbench` (TPC-B-like, fixed seed), 16 clients; then sums, hash joins, sorts, JSON and a parallel index build",
+    what="`pgbench` (TPC-B-like, fixed seed), 16 clients; then sums, hash joins, sorts, JSON, parallel indexes",
     packages={"postgres": "postgresql", "pgbench": "postgresql-contrib"},
     version=("postgres", "--version"),
     unprivileged=True,
     sizes={"transactions": ("100", "1500")},
     prepare=postgres_data,
-    server=Server(("/bin/sh", "{workloads}/copy_then.sh", "{inputs}/data", "{run}/data", "postgres", "-D", "{run}/data",
-                   "-p", "{port}", "-k", "{run}", "-c", "fsync=off", "-c", "listen_addresses=127.0.0.1"),
-                  ready=("pg_isready", "-h", "127.0.0.1", "-p", "{port}", "-U", "tester"), processes=20),
+    server=Server(
+        (
+            "/bin/sh",
+            "{workloads}/copy_then.sh",
+            "{inputs}/data",
+            "{run}/data",
+            "postgres",
+            "-D",
+            "{run}/data",
+            "-p",
+            "{port}",
+            "-k",
+            "{run}",
+            "-c",
+            "fsync=off",
+            "-c",
+            "listen_addresses=127.0.0.1",
+        ),
+        ready=("pg_isready", "-h", "127.0.0.1", "-p", "{port}", "-U", "tester"),
+        processes=20,
+    ),
     steps=(
-        Step(("pgbench", *POSTGRES_ADDRESS, "-i", "-s", "4", "-q", "postgres"), timed=False, normalise=normalise.nothing),
-        Step(("pgbench", *POSTGRES_ADDRESS, "-c", "16", "-j", "2", "-t", "{transactions}", "--random-seed=7", "postgres"),
-             normalise=normalise.only("number of transactions|failed")),
-        Step(("psql", *POSTGRES_ADDRESS, "-q", "-A", "-v", "ON_ERROR_STOP=1", "-f", "{workloads}/postgresql.sql", "postgres")),
+        Step(
+            ("pgbench", *POSTGRES_ADDRESS, "-i", "-s", "4", "-q", "postgres"), timed=False, normalise=normalise.nothing
+        ),
+        Step(
+            (
+                "pgbench",
+                *POSTGRES_ADDRESS,
+                "-c",
+                "16",
+                "-j",
+                "2",
+                "-t",
+                "{transactions}",
+                "--random-seed=7",
+                "postgres",
+            ),
+            normalise=normalise.only("number of transactions|failed"),
+        ),
+        Step(
+            (
+                "psql",
+                *POSTGRES_ADDRESS,
+                "-q",
+                "-A",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-f",
+                "{workloads}/postgresql.sql",
+                "postgres",
+            )
+        ),
     ),
     note="the postmaster and its backends together, shared buffers included",
 )

@@ -12,8 +12,9 @@ def git_history(place: Place) -> None:
     """A repository made by fast-import, its objects exploded into loose files where that keeps gc busy."""
     data.write_history(place.inputs / "stream", int(place.sizes["commits"]))
     preparing.run(place, "git", "init", "-q", "-b", "main", "--bare", "{inputs}/repository")
-    preparing.run(place, "git", "-C", "{inputs}/repository", "fast-import", "--quiet", "--depth=0",
-                  stdin=place.inputs / "stream")
+    preparing.run(
+        place, "git", "-C", "{inputs}/repository", "fast-import", "--quiet", "--depth=0", stdin=place.inputs / "stream"
+    )
 
 
 def text_file(place: Place) -> None:
@@ -51,8 +52,11 @@ PROGRAMS = [
         quick=True,
         sizes={"rows": ("60000", "400000")},
         steps=(
-            Step(("sqlite3", "-cmd", ".parameter set @rows {rows}", "database"), stdin="{workloads}/sqlite.sql",
-                 artifacts=("database",)),
+            Step(
+                ("sqlite3", "-cmd", ".parameter set @rows {rows}", "database"),
+                stdin="{workloads}/sqlite.sql",
+                artifacts=("database",),
+            ),
             Step(("sqlite3", "-cmd", ".parameter set @rows {rows}", ":memory:"), stdin="{workloads}/sqlite.sql"),
         ),
     ),

@@ -22,14 +22,23 @@ PROGRAMS = [
     Program(
         name="qt",
         what="`qmlscene`: a list of 2000 rows that scrolls, with animations and a canvas, until it quits by itself",
-        packages={"qmlscene": "qmlscene", "Xvfb": "xvfb", "/usr/lib/*/qt5/qml/QtQuick.2/libqtquick2plugin.so": "qml-module-qtquick2",
-                  "/usr/lib/*/qt5/qml/QtQuick/Controls.2/qmldir": "qml-module-qtquick-controls2",
-                  "/usr/lib/*/qt5/qml/QtQuick/Window.2/qmldir": "qml-module-qtquick-window2"},
+        packages={
+            "qmlscene": "qmlscene",
+            "Xvfb": "xvfb",
+            "/usr/lib/*/qt5/qml/QtQuick.2/libqtquick2plugin.so": "qml-module-qtquick2",
+            "/usr/lib/*/qt5/qml/QtQuick/Controls.2/qmldir": "qml-module-qtquick-controls2",
+            "/usr/lib/*/qt5/qml/QtQuick/Window.2/qmldir": "qml-module-qtquick-window2",
+        },
         version=("dpkg-query", "-W", "-f", "${Version}", "qmlscene"),
         probe=("qmlscene", "{workloads}/scene.qml"),
         display=True,
         cpu_time=True,
-        environment={"QT_QPA_PLATFORM": "xcb", "QT_QUICK_BACKEND": "software", "QT_SELECT": "qt5", "XDG_RUNTIME_DIR": "{run}"},
+        environment={
+            "QT_QPA_PLATFORM": "xcb",
+            "QT_QUICK_BACKEND": "software",
+            "QT_SELECT": "qt5",
+            "XDG_RUNTIME_DIR": "{run}",
+        },
         steps=(Step(("qmlscene", "{workloads}/scene.qml"), normalise=nothing),),
     ),
     Program(
@@ -39,6 +48,11 @@ PROGRAMS = [
         version=("xterm", "-version"),
         display=True,
         cpu_time=True,
-        steps=(Step(("xterm", "-sl", "5000", "-e", "/bin/sh", "{workloads}/lines.sh", "{run}/printed"), artifacts=("printed",)),),
+        steps=(
+            Step(
+                ("xterm", "-sl", "5000", "-e", "/bin/sh", "{workloads}/lines.sh", "{run}/printed"),
+                artifacts=("printed",),
+            ),
+        ),
     ),
 ]

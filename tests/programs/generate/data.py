@@ -6,8 +6,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-WORDS = ("arena bin cache decay dirty extent flush fill huge idle junk keep large mapped narrow owner page quota region "
-         "retained slab small stack thread tree usable value wide yield zero").split()
+WORDS = (
+    "arena bin cache decay dirty extent flush fill huge idle junk keep large mapped narrow owner page quota region "
+    "retained slab small stack thread tree usable value wide yield zero"
+).split()
 
 
 def write_text(path: Path, megabytes: int) -> None:
@@ -36,8 +38,9 @@ def write_history(path: Path, commits: int) -> None:
                 name = f"dir{chance.randrange(30)}/file{chance.randrange(20)}.txt"
                 lines = files.setdefault(name, [])
                 position = chance.randint(0, len(lines))
-                lines[position:position + chance.randint(0, 3)] = [
-                    " ".join(chance.choice(WORDS) for _ in range(8)) for _ in range(chance.randint(1, 12))]
+                lines[position : position + chance.randint(0, 3)] = [
+                    " ".join(chance.choice(WORDS) for _ in range(8)) for _ in range(chance.randint(1, 12))
+                ]
                 body = "\n".join(lines) + "\n"
                 file.write(f"M 100644 inline {name}\ndata {len(body)}\n{body}\n")
             file.write("\n")

@@ -30,7 +30,12 @@ CPP_UNIT = """
 namespace unit_@N@ {
 struct Record { std::uint32_t key; std::string name; std::array<std::uint8_t, @N@ + 1> bytes{}; };
 using Value = std::variant<int, double, std::string, std::vector<Record>, std::array<char, @N@ + 2>>;
-struct Order { bool operator()(const Record &a, const Record &b) const { return std::tie(a.name, a.key) < std::tie(b.name, b.key); } };
+struct Order {
+    bool operator()(const Record &a, const Record &b) const
+    {
+        return std::tie(a.name, a.key) < std::tie(b.name, b.key);
+    }
+};
 
 template <class T> std::uint64_t
 fold(const T &items)
@@ -76,8 +81,11 @@ work(std::uint32_t seed)
     for (const auto &record : sorted) text << record.name << ':' << record.key << ' ';
     static const std::regex pattern("name-([0-9]+)@N@:([0-9]+)");
     const std::string all = text.str();
-    for (std::sregex_iterator match(all.begin(), all.end(), pattern), end; match != end; ++match) sum += (*match)[1].length();
-    auto shared = std::make_shared<std::optional<std::tuple<Record, Value>>>(std::tuple{*sorted.begin(), values.back()});
+    for (std::sregex_iterator match(all.begin(), all.end(), pattern), end; match != end; ++match) {
+        sum += (*match)[1].length();
+    }
+    using Pair = std::tuple<Record, Value>;
+    auto shared = std::make_shared<std::optional<Pair>>(Pair{*sorted.begin(), values.back()});
     return sum + shared->has_value();
 }
 }
@@ -86,8 +94,11 @@ work(std::uint32_t seed)
 
 def write_cpp(path: Path, units: int) -> None:
     """One translation unit with `units` namespaces, and a main that prints what they compute."""
-    calls = "".join(f"    sum = sum * 131 + unit_{number}::work(static_cast<std::uint32_t>(sum));\n" for number in range(units))
-    main = f"\nint\nmain()\n{{\n    std::uint64_t sum = 1;\n{calls}    std::printf(\"%llx\\n\", (unsigned long long)sum);\n}}\n"
+    calls = "".join(
+        f"    sum = sum * 131 + unit_{number}::work(static_cast<std::uint32_t>(sum));\n" for number in range(units)
+    )
+    end = '    std::printf("%llx\\n", (unsigned long long)sum);\n'
+    main = f"\nint\nmain()\n{{\n    std::uint64_t sum = 1;\n{calls}{end}}}\n"
     body = "".join(CPP_UNIT.replace("@N@", str(number)) for number in range(units))
     path.write_text(CPP_HEAD + "#include <array>\n" + body + main, encoding="utf-8")
 
@@ -104,7 +115,9 @@ impl Shape@N@ for Node {
     fn weight(&self) -> u64 {
         match self {
             Node::Leaf(value) => *value,
-            Node::Branch(items) => items.iter().map(|item| item.weight()).fold(@N@, |sum, one| sum.wrapping_mul(31).wrapping_add(one)),
+            Node::Branch(items) => items
+                .iter()
+                .fold(@N@, |sum, item| sum.wrapping_mul(31).wrapping_add(item.weight())),
             Node::Named(name, inner) => name.len() as u64 + inner.weight(),
             Node::Sized(bytes) => bytes.len() as u64,
         }
@@ -135,7 +148,9 @@ pub fn work(seed: u64) -> u64 {
         let node = match state % 4 {
             0 => Node::Leaf(state % 100),
             1 => Node::Named(format!("n{}", state % 50), Box::new(Node::Leaf(state % 7))),
-            2 => Node::Branch(nodes.iter().rev().take(3).cloned().filter(|node| !matches!(node, Node::Branch(_))).collect()),
+            2 => Node::Branch(
+                nodes.iter().rev().take(3).filter(|node| !matches!(node, Node::Branch(_))).cloned().collect(),
+            ),
             _ => Node::Sized([1; @N@ + 1]),
         };
         queue.push_back(node.clone());
@@ -148,8 +163,12 @@ pub fn work(seed: u64) -> u64 {
     for node in &set { table.entry(node.weight() % 97).or_default().push(format!("{:?}", node)); }
     let mut last = queue.pop_back().unwrap();
     last.grow(seed);
-    let mut sum = map.iter().fold(last.weight(), |sum, (key, list)| sum.wrapping_mul(33) ^ (key.len() + list.len()) as u64);
-    for key in 0..97 { sum = sum.wrapping_mul(131) ^ table.get(&key).map_or(0, |list| list.iter().map(|one| one.len() as u64).sum()); }
+    let mut sum = last.weight();
+    for (key, list) in &map { sum = sum.wrapping_mul(33) ^ (key.len() + list.len()) as u64; }
+    for key in 0..97 {
+        let length = table.get(&key).map_or(0, |list| list.iter().map(|one| one.len() as u64).sum());
+        sum = sum.wrapping_mul(131) ^ length;
+    }
     sum
 }
 """
@@ -174,10 +193,14 @@ def write_rust(directory: Path, crates: int, modules: int) -> None:
     source = directory / "src"
     source.mkdir()
     members = ", ".join(f'"part{crate}"' for crate in range(crates))
-    manifest = (f'[workspace]\nmembers = [{members}]\n\n[package]\nname = "whole"\nversion = "0.1.0"\nedition = "2021"\n\n'
-                f'[dependencies]\npart{crates - 1} = {{ path = "part{crates - 1}" }}\n')
+    manifest = (
+        f'[workspace]\nmembers = [{members}]\n\n[package]\nname = "whole"\nversion = "0.1.0"\nedition = "2021"\n\n'
+        f'[dependencies]\npart{crates - 1} = {{ path = "part{crates - 1}" }}\n'
+    )
     (directory / "Cargo.toml").write_text(manifest, encoding="utf-8")
-    (source / "main.rs").write_text(f'fn main() {{ println!("{{:x}}", part{crates - 1}::all(1)); }}\n', encoding="utf-8")
+    (source / "main.rs").write_text(
+        f'fn main() {{ println!("{{:x}}", part{crates - 1}::all(1)); }}\n', encoding="utf-8"
+    )
 
 
 JAVA_UNIT = """\
@@ -211,7 +234,8 @@ public final class Unit@N@<T extends Comparable<? super T>> {
         List<String> words = IntStream.range(0, 50).mapToObj(i -> "w" + (i * seed) % 17).collect(Collectors.toList());
         return switch (seed % 3) {
             case 0 -> unit.count(words, Integer::sum).toString();
-            case 1 -> top(unit.count(words, Integer::sum), key -> key.length() > 1).map(Object::toString).orElse("none");
+            case 1 -> top(unit.count(words, Integer::sum), key -> key.length() > 1)
+                .map(Object::toString).orElse("none");
             default -> String.valueOf(area(new Group(List.of(new Circle(seed), new Square(@N@)))));
         };
     }

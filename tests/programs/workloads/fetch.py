@@ -7,7 +7,15 @@ import sys
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
-PATHS = ("small.html", "medium.html", "big.html", "large.txt", "proxied/small.html", "proxied/large.txt", "proxied/proxied/big.html")
+PATHS = (
+    "small.html",
+    "medium.html",
+    "big.html",
+    "large.txt",
+    "proxied/small.html",
+    "proxied/large.txt",
+    "proxied/proxied/big.html",
+)
 
 
 def fetch(job: tuple[str, dict[str, str]]) -> str:
@@ -20,8 +28,9 @@ def fetch(job: tuple[str, dict[str, str]]) -> str:
         return f"{path} {headers} {answer.status} {len(body)} {hashlib.sha256(body).hexdigest()}"
 
 
-jobs = [(path, headers) for path in PATHS
-        for headers in ({}, {"Accept-Encoding": "gzip"}, {"Range": "bytes=100-399"})] * 20
+jobs = [
+    (path, headers) for path in PATHS for headers in ({}, {"Accept-Encoding": "gzip"}, {"Range": "bytes=100-399"})
+] * 20
 with ThreadPoolExecutor(16) as pool:
     for line in sorted(set(pool.map(fetch, jobs))):
         print(line)

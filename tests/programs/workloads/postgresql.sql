@@ -19,11 +19,13 @@ select o.label, count(*), max(length(i.body)), sum((i.doc ->> 'n')::int)
 select md5(string_agg(name || ':' || id, ',' order by body desc, id)) from item;
 select count(*) from item a join item b using (name) where a.id < 3000;
 select count(*) from item where doc @> '{"tags": [1, 2]}';
-select id, row_number() over (partition by owner order by length(body), id) place from item order by place desc, id limit 10;
+select id, row_number() over (partition by owner order by length(body), id) place
+  from item order by place desc, id limit 10;
 with recursive tree (n, path) as (select 1, '1' union all select n + 1, path || '/' || n from tree where n < 2000)
   select max(length(path)) from tree;
 select count(distinct regexp_replace(body, '[a-f]+', '-', 'g')) from item where id < 20000;
-select md5(xmlagg(xmlelement(name item, xmlattributes(id as number), name) order by id)::text) from item where id < 5000;
+select md5(xmlagg(xmlelement(name item, xmlattributes(id as number), name) order by id)::text)
+  from item where id < 5000;
 do $$
 declare total bigint := 0; words text[];
 begin

@@ -14,7 +14,8 @@ select count(*), sum(length(body)), sum(length(doc)) from item;
 select o.label, count(*), max(length(i.body)), sum(json_extract(i.doc, '$.n'))
   from item i join owner o on o.id = i.owner group by o.label order by o.label limit 12;
 select name, length(group_concat(doc, ';')) from item group by name order by 2 desc, 1 limit 8;
-select id, row_number() over (partition by owner order by length(body), id) place from item order by place desc, id limit 10;
+select id, row_number() over (partition by owner order by length(body), id) place
+  from item order by place desc, id limit 10;
 create virtual table words using fts5 (name, doc);
 insert into words select name, doc from item;
 select count(*) from words where words match 'name AND 1';

@@ -39,7 +39,8 @@ if (isMainThread) {
     const rounds = Number(process.argv[2]);
     for (let i = 1; i <= rounds / 2; i++) console.log(round(i));
     const workers = Array.from({ length: 8 }, (_, number) => new Promise((resolve, reject) => {
-        const worker = new Worker(__filename, { workerData: { first: 1000 + number * 100, rounds: Math.ceil(rounds / 16) } });
+        const share = { first: 1000 + number * 100, rounds: Math.ceil(rounds / 16) };
+        const worker = new Worker(__filename, { workerData: share });
         worker.on('message', resolve);
         worker.on('error', reject);
     }));

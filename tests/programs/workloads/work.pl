@@ -12,7 +12,10 @@ sub round {
         push @{ $table{ "key-" . chance(5000) } }, { n => $number, text => "x" x chance(60) };
     }
     delete $table{$_} for grep { /7$/ } keys %table;
-    my @lines = map { my $key = $_; $key . ":" . join(",", map { $_->{n} . $_->{text} } @{ $table{$key} }) } sort keys %table;
+    my @lines;
+    for my $key (sort keys %table) {
+        push @lines, $key . ":" . join(",", map { $_->{n} . $_->{text} } @{ $table{$key} });
+    }
     my $text = join("\n", @lines);
     $text =~ s/(\d+)x+/<$1>/g;
     my @actions = map { my $held = $_; sub { return length($held) } } split /\n/, $text;
