@@ -69,8 +69,8 @@ class Program:
     unprivileged: bool = False
     """Run as nobody when the harness is root: for servers that refuse root."""
     display: bool = False
-    cpu_time: bool = False
-    """Compare CPU seconds, for programs that wait on timers."""
+    waits: bool = False
+    """Most of the time is spent on timers: only CPU time means something."""
     note: str = ""
     timeout: float = 300.0
 
@@ -119,6 +119,7 @@ class RunResult:
     """What one run of a program under one allocator gave."""
 
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     peak_kb: int = 0
     parts: list[tuple[str, str]] = field(default_factory=list)
     """(label, normalised text or digest) of everything that must be the same."""
@@ -142,4 +143,6 @@ class Verdict:
     evidence: str = ""
     notes: list[str] = field(default_factory=list)
     seconds: tuple[float, float] = (0.0, 0.0)
+    """Here and below: under glibc, under the library; 0 when there is nothing to compare."""
+    cpu_seconds: tuple[float, float] = (0.0, 0.0)
     peak_kb: tuple[float, float] = (0.0, 0.0)

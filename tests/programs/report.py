@@ -21,15 +21,16 @@ when its output, the files it leaves and its exit status are the same, the libra
 dynamic linker really took malloc and free from it, and the allocator had nothing to complain about. Ratios are the
 library divided by glibc, medians of {runs} run{plural} each: below 1 is faster or leaner. Peak memory is the largest
 process of the program; for a server it is the server's own (for one with several processes: their proportional set
-sizes together, at the highest of samples taken every 0.1 s). Small times carry noise of several percent.
+sizes together, at the highest of samples taken every 0.1 s). CPU time is that of the program with all its children, or
+of the server alone. Small times carry noise of several percent, wall time more than CPU time.
 
 Measured {date} on {machine}.
 
     cmake --preset release && cmake --build build/release
     python3 tests/programs/run.py --library build/release/{library} --set {which} --runs {runs} --install{table}
 
-| program | version | what runs | result | time, glibc | time ratio | peak memory, glibc | peak memory ratio | notes |
-|---|---|---|---|---|---|---|---|---|
+| program | version | what runs | result | time, glibc | ratio | CPU, glibc | ratio | peak, glibc | ratio | notes |
+|---|---|---|---|---|---|---|---|---|---|---|
 """
 
 NONE = "-"
@@ -42,10 +43,12 @@ def ratio(pair: tuple[float, float]) -> str:
 def line(verdict: Verdict) -> str:
     """One program on the terminal."""
     if verdict.state != "passed":
-        return f"{verdict.state:8}{verdict.program.name:12}{verdict.reason}"
+        return f"{verdict.state:8}{verdict.program.name:14}{verdict.reason}"
     return (
-        f"{verdict.state:8}{verdict.program.name:12}time {verdict.seconds[0]:6.2f} s x{ratio(verdict.seconds):5}"
-        f"  peak {verdict.peak_kb[0] / 1024:7.1f} MiB x{ratio(verdict.peak_kb):5}"
+        f"{verdict.state:8}{verdict.program.name:14}"
+        f"time {verdict.seconds[0]:6.2f} s x{ratio(verdict.seconds):5}  "
+        f"cpu {verdict.cpu_seconds[0]:6.2f} s x{ratio(verdict.cpu_seconds):5}  "
+        f"peak {verdict.peak_kb[0] / 1024:6.1f} MiB x{ratio(verdict.peak_kb):5}"
     )
 
 
@@ -63,21 +66,26 @@ def machine() -> str:
     return f"{model}, {cores} cores, {memory:.0f} GiB, {system}, Linux {kernel}, {libc}"
 
 
+def figure(value: float, unit: str) -> str:
+    """A figure with its unit, or the sign for none."""
+    return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f} {unit}" if value else NONE
+
+
 def row(verdict: Verdict) -> str:
+    """One program in the table."""
     program = verdict.program
-    unit = " CPU" if program.cpu_time else ""
-    per = "/1000 requests" if any(step.cost for step in program.steps) else ""
-    seconds = f"{verdict.seconds[0]:.2f} s{unit}{per}" if verdict.seconds[0] else NONE
-    memory = f"{verdict.peak_kb[0] / 1024:.0f} MiB" if verdict.peak_kb[0] else NONE
+    unit = "s per 1000 requests" if any(step.cost for step in program.steps) else "s"
     notes = "; ".join(([verdict.reason] if verdict.reason else []) + verdict.notes).replace("|", "\\|")
     cells = [
         program.name,
         verdict.version,
         program.what,
         verdict.state,
-        seconds,
+        figure(verdict.seconds[0], unit),
         ratio(verdict.seconds),
-        memory,
+        figure(verdict.cpu_seconds[0], "s"),
+        ratio(verdict.cpu_seconds),
+        figure(verdict.peak_kb[0] / 1024, "MiB"),
         ratio(verdict.peak_kb),
         notes,
     ]

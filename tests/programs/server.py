@@ -43,6 +43,15 @@ def status_number(pid: int, field: str) -> int:
     return 0
 
 
+def cpu_seconds(pid: int) -> float:
+    """CPU time of a process and of the children it has waited for, 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(int(field) for field in fields[11:15]) / float(os.sysconf("SC_CLK_TCK"))
+
+
 def proportional_kb(pid: int) -> int:
     """Proportional set size of one process, 0 when it is gone."""
     try:
@@ -89,6 +98,7 @@ class RunningServer:
         self.library = library
         self.mapped = False
         self.peak_kb = 0
+        self.cpu_seconds = 0.0
         self.error_path = place.run / ".server-stderr"
         self.process: subprocess.Popen[bytes] | None = None
         self.sampler: TreeSampler | None = None
@@ -142,9 +152,10 @@ class RunningServer:
         return crash.backtrace_of_process(self.process.pid) if self.process is not None else ""
 
     def stop(self) -> int:
-        """Note the peak, ask the server to end, and return its exit status."""
+        """Note what it took, ask the server to end, and return its exit status."""
         assert self.process is not None
         self.peak_kb = status_number(self.process.pid, "VmHWM")
+        self.cpu_seconds = sum(cpu_seconds(pid) for pid in family(self.process.pid))
         if self.sampler is not None:
             self.sampler.stopped.set()
             self.sampler.join()

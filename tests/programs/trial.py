@@ -199,8 +199,8 @@ class Trial:
         done = execute.run_command(self.bench.launcher, argv, place, library, stdin, self.program.timeout)
         label = os.path.basename(argv[0])
         if step.timed:
-            spent = done.cpu_seconds if self.program.cpu_time else done.seconds
-            result.seconds += step.cost(done.stdout) if step.cost else spent
+            result.seconds += step.cost(done.stdout) if step.cost else done.seconds
+            result.cpu_seconds += done.cpu_seconds if self.program.server is None else 0.0
         if self.program.server is None and step.under_library:
             result.peak_kb = max(result.peak_kb, done.peak_kb)
             result.mapped = result.mapped or done.mapped
@@ -219,6 +219,7 @@ class Trial:
     def finish_server(self, server: RunningServer, result: RunResult) -> None:
         status = server.stop()
         result.peak_kb = server.peak_kb
+        result.cpu_seconds = server.cpu_seconds
         result.mapped = server.mapped
         result.parts.append(("status of the server", str(status)))
         result.parts.append(("messages of the server", allocator_messages(server.errors())))
@@ -234,7 +235,10 @@ class Trial:
 
     def compare(self, version: str, plain: list[RunResult], ours: list[RunResult]) -> Verdict:
         verdict = Verdict(self.program, "failed", version=version, notes=self.notes)
-        verdict.seconds = median(run.seconds for run in plain), median(run.seconds for run in ours)
+        if not self.program.waits:
+            verdict.seconds = median(run.seconds for run in plain), median(run.seconds for run in ours)
+        if not any(step.cost for step in self.program.steps):
+            verdict.cpu_seconds = median(run.cpu_seconds for run in plain), median(run.cpu_seconds for run in ours)
         verdict.peak_kb = median(run.peak_kb for run in plain), median(run.peak_kb for run in ours)
         for side, runs in (("under glibc", plain), ("under the library", ours)):
             for run in runs:

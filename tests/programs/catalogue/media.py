@@ -66,7 +66,7 @@ PROGRAMS = [
         what="draw, distort, blur, quantize and write a picture in three formats",
         packages={"convert-im6.q16": "imagemagick"},
         version=("convert-im6.q16", "-version"),
-        sizes={"side": ("500", "1400")},
+        sizes={"side": ("400", "800")},
         steps=(
             Step(
                 (

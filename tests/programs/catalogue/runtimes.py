@@ -28,7 +28,6 @@ PYTHON_TESTS = (
     "test_pickle",
     "test_re",
     "test_set",
-    "test_subprocess",
     "test_thread",
     "test_threading",
     "test_unicode",

@@ -51,7 +51,7 @@ REDIS = Program(
     packages={"redis-server": "redis-server", "redis-benchmark": "redis-tools"},
     version=("redis-server", "--version"),
     quick=True,
-    sizes={"requests": ("8000", "30000"), "commands": ("40000", "400000")},
+    sizes={"requests": ("8000", "20000"), "commands": ("40000", "300000")},
     prepare=redis_commands,
     server=Server(
         (
@@ -134,7 +134,7 @@ MARIADB = Program(
     packages={"mariadbd": "mariadb-server", "mysqlslap": "mariadb-client", "mariadb-install-db": "mariadb-server"},
     version=("mariadbd", "--version"),
     unprivileged=True,
-    sizes={"queries": ("4000", "40000")},
+    sizes={"queries": ("4000", "20000")},
     prepare=mariadb_data,
     server=Server(
         (
@@ -184,7 +184,7 @@ POSTGRES = Program(
     packages={"postgres": "postgresql", "pgbench": "postgresql-contrib"},
     version=("postgres", "--version"),
     unprivileged=True,
-    sizes={"transactions": ("100", "1500")},
+    sizes={"transactions": ("100", "800")},
     prepare=postgres_data,
     server=Server(
         (

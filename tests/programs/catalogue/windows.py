@@ -15,7 +15,7 @@ PROGRAMS = [
         packages={"gtk3-demo": "gtk-3-examples", "Xvfb": "xvfb"},
         version=("gtk3-demo", "--version"),
         display=True,
-        cpu_time=True,
+        waits=True,
         environment={"GDK_BACKEND": "x11", "DBUS_SESSION_BUS_ADDRESS": "disabled:", "GSETTINGS_BACKEND": "memory"},
         steps=tuple(Step(("gtk3-demo", f"--run={demo}", "--autoquit")) for demo in DEMOS),
     ),
@@ -32,7 +32,7 @@ PROGRAMS = [
         version=("dpkg-query", "-W", "-f", "${Version}", "qmlscene"),
         probe=("qmlscene", "{workloads}/scene.qml"),
         display=True,
-        cpu_time=True,
+        waits=True,
         environment={
             "QT_QPA_PLATFORM": "xcb",
             "QT_QUICK_BACKEND": "software",
@@ -47,7 +47,7 @@ PROGRAMS = [
         packages={"xterm": "xterm", "Xvfb": "xvfb"},
         version=("xterm", "-version"),
         display=True,
-        cpu_time=True,
+        waits=True,
         steps=(
             Step(
                 ("xterm", "-sl", "5000", "-e", "/bin/sh", "{workloads}/lines.sh", "{run}/printed"),
