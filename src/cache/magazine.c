@@ -3,7 +3,6 @@
 
 #include "base/options.h"
 #include "cache/route.h"
-#include "cache/thread.h"
 #include "meta/memory.h"
 #include "slab/describe.h"
 
@@ -73,7 +72,8 @@ static bool
 grant(struct hew_cache *cache, unsigned code, size_t from, size_t to)
 {
     size_t more = (to - from) * hew_code_size(code);
-    size_t share = BUDGET / hew_thread_count();
+    unsigned threads = atomic_load_explicit(&hew_caches_alive, memory_order_relaxed);
+    size_t share = BUDGET / (threads == 0 ? 1 : threads);
     share = share < SHARE_MIN ? SHARE_MIN : share;
     if (cache->granted + more > share) {
         return false;

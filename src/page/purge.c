@@ -126,6 +126,15 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
     hew_mutex_unlock(&heap->lock);
 }
 
+void
+hew_page_release(struct hew_page_heap *heap)
+{
+    hew_page_decay(heap, 0, true);
+    hew_mutex_lock(&heap->lock);
+    unmap_retained(heap);
+    hew_mutex_unlock(&heap->lock);
+}
+
 uint64_t
 hew_page_next_ms(struct hew_page_heap *heap)
 {
