@@ -29,6 +29,8 @@ class Step:
     argv: tuple[str, ...]
     stdin: str | None = None
     normalise: Callable[[str], str] = exact
+    messages: Callable[[str], str] | None = None
+    """Normaliser of stderr, for programs that say there what they did; else only an allocator's complaints count."""
     artifacts: tuple[str, ...] = ()
     """Files (or directories) left in the run directory whose content is part of what is compared."""
     timed: bool = True

@@ -206,9 +206,11 @@ class Trial:
             result.mapped = result.mapped or done.mapped
         result.parts.append((f"status of {label}", str(done.status)))
         result.parts.append((f"output of {label}", step.normalise(done.stdout)))
+        if step.messages is not None:
+            result.parts.append((f"stderr of {label}", step.messages(done.stderr)))
         for artifact in step.artifacts:
             result.parts.append((artifact, digest(place.run / place.fill(artifact))))
-        result.parts.append((f"messages of {label}", allocator_messages(done.stderr)))
+        result.parts.append((f"allocator messages of {label}", allocator_messages(done.stderr)))
         if done.hang or done.status != 0:
             what = "hung" if done.hang else f"ended with status {done.status}"
             shown = " ".join(argv)
@@ -222,7 +224,7 @@ class Trial:
         result.cpu_seconds = server.cpu_seconds
         result.mapped = server.mapped
         result.parts.append(("status of the server", str(status)))
-        result.parts.append(("messages of the server", allocator_messages(server.errors())))
+        result.parts.append(("allocator messages of the server", allocator_messages(server.errors())))
         if status != 0:
             result.problem = result.problem or f"the server ended with status {status}"
             result.evidence += crash.tail(server.errors())

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from model import Program, Step
-from normalise import nothing
+from normalise import only
 
 DEMOS = ("textview", "listbox", "iconview", "css_shadows", "pixbufs")
 
@@ -39,7 +39,7 @@ PROGRAMS = [
             "QT_SELECT": "qt5",
             "XDG_RUNTIME_DIR": "{run}",
         },
-        steps=(Step(("qmlscene", "{workloads}/scene.qml"), normalise=nothing),),
+        steps=(Step(("qmlscene", "{workloads}/scene.qml"), messages=only("^qml: ")),),
     ),
     Program(
         name="xterm",

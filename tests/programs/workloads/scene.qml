@@ -44,7 +44,10 @@ Item {
             root.ticks += 1
             list.contentY = root.ticks * 180
             canvas.requestPaint()
-            if (root.ticks === 60) Qt.quit()
+            if (root.ticks === 60) {
+                console.log("scrolled to", list.indexAt(1, list.contentY + 1), "of", list.count)
+                Qt.quit()
+            }
         }
     }
 }

@@ -50,7 +50,7 @@ def threads(chance: random.Random) -> str:
             with lock:
                 shared.append(block)
                 if len(shared) > 500:
-                    shared.pop(own.randrange(len(shared)))
+                    shared.pop(total % len(shared))
         results[number] = total
 
     pool = [threading.Thread(target=work, args=(number, chance.randrange(2**32))) for number in range(16)]
