@@ -46,6 +46,9 @@ struct hew_cache {
 
 extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;
 
+/* Threads that have a cache: relaxed, a hint for each one's share of the budget. */
+extern HEW_HIDDEN _Atomic unsigned hew_caches_alive;
+
 /* The caches of threads that have none: before the first use, and after the thread's end.  Never written. */
 extern HEW_HIDDEN struct hew_cache hew_cache_none, hew_cache_gone;
 

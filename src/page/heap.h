@@ -37,6 +37,9 @@ struct hew_page_heap {
 /* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while; lowered by the purger. */
 extern _Atomic uint32_t hew_page_due;
 
+/* Bytes of all heaps' mappings: relaxed, a hint for what is in proportion. */
+extern _Atomic size_t hew_page_mapped;
+
 void hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms);
 
 /*

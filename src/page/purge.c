@@ -101,6 +101,7 @@ unmap_retained(struct hew_page_heap *heap)
             hew_split_forget_ends(extent); /* before another heap can be given the addresses */
             hew_os_unmap((void *)extent->address, extent->size);
             heap->counts.mapped -= extent->size;
+            atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
             hew_split_drop_extent(heap, extent);
         }
     }
