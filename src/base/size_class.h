@@ -82,7 +82,7 @@ hew_code_size(unsigned code)
 /* Code of the last small class and of the last cached class. */
 #define HEW_CODE_SMALL_LAST (HEW_LG_QUANTUM == 4 ? 36u : 39u)
 #define HEW_CODE_CACHED_LAST (HEW_LG_QUANTUM == 4 ? 61u : 62u)
-#define HEW_CODE_CACHED_MAX_SIZE (HEW_LG_QUANTUM == 4 ? HEW_CACHED_MAX : (size_t)640 << 10)
+#define HEW_CODE_CACHED_MAX_SIZE (HEW_LG_QUANTUM == 4 ? HEW_CACHED_MAX : (size_t)768 << 10)
 
 /* What a small class's slabs look like. */
 struct hew_slab_shape {
@@ -92,10 +92,13 @@ struct hew_slab_shape {
     uint32_t reciprocal; /* ceil(2^32 / size): offset * reciprocal >> 32 is the region's number */
 };
 
-extern struct hew_slab_shape hew_slab_shapes[HEW_CODES];
+extern HEW_HIDDEN struct hew_slab_shape hew_slab_shapes[HEW_CODES];
+
+/* The first request size that is not small; 0 until boot, so that every request before it leaves the fast path. */
+extern HEW_HIDDEN size_t hew_small_end;
 
 /* Request size -> code for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8. */
-extern uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
+extern HEW_HIDDEN uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
 
 /* Fills both tables; once, at boot, before any other thread. */
 void hew_size_class_boot(void);

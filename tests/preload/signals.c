@@ -3,8 +3,8 @@
  * signals: signals that interrupt a thread inside the allocator, as often as the kernel will send them.
  *
  * The handlers do only what is async-signal-safe, as under glibc; a handler leaves by siglongjmp only when the code it
- * interrupted is not malloc.  They are installed without SA_RESTART, so that a system call inside the allocator that does
- * not expect EINTR shows.
+ * interrupted is not malloc.  They are installed without SA_RESTART, so that a system call inside the allocator that
+ * does not expect EINTR shows.
  *
  * Settings: HEW_SIGNALS (signals per test, default 3000).
  */
@@ -142,6 +142,7 @@ TEST(a_handler_may_jump_out_of_the_programs_own_code)
             sum += i;
         may_jump = 0;
     }
+    CHECK(sum > 0);
     start_timer(0);
     close_shop(&shop);
 }

@@ -39,15 +39,16 @@ TEST(the_defaults_are_those_of_jemalloc_where_hew_has_no_better_ones)
 {
     CHECK_EQUAL(hew_options.dirty_decay_ms, 10000);
     CHECK_EQUAL(hew_options.muzzy_decay_ms, 0);
-    CHECK_EQUAL(hew_options.tcache_max, 32768);
+    CHECK_EQUAL(hew_options.oversize_threshold, 8388608);
     CHECK(hew_options.dss == HEW_DSS_SECONDARY);
     CHECK(hew_options.zero_realloc == HEW_ZERO_REALLOC_FREE);
     CHECK(hew_options.retain && hew_options.tcache && !hew_options.abort_conf);
     CHECK_TEXT(hew_options.prof_prefix, "jeprof");
 }
 
-TEST(hew_counts_one_arena_for_each_usable_cpu_and_purges_idle_programs)
+TEST(hew_counts_one_arena_for_each_usable_cpu_caches_larger_sizes_and_purges_idle_programs)
 {
+    CHECK_EQUAL(hew_options.tcache_max, 1048576);
     CHECK_EQUAL(hew_options.narenas, 0);
     CHECK_EQUAL(hew_options.narenas_ratio.thousandths, 1000);
     CHECK(hew_options.background_thread);

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+# The commands of the project.  Everything is built under build/ and installed into .venv; nothing else is touched.
+#
+#   make             libhew.so and libhew.a in build/release
+#   make demo        hew compare on two of our workloads, and on Redis's SET when redis-server is there
+#   make test        every test
+#   make programs    real programs under hew: same output and exit status as under glibc?  PROGRAMS_SET=full for all
+#   make clean       removes build/
+PYTHON ?= python3
+JOBS ?= $(shell nproc)
+DEMO_RUNS ?= 5
+PROGRAMS_SET ?= quick
+
+BUILD = cmake --build --preset $@ --parallel $(JOBS)
+CTEST = ctest --output-on-failure --no-tests=error
+LIBRARY = build/release/libhew.so
+# ThreadSanitizer needs the address space laid out as it expects; not every container lets us ask for that.
+FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo setarch $(shell uname -m) -R)
+
+.DEFAULT_GOAL := release
+.NOTPARALLEL:
+.PHONY: release dev asan ubsan tsan demo demo-redis test checks test-python programs clean
+
+release:
+	@$(PYTHON) scripts/prepare.py build
+	cmake --preset $@
+	$(BUILD)
+
+dev:
+	cmake --preset $@ -DHEW_BENCH=OFF
+	$(BUILD)
+
+# Only the programs that run under a sanitizer: unit tests and fuzz targets.
+asan ubsan tsan:
+	cmake --preset $@ -DHEW_BENCH=OFF
+	$(BUILD) --target $$(cmake --build --preset $@ --target help | grep -oE '\b(unit|fuzz)_\w+' | sort -u)
+
+test: release
+	@$(PYTHON) scripts/prepare.py test
+	$(MAKE) checks
+	$(MAKE) dev asan ubsan tsan
+	$(CTEST) --test-dir build/release
+	$(CTEST) --test-dir build/dev
+	$(CTEST) --test-dir build/asan -R '^(unit|fuzz)\.'
+	$(CTEST) --test-dir build/ubsan -R '^(unit|fuzz)\.'
+	$(FIXED_ADDRESSES) $(CTEST) --test-dir build/tsan -R '^(unit|fuzz)\.'
+	$(MAKE) test-python
+
+checks:
+	$(PYTHON) scripts/check_layers.py
+	$(PYTHON) scripts/check_sizes.py
+	$(PYTHON) scripts/gen_options.py --check
+	$(PYTHON) scripts/call_cycles.py
+	$(PYTHON) scripts/fast_path.py
+
+test-python:
+	.venv/bin/ruff check --extend-per-file-ignores 'tests/*:S101' tool scripts tests
+	.venv/bin/mypy
+	.venv/bin/mypy --strict scripts tests/scripts
+	.venv/bin/pytest -q tool/tests
+	.venv/bin/pytest -q tests/scripts
+
+demo: release
+	@$(PYTHON) scripts/prepare.py demo
+	@mkdir -p build/demo
+	.venv/bin/hew compare --runs $(DEMO_RUNS) --html build/demo/buffer_churn.html -- build/release/bench/apps/buffer_churn
+	.venv/bin/hew compare --runs $(DEMO_RUNS) --html build/demo/serve.html -- build/release/bench/apps/serve
+	@if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then $(MAKE) demo-redis; \
+	else echo 'redis-server is not here (package redis-server): its part is left out'; fi
+	@echo; echo 'pages:'; ls -d $(CURDIR)/build/demo/*.html
+
+demo-redis:
+	.venv/bin/hew compare --runs $(DEMO_RUNS) --html build/demo/redis_set.html \
+	  --server 'redis-server --port {port} --save "" --appendonly no' --ready 'redis-cli -p {port} ping' \
+	  -- redis-benchmark -p {port} -t set -n 200000 -c 50 -r 1000000 -d 16 -q
+
+programs: release
+	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set $(PROGRAMS_SET)
+
+clean:
+	rm -rf build
