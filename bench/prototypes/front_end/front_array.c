@@ -29,6 +29,10 @@
 #ifndef PROTO_SLOTS_FIRST
 #define PROTO_SLOTS_FIRST 8
 #endif
+#ifndef PROTO_THREAD_BYTES
+#define PROTO_THREAD_BYTES 0 /* most that a thread's magazines may be able to hold together; 0: no such bound */
+#endif
+#define STEAL_PERIOD 16
 #define TICKS 65536
 
 struct thread {
@@ -39,6 +43,9 @@ struct thread {
     uint32_t slot_count[CLASSES]; /* including the NULL at the bottom */
     struct bin *bins;
     uint64_t requests;
+    size_t capacity;     /* bytes that all magazines together can hold */
+    uint8_t refused[CLASSES]; /* growth asked for at the bound; every STEAL_PERIOD-th time it may steal */
+    unsigned steal_next; /* class whose capacity is taken next when the bound is reached */
 };
 
 static void *no_slots[1];
@@ -68,28 +75,69 @@ thread_birth(void)
     return thread;
 }
 
-/* Gives the magazine twice the slots; false when it is at its maximum. */
-static int
-magazine_grow(struct thread *thread, unsigned class)
+static size_t
+magazine_capacity(const struct thread *thread, unsigned class)
 {
-    uint32_t old = thread->slot_count[class];
+    return thread->slot_count[class] != 0 ? (size_t)(thread->limit[class] - thread->slots[class] - 1) : 0;
+}
+
+/* Gives the magazine `count` slots; the newest objects that fit stay. */
+static void
+magazine_resize(struct thread *thread, unsigned class, uint32_t count)
+{
     uint32_t most = classes[class].cache_max;
-    if (thread->limit[class] != NULL && thread->limit[class] - thread->slots[class] > most) {
-        return 0;
-    }
-    uint32_t count = old == 0 ? PROTO_SLOTS_FIRST : old * 2;
+    uint32_t old = thread->slot_count[class];
+    size_t capacity = count > most + 1 ? most : count - 1;
     void **slots = meta_take(count * sizeof(void *));
-    size_t held = 1;
+    size_t held = 0;
     slots[0] = NULL;
+    thread->capacity += (capacity - magazine_capacity(thread, class)) * classes[class].size;
     if (old != 0) {
-        held = (size_t)(thread->top[class] - thread->slots[class]);
-        memcpy(slots, thread->slots[class], held * sizeof(void *));
+        void **first = thread->slots[class] + 1;
+        held = (size_t)(thread->top[class] - first);
+        size_t surplus = held > capacity ? held - capacity : 0;
+        bin_flush(first, surplus);
+        held -= surplus;
+        memcpy(slots + 1, first + surplus, held * sizeof(void *));
         meta_give(thread->slots[class], old * sizeof(void *));
     }
     thread->slots[class] = slots;
     thread->slot_count[class] = count;
-    thread->top[class] = slots + held;
-    thread->limit[class] = slots + (count > most + 1 ? most + 1 : count);
+    thread->top[class] = slots + 1 + held;
+    thread->limit[class] = slots + 1 + capacity;
+}
+
+/* Halves other magazines in turn until `bytes` fit under the thread's bound; false when none is left to halve. */
+static int
+capacity_steal(struct thread *thread, unsigned class, size_t bytes)
+{
+    for (unsigned tries = 0; tries < CLASSES && thread->capacity + bytes > PROTO_THREAD_BYTES; tries++) {
+        unsigned victim = thread->steal_next++ % CLASSES;
+        if (victim != class && thread->slot_count[victim] > PROTO_SLOTS_FIRST) {
+            magazine_resize(thread, victim, thread->slot_count[victim] / 2);
+        }
+    }
+    return thread->capacity + bytes <= PROTO_THREAD_BYTES;
+}
+
+/* Gives the magazine twice the slots; false when it, or the thread, is at its maximum. */
+static int
+magazine_grow(struct thread *thread, unsigned class)
+{
+    uint32_t old = thread->slot_count[class];
+    if (old == 0) {
+        magazine_resize(thread, class, PROTO_SLOTS_FIRST);
+        return 1;
+    }
+    if (magazine_capacity(thread, class) == classes[class].cache_max) {
+        return 0;
+    }
+    size_t bytes = (size_t)old * classes[class].size;
+    if (PROTO_THREAD_BYTES != 0 && thread->capacity + bytes > PROTO_THREAD_BYTES &&
+        (++thread->refused[class] % STEAL_PERIOD != 0 || !capacity_steal(thread, class, bytes))) {
+        return 0;
+    }
+    magazine_resize(thread, class, old * 2);
     return 1;
 }
 
@@ -273,10 +321,8 @@ proto_purge(void)
                     bin_flush(batch, got);
                 }
             }
-            if (classes[class].size != 0) {
-                bin_trim(bin);
-            }
         }
     }
+    bins_trim();
     pages_purge();
 }

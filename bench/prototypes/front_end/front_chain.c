@@ -272,10 +272,8 @@ proto_purge(void)
             while (bin->depot_chains != 0) {
                 chain_flush(depot_take(bin).head);
             }
-            if (classes[class].size != 0) {
-                bin_trim(bin);
-            }
         }
     }
+    bins_trim();
     pages_purge();
 }

@@ -5,7 +5,7 @@
  * A heap (one per thread) owns slabs.  A slab has two intrusive lists that only its owner touches: `free` (malloc pops)
  * and `local` (free pushes; becomes `free` when that is used up).  Another thread pushes onto the slab's `remote` list
  * with a compare-and-swap; the first such push also queues the slab on its heap's `pending` stack, and the heap
- * collects queued slabs in its slow path, never otherwise, so a slab is queued at most once.
+ * collects queued slabs when a class has nothing left, never otherwise, so a slab is queued at most once.
  *
  * Per class: one current slab and a list of others with something free; full slabs are in no list until something of
  * theirs is freed.  FULL is folded into the owner word, so that one compare in free covers "remote" and "full".
@@ -167,20 +167,21 @@ malloc_slow(size_t size, unsigned class)
     }
     struct heap *heap = self == &no_heap ? heap_birth() : self;
     struct slab *slab = heap->current[class];
-    if (slab == &no_slab || !slab_refill(slab)) {
-        heap_collect(heap);
-        while (slab == &no_slab || !slab_refill(slab)) {
-            if (slab != &no_slab) {
-                slab->owner |= FULL;
-            }
-            slab = heap->first[class];
-            if (slab != NULL) {
-                list_remove(heap, slab);
-            } else {
-                slab = slab_birth(heap, class);
-            }
-            heap->current[class] = slab;
+    while (slab == &no_slab || !slab_refill(slab)) {
+        if (slab != &no_slab) {
+            slab->owner |= FULL;
         }
+        heap->current[class] = &no_slab;
+        if (heap->first[class] == NULL) {
+            heap_collect(heap);
+        }
+        slab = heap->first[class];
+        if (slab != NULL) {
+            list_remove(heap, slab);
+        } else {
+            slab = slab_birth(heap, class);
+        }
+        heap->current[class] = slab;
     }
     void *object = slab->free;
     slab->free = *(void **)object;

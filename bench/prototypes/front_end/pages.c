@@ -136,7 +136,7 @@ classes_boot(void)
         info->regions = (uint32_t)((PAGE_SIZE << info->order) / size);
         info->reciprocal = (uint32_t)((((uint64_t)1 << 32) + size - 1) / size);
         size_t most = CACHE_BYTES / size;
-        info->cache_max = (uint32_t)(most > CACHE_OBJECTS_MAX ? CACHE_OBJECTS_MAX : most);
+        info->cache_max = (uint32_t)(most > CACHE_OBJECTS_MAX ? CACHE_OBJECTS_MAX : most < 2 ? 2 : most);
         for (; slot * 8 <= size; slot++) {
             class_of[slot] = (uint8_t)class;
         }

@@ -41,7 +41,7 @@ struct class_info {
     uint32_t regions;    /* objects in a slab */
     uint32_t order;      /* the slab is 16 KiB << order */
     uint32_t reciprocal; /* ceil(2^32 / size): index = offset * reciprocal >> 32 */
-    uint32_t cache_max;  /* most objects that a thread may keep: min(64 KiB / size, 1023) */
+    uint32_t cache_max;  /* most objects that a thread may keep: clamp(64 KiB / size, 2, 1023) */
 };
 
 extern HIDDEN uint8_t *page_map;              /* indexed by address >> PAGE_SHIFT */

@@ -16,7 +16,7 @@ import subprocess
 
 WORKLOADS = """lifo64 batch128-same batch128-reverse batch128-random batch1024-same batch1024-reverse batch1024-random
 rand10000x64 rand100000x1024 rand100000x1024-read rand1000000x512 tree phases pipe server2 server4 idle""".split()
-FRONT_ENDS = ["array", "array-depot", "array-depot-owner", "array-miss", "chain", "chain-nodepot", "pages"]
+FRONT_ENDS = ["array", "array-budget256", "array-depot", "array-depot-owner", "chain", "chain-nodepot", "pages"]
 
 
 def run_once(binary: pathlib.Path, preload: str | None, workload: str, lock: str | None) -> list[float]:

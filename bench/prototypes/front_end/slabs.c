@@ -180,12 +180,17 @@ bin_flush(void **objects, size_t count)
 }
 
 void
-bin_trim(struct bin *bin)
+bins_trim(void)
 {
-    pthread_mutex_lock(&bin->lock);
-    if (bin->empty != NULL) {
-        slab_death(bin->empty);
-        bin->empty = NULL;
+    for (unsigned arena = 0; arena < ARENAS; arena++) {
+        for (unsigned class = 1; class < CLASSES && classes[class].size != 0; class++) {
+            struct bin *bin = &bins[arena][class];
+            pthread_mutex_lock(&bin->lock);
+            if (bin->empty != NULL) {
+                slab_death(bin->empty);
+                bin->empty = NULL;
+            }
+            pthread_mutex_unlock(&bin->lock);
+        }
     }
-    pthread_mutex_unlock(&bin->lock);
 }

@@ -53,7 +53,7 @@ HIDDEN void slabs_boot(void);
 HIDDEN void bin_fill(struct bin *bin, void **out, size_t count);
 /* Returns every object to its own slab, whichever arena that is in. */
 HIDDEN void bin_flush(void **objects, size_t count);
-/* Gives up the slab without live objects that the bin kept. */
-HIDDEN void bin_trim(struct bin *bin);
+/* Gives up the slabs without live objects that bins kept. */
+HIDDEN void bins_trim(void);
 
 #endif
