@@ -15,12 +15,24 @@
 #include <time.h>
 #include <unistd.h>
 
-double
-measure_now(void)
+static double
+clock_seconds(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+double
+measure_cpu(void)
+{
+    return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+double
+measure_wall(void)
+{
+    return clock_seconds(CLOCK_MONOTONIC);
 }
 
 static size_t

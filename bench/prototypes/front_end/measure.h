@@ -37,7 +37,9 @@ take(size_t size)
     return object;
 }
 
-double measure_now(void);
+/* Seconds: of this process's CPU (one thread: other load does not count) and of the wall (several threads). */
+double measure_cpu(void);
+double measure_wall(void);
 /* KiB; `peak` since the last measure_reset_peak. */
 size_t measure_rss(void);
 size_t measure_peak(void);

@@ -18,11 +18,11 @@ struct result
 workload_lifo(int runs)
 {
     start();
-    double begin = measure_now();
+    double begin = measure_cpu();
     for (int i = 0; i < runs; i++) {
         GIVE(take(64));
     }
-    return (struct result){measure_now() - begin, runs};
+    return (struct result){measure_cpu() - begin, runs};
 }
 
 /* All of 1000, then all free: in the same order, in reverse, or in a random one that changes every round. */
@@ -48,7 +48,7 @@ workload_batch(size_t size, const char *order)
     double begin = 0;
     for (int round = -100; round < ROUNDS; round++) {
         if (round == 0) {
-            begin = measure_now();
+            begin = measure_cpu();
         }
         for (int i = 0; i < COUNT; i++) {
             objects[i] = take(size);
@@ -58,7 +58,7 @@ workload_batch(size_t size, const char *order)
             GIVE(objects[next[i]]);
         }
     }
-    return (struct result){measure_now() - begin, (double)COUNT * ROUNDS};
+    return (struct result){measure_cpu() - begin, (double)COUNT * ROUNDS};
 }
 
 /* A random one of `live` objects is freed and another of a random size up to `max` takes its place. */
@@ -77,7 +77,7 @@ workload_replace(size_t live, size_t max, int read_before_free)
         GIVE(objects[k]);
         objects[k] = take(1 + random_below(&random, (uint32_t)max));
     }
-    double begin = measure_now();
+    double begin = measure_cpu();
     for (size_t i = 0; i < operations; i++) {
         size_t k = random_below(&random, (uint32_t)live);
         if (read_before_free && objects[k][0] == 2) {
@@ -86,7 +86,7 @@ workload_replace(size_t live, size_t max, int read_before_free)
         GIVE(objects[k]);
         objects[k] = take(1 + random_below(&random, (uint32_t)max));
     }
-    double seconds = measure_now() - begin;
+    double seconds = measure_cpu() - begin;
     for (size_t i = 0; i < live; i++) {
         GIVE(objects[i]);
     }
@@ -129,11 +129,11 @@ workload_tree(int runs)
     double begin = 0;
     for (int i = -1; i < runs; i++) {
         if (i == 0) {
-            begin = measure_now();
+            begin = measure_cpu();
         }
         tree_destroy(tree_build(&random, DEPTH));
     }
-    return (struct result){measure_now() - begin, (double)runs * ((2 << DEPTH) - 1)};
+    return (struct result){measure_cpu() - begin, (double)runs * ((2 << DEPTH) - 1)};
 }
 
 /* 64 MiB of one size, a random 90 % freed, then as much of the next size; what survives is freed at the end. */
@@ -147,7 +147,7 @@ workload_phases(int runs)
     char **kept = measure_array(2 * most * sizeof *kept);
     struct random random = {5};
     start();
-    double begin = measure_now();
+    double begin = measure_cpu();
     for (int i = 0; i < runs; i++) {
         size_t survivors = 0;
         for (int phase = 0; phase < PHASES; phase++) {
@@ -168,5 +168,5 @@ workload_phases(int runs)
             GIVE(kept[k]);
         }
     }
-    return (struct result){measure_now() - begin, (double)total};
+    return (struct result){measure_cpu() - begin, (double)total};
 }

@@ -49,7 +49,7 @@ workload_pipe(int batches)
     measure_base = measure_rss();
     measure_reset_peak();
     pthread_create(&consumer, NULL, pipe_consumer, NULL);
-    double begin = measure_now();
+    double begin = measure_wall();
     for (size_t made = 0; made < (size_t)batches; made++) {
         while (made - atomic_load_explicit(&ring_used, memory_order_acquire) == RING) {
             sched_yield();
@@ -60,7 +60,7 @@ workload_pipe(int batches)
         atomic_store_explicit(&ring_made, made + 1, memory_order_release);
     }
     pthread_join(consumer, NULL);
-    return (struct result){measure_now() - begin, (double)batches * BATCH};
+    return (struct result){measure_wall() - begin, (double)batches * BATCH};
 }
 
 /* ---- server: replacement as in larson; arrays of objects change hands ------------------------------------------ */
@@ -96,14 +96,14 @@ workload_server(int threads)
     measure_base = measure_rss();
     measure_reset_peak();
     atomic_store(&server_parked, all + (size_t)threads * SLOTS);
-    double begin = measure_now();
+    double begin = measure_wall();
     for (int i = 0; i < threads; i++) {
         pthread_create(&ids[i], NULL, server_thread, all + (size_t)i * SLOTS);
     }
     for (int i = 0; i < threads; i++) {
         pthread_join(ids[i], NULL);
     }
-    double seconds = measure_now() - begin;
+    double seconds = measure_wall() - begin;
     for (size_t i = 0; i < (size_t)(threads + 1) * SLOTS; i++) {
         if (all[i] != NULL) {
             GIVE(all[i]);
@@ -147,12 +147,12 @@ workload_idle(int threads)
     pthread_barrier_init(&idle_ready, NULL, (unsigned)threads + 1);
     pthread_barrier_init(&idle_end, NULL, (unsigned)threads + 1);
     measure_base = measure_rss();
-    double begin = measure_now();
+    double begin = measure_wall();
     for (int i = 0; i < threads; i++) {
         pthread_create(&ids[i], &attributes, idle_thread, NULL);
     }
     pthread_barrier_wait(&idle_ready);
-    double seconds = measure_now() - begin;
+    double seconds = measure_wall() - begin;
     measure_reset_peak();
     pthread_barrier_wait(&idle_end);
     for (int i = 0; i < threads; i++) {
