@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* workloads: what one thread does.  Sizes, orders and indices are drawn before the clock starts where that is possible. */
+/* workloads: what one thread does.  Orders are drawn before the clock starts. */
 #include "measure.h"
 
 #include <stdlib.h>
