@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * measure: one workload per process; prints  name ns/op peak-KiB after-KiB slab-KiB purged-KiB  where the memory
- * figures are growth over the start, "after" is when everything has been freed, "slab" the KiB of slabs that something still
- * pins then (live objects are zero: it is what caches hold) and "purged" the RSS once free pages are given back.  The
+ * figures are growth over the start, "after" is when everything has been freed, "slab" the KiB of slabs still pinned
+ * then (live objects are zero: it is what caches hold) and "purged" the RSS once free pages are given back.  The
  * last two are 0 for a preloaded malloc, which has no such counters.
  */
 #include "measure.h"
