@@ -17,7 +17,9 @@ add_library(hew_core_flags INTERFACE)
 target_link_libraries(hew_core_flags INTERFACE hew_flags)
 target_compile_options(hew_core_flags INTERFACE
   -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc -fno-builtin-calloc
-  -fno-builtin-realloc -fno-builtin-free -fexceptions -fno-plt)
+  -fno-builtin-realloc -fno-builtin-free -fexceptions -fno-plt
+  # Without it the fast paths keep one lea less: the pass splits an address that x86 adds for nothing.
+  $<$<C_COMPILER_ID:GNU>:-fno-tree-slsr>)
 
 file(STRINGS ${CMAKE_SOURCE_DIR}/src/LAYERS HEW_LAYERS REGEX "^[a-z]+$")
 set(HEW_LAYER_OBJECTS "")

@@ -12,3 +12,4 @@ add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/libhew.a
   COMMAND ${CMAKE_AR} rcs ${CMAKE_BINARY_DIR}/libhew.a ${CMAKE_BINARY_DIR}/hew.o
   DEPENDS ${HEW_LAYER_OBJECTS} COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(hew_static ALL DEPENDS ${CMAKE_BINARY_DIR}/libhew.a)
+add_dependencies(hew_static hew) # the objects are up to date before the archive looks at them

@@ -50,6 +50,7 @@ burst(void *argument)
         self->objects++;
     }
     pthread_barrier_wait(&full);
+    pthread_barrier_wait(&full);
     for (struct chain *next; first != NULL; first = next) {
         next = first->next;
         free(first);
@@ -95,6 +96,7 @@ main(int argc, char **argv)
     }
     pthread_barrier_wait(&full);
     fprintf(stderr, "burst_idle: peak %ld KiB RSS\n", workload_rss_kib());
+    pthread_barrier_wait(&full);
     pthread_barrier_wait(&freed);
     double busy = workload_seconds() - start;
     fprintf(stderr, "burst_idle: all freed: %ld KiB RSS\n", workload_rss_kib());

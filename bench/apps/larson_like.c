@@ -3,8 +3,8 @@
  * larson_like: a server whose threads end and hand all their objects to the thread that follows.
  *
  * The idea is Larson and Krishnan's (1998): each thread replaces random objects of an array, then starts a successor,
- * gives it the array and ends.  Objects thus outlive the thread that made them by generations.  Here the work is a count
- * of operations, not a time, so that runs compare by their checksum.
+ * gives it the array and ends.  Objects thus outlive the thread that made them by generations.  Here the work is a
+ * count of operations, not a time, so that runs compare by their checksum.
  */
 #include "workload.h"
 

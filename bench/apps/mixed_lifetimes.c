@@ -2,9 +2,9 @@
 /*
  * mixed_lifetimes: many short lives, some long ones, all sizes, and objects that wander between threads.
  *
- * In the spirit of mimalloc's mstress: each task of a thread makes mostly objects that it frees soon, keeps some, and now
- * and then swaps one with a shared array, from which any thread may take and free it.  Threads end and start anew each
- * round.  What a task makes depends on its own number only, and what is counted is what was made.
+ * In the spirit of mimalloc's mstress: each task of a thread makes mostly objects that it frees soon, keeps some, and
+ * now and then swaps one with a shared array, from which any thread may take and free it.  Threads end and start anew
+ * each round.  What a task makes depends on its own number only, and what is counted is what was made.
  */
 #include "workload.h"
 

@@ -2,10 +2,10 @@
 /*
  * scratch: does the allocator put two threads' objects on one cache line?
  *
- * After Berger's cache-scratch and cache-thrash (Hoard, 2000).  Passive: main allocates one small object per thread, so
- * they may be neighbours; each thread frees the one it was given, then allocates, writes and frees its own.  An allocator
- * that hands the freed neighbours out again makes the threads fight over a line.  Active (--passive 0): the threads only
- * use objects of their own.
+ * After Berger's cache-scratch and cache-thrash (Hoard, 2000).  Passive: main allocates one small object per thread,
+ * so they may be neighbours; each thread frees the one it was given, then allocates, writes and frees its own.  An
+ * allocator that hands the freed neighbours out again makes the threads fight over a line.  Active (--passive 0): the
+ * threads only use objects of their own.
  */
 #include "workload.h"
 
@@ -19,7 +19,7 @@ struct scratcher {
     uint64_t sum;
 };
 
-static long threads = 4, passive = 1, size = 8, repeats = 100000, writes = 100000;
+static long threads = 4, passive = 1, size = 8, repeats = 50000, writes = 100000;
 
 static void *
 scratch(void *argument)

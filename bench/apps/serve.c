@@ -6,7 +6,7 @@
  *
  * A connection carries several requests.  Each request allocates header strings and a tree of small nodes, now and then
  * a body of 4 to 256 KiB, and grows its response; the worker frees all but the response and one line for the log, which
- * another thread frees.  Sessions live long in a shared table and are replaced, so freed, by whichever worker comes next.
+ * another thread frees.  Sessions live long in a shared table and are replaced, so freed, by whichever worker is next.
  * Every request's work depends on its number only: the checksum is the same for any number of threads.
  */
 #include "channel.h"

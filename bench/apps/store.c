@@ -172,7 +172,7 @@ main(int argc, char **argv)
         {"keys", &keys, "different keys"},
         {"life", &life, "mean life of a value, in commands"},
     };
-    workload_parse(argc, argv, "Key-value store with expiry: one thread, a large heap of mixed small sizes.", options, 3);
+    workload_parse(argc, argv, "Key-value store with expiry: one thread, a large heap of mixed sizes.", options, 3);
     workload_require("keys", keys, 1, 1l << 40);
     workload_require("life", life, 1, 1l << 40);
     struct store store = {NULL, 0, 0, 0, 0, 0};

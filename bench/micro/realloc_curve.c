@@ -4,8 +4,9 @@
  *
  * A buffer grows from 16 B to `--largest` and back under four rules: by 64 bytes (up to 1 MiB: an appended log), by an
  * eighth, by a half, and by doubling, as most vectors do.  Between two steps a small neighbour is allocated, so that a
- * block cannot always grow where it stands.  Each doubling of the size is one JSON line: nanoseconds per realloc, and how
- * many of them moved the buffer.  Only bytes that are new are written.  Each figure includes one reading of the clock.
+ * block cannot always grow where it stands.  Each doubling of the size is one JSON line: nanoseconds per realloc, and
+ * how many of them moved the buffer.  Only bytes that are new are written.  Each figure includes one clock
+ * reading.
  */
 #include "workload.h"
 

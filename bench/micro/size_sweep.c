@@ -3,7 +3,7 @@
  * size_sweep: nanoseconds per malloc + free, for every size from 8 B to 64 MiB.
  *
  * Each size is measured in three orders of freeing, with `--live` objects alive (fewer where they would not fit in
- * `--live-mib`):  lifo frees the youngest, fifo the oldest, random any.  First and last byte of each object are written.
+ * `--live-mib`):  lifo frees the youngest, fifo the oldest, random any.  Each object's first and last byte are written.
  * Sizes are the powers of two, the three points between each two of them, and one byte more than each power, where size
  * classes change.  One JSON object per line on stdout.
  */

@@ -29,6 +29,18 @@ shared_arena(void)
     return arena != NULL ? arena : hew_arena_get(0);
 }
 
+HEW_COLD void
+hew_alloc_relieve(void)
+{
+    struct hew_cache *cache = hew_cache_self;
+    for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
+        hew_magazine_flush(cache, code, 0);
+    }
+    for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
+        hew_page_release(&hew_arena_at(index)->pages);
+    }
+}
+
 static void
 notice_due_work(void)
 {
@@ -37,19 +49,29 @@ notice_due_work(void)
     }
 }
 
+static void *
+take_small(struct hew_cache *cache, unsigned code)
+{
+    if (cache != NULL) {
+        return hew_magazine_pop(cache, code);
+    }
+    void *object = NULL;
+    struct hew_arena *arena = shared_arena();
+    if (arena != NULL) {
+        hew_bin_take(&arena->bins[code], &arena->pages, code, &object, 1);
+    }
+    return object;
+}
+
 void *
 hew_alloc_small(size_t size)
 {
     struct hew_cache *cache = own_cache();
     unsigned code = hew_small_codes[(size + 7) >> 3];
-    void *object = NULL;
-    if (cache != NULL) {
-        object = hew_magazine_pop(cache, code);
-    } else {
-        struct hew_arena *arena = shared_arena();
-        if (arena != NULL) {
-            hew_bin_take(&arena->bins[code], &arena->pages, code, &object, 1);
-        }
+    void *object = take_small(cache, code);
+    if (HEW_UNLIKELY(object == NULL)) {
+        hew_alloc_relieve();
+        object = take_small(cache, code);
     }
     notice_due_work();
     return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
@@ -82,7 +104,11 @@ alloc_large_aligned(size_t size, size_t alignment, bool zero)
         return NULL;
     }
     bool fresh;
-    struct hew_extent *extent = take_large(size == 0 ? 1 : size, alignment, &fresh);
+    struct hew_extent *extent = take_large(size, alignment, &fresh);
+    if (HEW_UNLIKELY(extent == NULL)) {
+        hew_alloc_relieve();
+        extent = take_large(size, alignment, &fresh);
+    }
     notice_due_work();
     if (extent == NULL) {
         return NULL;
@@ -122,10 +148,7 @@ hew_alloc_aligned(size_t size, size_t alignment, bool zero)
         size_t least = size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
         return alloc_large_aligned(least, alignment < HEW_PAGE ? HEW_PAGE : alignment, zero);
     }
-    void *object = hew_cache_pop(hew_cache_self, code);
-    if (object == NULL) {
-        object = hew_alloc_small(hew_code_size(code));
-    }
+    void *object = hew_alloc_small(hew_code_size(code));
     return zero && object != NULL ? memset(object, 0, size) : object;
 }
 

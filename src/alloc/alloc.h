@@ -20,6 +20,12 @@ struct hew_upcalls {
 };
 extern const struct hew_upcalls hew_upcalls;
 
+/*
+ * The system refused memory: everything free in every arena goes back to it, address space too, and with it what the
+ * calling thread had cached.  The caller tries once more.
+ */
+void hew_alloc_relieve(void);
+
 /* A request of up to HEW_SMALL_MAX bytes that the fast path did not serve.  By size, not by code: the first call of all
  * comes before the table of codes is filled. */
 void *hew_alloc_small(size_t size);

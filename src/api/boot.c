@@ -81,6 +81,7 @@ hew_boot(void)
     load_settings();
     atomic_store(&boot_state, READY);
     hew_futex_wake(&boot_state, INT32_MAX);
+    hew_small_end = HEW_SMALL_MAX + 1;
     if (!hew_fill_wanted() && hew_options.tcache) {
         hew_thread_birth();
     }

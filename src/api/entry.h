@@ -9,7 +9,7 @@
 
 /* What the fast path leaves over; they set errno. */
 void *hew_malloc_small_slow(size_t size);
-void *hew_malloc_large(size_t size);
+void *hew_malloc_rest(size_t size);
 
 /*
  * The whole of malloc for a small size: the newest object of this thread's magazine.
@@ -17,10 +17,10 @@ void *hew_malloc_large(size_t size);
 HEW_INLINE void *
 hew_entry_malloc(size_t size)
 {
-    if (HEW_UNLIKELY(size > HEW_SMALL_MAX)) {
-        return hew_malloc_large(size);
+    if (HEW_UNLIKELY(size >= hew_small_end)) {
+        return hew_malloc_rest(size);
     }
-    unsigned code = hew_small_codes[(size + 7) >> 3];
+    size_t code = hew_small_codes[(size + 7) >> 3];
     void *object = hew_cache_pop(hew_cache_self, code);
     return HEW_LIKELY(object != NULL) ? object : hew_malloc_small_slow(size);
 }
@@ -38,8 +38,8 @@ hew_entry_free(void *object)
 HEW_INLINE bool
 hew_entry_free_sized(void *object, size_t size)
 {
-    unsigned code = hew_map_code((uintptr_t)object);
-    return HEW_LIKELY(size <= HEW_SMALL_MAX) && HEW_LIKELY(hew_small_codes[(size + 7) >> 3] == code) &&
+    size_t code = hew_map_code((uintptr_t)object);
+    return HEW_LIKELY(size < hew_small_end) && HEW_LIKELY(hew_small_codes[(size + 7) >> 3] == code) &&
         hew_cache_push(hew_cache_self, code, object);
 }
 

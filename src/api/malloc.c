@@ -40,9 +40,9 @@ hew_malloc_small_slow(size_t size)
 }
 
 HEW_NOINLINE void *
-hew_malloc_large(size_t size)
+hew_malloc_rest(size_t size)
 {
-    void *object = hew_alloc_large(size, false);
+    void *object = size > HEW_SMALL_MAX ? hew_alloc_large(size, false) : hew_alloc_small(size);
     return HEW_LIKELY(object != NULL) ? object : out_of_memory("malloc");
 }
 

@@ -52,7 +52,7 @@ new_slow(size_t size, size_t alignment)
 HEW_INLINE void *
 new_object(size_t size)
 {
-    if (HEW_LIKELY(size <= HEW_SMALL_MAX)) {
+    if (HEW_LIKELY(size < hew_small_end)) {
         void *object = hew_cache_pop(hew_cache_self, hew_small_codes[(size + 7) >> 3]);
         if (HEW_LIKELY(object != NULL)) {
             return object;

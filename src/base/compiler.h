@@ -17,6 +17,7 @@
 #define HEW_NOINLINE __attribute__((noinline))
 #define HEW_COLD __attribute__((cold, noinline))
 #define HEW_EXPORT __attribute__((visibility("default")))
+#define HEW_HIDDEN __attribute__((visibility("hidden"))) /* data of this library: reached without the GOT */
 #define HEW_WEAK __attribute__((weak))
 #define HEW_CACHE_LINE 64
 #define HEW_ALIGNED(bytes) __attribute__((aligned(bytes)))
@@ -34,6 +35,22 @@ hew_cpu_pause(void)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+/*
+ * Takes one off a counter; true when it is 0 then.  The subtraction sets the flag that the branch tests, in one
+ * instruction on memory, which compilers find for a plain counter but not for one in an array of a struct.
+ */
+HEW_INLINE bool
+hew_count_down(uint32_t *counter)
+{
+#if defined(__x86_64__)
+    bool zero;
+    __asm__("subl $1, %1" : "=@ccz"(zero), "+m"(*counter));
+    return zero;
+#else
+    return --*counter == 0;
 #endif
 }
 

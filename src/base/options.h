@@ -71,7 +71,7 @@ struct hew_options {
 #include "base/options.def"
 };
 
-extern struct hew_options hew_options;
+extern __attribute__((visibility("hidden"))) struct hew_options hew_options;
 
 /* What the parser and the reports know of an option: its row of options.def without the prose. */
 enum hew_option_kind {

@@ -5,6 +5,7 @@
 #include "base/size_class.h"
 
 struct hew_slab_shape hew_slab_shapes[HEW_CODES];
+size_t hew_small_end;
 uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1] HEW_ALIGNED(HEW_CACHE_LINE);
 
 _Static_assert(HEW_CODE_CACHED_LAST < HEW_CODE_SLOW, "every cached class needs a code of its own");

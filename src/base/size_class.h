@@ -92,10 +92,13 @@ struct hew_slab_shape {
     uint32_t reciprocal; /* ceil(2^32 / size): offset * reciprocal >> 32 is the region's number */
 };
 
-extern struct hew_slab_shape hew_slab_shapes[HEW_CODES];
+extern HEW_HIDDEN struct hew_slab_shape hew_slab_shapes[HEW_CODES];
+
+/* The first request size that is not small; 0 until boot, so that every request before it leaves the fast path. */
+extern HEW_HIDDEN size_t hew_small_end;
 
 /* Request size -> code for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8. */
-extern uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
+extern HEW_HIDDEN uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
 
 /* Fills both tables; once, at boot, before any other thread. */
 void hew_size_class_boot(void);

@@ -44,21 +44,24 @@ struct hew_cache {
     uint8_t sweep;        /* the next class to look after */
 };
 
-extern __thread struct hew_cache *hew_cache_self;
+extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;
+
+/* Threads that have a cache: relaxed, a hint for each one's share of the budget. */
+extern HEW_HIDDEN _Atomic unsigned hew_caches_alive;
 
 /* The caches of threads that have none: before the first use, and after the thread's end.  Never written. */
-extern struct hew_cache hew_cache_none, hew_cache_gone;
+extern HEW_HIDDEN struct hew_cache hew_cache_none, hew_cache_gone;
 
 /*
  * The newest object of class `code`, or NULL for every rare case: no magazine, empty, or the period is over (then the
  * object is still there and ticks is 0).
  */
 HEW_INLINE void *
-hew_cache_pop(struct hew_cache *cache, unsigned code)
+hew_cache_pop(struct hew_cache *cache, size_t code)
 {
     void **top = cache->top[code];
     void *object = top[-1];
-    if (HEW_UNLIKELY(object == NULL) || HEW_UNLIKELY(--cache->ticks[code] == 0)) {
+    if (HEW_UNLIKELY(object == NULL) || HEW_UNLIKELY(hew_count_down(&cache->ticks[code]))) {
         return NULL;
     }
     cache->top[code] = top - 1;
@@ -67,7 +70,7 @@ hew_cache_pop(struct hew_cache *cache, unsigned code)
 
 /* False for every rare case: no magazine, full, or the object is the very one that was freed last. */
 HEW_INLINE bool
-hew_cache_push(struct hew_cache *cache, unsigned code, void *object)
+hew_cache_push(struct hew_cache *cache, size_t code, void *object)
 {
     void **top = cache->top[code];
     if (HEW_UNLIKELY(top >= cache->limit[code]) || HEW_UNLIKELY(top[-1] == object)) {
@@ -78,10 +81,11 @@ hew_cache_push(struct hew_cache *cache, unsigned code, void *object)
     return true;
 }
 
+/* Thread data is still zero while the loader relocates the first program: NULL stands for hew_cache_none then. */
 HEW_INLINE bool
 hew_cache_is_real(const struct hew_cache *cache)
 {
-    return cache != &hew_cache_none && cache != &hew_cache_gone;
+    return cache != &hew_cache_none && cache != &hew_cache_gone && cache != NULL;
 }
 
 /* Objects in a magazine. */

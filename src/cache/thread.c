@@ -14,14 +14,7 @@ __thread struct hew_cache *hew_cache_self = &hew_cache_none;
 
 struct hew_mutex hew_caches_lock;
 static struct hew_list caches = {&caches, &caches}; /* guarded by hew_caches_lock */
-static _Atomic unsigned count;
-
-unsigned
-hew_thread_count(void)
-{
-    unsigned now = atomic_load_explicit(&count, memory_order_relaxed);
-    return now == 0 ? 1 : now;
-}
+_Atomic unsigned hew_caches_alive;
 
 struct hew_cache *
 hew_thread_birth(void)
@@ -34,7 +27,7 @@ hew_thread_birth(void)
     hew_magazine_begin(cache);
     cache->arena = arena;
     atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_mutex_lock(&hew_caches_lock);
     hew_list_push_back(&caches, &cache->link);
     hew_mutex_unlock(&hew_caches_lock);
@@ -57,7 +50,7 @@ hew_thread_death(void)
     hew_list_remove(&cache->link);
     hew_mutex_unlock(&hew_caches_lock);
     atomic_fetch_sub_explicit(&cache->arena->threads, 1, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&count, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_meta_give(cache, sizeof *cache);
 }
 
@@ -71,11 +64,11 @@ hew_thread_after_fork(void)
         atomic_store_explicit(&hew_arena_at(index)->threads, 0, memory_order_relaxed);
     }
     hew_list_begin(&caches);
-    atomic_store_explicit(&count, 0, memory_order_relaxed);
+    atomic_store_explicit(&hew_caches_alive, 0, memory_order_relaxed);
     if (hew_cache_is_real(own)) {
         hew_list_push_back(&caches, &own->link);
         atomic_store_explicit(&own->arena->threads, 1, memory_order_relaxed);
-        atomic_store_explicit(&count, 1, memory_order_relaxed);
+        atomic_store_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     }
 }
 

@@ -12,9 +12,6 @@
 
 extern struct hew_mutex hew_caches_lock;
 
-/* Caches alive, at least 1.  A relaxed count. */
-unsigned hew_thread_count(void);
-
 /* Gives the calling thread a cache on the least loaded arena.  NULL without memory: the thread stays as it was. */
 struct hew_cache *hew_thread_birth(void);
 

@@ -37,7 +37,7 @@ hew_totals_read(void)
     totals.allocated += totals.active > slab_bytes ? totals.active - slab_bytes : 0;
     totals.cached = hew_thread_cached_bytes();
     totals.metadata = hew_meta_usage().used;
-    totals.threads = hew_thread_count();
+    totals.threads = atomic_load_explicit(&hew_caches_alive, memory_order_relaxed);
     return totals;
 }
 

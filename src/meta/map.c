@@ -12,7 +12,8 @@
 #define WINDOW_BYTES ((size_t)1 << (HEW_LG_LEAF - HEW_LG_GRAIN))
 #define LEAF_BYTES (HEW_LEAF_PAGES * sizeof(hew_map_entry))
 
-uint8_t *hew_code_map;
+static uint8_t nothing_yet; /* free(NULL) before the first allocation reads this */
+uint8_t *hew_code_map = &nothing_yet;
 _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_ADDRESS - HEW_LG_LEAF)];
 
 struct hew_mutex hew_map_lock; /* guards opening windows and adding leaves */

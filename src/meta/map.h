@@ -29,8 +29,8 @@
 struct hew_extent;
 typedef _Atomic(struct hew_extent *) hew_map_entry;
 
-extern uint8_t *hew_code_map;
-extern _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_ADDRESS - HEW_LG_LEAF)];
+extern HEW_HIDDEN uint8_t *hew_code_map;
+extern HEW_HIDDEN _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_ADDRESS - HEW_LG_LEAF)];
 
 /* Taken while a window or a leaf is added; for fork. */
 extern struct hew_mutex hew_map_lock;

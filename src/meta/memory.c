@@ -41,13 +41,18 @@ carve(size_t bytes)
         return own;
     }
     if (bytes > chunk_left) {
-        char *chunk = hew_os_map(CHUNK, HEW_PAGE);
+        size_t size = CHUNK;
+        char *chunk = hew_os_map(size, HEW_PAGE);
+        while (chunk == NULL && size / 2 >= bytes && size > HEW_PAGE) { /* address space may be short */
+            size /= 2;
+            chunk = hew_os_map(size, HEW_PAGE);
+        }
         if (chunk == NULL) {
             return NULL;
         }
-        bytes_mapped += CHUNK;
+        bytes_mapped += size;
         chunk_at = chunk;
-        chunk_left = CHUNK;
+        chunk_left = size;
     }
     void *piece = chunk_at;
     chunk_at += bytes;

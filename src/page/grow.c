@@ -58,6 +58,7 @@ enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
     extent->region = atomic_fetch_add_explicit(&regions, 1, memory_order_relaxed) + 1;
     advise(memory, size);
     heap->counts.mapped += size;
+    atomic_fetch_add_explicit(&hew_page_mapped, size, memory_order_relaxed);
     heap->counts.maps++;
     hew_split_insert(heap, &heap->retained, extent, HEW_EXTENT_RETAINED);
     return extent;

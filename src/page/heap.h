@@ -37,6 +37,9 @@ struct hew_page_heap {
 /* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while; lowered by the purger. */
 extern _Atomic uint32_t hew_page_due;
 
+/* Bytes of all heaps' mappings: relaxed, a hint for what is in proportion. */
+extern _Atomic size_t hew_page_mapped;
+
 void hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms);
 
 /*
@@ -61,6 +64,9 @@ bool hew_page_move(struct hew_extent *from, struct hew_extent *to);
 
 /* Returns what decay says is due (`all`: everything that is free).  May call the system; the lock is dropped for it. */
 void hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all);
+
+/* Returns everything that is free, and its address space: the system has run out of either. */
+void hew_page_release(struct hew_page_heap *heap);
 
 /* Milliseconds until decay may have something to do; 0 when the heap holds nothing that decays. */
 uint64_t hew_page_next_ms(struct hew_page_heap *heap);

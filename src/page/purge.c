@@ -101,6 +101,7 @@ unmap_retained(struct hew_page_heap *heap)
             hew_split_forget_ends(extent); /* before another heap can be given the addresses */
             hew_os_unmap((void *)extent->address, extent->size);
             heap->counts.mapped -= extent->size;
+            atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
             hew_split_drop_extent(heap, extent);
         }
     }
@@ -123,6 +124,15 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
     if (!hew_options.retain) {
         unmap_retained(heap);
     }
+    hew_mutex_unlock(&heap->lock);
+}
+
+void
+hew_page_release(struct hew_page_heap *heap)
+{
+    hew_page_decay(heap, 0, true);
+    hew_mutex_lock(&heap->lock);
+    unmap_retained(heap);
     hew_mutex_unlock(&heap->lock);
 }
 

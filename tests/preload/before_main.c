@@ -3,8 +3,8 @@
  * before_main: allocation before main begins and after it has ended.
  *
  * In the order in which they run: .preinit_array, constructors by priority; then main; then atexit handlers and
- * destructors.  What an early step allocated, a late one frees.  The end of a process is seen from its parent, through a
- * pipe.  Earlier still: ifunc_resolver.c.
+ * destructors.  What an early step allocated, a late one frees.  The end of a process is seen from its parent, through
+ * a pipe.  Earlier still: ifunc_resolver.c.
  */
 #include "under_test.h"
 #include "unit/test.h"

@@ -189,13 +189,14 @@ TEST(nothrow_new_returns_null_when_there_is_no_memory)
 TEST(new_calls_the_handler_until_it_is_taken_away)
 {
     const std::size_t size = under_test_opaque(huge);
+    const std::align_val_t alignment{64};
     handler_calls = 0;
     std::set_new_handler(give_up_at_the_third_call);
     CHECK(throws_bad_alloc([=] { ::operator delete(::operator new(size)); }));
     CHECK_EQUAL(handler_calls, 3);
     handler_calls = 0;
     std::set_new_handler(give_up_at_the_third_call);
-    CHECK(throws_bad_alloc([=] { ::operator delete[](::operator new[](size, std::align_val_t{64}), std::align_val_t{64}); }));
+    CHECK(throws_bad_alloc([=] { ::operator delete[](::operator new[](size, alignment), alignment); }));
     CHECK_EQUAL(handler_calls, 3);
     handler_calls = 0;
     std::set_new_handler(give_up_at_the_third_call);

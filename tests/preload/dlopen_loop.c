@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 
 static atomic_bool stop;
 static long (*plugin_work)(long);
@@ -75,5 +76,22 @@ TEST(a_failed_dlopen_leaves_a_message_and_no_harm)
         CHECK(strstr(dlerror(), "no-such-library.so") != NULL);
         CHECK(dlsym(RTLD_DEFAULT, "no_such_symbol_anywhere") == NULL);
         CHECK(dlerror() != NULL);
+    }
+}
+
+/* Its static objects, and those of libstdc++, are destroyed at the very end: after the allocator's own destructors. */
+TEST(a_library_left_open_frees_its_memory_at_exit)
+{
+    for (int i = 0; i < 10; i++) {
+        int status = -1;
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            void *library = dlopen(HEW_TEST_PLUGIN, RTLD_NOW);
+            long (*work)(long) = library != NULL ? (long (*)(long))dlsym(library, "plugin_work") : NULL;
+            exit(work != NULL && work(300) > 0 ? 0 : 1);
+        }
+        CHECK_EQUAL(waitpid(child, &status, 0), child);
+        CHECK_EQUAL(status, 0);
     }
 }

@@ -2,8 +2,8 @@
 /*
  * ifunc_resolver: allocation while the loader still relocates the program.
  *
- * The loader calls a program's ifunc resolvers after it has relocated the libraries and before it has set up libc or run
- * any constructor: environ is still NULL and no thread has a cache.  glibc's malloc serves such calls (in a dynamic
+ * The loader calls a program's ifunc resolvers after it has relocated the libraries and before it has set up libc or
+ * run any constructor: environ is still NULL and no thread has a cache.  glibc's malloc serves such calls (in a dynamic
  * program; in a static one resolvers run before thread data exists, and no allocator can).
  */
 #include "under_test.h"

@@ -2,8 +2,8 @@
 /*
  * limits: a program at the edge of what it may have: its address space, or its number of threads.
  *
- *   limits address-space MIB   under RLIMIT_AS of that size from its first instruction: works, gets NULL and ENOMEM at the
- *                              limit, and works again after frees
+ *   limits address-space MIB   under RLIMIT_AS of that size from its first instruction: works, gets NULL and ENOMEM at
+ *                              the limit, and works again after frees
  *   limits threads COUNT       that many threads alive at once, each with a little memory: RSS stays in proportion
  */
 #include "under_test.h"
@@ -113,7 +113,8 @@ count_threads_that_work(size_t wanted)
     size_t started = 0, worked = 0;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, THREAD_STACK);
-    while (started < wanted && pthread_create(&thread[started], &attributes, work_in_thread, &thread[started]) == 0)
+    while (started < wanted &&
+           pthread_create(&thread[started], &attributes, work_in_thread, (void *)(started + 1)) == 0)
         started++;
     for (size_t i = 0; i < started; i++) {
         void *failed = NULL;
@@ -199,8 +200,8 @@ hold_many_threads(size_t count)
     free(thread);
     printf("RSS %ld KiB before, %ld KiB with %zu threads alive, %ld KiB after\n", before, alive, count,
            under_test_rss_kib());
-    expect(alive - before <= (long)count * KIB_PER_THREAD, "KiB of RSS for the threads, at most", (size_t)(alive - before),
-           count * KIB_PER_THREAD);
+    expect(alive - before <= (long)count * KIB_PER_THREAD, "KiB of RSS for the threads, at most",
+           (size_t)(alive - before), count * KIB_PER_THREAD);
 }
 
 int

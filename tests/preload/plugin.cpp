@@ -9,7 +9,7 @@
 
 namespace {
 
-std::map<std::string, int> table = {{"one of the first keys", 1}, {"another of the keys, longer than a short string", 2}};
+std::map<std::string, int> table = {{"one of the first keys", 1}, {"another key, longer than a short string", 2}};
 thread_local std::vector<std::string> lines;
 
 } // namespace

@@ -3,8 +3,8 @@
  * signals: signals that interrupt a thread inside the allocator, as often as the kernel will send them.
  *
  * The handlers do only what is async-signal-safe, as under glibc; a handler leaves by siglongjmp only when the code it
- * interrupted is not malloc.  They are installed without SA_RESTART, so that a system call inside the allocator that does
- * not expect EINTR shows.
+ * interrupted is not malloc.  They are installed without SA_RESTART, so that a system call inside the allocator that
+ * does not expect EINTR shows.
  *
  * Settings: HEW_SIGNALS (signals per test, default 3000).
  */

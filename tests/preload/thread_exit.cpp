@@ -220,7 +220,8 @@ TEST(objects_outlive_their_thread_and_are_freed_by_another)
         pthread_join(thread, nullptr);
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < 200; i++) {
-            wrong += orphan[i][0] != static_cast<unsigned char>(i) || orphan[i][i * 53] != static_cast<unsigned char>(i);
+            const unsigned char written = static_cast<unsigned char>(i);
+            wrong += orphan[i][0] != written || orphan[i][i * 53] != written;
             if (i % 3 == 0)
                 orphan[i] = static_cast<unsigned char *>(realloc(orphan[i], i * 90 + 1));
             free(orphan[i]);

@@ -31,8 +31,12 @@ under_test_strict(void)
 }
 
 #ifdef HEW_TEST_STATIC
-/* Of the C library's own, no release before 2.39 has free_sized, and no linker takes it without the library's malloc. */
-extern void free_sized(void *object, size_t size) __attribute__((weak));
+/* glibc's own malloc has no free_sized: where the linker found one, it comes with the archive's malloc. */
+#ifdef __cplusplus
+extern "C"
+#endif
+    void
+    free_sized(void *object, size_t size) __attribute__((weak));
 
 static inline bool
 under_test_library_in_use(const char *wanted)

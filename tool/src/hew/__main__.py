@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+"""`python -m hew` is `hew`."""
+
+from hew.cli import main
+
+main()

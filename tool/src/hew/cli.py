@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""The `hew` command line: names the commands and loads the one that is asked for.
+
+A command's module is imported only when it runs, so `hew run` pays for neither numpy nor rich.
+"""
+
+import importlib
+from importlib import metadata
+
+import click
+
+COMMANDS = {
+    "compare": "Measure a command under every allocator found on this machine.",
+    "run": "Run a command under hew.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in hew.commands.<name>, each as a click command called `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        loaded = importlib.import_module(f"hew.commands.{cmd_name}").command
+        assert isinstance(loaded, click.Command)  # noqa: S101 - a command module without a command is our own mistake
+        return loaded
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(metadata.version("hewmalloc"), prog_name="hew")
+def main() -> None:
+    """hew: memory cut to fit. Runs programs under the hew allocator and measures what that changes."""

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""`hew compare`: a command, or a server under load, under every allocator found on this machine."""
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from hew.analysis.schedule import rotated_schedule
+from hew.analysis.summary import summarise
+from hew.model.allocator import Allocator, Request
+from hew.model.errors import HewError
+from hew.model.report import Report, Setup
+from hew.model.run import CommandPlan, Run, ServerPlan, Step
+from hew.sources.discovery import KNOWN, discover, true_baseline, usable_under, without_allocators
+from hew.sources.environment import caller_environment
+from hew.sources.executable import find_command
+from hew.sources.experiment import run_schedule
+from hew.sources.machine import describe_machine
+from hew.sources.measure import Place, measure_command
+from hew.sources.server import PORT, measure_server
+from hew.views.document import to_json
+from hew.views.page import to_page
+from hew.views.progress import progress
+from hew.views.table import results_console, show_table
+
+INTERRUPTED = 130
+
+
+def _request(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Request, ...]:
+    found = []
+    for value in values:
+        name, _, path = value.partition("=")
+        if not path and name not in KNOWN:
+            raise click.BadParameter(f"{name!r} is not one of {', '.join(KNOWN)}; give its library: {name}=PATH")
+        found.append(Request(name, Path(path) if path else None))
+    return tuple(found)
+
+
+def _words(_context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    try:
+        return tuple(shlex.split(value)) or None
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=parameter) from error
+
+
+def _page_file(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse a place that cannot be written before the runs, not after them."""
+    if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise click.BadParameter(f"{path} cannot be written")
+    return path
+
+
+@click.command("compare", context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--alloc",
+    "requests",
+    multiple=True,
+    callback=_request,
+    metavar="NAME[=PATH]",
+    help="Only this allocator besides glibc; may be repeated. Default: every one found.",
+)
+@click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Rounds that count.")
+@click.option("--warmup", type=click.IntRange(min=0), default=1, show_default=True, help="Rounds before those.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds one run may take.")
+@click.option(
+    "--input",
+    "input_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    default=Path("/dev/null"),
+    help="What the command reads, anew in each run.  [default: nothing]",
+)
+@click.option(
+    "--server",
+    callback=_words,
+    metavar="COMMAND",
+    help="Measure this server while the command loads it; {port} stands for a free port.",
+)
+@click.option(
+    "--ready",
+    callback=_words,
+    metavar="COMMAND",
+    help="Succeeds once the server is ready.  [default: the port accepts a connection]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=_page_file,
+    metavar="FILE",
+    help="Also write a page with pictures.",
+)
+@click.argument("words", metavar="-- COMMAND [ARGUMENT]...", nargs=-1, required=True, type=click.UNPROCESSED)
+def command(
+    requests: tuple[Request, ...],
+    runs: int,
+    warmup: int,
+    timeout: float | None,
+    input_file: Path,
+    server: tuple[str, ...] | None,
+    ready: tuple[str, ...] | None,
+    as_json: bool,
+    html: Path | None,
+    words: tuple[str, ...],
+) -> None:
+    """Measure COMMAND under every allocator found: time, memory, page faults, against glibc.
+
+    Runs are interleaved after a warm-up. With --server it is the server that runs under the allocators:
+
+    \b
+      hew compare --server 'redis-server --port {port} --save ""' \\
+                  --ready 'redis-cli -p {port} ping' \\
+                  -- redis-benchmark -p {port} -t set -n 100000 -r 100000 -d 16
+    """
+    if ready and not server:
+        raise click.UsageError("--ready needs --server")
+    if server and not ready and not any(PORT in word for word in server):
+        raise click.UsageError("--server without {port} needs --ready")
+    plan = ServerPlan(server, ready, words, timeout) if server else CommandPlan(words, input_file, timeout)
+    try:
+        report = compare(plan, requests, runs, warmup)
+        if as_json:
+            click.echo(to_json(report))
+        else:
+            show_table(report, results_console())
+        if html:
+            html.write_text(to_page(report), encoding="utf-8")
+            click.echo(f"page: {html.absolute()}", err=as_json)
+    except HewError as error:
+        click.echo(f"hew compare: {error}", err=True)
+        sys.exit(error.exit_status)
+    except OSError as error:
+        click.echo(f"hew compare: {error.filename or ''}: {error.strerror}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        click.echo("hew compare: interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    if not report.baseline.good_runs:
+        sys.exit(1)
+
+
+def compare(plan: CommandPlan | ServerPlan, requests: Sequence[Request], runs: int, warmup: int) -> Report:
+    """Find the allocators, run the schedule, and summarise."""
+    environment, notes = without_allocators(caller_environment())
+    measured = plan.server if isinstance(plan, ServerPlan) else plan.command
+    path = find_command(measured[0], environment)
+    if isinstance(plan, ServerPlan):
+        for words in (plan.client, plan.ready or plan.client):
+            find_command(words[0], environment)
+    found, unusable = discover(requests, environment)
+    usable, refused = usable_under(found, path, environment)
+    if not usable:
+        reasons = "; ".join(f"{one.name}: {one.reason}" for one in (*unusable, *refused))
+        raise HewError(f"nothing to compare glibc with: {reasons or 'no other allocator was asked for'}")
+    baseline, note = true_baseline(path, environment)
+    allocators = [baseline, *usable]
+    if note:
+        notes.append(note)
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    setup = Setup(
+        plan.client if isinstance(plan, ServerPlan) else plan.command,
+        plan.server if isinstance(plan, ServerPlan) else None,
+        runs,
+        warmup,
+        started,
+        describe_machine(),
+    )
+    steps = rotated_schedule([one.name for one in allocators], runs, warmup)
+    with progress(len(steps)) as told:
+        results = run_schedule(steps, _measurer(plan, allocators, environment), told)
+    return summarise(setup, allocators, [*unusable, *refused], results, notes)
+
+
+def _measurer(
+    plan: CommandPlan | ServerPlan, allocators: Sequence[Allocator], environment: Mapping[str, str]
+) -> Callable[[Step], Run]:
+    places = {one.name: Place(one.library, environment) for one in allocators}
+
+    def measure(step: Step) -> Run:
+        if isinstance(plan, ServerPlan):
+            return measure_server(plan, places[step.allocator], step)
+        return measure_command(plan, places[step.allocator], step)
+
+    return measure

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""What is measured: one table of figures, from which the table, the JSON and the page take names and units."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Unit(StrEnum):
+    """How a figure is written. JSON always carries the base unit."""
+
+    SECONDS = "seconds"
+    BYTES = "bytes"
+    COUNT = "count"
+    PER_SECOND = "per_second"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured quantity. Less is better unless `more_is_better`."""
+
+    key: str
+    label: str
+    unit: Unit
+    more_is_better: bool = False
+
+
+WALL = Figure("wall_seconds", "wall time", Unit.SECONDS)
+CPU = Figure("cpu_seconds", "CPU time", Unit.SECONDS)
+PEAK_RSS = Figure("peak_rss_bytes", "peak RSS", Unit.BYTES)
+PAGE_FAULTS = Figure("page_faults", "page faults", Unit.COUNT)
+
+COMMAND_FIGURES = (WALL, CPU, PEAK_RSS, PAGE_FAULTS)
+
+SERVER_RSS = Figure("server_rss_bytes", "server RSS after the load", Unit.BYTES)
+SERVER_PEAK_RSS = Figure("server_peak_rss_bytes", "server peak RSS", Unit.BYTES)
+SERVER_CPU = Figure("server_cpu_seconds", "server CPU during the load", Unit.SECONDS)
+CLIENT_WALL = Figure("client_wall_seconds", "client wall time", Unit.SECONDS)
+
+SERVER_FIGURES = (SERVER_RSS, SERVER_PEAK_RSS, SERVER_CPU, CLIENT_WALL)
+
+LATENCY_MARKS = ("p50", "p95", "p99")
+
+
+def client_figures(keys: set[str]) -> tuple[Figure, ...]:
+    """The figures a client reported, from keys like `client.SET.p99_seconds` and `client.SET.requests_per_second`."""
+    tests = sorted({key.split(".")[1] for key in keys if key.startswith("client.")})
+    found = []
+    for test in tests:
+        prefix = f"{test} " if len(tests) > 1 else ""
+        candidates = [Figure(rate_key(test), f"{prefix}requests per second", Unit.PER_SECOND, more_is_better=True)]
+        candidates += [Figure(latency_key(test, m), f"{prefix}latency {m}", Unit.SECONDS) for m in LATENCY_MARKS]
+        found += [figure for figure in candidates if figure.key in keys]
+    return tuple(found)
+
+
+def rate_key(test: str) -> str:
+    """The key of a client's requests per second."""
+    return f"client.{test.replace('.', '_')}.requests_per_second"
+
+
+def latency_key(test: str, mark: str) -> str:
+    """The key of a client's latency at a percentile."""
+    return f"client.{test.replace('.', '_')}.{mark}_seconds"

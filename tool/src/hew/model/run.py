@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""What is to be run, and what one run gave."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class CommandPlan:
+    """A command to measure by itself."""
+
+    command: tuple[str, ...]
+    input: Path
+    timeout: float | None
+
+
+@dataclass(frozen=True)
+class ServerPlan:
+    """A server to measure while a client loads it. `{port}` in any word stands for the port of the run."""
+
+    server: tuple[str, ...]
+    ready: tuple[str, ...] | None
+    client: tuple[str, ...]
+    timeout: float | None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a run does not count, and the end of what it wrote to stderr."""
+
+    reason: str
+    stderr_tail: str = ""
+
+
+@dataclass(frozen=True)
+class RssPoint:
+    """The resident memory of the largest process of a run, `seconds` after its start."""
+
+    seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run under one allocator. A failed run has no figures."""
+
+    allocator: str
+    round: int
+    figures: Mapping[str, float] = field(default_factory=dict)
+    rss: tuple[RssPoint, ...] = ()
+    output: str | None = None
+    failure: Failure | None = None
+    own_allocators: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One place of the schedule. Round 0 and below are the warm-up."""
+
+    allocator: str
+    round: int
+
+    @property
+    def is_warmup(self) -> bool:
+        """Whether the run of this step stays out of the figures."""
+        return self.round <= 0

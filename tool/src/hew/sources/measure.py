@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""One measured run of one command under one allocator."""
+
+import contextlib
+import hashlib
+import os
+import signal
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from hew.model.figures import CPU, PAGE_FAULTS, PEAK_RSS, WALL
+from hew.model.run import CommandPlan, Failure, Run, Step
+from hew.sources.discovery import describe_status
+from hew.sources.environment import preload_entries, prepend_preload
+from hew.sources.launcher import Ending, Streams, launch
+from hew.sources.processes import start_time
+from hew.sources.sampler import Sampler
+
+TAIL_BYTES = 2000
+TAIL_LINES = 8
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a command is put under: an allocator's library, or what the program has by itself."""
+
+    library: Path | None
+    environment: Mapping[str, str]
+
+    @property
+    def preload(self) -> str | None:
+        """The command's whole LD_PRELOAD."""
+        existing = preload_entries(self.environment)
+        if self.library is None:
+            return ":".join(existing) or None
+        return prepend_preload(self.library, existing)
+
+
+@contextmanager
+def captured(input_file: BinaryIO) -> Iterator[Streams]:
+    """Streams whose output goes to nameless files, so that a command never waits for a reader."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        yield Streams(input_file, output, errors)
+
+
+def measure_command(plan: CommandPlan, place: Place, step: Step) -> Run:
+    """Run the command once to its end."""
+    with plan.input.open("rb") as input_file, captured(input_file) as streams:
+        launched = launch(plan.command, place.environment, place.preload, streams)
+        sampler = Sampler(launched.pid, place.library)
+        launched.open_gate()
+        sampler.start()
+        try:
+            ending = launched.wait(plan.timeout)
+        finally:
+            sampler.stop()
+            end_survivors(sampler)
+        failure = failure_of(ending, streams, plan.timeout, sampler)
+        figures = (
+            {}
+            if failure
+            else {
+                WALL.key: ending.wall,
+                CPU.key: ending.cpu,
+                PEAK_RSS.key: float(ending.peak_rss),
+                PAGE_FAULTS.key: float(ending.page_faults),
+            }
+        )
+        return Run(
+            allocator=step.allocator,
+            round=step.round,
+            figures=figures,
+            rss=tuple(sampler.points),
+            output=digest(streams.output),
+            failure=failure,
+            own_allocators=sampler.foreign_allocators(),
+        )
+
+
+def failure_of(ending: Ending, streams: Streams, timeout: float | None, sampler: Sampler) -> Failure | None:
+    """Why a run does not count, or None when it does."""
+    if ending.timed_out:
+        return Failure(f"did not end within {timeout:g} s", tail(streams.errors))
+    if ending.status != 0:
+        return Failure(describe_status(ending.status), tail(streams.errors))
+    if sampler.misses_library():
+        return Failure("the preloaded library is not in the process", tail(streams.errors))
+    return None
+
+
+def end_survivors(sampler: Sampler) -> None:
+    """Kill the processes of a finished run that left its process group, and collect those we adopted."""
+    for pid in sampler.survivors():
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            if start_time(pid) == sampler.seen[pid].started:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
+def digest(file: BinaryIO) -> str:
+    """The SHA-256 of what was written to a file."""
+    file.seek(0)
+    found = hashlib.sha256()
+    while block := file.read(1 << 20):
+        found.update(block)
+    return found.hexdigest()
+
+
+def tail(file: BinaryIO) -> str:
+    """The last lines that were written to a file."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - TAIL_BYTES))
+    return "\n".join(file.read().decode(errors="replace").strip().splitlines()[-TAIL_LINES:])

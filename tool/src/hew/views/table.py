@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""The comparison as a table on the terminal."""
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from hew.model.figures import Figure
+from hew.model.report import AllocatorResult, Report, Verdict
+from hew.views.text import failure_line, interval, judgement, quantity, remarks, times, what_ran
+
+PIPED_WIDTH = 100
+STYLES = {
+    Verdict.BETTER: "green",
+    Verdict.WORSE: "red",
+    Verdict.NO_DIFFERENCE: "dim",
+    Verdict.TOO_FEW_RUNS: "yellow",
+}
+
+
+def results_console() -> Console:
+    """Standard output; rich itself honours NO_COLOR and writes no colour into a pipe."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PIPED_WIDTH
+    return console
+
+
+def show_table(report: Report, console: Console) -> None:
+    """Print the whole comparison: figures, failures with what they wrote, remarks."""
+    setup = report.setup
+    console.print()
+    console.print(f"[bold]{escape(what_ran(setup))}[/]", soft_wrap=True)
+    console.print(
+        f"{setup.runs} rounds after {setup.warmup} of warm-up; ratio to glibc, paired by round, "
+        f"{report.confidence:.0%} interval",
+        style="dim",
+        soft_wrap=True,
+    )
+    console.print(_table(report))
+    for result in report.results:
+        for failed in result.failures:
+            console.print(f"[red]✗[/] {escape(failure_line(result, failed))}", soft_wrap=True)
+            for line in failed.failure.stderr_tail.splitlines():
+                console.print(f"    {escape(line)}", style="dim", soft_wrap=True)
+    for remark in remarks(report):
+        console.print(f"[yellow]•[/] {escape(remark)}", soft_wrap=True)
+
+
+def _table(report: Report) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("")
+    table.add_column("median", justify="right", no_wrap=True)
+    table.add_column("vs glibc", justify="right", no_wrap=True)
+    table.add_column("interval", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for figure in report.figures:
+        table.add_row("")
+        table.add_row(Text(figure.label, style="bold"))
+        for result in report.results:
+            table.add_row(*_row(result, figure))
+    return table
+
+
+def _row(result: AllocatorResult, figure: Figure) -> list[Text]:
+    name = Text(f"  {result.allocator.name}")
+    if figure.key not in result.medians:
+        return [name, Text("failed" if result.failures else "not measured", style="red")]
+    median = Text(quantity(result.medians[figure.key], figure.unit))
+    ratio = result.ratios.get(figure.key)
+    if ratio is None:
+        return [name, median]
+    verdict = Text(judgement(ratio, figure), style=STYLES[ratio.verdict])
+    return [name, median, Text(times(ratio.value)), Text(interval(ratio), style="dim"), verdict]
