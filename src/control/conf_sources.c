@@ -67,7 +67,7 @@ say_source(const struct hew_conf_input *input, const struct conf_source *source)
     struct hew_text text;
 
     hew_text_begin(&text, buffer, sizeof(buffer) - 1); /* one byte stays for the newline */
-    hew_text_put(&text, "<hew>: settings from ");
+    hew_text_put(&text, "<hew>: reading ");
     hew_text_put(&text, source->name);
     hew_text_put(&text, ": ");
     hew_text_put_printable(&text, shown, strlen(shown));
