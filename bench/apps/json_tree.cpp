@@ -29,8 +29,9 @@ struct Value {
 void
 write_text(std::string &out, uint64_t &random)
 {
+    size_t length = workload_between(&random, 1, 48);
     out += '"';
-    out.append(workload_between(&random, 1, 48), static_cast<char>('a' + workload_random(&random) % 26));
+    out.append(length, static_cast<char>('a' + workload_random(&random) % 26));
     out += '"';
 }
 

@@ -100,7 +100,7 @@ take_large(size_t size, size_t alignment, bool *fresh)
 static void *
 alloc_large_aligned(size_t size, size_t alignment, bool zero)
 {
-    if (size > HEW_SIZE_MAX - alignment - HEW_PAGE) {
+    if (size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX) {
         return NULL;
     }
     bool fresh;

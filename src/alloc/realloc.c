@@ -2,6 +2,7 @@
 #include "alloc/realloc.h"
 
 #include "alloc/alloc.h"
+#include "alloc/fill.h"
 #include "alloc/large.h"
 
 #include <string.h>
@@ -44,6 +45,17 @@ move_pages(struct hew_extent *from, size_t size)
     return (void *)to->address;
 }
 
+/* A large object that kept its contents without a copy: what it gained is filled as new memory is. */
+static void *
+fill_gained(void *object, size_t before)
+{
+    size_t now = hew_map_extent((uintptr_t)object)->large.usable;
+    if (now > before) {
+        hew_fill_new((char *)object + before, now - before);
+    }
+    return object;
+}
+
 static void *
 new_object(size_t size)
 {
@@ -67,7 +79,7 @@ void *
 hew_realloc_object(void *object, size_t size)
 {
     size_t usable = hew_alloc_usable("realloc", object);
-    if (size > HEW_SIZE_MAX - HEW_PAGE) {
+    if (size > HEW_LARGE_MAX) {
         return NULL;
     }
     unsigned code = hew_map_code((uintptr_t)object);
@@ -78,11 +90,11 @@ hew_realloc_object(void *object, size_t size)
     } else if (size > HEW_SMALL_MAX) {
         struct hew_extent *extent = hew_map_extent((uintptr_t)object);
         if (resize_in_place(extent, size)) {
-            return object;
+            return fill_gained(object, usable);
         }
         void *moved = usable >= MOVE_BYTES && size > usable ? move_pages(extent, size) : NULL;
         if (moved != NULL) {
-            return moved;
+            return fill_gained(moved, usable);
         }
     }
     void *copy = new_object(size);

@@ -82,7 +82,7 @@ hew_code_size(unsigned code)
 /* Code of the last small class and of the last cached class. */
 #define HEW_CODE_SMALL_LAST (HEW_LG_QUANTUM == 4 ? 36u : 39u)
 #define HEW_CODE_CACHED_LAST (HEW_LG_QUANTUM == 4 ? 61u : 62u)
-#define HEW_CODE_CACHED_MAX_SIZE (HEW_LG_QUANTUM == 4 ? HEW_CACHED_MAX : (size_t)640 << 10)
+#define HEW_CODE_CACHED_MAX_SIZE (HEW_LG_QUANTUM == 4 ? HEW_CACHED_MAX : (size_t)768 << 10)
 
 /* What a small class's slabs look like. */
 struct hew_slab_shape {

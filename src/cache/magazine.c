@@ -172,21 +172,23 @@ fill(struct hew_cache *cache, unsigned code)
 void *
 hew_magazine_pop(struct hew_cache *cache, unsigned code)
 {
+    void *object = NULL;
     if (cache->top[code][-1] == NULL) {
         miss(cache, code, REFILLED);
-        if (cache->base[code] == NULL) {
-            void *object = NULL;
+        if (cache->base[code] != NULL) {
+            fill(cache, code);
+        } else {
             hew_bin_take(&cache->arena->bins[code], &cache->arena->pages, code, &object, 1);
-            return object;
         }
-        fill(cache, code);
-        if (cache->top[code][-1] == NULL) {
-            return NULL;
-        }
-        cache->ticks[code]--;
     }
-    void *object = *--cache->top[code];
-    if (cache->ticks[code] == 0) {
+    if (cache->top[code][-1] != NULL) {
+        object = *--cache->top[code];
+    }
+    if (object == NULL) {
+        return NULL;
+    }
+    /* 0: hew_cache_pop() has counted this one, and left the end of the period to us. */
+    if (cache->ticks[code] == 0 || --cache->ticks[code] == 0) {
         hew_magazine_tick(cache, code);
     }
     return object;
@@ -215,6 +217,10 @@ hew_magazine_pop_large(struct hew_cache *cache, unsigned code)
 void
 hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
 {
+    if (cache->top[code] < cache->limit[code]) {
+        *cache->top[code]++ = object;
+        return;
+    }
     if (capacity_max(code) != 0) {
         miss(cache, code, OVERFLOWED);
     }

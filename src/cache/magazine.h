@@ -11,13 +11,13 @@
 
 #include "cache/cache.h"
 
-/* After hew_cache_pop() said NULL: an object of small class `code`; NULL without memory. */
+/* An object of small class `code`, whether or not hew_cache_pop() was asked before; NULL without memory. */
 void *hew_magazine_pop(struct hew_cache *cache, unsigned code);
 
 /* The newest extent of large class `code`; NULL when none is kept. */
 struct hew_extent *hew_magazine_pop_large(struct hew_cache *cache, unsigned code);
 
-/* After hew_cache_push() said false and it is no double free: takes the object, or gives it back to its owner. */
+/* Takes the object, which is no double free, or gives it back to its owner. */
 void hew_magazine_push(struct hew_cache *cache, unsigned code, void *object);
 
 /* The period of a class is over: counts it and returns what was not needed. */

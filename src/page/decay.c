@@ -18,11 +18,18 @@ hew_decay_begin(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms)
     decay->epoch_ms = now_ms;
 }
 
+/* Epochs until nothing is left; the clock ticks in milliseconds, so that a shorter time has fewer of them. */
+static unsigned
+epochs_to_live(const struct hew_decay *decay)
+{
+    return decay->decay_ms < HEW_DECAY_EPOCHS ? (unsigned)decay->decay_ms : HEW_DECAY_EPOCHS;
+}
+
 /* What is kept of `bytes` that came `age` epochs ago: 1 - 3t^2 + 2t^3 with t = age / epochs. */
 static size_t
-kept(size_t bytes, unsigned age)
+kept(size_t bytes, unsigned age, unsigned epochs)
 {
-    uint64_t t = age, n = HEW_DECAY_EPOCHS;
+    uint64_t t = age, n = epochs;
     uint64_t numerator = n * n * n - 3 * n * t * t + 2 * t * t * t;
     return (size_t)((bytes / (n * n * n)) * numerator + (bytes % (n * n * n)) * numerator / (n * n * n));
 }
@@ -48,8 +55,9 @@ hew_decay_allowance(struct hew_decay *decay, size_t bytes, uint64_t now_ms)
         decay->epoch_ms += passed * hew_decay_step_ms(decay);
     }
     size_t allowance = 0;
-    for (unsigned epoch = 0; epoch < HEW_DECAY_EPOCHS; epoch++) {
-        allowance += kept(decay->backlog[epoch], HEW_DECAY_EPOCHS - epoch);
+    unsigned epochs = epochs_to_live(decay);
+    for (unsigned age = 1; age <= epochs; age++) {
+        allowance += kept(decay->backlog[HEW_DECAY_EPOCHS - age], age, epochs);
     }
     if (passed > 0) {
         decay->left = bytes < allowance ? bytes : allowance;

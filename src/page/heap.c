@@ -221,6 +221,19 @@ hew_page_counts(struct hew_page_heap *heap)
     return counts;
 }
 
+/* Both maps agree with a free extent.  A grain that it holds in part only may carry the code of a neighbour. */
+static bool
+free_in_maps(struct hew_extent *extent)
+{
+    uintptr_t end = hew_extent_end(extent);
+    for (uintptr_t grain = hew_bits_round_up(extent->address, HEW_GRAIN); grain + HEW_GRAIN <= end; grain += HEW_GRAIN) {
+        if (hew_map_code(grain) != HEW_CODE_NONE) {
+            return false;
+        }
+    }
+    return hew_map_extent(extent->address) == extent && hew_map_extent(end - 1) == extent;
+}
+
 bool
 hew_page_heap_valid(struct hew_page_heap *heap)
 {
@@ -233,8 +246,7 @@ hew_page_heap_valid(struct hew_page_heap *heap)
         bytes += pools[kind]->bytes;
         for (struct hew_list *node = pools[kind]->oldest.next; node != &pools[kind]->oldest; node = node->next) {
             struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
-            if (hew_map_extent(extent->address) != extent || hew_map_extent(hew_extent_end(extent) - 1) != extent ||
-                hew_map_code(extent->address) != HEW_CODE_NONE) {
+            if (!free_in_maps(extent)) {
                 return false;
             }
         }

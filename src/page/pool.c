@@ -95,6 +95,9 @@ struct hew_extent *
 hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment)
 {
     unsigned bucket = bucket_of(size);
+    if (bucket >= HEW_POOL_BUCKETS) { /* more than the address space: no extent is as large */
+        return NULL;
+    }
     uint64_t word = pool->nonempty[bucket / 64] & (~UINT64_C(0) << bucket % 64);
     for (unsigned group = bucket / 64;;) {
         while (word != 0) {

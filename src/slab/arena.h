@@ -10,9 +10,12 @@
 #ifndef HEW_SLAB_ARENA_H
 #define HEW_SLAB_ARENA_H
 
+#include "meta/map.h"
 #include "slab/bin.h"
 
 #define HEW_ARENAS_MAX 4096
+/* Nothing larger, and no alignment above, can lie in the address space; the pools of page/ are made for no more. */
+#define HEW_LARGE_MAX ((size_t)1 << (HEW_LG_ADDRESS - 1))
 
 struct hew_arena {
     struct hew_page_heap pages;
@@ -41,8 +44,8 @@ hew_arena_at(unsigned index)
 }
 
 /*
- * A large object: an extent of its own with at least `size` usable bytes at a multiple of `alignment` (whole pages).
- * NULL without memory.
+ * A large object: an extent of its own with at least `size` usable bytes at a multiple of `alignment` (whole pages), both
+ * up to HEW_LARGE_MAX.  NULL without memory.
  */
 struct hew_extent *hew_arena_take_large(struct hew_arena *arena, size_t size, size_t alignment, unsigned code);
 void hew_arena_give_large(struct hew_extent *extent);

@@ -52,17 +52,42 @@ next_slab(struct hew_bin *bin)
     return true;
 }
 
-/* Under the lock: a new slab joins; it becomes current unless another thread brought one in the meantime. */
-static void
+/* Under the lock: a new slab becomes the current one.  False when there is room already, which other threads have brought
+ * in the meantime: the slab should go, since nobody would look at a listed one that is wholly free. */
+static bool
 adopt(struct hew_bin *bin, struct hew_extent *slab)
 {
+    if (bin->nonfull.root != NULL || (bin->current != NULL && bin->current->slab.free_regions != 0)) {
+        return false;
+    }
     bin->counts.slabs++;
     bin->counts.slabs_ever++;
-    if (bin->current == NULL || bin->current->slab.free_regions == 0) {
-        bin->current = slab;
-    } else {
-        enqueue(bin, slab);
+    bin->current = slab;
+    return true;
+}
+
+static void
+release_slabs(struct hew_page_heap *pages, struct hew_extent **slabs, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        hew_slab_end(slabs[i]);
+        hew_page_give(pages, slabs[i]);
     }
+}
+
+/* Under the lock, which it drops, with no room in the bin.  False: still none, for want of memory. */
+static bool
+make_room(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code)
+{
+    hew_mutex_unlock(&bin->lock);
+    struct hew_extent *slab = new_slab(pages, code);
+    hew_mutex_lock(&bin->lock);
+    if (slab != NULL && !adopt(bin, slab)) {
+        hew_mutex_unlock(&bin->lock);
+        release_slabs(pages, &slab, 1);
+        hew_mutex_lock(&bin->lock);
+    }
+    return slab != NULL || bin->nonfull.root != NULL || (bin->current != NULL && bin->current->slab.free_regions != 0);
 }
 
 unsigned
@@ -74,15 +99,8 @@ hew_bin_take(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, vo
         if (bin->current != NULL && bin->current->slab.free_regions != 0) {
             taken += hew_slab_take(bin->current, regions + taken, wanted - taken);
         } else if (!next_slab(bin)) {
-            if (taken > 0) { /* a fresh slab only for the first: what is at hand is enough */
-                break;
-            }
-            hew_mutex_unlock(&bin->lock);
-            struct hew_extent *slab = new_slab(pages, code);
-            hew_mutex_lock(&bin->lock);
-            if (slab != NULL) {
-                adopt(bin, slab);
-            } else if (bin->nonfull.root == NULL && (bin->current == NULL || bin->current->slab.free_regions == 0)) {
+            /* A fresh slab only for the first: what is at hand is enough. */
+            if (taken > 0 || !make_room(bin, pages, code)) {
                 break;
             }
         }
@@ -113,29 +131,18 @@ settle(struct hew_bin *bin, struct hew_extent *slab)
     return false;
 }
 
-/* Under the lock: the lowest slab with room is the current one, so that the higher ones can run empty. */
-static void
+/* Under the lock: the lowest slab with room is the current one, so that the higher ones can run empty.  Returns the former
+ * current one when it should go, or NULL. */
+static struct hew_extent *
 prefer_lowest(struct hew_bin *bin)
 {
-    struct hew_extent *lowest = slab_of(hew_heap_lowest(&bin->nonfull));
-    if (lowest == NULL || bin->current == NULL || lowest->address > bin->current->address) {
-        return;
+    struct hew_extent *lowest = slab_of(hew_heap_lowest(&bin->nonfull)), *former = bin->current;
+    if (lowest == NULL || former == NULL || lowest->address > former->address) {
+        return NULL;
     }
-    struct hew_extent *former = bin->current;
     dequeue(bin, lowest);
     bin->current = lowest;
-    if (former->slab.free_regions != 0) {
-        enqueue(bin, former);
-    }
-}
-
-static void
-release_slabs(struct hew_page_heap *pages, struct hew_extent **slabs, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        hew_slab_end(slabs[i]);
-        hew_page_give(pages, slabs[i]);
-    }
+    return former->slab.free_regions != 0 && settle(bin, former) ? former : NULL;
 }
 
 unsigned
@@ -162,7 +169,10 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_
             hew_mutex_lock(&bin->lock);
         }
     }
-    prefer_lowest(bin);
+    struct hew_extent *former = prefer_lowest(bin);
+    if (former != NULL) {
+        empty[empties++] = former;
+    }
     bin->counts.ndalloc += done;
     bin->counts.flushes++;
     hew_mutex_unlock(&bin->lock);
@@ -175,8 +185,6 @@ nonfull_valid(const struct hew_heap_node *node)
 {
     for (; node != NULL; node = node->next) {
         const struct hew_extent *slab = HEW_CONTAINER(node, struct hew_extent, slab.node);
-
-
         if (slab->slab.free_regions == 0 || !hew_slab_valid(slab) || !nonfull_valid(node->child)) {
             return false;
         }

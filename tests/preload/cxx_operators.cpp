@@ -171,7 +171,10 @@ TEST(new_throws_bad_alloc_when_there_is_no_memory)
         CHECK(throws_bad_alloc([=] { ::operator delete(::operator new(rounded, alignment), alignment); }));
         CHECK(throws_bad_alloc([=] { ::operator delete[](::operator new[](rounded, alignment), alignment); }));
     }
-    CHECK(throws_bad_alloc([] { delete[] new long[under_test_opaque(SIZE_MAX / 4)]; }));
+    CHECK(throws_bad_alloc([] {
+        long *volatile array = new long[under_test_opaque(SIZE_MAX / 4)];
+        delete[] array;
+    }));
 }
 
 TEST(nothrow_new_returns_null_when_there_is_no_memory)

@@ -18,7 +18,7 @@ answer(void)
     return 42;
 }
 
-static int (*resolve_answer(void))(void)
+__attribute__((used)) static int (*resolve_answer(void))(void)
 {
     for (size_t i = 0; i < 32; i++) {
         objects[i] = i % 2 == 0 ? malloc(i * i * 100 + 1) : calloc(i, 3000);

@@ -2,10 +2,14 @@
 """A figure over the baseline's: the median of the per-round ratios, with a bootstrap confidence interval.
 
 Pairing by round cancels what the whole round shared. The median shrugs off single disturbed runs. The interval is the
-percentile bootstrap over rounds; the generator is seeded, so the same runs always give the same report.
+percentile bootstrap over rounds, with the percentiles moved outwards for few rounds (Hesterberg's expanded percentile
+interval): the plain one covers the truth only 87 % of the time with seven rounds where it promises 95 %. The generator
+is seeded, so the same runs always give the same report.
 """
 
+import math
 from collections.abc import Mapping
+from statistics import NormalDist
 
 import numpy as np
 
@@ -41,9 +45,29 @@ def bootstrap_interval(values: tuple[float, ...]) -> tuple[float, float]:
     sample = np.asarray(values)
     drawn = generator.integers(0, len(sample), size=(RESAMPLES, len(sample)))
     medians = np.median(sample[drawn], axis=1)
-    margin = (1 - CONFIDENCE) / 2
+    margin = tail_probability(len(sample))
     low, high = np.quantile(medians, [margin, 1 - margin])
     return float(low), float(high)
+
+
+def tail_probability(count: int) -> float:
+    """How much to leave out at either end of the bootstrap distribution of `count` values.
+
+    Phi(-sqrt(n / (n - 1)) t), t being Student's quantile with n - 1 degrees of freedom (by its Cornish-Fisher
+    expansion): a bootstrap sample of n values is as narrow as if the spread were known.
+    """
+    normal = NormalDist()
+    z = normal.inv_cdf((1 + CONFIDENCE) / 2)
+    if count < 3:
+        return normal.cdf(-z)
+    freedom = count - 1
+    student = (
+        z
+        + (z**3 + z) / (4 * freedom)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
+    )
+    return normal.cdf(-student * math.sqrt(count / freedom))
 
 
 def _verdict(value: float, low: float, high: float, pairs: int, more_is_better: bool) -> Verdict:

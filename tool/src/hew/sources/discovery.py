@@ -106,7 +106,7 @@ def _locate(request: Request, environment: Mapping[str, str], folders: Sequence[
 
 
 def without_allocators(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The caller's environment without a preloaded allocator, which would be in every row; and a note when it had one."""
+    """The caller's environment without a preloaded allocator, which would be in every row; and a note of it."""
     entries = preload_entries(environment)
     dropped = [entry for entry in entries if is_allocator(Path(entry))]
     if not dropped:

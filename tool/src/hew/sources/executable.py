@@ -142,5 +142,5 @@ def libraries_of(command: Path, environment: Mapping[str, str]) -> list[Path]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return []
-    words = [line.split() for line in os.fsdecode(listed.stdout).splitlines()]
-    return [Path(line[2]) for line in words if len(line) >= 3 and line[1] == "=>" and line[2].startswith("/")]
+    lines = [line.split() for line in os.fsdecode(listed.stdout).splitlines()]
+    return [Path(paths[0]) for words in lines if (paths := [word for word in words if word.startswith("/")])]

@@ -45,8 +45,9 @@ def _from_csv(text: str) -> dict[str, float]:
 def _from_summary(text: str) -> dict[str, float]:
     figures: dict[str, float] = {}
     titles = list(TITLE.finditer(text))
-    for title, following in zip(titles, [*titles[1:], None], strict=True):
-        part = text[title.end() : following.start() if following else len(text)]
+    ends = [*(following.start() for following in titles[1:]), len(text)]
+    for title, end in zip(titles, ends, strict=False):
+        part = text[title.end() : end]
         test = _test_name(title[1])
         rate, latencies = THROUGHPUT.search(part), LATENCIES.search(part)
         if rate:

@@ -30,6 +30,7 @@ READY_LIMIT = 30.0  # seconds a server may take to start
 READY_POLL = 0.05
 READY_TRY_LIMIT = 5.0  # seconds one try of the ready command may take
 STOP_LIMIT = 10.0  # seconds between SIGTERM and SIGKILL
+DYING_LIMIT = 1.0  # seconds a server that dropped its client may take to be gone
 SETTLE = 0.1  # seconds between the client's end and the reading of the server's memory
 
 
@@ -131,7 +132,7 @@ def _load(plan: ServerPlan, server: Launched, place: Place, port: int, streams: 
         ending = client.wait(plan.timeout)
         processes = tree(server.pid)
         cpu = sum(cpu_time(pid) for pid in processes) - before
-        if not server.running():
+        if not _survived(server, clean=ending.status == 0):
             raise RunFailedError(Failure("the server ended during the load", _said(streams)))
         if ending.timed_out:
             raise RunFailedError(Failure(f"the client did not end within {plan.timeout:g} s", _said(client_streams)))
@@ -148,6 +149,16 @@ def _load(plan: ServerPlan, server: Launched, place: Place, port: int, streams: 
         CLIENT_WALL.key: ending.wall,
         **read_client_output(text),
     }
+
+
+def _survived(server: Launched, clean: bool) -> bool:
+    """Whether the server lives on. A dying server drops its client first, so after a failed client it gets a moment."""
+    deadline = time.monotonic() + (0.0 if clean else DYING_LIMIT)
+    while server.running():
+        if time.monotonic() >= deadline:
+            return True
+        time.sleep(READY_POLL)
+    return False
 
 
 def _said(streams: Streams) -> str:

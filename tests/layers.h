@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layers: brings the layers up to cache/ to life for a test that has no api/, and tells whether everything that was
+ * handed out has come home.
+ *
+ * Promises  never allocates.  Functions only, so that a test links no layer above those that it calls.
+ */
+#ifndef HEW_TESTS_LAYERS_H
+#define HEW_TESTS_LAYERS_H
+
+#include "base/options.h"
+#include "meta/map.h"
+#include "meta/memory.h"
+#include "os/memory.h"
+#include "slab/arena.h"
+
+#include <stdio.h>
+
+/* What api/boot.c does before the first cache.  Once a process. */
+static inline bool
+layers_boot(void)
+{
+    hew_size_class_boot();
+    if (!hew_map_boot()) {
+        return false;
+    }
+    hew_small_end = HEW_SMALL_MAX + 1;
+    return true;
+}
+
+/* For hew_os_faults.refuse. */
+static inline bool
+layers_refuse_everything(const char *call)
+{
+    return call != NULL;
+}
+
+/* With every system call refused: takes what bookkeeping memory is left, so that the next request of it fails too. */
+static inline void
+layers_use_up_metadata(void)
+{
+    for (size_t size = HEW_CACHED_MAX; size >= HEW_CACHE_LINE; size /= 2) {
+        for (unsigned code = hew_code_of_size(size / 2 + 1); code <= hew_code_of_size(size); code++) {
+            while (hew_meta_take(hew_code_size(code)) != NULL) {
+            }
+        }
+    }
+}
+
+static inline bool
+layers_bin_settled(const struct hew_arena *arena, unsigned code, size_t *slab_bytes)
+{
+    const struct hew_bin *bin = &arena->bins[code];
+    *slab_bytes += bin->counts.slabs * hew_slab_shapes[code].pages * HEW_PAGE;
+    bool settled = bin->counts.nmalloc == bin->counts.ndalloc && bin->counts.slabs == (bin->current != NULL) &&
+        bin->counts.nonfull == 0 && hew_bin_valid(bin);
+    if (!settled) {
+        printf("arena %u, %zu-byte bin: %llu taken, %llu returned, %zu slabs of which %zu listed and %d current\n",
+            arena->index, hew_code_size(code), (unsigned long long)bin->counts.nmalloc,
+            (unsigned long long)bin->counts.ndalloc, bin->counts.slabs, bin->counts.nonfull, bin->current != NULL);
+    }
+    return settled;
+}
+
+/*
+ * True when nothing is handed out: every region and every large object came back, and the only active pages are those
+ * of one wholly free current slab a bin.  No other thread may be in the allocator; no cache may hold anything.
+ */
+static inline bool
+layers_settled(void)
+{
+    bool settled = true;
+    for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
+        struct hew_arena *arena = hew_arena_at(index);
+        size_t slab_bytes = 0, active = hew_page_counts(&arena->pages).active;
+        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+            settled = layers_bin_settled(arena, code, &slab_bytes) && settled;
+        }
+        uint64_t taken = arena->large_nmalloc, returned = arena->large_ndalloc;
+        if (active != slab_bytes || taken != returned || !hew_page_heap_valid(&arena->pages)) {
+            printf("arena %u: %zu active bytes, %zu in slabs; %llu large objects taken, %llu returned; heap %s\n", index,
+                active, slab_bytes, (unsigned long long)taken, (unsigned long long)returned,
+                hew_page_heap_valid(&arena->pages) ? "valid" : "not valid");
+            settled = false;
+        }
+    }
+    return settled;
+}
+
+#endif

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""The harness itself: a sound library passes, and every way of being wrong is noticed and named.
+
+python3 -m unittest discover -s tests/programs
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from typing import ClassVar
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import crash  # noqa: E402
+import execute  # noqa: E402
+import normalise  # noqa: E402
+import packages  # noqa: E402
+import run  # noqa: E402
+from model import Program, Server, Step, Verdict  # noqa: E402
+from trial import Bench, Trial  # noqa: E402
+
+
+class HarnessTest(unittest.TestCase):
+    """Each test gives one victim program to one library."""
+
+    directory: ClassVar[tempfile.TemporaryDirectory[str]]
+    root: ClassVar[Path]
+    launcher: ClassVar[Path]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.directory = tempfile.TemporaryDirectory(prefix="hew-harness-")
+        cls.root = Path(cls.directory.name)
+        cls.root.chmod(0o755)
+        cls.launcher = execute.build_launcher(cls.root)
+        cls.compile("victim.c", "victim", "-O0")
+        cls.compile("victim.c", "still", "-O0", "-static")
+        crash.allow_cores()
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.directory.cleanup()
+
+    @classmethod
+    def compile(cls, source: str, output: str, *flags: str) -> str:
+        path = cls.root / output
+        command = [os.environ.get("CC", "cc"), "-fno-builtin", *flags, "-o", str(path), str(HERE / "broken" / source)]
+        subprocess.run(command, check=True)
+        return str(path)
+
+    @classmethod
+    def library(cls, fault: str) -> str:
+        return cls.compile("allocator.c", f"lib{fault.lower()}.so", "-O1", "-shared", "-fPIC", f"-DFAULT={fault}")
+
+    def verdict(
+        self, library: str, program: str = "victim", *words: str, server: Server | None = None, timeout: float = 60
+    ) -> Verdict:
+        path = str(self.root / program)
+        entry = Program(
+            name="trial",
+            what="",
+            packages={},
+            version=(path, "version"),
+            steps=(Step((path, *words)),),
+            server=server,
+            timeout=timeout,
+        )
+        return Trial(entry, Bench(self.root, self.launcher, library, runs=1, full=False)).judge()
+
+    def test_sound_library_passes_with_its_time_and_peak_measured(self) -> None:
+        verdict = self.verdict(self.library("SOUND"))
+        self.assertEqual(verdict.state, "passed", verdict.reason)
+        self.assertEqual(verdict.version, "1.0")
+        self.assertGreater(min(verdict.seconds), 0.3)
+        self.assertLess(max(verdict.cpu_seconds), min(verdict.seconds))
+        self.assertGreater(min(verdict.peak_kb), 500)
+        self.assertLess(max(verdict.peak_kb), 8000, "the peak of the harness leaked into that of the program")
+
+    def test_crash_fails_and_names_the_signal(self) -> None:
+        verdict = self.verdict(self.library("CRASHES"))
+        self.assertEqual(verdict.state, "failed")
+        self.assertIn("status -11", verdict.reason)
+        self.assertIn("LD_PRELOAD=", verdict.reason)
+
+    def test_hang_fails_within_the_timeout(self) -> None:
+        start = time.monotonic()
+        verdict = self.verdict(self.library("HANGS"), timeout=2)
+        self.assertEqual(verdict.state, "failed")
+        self.assertIn("hung", verdict.reason)
+        self.assertLess(time.monotonic() - start, 60)
+
+    def test_different_output_fails_and_shows_the_line(self) -> None:
+        verdict = self.verdict(self.library("DIRTIES"))
+        self.assertEqual(verdict.state, "failed")
+        self.assertIn("differs from glibc: output of victim", verdict.reason)
+        self.assertIn("expected: sum", verdict.evidence)
+
+    def test_complaint_of_the_allocator_fails(self) -> None:
+        verdict = self.verdict(self.library("COMPLAINS"))
+        self.assertEqual(verdict.state, "failed")
+        self.assertIn("something is wrong", verdict.evidence)
+
+    def test_library_that_lacks_calloc_fails(self) -> None:
+        verdict = self.verdict(self.compile("partial.c", "libpartial.so", "-O1", "-shared", "-fPIC"))
+        self.assertEqual(verdict.state, "failed")
+        self.assertIn("allocation functions from elsewhere: calloc, realloc from libc.so.6", verdict.reason)
+
+    def test_static_program_fails_because_no_preload_reaches_it(self) -> None:
+        verdict = self.verdict(self.library("SOUND"), "still")
+        self.assertEqual(verdict.state, "failed")
+        self.assertIn("static", verdict.reason)
+
+    def test_output_that_varies_under_glibc_is_not_blamed_on_the_library(self) -> None:
+        verdict = self.verdict(self.library("SOUND"), "victim", "clock")
+        self.assertEqual(verdict.state, "failed")
+        self.assertIn("two runs under glibc differ", verdict.reason)
+
+    def test_server_that_ends_before_it_is_ready_fails(self) -> None:
+        verdict = self.verdict(self.library("SOUND"), server=Server(("/bin/false",)))
+        self.assertEqual(verdict.state, "failed")
+        self.assertIn("before it was ready", verdict.reason)
+
+    def test_missing_command_is_a_skip_that_names_the_package(self) -> None:
+        program = Program(
+            name="none", what="", packages={"no-such-command": "no-such-package"}, version=("true",), steps=()
+        )
+        verdict = run.judge(program, Bench(self.root, self.launcher, "", 1, False), keep=False)
+        self.assertEqual(verdict.state, "skipped")
+        self.assertIn("no-such-command (package no-such-package)", verdict.reason)
+
+    def test_present_finds_commands_and_file_patterns(self) -> None:
+        self.assertTrue(packages.present("sh"))
+        self.assertTrue(packages.present("/bin/s?"))
+        self.assertFalse(packages.present("/bin/no-such-*"))
+
+
+class NormaliserTest(unittest.TestCase):
+    """Normalisers drop what may differ and nothing else."""
+
+    def test_regrtest_keeps_tests_and_totals_without_times(self) -> None:
+        text = (
+            "0:00:01 load avg: 2.0 [1/2] test_ast\n0:00:09 load avg: 2.1 [2/2] test_re -- test_ast passed in 42.7 sec\n"
+            "test test_re failed -- Traceback\n1 test OK.\n1 test failed:\nTotal duration: 9 sec\n"
+            "Tests result: FAILURE\n"
+        )
+        self.assertEqual(
+            normalise.regrtest_results(text),
+            "ran test_ast test_re\nfailed test_re\n1 test OK.\n1 test failed:\nTests result: FAILURE",
+        )
+
+    def test_wrk_cost_is_seconds_per_thousand_requests(self) -> None:
+        self.assertAlmostEqual(normalise.wrk_cost("Requests/sec:   4000.00\n"), 0.25)
+
+    def test_wrk_complaints_keep_errors(self) -> None:
+        text = "  100 requests in 1.00s, 9MB read\n  Non-2xx or 3xx responses: 4\n"
+        self.assertEqual(normalise.wrk_complaints(text), "requests answered\nNon-2xx or 3xx responses: 4")
+
+
+if __name__ == "__main__":
+    unittest.main()

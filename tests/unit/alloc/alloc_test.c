@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+#include "alloc/alloc.h"
+
+#include "alloc/large.h"
+#include "cache/magazine.h"
+#include "layers_alloc.h"
+#include "test.h"
+
+#include <pthread.h>
+
+static void
+boot_once(void)
+{
+    if (hew_small_end == 0) {
+        CHECK(layers_boot());
+        hew_options.narenas = 2;
+    }
+}
+
+static void
+end_test(void)
+{
+    layers_end_thread();
+    CHECK(layers_settled());
+}
+
+static bool
+all_bytes_are(const unsigned char *bytes, size_t size, unsigned char value)
+{
+    return size == 0 || (bytes[0] == value && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+static size_t
+expected_usable(size_t size)
+{
+    return size <= HEW_SMALL_MAX ? hew_code_size(hew_code_of_size(size)) : hew_bits_round_up(size, HEW_PAGE);
+}
+
+TEST(every_size_around_every_class_is_usable_aligned_and_checked)
+{
+    boot_once();
+    for (unsigned index = 0; hew_class_size(index) <= (size_t)5 << 20; index++) {
+        for (size_t size = hew_class_size(index) - 1; size <= hew_class_size(index) + 1; size++) {
+            unsigned char *object = layers_malloc(size);
+            CHECK(object != NULL);
+            CHECK_EQUAL(hew_alloc_usable("malloc_usable_size", object), expected_usable(size));
+            CHECK_EQUAL((uintptr_t)object % (size <= 8 ? 8 : 16), 0);
+            CHECK_EQUAL((uintptr_t)object % (size <= HEW_SMALL_MAX ? 8 : HEW_PAGE), 0);
+            memset(object, 0x3c, expected_usable(size));
+            hew_alloc_check_size("free_sized", object, size, 0);
+            layers_free(object);
+        }
+    }
+    end_test();
+}
+
+TEST(a_request_of_no_bytes_is_an_object_like_any_other)
+{
+    boot_once();
+    void *one = layers_malloc(0), *two = layers_malloc(0);
+    CHECK(one != NULL && two != NULL && one != two);
+    CHECK(hew_alloc_usable("malloc_usable_size", one) >= 1);
+    hew_alloc_check_size("free_sized", one, 0, 0);
+    layers_free(one);
+    layers_free(two);
+    end_test();
+}
+
+TEST(null_is_nothing_to_every_function_that_takes_an_object)
+{
+    boot_once();
+    CHECK_EQUAL(hew_alloc_usable("malloc_usable_size", NULL), 0);
+    hew_alloc_free("free", NULL);
+    hew_alloc_check_size("free_sized", NULL, 100, 0);
+    hew_alloc_check_size("free_aligned_sized", NULL, 100, 64);
+}
+
+static void
+check_aligned(size_t size, size_t alignment)
+{
+    unsigned char *object = hew_alloc_aligned(size, alignment, false);
+    CHECK(object != NULL);
+    CHECK_EQUAL((uintptr_t)object & (alignment - 1), 0);
+    size_t usable = hew_alloc_usable("malloc_usable_size", object);
+    CHECK(usable >= size);
+    memset(object, 0x7e, usable);
+    hew_alloc_check_size("free_aligned_sized", object, size, alignment);
+    layers_free(object);
+}
+
+TEST(every_size_can_be_had_at_every_alignment)
+{
+    boot_once();
+    static const size_t sizes[] = {0, 1, 8, 9, 24, 63, 64, 65, 100, 1000, 1024, 1025, 4095, 4096, 4097, 8192, 12288,
+        14335, 14336, 14337, 16384, 20480, 65536, 100000, 1048576, 1048577, 3000000};
+    for (size_t alignment = 1; alignment <= (size_t)16 << 20; alignment *= 2) {
+        for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            check_aligned(sizes[i], alignment);
+        }
+    }
+    end_test();
+}
+
+TEST(aligned_objects_lie_side_by_side_without_overlap)
+{
+    boot_once();
+    for (size_t alignment = 16; alignment <= HEW_GRAIN; alignment *= 2) {
+        unsigned char *objects[40];
+        for (unsigned i = 0; i < 40; i++) {
+            objects[i] = hew_alloc_aligned(alignment / 2 + 1, alignment, false);
+            CHECK_EQUAL((uintptr_t)objects[i] % alignment, 0);
+            memset(objects[i], (int)i, hew_alloc_usable("malloc_usable_size", objects[i]));
+        }
+        for (unsigned i = 0; i < 40; i++) {
+            CHECK(all_bytes_are(objects[i], hew_alloc_usable("malloc_usable_size", objects[i]), (unsigned char)i));
+            layers_free(objects[i]);
+        }
+    }
+    end_test();
+}
+
+TEST(aligned_objects_of_a_small_class_are_counted_like_others)
+{
+    boot_once();
+    struct hew_cache *cache = layers_start_thread();
+    unsigned code = hew_alloc_aligned_code(100, 64);
+    uint64_t before = hew_magazine_requests(cache, code);
+    for (unsigned i = 0; i < 5000; i++) {
+        layers_free(hew_alloc_aligned(100, 64, false));
+    }
+    CHECK_EQUAL(hew_magazine_requests(cache, code) - before, 5000);
+    end_test();
+}
+
+TEST(zeroed_memory_is_zero_also_when_it_was_used_before)
+{
+    boot_once();
+    static const size_t sizes[] = {15000, 16384, 20000, 100000, 1 << 20, (1 << 20) + 1, 5 << 20};
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (unsigned round = 0; round < 4; round++) {
+            size_t alignment = round < 3 ? HEW_PAGE : (size_t)1 << 16;
+            unsigned char *object =
+                round < 3 ? hew_alloc_large(sizes[i], true) : hew_alloc_aligned(sizes[i], alignment, true);
+            CHECK(all_bytes_are(object, sizes[i], 0));
+            memset(object, 0xee, hew_alloc_usable("malloc_usable_size", object));
+            layers_free(object);
+        }
+    }
+    for (size_t size = 1; size <= HEW_SMALL_MAX; size = size * 2 + 1) {
+        for (unsigned round = 0; round < 2; round++) {
+            unsigned char *object = hew_alloc_aligned(size, 64, true);
+            CHECK(all_bytes_are(object, size, 0));
+            memset(object, 0xee, hew_alloc_usable("malloc_usable_size", object));
+            layers_free(object);
+        }
+    }
+    end_test();
+}
+
+TEST(what_no_system_can_give_is_refused)
+{
+    boot_once();
+    static const size_t sizes[] = {HEW_SIZE_MAX, HEW_SIZE_MAX - HEW_PAGE, HEW_SIZE_MAX + 1, SIZE_MAX, SIZE_MAX - HEW_PAGE,
+        (size_t)1 << 62, (size_t)1 << 47};
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        CHECK(hew_alloc_large(sizes[i], false) == NULL);
+        CHECK(hew_alloc_large(sizes[i], true) == NULL);
+        CHECK(hew_alloc_aligned(sizes[i], 16, false) == NULL);
+        CHECK(hew_alloc_aligned(sizes[i], (size_t)1 << 21, false) == NULL);
+    }
+    for (unsigned bit = 47; bit < 64; bit++) {
+        CHECK(hew_alloc_aligned(1, (size_t)1 << bit, false) == NULL);
+        CHECK(hew_alloc_aligned((size_t)1 << 20, (size_t)1 << bit, false) == NULL);
+    }
+    end_test();
+}
+
+TEST(a_large_object_that_was_freed_serves_the_next_request_of_its_class)
+{
+    boot_once();
+    unsigned char *first = layers_malloc(20000), *second;
+    layers_free(first);
+    second = layers_malloc(18000); /* the same class, fewer pages */
+    CHECK(second == first);
+    CHECK_EQUAL(hew_alloc_usable("malloc_usable_size", second), 20480);
+    layers_free(second);
+    second = layers_malloc(16385);
+    CHECK(second == first);
+    CHECK_EQUAL(hew_alloc_usable("malloc_usable_size", second), 20480);
+    hew_alloc_check_size("free_sized", second, 16385, 0);
+    layers_free(second);
+    end_test();
+}
+
+static void *
+free_all(void *objects)
+{
+    for (void **object = objects; *object != NULL; object++) {
+        layers_free(*object);
+    }
+    layers_end_thread();
+    return NULL;
+}
+
+TEST(objects_freed_by_another_thread_go_home)
+{
+    boot_once();
+    static void *objects[3001];
+    for (unsigned i = 0; i < 3000; i++) {
+        objects[i] = layers_malloc(i * 7 % 30000);
+    }
+    pthread_t other;
+    CHECK_EQUAL(pthread_create(&other, NULL, free_all, objects), 0);
+    pthread_join(other, NULL);
+    end_test();
+}
+
+TEST(a_thread_without_a_cache_is_served_all_the_same)
+{
+    boot_once();
+    layers_without_caches = true;
+    for (unsigned round = 0; round < 2; round++) {
+        void *objects[200];
+        for (unsigned i = 0; i < 200; i++) {
+            size_t size = i * i * 10;
+            objects[i] = layers_malloc(size);
+            CHECK(objects[i] != NULL);
+            memset(objects[i], 1, size);
+        }
+        for (unsigned i = 0; i < 200; i++) {
+            layers_free(objects[i]);
+        }
+        CHECK(!hew_cache_is_real(hew_cache_self));
+        CHECK(layers_settled());
+        hew_cache_self = &hew_cache_gone; /* and so is one whose cache is gone */
+    }
+    hew_cache_self = &hew_cache_none;
+    layers_without_caches = false;
+}
+
+TEST(no_memory_is_null_and_nothing_is_lost)
+{
+    boot_once();
+    void *kept = layers_malloc(100);
+    memset(kept, 0x11, 100);
+    hew_os_faults.refuse = layers_refuse_everything;
+    CHECK(hew_alloc_large((size_t)200 << 20, false) == NULL);
+    CHECK(hew_alloc_large((size_t)200 << 20, true) == NULL);
+    CHECK(hew_alloc_aligned((size_t)200 << 20, (size_t)1 << 22, false) == NULL);
+    static void *objects[1 << 17];
+    unsigned count = 0;
+    while (count < 1 << 17 && (objects[count] = layers_malloc(14000)) != NULL) {
+        count++;
+    }
+    CHECK(count < 1 << 17);
+    CHECK(all_bytes_are(kept, 100, 0x11));
+    hew_os_faults.refuse = NULL;
+    void *again = layers_malloc(14000);
+    CHECK(again != NULL);
+    layers_free(again);
+    while (count > 0) {
+        layers_free(objects[--count]);
+    }
+    layers_free(kept);
+    end_test();
+}
+
+TEST(relief_returns_what_the_thread_has_cached_and_every_free_page)
+{
+    boot_once();
+    for (size_t size = 1; size < (size_t)4 << 20; size = size * 3 + 1) {
+        void *objects[20];
+        for (unsigned i = 0; i < 20; i++) {
+            objects[i] = layers_malloc(size);
+        }
+        for (unsigned i = 0; i < 20; i++) {
+            layers_free(objects[i]);
+        }
+    }
+    CHECK(hew_thread_cached_bytes() > 0);
+    hew_alloc_relieve();
+    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+    for (unsigned index = 0; index < 2 && hew_arena_at(index) != NULL; index++) {
+        struct hew_page_counts counts = hew_page_counts(&hew_arena_at(index)->pages);
+        CHECK_EQUAL(counts.dirty + counts.muzzy + counts.retained, 0);
+        CHECK_EQUAL(counts.mapped, counts.active);
+    }
+    CHECK(layers_settled()); /* the thread's cache is there still, and empty */
+    end_test();
+}
+
+TEST(due_work_is_passed_up_after_a_large_free)
+{
+    boot_once();
+    layers_purges_due = 0;
+    hew_page_due = 0;
+    layers_free(layers_malloc((size_t)8 << 20));
+    CHECK_EQUAL(hew_page_due, 1);
+    CHECK(layers_purges_due > 0);
+    hew_page_due = 0;
+    end_test();
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit tests of base/heap: the lowest first, any node out, and long random runs against a sorted array. */
+#include "base/heap.h"
+
+#include "fakes/random.h"
+#include "test.h"
+
+#define NODES 1500
+
+static struct hew_heap_node nodes[NODES];
+
+/* Walks the tree: no child is below its parent, and each `back` leads to the node before.  Counts the nodes. */
+static size_t
+count_valid(const struct hew_heap *heap)
+{
+    static const struct hew_heap_node *todo[NODES + 1];
+    size_t depth = 0, count = 0;
+    if (heap->root != NULL) {
+        CHECK(heap->root->next == NULL);
+        todo[depth++] = heap->root;
+    }
+    while (depth > 0) {
+        const struct hew_heap_node *parent = todo[--depth], *before = parent;
+        count++;
+        for (const struct hew_heap_node *child = parent->child; child != NULL; before = child, child = child->next) {
+            CHECK(child->key >= parent->key);
+            CHECK(child->back == before);
+            todo[depth++] = child;
+        }
+    }
+    return count;
+}
+
+/* Takes everything out, the lowest first: the keys must come in the order 0, 1, 2 ... count - 1. */
+static void
+drain_in_order(struct hew_heap *heap, size_t count)
+{
+    for (size_t key = 0; key < count; key++) {
+        struct hew_heap_node *lowest = hew_heap_lowest(heap);
+        CHECK_EQUAL(lowest->key, key);
+        hew_heap_remove(heap, lowest);
+    }
+    CHECK(hew_heap_lowest(heap) == NULL);
+}
+
+TEST(an_empty_heap_has_no_lowest_node)
+{
+    struct hew_heap heap = {NULL};
+    CHECK(hew_heap_lowest(&heap) == NULL);
+}
+
+TEST(the_lowest_comes_first_after_rising_falling_and_mixed_insertions)
+{
+    struct hew_heap heap = {NULL};
+    for (size_t i = 0; i < NODES; i++) {
+        hew_heap_insert(&heap, &nodes[i], i);
+    }
+    drain_in_order(&heap, NODES);
+    for (size_t i = 0; i < NODES; i++) {
+        hew_heap_insert(&heap, &nodes[i], NODES - 1 - i);
+    }
+    drain_in_order(&heap, NODES);
+    for (size_t i = 0; i < NODES; i++) {
+        hew_heap_insert(&heap, &nodes[i], i * 7 % NODES);
+    }
+    CHECK_EQUAL(count_valid(&heap), NODES);
+    drain_in_order(&heap, NODES);
+}
+
+TEST(equal_keys_all_come_out)
+{
+    struct hew_heap heap = {NULL};
+    for (size_t i = 0; i < 9; i++) {
+        hew_heap_insert(&heap, &nodes[i], 5);
+    }
+    for (size_t left = 9; left > 0; left--) {
+        CHECK_EQUAL(count_valid(&heap), left);
+        hew_heap_remove(&heap, hew_heap_lowest(&heap));
+    }
+    CHECK(hew_heap_lowest(&heap) == NULL);
+}
+
+/* Every node of a heap of seven, in shapes that differ by how many were taken out before. */
+TEST(any_node_can_be_removed_from_any_place)
+{
+    for (size_t taken = 0; taken < 4; taken++) {
+        for (size_t victim = 0; victim < 7; victim++) {
+            struct hew_heap heap = {NULL};
+            for (size_t i = 0; i < taken; i++) {
+                hew_heap_insert(&heap, &nodes[100 + i], 0);
+            }
+            for (size_t i = 0; i < 7; i++) {
+                hew_heap_insert(&heap, &nodes[i], i * 3 % 7 + 1);
+            }
+            for (size_t i = 0; i < taken; i++) {
+                hew_heap_remove(&heap, hew_heap_lowest(&heap));
+            }
+            hew_heap_remove(&heap, &nodes[victim]);
+            CHECK_EQUAL(count_valid(&heap), 6);
+            for (size_t key = 1; key <= 7; key++) {
+                if (key != nodes[victim].key) {
+                    CHECK_EQUAL(hew_heap_lowest(&heap)->key, key);
+                    hew_heap_remove(&heap, hew_heap_lowest(&heap));
+                }
+            }
+        }
+    }
+}
+
+/* The model: keys in rising order. */
+static uintptr_t sorted[NODES];
+static size_t sorted_count;
+
+static size_t
+sorted_place(uintptr_t key)
+{
+    size_t place = 0;
+    while (place < sorted_count && sorted[place] < key) {
+        place++;
+    }
+    return place;
+}
+
+static void
+sorted_insert(uintptr_t key)
+{
+    size_t place = sorted_place(key);
+    memmove(sorted + place + 1, sorted + place, (sorted_count++ - place) * sizeof sorted[0]);
+    sorted[place] = key;
+}
+
+static void
+sorted_remove(uintptr_t key)
+{
+    size_t place = sorted_place(key);
+    memmove(sorted + place, sorted + place + 1, (--sorted_count - place) * sizeof sorted[0]);
+}
+
+TEST(random_runs_agree_with_a_sorted_array)
+{
+    static bool inside[NODES];
+    struct hew_heap heap = {NULL};
+    uint64_t random = 1;
+    for (unsigned step = 0; step < 60000; step++) {
+        size_t choice = random_below(&random, NODES);
+        struct hew_heap_node *node = &nodes[choice];
+        if (random_below(&random, 4) == 0 && sorted_count > 0) { /* the lowest, as bins take it */
+            node = hew_heap_lowest(&heap);
+            choice = (size_t)(node - nodes);
+        }
+        if (inside[choice]) {
+            hew_heap_remove(&heap, node);
+            sorted_remove(node->key);
+        } else {
+            /* The low bits keep keys apart, as slabs' addresses are. */
+            hew_heap_insert(&heap, node, (random_next(&random) & ~(uintptr_t)0xffff) | choice);
+            sorted_insert(node->key);
+        }
+        inside[choice] = !inside[choice];
+        CHECK_EQUAL(hew_heap_lowest(&heap) == NULL, sorted_count == 0);
+        CHECK(sorted_count == 0 || hew_heap_lowest(&heap)->key == sorted[0]);
+        if (step % 1000 == 0) {
+            CHECK_EQUAL(count_valid(&heap), sorted_count);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unit tests of base/size_class.  Built twice: with the usual quantum of 16 bytes, and with one of 8 bytes and a copy
+ * of size_class.c of its own.
+ */
+#include "base/size_class.h"
+
+#include "test.h"
+
+#define MIB ((size_t)1 << 20)
+
+/* Where the classes come from, in jemalloc's words: 8; the multiples of the quantum up to 4 of them; then four a
+ * doubling.  The next class above `size`. */
+static size_t
+next_class(size_t size)
+{
+    if (size < 8) {
+        return 8;
+    }
+    if (size < 4 * HEW_QUANTUM) {
+        return size < HEW_QUANTUM ? HEW_QUANTUM : size + HEW_QUANTUM;
+    }
+    return size + ((size_t)1 << (hew_bits_floor_log2(size) - 2));
+}
+
+TEST(every_size_up_to_a_mebibyte_gets_the_smallest_class_that_holds_it)
+{
+    size_t class = 8, wrong = 0;
+    unsigned index = 0;
+    for (size_t size = 0; size <= MIB; size++) {
+        if (size > class) {
+            class = next_class(class);
+            index++;
+        }
+        wrong += hew_class_index(size) != index || hew_class_size(index) != class;
+        wrong += hew_code_of_size(size) != index + 1 || hew_code_size(index + 1) != class;
+    }
+    CHECK_EQUAL(wrong, 0);
+}
+
+TEST(larger_sizes_get_the_smallest_class_too_up_to_the_largest_request)
+{
+    unsigned index = hew_class_index(MIB);
+    for (size_t class = MIB; class < (size_t)1 << 61; class = next_class(class), index++) {
+        CHECK_EQUAL(hew_class_size(index), class);
+        CHECK_EQUAL(hew_class_index(class), index);
+        CHECK_EQUAL(hew_class_index(class + 1), index + 1);
+        CHECK_EQUAL(hew_class_index(next_class(class) - 1), index + 1);
+    }
+    CHECK(hew_class_size(hew_class_index((size_t)7 << 60)) == (size_t)7 << 60);
+}
+
+TEST(no_class_wastes_more_than_a_fifth_above_the_smallest_ones)
+{
+    for (unsigned index = hew_class_index(4 * HEW_QUANTUM + 1); index < 100; index++) {
+        size_t wasted = hew_class_size(index) - hew_class_size(index - 1) - 1;
+        CHECK(wasted * 5 < hew_class_size(index));
+    }
+}
+
+TEST(the_named_codes_are_where_the_named_sizes_end)
+{
+    CHECK_EQUAL(hew_code_size(HEW_CODE_SMALL_LAST), HEW_SMALL_MAX);
+    CHECK_EQUAL(hew_code_of_size(HEW_SMALL_MAX + 1), HEW_CODE_SMALL_LAST + 1);
+    CHECK_EQUAL(hew_code_size(HEW_CODE_SMALL_LAST + 1), HEW_GRAIN);
+    CHECK_EQUAL(hew_code_size(HEW_CODE_CACHED_LAST), HEW_CODE_CACHED_MAX_SIZE);
+    CHECK_EQUAL(hew_code_of_size(HEW_CODE_CACHED_MAX_SIZE), HEW_CODE_CACHED_LAST);
+    CHECK(HEW_CODE_CACHED_MAX_SIZE <= HEW_CACHED_MAX);
+}
+
+TEST(every_class_is_aligned_as_malloc_must_be)
+{
+    for (unsigned code = 2; code <= HEW_CODE_CACHED_LAST; code++) {
+        CHECK_EQUAL(hew_code_size(code) % HEW_QUANTUM, 0);
+    }
+    for (unsigned code = HEW_CODE_SMALL_LAST + 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        CHECK_EQUAL(hew_code_size(code) % HEW_PAGE, 0);
+    }
+}
+
+TEST(before_boot_no_request_is_small)
+{
+    CHECK_EQUAL(hew_small_end, 0);
+}
+
+TEST(the_table_of_small_sizes_agrees_with_the_formula)
+{
+    hew_size_class_boot();
+    for (size_t size = 0; size <= HEW_SMALL_MAX; size++) {
+        CHECK_EQUAL(hew_small_codes[(size + 7) / 8], hew_code_of_size(size));
+    }
+}
+
+TEST(slabs_are_whole_grains_that_lose_at_most_a_fortieth)
+{
+    hew_size_class_boot();
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        const struct hew_slab_shape *shape = &hew_slab_shapes[code];
+        size_t bytes = (size_t)shape->pages * HEW_PAGE;
+        CHECK_EQUAL(shape->size, hew_code_size(code));
+        CHECK_EQUAL(bytes % HEW_GRAIN, 0);
+        CHECK_EQUAL(shape->regions, bytes / shape->size);
+        CHECK(shape->regions >= 8);
+        CHECK((bytes - (size_t)shape->regions * shape->size) * 40 <= bytes);
+    }
+}
+
+TEST(the_reciprocal_finds_the_region_of_every_byte_of_a_slab)
+{
+    hew_size_class_boot();
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        const struct hew_slab_shape *shape = &hew_slab_shapes[code];
+        size_t wrong = 0;
+        for (uint64_t offset = 0; offset < (uint64_t)shape->pages * HEW_PAGE; offset++) {
+            wrong += (offset * shape->reciprocal) >> 32 != offset / shape->size;
+        }
+        CHECK_EQUAL(wrong, 0);
+    }
+}

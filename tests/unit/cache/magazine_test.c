@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/* magazine: over one arena.  Each test works with a cache of its own. */
+#include "cache/magazine.h"
+
+#include "cache/route.h"
+#include "cache/thread.h"
+#include "layers.h"
+#include "test.h"
+
+#define OBJECTS_MAX 4096
+#define CODE hew_code_of_size(64)
+
+static void *objects[OBJECTS_MAX];
+
+static struct hew_cache *
+new_cache(void)
+{
+    if (hew_small_end == 0) {
+        CHECK(layers_boot());
+        hew_options.narenas = 1;
+    }
+    struct hew_cache *cache = hew_thread_birth();
+    CHECK(cache != NULL && cache == hew_cache_self);
+    return cache;
+}
+
+static void
+end_cache(void)
+{
+    hew_thread_death();
+    CHECK(layers_settled());
+}
+
+/* What malloc does. */
+static void *
+take(struct hew_cache *cache, unsigned code)
+{
+    void *object = hew_cache_pop(cache, code);
+    return object != NULL ? object : hew_magazine_pop(cache, code);
+}
+
+/* What free does. */
+static void
+give(struct hew_cache *cache, unsigned code, void *object)
+{
+    if (!hew_cache_push(cache, code, object)) {
+        hew_magazine_push(cache, code, object);
+    }
+}
+
+static void
+take_many(struct hew_cache *cache, unsigned code, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        objects[i] = take(cache, code);
+        CHECK(objects[i] != NULL);
+    }
+}
+
+static void
+give_many(struct hew_cache *cache, unsigned code, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        give(cache, code, objects[i]);
+    }
+}
+
+static void
+work(struct hew_cache *cache, unsigned code, unsigned rounds, unsigned burst)
+{
+    for (unsigned round = 0; round < rounds; round++) {
+        take_many(cache, code, burst);
+        give_many(cache, code, burst);
+    }
+}
+
+static size_t
+capacity(const struct hew_cache *cache, unsigned code)
+{
+    return cache->base[code] == NULL ? 0 : (size_t)(cache->limit[code] - cache->base[code]) - 1;
+}
+
+static size_t
+full_bytes(const struct hew_cache *cache)
+{
+    size_t bytes = 0;
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        bytes += capacity(cache, code) * hew_code_size(code);
+    }
+    return bytes;
+}
+
+TEST(a_class_without_a_magazine_is_empty_and_full_at_once)
+{
+    struct hew_cache *cache = new_cache();
+    for (unsigned code = 0; code < HEW_CODES; code++) {
+        CHECK(hew_cache_pop(cache, code) == NULL);
+        CHECK(!hew_cache_push(cache, code, &objects[0]));
+        CHECK_EQUAL(hew_cache_depth(cache, code), 0);
+    }
+    end_cache();
+}
+
+TEST(a_filled_magazine_hands_out_the_lowest_address_first)
+{
+    struct hew_cache *cache = new_cache();
+    take_many(cache, CODE, 2000);
+    for (unsigned i = 1; i < 2000; i++) {
+        CHECK(objects[i] > objects[i - 1]);
+    }
+    give_many(cache, CODE, 2000);
+    end_cache();
+}
+
+TEST(the_newest_object_is_handed_out_first)
+{
+    struct hew_cache *cache = new_cache();
+    take_many(cache, CODE, 3);
+    give(cache, CODE, objects[2]);
+    give(cache, CODE, objects[0]);
+    CHECK(take(cache, CODE) == objects[0]);
+    CHECK(take(cache, CODE) == objects[2]);
+    give_many(cache, CODE, 3);
+    end_cache();
+}
+
+TEST(a_magazine_that_is_only_emptied_stays_lean)
+{
+    struct hew_cache *cache = new_cache();
+    take_many(cache, CODE, OBJECTS_MAX);
+    CHECK(capacity(cache, CODE) > 0 && capacity(cache, CODE) <= 63);
+    CHECK(capacity(cache, CODE) * 64 <= 8 << 10);
+    hew_route_give(CODE, objects, OBJECTS_MAX);
+    end_cache();
+}
+
+TEST(a_magazine_that_is_only_filled_stays_lean)
+{
+    struct hew_cache *cache = new_cache();
+    struct hew_arena *arena = cache->arena;
+    for (unsigned i = 0; i < OBJECTS_MAX; i++) {
+        CHECK_EQUAL(hew_bin_take(&arena->bins[CODE], &arena->pages, CODE, &objects[i], 1), 1);
+    }
+    give_many(cache, CODE, OBJECTS_MAX);
+    CHECK(capacity(cache, CODE) > 0 && capacity(cache, CODE) <= 63);
+    end_cache();
+}
+
+TEST(a_magazine_that_is_emptied_and_filled_grows_to_its_bound)
+{
+    struct hew_cache *cache = new_cache();
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        size_t size = hew_code_size(code), bound = ((size_t)64 << 10) / size;
+        work(cache, code, 40, 1200);
+        CHECK_EQUAL(capacity(cache, code), bound > 511 ? 511 : bound);
+    }
+    CHECK_EQUAL(cache->granted, full_bytes(cache));
+    end_cache();
+}
+
+TEST(a_burst_that_fits_does_not_make_a_magazine_grow)
+{
+    struct hew_cache *cache = new_cache();
+    work(cache, CODE, 3, 20);
+    size_t before = capacity(cache, CODE);
+    work(cache, CODE, 500, 10);
+    CHECK_EQUAL(capacity(cache, CODE), before);
+    end_cache();
+}
+
+TEST(an_object_that_comes_by_the_slow_path_does_not_make_a_magazine_with_room_grow)
+{
+    struct hew_cache *cache = new_cache();
+    work(cache, CODE, 1, 4);
+    size_t before = capacity(cache, CODE);
+    for (unsigned round = 0; round < 100; round++) {
+        void *object = take(cache, CODE);
+        hew_magazine_push(cache, CODE, object);
+    }
+    CHECK_EQUAL(capacity(cache, CODE), before);
+    end_cache();
+}
+
+TEST(all_magazines_of_a_thread_keep_within_its_share_of_the_budget)
+{
+    struct hew_cache *first = new_cache(), *others[600];
+    for (unsigned i = 0; i < 600; i++) {
+        others[i] = hew_thread_birth();
+        CHECK(others[i] != NULL);
+    }
+    CHECK_EQUAL(hew_thread_count(), 601);
+    hew_cache_self = first;
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        work(first, code, 20, 600);
+        CHECK(first->granted <= (size_t)32 << 10); /* the least share; 8 MiB / 601 is less */
+    }
+    CHECK_EQUAL(first->granted, full_bytes(first));
+    hew_thread_death();
+    for (unsigned i = 0; i < 600; i++) {
+        hew_cache_self = others[i];
+        hew_thread_death();
+    }
+    CHECK_EQUAL(hew_thread_count(), 1);
+    CHECK(layers_settled());
+}
+
+TEST(every_allocation_is_counted_once)
+{
+    struct hew_cache *cache = new_cache();
+    uint64_t taken[HEW_CODES] = {0};
+    for (unsigned round = 0; round < 300; round++) {
+        unsigned code = 1 + round % HEW_CODE_SMALL_LAST, burst = 1 + round * 37 % 700;
+        take_many(cache, code, burst);
+        give_many(cache, code, burst);
+        taken[code] += burst;
+    }
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        CHECK_EQUAL(hew_magazine_requests(cache, code), taken[code]);
+    }
+    end_cache();
+}
+
+TEST(allocations_of_a_class_that_may_have_no_magazine_are_counted_too)
+{
+    struct hew_cache *cache = new_cache();
+    hew_options.tcache_max = 1024;
+    unsigned code = hew_code_of_size(2048);
+    work(cache, code, 3, 700);
+    CHECK_EQUAL(capacity(cache, code), 0);
+    CHECK_EQUAL(hew_magazine_requests(cache, code), 2100);
+    hew_options.tcache_max = HEW_CACHED_MAX;
+    end_cache();
+}
+
+TEST(objects_taken_by_the_slow_path_alone_are_counted_too)
+{
+    struct hew_cache *cache = new_cache();
+    for (unsigned i = 0; i < 3 * HEW_CACHE_PERIOD; i++) {
+        void *object = hew_magazine_pop(cache, CODE);
+        give(cache, CODE, object);
+        give(cache, CODE, take(cache, CODE));
+    }
+    CHECK_EQUAL(hew_magazine_requests(cache, CODE), 6 * HEW_CACHE_PERIOD);
+    end_cache();
+}
+
+TEST(every_look_for_a_large_object_is_counted)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned code = hew_code_of_size(20480);
+    for (unsigned i = 0; i < 3000; i++) {
+        struct hew_extent *extent = hew_magazine_pop_large(cache, code);
+        if (extent == NULL) {
+            extent = hew_arena_take_large(cache->arena, 20480, HEW_PAGE, code);
+        }
+        give(cache, code, (void *)extent->address);
+    }
+    CHECK_EQUAL(hew_magazine_requests(cache, code), 3000);
+    CHECK(cache->arena->large_nmalloc < 3000 / 10); /* the magazine served most of them */
+    end_cache();
+}
+
+TEST(an_idle_class_loses_its_magazine_while_others_work)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned idle = hew_code_of_size(4096);
+    work(cache, idle, 1, 4);
+    CHECK(cache->base[idle] != NULL);
+    CHECK(hew_cache_depth(cache, idle) > 0);
+    work(cache, CODE, 3 * HEW_CODES / 4, HEW_CACHE_PERIOD); /* every tick looks after 4 classes: three looks at each */
+    CHECK(cache->base[idle] == NULL);
+    CHECK_EQUAL(hew_cache_depth(cache, idle), 0);
+    CHECK_EQUAL(cache->arena->bins[idle].counts.nmalloc, cache->arena->bins[idle].counts.ndalloc);
+    CHECK_EQUAL(cache->granted, full_bytes(cache));
+    end_cache();
+}
+
+TEST(a_class_in_use_keeps_its_magazine)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned used = hew_code_of_size(256);
+    work(cache, used, 5, 30);
+    for (unsigned round = 0; round < 200; round++) {
+        work(cache, used, 1, 1);
+        work(cache, CODE, 1, 500);
+    }
+    CHECK(cache->base[used] != NULL);
+    end_cache();
+}
+
+TEST(a_class_that_never_ran_dry_loses_what_it_did_not_need)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned code = hew_code_of_size(128);
+    work(cache, code, 20, 500);
+    size_t deep = hew_cache_depth(cache, code);
+    CHECK(deep > 200);
+    work(cache, code, 20 * HEW_CACHE_PERIOD * HEW_CODES / 4, 1); /* now it needs one */
+    CHECK(hew_cache_depth(cache, code) <= 2);
+    CHECK(cache->base[code] != NULL);
+    end_cache();
+}
+
+TEST(flush_gives_back_the_oldest_and_keeps_the_newest)
+{
+    struct hew_cache *cache = new_cache();
+    work(cache, CODE, 5, 60);
+    take_many(cache, CODE, 40);
+    hew_magazine_flush(cache, CODE, 0);
+    CHECK_EQUAL(hew_cache_depth(cache, CODE), 0);
+    CHECK_EQUAL(cache->arena->bins[CODE].counts.nmalloc - cache->arena->bins[CODE].counts.ndalloc, 40);
+    give_many(cache, CODE, 40);
+    hew_magazine_flush(cache, CODE, 50); /* fewer are there: nothing to do */
+    CHECK_EQUAL(hew_cache_depth(cache, CODE), 40);
+    hew_magazine_flush(cache, CODE, 3);
+    CHECK_EQUAL(hew_cache_depth(cache, CODE), 3);
+    for (unsigned i = 39; i > 36; i--) {
+        CHECK(take(cache, CODE) == objects[i]);
+    }
+    for (unsigned i = 37; i < 40; i++) {
+        give(cache, CODE, objects[i]);
+    }
+    end_cache();
+}
+
+TEST(drop_gives_everything_back_and_the_class_can_begin_again)
+{
+    struct hew_cache *cache = new_cache();
+    work(cache, CODE, 20, 600);
+    hew_magazine_drop(cache, CODE);
+    CHECK(cache->base[CODE] == NULL && hew_cache_pop(cache, CODE) == NULL);
+    CHECK_EQUAL(cache->granted, 0);
+    CHECK_EQUAL(cache->arena->bins[CODE].counts.nmalloc, cache->arena->bins[CODE].counts.ndalloc);
+    hew_magazine_drop(cache, CODE); /* nothing there: nothing to do */
+    work(cache, CODE, 2, 10);
+    CHECK(hew_cache_depth(cache, CODE) > 0);
+    end_cache();
+}
+
+TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned code = hew_code_of_size((size_t)1 << 20);
+    struct hew_extent *one = hew_arena_take_large(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
+    struct hew_extent *two = hew_arena_take_large(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
+    give(cache, code, (void *)one->address);
+    CHECK_EQUAL(capacity(cache, code), 1);
+    give(cache, code, (void *)two->address);
+    CHECK_EQUAL(hew_cache_depth(cache, code), 1);
+    CHECK(hew_magazine_pop_large(cache, code) == two);
+    give(cache, code, (void *)two->address);
+    CHECK_EQUAL(cache->arena->large_ndalloc + 1, cache->arena->large_nmalloc);
+    end_cache();
+}
+
+TEST(a_magazine_without_memory_for_its_slots_does_without)
+{
+    struct hew_cache *cache = new_cache();
+    take_many(cache, CODE, 1); /* a slab and its neighbours are there */
+    void *first = objects[0];
+    hew_magazine_drop(cache, CODE);
+    hew_os_faults.refuse = layers_refuse_everything;
+    layers_use_up_metadata();
+    take_many(cache, CODE, 20);
+    CHECK(cache->base[CODE] == NULL);
+    CHECK_EQUAL(cache->granted, 0);
+    give_many(cache, CODE, 20);
+    give(cache, CODE, first);
+    CHECK_EQUAL(hew_cache_depth(cache, CODE), 0);
+    hew_os_faults.refuse = NULL;
+    work(cache, CODE, 1, 10);
+    CHECK(cache->base[CODE] != NULL);
+    end_cache();
+}
+
+TEST(a_magazine_without_objects_says_so_and_recovers)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned code = hew_code_of_size(12288);
+    hew_os_faults.refuse = layers_refuse_everything;
+    unsigned got = 0;
+    while (got < OBJECTS_MAX && (objects[got] = take(cache, code)) != NULL) {
+        got++;
+    }
+    CHECK(got < OBJECTS_MAX);
+    CHECK(take(cache, code) == NULL);
+    hew_os_faults.refuse = NULL;
+    CHECK_EQUAL(hew_magazine_requests(cache, code), got);
+    objects[got] = take(cache, code);
+    CHECK(objects[got] != NULL);
+    give_many(cache, code, got + 1);
+    end_cache();
+}

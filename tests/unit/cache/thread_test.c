@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/thread.h"
+
+#include "cache/magazine.h"
+#include "layers.h"
+#include "test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ARENAS 4
+
+static void
+boot_once(void)
+{
+    if (hew_small_end == 0) {
+        CHECK(layers_boot());
+        hew_options.narenas = ARENAS;
+    }
+    hew_cache_self = &hew_cache_none;
+}
+
+static void *
+take(unsigned code)
+{
+    void *object = hew_cache_pop(hew_cache_self, code);
+    return object != NULL ? object : hew_magazine_pop(hew_cache_self, code);
+}
+
+static void
+give(unsigned code, void *object)
+{
+    if (!hew_cache_push(hew_cache_self, code, object)) {
+        hew_magazine_push(hew_cache_self, code, object);
+    }
+}
+
+static uint32_t
+threads_of_all_arenas(void)
+{
+    uint32_t threads = 0;
+    for (unsigned index = 0; index < ARENAS && hew_arena_at(index) != NULL; index++) {
+        threads += hew_arena_at(index)->threads;
+    }
+    return threads;
+}
+
+TEST(a_thread_without_a_cache_is_served_nothing)
+{
+    boot_once();
+    CHECK(!hew_cache_is_real(hew_cache_self));
+    for (unsigned code = 0; code < HEW_CODES; code++) {
+        CHECK(hew_cache_pop(&hew_cache_none, code) == NULL && hew_cache_pop(&hew_cache_gone, code) == NULL);
+        CHECK(!hew_cache_push(&hew_cache_none, code, &boot_once) && !hew_cache_push(&hew_cache_gone, code, &boot_once));
+    }
+}
+
+TEST(birth_joins_an_arena_and_death_leaves_it)
+{
+    boot_once();
+    struct hew_cache *cache = hew_thread_birth();
+    CHECK(cache != NULL && hew_cache_self == cache && hew_cache_is_real(cache));
+    CHECK_EQUAL(cache->arena->threads, 1);
+    CHECK_EQUAL(hew_thread_count(), 1);
+    hew_thread_death();
+    CHECK(hew_cache_self == &hew_cache_gone);
+    CHECK_EQUAL(threads_of_all_arenas(), 0);
+    CHECK_EQUAL(hew_thread_count(), 1); /* never less */
+    hew_thread_death(); /* again: nothing to do */
+    CHECK_EQUAL(threads_of_all_arenas(), 0);
+}
+
+TEST(nothing_is_cached_after_death)
+{
+    boot_once();
+    CHECK(hew_thread_birth() != NULL);
+    void *objects[100];
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        for (unsigned i = 0; i < 100; i++) {
+            objects[i] = take(code);
+        }
+        for (unsigned i = 0; i < 100; i++) {
+            give(code, objects[i]);
+        }
+    }
+    struct hew_extent *large = hew_arena_take_large(hew_cache_self->arena, 65536, HEW_PAGE, hew_code_of_size(65536));
+    give(hew_code_of_size(65536), (void *)large->address);
+    CHECK(hew_thread_cached_bytes() > 65536);
+    hew_thread_death();
+    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+    CHECK(layers_settled());
+}
+
+TEST(cached_bytes_are_those_in_all_magazines)
+{
+    boot_once();
+    struct hew_cache *caches[3];
+    size_t expected = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        caches[i] = hew_thread_birth();
+        give(hew_code_of_size(48), take(hew_code_of_size(48)));
+        give(hew_code_of_size(1000), take(hew_code_of_size(1000)));
+        expected += hew_cache_depth(caches[i], hew_code_of_size(48)) * 48;
+        expected += hew_cache_depth(caches[i], hew_code_of_size(1000)) * 1024;
+    }
+    CHECK(expected >= 3 * (48 + 1024));
+    CHECK_EQUAL(hew_thread_cached_bytes(), expected);
+    for (unsigned i = 0; i < 3; i++) {
+        hew_cache_self = caches[i];
+        hew_thread_death();
+    }
+    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+}
+
+TEST(threads_spread_over_the_arenas)
+{
+    boot_once();
+    struct hew_cache *caches[2 * ARENAS];
+    for (unsigned i = 0; i < 2 * ARENAS; i++) {
+        caches[i] = hew_thread_birth();
+    }
+    for (unsigned index = 0; index < ARENAS; index++) {
+        CHECK_EQUAL(hew_arena_at(index)->threads, 2);
+    }
+    for (unsigned i = 0; i < 2 * ARENAS; i++) {
+        hew_cache_self = caches[i];
+        hew_thread_death();
+    }
+}
+
+TEST(a_thread_without_memory_for_a_cache_stays_as_it_was)
+{
+    boot_once();
+    hew_os_faults.refuse = layers_refuse_everything;
+    layers_use_up_metadata();
+    CHECK(hew_thread_birth() == NULL);
+    CHECK(hew_cache_self == &hew_cache_none);
+    CHECK_EQUAL(threads_of_all_arenas(), 0);
+    hew_os_faults.refuse = NULL;
+}
+
+static _Atomic unsigned failures;
+
+static void *
+short_life(void *seed)
+{
+    void *objects[50];
+    unsigned code = 1 + (unsigned)(uintptr_t)seed % HEW_CODE_SMALL_LAST;
+    if (hew_thread_birth() == NULL) {
+        failures++;
+        return NULL;
+    }
+    for (unsigned i = 0; i < 50; i++) {
+        objects[i] = take(code);
+        failures += objects[i] == NULL;
+    }
+    for (unsigned i = 0; i < 50; i++) {
+        give(code, objects[i]);
+    }
+    hew_thread_death();
+    return NULL;
+}
+
+TEST(hundreds_of_short_threads_leave_nothing_behind)
+{
+    boot_once();
+    for (uintptr_t round = 0; round < 60; round++) {
+        pthread_t threads[8];
+        for (uintptr_t i = 0; i < 8; i++) {
+            CHECK_EQUAL(pthread_create(&threads[i], NULL, short_life, (void *)(round * 8 + i)), 0);
+        }
+        for (unsigned i = 0; i < 8; i++) {
+            pthread_join(threads[i], NULL);
+        }
+    }
+    CHECK_EQUAL(failures, 0);
+    CHECK_EQUAL(threads_of_all_arenas(), 0);
+    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+    CHECK(layers_settled());
+}
+
+TEST(a_forks_child_has_one_thread)
+{
+    boot_once();
+    struct hew_cache *other = hew_thread_birth(), *own = hew_thread_birth();
+    give(1, take(1));
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        hew_thread_after_fork();
+        CHECK_EQUAL(hew_thread_count(), 1);
+        CHECK_EQUAL(threads_of_all_arenas(), 1);
+        CHECK_EQUAL(own->arena->threads, 1);
+        CHECK_EQUAL(hew_thread_cached_bytes(), hew_cache_depth(own, 1) * 8);
+        hew_thread_death();
+        CHECK_EQUAL(threads_of_all_arenas(), 0);
+        fflush(stdout);
+        _exit(test_failures != 0);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_EQUAL(status, 0);
+    hew_thread_death();
+    hew_cache_self = other;
+    hew_thread_death();
+}

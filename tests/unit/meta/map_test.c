@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unit tests of meta/map: codes and extents over the borders of windows, and the form for limited address space.
+ * Both maps are the process's own, so each form is booted in a child of its own.  Addresses are only numbers here:
+ * nothing needs to be mapped at them.
+ */
+#include "meta/map.h"
+
+#include "os/memory.h"
+#include "test.h"
+
+#include "fakes/child.h"
+#include "fakes/faults.h"
+
+#include <pthread.h>
+
+#define WINDOW ((uintptr_t)1 << HEW_LG_LEAF)
+#define GIB ((size_t)1 << 30)
+
+/* Some number that looks like an extent's address; the map never follows it. */
+static struct hew_extent *
+extent(uintptr_t number)
+{
+    return (struct hew_extent *)(number * 128);
+}
+
+static void
+write_both_sides_of_a_border(uintptr_t border)
+{
+    CHECK(hew_map_cover(border - HEW_GRAIN, 2 * HEW_GRAIN));
+    hew_map_set_code(border - 1, 61);
+    hew_map_set_code(border, 7);
+    hew_map_set_extent(border - 1, extent(1));
+    hew_map_set_extent(border, extent(2));
+    CHECK_EQUAL(hew_map_code(border - 1), 61);
+    CHECK_EQUAL(hew_map_code(border - HEW_GRAIN), 61);
+    CHECK_EQUAL(hew_map_code(border), 7);
+    CHECK_EQUAL(hew_map_code(border + HEW_GRAIN - 1), 7);
+    CHECK_EQUAL(hew_map_code(border + HEW_GRAIN), HEW_CODE_NONE);
+    CHECK(hew_map_extent(border - HEW_PAGE) == extent(1));
+    CHECK(hew_map_extent(border - HEW_PAGE - 1) == NULL);
+    CHECK(hew_map_extent(border) == extent(2));
+    CHECK(hew_map_extent(border + HEW_PAGE - 1) == extent(2));
+    CHECK(hew_map_extent(border + HEW_PAGE) == NULL);
+    hew_map_set_code(border, HEW_CODE_NONE);
+    hew_map_set_extent(border, NULL);
+    CHECK_EQUAL(hew_map_code(border), HEW_CODE_NONE);
+    CHECK_EQUAL(hew_map_code(border - 1), 61);
+    CHECK(hew_map_extent(border) == NULL);
+    CHECK(hew_map_extent(border - 1) == extent(1));
+}
+
+static void
+before_boot(void)
+{
+    CHECK_EQUAL(hew_map_code(0), HEW_CODE_NONE);
+    CHECK(hew_map_extent(0) == NULL);
+}
+
+TEST(before_boot_the_null_pointer_is_nothing_of_ours)
+{
+    CHECK_EQUAL(child_run(before_boot).status, 0);
+}
+
+static void
+uncovered_addresses(void)
+{
+    CHECK(hew_map_boot());
+    for (unsigned bit = 0; bit < HEW_LG_ADDRESS; bit++) {
+        CHECK_EQUAL(hew_map_code((uintptr_t)1 << bit), HEW_CODE_NONE);
+        CHECK(hew_map_extent((uintptr_t)1 << bit) == NULL);
+    }
+    CHECK_EQUAL(hew_map_code(((uintptr_t)1 << HEW_LG_ADDRESS) - 1), HEW_CODE_NONE);
+    CHECK(hew_map_extent((uintptr_t)1 << HEW_LG_ADDRESS) == NULL);
+    CHECK(hew_map_extent(UINTPTR_MAX) == NULL);
+}
+
+TEST(any_address_that_is_not_covered_is_nothing_of_ours)
+{
+    CHECK_EQUAL(child_run(uncovered_addresses).status, 0);
+}
+
+static void
+borders_of_windows(void)
+{
+    CHECK(hew_map_boot());
+    write_both_sides_of_a_border(WINDOW);
+    write_both_sides_of_a_border(0x7f0000000000);
+    write_both_sides_of_a_border(0x7f0000000000 + 5 * WINDOW);
+    write_both_sides_of_a_border(0x555500000000 + 64 * ((uintptr_t)1 << 20)); /* within one window */
+}
+
+TEST(codes_and_extents_are_apart_on_both_sides_of_a_border)
+{
+    CHECK_EQUAL(child_run(borders_of_windows).status, 0);
+}
+
+static void
+large_ranges(void)
+{
+    uintptr_t start = 0x7e0000000000 + WINDOW / 2;
+    CHECK(hew_map_boot());
+    CHECK(hew_map_cover(start, 10 * GIB));
+    for (uintptr_t address = start; address < start + 10 * GIB; address += GIB / 4) {
+        hew_map_set_code(address, 63);
+        hew_map_set_extent(address, extent(address >> 20));
+    }
+    for (uintptr_t address = start; address < start + 10 * GIB; address += GIB / 4) {
+        CHECK_EQUAL(hew_map_code(address), 63);
+        CHECK(hew_map_extent(address) == extent(address >> 20));
+    }
+    faults_count(NULL);
+    CHECK(hew_map_cover(start + GIB, 9 * GIB)); /* is covered already */
+    CHECK_EQUAL(faults_asked, 0);
+    faults_end();
+}
+
+TEST(a_range_of_many_windows_is_covered_whole_and_once)
+{
+    CHECK_EQUAL(child_run(large_ranges).status, 0);
+}
+
+static void
+last_addresses(void)
+{
+    uintptr_t end = (uintptr_t)1 << HEW_LG_ADDRESS;
+    CHECK(hew_map_boot());
+    CHECK(hew_map_cover(end - HEW_GRAIN, HEW_GRAIN));
+    hew_map_set_code(end - 1, 3);
+    CHECK_EQUAL(hew_map_code(end - HEW_GRAIN), 3);
+    CHECK(!hew_map_cover(end, HEW_GRAIN));
+    CHECK(!hew_map_cover(end - HEW_GRAIN, 2 * HEW_GRAIN));
+    CHECK(!hew_map_cover((uintptr_t)1 << 60, HEW_GRAIN));
+}
+
+TEST(addresses_beyond_47_bits_cannot_be_covered)
+{
+    CHECK_EQUAL(child_run(last_addresses).status, 0);
+}
+
+static void
+refused_calls(void)
+{
+    static const char *const calls[] = {"mmap", "mprotect"};
+    CHECK(hew_map_boot());
+    for (uintptr_t i = 0; i < 2; i++) {
+        uintptr_t address = 0x7d0000000000 + i * WINDOW;
+        faults_refuse(calls[i], 0, 1);
+        CHECK(!hew_map_cover(address, HEW_GRAIN));
+        faults_end();
+        CHECK_EQUAL(faults_refused, 1);
+        CHECK_EQUAL(hew_map_code(address), HEW_CODE_NONE);
+        CHECK(hew_map_extent(address) == NULL);
+        CHECK(hew_map_cover(address, HEW_GRAIN));
+        hew_map_set_code(address, 5);
+        hew_map_set_extent(address, extent(5));
+        CHECK(hew_map_code(address) == 5 && hew_map_extent(address) == extent(5));
+    }
+}
+
+TEST(a_refused_window_stays_closed_and_opens_at_the_next_try)
+{
+    CHECK_EQUAL(child_run(refused_calls).status, 0);
+}
+
+static void *
+cover_all(void *unused)
+{
+    for (uintptr_t window = 0; window < 200; window++) {
+        uintptr_t address = 0x7c0000000000 + window * WINDOW;
+        if (!hew_map_cover(address, HEW_GRAIN)) {
+            return &hew_map_lock;
+        }
+        hew_map_set_code(address, 9);
+    }
+    return unused;
+}
+
+static void
+many_threads_cover(void)
+{
+    pthread_t threads[4];
+    CHECK(hew_map_boot());
+    for (unsigned i = 0; i < 4; i++) {
+        pthread_create(&threads[i], NULL, cover_all, NULL);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        CHECK(failed == NULL);
+    }
+    for (uintptr_t window = 0; window < 200; window++) {
+        CHECK_EQUAL(hew_map_code(0x7c0000000000 + window * WINDOW), 9);
+    }
+}
+
+TEST(threads_that_cover_the_same_windows_agree)
+{
+    CHECK_EQUAL(child_run(many_threads_cover).status, 0);
+}
+
+static void
+limited_space(void)
+{
+    static const char here[] = "a foreign pointer";
+    const struct rlimit limit = {GIB / 2, GIB / 2};
+    char stack;
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    CHECK(hew_map_boot());
+    CHECK_EQUAL(hew_map_code((uintptr_t)&stack), HEW_CODE_NONE);
+    CHECK_EQUAL(hew_map_code((uintptr_t)here), HEW_CODE_NONE);
+    CHECK_EQUAL(hew_map_code(hew_os_program_address()), HEW_CODE_NONE);
+    CHECK_EQUAL(hew_map_code(0), HEW_CODE_NONE);
+    char *memory = hew_os_map(HEW_PAGE, HEW_GRAIN);
+    CHECK(hew_map_cover((uintptr_t)memory, HEW_GRAIN));
+    hew_map_set_code((uintptr_t)memory, 12);
+    hew_map_set_extent((uintptr_t)memory, extent(12));
+    CHECK_EQUAL(hew_map_code((uintptr_t)memory), 12);
+    CHECK(hew_map_extent((uintptr_t)memory) == extent(12));
+    CHECK(hew_map_cover(0x400000, HEW_GRAIN)); /* the window of NULL, whose first page is open since boot */
+    hew_map_set_code(0x400000, 13);
+    hew_map_set_code(0x3fffc000, 14); /* the last grain of that window */
+    CHECK(hew_map_code(0x400000) == 13 && hew_map_code(0x3fffc000) == 14);
+    write_both_sides_of_a_border(0x7f0000000000);
+}
+
+TEST(with_limited_address_space_the_map_opens_piece_by_piece)
+{
+    CHECK(CHILD_SANITIZED || child_run(limited_space).status == 0);
+}
+
+static void
+refused_space(void)
+{
+    faults_refuse("mmap", 0, 1); /* the large form; the small one then finds its place */
+    CHECK(hew_map_boot());
+    faults_end();
+    write_both_sides_of_a_border(0x7f0000000000);
+}
+
+TEST(when_the_large_map_is_refused_the_small_one_takes_over)
+{
+    CHECK(CHILD_SANITIZED || child_run(refused_space).status == 0);
+}
+
+static void
+place_is_taken(void)
+{
+    faults_refuse("mmap", 0, 3); /* the large form and the first two places of the small one */
+    CHECK(hew_map_boot());
+    faults_end();
+    write_both_sides_of_a_border(0x7f0000000000);
+}
+
+TEST(a_place_that_is_taken_leads_to_the_next_one)
+{
+    CHECK(CHILD_SANITIZED || child_run(place_is_taken).status == 0);
+}
+
+static void
+no_memory_at_all(void)
+{
+    faults_refuse("mmap", 0, FAULTS_ALL);
+    CHECK(!hew_map_boot());
+    faults_end();
+}
+
+TEST(without_any_memory_boot_says_so)
+{
+    CHECK_EQUAL(child_run(no_memory_at_all).status, 0);
+}

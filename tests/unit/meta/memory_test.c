@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit tests of meta/memory: zero-filled aligned pieces, reuse, growth, and a system that refuses. */
+#include "meta/memory.h"
+
+#include "base/size_class.h"
+#include "test.h"
+
+#include "fakes/faults.h"
+#include "fakes/random.h"
+
+#include <pthread.h>
+
+#define KIB ((size_t)1 << 10)
+#define PIECES 200
+
+static bool
+is_filled(const unsigned char *memory, size_t size, unsigned char with)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (memory[i] != with) {
+            return false;
+        }
+    }
+    return true;
+}
+
+TEST(every_piece_is_zero_filled_and_begins_a_cache_line)
+{
+    for (size_t size = 1; size <= 300 * KIB; size = size * 5 / 4 + 1) {
+        unsigned char *piece = hew_meta_take(size);
+        CHECK((uintptr_t)piece % HEW_CACHE_LINE == 0);
+        CHECK(is_filled(piece, size, 0));
+        memset(piece, 0xff, size);
+    }
+}
+
+TEST(a_piece_given_back_is_the_next_of_its_size_and_zero_again)
+{
+    unsigned char *first = hew_meta_take(1000);
+    unsigned char *second = hew_meta_take(1000);
+    memset(first, 0xff, 1000);
+    hew_meta_give(first, 1000);
+    CHECK(hew_meta_take(400) != first);
+    unsigned char *again = hew_meta_take(1000);
+    CHECK(again == first && again != second);
+    CHECK(is_filled(again, 1000, 0));
+}
+
+TEST(sizes_of_one_class_share_their_pieces)
+{
+    void *piece = hew_meta_take(1025);
+    hew_meta_give(piece, 1025);
+    CHECK(hew_meta_take(1280) == piece);
+}
+
+TEST(use_is_counted_both_ways)
+{
+    struct hew_meta_usage before = hew_meta_usage();
+    void *piece = hew_meta_take(4000);
+    struct hew_meta_usage during = hew_meta_usage();
+    CHECK(during.used >= before.used + 4000);
+    CHECK(during.mapped >= during.used);
+    hew_meta_give(piece, 4000);
+    CHECK_EQUAL(hew_meta_usage().used, before.used);
+    CHECK_EQUAL(hew_meta_usage().mapped, during.mapped); /* never given back to the system */
+}
+
+TEST(pieces_do_not_overlap_while_chunks_are_added)
+{
+    static struct {
+        unsigned char *at;
+        size_t size;
+    } held[PIECES];
+    size_t mapped = hew_meta_usage().mapped;
+    uint64_t random = 1;
+    for (unsigned step = 0; step < 4000; step++) {
+        unsigned choice = (unsigned)random_below(&random, PIECES);
+        if (held[choice].at != NULL) {
+            CHECK(is_filled(held[choice].at, held[choice].size, (unsigned char)(choice + 1)));
+            hew_meta_give(held[choice].at, held[choice].size);
+            held[choice].at = NULL;
+            continue;
+        }
+        held[choice].size = 1 + random_below(&random, random_below(&random, 8) == 0 ? 200 * KIB : 2 * KIB);
+        held[choice].at = hew_meta_take(held[choice].size);
+        CHECK(is_filled(held[choice].at, held[choice].size, 0));
+        memset(held[choice].at, (int)choice + 1, held[choice].size);
+    }
+    CHECK(hew_meta_usage().mapped > mapped);
+}
+
+TEST(a_piece_larger_than_a_chunk_has_a_mapping_of_its_own)
+{
+    struct hew_meta_usage before = hew_meta_usage();
+    unsigned char *piece = hew_meta_take(5000 * KIB);
+    CHECK(piece != NULL && piece[0] == 0 && piece[5000 * KIB - 1] == 0);
+    memset(piece, 0xff, 5000 * KIB);
+    CHECK_EQUAL(hew_meta_usage().used - before.used, 5000 * KIB);
+    CHECK_EQUAL(hew_meta_usage().mapped - before.mapped, 5000 * KIB);
+}
+
+/* Takes pieces of 4 KiB until the system is asked for a chunk; the one that needed it. */
+static void *
+take_until_asked(void)
+{
+    void *piece;
+    do {
+        piece = hew_meta_take(4 * KIB);
+    } while (piece != NULL && faults_asked == 0);
+    return piece;
+}
+
+TEST(without_room_for_a_whole_chunk_a_smaller_one_will_do)
+{
+    size_t mapped = hew_meta_usage().mapped;
+    faults_refuse("mmap", 0, 3);
+    CHECK(take_until_asked() != NULL);
+    faults_end();
+    CHECK_EQUAL(faults_asked, 4);
+    CHECK_EQUAL(hew_meta_usage().mapped - mapped, KIB * KIB / 8);
+}
+
+TEST(without_any_room_there_is_no_piece_and_what_is_counted_stays)
+{
+    faults_refuse("mmap", 0, FAULTS_ALL);
+    CHECK(take_until_asked() == NULL);
+    struct hew_meta_usage before = hew_meta_usage();
+    CHECK(hew_meta_take(4 * KIB) == NULL);
+    CHECK(hew_meta_take(500 * KIB) == NULL);
+    CHECK(hew_meta_take(5000 * KIB) == NULL);
+    faults_end();
+    CHECK_EQUAL(hew_meta_usage().used, before.used);
+    CHECK_EQUAL(hew_meta_usage().mapped, before.mapped);
+    CHECK(hew_meta_take(4 * KIB) != NULL);
+}
+
+TEST(a_piece_given_back_needs_no_room_to_come_again)
+{
+    void *piece = hew_meta_take(3 * KIB);
+    hew_meta_give(piece, 3 * KIB);
+    faults_refuse("mmap", 0, FAULTS_ALL);
+    CHECK(hew_meta_take(3 * KIB) == piece);
+    faults_end();
+}
+
+static void *
+take_and_give(void *number)
+{
+    uintptr_t wrong = 0;
+    uint64_t random = (uint64_t)(uintptr_t)number;
+    for (unsigned turn = 0; turn < 3000; turn++) {
+        size_t size = 1 + random_below(&random, 3000);
+        unsigned char *piece = hew_meta_take(size);
+        wrong += !is_filled(piece, size, 0);
+        memset(piece, (int)(uintptr_t)number, size);
+        wrong += !is_filled(piece, size, (unsigned char)(uintptr_t)number);
+        hew_meta_give(piece, size);
+    }
+    return (void *)wrong;
+}
+
+TEST(threads_never_get_the_same_piece)
+{
+    pthread_t threads[4];
+    size_t used = hew_meta_usage().used;
+    for (uintptr_t i = 0; i < 4; i++) {
+        pthread_create(&threads[i], NULL, take_and_give, (void *)(i + 1));
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        void *wrong;
+        pthread_join(threads[i], &wrong);
+        CHECK(wrong == NULL);
+    }
+    CHECK_EQUAL(hew_meta_usage().used, used);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit tests of os/memory: what each call does to pages, and that a refusal changes nothing. */
+#include "os/memory.h"
+
+#include "base/size_class.h"
+#include "test.h"
+
+#include "fakes/child.h"
+#include "fakes/faults.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#define MIB ((size_t)1 << 20)
+
+static bool
+is_filled(const char *memory, size_t size, char with)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (memory[i] != with) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Pages of address space that this process holds. */
+static long
+pages_held(void)
+{
+    char text[128] = "";
+    int file = open("/proc/self/statm", O_RDONLY);
+    CHECK(file >= 0 && read(file, text, sizeof text - 1) > 0);
+    close(file);
+    return strtol(text, NULL, 10);
+}
+
+TEST(new_pages_are_zero_and_writable)
+{
+    char *memory = hew_os_map(3 * HEW_PAGE, HEW_PAGE);
+    CHECK(memory != NULL);
+    CHECK(is_filled(memory, 3 * HEW_PAGE, 0));
+    memset(memory, 1, 3 * HEW_PAGE);
+    hew_os_unmap(memory, 3 * HEW_PAGE);
+}
+
+TEST(pages_are_aligned_as_asked_and_nothing_else_stays_mapped)
+{
+    long before = pages_held();
+    for (size_t alignment = HEW_PAGE; alignment <= 64 * MIB; alignment *= 2) {
+        for (size_t size = HEW_PAGE; size <= 8 * MIB; size *= 8) {
+            char *memory = hew_os_map(size, alignment);
+            CHECK(memory != NULL && (uintptr_t)memory % alignment == 0);
+            CHECK_EQUAL(pages_held() - before, size / HEW_PAGE);
+            memory[0] = memory[size - 1] = 1;
+            hew_os_unmap(memory, size);
+            CHECK_EQUAL(pages_held(), before);
+        }
+    }
+}
+
+TEST(what_no_address_space_can_hold_is_refused_and_errno_is_kept)
+{
+    errno = 7;
+    CHECK(hew_os_map((size_t)1 << 50, HEW_PAGE) == NULL);
+    CHECK(hew_os_map((size_t)1 << 50, MIB) == NULL);
+    CHECK(hew_os_map(SIZE_MAX - HEW_PAGE + 1, MIB) == NULL); /* size + alignment wraps */
+    CHECK(hew_os_reserve_readable((size_t)1 << 50) == NULL);
+    CHECK_EQUAL(errno, 7);
+}
+
+TEST(a_refused_call_says_so_and_changes_nothing)
+{
+    char *memory = hew_os_map(2 * HEW_PAGE, HEW_PAGE);
+    memset(memory, 5, 2 * HEW_PAGE);
+    errno = 7;
+    faults_refuse(NULL, 0, FAULTS_ALL);
+    CHECK(hew_os_map(HEW_PAGE, HEW_PAGE) == NULL);
+    CHECK(hew_os_map(HEW_PAGE, MIB) == NULL);
+    CHECK(hew_os_reserve_readable(HEW_PAGE) == NULL);
+    CHECK(!hew_os_make_writable(memory, HEW_PAGE));
+    CHECK(!hew_os_map_at(memory + HEW_PAGE, HEW_PAGE));
+    CHECK(!hew_os_purge(memory, HEW_PAGE));
+    CHECK(!hew_os_purge_lazily(memory, HEW_PAGE));
+    CHECK(!hew_os_move(memory, memory + HEW_PAGE, HEW_PAGE));
+    CHECK(hew_os_extend_data(HEW_PAGE, HEW_PAGE) == NULL);
+    CHECK_EQUAL(faults_refused, 9);
+    faults_end();
+    CHECK_EQUAL(errno, 7);
+    CHECK(is_filled(memory, 2 * HEW_PAGE, 5));
+    hew_os_unmap(memory, 2 * HEW_PAGE);
+}
+
+TEST(a_fault_is_asked_for_by_the_name_of_its_call)
+{
+    char *memory = hew_os_map(2 * HEW_PAGE, HEW_PAGE);
+    static const char *const calls[] = {"mmap", "mprotect", "madvise", "mremap", "brk"};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        faults_count(calls[i]);
+        void *mapped = hew_os_map(HEW_PAGE, HEW_PAGE);
+        hew_os_make_writable(memory, HEW_PAGE);
+        hew_os_purge(memory, HEW_PAGE);
+        hew_os_move(memory, memory + HEW_PAGE, HEW_PAGE);
+        hew_os_extend_data(HEW_PAGE, HEW_PAGE);
+        faults_end();
+        /* A move maps the old range anew. */
+        CHECK_EQUAL(faults_asked, strcmp(calls[i], "mmap") == 0 ? 2 : 1);
+        hew_os_unmap(mapped, HEW_PAGE);
+    }
+    hew_os_unmap(memory, 2 * HEW_PAGE);
+}
+
+TEST(reserved_space_reads_as_zeros_and_opens_in_parts)
+{
+    char *space = hew_os_reserve_readable(1024 * MIB);
+    CHECK(space != NULL);
+    CHECK(space[0] == 0 && space[1024 * MIB - 1] == 0);
+    CHECK(hew_os_make_writable(space + 512 * MIB, HEW_PAGE));
+    space[512 * MIB] = 1;
+    CHECK(space[512 * MIB] == 1 && space[512 * MIB + HEW_PAGE] == 0);
+    hew_os_unmap(space, 1024 * MIB);
+}
+
+static char *closed_page;
+
+static void
+write_to_closed_page(void)
+{
+    *(volatile char *)closed_page = 1;
+}
+
+TEST(reserved_space_that_is_not_opened_cannot_be_written)
+{
+    closed_page = hew_os_reserve_readable(HEW_PAGE);
+    CHECK(child_run(write_to_closed_page).status != 0);
+    hew_os_unmap(closed_page, HEW_PAGE);
+}
+
+TEST(a_place_is_mapped_only_when_nothing_is_there)
+{
+    char *memory = hew_os_map(4 * HEW_PAGE, HEW_PAGE);
+    memset(memory, 5, 4 * HEW_PAGE);
+    hew_os_unmap(memory + HEW_PAGE, 2 * HEW_PAGE);
+    CHECK(!hew_os_map_at(memory, HEW_PAGE));
+    CHECK(!hew_os_map_at(memory + HEW_PAGE, 3 * HEW_PAGE)); /* its last page is taken */
+    CHECK(hew_os_map_at(memory + HEW_PAGE, 2 * HEW_PAGE));
+    CHECK(is_filled(memory, HEW_PAGE, 5));
+    CHECK(is_filled(memory + HEW_PAGE, 2 * HEW_PAGE, 0));
+    CHECK(is_filled(memory + 3 * HEW_PAGE, HEW_PAGE, 5));
+    hew_os_unmap(memory, 4 * HEW_PAGE);
+}
+
+TEST(purged_pages_read_as_zeros_and_their_neighbours_do_not)
+{
+    char *memory = hew_os_map(3 * HEW_PAGE, HEW_PAGE);
+    memset(memory, 5, 3 * HEW_PAGE);
+    CHECK(hew_os_purge(memory + HEW_PAGE, HEW_PAGE));
+    CHECK(is_filled(memory, HEW_PAGE, 5));
+    CHECK(is_filled(memory + HEW_PAGE, HEW_PAGE, 0));
+    CHECK(is_filled(memory + 2 * HEW_PAGE, HEW_PAGE, 5));
+    hew_os_unmap(memory, 3 * HEW_PAGE);
+}
+
+TEST(lazily_purged_pages_hold_what_is_written_afterwards)
+{
+    char *memory = hew_os_map(2 * HEW_PAGE, HEW_PAGE);
+    memset(memory, 5, 2 * HEW_PAGE);
+    CHECK(hew_os_purge_lazily(memory, 2 * HEW_PAGE));
+    CHECK(is_filled(memory, HEW_PAGE, 5) || is_filled(memory, HEW_PAGE, 0));
+    memset(memory, 6, HEW_PAGE);
+    CHECK(is_filled(memory, HEW_PAGE, 6));
+    hew_os_unmap(memory, 2 * HEW_PAGE);
+}
+
+TEST(purging_what_is_not_mapped_is_refused)
+{
+    char *memory = hew_os_map(HEW_PAGE, HEW_PAGE);
+    hew_os_unmap(memory, HEW_PAGE);
+    errno = 7;
+    CHECK(!hew_os_purge(memory, HEW_PAGE));
+    CHECK_EQUAL(errno, 7);
+}
+
+TEST(moved_pages_take_their_contents_along_and_leave_zeros)
+{
+    char *from = hew_os_map(MIB, HEW_PAGE), *to = hew_os_map(2 * MIB, HEW_PAGE);
+    long before = pages_held();
+    memset(from, 5, MIB);
+    memset(to + MIB, 6, MIB);
+    CHECK(hew_os_move(from, to, MIB));
+    CHECK(is_filled(to, MIB, 5));
+    CHECK(is_filled(to + MIB, MIB, 6));
+    CHECK(is_filled(from, MIB, 0));
+    CHECK_EQUAL(pages_held(), before);
+    from[0] = 1;
+    CHECK(to[0] == 5);
+    hew_os_unmap(from, MIB);
+    hew_os_unmap(to, 2 * MIB);
+}
+
+TEST(the_data_segment_grows_by_aligned_zero_pages)
+{
+    errno = 7;
+    for (size_t alignment = HEW_PAGE; alignment <= MIB; alignment *= 4) {
+        char *memory = hew_os_extend_data(2 * HEW_PAGE, alignment);
+        CHECK(memory != NULL && (uintptr_t)memory % alignment == 0);
+        CHECK(memory + 2 * HEW_PAGE == (char *)sbrk(0));
+        CHECK(is_filled(memory, 2 * HEW_PAGE, 0));
+        memset(memory, 5, 2 * HEW_PAGE);
+    }
+    CHECK(hew_os_extend_data((size_t)PTRDIFF_MAX - HEW_PAGE + 1, HEW_PAGE) == NULL);
+    CHECK(hew_os_extend_data((size_t)1 << 50, HEW_PAGE) == NULL);
+    CHECK_EQUAL(errno, 7);
+}
+
+static void
+limited_to_a_gibibyte(void)
+{
+    const struct rlimit limit = {1024 * MIB, 2048 * MIB};
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    CHECK_EQUAL(hew_os_address_space_limit(), 1024 * MIB);
+    CHECK(CHILD_SANITIZED || hew_os_map(1024 * MIB, HEW_PAGE) == NULL);
+    CHECK(CHILD_SANITIZED || hew_os_map(64 * MIB, HEW_PAGE) != NULL);
+}
+
+TEST(the_address_space_limit_is_the_soft_one_or_none)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    CHECK_EQUAL(hew_os_address_space_limit(), limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur);
+    CHECK_EQUAL(child_run(limited_to_a_gibibyte).status, 0);
+}
+
+TEST(the_programs_address_lies_in_the_page_of_its_elf_header)
+{
+    const char *page = (const char *)hew_bits_round_down(hew_os_program_address(), HEW_PAGE);
+    CHECK(memcmp(page, "\177ELF", 4) == 0);
+}
+
+/* The letters after "VmFlags:" of the mapping that holds `address`. */
+static bool
+has_flag(const void *address, const char *flag)
+{
+    char line[512];
+    bool here = false, found = false;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        unsigned long low, high;
+        if (sscanf(line, "%lx-%lx ", &low, &high) == 2) {
+            here = low <= (uintptr_t)address && (uintptr_t)address < high;
+        } else if (here && strncmp(line, "VmFlags:", 8) == 0) {
+            found = strstr(line, flag) != NULL;
+        }
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return found;
+}
+
+TEST(advice_reaches_the_mapping)
+{
+    char *memory = hew_os_map(4 * MIB, 2 * MIB);
+    CHECK(!has_flag(memory, " dd"));
+    hew_os_advise_no_dump(memory, 2 * MIB);
+    CHECK(has_flag(memory, " dd"));
+    CHECK(!has_flag(memory + 2 * MIB, " dd"));
+    hew_os_advise_huge(memory, 2 * MIB);
+    bool huge_pages_exist = has_flag(memory, " hg");
+    hew_os_advise_small(memory, 2 * MIB);
+    CHECK(!has_flag(memory, " hg"));
+    CHECK_EQUAL(has_flag(memory, " nh"), huge_pages_exist);
+    hew_os_unmap(memory, 4 * MIB);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit tests of page/heap: taking, giving, growing, shrinking and moving. */
+#include "page/heap.h"
+
+#include "meta/memory.h"
+#include "test.h"
+
+#include "fakes/faults.h"
+#include "page_fixture.h"
+
+TEST(a_new_heap_holds_nothing_and_asks_for_nothing)
+{
+    page_begin();
+    struct hew_page_counts counts = page_counts();
+    CHECK(counts.active == 0 && counts.mapped == 0 && counts.maps == 0);
+    page_end();
+}
+
+TEST(a_fresh_extent_is_zero_active_and_known_by_both_maps)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(48 * KIB);
+    CHECK(extent->zeroed && page_filled(extent, 0));
+    CHECK_EQUAL(extent->state, HEW_EXTENT_ACTIVE);
+    CHECK_EQUAL(extent->arena, 3);
+    CHECK_EQUAL(extent->size, 48 * KIB);
+    CHECK_EQUAL(hew_map_code(extent->address), HEW_CODE_SLOW);
+    CHECK_EQUAL(hew_map_code(extent->address + HEW_GRAIN), HEW_CODE_NONE);
+    CHECK(hew_map_extent(extent->address) == extent);
+    CHECK(hew_map_extent(hew_extent_end(extent) - 1) == extent);
+    page_give(extent);
+    page_end();
+}
+
+TEST(a_slab_is_known_on_all_its_pages_until_it_is_given)
+{
+    page_begin();
+    struct hew_extent *slab = hew_page_take(&page_heap, 64 * KIB, HEW_GRAIN, SLAB_CODE);
+    uintptr_t start = slab->address, end = hew_extent_end(slab);
+    CHECK_EQUAL(start % HEW_GRAIN, 0);
+    for (uintptr_t page = start; page < end; page += HEW_PAGE) {
+        CHECK_EQUAL(hew_map_code(page), SLAB_CODE);
+        CHECK(hew_map_extent(page + 100) == slab);
+    }
+    page_give(slab);
+    for (uintptr_t page = start; page < end; page += HEW_PAGE) {
+        CHECK_EQUAL(hew_map_code(page), HEW_CODE_NONE);
+    }
+    page_end();
+}
+
+TEST(any_alignment_up_to_64_mebibytes_is_met_at_any_size)
+{
+    page_begin();
+    for (size_t alignment = HEW_PAGE; alignment <= 64 * MIB; alignment *= 2) {
+        for (size_t size = 16 * KIB; size <= 4 * MIB; size = size * 5 + HEW_PAGE) {
+            struct hew_extent *first = hew_page_take(&page_heap, size, alignment, HEW_CODE_SLOW);
+            struct hew_extent *second = hew_page_take(&page_heap, size, alignment, HEW_CODE_SLOW);
+            CHECK(first->address % alignment == 0 && second->address % alignment == 0);
+            CHECK(first->size == size && second->size == size);
+            CHECK(first->address >= hew_extent_end(second) || second->address >= hew_extent_end(first));
+            *(char *)first->address = *(char *)(hew_extent_end(second) - 1) = 1;
+            page_counts();
+            page_give(first);
+            page_give(second);
+        }
+    }
+    page_end();
+}
+
+TEST(what_is_given_is_the_first_to_be_taken_again)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(64 * KIB);
+    uintptr_t address = extent->address;
+    page_fill(extent, 7);
+    page_give(extent);
+    CHECK_EQUAL(page_counts().dirty, 64 * KIB);
+    extent = page_take(64 * KIB);
+    CHECK_EQUAL(extent->address, address);
+    CHECK(!extent->zeroed);
+    CHECK_EQUAL(page_counts().maps, 1);
+    CHECK_EQUAL(page_counts().dirty, 0);
+    page_give(extent);
+    page_end();
+}
+
+TEST(the_rest_of_a_cut_extent_stays_where_it_was)
+{
+    page_begin();
+    struct hew_extent *large = page_take(256 * KIB);
+    uintptr_t address = large->address;
+    page_give(large);
+    struct hew_extent *first = page_take(64 * KIB), *second = page_take(64 * KIB);
+    CHECK_EQUAL(first->address, address);
+    CHECK_EQUAL(second->address, address + 64 * KIB);
+    CHECK_EQUAL(page_counts().dirty, 128 * KIB);
+    page_give(first);
+    page_give(second);
+    CHECK_EQUAL(page_heap.dirty.extents, 1);
+    page_end();
+}
+
+/* The code map has one byte for 16 KiB, of which a free extent may have only a part. */
+TEST(a_free_extent_may_share_a_grain_with_an_active_one)
+{
+    page_begin();
+    struct hew_extent *first = page_take(20 * KIB), *second = page_take(20 * KIB);
+    CHECK_EQUAL(second->address, first->address + 20 * KIB);
+    page_give(first);
+    struct hew_extent *third = page_take(16 * KIB);
+    CHECK(hew_page_heap_valid(&page_heap));
+    CHECK_EQUAL(hew_map_code(second->address), HEW_CODE_SLOW);
+    page_give(third);
+    CHECK_EQUAL(hew_map_code(second->address), HEW_CODE_SLOW);
+    page_give(second);
+    page_end();
+}
+
+TEST(validity_notices_a_code_that_outlived_its_extent)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(64 * KIB);
+    uintptr_t second_grain = extent->address + HEW_GRAIN;
+    page_give(extent);
+    CHECK(hew_page_heap_valid(&page_heap));
+    hew_map_set_code(second_grain, SLAB_CODE);
+    CHECK(!hew_page_heap_valid(&page_heap));
+    hew_map_set_code(second_grain, HEW_CODE_NONE);
+    page_heap.counts.active += HEW_PAGE;
+    CHECK(!hew_page_heap_valid(&page_heap));
+    page_heap.counts.active -= HEW_PAGE;
+    page_end();
+}
+
+TEST(an_extent_grows_into_the_free_pages_behind_it_and_keeps_its_contents)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(64 * KIB);
+    uintptr_t address = extent->address;
+    page_fill(extent, 7);
+    CHECK(hew_page_grow(&page_heap, extent, 100 * KIB));
+    CHECK(extent->address == address && extent->size == 100 * KIB);
+    CHECK(((char *)address)[64 * KIB - 1] == 7 && ((char *)address)[64 * KIB] == 0);
+    CHECK(hew_map_extent(address + 100 * KIB - 1) == extent);
+    CHECK_EQUAL(page_counts().active, 100 * KIB);
+    CHECK(hew_page_grow(&page_heap, extent, MIB)); /* to the end of the mapping, nothing left over */
+    CHECK_EQUAL(page_counts().retained, 0);
+    page_give(extent);
+    page_end();
+}
+
+TEST(growing_stops_at_an_active_neighbour_at_too_few_pages_and_at_the_end_of_the_mapping)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(64 * KIB), *second = page_take(64 * KIB), *third = page_take(64 * KIB);
+    CHECK(!hew_page_grow(&page_heap, extent, 68 * KIB));
+    page_give(second);
+    CHECK(!hew_page_grow(&page_heap, extent, 132 * KIB));
+    CHECK_EQUAL(extent->size, 64 * KIB);
+    CHECK(hew_page_grow(&page_heap, extent, 128 * KIB));
+    CHECK(!hew_page_grow(&page_heap, third, 2 * MIB));
+    CHECK(!hew_page_grow(&page_heap, third, (size_t)1 << 47));
+    CHECK_EQUAL(page_counts().active, 192 * KIB);
+    page_give(extent);
+    page_give(third);
+    page_end();
+}
+
+TEST(zeros_are_no_longer_promised_when_dirty_pages_join)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(64 * KIB), *second = page_take(64 * KIB), *third = page_take(64 * KIB);
+    page_fill(second, 7);
+    page_give(second);
+    CHECK(extent->zeroed);
+    CHECK(hew_page_grow(&page_heap, extent, 80 * KIB));
+    CHECK(!extent->zeroed);
+    CHECK(third->zeroed && hew_page_grow(&page_heap, third, 80 * KIB));
+    CHECK(third->zeroed && page_filled(third, 0));
+    page_give(extent);
+    page_give(third);
+    page_end();
+}
+
+TEST(a_shrunk_extent_leaves_its_tail_to_others)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(256 * KIB);
+    page_fill(extent, 7);
+    CHECK(hew_page_shrink(&page_heap, extent, 64 * KIB));
+    CHECK_EQUAL(extent->size, 64 * KIB);
+    CHECK(page_filled(extent, 7));
+    CHECK_EQUAL(hew_map_code(extent->address), HEW_CODE_SLOW);
+    CHECK_EQUAL(page_counts().active, 64 * KIB);
+    CHECK_EQUAL(page_counts().dirty, 192 * KIB);
+    struct hew_extent *second = page_take(192 * KIB);
+    CHECK_EQUAL(second->address, hew_extent_end(extent));
+    CHECK(hew_page_shrink(&page_heap, second, 64 * KIB));
+    CHECK(hew_page_grow(&page_heap, second, 192 * KIB)); /* and takes it back */
+    page_give(extent);
+    page_give(second);
+    page_end();
+}
+
+/* Extent structs come in batches; how many are left is seen from the heap's own list. */
+static void
+use_up_spare_structs(void)
+{
+    page_heap.spare = NULL; /* they stay in hew's own memory, which is never given back anyhow */
+}
+
+/* Makes hew's own memory ask the system at its next piece of any small size. */
+static void
+use_up_meta(void)
+{
+    faults_refuse("mmap", 0, FAULTS_ALL);
+    while (hew_meta_take(HEW_CACHE_LINE) != NULL) {
+    }
+}
+
+TEST(without_memory_for_a_struct_nothing_changes)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(64 * KIB), *second = page_take(64 * KIB);
+    struct hew_page_counts before = page_counts();
+    use_up_meta();
+    use_up_spare_structs();
+    CHECK(!hew_page_shrink(&page_heap, extent, 32 * KIB));
+    CHECK(!hew_page_grow(&page_heap, second, 80 * KIB));
+    CHECK(hew_page_take(&page_heap, 64 * KIB, HEW_PAGE, HEW_CODE_SLOW) == NULL);
+    CHECK(hew_page_take(&page_heap, 64 * KIB, 256 * KIB, HEW_CODE_SLOW) == NULL);
+    struct hew_page_counts after = page_counts();
+    CHECK(memcmp(&before, &after, sizeof before) == 0);
+    page_give(extent); /* needs no memory */
+    faults_end();
+    page_give(second);
+    page_end();
+}
+
+TEST(moved_pages_take_their_contents_along_and_leave_zeros)
+{
+    page_begin();
+    struct hew_extent *from = page_take(256 * KIB), *to = page_take(512 * KIB);
+    page_fill(from, 7);
+    CHECK(hew_page_move(from, to));
+    CHECK(page_filled(from, 0));
+    CHECK(((char *)to->address)[0] == 7 && ((char *)to->address)[256 * KIB - 1] == 7);
+    CHECK(((char *)to->address)[256 * KIB] == 0);
+    page_give(from);
+    page_give(to);
+    page_end();
+}
+
+TEST(a_refused_move_moves_nothing)
+{
+    page_begin();
+    struct hew_extent *from = page_take(256 * KIB), *to = page_take(256 * KIB);
+    page_fill(from, 7);
+    faults_refuse("mremap", 0, 1);
+    CHECK(!hew_page_move(from, to));
+    faults_end();
+    CHECK(page_filled(from, 7) && page_filled(to, 0));
+    page_give(from);
+    page_give(to);
+    page_end();
+}
+
+TEST(a_request_beyond_the_address_space_gets_nothing)
+{
+    page_begin();
+    CHECK(hew_page_take(&page_heap, (size_t)1 << 47, HEW_PAGE, HEW_CODE_SLOW) == NULL);
+    CHECK(hew_page_take(&page_heap, (size_t)1 << 50, HEW_PAGE, HEW_CODE_SLOW) == NULL);
+    CHECK(hew_page_take(&page_heap, HEW_SIZE_MAX - HEW_PAGE + 1, HEW_PAGE, HEW_CODE_SLOW) == NULL);
+    CHECK(hew_page_take(&page_heap, 64 * KIB, (size_t)1 << 47, HEW_CODE_SLOW) == NULL);
+    CHECK(hew_page_take(&page_heap, 64 * KIB, (size_t)1 << 62, HEW_CODE_SLOW) == NULL);
+    page_end();
+}
+
+TEST(heaps_side_by_side_never_join_their_pages)
+{
+    static struct hew_page_heap other;
+    static struct hew_extent *mine[64], *theirs[64];
+    page_begin();
+    hew_options.retain = false; /* exact mappings, which the kernel lays side by side */
+    memset(&other, 0, sizeof other);
+    hew_page_heap_begin(&other, 4, page_now);
+    for (unsigned i = 0; i < 64; i++) {
+        mine[i] = page_take(64 * KIB);
+        theirs[i] = hew_page_take(&other, 64 * KIB, HEW_PAGE, HEW_CODE_SLOW);
+    }
+    for (unsigned i = 0; i < 64; i++) {
+        page_give(mine[i]);
+        hew_page_give(&other, theirs[i]);
+    }
+    CHECK_EQUAL(page_heap.dirty.extents, 64);
+    CHECK_EQUAL(other.dirty.extents, 64);
+    CHECK(hew_page_heap_valid(&other));
+    hew_page_release(&other);
+    CHECK_EQUAL(hew_page_counts(&other).mapped, 0);
+    page_end();
+}

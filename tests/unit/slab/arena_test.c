@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* arena: the table of arenas is the process's, and its limit is fixed when first asked: most tests have a child of their
+ * own, which starts from nothing. */
+#include "slab/arena.h"
+
+#include "layers.h"
+#include "os/cpus.h"
+#include "test.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Runs the rest of the test in a child and waits for it; its failed checks count here.  False in the parent. */
+static bool
+in_child(void)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    int status = 1;
+    if (child == 0) {
+        CHECK(layers_boot());
+        return true;
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_EQUAL(status, 0);
+    return false;
+}
+
+static void
+end_child(void)
+{
+    fflush(stdout);
+    _exit(test_failures != 0);
+}
+
+static struct hew_arena *
+join(void)
+{
+    struct hew_arena *arena = hew_arena_least_loaded();
+    CHECK(arena != NULL);
+    arena->threads++;
+    return arena;
+}
+
+TEST(an_arena_is_made_when_first_asked_for_and_stays)
+{
+    if (in_child()) {
+        CHECK(hew_arena_at(7) == NULL);
+        struct hew_arena *arena = hew_arena_get(7);
+        CHECK(arena != NULL && hew_arena_get(7) == arena && hew_arena_at(7) == arena);
+        CHECK_EQUAL(arena->index, 7);
+        CHECK_EQUAL(arena->pages.arena, 7);
+        CHECK(hew_arena_at(6) == NULL && hew_arena_at(8) == NULL);
+        end_child();
+    }
+}
+
+TEST(each_thread_gets_an_arena_of_its_own_up_to_the_limit_and_then_the_least_loaded)
+{
+    if (in_child()) {
+        hew_options.narenas = 3;
+        CHECK_EQUAL(hew_arena_limit(), 3);
+        CHECK_EQUAL(join()->index, 0);
+        CHECK_EQUAL(join()->index, 1);
+        CHECK_EQUAL(join()->index, 2);
+        CHECK_EQUAL(join()->index, 0);
+        CHECK_EQUAL(join()->index, 1);
+        hew_arena_at(1)->threads -= 2;
+        CHECK_EQUAL(join()->index, 1);
+        CHECK_EQUAL(join()->index, 1);
+        CHECK_EQUAL(join()->index, 2);
+        CHECK(hew_arena_at(3) == NULL);
+        end_child();
+    }
+}
+
+TEST(an_idle_arena_is_used_before_a_new_one_is_made)
+{
+    if (in_child()) {
+        hew_options.narenas = 8;
+        join();
+        join();
+        join();
+        hew_arena_at(1)->threads--;
+        CHECK_EQUAL(join()->index, 1);
+        hew_arena_at(0)->threads--;
+        CHECK_EQUAL(join()->index, 0);
+        CHECK(hew_arena_at(3) == NULL);
+        end_child();
+    }
+}
+
+TEST(the_limit_follows_the_cpus_and_the_ratio)
+{
+    if (in_child()) {
+        hew_options.narenas_ratio.thousandths = 2500;
+        unsigned expected = hew_cpus_usable() * 5 / 2;
+        CHECK_EQUAL(hew_arena_limit(), expected == 0 ? 1 : expected);
+        hew_options.narenas_ratio.thousandths = 1000; /* too late */
+        CHECK_EQUAL(hew_arena_limit(), expected == 0 ? 1 : expected);
+        end_child();
+    }
+}
+
+TEST(the_limit_is_never_below_one_nor_above_the_table)
+{
+    if (in_child()) {
+        hew_options.narenas_ratio.thousandths = 0;
+        CHECK_EQUAL(hew_arena_limit(), 1);
+        CHECK_EQUAL(join()->index, 0);
+        CHECK_EQUAL(join()->index, 0);
+        end_child();
+    }
+    if (in_child()) {
+        hew_options.narenas_ratio.thousandths = 65535000;
+        CHECK(hew_arena_limit() <= HEW_OPTION_ARENAS_MAX && hew_arena_limit() < HEW_ARENAS_MAX);
+        end_child();
+    }
+}
+
+TEST(without_memory_there_is_no_new_arena_and_threads_share)
+{
+    if (in_child()) {
+        hew_options.narenas = 4;
+        join();
+        hew_os_faults.refuse = layers_refuse_everything;
+        layers_use_up_metadata();
+        CHECK(hew_arena_get(1) == NULL);
+        CHECK_EQUAL(join()->index, 0);
+        hew_os_faults.refuse = NULL;
+        CHECK_EQUAL(join()->index, 1);
+        end_child();
+    }
+    if (in_child()) {
+        hew_os_faults.refuse = layers_refuse_everything;
+        layers_use_up_metadata();
+        CHECK(hew_arena_least_loaded() == NULL);
+        end_child();
+    }
+}
+
+TEST(a_large_object_has_its_pages_its_code_and_its_usable_size)
+{
+    if (in_child()) {
+        struct hew_arena *arena = hew_arena_get(0);
+        unsigned code = hew_code_of_size(20001);
+        struct hew_extent *cached = hew_arena_take_large(arena, 20001, HEW_PAGE, code);
+        struct hew_extent *slow = hew_arena_take_large(arena, 5000001, (size_t)1 << 21, HEW_CODE_SLOW);
+        CHECK_EQUAL(cached->size, hew_code_size(code)); /* so that it serves every request of its class */
+        CHECK_EQUAL(cached->large.usable, 20480);
+        CHECK_EQUAL(hew_map_code(cached->address), code);
+        CHECK_EQUAL(slow->size, 5001216);
+        CHECK_EQUAL(slow->large.usable, 5001216);
+        CHECK_EQUAL(slow->address % ((size_t)1 << 21), 0);
+        CHECK_EQUAL(hew_map_code(slow->address), HEW_CODE_SLOW);
+        CHECK(hew_map_extent(slow->address) == slow && cached->zeroed && slow->zeroed);
+        CHECK_EQUAL(arena->large_nmalloc, 2);
+        hew_arena_give_large(cached);
+        hew_arena_give_large(slow);
+        CHECK_EQUAL(arena->large_ndalloc, 2);
+        CHECK_EQUAL(hew_map_code(slow->address), HEW_CODE_NONE);
+        CHECK(layers_settled());
+        end_child();
+    }
+}
+
+TEST(a_large_object_goes_back_to_the_arena_that_it_came_from)
+{
+    if (in_child()) {
+        struct hew_arena *arenas[] = {hew_arena_get(0), hew_arena_get(1)};
+        struct hew_extent *of_second = hew_arena_take_large(arenas[1], HEW_PAGE * 5, HEW_PAGE, hew_code_of_size(20480));
+        CHECK_EQUAL(of_second->arena, 1);
+        hew_arena_give_large(of_second);
+        CHECK_EQUAL(arenas[0]->large_ndalloc, 0);
+        CHECK_EQUAL(arenas[1]->large_ndalloc, 1);
+        end_child();
+    }
+}
+
+TEST(without_memory_there_is_no_large_object)
+{
+    if (in_child()) {
+        struct hew_arena *arena = hew_arena_get(0);
+        hew_os_faults.refuse = layers_refuse_everything;
+        CHECK(hew_arena_take_large(arena, 1 << 20, HEW_PAGE, hew_code_of_size(1 << 20)) == NULL);
+        CHECK_EQUAL(arena->large_nmalloc, 0);
+        CHECK(layers_settled());
+        end_child();
+    }
+}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""What tests share: running `hew` as a user does, small libraries to preload, made-up runs and reports.
+
+Skips say what is missing. Nothing else may skip.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from hew.analysis.summary import summarise
+from hew.model.allocator import Allocator, Unusable
+from hew.model.errors import HewError
+from hew.model.report import Machine, Report, Setup
+from hew.model.run import Failure, RssPoint, Run
+from hew.sources.library import find_hew
+
+HewRunner = Callable[..., subprocess.CompletedProcess[str]]
+
+# Made in the session's own folder: a library that only exists, so that it can be seen in a process's memory map.
+EMPTY_LIBRARY = "int hew_test_marker = 1;\n"
+
+
+def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Our environment with changes; None removes."""
+    kept = {name: value for name, value in os.environ.items() if changes.get(name, value) is not None}
+    return kept | {name: value for name, value in changes.items() if value is not None}
+
+
+@pytest.fixture
+def hew() -> HewRunner:
+    """Run `hew` in a process of its own; keywords change the environment."""
+
+    def run(*words: str, stdin: str = "", **changes: str | None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "hew", *words],
+            env=environment({"LD_PRELOAD": None, "MALLOC_CONF": None, "HEW_LIBRARY": None, **changes}),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def compiler() -> str:
+    """A C compiler."""
+    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if found is None:
+        pytest.skip("no C compiler (cc, gcc or clang) on this machine")
+    return found
+
+
+@pytest.fixture(scope="session")
+def library(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A shared library that changes nothing."""
+    folder = tmp_path_factory.mktemp("library")
+    return build(compiler, folder / "libmarker.so", EMPTY_LIBRARY, "-shared", "-fPIC")
+
+
+def build(compiler: str, target: Path, source: str, *flags: str) -> Path:
+    """Compile a C text into `target`."""
+    text = target.with_suffix(".c")
+    text.write_text(source)
+    subprocess.run([compiler, *flags, "-o", str(target), str(text)], check=True, capture_output=True)
+    return target
+
+
+@pytest.fixture
+def hew_library() -> Path:
+    """The real libhew.so."""
+    try:
+        return find_hew(None, os.environ)
+    except HewError as error:
+        pytest.skip(f"libhew.so is not built: {error}")
+
+
+def good_run(allocator: str, number: int, **changes: object) -> Run:
+    """A run that took a second and 10 MiB, with changes."""
+    figures = {"wall_seconds": 1.0, "cpu_seconds": 0.5, "peak_rss_bytes": 10 * 2.0**20, "page_faults": 2000.0}
+    line = tuple(RssPoint(at / 10, int(at * 2**20)) for at in range(1, 11))
+    plain = Run(allocator, number, figures, line, output="same")
+    return Run(**{**vars(plain), **changes})
+
+
+MACHINE = Machine("a CPU", 2, 2**33, "Linux 6", "glibc 2.36", 0.5)
+SETUP = Setup(("work", "it's <hard>"), None, 8, 1, "2026-01-02T03:04:05+00:00", MACHINE)
+
+
+@pytest.fixture
+def report() -> Report:
+    """glibc, a hew that is faster and leaner, a `slow` one with a note-worthy output, a `broken` one, an absent one."""
+    runs = [Run("broken", 0, failure=Failure("killed by SIGSEGV", "line one\n<b>line two</b>"))]
+    for number in range(1, 9):
+        noise = 1 + number / 1000
+        fast = {"wall_seconds": 0.8 * noise, "cpu_seconds": 0.5, "peak_rss_bytes": 7e6, "page_faults": 900.0}
+        slow = {"wall_seconds": 1.5 * noise, "cpu_seconds": 0.51, "peak_rss_bytes": 5e7, "page_faults": 9000.0}
+        runs += [
+            good_run("glibc", number),
+            good_run("hew", number, figures=fast),
+            good_run("slow", number, figures=slow, output="other"),
+        ]
+    allocators = [Allocator("glibc"), Allocator("hew", Path("/x/libhew.so")), Allocator("slow", Path("/x/libslow.so"))]
+    allocators.append(Allocator("broken", Path("/x/libbroken.so")))
+    return summarise(SETUP, allocators, [Unusable("scudo", "not installed")], runs, ["a remark"])

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""The table, the document and the page of a made-up report."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import validate
+from rich.console import Console
+
+from hew.model.figures import Unit
+from hew.model.report import Report
+from hew.views import document
+from hew.views.charts import memory_lines
+from hew.views.document import to_json
+from hew.views.page import colors_of, to_page
+from hew.views.svg import spread, ticks
+from hew.views.table import show_table
+from hew.views.text import quantity, times
+
+SCHEMA = json.loads((Path(document.__file__).parent / "compare.schema.json").read_text())
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Checks that every element is closed in order, and collects what is of interest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.words = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in {"src", "href", "xlink:href", "data", "action"}]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def parsed(report: Report) -> Page:
+    page = Page()
+    page.feed(to_page(report))
+    page.close()
+    assert page.open == []
+    return page
+
+
+def test_the_document_is_as_its_schema_says(report: Report) -> None:
+    found = json.loads(to_json(report))
+    validate(found, SCHEMA)
+    assert found["allocators"][1]["ratios"]["wall_seconds"]["verdict"] == "better"
+
+
+def test_the_table_says_what_is_known_and_not_more(report: Report) -> None:
+    console = Console(file=StringIO(), width=100)
+    show_table(report, console)
+    assert isinstance(console.file, StringIO)
+    text = console.file.getvalue()
+    rows = [" ".join(line.split()) for line in text.splitlines()]
+    assert "hew 804 ms 0.80× 0.802 – 0.806 20 % less" in rows
+    assert "hew 500 ms 1.00× 1.000 – 1.000 no difference" in rows
+    assert "broken failed" in rows
+    for words in ("killed by SIGSEGV", "<b>line two</b>", "scudo: left out: not installed", "a remark"):
+        assert words in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_page_is_well_formed_and_has_its_pictures(report: Report) -> None:
+    page = parsed(report)
+    assert page.tags.count("svg") == 5
+    assert {"polyline", "rect", "circle"} <= set(page.tags)
+
+
+def test_the_page_fetches_nothing_and_runs_nothing(report: Report) -> None:
+    page, text = parsed(report), to_page(report)
+    assert page.links == []
+    assert {"script", "link", "img", "iframe", "object"}.isdisjoint(page.tags)
+    assert not re.search(r"https?:|url\(|@import|//[a-z]", text)
+
+
+def test_the_page_is_light_or_dark_as_its_reader_likes(report: Report) -> None:
+    assert "prefers-color-scheme: dark" in to_page(report)
+
+
+def test_words_from_outside_stay_words(report: Report) -> None:
+    text = to_page(report)
+    assert "<b>line two</b>" not in text
+    assert "<hard>" not in text
+    assert "&lt;b&gt;line two&lt;/b&gt;" in text
+
+
+def test_the_page_names_failures_absentees_and_other_outputs(report: Report) -> None:
+    words = parsed(report).words
+    for part in ("killed by SIGSEGV", "scudo: left out: not installed", "slow: its output differs", "a remark"):
+        assert part in words
+
+
+def test_a_server_and_its_client_are_both_named(report: Report) -> None:
+    setup = replace(report.setup, server=("redis-server", "--port", "{port}"))
+    words = parsed(replace(report, setup=setup)).words
+    assert "redis-server --port {port}" in words
+    assert "client" in words
+
+
+def test_a_report_without_any_good_run_is_still_a_page(report: Report) -> None:
+    empty = tuple(replace(one, values={}, medians={}, ratios={}, rss=()) for one in report.results)
+    page = parsed(replace(report, results=empty))
+    assert "svg" not in page.tags
+    assert "killed by SIGSEGV" in page.words
+
+
+def test_hew_and_glibc_keep_their_colours_and_no_two_share_one(report: Report) -> None:
+    colors = colors_of(report)
+    assert (colors["glibc"], colors["hew"]) == ("--glibc", "--hew")
+    assert len(set(colors.values())) == len(colors)
+
+
+def test_there_is_no_memory_picture_without_two_points(report: Report) -> None:
+    short = tuple(replace(one, rss=one.rss[:1]) for one in report.results)
+    assert memory_lines(short, colors_of(report)) is None
+
+
+def test_a_busy_machine_is_mentioned(report: Report) -> None:
+    machine = replace(report.setup.machine, load_average=7.0)
+    assert "busy" in parsed(replace(report, setup=replace(report.setup, machine=machine))).words
+    assert "busy" not in parsed(report).words
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0123, Unit.SECONDS, "12.3 ms"),
+        (0.0, Unit.SECONDS, "0.00 s"),
+        (83.2, Unit.SECONDS, "83.2 s"),
+        (3.2e-5, Unit.SECONDS, "32.0 µs"),
+        (1536, Unit.BYTES, "1.50 KiB"),
+        (3 * 2**40, Unit.BYTES, "3.00 TiB"),
+        (1234567, Unit.COUNT, "1,234,567"),
+        (88123.4, Unit.PER_SECOND, "88,123/s"),
+    ],
+)
+def test_quantities_are_written_for_people(value: float, unit: Unit, text: str) -> None:
+    assert quantity(value, unit) == text
+
+
+def test_ratios_are_written_with_two_decimals_while_small() -> None:
+    assert (times(0.874), times(25.04)) == ("0.87×", "25.0×")
+
+
+@given(st.floats(1e-6, 1e12), st.integers(2, 10))
+def test_ticks_are_even_start_at_zero_and_stay_within(high: float, wanted: int) -> None:
+    found = ticks(high, wanted)
+    assert found[0] == 0
+    assert found[-1] <= high * 1.001
+    assert 2 <= len(found) <= wanted + 2
+
+
+@given(st.lists(st.floats(0, 200), min_size=1, max_size=8))
+def test_labels_keep_their_distance_and_their_order(wanted: list[float]) -> None:
+    placed = spread(wanted, 16, 0, 300)
+    ordered = sorted(placed)
+    assert all(after - before >= 16 - 1e-6 for before, after in pairwise(ordered))
+    assert all(0 <= one <= 300 for one in placed)
