@@ -9,6 +9,7 @@
 #include "alloc/realloc.h"
 #include "api/entry.h"
 #include "base/options.h"
+#include "control/purger.h"
 #include "os/fatal.h"
 
 #include <errno.h>
@@ -53,9 +54,10 @@ malloc(size_t size)
 }
 
 static HEW_NOINLINE void
-free_slow(void *object)
+free_slow(void *object, const void *caller)
 {
     hew_alloc_free("free", object);
+    hew_purger_offer(caller);
 }
 
 HEW_EXPORT void
@@ -64,7 +66,7 @@ free(void *object)
     if (HEW_LIKELY(hew_entry_free(object))) {
         return;
     }
-    free_slow(object);
+    free_slow(object, __builtin_return_address(0));
 }
 
 HEW_EXPORT void *
@@ -99,6 +101,7 @@ realloc(void *object, size_t size)
         size = 1;
     }
     void *result = hew_realloc_object(object, size);
+    hew_purger_offer(__builtin_return_address(0));
     return HEW_LIKELY(result != NULL) ? result : out_of_memory("realloc");
 }
 
