@@ -9,7 +9,6 @@
 #include "alloc/realloc.h"
 #include "api/entry.h"
 #include "base/options.h"
-#include "control/purger.h"
 #include "os/fatal.h"
 
 #include <errno.h>
@@ -54,10 +53,9 @@ malloc(size_t size)
 }
 
 static HEW_NOINLINE void
-free_slow(void *object, const void *caller)
+free_slow(void *object)
 {
     hew_alloc_free("free", object);
-    hew_purger_offer(caller);
 }
 
 HEW_EXPORT void
@@ -66,7 +64,7 @@ free(void *object)
     if (HEW_LIKELY(hew_entry_free(object))) {
         return;
     }
-    free_slow(object, __builtin_return_address(0));
+    free_slow(object);
 }
 
 HEW_EXPORT void *
@@ -101,7 +99,6 @@ realloc(void *object, size_t size)
         size = 1;
     }
     void *result = hew_realloc_object(object, size);
-    hew_purger_offer(__builtin_return_address(0));
     return HEW_LIKELY(result != NULL) ? result : out_of_memory("realloc");
 }
 

@@ -8,7 +8,7 @@
 #include "alloc/alloc.h"
 #include "api/entry.h"
 #include "api/new.h"
-#include "control/purger.h"
+#include "os/fatal.h"
 
 #include <stdlib.h>
 
@@ -62,24 +62,23 @@ new_object(size_t size)
 }
 
 static HEW_NOINLINE void
-delete_slow(void *object, const void *caller)
+delete_slow(void *object)
 {
     hew_alloc_free("operator delete", object);
-    hew_purger_offer(caller);
 }
 
 static HEW_NOINLINE void
-delete_sized_slow(void *object, size_t size, size_t alignment, const void *caller)
+delete_sized_slow(void *object, size_t size, size_t alignment)
 {
     hew_alloc_check_size("operator delete", object, size, alignment);
-    delete_slow(object, caller);
+    hew_alloc_free("operator delete", object);
 }
 
 HEW_INLINE void
 delete_object(void *object)
 {
     if (HEW_UNLIKELY(!hew_entry_free(object))) {
-        delete_slow(object, __builtin_return_address(0));
+        delete_slow(object);
     }
 }
 
@@ -87,7 +86,7 @@ HEW_INLINE void
 delete_sized(void *object, size_t size)
 {
     if (HEW_UNLIKELY(!hew_entry_free_sized(object, size))) {
-        delete_sized_slow(object, size, 0, __builtin_return_address(0));
+        delete_sized_slow(object, size, 0);
     }
 }
 
@@ -107,6 +106,6 @@ HEW_EXPORT void _ZdlPvSt11align_val_t(void *object, size_t alignment) { delete_o
 HEW_EXPORT void _ZdaPvSt11align_val_t(void *object, size_t alignment) { delete_object(object); }
 HEW_EXPORT void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *object, size_t alignment, const void *nothrow) { delete_object(object); }
 HEW_EXPORT void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *object, size_t alignment, const void *nothrow) { delete_object(object); }
-HEW_EXPORT void _ZdlPvmSt11align_val_t(void *object, size_t size, size_t alignment) { delete_sized_slow(object, size, alignment, __builtin_return_address(0)); }
-HEW_EXPORT void _ZdaPvmSt11align_val_t(void *object, size_t size, size_t alignment) { delete_sized_slow(object, size, alignment, __builtin_return_address(0)); }
+HEW_EXPORT void _ZdlPvmSt11align_val_t(void *object, size_t size, size_t alignment) { delete_sized_slow(object, size, alignment); }
+HEW_EXPORT void _ZdaPvmSt11align_val_t(void *object, size_t size, size_t alignment) { delete_sized_slow(object, size, alignment); }
 /* clang-format on */

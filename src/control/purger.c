@@ -4,7 +4,6 @@
 #include "base/options.h"
 #include "os/clock.h"
 #include "os/futex.h"
-#include "os/image.h"
 #include "slab/arena.h"
 
 #include <errno.h>
@@ -19,7 +18,6 @@
 enum { QUIET = 0, RAISED = 1, AT_WORK = 2 };
 enum { NO_THREAD = 0, THREAD = 1, NO_THREADS_HERE = 2 };
 static _Atomic uint32_t thread_state;
-_Atomic uint32_t hew_purger_wanted;
 
 uint64_t
 hew_purger_round(uint64_t now_ms, bool all)
@@ -57,73 +55,46 @@ work(void *unused)
     return unused;
 }
 
-/* glibc's: true until the first pthread_create(). */
-extern HEW_WEAK char __libc_single_threaded;
-
-/* Whether libc cannot be holding a lock that pthread_create() takes.  In a static program the caller's address does not
- * tell; there only a program that has never had a second thread is safe. */
-static bool
-is_safe_to_start(const void *caller)
-{
-    if (hew_image_is_static()) {
-        return &__libc_single_threaded != NULL && __libc_single_threaded != 0;
-    }
-    return !hew_image_is_libc(caller);
-}
-
-static bool
-create(void)
+static void
+start(void)
 {
     pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0) {
-        return false;
-    }
+    bool started = false;
     sigfillset(&all);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    bool created = pthread_create(&thread, &attributes, work, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return created;
-}
-
-HEW_COLD void
-hew_purger_start(const void *caller)
-{
-    uint32_t wanted = 1;
-    if (!is_safe_to_start(caller) || !atomic_compare_exchange_strong(&hew_purger_wanted, &wanted, 0)) {
-        return;
+    if (pthread_attr_init(&attributes) == 0) {
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        pthread_sigmask(SIG_BLOCK, &all, &before);
+        started = pthread_create(&thread, &attributes, work, NULL) == 0;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attributes);
     }
-    int saved = errno;
-    /* Where none can be created the heaps decay as memory is freed; there is no second try. */
-    atomic_store(&thread_state, THREAD);
-    if (!create()) {
+    if (!started) { /* the heaps then decay as memory is freed; no second try */
         atomic_store(&thread_state, NO_THREADS_HERE);
     }
-    errno = saved;
 }
 
 void
 hew_purger_wake(void)
 {
-    uint32_t raised = RAISED;
+    uint32_t raised = RAISED, none = NO_THREAD;
     if (!hew_options.background_thread || !atomic_compare_exchange_strong(&hew_page_due, &raised, AT_WORK)) {
         return;
     }
-    if (atomic_load(&thread_state) == NO_THREAD) {
-        atomic_store(&hew_purger_wanted, 1);
+    int saved = errno;
+    if (atomic_compare_exchange_strong(&thread_state, &none, THREAD)) {
+        start();
     } else {
         hew_futex_wake(&hew_page_due, 1);
     }
+    errno = saved;
 }
 
 void
 hew_purger_after_fork(void)
 {
     atomic_store(&thread_state, NO_THREAD);
-    atomic_store(&hew_purger_wanted, 0);
     atomic_store(&hew_page_due, QUIET);
 }

@@ -104,20 +104,6 @@ TEST(what_never_decays_stays_until_all_is_asked_for)
     hew_arena_at(0)->pages.dirty_decay.decay_ms = DECAY_MS;
 }
 
-TEST(a_call_from_libc_does_not_start_the_thread)
-{
-    boot_once();
-    hew_page_due = 1;
-    hew_purger_wake();
-    CHECK_EQUAL(hew_page_due, 2);
-    CHECK_EQUAL(hew_purger_wanted, 1);
-    hew_purger_offer((const void *)(uintptr_t)strlen);
-    CHECK_EQUAL(hew_purger_wanted, 1);
-    hew_purger_after_fork();
-    CHECK_EQUAL(hew_purger_wanted, 0);
-    CHECK_EQUAL(hew_page_due, 0);
-}
-
 TEST(without_background_thread_a_wake_leaves_the_work_to_the_program)
 {
     boot_once();
@@ -152,7 +138,6 @@ leave_dirty_and_wake(unsigned index)
     CHECK_EQUAL(hew_page_due, 1);
     errno = 77;
     hew_purger_wake();
-    hew_purger_offer((const void *)(uintptr_t)leave_dirty_and_wake); /* as if called from here, which is not libc */
     CHECK_EQUAL(errno, 77);
 }
 
