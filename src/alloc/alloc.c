@@ -42,10 +42,10 @@ hew_alloc_relieve(void)
 }
 
 static void
-notice_due_work(void)
+notice_due_work(bool freeing)
 {
     if (HEW_UNLIKELY(atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 1)) {
-        hew_upcalls.purge_due();
+        hew_upcalls.purge_due(freeing);
     }
 }
 
@@ -73,7 +73,7 @@ hew_alloc_small(size_t size)
         hew_alloc_relieve();
         object = take_small(cache, code);
     }
-    notice_due_work();
+    notice_due_work(false);
     return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
 }
 
@@ -109,7 +109,7 @@ alloc_large_aligned(size_t size, size_t alignment, bool zero)
         hew_alloc_relieve();
         extent = take_large(size, alignment, &fresh);
     }
-    notice_due_work();
+    notice_due_work(false);
     if (extent == NULL) {
         return NULL;
     }
@@ -187,7 +187,7 @@ hew_alloc_free(const char *function, void *object)
     } else {
         hew_magazine_push(cache, code, object);
     }
-    notice_due_work();
+    notice_due_work(true);
 }
 
 size_t
