@@ -100,7 +100,7 @@ hew_realloc_object(void *object, size_t size)
     }
     void *copy = new_object(size);
     if (copy == NULL) {
-        return NULL;
+        return size <= usable ? object : NULL; /* a smaller size needs no memory */
     }
     memcpy(copy, object, usable < size ? usable : size);
     free_object(object);

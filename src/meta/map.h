@@ -3,9 +3,9 @@
  * map: from any address to what lies there.
  *
  * Two maps.  The *code map* holds one byte per 16 KiB grain of the whole user address space, so that free() learns an
- * object's class with one load and no test: 0 means nothing of ours.  It is address space only (8 GiB, readable, not
- * writable); a page of it becomes real when the 64 MiB that it covers are first used.  The *extent map* is a two-level
- * tree with one pointer per page, for the slow paths.
+ * object's class with one load and no test: 0 means nothing of ours.  It is address space only (8 GiB, on aarch64 16;
+ * readable, not writable); a page of it becomes real when the 64 MiB that it covers are first used.  The *extent map* is
+ * a two-level tree with one pointer per page, for the slow paths.
  *
  *     address  47        30 29           12 11       0
  *              | leaf no.  | page in leaf  | offset   |      extent map: 1 MiB of roots, leaves of 2 MiB
@@ -22,7 +22,11 @@
 
 #include "os/mutex.h"
 
+#if defined(__aarch64__)
+#define HEW_LG_ADDRESS 48 /* and the kernel hands out addresses from the top */
+#else
 #define HEW_LG_ADDRESS 47
+#endif
 #define HEW_LG_LEAF 30
 #define HEW_LEAF_PAGES ((size_t)1 << (HEW_LG_LEAF - HEW_LG_PAGE))
 

@@ -8,6 +8,8 @@
 
 #define GROW_MAX ((size_t)64 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
+/* From so much on a purger is called for while memory is taken: it cannot be started when all of it is freed. */
+#define PURGER_WANTED ((size_t)8 << 20)
 
 static _Atomic uint32_t regions; /* numbers given to regions so far */
 
@@ -58,7 +60,10 @@ enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
     extent->region = atomic_fetch_add_explicit(&regions, 1, memory_order_relaxed) + 1;
     advise(memory, size);
     heap->counts.mapped += size;
-    atomic_fetch_add_explicit(&hew_page_mapped, size, memory_order_relaxed);
+    size_t before = atomic_fetch_add_explicit(&hew_page_mapped, size, memory_order_relaxed);
+    if (before < PURGER_WANTED && before + size >= PURGER_WANTED) {
+        hew_page_raise_due();
+    }
     heap->counts.maps++;
     hew_split_insert(heap, &heap->retained, extent, HEW_EXTENT_RETAINED);
     return extent;

@@ -119,8 +119,8 @@ hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigne
 static bool
 note_given(struct hew_page_heap *heap)
 {
-    if (heap->dirty.bytes >= DUE_BYTES && atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 0) {
-        atomic_store_explicit(&hew_page_due, 1, memory_order_relaxed);
+    if (heap->dirty.bytes >= DUE_BYTES) {
+        hew_page_raise_due();
     }
     if (heap->dirty_decay.decay_ms == 0) {
         return true;

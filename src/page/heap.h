@@ -35,8 +35,18 @@ struct hew_page_heap {
     uint8_t gives_to_clock; /* gives until the clock is looked at */
 };
 
-/* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while; lowered by the purger. */
+/* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while, and when the heaps have become
+ * large; lowered by the purger. */
 extern _Atomic uint32_t hew_page_due;
+
+HEW_INLINE void
+hew_page_raise_due(void)
+{
+    uint32_t quiet = 0;
+    if (atomic_load_explicit(&hew_page_due, memory_order_relaxed) == quiet) {
+        atomic_compare_exchange_strong(&hew_page_due, &quiet, 1);
+    }
+}
 
 /* Bytes of all heaps' mappings: relaxed, a hint for what is in proportion. */
 extern _Atomic size_t hew_page_mapped;
