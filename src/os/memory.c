@@ -16,6 +16,16 @@
 #ifndef MADV_FREE
 #define MADV_FREE 8
 #endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
+/* The most address space that a process gets unless it asks for more. */
+#if defined(__x86_64__)
+#define USER_SPACE ((size_t)1 << 47)
+#else
+#define USER_SPACE ((size_t)1 << 48)
+#endif
 
 struct hew_os_faults hew_os_faults;
 
@@ -108,22 +118,43 @@ hew_os_purge_lazily(void *address, size_t size)
     return advise(address, size, MADV_FREE);
 }
 
+/*
+ * Whether the kernel holds the range as one mapping, the only thing that it moves whole or not at all.  It tells when
+ * asked to extend the range by nearly all address space, which the stack alone forbids: EFAULT when the range is several
+ * mappings, another error when it is one.
+ */
+static bool
+is_one_mapping(void *address, size_t size)
+{
+    return hew_syscall4(SYS_mremap, address, size, USER_SPACE - 2 * HEW_PAGE, 0) != -EFAULT;
+}
+
+/*
+ * One call moves the pages and leaves the old range mapped.  With a hole there, even for a moment, another thread's mmap
+ * could land in it.  A kernel that does not know MREMAP_DONTUNMAP (before 5.7) refuses.  So does hew when the range is
+ * several mappings, as after earlier moves: the kernel finds that out too late, when it has dropped `to` (up to 6.16), or
+ * moves them one by one (since).
+ */
 bool
 hew_os_move(void *from, void *to, size_t size)
 {
-    if (refused("mremap")) {
+    if (refused("mremap") || !is_one_mapping(from, size)) {
         return false;
     }
-    long result = hew_syscall5(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
-    if (result != (long)to) {
-        return false;
+    long flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+    long result = hew_syscall5(SYS_mremap, from, size, size, flags, to);
+    if (result == (long)to) {
+        return true;
     }
-    /* The pages have moved and the old range is a hole, which another mmap may take at any time: fill it at once.
-     * The caller must not use the old range again unless it is filled, hence the fatal end when it cannot be. */
-    if (map(from, size, PROT_READ | PROT_WRITE, MAP_FIXED) == NULL) {
-        __builtin_trap();
+    /* Short of memory for itself the kernel may have dropped `to` as well: the caller must not use a hole. */
+    if (result == -ENOMEM) {
+        long refilled = hew_syscall6(SYS_mmap, (long)to, (long)size, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        if (refilled != (long)to && refilled != -EEXIST) {
+            __builtin_trap();
+        }
     }
-    return true;
+    return false;
 }
 
 void *

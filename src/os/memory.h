@@ -40,7 +40,7 @@ bool hew_os_purge_lazily(void *address, size_t size);
 
 /*
  * Moves the pages of [from, from + size) to [to, to + size), which must be mapped and hold nothing of value; the old
- * range is mapped anew, zero-filled.  False when refused: nothing has moved.
+ * range stays mapped and reads as zeros.  False when refused: nothing has moved.  Both ranges are the caller's alone.
  */
 bool hew_os_move(void *from, void *to, size_t size);
 
