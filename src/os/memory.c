@@ -5,6 +5,7 @@
 #include "base/size_class.h"
 #include "os/syscall.h"
 
+#include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -13,18 +14,11 @@
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
-#ifndef MADV_FREE
-#define MADV_FREE 8
-#endif
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
-
-/* The most address space that a process gets unless it asks for more. */
-#if defined(__x86_64__)
-#define USER_SPACE ((size_t)1 << 47)
-#else
-#define USER_SPACE ((size_t)1 << 48)
+#ifndef MADV_FREE
+#define MADV_FREE 8
 #endif
 
 struct hew_os_faults hew_os_faults;
@@ -118,43 +112,33 @@ hew_os_purge_lazily(void *address, size_t size)
     return advise(address, size, MADV_FREE);
 }
 
-/*
- * Whether the kernel holds the range as one mapping, the only thing that it moves whole or not at all.  It tells when
- * asked to extend the range by nearly all address space, which the stack alone forbids: EFAULT when the range is several
- * mappings, another error when it is one.
- */
+/* Whether the range is one mapping to the kernel: then growing it by a page succeeds or fails for want of room. */
 static bool
-is_one_mapping(void *address, size_t size)
+is_one_mapping(char *start, size_t size)
 {
-    return hew_syscall4(SYS_mremap, address, size, USER_SPACE - 2 * HEW_PAGE, 0) != -EFAULT;
+    long result = hew_syscall4(SYS_mremap, start, size, size + HEW_PAGE, 0);
+    if (result == (long)start) {
+        hew_os_unmap(start + size, HEW_PAGE);
+    }
+    return result == (long)start || result == -ENOMEM;
 }
 
-/*
- * One call moves the pages and leaves the old range mapped.  With a hole there, even for a moment, another thread's mmap
- * could land in it.  A kernel that does not know MREMAP_DONTUNMAP (before 5.7) refuses.  So does hew when the range is
- * several mappings, as after earlier moves: the kernel finds that out too late, when it has dropped `to` (up to 6.16), or
- * moves them one by one (since).
- */
-bool
+enum hew_os_moved
 hew_os_move(void *from, void *to, size_t size)
 {
-    if (refused("mremap") || !is_one_mapping(from, size)) {
-        return false;
+    static _Atomic bool never; /* once the kernel has failed half-way, we do not ask it again */
+    if (refused("mremap") || atomic_load_explicit(&never, memory_order_relaxed) || !is_one_mapping(from, size)) {
+        return HEW_OS_NOT_MOVED;
     }
-    long flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
-    long result = hew_syscall5(SYS_mremap, from, size, size, flags, to);
+    /* MREMAP_DONTUNMAP (Linux 5.7): without it the old range would be a hole for a moment, and what another thread maps
+     * there would be ours to destroy.  Kernels before 6.17 unmap the new range before they look for what may fail. */
+    long result =
+        hew_syscall5(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
     if (result == (long)to) {
-        return true;
+        return HEW_OS_MOVED;
     }
-    /* Short of memory for itself the kernel may have dropped `to` as well: the caller must not use a hole. */
-    if (result == -ENOMEM) {
-        long refilled = hew_syscall6(SYS_mmap, (long)to, (long)size, PROT_READ | PROT_WRITE,
-            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-        if (refilled != (long)to && refilled != -EEXIST) {
-            __builtin_trap();
-        }
-    }
-    return false;
+    atomic_store_explicit(&never, true, memory_order_relaxed);
+    return result == -EINVAL || result == -EPERM || result == -ENOSYS ? HEW_OS_NOT_MOVED : HEW_OS_PLACE_LOST;
 }
 
 void *
