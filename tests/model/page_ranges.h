@@ -196,7 +196,12 @@ range_shrink(struct run *run, struct range *range)
 static inline bool
 range_move(struct run *run, struct range *from, struct range *to)
 {
-    if (from->size > to->size || hew_page_move(from->extent, to->extent) != HEW_OS_MOVED) {
+    if (from->size > to->size) {
+        return false;
+    }
+    enum hew_os_moved moved = hew_page_move(from->extent, to->extent);
+    MUST(run, moved != HEW_OS_PLACE_LOST);
+    if (moved != HEW_OS_MOVED) {
         return false;
     }
     uint64_t content = to->content;

@@ -91,7 +91,7 @@ TEST(with_dss_primary_pages_come_from_the_data_segment)
     struct hew_extent *extent = page_take(64 * KIB), *other = page_take(64 * KIB);
     CHECK(in_data_segment(extent) && extent->data_segment && other->data_segment);
     CHECK(extent->zeroed && page_filled(extent, 0));
-    CHECK(!hew_page_move(extent, other));
+    CHECK(hew_page_move(extent, other) == HEW_OS_NOT_MOVED);
     page_fill(extent, 7);
     page_give(extent);
     hew_page_decay(&page_heap, page_now, true);
