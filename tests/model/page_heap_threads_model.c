@@ -137,6 +137,7 @@ TEST(four_threads_share_one_heap)
 
 TEST(four_threads_use_two_heaps_side_by_side)
 {
+    ranges_remap = true;
     hew_options.retain = false;
     hew_options.dirty_decay_ms = 0;
     hew_options.muzzy_decay_ms = 0;

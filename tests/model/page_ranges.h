@@ -27,6 +27,36 @@ struct range {
     uint64_t content; /* each page begins and ends with this plus its number */
 };
 
+/*
+ * Unmapping and mapping a page again are ordered by the kernel, which ThreadSanitizer does not see: where heaps hand
+ * address space to each other through the system (ranges_remap), it is told, page by page.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define RANGES_TOLD 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RANGES_TOLD 1
+#endif
+#endif
+#ifndef RANGES_TOLD
+#define RANGES_TOLD 0
+#endif
+
+/* Weak: only ThreadSanitizer has them. */
+__attribute__((weak)) void __tsan_acquire(void *address);
+__attribute__((weak)) void __tsan_release(void *address);
+
+static bool ranges_remap;
+
+/* Of the bytes from `from` on. */
+static inline void
+range_tell(const struct range *range, size_t from, void (*tell)(void *))
+{
+    for (size_t page = from; RANGES_TOLD && ranges_remap && page < range->size; page += HEW_PAGE) {
+        tell((void *)(range->address + page));
+    }
+}
+
 /* One sequence of operations: what happens next and where it stands. */
 struct run {
     uint64_t seed, random, step;
@@ -139,6 +169,7 @@ range_take(struct run *run, struct range *range)
         return false;
     }
     range->address = range->extent->address;
+    range_tell(range, 0, __tsan_acquire);
     range_check_maps(run, range);
     if (range->extent->zeroed) {
         range_check_zero(run, range, 0);
@@ -153,6 +184,7 @@ range_give(struct run *run, struct range *range)
 {
     range_check_maps(run, range);
     range_check(run, range, range->size / HEW_PAGE);
+    range_tell(range, 0, __tsan_release);
     hew_page_give(range->heap, range->extent);
     range->extent = NULL;
 }
@@ -167,6 +199,7 @@ range_grow(struct run *run, struct range *range)
         return false;
     }
     range->size += more;
+    range_tell(range, before, __tsan_acquire);
     range_check_maps(run, range);
     range_check(run, range, before / HEW_PAGE);
     if (range->extent->zeroed) {
@@ -184,6 +217,7 @@ range_shrink(struct run *run, struct range *range)
         return false;
     }
     size_t size = HEW_GRAIN * (1 + random_below(&run->random, grains));
+    range_tell(range, size, __tsan_release);
     if (!hew_page_shrink(range->heap, range->extent, size)) {
         return false;
     }

@@ -231,13 +231,13 @@ map_and_look(void *unused)
 {
     size_t lost = 0;
     while (!atomic_load(&stop)) {
-        char *memory = hew_os_map(MIB, HEW_PAGE);
+        char *memory = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         memory[0] = memory[MIB - 1] = 5;
         for (unsigned look = 0; look < 20; look++) {
             hew_cpu_pause();
         }
         lost += memory[0] != 5 || memory[MIB - 1] != 5;
-        hew_os_unmap(memory, MIB);
+        munmap(memory, MIB);
     }
     return (void *)lost;
 }
