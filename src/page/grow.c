@@ -57,7 +57,8 @@ enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
         }
         return NULL;
     }
-    extent->region = atomic_fetch_add_explicit(&regions, 1, memory_order_relaxed) + 1;
+    uint32_t region = atomic_fetch_add_explicit(&regions, 1, memory_order_relaxed) + 1;
+    atomic_store_explicit(&extent->region, region, memory_order_relaxed);
     advise(memory, size);
     heap->counts.mapped += size;
     size_t before = atomic_fetch_add_explicit(&hew_page_mapped, size, memory_order_relaxed);

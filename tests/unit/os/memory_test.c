@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -219,6 +220,49 @@ TEST(a_move_leaves_no_page_behind_the_old_place)
     CHECK(hew_os_move(from, to, MIB) == HEW_OS_MOVED);
     CHECK(hew_os_map_at(from + MIB, HEW_PAGE));
     hew_os_unmap(from, MIB + HEW_PAGE);
+    hew_os_unmap(to, MIB);
+}
+
+static _Atomic bool stop;
+
+/* Maps, writes, looks again and unmaps, as any library of the program may at any time. */
+static void *
+map_and_look(void *unused)
+{
+    size_t lost = 0;
+    while (!atomic_load(&stop)) {
+        char *memory = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memory[0] = memory[MIB - 1] = 5;
+        for (unsigned look = 0; look < 20; look++) {
+            hew_cpu_pause();
+        }
+        lost += memory[0] != 5 || memory[MIB - 1] != 5;
+        munmap(memory, MIB);
+    }
+    return (void *)lost;
+}
+
+TEST(a_move_never_takes_a_place_that_another_thread_has_mapped)
+{
+    pthread_t threads[2];
+    char *from = hew_os_map(MIB, HEW_PAGE), *to = hew_os_map(MIB, HEW_PAGE);
+    for (unsigned i = 0; i < 2; i++) {
+        pthread_create(&threads[i], NULL, map_and_look, NULL);
+    }
+    for (unsigned turn = 0; turn < 5000; turn++) {
+        from[0] = 1;
+        CHECK(hew_os_move(from, to, MIB) == HEW_OS_MOVED);
+        char *swap = from;
+        from = to;
+        to = swap;
+    }
+    atomic_store(&stop, true);
+    for (unsigned i = 0; i < 2; i++) {
+        void *lost;
+        pthread_join(threads[i], &lost);
+        CHECK(lost == NULL);
+    }
+    hew_os_unmap(from, MIB);
     hew_os_unmap(to, MIB);
 }
 

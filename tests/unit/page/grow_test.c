@@ -170,7 +170,7 @@ TEST(advice_on_huge_pages_is_given_once_a_mapping_and_only_by_choice)
 static void
 live(void)
 {
-    static const size_t sizes[] = {64 * KIB, 3 * MIB, 16 * KIB, 700 * KIB, 5 * MIB};
+    static const size_t sizes[] = {64 * KIB, 2 * MIB, 16 * KIB, 700 * KIB, 3 * MIB};
     struct hew_extent *extents[5];
     for (unsigned i = 0; i < 5; i++) {
         extents[i] = hew_page_take(&page_heap, sizes[i], i == 3 ? MIB : HEW_PAGE, HEW_CODE_SLOW);
