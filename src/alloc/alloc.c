@@ -218,7 +218,8 @@ hew_alloc_usable(const char *function, const void *object)
         return hew_slab_shapes[code].size;
     }
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
-    if (code == HEW_CODE_NONE || extent == NULL || extent->address != (uintptr_t)object) {
+    if (code == HEW_CODE_NONE || extent == NULL || extent->address != (uintptr_t)object ||
+        extent->state != HEW_EXTENT_ACTIVE) {
         hew_describe_bad_pointer(function, (uintptr_t)object);
     }
     return extent->large.usable;

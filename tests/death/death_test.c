@@ -129,6 +129,30 @@ dies_as_it_should(const char *program, const struct misuse *misuse)
     return aborted && said;
 }
 
+static const char *const texts[] = {
+#define FATAL(name, text) text,
+#include "base/fatal.def"
+#undef FATAL
+};
+
+/* Every message of the table has a case here. */
+static bool
+all_messages_are_provoked(void)
+{
+    bool all = true;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const struct misuse *misuse = misuses;
+        while (misuse->name != NULL && strstr(misuse->line, texts[i]) == NULL) {
+            misuse++;
+        }
+        if (misuse->name == NULL) {
+            printf("  nothing provokes \"%s\"\n", texts[i]);
+            all = false;
+        }
+    }
+    return all;
+}
+
 int
 main(int count, char **arguments)
 {
@@ -137,6 +161,7 @@ main(int count, char **arguments)
         return be_the_victim(arguments[1]);
     }
     unsetenv("MALLOC_CONF");
+    failed += !all_messages_are_provoked();
     for (const struct misuse *misuse = misuses; misuse->name != NULL; misuse++) {
         bool right = dies_as_it_should("/proc/self/exe", misuse);
         printf("%s %u - %s\n", right ? "ok" : "not ok", ++tests, misuse->name);
