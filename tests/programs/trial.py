@@ -138,7 +138,7 @@ class Trial:
             check=False,
             stdin=subprocess.DEVNULL,
         )
-        found = re.search(r"\d+(\.\d+)+", done.stdout + done.stderr)
+        found = re.search(r"\d+(\.\d+)+|\d{3,}", done.stdout + done.stderr)
         return found.group(0) if found else "?"
 
     def look_at_bindings(self, place: Place) -> tuple[Allocator, str]:

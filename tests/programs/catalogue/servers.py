@@ -51,7 +51,7 @@ REDIS = Program(
     packages={"redis-server": "redis-server", "redis-benchmark": "redis-tools"},
     version=("redis-server", "--version"),
     quick=True,
-    sizes={"requests": ("8000", "20000"), "commands": ("40000", "300000")},
+    sizes={"requests": ("8000", "20000"), "commands": ("40000", "200000")},
     prepare=redis_commands,
     server=Server(
         (

@@ -50,7 +50,7 @@ PROGRAMS = [
         packages={"sqlite3": "sqlite3"},
         version=("sqlite3", "--version"),
         quick=True,
-        sizes={"rows": ("60000", "400000")},
+        sizes={"rows": ("60000", "120000")},
         steps=(
             Step(
                 ("sqlite3", "-cmd", ".parameter set @rows {rows}", "database"),
