@@ -75,7 +75,7 @@ hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     bool data_segment;
     size_t at = step >= HUGE_PAGE && alignment < HUGE_PAGE ? HUGE_PAGE : alignment;
     void *memory = map_memory(hew_bits_round_up(step, HEW_GRAIN), at, &data_segment);
-    if (memory == NULL && step > size) {
+    if (memory == NULL && (step > size || at > alignment)) {
         step = size;
         memory = map_memory(hew_bits_round_up(step, HEW_GRAIN), alignment, &data_segment);
     } else if (memory != NULL && heap->grow_bytes < GROW_MAX) {

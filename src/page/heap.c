@@ -200,13 +200,26 @@ hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t si
     return tail != NULL;
 }
 
-bool
+enum hew_os_moved
 hew_page_move(struct hew_extent *from, struct hew_extent *to)
 {
     if (from->data_segment || to->data_segment) {
-        return false;
+        return HEW_OS_NOT_MOVED;
     }
     return hew_os_move((void *)from->address, (void *)to->address, from->size);
+}
+
+void
+hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    hew_mutex_lock(&heap->lock);
+    heap->counts.active -= extent->size;
+    heap->counts.mapped -= extent->size;
+    atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
+    deactivate(extent);
+    hew_split_forget_ends(extent);
+    hew_split_drop_extent(heap, extent);
+    hew_mutex_unlock(&heap->lock);
 }
 
 struct hew_page_counts

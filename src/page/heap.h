@@ -12,6 +12,7 @@
 #ifndef HEW_PAGE_HEAP_H
 #define HEW_PAGE_HEAP_H
 
+#include "os/memory.h"
 #include "os/mutex.h"
 #include "page/decay.h"
 #include "page/pool.h"
@@ -57,10 +58,13 @@ bool hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t
 bool hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
 
 /*
- * Moves the pages of `from` to the front of `to` (at least as large, zeroed) without copying.  Both stay active; `from`
- * reads as zeros afterwards.  False: refused, nothing has moved.
+ * Moves the pages of `from` to the front of `to` (at least as large) without copying.  Both stay active; `from` reads as
+ * zeros afterwards.  HEW_OS_PLACE_LOST: `to` may only be abandoned.
  */
-bool hew_page_move(struct hew_extent *from, struct hew_extent *to);
+enum hew_os_moved hew_page_move(struct hew_extent *from, struct hew_extent *to);
+
+/* Forgets an active extent: its pages are no longer known to be the heap's.  They are neither touched nor given back. */
+void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);
 
 /* Returns what decay says is due (`all`: everything that is free).  May call the system; the lock is dropped for it. */
 void hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all);

@@ -44,12 +44,13 @@ def line(verdict: Verdict) -> str:
     """One program on the terminal."""
     if verdict.state != "passed":
         return f"{verdict.state:8}{verdict.program.name:14}{verdict.reason}"
-    return (
-        f"{verdict.state:8}{verdict.program.name:14}"
-        f"time {verdict.seconds[0]:6.2f} s x{ratio(verdict.seconds):5}  "
-        f"cpu {verdict.cpu_seconds[0]:6.2f} s x{ratio(verdict.cpu_seconds):5}  "
-        f"peak {verdict.peak_kb[0] / 1024:6.1f} MiB x{ratio(verdict.peak_kb):5}"
+    pairs = (
+        ("time", verdict.seconds, figure(verdict.seconds[0], "s")),
+        ("cpu", verdict.cpu_seconds, figure(verdict.cpu_seconds[0], "s")),
+        ("peak", verdict.peak_kb, figure(verdict.peak_kb[0] / 1024, "MiB")),
     )
+    figures = "   ".join(f"{label} {text:>8} x{ratio(pair):4}" for label, pair, text in pairs)
+    return f"{verdict.state:8}{verdict.program.name:14}{figures}"
 
 
 def machine() -> str:

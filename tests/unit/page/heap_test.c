@@ -243,7 +243,7 @@ TEST(moved_pages_take_their_contents_along_and_leave_zeros)
     page_begin();
     struct hew_extent *from = page_take(256 * KIB), *to = page_take(512 * KIB);
     page_fill(from, 7);
-    CHECK(hew_page_move(from, to));
+    CHECK(hew_page_move(from, to) == HEW_OS_MOVED);
     CHECK(page_filled(from, 0));
     CHECK(((char *)to->address)[0] == 7 && ((char *)to->address)[256 * KIB - 1] == 7);
     CHECK(((char *)to->address)[256 * KIB] == 0);
@@ -258,11 +258,27 @@ TEST(a_refused_move_moves_nothing)
     struct hew_extent *from = page_take(256 * KIB), *to = page_take(256 * KIB);
     page_fill(from, 7);
     faults_refuse("mremap", 0, 1);
-    CHECK(!hew_page_move(from, to));
+    CHECK(hew_page_move(from, to) == HEW_OS_NOT_MOVED);
     faults_end();
     CHECK(page_filled(from, 7) && page_filled(to, 0));
     page_give(from);
     page_give(to);
+    page_end();
+}
+
+TEST(an_abandoned_extent_is_nobodys_and_is_not_touched)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(256 * KIB), *behind = page_take(64 * KIB);
+    uintptr_t address = extent->address;
+    page_fill(extent, 7);
+    hew_page_abandon(&page_heap, extent);
+    CHECK(hew_map_extent(address) == NULL && hew_map_code(address) == HEW_CODE_NONE);
+    page_give(behind);
+    hew_page_release(&page_heap);
+    CHECK(((char *)address)[0] == 7 && ((char *)address)[256 * KIB - 1] == 7);
+    CHECK(hew_page_heap_valid(&page_heap));
+    hew_os_unmap((void *)address, 256 * KIB);
     page_end();
 }
 
