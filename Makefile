@@ -23,7 +23,8 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 .DEFAULT_GOAL := release
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
-.PHONY: release dev asan ubsan tsan demo demo-redis test checks test-python programs clean
+.PHONY: release dev asan ubsan tsan clean
+.PHONY: test checks test-release test-dev test-asan test-ubsan test-tsan test-python programs demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -39,23 +40,28 @@ asan ubsan tsan:
 	cmake --preset $@ -DHEW_BENCH=OFF
 	$(BUILD) --target $$(cmake --build --preset $@ --target help | grep -oE '\b(unit|fuzz)_\w+' | sort -u)
 
-test: release
-	@$(PYTHON) scripts/prepare.py test
-	$(MAKE) checks
-	$(MAKE) dev asan ubsan tsan
+# The parts one after the other; make -k test goes on to the next part when one fails.
+test: checks test-release test-dev test-asan test-ubsan test-tsan test-python
+
+test-release: release
 	$(CTEST) --test-dir build/release
+
+test-dev: dev
 	$(CTEST) --test-dir build/dev
-	$(CTEST) --test-dir build/asan -R '^(unit|fuzz)\.' --parallel $(JOBS)
-	$(CTEST) --test-dir build/ubsan -R '^(unit|fuzz)\.' --parallel $(JOBS)
+
+test-asan test-ubsan: test-%: %
+	$(CTEST) --test-dir build/$< -R '^(unit|fuzz)\.' --parallel $(JOBS)
+
+test-tsan: tsan
 	$(FIXED_ADDRESSES) $(CTEST) --test-dir build/tsan -R '^unit\.' --parallel $(JOBS)
-	$(MAKE) test-python
 
 # All of them, whichever fails.
-checks:
+checks: release
 	@status=0; for check in check_layers check_sizes 'gen_options --check' call_cycles fast_path; do \
 	  set -- $$check; $(PYTHON) scripts/$$1.py $$2 || status=1; done; exit $$status
 
 test-python:
+	@$(PYTHON) scripts/prepare.py test
 	.venv/bin/ruff check --extend-per-file-ignores 'tests/scripts/*:S101' tool scripts tests/scripts
 	.venv/bin/mypy
 	MYPYPATH=scripts .venv/bin/mypy --strict scripts tests/scripts
