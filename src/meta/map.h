@@ -19,14 +19,8 @@
 #define HEW_META_MAP_H
 
 #include "base/size_class.h"
-
 #include "os/mutex.h"
 
-#if defined(__aarch64__)
-#define HEW_LG_ADDRESS 48 /* and the kernel hands out addresses from the top */
-#else
-#define HEW_LG_ADDRESS 47
-#endif
 #define HEW_LG_LEAF 30
 #define HEW_LEAF_PAGES ((size_t)1 << (HEW_LG_LEAF - HEW_LG_PAGE))
 

@@ -135,6 +135,9 @@ hew_os_move(void *from, void *to, size_t size)
     long result =
         hew_syscall5(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
     if (result == (long)to) {
+        /* The old range is ours and empty.  Mapped anew it joins its neighbours in the kernel's eyes; qemu's user mode,
+         * which does not know that it is still there, learns of it. */
+        map(from, size, PROT_READ | PROT_WRITE, MAP_FIXED);
         return HEW_OS_MOVED;
     }
     atomic_store_explicit(&never, true, memory_order_relaxed);

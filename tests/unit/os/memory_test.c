@@ -106,7 +106,8 @@ TEST(a_fault_is_asked_for_by_the_name_of_its_call)
         hew_os_move(memory, memory + HEW_PAGE, HEW_PAGE);
         hew_os_extend_data(HEW_PAGE, HEW_PAGE);
         faults_end();
-        CHECK_EQUAL(faults_asked, 1);
+        /* A move maps the old range anew. */
+        CHECK_EQUAL(faults_asked, strcmp(calls[i], "mmap") == 0 ? 2 : 1);
         hew_os_unmap(mapped, HEW_PAGE);
     }
     hew_os_unmap(memory, 2 * HEW_PAGE);
