@@ -8,6 +8,10 @@
 #include "fakes/faults.h"
 #include "page_fixture.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 TEST(a_new_heap_holds_nothing_and_asks_for_nothing)
 {
     page_begin();
@@ -235,6 +239,48 @@ TEST(without_memory_for_a_struct_nothing_changes)
     page_give(extent); /* needs no memory */
     faults_end();
     page_give(second);
+    page_end();
+}
+
+TEST(a_cut_that_fails_half_way_gives_its_first_struct_back)
+{
+    page_begin();
+    struct hew_extent *first = page_take(64 * KIB);
+    use_up_meta();
+    struct hew_extent *last = page_heap.spare; /* one is left, and a cut out of the middle takes two */
+    last->free.next = NULL;
+    faults_refuse("mmap", 0, FAULTS_ALL);
+    CHECK(hew_page_take(&page_heap, 64 * KIB, 256 * KIB, HEW_CODE_SLOW) == NULL);
+    CHECK(page_heap.spare == last && last->free.next == NULL);
+    faults_end();
+    page_give(first);
+    page_end();
+}
+
+/* Pages of address space that this process holds. */
+static long
+pages_held(void)
+{
+    char text[128] = "";
+    int file = open("/proc/self/statm", O_RDONLY);
+    CHECK(file >= 0 && read(file, text, sizeof text - 1) > 0);
+    close(file);
+    return strtol(text, NULL, 10);
+}
+
+TEST(a_mapping_that_cannot_be_entered_goes_back)
+{
+    page_begin();
+    page_give(page_take(64 * KIB)); /* opens the map's window */
+    hew_page_release(&page_heap);
+    use_up_meta();
+    use_up_spare_structs();
+    long before = pages_held();
+    faults_refuse("mmap", 1, FAULTS_ALL); /* the pages come, a struct for them does not */
+    CHECK(hew_page_take(&page_heap, 64 * KIB, HEW_PAGE, HEW_CODE_SLOW) == NULL);
+    CHECK(faults_refused > 0);
+    faults_end();
+    CHECK_EQUAL(pages_held(), before);
     page_end();
 }
 

@@ -59,11 +59,13 @@ TEST(with_endless_decay_time_given_pages_stay)
 TEST(purged_pages_are_retained_and_read_as_zeros_when_taken_again)
 {
     page_begin();
+    page_decay_times(-1, -1);
     uintptr_t address = make_dirty(256 * KIB);
     hew_page_decay(&page_heap, page_now, true);
     struct hew_page_counts counts = page_counts();
     CHECK_EQUAL(counts.retained, counts.mapped);
     CHECK_EQUAL(counts.dirty_purged, 256 * KIB);
+    CHECK_EQUAL(counts.muzzy_purged, 0); /* when all is to go, nothing goes twice */
     struct hew_extent *extent = page_take(256 * KIB);
     CHECK_EQUAL(extent->address, address);
     CHECK(extent->zeroed && page_filled(extent, 0));
