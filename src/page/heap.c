@@ -239,7 +239,8 @@ static bool
 free_in_maps(struct hew_extent *extent)
 {
     uintptr_t end = hew_extent_end(extent);
-    for (uintptr_t grain = hew_bits_round_up(extent->address, HEW_GRAIN); grain + HEW_GRAIN <= end; grain += HEW_GRAIN) {
+    uintptr_t first = hew_bits_round_up(extent->address, HEW_GRAIN);
+    for (uintptr_t grain = first; grain + HEW_GRAIN <= end; grain += HEW_GRAIN) {
         if (hew_map_code(grain) != HEW_CODE_NONE) {
             return false;
         }

@@ -48,8 +48,8 @@ collect(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, struct b
     }
 }
 
-/* Without the lock: gives the extent's memory up and tells its new state; `from` when the system refused.  A system that
- * knows no lazy way (Linux before 4.5) drops the pages at once. */
+/* Without the lock: gives the extent's memory up and tells its new state; `from` when the system refused.  A system
+ * that knows no lazy way (Linux before 4.5) drops the pages at once. */
 static unsigned
 release(struct hew_extent *extent, unsigned from, unsigned to)
 {

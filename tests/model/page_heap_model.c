@@ -28,7 +28,8 @@ check_no_overlap(const struct range *range)
     for (unsigned i = 0; i < RANGES; i++) {
         const struct range *other = &ranges[i];
         if (other->extent != NULL && other != range) {
-            MUST(&run, range->address + range->size <= other->address || other->address + other->size <= range->address);
+            bool below = range->address + range->size <= other->address;
+            MUST(&run, below || other->address + other->size <= range->address);
         }
     }
 }

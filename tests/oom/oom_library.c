@@ -5,12 +5,14 @@
  */
 #include "scenario.h"
 
+#include "api/messages.h"
 #include "cache/thread.h"
 #include "control/totals.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define UNTOUCHED 4711
 
@@ -69,15 +71,13 @@ free_here(void *object)
     }
 }
 
-/* The purger would make its own calls at times of its own. */
+/* The purger would make its own calls at times of its own.  Compiled-in settings: setenv() allocates. */
 static void
 begin(const char *settings)
 {
-    char all[256] = "background_thread:false,narenas:2,";
-    if (settings != NULL) {
-        __builtin_strcat(all, settings);
-    }
-    setenv("MALLOC_CONF", all, 1);
+    static char all[256] = "background_thread:false,narenas:2";
+    strcat(strcat(all, settings == NULL ? "" : ","), settings == NULL ? "" : settings);
+    malloc_conf = all;
 }
 
 static void

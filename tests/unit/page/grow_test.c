@@ -55,6 +55,35 @@ TEST(without_retain_each_mapping_is_as_large_as_its_request)
     page_end();
 }
 
+TEST(the_total_of_all_heaps_follows_every_mapping)
+{
+    page_begin();
+    size_t before = atomic_load(&hew_page_mapped);
+    struct hew_extent *small = page_take(64 * KIB), *large = page_take(5 * MIB);
+    CHECK_EQUAL(atomic_load(&hew_page_mapped), before + page_counts().mapped);
+    page_give(small);
+    page_give(large);
+    hew_page_release(&page_heap);
+    CHECK_EQUAL(atomic_load(&hew_page_mapped), before);
+    page_end();
+}
+
+TEST(heaps_that_have_become_large_call_the_purger_once)
+{
+    page_begin();
+    struct hew_extent *few = page_take(MIB);
+    CHECK_EQUAL(atomic_load(&hew_page_due), 0);
+    struct hew_extent *many = page_take(16 * MIB);
+    CHECK_EQUAL(atomic_load(&hew_page_due), 1);
+    atomic_store(&hew_page_due, 0);
+    struct hew_extent *more = page_take(16 * MIB);
+    CHECK_EQUAL(atomic_load(&hew_page_due), 0);
+    page_give(few);
+    page_give(many);
+    page_give(more);
+    page_end();
+}
+
 TEST(when_the_usual_step_is_refused_the_request_itself_is_tried)
 {
     page_begin();
