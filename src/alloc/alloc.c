@@ -50,6 +50,7 @@ HEW_COLD void
 hew_alloc_relieve(void)
 {
     struct hew_cache *cache = hew_cache_self;
+    hew_map_narrow();
     for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
         hew_magazine_flush(cache, code, 0);
     }

@@ -13,7 +13,8 @@
  *
  * Both are written under the lock of the page heap that owns the pages, and read by whoever holds an object there: the
  * hand-over of the object orders the two, so relaxed atomics are enough.
- * When address space is limited (RLIMIT_AS) the code map is opened piece by piece in a free range instead.
+ * When address space is limited (RLIMIT_AS) the code map is opened piece by piece in a free range instead; when it comes
+ * to be limited later, the map is narrowed once memory runs out.
  */
 #ifndef HEW_META_MAP_H
 #define HEW_META_MAP_H
@@ -38,6 +39,10 @@ bool hew_map_boot(void);
 
 /* Makes both maps writable for [address, address + size).  False when the system refused. */
 bool hew_map_cover(uintptr_t address, size_t size);
+
+/* When RLIMIT_AS has been lowered since boot: gives back the parts of the code map's address space that nothing within the
+ * limit needs, so that new mappings fit under it.  False when there is nothing to give.  No lock may be held. */
+bool hew_map_narrow(void);
 
 HEW_INLINE unsigned
 hew_map_code(uintptr_t address)

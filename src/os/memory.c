@@ -182,6 +182,12 @@ hew_os_program_address(void)
     return (uintptr_t)getauxval(AT_PHDR);
 }
 
+uintptr_t
+hew_os_stack_address(void)
+{
+    return (uintptr_t)getauxval(AT_RANDOM); /* bytes that the kernel puts above the first frame */
+}
+
 void
 hew_os_advise_huge(void *address, size_t size)
 {

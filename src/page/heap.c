@@ -23,6 +23,7 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     hew_pool_begin(&heap->dirty);
     hew_pool_begin(&heap->muzzy);
     hew_pool_begin(&heap->retained);
+    hew_list_begin(&heap->transit);
     hew_decay_begin(&heap->dirty_decay, hew_options.dirty_decay_ms, now_ms);
     hew_decay_begin(&heap->muzzy_decay, hew_options.muzzy_decay_ms, now_ms);
     heap->arena = arena;

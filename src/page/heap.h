@@ -28,6 +28,7 @@ struct hew_page_heap {
     /* Everything below is guarded by `lock`. */
     struct hew_pool dirty, muzzy, retained;
     struct hew_decay dirty_decay, muzzy_decay;
+    struct hew_list transit;  /* extents that somebody purges without the lock */
     struct hew_extent *spare; /* unused extent structs, linked by free.next */
     size_t grow_bytes;        /* size of the next mapping */
     struct hew_page_counts counts;
@@ -81,6 +82,9 @@ void hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all);
 
 /* Returns everything that is free, and its address space: the system has run out of either. */
 void hew_page_release(struct hew_page_heap *heap);
+
+/* In a fork's child: what other threads were purging is dirty again. */
+void hew_page_after_fork(struct hew_page_heap *heap);
 
 /* Milliseconds until decay may have something to do; 0 when the heap holds nothing that decays. */
 uint64_t hew_page_next_ms(struct hew_page_heap *heap);

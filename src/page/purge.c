@@ -43,6 +43,7 @@ collect(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, struct b
             hew_pool_remove(pool, extent);
         }
         extent->state = HEW_EXTENT_TRANSIT;
+        hew_list_push_back(&heap->transit, &extent->free.age);
         batch->extents[batch->count++] = extent;
         batch->bytes += extent->size;
     }
@@ -79,6 +80,7 @@ purge(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, unsigned t
         for (unsigned i = 0; i < batch.count; i++) {
             *purged += states[i] != from ? batch.extents[i]->size : 0;
             refused = refused || states[i] == from;
+            hew_list_remove(&batch.extents[i]->free.age);
             hew_split_insert(heap, hew_split_pool_of(heap, states[i]), batch.extents[i], states[i]);
         }
         heap->counts.purge_calls += batch.count;
@@ -125,6 +127,16 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
         unmap_retained(heap);
     }
     hew_mutex_unlock(&heap->lock);
+}
+
+void
+hew_page_after_fork(struct hew_page_heap *heap)
+{
+    struct hew_list *node;
+    while ((node = hew_list_first(&heap->transit)) != NULL) {
+        hew_list_remove(node);
+        hew_split_insert(heap, &heap->dirty, HEW_CONTAINER(node, struct hew_extent, free.age), HEW_EXTENT_DIRTY);
+    }
 }
 
 void

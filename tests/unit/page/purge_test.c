@@ -4,6 +4,7 @@
 
 #include "test.h"
 
+#include "fakes/child.h"
 #include "fakes/faults.h"
 #include "page_fixture.h"
 
@@ -333,6 +334,39 @@ TEST(without_a_purger_giving_pages_looks_at_the_clock_now_and_then)
     }
     CHECK(page_counts().dirty > 900 * KIB);
     make_dirty(16 * KIB); /* the 64th */
+    CHECK_EQUAL(page_counts().dirty, 0);
+    page_end();
+}
+
+static struct child_end forked;
+
+static void
+look_at_childs_heap(void)
+{
+    hew_mutex_after_fork(&page_heap.lock);
+    CHECK_EQUAL(hew_page_counts(&page_heap).dirty, 0);
+    hew_page_after_fork(&page_heap);
+    CHECK_EQUAL(page_counts().dirty, 3 * MIB);
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(page_counts().dirty, 0);
+}
+
+static bool
+fork_while_purging(const char *call)
+{
+    hew_os_faults.refuse = NULL;
+    forked = child_run(look_at_childs_heap);
+    return false;
+}
+
+TEST(what_is_being_purged_during_a_fork_is_not_lost_to_the_child)
+{
+    page_begin();
+    page_give(page_take(3 * MIB));
+    CHECK_EQUAL(page_counts().dirty, 3 * MIB);
+    hew_os_faults.refuse = fork_while_purging;
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(forked.status, 0);
     CHECK_EQUAL(page_counts().dirty, 0);
     page_end();
 }
