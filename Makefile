@@ -17,6 +17,8 @@ CTEST = ctest --output-on-failure --no-tests=error
 LIBRARY = build/release/libhew.so
 # Without this a program under UBSan reports and goes on to pass.
 export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
+# The purger's thread in a fork's child is what we test.
+export TSAN_OPTIONS = die_after_fork=0
 # ThreadSanitizer needs the address space laid out as it expects; not every container lets us ask for that.
 FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo setarch $(shell uname -m) -R)
 
