@@ -201,7 +201,7 @@ run(void *argument)
     struct table *table = argument;
     for (unsigned i = 0; i < table->operations && wrong == 0; i++) {
         operate(table);
-        if (i % 10000 == 9999) { /* start afresh: slabs and pages go back */
+        if (i % 5000 == 4999) { /* start afresh: slabs and pages go back */
             for (unsigned slot = 0; slot < SLOTS; slot++) {
                 if (table->slots[slot].address != NULL) {
                     give(table, &table->slots[slot]);
@@ -244,13 +244,13 @@ run_alone(uint64_t variant, unsigned operations)
 
 TEST(one_thread_finds_what_it_left)
 {
-    run_alone(1, 60000);
+    run_alone(1, 30000);
 }
 
 TEST(one_thread_without_a_cache_finds_what_it_left)
 {
     layers_without_caches = true;
-    run_alone(2, 30000);
+    run_alone(2, 15000);
     layers_without_caches = false;
 }
 
@@ -258,7 +258,7 @@ TEST(one_thread_finds_what_it_left_when_memory_is_refused_now_and_then)
 {
     hew_os_faults.refuse = refuse;
     faults = true;
-    run_alone(3, 30000);
+    run_alone(3, 15000);
     faults = false;
     hew_os_faults.refuse = NULL;
 }
@@ -276,14 +276,14 @@ TEST(one_thread_finds_what_it_left_when_every_freed_page_goes_back_at_once)
 {
     set_decay(0, 0);
     hew_options.retain = false;
-    run_alone(4, 30000);
+    run_alone(4, 15000);
     hew_options.retain = true;
 }
 
 TEST(one_thread_finds_what_it_left_when_pages_go_back_lazily)
 {
     set_decay(0, 1);
-    run_alone(5, 30000);
+    run_alone(5, 15000);
     set_decay(10000, 0);
 }
 
@@ -295,7 +295,7 @@ TEST(four_threads_that_free_each_others_objects_find_what_they_left)
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < THREADS; i++) {
             tables[i] = (struct table){
-                .dice = {layers_random_seed() + 100 * round + i}, .exchanges = true, .operations = 20000};
+                .dice = {layers_random_seed() + 100 * round + i}, .exchanges = true, .operations = 10000};
             CHECK_EQUAL(pthread_create(&threads[i], NULL, run, &tables[i]), 0);
         }
         for (unsigned i = 0; i < THREADS; i++) {

@@ -14,6 +14,14 @@
 #define MIB ((size_t)1 << 20)
 #define DECAY_MS 3200
 
+/* ThreadSanitizer ends a forked child that starts a thread unless told not to. */
+HEW_EXPORT const char *__tsan_default_options(void);
+const char *
+__tsan_default_options(void)
+{
+    return "die_after_fork=0";
+}
+
 /* Each test has arenas of its own, so that each has its own pages and times. */
 static void
 boot_once(void)
