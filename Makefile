@@ -73,8 +73,8 @@ test-python:
 demo: release
 	@$(PYTHON) scripts/prepare.py demo
 	@mkdir -p build/demo
-	.venv/bin/hew compare --runs $(DEMO_RUNS) --html build/demo/buffer_churn.html -- build/release/bench/apps/buffer_churn
-	.venv/bin/hew compare --runs $(DEMO_RUNS) --html build/demo/serve.html -- build/release/bench/apps/serve
+	.venv/bin/hew compare --runs $(DEMO_RUNS) --html build/demo/buffer_churn.html -- build/release/bench/apps/buffer_churn --step 1024
+	.venv/bin/hew compare --runs $(DEMO_RUNS) --html build/demo/serve.html -- build/release/bench/apps/serve --connections 12000
 	@if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then $(MAKE) demo-redis; \
 	else echo 'redis-server is not here (package redis-server): its part is left out'; fi
 	@echo; echo 'pages:'; ls -d $(CURDIR)/build/demo/*.html
