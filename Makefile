@@ -4,6 +4,7 @@
 #   make             libhew.so and libhew.a in build/release
 #   make demo        hew compare on two of our workloads, and on Redis's SET when redis-server is there
 #   make test        every test
+#   make bench-apps  our workloads under every allocator: one table
 #   make programs    real programs under hew: same output and exit status as under glibc?  PROGRAMS_SET=full for all
 #   make clean       removes build/
 PYTHON ?= python3
@@ -26,7 +27,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan ubsan tsan clean
-.PHONY: test checks test-release test-dev test-asan test-ubsan test-tsan test-python programs demo demo-redis
+.PHONY: bench-apps test checks test-release test-dev test-asan test-ubsan test-tsan test-python programs demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -83,6 +84,11 @@ demo-redis:
 	.venv/bin/hew compare --runs $(DEMO_RUNS) --html build/demo/redis_set.html \
 	  --server 'redis-server --port {port} --save "" --appendonly no' --ready 'redis-cli -p {port} ping' \
 	  -- redis-benchmark -p {port} -t set -n 100000 -c 50 -r 1000000 -d 16
+
+# Every workload under every allocator found here, as one table: some fifteen minutes on a quiet machine.
+bench-apps: release
+	@$(PYTHON) scripts/prepare.py demo
+	.venv/bin/python bench/driver/compare_apps.py
 
 programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set $(PROGRAMS_SET)
