@@ -9,6 +9,14 @@
 
 static void *objects[OBJECTS];
 
+/* Volatile, since compilers know the operators by name and leave out what is allocated for nothing. */
+static void *(*volatile new_object)(size_t size) = _Znwm;
+static void *(*volatile new_array)(size_t size) = _Znam;
+static void *(*volatile new_aligned)(size_t size, size_t alignment) = _ZnwmSt11align_val_t;
+static void *(*volatile new_or_null)(size_t size, const void *nothrow) = _ZnwmRKSt9nothrow_t;
+static void *(*volatile new_aligned_or_null)(
+    size_t size, size_t alignment, const void *nothrow) = _ZnamSt11align_val_tRKSt9nothrow_t;
+
 static uint64_t
 requests(size_t size)
 {
@@ -17,10 +25,10 @@ requests(size_t size)
 
 TEST(operator_new_counts_each_object_once_over_many_periods)
 {
-    _ZdlPv(_Znwm(700)); /* the library is up, and the thread has a cache */
+    _ZdlPv(new_object(700)); /* the library is up, and the thread has a cache */
     uint64_t before = requests(700);
     for (unsigned i = 0; i < OBJECTS; i++) {
-        objects[i] = _Znwm(700);
+        objects[i] = new_object(700);
         CHECK(objects[i] != NULL);
     }
     CHECK_EQUAL(requests(700) - before, OBJECTS);
@@ -29,7 +37,7 @@ TEST(operator_new_counts_each_object_once_over_many_periods)
     }
     unsigned beyond = 0;
     for (unsigned i = 0; i < OBJECTS; i++) {
-        _ZdlPv(_Znwm(700));
+        _ZdlPv(new_object(700));
         beyond += hew_cache_self->ticks[hew_code_of_size(700)] - 1 >= HEW_CACHE_PERIOD;
     }
     CHECK_EQUAL(beyond, 0); /* each period ends, and the magazine is looked after */
@@ -40,8 +48,8 @@ TEST(every_form_of_operator_new_counts_each_object_once)
 {
     uint64_t before = requests(256);
     for (unsigned i = 0; i < OBJECTS; i++) {
-        void *plain = _Znam(256), *aligned = _ZnwmSt11align_val_t(250, 64);
-        void *quiet = _ZnwmRKSt9nothrow_t(256, NULL);
+        void *plain = new_array(256), *aligned = new_aligned(250, 64);
+        void *quiet = new_or_null(256, NULL);
         CHECK(plain != NULL && aligned != NULL && quiet != NULL);
         CHECK_EQUAL((uintptr_t)aligned % 64, 0);
         _ZdaPv(plain);
@@ -53,6 +61,6 @@ TEST(every_form_of_operator_new_counts_each_object_once)
 
 TEST(nothrow_without_memory_is_null)
 {
-    CHECK(_ZnwmRKSt9nothrow_t((size_t)1 << 60, NULL) == NULL);
-    CHECK(_ZnamSt11align_val_tRKSt9nothrow_t((size_t)1 << 60, 4096, NULL) == NULL);
+    CHECK(new_or_null((size_t)1 << 60, NULL) == NULL);
+    CHECK(new_aligned_or_null((size_t)1 << 60, 4096, NULL) == NULL);
 }
