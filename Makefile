@@ -70,8 +70,8 @@ test-python:
 	.venv/bin/ruff check --extend-per-file-ignores 'tests/scripts/*:S101' tool scripts tests/scripts
 	.venv/bin/mypy
 	MYPYPATH=scripts .venv/bin/mypy --strict scripts tests/scripts
-	.venv/bin/pytest -q tool/tests
-	.venv/bin/pytest -q tests/scripts
+	@status=0; for tests in tool/tests tests/scripts; do \
+	  echo "pytest $$tests"; .venv/bin/pytest -q $$tests || status=1; done; exit $$status
 
 demo: release
 	@$(PYTHON) scripts/prepare.py demo
