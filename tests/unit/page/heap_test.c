@@ -245,7 +245,10 @@ TEST(without_memory_for_a_struct_nothing_changes)
 TEST(a_cut_that_fails_half_way_gives_its_first_struct_back)
 {
     page_begin();
-    struct hew_extent *first = page_take(64 * KIB);
+    struct hew_extent *first = page_take(64 * KIB), *gap = NULL;
+    if (hew_extent_end(first) % (256 * KIB) == 0) { /* where the region lies is the system's choice */
+        gap = page_take(64 * KIB);
+    }
     use_up_meta();
     struct hew_extent *last = page_heap.spare; /* one is left, and a cut out of the middle takes two */
     last->free.next = NULL;
@@ -253,6 +256,9 @@ TEST(a_cut_that_fails_half_way_gives_its_first_struct_back)
     CHECK(hew_page_take(&page_heap, 64 * KIB, 256 * KIB, HEW_CODE_SLOW) == NULL);
     CHECK(page_heap.spare == last && last->free.next == NULL);
     faults_end();
+    if (gap != NULL) {
+        page_give(gap);
+    }
     page_give(first);
     page_end();
 }
