@@ -118,7 +118,7 @@ class HarnessTest(unittest.TestCase):
         self.assertIn("static", verdict.reason)
 
     def test_output_that_varies_under_glibc_is_not_blamed_on_the_library(self) -> None:
-        verdict = self.verdict(self.library("SOUND"), "victim", "clock")
+        verdict = self.verdict(self.library("SOUND"), "victim", "moody", str(self.root / "count"))
         self.assertEqual(verdict.state, "failed")
         self.assertIn("two runs under glibc differ", verdict.reason)
 

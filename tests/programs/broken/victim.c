@@ -2,15 +2,29 @@
 /*
  * victim: a program whose output depends on what malloc gives it.
  *
- * Prints    the sum of bytes that calloc promised to be zero and of bytes it wrote itself; with the argument "clock",
- *           also something that no two runs share; with "version", only its version.
+ * Prints    the sum of bytes that calloc promised to be zero and of bytes it wrote itself; with the argument "version",
+ *           only its version; with "moody" and the name of a file, in which it counts its runs, something else in its
+ *           second and fourth run.
  * Promises  to live long enough for its maps to be read.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+/* The number of this run, starting at 1: the file has one byte for each. */
+static int
+count_run(const char *path)
+{
+    FILE *file = fopen(path, "a");
+    if (file == NULL) {
+        return 0;
+    }
+    fputc('.', file);
+    int run = (int)ftell(file);
+    fclose(file);
+    return run;
+}
 
 int
 main(int count, char **words)
@@ -35,10 +49,9 @@ main(int count, char **words)
         free(bytes);
     }
     printf("sum %lx\n", sum);
-    if (count > 1 && strcmp(words[1], "clock") == 0) {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        printf("%ld\n", now.tv_nsec);
+    if (count > 2 && strcmp(words[1], "moody") == 0) {
+        int run = count_run(words[2]);
+        puts(run == 2 || run == 4 ? "good" : "bad");
     }
     usleep(300000);
     return 0;
