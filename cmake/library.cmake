@@ -4,7 +4,8 @@
 add_library(hew SHARED ${HEW_LAYER_OBJECTS})
 set_target_properties(hew PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME hew LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 target_link_libraries(hew PRIVATE hew_core_flags)
-target_link_options(hew PRIVATE -Wl,-z,now -Wl,-z,relro -Wl,--gc-sections -Wl,-z,noexecstack)
+target_link_options(hew PRIVATE -Wl,--as-needed -Wl,-z,now -Wl,-z,relro -Wl,--gc-sections -Wl,-z,noexecstack
+  -Wl,-z,nodelete) # threads, fork handlers and keys hold addresses in it for good
 
 add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/libhew.a
   COMMAND ${CMAKE_LINKER} -r -o ${CMAKE_BINARY_DIR}/hew.o ${HEW_LAYER_OBJECTS}

@@ -25,7 +25,7 @@ layers_start_thread(void)
 }
 
 static void
-layers_note_purge_due(void)
+layers_note_purge_due(bool freeing)
 {
     layers_purges_due++;
 }

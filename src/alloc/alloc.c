@@ -19,6 +19,23 @@ own_cache(void)
     return HEW_LIKELY(hew_cache_is_real(cache)) ? cache : hew_upcalls.start_thread();
 }
 
+/*
+ * The same for a free.  A thread that has not allocated gets its cache only after some frees: libc frees thread data of
+ * others when a thread is at its very end, and would never tell us to take the cache back.
+ */
+#define FREES_WITHOUT_CACHE 16
+static __thread uint8_t frees_without_cache;
+
+static struct hew_cache *
+cache_for_free(void)
+{
+    if (!hew_cache_is_real(hew_cache_self) && frees_without_cache < FREES_WITHOUT_CACHE) {
+        frees_without_cache++;
+        return NULL;
+    }
+    return own_cache();
+}
+
 /* Threads without a cache share the arenas that there are, by their stacks' addresses. */
 static struct hew_arena *
 shared_arena(void)
@@ -33,6 +50,7 @@ HEW_COLD void
 hew_alloc_relieve(void)
 {
     struct hew_cache *cache = hew_cache_self;
+    hew_map_narrow();
     for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
         hew_magazine_flush(cache, code, 0);
     }
@@ -42,10 +60,10 @@ hew_alloc_relieve(void)
 }
 
 static void
-notice_due_work(void)
+notice_due_work(bool freeing)
 {
     if (HEW_UNLIKELY(atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 1)) {
-        hew_upcalls.purge_due();
+        hew_upcalls.purge_due(freeing);
     }
 }
 
@@ -73,7 +91,7 @@ hew_alloc_small(size_t size)
         hew_alloc_relieve();
         object = take_small(cache, code);
     }
-    notice_due_work();
+    notice_due_work(false);
     return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
 }
 
@@ -109,7 +127,7 @@ alloc_large_aligned(size_t size, size_t alignment, bool zero)
         hew_alloc_relieve();
         extent = take_large(size, alignment, &fresh);
     }
-    notice_due_work();
+    notice_due_work(false);
     if (extent == NULL) {
         return NULL;
     }
@@ -179,7 +197,7 @@ hew_alloc_free(const char *function, void *object)
         hew_fill_freed(object, hew_alloc_usable(function, object));
     }
     bool cached = code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST;
-    struct hew_cache *cache = cached ? own_cache() : NULL;
+    struct hew_cache *cache = cached ? cache_for_free() : NULL;
     if (cache == NULL) {
         free_uncached(function, object, code);
     } else if (HEW_UNLIKELY(cache->top[code][-1] == object)) {
@@ -187,7 +205,7 @@ hew_alloc_free(const char *function, void *object)
     } else {
         hew_magazine_push(cache, code, object);
     }
-    notice_due_work();
+    notice_due_work(true);
 }
 
 size_t
@@ -201,7 +219,8 @@ hew_alloc_usable(const char *function, const void *object)
         return hew_slab_shapes[code].size;
     }
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
-    if (code == HEW_CODE_NONE || extent == NULL || extent->address != (uintptr_t)object) {
+    if (code == HEW_CODE_NONE || extent == NULL || extent->address != (uintptr_t)object ||
+        extent->state != HEW_EXTENT_ACTIVE) {
         hew_describe_bad_pointer(function, (uintptr_t)object);
     }
     return extent->large.usable;

@@ -15,8 +15,9 @@ struct hew_upcalls {
     /* Starts the library if it has not started, and gives the thread a cache.  NULL: it can have none (not yet, not any
      * more, or tcache:false); the caller goes without. */
     struct hew_cache *(*start_thread)(void);
-    /* Some heap holds idle memory that a purger should return. */
-    void (*purge_due)(void);
+    /* Some heap holds idle memory that a purger should return.  `freeing`: we are inside free(), where no thread can be
+     * started. */
+    void (*purge_due)(bool freeing);
 };
 extern const struct hew_upcalls hew_upcalls;
 

@@ -37,12 +37,13 @@ move_pages(struct hew_extent *from, size_t size)
     if (to == NULL) {
         return NULL;
     }
-    if (!hew_page_move(from, to)) {
-        hew_arena_give_large(to);
-        return NULL;
+    enum hew_os_moved moved = hew_page_move(from, to);
+    if (moved == HEW_OS_PLACE_LOST) {
+        hew_arena_abandon_large(to);
+    } else {
+        hew_arena_give_large(moved == HEW_OS_MOVED ? from : to);
     }
-    hew_arena_give_large(from);
-    return (void *)to->address;
+    return moved == HEW_OS_MOVED ? (void *)to->address : NULL;
 }
 
 /* A large object that kept its contents without a copy: what it gained is filled as new memory is. */
@@ -99,7 +100,7 @@ hew_realloc_object(void *object, size_t size)
     }
     void *copy = new_object(size);
     if (copy == NULL) {
-        return NULL;
+        return size <= usable ? object : NULL; /* a smaller size needs no memory */
     }
     memcpy(copy, object, usable < size ? usable : size);
     free_object(object);

@@ -9,7 +9,8 @@
 
 /*
  * `object` is live, not NULL; `size` is not 0.  In place when the class stays, when a large one shrinks, or when free
- * pages lie behind it; by moving pages for the largest; by copying otherwise.  NULL without memory: the object stays.
+ * pages lie behind it; by moving pages for the largest; by copying otherwise.  NULL without memory: the object
+ * stays.  A size that is no larger than what it has room for never fails.
  */
 void *hew_realloc_object(void *object, size_t size);
 

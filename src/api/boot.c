@@ -29,6 +29,11 @@ thread_ends(void *round)
     uintptr_t next = (uintptr_t)round + 1;
     if (next > LAST_ROUND || pthread_setspecific(end_key, (void *)next) != 0) {
         hew_thread_death();
+        if (atomic_load(&hew_caches_alive) == 0) {
+            hew_purger_end();
+        } else {
+            hew_purger_wake_running();
+        }
     }
 }
 
@@ -107,4 +112,14 @@ start_thread(void)
     return cache;
 }
 
-const struct hew_upcalls hew_upcalls = {start_thread, hew_purger_wake};
+static void
+purge_due(bool freeing)
+{
+    if (freeing || hew_cache_self == &hew_cache_gone) {
+        hew_purger_wake_running();
+    } else {
+        hew_purger_wake();
+    }
+}
+
+const struct hew_upcalls hew_upcalls = {start_thread, purge_due};

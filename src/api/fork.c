@@ -64,6 +64,9 @@ static void
 after_fork_in_child(void)
 {
     each_mutex(begin_anew);
+    for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
+        hew_page_after_fork(&hew_arena_at(index)->pages);
+    }
     hew_thread_after_fork();
     hew_purger_after_fork();
 }

@@ -35,7 +35,8 @@ mallinfo2(void)
     struct mallinfo2 info = {0};
     info.arena = totals.mapped;
     info.uordblks = totals.allocated - (totals.cached < totals.allocated ? totals.cached : totals.allocated);
-    info.fordblks = totals.active + totals.dirty + totals.muzzy - info.uordblks;
+    size_t present = totals.active + totals.dirty + totals.muzzy;
+    info.fordblks = present > info.uordblks ? present - info.uordblks : 0; /* other threads go on while we add up */
     info.fsmblks = totals.cached;
     info.keepcost = totals.dirty + totals.muzzy;
     return info;

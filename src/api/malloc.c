@@ -7,6 +7,7 @@
  */
 #include "alloc/alloc.h"
 #include "alloc/realloc.h"
+#include "api/boot.h"
 #include "api/entry.h"
 #include "base/options.h"
 #include "os/fatal.h"
@@ -21,10 +22,11 @@ void cfree(void *object);
 void free_sized(void *object, size_t size);
 void free_aligned_sized(void *object, size_t alignment, size_t size);
 
-/* The end of every failed request. */
+/* The end of every failed request.  One that cannot be met may be the first call of all: settings come first. */
 HEW_COLD static void *
 out_of_memory(const char *function)
 {
+    hew_boot();
     if (hew_options.xmalloc) {
         hew_fatal(HEW_FATAL_out_of_memory, function, 0, NULL);
     }

@@ -33,12 +33,13 @@ hew_new_call_handler(void)
     return true;
 }
 
-/* The standard's loop: try, call the handler, try again; without a handler throw bad_alloc. */
+/* The standard's loop: try, call the handler, try again; without a handler throw bad_alloc.  Not hew_new_try(): the fast
+ * path has been tried, and asking it again would miss the end of a period. */
 static HEW_NOINLINE void *
 new_slow(size_t size, size_t alignment)
 {
     void *object;
-    while ((object = hew_new_try(size, alignment)) == NULL) {
+    while ((object = alignment == 0 ? hew_malloc_rest(size) : hew_alloc_aligned(size, alignment, false)) == NULL) {
         if (!hew_new_call_handler()) {
             if (_ZSt17__throw_bad_allocv != NULL) {
                 _ZSt17__throw_bad_allocv();

@@ -27,6 +27,13 @@
 #define HEW_CHECK_LEVEL 0
 #endif
 
+/* The bits of a user address.  aarch64 Linux uses all 48, and hands addresses out from the top. */
+#if defined(__aarch64__)
+#define HEW_LG_ADDRESS 48
+#else
+#define HEW_LG_ADDRESS 47
+#endif
+
 /* Tell the CPU that this is a spin loop. */
 HEW_INLINE void
 hew_cpu_pause(void)

@@ -4,8 +4,8 @@
  *
  * Owns      nothing.
  * Promises  no malloc, no stdio, no locale, no system call, so it may run before constructors, inside a signal handler
- *           and while the heap is broken; the buffer always ends in NUL; what does not fit is cut, and a cut text ends in
- *           "..." so that nobody takes it for the whole.
+ *           and while the heap is broken; the buffer always ends in NUL; what does not fit is cut, and a cut text ends
+ *           in "..." so that nobody takes it for the whole.
  * Called    by one thread at a time for each text.
  * Not here  writing the text anywhere.
  */

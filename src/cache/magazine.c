@@ -208,7 +208,8 @@ hew_magazine_pop_large(struct hew_cache *cache, unsigned code)
         hew_magazine_tick(cache, code);
     }
     struct hew_extent *extent = object == NULL ? NULL : hew_map_extent((uintptr_t)object);
-    if (HEW_UNLIKELY(extent != NULL && extent->address != (uintptr_t)object)) {
+    if (HEW_UNLIKELY(object != NULL &&
+            (extent == NULL || extent->address != (uintptr_t)object || extent->state != HEW_EXTENT_ACTIVE))) {
         hew_describe_bad_pointer("free", (uintptr_t)object);
     }
     return extent;

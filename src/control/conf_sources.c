@@ -3,13 +3,12 @@
 #include "control/conf_sources.h"
 
 #include "base/text.h"
+#include "os/fatal.h"
+#include "os/syscall.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define CONF_SOURCE_COUNT 5
 
@@ -21,14 +20,12 @@ struct conf_source {
     const char *text;
 };
 
-/* Straight to the kernel: a library preloaded along with us may replace readlink or write by code that calls malloc. */
+/* A system call, not readlink(): a library preloaded along with us may replace that by code that calls malloc. */
 const char *
 hew_conf_read_link(const char *path, char *buffer, size_t capacity)
 {
-    int saved = errno;
-    long length = syscall(SYS_readlinkat, AT_FDCWD, path, buffer, capacity - 1);
+    long length = hew_syscall4(SYS_readlinkat, AT_FDCWD, path, buffer, capacity - 1);
 
-    errno = saved;
     if (length < 0) {
         return NULL;
     }
@@ -39,20 +36,7 @@ hew_conf_read_link(const char *path, char *buffer, size_t capacity)
 static void
 write_line(void *context, const char *line, size_t length)
 {
-    int saved = errno;
-
-    while (length > 0) {
-        long written = syscall(SYS_write, STDERR_FILENO, line, length);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            break; /* nobody can read it: no reason to stop the program */
-        }
-        line += written;
-        length -= (size_t)written;
-    }
-    errno = saved;
+    hew_os_write_error(line, length);
 }
 
 void
@@ -76,15 +60,17 @@ list_sources(const struct hew_conf_input *input, struct conf_source *sources)
 }
 
 static void
-say(const struct hew_conf_input *input, const char *first, const char *second, const char *third)
+say_source(const struct hew_conf_input *input, const struct conf_source *source)
 {
+    const char *shown = source->text == NULL || source->text[0] == '\0' ? "none" : source->text;
     char buffer[PATH_MAX + 128];
     struct hew_text text;
 
     hew_text_begin(&text, buffer, sizeof(buffer) - 1); /* one byte stays for the newline */
-    hew_text_put(&text, first);
-    hew_text_put(&text, second);
-    hew_text_put_printable(&text, third, strlen(third));
+    hew_text_put(&text, "<hew>: reading ");
+    hew_text_put(&text, source->name);
+    hew_text_put(&text, ": ");
+    hew_text_put_printable(&text, shown, strlen(shown));
     buffer[text.length] = '\n';
     buffer[text.length + 1] = '\0';
     input->warn(input->context, buffer, text.length + 1);
@@ -101,16 +87,11 @@ hew_conf_load(struct hew_options *options, const struct hew_conf_input *input)
         hew_conf_read_bool(sources[i].text, "confirm_conf", &options->confirm_conf);
     }
     for (int i = 0; i < CONF_SOURCE_COUNT; i++) {
-        const char *text = sources[i].text;
         if (options->confirm_conf) {
-            say(input, "<hew>: settings from ", sources[i].name, text == NULL ? ": none" : ":");
+            say_source(input, &sources[i]);
         }
-        if (options->confirm_conf && text != NULL) {
-            say(input, "<hew>:   ", "", text);
-        }
-        bad += hew_conf_parse(options, text, sources[i].name, input->warn, input->context);
+        bad += hew_conf_parse(options, sources[i].text, sources[i].name, input->warn, input->context);
         if (bad > 0 && options->abort_conf) {
-            say(input, "<hew>: abort_conf:true ends the program: see the lines above", "", "");
             return false;
         }
     }

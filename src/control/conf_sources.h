@@ -36,7 +36,7 @@ void hew_conf_gather(struct hew_conf_input *input);
 /* The target of the symbolic link at path as text in buffer; NULL when there is no link. */
 const char *hew_conf_read_link(const char *path, char *buffer, size_t capacity);
 
-/* Applies all sources.  False when something was bad and abort_conf asks for an end; later sources are not read then. */
+/* Applies all sources.  False when something was bad and abort_conf asks for an end; later ones are not read then. */
 bool hew_conf_load(struct hew_options *options, const struct hew_conf_input *input);
 
 #endif

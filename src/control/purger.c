@@ -16,8 +16,10 @@
 
 /* hew_page_due: 0 nothing is due and the thread, if any, sleeps; 1 raised by a heap; 2 the thread works on it. */
 enum { QUIET = 0, RAISED = 1, AT_WORK = 2 };
-enum { NO_THREAD = 0, THREAD = 1, NO_THREADS_HERE = 2 };
+enum { NO_THREAD, STARTING, RUNNING, ENDING, NO_THREADS_HERE };
 static _Atomic uint32_t thread_state;
+static pthread_t thread; /* while RUNNING or ENDING */
+static _Atomic uint32_t stop;
 
 uint64_t
 hew_purger_round(uint64_t now_ms, bool all)
@@ -38,16 +40,17 @@ hew_purger_round(uint64_t now_ms, bool all)
 static void *
 work(void *unused)
 {
-    static _Atomic uint32_t never;
-    for (;;) {
+    while (atomic_load(&stop) == 0) {
         uint64_t next = hew_purger_round(hew_clock_ms(), false);
         if (next != 0) {
             next = next < SLEEP_MIN_MS ? SLEEP_MIN_MS : next > SLEEP_MAX_MS ? SLEEP_MAX_MS : next;
-            hew_futex_wait(&never, 0, next);
+            hew_futex_wait(&stop, 0, next);
             continue;
         }
         atomic_store(&hew_page_due, QUIET);
-        while (atomic_load(&hew_page_due) == QUIET) {
+        /* Once more: what came in before this store has raised nothing. */
+        bool quiet = hew_purger_round(hew_clock_ms(), false) == 0;
+        while (quiet && atomic_load(&hew_page_due) == QUIET) {
             hew_futex_wait(&hew_page_due, QUIET, 0);
         }
         atomic_store(&hew_page_due, AT_WORK);
@@ -55,25 +58,24 @@ work(void *unused)
     return unused;
 }
 
-static void
-start(void)
+/* `stack` 0: as large as the program's own threads have it. */
+static bool
+create(size_t stack)
 {
-    pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;
-    bool started = false;
+    if (pthread_attr_init(&attributes) != 0) {
+        return false;
+    }
+    if (stack != 0) {
+        pthread_attr_setstacksize(&attributes, stack);
+    }
     sigfillset(&all);
-    if (pthread_attr_init(&attributes) == 0) {
-        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        pthread_attr_setstacksize(&attributes, STACK_BYTES);
-        pthread_sigmask(SIG_BLOCK, &all, &before);
-        started = pthread_create(&thread, &attributes, work, NULL) == 0;
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        pthread_attr_destroy(&attributes);
-    }
-    if (!started) { /* the heaps then decay as memory is freed; no second try */
-        atomic_store(&thread_state, NO_THREADS_HERE);
-    }
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    bool created = pthread_create(&thread, &attributes, work, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return created;
 }
 
 void
@@ -84,8 +86,10 @@ hew_purger_wake(void)
         return;
     }
     int saved = errno;
-    if (atomic_compare_exchange_strong(&thread_state, &none, THREAD)) {
-        start();
+    if (atomic_compare_exchange_strong(&thread_state, &none, STARTING)) {
+        /* A program's thread-local data lies on each thread's stack and may be larger than our small one.  Where there
+         * are to be no threads, the heaps decay as memory is freed; no further try. */
+        atomic_store(&thread_state, create(STACK_BYTES) || create(0) ? RUNNING : NO_THREADS_HERE);
     } else {
         hew_futex_wake(&hew_page_due, 1);
     }
@@ -93,8 +97,36 @@ hew_purger_wake(void)
 }
 
 void
+hew_purger_wake_running(void)
+{
+    if (atomic_load(&thread_state) == RUNNING) {
+        hew_purger_wake();
+    }
+}
+
+void
+hew_purger_end(void)
+{
+    uint32_t running = RUNNING;
+    if (!atomic_compare_exchange_strong(&thread_state, &running, ENDING)) {
+        return;
+    }
+    int saved = errno;
+    atomic_store(&stop, 1);
+    atomic_store(&hew_page_due, AT_WORK);
+    hew_futex_wake(&stop, 1);
+    hew_futex_wake(&hew_page_due, 1);
+    pthread_join(thread, NULL);
+    atomic_store(&stop, 0);
+    atomic_store(&hew_page_due, QUIET);
+    atomic_store(&thread_state, NO_THREAD);
+    errno = saved;
+}
+
+void
 hew_purger_after_fork(void)
 {
+    atomic_store(&stop, 0);
     atomic_store(&thread_state, NO_THREAD);
     atomic_store(&hew_page_due, QUIET);
 }

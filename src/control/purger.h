@@ -2,8 +2,8 @@
 /*
  * purger: the background thread that returns idle memory while the program does something else, or nothing.
  *
- * Owns      one thread, started when some heap first holds enough idle memory to be worth it; it sleeps without waking
- *           while nothing decays.  All signals are blocked in it.
+ * Owns      one thread, started when the heaps have become large or one first holds enough idle memory to be worth it;
+ *           it sleeps without waking while nothing decays.  All signals are blocked in it.
  * Not here  what is due: page/purge.c.
  */
 #ifndef HEW_CONTROL_PURGER_H
@@ -11,8 +11,16 @@
 
 #include "base/compiler.h"
 
-/* Work has come up (hew_page_due is 1): starts or wakes the thread.  Called without any lock; keeps errno. */
+/*
+ * Work has come up (hew_page_due is 1): starts or wakes the thread; the second one wakes it only.  Called without any
+ * lock of ours; keep errno.  Not to be started from free(): libc frees thread data while it holds the lock on the list
+ * of stacks, which pthread_create() takes.
+ */
 void hew_purger_wake(void);
+void hew_purger_wake_running(void);
+
+/* The last of the program's threads is ending: the thread must not keep the process alive.  Returns when it is gone. */
+void hew_purger_end(void);
 
 /* Decays every heap as of `now_ms`, or returns everything that is free; milliseconds until there may be more to do, 0
  * when nothing decays. */

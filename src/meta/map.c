@@ -11,13 +11,16 @@
  * pages never apply. */
 #define WINDOW_BYTES ((size_t)1 << (HEW_LG_LEAF - HEW_LG_GRAIN))
 #define LEAF_BYTES (HEW_LEAF_PAGES * sizeof(hew_map_entry))
+#define ROOTS (sizeof hew_map_roots / sizeof hew_map_roots[0])
+#define SPARE_ROOTS 16 /* more than the hole that the map itself leaves when it is narrowed */
 
 static uint8_t nothing_yet; /* free(NULL) before the first allocation reads this */
 uint8_t *hew_code_map = &nothing_yet;
 _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_ADDRESS - HEW_LG_LEAF)];
 
 struct hew_mutex hew_map_lock; /* guards opening windows and adding leaves */
-static bool piecewise;              /* fixed after boot */
+static bool piecewise;         /* fixed after boot */
+static size_t kept_roots;      /* after hew_map_narrow(), under hew_map_lock: how far around what is held; 0 before */
 
 /*
  * Without 8 GiB of address space: the map's place is a range that the kernel, which hands out addresses from the top
@@ -52,6 +55,45 @@ hew_map_boot(void)
     return true;
 }
 
+/* Under hew_map_lock: whether a narrowed map still has the window.  It has those for every address that the kernel may
+ * hand out within the limit: NULL, and what lies around the program, the libraries, the stack and the map. */
+static bool
+keeps(size_t root)
+{
+    const uintptr_t held[] = {0, hew_os_program_address(), (uintptr_t)&hew_map_roots,
+        hew_os_stack_address(), (uintptr_t)hew_code_map};
+    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
+        size_t middle = held[i] >> HEW_LG_LEAF, reach = i == 0 ? 0 : kept_roots;
+        if (root + reach >= middle && root <= middle + reach) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+hew_map_narrow(void)
+{
+    size_t limit = hew_os_address_space_limit();
+    hew_mutex_lock(&hew_map_lock);
+    bool narrow = !piecewise && kept_roots == 0 && limit / 8 < CODE_MAP_BYTES;
+    if (narrow) {
+        kept_roots = (limit >> HEW_LG_LEAF) + SPARE_ROOTS;
+        size_t first = 0; /* of a run that goes */
+        for (size_t root = 0; root <= ROOTS; root++) {
+            if (root < ROOTS && hew_map_roots[root] == NULL && !keeps(root)) {
+                continue;
+            }
+            if (root > first) {
+                hew_os_unmap(hew_code_map + first * WINDOW_BYTES, (root - first) * WINDOW_BYTES);
+            }
+            first = root + 1;
+        }
+    }
+    hew_mutex_unlock(&hew_map_lock);
+    return narrow;
+}
+
 /* Under hew_map_lock. */
 static bool
 open_window(size_t root)
@@ -69,7 +111,8 @@ open_window(size_t root)
         return false;
     }
     hew_os_advise_small(leaf, LEAF_BYTES);
-    if (!(piecewise ? hew_os_map_at(window, bytes) : hew_os_make_writable(window, bytes))) {
+    bool absent = piecewise || (kept_roots != 0 && !keeps(root));
+    if (!(absent ? hew_os_map_at(window, bytes) : hew_os_make_writable(window, bytes))) {
         hew_os_unmap(leaf, LEAF_BYTES);
         return false;
     }

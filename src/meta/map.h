@@ -3,9 +3,9 @@
  * map: from any address to what lies there.
  *
  * Two maps.  The *code map* holds one byte per 16 KiB grain of the whole user address space, so that free() learns an
- * object's class with one load and no test: 0 means nothing of ours.  It is address space only (8 GiB, readable, not
- * writable); a page of it becomes real when the 64 MiB that it covers are first used.  The *extent map* is a two-level
- * tree with one pointer per page, for the slow paths.
+ * object's class with one load and no test: 0 means nothing of ours.  It is address space only (8 GiB, on aarch64 16;
+ * readable, not writable); a page of it becomes real when the 64 MiB that it covers are first used.  The *extent map* is
+ * a two-level tree with one pointer per page, for the slow paths.
  *
  *     address  47        30 29           12 11       0
  *              | leaf no.  | page in leaf  | offset   |      extent map: 1 MiB of roots, leaves of 2 MiB
@@ -13,16 +13,15 @@
  *
  * Both are written under the lock of the page heap that owns the pages, and read by whoever holds an object there: the
  * hand-over of the object orders the two, so relaxed atomics are enough.
- * When address space is limited (RLIMIT_AS) the code map is opened piece by piece in a free range instead.
+ * When address space is limited (RLIMIT_AS) the code map is opened piece by piece in a free range instead; when it comes
+ * to be limited later, the map is narrowed once memory runs out.
  */
 #ifndef HEW_META_MAP_H
 #define HEW_META_MAP_H
 
 #include "base/size_class.h"
-
 #include "os/mutex.h"
 
-#define HEW_LG_ADDRESS 47
 #define HEW_LG_LEAF 30
 #define HEW_LEAF_PAGES ((size_t)1 << (HEW_LG_LEAF - HEW_LG_PAGE))
 
@@ -40,6 +39,10 @@ bool hew_map_boot(void);
 
 /* Makes both maps writable for [address, address + size).  False when the system refused. */
 bool hew_map_cover(uintptr_t address, size_t size);
+
+/* When RLIMIT_AS has been lowered since boot: gives back the parts of the code map's address space that nothing within the
+ * limit needs, so that new mappings fit under it.  False when there is nothing to give.  No lock may be held. */
+bool hew_map_narrow(void);
 
 HEW_INLINE unsigned
 hew_map_code(uintptr_t address)

@@ -15,7 +15,7 @@
 /* NULL when the system has no more memory. */
 void *hew_meta_take(size_t size);
 
-/* `size` is what was asked for. */
+/* `size` is what was asked for, at most 1 MiB: larger pieces are kept for good. */
 void hew_meta_give(void *piece, size_t size);
 
 /* Bytes taken from the system and bytes in use, for statistics. */

@@ -26,7 +26,7 @@ read_file(const char *path, char *buffer, size_t capacity)
 static unsigned
 affinity_cpus(void)
 {
-    unsigned long mask[1024 / sizeof(unsigned long)];
+    unsigned long mask[8192 / (8 * sizeof(unsigned long))]; /* the most CPUs that Linux is built for */
     long bytes = hew_syscall3(SYS_sched_getaffinity, 0, sizeof mask, mask);
     unsigned count = 0;
     for (long word = 0; word < bytes / (long)sizeof(unsigned long); word++) {

@@ -5,6 +5,7 @@
 #include "base/size_class.h"
 #include "os/syscall.h"
 
+#include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -12,6 +13,9 @@
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
 #endif
 #ifndef MADV_FREE
 #define MADV_FREE 8
@@ -108,22 +112,36 @@ hew_os_purge_lazily(void *address, size_t size)
     return advise(address, size, MADV_FREE);
 }
 
-bool
+/* Whether the range is one mapping to the kernel: then growing it by a page succeeds or fails for want of room. */
+static bool
+is_one_mapping(char *start, size_t size)
+{
+    long result = hew_syscall4(SYS_mremap, start, size, size + HEW_PAGE, 0);
+    if (result == (long)start) {
+        hew_os_unmap(start + size, HEW_PAGE);
+    }
+    return result == (long)start || result == -ENOMEM;
+}
+
+enum hew_os_moved
 hew_os_move(void *from, void *to, size_t size)
 {
-    if (refused("mremap")) {
-        return false;
+    static _Atomic bool never; /* once the kernel has failed half-way, we do not ask it again */
+    if (refused("mremap") || atomic_load_explicit(&never, memory_order_relaxed) || !is_one_mapping(from, size)) {
+        return HEW_OS_NOT_MOVED;
     }
-    long result = hew_syscall5(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
-    if (result != (long)to) {
-        return false;
+    /* MREMAP_DONTUNMAP (Linux 5.7): without it the old range would be a hole for a moment, and what another thread maps
+     * there would be ours to destroy.  Kernels before 6.17 unmap the new range before they look for what may fail. */
+    long result =
+        hew_syscall5(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
+    if (result == (long)to) {
+        /* The old range is ours and empty.  Mapped anew it joins its neighbours in the kernel's eyes; qemu's user mode,
+         * which does not know that it is still there, learns of it. */
+        map(from, size, PROT_READ | PROT_WRITE, MAP_FIXED);
+        return HEW_OS_MOVED;
     }
-    /* The pages have moved and the old range is a hole, which another mmap may take at any time: fill it at once.
-     * The caller must not use the old range again unless it is filled, hence the fatal end when it cannot be. */
-    if (map(from, size, PROT_READ | PROT_WRITE, MAP_FIXED) == NULL) {
-        __builtin_trap();
-    }
-    return true;
+    atomic_store_explicit(&never, true, memory_order_relaxed);
+    return result == -EINVAL || result == -EPERM || result == -ENOSYS ? HEW_OS_NOT_MOVED : HEW_OS_PLACE_LOST;
 }
 
 void *
@@ -162,6 +180,12 @@ uintptr_t
 hew_os_program_address(void)
 {
     return (uintptr_t)getauxval(AT_PHDR);
+}
+
+uintptr_t
+hew_os_stack_address(void)
+{
+    return (uintptr_t)getauxval(AT_RANDOM); /* bytes that the kernel puts above the first frame */
 }
 
 void

@@ -38,18 +38,25 @@ bool hew_os_purge(void *address, size_t size);
 /* The system may drop the contents when it needs memory (MADV_FREE).  False when not supported. */
 bool hew_os_purge_lazily(void *address, size_t size);
 
+enum hew_os_moved {
+    HEW_OS_MOVED,
+    HEW_OS_NOT_MOVED, /* nothing has changed */
+    HEW_OS_PLACE_LOST, /* the pages are where they were, but what is at the new place is unknown: never touch it again */
+};
+
 /*
  * Moves the pages of [from, from + size) to [to, to + size), which must be mapped and hold nothing of value; the old
- * range is mapped anew, zero-filled.  False when refused: nothing has moved.
+ * range stays mapped and reads as zeros.
  */
-bool hew_os_move(void *from, void *to, size_t size);
+enum hew_os_moved hew_os_move(void *from, void *to, size_t size);
 
 /* Extends the data segment (sbrk) by `size` bytes aligned to `alignment`; NULL when refused. */
 void *hew_os_extend_data(size_t size, size_t alignment);
 
-/* RLIMIT_AS in bytes, SIZE_MAX when there is none; an address inside the main program. */
+/* RLIMIT_AS in bytes, SIZE_MAX when there is none; an address inside the main program; one inside its first stack. */
 size_t hew_os_address_space_limit(void);
 uintptr_t hew_os_program_address(void);
+uintptr_t hew_os_stack_address(void);
 
 /* Advice on transparent huge pages for a range, and on leaving a range out of core dumps. */
 void hew_os_advise_huge(void *address, size_t size);

@@ -4,7 +4,8 @@
  *
  * Owns      the curve and its epochs.  Pure arithmetic: `now` is an argument; nothing here reads a clock, takes a lock
  *           or calls the system.
- * Promises  the allowance never rises while nothing is returned, and is 0 once decay_ms has passed.
+ * Promises  the allowance never rises while nothing is returned, and is 0 once decay_ms has passed.  Memory that the
+ *           system refused to take back counts as newly come.
  * Called    under the owning page heap's lock.
  * Not here  what to purge: heap.c.  When to look: control/purger.c.
  * Why       a smooth curve: a burst's memory goes back steadily, not in one stall, and what is used again soon is

@@ -17,6 +17,8 @@
 #include "base/list.h"
 #include "base/size_class.h"
 
+#include <stdatomic.h>
+
 enum hew_extent_state {
     HEW_EXTENT_UNUSED,   /* the struct describes no pages */
     HEW_EXTENT_ACTIVE,   /* handed out */
@@ -32,7 +34,7 @@ enum hew_extent_state {
 struct hew_extent {
     uintptr_t address;
     size_t size;     /* bytes, whole pages */
-    uint32_t region; /* extents merge only within one mapping */
+    _Atomic uint32_t region; /* extents merge only within one mapping; other heaps look at it, see split.c */
     uint16_t arena;
     uint8_t state;
     uint8_t code; /* while active: its class code in the address map */

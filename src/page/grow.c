@@ -8,6 +8,8 @@
 
 #define GROW_MAX ((size_t)64 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
+/* From so much on a purger is called for while memory is taken: it cannot be started when all of it is freed. */
+#define PURGER_WANTED ((size_t)8 << 20)
 
 static _Atomic uint32_t regions; /* numbers given to regions so far */
 
@@ -55,10 +57,14 @@ enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
         }
         return NULL;
     }
-    extent->region = atomic_fetch_add_explicit(&regions, 1, memory_order_relaxed) + 1;
+    uint32_t region = atomic_fetch_add_explicit(&regions, 1, memory_order_relaxed) + 1;
+    atomic_store_explicit(&extent->region, region, memory_order_relaxed);
     advise(memory, size);
     heap->counts.mapped += size;
-    atomic_fetch_add_explicit(&hew_page_mapped, size, memory_order_relaxed);
+    size_t before = atomic_fetch_add_explicit(&hew_page_mapped, size, memory_order_relaxed);
+    if (before < PURGER_WANTED && before + size >= PURGER_WANTED) {
+        hew_page_raise_due();
+    }
     heap->counts.maps++;
     hew_split_insert(heap, &heap->retained, extent, HEW_EXTENT_RETAINED);
     return extent;
@@ -75,7 +81,7 @@ hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     bool data_segment;
     size_t at = step >= HUGE_PAGE && alignment < HUGE_PAGE ? HUGE_PAGE : alignment;
     void *memory = map_memory(hew_bits_round_up(step, HEW_GRAIN), at, &data_segment);
-    if (memory == NULL && step > size) {
+    if (memory == NULL && (step > size || at > alignment)) {
         step = size;
         memory = map_memory(hew_bits_round_up(step, HEW_GRAIN), alignment, &data_segment);
     } else if (memory != NULL && heap->grow_bytes < GROW_MAX) {

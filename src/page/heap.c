@@ -23,6 +23,7 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     hew_pool_begin(&heap->dirty);
     hew_pool_begin(&heap->muzzy);
     hew_pool_begin(&heap->retained);
+    hew_list_begin(&heap->transit);
     hew_decay_begin(&heap->dirty_decay, hew_options.dirty_decay_ms, now_ms);
     hew_decay_begin(&heap->muzzy_decay, hew_options.muzzy_decay_ms, now_ms);
     heap->arena = arena;
@@ -119,8 +120,8 @@ hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigne
 static bool
 note_given(struct hew_page_heap *heap)
 {
-    if (heap->dirty.bytes >= DUE_BYTES && atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 0) {
-        atomic_store_explicit(&hew_page_due, 1, memory_order_relaxed);
+    if (heap->dirty.bytes >= DUE_BYTES) {
+        hew_page_raise_due();
     }
     if (heap->dirty_decay.decay_ms == 0) {
         return true;
@@ -200,13 +201,26 @@ hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t si
     return tail != NULL;
 }
 
-bool
+enum hew_os_moved
 hew_page_move(struct hew_extent *from, struct hew_extent *to)
 {
     if (from->data_segment || to->data_segment) {
-        return false;
+        return HEW_OS_NOT_MOVED;
     }
     return hew_os_move((void *)from->address, (void *)to->address, from->size);
+}
+
+void
+hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    hew_mutex_lock(&heap->lock);
+    heap->counts.active -= extent->size;
+    heap->counts.mapped -= extent->size;
+    atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
+    deactivate(extent);
+    hew_split_forget_ends(extent);
+    hew_split_drop_extent(heap, extent);
+    hew_mutex_unlock(&heap->lock);
 }
 
 struct hew_page_counts
@@ -226,7 +240,8 @@ static bool
 free_in_maps(struct hew_extent *extent)
 {
     uintptr_t end = hew_extent_end(extent);
-    for (uintptr_t grain = hew_bits_round_up(extent->address, HEW_GRAIN); grain + HEW_GRAIN <= end; grain += HEW_GRAIN) {
+    uintptr_t first = hew_bits_round_up(extent->address, HEW_GRAIN);
+    for (uintptr_t grain = first; grain + HEW_GRAIN <= end; grain += HEW_GRAIN) {
         if (hew_map_code(grain) != HEW_CODE_NONE) {
             return false;
         }

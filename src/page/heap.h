@@ -12,6 +12,7 @@
 #ifndef HEW_PAGE_HEAP_H
 #define HEW_PAGE_HEAP_H
 
+#include "os/memory.h"
 #include "os/mutex.h"
 #include "page/decay.h"
 #include "page/pool.h"
@@ -27,6 +28,7 @@ struct hew_page_heap {
     /* Everything below is guarded by `lock`. */
     struct hew_pool dirty, muzzy, retained;
     struct hew_decay dirty_decay, muzzy_decay;
+    struct hew_list transit;  /* extents that somebody purges without the lock */
     struct hew_extent *spare; /* unused extent structs, linked by free.next */
     size_t grow_bytes;        /* size of the next mapping */
     struct hew_page_counts counts;
@@ -34,8 +36,18 @@ struct hew_page_heap {
     uint8_t gives_to_clock; /* gives until the clock is looked at */
 };
 
-/* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while; lowered by the purger. */
+/* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while, and when the heaps have become
+ * large; lowered by the purger. */
 extern _Atomic uint32_t hew_page_due;
+
+HEW_INLINE void
+hew_page_raise_due(void)
+{
+    uint32_t quiet = 0;
+    if (atomic_load_explicit(&hew_page_due, memory_order_relaxed) == quiet) {
+        atomic_compare_exchange_strong(&hew_page_due, &quiet, 1);
+    }
+}
 
 /* Bytes of all heaps' mappings: relaxed, a hint for what is in proportion. */
 extern _Atomic size_t hew_page_mapped;
@@ -57,16 +69,22 @@ bool hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t
 bool hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
 
 /*
- * Moves the pages of `from` to the front of `to` (at least as large, zeroed) without copying.  Both stay active; `from`
- * reads as zeros afterwards.  False: refused, nothing has moved.
+ * Moves the pages of `from` to the front of `to` (at least as large) without copying.  Both stay active; `from` reads as
+ * zeros afterwards.  HEW_OS_PLACE_LOST: `to` may only be abandoned.
  */
-bool hew_page_move(struct hew_extent *from, struct hew_extent *to);
+enum hew_os_moved hew_page_move(struct hew_extent *from, struct hew_extent *to);
+
+/* Forgets an active extent: its pages are no longer known to be the heap's.  They are neither touched nor given back. */
+void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);
 
 /* Returns what decay says is due (`all`: everything that is free).  May call the system; the lock is dropped for it. */
 void hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all);
 
 /* Returns everything that is free, and its address space: the system has run out of either. */
 void hew_page_release(struct hew_page_heap *heap);
+
+/* In a fork's child: what other threads were purging is dirty again. */
+void hew_page_after_fork(struct hew_page_heap *heap);
 
 /* Milliseconds until decay may have something to do; 0 when the heap holds nothing that decays. */
 uint64_t hew_page_next_ms(struct hew_page_heap *heap);

@@ -43,43 +43,45 @@ collect(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, struct b
             hew_pool_remove(pool, extent);
         }
         extent->state = HEW_EXTENT_TRANSIT;
+        hew_list_push_back(&heap->transit, &extent->free.age);
         batch->extents[batch->count++] = extent;
         batch->bytes += extent->size;
     }
 }
 
-/* Without the lock: true when the extent's memory has been given up as `to` says. */
-static bool
-release(struct hew_extent *extent, enum hew_extent_state to)
+/* Without the lock: gives the extent's memory up and tells its new state; `from` when the system refused.  A system
+ * that knows no lazy way (Linux before 4.5) drops the pages at once. */
+static unsigned
+release(struct hew_extent *extent, unsigned from, unsigned to)
 {
     void *start = (void *)extent->address;
-    if (to == HEW_EXTENT_MUZZY) {
-        return hew_os_purge_lazily(start, extent->size);
+    if (to == HEW_EXTENT_MUZZY && hew_os_purge_lazily(start, extent->size)) {
+        return HEW_EXTENT_MUZZY;
     }
-    return hew_os_purge(start, extent->size);
+    return hew_os_purge(start, extent->size) ? HEW_EXTENT_RETAINED : from;
 }
 
 /* Purges `pool` down to `keep` bytes.  An extent that the system refuses (locked memory) stays as it was, and ends the
  * round.  Called with the lock held; drops it around system calls. */
 static void
-purge(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, enum hew_extent_state to)
+purge(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, unsigned to)
 {
     unsigned from = pool == &heap->dirty ? HEW_EXTENT_DIRTY : HEW_EXTENT_MUZZY;
     uint64_t *purged = from == HEW_EXTENT_DIRTY ? &heap->counts.dirty_purged : &heap->counts.muzzy_purged;
     struct batch batch;
     bool refused = false;
     for (collect(heap, pool, keep, &batch); batch.count > 0 && !refused; collect(heap, pool, keep, &batch)) {
-        bool done[AT_ONCE];
+        unsigned states[AT_ONCE];
         hew_mutex_unlock(&heap->lock);
         for (unsigned i = 0; i < batch.count; i++) {
-            done[i] = release(batch.extents[i], to);
+            states[i] = release(batch.extents[i], from, to);
         }
         hew_mutex_lock(&heap->lock);
         for (unsigned i = 0; i < batch.count; i++) {
-            unsigned state = done[i] ? to : from;
-            *purged += done[i] ? batch.extents[i]->size : 0;
-            refused = refused || !done[i];
-            hew_split_insert(heap, hew_split_pool_of(heap, state), batch.extents[i], state);
+            *purged += states[i] != from ? batch.extents[i]->size : 0;
+            refused = refused || states[i] == from;
+            hew_list_remove(&batch.extents[i]->free.age);
+            hew_split_insert(heap, hew_split_pool_of(heap, states[i]), batch.extents[i], states[i]);
         }
         heap->counts.purge_calls += batch.count;
         if (refused) {
@@ -125,6 +127,16 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
         unmap_retained(heap);
     }
     hew_mutex_unlock(&heap->lock);
+}
+
+void
+hew_page_after_fork(struct hew_page_heap *heap)
+{
+    struct hew_list *node;
+    while ((node = hew_list_first(&heap->transit)) != NULL) {
+        hew_list_remove(node);
+        hew_split_insert(heap, &heap->dirty, HEW_CONTAINER(node, struct hew_extent, free.age), HEW_EXTENT_DIRTY);
+    }
 }
 
 void

@@ -17,6 +17,12 @@ refill_spare(struct hew_page_heap *heap)
     return extents != NULL;
 }
 
+static void
+set_region(struct hew_extent *extent, uint32_t region)
+{
+    atomic_store_explicit(&extent->region, region, memory_order_relaxed);
+}
+
 struct hew_extent *
 hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, uintptr_t address, size_t size)
 {
@@ -27,7 +33,7 @@ hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, 
     heap->spare = extent->free.next;
     extent->address = address;
     extent->size = size;
-    extent->region = from->region;
+    set_region(extent, atomic_load_explicit(&from->region, memory_order_relaxed));
     extent->arena = from->arena;
     extent->state = from->state;
     extent->data_segment = from->data_segment;
@@ -39,7 +45,7 @@ void
 hew_split_drop_extent(struct hew_page_heap *heap, struct hew_extent *extent)
 {
     extent->state = HEW_EXTENT_UNUSED;
-    extent->region = 0;
+    set_region(extent, 0);
     extent->free.next = heap->spare;
     heap->spare = extent;
 }
@@ -63,7 +69,9 @@ hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *oth
 {
     /* Region numbers are unique in the process, so an equal one is in this heap and under the lock we hold; an unequal
      * one may be changing at this moment under another heap's lock, which is why it is read as an atomic. */
-    return other != NULL && __atomic_load_n(&other->region, __ATOMIC_RELAXED) == extent->region;
+    return other != NULL &&
+        atomic_load_explicit(&other->region, memory_order_relaxed) ==
+        atomic_load_explicit(&extent->region, memory_order_relaxed);
 }
 
 struct hew_pool *

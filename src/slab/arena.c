@@ -106,3 +106,11 @@ hew_arena_give_large(struct hew_extent *extent)
     atomic_fetch_add_explicit(&arena->large_ndalloc, 1, memory_order_relaxed);
     hew_page_give(&arena->pages, extent);
 }
+
+void
+hew_arena_abandon_large(struct hew_extent *extent)
+{
+    struct hew_arena *arena = hew_arena_at(extent->arena);
+    atomic_fetch_add_explicit(&arena->large_ndalloc, 1, memory_order_relaxed);
+    hew_page_abandon(&arena->pages, extent);
+}

@@ -50,4 +50,7 @@ hew_arena_at(unsigned index)
 struct hew_extent *hew_arena_take_large(struct hew_arena *arena, size_t size, size_t alignment, unsigned code);
 void hew_arena_give_large(struct hew_extent *extent);
 
+/* Forgets a large object without touching its pages: see hew_page_abandon(). */
+void hew_arena_abandon_large(struct hew_extent *extent);
+
 #endif

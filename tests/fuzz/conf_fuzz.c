@@ -85,10 +85,10 @@ static const char *
 any_value(uint64_t *random)
 {
     static const char *const values[] = {
-        "true", "false", "default", "0", "1", "-1", "-2", "4", "23", "64", "4096", "0x10", "017", "18446744073709551615",
-        "18446744073709551616", "9223372036854775807", "-9223372036854775808", "0.5", ".25", "-1.5", "1.", "disabled",
-        "primary", "sec", "always", "alloc", "free", "lazy", "percpu", "high", "Jgmdablxeh", "Jz", "1-64:4",
-        "1-64:4|65-128:8", "64-1:4", "1-64:0|", "heap", "", "10k", "\x1b[1m",
+        "true", "false", "default", "0", "1", "-1", "-2", "4", "23", "64", "4096", "0x10", "017",
+        "18446744073709551615", "18446744073709551616", "9223372036854775807", "-9223372036854775808",
+        "0.5", ".25", "-1.5", "1.", "disabled", "primary", "sec", "always", "alloc", "free", "lazy", "percpu", "high",
+        "Jgmdablxeh", "Jz", "1-64:4", "1-64:4|65-128:8", "64-1:4", "1-64:0|", "heap", "", "10k", "\x1b[1m",
         "a text that is longer than the buffer of the shortest text option, which has room for sixty-three",
     };
 

@@ -38,8 +38,8 @@ main(int argc, char **argv)
     }
     for (uint64_t i = 0; i < count; i++) {
         uint64_t random = seed + i;
-        how_to_repeat_length = snprintf(how_to_repeat, sizeof(how_to_repeat),
-                                        "to repeat, give the arguments: 1 %" PRIu64 "\n", seed + i);
+        how_to_repeat_length =
+            snprintf(how_to_repeat, sizeof(how_to_repeat), "to repeat, give the arguments: 1 %" PRIu64 "\n", seed + i);
         LLVMFuzzerTestOneInput(data, fuzz_make_input(&random, data, sizeof(data)));
     }
     printf("%" PRIu64 " inputs from seed %" PRIu64 ", none failed\n", count, seed);

@@ -4,6 +4,7 @@
  *
  *   limits address-space MIB   under RLIMIT_AS of that size from its first instruction: works, gets NULL and ENOMEM at
  *                              the limit, and works again after frees
+ *   limits lowered MIB         the same limit, set by the running program; without threads, whose stacks libc maps
  *   limits threads COUNT       that many threads alive at once, each with a little memory: RSS stays in proportion
  */
 #include "under_test.h"
@@ -125,11 +126,16 @@ count_threads_that_work(size_t wanted)
 }
 
 static void
+expect_threads_to_work(const char *what)
+{
+    size_t worked = count_threads_that_work(16);
+    expect(worked == 16, what, worked, 16);
+}
+
+static void
 work_under_address_limit(size_t limit)
 {
     void *blocks = NULL, *objects = NULL;
-    size_t worked = count_threads_that_work(16);
-    expect(worked == 16, "threads allocate under the limit", worked, 16);
     size_t first = take_all(&blocks, (size_t)1 << 20);
     expect(errno == ENOMEM, "malloc gives NULL and ENOMEM at the limit", (size_t)errno, ENOMEM);
     expect(first << 20 >= limit / 10 * 6, "MiB had in blocks of 1 MiB before that, of", first, limit >> 20);
@@ -149,8 +155,6 @@ work_under_address_limit(size_t limit)
     void *large = malloc(piece);
     expect(large != NULL, "a large piece can be had after that", piece, 0);
     free(large);
-    worked = count_threads_that_work(16);
-    expect(worked == 16, "threads allocate after all that", worked, 16);
 }
 
 static pthread_barrier_t all_alive, may_end;
@@ -218,9 +222,16 @@ main(int argc, char **argv)
             execv("/proc/self/exe", argv);
             _exit(2);
         }
+        expect_threads_to_work("threads allocate under the limit");
+        work_under_address_limit(amount << 20);
+        expect_threads_to_work("threads allocate after all that");
+    } else if (amount > 0 && strcmp(argv[1], "lowered") == 0) {
+        struct rlimit limit = {amount << 20, amount << 20};
+        free(malloc(100));
+        setrlimit(RLIMIT_AS, &limit);
         work_under_address_limit(amount << 20);
     } else {
-        fprintf(stderr, "usage: %s address-space MIB | threads COUNT\n", argv[0]);
+        fprintf(stderr, "usage: %s address-space MIB | lowered MIB | threads COUNT\n", argv[0]);
         return 2;
     }
     printf("%d failed checks\n", failures);

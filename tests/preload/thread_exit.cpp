@@ -270,6 +270,39 @@ TEST(pthread_exit_and_cancellation_leave_the_allocator_whole)
     CHECK_EQUAL(wrong_contents, 0);
 }
 
+/* At its end a detached thread frees the thread data of stacks that glibc no longer keeps. */
+static void
+be_idle_detached(int threads)
+{
+    pthread_attr_t detached;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    for (int round = 0; round < threads / 20; round++) {
+        for (int i = 0; i < 20; i++) {
+            pthread_t thread;
+            CHECK(pthread_create(&thread, &detached, [](void *) -> void * {
+                      sem_wait(&detached_done);
+                      return nullptr;
+                  }, nullptr) == 0);
+        }
+        for (int i = 0; i < 20; i++)
+            sem_post(&detached_done);
+        under_test_sleep_ms(5);
+    }
+    pthread_attr_destroy(&detached);
+}
+
+TEST(threads_that_never_allocate_leave_no_cache_behind)
+{
+    sem_init(&detached_done, 0, 0);
+    be_idle_detached(400);
+    long before = under_test_rss_kib();
+    be_idle_detached(4000);
+    long after = under_test_rss_kib();
+    printf("RSS %ld KiB before, %ld KiB after\n", before, after);
+    CHECK(after <= before + 2 * 1024);
+}
+
 TEST(ten_thousand_threads_leave_the_process_as_small_as_before)
 {
     churn(400);

@@ -86,7 +86,7 @@ def test_another_output_than_under_glibc_is_flagged(hew: HewRunner, library: Pat
 
 
 def test_a_command_that_sheds_the_preload_is_found_out(hew: HewRunner, library: Path, tmp_path: Path) -> None:
-    words = ("--alloc", f"marker={library}", "--runs", "1", "--", "env", "-u", "LD_PRELOAD", "sleep", "0.4")
+    words = ("--alloc", f"marker={library}", "--runs", "1", "--", "env", "-u", "LD_PRELOAD", "sleep", "0.8")
     assert (
         row(measured(hew, *words), "marker")["failures"][0]["reason"] == "the preloaded library is not in the process"
     )

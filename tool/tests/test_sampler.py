@@ -64,3 +64,8 @@ def test_an_allocator_that_nobody_asked_for_is_named(library: Path, tmp_path: Pa
     own.write_bytes(library.read_bytes())
     sampler = watch("sh", "-c", "sleep 0.4; true", library=library, preload=own)
     assert sampler.foreign_allocators() == {"libjemalloc.so.2"}
+
+
+def test_a_program_that_another_became_is_looked_at_anew(library: Path) -> None:
+    shedding = ["sh", "-c", "sleep 0.2; unset LD_PRELOAD; exec sleep 0.8"]
+    assert watch(*shedding, library=library, preload=library).misses_library()

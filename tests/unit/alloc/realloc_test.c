@@ -195,6 +195,28 @@ TEST(without_memory_the_object_stays_as_it_was)
     end_test();
 }
 
+TEST(a_smaller_size_needs_no_memory)
+{
+    boot_once();
+    void **taken = NULL, **next;
+    unsigned char *object = layers_malloc(20000);
+    paint(object, 0, 20000, 3);
+    hew_os_faults.refuse = layers_refuse_everything;
+    while ((next = layers_malloc(100)) != NULL) { /* until not one object of the class is left */
+        *next = taken;
+        taken = next;
+    }
+    CHECK(hew_realloc_object(object, 100) == object);
+    hew_os_faults.refuse = NULL;
+    CHECK(painted(object, 100, 3));
+    layers_free(object);
+    for (; taken != NULL; taken = next) {
+        next = *taken;
+        layers_free(taken);
+    }
+    end_test();
+}
+
 TEST(an_object_of_another_arena_is_resized_in_its_own)
 {
     boot_once();

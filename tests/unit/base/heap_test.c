@@ -80,28 +80,34 @@ TEST(equal_keys_all_come_out)
     CHECK(hew_heap_lowest(&heap) == NULL);
 }
 
-/* Every node of a heap of seven, in shapes that differ by how many were taken out before. */
+/* Seven keys, 1 to 7, in a shape that differs by how many lower ones went in before and came out since. */
+static struct hew_heap
+seven_after(size_t taken)
+{
+    struct hew_heap heap = {NULL};
+    for (size_t i = 0; i < taken; i++) {
+        hew_heap_insert(&heap, &nodes[100 + i], 0);
+    }
+    for (size_t i = 0; i < 7; i++) {
+        hew_heap_insert(&heap, &nodes[i], i * 3 % 7 + 1);
+    }
+    for (size_t i = 0; i < taken; i++) {
+        hew_heap_remove(&heap, hew_heap_lowest(&heap));
+    }
+    return heap;
+}
+
 TEST(any_node_can_be_removed_from_any_place)
 {
-    for (size_t taken = 0; taken < 4; taken++) {
-        for (size_t victim = 0; victim < 7; victim++) {
-            struct hew_heap heap = {NULL};
-            for (size_t i = 0; i < taken; i++) {
-                hew_heap_insert(&heap, &nodes[100 + i], 0);
-            }
-            for (size_t i = 0; i < 7; i++) {
-                hew_heap_insert(&heap, &nodes[i], i * 3 % 7 + 1);
-            }
-            for (size_t i = 0; i < taken; i++) {
+    for (size_t choice = 0; choice < 4 * 7; choice++) {
+        struct hew_heap heap = seven_after(choice / 7);
+        struct hew_heap_node *victim = &nodes[choice % 7];
+        hew_heap_remove(&heap, victim);
+        CHECK_EQUAL(count_valid(&heap), 6);
+        for (size_t key = 1; key <= 7; key++) {
+            if (key != victim->key) {
+                CHECK_EQUAL(hew_heap_lowest(&heap)->key, key);
                 hew_heap_remove(&heap, hew_heap_lowest(&heap));
-            }
-            hew_heap_remove(&heap, &nodes[victim]);
-            CHECK_EQUAL(count_valid(&heap), 6);
-            for (size_t key = 1; key <= 7; key++) {
-                if (key != nodes[victim].key) {
-                    CHECK_EQUAL(hew_heap_lowest(&heap)->key, key);
-                    hew_heap_remove(&heap, hew_heap_lowest(&heap));
-                }
             }
         }
     }

@@ -153,8 +153,9 @@ TEST(a_magazine_that_is_emptied_and_filled_grows_to_its_bound)
         size_t size = hew_code_size(code), bound = ((size_t)64 << 10) / size;
         work(cache, code, 40, 1200);
         CHECK_EQUAL(capacity(cache, code), bound > 511 ? 511 : bound);
+        CHECK_EQUAL(cache->granted, full_bytes(cache));
+        hew_magazine_drop(cache, code); /* all together would be more than a thread's share */
     }
-    CHECK_EQUAL(cache->granted, full_bytes(cache));
     end_cache();
 }
 
@@ -188,11 +189,11 @@ TEST(all_magazines_of_a_thread_keep_within_its_share_of_the_budget)
         others[i] = hew_thread_birth();
         CHECK(others[i] != NULL);
     }
-    CHECK_EQUAL(hew_thread_count(), 601);
+    CHECK_EQUAL(hew_caches_alive, 601);
     hew_cache_self = first;
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         work(first, code, 20, 600);
-        CHECK(first->granted <= (size_t)32 << 10); /* the least share; 8 MiB / 601 is less */
+        CHECK(first->granted <= (size_t)32 << 10); /* the least share: the budget / 601 is less */
     }
     CHECK_EQUAL(first->granted, full_bytes(first));
     hew_thread_death();
@@ -200,7 +201,41 @@ TEST(all_magazines_of_a_thread_keep_within_its_share_of_the_budget)
         hew_cache_self = others[i];
         hew_thread_death();
     }
-    CHECK_EQUAL(hew_thread_count(), 1);
+    CHECK_EQUAL(hew_caches_alive, 0);
+    CHECK(layers_settled());
+}
+
+/* Every class in turn, so that none is idle for long. */
+static void
+work_all(struct hew_cache *cache)
+{
+    for (unsigned round = 0; round < 40; round++) {
+        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+            work(cache, code, 1, 600);
+        }
+    }
+}
+
+TEST(the_budget_grows_with_the_heap)
+{
+    struct hew_cache *caches[4];
+    for (unsigned i = 0; i < 4; i++) {
+        caches[i] = new_cache();
+    }
+    hew_page_release(&caches[3]->arena->pages);
+    caches[3]->arena->pages.grow_bytes = (size_t)1 << 20; /* as a new heap */
+    work_all(caches[3]);
+    CHECK(hew_page_mapped < (size_t)32 << 20); /* a heap for which the least budget of 2 MiB holds */
+    CHECK(caches[3]->granted > (size_t)256 << 10 && caches[3]->granted <= (size_t)512 << 10);
+    struct hew_extent *heap = hew_arena_take_large(caches[3]->arena, (size_t)512 << 20, HEW_PAGE, HEW_CODE_SLOW);
+    work_all(caches[3]);
+    CHECK(caches[3]->granted > (size_t)512 << 10 && caches[3]->granted <= (size_t)4 << 20);
+    CHECK_EQUAL(caches[3]->granted, full_bytes(caches[3]));
+    hew_arena_give_large(heap);
+    for (unsigned i = 0; i < 4; i++) {
+        hew_cache_self = caches[i];
+        hew_thread_death();
+    }
     CHECK(layers_settled());
 }
 
@@ -377,6 +412,7 @@ TEST(a_magazine_without_objects_says_so_and_recovers)
 {
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size(12288);
+    hew_page_release(&cache->arena->pages);
     hew_os_faults.refuse = layers_refuse_everything;
     unsigned got = 0;
     while (got < OBJECTS_MAX && (objects[got] = take(cache, code)) != NULL) {

@@ -87,9 +87,11 @@ TEST(a_number_must_be_the_whole_value)
 {
     CHECK_SAYS("narenas:08", 1, "\"narenas:08\" ignored: narenas takes a whole number from 1 to 4094, or default");
     CHECK_SAYS("narenas:4 ", 1,
-               "\"narenas:4 \" ignored: narenas takes a whole number from 1 to 4094, or default; write it without a unit");
+               "\"narenas:4 \" ignored: narenas takes a whole number from 1 to 4094, or default; "
+               "write it without a unit");
     CHECK_SAYS("narenas:0x", 1,
-               "\"narenas:0x\" ignored: narenas takes a whole number from 1 to 4094, or default; write it without a unit");
+               "\"narenas:0x\" ignored: narenas takes a whole number from 1 to 4094, or default; "
+               "write it without a unit");
     CHECK_SAYS("narenas:", 1, "\"narenas:\" ignored: narenas takes a whole number from 1 to 4094, or default");
     CHECK_SAYS("narenas:-", 1, "\"narenas:-\" ignored: narenas takes a whole number from 1 to 4094, or default");
 }

@@ -71,8 +71,10 @@ uncovered_addresses(void)
         CHECK(hew_map_extent((uintptr_t)1 << bit) == NULL);
     }
     CHECK_EQUAL(hew_map_code(((uintptr_t)1 << HEW_LG_ADDRESS) - 1), HEW_CODE_NONE);
-    CHECK(hew_map_extent((uintptr_t)1 << HEW_LG_ADDRESS) == NULL);
-    CHECK(hew_map_extent(UINTPTR_MAX) == NULL);
+    volatile uintptr_t beyond = (uintptr_t)1 << HEW_LG_ADDRESS; /* no constant: gcc warns of code that is not reached */
+    CHECK(hew_map_extent(beyond) == NULL);
+    beyond = UINTPTR_MAX;
+    CHECK(hew_map_extent(beyond) == NULL);
 }
 
 TEST(any_address_that_is_not_covered_is_nothing_of_ours)
@@ -227,6 +229,34 @@ limited_space(void)
 TEST(with_limited_address_space_the_map_opens_piece_by_piece)
 {
     CHECK(CHILD_SANITIZED || child_run(limited_space).status == 0);
+}
+
+static void
+space_becomes_limited(void)
+{
+    struct rlimit limit = {2 * GIB, 2 * GIB};
+    CHECK(hew_map_boot());
+    CHECK(!hew_map_narrow()); /* no limit */
+    CHECK(hew_map_cover(0x100000000000, HEW_GRAIN));
+    hew_map_set_code(0x100000000000, 5);
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    CHECK(hew_os_map(GIB, HEW_PAGE) == NULL);
+    CHECK(hew_map_narrow());
+    CHECK(!hew_map_narrow()); /* once is all there is */
+    char *memory = hew_os_map(GIB, HEW_PAGE);
+    CHECK(memory != NULL && hew_map_cover((uintptr_t)memory, GIB));
+    hew_map_set_code((uintptr_t)memory, 6);
+    CHECK_EQUAL(hew_map_code((uintptr_t)memory), 6);
+    CHECK_EQUAL(hew_map_code(0x100000000000), 5);
+    CHECK_EQUAL(hew_map_code(0), HEW_CODE_NONE);
+    CHECK_EQUAL(hew_map_code((uintptr_t)&limit), HEW_CODE_NONE);
+    CHECK_EQUAL(hew_map_code((uintptr_t)&hew_map_lock), HEW_CODE_NONE);
+    write_both_sides_of_a_border(0x300000000000); /* far from all: as with the small form */
+}
+
+TEST(when_address_space_becomes_limited_the_map_makes_room)
+{
+    CHECK(CHILD_SANITIZED || child_run(space_becomes_limited).status == 0);
 }
 
 static void

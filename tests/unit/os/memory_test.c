@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define MIB ((size_t)1 << 20)
 
@@ -83,7 +85,7 @@ TEST(a_refused_call_says_so_and_changes_nothing)
     CHECK(!hew_os_map_at(memory + HEW_PAGE, HEW_PAGE));
     CHECK(!hew_os_purge(memory, HEW_PAGE));
     CHECK(!hew_os_purge_lazily(memory, HEW_PAGE));
-    CHECK(!hew_os_move(memory, memory + HEW_PAGE, HEW_PAGE));
+    CHECK(hew_os_move(memory, memory + HEW_PAGE, HEW_PAGE) == HEW_OS_NOT_MOVED);
     CHECK(hew_os_extend_data(HEW_PAGE, HEW_PAGE) == NULL);
     CHECK_EQUAL(faults_refused, 9);
     faults_end();
@@ -188,7 +190,7 @@ TEST(moved_pages_take_their_contents_along_and_leave_zeros)
     long before = pages_held();
     memset(from, 5, MIB);
     memset(to + MIB, 6, MIB);
-    CHECK(hew_os_move(from, to, MIB));
+    CHECK(hew_os_move(from, to, MIB) == HEW_OS_MOVED);
     CHECK(is_filled(to, MIB, 5));
     CHECK(is_filled(to + MIB, MIB, 6));
     CHECK(is_filled(from, MIB, 0));
@@ -197,6 +199,72 @@ TEST(moved_pages_take_their_contents_along_and_leave_zeros)
     CHECK(to[0] == 5);
     hew_os_unmap(from, MIB);
     hew_os_unmap(to, 2 * MIB);
+}
+
+/* Kernels before 6.17 would unmap the new place and then refuse. */
+TEST(pages_of_two_mappings_are_not_moved)
+{
+    char *from = hew_os_map(2 * MIB, HEW_PAGE), *to = hew_os_map(2 * MIB, HEW_PAGE);
+    memset(from, 5, 2 * MIB);
+    CHECK(mprotect(from + MIB, MIB, PROT_READ) == 0);
+    CHECK(hew_os_move(from, to, 2 * MIB) == HEW_OS_NOT_MOVED);
+    CHECK(is_filled(from, 2 * MIB, 5));
+    CHECK(is_filled(to, 2 * MIB, 0));
+    hew_os_unmap(from, 2 * MIB);
+    hew_os_unmap(to, 2 * MIB);
+}
+
+TEST(a_move_leaves_no_page_behind_the_old_place)
+{
+    char *from = hew_os_map(2 * MIB, HEW_PAGE), *to = hew_os_map(MIB, HEW_PAGE);
+    hew_os_unmap(from + MIB, MIB); /* room for the kernel to grow the mapping */
+    CHECK(hew_os_move(from, to, MIB) == HEW_OS_MOVED);
+    CHECK(hew_os_map_at(from + MIB, HEW_PAGE));
+    hew_os_unmap(from, MIB + HEW_PAGE);
+    hew_os_unmap(to, MIB);
+}
+
+static _Atomic bool stop;
+
+/* Maps, writes, looks again and unmaps, as any library of the program may at any time. */
+static void *
+map_and_look(void *unused)
+{
+    size_t lost = 0;
+    while (!atomic_load(&stop)) {
+        char *memory = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memory[0] = memory[MIB - 1] = 5;
+        for (unsigned look = 0; look < 20; look++) {
+            hew_cpu_pause();
+        }
+        lost += memory[0] != 5 || memory[MIB - 1] != 5;
+        munmap(memory, MIB);
+    }
+    return (void *)lost;
+}
+
+TEST(a_move_never_takes_a_place_that_another_thread_has_mapped)
+{
+    pthread_t threads[2];
+    char *from = hew_os_map(MIB, HEW_PAGE), *to = hew_os_map(MIB, HEW_PAGE);
+    for (unsigned i = 0; i < 2; i++) {
+        pthread_create(&threads[i], NULL, map_and_look, NULL);
+    }
+    for (unsigned turn = 0; turn < 5000; turn++) {
+        from[0] = 1;
+        CHECK(hew_os_move(from, to, MIB) == HEW_OS_MOVED);
+        char *swap = from;
+        from = to;
+        to = swap;
+    }
+    atomic_store(&stop, true);
+    for (unsigned i = 0; i < 2; i++) {
+        void *lost;
+        pthread_join(threads[i], &lost);
+        CHECK(lost == NULL);
+    }
+    hew_os_unmap(from, MIB);
+    hew_os_unmap(to, MIB);
 }
 
 TEST(the_data_segment_grows_by_aligned_zero_pages)

@@ -130,6 +130,8 @@ TEST(what_is_used_again_is_not_given_back_twice)
     CHECK(look(&decay, &bytes, START + 2500) == 50 * MIB);
     for (uint64_t now = START + 3000; now <= START + 35000; now += 500) {
         look(&decay, &bytes, now);
+        /* As new as it is, it is not yet over half of the old burst's rest and its own. */
+        CHECK(now > START + 19000 || bytes == 50 * MIB);
     }
     CHECK_EQUAL(bytes, 0);
 }

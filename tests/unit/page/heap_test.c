@@ -8,6 +8,10 @@
 #include "fakes/faults.h"
 #include "page_fixture.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 TEST(a_new_heap_holds_nothing_and_asks_for_nothing)
 {
     page_begin();
@@ -238,12 +242,60 @@ TEST(without_memory_for_a_struct_nothing_changes)
     page_end();
 }
 
+TEST(a_cut_that_fails_half_way_gives_its_first_struct_back)
+{
+    page_begin();
+    struct hew_extent *first = page_take(64 * KIB), *gap = NULL;
+    if (hew_extent_end(first) % (256 * KIB) == 0) { /* where the region lies is the system's choice */
+        gap = page_take(64 * KIB);
+    }
+    use_up_meta();
+    struct hew_extent *last = page_heap.spare; /* one is left, and a cut out of the middle takes two */
+    last->free.next = NULL;
+    faults_refuse("mmap", 0, FAULTS_ALL);
+    CHECK(hew_page_take(&page_heap, 64 * KIB, 256 * KIB, HEW_CODE_SLOW) == NULL);
+    CHECK(page_heap.spare == last && last->free.next == NULL);
+    faults_end();
+    if (gap != NULL) {
+        page_give(gap);
+    }
+    page_give(first);
+    page_end();
+}
+
+/* Pages of address space that this process holds. */
+static long
+pages_held(void)
+{
+    char text[128] = "";
+    int file = open("/proc/self/statm", O_RDONLY);
+    CHECK(file >= 0 && read(file, text, sizeof text - 1) > 0);
+    close(file);
+    return strtol(text, NULL, 10);
+}
+
+TEST(a_mapping_that_cannot_be_entered_goes_back)
+{
+    page_begin();
+    page_give(page_take(64 * KIB)); /* opens the map's window */
+    hew_page_release(&page_heap);
+    use_up_meta();
+    use_up_spare_structs();
+    long before = pages_held();
+    faults_refuse("mmap", 1, FAULTS_ALL); /* the pages come, a struct for them does not */
+    CHECK(hew_page_take(&page_heap, 64 * KIB, HEW_PAGE, HEW_CODE_SLOW) == NULL);
+    CHECK(faults_refused > 0);
+    faults_end();
+    CHECK_EQUAL(pages_held(), before);
+    page_end();
+}
+
 TEST(moved_pages_take_their_contents_along_and_leave_zeros)
 {
     page_begin();
     struct hew_extent *from = page_take(256 * KIB), *to = page_take(512 * KIB);
     page_fill(from, 7);
-    CHECK(hew_page_move(from, to));
+    CHECK(hew_page_move(from, to) == HEW_OS_MOVED);
     CHECK(page_filled(from, 0));
     CHECK(((char *)to->address)[0] == 7 && ((char *)to->address)[256 * KIB - 1] == 7);
     CHECK(((char *)to->address)[256 * KIB] == 0);
@@ -258,11 +310,27 @@ TEST(a_refused_move_moves_nothing)
     struct hew_extent *from = page_take(256 * KIB), *to = page_take(256 * KIB);
     page_fill(from, 7);
     faults_refuse("mremap", 0, 1);
-    CHECK(!hew_page_move(from, to));
+    CHECK(hew_page_move(from, to) == HEW_OS_NOT_MOVED);
     faults_end();
     CHECK(page_filled(from, 7) && page_filled(to, 0));
     page_give(from);
     page_give(to);
+    page_end();
+}
+
+TEST(an_abandoned_extent_is_nobodys_and_is_not_touched)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(256 * KIB), *behind = page_take(64 * KIB);
+    uintptr_t address = extent->address;
+    page_fill(extent, 7);
+    hew_page_abandon(&page_heap, extent);
+    CHECK(hew_map_extent(address) == NULL && hew_map_code(address) == HEW_CODE_NONE);
+    page_give(behind);
+    hew_page_release(&page_heap);
+    CHECK(((char *)address)[0] == 7 && ((char *)address)[256 * KIB - 1] == 7);
+    CHECK(hew_page_heap_valid(&page_heap));
+    hew_os_unmap((void *)address, 256 * KIB);
     page_end();
 }
 

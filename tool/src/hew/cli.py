@@ -5,7 +5,6 @@ A command's module is imported only when it runs, so `hew run` pays for neither 
 """
 
 import importlib
-from importlib import metadata
 
 import click
 
@@ -34,6 +33,6 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(metadata.version("hewmalloc"), prog_name="hew")
+@click.version_option(package_name="hewmalloc", prog_name="hew")
 def main() -> None:
     """hew: memory cut to fit. Runs programs under the hew allocator and measures what that changes."""

@@ -27,10 +27,11 @@ LOOKS = (0.0, 0.05, 0.15)
 
 @dataclass
 class Sighting:
-    """One process of the tree: who it is and what allocators it has mapped."""
+    """One process of the tree, since its last exec: who it is and what allocators it has mapped."""
 
     since: float
     started: int | None
+    words: str
     looks: int = 0
     allocators: set[Path] = field(default_factory=set)
 
@@ -96,11 +97,11 @@ class Sampler:
                 self._stopping.wait(FIRST_INTERVAL / 5)
 
     def _look(self, pids: list[int], now: float) -> None:
-        """Note new processes, and read the maps of those whose time has come."""
+        """Note new processes and new programs in old ones, and read the maps of those whose time has come."""
         for pid in pids:
-            sighting = self.seen.get(pid)
-            if sighting is None:
-                sighting = self.seen[pid] = Sighting(now, start_time(pid))
+            sighting, words = self.seen.get(pid), command_line(pid)
+            if sighting is None or (words and words != sighting.words):
+                sighting = self.seen[pid] = Sighting(now, start_time(pid), words)
             if sighting.looks < len(LOOKS) and now - sighting.since >= LOOKS[sighting.looks]:
                 sighting.looks += 1
                 sighting.allocators |= {

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+#include "misuse.h"
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define MANY 4000 /* more than a thread caches of any class */
+#define MIB ((size_t)1 << 20)
+/* Nobody else allocates between two calls. */
+#define QUIET "background_thread:false"
+
+/* What the compiler may not see through: that a pointer was freed, or where it came from. */
+static void *volatile unseen;
+static void *
+opaque(void *pointer)
+{
+    unseen = pointer;
+    return unseen;
+}
+
+static void *
+allocate(size_t size)
+{
+    void *object = opaque(malloc(size));
+    misuse_announce(object);
+    return object;
+}
+
+/* Functions that not every libc has, by name: from the library under test. */
+static void *
+function(const char *name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    return found != NULL ? found : (abort(), NULL);
+}
+
+static void
+sized_delete(void *object, size_t size)
+{
+    ((void (*)(void *, size_t))function("_ZdlPvm"))(object, size);
+}
+
+/* Objects of a class, enough to push everything that was freed before out of the thread's cache. */
+static void
+push_out(size_t size)
+{
+    void **objects = mmap(NULL, MANY * sizeof *objects, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (unsigned i = 0; i < MANY; i++) {
+        objects[i] = malloc(size);
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        free(objects[i]);
+    }
+}
+
+/* double free */
+
+static void
+free_small_twice(void)
+{
+    void *object = allocate(100);
+    free(object);
+    free(opaque(object));
+}
+
+static void
+free_large_twice(void)
+{
+    void *object = allocate(100000);
+    free(object);
+    free(opaque(object));
+}
+
+static void
+free_small_again_after_it_left_the_cache(void)
+{
+    void *object = allocate(100);
+    free(object);
+    push_out(100);
+    free(opaque(object));
+    push_out(100);
+}
+
+static void
+free_small_again_after_a_neighbour(void)
+{
+    void *object = allocate(1000), *other = malloc(1000);
+    free(object);
+    free(other);
+    free(opaque(object));
+    push_out(1000);
+}
+
+static void *
+end_of_thread(void *object)
+{
+    void *other = malloc(100);
+    free(object);
+    free(other);
+    free(opaque(object));
+    return NULL;
+}
+
+static void
+free_small_twice_in_a_thread_that_ends(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, end_of_thread, allocate(100));
+    pthread_join(thread, NULL);
+}
+
+static void
+free_twice_without_a_cache(void)
+{
+    void *object = allocate(100), *kept = malloc(100);
+    free(object);
+    free(opaque(object));
+    free(kept);
+}
+
+static void
+realloc_what_is_free(void)
+{
+    void *object = allocate(3 * MIB);
+    free(object);
+    unseen = realloc(opaque(object), 100);
+}
+
+static void
+realloc_small_and_free_the_old_place(void)
+{
+    void *object = allocate(100);
+    unseen = realloc(object, 500);
+    free(opaque(object));
+}
+
+/* not a live allocation */
+
+static void
+free_huge_twice(void)
+{
+    void *object = allocate(5 * MIB);
+    free(object);
+    free(opaque(object));
+}
+
+static void
+free_inside_freed_pages(void)
+{
+    char *object = malloc(5 * MIB);
+    misuse_announce(object + 2 * MIB);
+    free(object);
+    free(opaque(object + 2 * MIB));
+}
+
+static void
+ask_the_size_of_what_is_free(void)
+{
+    void *object = allocate(5 * MIB);
+    free(object);
+    malloc_usable_size(opaque(object));
+}
+
+/* foreign */
+
+static void
+free_the_stack(void)
+{
+    char local[64] = "";
+    unseen = malloc(1);
+    misuse_announce(local);
+    free(opaque(local));
+}
+
+static void
+free_static_data(void)
+{
+    static char data[64];
+    unseen = malloc(1);
+    misuse_announce(data);
+    free(opaque(data));
+}
+
+static void
+free_a_literal(void)
+{
+    const char *literal = "text";
+    unseen = malloc(1);
+    misuse_announce(literal);
+    free(opaque((void *)(uintptr_t)literal));
+}
+
+static void
+free_a_mapping(void)
+{
+    char *mapping = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unseen = malloc(1);
+    misuse_announce(mapping + 4096);
+    free(opaque(mapping + 4096));
+}
+
+static void
+free_a_small_number(void)
+{
+    unseen = malloc(1);
+    misuse_announce((void *)(uintptr_t)0x1234);
+    free(opaque((void *)(uintptr_t)0x1234));
+}
+
+static void
+realloc_a_mapping(void)
+{
+    char *mapping = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unseen = malloc(1);
+    misuse_announce(mapping);
+    unseen = realloc(opaque(mapping), 100);
+}
+
+static void
+delete_the_stack(void)
+{
+    char local[64] = "";
+    unseen = malloc(1);
+    misuse_announce(local);
+    ((void (*)(void *))function("_ZdlPv"))(opaque(local));
+}
+
+/* interior */
+
+static void
+free_inside_a_small_object(void)
+{
+    char *object = malloc(1000);
+    misuse_announce(object + 16);
+    misuse_announce(object);
+    free(opaque(object + 16));
+    push_out(1000);
+}
+
+static void
+free_inside_a_large_object(void)
+{
+    char *object = malloc(200000);
+    misuse_announce(object + 100000);
+    misuse_announce(object);
+    free(opaque(object + 100000));
+}
+
+static void
+free_inside_the_first_pages_of_a_large_object(void)
+{
+    char *object = aligned_alloc(16384, 200000);
+    misuse_announce(object + 4096);
+    misuse_announce(object);
+    free(opaque(object + 4096));
+    unseen = malloc(200000);
+}
+
+static void
+free_inside_the_first_pages_of_a_huge_object(void)
+{
+    char *object = malloc(5 * MIB);
+    misuse_announce(object + 16);
+    misuse_announce(object);
+    free(opaque(object + 16));
+}
+
+static void
+free_inside_a_huge_object(void)
+{
+    char *object = malloc(5 * MIB);
+    misuse_announce(object + 3 * MIB + 5);
+    misuse_announce(object);
+    free(opaque(object + 3 * MIB + 5));
+}
+
+static void
+realloc_inside_a_large_object(void)
+{
+    char *object = malloc(200000);
+    misuse_announce(object + 8192);
+    misuse_announce(object);
+    unseen = realloc(opaque(object + 8192), 300000);
+}
+
+/* Between the last region and the end of a slab of the class of 48 bytes there is room for no other. */
+static void
+free_the_tail_of_a_slab(void)
+{
+    char *object = malloc(48), *slab = (char *)((uintptr_t)object & ~(uintptr_t)0x3fff);
+    misuse_announce(slab + 16384 - 8);
+    free(opaque(slab + 16384 - 8));
+    push_out(48);
+}
+
+/* wrong size */
+
+static void
+delete_small_with_the_wrong_size(void)
+{
+    sized_delete(allocate(100), 200);
+}
+
+static void
+delete_large_with_the_wrong_size(void)
+{
+    sized_delete(allocate(100000), 100);
+}
+
+static void
+delete_small_with_the_size_of_a_large(void)
+{
+    sized_delete(allocate(100), 100000);
+}
+
+static void
+free_sized_with_the_wrong_size(void)
+{
+    ((void (*)(void *, size_t))function("free_sized"))(allocate(1000), 1025);
+}
+
+static void
+free_aligned_sized_with_the_wrong_size(void)
+{
+    void *object = aligned_alloc(64, 200);
+    misuse_announce(object);
+    ((void (*)(void *, size_t, size_t))function("free_aligned_sized"))(object, 64, 300);
+}
+
+/* alignment */
+
+static char *
+not_aligned_to_4096(void)
+{
+    char *object = malloc(64);
+    while (((uintptr_t)object & 4095) == 0) {
+        object = malloc(64);
+    }
+    misuse_announce(object);
+    return object;
+}
+
+static void
+free_aligned_sized_with_the_wrong_alignment(void)
+{
+    ((void (*)(void *, size_t, size_t))function("free_aligned_sized"))(not_aligned_to_4096(), 4096, 64);
+}
+
+static void
+delete_with_the_wrong_alignment(void)
+{
+    ((void (*)(void *, size_t, size_t))function("_ZdlPvmSt11align_val_t"))(not_aligned_to_4096(), 64, 4096);
+}
+
+static void
+free_aligned_sized_with_an_impossible_alignment(void)
+{
+    ((void (*)(void *, size_t, size_t))function("free_aligned_sized"))(allocate(64), 24, 64);
+}
+
+/* settings */
+
+static void
+allocate_too_much(void)
+{
+    unseen = malloc((size_t)1 << 60);
+}
+
+static void
+allocate_too_many(void)
+{
+    static volatile size_t count = (size_t)1 << 40;
+    unseen = calloc(count, count);
+}
+
+static void
+realloc_too_much(void)
+{
+    unseen = realloc(malloc(100), (size_t)1 << 60);
+}
+
+static void
+align_too_much(void)
+{
+    unseen = aligned_alloc(4096, (size_t)1 << 60);
+}
+
+static void
+realloc_to_nothing(void)
+{
+    unseen = realloc(allocate(100), 0);
+}
+
+static void
+allocate_something(void)
+{
+    unseen = malloc(1);
+}
+
+static void
+begin_without_memory(void)
+{
+    setrlimit(RLIMIT_AS, &(struct rlimit){4096, 4096});
+    unseen = malloc(1);
+}
+
+#define FREE "<hew>: free(%0): "
+#define FREED "not a live allocation: these pages have been freed already"
+#define FOREIGN "not memory that hew gave out: the stack, static data, or another allocator's"
+#define INSIDE "points inside an allocation: inside the "
+#define SIZE "freed with the wrong size: said to be "
+
+const struct misuse misuses[] = {
+    {"free_small_twice", free_small_twice, NULL, FREE "double free: the 112-byte object at %0 is free already"},
+    {"free_large_twice", free_large_twice, NULL, FREE "double free: the 102400-byte object at %0 is free already"},
+    {"free_small_again_after_it_left_the_cache", free_small_again_after_it_left_the_cache, NULL,
+        FREE "double free: the 112-byte object at %0 is free already"},
+    {"free_small_again_after_a_neighbour", free_small_again_after_a_neighbour, NULL,
+        FREE "double free: the 1024-byte object at %0 is free already"},
+    {"free_small_twice_in_a_thread_that_ends", free_small_twice_in_a_thread_that_ends, NULL,
+        FREE "double free: the 112-byte object at %0 is free already"},
+    {"free_twice_without_a_cache", free_twice_without_a_cache, "tcache:false",
+        FREE "double free: the 112-byte object at %0 is free already"},
+    {"realloc_small_and_free_the_old_place", realloc_small_and_free_the_old_place, NULL,
+        FREE "double free: the 112-byte object at %0 is free already"},
+    {"free_huge_twice", free_huge_twice, QUIET, FREE FREED},
+    {"free_inside_freed_pages", free_inside_freed_pages, QUIET, FREE FREED},
+    {"ask_the_size_of_what_is_free", ask_the_size_of_what_is_free, QUIET, "<hew>: malloc_usable_size(%0): " FREED},
+    {"realloc_what_is_free", realloc_what_is_free, QUIET, "<hew>: realloc(%0): " FREED},
+    {"free_the_stack", free_the_stack, NULL, FREE FOREIGN},
+    {"free_static_data", free_static_data, NULL, FREE FOREIGN},
+    {"free_a_literal", free_a_literal, NULL, FREE FOREIGN},
+    {"free_a_mapping", free_a_mapping, NULL, FREE FOREIGN},
+    {"free_a_small_number", free_a_small_number, NULL, FREE FOREIGN},
+    {"realloc_a_mapping", realloc_a_mapping, NULL, "<hew>: realloc(%0): " FOREIGN},
+    {"delete_the_stack", delete_the_stack, NULL, "<hew>: operator delete(%0): " FOREIGN},
+    {"free_inside_a_small_object", free_inside_a_small_object, NULL, FREE INSIDE "1024-byte object at %1"},
+    {"free_inside_a_large_object", free_inside_a_large_object, NULL, FREE INSIDE "200704-byte object at %1"},
+    {"free_inside_the_first_pages_of_a_large_object", free_inside_the_first_pages_of_a_large_object, NULL,
+        FREE INSIDE "200704-byte object at %1"},
+    {"free_inside_the_first_pages_of_a_huge_object", free_inside_the_first_pages_of_a_huge_object, NULL,
+        FREE INSIDE "5242880-byte object at %1"},
+    {"free_inside_a_huge_object", free_inside_a_huge_object, NULL, FREE INSIDE "5242880-byte object at %1"},
+    {"realloc_inside_a_large_object", realloc_inside_a_large_object, NULL,
+        "<hew>: realloc(%0): " INSIDE "200704-byte object at %1"},
+    {"free_the_tail_of_a_slab", free_the_tail_of_a_slab, NULL,
+        FREE "points inside an allocation: in the unused tail of a slab"},
+    {"delete_small_with_the_wrong_size", delete_small_with_the_wrong_size, NULL,
+        "<hew>: operator delete(%0): " SIZE "200 bytes, the object has room for 112"},
+    {"delete_large_with_the_wrong_size", delete_large_with_the_wrong_size, NULL,
+        "<hew>: operator delete(%0): " SIZE "100 bytes, the object has room for 102400"},
+    {"delete_small_with_the_size_of_a_large", delete_small_with_the_size_of_a_large, NULL,
+        "<hew>: operator delete(%0): " SIZE "100000 bytes, the object has room for 112"},
+    {"free_sized_with_the_wrong_size", free_sized_with_the_wrong_size, NULL,
+        "<hew>: free_sized(%0): " SIZE "1025 bytes, the object has room for 1024"},
+    {"free_aligned_sized_with_the_wrong_size", free_aligned_sized_with_the_wrong_size, NULL,
+        "<hew>: free_aligned_sized(%0): " SIZE "300 bytes, the object has room for 256"},
+    {"free_aligned_sized_with_the_wrong_alignment", free_aligned_sized_with_the_wrong_alignment, NULL,
+        "<hew>: free_aligned_sized(%0): freed with the wrong alignment"},
+    {"delete_with_the_wrong_alignment", delete_with_the_wrong_alignment, NULL,
+        "<hew>: operator delete(%0): freed with the wrong alignment"},
+    {"free_aligned_sized_with_an_impossible_alignment", free_aligned_sized_with_an_impossible_alignment, NULL,
+        "<hew>: free_aligned_sized(%0): alignment is not a power of two"},
+    {"allocate_too_much", allocate_too_much, "xmalloc:true", "<hew>: malloc(): out of memory with xmalloc:true"},
+    {"allocate_too_many", allocate_too_many, "xmalloc:true", "<hew>: calloc(): out of memory with xmalloc:true"},
+    {"realloc_too_much", realloc_too_much, "xmalloc:true", "<hew>: realloc(): out of memory with xmalloc:true"},
+    {"align_too_much", align_too_much, "xmalloc:true", "<hew>: aligned_alloc(): out of memory with xmalloc:true"},
+    {"realloc_to_nothing", realloc_to_nothing, "zero_realloc:abort",
+        "<hew>: realloc(%0): realloc to size 0 with zero_realloc:abort"},
+    {"bad_settings", allocate_something, "abort_conf:true,narenas:few", "<hew>: malloc(): bad settings with abort_conf:true"},
+    {"begin_without_memory", begin_without_memory, NULL,
+        "<hew>: malloc(): the system gave no memory for the address map"},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slab_bin: one bin against a model that knows every slab and every region by heart, under random takes and gives,
+ * wrong gives and refused memory; then four threads on one bin.
+ */
+#include "slab/bin.h"
+
+#include "layers.h"
+#include "layers_random.h"
+#include "test.h"
+
+#include <pthread.h>
+
+#define SLABS_MAX 64
+#define REGIONS_MAX 256
+#define BATCH 40
+
+struct model_slab {
+    uintptr_t address;
+    unsigned free;
+    bool taken[REGIONS_MAX];
+};
+
+struct model {
+    struct hew_page_heap pages;
+    struct hew_bin bin;
+    unsigned code, regions;
+    struct model_slab slabs[SLABS_MAX];
+    unsigned count;
+    struct model_slab *current;
+    uint64_t nmalloc, ndalloc;
+};
+
+static struct layers_random dice;
+static bool refuse_now;
+
+static bool
+refuse(const char *call)
+{
+    return refuse_now;
+}
+
+static struct model_slab *
+lowest_with_room(struct model *model)
+{
+    struct model_slab *lowest = NULL;
+    for (unsigned i = 0; i < model->count; i++) {
+        struct model_slab *slab = &model->slabs[i];
+        if (slab->free != 0 && (lowest == NULL || slab->address < lowest->address)) {
+            lowest = slab;
+        }
+    }
+    return lowest;
+}
+
+/* The region that must leave next; NULL when the bin has none. */
+static void *
+expect(struct model *model)
+{
+    if (model->current == NULL || model->current->free == 0) {
+        struct model_slab *lowest = lowest_with_room(model);
+        if (lowest == NULL) {
+            return NULL;
+        }
+        model->current = lowest;
+    }
+    unsigned region = 0;
+    while (model->current->taken[region]) {
+        region++;
+    }
+    model->current->taken[region] = true;
+    model->current->free--;
+    return (void *)(model->current->address + (uintptr_t)region * hew_slab_shapes[model->code].size);
+}
+
+static void
+learn_slab(struct model *model, void *first)
+{
+    uintptr_t address = (uintptr_t)first;
+    size_t bytes = hew_slab_shapes[model->code].pages * HEW_PAGE;
+    CHECK_EQUAL(address % HEW_GRAIN, 0);
+    for (unsigned i = 0; i < model->count; i++) {
+        CHECK(model->slabs[i].address + bytes <= address || address + bytes <= model->slabs[i].address);
+    }
+    model->slabs[model->count] = (struct model_slab){.address = address, .free = model->regions};
+    model->current = &model->slabs[model->count++];
+}
+
+static void
+take(struct model *model)
+{
+    void *regions[BATCH];
+    unsigned wanted = 1 + (unsigned)layers_random_below(&dice, BATCH);
+    refuse_now = layers_random_once_in(&dice, 10);
+    unsigned taken = hew_bin_take(&model->bin, &model->pages, model->code, regions, wanted);
+    for (unsigned i = 0; i < taken; i++) {
+        void *expected = expect(model);
+        if (expected == NULL) {
+            CHECK_EQUAL(i, 0); /* a new slab only for the first */
+            learn_slab(model, regions[0]);
+            expected = expect(model);
+        }
+        CHECK(regions[i] == expected);
+    }
+    CHECK(taken > 0 || refuse_now);
+    if (taken < wanted) {
+        CHECK(lowest_with_room(model) == NULL);
+    }
+    refuse_now = false;
+    model->nmalloc += taken;
+}
+
+static void
+forget(struct model *model, struct model_slab *slab)
+{
+    struct model_slab *last = &model->slabs[--model->count];
+    *slab = *last;
+    model->current = model->current == last ? slab : model->current;
+}
+
+/* One region of the slab at `address` has become free: a slab that is wholly free goes, but for the current one. */
+static void
+free_one(struct model *model, uintptr_t address)
+{
+    struct model_slab *slab = model->slabs;
+    while (slab->address != address) {
+        slab++;
+    }
+    if (++slab->free == model->regions && slab != model->current) {
+        forget(model, slab);
+    }
+}
+
+/* After a batch: the lowest slab with room is the current one. */
+static void
+prefer_lowest(struct model *model)
+{
+    struct model_slab *lowest = lowest_with_room(model), *former = model->current;
+    if (lowest != NULL && lowest->address < former->address) {
+        model->current = lowest;
+        if (former->free == model->regions) {
+            forget(model, former);
+        }
+    }
+}
+
+static bool
+has_objects(const struct model *model, const struct model_slab *slab)
+{
+    bool any = false;
+    for (unsigned region = 0; region < model->regions; region++) {
+        any = any || slab->taken[region];
+    }
+    return any;
+}
+
+/* Some taken region, or one that is not if `wrong`; false when the dice found none. */
+static bool
+pick(struct model *model, bool wrong, struct hew_bin_return *back, struct model_slab **slab, unsigned *region)
+{
+    *slab = &model->slabs[layers_random_below(&dice, model->count)];
+    *region = (unsigned)layers_random_below(&dice, model->regions);
+    if ((*slab)->taken[*region] == wrong) {
+        return false;
+    }
+    back->address = (*slab)->address + (uintptr_t)*region * hew_slab_shapes[model->code].size;
+    back->slab = hew_map_extent(back->address);
+    return true;
+}
+
+static void
+give(struct model *model)
+{
+    struct hew_bin_return back[BATCH + 1];
+    uintptr_t slabs[BATCH];
+    struct model_slab *slab;
+    unsigned wanted = 1 + (unsigned)layers_random_below(&dice, BATCH), count = 0, region;
+    for (unsigned tries = 0; tries < 4 * wanted && count < wanted; tries++) {
+        if (pick(model, false, &back[count], &slab, &region)) {
+            slab->taken[region] = false;
+            slabs[count++] = slab->address;
+        }
+    }
+    enum hew_slab_verdict verdict, expected = HEW_SLAB_FREED;
+    unsigned more = 0;
+    if (layers_random_once_in(&dice, 5) && pick(model, true, &back[count], &slab, &region) && has_objects(model, slab)) {
+        expected = HEW_SLAB_ALREADY_FREE; /* in a slab that stays a slab */
+        more = 1;
+    }
+    CHECK_EQUAL(hew_bin_give(&model->bin, &model->pages, back, count + more, &verdict), count);
+    CHECK_EQUAL(verdict, expected);
+    model->ndalloc += count;
+    for (unsigned i = 0; i < count; i++) {
+        free_one(model, slabs[i]);
+    }
+    prefer_lowest(model);
+}
+
+static void
+compare(struct model *model)
+{
+    const struct hew_bin_counts *counts = &model->bin.counts;
+    unsigned listed = 0;
+    for (unsigned i = 0; i < model->count; i++) {
+        struct model_slab *slab = &model->slabs[i];
+        struct hew_extent *extent = hew_map_extent(slab->address);
+        bool same = extent != NULL && extent->address == slab->address && extent->slab.free_regions == slab->free;
+        CHECK(same);
+        for (unsigned region = 0; same && region < model->regions; region++) {
+            CHECK_EQUAL(hew_slab_is_taken(extent, region), slab->taken[region]);
+        }
+        listed += slab != model->current && slab->free != 0;
+    }
+    CHECK_EQUAL(counts->slabs, model->count);
+    CHECK_EQUAL(counts->nonfull, listed);
+    CHECK_EQUAL(counts->nmalloc, model->nmalloc);
+    CHECK_EQUAL(counts->ndalloc, model->ndalloc);
+    CHECK(model->current == NULL || model->bin.current == hew_map_extent(model->current->address));
+    CHECK(hew_bin_valid(&model->bin));
+    CHECK(hew_page_heap_valid(&model->pages));
+    CHECK_EQUAL(hew_page_counts(&model->pages).active,
+        model->count * hew_slab_shapes[model->code].pages * HEW_PAGE);
+}
+
+static void
+run(struct model *model, unsigned code, unsigned operations)
+{
+    hew_page_heap_begin(&model->pages, 0, 0);
+    model->code = code;
+    model->regions = hew_slab_shapes[code].regions;
+    unsigned most = SLABS_MAX * model->regions - BATCH, most_now = most;
+    for (unsigned i = 0; i < operations && test_failures == 0; i++) {
+        uint64_t live = model->nmalloc - model->ndalloc;
+        most_now = i % 500 == 0 ? (unsigned)layers_random_below(&dice, most) : most_now; /* it grows, and it shrinks */
+        if (model->count > 0 && (live > most_now || layers_random_once_in(&dice, 3))) {
+            give(model);
+        } else if (model->count < SLABS_MAX) {
+            take(model);
+        }
+        if (i % 50 == 0) {
+            compare(model);
+        }
+    }
+    compare(model);
+}
+
+TEST(a_bin_does_what_a_naive_model_of_it_does)
+{
+    static struct model models[8];
+    static const size_t sizes[] = {64, 320, 448, 1024, 1792, 4096, 7168, 14336};
+    CHECK(layers_boot());
+    dice.state = layers_random_seed();
+    hew_os_faults.refuse = refuse;
+    for (unsigned i = 0; i < 8; i++) {
+        run(&models[i], hew_code_of_size(sizes[i]), 20000);
+    }
+    hew_os_faults.refuse = NULL;
+}
+
+#define THREADS 4
+#define HELD 3000
+
+static struct hew_bin shared;
+static struct hew_page_heap shared_pages;
+static _Atomic unsigned wrong;
+
+struct own {
+    uint64_t seed;
+    struct hew_bin_return held[HELD];
+    unsigned count;
+};
+
+static void
+take_some(struct own *own, struct layers_random *random, unsigned code)
+{
+    void *regions[BATCH];
+    unsigned wanted = 1 + (unsigned)layers_random_below(random, BATCH);
+    wanted = wanted < HELD - own->count ? wanted : HELD - own->count;
+    unsigned taken = wanted == 0 ? 0 : hew_bin_take(&shared, &shared_pages, code, regions, wanted);
+    wrong += wanted != 0 && taken == 0;
+    for (unsigned i = 0; i < taken; i++) {
+        *(void **)regions[i] = own;
+        own->held[own->count++] = (struct hew_bin_return){(uintptr_t)regions[i], hew_map_extent((uintptr_t)regions[i])};
+    }
+}
+
+static void
+give_some(struct own *own, struct layers_random *random, unsigned most)
+{
+    struct hew_bin_return back[BATCH];
+    unsigned count = 0;
+    enum hew_slab_verdict verdict;
+    for (; count < most && own->count > 0; count++) {
+        unsigned at = (unsigned)layers_random_below(random, own->count);
+        back[count] = own->held[at];
+        own->held[at] = own->held[--own->count];
+        wrong += *(void **)back[count].address != own; /* somebody else has been given it, too */
+    }
+    wrong += hew_bin_give(&shared, &shared_pages, back, count, &verdict) != count;
+}
+
+static void *
+work(void *argument)
+{
+    struct own *own = argument;
+    struct layers_random random = {own->seed};
+    for (unsigned i = 0; i < 6000; i++) {
+        if (layers_random_below(&random, HELD) > own->count) {
+            take_some(own, &random, hew_code_of_size(512));
+        } else {
+            give_some(own, &random, 1 + (unsigned)layers_random_below(&random, BATCH));
+        }
+        if (i % 1000 == 999) { /* down to nothing: slabs go and come */
+            while (own->count > 0) {
+                give_some(own, &random, BATCH);
+            }
+        }
+    }
+    return NULL;
+}
+
+TEST(four_threads_on_one_bin_never_share_a_region_and_leave_one_slab)
+{
+    static struct own owns[THREADS];
+    pthread_t threads[THREADS];
+    hew_page_heap_begin(&shared_pages, 1, 0);
+    for (unsigned i = 0; i < THREADS; i++) {
+        owns[i].seed = layers_random_seed() + i;
+        CHECK_EQUAL(pthread_create(&threads[i], NULL, work, &owns[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    CHECK_EQUAL(wrong, 0);
+    CHECK_EQUAL(shared.counts.nmalloc, shared.counts.ndalloc);
+    CHECK_EQUAL(shared.counts.slabs, 1);
+    CHECK_EQUAL(shared.counts.nonfull, 0);
+    CHECK(hew_bin_valid(&shared) && hew_page_heap_valid(&shared_pages));
+    CHECK_EQUAL(hew_page_counts(&shared_pages).active, hew_slab_shapes[hew_code_of_size(512)].pages * HEW_PAGE);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* purger: its rounds run at made-up times; only the tests of the thread itself wait for the real clock. */
+#include "control/purger.h"
+
+#include "layers.h"
+#include "os/clock.h"
+#include "test.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+#define DECAY_MS 3200
+
+/* ThreadSanitizer ends a forked child that starts a thread unless told not to. */
+HEW_EXPORT const char *__tsan_default_options(void);
+const char *
+__tsan_default_options(void)
+{
+    return "die_after_fork=0";
+}
+
+/* Each test has arenas of its own, so that each has its own pages and times. */
+static void
+boot_once(void)
+{
+    if (hew_small_end == 0) {
+        CHECK(layers_boot());
+        hew_options.dirty_decay_ms = DECAY_MS;
+        CHECK(hew_arena_get(0) != NULL && hew_arena_get(1) != NULL);
+    }
+}
+
+static void
+leave_dirty(unsigned index, size_t bytes)
+{
+    struct hew_extent *extent = hew_arena_take_large(hew_arena_at(index), bytes, HEW_PAGE, HEW_CODE_SLOW);
+    CHECK(extent != NULL);
+    hew_arena_give_large(extent);
+}
+
+static size_t
+dirty(unsigned index)
+{
+    return hew_page_counts(&hew_arena_at(index)->pages).dirty;
+}
+
+TEST(a_round_over_nothing_has_nothing_to_come_back_for)
+{
+    CHECK_EQUAL(hew_purger_round(1000, false), 0); /* not even an arena */
+    boot_once();
+    CHECK_EQUAL(hew_purger_round(hew_clock_ms(), false), 0);
+    CHECK_EQUAL(hew_purger_round(hew_clock_ms(), true), 0);
+}
+
+TEST(a_round_for_all_returns_everything_of_every_arena)
+{
+    boot_once();
+    leave_dirty(0, 3 * MIB);
+    leave_dirty(1, 5 * MIB);
+    CHECK_EQUAL(dirty(0) + dirty(1), 8 * MIB);
+    CHECK_EQUAL(hew_purger_round(hew_clock_ms(), true), 0);
+    CHECK_EQUAL(dirty(0) + dirty(1), 0);
+    CHECK_EQUAL(hew_page_counts(&hew_arena_at(1)->pages).dirty_purged, 5 * MIB);
+}
+
+TEST(dirty_pages_go_bit_by_bit_as_time_passes_and_none_is_left_at_the_end)
+{
+    boot_once();
+    uint64_t now = hew_clock_ms();
+    leave_dirty(0, 64 * MIB);
+    size_t before = dirty(0), first = 0, half = 0;
+    CHECK(hew_purger_round(now, false) != 0);
+    CHECK(dirty(0) == before);
+    for (uint64_t passed = 0; passed <= DECAY_MS * 2; passed += DECAY_MS / 32) {
+        uint64_t next = hew_purger_round(now + passed, false);
+        CHECK(dirty(0) <= before);
+        before = dirty(0);
+        first = passed == DECAY_MS / 32 * 4 ? before : first;
+        half = passed == DECAY_MS / 2 ? before : half;
+        CHECK_EQUAL(next, before == 0 ? 0 : DECAY_MS / 32);
+    }
+    CHECK(first > 60 * MIB); /* slow at first, */
+    CHECK(half > 16 * MIB && half < 48 * MIB); /* then fast, */
+    CHECK_EQUAL(before, 0); /* and to the end. */
+}
+
+TEST(the_next_round_is_when_the_first_of_the_arenas_wants_it)
+{
+    boot_once();
+    uint64_t now = hew_clock_ms();
+    hew_arena_at(1)->pages.dirty_decay.decay_ms = 320;
+    leave_dirty(0, 2 * MIB);
+    CHECK_EQUAL(hew_purger_round(now, false), DECAY_MS / 32);
+    leave_dirty(1, 2 * MIB);
+    CHECK_EQUAL(hew_purger_round(now, false), 10);
+    hew_purger_round(now, true);
+    hew_arena_at(1)->pages.dirty_decay.decay_ms = DECAY_MS;
+}
+
+TEST(what_never_decays_stays_until_all_is_asked_for)
+{
+    boot_once();
+    hew_arena_at(0)->pages.dirty_decay.decay_ms = -1;
+    leave_dirty(0, 4 * MIB);
+    CHECK_EQUAL(hew_purger_round(hew_clock_ms() + 100 * DECAY_MS, false), 0);
+    CHECK_EQUAL(dirty(0), 4 * MIB);
+    hew_purger_round(hew_clock_ms(), true);
+    CHECK_EQUAL(dirty(0), 0);
+    hew_arena_at(0)->pages.dirty_decay.decay_ms = DECAY_MS;
+}
+
+TEST(without_background_thread_a_wake_leaves_the_work_to_the_program)
+{
+    boot_once();
+    hew_options.background_thread = false;
+    hew_page_due = 1;
+    hew_purger_wake();
+    CHECK_EQUAL(hew_page_due, 1);
+    hew_options.background_thread = true;
+    hew_page_due = 0;
+    hew_purger_wake(); /* nothing is due: no thread either */
+    CHECK_EQUAL(hew_page_due, 0);
+}
+
+/* Waits up to ten seconds for the thread. */
+static bool
+goes_by_itself(unsigned index)
+{
+    for (unsigned look = 0; look < 1000 && dirty(index) != 0; look++) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    return dirty(index) == 0;
+}
+
+static void
+leave_dirty_and_wake(unsigned index)
+{
+    for (unsigned look = 0; look < 1000 && hew_page_due != 0; look++) { /* it works until nothing decays */
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    CHECK_EQUAL(hew_page_due, 0);
+    leave_dirty(index, 8 * MIB);
+    CHECK_EQUAL(hew_page_due, 1);
+    errno = 77;
+    hew_purger_wake();
+    CHECK_EQUAL(errno, 77);
+}
+
+TEST(the_thread_returns_idle_memory_by_itself_each_time_there_is_some)
+{
+    boot_once();
+    hew_options.dirty_decay_ms = 100;
+    CHECK(hew_arena_get(2) != NULL);
+    hew_options.dirty_decay_ms = DECAY_MS;
+    leave_dirty_and_wake(2);
+    CHECK(goes_by_itself(2));
+    leave_dirty_and_wake(2); /* the same thread, asleep by now */
+    CHECK(goes_by_itself(2));
+}
+
+TEST(a_forks_child_gets_a_thread_of_its_own)
+{
+    boot_once();
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        hew_purger_after_fork();
+        leave_dirty_and_wake(2);
+        CHECK(goes_by_itself(2));
+        fflush(stdout);
+        _exit(test_failures != 0);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_EQUAL(status, 0);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit tests of page/purge: when free pages go back, what they read as afterwards, and a system that refuses. */
+#include "page/heap.h"
+
+#include "test.h"
+
+#include "fakes/child.h"
+#include "fakes/faults.h"
+#include "page_fixture.h"
+
+#include <sys/mman.h>
+
+/* Bytes of [address, address + size) that are in memory. */
+static size_t
+resident(uintptr_t address, size_t size)
+{
+    static unsigned char pages[1 << 15];
+    size_t count = 0;
+    CHECK(mincore((void *)address, size, pages) == 0);
+    for (size_t page = 0; page < size / HEW_PAGE; page++) {
+        count += pages[page] & 1;
+    }
+    return count * HEW_PAGE;
+}
+
+/* Takes, writes and gives `size` bytes; where they were. */
+static uintptr_t
+make_dirty(size_t size)
+{
+    struct hew_extent *extent = page_take(size);
+    uintptr_t address = extent->address;
+    page_fill(extent, 7);
+    page_give(extent);
+    return address;
+}
+
+TEST(with_no_decay_time_given_pages_go_back_at_once)
+{
+    page_begin();
+    page_decay_times(0, 0);
+    uintptr_t address = make_dirty(256 * KIB);
+    CHECK_EQUAL(page_counts().dirty, 0);
+    CHECK_EQUAL(page_counts().retained, page_counts().mapped);
+    CHECK_EQUAL(resident(address, 256 * KIB), 0);
+    page_end();
+}
+
+TEST(with_endless_decay_time_given_pages_stay)
+{
+    page_begin();
+    page_decay_times(-1, 0);
+    uintptr_t address = make_dirty(256 * KIB);
+    hew_page_decay(&page_heap, page_now + UINT64_C(100000000000), false);
+    CHECK_EQUAL(page_counts().dirty, 256 * KIB);
+    CHECK_EQUAL(resident(address, 256 * KIB), 256 * KIB);
+    CHECK_EQUAL(hew_page_next_ms(&page_heap), 0);
+    page_end();
+}
+
+TEST(purged_pages_are_retained_and_read_as_zeros_when_taken_again)
+{
+    page_begin();
+    page_decay_times(-1, -1);
+    uintptr_t address = make_dirty(256 * KIB);
+    hew_page_decay(&page_heap, page_now, true);
+    struct hew_page_counts counts = page_counts();
+    CHECK_EQUAL(counts.retained, counts.mapped);
+    CHECK_EQUAL(counts.dirty_purged, 256 * KIB);
+    CHECK_EQUAL(counts.muzzy_purged, 0); /* when all is to go, nothing goes twice */
+    struct hew_extent *extent = page_take(256 * KIB);
+    CHECK_EQUAL(extent->address, address);
+    CHECK(extent->zeroed && page_filled(extent, 0));
+    CHECK_EQUAL(page_counts().maps, 1);
+    page_give(extent);
+    page_end();
+}
+
+TEST(idle_pages_go_back_steadily_and_are_all_gone_after_the_decay_time)
+{
+    page_begin();
+    page_decay_times(3200, 0);
+    uintptr_t address = make_dirty(8 * MIB);
+    size_t last = 8 * MIB, most = 0;
+    for (uint64_t time = 0; time <= 3200; time += 100) {
+        hew_page_decay(&page_heap, page_now + time, false);
+        size_t dirty = page_counts().dirty;
+        CHECK(dirty <= last);
+        most = last - dirty > most ? last - dirty : most;
+        last = dirty;
+    }
+    CHECK_EQUAL(last, 0);
+    CHECK(most < MIB);
+    CHECK_EQUAL(resident(address, 8 * MIB), 0);
+    CHECK_EQUAL(page_counts().dirty_purged, 8 * MIB);
+    page_end();
+}
+
+TEST(the_upper_pages_of_an_extent_go_first)
+{
+    page_begin();
+    page_decay_times(3200, 0);
+    uintptr_t address = make_dirty(4 * MIB);
+    for (uint64_t time = 0; time <= 1600; time += 100) {
+        hew_page_decay(&page_heap, page_now + time, false);
+    }
+    size_t dirty = page_counts().dirty;
+    CHECK(dirty > MIB && dirty < 3 * MIB);
+    CHECK_EQUAL(resident(address, dirty), dirty);
+    CHECK_EQUAL(resident(address + dirty, 4 * MIB - dirty), 0);
+    page_end();
+}
+
+TEST(the_oldest_extents_go_first)
+{
+    uintptr_t addresses[4];
+    struct hew_extent *extents[4], *between[4];
+    page_begin();
+    make_dirty(8 * MIB);
+    hew_page_decay(&page_heap, page_now, true); /* one run of free pages, from which all are cut in order */
+    page_decay_times(3200, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        extents[i] = page_take(MIB);
+        between[i] = page_take(16 * KIB);
+        addresses[i] = extents[i]->address;
+        page_fill(extents[i], 7);
+    }
+    static const unsigned order[] = {2, 0, 3, 1};
+    for (unsigned i = 0; i < 4; i++) {
+        page_give(extents[order[i]]);
+    }
+    for (uint64_t time = 0; time <= 1600; time += 100) {
+        hew_page_decay(&page_heap, page_now + time, false);
+    }
+    CHECK_EQUAL(resident(addresses[2], MIB), 0);
+    CHECK_EQUAL(resident(addresses[1], MIB), MIB);
+    for (unsigned i = 0; i < 4; i++) {
+        page_give(between[i]);
+    }
+    page_end();
+}
+
+TEST(with_a_muzzy_time_pages_pass_through_the_muzzy_pool)
+{
+    page_begin();
+    page_decay_times(100, 3200);
+    make_dirty(MIB);
+    hew_page_decay(&page_heap, page_now, false);
+    for (uint64_t time = 4; time <= 104; time += 4) {
+        hew_page_decay(&page_heap, page_now + time, false);
+    }
+    CHECK_EQUAL(page_counts().dirty, 0);
+    CHECK(page_counts().muzzy > MIB / 2);
+    CHECK_EQUAL(page_counts().dirty_purged, MIB);
+    struct hew_extent *extent = page_take(256 * KIB); /* muzzy pages are taken before retained ones */
+    CHECK(!extent->zeroed);
+    page_fill(extent, 8);
+    for (uint64_t time = 200; time <= 3500; time += 100) {
+        hew_page_decay(&page_heap, page_now + time, false);
+    }
+    CHECK(page_filled(extent, 8));
+    CHECK_EQUAL(page_counts().muzzy, 0);
+    CHECK(page_counts().muzzy_purged == MIB - 256 * KIB);
+    page_give(extent);
+    page_end();
+}
+
+TEST(dirty_pages_are_taken_before_muzzy_and_muzzy_before_retained)
+{
+    page_begin();
+    struct hew_extent *extents[3], *between[3];
+    uintptr_t addresses[3];
+    page_decay_times(-1, -1);
+    for (unsigned i = 0; i < 3; i++) {
+        extents[i] = page_take(64 * KIB);
+        between[i] = page_take(16 * KIB);
+        addresses[i] = extents[i]->address;
+    }
+    page_give(extents[0]);
+    hew_page_decay(&page_heap, page_now, true); /* retained */
+    page_give(extents[1]);
+    page_decay_times(0, -1);
+    hew_page_decay(&page_heap, page_now, false); /* muzzy */
+    page_decay_times(-1, -1);
+    page_give(extents[2]);
+    for (unsigned i = 0; i < 3; i++) {
+        extents[i] = page_take(64 * KIB);
+        CHECK_EQUAL(extents[i]->address, addresses[2 - i]);
+        CHECK_EQUAL(extents[i]->zeroed, i == 2);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        page_give(extents[i]);
+        page_give(between[i]);
+    }
+    page_end();
+}
+
+TEST(pages_that_the_system_refuses_to_purge_stay_dirty_and_go_at_the_next_try)
+{
+    page_begin();
+    uintptr_t address = make_dirty(MIB);
+    faults_refuse("madvise", 0, FAULTS_ALL);
+    hew_page_decay(&page_heap, page_now, true);
+    faults_end();
+    CHECK_EQUAL(page_counts().dirty, MIB);
+    CHECK_EQUAL(page_counts().dirty_purged, 0);
+    CHECK_EQUAL(resident(address, MIB), MIB);
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(page_counts().dirty, 0);
+    CHECK_EQUAL(resident(address, MIB), 0);
+    page_end();
+}
+
+TEST(where_lazy_purging_is_unknown_pages_are_dropped_instead)
+{
+    page_begin();
+    page_decay_times(0, -1);
+    struct hew_extent *extent = page_take(MIB);
+    uintptr_t address = extent->address;
+    page_fill(extent, 7);
+    faults_refuse("madvise", 0, 1); /* MADV_FREE; the MADV_DONTNEED after it passes */
+    page_give(extent);
+    faults_end();
+    CHECK_EQUAL(page_counts().dirty, 0);
+    CHECK_EQUAL(page_counts().muzzy, 0);
+    CHECK_EQUAL(resident(address, MIB), 0);
+    extent = page_take(MIB);
+    CHECK(extent->zeroed && page_filled(extent, 0));
+    page_give(extent);
+    page_end();
+}
+
+TEST(many_extents_and_large_ones_go_in_several_batches)
+{
+    static struct hew_extent *extents[200];
+    page_begin();
+    for (unsigned i = 0; i < 200; i++) {
+        extents[i] = page_take(16 * KIB);
+        page_fill(extents[i], 7);
+    }
+    for (unsigned i = 0; i < 200; i += 2) { /* no two side by side */
+        page_give(extents[i]);
+    }
+    make_dirty(100 * MIB);
+    CHECK(page_heap.dirty.extents >= 101);
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(page_counts().dirty, 0);
+    CHECK_EQUAL(page_counts().dirty_purged, 100 * 16 * KIB + 100 * MIB);
+    for (unsigned i = 1; i < 200; i += 2) {
+        CHECK(page_filled(extents[i], 7));
+        page_give(extents[i]);
+    }
+    page_end();
+}
+
+TEST(without_retain_purged_pages_leave_the_address_space)
+{
+    page_begin();
+    hew_options.retain = false;
+    struct hew_extent *first = page_take(256 * KIB), *second = page_take(256 * KIB);
+    uintptr_t address = first->address;
+    page_fill(second, 7);
+    page_give(first);
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(page_counts().mapped, 256 * KIB);
+    CHECK_EQUAL(page_counts().retained, 0);
+    CHECK(hew_map_extent(address) == NULL);
+    CHECK(hew_os_map_at((void *)address, 256 * KIB)); /* the place is free */
+    hew_os_unmap((void *)address, 256 * KIB);
+    CHECK(page_filled(second, 7));
+    page_give(second);
+    page_end();
+}
+
+TEST(release_returns_address_space_even_with_retain)
+{
+    page_begin();
+    struct hew_extent *kept = page_take(64 * KIB);
+    make_dirty(MIB);
+    page_fill(kept, 7);
+    hew_page_release(&page_heap);
+    CHECK_EQUAL(page_counts().mapped, 64 * KIB);
+    CHECK(page_filled(kept, 7));
+    struct hew_extent *more = page_take(MIB); /* and the heap still works */
+    page_give(more);
+    page_give(kept);
+    page_end();
+}
+
+TEST(the_next_look_is_due_after_the_shorter_epoch_of_what_the_heap_holds)
+{
+    page_begin();
+    page_decay_times(32000, 320);
+    CHECK_EQUAL(hew_page_next_ms(&page_heap), 0);
+    make_dirty(64 * KIB);
+    CHECK_EQUAL(hew_page_next_ms(&page_heap), 1000);
+    page_decay_times(0, 320);
+    hew_page_decay(&page_heap, page_now, false);
+    CHECK_EQUAL(page_counts().muzzy, 64 * KIB);
+    CHECK_EQUAL(hew_page_next_ms(&page_heap), 10);
+    page_decay_times(32000, 320);
+    make_dirty(64 * KIB);
+    struct hew_extent *muzzy = page_take(64 * KIB);
+    page_give(muzzy);
+    CHECK_EQUAL(hew_page_next_ms(&page_heap), 1000);
+    page_end();
+}
+
+TEST(a_mebibyte_of_idle_pages_calls_the_purger)
+{
+    page_begin();
+    make_dirty(MIB - HEW_GRAIN);
+    CHECK_EQUAL(atomic_load(&hew_page_due), 0);
+    struct hew_extent *extent = page_take(MIB - HEW_GRAIN);
+    page_give(extent);
+    CHECK_EQUAL(atomic_load(&hew_page_due), 0);
+    make_dirty(MIB);
+    CHECK_EQUAL(atomic_load(&hew_page_due), 1);
+    atomic_store(&hew_page_due, 2); /* a purger at work is not called again */
+    make_dirty(MIB);
+    CHECK_EQUAL(atomic_load(&hew_page_due), 2);
+    page_end();
+}
+
+TEST(without_a_purger_giving_pages_looks_at_the_clock_now_and_then)
+{
+    page_begin();
+    page_now -= 1000000; /* a decay that began long ago, so that epochs have passed by the real clock */
+    page_decay_times(3200, 0);
+    make_dirty(MIB);
+    hew_page_decay(&page_heap, page_now + 100, false);
+    CHECK(page_counts().dirty > 900 * KIB);
+    for (unsigned i = 1; i < 63; i++) {
+        make_dirty(16 * KIB);
+    }
+    CHECK(page_counts().dirty > 900 * KIB);
+    make_dirty(16 * KIB); /* the 64th */
+    CHECK_EQUAL(page_counts().dirty, 0);
+    page_end();
+}
+
+static struct child_end forked;
+
+static void
+look_at_childs_heap(void)
+{
+    hew_mutex_after_fork(&page_heap.lock);
+    CHECK_EQUAL(hew_page_counts(&page_heap).dirty, 0);
+    hew_page_after_fork(&page_heap);
+    CHECK_EQUAL(page_counts().dirty, 3 * MIB);
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(page_counts().dirty, 0);
+}
+
+static bool
+fork_while_purging(const char *call)
+{
+    hew_os_faults.refuse = NULL;
+    forked = child_run(look_at_childs_heap);
+    return false;
+}
+
+TEST(what_is_being_purged_during_a_fork_is_not_lost_to_the_child)
+{
+    page_begin();
+    page_give(page_take(3 * MIB));
+    CHECK_EQUAL(page_counts().dirty, 3 * MIB);
+    hew_os_faults.refuse = fork_while_purging;
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(forked.status, 0);
+    CHECK_EQUAL(page_counts().dirty, 0);
+    page_end();
+}
