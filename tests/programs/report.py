@@ -54,7 +54,7 @@ def line(verdict: Verdict) -> str:
 
 
 def machine() -> str:
-    """CPU, cores, memory, system: what a reader needs to weigh the figures."""
+    """CPU, cores, memory, system, and how busy it was: what a reader needs to weigh the figures."""
     model = platform.machine()
     for text in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if text.startswith("model name"):
@@ -64,7 +64,8 @@ def machine() -> str:
     system = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
     cores = len(os.sched_getaffinity(0))
     kernel, libc = platform.release(), " ".join(platform.libc_ver())
-    return f"{model}, {cores} cores, {memory:.0f} GiB, {system}, Linux {kernel}, {libc}"
+    load = f"load average {os.getloadavg()[2]:.1f} over the last 15 minutes"
+    return f"{model}, {cores} cores, {memory:.0f} GiB, {system}, Linux {kernel}, {libc}, {load}"
 
 
 def figure(value: float, unit: str) -> str:
