@@ -27,7 +27,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan ubsan tsan clean
-.PHONY: bench-apps test checks test-release test-dev test-asan test-ubsan test-tsan test-python programs demo demo-redis
+.PHONY: bench-apps test checks test-release test-dev test-asan test-ubsan test-tsan test-programs test-python programs demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -44,7 +44,7 @@ asan ubsan tsan:
 	$(BUILD) --target $$(cmake --build --preset $@ --target help | grep -oE '\b(unit|fuzz)_\w+' | sort -u)
 
 # The parts one after the other; make -k test goes on to the next part when one fails.
-test: checks test-release test-dev test-asan test-ubsan test-tsan test-python
+test: checks test-release test-dev test-asan test-ubsan test-tsan test-programs test-python
 
 test-release: release
 	$(CTEST) --test-dir build/release
@@ -64,6 +64,10 @@ test-tsan: tsan
 checks: release
 	@status=0; for check in check_layers check_sizes 'gen_options --check' call_cycles fast_path; do \
 	  set -- $$check; $(PYTHON) scripts/$$1.py $$2 || status=1; done; exit $$status
+
+# The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
+test-programs: release
+	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set quick --install
 
 test-python:
 	@$(PYTHON) scripts/prepare.py test
