@@ -18,7 +18,7 @@
 /* What all threads' magazines may hold together: a sixteenth of the heap, within bounds.  A flat 8 MiB made programs of
  * 15 to 60 MB up to a third larger and at most a tenth faster. */
 #define BUDGET_MIN ((size_t)2 << 20)
-#define BUDGET_MAX ((size_t)16 << 20)
+#define BUDGET_MAX ((size_t)8 << 20)
 #define BUDGET_PART 16
 #define SHARE_MIN ((size_t)32 << 10)     /* a thread's share of the budget is never less */
 #define SWEEP 4                          /* classes looked after at each tick */
