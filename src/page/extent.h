@@ -53,8 +53,9 @@ struct hew_extent {
             size_t usable; /* bytes that the program may use */
         } large;
     };
-    bool zeroed;       /* known to read as zeros when handed out */
+    bool zeroed;       /* known to read as zeros: when handed out, and while retained in a heap with hooks */
     bool data_segment; /* from sbrk: cannot be unmapped or moved */
+    bool decommitted;  /* free, in a heap with hooks: to be committed by them before it is used */
     uint64_t inline_bits[HEW_EXTENT_WORDS];
 };
 

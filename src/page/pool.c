@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "page/pool.h"
 
-#define LOOKS 8 /* extents looked at in a bucket before the next one is tried */
+#define LOOKS 8        /* extents looked at in a bucket before the next one is tried */
+#define EXACT_LOOKS 64 /* where only one size will do */
 
 /* The bucket whose extents have at least this many pages: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 ... */
 static unsigned
@@ -92,9 +93,9 @@ lowest_fit(struct hew_extent *extent, size_t size, size_t alignment)
 }
 
 struct hew_extent *
-hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment)
+hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment, size_t most)
 {
-    unsigned bucket = bucket_of(size);
+    unsigned bucket = bucket_of(size), last = bucket_of(most);
     if (bucket >= HEW_POOL_BUCKETS) { /* more than the address space: no extent is as large */
         return NULL;
     }
@@ -102,6 +103,9 @@ hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment)
     for (unsigned group = bucket / 64;;) {
         while (word != 0) {
             unsigned next = group * 64 + (unsigned)__builtin_ctzll(word);
+            if (next > last) {
+                return NULL;
+            }
             struct hew_extent *found = lowest_fit(pool->buckets[next], size, alignment);
             if (found != NULL) {
                 return found;
@@ -112,6 +116,30 @@ hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment)
             return NULL;
         }
         word = pool->nonempty[group];
+    }
+}
+
+struct hew_extent *
+hew_pool_find_exact(struct hew_pool *pool, size_t size, size_t alignment)
+{
+    unsigned bucket = bucket_of(size);
+    struct hew_extent *extent = bucket < HEW_POOL_BUCKETS ? pool->buckets[bucket] : NULL;
+    for (unsigned look = 0; extent != NULL && look < EXACT_LOOKS; look++, extent = extent->free.next) {
+        if (extent->size == size && (extent->address & (alignment - 1)) == 0) {
+            return extent;
+        }
+    }
+    return NULL;
+}
+
+void
+hew_pool_survey(const struct hew_pool *pool, size_t *extents, size_t *bytes)
+{
+    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
+        for (const struct hew_extent *extent = pool->buckets[bucket]; extent != NULL; extent = extent->free.next) {
+            extents[bucket]++;
+            bytes[bucket] += extent->size;
+        }
     }
 }
 

@@ -31,9 +31,15 @@ void hew_pool_remove(struct hew_pool *pool, struct hew_extent *extent);
 /* A member changes its place or size without changing its age. */
 void hew_pool_resize(struct hew_pool *pool, struct hew_extent *extent, uintptr_t address, size_t size);
 
-/* A member in which `size` bytes fit at a multiple of `alignment`: of the smallest bucket that has one.  Still in the
- * pool.  NULL when there is none. */
-struct hew_extent *hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment);
+/* A member in which `size` bytes fit at a multiple of `alignment`: of the smallest bucket that has one, and of none for
+ * more than `most` bytes.  Still in the pool.  NULL when there is none. */
+struct hew_extent *hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment, size_t most);
+
+/* A member of just that size, among the first few that might be. */
+struct hew_extent *hew_pool_find_exact(struct hew_pool *pool, size_t size, size_t alignment);
+
+/* Extents and bytes in each bucket are added to the arrays, which have HEW_POOL_BUCKETS elements. */
+void hew_pool_survey(const struct hew_pool *pool, size_t *extents, size_t *bytes);
 
 HEW_INLINE struct hew_extent *
 hew_pool_oldest(struct hew_pool *pool)

@@ -37,6 +37,8 @@ hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, 
     extent->arena = from->arena;
     extent->state = from->state;
     extent->data_segment = from->data_segment;
+    extent->zeroed = from->zeroed;
+    extent->decommitted = from->decommitted;
     extent->code = HEW_CODE_NONE;
     return extent;
 }
@@ -78,6 +80,16 @@ struct hew_pool *
 hew_split_pool_of(struct hew_page_heap *heap, unsigned state)
 {
     return state == HEW_EXTENT_DIRTY ? &heap->dirty : state == HEW_EXTENT_MUZZY ? &heap->muzzy : &heap->retained;
+}
+
+struct hew_extent *
+hew_split_free_behind(struct hew_extent *extent)
+{
+    struct hew_extent *behind = hew_map_extent(hew_extent_end(extent));
+    return hew_split_joinable(extent, behind) && behind->address == hew_extent_end(extent) &&
+            behind->state >= HEW_EXTENT_DIRTY && behind->state <= HEW_EXTENT_RETAINED
+        ? behind
+        : NULL;
 }
 
 static bool
