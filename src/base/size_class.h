@@ -84,6 +84,9 @@ hew_code_size(unsigned code)
 #define HEW_CODE_CACHED_LAST (HEW_LG_QUANTUM == 4 ? 61u : 62u)
 #define HEW_CODE_CACHED_MAX_SIZE (HEW_LG_QUANTUM == 4 ? HEW_CACHED_MAX : (size_t)768 << 10)
 
+/* Classes above the small ones, up to 7 * 2^60 bytes: what jemalloc's tables go through. */
+#define HEW_CLASSES_LARGE 196u
+
 /* What a small class's slabs look like. */
 struct hew_slab_shape {
     uint32_t size;       /* bytes a region */
