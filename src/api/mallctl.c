@@ -37,5 +37,6 @@ HEW_EXPORT int
 mallctlbymib(const size_t *mib, size_t depth, void *old, size_t *old_length, void *new, size_t new_length)
 {
     start();
-    return hew_ctl_by_mib(mib, depth, old, old_length, new, new_length);
+    struct hew_ctl_call call = {mib, depth, old, old_length, new, new_length, NULL};
+    return hew_ctl_by_mib(&call);
 }

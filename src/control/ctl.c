@@ -76,20 +76,19 @@ hew_ctl_by_name(const char *name, void *old, size_t *old_length, const void *new
 }
 
 int
-hew_ctl_by_mib(const size_t *mib, size_t depth, void *old, size_t *old_length, const void *new, size_t new_length)
+hew_ctl_by_mib(struct hew_ctl_call *call)
 {
     const struct hew_ctl_node *node = hew_ctl_tree_root();
-    if (mib == NULL || depth > HEW_CTL_DEPTH_MAX) {
+    if (call->mib == NULL) {
         return ENOENT;
     }
-    for (size_t part = 1; part <= depth; part++) {
-        node = descend(node, mib, part);
+    for (size_t part = 1; part <= call->depth; part++) {
+        node = descend(node, call->mib, part);
         if (node == NULL) {
             return ENOENT;
         }
     }
-    struct hew_ctl_call call = {mib, depth, old, old_length, new, new_length, NULL};
-    return call_leaf(node, &call);
+    return call_leaf(node, call);
 }
 
 int

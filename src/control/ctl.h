@@ -64,7 +64,7 @@ typedef int (*hew_ctl_leaf)(const struct hew_ctl_call *call);
 
 /* mallctl and its kin; any pointer may be NULL. */
 int hew_ctl_by_name(const char *name, void *old, size_t *old_length, const void *new, size_t new_length);
-int hew_ctl_by_mib(const size_t *mib, size_t depth, void *old, size_t *old_length, const void *new, size_t new_length);
+int hew_ctl_by_mib(struct hew_ctl_call *call); /* all but the row */
 
 /* As much of the name's MIB as *depth has room for; a name of an inner node will do. */
 int hew_ctl_to_mib(const char *name, size_t *mib, size_t *depth);
