@@ -83,6 +83,9 @@ hew_code_size(unsigned code)
 #define HEW_CODE_SMALL_LAST (HEW_LG_QUANTUM == 4 ? 36u : 39u)
 #define HEW_CODE_CACHED_LAST (HEW_LG_QUANTUM == 4 ? 73u : 76u)
 
+/* Classes above the small ones, up to 7 * 2^60 bytes: what jemalloc's tables go through. */
+#define HEW_CLASSES_LARGE 196u
+
 /* What a small class's slabs look like. */
 struct hew_slab_shape {
     uint32_t size;       /* bytes a region */
