@@ -177,7 +177,7 @@ static size_t
 count_advice(enum hew_thp thp)
 {
     page_begin();
-    hew_options.thp = thp;
+    page_heap.thp = thp;
     faults_count("madvise");
     struct hew_extent *extent = page_take(64 * KIB);
     size_t asked = (size_t)faults_asked;
@@ -231,7 +231,7 @@ live_through_refusals(const char *call, enum hew_dss dss, int refuse)
     bool reached = true;
     for (int turn = 0; reached; turn++) {
         page_begin();
-        hew_options.dss = dss;
+        page_heap.dss = dss;
         page_heap.thp = HEW_THP_NEVER;
         faults_refuse(call, turn, refuse);
         live();
