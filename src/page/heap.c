@@ -297,16 +297,6 @@ hew_page_counts(struct hew_page_heap *heap)
     return counts;
 }
 
-void
-hew_page_survey(struct hew_page_heap *heap, struct hew_page_survey *survey)
-{
-    hew_mutex_lock(&heap->lock);
-    hew_pool_survey(&heap->dirty, survey->dirty.extents, survey->dirty.bytes);
-    hew_pool_survey(&heap->muzzy, survey->muzzy.extents, survey->muzzy.bytes);
-    hew_pool_survey(&heap->retained, survey->retained.extents, survey->retained.bytes);
-    hew_mutex_unlock(&heap->lock);
-}
-
 struct hew_extent_hooks *
 hew_page_set_hooks(struct hew_page_heap *heap, struct hew_extent_hooks *hooks)
 {

@@ -17,19 +17,10 @@
 #include "page/decay.h"
 #include "page/pool.h"
 
-struct hew_page_counts {
-    size_t active, mapped, dirty, muzzy, retained; /* bytes */
-    uint64_t dirty_purged, muzzy_purged;           /* bytes that left the pool */
-    uint64_t dirty_purges, muzzy_purges;           /* rounds */
-    uint64_t dirty_madvises, muzzy_madvises;       /* extents that a system call, or a hook, was made for */
-    uint64_t maps;
-};
-
-/* The free extents by size, in buckets as jemalloc numbers its page size classes. */
-struct hew_page_survey {
-    struct {
-        size_t extents[HEW_POOL_BUCKETS], bytes[HEW_POOL_BUCKETS];
-    } dirty, muzzy, retained;
+struct hew_page_counts { /* all bytes but the last three */
+    size_t active, mapped, dirty, muzzy, retained;
+    uint64_t dirty_purged, muzzy_purged;
+    uint64_t dirty_purges, purge_calls, maps;
 };
 
 struct hew_extent_hooks;
@@ -126,7 +117,6 @@ void hew_page_heap_end(struct hew_page_heap *heap, struct hew_page_heap *heir);
 uint64_t hew_page_next_ms(struct hew_page_heap *heap);
 
 struct hew_page_counts hew_page_counts(struct hew_page_heap *heap);
-void hew_page_survey(struct hew_page_heap *heap, struct hew_page_survey *survey);
 
 /* Under the lock: every pool agrees with the map. */
 bool hew_page_heap_valid(struct hew_page_heap *heap);

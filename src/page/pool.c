@@ -132,17 +132,6 @@ hew_pool_find_exact(struct hew_pool *pool, size_t size, size_t alignment)
     return NULL;
 }
 
-void
-hew_pool_survey(const struct hew_pool *pool, size_t *extents, size_t *bytes)
-{
-    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
-        for (const struct hew_extent *extent = pool->buckets[bucket]; extent != NULL; extent = extent->free.next) {
-            extents[bucket]++;
-            bytes[bucket] += extent->size;
-        }
-    }
-}
-
 bool
 hew_pool_valid(const struct hew_pool *pool)
 {

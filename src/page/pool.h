@@ -38,9 +38,6 @@ struct hew_extent *hew_pool_find(struct hew_pool *pool, size_t size, size_t alig
 /* A member of just that size, among the first few that might be. */
 struct hew_extent *hew_pool_find_exact(struct hew_pool *pool, size_t size, size_t alignment);
 
-/* Extents and bytes in each bucket are added to the arrays, which have HEW_POOL_BUCKETS elements. */
-void hew_pool_survey(const struct hew_pool *pool, size_t *extents, size_t *bytes);
-
 HEW_INLINE struct hew_extent *
 hew_pool_oldest(struct hew_pool *pool)
 {

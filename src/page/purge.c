@@ -107,7 +107,7 @@ purge(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, unsigned t
     unsigned from = pool == &heap->dirty ? HEW_EXTENT_DIRTY : HEW_EXTENT_MUZZY;
     struct hew_page_counts *counts = &heap->counts;
     uint64_t *purged = from == HEW_EXTENT_DIRTY ? &counts->dirty_purged : &counts->muzzy_purged;
-    uint64_t *madvises = from == HEW_EXTENT_DIRTY ? &counts->dirty_madvises : &counts->muzzy_madvises;
+    uint64_t *calls = from == HEW_EXTENT_DIRTY ? &counts->dirty_calls : &counts->muzzy_calls;
     struct batch batch;
     bool refused = false;
     for (collect(heap, pool, keep, &batch); batch.count > 0 && !refused; collect(heap, pool, keep, &batch)) {
@@ -121,7 +121,7 @@ purge(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, unsigned t
             refused = refused || states[i] == from;
             arrive(heap, batch.extents[i], states[i]);
         }
-        *madvises += batch.count;
+        *calls += batch.count;
         if (refused) {
             break;
         }
