@@ -28,10 +28,11 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     hew_list_begin(&heap->transit);
     hew_decay_begin(&heap->dirty_decay, hew_options.dirty_decay_ms, now_ms);
     hew_decay_begin(&heap->muzzy_decay, hew_options.muzzy_decay_ms, now_ms);
-    heap->counts = (struct hew_page_counts){.structs = heap->counts.structs, .spare_structs = heap->counts.spare_structs};
+    size_t structs = heap->counts.structs, spare = heap->counts.spare_structs; /* they outlive the heap */
+    heap->counts = (struct hew_page_counts){.structs = structs, .spare_structs = spare};
     heap->arena = arena;
     heap->grow_bytes = FIRST_GROW;
-    heap->grow_limit = SIZE_MAX;
+    heap->grow_limit = HEW_OPTION_CLASS_MAX;
     heap->hooks = NULL;
     heap->dss = (uint8_t)hew_options.dss;
     heap->thp = (uint8_t)hew_options.thp;

@@ -5,7 +5,7 @@
  * Numbers   0 .. hew_arena_limit() - 1 belong to the automatic arenas, made or not; what follows, to those that
  *           programs make: the lowest destroyed number first, else the next one.
  * Promises  memory of a struct hew_arena is never anything else, so that a late reader of a destroyed one finds locks
- *           and counters; a destroyed arena's counters stay in hew_arenas_destroyed.
+ *           and counters; the counters of those that were destroyed are summed up.
  * Locks     hew_arenas_lock while the table changes.  Resetting and destroying hold none while hooks are called: a mark
  *           under hew_arenas_lock keeps others from resetting, destroying or joining the arena at the same time.
  */
@@ -15,18 +15,11 @@
 #include "page/hooks.h"
 #include "slab/arena.h"
 
-#define HEW_ARENA_NAME_BYTES 32
-
 /* A new arena with the given hooks, NULL for the default; its number.  -1: no memory, or no number left. */
 int hew_arena_create(struct hew_extent_hooks *hooks);
 
 /* The arena with that number, an automatic one made if it is new; NULL when there is none or no memory. */
 struct hew_arena *hew_arena_find(unsigned index);
-
-/* Numbers in use: the automatic arenas' and all up to the highest that was ever made. */
-unsigned hew_arenas_count(void);
-
-bool hew_arena_is_automatic(const struct hew_arena *arena);
 
 /*
  * Gives back every object of an arena that a program made; destroy then gives back its address space and ends it.
@@ -36,6 +29,10 @@ bool hew_arena_is_automatic(const struct hew_arena *arena);
 typedef void (*hew_arena_gone)(struct hew_extent *extent);
 bool hew_arena_reset(unsigned index, hew_arena_gone gone);
 bool hew_arena_destroy(unsigned index, hew_arena_gone gone);
+
+/* What the destroyed arenas counted, as one arena that has no number; NULL while there is none.  Its page counts are in
+ * ->pages.counts, and its pools are empty. */
+struct hew_arena *hew_arenas_destroyed(void);
 
 /* A thread comes to allocate here, or leaves.  False: the arena is being destroyed. */
 bool hew_arena_join(struct hew_arena *arena);
