@@ -329,6 +329,10 @@ hew_page_set_hooks(struct hew_page_heap *heap, struct hew_extent_hooks *hooks)
 {
     hew_mutex_lock(&heap->lock);
     struct hew_extent_hooks *former = heap->hooks;
+    if (former == NULL && hooks == &hew_hooks_default) {
+        hew_mutex_unlock(&heap->lock);
+        return NULL;
+    }
     if (former == NULL) {
         /* What is retained without hooks reads as zeros; from now on each extent tells. */
         for (struct hew_list *node = heap->retained.oldest.next; node != &heap->retained.oldest; node = node->next) {

@@ -8,14 +8,23 @@
 #include <errno.h>
 
 __thread unsigned hew_hooks_depth;
-void (*hew_hooks_guard)(bool inside);
+_Atomic(hew_hooks_guard_call) hew_hooks_guard;
+
+static void
+guard(bool inside)
+{
+    hew_hooks_guard_call call = atomic_load_explicit(&hew_hooks_guard, memory_order_relaxed);
+    if (call != NULL) {
+        call(inside);
+    }
+}
 
 int
 hew_hooks_enter(void)
 {
     int saved = errno;
-    if (hew_hooks_depth++ == 0 && hew_hooks_guard != NULL) {
-        hew_hooks_guard(true);
+    if (hew_hooks_depth++ == 0) {
+        guard(true);
     }
     return saved;
 }
@@ -23,8 +32,8 @@ hew_hooks_enter(void)
 void
 hew_hooks_leave(int saved_errno)
 {
-    if (--hew_hooks_depth == 0 && hew_hooks_guard != NULL) {
-        hew_hooks_guard(false);
+    if (--hew_hooks_depth == 0) {
+        guard(false);
     }
     errno = saved_errno;
 }

@@ -14,6 +14,8 @@
 
 #include "base/compiler.h"
 
+#include <stdatomic.h>
+
 /* Every bool is false for success.  A member that is NULL, but for alloc, stands for one that always refuses. */
 struct hew_extent_hooks {
     void *(*alloc)(struct hew_extent_hooks *hooks, void *new_address, size_t size, size_t alignment, bool *zero,
@@ -40,8 +42,9 @@ extern const struct hew_extent_hooks hew_hooks_default;
 /* Hooks that the calling thread is in. */
 extern HEW_HIDDEN __thread unsigned hew_hooks_depth;
 
-/* Around the outermost hook of a thread; set by the layer that has thread caches, before there is one. */
-extern HEW_HIDDEN void (*hew_hooks_guard)(bool inside);
+/* Called around the outermost hook of a thread; set by the layer that has thread caches, before there is one.  Relaxed. */
+typedef void (*hew_hooks_guard_call)(bool inside);
+extern HEW_HIDDEN _Atomic(hew_hooks_guard_call) hew_hooks_guard;
 
 /* Around each call of a hook; no lock is held.  Returns errno, for hew_hooks_leave(). */
 int hew_hooks_enter(void);

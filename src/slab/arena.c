@@ -103,6 +103,17 @@ hew_arena_next(unsigned index)
     return NULL;
 }
 
+void
+hew_arenas_after_fork(void)
+{
+    for (struct hew_arena *arena = unmade; arena != NULL; arena = (struct hew_arena *)arena->larges.next) {
+        hew_mutex_after_fork(&arena->pages.lock);
+        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+            hew_mutex_after_fork(&arena->bins[code].lock);
+        }
+    }
+}
+
 struct hew_arena *
 hew_arena_without_hooks(void)
 {

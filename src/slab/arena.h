@@ -80,9 +80,14 @@ unsigned hew_arenas_count(void);
 /* Under hew_arenas_lock: a number for one more arena, the lowest that is free; HEW_ARENAS_MAX when there is none. */
 unsigned hew_arena_new_number(void);
 
-/* The arena with the lowest number from `index` on, NULL when there is none: the table has holes.
- *     for (struct hew_arena *arena = hew_arena_next(0); arena != NULL; arena = hew_arena_next(arena->index + 1u)) */
+/* The arena with the lowest number from `index` on, NULL when there is none: the table has holes. */
 struct hew_arena *hew_arena_next(unsigned index);
+
+#define HEW_EACH_ARENA(arena)                                                                                          \
+    for (struct hew_arena *arena = hew_arena_next(0); arena != NULL; arena = hew_arena_next(arena->index + 1u))
+
+/* In a fork's child: nobody holds the locks of structs that are in the table no more. */
+void hew_arenas_after_fork(void);
 
 /* For a thread that is inside a hook: an arena without hooks.  NULL without memory. */
 struct hew_arena *hew_arena_without_hooks(void);
