@@ -51,7 +51,7 @@ dallocx_slow(void *object, int flags)
 HEW_EXPORT void
 dallocx(void *object, int flags)
 {
-    if (HEW_UNLIKELY((flags & HEW_FLAGS_CACHE) != 0) || HEW_UNLIKELY(!hew_entry_free(object))) {
+    if (HEW_UNLIKELY((flags & HEW_FLAGS_CACHE) != 0) || HEW_UNLIKELY(!hew_fast_give(object))) {
         dallocx_slow(object, flags);
     }
 }
@@ -66,7 +66,7 @@ sdallocx_slow(void *object, size_t size, int flags)
 HEW_EXPORT void
 sdallocx(void *object, size_t size, int flags)
 {
-    if (HEW_UNLIKELY(flags != 0) || HEW_UNLIKELY(!hew_entry_free_sized(object, size))) {
+    if (HEW_UNLIKELY(flags != 0) || HEW_UNLIKELY(!hew_fast_give_sized(object, size))) {
         sdallocx_slow(object, size, flags);
     }
 }
