@@ -2,20 +2,13 @@
 # libhew.so and libhew.a: every layer in one.  The archive holds one object file, so that a static link takes
 # malloc, free and operator new from the same place or from nowhere.
 set(HEW_OBJECT ${CMAKE_BINARY_DIR}/hew.o)
-set(HEW_RENAME "")
+hew_merge(${HEW_OBJECT} "${HEW_PREFIX}")
+add_custom_target(hew_object DEPENDS ${HEW_OBJECT})
 set(HEW_SHARED_FROM ${HEW_LAYER_OBJECTS})
 if(HEW_PREFIX)
-  set(HEW_RENAME COMMAND ${CMAKE_OBJCOPY} --redefine-syms=${CMAKE_BINARY_DIR}/names.renamed
-    --localize-symbols=${CMAKE_BINARY_DIR}/names.local ${HEW_OBJECT})
   set(HEW_SHARED_FROM ${HEW_OBJECT})
   set_source_files_properties(${HEW_OBJECT} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 endif()
-add_custom_command(OUTPUT ${HEW_OBJECT}
-  COMMAND ${CMAKE_LINKER} -r -o ${HEW_OBJECT} ${HEW_LAYER_OBJECTS}
-  ${HEW_RENAME}
-  DEPENDS ${HEW_LAYER_OBJECTS} ${CMAKE_BINARY_DIR}/names.renamed ${CMAKE_BINARY_DIR}/names.local
-  COMMAND_EXPAND_LISTS VERBATIM)
-add_custom_target(hew_object DEPENDS ${HEW_OBJECT})
 
 add_library(hew SHARED ${HEW_SHARED_FROM})
 set_target_properties(hew PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME hew LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
