@@ -3,6 +3,7 @@
  * fork: every lock is held across fork(), in the order of their ranks, so that the child finds each structure whole.
  */
 #include "api/boot.h"
+#include "cache/explicit.h"
 #include "cache/thread.h"
 #include "control/ctl_tree.h"
 #include "control/purger.h"
@@ -80,6 +81,7 @@ after_fork_in_child(void)
         hew_page_after_fork(&arena->pages);
     }
     hew_thread_after_fork();
+    hew_explicit_after_fork();
     hew_purger_after_fork();
 }
 

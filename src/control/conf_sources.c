@@ -43,8 +43,8 @@ void
 hew_conf_gather(struct hew_conf_input *input)
 {
     input->built_in = HEW_MALLOC_CONF;
-    input->link = hew_conf_read_link("/etc/malloc.conf", conf_link_target, sizeof(conf_link_target));
-    input->environment = secure_getenv("MALLOC_CONF"); /* NULL in setuid programs */
+    input->link = hew_conf_read_link(HEW_CONF_LINK, conf_link_target, sizeof(conf_link_target));
+    input->environment = secure_getenv(HEW_SETTINGS_NAME); /* NULL in setuid programs */
     input->warn = write_line;
     input->context = NULL;
 }
@@ -53,10 +53,10 @@ static void
 list_sources(const struct hew_conf_input *input, struct conf_source *sources)
 {
     sources[0] = (struct conf_source){"built-in settings", input->built_in};
-    sources[1] = (struct conf_source){"malloc_conf variable", input->variable};
-    sources[2] = (struct conf_source){"/etc/malloc.conf", input->link};
-    sources[3] = (struct conf_source){"MALLOC_CONF", input->environment};
-    sources[4] = (struct conf_source){"malloc_conf_2_conf_harder variable", input->harder};
+    sources[1] = (struct conf_source){HEW_CONF_VARIABLE, input->variable};
+    sources[2] = (struct conf_source){HEW_CONF_LINK, input->link};
+    sources[3] = (struct conf_source){HEW_SETTINGS_NAME, input->environment};
+    sources[4] = (struct conf_source){HEW_CONF_HARDER, input->harder};
 }
 
 static void
