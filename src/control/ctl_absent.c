@@ -5,18 +5,6 @@
 #include <errno.h>
 
 int
-hew_ctl_background_thread(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_max_background_threads(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
 hew_ctl_thread_arena(const struct hew_ctl_call *call)
 {
     return ENOENT;
@@ -90,24 +78,6 @@ hew_ctl_thread_peak_reset(const struct hew_ctl_call *call)
 
 int
 hew_ctl_thread_idle(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_tcache_create(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_tcache_flush(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_tcache_destroy(const struct hew_ctl_call *call)
 {
     return ENOENT;
 }
@@ -197,109 +167,7 @@ hew_ctl_arenas_decay_ms(const struct hew_ctl_call *call)
 }
 
 int
-hew_ctl_arenas_tcache_max(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_arenas_nhbins(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_arenas_bin_index(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_arenas_bin_size(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_arenas_bin_nregs(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_arenas_bin_slab_size(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_arenas_bin_nshards(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_arenas_lextent_index(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_arenas_lextent_size(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
 hew_ctl_arenas_create(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_arenas_lookup(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_approximate_stats_active(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_experimental_hooks_install(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_experimental_hooks_remove(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_experimental_hooks_safety_check_abort(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_experimental_hooks_thread_event(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_experimental_query(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_experimental_batch_query(const struct hew_ctl_call *call)
 {
     return ENOENT;
 }
@@ -318,24 +186,6 @@ hew_ctl_experimental_pactivep(const struct hew_ctl_call *call)
 
 int
 hew_ctl_experimental_arenas_create(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_experimental_batch_alloc(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_opt(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
-
-int
-hew_ctl_opt_conf(const struct hew_ctl_call *call)
 {
     return ENOENT;
 }
