@@ -46,8 +46,8 @@ set(struct hew_cache *cache, unsigned code, size_t objects, bool chosen)
     cache->flags[code] |= chosen ? HEW_CLASS_CHOSEN : 0;
 }
 
-void
-hew_limit_default(struct hew_cache *cache, unsigned code)
+static void
+set_default(struct hew_cache *cache, unsigned code)
 {
     size_t size = hew_code_size(code);
     if (size > hew_options.tcache_max) {
@@ -63,6 +63,18 @@ hew_limit_default(struct hew_cache *cache, unsigned code)
     }
     bool chosen = slots_chosen();
     set(cache, code, chosen ? slots_by_slab(code) : objects_by_bytes(code), chosen);
+}
+
+void
+hew_limit_begin(struct hew_cache *cache)
+{
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        if (cache->caching) {
+            set_default(cache, code);
+        } else {
+            set(cache, code, 0, false);
+        }
+    }
 }
 
 void
