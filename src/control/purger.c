@@ -30,11 +30,7 @@ uint64_t
 hew_purger_round(uint64_t now_ms, bool all)
 {
     uint64_t next = 0;
-    for (unsigned index = 0; index < HEW_ARENAS_MAX; index++) {
-        struct hew_arena *arena = hew_arena_at(index);
-        if (arena == NULL) {
-            break;
-        }
+    HEW_EACH_ARENA(arena) {
         hew_page_decay(&arena->pages, now_ms, all);
         uint64_t own = hew_page_next_ms(&arena->pages);
         next = next == 0 || (own != 0 && own < next) ? own : next;
