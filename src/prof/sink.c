@@ -9,22 +9,6 @@
 
 #define MODE 0644 /* as jemalloc's: the reader may be another user */
 
-/* CRC-32 by half-bytes: 64 bytes of table. */
-static uint32_t
-crc_of(uint32_t crc, const uint8_t *bytes, size_t count)
-{
-    static const uint32_t halves[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278,
-        0xbdbdf21c};
-    crc = ~crc;
-    for (size_t i = 0; i < count; i++) {
-        crc ^= bytes[i];
-        crc = crc >> 4 ^ halves[crc & 15];
-        crc = crc >> 4 ^ halves[crc & 15];
-    }
-    return ~crc;
-}
-
 static int
 open_file(const char *path, int flags)
 {
@@ -44,8 +28,7 @@ hew_sink_open(struct hew_sink *sink, const char *path)
     }
     sink->path = path;
     sink->failed = sink->file < 0;
-    sink->crc = 0;
-    sink->total = sink->held = 0;
+    sink->held = 0;
     return !sink->failed;
 }
 
@@ -53,7 +36,6 @@ static void
 flush(struct hew_sink *sink)
 {
     size_t done = 0;
-    sink->crc = crc_of(sink->crc, sink->buffer, sink->held);
     while (!sink->failed && done < sink->held) {
         long written = hew_syscall3(SYS_write, sink->file, sink->buffer + done, sink->held - done);
         sink->failed = written <= 0 && written != -EINTR;
@@ -66,7 +48,6 @@ void
 hew_sink_put(struct hew_sink *sink, const void *bytes, size_t count)
 {
     const uint8_t *from = bytes;
-    sink->total += count;
     while (count > 0) {
         size_t room = sizeof sink->buffer - sink->held, some = count < room ? count : room;
         memcpy(sink->buffer + sink->held, from, some);
@@ -119,7 +100,6 @@ hew_sink_put_file(struct hew_sink *sink, const char *path)
         }
         got = hew_syscall3(SYS_read, from, sink->buffer + sink->held, sizeof sink->buffer - sink->held);
         sink->held += got > 0 ? (size_t)got : 0;
-        sink->total += got > 0 ? (size_t)got : 0;
     } while (got > 0 || got == -EINTR);
     hew_syscall1(SYS_close, from);
 }

@@ -18,8 +18,6 @@
 struct hew_sink {
     int file;
     bool failed;
-    uint32_t crc;    /* of all bytes since hew_sink_open(), as gzip counts it */
-    uint64_t total;  /* bytes since then */
     size_t held;
     const char *path;            /* the file's name at the end */
     char growing[HEW_SINK_PATH]; /* its name until then, "" when that is the same */
