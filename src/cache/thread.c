@@ -59,7 +59,9 @@ void
 hew_thread_flush(struct hew_cache *cache)
 {
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        hew_magazine_drop(cache, code);
+        if (cache->base[code] != NULL) {
+            hew_magazine_drop(cache, code);
+        }
     }
 }
 
