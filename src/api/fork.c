@@ -8,6 +8,8 @@
 #include "control/purger.h"
 #include "meta/map.h"
 #include "meta/memory.h"
+#include "prof/dump.h"
+#include "prof/profiler.h"
 
 #include <pthread.h>
 
@@ -31,10 +33,11 @@ begin_anew(struct hew_mutex *mutex)
     hew_mutex_after_fork(mutex);
 }
 
-/* In the order of ranks: ctl, caches, arenas, bins, pages, map, meta. */
+/* In the order of ranks: dump, ctl, caches, arenas, bins, pages, map, prof, meta. */
 static void
 each_mutex(mutex_action act)
 {
+    act(&hew_dump_lock);
     act(&hew_ctl_lock);
     act(&hew_caches_lock);
     act(&hew_arenas_lock);
@@ -47,6 +50,7 @@ each_mutex(mutex_action act)
         act(&hew_arena_at(index)->pages.lock);
     }
     act(&hew_map_lock);
+    act(&hew_prof_lock);
     act(&hew_meta_lock);
 }
 
@@ -69,6 +73,7 @@ after_fork_in_child(void)
     for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
         hew_page_after_fork(&hew_arena_at(index)->pages);
     }
+    hew_prof_after_fork();
     hew_thread_after_fork();
     hew_purger_after_fork();
 }

@@ -6,6 +6,8 @@
 #include "control/totals.h"
 #include "os/fatal.h"
 
+#include <string.h>
+
 HEW_EXPORT HEW_WEAK const char *malloc_conf;
 HEW_EXPORT HEW_WEAK const char *malloc_conf_2_conf_harder;
 HEW_EXPORT HEW_WEAK void (*malloc_message)(void *context, const char *text);
@@ -20,15 +22,21 @@ hew_version(void)
 }
 
 void
+hew_messages_print(const char *text)
+{
+    if (malloc_message != NULL) {
+        malloc_message(NULL, text);
+    } else {
+        hew_os_write_error(text, strlen(text));
+    }
+}
+
+void
 hew_messages_print_totals(void)
 {
     char buffer[1024];
     struct hew_text text;
     hew_text_begin(&text, buffer, sizeof buffer);
     hew_totals_describe(&text);
-    if (malloc_message != NULL) {
-        malloc_message(NULL, buffer);
-    } else {
-        hew_os_write_error(buffer, text.length);
-    }
+    hew_messages_print(buffer);
 }

@@ -41,13 +41,14 @@ put_thread(struct hew_sink *sink, uint64_t number, const struct hew_prof_totals 
     put_counts(sink, live, ever, interval);
 }
 
+/* Return addresses; readers look for the call before each but the first, which they take for a place in a function. */
 static void
 put_stack(struct hew_sink *sink, const struct hew_snapshot_stack *stack, uint64_t interval)
 {
     hew_sink_put_text(sink, "@");
     for (unsigned i = 0; i < stack->depth; i++) {
         hew_sink_put_text(sink, " 0x");
-        hew_sink_put_hex(sink, stack->frames[i]);
+        hew_sink_put_hex(sink, stack->frames[i] - (i == 0));
     }
     hew_sink_put_text(sink, "\n");
     put_all(sink, &stack->live, &stack->ever, interval);

@@ -34,6 +34,7 @@ hew_prof_boot(void)
     atomic_store(&hew_prof_active_init, hew_options.prof_thread_active_init);
     atomic_store(&hew_prof_lg_sample, (unsigned)hew_options.lg_prof_sample);
     hew_unwind_boot();
+    hew_dump_boot();
 }
 
 /* How many allocations of the class until its next sample: as many as the cache can count, the rest in `left`. */

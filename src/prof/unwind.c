@@ -184,17 +184,10 @@ hew_unwind(uintptr_t *frames, unsigned most)
     struct hew_registers registers;
     hew_registers_here(&registers);
     unsigned count = 0;
-    bool exact = true, leaving = true;
+    bool exact = true, inside = own.end != 0;
     while (count < most && step(&registers, &exact)) {
-        if (leaving && registers.pc - own.begin < own.end - own.begin) {
-            frames[0] = registers.pc;
-            continue;
-        }
-        if (leaving) {
-            count = own.end != 0 ? 1 : 0;
-            leaving = false;
-        }
-        if (count < most) {
+        inside = inside && registers.pc - own.begin < own.end - own.begin;
+        if (!inside) {
             frames[count++] = registers.pc;
         }
     }

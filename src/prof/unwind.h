@@ -17,8 +17,11 @@
 /* Once, at boot: finds out which frames are our own. */
 void hew_unwind_boot(void);
 
-/* Up to `most` frames from the caller outwards.  Of frames of libhew itself at the front only the outermost is kept: the
- * function that the program called. */
+/*
+ * Up to `most` frames from the caller outwards, without those of libhew itself at the front: which of its functions were
+ * at work says nothing about the program, and the one that it called has often left by a tail call.  In a static program
+ * they cannot be told from the program's own, and stay.
+ */
 unsigned hew_unwind(uintptr_t *frames, unsigned most);
 
 #endif
