@@ -49,10 +49,17 @@ print_stats_at_exit(void)
 }
 
 static void
+warn(void *context, const char *line, size_t length)
+{
+    hew_messages_write(line, length);
+}
+
+static void
 load_settings(void)
 {
     struct hew_conf_input input = {0};
     hew_conf_gather(&input);
+    input.warn = warn;
     input.variable = malloc_conf;
     input.harder = malloc_conf_2_conf_harder;
     if (!hew_conf_load(&hew_options, &input)) {

@@ -6,8 +6,6 @@
 #include "control/totals.h"
 #include "os/fatal.h"
 
-#include <string.h>
-
 HEW_EXPORT HEW_WEAK const char *malloc_conf;
 HEW_EXPORT HEW_WEAK const char *malloc_conf_2_conf_harder;
 HEW_EXPORT HEW_WEAK void (*malloc_message)(void *context, const char *text);
@@ -22,12 +20,12 @@ hew_version(void)
 }
 
 void
-hew_messages_print(const char *text)
+hew_messages_write(const char *text, size_t length)
 {
     if (malloc_message != NULL) {
         malloc_message(NULL, text);
     } else {
-        hew_os_write_error(text, strlen(text));
+        hew_os_write_error(text, length);
     }
 }
 
@@ -38,5 +36,5 @@ hew_messages_print_totals(void)
     struct hew_text text;
     hew_text_begin(&text, buffer, sizeof buffer);
     hew_totals_describe(&text);
-    hew_messages_print(buffer);
+    hew_messages_write(buffer, text.length);
 }

@@ -31,7 +31,7 @@ tell_leak(const struct hew_dump_leak *leak)
     put_count(&text, " from ", leak->stacks, " stack");
     hew_text_put(&text, *about == '\0' ? "" : " or more");
     hew_text_put(&text, "; the profile has the details\n");
-    hew_messages_print(words);
+    hew_messages_write(words, text.length);
 }
 
 void
@@ -48,7 +48,8 @@ hew_profile_at_exit(void)
     }
     tell_leak(&leak);
     if (hew_options.prof_leak_error) {
-        hew_messages_print("<hew>: exit status 1, by prof_leak_error:true\n");
+        static const char words[] = "<hew>: exit status 1, by prof_leak_error:true\n";
+        hew_messages_write(words, sizeof words - 1);
         exit(1); /* goes on with the handlers that are left */
     }
 }
