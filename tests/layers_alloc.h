@@ -55,7 +55,7 @@ const struct hew_upcalls hew_upcalls = {
     layers_start_thread, layers_pass_attend, layers_pass_sample_freed, layers_note_purge_due};
 
 /* What malloc and free do with the fast paths that api/ has. */
-static __attribute__((noinline, unused)) void *
+static __attribute__((noipa, unused)) void *
 layers_malloc(size_t size)
 {
     void *object = hew_fast_take(size);
