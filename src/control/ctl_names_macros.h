@@ -7,6 +7,7 @@
 
 #include "base/size_class.h"
 #include "control/ctl_options.h"
+#include "prof/profiler.h"
 
 /* The field of decay leaves. */
 enum { HEW_CTL_DIRTY, HEW_CTL_MUZZY };
