@@ -6,6 +6,7 @@
 #include "cache/magazine.h"
 #include "meta/memory.h"
 #include "os/clock.h"
+#include "os/probe.h"
 #include "os/syscall.h"
 #include "prof/dump.h"
 #include "prof/unwind.h"
@@ -246,6 +247,7 @@ hew_prof_class_counts(unsigned class_index)
 static void
 tell(const struct hew_prof_record *record, const void *object, uintptr_t *frames, unsigned depth)
 {
+    hew_probe_alloc(object, record->requested, record->weight.weight_bytes);
     hew_prof_on_sample hook = (hew_prof_on_sample)hook_of(HEW_PROF_ON_SAMPLE);
     if (hook != NULL) {
         hook(object, record->requested, (void **)frames, depth, record->usable);
@@ -323,6 +325,7 @@ hew_prof_freed(struct hew_extent *extent)
     struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
     struct hew_prof_own *own = cache == NULL ? NULL : cache->profile;
     bool entered = own != NULL && hew_prof_enter(own);
+    hew_probe_free((void *)extent->address);
     hew_prof_on_free hook = (hew_prof_on_free)hook_of(HEW_PROF_ON_FREE);
     if (hook != NULL && entered) {
         hook((void *)extent->address, record->usable);
