@@ -23,6 +23,11 @@ enum {
     HEW_CTL_MUTEX_THREADS,
 };
 
+/* scripts/gen_mallctl.py alone makes something of it. */
+#ifndef HEW_CTL_ABOUT
+#define HEW_CTL_ABOUT(what)
+#endif
+
 #define HEW_CTL_MUTEX(name, leaf, which)                                                                               \
     HEW_CTL(name ".num_ops", U64, READ, leaf, (which) << 3 | HEW_CTL_MUTEX_OPS)                                     \
     HEW_CTL(name ".num_wait", U64, READ, leaf, (which) << 3 | HEW_CTL_MUTEX_WAIT)                                   \
@@ -33,6 +38,8 @@ enum {
     HEW_CTL(name ".max_num_thds", U32, READ, leaf, (which) << 3 | HEW_CTL_MUTEX_THREADS)
 
 /* A setting of options.def: the field is its row there. */
-#define HEW_CTL_OPTION(name, type) HEW_CTL("opt." #name, type, READ, hew_ctl_opt, HEW_CTL_OPTION_##name)
+#define HEW_CTL_OPTION(name, type)                                                                                     \
+    HEW_CTL_ABOUT("the setting `" #name "` of [options.md](options.md)")                                               \
+    HEW_CTL("opt." #name, type, READ, hew_ctl_opt, HEW_CTL_OPTION_##name)
 
 #endif
