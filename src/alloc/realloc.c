@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+_Atomic uint64_t hew_realloc_zeroes;
+
 /* From here on moving pages (two system calls and some 10 ns a page) beats copying them. */
 #define MOVE_BYTES ((size_t)512 << 10)
 

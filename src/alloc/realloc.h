@@ -7,6 +7,11 @@
 
 #include "base/compiler.h"
 
+#include <stdatomic.h>
+
+/* Calls of realloc(pointer, 0), whatever they came to: relaxed, counted by api/. */
+extern HEW_HIDDEN _Atomic uint64_t hew_realloc_zeroes;
+
 /*
  * `object` is live, not NULL; `size` is not 0.  In place when the class stays, when a large one shrinks, or when free
  * pages lie behind it; by moving pages for the largest; by copying otherwise.  NULL without memory: the object

@@ -91,6 +91,7 @@ realloc(void *object, size_t size)
         return hew_entry_malloc(size);
     }
     if (size == 0) {
+        atomic_fetch_add_explicit(&hew_realloc_zeroes, 1, memory_order_relaxed);
         if (hew_options.zero_realloc == HEW_ZERO_REALLOC_ABORT) {
             hew_fatal(HEW_FATAL_zero_realloc, "realloc", (uintptr_t)object, NULL);
         }

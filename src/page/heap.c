@@ -232,7 +232,6 @@ hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_mutex_lock(&heap->lock);
     heap->counts.active -= extent->size;
     heap->counts.mapped -= extent->size;
-    heap->counts.abandoned += extent->size;
     atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
     deactivate(extent);
     hew_split_forget_ends(extent);
@@ -240,39 +239,14 @@ hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_mutex_unlock(&heap->lock);
 }
 
-/* Under the lock.  What somebody is giving back at this moment still counts as dirty. */
-static struct hew_page_counts
-counts_now(const struct hew_page_heap *heap)
-{
-    struct hew_page_counts counts = heap->counts;
-    counts.dirty = heap->dirty.bytes;
-    for (const struct hew_list *node = heap->transit.next; node != &heap->transit; node = node->next) {
-        counts.dirty += HEW_CONTAINER(node, const struct hew_extent, free.age)->size;
-    }
-    counts.muzzy = heap->muzzy.bytes;
-    counts.retained = heap->retained.bytes;
-    return counts;
-}
-
 struct hew_page_counts
 hew_page_counts(struct hew_page_heap *heap)
 {
     hew_mutex_lock(&heap->lock);
-    struct hew_page_counts counts = counts_now(heap);
-    hew_mutex_unlock(&heap->lock);
-    return counts;
-}
-
-struct hew_page_counts
-hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_POOL_BUCKETS])
-{
-    hew_mutex_lock(&heap->lock);
-    struct hew_page_counts counts = counts_now(heap);
-    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
-        buckets[bucket].dirty = heap->dirty.buckets[bucket].count;
-        buckets[bucket].muzzy = heap->muzzy.buckets[bucket].count;
-        buckets[bucket].retained = heap->retained.buckets[bucket].count;
-    }
+    struct hew_page_counts counts = heap->counts;
+    counts.dirty = heap->dirty.bytes;
+    counts.muzzy = heap->muzzy.bytes;
+    counts.retained = heap->retained.bytes;
     hew_mutex_unlock(&heap->lock);
     return counts;
 }

@@ -17,19 +17,10 @@
 #include "page/decay.h"
 #include "page/pool.h"
 
-struct hew_page_counts {
-    size_t active, mapped, dirty, muzzy, retained; /* bytes */
-    size_t abandoned;                              /* bytes, ever */
-    uint64_t dirty_purged, muzzy_purged;           /* bytes that went back */
-    uint64_t dirty_purges, muzzy_purges;           /* rounds in which some did */
-    uint64_t dirty_calls, muzzy_calls;             /* ranges that were given to the system */
-    uint64_t maps;
-    size_t structs, spare_structs; /* extent structs made, and unused ones among them */
-};
-
-/* The free extents of one bucket of sizes, by state. */
-struct hew_page_bucket {
-    struct hew_pool_count dirty, muzzy, retained;
+struct hew_page_counts { /* all bytes but the last three */
+    size_t active, mapped, dirty, muzzy, retained;
+    uint64_t dirty_purged, muzzy_purged;
+    uint64_t dirty_purges, purge_calls, maps;
 };
 
 struct hew_page_heap {
@@ -106,9 +97,6 @@ void hew_page_after_fork(struct hew_page_heap *heap);
 uint64_t hew_page_next_ms(struct hew_page_heap *heap);
 
 struct hew_page_counts hew_page_counts(struct hew_page_heap *heap);
-
-/* The same, and the free extents of that moment by size. */
-struct hew_page_counts hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_POOL_BUCKETS]);
 
 /* Under the lock: every pool agrees with the map. */
 bool hew_page_heap_valid(struct hew_page_heap *heap);

@@ -19,15 +19,13 @@ static void
 link_bucket(struct hew_pool *pool, struct hew_extent *extent)
 {
     unsigned bucket = bucket_of(extent->size);
-    struct hew_pool_bucket *head = &pool->buckets[bucket];
-    extent->free.next = head->first;
-    extent->free.link = &head->first;
-    if (head->first != NULL) {
-        head->first->free.link = &extent->free.next;
+    struct hew_extent **head = &pool->buckets[bucket];
+    extent->free.next = *head;
+    extent->free.link = head;
+    if (*head != NULL) {
+        (*head)->free.link = &extent->free.next;
     }
-    head->first = extent;
-    head->count.extents++;
-    head->count.bytes += extent->size;
+    *head = extent;
     pool->nonempty[bucket / 64] |= UINT64_C(1) << bucket % 64;
 }
 
@@ -39,9 +37,7 @@ unlink_bucket(struct hew_pool *pool, struct hew_extent *extent)
     if (extent->free.next != NULL) {
         extent->free.next->free.link = extent->free.link;
     }
-    pool->buckets[bucket].count.extents--;
-    pool->buckets[bucket].count.bytes -= extent->size;
-    if (pool->buckets[bucket].first == NULL) {
+    if (pool->buckets[bucket] == NULL) {
         pool->nonempty[bucket / 64] &= ~(UINT64_C(1) << bucket % 64);
     }
 }
@@ -106,7 +102,7 @@ hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment)
     for (unsigned group = bucket / 64;;) {
         while (word != 0) {
             unsigned next = group * 64 + (unsigned)__builtin_ctzll(word);
-            struct hew_extent *found = lowest_fit(pool->buckets[next].first, size, alignment);
+            struct hew_extent *found = lowest_fit(pool->buckets[next], size, alignment);
             if (found != NULL) {
                 return found;
             }
@@ -125,21 +121,16 @@ hew_pool_valid(const struct hew_pool *pool)
     size_t bytes = 0, extents = 0, aged = 0;
     for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
         bool marked = (pool->nonempty[bucket / 64] >> bucket % 64 & 1) != 0;
-        const struct hew_pool_bucket *head = &pool->buckets[bucket];
-        struct hew_pool_count count = {0, 0};
-        for (struct hew_extent *extent = head->first; extent != NULL; extent = extent->free.next) {
+        if (marked != (pool->buckets[bucket] != NULL)) {
+            return false;
+        }
+        for (struct hew_extent *extent = pool->buckets[bucket]; extent != NULL; extent = extent->free.next) {
             if (bucket_of(extent->size) != bucket || *extent->free.link != extent) {
                 return false;
             }
-            count.bytes += extent->size;
-            count.extents++;
+            bytes += extent->size;
+            extents++;
         }
-        if (marked != (head->first != NULL) || count.bytes != head->count.bytes ||
-            count.extents != head->count.extents) {
-            return false;
-        }
-        bytes += count.bytes;
-        extents += count.extents;
     }
     for (struct hew_list *node = pool->oldest.next; node != &pool->oldest; node = node->next) {
         aged++;

@@ -14,17 +14,8 @@
 
 #define HEW_POOL_BUCKETS 139
 
-struct hew_pool_count {
-    size_t extents, bytes;
-};
-
-struct hew_pool_bucket {
-    struct hew_extent *first;
-    struct hew_pool_count count;
-};
-
 struct hew_pool {
-    struct hew_pool_bucket buckets[HEW_POOL_BUCKETS];
+    struct hew_extent *buckets[HEW_POOL_BUCKETS];
     uint64_t nonempty[(HEW_POOL_BUCKETS + 63) / 64];
     struct hew_list oldest; /* head of the age list */
     size_t bytes;

@@ -68,7 +68,6 @@ purge(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, unsigned t
 {
     unsigned from = pool == &heap->dirty ? HEW_EXTENT_DIRTY : HEW_EXTENT_MUZZY;
     uint64_t *purged = from == HEW_EXTENT_DIRTY ? &heap->counts.dirty_purged : &heap->counts.muzzy_purged;
-    uint64_t *calls = from == HEW_EXTENT_DIRTY ? &heap->counts.dirty_calls : &heap->counts.muzzy_calls;
     struct batch batch;
     bool refused = false;
     for (collect(heap, pool, keep, &batch); batch.count > 0 && !refused; collect(heap, pool, keep, &batch)) {
@@ -84,7 +83,7 @@ purge(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, unsigned t
             hew_list_remove(&batch.extents[i]->free.age);
             hew_split_insert(heap, hew_split_pool_of(heap, states[i]), batch.extents[i], states[i]);
         }
-        *calls += batch.count;
+        heap->counts.purge_calls += batch.count;
         if (refused) {
             break;
         }
@@ -122,7 +121,6 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
     }
     size_t keep_muzzy = all ? 0 : hew_decay_allowance(&heap->muzzy_decay, heap->muzzy.bytes, now_ms);
     if (heap->muzzy.bytes > keep_muzzy) {
-        heap->counts.muzzy_purges++;
         purge(heap, &heap->muzzy, keep_muzzy, HEW_EXTENT_RETAINED);
     }
     if (!hew_options.retain) {

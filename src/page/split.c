@@ -13,8 +13,6 @@ refill_spare(struct hew_page_heap *heap)
     for (unsigned i = 0; extents != NULL && i < STRUCTS_AT_ONCE; i++) {
         extents[i].free.next = heap->spare;
         heap->spare = &extents[i];
-        heap->counts.structs++;
-        heap->counts.spare_structs++;
     }
     return extents != NULL;
 }
@@ -33,7 +31,6 @@ hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, 
     }
     struct hew_extent *extent = heap->spare;
     heap->spare = extent->free.next;
-    heap->counts.spare_structs--;
     extent->address = address;
     extent->size = size;
     set_region(extent, atomic_load_explicit(&from->region, memory_order_relaxed));
@@ -51,7 +48,6 @@ hew_split_drop_extent(struct hew_page_heap *heap, struct hew_extent *extent)
     set_region(extent, 0);
     extent->free.next = heap->spare;
     heap->spare = extent;
-    heap->counts.spare_structs++;
 }
 
 void

@@ -9,7 +9,7 @@
 #ifndef HEW_STATS_FIELDS_H
 #define HEW_STATS_FIELDS_H
 
-#include "slab/arena.h"
+#include "slab/arena_life.h"
 
 /* What jemalloc's tables have; the classes above what the address space holds stay 0. */
 #define HEW_STATS_BINS ((unsigned)HEW_CODE_SMALL_LAST)
@@ -94,6 +94,8 @@ struct hew_stats_arena {
     struct hew_stats_lextent lextents[HEW_LARGE_CLASSES];
     struct hew_stats_extents extents[HEW_POOL_BUCKETS];
     const char *dss;
+    char name[HEW_ARENA_NAME_BYTES];
+    bool present; /* in the snapshot */
 };
 
 /* The purger's numbers, which it keeps here itself; relaxed. */
