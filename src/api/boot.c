@@ -4,11 +4,12 @@
 #include "alloc/alloc.h"
 #include "alloc/fill.h"
 #include "api/messages.h"
+#include "api/stats.h"
 #include "base/options.h"
+#include "cache/count.h"
 #include "cache/thread.h"
 #include "control/conf_sources.h"
 #include "control/purger.h"
-#include "control/totals.h"
 #include "os/futex.h"
 #include "slab/describe.h"
 
@@ -38,12 +39,6 @@ thread_ends(void *round)
 }
 
 static void
-print_stats_at_exit(void)
-{
-    hew_messages_print_totals();
-}
-
-static void
 load_settings(void)
 {
     struct hew_conf_input input = {0};
@@ -63,9 +58,7 @@ boot_with_malloc(void)
         atomic_store(&end_key_made, true);
     }
     hew_fork_register();
-    if (hew_options.stats_print) {
-        atexit(print_stats_at_exit);
-    }
+    hew_stats_begin();
 }
 
 /* With junk and zero every request must pass the slow path. */
@@ -125,11 +118,14 @@ purge_due(bool freeing)
     }
 }
 
-/* Nobody has asked for anything yet. */
 static void *
 attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
 {
+    unsigned due = cache->due;
     cache->due = 0;
+    if ((due & HEW_DUE_BYTES) != 0) {
+        hew_stats_passed(hew_count_passed(cache));
+    }
     return NULL;
 }
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/messages.h"
 
-#include "base/text.h"
 #include "hew/hew.h"
-#include "control/totals.h"
-#include "os/fatal.h"
 
 HEW_EXPORT HEW_WEAK const char *malloc_conf;
 HEW_EXPORT HEW_WEAK const char *malloc_conf_2_conf_harder;
@@ -17,18 +14,4 @@ HEW_EXPORT const char *
 hew_version(void)
 {
     return HEW_VERSION_TEXT(HEW_VERSION_MAJOR, HEW_VERSION_MINOR, HEW_VERSION_PATCH);
-}
-
-void
-hew_messages_print_totals(void)
-{
-    char buffer[1024];
-    struct hew_text text;
-    hew_text_begin(&text, buffer, sizeof buffer);
-    hew_totals_describe(&text);
-    if (malloc_message != NULL) {
-        malloc_message(NULL, buffer);
-    } else {
-        hew_os_write_error(buffer, text.length);
-    }
 }

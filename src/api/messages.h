@@ -14,6 +14,4 @@ extern const char *malloc_conf_2_conf_harder;
 /* Where text goes; NULL: standard error. */
 extern void (*malloc_message)(void *context, const char *text);
 
-void hew_messages_print_totals(void);
-
 #endif

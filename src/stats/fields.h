@@ -98,9 +98,9 @@ struct hew_stats_arena {
     bool present; /* in the snapshot */
 };
 
-/* The purger's numbers, which it keeps here itself; relaxed. */
+/* What purgers count themselves: threads, wake-ups, and the nanoseconds from each to the next; relaxed. */
 struct hew_stats_background {
-    _Atomic uint64_t num_threads, num_runs, run_interval;
+    _Atomic uint64_t threads, runs, between_ns;
 };
 
 extern const struct hew_stats_field hew_stats_total_fields[], hew_stats_mutex_fields[], hew_stats_group_fields[],

@@ -21,23 +21,18 @@ read_letters(struct hew_report *report, const char *letters)
     report->as_json = strchr(letters, 'J') != NULL;
 }
 
-static uint64_t
-background_number(_Atomic uint64_t *number)
-{
-    return atomic_load_explicit(number, memory_order_relaxed);
-}
-
 static void
 totals_json(struct hew_report *report)
 {
     struct hew_json *json = &report->json;
     struct hew_stats_totals totals = hew_stats_totals();
+    struct hew_stats_background_numbers background = hew_stats_background_numbers();
     hew_json_open(json, "stats", '{');
     hew_report_fields_json(json, hew_stats_total_fields, &totals);
     hew_json_open(json, "background_thread", '{');
-    hew_json_unsigned(json, "num_threads", background_number(&hew_stats_background.num_threads));
-    hew_json_unsigned(json, "num_runs", background_number(&hew_stats_background.num_runs));
-    hew_json_unsigned(json, "run_interval", background_number(&hew_stats_background.run_interval));
+    hew_json_unsigned(json, "num_threads", background.num_threads);
+    hew_json_unsigned(json, "num_runs", background.num_runs);
+    hew_json_unsigned(json, "run_interval", background.run_interval);
     hew_json_close(json, '}');
     if (report->mutexes) {
         hew_json_open(json, "mutexes", '{');
@@ -61,6 +56,7 @@ static void
 totals_text(struct hew_report *report)
 {
     struct hew_stats_totals totals = hew_stats_totals();
+    struct hew_stats_background_numbers background = hew_stats_background_numbers();
     put_named(report, "Allocated: ", totals.allocated);
     put_named(report, ", active: ", totals.active);
     put_named(report, ", metadata: ", totals.metadata);
@@ -71,9 +67,9 @@ totals_text(struct hew_report *report)
     put_named(report, ", mapped: ", totals.mapped);
     put_named(report, ", retained: ", totals.retained);
     put_named(report, "\nCount of realloc(non-null-ptr, 0) calls: ", totals.zero_reallocs);
-    put_named(report, "\nBackground threads: ", background_number(&hew_stats_background.num_threads));
-    put_named(report, ", num_runs: ", background_number(&hew_stats_background.num_runs));
-    put_named(report, ", run_interval: ", background_number(&hew_stats_background.run_interval));
+    put_named(report, "\nBackground threads: ", background.num_threads);
+    put_named(report, ", num_runs: ", background.num_runs);
+    put_named(report, ", run_interval: ", background.run_interval);
     hew_writer_put(&report->out, " ns\n");
     if (report->mutexes) {
         struct hew_stats_mutex counts[HEW_STATS_GLOBAL_MUTEXES];

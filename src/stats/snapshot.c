@@ -144,6 +144,15 @@ hew_stats_global_mutex(unsigned mutex)
     return copy;
 }
 
+struct hew_stats_background_numbers
+hew_stats_background_numbers(void)
+{
+    uint64_t runs = atomic_load_explicit(&hew_stats_background.runs, memory_order_relaxed);
+    uint64_t between = atomic_load_explicit(&hew_stats_background.between_ns, memory_order_relaxed);
+    uint64_t threads = atomic_load_explicit(&hew_stats_background.threads, memory_order_relaxed);
+    return (struct hew_stats_background_numbers){threads, runs, runs == 0 ? 0 : between / runs};
+}
+
 /* Under the lock: NULL when there is no such arena. */
 static const struct hew_stats_arena *
 find(unsigned index)
