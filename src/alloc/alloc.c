@@ -8,6 +8,7 @@
 #include "cache/count.h"
 #include "cache/magazine.h"
 #include "cache/route.h"
+#include "page/hooks.h"
 #include "slab/describe.h"
 
 #include <string.h>
@@ -40,6 +41,9 @@ cache_for_free(void)
 static struct hew_arena *
 shared_arena(void)
 {
+    if (HEW_UNLIKELY(hew_hooks_depth != 0)) {
+        return hew_arena_without_hooks();
+    }
     uintptr_t spread = (uintptr_t)hew_thread_token() >> 12;
     unsigned index = (unsigned)(spread % hew_arena_limit());
     struct hew_arena *arena = hew_arena_at(index);
@@ -54,8 +58,8 @@ hew_alloc_relieve(void)
     for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
         hew_magazine_flush(cache->real, code, 0);
     }
-    for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
-        hew_page_release(&hew_arena_at(index)->pages);
+    HEW_EACH_ARENA(arena) {
+        hew_page_release(&arena->pages);
     }
 }
 

@@ -16,11 +16,9 @@ static uint64_t
 purged_bytes(void)
 {
     uint64_t bytes = 0;
-    for (unsigned index = 0; index < hew_arenas_count(); index++) {
-        if (hew_arena_at(index) != NULL) {
-            struct hew_page_counts counts = hew_page_counts(&hew_arena_at(index)->pages);
-            bytes += counts.dirty_purged + counts.muzzy_purged;
-        }
+    HEW_EACH_ARENA(arena) {
+        struct hew_page_counts counts = hew_page_counts(&arena->pages);
+        bytes += counts.dirty_purged + counts.muzzy_purged;
     }
     return bytes;
 }

@@ -5,6 +5,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "slab/arena.h"
+#include "stats/snapshot.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -25,11 +26,7 @@ uint64_t
 hew_purger_round(uint64_t now_ms, bool all)
 {
     uint64_t next = 0;
-    for (unsigned index = 0; index < HEW_ARENAS_MAX; index++) {
-        struct hew_arena *arena = hew_arena_at(index);
-        if (arena == NULL) {
-            break;
-        }
+    HEW_EACH_ARENA(arena) {
         hew_page_decay(&arena->pages, now_ms, all);
         uint64_t own = hew_page_next_ms(&arena->pages);
         next = next == 0 || (own != 0 && own < next) ? own : next;
@@ -37,10 +34,23 @@ hew_purger_round(uint64_t now_ms, bool all)
     return next;
 }
 
+/* The thread begins a round; `before` is when it began the last one. */
+static uint64_t
+count_round(uint64_t before)
+{
+    uint64_t now = hew_clock_ns();
+    atomic_fetch_add_explicit(&hew_stats_background.runs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&hew_stats_background.between_ns, now - before, memory_order_relaxed);
+    return now;
+}
+
 static void *
 work(void *unused)
 {
+    uint64_t began = hew_clock_ns();
+    atomic_store_explicit(&hew_stats_background.threads, 1, memory_order_relaxed);
     while (atomic_load(&stop) == 0) {
+        began = count_round(began);
         uint64_t next = hew_purger_round(hew_clock_ms(), false);
         if (next != 0) {
             next = next < SLEEP_MIN_MS ? SLEEP_MIN_MS : next > SLEEP_MAX_MS ? SLEEP_MAX_MS : next;
@@ -55,6 +65,7 @@ work(void *unused)
         }
         atomic_store(&hew_page_due, AT_WORK);
     }
+    atomic_store_explicit(&hew_stats_background.threads, 0, memory_order_relaxed);
     return unused;
 }
 
@@ -129,4 +140,5 @@ hew_purger_after_fork(void)
     atomic_store(&stop, 0);
     atomic_store(&thread_state, NO_THREAD);
     atomic_store(&hew_page_due, QUIET);
+    atomic_store_explicit(&hew_stats_background.threads, 0, memory_order_relaxed);
 }

@@ -75,32 +75,20 @@ bytes_in_use(const struct hew_stats_arena *arena)
 }
 
 static void
-gather_buckets(struct hew_page_heap *heap, struct hew_stats_extents *into)
-{
-    struct hew_page_survey survey = {0};
-    hew_page_survey(heap, &survey);
-    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
-        into[bucket] = (struct hew_stats_extents){
-            .ndirty = survey.dirty.extents[bucket],
-            .nmuzzy = survey.muzzy.extents[bucket],
-            .nretained = survey.retained.extents[bucket],
-            .dirty_bytes = survey.dirty.bytes[bucket],
-            .muzzy_bytes = survey.muzzy.bytes[bucket],
-            .retained_bytes = survey.retained.bytes[bucket],
-        };
-    }
-}
-
-static void
 gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
 {
-    struct hew_page_counts counts = hew_page_counts(heap);
-    hew_mutex_lock(&heap->lock);
-    into->extent_avail = heap->spare_structs;
-    into->metadata_edata = heap->structs * sizeof(struct hew_extent);
-    into->abandoned_vm = heap->abandoned;
-    hew_gather_held_mutex(&heap->lock, &into->mutexes[HEW_STATS_ARENA_extents_dirty]);
-    hew_mutex_unlock(&heap->lock);
+    struct hew_page_bucket buckets[HEW_POOL_BUCKETS];
+    struct hew_page_counts counts = hew_page_census(heap, buckets);
+    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
+        into->extents[bucket] = (struct hew_stats_extents){
+            .ndirty = buckets[bucket].dirty.extents,
+            .nmuzzy = buckets[bucket].muzzy.extents,
+            .nretained = buckets[bucket].retained.extents,
+            .dirty_bytes = buckets[bucket].dirty.bytes,
+            .muzzy_bytes = buckets[bucket].muzzy.bytes,
+            .retained_bytes = buckets[bucket].retained.bytes,
+        };
+    }
     /* The classes were read before, and threads go on: an object counted there may be gone from here, or a new slab not
      * be in its bin yet.  What is larger was true at one of the two moments. */
     size_t in_use = hew_bits_round_up(bytes_in_use(into), HEW_PAGE), active = counts.active > in_use ? counts.active : in_use;
@@ -108,13 +96,16 @@ gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
     into->pdirty = counts.dirty / HEW_PAGE;
     into->pmuzzy = counts.muzzy / HEW_PAGE;
     into->dirty_npurge = counts.dirty_purges;
-    into->dirty_nmadvise = counts.dirty_madvises;
+    into->dirty_nmadvise = counts.dirty_calls;
     into->dirty_purged = counts.dirty_purged / HEW_PAGE;
     into->muzzy_npurge = counts.muzzy_purges;
-    into->muzzy_nmadvise = counts.muzzy_madvises;
+    into->muzzy_nmadvise = counts.muzzy_calls;
     into->muzzy_purged = counts.muzzy_purged / HEW_PAGE;
     into->mapped = active + counts.dirty + counts.muzzy;
     into->retained = counts.retained;
+    into->abandoned_vm = counts.abandoned;
+    into->extent_avail = counts.spare_structs;
+    into->metadata_edata = counts.structs * sizeof(struct hew_extent);
 }
 
 static const char *
@@ -138,7 +129,7 @@ hew_gather_arena(struct hew_arena *arena, struct hew_stats_arena *into)
     }
     into->large.allocated = atomic_load_explicit(&arena->large_bytes, memory_order_relaxed);
     gather_pages(&arena->pages, into);
-    gather_buckets(&arena->pages, into->extents);
+    hew_gather_mutex(&arena->pages.lock, &into->mutexes[HEW_STATS_ARENA_extents_dirty]);
     into->nthreads = atomic_load_explicit(&arena->threads, memory_order_relaxed);
     into->uptime = hew_arena_uptime_ns(arena);
     into->base = sizeof *arena + into->metadata_edata;

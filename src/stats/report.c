@@ -118,7 +118,9 @@ single_arena(struct hew_report *report, unsigned index)
 static void
 arenas(struct hew_report *report)
 {
-    if (report->merged) {
+    /* The sum of one arena would be the same table twice for people; programs find it where they look. */
+    bool single = hew_arena_next(0) != NULL && hew_arena_next(hew_arena_next(0)->index + 1u) == NULL;
+    if (report->merged && (report->as_json || !single || !report->arenas)) {
         arena(report, HEW_STATS_ALL, "merged", "Merged arenas stats");
     }
     if (report->destroyed) {

@@ -16,6 +16,7 @@ static uint64_t epoch;                                 /* 0: no snapshot yet */
 static struct hew_stats_arena *arenas[HEW_ARENAS_MAX]; /* NULL: never in a snapshot; not ->present: not in this one */
 static unsigned arenas_end;                            /* above the last one */
 static struct hew_stats_arena merged, just_made;       /* just_made: all 0, for an arena that came after the snapshot */
+static struct hew_stats_arena *destroyed;              /* the sum of destroyed arenas; NULL while there is none */
 static struct hew_stats_totals totals;
 static struct hew_stats_mutex global_mutexes[HEW_STATS_GLOBAL_MUTEXES];
 
@@ -30,6 +31,10 @@ make_room(unsigned end)
                 return false;
             }
         }
+    }
+    if (destroyed == NULL && hew_arenas_destroyed() != NULL) {
+        destroyed = hew_meta_take(sizeof *destroyed);
+        return destroyed != NULL;
     }
     return true;
 }
@@ -49,6 +54,21 @@ gather_arenas(unsigned end)
     }
     arenas_end = end;
     hew_gather_caches(arenas, end);
+}
+
+/* Arenas that are no more: what they did; they have nothing left. */
+static void
+gather_destroyed(void)
+{
+    if (destroyed == NULL) {
+        return;
+    }
+    memset(destroyed, 0, sizeof *destroyed);
+    hew_gather_arena(hew_arenas_destroyed(), destroyed);
+    hew_gather_finish(destroyed);
+    destroyed->base = destroyed->resident = destroyed->mapped = destroyed->metadata_edata = 0;
+    destroyed->dirty_decay_ms = destroyed->muzzy_decay_ms = UINT64_MAX;
+    destroyed->dss = "N/A";
 }
 
 /* hew's own data that belongs to no arena counts for the first one. */
@@ -102,6 +122,7 @@ take(void)
     }
     gather_arenas(end);
     gather_shared();
+    gather_destroyed();
     sum_up();
     hew_gather_held_mutex(&hew_stats_lock, &global_mutexes[HEW_STATS_GLOBAL_ctl]);
     epoch++;
@@ -161,7 +182,7 @@ find(unsigned index)
         return &merged;
     }
     if (index == HEW_STATS_DESTROYED) {
-        return NULL;
+        return destroyed;
     }
     if (index < arenas_end && arenas[index] != NULL && arenas[index]->present) {
         return arenas[index];
@@ -214,19 +235,15 @@ reset(struct hew_mutex *mutex)
 void
 hew_stats_reset_mutexes(void)
 {
-    unsigned end = hew_arenas_count();
     hew_mutex_lock(&hew_stats_lock);
     hew_mutex_reset_counts(&hew_stats_lock);
     reset(&hew_caches_lock);
     reset(&hew_meta_lock);
-    for (unsigned index = 0; index < end; index++) {
-        struct hew_arena *arena = hew_arena_at(index);
-        for (unsigned code = 1; arena != NULL && code <= HEW_CODE_SMALL_LAST; code++) {
+    HEW_EACH_ARENA(arena) {
+        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
             reset(&arena->bins[code].lock);
         }
-        if (arena != NULL) {
-            reset(&arena->pages.lock);
-        }
+        reset(&arena->pages.lock);
     }
     hew_mutex_unlock(&hew_stats_lock);
 }
