@@ -2,7 +2,7 @@
 /*
  * libc: glibc's malloc functions beyond the standard, answered by hew.
  */
-#include "api/stats.h"
+#include "api/stats_due.h"
 #include "control/purger.h"
 #include "os/clock.h"
 #include "stats/snapshot.h"

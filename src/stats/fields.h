@@ -9,11 +9,10 @@
 #ifndef HEW_STATS_FIELDS_H
 #define HEW_STATS_FIELDS_H
 
-#include "slab/arena_life.h"
+#include "slab/arena.h"
 
 /* What jemalloc's tables have; the classes above what the address space holds stay 0. */
 #define HEW_STATS_BINS ((unsigned)HEW_CODE_SMALL_LAST)
-#define HEW_STATS_LEXTENTS (232u - 36u)
 #define HEW_STATS_BUCKETS 199u
 #define HEW_STATS_HPA_BUCKETS 64u
 

@@ -158,7 +158,7 @@ add_cache(const struct hew_cache *cache, void *context)
         uint64_t *sum = code <= HEW_CODE_SMALL_LAST ? &arena->bins[code - 1].nrequests
                                                     : &arena->lextents[code - HEW_CODE_SMALL_LAST - 1].nrequests;
         *sum += requests;
-        arena->tcache_bytes += hew_count_depth(cache, code) * hew_code_size(code);
+        arena->tcache_bytes += hew_count_held(cache, code);
     }
 }
 

@@ -84,19 +84,36 @@ bins(struct hew_report *report)
     hew_json_close(&report->json, ']');
 }
 
-/* An array of `count` structs, of which the snapshot has `known`: classes that no address space holds are 0. */
+/* One member of an array; NULL for a class that no address space holds. */
 static void
-array(struct hew_json *json, const char *key, const struct hew_stats_field *fields, const void *at, size_t size,
-    unsigned known, unsigned count)
+member(struct hew_json *json, const struct hew_stats_field *fields, const void *words)
 {
     static const uint64_t zeros[16];
-    hew_json_open(json, key, '[');
-    for (unsigned index = 0; index < count; index++) {
-        hew_json_open(json, NULL, '{');
-        hew_report_fields_json(json, fields, index < known ? (const char *)at + index * size : (const void *)zeros);
-        hew_json_close(json, '}');
+    hew_json_open(json, NULL, '{');
+    hew_report_fields_json(json, fields, words == NULL ? zeros : words);
+    hew_json_close(json, '}');
+}
+
+static void
+lextents(struct hew_report *report)
+{
+    hew_json_open(&report->json, "lextents", '[');
+    for (unsigned index = 0; index < HEW_CLASSES_LARGE; index++) {
+        member(&report->json, hew_stats_lextent_fields,
+            index < HEW_LARGE_CLASSES ? &report->arena->lextents[index] : NULL);
     }
-    hew_json_close(json, ']');
+    hew_json_close(&report->json, ']');
+}
+
+static void
+extents(struct hew_report *report)
+{
+    hew_json_open(&report->json, "extents", '[');
+    for (unsigned bucket = 0; bucket < HEW_STATS_BUCKETS; bucket++) {
+        member(&report->json, hew_stats_extents_fields,
+            bucket < HEW_POOL_BUCKETS ? &report->arena->extents[bucket] : NULL);
+    }
+    hew_json_close(&report->json, ']');
 }
 
 static void
@@ -149,12 +166,10 @@ hew_report_arena_json(struct hew_report *report, const char *key)
         bins(report);
     }
     if (report->large) {
-        array(json, "lextents", hew_stats_lextent_fields, arena->lextents, sizeof arena->lextents[0],
-            HEW_LARGE_CLASSES, HEW_STATS_LEXTENTS);
+        lextents(report);
     }
     if (report->extents) {
-        array(json, "extents", hew_stats_extents_fields, arena->extents, sizeof arena->extents[0], HEW_POOL_BUCKETS,
-            HEW_STATS_BUCKETS);
+        extents(report);
     }
     if (report->hpa) {
         hpa_shard(report);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats/snapshot.h"
 
-#include "alloc/realloc.h"
 #include "cache/thread.h"
 #include "meta/memory.h"
+#include "slab/arena_life.h"
 #include "stats/gather.h"
 
 #include <string.h>
 
 struct hew_mutex hew_stats_lock;
 struct hew_stats_background hew_stats_background;
+_Atomic uint64_t hew_stats_zero_reallocs;
 
 /* All guarded by hew_stats_lock. */
 static uint64_t epoch;                                 /* 0: no snapshot yet */
@@ -108,7 +109,7 @@ sum_up(void)
         .resident = merged.resident,
         .mapped = merged.mapped,
         .retained = merged.retained,
-        .zero_reallocs = atomic_load_explicit(&hew_realloc_zeroes, memory_order_relaxed),
+        .zero_reallocs = atomic_load_explicit(&hew_stats_zero_reallocs, memory_order_relaxed),
     };
 }
 
