@@ -9,6 +9,7 @@
 #include "cache/count.h"
 #include "cache/magazine.h"
 #include "cache/route.h"
+#include "page/hooks.h"
 #include "slab/describe.h"
 
 #include <string.h>

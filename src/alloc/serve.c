@@ -6,6 +6,7 @@
 #include "cache/count.h"
 #include "cache/magazine.h"
 #include "cache/route.h"
+#include "page/hooks.h"
 
 #include <string.h>
 
@@ -13,6 +14,9 @@
 static struct hew_arena *
 shared_arena(void)
 {
+    if (HEW_UNLIKELY(hew_hooks_depth != 0)) {
+        return hew_arena_without_hooks();
+    }
     uintptr_t spread = (uintptr_t)hew_thread_token() >> 12;
     unsigned index = (unsigned)(spread % hew_arena_limit());
     struct hew_arena *arena = hew_arena_at(index);
@@ -34,8 +38,8 @@ hew_serve_relieve(void)
     for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
         hew_magazine_flush(cache->real, code, 0);
     }
-    for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
-        hew_page_release(&hew_arena_at(index)->pages);
+    HEW_EACH_ARENA(arena) {
+        hew_page_release(&arena->pages);
     }
 }
 

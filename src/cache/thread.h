@@ -20,8 +20,9 @@ struct hew_cache *hew_thread_birth(bool caching);
 /* Everything in the calling thread's cache goes back to its owners; the thread is left with hew_cache_gone. */
 void hew_thread_death(void);
 
-/* From now on the thread allocates from `arena`.  What its cache holds stays where it is. */
-void hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena);
+/* From now on the thread allocates from `arena`.  What its cache holds stays where it is.  False: the arena is being
+ * destroyed. */
+bool hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena);
 
 /* Everything that the cache holds goes back to its owners. */
 void hew_thread_flush(struct hew_cache *cache);

@@ -15,6 +15,8 @@
 /* A symbolic link's target is at most PATH_MAX - 1 bytes long. */
 static char conf_link_target[PATH_MAX];
 
+struct hew_conf_input hew_conf_applied;
+
 struct conf_source {
     const char *name;
     const char *text;
@@ -82,6 +84,7 @@ hew_conf_load(struct hew_options *options, const struct hew_conf_input *input)
     struct conf_source sources[CONF_SOURCE_COUNT];
     size_t bad = 0;
 
+    hew_conf_applied = *input;
     list_sources(input, sources);
     for (int i = 0; i < CONF_SOURCE_COUNT; i++) {
         hew_conf_read_bool(sources[i].text, "confirm_conf", &options->confirm_conf);

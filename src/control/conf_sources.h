@@ -48,6 +48,9 @@ void hew_conf_gather(struct hew_conf_input *input);
 /* The target of the symbolic link at path as text in buffer; NULL when there is no link. */
 const char *hew_conf_read_link(const char *path, char *buffer, size_t capacity);
 
+/* What hew_conf_load() was last given: the texts behind the settings in force. */
+extern struct hew_conf_input hew_conf_applied;
+
 /* Applies all sources.  False when something was bad and abort_conf asks for an end; later ones are not read then. */
 bool hew_conf_load(struct hew_options *options, const struct hew_conf_input *input);
 
