@@ -9,6 +9,8 @@
 #include "control/purger.h"
 #include "meta/map.h"
 #include "meta/memory.h"
+#include "prof/dump.h"
+#include "prof/profiler.h"
 
 #include <pthread.h>
 
@@ -36,12 +38,13 @@ begin_anew(struct hew_mutex *mutex)
 static void
 each_outer_mutex(mutex_action act)
 {
+    act(&hew_dump_lock);
     act(&hew_ctl_lock);
     act(&hew_caches_lock);
     act(&hew_arenas_lock);
 }
 
-/* In the order of ranks: bins, pages, map, meta.  Under hew_arenas_lock, so that each call finds the same arenas. */
+/* In the order of ranks: bins, pages, map, prof, meta.  Under hew_arenas_lock, so that each call finds the same arenas. */
 static void
 each_inner_mutex(mutex_action act)
 {
@@ -54,6 +57,7 @@ each_inner_mutex(mutex_action act)
         act(&arena->pages.lock);
     }
     act(&hew_map_lock);
+    act(&hew_prof_lock);
     act(&hew_meta_lock);
 }
 
@@ -80,6 +84,7 @@ after_fork_in_child(void)
     HEW_EACH_ARENA(arena) {
         hew_page_after_fork(&arena->pages);
     }
+    hew_prof_after_fork();
     hew_thread_after_fork();
     hew_explicit_after_fork();
     hew_purger_after_fork();
