@@ -76,7 +76,7 @@ layers_settled(void)
         for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
             settled = layers_bin_settled(arena, code, &slab_bytes) && settled;
         }
-        uint64_t taken = arena->large_nmalloc, returned = arena->large_ndalloc;
+        uint64_t taken = hew_arena_large_total(arena).nmalloc, returned = hew_arena_large_total(arena).ndalloc;
         if (active != slab_bytes || taken != returned || !hew_page_heap_valid(&arena->pages)) {
             printf("arena %u: %zu active bytes, %zu in slabs; %llu large objects taken, %llu returned; heap %s\n", index,
                 active, slab_bytes, (unsigned long long)taken, (unsigned long long)returned,

@@ -18,10 +18,10 @@ static _Atomic unsigned layers_purges_due;
 static struct hew_cache *
 layers_start_thread(void)
 {
-    if (layers_without_caches || hew_cache_self == &hew_cache_gone) {
+    if (hew_cache_self == &hew_cache_gone) {
         return NULL;
     }
-    return hew_cache_is_real(hew_cache_self) ? hew_cache_self : hew_thread_birth();
+    return hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : hew_thread_birth(!layers_without_caches);
 }
 
 static void
@@ -30,7 +30,28 @@ layers_note_purge_due(bool freeing)
     layers_purges_due++;
 }
 
-const struct hew_upcalls hew_upcalls = {layers_start_thread, layers_note_purge_due};
+/* A test that wants samples puts its own in. */
+static void *(*layers_attend)(struct hew_cache *cache, size_t size, struct hew_extent *large);
+static void (*layers_sample_freed)(struct hew_extent *extent);
+
+static void *
+layers_pass_attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
+{
+    void *sampled = layers_attend == NULL ? NULL : layers_attend(cache, size, large);
+    cache->due = 0;
+    return sampled;
+}
+
+static void
+layers_pass_sample_freed(struct hew_extent *extent)
+{
+    if (layers_sample_freed != NULL) {
+        layers_sample_freed(extent);
+    }
+}
+
+const struct hew_upcalls hew_upcalls = {
+    layers_start_thread, layers_pass_attend, layers_pass_sample_freed, layers_note_purge_due};
 
 /* What malloc and free do with the fast paths that api/ has. */
 static inline void *

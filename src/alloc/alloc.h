@@ -13,13 +13,33 @@
 /* The one upward path: defined in api/boot.c, and by fixtures in tests. */
 struct hew_upcalls {
     /* Starts the library if it has not started, and gives the thread a cache.  NULL: it can have none (not yet, not any
-     * more, or tcache:false); the caller goes without. */
+     * more); the caller goes without. */
     struct hew_cache *(*start_thread)(void);
+    /* cache->due says what is due, and is 0 afterwards; `size` bytes have been asked for.  Of a large object, `large`, the
+     * profiler may keep a sample in it.  A small one (NULL) is replaced when the return value is not NULL: by an object of
+     * hew_alloc_sampled(). */
+    void *(*attend)(struct hew_cache *cache, size_t size, struct hew_extent *large);
+    /* A sampled object is about to be freed. */
+    void (*sample_freed)(struct hew_extent *extent);
     /* Some heap holds idle memory that a purger should return.  `freeing`: we are inside free(), where no thread can be
      * started. */
     void (*purge_due)(bool freeing);
 };
 extern const struct hew_upcalls hew_upcalls;
+
+/* The calling thread's true cache, made if need be; NULL when it can have none. */
+struct hew_cache *hew_alloc_own_cache(void);
+
+/* An extent that stands for a small object of `code`, with what the profiler knows of it.  NULL without memory. */
+struct hew_extent *hew_alloc_sampled(struct hew_arena *arena, unsigned code, void *sample);
+
+/* A large object is known as `sample` to the profiler from now on. */
+void hew_alloc_mark_sampled(struct hew_extent *large, void *sample);
+
+/* A large object of `freed` usable bytes has been resized where it is, or its pages have gone to another one: it counts,
+ * and is sampled, as one that was freed and one that was allocated. */
+void hew_alloc_note_resized(struct hew_extent *extent, size_t freed, size_t size);
+void hew_alloc_note_moved(struct hew_extent *from, struct hew_extent *to, size_t size);
 
 /*
  * The system refused memory: everything free in every arena goes back to it, address space too, and with it what the

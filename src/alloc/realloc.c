@@ -17,14 +17,13 @@ resize_in_place(struct hew_extent *extent, size_t size)
     struct hew_page_heap *pages = &hew_arena_at(extent->arena)->pages;
     unsigned code = hew_large_code(size);
     size_t wanted = hew_large_extent_size(code, size);
+    size_t before = extent->size;
     bool fits = wanted == extent->size || (wanted < extent->size && hew_page_shrink(pages, extent, wanted)) ||
         (wanted > extent->size && hew_page_grow(pages, extent, wanted));
     if (!fits) {
         return false;
     }
-    extent->code = (uint8_t)code;
-    hew_map_set_code(extent->address, code);
-    extent->large.usable = hew_bits_round_up(size, HEW_PAGE);
+    hew_arena_recode_large(extent, before, code, size);
     return true;
 }
 
@@ -38,10 +37,13 @@ move_pages(struct hew_extent *from, size_t size)
         return NULL;
     }
     enum hew_os_moved moved = hew_page_move(from, to);
-    if (moved == HEW_OS_PLACE_LOST) {
-        hew_arena_abandon_large(to);
+    if (moved == HEW_OS_MOVED) {
+        hew_alloc_note_moved(from, to, size);
+        hew_arena_give_large(from);
+    } else if (moved == HEW_OS_NOT_MOVED) {
+        hew_arena_give_large(to);
     } else {
-        hew_arena_give_large(moved == HEW_OS_MOVED ? from : to);
+        hew_arena_abandon_large(to);
     }
     return moved == HEW_OS_MOVED ? (void *)to->address : NULL;
 }
@@ -76,6 +78,19 @@ free_object(void *object)
     }
 }
 
+/* A large object with another size and its contents, without a copy; NULL when that is not to be had. */
+static void *
+resize_large(struct hew_extent *extent, size_t size)
+{
+    size_t usable = extent->large.usable;
+    if (resize_in_place(extent, size)) {
+        hew_alloc_note_resized(extent, usable, size);
+        return fill_gained((void *)extent->address, usable);
+    }
+    void *moved = usable >= MOVE_BYTES && size > usable ? move_pages(extent, size) : NULL;
+    return moved == NULL ? NULL : fill_gained(moved, usable);
+}
+
 void *
 hew_realloc_object(void *object, size_t size)
 {
@@ -83,19 +98,14 @@ hew_realloc_object(void *object, size_t size)
     if (size > HEW_LARGE_MAX) {
         return NULL;
     }
-    unsigned code = hew_map_code((uintptr_t)object);
-    if (code <= HEW_CODE_SMALL_LAST) {
-        if (size <= usable && hew_small_codes[(size + 7) >> 3] == code) {
+    if (usable <= HEW_SMALL_MAX) {
+        if (size <= usable && hew_code_size(hew_small_codes[(size + 7) >> 3]) == usable) {
             return object;
         }
     } else if (size > HEW_SMALL_MAX) {
-        struct hew_extent *extent = hew_map_extent((uintptr_t)object);
-        if (resize_in_place(extent, size)) {
-            return fill_gained(object, usable);
-        }
-        void *moved = usable >= MOVE_BYTES && size > usable ? move_pages(extent, size) : NULL;
-        if (moved != NULL) {
-            return fill_gained(moved, usable);
+        void *resized = resize_large(hew_map_extent((uintptr_t)object), size);
+        if (resized != NULL) {
+            return resized;
         }
     }
     void *copy = new_object(size);

@@ -68,6 +68,13 @@ boot_with_malloc(void)
     }
 }
 
+/* With junk and zero every request must pass the slow path. */
+static bool
+wants_caching(void)
+{
+    return hew_options.tcache && !hew_fill_wanted();
+}
+
 HEW_COLD void
 hew_boot(void)
 {
@@ -87,9 +94,7 @@ hew_boot(void)
     atomic_store(&boot_state, READY);
     hew_futex_wake(&boot_state, INT32_MAX);
     hew_small_end = HEW_SMALL_MAX + 1;
-    if (!hew_fill_wanted() && hew_options.tcache) {
-        hew_thread_birth();
-    }
+    hew_thread_birth(wants_caching());
     boot_with_malloc();
 }
 
@@ -102,10 +107,8 @@ start_thread(void)
     if (atomic_load_explicit(&boot_state, memory_order_acquire) != READY) {
         hew_boot();
     }
-    if (hew_fill_wanted() || !hew_options.tcache) {
-        return NULL;
-    }
-    struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self : hew_thread_birth();
+    struct hew_cache *cache = hew_cache_self;
+    cache = hew_cache_is_real(cache) ? cache->real : hew_thread_birth(wants_caching());
     if (cache != NULL && atomic_load(&end_key_made)) {
         pthread_setspecific(end_key, (void *)1);
     }
@@ -122,4 +125,17 @@ purge_due(bool freeing)
     }
 }
 
-const struct hew_upcalls hew_upcalls = {start_thread, purge_due};
+/* Nobody has asked for anything yet. */
+static void *
+attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
+{
+    cache->due = 0;
+    return NULL;
+}
+
+static void
+sample_freed(struct hew_extent *extent)
+{
+}
+
+const struct hew_upcalls hew_upcalls = {start_thread, attend, sample_freed, purge_due};

@@ -4,6 +4,7 @@
  */
 #include "api/boot.h"
 #include "cache/thread.h"
+#include "control/ctl_tree.h"
 #include "control/purger.h"
 #include "meta/map.h"
 #include "meta/memory.h"
@@ -30,10 +31,11 @@ begin_anew(struct hew_mutex *mutex)
     hew_mutex_after_fork(mutex);
 }
 
-/* In the order of ranks: caches, arenas, bins, pages, map, meta. */
+/* In the order of ranks: ctl, caches, arenas, bins, pages, map, meta. */
 static void
 each_mutex(mutex_action act)
 {
+    act(&hew_ctl_lock);
     act(&hew_caches_lock);
     act(&hew_arenas_lock);
     for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {

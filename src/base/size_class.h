@@ -8,8 +8,8 @@
  *
  *     code   0            none: NULL, foreign, or the inside of a large object
  *            1 .. 36      small classes, objects in slabs           (8 B .. 14 KiB, 3.5 pages)
- *            37 .. 61     cached large classes, one extent each     (16 KiB .. 1 MiB)
- *            63           any other extent: only the slow path knows more
+ *            37 .. 73     cached large classes, one extent each     (16 KiB .. 8 MiB)
+ *            79           any other extent: only the slow path knows more
  *
  * Pure functions and constant tables.
  */
@@ -29,10 +29,10 @@
 #define HEW_GRAIN_PAGES (HEW_GRAIN / HEW_PAGE)
 
 #define HEW_SMALL_MAX ((size_t)14336) /* 3.5 pages */
-#define HEW_CACHED_MAX ((size_t)1 << 20)
-#define HEW_CODES 64
+#define HEW_CACHED_MAX ((size_t)8 << 20) /* the largest class that a thread cache can be told to keep */
+#define HEW_CODES 80
 #define HEW_CODE_NONE 0
-#define HEW_CODE_SLOW 63
+#define HEW_CODE_SLOW (HEW_CODES - 1)
 #define HEW_SIZE_MAX ((size_t)PTRDIFF_MAX)
 
 /* The number of the first class above 4 quanta, less 1: where the regular groups of four begin. */
@@ -81,8 +81,10 @@ hew_code_size(unsigned code)
 
 /* Code of the last small class and of the last cached class. */
 #define HEW_CODE_SMALL_LAST (HEW_LG_QUANTUM == 4 ? 36u : 39u)
-#define HEW_CODE_CACHED_LAST (HEW_LG_QUANTUM == 4 ? 61u : 62u)
-#define HEW_CODE_CACHED_MAX_SIZE (HEW_LG_QUANTUM == 4 ? HEW_CACHED_MAX : (size_t)768 << 10)
+#define HEW_CODE_CACHED_LAST (HEW_LG_QUANTUM == 4 ? 73u : 76u)
+
+/* Classes above the small ones, up to 7 * 2^60 bytes: what jemalloc's tables go through. */
+#define HEW_CLASSES_LARGE 196u
 
 /* What a small class's slabs look like. */
 struct hew_slab_shape {

@@ -11,12 +11,16 @@
  *     free    stores at top[c] unless top[c] == limit[c], "full"
  *
  * A class without a magazine has top pointing behind a shared NULL and limit 0: empty and full at once, so its first
- * use leaves the fast path.  A thread without a cache uses hew_cache_none, in which every class is like that.
+ * use leaves the fast path.  A thread without a cache uses hew_cache_none, in which every class is like that; so does
+ * the *front* of a thread whose every operation is to be counted at once, behind which its true cache stands.
  *
  * The arrays stand side by side (one of tops, one of limits, one of ticks) so that a class costs 20 bytes of hot memory
  * and one scaled load each.
  *
  * Owned by its thread; nobody else writes.  Statistics read it with relaxed loads.
+ *
+ * What the program asked for is known without counting it: a class's requests are `counted` less the ticks that are
+ * left; its frees are what was requested, less what came in from outside (`balance`), plus what is here.
  */
 #ifndef HEW_CACHE_CACHE_H
 #define HEW_CACHE_CACHE_H
@@ -25,26 +29,55 @@
 #include "meta/map.h"
 #include "slab/arena.h"
 
-/* Allocations of a class between two looks after its magazine. */
+/* Most allocations of a class between two looks after its magazine. */
 #define HEW_CACHE_PERIOD 1024u
+
+/* What has happened to a class since it was last looked after: hew_cache.flags. */
+enum {
+    HEW_CLASS_REFILLED = 1,
+    HEW_CLASS_OVERFLOWED = 2,
+    HEW_CLASS_MISSED = 4,
+    HEW_CLASS_CHOSEN = 8, /* the user has set how much it holds; stays */
+};
+
+/* Why the slow path should call upwards before it returns: hew_cache.due. */
+enum { HEW_DUE_SAMPLE = 1, HEW_DUE_BYTES = 2 };
 
 struct hew_cache {
     void **top[HEW_CODES];
     void **limit[HEW_CODES];
     uint32_t ticks[HEW_CODES]; /* allocations left in this period */
     /* What follows is for slow paths. */
+    struct hew_cache *real; /* itself; behind a front, the true cache; NULL in hew_cache_none and hew_cache_gone */
     void **base[HEW_CODES];
-    uint32_t periods[HEW_CODES]; /* whole periods that have passed */
+    uint64_t counted[HEW_CODES]; /* allocations when this period is over */
+    uint64_t handed_over[HEW_CODES]; /* of these, counted by an arena that the thread has left */
+    uint64_t balance[HEW_CODES]; /* objects that left for their owners less those that came from them */
+    uint32_t unsampled[HEW_CODES]; /* allocations after this period until the next sample */
+    uint16_t most[HEW_CODES];    /* objects that the magazine may hold at most; 0: the class is not cached */
     uint16_t seen[HEW_CODES];    /* the low bits of the allocation count when last looked at */
     uint16_t low[HEW_CODES];     /* depth when last looked at */
     uint8_t flags[HEW_CODES];
     struct hew_arena *arena;
     struct hew_list link; /* all caches, under hew_caches_lock */
     size_t granted;       /* bytes that full magazines would hold */
+    uint64_t other_allocated, other_freed; /* bytes of objects that no class's counts tell of */
+    struct hew_cache_bytes {
+        uint64_t allocated, freed;
+    } *live;              /* kept up at each operation of a thread with a front; else NULL */
+    uint64_t reported;    /* bytes allocated when HEW_DUE_BYTES was last raised */
+    int64_t until_sample; /* bytes of such objects until the next sample */
+    void *profile;        /* the profiler's */
+    uint8_t due;          /* HEW_DUE_... */
+    uint8_t due_code;     /* the class whose sample is due */
     uint8_t sweep;        /* the next class to look after */
+    bool caching;         /* false: thread.tcache.enabled is off */
 };
 
 extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;
+
+/* HEW_DUE_BYTES is raised each time a thread has allocated so many bytes; 0: never.  Relaxed. */
+extern HEW_HIDDEN _Atomic size_t hew_cache_step;
 
 /* Threads that have a cache: relaxed, a hint for each one's share of the budget. */
 extern HEW_HIDDEN _Atomic unsigned hew_caches_alive;
@@ -85,7 +118,7 @@ hew_cache_push(struct hew_cache *cache, size_t code, void *object)
 HEW_INLINE bool
 hew_cache_is_real(const struct hew_cache *cache)
 {
-    return cache != &hew_cache_none && cache != &hew_cache_gone && cache != NULL;
+    return cache != NULL && cache->real != NULL;
 }
 
 /* Objects in a magazine. */

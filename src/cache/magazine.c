@@ -2,6 +2,7 @@
 #include "cache/magazine.h"
 
 #include "base/options.h"
+#include "cache/count.h"
 #include "cache/route.h"
 #include "meta/memory.h"
 #include "slab/describe.h"
@@ -9,9 +10,6 @@
 #include <string.h>
 
 #define SLOTS_MIN 8                      /* with the NULL: one cache line */
-#define SLOTS_MAX 512
-#define CLASS_BYTES ((size_t)64 << 10)   /* a small class's magazine holds at most this much */
-#define LARGE_BYTES ((size_t)128 << 10)  /* a large class's, or one object */
 #define LEAN_BYTES ((size_t)8 << 10)     /* up to here a magazine grows without being used both ways */
 #define LEAN_OBJECTS 64
 #define FILL_BYTES ((size_t)16 << 10)    /* a fill brings at most this much */
@@ -23,18 +21,24 @@
 #define SHARE_MIN ((size_t)32 << 10)     /* a thread's share of the budget is never less */
 #define SWEEP 4                          /* classes looked after at each tick */
 
-enum { REFILLED = 1, OVERFLOWED = 2, MISSED = 4 };
-
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
+
+/* Links a class to the shared empty slot. */
+static void
+close_class(struct hew_cache *cache, unsigned code)
+{
+    cache->top[code] = &no_slot[1];
+    cache->limit[code] = NULL;
+    cache->base[code] = NULL;
+}
 
 void
 hew_magazine_begin(struct hew_cache *cache)
 {
     for (unsigned code = 0; code < HEW_CODES; code++) {
-        cache->top[code] = &no_slot[1];
-        cache->limit[code] = NULL;
-        cache->base[code] = NULL;
+        close_class(cache, code);
         cache->ticks[code] = HEW_CACHE_PERIOD;
+        cache->counted[code] = HEW_CACHE_PERIOD;
     }
 }
 
@@ -52,22 +56,12 @@ slots_for(size_t capacity)
     return slots < SLOTS_MIN ? SLOTS_MIN : slots;
 }
 
-static size_t
-capacity_max(unsigned code)
-{
-    size_t size = hew_code_size(code);
-    if (size > hew_options.tcache_max) {
-        return 0;
-    }
-    size_t objects = (code > HEW_CODE_SMALL_LAST ? LARGE_BYTES : CLASS_BYTES) / size;
-    return objects == 0 ? 1 : objects > SLOTS_MAX - 1 ? SLOTS_MAX - 1 : objects;
-}
 
 /* The most objects that a magazine may hold that is only emptied, or only filled. */
 static size_t
-capacity_lean(unsigned code)
+capacity_lean(const struct hew_cache *cache, unsigned code)
 {
-    size_t most = capacity_max(code), objects = LEAN_BYTES / hew_code_size(code);
+    size_t most = cache->most[code], objects = LEAN_BYTES / hew_code_size(code);
     objects = objects < SLOTS_MIN - 1 ? SLOTS_MIN - 1 : objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
     return objects < most ? objects : most;
 }
@@ -87,7 +81,7 @@ static bool
 grant(struct hew_cache *cache, unsigned code, size_t from, size_t to)
 {
     size_t more = (to - from) * hew_code_size(code);
-    if (cache->granted + more > share_of_budget()) {
+    if ((cache->flags[code] & HEW_CLASS_CHOSEN) == 0 && cache->granted + more > share_of_budget()) {
         return false;
     }
     cache->granted += more;
@@ -120,10 +114,10 @@ resize(struct hew_cache *cache, unsigned code, size_t capacity)
 static size_t
 grown_capacity(const struct hew_cache *cache, unsigned code, unsigned miss)
 {
-    size_t now = capacity_of(cache, code), most = capacity_max(code);
-    unsigned both = REFILLED | OVERFLOWED;
-    if (((cache->flags[code] | miss) & both) != both) {
-        most = capacity_lean(code);
+    size_t now = capacity_of(cache, code), most = cache->most[code];
+    unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED, flags = cache->flags[code] | miss;
+    if ((flags & both) != both && (flags & HEW_CLASS_CHOSEN) == 0) {
+        most = capacity_lean(cache, code);
     }
     size_t next = now == 0 ? SLOTS_MIN - 1 : now * 2 + 1;
     next = next > most ? most : next;
@@ -135,12 +129,12 @@ static void
 miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
     size_t now = capacity_of(cache, code), next = grown_capacity(cache, code, kind);
-    cache->flags[code] |= (uint8_t)(kind | MISSED);
+    cache->flags[code] |= (uint8_t)(kind | HEW_CLASS_MISSED);
     if (next > now && grant(cache, code, now, next)) {
         if (!resize(cache, code, next)) {
             cache->granted -= (next - now) * hew_code_size(code);
-        } else if ((cache->flags[code] & (REFILLED | OVERFLOWED)) == (REFILLED | OVERFLOWED)) {
-            cache->flags[code] &= (uint8_t) ~(REFILLED | OVERFLOWED);
+        } else if ((cache->flags[code] & (HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED)) == (HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED)) {
+            cache->flags[code] &= (uint8_t) ~(HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED);
         }
     }
 }
@@ -167,6 +161,7 @@ fill(struct hew_cache *cache, unsigned code)
         slots[high] = swap;
     }
     cache->top[code] = slots + got;
+    cache->balance[code] -= got;
 }
 
 void *
@@ -174,11 +169,12 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
 {
     void *object = NULL;
     if (cache->top[code][-1] == NULL) {
-        miss(cache, code, REFILLED);
+        miss(cache, code, HEW_CLASS_REFILLED);
         if (cache->base[code] != NULL) {
             fill(cache, code);
         } else {
-            hew_bin_take(&cache->arena->bins[code], &cache->arena->pages, code, &object, 1);
+            cache->balance[code] -=
+                hew_bin_take(&cache->arena->bins[code], &cache->arena->pages, code, &object, 1);
         }
     }
     if (cache->top[code][-1] != NULL) {
@@ -200,7 +196,7 @@ hew_magazine_pop_large(struct hew_cache *cache, unsigned code)
     void *object = cache->top[code][-1];
     cache->ticks[code]--;
     if (object == NULL) {
-        cache->flags[code] |= REFILLED | MISSED;
+        cache->flags[code] |= HEW_CLASS_REFILLED | HEW_CLASS_MISSED;
     } else {
         cache->top[code]--;
     }
@@ -212,7 +208,20 @@ hew_magazine_pop_large(struct hew_cache *cache, unsigned code)
             (extent == NULL || extent->address != (uintptr_t)object || extent->state != HEW_EXTENT_ACTIVE))) {
         hew_describe_bad_pointer("free", (uintptr_t)object);
     }
+    cache->other_freed += extent == NULL ? 0 : extent->large.usable;
     return extent;
+}
+
+/* Objects of this cache go back to their owners. */
+static void
+give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
+{
+    for (unsigned i = 0; code > HEW_CODE_SMALL_LAST && i < count; i++) {
+        struct hew_extent *extent = hew_map_extent((uintptr_t)objects[i]);
+        cache->other_freed += extent == NULL ? 0 : extent->large.usable;
+    }
+    cache->balance[code] += count;
+    hew_route_give(code, objects, count);
 }
 
 void
@@ -222,18 +231,31 @@ hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
         *cache->top[code]++ = object;
         return;
     }
-    if (capacity_max(code) != 0) {
-        miss(cache, code, OVERFLOWED);
+    if (cache->most[code] != 0) {
+        miss(cache, code, HEW_CLASS_OVERFLOWED);
     }
     size_t capacity = capacity_of(cache, code);
     if (capacity == 0) {
-        hew_route_give(code, &object, 1);
+        give(cache, code, &object, 1);
         return;
     }
     if (cache->top[code] == cache->limit[code]) {
-        hew_magazine_flush(cache, code, capacity / 2);
+        unsigned part = code > HEW_CODE_SMALL_LAST ? hew_options.lg_tcache_flush_large_div
+                                                   : hew_options.lg_tcache_flush_small_div;
+        hew_magazine_flush(cache, code, capacity - (capacity >> part) - (capacity >> part == 0));
     }
     *cache->top[code]++ = object;
+}
+
+void
+hew_magazine_unpop(struct hew_cache *cache, unsigned code, void *object)
+{
+    if (cache->base[code] == NULL || cache->top[code] == cache->limit[code]) {
+        hew_route_give(code, &object, 1); /* the count of those that came in stands: the request has been served */
+        return;
+    }
+    *cache->top[code]++ = object;
+    hew_magazine_came_in(cache, code);
 }
 
 void
@@ -244,7 +266,7 @@ hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep)
         return;
     }
     void **slots = cache->base[code] + 1;
-    hew_route_give(code, slots, (unsigned)(depth - keep));
+    give(cache, code, slots, (unsigned)(depth - keep));
     memmove(slots, slots + depth - keep, keep * sizeof *slots);
     cache->top[code] = slots + keep;
 }
@@ -259,9 +281,7 @@ hew_magazine_drop(struct hew_cache *cache, unsigned code)
     size_t capacity = capacity_of(cache, code);
     cache->granted -= capacity * hew_code_size(code);
     hew_meta_give(cache->base[code], slots_for(capacity) * sizeof(void *));
-    cache->top[code] = &no_slot[1];
-    cache->limit[code] = NULL;
-    cache->base[code] = NULL;
+    close_class(cache, code);
 }
 
 /* Looks after one class: an idle one loses its magazine; one that never ran dry loses half of what it did not need. */
@@ -272,7 +292,7 @@ look_after(struct hew_cache *cache, unsigned code)
         return;
     }
     uint16_t count = (uint16_t)hew_magazine_requests(cache, code);
-    bool missed = (cache->flags[code] & MISSED) != 0;
+    bool missed = (cache->flags[code] & HEW_CLASS_MISSED) != 0;
     size_t depth = hew_cache_depth(cache, code);
     size_t low = depth < cache->low[code] ? depth : cache->low[code];
     if (!missed && count == cache->seen[code]) {
@@ -282,16 +302,66 @@ look_after(struct hew_cache *cache, unsigned code)
         hew_magazine_flush(cache, code, depth - low / 2);
         depth -= low / 2;
     }
-    cache->flags[code] &= (uint8_t)~MISSED;
+    cache->flags[code] &= (uint8_t)~HEW_CLASS_MISSED;
     cache->seen[code] = count;
     cache->low[code] = (uint16_t)depth;
+}
+
+/* How many allocations the next period takes: to the next sample at most, and not past what is watched. */
+static uint32_t
+next_period(struct hew_cache *cache, unsigned code)
+{
+    size_t step = atomic_load_explicit(&hew_cache_step, memory_order_relaxed);
+    uint32_t period = HEW_CACHE_PERIOD;
+    if (step != 0) {
+        size_t most = step / hew_code_size(code);
+        period = most == 0 ? 1 : most < period ? (uint32_t)most : period;
+    }
+    if (hew_options.prof && code <= HEW_CODE_SMALL_LAST) {
+        if (cache->unsampled[code] == 0) {
+            cache->due |= HEW_DUE_SAMPLE;
+            cache->due_code = (uint8_t)code;
+            return period; /* the profiler will say */
+        }
+        period = cache->unsampled[code] < period ? cache->unsampled[code] : period;
+        cache->unsampled[code] -= period;
+    }
+    return period;
+}
+
+/* Whoever reads the count from outside looks again while there are no ticks: see hew_count_requests(). */
+static void
+begin_period(struct hew_cache *cache, unsigned code, uint64_t counted, uint32_t ticks)
+{
+    __atomic_store_n(&cache->ticks[code], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&cache->counted[code], counted, __ATOMIC_RELEASE);
+    __atomic_store_n(&cache->ticks[code], ticks, __ATOMIC_RELEASE);
+}
+
+void
+hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t allocations)
+{
+    uint32_t period = allocations < HEW_CACHE_PERIOD ? allocations : HEW_CACHE_PERIOD;
+    uint64_t requests = hew_magazine_requests(cache, code);
+    cache->unsampled[code] = allocations - period;
+    begin_period(cache, code, requests + period, period);
+}
+
+void
+hew_magazine_watch(struct hew_cache *cache)
+{
+    size_t step = atomic_load_explicit(&hew_cache_step, memory_order_relaxed);
+    if (step != 0 && hew_count_allocated(cache) - cache->reported >= step) {
+        cache->due |= HEW_DUE_BYTES;
+    }
 }
 
 void
 hew_magazine_tick(struct hew_cache *cache, unsigned code)
 {
-    cache->periods[code]++;
-    cache->ticks[code] = HEW_CACHE_PERIOD;
+    uint32_t period = next_period(cache, code);
+    begin_period(cache, code, cache->counted[code] + period, period);
+    hew_magazine_watch(cache);
     for (unsigned looked = 0; looked < SWEEP; looked++) {
         cache->sweep = (uint8_t)((cache->sweep + 1) % HEW_CODES);
         look_after(cache, cache->sweep);

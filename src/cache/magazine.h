@@ -32,11 +32,27 @@ void hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep);
 /* Links every class of a new cache to the shared empty slot. */
 void hew_magazine_begin(struct hew_cache *cache);
 
-/* Allocations counted so far. */
+/* The object of class `code` that was popped last comes back as if it had never left: another one serves the request. */
+void hew_magazine_unpop(struct hew_cache *cache, unsigned code, void *object);
+
+/* An object of class `code` that did not come from a magazine serves a request. */
+HEW_INLINE void
+hew_magazine_came_in(struct hew_cache *cache, unsigned code)
+{
+    cache->balance[code]--;
+}
+
+/* The class's next sample is due at that many allocations from now, at least 1. */
+void hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t allocations);
+
+/* Raises HEW_DUE_BYTES when the thread has allocated hew_cache_step bytes since `reported`. */
+void hew_magazine_watch(struct hew_cache *cache);
+
+/* Allocations counted so far, for the owning thread. */
 HEW_INLINE uint64_t
 hew_magazine_requests(const struct hew_cache *cache, unsigned code)
 {
-    return (uint64_t)cache->periods[code] * HEW_CACHE_PERIOD + (HEW_CACHE_PERIOD - cache->ticks[code]);
+    return cache->counted[code] - cache->ticks[code];
 }
 
 #endif

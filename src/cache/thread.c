@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cache/thread.h"
 
+#include "base/options.h"
+#include "cache/count.h"
+#include "cache/limit.h"
 #include "cache/magazine.h"
 #include "meta/memory.h"
 
@@ -15,9 +18,23 @@ __thread struct hew_cache *hew_cache_self = &hew_cache_none;
 struct hew_mutex hew_caches_lock;
 static struct hew_list caches = {&caches, &caches}; /* guarded by hew_caches_lock */
 _Atomic unsigned hew_caches_alive;
+_Atomic size_t hew_cache_step;
+
+/* The settings' limits for every class, or none. */
+static void
+set_limits(struct hew_cache *cache)
+{
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        if (cache->caching) {
+            hew_limit_default(cache, code);
+        } else {
+            cache->most[code] = 0;
+        }
+    }
+}
 
 struct hew_cache *
-hew_thread_birth(void)
+hew_thread_birth(bool caching)
 {
     struct hew_arena *arena = hew_arena_least_loaded();
     struct hew_cache *cache = arena == NULL ? NULL : hew_meta_take(sizeof *cache);
@@ -25,7 +42,10 @@ hew_thread_birth(void)
         return NULL;
     }
     hew_magazine_begin(cache);
+    cache->real = cache;
     cache->arena = arena;
+    cache->caching = caching;
+    set_limits(cache);
     atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_mutex_lock(&hew_caches_lock);
@@ -35,23 +55,93 @@ hew_thread_birth(void)
     return cache;
 }
 
+/* What the cache has counted becomes the arena's.  Under hew_caches_lock, so that nobody counts it twice or not at all. */
+static void
+hand_counts_over(struct hew_cache *cache)
+{
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        uint64_t requests = hew_magazine_requests(cache, code) - cache->handed_over[code];
+        if (requests != 0) {
+            atomic_fetch_add_explicit(&cache->arena->requests[code], requests, memory_order_relaxed);
+            cache->handed_over[code] += requests;
+        }
+    }
+}
+
+void
+hew_thread_flush(struct hew_cache *cache)
+{
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        hew_magazine_drop(cache, code);
+    }
+}
+
 void
 hew_thread_death(void)
 {
-    struct hew_cache *cache = hew_cache_self;
+    struct hew_cache *cache = hew_cache_self, *front = cache;
     hew_cache_self = &hew_cache_gone;
     if (!hew_cache_is_real(cache)) {
         return;
     }
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        hew_magazine_drop(cache, code);
-    }
+    cache = cache->real;
+    hew_thread_flush(cache);
     hew_mutex_lock(&hew_caches_lock);
     hew_list_remove(&cache->link);
+    hand_counts_over(cache);
     hew_mutex_unlock(&hew_caches_lock);
     atomic_fetch_sub_explicit(&cache->arena->threads, 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&hew_caches_alive, 1, memory_order_relaxed);
+    if (cache->live != NULL) {
+        hew_meta_give(cache->live, sizeof *cache->live);
+        hew_meta_give(front, sizeof *front);
+    }
     hew_meta_give(cache, sizeof *cache);
+}
+
+void
+hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
+{
+    if (cache->arena == arena) {
+        return;
+    }
+    atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
+    hew_page_share(&arena->pages);
+    hew_mutex_lock(&hew_caches_lock);
+    struct hew_arena *former = cache->arena;
+    hand_counts_over(cache);
+    cache->arena = arena;
+    hew_mutex_unlock(&hew_caches_lock);
+    atomic_fetch_sub_explicit(&former->threads, 1, memory_order_relaxed);
+}
+
+void
+hew_thread_set_caching(struct hew_cache *cache, bool caching)
+{
+    hew_thread_flush(cache);
+    cache->caching = caching;
+    set_limits(cache);
+}
+
+struct hew_cache_bytes *
+hew_thread_counters(struct hew_cache *cache)
+{
+    if (cache->live != NULL) {
+        return cache->live;
+    }
+    /* A front without any magazine: the fast paths of this thread fail from here on. */
+    struct hew_cache *front = hew_meta_take(sizeof *front);
+    struct hew_cache_bytes *live = hew_meta_take(sizeof *live);
+    if (front == NULL || live == NULL) {
+        return NULL;
+    }
+    hew_magazine_begin(front);
+    front->real = cache;
+    live->allocated = hew_count_allocated(cache);
+    live->freed = hew_count_freed(cache);
+    cache->live = live;
+    hew_cache_self = front;
+    return live;
 }
 
 void
@@ -66,9 +156,27 @@ hew_thread_after_fork(void)
     hew_list_begin(&caches);
     atomic_store_explicit(&hew_caches_alive, 0, memory_order_relaxed);
     if (hew_cache_is_real(own)) {
-        hew_list_push_back(&caches, &own->link);
-        atomic_store_explicit(&own->arena->threads, 1, memory_order_relaxed);
+        hew_list_push_back(&caches, &own->real->link);
+        atomic_store_explicit(&own->real->arena->threads, 1, memory_order_relaxed);
         atomic_store_explicit(&hew_caches_alive, 1, memory_order_relaxed);
+    }
+}
+
+void
+hew_thread_each(void (*visit)(const struct hew_cache *cache, void *context), void *context)
+{
+    hew_mutex_lock(&hew_caches_lock);
+    for (struct hew_list *node = caches.next; node != &caches; node = node->next) {
+        visit(HEW_CONTAINER(node, struct hew_cache, link), context);
+    }
+    hew_mutex_unlock(&hew_caches_lock);
+}
+
+static void
+add_cached_bytes(const struct hew_cache *cache, void *bytes)
+{
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        *(size_t *)bytes += hew_count_depth(cache, code) * hew_code_size(code);
     }
 }
 
@@ -76,17 +184,6 @@ size_t
 hew_thread_cached_bytes(void)
 {
     size_t bytes = 0;
-    hew_mutex_lock(&hew_caches_lock);
-    for (struct hew_list *node = caches.next; node != &caches; node = node->next) {
-        const struct hew_cache *cache = HEW_CONTAINER(node, struct hew_cache, link);
-        for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-            void **base = __atomic_load_n(&cache->base[code], __ATOMIC_RELAXED);
-            void **top = __atomic_load_n(&cache->top[code], __ATOMIC_RELAXED);
-            if (base != NULL && top > base && (size_t)(top - base) <= 1024) {
-                bytes += (size_t)(top - base - 1) * hew_code_size(code);
-            }
-        }
-    }
-    hew_mutex_unlock(&hew_caches_lock);
+    hew_thread_each(add_cached_bytes, &bytes);
     return bytes;
 }

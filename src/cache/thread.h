@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread: the birth and death of a thread's cache, and the list of all caches.
+ * thread: the birth and death of a thread's cache, its arena, and the list of all caches.
  *
- * Locks     hew_caches_lock (rank: caches) guards the list.
+ * Locks     hew_caches_lock (rank: caches) guards the list, and the hand-over of a cache's counts to its arena.
+ * Called    with the calling thread's own true cache (hew_cache.real), where there is one.
  * Not here  when a thread dies: api/boot.c owns the pthread key.
  */
 #ifndef HEW_CACHE_THREAD_H
@@ -12,14 +13,33 @@
 
 extern struct hew_mutex hew_caches_lock;
 
-/* Gives the calling thread a cache on the least loaded arena.  NULL without memory: the thread stays as it was. */
-struct hew_cache *hew_thread_birth(void);
+/* Gives the calling thread a cache on the least loaded arena; without `caching` it keeps no objects.  NULL without memory:
+ * the thread stays as it was. */
+struct hew_cache *hew_thread_birth(bool caching);
 
 /* Everything in the calling thread's cache goes back to its owners; the thread is left with hew_cache_gone. */
 void hew_thread_death(void);
 
+/* From now on the thread allocates from `arena`.  What its cache holds stays where it is. */
+void hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena);
+
+/* Everything that the cache holds goes back to its owners. */
+void hew_thread_flush(struct hew_cache *cache);
+
+/* Whether the thread keeps objects at hand; the settings' limits hold again. */
+void hew_thread_set_caching(struct hew_cache *cache, bool caching);
+
+/*
+ * From now on each operation of the calling thread is counted as it happens: the counters can be read at any time, by any
+ * thread while this one lives.  Its operations take the slow path from here on.  NULL without memory.
+ */
+struct hew_cache_bytes *hew_thread_counters(struct hew_cache *cache);
+
 /* In a fork's child: the caches of the other threads, which do not exist here, leave the list. */
 void hew_thread_after_fork(void);
+
+/* Shows every thread's cache, under the lock. */
+void hew_thread_each(void (*visit)(const struct hew_cache *cache, void *context), void *context);
 
 /* Bytes in all magazines, as of about now. */
 size_t hew_thread_cached_bytes(void);

@@ -14,6 +14,8 @@ struct piece {
     struct piece *next;
 };
 
+#define PIECE_MAX ((size_t)1 << 20) /* larger pieces are not reused */
+
 struct hew_mutex hew_meta_lock;
 
 /* All guarded by hew_meta_lock. */
@@ -28,8 +30,7 @@ static size_t
 rounded(size_t size)
 {
     size_t lines = hew_bits_round_up(size, HEW_CACHE_LINE);
-    return lines <= HEW_CODE_CACHED_MAX_SIZE ? hew_code_size(hew_code_of_size(lines))
-                                             : hew_bits_round_up(size, HEW_PAGE);
+    return lines <= PIECE_MAX ? hew_code_size(hew_code_of_size(lines)) : hew_bits_round_up(size, HEW_PAGE);
 }
 
 static void *
@@ -64,7 +65,7 @@ void *
 hew_meta_take(size_t size)
 {
     size_t bytes = rounded(size);
-    unsigned code = bytes <= HEW_CODE_CACHED_MAX_SIZE ? hew_code_of_size(bytes) : 0;
+    unsigned code = bytes <= PIECE_MAX ? hew_code_of_size(bytes) : 0;
     hew_mutex_lock(&hew_meta_lock);
     struct piece *piece = free_pieces[code];
     bool reused = code != 0 && piece != NULL;
@@ -82,7 +83,7 @@ void
 hew_meta_give(void *pointer, size_t size)
 {
     size_t bytes = rounded(size);
-    HEW_ASSERT(1, bytes <= HEW_CODE_CACHED_MAX_SIZE);
+    HEW_ASSERT(1, bytes <= PIECE_MAX);
     unsigned code = hew_code_of_size(bytes);
     struct piece *piece = pointer;
     hew_mutex_lock(&hew_meta_lock);

@@ -51,6 +51,7 @@ struct hew_extent {
         } slab;
         struct {
             size_t usable; /* bytes that the program may use */
+            void *sample;  /* what the profiler knows of it, or NULL */
         } large;
     };
     bool zeroed;       /* known to read as zeros when handed out */

@@ -66,19 +66,35 @@ cut(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent
 
 /* Writes what an active extent looks like in both maps. */
 static void
-activate(struct hew_extent *extent, unsigned code)
+activate(struct hew_page_heap *heap, struct hew_extent *extent, unsigned code)
 {
+    unsigned shown = heap->is_private ? HEW_CODE_SLOW : code;
     extent->state = HEW_EXTENT_ACTIVE;
     extent->code = (uint8_t)code;
     hew_split_mark_ends(extent);
     if (code > HEW_CODE_SMALL_LAST) {
-        hew_map_set_code(extent->address, code);
+        hew_map_set_code(extent->address, shown);
         return;
     }
     for (uintptr_t page = extent->address; page < hew_extent_end(extent); page += HEW_PAGE) {
         hew_map_set_extent(page, extent);
-        hew_map_set_code(page, code);
+        hew_map_set_code(page, shown);
     }
+}
+
+void
+hew_page_share(struct hew_page_heap *heap)
+{
+    hew_mutex_lock(&heap->lock);
+    heap->is_private = false;
+    hew_mutex_unlock(&heap->lock);
+}
+
+void
+hew_page_recode(struct hew_page_heap *heap, struct hew_extent *extent, unsigned code)
+{
+    extent->code = (uint8_t)code;
+    hew_map_set_code(extent->address, heap->is_private ? HEW_CODE_SLOW : code);
 }
 
 static void
@@ -110,7 +126,7 @@ hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigne
     if (taken != NULL) {
         taken->zeroed = taken->state == HEW_EXTENT_RETAINED;
         heap->counts.active += size;
-        activate(taken, code);
+        activate(heap, taken, code);
     }
     hew_mutex_unlock(&heap->lock);
     return taken;

@@ -34,6 +34,7 @@ struct hew_page_heap {
     struct hew_page_counts counts;
     uint16_t arena;
     uint8_t gives_to_clock; /* gives until the clock is looked at */
+    _Atomic bool is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
 };
 
 /* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while, and when the heaps have become
@@ -60,6 +61,12 @@ void hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t no
  * the system has no more memory.
  */
 struct hew_extent *hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code);
+
+/* Threads' caches may keep what lies in the heap from now on. */
+void hew_page_share(struct hew_page_heap *heap);
+
+/* A large extent gets another code in the address map. */
+void hew_page_recode(struct hew_page_heap *heap, struct hew_extent *extent, unsigned code);
 
 /* The pages become dirty.  The extent is the heap's again. */
 void hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent);

@@ -94,16 +94,26 @@ hew_arena_take_large(struct hew_arena *arena, size_t size, size_t alignment, uns
     struct hew_extent *extent = hew_page_take(&arena->pages, bytes, alignment, code);
     if (extent != NULL) {
         extent->large.usable = usable;
-        atomic_fetch_add_explicit(&arena->large_nmalloc, 1, memory_order_relaxed);
+        extent->large.sample = NULL;
+        atomic_fetch_add_explicit(&arena->large[hew_large_index(bytes)].nmalloc, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&arena->large_bytes, usable, memory_order_relaxed);
     }
     return extent;
+}
+
+/* The object is no longer out. */
+static void
+count_returned(struct hew_arena *arena, const struct hew_extent *extent)
+{
+    atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].ndalloc, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&arena->large_bytes, extent->large.usable, memory_order_relaxed);
 }
 
 void
 hew_arena_give_large(struct hew_extent *extent)
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
-    atomic_fetch_add_explicit(&arena->large_ndalloc, 1, memory_order_relaxed);
+    count_returned(arena, extent);
     hew_page_give(&arena->pages, extent);
 }
 
@@ -111,6 +121,39 @@ void
 hew_arena_abandon_large(struct hew_extent *extent)
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
-    atomic_fetch_add_explicit(&arena->large_ndalloc, 1, memory_order_relaxed);
+    count_returned(arena, extent);
     hew_page_abandon(&arena->pages, extent);
+}
+
+void
+hew_arena_reuse_large(struct hew_extent *extent, size_t usable)
+{
+    size_t before = extent->large.usable;
+    if (before != usable) {
+        extent->large.usable = usable;
+        atomic_fetch_add_explicit(&hew_arena_at(extent->arena)->large_bytes, usable - before, memory_order_relaxed);
+    }
+}
+
+void
+hew_arena_recode_large(struct hew_extent *extent, size_t before, unsigned code, size_t size)
+{
+    struct hew_arena *arena = hew_arena_at(extent->arena);
+    if (before != extent->size) {
+        atomic_fetch_add_explicit(&arena->large[hew_large_index(before)].ndalloc, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nmalloc, 1, memory_order_relaxed);
+    }
+    hew_page_recode(&arena->pages, extent, code);
+    hew_arena_reuse_large(extent, hew_bits_round_up(size, HEW_PAGE));
+}
+
+struct hew_large_total
+hew_arena_large_total(const struct hew_arena *arena)
+{
+    struct hew_large_total total = {0, 0};
+    for (unsigned index = 0; index < HEW_LARGE_CLASSES; index++) {
+        total.ndalloc += atomic_load_explicit(&arena->large[index].ndalloc, memory_order_relaxed);
+        total.nmalloc += atomic_load_explicit(&arena->large[index].nmalloc, memory_order_relaxed);
+    }
+    return total;
 }

@@ -17,12 +17,23 @@
 /* Nothing larger, and no alignment above, can lie in the address space; the pools of page/ are made for no more. */
 #define HEW_LARGE_MAX ((size_t)1 << (HEW_LG_ADDRESS - 1))
 
+/* Classes above the small ones that an object can have here. */
+#define HEW_LARGE_CLASSES ((HEW_LG_ADDRESS - 1 - 14) * 4 + 1)
+
+struct hew_large_counts { /* relaxed */
+    _Atomic uint64_t nmalloc, ndalloc; /* extents that left the arena and came back, thread caches included */
+    _Atomic uint64_t nrequests;        /* requests that no thread cache has counted */
+};
+
 struct hew_arena {
     struct hew_page_heap pages;
     struct hew_bin bins[HEW_CODE_SMALL_LAST + 1]; /* by code; 0 is unused */
     uint16_t index;
     _Atomic uint32_t threads; /* threads that allocate here: relaxed, a hint for the choice */
-    _Atomic uint64_t large_nmalloc, large_ndalloc; /* relaxed */
+    struct hew_large_counts large[HEW_LARGE_CLASSES];
+    _Atomic size_t large_bytes; /* usable bytes of the large objects that are out: relaxed */
+    /* Requests by code that threads made which are gone or have moved, and which no cache has counted: relaxed. */
+    _Atomic uint64_t requests[HEW_CODES];
 };
 
 extern struct hew_mutex hew_arenas_lock;
@@ -49,6 +60,25 @@ hew_arena_at(unsigned index)
  */
 struct hew_extent *hew_arena_take_large(struct hew_arena *arena, size_t size, size_t alignment, unsigned code);
 void hew_arena_give_large(struct hew_extent *extent);
+
+/* An object from a thread's cache serves another request of its class, which may use `usable` bytes. */
+void hew_arena_reuse_large(struct hew_extent *extent, size_t usable);
+
+/* An object that had `before` bytes of pages has become one of `code` with `size` usable bytes where it is. */
+void hew_arena_recode_large(struct hew_extent *extent, size_t before, unsigned code, size_t size);
+
+/* Large objects that ever left the arena and came back, of all classes. */
+struct hew_large_total {
+    uint64_t nmalloc, ndalloc;
+};
+struct hew_large_total hew_arena_large_total(const struct hew_arena *arena);
+
+/* The place of a large extent of `bytes` in hew_arena.large. */
+HEW_INLINE unsigned
+hew_large_index(size_t bytes)
+{
+    return hew_class_index(bytes) - HEW_CODE_SMALL_LAST;
+}
 
 /* Forgets a large object without touching its pages: see hew_page_abandon(). */
 void hew_arena_abandon_large(struct hew_extent *extent);

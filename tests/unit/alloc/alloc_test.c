@@ -3,6 +3,7 @@
 
 #include "alloc/large.h"
 #include "cache/magazine.h"
+#include "cache/thread.h"
 #include "layers_alloc.h"
 #include "test.h"
 
@@ -230,9 +231,9 @@ TEST(a_thread_without_a_cache_is_served_all_the_same)
         for (unsigned i = 0; i < 200; i++) {
             layers_free(objects[i]);
         }
-        CHECK(!hew_cache_is_real(hew_cache_self));
+        CHECK_EQUAL(hew_thread_cached_bytes(), 0);
         CHECK(layers_settled());
-        hew_cache_self = &hew_cache_gone; /* and so is one whose cache is gone */
+        hew_thread_death(); /* and so is one whose cache is gone */
     }
     hew_cache_self = &hew_cache_none;
     layers_without_caches = false;

@@ -2,6 +2,7 @@
 /* magazine: over one arena.  Each test works with a cache of its own. */
 #include "cache/magazine.h"
 
+#include "cache/limit.h"
 #include "cache/route.h"
 #include "cache/thread.h"
 #include "layers.h"
@@ -19,7 +20,7 @@ new_cache(void)
         CHECK(layers_boot());
         hew_options.narenas = 1;
     }
-    struct hew_cache *cache = hew_thread_birth();
+    struct hew_cache *cache = hew_thread_birth(true);
     CHECK(cache != NULL && cache == hew_cache_self);
     return cache;
 }
@@ -186,7 +187,7 @@ TEST(all_magazines_of_a_thread_keep_within_its_share_of_the_budget)
 {
     struct hew_cache *first = new_cache(), *others[600];
     for (unsigned i = 0; i < 600; i++) {
-        others[i] = hew_thread_birth();
+        others[i] = hew_thread_birth(true);
         CHECK(others[i] != NULL);
     }
     CHECK_EQUAL(hew_caches_alive, 601);
@@ -258,12 +259,11 @@ TEST(every_allocation_is_counted_once)
 TEST(allocations_of_a_class_that_may_have_no_magazine_are_counted_too)
 {
     struct hew_cache *cache = new_cache();
-    hew_options.tcache_max = 1024;
     unsigned code = hew_code_of_size(2048);
+    hew_limit_sizes(cache, 1024);
     work(cache, code, 3, 700);
     CHECK_EQUAL(capacity(cache, code), 0);
     CHECK_EQUAL(hew_magazine_requests(cache, code), 2100);
-    hew_options.tcache_max = HEW_CACHED_MAX;
     end_cache();
 }
 
@@ -291,7 +291,7 @@ TEST(every_look_for_a_large_object_is_counted)
         give(cache, code, (void *)extent->address);
     }
     CHECK_EQUAL(hew_magazine_requests(cache, code), 3000);
-    CHECK(cache->arena->large_nmalloc < 3000 / 10); /* the magazine served most of them */
+    CHECK(hew_arena_large_total(cache->arena).nmalloc < 3000 / 10); /* the magazine served most of them */
     end_cache();
 }
 
@@ -384,7 +384,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
     CHECK_EQUAL(hew_cache_depth(cache, code), 1);
     CHECK(hew_magazine_pop_large(cache, code) == two);
     give(cache, code, (void *)two->address);
-    CHECK_EQUAL(cache->arena->large_ndalloc + 1, cache->arena->large_nmalloc);
+    CHECK_EQUAL(hew_arena_large_total(cache->arena).ndalloc + 1, hew_arena_large_total(cache->arena).nmalloc);
     end_cache();
 }
 

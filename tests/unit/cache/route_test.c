@@ -81,7 +81,7 @@ TEST(large_objects_go_home_too)
     }
     hew_route_give(code, objects, ARENAS * 2);
     for (unsigned index = 0; index < ARENAS; index++) {
-        CHECK_EQUAL(hew_arena_at(index)->large_ndalloc, 2);
+        CHECK_EQUAL(hew_arena_large_total(hew_arena_at(index)).ndalloc, 2);
     }
     CHECK(layers_settled());
 }

@@ -60,7 +60,7 @@ TEST(a_thread_without_a_cache_is_served_nothing)
 TEST(birth_joins_an_arena_and_death_leaves_it)
 {
     boot_once();
-    struct hew_cache *cache = hew_thread_birth();
+    struct hew_cache *cache = hew_thread_birth(true);
     CHECK(cache != NULL && hew_cache_self == cache && hew_cache_is_real(cache));
     CHECK_EQUAL(cache->arena->threads, 1);
     CHECK_EQUAL(hew_caches_alive, 1);
@@ -75,7 +75,7 @@ TEST(birth_joins_an_arena_and_death_leaves_it)
 TEST(nothing_is_cached_after_death)
 {
     boot_once();
-    CHECK(hew_thread_birth() != NULL);
+    CHECK(hew_thread_birth(true) != NULL);
     void *objects[100];
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         for (unsigned i = 0; i < 100; i++) {
@@ -99,7 +99,7 @@ TEST(cached_bytes_are_those_in_all_magazines)
     struct hew_cache *caches[3];
     size_t expected = 0;
     for (unsigned i = 0; i < 3; i++) {
-        caches[i] = hew_thread_birth();
+        caches[i] = hew_thread_birth(true);
         give(hew_code_of_size(48), take(hew_code_of_size(48)));
         give(hew_code_of_size(1000), take(hew_code_of_size(1000)));
         expected += hew_cache_depth(caches[i], hew_code_of_size(48)) * 48;
@@ -119,7 +119,7 @@ TEST(threads_spread_over_the_arenas)
     boot_once();
     struct hew_cache *caches[2 * ARENAS];
     for (unsigned i = 0; i < 2 * ARENAS; i++) {
-        caches[i] = hew_thread_birth();
+        caches[i] = hew_thread_birth(true);
     }
     for (unsigned index = 0; index < ARENAS; index++) {
         CHECK_EQUAL(hew_arena_at(index)->threads, 2);
@@ -135,7 +135,7 @@ TEST(a_thread_without_memory_for_a_cache_stays_as_it_was)
     boot_once();
     hew_os_faults.refuse = layers_refuse_everything;
     layers_use_up_metadata();
-    CHECK(hew_thread_birth() == NULL);
+    CHECK(hew_thread_birth(true) == NULL);
     CHECK(hew_cache_self == &hew_cache_none);
     CHECK_EQUAL(threads_of_all_arenas(), 0);
     hew_os_faults.refuse = NULL;
@@ -148,7 +148,7 @@ short_life(void *seed)
 {
     void *objects[50];
     unsigned code = 1 + (unsigned)(uintptr_t)seed % HEW_CODE_SMALL_LAST;
-    if (hew_thread_birth() == NULL) {
+    if (hew_thread_birth(true) == NULL) {
         failures++;
         return NULL;
     }
@@ -184,7 +184,7 @@ TEST(hundreds_of_short_threads_leave_nothing_behind)
 TEST(a_forks_child_has_one_thread)
 {
     boot_once();
-    struct hew_cache *other = hew_thread_birth(), *own = hew_thread_birth();
+    struct hew_cache *other = hew_thread_birth(true), *own = hew_thread_birth(true);
     give(1, take(1));
     fflush(stdout);
     pid_t child = fork();

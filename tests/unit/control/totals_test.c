@@ -21,7 +21,7 @@ TEST(totals_follow_a_small_and_a_large_object_through_their_lives)
 {
     CHECK(layers_boot());
     unsigned code = hew_code_of_size(1000);
-    struct hew_cache *cache = hew_thread_birth();
+    struct hew_cache *cache = hew_thread_birth(true);
     void *small = hew_magazine_pop(cache, code);
     struct hew_extent *large = hew_arena_take_large(cache->arena, 3 * MIB, HEW_PAGE, HEW_CODE_SLOW);
     struct hew_totals totals = hew_totals_read();

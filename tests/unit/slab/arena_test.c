@@ -154,10 +154,10 @@ TEST(a_large_object_has_its_pages_its_code_and_its_usable_size)
         CHECK_EQUAL(slow->address % ((size_t)1 << 21), 0);
         CHECK_EQUAL(hew_map_code(slow->address), HEW_CODE_SLOW);
         CHECK(hew_map_extent(slow->address) == slow && cached->zeroed && slow->zeroed);
-        CHECK_EQUAL(arena->large_nmalloc, 2);
+        CHECK_EQUAL(hew_arena_large_total(arena).nmalloc, 2);
         hew_arena_give_large(cached);
         hew_arena_give_large(slow);
-        CHECK_EQUAL(arena->large_ndalloc, 2);
+        CHECK_EQUAL(hew_arena_large_total(arena).ndalloc, 2);
         CHECK_EQUAL(hew_map_code(slow->address), HEW_CODE_NONE);
         CHECK(layers_settled());
         end_child();
@@ -171,8 +171,8 @@ TEST(a_large_object_goes_back_to_the_arena_that_it_came_from)
         struct hew_extent *of_second = hew_arena_take_large(arenas[1], HEW_PAGE * 5, HEW_PAGE, hew_code_of_size(20480));
         CHECK_EQUAL(of_second->arena, 1);
         hew_arena_give_large(of_second);
-        CHECK_EQUAL(arenas[0]->large_ndalloc, 0);
-        CHECK_EQUAL(arenas[1]->large_ndalloc, 1);
+        CHECK_EQUAL(hew_arena_large_total(arenas[0]).ndalloc, 0);
+        CHECK_EQUAL(hew_arena_large_total(arenas[1]).ndalloc, 1);
         end_child();
     }
 }
@@ -183,7 +183,7 @@ TEST(without_memory_there_is_no_large_object)
         struct hew_arena *arena = hew_arena_get(0);
         hew_os_faults.refuse = layers_refuse_everything;
         CHECK(hew_arena_take_large(arena, 1 << 20, HEW_PAGE, hew_code_of_size(1 << 20)) == NULL);
-        CHECK_EQUAL(arena->large_nmalloc, 0);
+        CHECK_EQUAL(hew_arena_large_total(arena).nmalloc, 0);
         CHECK(layers_settled());
         end_child();
     }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mallctl: the exported doors to control/ctl.c.  Errors are the result; errno stays as it was.
+ */
+#include "api/boot.h"
+#include "base/size_class.h"
+#include "control/ctl.h"
+
+int mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length);
+int mallctlnametomib(const char *name, size_t *mib, size_t *depth);
+int mallctlbymib(const size_t *mib, size_t depth, void *old, size_t *old_length, void *new, size_t new_length);
+
+/* A program may ask before it allocates. */
+static void
+start(void)
+{
+    if (HEW_UNLIKELY(hew_small_end == 0)) {
+        hew_boot();
+    }
+}
+
+HEW_EXPORT int
+mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length)
+{
+    start();
+    return hew_ctl_by_name(name, old, old_length, new, new_length);
+}
+
+HEW_EXPORT int
+mallctlnametomib(const char *name, size_t *mib, size_t *depth)
+{
+    start();
+    return hew_ctl_to_mib(name, mib, depth);
+}
+
+HEW_EXPORT int
+mallctlbymib(const size_t *mib, size_t depth, void *old, size_t *old_length, void *new, size_t new_length)
+{
+    start();
+    struct hew_ctl_call call = {mib, depth, old, old_length, new, new_length, NULL};
+    return hew_ctl_by_mib(&call);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/count.h"
+
+#include "cache/magazine.h"
+
+uint64_t
+hew_count_requests(const struct hew_cache *cache, unsigned code)
+{
+    uint64_t before, after;
+    uint32_t ticks;
+    unsigned looks = 0;
+    do {
+        /* acquire: pairs with the releases of begin_period() */
+        before = __atomic_load_n(&cache->counted[code], __ATOMIC_ACQUIRE);
+        ticks = __atomic_load_n(&cache->ticks[code], __ATOMIC_ACQUIRE);
+        after = __atomic_load_n(&cache->counted[code], __ATOMIC_ACQUIRE);
+    } while ((ticks == 0 || before != after) && ++looks < 1000);
+    return after - ticks;
+}
+
+size_t
+hew_count_depth(const struct hew_cache *cache, unsigned code)
+{
+    void **base = __atomic_load_n(&cache->base[code], __ATOMIC_RELAXED);
+    void **top = __atomic_load_n(&cache->top[code], __ATOMIC_RELAXED);
+    /* A magazine that is being exchanged shows two halves that do not belong together. */
+    bool whole = base != NULL && top > base && (size_t)(top - base) <= (size_t)cache->most[code] + 1;
+    return whole ? (size_t)(top - base) - 1 : 0;
+}
+
+uint64_t
+hew_count_allocated(const struct hew_cache *cache)
+{
+    uint64_t bytes = cache->other_allocated;
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        bytes += hew_magazine_requests(cache, code) * hew_slab_shapes[code].size;
+    }
+    return bytes;
+}
+
+uint64_t
+hew_count_freed(const struct hew_cache *cache)
+{
+    uint64_t bytes = cache->other_freed;
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        uint64_t frees = hew_magazine_requests(cache, code) + cache->balance[code] + hew_cache_depth(cache, code);
+        bytes += frees * hew_slab_shapes[code].size;
+    }
+    for (unsigned code = HEW_CODE_SMALL_LAST + 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        for (size_t at = hew_cache_depth(cache, code); at > 0; at--) {
+            bytes += hew_map_extent((uintptr_t)cache->base[code][at])->large.usable;
+        }
+    }
+    return bytes;
+}

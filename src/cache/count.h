@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * count: what a thread has asked for and freed, told from what its cache holds and what passed by it.
+ *
+ * Promises  exact for the owning thread; a few operations late for others; never a whole period wrong.
+ */
+#ifndef HEW_CACHE_COUNT_H
+#define HEW_CACHE_COUNT_H
+
+#include "cache/cache.h"
+
+/* Allocations of a class; any thread may ask, under hew_caches_lock. */
+uint64_t hew_count_requests(const struct hew_cache *cache, unsigned code);
+
+/* Objects in the magazine of a class; any thread may ask, under hew_caches_lock. */
+size_t hew_count_depth(const struct hew_cache *cache, unsigned code);
+
+/* Bytes that the thread has ever allocated and freed, in usable sizes.  Only the owning thread. */
+uint64_t hew_count_allocated(const struct hew_cache *cache);
+uint64_t hew_count_freed(const struct hew_cache *cache);
+
+/* An object of large or unusual size has been handed out by, or come back to, the thread of `cache` (NULL: none). */
+HEW_INLINE void
+hew_count_other_allocated(struct hew_cache *cache, size_t bytes)
+{
+    if (cache != NULL) {
+        cache->other_allocated += bytes;
+        cache->until_sample -= (int64_t)bytes;
+    }
+}
+
+HEW_INLINE void
+hew_count_other_freed(struct hew_cache *cache, size_t bytes)
+{
+    if (cache != NULL) {
+        cache->other_freed += bytes;
+    }
+}
+
+/* Every operation of a thread with live counters says so here. */
+HEW_INLINE void
+hew_count_operation(struct hew_cache *cache, size_t allocated, size_t freed)
+{
+    if (HEW_UNLIKELY(cache != NULL && cache->live != NULL)) {
+        __atomic_store_n(&cache->live->allocated, cache->live->allocated + allocated, __ATOMIC_RELAXED);
+        __atomic_store_n(&cache->live->freed, cache->live->freed + freed, __ATOMIC_RELAXED);
+    }
+}
+
+#endif

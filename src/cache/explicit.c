@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/explicit.h"
+
+#include "cache/magazine.h"
+#include "meta/memory.h"
+
+static _Atomic(struct hew_cache *) table[HEW_EXPLICIT_MAX];
+
+struct hew_cache *
+hew_explicit_at(unsigned number)
+{
+    return number >= HEW_EXPLICIT_MAX ? NULL : atomic_load_explicit(&table[number], memory_order_acquire);
+}
+
+/* The lowest free number becomes that of `cache`. */
+static bool
+enter(struct hew_cache *cache, unsigned *number)
+{
+    for (unsigned slot = 0; slot < HEW_EXPLICIT_MAX; slot++) {
+        struct hew_cache *nobody = NULL;
+        if (atomic_compare_exchange_strong(&table[slot], &nobody, cache)) {
+            *number = slot;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+drop_everything(struct hew_cache *cache)
+{
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        hew_magazine_drop(cache, code);
+    }
+}
+
+bool
+hew_explicit_create(unsigned *number)
+{
+    struct hew_cache *own = hew_cache_self;
+    struct hew_arena *arena = hew_cache_is_real(own) ? own->arena : hew_arena_least_loaded();
+    struct hew_cache *cache = arena == NULL ? NULL : hew_meta_take(sizeof *cache);
+    if (cache == NULL) {
+        return false;
+    }
+    hew_magazine_begin(cache);
+    cache->arena = arena;
+    if (!enter(cache, number)) {
+        hew_meta_give(cache, sizeof *cache);
+        return false;
+    }
+    return true;
+}
+
+bool
+hew_explicit_flush(unsigned number)
+{
+    struct hew_cache *cache = hew_explicit_at(number);
+    if (cache != NULL) {
+        drop_everything(cache);
+    }
+    return cache != NULL;
+}
+
+bool
+hew_explicit_destroy(unsigned number)
+{
+    struct hew_cache *cache =
+        number >= HEW_EXPLICIT_MAX ? NULL : atomic_exchange_explicit(&table[number], NULL, memory_order_acq_rel);
+    if (cache != NULL) {
+        drop_everything(cache);
+        hew_meta_give(cache, sizeof *cache);
+    }
+    return cache != NULL;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/limit.h"
+
+#include "base/options.h"
+#include "cache/magazine.h"
+
+#define CLASS_BYTES ((size_t)64 << 10)  /* a small class's magazine holds at most this much */
+#define LARGE_BYTES ((size_t)128 << 10) /* a large class's, or one object */
+#define OBJECTS_MAX 511
+
+/* Whether one of the settings that jemalloc computes slots from has another value than jemalloc's. */
+static bool
+slots_chosen(void)
+{
+    return hew_options.tcache_nslots_small_min != 20 || hew_options.tcache_nslots_small_max != 200 ||
+        hew_options.tcache_nslots_large != 20 || hew_options.lg_tcache_nslots_mul != 1;
+}
+
+/* jemalloc's rule: the regions of a slab, times 2^lg_tcache_nslots_mul, within bounds. */
+static size_t
+slots_by_slab(unsigned code)
+{
+    if (code > HEW_CODE_SMALL_LAST) {
+        return hew_options.tcache_nslots_large;
+    }
+    size_t regions = hew_slab_shapes[code].regions;
+    ssize_t lg = hew_options.lg_tcache_nslots_mul;
+    size_t slots = lg >= 0 ? regions << lg : regions >> -lg;
+    size_t least = hew_options.tcache_nslots_small_min, most = hew_options.tcache_nslots_small_max;
+    most = most < least ? least : most;
+    return slots < least ? least : slots > most ? most : slots;
+}
+
+static size_t
+objects_by_bytes(unsigned code)
+{
+    size_t objects = (code > HEW_CODE_SMALL_LAST ? LARGE_BYTES : CLASS_BYTES) / hew_code_size(code);
+    return objects == 0 ? 1 : objects > OBJECTS_MAX ? OBJECTS_MAX : objects;
+}
+
+static void
+set(struct hew_cache *cache, unsigned code, size_t objects, bool chosen)
+{
+    cache->most[code] = (uint16_t)(objects > HEW_LIMIT_MAX ? HEW_LIMIT_MAX : objects);
+    cache->flags[code] &= (uint8_t)~HEW_CLASS_CHOSEN;
+    cache->flags[code] |= chosen ? HEW_CLASS_CHOSEN : 0;
+}
+
+void
+hew_limit_default(struct hew_cache *cache, unsigned code)
+{
+    size_t size = hew_code_size(code);
+    if (size > hew_options.tcache_max) {
+        set(cache, code, 0, false);
+        return;
+    }
+    const struct hew_option_ranges *ranges = &hew_options.tcache_ncached_max;
+    for (unsigned i = ranges->count; i > 0; i--) { /* the last range that names a size wins */
+        if (size >= ranges->at[i - 1].low && size <= ranges->at[i - 1].high) {
+            set(cache, code, ranges->at[i - 1].value, true);
+            return;
+        }
+    }
+    bool chosen = slots_chosen();
+    set(cache, code, chosen ? slots_by_slab(code) : objects_by_bytes(code), chosen);
+}
+
+void
+hew_limit_choose(struct hew_cache *cache, unsigned code, unsigned objects)
+{
+    hew_magazine_drop(cache, code);
+    set(cache, code, objects, true);
+}
+
+void
+hew_limit_sizes(struct hew_cache *cache, size_t largest)
+{
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        bool wanted = hew_code_size(code) <= largest;
+        if (!wanted) {
+            hew_magazine_drop(cache, code);
+            set(cache, code, 0, false);
+        } else if (cache->most[code] == 0 && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
+            set(cache, code, objects_by_bytes(code), false);
+        }
+    }
+}
