@@ -8,6 +8,7 @@
 #include "alloc/alloc.h"
 #include "api/entry.h"
 #include "api/new.h"
+#include "base/options.h"
 #include "os/fatal.h"
 
 #include <stdlib.h>
@@ -25,6 +26,9 @@ hew_new_try(size_t size, size_t alignment)
 bool
 hew_new_call_handler(void)
 {
+    if (hew_options.experimental_infallible_new) {
+        hew_fatal(HEW_FATAL_infallible_new, "operator new", 0, NULL);
+    }
     new_handler handler = _ZSt15get_new_handlerv == NULL ? NULL : _ZSt15get_new_handlerv();
     if (handler == NULL) {
         return false;

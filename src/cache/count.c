@@ -53,3 +53,20 @@ hew_count_freed(const struct hew_cache *cache)
     }
     return bytes;
 }
+
+void
+hew_count_watch(size_t bytes)
+{
+    size_t now = atomic_load_explicit(&hew_cache_step, memory_order_relaxed);
+    bytes = bytes == 0 ? 1 : bytes;
+    while ((now == 0 || now > bytes) && !atomic_compare_exchange_weak(&hew_cache_step, &now, bytes)) {
+    }
+}
+
+uint64_t
+hew_count_passed(struct hew_cache *cache)
+{
+    uint64_t passed = hew_count_allocated(cache) - cache->reported;
+    cache->reported += passed;
+    return passed;
+}

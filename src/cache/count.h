@@ -19,6 +19,12 @@ size_t hew_count_depth(const struct hew_cache *cache, unsigned code);
 uint64_t hew_count_allocated(const struct hew_cache *cache);
 uint64_t hew_count_freed(const struct hew_cache *cache);
 
+/* HEW_DUE_BYTES comes at least each time a thread has allocated `bytes` from now on; several may ask. */
+void hew_count_watch(size_t bytes);
+
+/* Bytes that the thread has allocated since this was last asked; only the owning thread, when HEW_DUE_BYTES has come. */
+uint64_t hew_count_passed(struct hew_cache *cache);
+
 /* An object of large or unusual size has been handed out by, or come back to, the thread of `cache` (NULL: none). */
 HEW_INLINE void
 hew_count_other_allocated(struct hew_cache *cache, size_t bytes)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cache/explicit.h"
 
+#include "cache/limit.h"
 #include "cache/magazine.h"
 #include "meta/memory.h"
 
@@ -38,13 +39,16 @@ bool
 hew_explicit_create(unsigned *number)
 {
     struct hew_cache *own = hew_cache_self;
-    struct hew_arena *arena = hew_cache_is_real(own) ? own->arena : hew_arena_least_loaded();
+    struct hew_arena *arena = hew_cache_is_real(own) ? own->real->arena : hew_arena_least_loaded();
     struct hew_cache *cache = arena == NULL ? NULL : hew_meta_take(sizeof *cache);
     if (cache == NULL) {
         return false;
     }
     hew_magazine_begin(cache);
+    cache->real = cache;
     cache->arena = arena;
+    cache->caching = true;
+    hew_limit_begin(cache);
     if (!enter(cache, number)) {
         hew_meta_give(cache, sizeof *cache);
         return false;

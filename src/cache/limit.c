@@ -7,6 +7,10 @@
 #define CLASS_BYTES ((size_t)64 << 10)  /* a small class's magazine holds at most this much */
 #define LARGE_BYTES ((size_t)128 << 10) /* a large class's, or one object */
 #define OBJECTS_MAX 511
+#define CHOSEN (UINT32_C(1) << 31)
+
+static _Atomic uint32_t defaults[HEW_CODES]; /* a limit, with CHOSEN */
+static _Atomic bool known;
 
 /* Whether one of the settings that jemalloc computes slots from has another value than jemalloc's. */
 static bool
@@ -46,23 +50,43 @@ set(struct hew_cache *cache, unsigned code, size_t objects, bool chosen)
     cache->flags[code] |= chosen ? HEW_CLASS_CHOSEN : 0;
 }
 
-void
-hew_limit_default(struct hew_cache *cache, unsigned code)
+/* A class's limit by the settings; CHOSEN when it is the user's. */
+static uint32_t
+by_settings(unsigned code)
 {
     size_t size = hew_code_size(code);
     if (size > hew_options.tcache_max) {
-        set(cache, code, 0, false);
-        return;
+        return 0;
     }
     const struct hew_option_ranges *ranges = &hew_options.tcache_ncached_max;
     for (unsigned i = ranges->count; i > 0; i--) { /* the last range that names a size wins */
         if (size >= ranges->at[i - 1].low && size <= ranges->at[i - 1].high) {
-            set(cache, code, ranges->at[i - 1].value, true);
-            return;
+            return CHOSEN | (uint32_t)ranges->at[i - 1].value;
         }
     }
-    bool chosen = slots_chosen();
-    set(cache, code, chosen ? slots_by_slab(code) : objects_by_bytes(code), chosen);
+    return slots_chosen() ? CHOSEN | (uint32_t)slots_by_slab(code) : (uint32_t)objects_by_bytes(code);
+}
+
+/* Settings do not change, so the limits are computed once; by two threads at most, which find the same. */
+static void
+know_defaults(void)
+{
+    if (!atomic_load_explicit(&known, memory_order_acquire)) {
+        for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+            atomic_store_explicit(&defaults[code], by_settings(code), memory_order_relaxed);
+        }
+        atomic_store_explicit(&known, true, memory_order_release); /* pairs with the acquire above */
+    }
+}
+
+void
+hew_limit_begin(struct hew_cache *cache)
+{
+    know_defaults();
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        uint32_t most = cache->caching ? atomic_load_explicit(&defaults[code], memory_order_relaxed) : 0;
+        set(cache, code, most & ~CHOSEN, (most & CHOSEN) != 0);
+    }
 }
 
 void

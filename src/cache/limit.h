@@ -13,8 +13,8 @@
 
 #define HEW_LIMIT_MAX 8191 /* objects of one class */
 
-/* Sets the class's limit from the settings. */
-void hew_limit_default(struct hew_cache *cache, unsigned code);
+/* Every class gets the settings' limit; 0 when the cache is not to keep anything. */
+void hew_limit_begin(struct hew_cache *cache);
 
 /* The user's choice for the calling thread's class: objects, at most HEW_LIMIT_MAX.  The magazine starts anew. */
 void hew_limit_choose(struct hew_cache *cache, unsigned code, unsigned objects);

@@ -20,19 +20,6 @@ static struct hew_list caches = {&caches, &caches}; /* guarded by hew_caches_loc
 _Atomic unsigned hew_caches_alive;
 _Atomic size_t hew_cache_step;
 
-/* The settings' limits for every class, or none. */
-static void
-set_limits(struct hew_cache *cache)
-{
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        if (cache->caching) {
-            hew_limit_default(cache, code);
-        } else {
-            cache->most[code] = 0;
-        }
-    }
-}
-
 struct hew_cache *
 hew_thread_birth(bool caching)
 {
@@ -45,7 +32,7 @@ hew_thread_birth(bool caching)
     cache->real = cache;
     cache->arena = arena;
     cache->caching = caching;
-    set_limits(cache);
+    hew_limit_begin(cache);
     atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_mutex_lock(&hew_caches_lock);
@@ -72,7 +59,9 @@ void
 hew_thread_flush(struct hew_cache *cache)
 {
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        hew_magazine_drop(cache, code);
+        if (cache->base[code] != NULL) {
+            hew_magazine_drop(cache, code);
+        }
     }
 }
 
@@ -120,7 +109,7 @@ hew_thread_set_caching(struct hew_cache *cache, bool caching)
 {
     hew_thread_flush(cache);
     cache->caching = caching;
-    set_limits(cache);
+    hew_limit_begin(cache);
 }
 
 struct hew_cache_bytes *

@@ -373,6 +373,12 @@ allocate_too_much(void)
 }
 
 static void
+new_too_much(void)
+{
+    unseen = ((void *(*)(size_t))function("_Znwm"))((size_t)1 << 60);
+}
+
+static void
 allocate_too_many(void)
 {
     static volatile size_t count = (size_t)1 << 40;
@@ -468,6 +474,8 @@ const struct misuse misuses[] = {
     {"free_aligned_sized_with_an_impossible_alignment", free_aligned_sized_with_an_impossible_alignment, NULL,
         "<hew>: free_aligned_sized(%0): alignment is not a power of two"},
     {"allocate_too_much", allocate_too_much, "xmalloc:true", "<hew>: malloc(): out of memory with xmalloc:true"},
+    {"new_too_much", new_too_much, "experimental_infallible_new:true",
+        "<hew>: operator new(): out of memory with experimental_infallible_new:true"},
     {"allocate_too_many", allocate_too_many, "xmalloc:true", "<hew>: calloc(): out of memory with xmalloc:true"},
     {"realloc_too_much", realloc_too_much, "xmalloc:true", "<hew>: realloc(): out of memory with xmalloc:true"},
     {"align_too_much", align_too_much, "xmalloc:true", "<hew>: aligned_alloc(): out of memory with xmalloc:true"},
