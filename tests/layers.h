@@ -70,15 +70,14 @@ static inline bool
 layers_settled(void)
 {
     bool settled = true;
-    for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
-        struct hew_arena *arena = hew_arena_at(index);
+    HEW_EACH_ARENA(arena) {
         size_t slab_bytes = 0, active = hew_page_counts(&arena->pages).active;
         for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
             settled = layers_bin_settled(arena, code, &slab_bytes) && settled;
         }
         uint64_t taken = hew_arena_large_total(arena).nmalloc, returned = hew_arena_large_total(arena).ndalloc;
         if (active != slab_bytes || taken != returned || !hew_page_heap_valid(&arena->pages)) {
-            printf("arena %u: %zu active bytes, %zu in slabs; %llu large objects taken, %llu returned; heap %s\n", index,
+            printf("arena %u: %zu active bytes, %zu in slabs; %llu large objects taken, %llu returned; heap %s\n", arena->index,
                 active, slab_bytes, (unsigned long long)taken, (unsigned long long)returned,
                 hew_page_heap_valid(&arena->pages) ? "valid" : "not valid");
             settled = false;

@@ -3,11 +3,14 @@
  * fork: every lock is held across fork(), in the order of their ranks, so that the child finds each structure whole.
  */
 #include "api/boot.h"
+#include "cache/explicit.h"
 #include "cache/thread.h"
 #include "control/ctl_tree.h"
 #include "control/purger.h"
 #include "meta/map.h"
 #include "meta/memory.h"
+#include "prof/dump.h"
+#include "prof/profiler.h"
 
 #include <pthread.h>
 
@@ -31,45 +34,59 @@ begin_anew(struct hew_mutex *mutex)
     hew_mutex_after_fork(mutex);
 }
 
-/* In the order of ranks: ctl, caches, arenas, bins, pages, map, meta. */
+/* Ranks above the table of arenas. */
 static void
-each_mutex(mutex_action act)
+each_outer_mutex(mutex_action act)
 {
+    act(&hew_dump_lock);
     act(&hew_ctl_lock);
     act(&hew_caches_lock);
     act(&hew_arenas_lock);
-    for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
+}
+
+/* In the order of ranks: bins, pages, map, prof, meta.  Under hew_arenas_lock, so that each call finds the same arenas. */
+static void
+each_inner_mutex(mutex_action act)
+{
+    HEW_EACH_ARENA(arena) {
         for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
-            act(&hew_arena_at(index)->bins[code].lock);
+            act(&arena->bins[code].lock);
         }
     }
-    for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
-        act(&hew_arena_at(index)->pages.lock);
+    HEW_EACH_ARENA(arena) {
+        act(&arena->pages.lock);
     }
     act(&hew_map_lock);
+    act(&hew_prof_lock);
     act(&hew_meta_lock);
 }
 
 static void
 before_fork(void)
 {
-    each_mutex(lock);
+    each_outer_mutex(lock);
+    each_inner_mutex(lock);
 }
 
 static void
 after_fork_in_parent(void)
 {
-    each_mutex(unlock);
+    each_inner_mutex(unlock);
+    each_outer_mutex(unlock);
 }
 
 static void
 after_fork_in_child(void)
 {
-    each_mutex(begin_anew);
-    for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
-        hew_page_after_fork(&hew_arena_at(index)->pages);
+    each_outer_mutex(begin_anew);
+    each_inner_mutex(begin_anew);
+    hew_arenas_after_fork();
+    HEW_EACH_ARENA(arena) {
+        hew_page_after_fork(&arena->pages);
     }
+    hew_prof_after_fork();
     hew_thread_after_fork();
+    hew_explicit_after_fork();
     hew_purger_after_fork();
 }
 

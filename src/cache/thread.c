@@ -6,6 +6,10 @@
 #include "cache/limit.h"
 #include "cache/magazine.h"
 #include "meta/memory.h"
+#include "page/hooks.h"
+#include "slab/arena_life.h"
+
+static __thread struct hew_cache *set_aside; /* while the thread is inside a hook of an arena */
 
 static void *nothing[2]; /* as a magazine: empty */
 
@@ -20,6 +24,19 @@ static struct hew_list caches = {&caches, &caches}; /* guarded by hew_caches_loc
 _Atomic unsigned hew_caches_alive;
 _Atomic size_t hew_cache_step;
 
+/* A hook may run in the middle of a fill or a flush, when the magazines are half changed: what it allocates and frees goes
+ * past them. */
+static void
+guard_hook(bool inside)
+{
+    if (inside) {
+        set_aside = hew_cache_self;
+        hew_cache_self = &hew_cache_gone;
+    } else {
+        hew_cache_self = set_aside;
+    }
+}
+
 struct hew_cache *
 hew_thread_birth(bool caching)
 {
@@ -28,6 +45,7 @@ hew_thread_birth(bool caching)
     if (cache == NULL) {
         return NULL;
     }
+    atomic_store_explicit(&hew_hooks_guard, guard_hook, memory_order_relaxed);
     hew_magazine_begin(cache);
     cache->real = cache;
     cache->arena = arena;
@@ -35,11 +53,17 @@ hew_thread_birth(bool caching)
     hew_limit_begin(cache);
     atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
+    hew_thread_enlist(cache);
+    hew_cache_self = cache;
+    return cache;
+}
+
+void
+hew_thread_enlist(struct hew_cache *cache)
+{
     hew_mutex_lock(&hew_caches_lock);
     hew_list_push_back(&caches, &cache->link);
     hew_mutex_unlock(&hew_caches_lock);
-    hew_cache_self = cache;
-    return cache;
 }
 
 /* What the cache has counted becomes the arena's.  Under hew_caches_lock, so that nobody counts it twice or not at all. */
@@ -66,6 +90,16 @@ hew_thread_flush(struct hew_cache *cache)
 }
 
 void
+hew_thread_retire(struct hew_cache *cache)
+{
+    hew_thread_flush(cache);
+    hew_mutex_lock(&hew_caches_lock);
+    hew_list_remove(&cache->link);
+    hand_counts_over(cache);
+    hew_mutex_unlock(&hew_caches_lock);
+}
+
+void
 hew_thread_death(void)
 {
     struct hew_cache *cache = hew_cache_self, *front = cache;
@@ -74,11 +108,7 @@ hew_thread_death(void)
         return;
     }
     cache = cache->real;
-    hew_thread_flush(cache);
-    hew_mutex_lock(&hew_caches_lock);
-    hew_list_remove(&cache->link);
-    hand_counts_over(cache);
-    hew_mutex_unlock(&hew_caches_lock);
+    hew_thread_retire(cache);
     atomic_fetch_sub_explicit(&cache->arena->threads, 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     if (cache->live != NULL) {
@@ -88,20 +118,23 @@ hew_thread_death(void)
     hew_meta_give(cache, sizeof *cache);
 }
 
-void
+bool
 hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
 {
     if (cache->arena == arena) {
-        return;
+        return true;
     }
-    atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
+    if (!hew_arena_join(arena)) {
+        return false;
+    }
     hew_page_share(&arena->pages);
     hew_mutex_lock(&hew_caches_lock);
     struct hew_arena *former = cache->arena;
     hand_counts_over(cache);
     cache->arena = arena;
     hew_mutex_unlock(&hew_caches_lock);
-    atomic_fetch_sub_explicit(&former->threads, 1, memory_order_relaxed);
+    hew_arena_leave(former);
+    return true;
 }
 
 void
@@ -138,9 +171,9 @@ hew_thread_after_fork(void)
 {
     /* What the other threads had cached is lost to the child: bounded by the budget, and shared with the parent until
      * written.  They may have been in the middle of a slow path, so their magazines cannot be trusted. */
-    struct hew_cache *own = hew_cache_self;
-    for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
-        atomic_store_explicit(&hew_arena_at(index)->threads, 0, memory_order_relaxed);
+    struct hew_cache *own = hew_hooks_depth != 0 ? set_aside : hew_cache_self;
+    HEW_EACH_ARENA(arena) {
+        atomic_store_explicit(&arena->threads, 0, memory_order_relaxed);
     }
     hew_list_begin(&caches);
     atomic_store_explicit(&hew_caches_alive, 0, memory_order_relaxed);

@@ -22,8 +22,7 @@ hew_totals_read(void)
 {
     struct hew_totals totals = {0};
     size_t slab_bytes = 0;
-    for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
-        struct hew_arena *arena = hew_arena_at(index);
+    HEW_EACH_ARENA(arena) {
         struct hew_page_counts counts = hew_page_counts(&arena->pages);
         add_bins(&totals, arena, &slab_bytes);
         totals.arenas++;

@@ -20,6 +20,7 @@ _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_ADDRESS - HEW_LG_LEA
 
 struct hew_mutex hew_map_lock; /* guards opening windows and adding leaves */
 static bool piecewise;         /* fixed after boot */
+static size_t windows;         /* opened so far, under hew_map_lock */
 static size_t kept_roots;      /* after hew_map_narrow(), under hew_map_lock: how far around what is held; 0 before */
 
 /*
@@ -118,7 +119,17 @@ open_window(size_t root)
     }
     /* release: pairs with the acquire in hew_map_extent */
     atomic_store_explicit(&hew_map_roots[root], leaf, memory_order_release);
+    windows++;
     return true;
+}
+
+size_t
+hew_map_bytes(size_t mapped)
+{
+    hew_mutex_lock(&hew_map_lock);
+    size_t first_pages = 2 * HEW_PAGE * windows;
+    hew_mutex_unlock(&hew_map_lock);
+    return first_pages + mapped / HEW_PAGE * sizeof(hew_map_entry) + mapped / HEW_GRAIN;
 }
 
 bool

@@ -44,6 +44,10 @@ bool hew_map_cover(uintptr_t address, size_t size);
  * limit needs, so that new mappings fit under it.  False when there is nothing to give.  No lock may be held. */
 bool hew_map_narrow(void);
 
+/* Bytes of both maps that `mapped` bytes of regions make real: a page pointer a page and a code a grain, and their first
+ * pages.  An estimate: large objects leave most of theirs untouched. */
+size_t hew_map_bytes(size_t mapped);
+
 HEW_INLINE unsigned
 hew_map_code(uintptr_t address)
 {

@@ -24,6 +24,7 @@ static char first_chunk[FIRST_CHUNK] HEW_ALIGNED(4096);
 static char *chunk_at = first_chunk;
 static size_t chunk_left = FIRST_CHUNK;
 static size_t bytes_mapped = FIRST_CHUNK;
+static size_t bytes_touched;
 static size_t bytes_used;
 
 static size_t
@@ -39,6 +40,7 @@ carve(size_t bytes)
     if (bytes > CHUNK / 4 && bytes > chunk_left) {
         void *own = hew_os_map(hew_bits_round_up(bytes, HEW_PAGE), HEW_PAGE);
         bytes_mapped += own == NULL ? 0 : bytes;
+        bytes_touched += own == NULL ? 0 : bytes;
         return own;
     }
     if (bytes > chunk_left) {
@@ -58,6 +60,7 @@ carve(size_t bytes)
     void *piece = chunk_at;
     chunk_at += bytes;
     chunk_left -= bytes;
+    bytes_touched += bytes;
     return piece;
 }
 
@@ -97,7 +100,7 @@ struct hew_meta_usage
 hew_meta_usage(void)
 {
     hew_mutex_lock(&hew_meta_lock);
-    struct hew_meta_usage usage = {bytes_mapped, bytes_used};
+    struct hew_meta_usage usage = {bytes_mapped, bytes_touched, bytes_used};
     hew_mutex_unlock(&hew_meta_lock);
     return usage;
 }

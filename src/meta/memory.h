@@ -18,9 +18,9 @@ void *hew_meta_take(size_t size);
 /* `size` is what was asked for, at most 1 MiB: larger pieces are kept for good. */
 void hew_meta_give(void *piece, size_t size);
 
-/* Bytes taken from the system and bytes in use, for statistics. */
+/* Bytes taken from the system, those of them that have ever been handed out, and those in use, for statistics. */
 struct hew_meta_usage {
-    size_t mapped, used;
+    size_t mapped, touched, used;
 };
 struct hew_meta_usage hew_meta_usage(void);
 

@@ -46,16 +46,21 @@ struct hew_extent {
         struct { /* guarded by the bin's lock */
             uint64_t *bits; /* 1 = free region */
             uint32_t free_regions, first_word;
-            struct hew_heap_node node;
-            bool queued; /* in the bin's heap */
+            union {
+                struct hew_heap_node node; /* queued: in the bin's heap */
+                struct hew_list full;      /* else, where the bin lists full slabs: in that list, unless current */
+            };
+            bool queued;
         } slab;
         struct {
             size_t usable; /* bytes that the program may use */
             void *sample;  /* what the profiler knows of it, or NULL */
+            struct hew_list link; /* in an arena that can be emptied: guarded by its page heap's lock */
         } large;
     };
-    bool zeroed;       /* known to read as zeros when handed out */
+    bool zeroed;       /* known to read as zeros: when handed out, and while retained in a heap with hooks */
     bool data_segment; /* from sbrk: cannot be unmapped or moved */
+    bool decommitted;  /* free, in a heap with hooks: to be committed by them before it is used */
     uint64_t inline_bits[HEW_EXTENT_WORDS];
 };
 

@@ -5,7 +5,19 @@
 #ifndef HEW_PAGE_GROW_H
 #define HEW_PAGE_GROW_H
 
+#include "base/options.h"
 #include "page/heap.h"
+
+/* How much address space to ask for when `size` bytes are wanted: twice the last step, while there is a choice. */
+size_t hew_grow_step(const struct hew_page_heap *heap, size_t size);
+void hew_grow_note_step(struct hew_page_heap *heap);
+
+/* The option thp, or what the heap has in its place, for a new mapping. */
+void hew_grow_advise(void *memory, size_t size, enum hew_thp thp);
+
+/* An extent, in no pool, for the mapping that `model` describes, which is a region of its own from now on.  NULL: no
+ * memory for bookkeeping; the mapping is still the caller's. */
+struct hew_extent *hew_grow_enter(struct hew_page_heap *heap, const struct hew_extent *model);
 
 /* A new region, one free extent in the retained pool in which `size` bytes fit at a multiple of `alignment`.  NULL when
  * the system refused even the least that would do. */

@@ -7,6 +7,8 @@
 #include "os/clock.h"
 #include "os/memory.h"
 #include "page/grow.h"
+#include "page/hooked.h"
+#include "page/hooks.h"
 #include "page/split.h"
 
 /* Idle memory of one heap from which on a purger is wanted: below it, a thread would cost more than it returns. */
@@ -26,8 +28,16 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     hew_list_begin(&heap->transit);
     hew_decay_begin(&heap->dirty_decay, hew_options.dirty_decay_ms, now_ms);
     hew_decay_begin(&heap->muzzy_decay, hew_options.muzzy_decay_ms, now_ms);
+    size_t structs = heap->counts.structs, spare = heap->counts.spare_structs; /* they outlive the heap */
+    heap->counts = (struct hew_page_counts){.structs = structs, .spare_structs = spare};
     heap->arena = arena;
     heap->grow_bytes = FIRST_GROW;
+    heap->grow_limit = HEW_OPTION_CLASS_MAX;
+    heap->hooks = NULL;
+    heap->dss = (uint8_t)hew_options.dss;
+    heap->thp = (uint8_t)hew_options.thp;
+    heap->whole = false;
+    heap->ending = false;
     heap->gives_to_clock = GIVES_TO_CLOCK;
 }
 
@@ -109,14 +119,22 @@ deactivate(struct hew_extent *extent)
     }
 }
 
-struct hew_extent *
-hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
+/* The largest extent with memory in it that is cut for a request: the option lg_extent_max_active_fit. */
+static size_t
+most_fit(size_t size)
+{
+    size_t shift = hew_options.lg_extent_max_active_fit;
+    return shift >= (size_t)__builtin_clzll(size) ? SIZE_MAX : size << shift;
+}
+
+static struct hew_extent *
+take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
     struct hew_pool *const pools[] = {&heap->dirty, &heap->muzzy, &heap->retained};
     struct hew_extent *taken = NULL;
-    hew_mutex_lock(&heap->lock);
     for (unsigned kind = 0; taken == NULL && kind < 3; kind++) {
-        struct hew_extent *found = hew_pool_find(pools[kind], size, alignment);
+        size_t most = kind == 2 ? SIZE_MAX : most_fit(size);
+        struct hew_extent *found = hew_pool_find(pools[kind], size, alignment, most);
         taken = found == NULL ? NULL : cut(heap, pools[kind], found, size, alignment);
     }
     if (taken == NULL) {
@@ -125,11 +143,32 @@ hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigne
     }
     if (taken != NULL) {
         taken->zeroed = taken->state == HEW_EXTENT_RETAINED;
+    }
+    return taken;
+}
+
+struct hew_extent *
+hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
+{
+    hew_mutex_lock(&heap->lock);
+    struct hew_extent *taken = HEW_LIKELY(heap->hooks == NULL) ? take_pages(heap, size, alignment)
+                                                               : hew_hooked_take(heap, size, alignment);
+    if (taken != NULL) {
         heap->counts.active += size;
         activate(heap, taken, code);
     }
     hew_mutex_unlock(&heap->lock);
     return taken;
+}
+
+static void
+insert_dirty(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    if (HEW_LIKELY(heap->hooks == NULL)) {
+        hew_split_insert(heap, &heap->dirty, extent, HEW_EXTENT_DIRTY);
+    } else {
+        hew_hooked_insert(heap, extent, HEW_EXTENT_DIRTY);
+    }
 }
 
 /* Under the lock, after memory came into the dirty pool.  True when the caller should look at the clock. */
@@ -155,7 +194,7 @@ hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_mutex_lock(&heap->lock);
     heap->counts.active -= extent->size;
     deactivate(extent);
-    hew_split_insert(heap, &heap->dirty, extent, HEW_EXTENT_DIRTY);
+    insert_dirty(heap, extent);
     bool look = note_given(heap);
     hew_mutex_unlock(&heap->lock);
     if (look) {
@@ -163,15 +202,19 @@ hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent)
     }
 }
 
-/* The free extent that begins where `extent` ends, in the same region; NULL when there is none. */
-static struct hew_extent *
-free_behind(struct hew_extent *extent)
+/* Under the lock: `behind` is free, right behind `extent`, and holds at least `more` bytes. */
+static bool
+grow_into(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_extent *behind, size_t more)
 {
-    struct hew_extent *behind = hew_map_extent(hew_extent_end(extent));
-    return hew_split_joinable(extent, behind) && behind->address == hew_extent_end(extent) &&
-            behind->state >= HEW_EXTENT_DIRTY && behind->state <= HEW_EXTENT_RETAINED
-        ? behind
-        : NULL;
+    struct hew_extent *piece = cut(heap, hew_split_pool_of(heap, behind->state), behind, more, HEW_PAGE);
+    if (piece == NULL) {
+        return false;
+    }
+    extent->zeroed = extent->zeroed && piece->state == HEW_EXTENT_RETAINED;
+    extent->size += more;
+    hew_split_drop_extent(heap, piece);
+    hew_split_mark_ends(extent);
+    return true;
 }
 
 bool
@@ -180,34 +223,38 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
     size_t more = size - extent->size;
     bool grown = false;
     hew_mutex_lock(&heap->lock);
-    struct hew_extent *behind = free_behind(extent);
+    struct hew_extent *behind = hew_split_free_behind(extent);
     if (behind != NULL && behind->size >= more) {
-        struct hew_pool *pool = hew_split_pool_of(heap, behind->state);
-        struct hew_extent *piece = cut(heap, pool, behind, more, HEW_PAGE);
-        if (piece != NULL) {
-            extent->zeroed = extent->zeroed && piece->state == HEW_EXTENT_RETAINED;
-            extent->size = size;
-            heap->counts.active += more;
-            hew_split_drop_extent(heap, piece);
-            hew_split_mark_ends(extent);
-            grown = true;
-        }
+        grown = HEW_LIKELY(heap->hooks == NULL) ? grow_into(heap, extent, behind, more)
+                                                : hew_hooked_grow(heap, extent, behind, more);
+        heap->counts.active += grown ? more : 0;
     }
     hew_mutex_unlock(&heap->lock);
     return grown;
+}
+
+/* Under the lock: cuts an active extent; the tail, NULL when that is not to be had. */
+static struct hew_extent *
+cut_tail(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
+{
+    struct hew_extent *tail = hew_split_new_extent(heap, extent, extent->address + size, extent->size - size);
+    if (tail != NULL) {
+        extent->size = size;
+        hew_split_mark_ends(extent);
+    }
+    return tail;
 }
 
 bool
 hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
     hew_mutex_lock(&heap->lock);
-    struct hew_extent *tail = hew_split_new_extent(heap, extent, extent->address + size, extent->size - size);
+    struct hew_extent *tail = HEW_LIKELY(heap->hooks == NULL) ? cut_tail(heap, extent, size)
+                                                              : hew_hooked_cut_tail(heap, extent, size);
     bool look = false;
     if (tail != NULL) {
         heap->counts.active -= tail->size;
-        extent->size = size;
-        hew_split_mark_ends(extent);
-        hew_split_insert(heap, &heap->dirty, tail, HEW_EXTENT_DIRTY);
+        insert_dirty(heap, tail);
         look = note_given(heap);
     }
     hew_mutex_unlock(&heap->lock);
@@ -232,6 +279,7 @@ hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_mutex_lock(&heap->lock);
     heap->counts.active -= extent->size;
     heap->counts.mapped -= extent->size;
+    heap->counts.abandoned += extent->size;
     atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
     deactivate(extent);
     hew_split_forget_ends(extent);
@@ -239,16 +287,62 @@ hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_mutex_unlock(&heap->lock);
 }
 
+/* Under the lock.  What somebody is giving back at this moment still counts as dirty. */
+static struct hew_page_counts
+counts_now(const struct hew_page_heap *heap)
+{
+    struct hew_page_counts counts = heap->counts;
+    counts.dirty = heap->dirty.bytes;
+    for (const struct hew_list *node = heap->transit.next; node != &heap->transit; node = node->next) {
+        counts.dirty += HEW_CONTAINER(node, const struct hew_extent, free.age)->size;
+    }
+    counts.muzzy = heap->muzzy.bytes;
+    counts.retained = heap->retained.bytes;
+    return counts;
+}
+
 struct hew_page_counts
 hew_page_counts(struct hew_page_heap *heap)
 {
     hew_mutex_lock(&heap->lock);
-    struct hew_page_counts counts = heap->counts;
-    counts.dirty = heap->dirty.bytes;
-    counts.muzzy = heap->muzzy.bytes;
-    counts.retained = heap->retained.bytes;
+    struct hew_page_counts counts = counts_now(heap);
     hew_mutex_unlock(&heap->lock);
     return counts;
+}
+
+struct hew_page_counts
+hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_POOL_BUCKETS])
+{
+    hew_mutex_lock(&heap->lock);
+    struct hew_page_counts counts = counts_now(heap);
+    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
+        buckets[bucket].dirty = heap->dirty.buckets[bucket].count;
+        buckets[bucket].muzzy = heap->muzzy.buckets[bucket].count;
+        buckets[bucket].retained = heap->retained.buckets[bucket].count;
+    }
+    hew_mutex_unlock(&heap->lock);
+    return counts;
+}
+
+struct hew_extent_hooks *
+hew_page_set_hooks(struct hew_page_heap *heap, struct hew_extent_hooks *hooks)
+{
+    hew_mutex_lock(&heap->lock);
+    struct hew_extent_hooks *former = heap->hooks;
+    if (former == NULL && hooks == &hew_hooks_default) {
+        hew_mutex_unlock(&heap->lock);
+        return NULL;
+    }
+    if (former == NULL) {
+        /* What is retained without hooks reads as zeros; from now on each extent tells. */
+        for (struct hew_list *node = heap->retained.oldest.next; node != &heap->retained.oldest; node = node->next) {
+            HEW_CONTAINER(node, struct hew_extent, free.age)->zeroed = true;
+        }
+    }
+    heap->hooks = hooks;
+    heap->whole = hooks->split == NULL;
+    hew_mutex_unlock(&heap->lock);
+    return former;
 }
 
 /* Both maps agree with a free extent.  A grain that it holds in part only may carry the code of a neighbour. */

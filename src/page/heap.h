@@ -17,11 +17,22 @@
 #include "page/decay.h"
 #include "page/pool.h"
 
-struct hew_page_counts { /* all bytes but the last three */
-    size_t active, mapped, dirty, muzzy, retained;
-    uint64_t dirty_purged, muzzy_purged;
-    uint64_t dirty_purges, purge_calls, maps;
+struct hew_page_counts {
+    size_t active, mapped, dirty, muzzy, retained; /* bytes */
+    size_t abandoned;                              /* bytes, ever */
+    uint64_t dirty_purged, muzzy_purged;           /* bytes that went back */
+    uint64_t dirty_purges, muzzy_purges;           /* rounds in which some did */
+    uint64_t dirty_calls, muzzy_calls;             /* ranges that were given to the system */
+    uint64_t maps;
+    size_t structs, spare_structs; /* extent structs made, and unused ones among them */
 };
+
+/* The free extents of one bucket of sizes, by state. */
+struct hew_page_bucket {
+    struct hew_pool_count dirty, muzzy, retained;
+};
+
+struct hew_extent_hooks;
 
 struct hew_page_heap {
     struct hew_mutex lock;
@@ -31,9 +42,15 @@ struct hew_page_heap {
     struct hew_list transit;  /* extents that somebody purges without the lock */
     struct hew_extent *spare; /* unused extent structs, linked by free.next */
     size_t grow_bytes;        /* size of the next mapping */
+    size_t grow_limit;        /* it becomes no larger, unless a request is */
+    struct hew_extent_hooks *hooks; /* NULL: none were ever set, and nothing in hooked.c concerns this heap */
     struct hew_page_counts counts;
     uint16_t arena;
     uint8_t gives_to_clock; /* gives until the clock is looked at */
+    uint8_t dss;            /* enum hew_dss */
+    uint8_t thp;            /* enum hew_thp */
+    bool whole;             /* a hook has refused to split: no mapping is larger than the request */
+    bool ending;            /* no purge may begin */
     _Atomic bool is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
 };
 
@@ -93,10 +110,25 @@ void hew_page_release(struct hew_page_heap *heap);
 /* In a fork's child: what other threads were purging is dirty again. */
 void hew_page_after_fork(struct hew_page_heap *heap);
 
+/* Another time for one of the heap's two decays; what is idle in its pool goes at once, unless the time is -1. */
+void hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms);
+
+/* The hooks are asked from now on, for memory that came without them, too.  Returns the former table or NULL. */
+struct hew_extent_hooks *hew_page_set_hooks(struct hew_page_heap *heap, struct hew_extent_hooks *hooks);
+
+/*
+ * The end of a heap without active extents: waits for those who purge, and gives every range back.  What cannot go, since
+ * it came from sbrk, becomes `heir`'s.  The heap can begin again.
+ */
+void hew_page_heap_end(struct hew_page_heap *heap, struct hew_page_heap *heir);
+
 /* Milliseconds until decay may have something to do; 0 when the heap holds nothing that decays. */
 uint64_t hew_page_next_ms(struct hew_page_heap *heap);
 
 struct hew_page_counts hew_page_counts(struct hew_page_heap *heap);
+
+/* The same, and the free extents of that moment by size. */
+struct hew_page_counts hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_POOL_BUCKETS]);
 
 /* Under the lock: every pool agrees with the map. */
 bool hew_page_heap_valid(struct hew_page_heap *heap);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "page/pool.h"
 
-#define LOOKS 8 /* extents looked at in a bucket before the next one is tried */
+#define LOOKS 8        /* extents looked at in a bucket before the next one is tried */
+#define EXACT_LOOKS 64 /* where only one size will do */
 
 /* The bucket whose extents have at least this many pages: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 ... */
 static unsigned
@@ -19,13 +20,15 @@ static void
 link_bucket(struct hew_pool *pool, struct hew_extent *extent)
 {
     unsigned bucket = bucket_of(extent->size);
-    struct hew_extent **head = &pool->buckets[bucket];
-    extent->free.next = *head;
-    extent->free.link = head;
-    if (*head != NULL) {
-        (*head)->free.link = &extent->free.next;
+    struct hew_pool_bucket *head = &pool->buckets[bucket];
+    extent->free.next = head->first;
+    extent->free.link = &head->first;
+    if (head->first != NULL) {
+        head->first->free.link = &extent->free.next;
     }
-    *head = extent;
+    head->first = extent;
+    head->count.extents++;
+    head->count.bytes += extent->size;
     pool->nonempty[bucket / 64] |= UINT64_C(1) << bucket % 64;
 }
 
@@ -37,7 +40,9 @@ unlink_bucket(struct hew_pool *pool, struct hew_extent *extent)
     if (extent->free.next != NULL) {
         extent->free.next->free.link = extent->free.link;
     }
-    if (pool->buckets[bucket] == NULL) {
+    pool->buckets[bucket].count.extents--;
+    pool->buckets[bucket].count.bytes -= extent->size;
+    if (pool->buckets[bucket].first == NULL) {
         pool->nonempty[bucket / 64] &= ~(UINT64_C(1) << bucket % 64);
     }
 }
@@ -92,9 +97,9 @@ lowest_fit(struct hew_extent *extent, size_t size, size_t alignment)
 }
 
 struct hew_extent *
-hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment)
+hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment, size_t most)
 {
-    unsigned bucket = bucket_of(size);
+    unsigned bucket = bucket_of(size), last = bucket_of(most);
     if (bucket >= HEW_POOL_BUCKETS) { /* more than the address space: no extent is as large */
         return NULL;
     }
@@ -102,7 +107,10 @@ hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment)
     for (unsigned group = bucket / 64;;) {
         while (word != 0) {
             unsigned next = group * 64 + (unsigned)__builtin_ctzll(word);
-            struct hew_extent *found = lowest_fit(pool->buckets[next], size, alignment);
+            if (next > last) {
+                return NULL;
+            }
+            struct hew_extent *found = lowest_fit(pool->buckets[next].first, size, alignment);
             if (found != NULL) {
                 return found;
             }
@@ -115,22 +123,40 @@ hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment)
     }
 }
 
+struct hew_extent *
+hew_pool_find_exact(struct hew_pool *pool, size_t size, size_t alignment)
+{
+    unsigned bucket = bucket_of(size);
+    struct hew_extent *extent = bucket < HEW_POOL_BUCKETS ? pool->buckets[bucket].first : NULL;
+    for (unsigned look = 0; extent != NULL && look < EXACT_LOOKS; look++, extent = extent->free.next) {
+        if (extent->size == size && (extent->address & (alignment - 1)) == 0) {
+            return extent;
+        }
+    }
+    return NULL;
+}
+
 bool
 hew_pool_valid(const struct hew_pool *pool)
 {
     size_t bytes = 0, extents = 0, aged = 0;
     for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
         bool marked = (pool->nonempty[bucket / 64] >> bucket % 64 & 1) != 0;
-        if (marked != (pool->buckets[bucket] != NULL)) {
-            return false;
-        }
-        for (struct hew_extent *extent = pool->buckets[bucket]; extent != NULL; extent = extent->free.next) {
+        const struct hew_pool_bucket *head = &pool->buckets[bucket];
+        struct hew_pool_count count = {0, 0};
+        for (struct hew_extent *extent = head->first; extent != NULL; extent = extent->free.next) {
             if (bucket_of(extent->size) != bucket || *extent->free.link != extent) {
                 return false;
             }
-            bytes += extent->size;
-            extents++;
+            count.bytes += extent->size;
+            count.extents++;
         }
+        if (marked != (head->first != NULL) || count.bytes != head->count.bytes ||
+            count.extents != head->count.extents) {
+            return false;
+        }
+        bytes += count.bytes;
+        extents += count.extents;
     }
     for (struct hew_list *node = pool->oldest.next; node != &pool->oldest; node = node->next) {
         aged++;

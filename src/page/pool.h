@@ -14,8 +14,17 @@
 
 #define HEW_POOL_BUCKETS 139
 
+struct hew_pool_count {
+    size_t extents, bytes;
+};
+
+struct hew_pool_bucket {
+    struct hew_extent *first;
+    struct hew_pool_count count;
+};
+
 struct hew_pool {
-    struct hew_extent *buckets[HEW_POOL_BUCKETS];
+    struct hew_pool_bucket buckets[HEW_POOL_BUCKETS];
     uint64_t nonempty[(HEW_POOL_BUCKETS + 63) / 64];
     struct hew_list oldest; /* head of the age list */
     size_t bytes;
@@ -31,9 +40,12 @@ void hew_pool_remove(struct hew_pool *pool, struct hew_extent *extent);
 /* A member changes its place or size without changing its age. */
 void hew_pool_resize(struct hew_pool *pool, struct hew_extent *extent, uintptr_t address, size_t size);
 
-/* A member in which `size` bytes fit at a multiple of `alignment`: of the smallest bucket that has one.  Still in the
- * pool.  NULL when there is none. */
-struct hew_extent *hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment);
+/* A member in which `size` bytes fit at a multiple of `alignment`: of the smallest bucket that has one, and of none for
+ * more than `most` bytes.  Still in the pool.  NULL when there is none. */
+struct hew_extent *hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment, size_t most);
+
+/* A member of just that size, among the first few that might be. */
+struct hew_extent *hew_pool_find_exact(struct hew_pool *pool, size_t size, size_t alignment);
 
 HEW_INLINE struct hew_extent *
 hew_pool_oldest(struct hew_pool *pool)

@@ -7,6 +7,8 @@
 #include "os/memory.h"
 #include "page/grow.h"
 #include "page/heap.h"
+#include "page/hooked.h"
+#include "page/hooks.h"
 #include "page/split.h"
 
 #define AT_ONCE 32                    /* extents taken out of a pool at a time */
@@ -28,7 +30,7 @@ collect(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, struct b
         struct hew_extent *extent = hew_pool_oldest(pool);
         size_t surplus = hew_bits_round_up(pool->bytes - keep, HEW_PAGE);
         size_t most = surplus < BYTES_AT_ONCE ? surplus : BYTES_AT_ONCE;
-        if (extent->size > most) {
+        if (extent->size > most && heap->hooks == NULL) {
             /* The upper part goes; the lower part is what the next request would be given. */
             struct hew_extent *part =
                 hew_split_new_extent(heap, extent, hew_extent_end(extent) - most, most);
@@ -41,6 +43,9 @@ collect(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, struct b
             hew_split_mark_ends(extent);
         } else {
             hew_pool_remove(pool, extent);
+        }
+        if (heap->hooks != NULL) { /* a hook may give the addresses back, and another heap be given them */
+            hew_split_forget_ends(extent);
         }
         extent->state = HEW_EXTENT_TRANSIT;
         hew_list_push_back(&heap->transit, &extent->free.age);
@@ -61,29 +66,62 @@ release(struct hew_extent *extent, unsigned from, unsigned to)
     return hew_os_purge(start, extent->size) ? HEW_EXTENT_RETAINED : from;
 }
 
+/* Under the lock: the addresses are no longer the heap's. */
+static void
+forget(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    heap->counts.mapped -= extent->size;
+    atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
+    hew_split_drop_extent(heap, extent);
+}
+
+/* Under the lock: an extent comes out of transit in its new state. */
+static void
+arrive(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
+{
+    hew_list_remove(&extent->free.age);
+    if (state == HEW_EXTENT_UNUSED) {
+        forget(heap, extent);
+    } else if (HEW_LIKELY(heap->hooks == NULL)) {
+        hew_split_insert(heap, hew_split_pool_of(heap, state), extent, state);
+    } else {
+        hew_hooked_insert(heap, extent, state);
+    }
+}
+
+/* Without the lock. */
+static void
+release_all(struct hew_extent_hooks *hooks, const struct batch *batch, unsigned from, unsigned to, unsigned *states)
+{
+    for (unsigned i = 0; i < batch->count; i++) {
+        states[i] = hooks == NULL ? release(batch->extents[i], from, to)
+                                  : hew_hooked_release(hooks, batch->extents[i], from, to);
+    }
+}
+
 /* Purges `pool` down to `keep` bytes.  An extent that the system refuses (locked memory) stays as it was, and ends the
  * round.  Called with the lock held; drops it around system calls. */
 static void
 purge(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, unsigned to)
 {
     unsigned from = pool == &heap->dirty ? HEW_EXTENT_DIRTY : HEW_EXTENT_MUZZY;
-    uint64_t *purged = from == HEW_EXTENT_DIRTY ? &heap->counts.dirty_purged : &heap->counts.muzzy_purged;
+    struct hew_page_counts *counts = &heap->counts;
+    uint64_t *purged = from == HEW_EXTENT_DIRTY ? &counts->dirty_purged : &counts->muzzy_purged;
+    uint64_t *calls = from == HEW_EXTENT_DIRTY ? &counts->dirty_calls : &counts->muzzy_calls;
     struct batch batch;
     bool refused = false;
     for (collect(heap, pool, keep, &batch); batch.count > 0 && !refused; collect(heap, pool, keep, &batch)) {
         unsigned states[AT_ONCE];
+        struct hew_extent_hooks *hooks = heap->hooks;
         hew_mutex_unlock(&heap->lock);
-        for (unsigned i = 0; i < batch.count; i++) {
-            states[i] = release(batch.extents[i], from, to);
-        }
+        release_all(hooks, &batch, from, to, states);
         hew_mutex_lock(&heap->lock);
         for (unsigned i = 0; i < batch.count; i++) {
             *purged += states[i] != from ? batch.extents[i]->size : 0;
             refused = refused || states[i] == from;
-            hew_list_remove(&batch.extents[i]->free.age);
-            hew_split_insert(heap, hew_split_pool_of(heap, states[i]), batch.extents[i], states[i]);
+            arrive(heap, batch.extents[i], states[i]);
         }
-        heap->counts.purge_calls += batch.count;
+        *calls += batch.count;
         if (refused) {
             break;
         }
@@ -102,17 +140,15 @@ unmap_retained(struct hew_page_heap *heap)
             hew_pool_remove(&heap->retained, extent);
             hew_split_forget_ends(extent); /* before another heap can be given the addresses */
             hew_os_unmap((void *)extent->address, extent->size);
-            heap->counts.mapped -= extent->size;
-            atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
-            hew_split_drop_extent(heap, extent);
+            forget(heap, extent);
         }
     }
 }
 
-void
-hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
+/* Under the lock, which it drops: purges both pools down to what they may keep. */
+static void
+purge_both(struct hew_page_heap *heap, uint64_t now_ms, bool all)
 {
-    hew_mutex_lock(&heap->lock);
     size_t keep_dirty = all ? 0 : hew_decay_allowance(&heap->dirty_decay, heap->dirty.bytes, now_ms);
     if (heap->dirty.bytes > keep_dirty) {
         bool through_muzzy = !all && heap->muzzy_decay.decay_ms != 0;
@@ -121,10 +157,34 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
     }
     size_t keep_muzzy = all ? 0 : hew_decay_allowance(&heap->muzzy_decay, heap->muzzy.bytes, now_ms);
     if (heap->muzzy.bytes > keep_muzzy) {
+        heap->counts.muzzy_purges++;
         purge(heap, &heap->muzzy, keep_muzzy, HEW_EXTENT_RETAINED);
     }
-    if (!hew_options.retain) {
-        unmap_retained(heap);
+}
+
+void
+hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
+{
+    hew_mutex_lock(&heap->lock);
+    if (!heap->ending) {
+        purge_both(heap, now_ms, all);
+        if (!hew_options.retain && heap->hooks == NULL) { /* hooks have been asked for each extent, in purge() */
+            unmap_retained(heap);
+        }
+    }
+    hew_mutex_unlock(&heap->lock);
+}
+
+void
+hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms)
+{
+    hew_mutex_lock(&heap->lock);
+    hew_decay_begin(decay, decay_ms, now_ms);
+    if (decay_ms >= 0 && !heap->ending) {
+        bool dirty = decay == &heap->dirty_decay;
+        bool through_muzzy = dirty && heap->muzzy_decay.decay_ms != 0;
+        *(dirty ? &heap->counts.dirty_purges : &heap->counts.muzzy_purges) += 1;
+        purge(heap, dirty ? &heap->dirty : &heap->muzzy, 0, through_muzzy ? HEW_EXTENT_MUZZY : HEW_EXTENT_RETAINED);
     }
     hew_mutex_unlock(&heap->lock);
 }
@@ -132,10 +192,23 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
 void
 hew_page_after_fork(struct hew_page_heap *heap)
 {
+    if (hew_hooks_depth != 0) { /* a hook has forked: what its thread has in transit comes back with it */
+        return;
+    }
     struct hew_list *node;
     while ((node = hew_list_first(&heap->transit)) != NULL) {
+        struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
+        /* Whether a hook had given the addresses back when the process split is not known. */
+        bool unknown = heap->hooks != NULL;
+        if (unknown) {
+            hew_split_forget_ends(extent);
+        }
         hew_list_remove(node);
-        hew_split_insert(heap, &heap->dirty, HEW_CONTAINER(node, struct hew_extent, free.age), HEW_EXTENT_DIRTY);
+        if (unknown) {
+            forget(heap, extent);
+        } else {
+            hew_split_insert(heap, &heap->dirty, extent, HEW_EXTENT_DIRTY);
+        }
     }
 }
 
@@ -144,7 +217,9 @@ hew_page_release(struct hew_page_heap *heap)
 {
     hew_page_decay(heap, 0, true);
     hew_mutex_lock(&heap->lock);
-    unmap_retained(heap);
+    if (heap->hooks == NULL && !heap->ending) {
+        unmap_retained(heap);
+    }
     hew_mutex_unlock(&heap->lock);
 }
 

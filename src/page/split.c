@@ -13,6 +13,8 @@ refill_spare(struct hew_page_heap *heap)
     for (unsigned i = 0; extents != NULL && i < STRUCTS_AT_ONCE; i++) {
         extents[i].free.next = heap->spare;
         heap->spare = &extents[i];
+        heap->counts.structs++;
+        heap->counts.spare_structs++;
     }
     return extents != NULL;
 }
@@ -31,12 +33,15 @@ hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, 
     }
     struct hew_extent *extent = heap->spare;
     heap->spare = extent->free.next;
+    heap->counts.spare_structs--;
     extent->address = address;
     extent->size = size;
     set_region(extent, atomic_load_explicit(&from->region, memory_order_relaxed));
     extent->arena = from->arena;
     extent->state = from->state;
     extent->data_segment = from->data_segment;
+    extent->zeroed = from->zeroed;
+    extent->decommitted = from->decommitted;
     extent->code = HEW_CODE_NONE;
     return extent;
 }
@@ -48,6 +53,7 @@ hew_split_drop_extent(struct hew_page_heap *heap, struct hew_extent *extent)
     set_region(extent, 0);
     extent->free.next = heap->spare;
     heap->spare = extent;
+    heap->counts.spare_structs++;
 }
 
 void
@@ -78,6 +84,16 @@ struct hew_pool *
 hew_split_pool_of(struct hew_page_heap *heap, unsigned state)
 {
     return state == HEW_EXTENT_DIRTY ? &heap->dirty : state == HEW_EXTENT_MUZZY ? &heap->muzzy : &heap->retained;
+}
+
+struct hew_extent *
+hew_split_free_behind(struct hew_extent *extent)
+{
+    struct hew_extent *behind = hew_map_extent(hew_extent_end(extent));
+    return hew_split_joinable(extent, behind) && behind->address == hew_extent_end(extent) &&
+            behind->state >= HEW_EXTENT_DIRTY && behind->state <= HEW_EXTENT_RETAINED
+        ? behind
+        : NULL;
 }
 
 static bool

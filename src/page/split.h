@@ -27,6 +27,9 @@ bool hew_split_joinable(const struct hew_extent *extent, const struct hew_extent
 
 struct hew_pool *hew_split_pool_of(struct hew_page_heap *heap, unsigned state);
 
+/* The free extent that begins where `extent` ends, in the same region; NULL when there is none. */
+struct hew_extent *hew_split_free_behind(struct hew_extent *extent);
+
 /* Puts a free extent into `pool` as its newest, merged with the neighbours that are in the same pool. */
 void hew_split_insert(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, unsigned state);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "slab/arena.h"
 
-#include "base/options.h"
+#include "base/text.h"
 #include "meta/memory.h"
 #include "os/clock.h"
 #include "os/cpus.h"
@@ -9,18 +9,117 @@
 struct hew_mutex hew_arenas_lock;
 _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
 
-static unsigned limit; /* guarded by hew_arenas_lock; 0 = not known yet */
+struct hew_arena_defaults hew_arena_defaults;
+/* Guarded by hew_arenas_lock. */
+static unsigned limit, count; /* 0 = not known yet */
+static struct hew_arena *unmade; /* linked by larges.next */
 
+static _Atomic unsigned end;      /* no arena has this number or a higher one; written under hew_arenas_lock */
+static _Atomic unsigned oversize; /* number of the arena of oversize requests, 0 = not known yet; likewise */
+
+/* Under the lock: memory that has never been anything but an arena. */
 static struct hew_arena *
-make(unsigned index)
+take_struct(void)
 {
-    struct hew_arena *arena = hew_meta_take(sizeof *arena);
-    if (arena != NULL) {
-        arena->index = (uint16_t)index;
-        hew_page_heap_begin(&arena->pages, (uint16_t)index, hew_clock_ms());
-        atomic_store_explicit(&hew_arenas[index], arena, memory_order_release);
+    if (unmade == NULL) {
+        return hew_meta_take(sizeof *unmade);
+    }
+    struct hew_arena *arena = unmade;
+    unmade = (struct hew_arena *)arena->larges.next;
+    return arena;
+}
+
+/* Under the lock: as the options, or mallctl since then, say. */
+static void
+set_up_pages(struct hew_arena *arena, unsigned index)
+{
+    const struct hew_arena_defaults *defaults = &hew_arena_defaults;
+    struct hew_page_heap *pages = &arena->pages;
+    hew_mutex_lock(&pages->lock); /* a purger that came late may still look at a former life of this struct */
+    uint64_t now = hew_clock_ms();
+    hew_page_heap_begin(pages, (uint16_t)index, now);
+    if (defaults->set) {
+        hew_decay_begin(&pages->dirty_decay, defaults->dirty_ms, now);
+        hew_decay_begin(&pages->muzzy_decay, defaults->muzzy_ms, now);
+        pages->dss = (uint8_t)defaults->dss;
+    }
+    pages->is_private = arena->manual;
+    hew_mutex_unlock(&pages->lock);
+}
+
+static void
+set_up_name(struct hew_arena *arena)
+{
+    struct hew_text text;
+    hew_text_begin(&text, arena->name, sizeof arena->name);
+    hew_text_put(&text, arena->manual ? "manual_" : "auto_");
+    hew_text_put_unsigned(&text, arena->index);
+}
+
+struct hew_arena *
+hew_arena_make(unsigned index, bool manual)
+{
+    struct hew_arena *arena = take_struct();
+    if (arena == NULL) {
+        return NULL;
+    }
+    arena->index = (uint16_t)index;
+    arena->manual = manual;
+    arena->born_ns = hew_clock_ns();
+    size_t threshold = hew_options.oversize_threshold;
+    atomic_store_explicit(&arena->oversize_threshold, threshold == 0 ? SIZE_MAX : threshold, memory_order_relaxed);
+    atomic_store_explicit(&arena->life, HEW_ARENA_LIVES, memory_order_relaxed);
+    set_up_pages(arena, index);
+    set_up_name(arena);
+    hew_list_begin(&arena->larges);
+    for (unsigned code = 1; manual && code <= HEW_CODE_SMALL_LAST; code++) {
+        hew_bin_list_full(&arena->bins[code]);
+    }
+    atomic_store_explicit(&hew_arenas[index], arena, memory_order_release);
+    if (index >= atomic_load_explicit(&end, memory_order_relaxed)) {
+        atomic_store_explicit(&end, index + 1, memory_order_release);
     }
     return arena;
+}
+
+void
+hew_arena_unmake(struct hew_arena *arena)
+{
+    atomic_store_explicit(&hew_arenas[arena->index], NULL, memory_order_release);
+    arena->larges.next = (struct hew_list *)unmade;
+    unmade = arena;
+}
+
+struct hew_arena *
+hew_arena_next(unsigned index)
+{
+    unsigned most = atomic_load_explicit(&end, memory_order_acquire);
+    for (; index < most; index++) {
+        struct hew_arena *arena = hew_arena_at(index);
+        if (arena != NULL) {
+            return arena;
+        }
+    }
+    return NULL;
+}
+
+void
+hew_arenas_after_fork(void)
+{
+    for (struct hew_arena *arena = unmade; arena != NULL; arena = (struct hew_arena *)arena->larges.next) {
+        hew_mutex_after_fork(&arena->pages.lock);
+        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+            hew_mutex_after_fork(&arena->bins[code].lock);
+        }
+    }
+}
+
+struct hew_arena *
+hew_arena_without_hooks(void)
+{
+    struct hew_arena *first = hew_arena_get(0);
+    bool hooked = first != NULL && __atomic_load_n(&first->pages.hooks, __ATOMIC_RELAXED) != NULL;
+    return hooked ? hew_arena_get(HEW_ARENA_REFUGE) : first;
 }
 
 struct hew_arena *
@@ -30,7 +129,7 @@ hew_arena_get(unsigned index)
     if (arena == NULL) {
         hew_mutex_lock(&hew_arenas_lock);
         arena = hew_arena_at(index);
-        arena = arena == NULL ? make(index) : arena;
+        arena = arena == NULL ? hew_arena_make(index, false) : arena;
         hew_mutex_unlock(&hew_arenas_lock);
     }
     return arena;
@@ -59,6 +158,74 @@ hew_arena_limit(void)
     return known;
 }
 
+/* Under the lock. */
+static unsigned
+first_manual(void)
+{
+    return known_limit() + (hew_options.oversize_threshold != 0);
+}
+
+unsigned
+hew_arena_new_number(void)
+{
+    unsigned index = first_manual();
+    while (index < count && hew_arena_at(index) != NULL) {
+        index++;
+    }
+    if (index >= HEW_ARENA_REFUGE) {
+        return HEW_ARENAS_MAX;
+    }
+    count = index < count ? count : index + 1;
+    return index;
+}
+
+unsigned
+hew_arenas_count(void)
+{
+    hew_mutex_lock(&hew_arenas_lock);
+    unsigned known = count == 0 ? first_manual() : count;
+    hew_mutex_unlock(&hew_arenas_lock);
+    return known;
+}
+
+/* Under the lock: memory that is so large is better given back at once than kept. */
+static struct hew_arena *
+make_oversize(void)
+{
+    bool reserved = hew_options.oversize_threshold != 0;
+    unsigned index = reserved ? known_limit() : hew_arena_new_number();
+    struct hew_arena *arena = index == HEW_ARENAS_MAX ? NULL : hew_arena_make(index, false);
+    if (arena == NULL) {
+        return NULL;
+    }
+    struct hew_page_heap *pages = &arena->pages;
+    hew_mutex_lock(&pages->lock);
+    int64_t dirty_ms = pages->dirty_decay.decay_ms, muzzy_ms = pages->muzzy_decay.decay_ms;
+    hew_decay_begin(&pages->dirty_decay, dirty_ms > 0 ? 0 : dirty_ms, hew_clock_ms());
+    hew_decay_begin(&pages->muzzy_decay, muzzy_ms > 0 ? 0 : muzzy_ms, hew_clock_ms());
+    pages->thp = hew_options.huge_arena_pac_thp ? HEW_THP_ALWAYS : pages->thp;
+    hew_mutex_unlock(&pages->lock);
+    atomic_store_explicit(&oversize, index, memory_order_release);
+    return arena;
+}
+
+HEW_COLD struct hew_arena *
+hew_arena_of_oversize(struct hew_arena *own)
+{
+    unsigned index = atomic_load_explicit(&oversize, memory_order_acquire);
+    if (own->manual || own->index == HEW_ARENA_REFUGE) {
+        return own;
+    }
+    if (index != 0) {
+        return hew_arena_at(index);
+    }
+    hew_mutex_lock(&hew_arenas_lock);
+    index = atomic_load_explicit(&oversize, memory_order_relaxed);
+    struct hew_arena *arena = index != 0 ? hew_arena_at(index) : make_oversize();
+    hew_mutex_unlock(&hew_arenas_lock);
+    return arena == NULL ? own : arena;
+}
+
 struct hew_arena *
 hew_arena_least_loaded(void)
 {
@@ -73,7 +240,7 @@ hew_arena_least_loaded(void)
         struct hew_arena *arena = hew_arena_at(index);
         if (arena == NULL) {
             bool idle = best != NULL && atomic_load_explicit(&best->threads, memory_order_relaxed) == 0;
-            arena = idle ? NULL : make(index);
+            arena = idle ? NULL : hew_arena_make(index, false);
             best = arena == NULL ? best : arena;
             break;
         }
@@ -86,6 +253,27 @@ hew_arena_least_loaded(void)
     return best;
 }
 
+/* Large objects of a manual arena are listed, so that it can be emptied. */
+static void
+list_large(struct hew_arena *arena, struct hew_extent *extent)
+{
+    if (HEW_UNLIKELY(arena->manual)) {
+        hew_mutex_lock(&arena->pages.lock);
+        hew_list_push_back(&arena->larges, &extent->large.link);
+        hew_mutex_unlock(&arena->pages.lock);
+    }
+}
+
+static void
+unlist_large(struct hew_arena *arena, struct hew_extent *extent)
+{
+    if (HEW_UNLIKELY(arena->manual)) {
+        hew_mutex_lock(&arena->pages.lock);
+        hew_list_remove(&extent->large.link);
+        hew_mutex_unlock(&arena->pages.lock);
+    }
+}
+
 struct hew_extent *
 hew_arena_take_large(struct hew_arena *arena, size_t size, size_t alignment, unsigned code)
 {
@@ -95,6 +283,7 @@ hew_arena_take_large(struct hew_arena *arena, size_t size, size_t alignment, uns
     if (extent != NULL) {
         extent->large.usable = usable;
         extent->large.sample = NULL;
+        list_large(arena, extent);
         atomic_fetch_add_explicit(&arena->large[hew_large_index(bytes)].nmalloc, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&arena->large_bytes, usable, memory_order_relaxed);
     }
@@ -114,6 +303,7 @@ hew_arena_give_large(struct hew_extent *extent)
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
     count_returned(arena, extent);
+    unlist_large(arena, extent);
     hew_page_give(&arena->pages, extent);
 }
 
@@ -122,6 +312,7 @@ hew_arena_abandon_large(struct hew_extent *extent)
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
     count_returned(arena, extent);
+    unlist_large(arena, extent);
     hew_page_abandon(&arena->pages, extent);
 }
 

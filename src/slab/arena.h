@@ -2,18 +2,22 @@
 /*
  * arena: a page heap and a bin for each small class; what a group of threads allocates from.
  *
- * Owns      the table of arenas.  Arenas are made when first needed and live as long as the process.
- * Locks     `hew_arenas_lock` (rank: arenas) guards making one; the table's entries are atomic: release when made,
+ * Owns      the table of arenas.  Automatic ones are made when first needed and live as long as the process.
+ * Locks     `hew_arenas_lock` (rank: arenas) guards changes of the table; its entries are atomic: release when made,
  *           acquire when read.
- * Not here  who uses which arena: cache/thread.c.
+ * Not here  arenas that a program makes and destroys: arena_life.c.  Who uses which arena: cache/thread.c.
  */
 #ifndef HEW_SLAB_ARENA_H
 #define HEW_SLAB_ARENA_H
 
+#include "base/options.h"
 #include "meta/map.h"
 #include "slab/bin.h"
 
 #define HEW_ARENAS_MAX 4096
+/* Where malloc finds memory inside a hook while the first arena has hooks, too; no program sees that arena. */
+#define HEW_ARENA_REFUGE (HEW_ARENAS_MAX - 1)
+#define HEW_ARENA_NAME_BYTES 32
 /* Nothing larger, and no alignment above, can lie in the address space; the pools of page/ are made for no more. */
 #define HEW_LARGE_MAX ((size_t)1 << (HEW_LG_ADDRESS - 1))
 
@@ -25,6 +29,11 @@ struct hew_large_counts { /* relaxed */
     _Atomic uint64_t nrequests;        /* requests that no thread cache has counted */
 };
 
+enum hew_arena_life {
+    HEW_ARENA_LIVES,
+    HEW_ARENA_BUSY, /* somebody resets or destroys it */
+};
+
 struct hew_arena {
     struct hew_page_heap pages;
     struct hew_bin bins[HEW_CODE_SMALL_LAST + 1]; /* by code; 0 is unused */
@@ -34,16 +43,54 @@ struct hew_arena {
     _Atomic size_t large_bytes; /* usable bytes of the large objects that are out: relaxed */
     /* Requests by code that threads made which are gone or have moved, and which no cache has counted: relaxed. */
     _Atomic uint64_t requests[HEW_CODES];
+    bool manual;                        /* a program made it.  Written before the arena is seen. */
+    _Atomic uint8_t life;               /* enum hew_arena_life, changed under hew_arenas_lock */
+    _Atomic size_t oversize_threshold;  /* larger requests go elsewhere: relaxed */
+    uint64_t born_ns;
+    struct hew_list larges;             /* of a manual arena: all large objects.  Guarded by pages.lock */
+    char name[HEW_ARENA_NAME_BYTES];    /* guarded by hew_arenas_lock */
 };
 
 extern struct hew_mutex hew_arenas_lock;
 extern _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
+
+/* Under hew_arenas_lock: what arenas begin with that are made from now on.  Not `set`: as the options say. */
+struct hew_arena_defaults {
+    bool set;
+    int64_t dirty_ms, muzzy_ms;
+    enum hew_dss dss;
+};
+extern struct hew_arena_defaults hew_arena_defaults;
+
+/* Under hew_arenas_lock: a new arena in the table.  NULL without memory. */
+struct hew_arena *hew_arena_make(unsigned index, bool manual);
+
+/* Under hew_arenas_lock: an arena that owns nothing leaves the table, and is kept for the next one. */
+void hew_arena_unmake(struct hew_arena *arena);
 
 /* How many automatic arenas there may be: the options narenas, or narenas_ratio a usable CPU; fixed when first asked. */
 unsigned hew_arena_limit(void);
 
 /* The arena with that number, made if it is new; NULL without memory. */
 struct hew_arena *hew_arena_get(unsigned index);
+
+/* The automatic arenas' numbers, and all that were ever given to others. */
+unsigned hew_arenas_count(void);
+
+/* Under hew_arenas_lock: a number for one more arena, the lowest that is free; HEW_ARENAS_MAX when there is none. */
+unsigned hew_arena_new_number(void);
+
+/* The arena with the lowest number from `index` on, NULL when there is none: the table has holes. */
+struct hew_arena *hew_arena_next(unsigned index);
+
+#define HEW_EACH_ARENA(arena)                                                                                          \
+    for (struct hew_arena *arena = hew_arena_next(0); arena != NULL; arena = hew_arena_next(arena->index + 1u))
+
+/* In a fork's child: nobody holds the locks of structs that are in the table no more. */
+void hew_arenas_after_fork(void);
+
+/* For a thread that is inside a hook: an arena without hooks.  NULL without memory. */
+struct hew_arena *hew_arena_without_hooks(void);
 
 /* The automatic arena with the fewest threads; a new one rather than sharing, while there may be more. */
 struct hew_arena *hew_arena_least_loaded(void);
@@ -52,6 +99,17 @@ HEW_INLINE struct hew_arena *
 hew_arena_at(unsigned index)
 {
     return atomic_load_explicit(&hew_arenas[index], memory_order_acquire);
+}
+
+/* Where a thread of `own` finds a large object of `size` bytes: with the option oversize_threshold, or its like for one
+ * arena, the largest have an arena of their own. */
+struct hew_arena *hew_arena_of_oversize(struct hew_arena *own);
+
+HEW_INLINE struct hew_arena *
+hew_arena_for_large(struct hew_arena *own, size_t size)
+{
+    bool usual = size < atomic_load_explicit(&own->oversize_threshold, memory_order_relaxed);
+    return HEW_LIKELY(usual) ? own : hew_arena_of_oversize(own);
 }
 
 /*

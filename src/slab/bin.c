@@ -25,6 +25,27 @@ dequeue(struct hew_bin *bin, struct hew_extent *slab)
     bin->counts.nonfull--;
 }
 
+void
+hew_bin_list_full(struct hew_bin *bin)
+{
+    hew_list_begin(&bin->full);
+}
+
+static bool
+lists_full(const struct hew_bin *bin)
+{
+    return HEW_UNLIKELY(bin->full.next != NULL);
+}
+
+/* The current slab, if any, is about to be replaced. */
+static void
+retire_current(struct hew_bin *bin)
+{
+    if (lists_full(bin) && bin->current != NULL) {
+        hew_list_push_back(&bin->full, &bin->current->slab.full);
+    }
+}
+
 /* Without the lock: a new slab, or NULL. */
 static struct hew_extent *
 new_slab(struct hew_page_heap *pages, unsigned code)
@@ -47,6 +68,7 @@ next_slab(struct hew_bin *bin)
         return false;
     }
     dequeue(bin, lowest);
+    retire_current(bin);
     bin->current = lowest;
     bin->counts.reslabs++;
     return true;
@@ -62,6 +84,7 @@ adopt(struct hew_bin *bin, struct hew_extent *slab)
     }
     bin->counts.slabs++;
     bin->counts.slabs_ever++;
+    retire_current(bin);
     bin->current = slab;
     return true;
 }
@@ -118,6 +141,9 @@ settle(struct hew_bin *bin, struct hew_extent *slab)
     if (slab == bin->current) {
         return false;
     }
+    if (lists_full(bin) && !slab->slab.queued) {
+        hew_list_remove(&slab->slab.full);
+    }
     if (slab->slab.free_regions == hew_slab_shape(slab)->regions) {
         if (slab->slab.queued) {
             dequeue(bin, slab);
@@ -141,6 +167,7 @@ prefer_lowest(struct hew_bin *bin)
         return NULL;
     }
     dequeue(bin, lowest);
+    retire_current(bin);
     bin->current = lowest;
     return former->slab.free_regions != 0 && settle(bin, former) ? former : NULL;
 }
@@ -178,6 +205,43 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_
     hew_mutex_unlock(&bin->lock);
     release_slabs(pages, empty, empties);
     return done;
+}
+
+/* Under the lock: every slab leaves the bin, into `slabs`. */
+static void
+gather(struct hew_bin *bin, struct hew_list *slabs)
+{
+    hew_list_begin(slabs);
+    if (bin->current != NULL) {
+        hew_list_push_back(slabs, &bin->current->slab.full);
+        bin->current = NULL;
+    }
+    struct hew_extent *slab;
+    while ((slab = slab_of(hew_heap_lowest(&bin->nonfull))) != NULL) {
+        dequeue(bin, slab);
+        hew_list_push_back(slabs, &slab->slab.full);
+    }
+    struct hew_list *node;
+    while ((node = hew_list_first(&bin->full)) != NULL) {
+        hew_list_remove(node);
+        hew_list_push_back(slabs, node);
+    }
+}
+
+void
+hew_bin_clear(struct hew_bin *bin, struct hew_page_heap *pages)
+{
+    struct hew_list slabs, *node;
+    hew_mutex_lock(&bin->lock);
+    gather(bin, &slabs);
+    bin->counts.ndalloc = bin->counts.nmalloc;
+    bin->counts.slabs = 0;
+    hew_mutex_unlock(&bin->lock);
+    while ((node = hew_list_first(&slabs)) != NULL) {
+        hew_list_remove(node);
+        struct hew_extent *slab = HEW_CONTAINER(node, struct hew_extent, slab.full);
+        release_slabs(pages, &slab, 1);
+    }
 }
 
 static bool

@@ -3,7 +3,7 @@
  * bin: one arena's slabs of one small class.
  *
  * Owns      every slab of the class: the current one, the other ones with free regions (lowest address first), and,
- *           unlisted, the full ones.  A slab that becomes wholly free goes back to the page heap, but for the current.
+ *           the full ones, listed only where somebody may want to empty the bin.  A slab that becomes wholly free goes back to the page heap, but for the current.
  * Promises  objects leave in rising address order from the lowest slab; bad addresses are found before anything changes.
  * Locks     its own `lock` (rank: bin), never held while the page heap is called.
  * Not here  thread caches: cache/.
@@ -30,7 +30,14 @@ struct hew_bin {
     struct hew_extent *current;
     struct hew_heap nonfull;
     struct hew_bin_counts counts;
+    struct hew_list full; /* the full slabs but for the current, if the arena can be emptied; else not begun */
 };
+
+/* Full slabs are listed from now on: before the first take. */
+void hew_bin_list_full(struct hew_bin *bin);
+
+/* Every region that is out goes back, unseen, and every slab with it. */
+void hew_bin_clear(struct hew_bin *bin, struct hew_page_heap *pages);
 
 /* Up to `wanted` regions of class `code`, at least one unless the system has no more memory. */
 unsigned hew_bin_take(

@@ -266,9 +266,9 @@ TEST(one_thread_finds_what_it_left_when_memory_is_refused_now_and_then)
 static void
 set_decay(int64_t dirty_ms, int64_t muzzy_ms)
 {
-    for (unsigned index = 0; index < HEW_ARENAS_MAX && hew_arena_at(index) != NULL; index++) {
-        hew_arena_at(index)->pages.dirty_decay.decay_ms = dirty_ms;
-        hew_arena_at(index)->pages.muzzy_decay.decay_ms = muzzy_ms;
+    HEW_EACH_ARENA(arena) {
+        arena->pages.dirty_decay.decay_ms = dirty_ms;
+        arena->pages.muzzy_decay.decay_ms = muzzy_ms;
     }
 }
 

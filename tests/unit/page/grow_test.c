@@ -116,7 +116,7 @@ in_data_segment(const struct hew_extent *extent)
 TEST(with_dss_primary_pages_come_from_the_data_segment)
 {
     page_begin();
-    hew_options.dss = HEW_DSS_PRIMARY;
+    page_heap.dss = HEW_DSS_PRIMARY;
     struct hew_extent *extent = page_take(64 * KIB), *other = page_take(64 * KIB);
     CHECK(in_data_segment(extent) && extent->data_segment && other->data_segment);
     CHECK(extent->zeroed && page_filled(extent, 0));
@@ -136,7 +136,7 @@ TEST(with_dss_primary_pages_come_from_the_data_segment)
 TEST(with_dss_primary_and_sbrk_refused_pages_are_mapped)
 {
     page_begin();
-    hew_options.dss = HEW_DSS_PRIMARY;
+    page_heap.dss = HEW_DSS_PRIMARY;
     faults_refuse("brk", 0, FAULTS_ALL);
     struct hew_extent *extent = page_take(64 * KIB);
     faults_end();
@@ -148,7 +148,7 @@ TEST(with_dss_primary_and_sbrk_refused_pages_are_mapped)
 TEST(with_dss_secondary_the_data_segment_helps_out_when_mapping_is_refused)
 {
     page_begin();
-    hew_options.dss = HEW_DSS_SECONDARY;
+    page_heap.dss = HEW_DSS_SECONDARY;
     struct hew_extent *mapped = page_take(MIB);
     CHECK(!mapped->data_segment);
     CHECK(hew_map_cover((uintptr_t)sbrk(0), 64 * MIB));
@@ -177,7 +177,7 @@ static size_t
 count_advice(enum hew_thp thp)
 {
     page_begin();
-    hew_options.thp = thp;
+    page_heap.thp = thp;
     faults_count("madvise");
     struct hew_extent *extent = page_take(64 * KIB);
     size_t asked = (size_t)faults_asked;
@@ -231,8 +231,8 @@ live_through_refusals(const char *call, enum hew_dss dss, int refuse)
     bool reached = true;
     for (int turn = 0; reached; turn++) {
         page_begin();
-        hew_options.dss = dss;
-        hew_options.thp = HEW_THP_NEVER;
+        page_heap.dss = dss;
+        page_heap.thp = HEW_THP_NEVER;
         faults_refuse(call, turn, refuse);
         live();
         reached = faults_refused > 0;

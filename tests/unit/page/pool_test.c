@@ -33,7 +33,7 @@ put(unsigned number, size_t page, size_t pages)
 static struct hew_extent *
 find(size_t pages)
 {
-    return hew_pool_find(&pool, pages * HEW_PAGE, HEW_PAGE);
+    return hew_pool_find(&pool, pages * HEW_PAGE, HEW_PAGE, SIZE_MAX);
 }
 
 TEST(an_empty_pool_finds_nothing)
@@ -48,12 +48,12 @@ TEST(no_request_is_too_large_to_be_asked)
 {
     begin();
     put(0, 0, (size_t)1 << 35); /* all 47 bits of addresses */
-    CHECK(hew_pool_find(&pool, (size_t)1 << 47, HEW_PAGE) == &extents[0]);
+    CHECK(hew_pool_find(&pool, (size_t)1 << 47, HEW_PAGE, SIZE_MAX) == &extents[0]);
     for (unsigned bit = 48; bit < 64; bit++) {
-        CHECK(hew_pool_find(&pool, (size_t)1 << bit, HEW_PAGE) == NULL);
+        CHECK(hew_pool_find(&pool, (size_t)1 << bit, HEW_PAGE, SIZE_MAX) == NULL);
     }
-    CHECK(hew_pool_find(&pool, HEW_SIZE_MAX - HEW_PAGE + 1, HEW_PAGE) == NULL);
-    CHECK(hew_pool_find(&pool, HEW_PAGE, (size_t)1 << 62) == NULL);
+    CHECK(hew_pool_find(&pool, HEW_SIZE_MAX - HEW_PAGE + 1, HEW_PAGE, SIZE_MAX) == NULL);
+    CHECK(hew_pool_find(&pool, HEW_PAGE, (size_t)1 << 62, SIZE_MAX) == NULL);
 }
 
 TEST(the_smallest_extent_that_holds_the_request_is_found)
@@ -89,10 +89,10 @@ TEST(alignment_is_met_inside_the_extent)
     begin();
     put(0, 1, 16);  /* pages 1 to 16: no 16 pages at a multiple of 16 */
     put(1, 33, 40); /* pages 33 to 72: 48 to 63 */
-    CHECK(hew_pool_find(&pool, 16 * HEW_PAGE, 16 * HEW_PAGE) == &extents[1]);
-    CHECK(hew_pool_find(&pool, 8 * HEW_PAGE, 8 * HEW_PAGE) == &extents[0]);
-    CHECK(hew_pool_find(&pool, 16 * HEW_PAGE, 64 * HEW_PAGE) == NULL);
-    CHECK(hew_pool_find(&pool, 8 * HEW_PAGE, 64 * HEW_PAGE) == &extents[1]);
+    CHECK(hew_pool_find(&pool, 16 * HEW_PAGE, 16 * HEW_PAGE, SIZE_MAX) == &extents[1]);
+    CHECK(hew_pool_find(&pool, 8 * HEW_PAGE, 8 * HEW_PAGE, SIZE_MAX) == &extents[0]);
+    CHECK(hew_pool_find(&pool, 16 * HEW_PAGE, 64 * HEW_PAGE, SIZE_MAX) == NULL);
+    CHECK(hew_pool_find(&pool, 8 * HEW_PAGE, 64 * HEW_PAGE, SIZE_MAX) == &extents[1]);
 }
 
 TEST(ages_follow_the_order_of_insertion)

@@ -344,7 +344,7 @@ static void
 look_at_childs_heap(void)
 {
     hew_mutex_after_fork(&page_heap.lock);
-    CHECK_EQUAL(hew_page_counts(&page_heap).dirty, 0);
+    CHECK_EQUAL(page_heap.dirty.bytes, 0);
     hew_page_after_fork(&page_heap);
     CHECK_EQUAL(page_counts().dirty, 3 * MIB);
     hew_page_decay(&page_heap, page_now, true);

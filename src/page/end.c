@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * end: the end of a page heap, when its arena is destroyed.
+ */
+#include "os/futex.h"
+#include "page/heap.h"
+#include "page/hooked.h"
+#include "page/split.h"
+
+#define NAP_MS 1
+
+/* Under the lock, which it drops: nobody purges this heap any more. */
+static void
+await_purgers(struct hew_page_heap *heap)
+{
+    heap->ending = true;
+    while (!hew_list_is_empty(&heap->transit)) {
+        _Atomic uint32_t never = 0;
+        hew_mutex_unlock(&heap->lock);
+        hew_futex_wait(&never, 0, NAP_MS);
+        hew_mutex_lock(&heap->lock);
+    }
+}
+
+/* Under no lock: memory that can only stay in the process goes on in another heap.  All of its region does, in the end. */
+static void
+bequeath(struct hew_page_heap *heir, struct hew_extent *extent)
+{
+    hew_mutex_lock(&heir->lock);
+    extent->arena = heir->arena;
+    heir->counts.mapped += extent->size;
+    hew_split_insert(heir, &heir->dirty, extent, HEW_EXTENT_DIRTY);
+    hew_mutex_unlock(&heir->lock);
+}
+
+static struct hew_extent *
+any_free(struct hew_page_heap *heap)
+{
+    struct hew_extent *extent = hew_pool_oldest(&heap->dirty);
+    extent = extent != NULL ? extent : hew_pool_oldest(&heap->muzzy);
+    return extent != NULL ? extent : hew_pool_oldest(&heap->retained);
+}
+
+/* Under the lock, which it drops: one free extent and its addresses leave the heap. */
+static void
+give_up(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_page_heap *heir)
+{
+    hew_pool_remove(hew_split_pool_of(heap, extent->state), extent);
+    hew_split_forget_ends(extent); /* before another heap can be given the addresses */
+    heap->counts.mapped -= extent->size;
+    struct hew_extent_hooks *hooks = heap->hooks;
+    hew_mutex_unlock(&heap->lock);
+    if (extent->data_segment) {
+        bequeath(heir, extent);
+        hew_mutex_lock(&heap->lock);
+        return;
+    }
+    if (hooks == NULL) {
+        hew_os_unmap((void *)extent->address, extent->size);
+    } else {
+        hew_hooked_destroy(hooks, extent);
+    }
+    atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
+    hew_mutex_lock(&heap->lock);
+    hew_split_drop_extent(heap, extent);
+}
+
+void
+hew_page_heap_end(struct hew_page_heap *heap, struct hew_page_heap *heir)
+{
+    hew_mutex_lock(&heap->lock);
+    await_purgers(heap);
+    struct hew_extent *extent;
+    while ((extent = any_free(heap)) != NULL) {
+        give_up(heap, extent, heir);
+    }
+    heap->hooks = NULL;
+    hew_mutex_unlock(&heap->lock);
+}

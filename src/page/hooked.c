@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include "page/hooked.h"
+
+#include "base/options.h"
+#include "meta/map.h"
+#include "page/grow.h"
+#include "page/hooks.h"
+#include "page/split.h"
+
+/* Takes an extent out of its pool, so that the lock may be dropped. */
+static void
+depart(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    hew_pool_remove(hew_split_pool_of(heap, extent->state), extent);
+    extent->state = HEW_EXTENT_TRANSIT;
+    hew_list_push_back(&heap->transit, &extent->free.age);
+}
+
+/* Puts a departed extent into a pool as it is. */
+static void
+settle(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
+{
+    hew_list_remove(&extent->free.age);
+    extent->state = (uint8_t)state;
+    hew_split_mark_ends(extent);
+    hew_pool_insert(hew_split_pool_of(heap, state), extent, NULL);
+}
+
+/* Asks the split hook; drops the lock for it.  True: refused. */
+static bool
+split_refused(struct hew_page_heap *heap, const struct hew_extent *extent, size_t size_a)
+{
+    struct hew_extent_hooks *hooks = heap->hooks;
+    if (hooks->split == hew_hooks_default.split) {
+        return false;
+    }
+    if (hooks->split == NULL) {
+        return true;
+    }
+    hew_mutex_unlock(&heap->lock);
+    int saved = hew_hooks_enter();
+    bool refused = hooks->split(hooks, (void *)extent->address, extent->size, size_a, extent->size - size_a,
+        !extent->decommitted, heap->arena);
+    hew_hooks_leave(saved);
+    hew_mutex_lock(&heap->lock);
+    return refused;
+}
+
+static bool
+merge_refused(struct hew_page_heap *heap, const struct hew_extent *low, const struct hew_extent *high)
+{
+    struct hew_extent_hooks *hooks = heap->hooks;
+    if (hooks->merge == hew_hooks_default.merge) {
+        return false;
+    }
+    if (hooks->merge == NULL) {
+        return true;
+    }
+    hew_mutex_unlock(&heap->lock);
+    int saved = hew_hooks_enter();
+    bool refused = hooks->merge(hooks, (void *)low->address, low->size, (void *)high->address, high->size,
+        !low->decommitted, heap->arena);
+    hew_hooks_leave(saved);
+    hew_mutex_lock(&heap->lock);
+    return refused;
+}
+
+/* Makes pages that a hook has decommitted, or never committed, usable.  False: refused. */
+static bool
+commit(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    struct hew_extent_hooks *hooks = heap->hooks;
+    if (extent->decommitted && hooks->commit != NULL) {
+        hew_mutex_unlock(&heap->lock);
+        int saved = hew_hooks_enter();
+        extent->decommitted =
+            hooks->commit(hooks, (void *)extent->address, extent->size, 0, extent->size, heap->arena);
+        hew_hooks_leave(saved);
+        hew_mutex_lock(&heap->lock);
+        return !extent->decommitted;
+    }
+    extent->decommitted = false;
+    return true;
+}
+
+/* Cuts an extent that is in no pool at `size`; the upper part, in no pool and no list; NULL when refused. */
+static struct hew_extent *
+cut(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
+{
+    struct hew_extent *upper =
+        hew_split_new_extent(heap, extent, extent->address + size, extent->size - size);
+    if (upper == NULL) {
+        return NULL;
+    }
+    if (split_refused(heap, extent, size)) {
+        heap->whole = true; /* else each request would bring a larger mapping that cannot be cut either */
+        hew_split_drop_extent(heap, upper);
+        return NULL;
+    }
+    extent->size = size;
+    hew_split_mark_ends(extent);
+    hew_split_mark_ends(upper);
+    return upper;
+}
+
+/* Cuts the wanted part out of a departed extent that came from the pool of `state`; what is left over goes back there.
+ * NULL: refused; all of it is back. */
+static struct hew_extent *
+carve(struct hew_page_heap *heap, struct hew_extent *extent, size_t size, size_t alignment, unsigned state)
+{
+    uintptr_t start = hew_bits_round_up(extent->address, alignment);
+    if (start != extent->address) {
+        struct hew_extent *upper = cut(heap, extent, start - extent->address);
+        settle(heap, extent, state);
+        if (upper == NULL) {
+            return NULL;
+        }
+        upper->state = HEW_EXTENT_TRANSIT;
+        hew_list_push_back(&heap->transit, &upper->free.age);
+        extent = upper;
+    }
+    if (extent->size != size) {
+        struct hew_extent *upper = cut(heap, extent, size);
+        if (upper == NULL) {
+            settle(heap, extent, state);
+            return NULL;
+        }
+        hew_list_push_back(&heap->transit, &upper->free.age);
+        settle(heap, upper, state);
+    }
+    if (!commit(heap, extent)) {
+        settle(heap, extent, state);
+        return NULL;
+    }
+    hew_list_remove(&extent->free.age);
+    extent->zeroed = extent->zeroed && state == HEW_EXTENT_RETAINED;
+    return extent;
+}
+
+/* Without the lock. */
+static void *
+call_alloc(struct hew_extent_hooks *hooks, size_t size, size_t alignment, bool flags[2], unsigned arena)
+{
+    flags[0] = flags[1] = false;
+    int saved = hew_hooks_enter();
+    void *memory = hooks->alloc(hooks, NULL, size, alignment, &flags[0], &flags[1], arena);
+    hew_hooks_leave(saved);
+    return memory;
+}
+
+static bool
+call_dalloc(struct hew_extent_hooks *hooks, const struct hew_extent *extent)
+{
+    if (hooks->dalloc == NULL || extent->data_segment) {
+        return true;
+    }
+    int saved = hew_hooks_enter();
+    bool refused =
+        hooks->dalloc(hooks, (void *)extent->address, extent->size, !extent->decommitted, extent->arena);
+    hew_hooks_leave(saved);
+    return refused;
+}
+
+/* A new mapping of exactly `size` bytes, departed.  Drops the lock. */
+static struct hew_extent *
+map(struct hew_page_heap *heap, size_t size, size_t alignment)
+{
+    struct hew_extent_hooks *hooks = heap->hooks;
+    bool zero_commit[2];
+    hew_mutex_unlock(&heap->lock);
+    void *memory = call_alloc(hooks, size, alignment, zero_commit, heap->arena);
+    hew_mutex_lock(&heap->lock);
+    if (memory == NULL) {
+        return NULL;
+    }
+    /* Two active extents never begin in one grain, because each is at least a grain long: this holds at any address.  The
+     * alignment is what the caller relies on. */
+    struct hew_extent model = {.address = (uintptr_t)memory, .size = size, .state = HEW_EXTENT_TRANSIT,
+        .arena = heap->arena, .zeroed = zero_commit[0], .decommitted = !zero_commit[1]};
+    bool sound = ((uintptr_t)memory & (alignment - 1)) == 0;
+    struct hew_extent *extent = sound ? hew_grow_enter(heap, &model) : NULL;
+    if (extent == NULL) {
+        hew_mutex_unlock(&heap->lock);
+        call_dalloc(hooks, &model);
+        hew_mutex_lock(&heap->lock);
+        return NULL;
+    }
+    extent->zeroed = model.zeroed;
+    extent->decommitted = model.decommitted;
+    hew_list_push_back(&heap->transit, &extent->free.age);
+    return extent;
+}
+
+/* The usual step, if it may be cut; else exactly what is wanted. */
+static struct hew_extent *
+grow(struct hew_page_heap *heap, size_t size, size_t alignment)
+{
+    if (alignment < HEW_GRAIN) {
+        alignment = HEW_GRAIN;
+    }
+    size_t step = hew_grow_step(heap, size);
+    if (step > size) {
+        struct hew_extent *fresh = map(heap, step, alignment);
+        struct hew_extent *taken =
+            fresh == NULL ? NULL : carve(heap, fresh, size, alignment, HEW_EXTENT_RETAINED);
+        if (taken != NULL) {
+            hew_grow_note_step(heap);
+            return taken;
+        }
+    }
+    struct hew_extent *fresh = map(heap, size, alignment);
+    return fresh == NULL ? NULL : carve(heap, fresh, size, alignment, HEW_EXTENT_RETAINED);
+}
+
+struct hew_extent *
+hew_hooked_take(struct hew_page_heap *heap, size_t size, size_t alignment)
+{
+    static const uint8_t states[] = {HEW_EXTENT_DIRTY, HEW_EXTENT_MUZZY, HEW_EXTENT_RETAINED};
+    struct hew_extent *taken = NULL;
+    for (unsigned kind = 0; taken == NULL && kind < 3; kind++) {
+        struct hew_pool *pool = hew_split_pool_of(heap, states[kind]);
+        struct hew_extent *found =
+            heap->hooks->split == NULL ? NULL : hew_pool_find(pool, size, alignment, SIZE_MAX);
+        if (found != NULL) {
+            depart(heap, found);
+            taken = carve(heap, found, size, alignment, states[kind]);
+        }
+        found = taken == NULL ? hew_pool_find_exact(pool, size, alignment) : NULL;
+        if (found != NULL) {
+            depart(heap, found);
+            taken = carve(heap, found, size, alignment, states[kind]);
+        }
+    }
+    return taken != NULL ? taken : grow(heap, size, alignment);
+}
+
+/* The neighbour takes part in a merge: it is free, in the same pool, and as committed as `extent`. */
+static bool
+mergeable(const struct hew_extent *extent, const struct hew_extent *other, unsigned state)
+{
+    return hew_split_joinable(extent, other) && other->state == state && other->decommitted == extent->decommitted;
+}
+
+/* Merges two departed neighbours; the upper one's struct is gone then.  False: refused. */
+static bool
+merge(struct hew_page_heap *heap, struct hew_extent *low, struct hew_extent *high)
+{
+    if (merge_refused(heap, low, high)) {
+        return false;
+    }
+    low->size += high->size;
+    low->zeroed = low->zeroed && high->zeroed;
+    hew_list_remove(&high->free.age);
+    hew_split_drop_extent(heap, high);
+    return true;
+}
+
+void
+hew_hooked_insert(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
+{
+    extent->state = HEW_EXTENT_TRANSIT;
+    extent->code = HEW_CODE_NONE;
+    hew_list_push_back(&heap->transit, &extent->free.age);
+    struct hew_extent *before = hew_map_extent(extent->address - 1);
+    if (mergeable(extent, before, state) && hew_extent_end(before) == extent->address) {
+        depart(heap, before);
+        if (merge(heap, before, extent)) {
+            extent = before;
+        } else {
+            settle(heap, before, state);
+        }
+    }
+    struct hew_extent *behind = hew_map_extent(hew_extent_end(extent));
+    if (mergeable(extent, behind, state) && behind->address == hew_extent_end(extent)) {
+        depart(heap, behind);
+        if (!merge(heap, extent, behind)) {
+            settle(heap, behind, state);
+        }
+    }
+    settle(heap, extent, state);
+}
+
+bool
+hew_hooked_grow(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_extent *behind, size_t more)
+{
+    unsigned state = behind->state;
+    depart(heap, behind);
+    struct hew_extent *piece = carve(heap, behind, more, HEW_PAGE, state);
+    if (piece == NULL) {
+        return false;
+    }
+    hew_list_push_back(&heap->transit, &piece->free.age);
+    bool refused = merge_refused(heap, extent, piece);
+    hew_list_remove(&piece->free.age);
+    if (refused) {
+        hew_hooked_insert(heap, piece, HEW_EXTENT_DIRTY); /* committed, and no longer known to be zero */
+        return false;
+    }
+    extent->zeroed = extent->zeroed && piece->zeroed;
+    extent->size += more;
+    hew_split_drop_extent(heap, piece);
+    hew_split_mark_ends(extent);
+    return true;
+}
+
+struct hew_extent *
+hew_hooked_cut_tail(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
+{
+    return cut(heap, extent, size);
+}
+
+typedef bool (*page_hook)(
+    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena);
+
+static bool
+call_on_all(struct hew_extent_hooks *hooks, page_hook hook, const struct hew_extent *extent)
+{
+    if (hook == NULL) {
+        return true;
+    }
+    int saved = hew_hooks_enter();
+    bool refused = hook(hooks, (void *)extent->address, extent->size, 0, extent->size, extent->arena);
+    hew_hooks_leave(saved);
+    return refused;
+}
+
+unsigned
+hew_hooked_release(struct hew_extent_hooks *hooks, struct hew_extent *extent, unsigned from, unsigned to)
+{
+    if (to == HEW_EXTENT_MUZZY && !call_on_all(hooks, hooks->purge_lazy, extent)) {
+        return HEW_EXTENT_MUZZY;
+    }
+    if (!call_dalloc(hooks, extent)) {
+        return HEW_EXTENT_UNUSED;
+    }
+    extent->decommitted = !call_on_all(hooks, hooks->decommit, extent);
+    extent->zeroed = extent->decommitted || !call_on_all(hooks, hooks->purge_forced, extent);
+    if (!extent->zeroed && from == HEW_EXTENT_DIRTY && to != HEW_EXTENT_MUZZY) {
+        call_on_all(hooks, hooks->purge_lazy, extent);
+    }
+    return HEW_EXTENT_RETAINED;
+}
+
+void
+hew_hooked_destroy(struct hew_extent_hooks *hooks, struct hew_extent *extent)
+{
+    if (hooks->destroy == NULL) {
+        return;
+    }
+    int saved = hew_hooks_enter();
+    hooks->destroy(hooks, (void *)extent->address, extent->size, !extent->decommitted, extent->arena);
+    hew_hooks_leave(saved);
+}

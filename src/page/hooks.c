@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "page/hooks.h"
+
+#include "base/options.h"
+#include "os/memory.h"
+#include "page/grow.h"
+
+#include <errno.h>
+
+__thread unsigned hew_hooks_depth;
+_Atomic(hew_hooks_guard_call) hew_hooks_guard;
+
+static void
+guard(bool inside)
+{
+    hew_hooks_guard_call call = atomic_load_explicit(&hew_hooks_guard, memory_order_relaxed);
+    if (call != NULL) {
+        call(inside);
+    }
+}
+
+int
+hew_hooks_enter(void)
+{
+    int saved = errno;
+    if (hew_hooks_depth++ == 0) {
+        guard(true);
+    }
+    return saved;
+}
+
+void
+hew_hooks_leave(int saved_errno)
+{
+    if (--hew_hooks_depth == 0) {
+        guard(false);
+    }
+    errno = saved_errno;
+}
+
+static void *
+default_alloc(struct hew_extent_hooks *hooks, void *new_address, size_t size, size_t alignment, bool *zero,
+    bool *commit, unsigned arena)
+{
+    (void)hooks;
+    (void)arena;
+    void *memory = new_address;
+    if (new_address == NULL) {
+        memory = hew_os_map(size, alignment);
+    } else if (!hew_os_map_at(new_address, size)) {
+        memory = NULL;
+    }
+    if (memory != NULL) {
+        hew_grow_advise(memory, size, hew_options.thp);
+        *zero = true;
+        *commit = true;
+    }
+    return memory;
+}
+
+/* With retain:true address space is kept: the caller purges it instead. */
+static bool
+default_dalloc(struct hew_extent_hooks *hooks, void *address, size_t size, bool committed, unsigned arena)
+{
+    (void)hooks;
+    (void)committed;
+    (void)arena;
+    if (!hew_options.retain) {
+        hew_os_unmap(address, size);
+    }
+    return hew_options.retain;
+}
+
+static void
+default_destroy(struct hew_extent_hooks *hooks, void *address, size_t size, bool committed, unsigned arena)
+{
+    (void)hooks;
+    (void)committed;
+    (void)arena;
+    hew_os_unmap(address, size);
+}
+
+/* The system commits a page when it is touched. */
+static bool
+default_commit(
+    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
+{
+    (void)hooks;
+    (void)arena;
+    return address == NULL || offset + length > size;
+}
+
+/* Purging does all that could be gained. */
+static bool
+default_decommit(
+    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
+{
+    (void)hooks;
+    (void)address;
+    (void)size;
+    (void)offset;
+    (void)length;
+    (void)arena;
+    return true;
+}
+
+static bool
+default_purge_lazy(
+    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
+{
+    (void)hooks;
+    (void)size;
+    (void)arena;
+    return !hew_os_purge_lazily((char *)address + offset, length);
+}
+
+static bool
+default_purge_forced(
+    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
+{
+    (void)hooks;
+    (void)size;
+    (void)arena;
+    return !hew_os_purge((char *)address + offset, length);
+}
+
+static bool
+default_split(struct hew_extent_hooks *hooks, void *address, size_t size, size_t size_a, size_t size_b, bool committed,
+    unsigned arena)
+{
+    (void)hooks;
+    (void)address;
+    (void)size;
+    (void)size_a;
+    (void)size_b;
+    (void)committed;
+    (void)arena;
+    return false;
+}
+
+static bool
+default_merge(struct hew_extent_hooks *hooks, void *address_a, size_t size_a, void *address_b, size_t size_b,
+    bool committed, unsigned arena)
+{
+    (void)hooks;
+    (void)address_a;
+    (void)size_a;
+    (void)address_b;
+    (void)size_b;
+    (void)committed;
+    (void)arena;
+    return false;
+}
+
+const struct hew_extent_hooks hew_hooks_default = {
+    default_alloc,
+    default_dalloc,
+    default_destroy,
+    default_commit,
+    default_decommit,
+    default_purge_lazy,
+    default_purge_forced,
+    default_split,
+    default_merge,
+};

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gather: reads the owners' counters into one arena's numbers, and sums numbers up.
+ *
+ * Takes     each owner's lock in turn, for as long as its own counters take to read.
+ * Called    under hew_stats_lock.
+ */
+#ifndef HEW_STATS_GATHER_H
+#define HEW_STATS_GATHER_H
+
+#include "stats/fields.h"
+
+/* Everything that the arena itself counts; what thread caches know is added by hew_gather_caches(). */
+void hew_gather_arena(struct hew_arena *arena, struct hew_stats_arena *into);
+
+/* Adds what the threads' caches count and hold; arenas[i] may be NULL. */
+void hew_gather_caches(struct hew_stats_arena *const *arenas, unsigned count);
+
+/* The arena's totals over its classes, once everything is in. */
+void hew_gather_finish(struct hew_stats_arena *arena);
+
+/* Counters of a lock; takes the lock. */
+void hew_gather_mutex(struct hew_mutex *mutex, struct hew_stats_mutex *into);
+
+/* into += from, number by number as each field's `merge` says. */
+void hew_gather_merge(struct hew_stats_arena *into, const struct hew_stats_arena *from);
+
+#endif
