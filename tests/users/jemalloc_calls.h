@@ -3,11 +3,11 @@
  * jemalloc_calls: jemalloc's functions as programs that want to run with and without it declare them: weak, and by
  * their own hand, from jemalloc's manual page.
  *
- * Owns      nothing; a program of tests/compat/ runs with any library preloaded that has these names.
+ * Owns      nothing; a program of tests/users/ runs with any library preloaded that has these names.
  * Not here  the header that hew installs, include/jemalloc/jemalloc.h: these programs are older than it.
  */
-#ifndef HEW_TESTS_COMPAT_JEMALLOC_CALLS_H
-#define HEW_TESTS_COMPAT_JEMALLOC_CALLS_H
+#ifndef HEW_TESTS_USERS_JEMALLOC_CALLS_H
+#define HEW_TESTS_USERS_JEMALLOC_CALLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
