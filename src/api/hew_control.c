@@ -5,7 +5,7 @@
 #include "api/boot.h"
 #include "control/ctl_tree.h"
 #include "control/ctl_value.h"
-#include "control/totals.h"
+#include "stats/snapshot.h"
 #include "hew/hew.h"
 
 #include <errno.h>
@@ -136,20 +136,23 @@ HEW_EXPORT void
 hew_read_figures(struct hew_figures *figures, size_t size)
 {
     hew_boot();
-    struct hew_totals totals = hew_totals_read();
-    struct hew_figures all = {
-        .allocated = totals.allocated,
-        .cached = totals.cached,
-        .active = totals.active,
-        .dirty = totals.dirty,
-        .muzzy = totals.muzzy,
-        .retained = totals.retained,
-        .mapped = totals.active + totals.dirty + totals.muzzy,
-        .metadata = totals.metadata,
-        .purged = totals.purged,
-        .arenas = totals.arenas,
-        .threads = totals.threads,
-    };
+    struct hew_figures all = {0};
+    struct hew_stats_arena sum;
+    hew_stats_take();
+    if (hew_stats_copy_arena(HEW_STATS_ALL, &sum)) {
+        struct hew_stats_totals totals = hew_stats_totals();
+        all.allocated = totals.allocated;
+        all.cached = sum.tcache_bytes;
+        all.active = totals.active;
+        all.dirty = sum.pdirty * HEW_PAGE;
+        all.muzzy = sum.pmuzzy * HEW_PAGE;
+        all.retained = totals.retained;
+        all.mapped = totals.mapped;
+        all.metadata = totals.metadata;
+        all.purged = (sum.dirty_purged + sum.muzzy_purged) * HEW_PAGE;
+        all.arenas = hew_stats_arenas();
+        all.threads = (unsigned)sum.nthreads;
+    }
     memset(figures, 0, size);
     memcpy(figures, &all, size < sizeof all ? size : sizeof all);
 }
