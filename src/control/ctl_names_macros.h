@@ -7,6 +7,7 @@
 
 #include "base/size_class.h"
 #include "control/ctl_options.h"
+#include "prof/profiler.h"
 #include "stats/fields.h"
 
 /* The field of decay leaves. */
@@ -15,7 +16,14 @@ enum { HEW_CTL_DIRTY, HEW_CTL_MUZZY };
 /* The field of stats.background_thread.*. */
 enum { HEW_CTL_STATS_THREADS, HEW_CTL_STATS_RUNS, HEW_CTL_STATS_INTERVAL };
 
+/* scripts/gen_mallctl.py alone makes something of it. */
+#ifndef HEW_CTL_ABOUT
+#define HEW_CTL_ABOUT(what)
+#endif
+
 /* A setting of options.def: the field is its row there. */
-#define HEW_CTL_OPTION(name, type) HEW_CTL("opt." #name, type, READ, hew_ctl_opt, HEW_CTL_OPTION_##name)
+#define HEW_CTL_OPTION(name, type)                                                                                     \
+    HEW_CTL_ABOUT("the setting `" #name "` of [options.md](options.md)")                                               \
+    HEW_CTL("opt." #name, type, READ, hew_ctl_opt, HEW_CTL_OPTION_##name)
 
 #endif
