@@ -6,17 +6,12 @@
  */
 #include "base/options.h"
 #include "control/ctl_value.h"
+#include "os/fatal.h"
 #include "prof/dump.h"
 #include "prof/profiler.h"
 
 #include <errno.h>
 #include <string.h>
-
-int
-hew_ctl_prof_absent(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
 
 /* A switch of the whole process. */
 static int
@@ -203,6 +198,69 @@ hew_ctl_prof_hook(const struct hew_ctl_call *call)
     }
     atomic_store_explicit(hook, after, memory_order_relaxed);
     return 0;
+}
+
+int
+hew_ctl_prof_log_start(const struct hew_ctl_call *call)
+{
+    const char *path = NULL;
+    if (!hew_options.prof) {
+        return ENOENT;
+    }
+    int error = hew_ctl_write(call, &path, sizeof path);
+    return error != 0 || hew_dump_log_begin(path) ? error : EFAULT;
+}
+
+int
+hew_ctl_prof_log_stop(const struct hew_ctl_call *call)
+{
+    if (!hew_options.prof) {
+        return ENOENT;
+    }
+    return hew_dump_log_end() ? 0 : EFAULT;
+}
+
+int
+hew_ctl_prof_recent_max(const struct hew_ctl_call *call)
+{
+    ssize_t before = hew_event_recent_most(), after = before;
+    if (!hew_options.prof) {
+        return ENOENT;
+    }
+    int error = hew_ctl_exchange(call, &before, &after, sizeof after);
+    if (error != 0 || call->new == NULL) {
+        return error;
+    }
+    if (after < -1) {
+        return EINVAL;
+    }
+    hew_event_keep_recent(after);
+    return 0;
+}
+
+static void
+write_error(void *context, const char *text)
+{
+    hew_os_write_error(text, strlen(text));
+}
+
+int
+hew_ctl_prof_recent_dump(const struct hew_ctl_call *call)
+{
+    struct {
+        void (*write)(void *context, const char *text);
+        void *context;
+    } packet;
+    if (!hew_options.prof) {
+        return ENOENT;
+    }
+    int error = hew_ctl_must_write(call, &packet, sizeof packet);
+    if (error != 0) {
+        return error;
+    }
+    bool told = hew_event_tell_recent(
+        packet.write == NULL ? write_error : packet.write, packet.context, hew_prof_interval());
+    return told ? 0 : EAGAIN;
 }
 
 int
