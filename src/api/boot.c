@@ -6,6 +6,8 @@
 #include "api/messages.h"
 #include "api/profile.h"
 #include "base/options.h"
+#include "cache/count.h"
+#include "cache/peak.h"
 #include "cache/thread.h"
 #include "control/conf_sources.h"
 #include "control/purger.h"
@@ -158,6 +160,10 @@ attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
 {
     uint8_t due = cache->due;
     cache->due = 0;
+    if ((due & HEW_DUE_BYTES) != 0) {
+        hew_peak_look(cache);
+        hew_count_passed(cache);
+    }
     return (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, size, large) : NULL;
 }
 

@@ -39,7 +39,7 @@ hew_ctl_experimental_query(const struct hew_ctl_call *call)
         *call->old_length != sizeof answer) {
         return EINVAL;
     }
-    int error = hew_utilization_query(address, &answer) ? 0 : EFAULT;
+    int error = hew_utilization_query(address, &answer) ? 0 : EINVAL;
     hew_ctl_read(call, &answer, sizeof answer);
     return error;
 }
@@ -54,7 +54,7 @@ hew_ctl_experimental_batch_query(const struct hew_ctl_call *call)
         *call->old_length % sizeof(struct hew_utilization) != 0) {
         return EINVAL;
     }
-    return hew_utilization_query_batch(call->new, count, call->old) == 0 ? 0 : EFAULT;
+    return hew_utilization_query_batch(call->new, count, call->old) == 0 ? 0 : EINVAL;
 }
 
 int

@@ -36,14 +36,14 @@ TEST(query_answers_in_the_order_that_programs_know)
     layers_free(object);
 }
 
-TEST(a_query_about_what_is_not_ours_is_EFAULT)
+TEST(a_query_about_what_is_not_ours_is_EINVAL)
 {
     boot_once();
     unsigned char answer[48];
     size_t length = sizeof answer;
     void *foreign = &length, *nothing = NULL;
-    CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.query", answer, &length, &foreign, sizeof foreign), EFAULT);
-    CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.query", answer, &length, &nothing, sizeof nothing), EFAULT);
+    CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.query", answer, &length, &foreign, sizeof foreign), EINVAL);
+    CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.query", answer, &length, &nothing, sizeof nothing), EINVAL);
     CHECK_EQUAL(length, sizeof answer);
     length = 40;
     CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.query", answer, &length, &foreign, sizeof foreign), EINVAL);
@@ -63,7 +63,7 @@ TEST(a_batch_of_queries_has_an_answer_each)
     CHECK(answers[6] == 0 && answers[7] == 1);
     void *foreign[3] = {objects[0], &length, objects[2]};
     CHECK_EQUAL(
-        hew_ctl_by_name("experimental.utilization.batch_query", answers, &length, foreign, sizeof foreign), EFAULT);
+        hew_ctl_by_name("experimental.utilization.batch_query", answers, &length, foreign, sizeof foreign), EINVAL);
     CHECK(answers[3] == 0 && answers[4] == 0 && answers[5] == 0 && answers[8] != 0);
     static const struct {
         size_t old, new;

@@ -83,7 +83,7 @@ check_access(const char *name, const struct hew_ctl_row *row)
 {
     uint64_t old = 0, new = 0;
     size_t size = sizeof old;
-    int unknown = row->type == HEW_CTL_INDEX ? ENOENT : EPERM;
+    int unknown = row->type == HEW_CTL_INDEX || (row->access & HEW_CTL_PROF) != 0 ? ENOENT : EPERM;
     if ((row->access & HEW_CTL_READ) == 0) {
         int result = hew_ctl_by_name(name, &old, &size, NULL, 0);
         expect(result == unknown, name, "a forbidden read", result);
