@@ -75,3 +75,15 @@ hew_ctl_experimental_arena_index(const struct hew_ctl_call *call)
     size_t index = call->mib[call->depth - 1];
     return index == HEW_CTL_ARENAS_ALL || (index < HEW_ARENAS_MAX && hew_arena_at((unsigned)index) != NULL) ? 0 : ENOENT;
 }
+
+/* The counter is only looked at: there is nothing to do without a place for its address, and nothing to write. */
+int
+hew_ctl_experimental_pactivep(const struct hew_ctl_call *call)
+{
+    size_t index = call->mib[call->depth - 2];
+    if (call->old == NULL || call->new != NULL || call->new_length != 0) {
+        return EINVAL;
+    }
+    struct hew_arena *arena = index < HEW_ARENAS_MAX ? hew_arena_at((unsigned)index) : NULL;
+    return arena == NULL ? EFAULT : hew_ctl_read_pointer(call, &arena->pages.active_pages);
+}

@@ -127,3 +127,23 @@ TEST(names_of_events_at_every_allocation_are_unknown)
     CHECK_EQUAL(ctl_write("experimental.hooks.remove", &hook, sizeof hook), ENOENT);
     CHECK_EQUAL(ctl_write("experimental.hooks.thread_event", &hook, sizeof hook), ENOENT);
 }
+
+TEST(the_count_of_active_pages_can_be_watched)
+{
+    boot_once();
+    size_t *pages = NULL, length = sizeof pages;
+    void *first = layers_malloc(100);
+    char name[64];
+    snprintf(name, sizeof name, "experimental.arenas.%u.pactivep", hew_alloc_own_cache()->arena->index);
+    CHECK_EQUAL(ctl_read(name, &pages, sizeof pages), 0);
+    size_t before = pages == NULL ? 0 : *pages;
+    void *large = layers_malloc(2 * HEW_CACHED_MAX);
+    CHECK_EQUAL(*pages, before + 2 * HEW_CACHED_MAX / HEW_PAGE);
+    layers_free(large);
+    CHECK_EQUAL(*pages, before);
+    CHECK_EQUAL(ctl_do(name), EINVAL);
+    CHECK_EQUAL(hew_ctl_by_name(name, &pages, &length, &before, sizeof before), EINVAL);
+    CHECK_EQUAL(ctl_read("experimental.arenas.4096.pactivep", &pages, sizeof pages), EFAULT);
+    CHECK_EQUAL(ctl_read("experimental.arenas.4095.pactivep", &pages, sizeof pages), ENOENT);
+    layers_free(first);
+}
