@@ -19,8 +19,9 @@ void hew_gather_caches(struct hew_stats_arena *const *arenas, unsigned count);
 /* The arena's totals over its classes, once everything is in. */
 void hew_gather_finish(struct hew_stats_arena *arena);
 
-/* Counters of a lock; takes the lock. */
+/* Counters of a lock, which the first one takes, and the caller of the second one holds. */
 void hew_gather_mutex(struct hew_mutex *mutex, struct hew_stats_mutex *into);
+void hew_gather_held_mutex(const struct hew_mutex *mutex, struct hew_stats_mutex *into);
 
 /* into += from, number by number as each field's `merge` says. */
 void hew_gather_merge(struct hew_stats_arena *into, const struct hew_stats_arena *from);
