@@ -5,8 +5,8 @@
 #include "api/boot.h"
 #include "control/ctl_tree.h"
 #include "control/ctl_value.h"
-#include "control/totals.h"
 #include "hew/hew.h"
+#include "stats/snapshot.h"
 
 #include <errno.h>
 #include <string.h>
@@ -132,24 +132,35 @@ hew_destroy_cache(hew_cache_id cache)
     return cache_control("tcache.destroy", cache);
 }
 
+static uint64_t
+of_all_arenas(size_t offset)
+{
+    uint64_t number = 0;
+    hew_stats_arena_number(HEW_STATS_ALL, offset, &number);
+    return number;
+}
+
 HEW_EXPORT void
 hew_read_figures(struct hew_figures *figures, size_t size)
 {
     hew_boot();
-    struct hew_totals totals = hew_totals_read();
+    hew_stats_take();
+    struct hew_stats_totals totals = hew_stats_totals();
     struct hew_figures all = {
         .allocated = totals.allocated,
-        .cached = totals.cached,
+        .cached = of_all_arenas(offsetof(struct hew_stats_arena, tcache_bytes)),
         .active = totals.active,
-        .dirty = totals.dirty,
-        .muzzy = totals.muzzy,
+        .dirty = of_all_arenas(offsetof(struct hew_stats_arena, pdirty)) * HEW_PAGE,
+        .muzzy = of_all_arenas(offsetof(struct hew_stats_arena, pmuzzy)) * HEW_PAGE,
         .retained = totals.retained,
-        .mapped = totals.active + totals.dirty + totals.muzzy,
+        .mapped = totals.mapped,
         .metadata = totals.metadata,
-        .purged = totals.purged,
-        .arenas = totals.arenas,
-        .threads = totals.threads,
+        .resident = totals.resident,
+        .threads = (unsigned)of_all_arenas(offsetof(struct hew_stats_arena, nthreads)),
     };
+    HEW_EACH_ARENA(arena) {
+        all.arenas++;
+    }
     memset(figures, 0, size);
     memcpy(figures, &all, size < sizeof all ? size : sizeof all);
 }
