@@ -127,6 +127,7 @@ struct hew_figures {
     size_t mapped;    /* address space in use */
     size_t metadata;  /* hew's own data */
     size_t resident;  /* the most that can be in physical memory */
+    uint64_t purged;  /* pages that have ever gone back to the system */
     unsigned arenas, threads;
 };
 

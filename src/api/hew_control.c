@@ -156,6 +156,9 @@ hew_read_figures(struct hew_figures *figures, size_t size)
         .mapped = totals.mapped,
         .metadata = totals.metadata,
         .resident = totals.resident,
+        .purged = (of_all_arenas(offsetof(struct hew_stats_arena, dirty_purged)) +
+                      of_all_arenas(offsetof(struct hew_stats_arena, muzzy_purged))) *
+            HEW_PAGE,
         .threads = (unsigned)of_all_arenas(offsetof(struct hew_stats_arena, nthreads)),
     };
     HEW_EACH_ARENA(arena) {

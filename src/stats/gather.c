@@ -39,7 +39,6 @@ gather_bin(struct hew_arena *arena, unsigned code, struct hew_stats_bin *into)
     into->nmalloc = counts.nmalloc;
     into->ndalloc = counts.ndalloc;
     into->curregs = counts.nmalloc - counts.ndalloc;
-    into->nrequests = atomic_load_explicit(&arena->requests[code], memory_order_relaxed);
     into->nfills = counts.fills;
     into->nflushes = counts.flushes;
     into->nslabs = counts.slabs_ever;
@@ -52,15 +51,11 @@ static void
 gather_lextent(const struct hew_arena *arena, unsigned index, struct hew_stats_lextent *into)
 {
     const struct hew_large_counts *counts = &arena->large[index];
-    unsigned code = HEW_CODE_SMALL_LAST + 1 + index;
     /* What came back is read first: it left before, so the difference is never below 0. */
     into->ndalloc = atomic_load_explicit(&counts->ndalloc, memory_order_acquire);
     into->nmalloc = atomic_load_explicit(&counts->nmalloc, memory_order_relaxed);
     into->curlextents = into->nmalloc - into->ndalloc;
     into->nrequests = atomic_load_explicit(&counts->nrequests, memory_order_relaxed);
-    if (code <= HEW_CODE_CACHED_LAST) {
-        into->nrequests += atomic_load_explicit(&arena->requests[code], memory_order_relaxed);
-    }
 }
 
 /* Bytes of the arena's slabs and large objects: never less than what is allocated in them. */
@@ -139,25 +134,52 @@ hew_gather_arena(struct hew_arena *arena, struct hew_stats_arena *into)
     hew_arena_get_name(arena, into->name);
 }
 
+static uint64_t *
+requests_of(struct hew_stats_arena *arena, unsigned code)
+{
+    return code <= HEW_CODE_SMALL_LAST ? &arena->bins[code - 1].nrequests
+                                       : &arena->lextents[code - HEW_CODE_SMALL_LAST - 1].nrequests;
+}
+
+void
+hew_gather_requests(const struct hew_arena *arena, struct hew_stats_arena *into)
+{
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        *requests_of(into, code) += atomic_load_explicit(&arena->requests[code], memory_order_relaxed);
+    }
+}
+
 struct arenas {
     struct hew_stats_arena *const *at;
     unsigned count;
+    bool begun;
 };
+
+/* Under hew_caches_lock: a thread that ends hands its requests to its arena under it, so that they are seen once. */
+static void
+begin(struct arenas *arenas)
+{
+    for (unsigned index = 0; index < arenas->count && !arenas->begun; index++) {
+        struct hew_arena *live = hew_arena_at(index);
+        if (arenas->at[index] != NULL && live != NULL) {
+            hew_gather_requests(live, arenas->at[index]);
+        }
+    }
+    arenas->begun = true;
+}
 
 static void
 add_cache(const struct hew_cache *cache, void *context)
 {
-    const struct arenas *arenas = context;
+    struct arenas *arenas = context;
+    begin(arenas);
     unsigned index = cache->arena->index;
     struct hew_stats_arena *arena = index < arenas->count ? arenas->at[index] : NULL;
     if (arena == NULL) { /* made since */
         return;
     }
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        uint64_t requests = hew_count_requests(cache, code) - cache->handed_over[code];
-        uint64_t *sum = code <= HEW_CODE_SMALL_LAST ? &arena->bins[code - 1].nrequests
-                                                    : &arena->lextents[code - HEW_CODE_SMALL_LAST - 1].nrequests;
-        *sum += requests;
+        *requests_of(arena, code) += hew_count_requests(cache, code) - cache->handed_over[code];
         arena->tcache_bytes += hew_count_held(cache, code);
     }
 }
@@ -165,8 +187,9 @@ add_cache(const struct hew_cache *cache, void *context)
 void
 hew_gather_caches(struct hew_stats_arena *const *arenas, unsigned count)
 {
-    struct arenas context = {arenas, count};
+    struct arenas context = {arenas, count, false};
     hew_thread_each(add_cache, &context);
+    begin(&context); /* there were none */
 }
 
 void

@@ -13,7 +13,10 @@
 /* Everything that the arena itself counts; what thread caches know is added by hew_gather_caches(). */
 void hew_gather_arena(struct hew_arena *arena, struct hew_stats_arena *into);
 
-/* Adds what the threads' caches count and hold; arenas[i] may be NULL. */
+/* Adds requests that threads made which are gone, and that no cache counts. */
+void hew_gather_requests(const struct hew_arena *arena, struct hew_stats_arena *into);
+
+/* Adds the requests of all threads, and what their caches hold; arenas[i] may be NULL. */
 void hew_gather_caches(struct hew_stats_arena *const *arenas, unsigned count);
 
 /* The arena's totals over its classes, once everything is in. */

@@ -66,6 +66,7 @@ gather_destroyed(void)
     }
     memset(destroyed, 0, sizeof *destroyed);
     hew_gather_arena(hew_arenas_destroyed(), destroyed);
+    hew_gather_requests(hew_arenas_destroyed(), destroyed);
     hew_gather_finish(destroyed);
     destroyed->base = destroyed->resident = destroyed->mapped = destroyed->metadata_edata = 0;
     destroyed->dirty_decay_ms = destroyed->muzzy_decay_ms = UINT64_MAX;
