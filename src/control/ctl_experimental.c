@@ -44,7 +44,7 @@ hew_ctl_experimental_query(const struct hew_ctl_call *call)
     return error;
 }
 
-/* Any number of addresses, as many answers.  An address that is not ours has an answer of zeros and makes it an error. */
+/* Any number of addresses, as many answers.  One that is not ours has an answer of zeros and makes it an error. */
 int
 hew_ctl_experimental_batch_query(const struct hew_ctl_call *call)
 {
@@ -73,7 +73,8 @@ int
 hew_ctl_experimental_arena_index(const struct hew_ctl_call *call)
 {
     size_t index = call->mib[call->depth - 1];
-    return index == HEW_CTL_ARENAS_ALL || (index < HEW_ARENAS_MAX && hew_arena_at((unsigned)index) != NULL) ? 0 : ENOENT;
+    bool lives = index < HEW_ARENAS_MAX && hew_arena_at((unsigned)index) != NULL;
+    return lives || index == HEW_CTL_ARENAS_ALL ? 0 : ENOENT;
 }
 
 /* The counter is only looked at: there is nothing to do without a place for its address, and nothing to write. */
