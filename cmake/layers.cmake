@@ -2,7 +2,8 @@
 # Each layer of src/LAYERS is a static library of its own that links only lower layers.
 add_library(hew_flags INTERFACE)
 target_include_directories(hew_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
-target_compile_definitions(hew_flags INTERFACE _GNU_SOURCE HEW_CHECK_LEVEL=${HEW_CHECK_LEVEL})
+target_compile_definitions(hew_flags INTERFACE _GNU_SOURCE HEW_CHECK_LEVEL=${HEW_CHECK_LEVEL}
+  $<$<NOT:$<EQUAL:${HEW_LG_QUANTUM},4>>:HEW_LG_QUANTUM=${HEW_LG_QUANTUM}>)
 target_compile_options(hew_flags INTERFACE
   -Wall -Wextra -Wshadow -Wpointer-arith -Wno-unused-parameter
   $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
@@ -15,6 +16,8 @@ endif()
 # The allocator itself: hidden by default, no builtin malloc assumptions, initial-exec thread data.
 add_library(hew_core_flags INTERFACE)
 target_link_libraries(hew_core_flags INTERFACE hew_flags)
+target_compile_definitions(hew_core_flags INTERFACE HEW_PREFIX="${HEW_PREFIX}" HEW_SETTINGS_NAME="${HEW_SETTINGS_NAME}"
+  HEW_MALLOC_CONF="${HEW_MALLOC_CONF}")
 target_compile_options(hew_core_flags INTERFACE
   -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc -fno-builtin-calloc
   -fno-builtin-realloc -fno-builtin-free -fexceptions -fno-plt

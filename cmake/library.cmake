@@ -1,16 +1,30 @@
 # SPDX-License-Identifier: MIT
 # libhew.so and libhew.a: every layer in one.  The archive holds one object file, so that a static link takes
 # malloc, free and operator new from the same place or from nowhere.
-add_library(hew SHARED ${HEW_LAYER_OBJECTS})
+set(HEW_OBJECT ${CMAKE_BINARY_DIR}/hew.o)
+hew_merge(${HEW_OBJECT} "${HEW_PREFIX}")
+add_custom_target(hew_object DEPENDS ${HEW_OBJECT})
+set(HEW_SHARED_FROM ${HEW_LAYER_OBJECTS})
+if(HEW_PREFIX)
+  set(HEW_SHARED_FROM ${HEW_OBJECT})
+  set_source_files_properties(${HEW_OBJECT} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+endif()
+
+add_library(hew SHARED ${HEW_SHARED_FROM})
 set_target_properties(hew PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME hew LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 target_link_libraries(hew PRIVATE hew_core_flags)
 target_link_options(hew PRIVATE -Wl,--as-needed -Wl,-z,now -Wl,-z,relro -Wl,--gc-sections -Wl,-z,noexecstack
   -Wl,-z,nodelete) # threads, fork handlers and keys hold addresses in it for good
+if(HEW_SONAME)
+  set_target_properties(hew PROPERTIES NO_SONAME ON)
+  target_link_options(hew PRIVATE -Wl,-soname,${HEW_SONAME})
+endif()
 
 add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/libhew.a
-  COMMAND ${CMAKE_LINKER} -r -o ${CMAKE_BINARY_DIR}/hew.o ${HEW_LAYER_OBJECTS}
   COMMAND ${CMAKE_COMMAND} -E rm -f ${CMAKE_BINARY_DIR}/libhew.a
-  COMMAND ${CMAKE_AR} rcs ${CMAKE_BINARY_DIR}/libhew.a ${CMAKE_BINARY_DIR}/hew.o
-  DEPENDS ${HEW_LAYER_OBJECTS} COMMAND_EXPAND_LISTS VERBATIM)
+  COMMAND ${CMAKE_AR} rcs ${CMAKE_BINARY_DIR}/libhew.a ${HEW_OBJECT}
+  DEPENDS ${HEW_OBJECT} VERBATIM)
 add_custom_target(hew_static ALL DEPENDS ${CMAKE_BINARY_DIR}/libhew.a)
-add_dependencies(hew_static hew) # the objects are up to date before the archive looks at them
+add_dependencies(hew_object hew_api) # one of the two makes the objects before the other looks at them
+add_dependencies(hew hew_object)
+add_dependencies(hew_static hew_object)

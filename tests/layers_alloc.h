@@ -8,6 +8,7 @@
 #define HEW_TESTS_LAYERS_ALLOC_H
 
 #include "alloc/alloc.h"
+#include "alloc/fast.h"
 #include "alloc/realloc.h"
 #include "cache/thread.h"
 #include "layers.h"
@@ -54,20 +55,17 @@ const struct hew_upcalls hew_upcalls = {
     layers_start_thread, layers_pass_attend, layers_pass_sample_freed, layers_note_purge_due};
 
 /* What malloc and free do with the fast paths that api/ has. */
-static inline void *
+static __attribute__((noipa, unused)) void *
 layers_malloc(size_t size)
 {
-    if (size > HEW_SMALL_MAX) {
-        return hew_alloc_large(size, false);
-    }
-    void *object = hew_cache_pop(hew_cache_self, hew_small_codes[(size + 7) >> 3]);
-    return object != NULL ? object : hew_alloc_small(size);
+    void *object = hew_fast_take(size);
+    return object != NULL ? object : hew_alloc_slow(size);
 }
 
 static inline void
 layers_free(void *object)
 {
-    if (!hew_cache_push(hew_cache_self, hew_map_code((uintptr_t)object), object)) {
+    if (!hew_fast_give(object)) {
         hew_alloc_free("free", object);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "alloc/fill.h"
 #include "alloc/large.h"
+#include "alloc/serve.h"
 #include "base/options.h"
 #include "base/text.h"
 #include "cache/count.h"
@@ -13,16 +14,9 @@
 
 #include <string.h>
 
-struct hew_cache *
-hew_alloc_own_cache(void)
-{
-    struct hew_cache *cache = hew_cache_self;
-    return HEW_LIKELY(hew_cache_is_real(cache)) ? cache->real : hew_upcalls.start_thread();
-}
-
 /*
- * The same for a free.  A thread that has not allocated gets its cache only after some frees: libc frees thread data of
- * others when a thread is at its very end, and would never tell us to take the cache back.
+ * The thread's cache for a free.  A thread that has not allocated gets its cache only after some frees: libc frees
+ * thread data of others when a thread is at its very end, and would never tell us to take the cache back.
  */
 #define FREES_WITHOUT_CACHE 16
 static __thread uint8_t frees_without_cache;
@@ -37,107 +31,32 @@ cache_for_free(void)
     return hew_alloc_own_cache();
 }
 
-/* Threads without a cache share the arenas that there are, by their stacks' addresses. */
-static struct hew_arena *
-shared_arena(void)
-{
-    if (HEW_UNLIKELY(hew_hooks_depth != 0)) {
-        return hew_arena_without_hooks();
-    }
-    uintptr_t spread = (uintptr_t)hew_thread_token() >> 12;
-    unsigned index = (unsigned)(spread % hew_arena_limit());
-    struct hew_arena *arena = hew_arena_at(index);
-    return arena != NULL ? arena : hew_arena_get(0);
-}
-
-HEW_COLD void
-hew_alloc_relieve(void)
-{
-    struct hew_cache *cache = hew_cache_self;
-    hew_map_narrow();
-    for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
-        hew_magazine_flush(cache->real, code, 0);
-    }
-    HEW_EACH_ARENA(arena) {
-        hew_page_release(&arena->pages);
-    }
-}
-
-static void
-notice_due_work(bool freeing)
-{
-    if (HEW_UNLIKELY(atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 1)) {
-        hew_upcalls.purge_due(freeing);
-    }
-}
-
-static void *
-take_small(struct hew_cache *cache, unsigned code)
-{
-    if (cache != NULL) {
-        return hew_magazine_pop(cache, code);
-    }
-    void *object = NULL;
-    struct hew_arena *arena = shared_arena();
-    if (arena != NULL && hew_bin_take(&arena->bins[code], &arena->pages, code, &object, 1) == 1) {
-        atomic_fetch_add_explicit(&arena->requests[code], 1, memory_order_relaxed);
-    }
-    return object;
-}
-
-/* Something is due in this thread, which has just been given `object`: a sampled one may take its place. */
-static HEW_NOINLINE void *
-attend_small(struct hew_cache *cache, unsigned code, size_t size, void *object)
-{
-    void *sampled = hew_upcalls.attend(cache, size, NULL);
-    if (sampled == NULL) {
-        return object;
-    }
-    hew_magazine_unpop(cache, code, object);
-    return sampled;
-}
-
 void *
 hew_alloc_small(size_t size)
 {
-    struct hew_cache *cache = hew_alloc_own_cache();
+    struct hew_source source = hew_serve_own();
     unsigned code = hew_small_codes[(size + 7) >> 3];
-    void *object = take_small(cache, code);
-    if (HEW_UNLIKELY(object == NULL)) {
-        hew_alloc_relieve();
-        object = take_small(cache, code);
-    }
-    if (HEW_UNLIKELY(cache != NULL && cache->due != 0 && object != NULL)) {
-        object = attend_small(cache, code, size, object);
-    }
-    notice_due_work(false);
-    size_t usable = object == NULL ? 0 : hew_code_size(code);
-    hew_count_operation(cache, usable, 0);
-    return hew_fill_new(object, usable);
+    void *object = hew_serve_small(&source, code, size);
+    return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
 }
 
-/* An extent for a request above the small classes: the thread's own, or a new one. */
-static struct hew_extent *
-take_large(struct hew_cache *cache, size_t size, size_t alignment, bool *fresh)
+void *
+hew_alloc_large(size_t size, bool zero)
 {
-    unsigned code = hew_large_code(size);
-    bool counted = cache != NULL && code != HEW_CODE_SLOW && alignment <= HEW_PAGE;
-    if (counted) {
-        struct hew_extent *kept = hew_magazine_pop_large(cache, code);
-        if (kept != NULL) {
-            hew_arena_reuse_large(kept, hew_bits_round_up(size, HEW_PAGE));
-            *fresh = false;
-            return kept;
-        }
-    }
-    struct hew_arena *arena = cache != NULL ? cache->arena : shared_arena();
-    struct hew_extent *extent = arena == NULL ? NULL : hew_arena_take_large(arena, size, alignment, code);
-    if (extent != NULL && !counted) {
-        atomic_fetch_add_explicit(
-            &arena->large[hew_large_index(extent->size)].nrequests, 1, memory_order_relaxed);
-    }
-    *fresh = extent != NULL && extent->zeroed;
-    return extent;
+    return hew_alloc_aligned(size, HEW_PAGE, zero);
+}
+
+void *
+hew_alloc_slow(size_t size)
+{
+    return size > HEW_SMALL_MAX ? hew_alloc_large(size, false) : hew_alloc_small(size);
+}
+
+void *
+hew_alloc_aligned(size_t size, size_t alignment, bool zero)
+{
+    struct hew_source source = hew_serve_own();
+    return hew_serve(&source, size, alignment, zero);
 }
 
 struct hew_extent *
@@ -158,24 +77,6 @@ hew_alloc_mark_sampled(struct hew_extent *large, void *sample)
     hew_page_recode(&hew_arena_at(large->arena)->pages, large, HEW_CODE_SLOW);
 }
 
-/* Counts a large request, and sees to what is due. */
-static void
-note_large(struct hew_cache *cache, size_t size, struct hew_extent *extent)
-{
-    if (cache == NULL) {
-        return;
-    }
-    hew_count_other_allocated(cache, extent->large.usable);
-    hew_count_operation(cache, extent->large.usable, 0);
-    hew_magazine_watch(cache);
-    if (hew_options.prof && cache->until_sample < 0) {
-        cache->due |= HEW_DUE_SAMPLE;
-    }
-    if (HEW_UNLIKELY(cache->due != 0)) {
-        hew_upcalls.attend(cache, size, extent);
-    }
-}
-
 static void
 forget_sample(struct hew_extent *extent)
 {
@@ -192,7 +93,7 @@ hew_alloc_note_resized(struct hew_extent *extent, size_t freed, size_t size)
     forget_sample(extent);
     hew_count_other_freed(cache, freed);
     hew_count_operation(cache, 0, freed);
-    note_large(cache, size, extent);
+    hew_serve_note_large(cache, size, extent);
 }
 
 void
@@ -200,63 +101,6 @@ hew_alloc_note_moved(struct hew_extent *from, struct hew_extent *to, size_t size
 {
     forget_sample(from);
     hew_alloc_note_resized(to, from->large.usable, size);
-}
-
-static void *
-alloc_large_aligned(size_t size, size_t alignment, bool zero)
-{
-    if (size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX) {
-        return NULL;
-    }
-    bool fresh;
-    struct hew_cache *cache = hew_alloc_own_cache();
-    struct hew_extent *extent = take_large(cache, size, alignment, &fresh);
-    if (HEW_UNLIKELY(extent == NULL)) {
-        hew_alloc_relieve();
-        extent = take_large(cache, size, alignment, &fresh);
-    }
-    notice_due_work(false);
-    if (extent == NULL) {
-        return NULL;
-    }
-    note_large(cache, size, extent);
-    void *object = (void *)extent->address;
-    if (zero) {
-        return fresh ? object : memset(object, 0, size);
-    }
-    return hew_fill_new(object, extent->large.usable);
-}
-
-void *
-hew_alloc_large(size_t size, bool zero)
-{
-    return alloc_large_aligned(size, HEW_PAGE, zero);
-}
-
-unsigned
-hew_alloc_aligned_code(size_t size, size_t alignment)
-{
-    if (size > HEW_SMALL_MAX) {
-        return 0;
-    }
-    /* Slabs begin at a grain, so a region is aligned to every power of two, up to a grain, that divides its size. */
-    unsigned code = hew_code_of_size(size);
-    while (code <= HEW_CODE_SMALL_LAST && (hew_code_size(code) & (alignment - 1)) != 0) {
-        code++;
-    }
-    return code <= HEW_CODE_SMALL_LAST ? code : 0;
-}
-
-void *
-hew_alloc_aligned(size_t size, size_t alignment, bool zero)
-{
-    unsigned code = hew_alloc_aligned_code(size, alignment);
-    if (code == 0) {
-        size_t least = size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
-        return alloc_large_aligned(least, alignment < HEW_PAGE ? HEW_PAGE : alignment, zero);
-    }
-    void *object = hew_alloc_small(hew_code_size(code));
-    return zero && object != NULL ? memset(object, 0, size) : object;
 }
 
 /* The live object that `object` is said to be: its slab, or its own extent.  Ends the process when it cannot be one. */
@@ -314,7 +158,29 @@ hew_alloc_free(const char *function, void *object)
     } else {
         hew_magazine_push(cache, code, object);
     }
-    notice_due_work(true);
+    hew_alloc_notice_due_work(true);
+}
+
+void
+hew_alloc_free_into(const char *function, void *object, struct hew_cache *explicit)
+{
+    if (object == NULL) {
+        return;
+    }
+    struct hew_cache *own = cache_for_free();
+    struct hew_extent *extent = extent_of(function, object);
+    unsigned code = extent->code;
+    hew_fill_freed(object, usable_in(extent));
+    hew_count_operation(own, 0, usable_in(extent));
+    if (explicit == NULL || code == HEW_CODE_SLOW) {
+        free_uncached(own, function, object);
+    } else if (HEW_UNLIKELY(explicit->top[code][-1] == object)) {
+        hew_describe_double_free(function, (uintptr_t)object);
+    } else {
+        hew_count_other_freed(own, usable_in(extent));
+        hew_magazine_push(explicit, code, object);
+    }
+    hew_alloc_notice_due_work(true);
 }
 
 size_t
@@ -336,17 +202,11 @@ hew_alloc_check_size(const char *function, void *object, size_t size, size_t ali
     if (object == NULL) {
         return;
     }
-    size_t usable = hew_alloc_usable(function, object), wanted;
+    size_t usable = hew_alloc_usable(function, object);
     if (alignment != 0 && ((uintptr_t)object & (alignment - 1)) != 0) {
         hew_fatal(HEW_FATAL_wrong_alignment, function, (uintptr_t)object, NULL);
     }
-    unsigned code = hew_alloc_aligned_code(size, alignment == 0 ? 1 : alignment);
-    if (code != 0) {
-        wanted = hew_code_size(code);
-    } else {
-        wanted = hew_bits_round_up(size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1, HEW_PAGE);
-    }
-    if (wanted != usable) {
+    if (hew_aligned_usable(size, alignment == 0 ? 1 : alignment) != usable) {
         char words[128];
         struct hew_text text;
         hew_text_begin(&text, words, sizeof words);

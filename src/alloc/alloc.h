@@ -28,7 +28,21 @@ struct hew_upcalls {
 extern const struct hew_upcalls hew_upcalls;
 
 /* The calling thread's true cache, made if need be; NULL when it can have none. */
-struct hew_cache *hew_alloc_own_cache(void);
+HEW_INLINE struct hew_cache *
+hew_alloc_own_cache(void)
+{
+    struct hew_cache *cache = hew_cache_self;
+    return HEW_LIKELY(hew_cache_is_real(cache)) ? cache->real : hew_upcalls.start_thread();
+}
+
+/* Before an operation that may have given or taken pages returns. */
+HEW_INLINE void
+hew_alloc_notice_due_work(bool freeing)
+{
+    if (HEW_UNLIKELY(atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 1)) {
+        hew_upcalls.purge_due(freeing);
+    }
+}
 
 /* An extent that stands for a small object of `code`, with what the profiler knows of it.  NULL without memory. */
 struct hew_extent *hew_alloc_sampled(struct hew_arena *arena, unsigned code, void *sample);
@@ -41,12 +55,6 @@ void hew_alloc_mark_sampled(struct hew_extent *large, void *sample);
 void hew_alloc_note_resized(struct hew_extent *extent, size_t freed, size_t size);
 void hew_alloc_note_moved(struct hew_extent *from, struct hew_extent *to, size_t size);
 
-/*
- * The system refused memory: everything free in every arena goes back to it, address space too, and with it what the
- * calling thread had cached.  The caller tries once more.
- */
-void hew_alloc_relieve(void);
-
 /* A request of up to HEW_SMALL_MAX bytes that the fast path did not serve.  By size, not by code: the first call of all
  * comes before the table of codes is filled. */
 void *hew_alloc_small(size_t size);
@@ -54,14 +62,17 @@ void *hew_alloc_small(size_t size);
 /* A request above HEW_SMALL_MAX bytes.  `zero`: the memory reads as zeros. */
 void *hew_alloc_large(size_t size, bool zero);
 
+/* A request of any size that the fast path did not serve. */
+void *hew_alloc_slow(size_t size);
+
 /* Any size at a power-of-two alignment. */
 void *hew_alloc_aligned(size_t size, size_t alignment, bool zero);
 
-/* The class code that hew_alloc_aligned() uses, 0 when it is more than a small class. */
-unsigned hew_alloc_aligned_code(size_t size, size_t alignment);
-
 /* A free that the fast path did not take; `function` is what the program called.  NULL is nothing. */
 void hew_alloc_free(const char *function, void *object);
+
+/* The same past the thread's own cache: into an explicit one, or, NULL, straight to its owner. */
+void hew_alloc_free_into(const char *function, void *object, struct hew_cache *explicit);
 
 /* Ends the process unless `object` is live and was asked for with `size` (at `alignment`, 0: as malloc does). */
 void hew_alloc_check_size(const char *function, void *object, size_t size, size_t alignment);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/flags.h"
 
-#include "alloc/alloc.h"
-#include "alloc/fill.h"
 #include "alloc/large.h"
 #include "alloc/realloc.h"
+#include "alloc/serve.h"
 #include "cache/explicit.h"
-#include "cache/magazine.h"
-#include "cache/route.h"
 
 #include <string.h>
+
+enum { CACHE_OWN = 0, CACHE_NONE = 1, CACHE_FIRST = 2, ARENA_OWN = 0, ARENA_FIRST = 1 };
 
 static size_t
 alignment_of(int flags)
@@ -17,37 +16,131 @@ alignment_of(int flags)
     return (size_t)1 << (flags & HEW_FLAGS_LG_ALIGN);
 }
 
+static unsigned
+cache_of(int flags)
+{
+    return ((unsigned)flags & HEW_FLAGS_CACHE) >> 8;
+}
+
+static unsigned
+arena_of(int flags)
+{
+    return (unsigned)flags >> 20;
+}
+
+/* An automatic arena is made when it is first asked for, and those before it: their numbers have no gaps. */
+static struct hew_arena *
+find_arena(unsigned index)
+{
+    struct hew_arena *arena = hew_arena_at(index);
+    if (HEW_LIKELY(arena != NULL) || index >= hew_arena_limit()) {
+        return arena;
+    }
+    for (unsigned lower = 0; lower <= index; lower++) {
+        arena = hew_arena_get(lower);
+    }
+    return arena;
+}
+
+/* False: there is no such arena or cache. */
+static bool
+find_source(struct hew_source *source, int flags)
+{
+    unsigned arena = arena_of(flags), cache = cache_of(flags);
+    *source = hew_serve_own();
+    if (arena != ARENA_OWN) {
+        source->arena = find_arena(arena - ARENA_FIRST);
+    }
+    if (cache >= CACHE_FIRST) {
+        source->cache = hew_explicit_at(cache - CACHE_FIRST);
+        return source->cache != NULL && source->arena != NULL;
+    }
+    if (cache == CACHE_NONE || (source->own != NULL && source->own->arena != source->arena)) {
+        source->cache = NULL;
+    }
+    return source->arena != NULL;
+}
+
 void *
 hew_flags_alloc(size_t size, int flags)
 {
-    return hew_alloc_aligned(size == 0 ? 1 : size, alignment_of(flags), (flags & HEW_FLAGS_ZERO) != 0);
+    struct hew_source source;
+    bool found = find_source(&source, flags);
+    return found ? hew_serve(&source, size == 0 ? 1 : size, alignment_of(flags), (flags & HEW_FLAGS_ZERO) != 0) : NULL;
+}
+
+/* `object`, which had room for `before` bytes, has what it gained zeroed if asked. */
+static void *
+zero_gained(void *object, size_t before, int flags)
+{
+    size_t now = hew_alloc_usable("rallocx", object);
+    if ((flags & HEW_FLAGS_ZERO) != 0 && now > before) {
+        memset((char *)object + before, 0, now - before);
+    }
+    return object;
 }
 
 void *
 hew_flags_realloc(void *object, size_t size, int flags)
 {
-    return hew_realloc_object(object, size == 0 ? 1 : size);
+    struct hew_source source;
+    size_t usable = hew_alloc_usable("rallocx", object), alignment = alignment_of(flags);
+    size = size == 0 ? 1 : size;
+    if (size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX || !find_source(&source, flags)) {
+        return NULL;
+    }
+    struct hew_arena *arena = arena_of(flags) == ARENA_OWN ? NULL : source.arena;
+    void *same = hew_realloc_without_copy(object, usable, size, alignment, arena);
+    if (same != NULL) {
+        return zero_gained(same, usable, flags);
+    }
+    void *copy = hew_serve(&source, size, alignment, false);
+    if (copy == NULL) {
+        return NULL;
+    }
+    size_t room = hew_alloc_usable("rallocx", copy);
+    memcpy(copy, object, usable < room ? usable : room);
+    hew_flags_free("rallocx", object, flags);
+    return zero_gained(copy, usable, flags);
 }
 
 size_t
 hew_flags_resize(void *object, size_t size, size_t extra, int flags)
 {
-    return hew_alloc_usable("xallocx", object);
+    size_t usable = hew_alloc_usable("xallocx", object);
+    bool aligned = ((uintptr_t)object & (alignment_of(flags) - 1)) == 0;
+    if (usable <= HEW_SMALL_MAX || size > HEW_LARGE_MAX || !aligned) {
+        return usable;
+    }
+    size_t most = extra > HEW_LARGE_MAX - size ? HEW_LARGE_MAX : size + extra;
+    if (most <= HEW_SMALL_MAX) {
+        return usable; /* it would have to become a small one */
+    }
+    size_t now = hew_realloc_in_place(object, size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1, most);
+    zero_gained(object, usable, flags);
+    return now;
 }
 
 void
 hew_flags_free(const char *function, void *object, int flags)
 {
-    hew_alloc_free(function, object);
+    unsigned cache = cache_of(flags);
+    if (cache == CACHE_OWN) {
+        hew_alloc_free(function, object);
+    } else {
+        hew_alloc_free_into(function, object, cache == CACHE_NONE ? NULL : hew_explicit_at(cache - CACHE_FIRST));
+    }
+}
+
+void
+hew_flags_check_size(const char *function, void *object, size_t size, int flags)
+{
+    hew_alloc_check_size(function, object, size == 0 ? 1 : size, alignment_of(flags));
 }
 
 size_t
 hew_flags_usable(size_t size, int flags)
 {
     size_t alignment = alignment_of(flags);
-    if (size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX) {
-        return 0;
-    }
-    unsigned code = hew_alloc_aligned_code(size, alignment);
-    return code != 0 ? hew_code_size(code) : hew_bits_round_up(size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1, HEW_PAGE);
+    return size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX ? 0 : hew_aligned_usable(size, alignment);
 }

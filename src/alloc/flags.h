@@ -19,7 +19,7 @@
 
 #define HEW_FLAGS_LG_ALIGN 0x3f
 #define HEW_FLAGS_ZERO 0x40
-#define HEW_FLAGS_NO_CACHE 0x100
+#define HEW_FLAGS_CACHE 0xfff00
 
 void *hew_flags_alloc(size_t size, int flags);
 
@@ -32,6 +32,9 @@ size_t hew_flags_resize(void *object, size_t size, size_t extra, int flags);
 
 /* Only the cache field counts.  `function` is what the program called. */
 void hew_flags_free(const char *function, void *object, int flags);
+
+/* Ends the process unless `object` is live and was asked for with `size` at the flags' alignment. */
+void hew_flags_check_size(const char *function, void *object, size_t size, int flags);
 
 /* The usable size that hew_flags_alloc() would give; 0: it is out of all bounds. */
 size_t hew_flags_usable(size_t size, int flags);

@@ -2,6 +2,7 @@
 #include "alloc/realloc.h"
 
 #include "alloc/alloc.h"
+#include "alloc/fast.h"
 #include "alloc/fill.h"
 #include "alloc/large.h"
 
@@ -29,9 +30,8 @@ resize_in_place(struct hew_extent *extent, size_t size)
 
 /* A new extent that takes over the old one's pages; NULL when that is not to be had. */
 static void *
-move_pages(struct hew_extent *from, size_t size)
+move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
 {
-    struct hew_arena *arena = hew_arena_at(from->arena);
     struct hew_extent *to = hew_arena_take_large(arena, size, HEW_PAGE, hew_large_code(size));
     if (to == NULL) {
         return NULL;
@@ -59,36 +59,46 @@ fill_gained(void *object, size_t before)
     return object;
 }
 
-static void *
-new_object(size_t size)
+static bool
+resize_and_note(struct hew_extent *extent, size_t size)
 {
-    if (size > HEW_SMALL_MAX) {
-        return hew_alloc_large(size, false);
+    size_t before = extent->large.usable;
+    if (!resize_in_place(extent, size)) {
+        return false;
     }
-    unsigned code = hew_small_codes[(size + 7) >> 3];
-    void *object = hew_cache_pop(hew_cache_self, code);
-    return object != NULL ? object : hew_alloc_small(size);
+    hew_alloc_note_resized(extent, before, size);
+    fill_gained((void *)extent->address, before);
+    return true;
 }
 
-static void
-free_object(void *object)
+void *
+hew_realloc_without_copy(void *object, size_t usable, size_t size, size_t alignment, struct hew_arena *arena)
 {
-    if (!hew_cache_push(hew_cache_self, hew_map_code((uintptr_t)object), object)) {
-        hew_alloc_free("realloc", object);
+    unsigned code = hew_aligned_code(size, alignment);
+    if (usable <= HEW_SMALL_MAX || code != HEW_CODE_NONE) {
+        return code != HEW_CODE_NONE && hew_code_size(code) == usable ? object : NULL;
     }
-}
-
-/* A large object with another size and its contents, without a copy; NULL when that is not to be had. */
-static void *
-resize_large(struct hew_extent *extent, size_t size)
-{
-    size_t usable = extent->large.usable;
-    if (resize_in_place(extent, size)) {
-        hew_alloc_note_resized(extent, usable, size);
-        return fill_gained((void *)extent->address, usable);
+    size_t least = size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
+    struct hew_extent *extent = hew_map_extent((uintptr_t)object);
+    if (((uintptr_t)object & (alignment - 1)) == 0 && resize_and_note(extent, least)) {
+        return object;
     }
-    void *moved = usable >= MOVE_BYTES && size > usable ? move_pages(extent, size) : NULL;
+    if (usable < MOVE_BYTES || least <= usable || alignment > HEW_PAGE) {
+        return NULL;
+    }
+    void *moved = move_pages(extent, least, arena != NULL ? arena : hew_arena_at(extent->arena));
     return moved == NULL ? NULL : fill_gained(moved, usable);
+}
+
+size_t
+hew_realloc_in_place(void *object, size_t least, size_t most)
+{
+    struct hew_extent *extent = hew_map_extent((uintptr_t)object);
+    size_t usable = extent->large.usable;
+    if (usable != hew_bits_round_up(most, HEW_PAGE) && !resize_and_note(extent, most) && usable < least) {
+        resize_and_note(extent, least);
+    }
+    return extent->large.usable;
 }
 
 void *
@@ -98,21 +108,18 @@ hew_realloc_object(void *object, size_t size)
     if (size > HEW_LARGE_MAX) {
         return NULL;
     }
-    if (usable <= HEW_SMALL_MAX) {
-        if (size <= usable && hew_code_size(hew_small_codes[(size + 7) >> 3]) == usable) {
-            return object;
-        }
-    } else if (size > HEW_SMALL_MAX) {
-        void *resized = resize_large(hew_map_extent((uintptr_t)object), size);
-        if (resized != NULL) {
-            return resized;
-        }
+    void *same = hew_realloc_without_copy(object, usable, size, 1, NULL);
+    if (same != NULL) {
+        return same;
     }
-    void *copy = new_object(size);
+    void *copy = hew_fast_take(size);
+    copy = copy != NULL ? copy : hew_alloc_slow(size);
     if (copy == NULL) {
         return size <= usable ? object : NULL; /* a smaller size needs no memory */
     }
     memcpy(copy, object, usable < size ? usable : size);
-    free_object(object);
+    if (!hew_fast_give(object)) {
+        hew_alloc_free("realloc", object);
+    }
     return copy;
 }

@@ -20,10 +20,10 @@ struct hew_utilization {
 
 /* The same with all slabs of the bin, and the slab that the next object will come from.  Its layout is mallctl's. */
 struct hew_utilization_bin {
+    void *current; /* NULL: the next object will need a new slab */
     struct hew_utilization extent;
     size_t free_regions;
     size_t regions;
-    void *current; /* NULL: the next object will need a new slab */
 };
 
 _Static_assert(sizeof(struct hew_utilization_bin) == 48, "programs know this struct by its size");

@@ -4,12 +4,14 @@
 #include "alloc/alloc.h"
 #include "alloc/fill.h"
 #include "api/messages.h"
+#include "api/profile.h"
 #include "base/options.h"
 #include "cache/thread.h"
 #include "control/conf_sources.h"
 #include "control/purger.h"
 #include "control/totals.h"
 #include "os/futex.h"
+#include "prof/profiler.h"
 #include "slab/describe.h"
 
 #include <pthread.h>
@@ -28,6 +30,9 @@ thread_ends(void *round)
 {
     uintptr_t next = (uintptr_t)round + 1;
     if (next > LAST_ROUND || pthread_setspecific(end_key, (void *)next) != 0) {
+        if (hew_cache_is_real(hew_cache_self)) {
+            hew_prof_death(hew_cache_self->real);
+        }
         hew_thread_death();
         if (atomic_load(&hew_caches_alive) == 0) {
             hew_purger_end();
@@ -44,10 +49,17 @@ print_stats_at_exit(void)
 }
 
 static void
+warn(void *context, const char *line, size_t length)
+{
+    hew_messages_write(line, length);
+}
+
+static void
 load_settings(void)
 {
     struct hew_conf_input input = {0};
     hew_conf_gather(&input);
+    input.warn = warn;
     input.variable = malloc_conf;
     input.harder = malloc_conf_2_conf_harder;
     if (!hew_conf_load(&hew_options, &input)) {
@@ -66,6 +78,9 @@ boot_with_malloc(void)
     if (hew_options.stats_print) {
         atexit(print_stats_at_exit);
     }
+    if (hew_options.prof && hew_options.prof_final) {
+        atexit(hew_profile_at_exit);
+    }
 }
 
 /* With junk and zero every request must pass the slow path. */
@@ -73,6 +88,16 @@ static bool
 wants_caching(void)
 {
     return hew_options.tcache && !hew_fill_wanted();
+}
+
+static struct hew_cache *
+birth(void)
+{
+    struct hew_cache *cache = hew_thread_birth(wants_caching());
+    if (cache != NULL && hew_options.prof) {
+        hew_prof_birth(cache);
+    }
+    return cache;
 }
 
 HEW_COLD void
@@ -94,7 +119,10 @@ hew_boot(void)
     atomic_store(&boot_state, READY);
     hew_futex_wake(&boot_state, INT32_MAX);
     hew_small_end = HEW_SMALL_MAX + 1;
-    hew_thread_birth(wants_caching());
+    if (hew_options.prof) {
+        hew_prof_boot();
+    }
+    birth();
     boot_with_malloc();
 }
 
@@ -108,7 +136,7 @@ start_thread(void)
         hew_boot();
     }
     struct hew_cache *cache = hew_cache_self;
-    cache = hew_cache_is_real(cache) ? cache->real : hew_thread_birth(wants_caching());
+    cache = hew_cache_is_real(cache) ? cache->real : birth();
     if (cache != NULL && atomic_load(&end_key_made)) {
         pthread_setspecific(end_key, (void *)1);
     }
@@ -125,17 +153,12 @@ purge_due(bool freeing)
     }
 }
 
-/* Nobody has asked for anything yet. */
 static void *
 attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
 {
+    uint8_t due = cache->due;
     cache->due = 0;
-    return NULL;
+    return (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, size, large) : NULL;
 }
 
-static void
-sample_freed(struct hew_extent *extent)
-{
-}
-
-const struct hew_upcalls hew_upcalls = {start_thread, attend, sample_freed, purge_due};
+const struct hew_upcalls hew_upcalls = {start_thread, attend, hew_prof_freed, purge_due};

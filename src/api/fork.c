@@ -3,11 +3,14 @@
  * fork: every lock is held across fork(), in the order of their ranks, so that the child finds each structure whole.
  */
 #include "api/boot.h"
+#include "cache/explicit.h"
 #include "cache/thread.h"
 #include "control/ctl_tree.h"
 #include "control/purger.h"
 #include "meta/map.h"
 #include "meta/memory.h"
+#include "prof/dump.h"
+#include "prof/profiler.h"
 
 #include <pthread.h>
 
@@ -35,12 +38,13 @@ begin_anew(struct hew_mutex *mutex)
 static void
 each_outer_mutex(mutex_action act)
 {
+    act(&hew_dump_lock);
     act(&hew_ctl_lock);
     act(&hew_caches_lock);
     act(&hew_arenas_lock);
 }
 
-/* In the order of ranks: bins, pages, map, meta.  Under hew_arenas_lock, so that each call finds the same arenas. */
+/* In the order of ranks: bins, pages, map, prof, meta.  Under hew_arenas_lock, so that each call finds the same arenas. */
 static void
 each_inner_mutex(mutex_action act)
 {
@@ -53,6 +57,7 @@ each_inner_mutex(mutex_action act)
         act(&arena->pages.lock);
     }
     act(&hew_map_lock);
+    act(&hew_prof_lock);
     act(&hew_meta_lock);
 }
 
@@ -79,7 +84,9 @@ after_fork_in_child(void)
     HEW_EACH_ARENA(arena) {
         hew_page_after_fork(&arena->pages);
     }
+    hew_prof_after_fork();
     hew_thread_after_fork();
+    hew_explicit_after_fork();
     hew_purger_after_fork();
 }
 

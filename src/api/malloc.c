@@ -23,8 +23,8 @@ void free_sized(void *object, size_t size);
 void free_aligned_sized(void *object, size_t alignment, size_t size);
 
 /* The end of every failed request.  One that cannot be met may be the first call of all: settings come first. */
-HEW_COLD static void *
-out_of_memory(const char *function)
+HEW_COLD void *
+hew_out_of_memory(const char *function)
 {
     hew_boot();
     if (hew_options.xmalloc) {
@@ -35,17 +35,10 @@ out_of_memory(const char *function)
 }
 
 HEW_NOINLINE void *
-hew_malloc_small_slow(size_t size)
+hew_malloc_slow(size_t size)
 {
-    void *object = hew_alloc_small(size);
-    return HEW_LIKELY(object != NULL) ? object : out_of_memory("malloc");
-}
-
-HEW_NOINLINE void *
-hew_malloc_rest(size_t size)
-{
-    void *object = size > HEW_SMALL_MAX ? hew_alloc_large(size, false) : hew_alloc_small(size);
-    return HEW_LIKELY(object != NULL) ? object : out_of_memory("malloc");
+    void *object = hew_alloc_slow(size);
+    return HEW_LIKELY(object != NULL) ? object : hew_out_of_memory("malloc");
 }
 
 HEW_EXPORT void *
@@ -63,7 +56,7 @@ free_slow(void *object)
 HEW_EXPORT void
 free(void *object)
 {
-    if (HEW_LIKELY(hew_entry_free(object))) {
+    if (HEW_LIKELY(hew_fast_give(object))) {
         return;
     }
     free_slow(object);
@@ -74,11 +67,11 @@ calloc(size_t count, size_t size)
 {
     size_t bytes;
     if (HEW_UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) {
-        return out_of_memory("calloc");
+        return hew_out_of_memory("calloc");
     }
     if (HEW_UNLIKELY(bytes > HEW_SMALL_MAX)) {
         void *object = hew_alloc_large(bytes, true);
-        return HEW_LIKELY(object != NULL) ? object : out_of_memory("calloc");
+        return HEW_LIKELY(object != NULL) ? object : hew_out_of_memory("calloc");
     }
     void *object = hew_entry_malloc(bytes);
     return HEW_LIKELY(object != NULL) ? memset(object, 0, bytes) : NULL;
@@ -101,7 +94,7 @@ realloc(void *object, size_t size)
         size = 1;
     }
     void *result = hew_realloc_object(object, size);
-    return HEW_LIKELY(result != NULL) ? result : out_of_memory("realloc");
+    return HEW_LIKELY(result != NULL) ? result : hew_out_of_memory("realloc");
 }
 
 HEW_EXPORT void *
@@ -109,7 +102,7 @@ reallocarray(void *object, size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
-        return out_of_memory("reallocarray");
+        return hew_out_of_memory("reallocarray");
     }
     return realloc(object, bytes);
 }
@@ -143,7 +136,7 @@ static void *
 aligned(const char *function, size_t alignment, size_t size)
 {
     void *object = hew_alloc_aligned(size, alignment, false);
-    return HEW_LIKELY(object != NULL) ? object : out_of_memory(function);
+    return HEW_LIKELY(object != NULL) ? object : hew_out_of_memory(function);
 }
 
 HEW_EXPORT int
@@ -193,7 +186,7 @@ HEW_EXPORT void *
 pvalloc(size_t size)
 {
     if (size > HEW_SIZE_MAX - HEW_PAGE) {
-        return out_of_memory("pvalloc");
+        return hew_out_of_memory("pvalloc");
     }
     return aligned("pvalloc", HEW_PAGE, hew_bits_round_up(size == 0 ? 1 : size, HEW_PAGE));
 }

@@ -20,15 +20,21 @@ hew_version(void)
 }
 
 void
+hew_messages_write(const char *text, size_t length)
+{
+    if (malloc_message != NULL) {
+        malloc_message(NULL, text);
+    } else {
+        hew_os_write_error(text, length);
+    }
+}
+
+void
 hew_messages_print_totals(void)
 {
     char buffer[1024];
     struct hew_text text;
     hew_text_begin(&text, buffer, sizeof buffer);
     hew_totals_describe(&text);
-    if (malloc_message != NULL) {
-        malloc_message(NULL, buffer);
-    } else {
-        hew_os_write_error(buffer, text.length);
-    }
+    hew_messages_write(buffer, text.length);
 }

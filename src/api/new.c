@@ -43,7 +43,7 @@ static HEW_NOINLINE void *
 new_slow(size_t size, size_t alignment)
 {
     void *object;
-    while ((object = alignment == 0 ? hew_malloc_rest(size) : hew_alloc_aligned(size, alignment, false)) == NULL) {
+    while ((object = alignment == 0 ? hew_malloc_slow(size) : hew_alloc_aligned(size, alignment, false)) == NULL) {
         if (!hew_new_call_handler()) {
             if (_ZSt17__throw_bad_allocv != NULL) {
                 _ZSt17__throw_bad_allocv();
@@ -57,13 +57,8 @@ new_slow(size_t size, size_t alignment)
 HEW_INLINE void *
 new_object(size_t size)
 {
-    if (HEW_LIKELY(size < hew_small_end)) {
-        void *object = hew_cache_pop(hew_cache_self, hew_small_codes[(size + 7) >> 3]);
-        if (HEW_LIKELY(object != NULL)) {
-            return object;
-        }
-    }
-    return new_slow(size, 0);
+    void *object = hew_fast_take(size);
+    return HEW_LIKELY(object != NULL) ? object : new_slow(size, 0);
 }
 
 static HEW_NOINLINE void
@@ -82,7 +77,7 @@ delete_sized_slow(void *object, size_t size, size_t alignment)
 HEW_INLINE void
 delete_object(void *object)
 {
-    if (HEW_UNLIKELY(!hew_entry_free(object))) {
+    if (HEW_UNLIKELY(!hew_fast_give(object))) {
         delete_slow(object);
     }
 }
@@ -90,7 +85,7 @@ delete_object(void *object)
 HEW_INLINE void
 delete_sized(void *object, size_t size)
 {
-    if (HEW_UNLIKELY(!hew_entry_free_sized(object, size))) {
+    if (HEW_UNLIKELY(!hew_fast_give_sized(object, size))) {
         delete_sized_slow(object, size, 0);
     }
 }

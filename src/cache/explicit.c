@@ -3,6 +3,7 @@
 
 #include "cache/limit.h"
 #include "cache/magazine.h"
+#include "cache/thread.h"
 #include "meta/memory.h"
 
 static _Atomic(struct hew_cache *) table[HEW_EXPLICIT_MAX];
@@ -27,14 +28,6 @@ enter(struct hew_cache *cache, unsigned *number)
     return false;
 }
 
-static void
-drop_everything(struct hew_cache *cache)
-{
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        hew_magazine_drop(cache, code);
-    }
-}
-
 bool
 hew_explicit_create(unsigned *number)
 {
@@ -49,7 +42,9 @@ hew_explicit_create(unsigned *number)
     cache->arena = arena;
     cache->caching = true;
     hew_limit_begin(cache);
+    hew_thread_enlist(cache);
     if (!enter(cache, number)) {
+        hew_thread_retire(cache);
         hew_meta_give(cache, sizeof *cache);
         return false;
     }
@@ -61,7 +56,7 @@ hew_explicit_flush(unsigned number)
 {
     struct hew_cache *cache = hew_explicit_at(number);
     if (cache != NULL) {
-        drop_everything(cache);
+        hew_thread_flush(cache);
     }
     return cache != NULL;
 }
@@ -72,8 +67,19 @@ hew_explicit_destroy(unsigned number)
     struct hew_cache *cache =
         number >= HEW_EXPLICIT_MAX ? NULL : atomic_exchange_explicit(&table[number], NULL, memory_order_acq_rel);
     if (cache != NULL) {
-        drop_everything(cache);
+        hew_thread_retire(cache);
         hew_meta_give(cache, sizeof *cache);
     }
     return cache != NULL;
+}
+
+void
+hew_explicit_after_fork(void)
+{
+    for (unsigned number = 0; number < HEW_EXPLICIT_MAX; number++) {
+        struct hew_cache *cache = hew_explicit_at(number);
+        if (cache != NULL) {
+            hew_thread_enlist(cache);
+        }
+    }
 }

@@ -28,4 +28,7 @@ bool hew_explicit_destroy(unsigned number);
 /* NULL: there is no such cache. */
 struct hew_cache *hew_explicit_at(unsigned number);
 
+/* In a fork's child, after hew_thread_after_fork(): they are the program's, and so still there. */
+void hew_explicit_after_fork(void);
+
 #endif

@@ -53,11 +53,17 @@ hew_thread_birth(bool caching)
     hew_limit_begin(cache);
     atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
+    hew_thread_enlist(cache);
+    hew_cache_self = cache;
+    return cache;
+}
+
+void
+hew_thread_enlist(struct hew_cache *cache)
+{
     hew_mutex_lock(&hew_caches_lock);
     hew_list_push_back(&caches, &cache->link);
     hew_mutex_unlock(&hew_caches_lock);
-    hew_cache_self = cache;
-    return cache;
 }
 
 /* What the cache has counted becomes the arena's.  Under hew_caches_lock, so that nobody counts it twice or not at all. */
@@ -84,6 +90,16 @@ hew_thread_flush(struct hew_cache *cache)
 }
 
 void
+hew_thread_retire(struct hew_cache *cache)
+{
+    hew_thread_flush(cache);
+    hew_mutex_lock(&hew_caches_lock);
+    hew_list_remove(&cache->link);
+    hand_counts_over(cache);
+    hew_mutex_unlock(&hew_caches_lock);
+}
+
+void
 hew_thread_death(void)
 {
     struct hew_cache *cache = hew_cache_self, *front = cache;
@@ -92,11 +108,7 @@ hew_thread_death(void)
         return;
     }
     cache = cache->real;
-    hew_thread_flush(cache);
-    hew_mutex_lock(&hew_caches_lock);
-    hew_list_remove(&cache->link);
-    hand_counts_over(cache);
-    hew_mutex_unlock(&hew_caches_lock);
+    hew_thread_retire(cache);
     atomic_fetch_sub_explicit(&cache->arena->threads, 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     if (cache->live != NULL) {

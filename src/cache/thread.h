@@ -36,10 +36,14 @@ void hew_thread_set_caching(struct hew_cache *cache, bool caching);
  */
 struct hew_cache_bytes *hew_thread_counters(struct hew_cache *cache);
 
+/* A cache that belongs to no thread joins the list; and leaves it: what it holds goes back to its owners. */
+void hew_thread_enlist(struct hew_cache *cache);
+void hew_thread_retire(struct hew_cache *cache);
+
 /* In a fork's child: the caches of the other threads, which do not exist here, leave the list. */
 void hew_thread_after_fork(void);
 
-/* Shows every thread's cache, under the lock. */
+/* Shows every cache, under the lock. */
 void hew_thread_each(void (*visit)(const struct hew_cache *cache, void *context), void *context);
 
 /* Bytes in all magazines, as of about now. */

@@ -15,6 +15,8 @@
 /* A symbolic link's target is at most PATH_MAX - 1 bytes long. */
 static char conf_link_target[PATH_MAX];
 
+struct hew_conf_input hew_conf_applied;
+
 struct conf_source {
     const char *name;
     const char *text;
@@ -43,8 +45,8 @@ void
 hew_conf_gather(struct hew_conf_input *input)
 {
     input->built_in = HEW_MALLOC_CONF;
-    input->link = hew_conf_read_link("/etc/malloc.conf", conf_link_target, sizeof(conf_link_target));
-    input->environment = secure_getenv("MALLOC_CONF"); /* NULL in setuid programs */
+    input->link = hew_conf_read_link(HEW_CONF_LINK, conf_link_target, sizeof(conf_link_target));
+    input->environment = secure_getenv(HEW_SETTINGS_NAME); /* NULL in setuid programs */
     input->warn = write_line;
     input->context = NULL;
 }
@@ -53,10 +55,10 @@ static void
 list_sources(const struct hew_conf_input *input, struct conf_source *sources)
 {
     sources[0] = (struct conf_source){"built-in settings", input->built_in};
-    sources[1] = (struct conf_source){"malloc_conf variable", input->variable};
-    sources[2] = (struct conf_source){"/etc/malloc.conf", input->link};
-    sources[3] = (struct conf_source){"MALLOC_CONF", input->environment};
-    sources[4] = (struct conf_source){"malloc_conf_2_conf_harder variable", input->harder};
+    sources[1] = (struct conf_source){HEW_CONF_VARIABLE, input->variable};
+    sources[2] = (struct conf_source){HEW_CONF_LINK, input->link};
+    sources[3] = (struct conf_source){HEW_SETTINGS_NAME, input->environment};
+    sources[4] = (struct conf_source){HEW_CONF_HARDER, input->harder};
 }
 
 static void
@@ -82,6 +84,7 @@ hew_conf_load(struct hew_options *options, const struct hew_conf_input *input)
     struct conf_source sources[CONF_SOURCE_COUNT];
     size_t bad = 0;
 
+    hew_conf_applied = *input;
     list_sources(input, sources);
     for (int i = 0; i < CONF_SOURCE_COUNT; i++) {
         hew_conf_read_bool(sources[i].text, "confirm_conf", &options->confirm_conf);

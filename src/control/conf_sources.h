@@ -19,6 +19,18 @@
 #define HEW_MALLOC_CONF ""
 #endif
 
+/* In a library with a prefix the other sources have names of their own: je_malloc_conf, /etc/je_malloc.conf,
+ * JE_MALLOC_CONF. */
+#ifndef HEW_PREFIX
+#define HEW_PREFIX ""
+#endif
+#ifndef HEW_SETTINGS_NAME
+#define HEW_SETTINGS_NAME "MALLOC_CONF"
+#endif
+#define HEW_CONF_VARIABLE HEW_PREFIX "malloc_conf variable"
+#define HEW_CONF_LINK "/etc/" HEW_PREFIX "malloc.conf"
+#define HEW_CONF_HARDER HEW_PREFIX "malloc_conf_2_conf_harder variable"
+
 /* A text each, in the order in which they apply; NULL where there is none. */
 struct hew_conf_input {
     const char *built_in;
@@ -35,6 +47,9 @@ void hew_conf_gather(struct hew_conf_input *input);
 
 /* The target of the symbolic link at path as text in buffer; NULL when there is no link. */
 const char *hew_conf_read_link(const char *path, char *buffer, size_t capacity);
+
+/* What hew_conf_load() was last given: the texts behind the settings in force. */
+extern struct hew_conf_input hew_conf_applied;
 
 /* Applies all sources.  False when something was bad and abort_conf asks for an end; later ones are not read then. */
 bool hew_conf_load(struct hew_options *options, const struct hew_conf_input *input);

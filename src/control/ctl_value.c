@@ -41,6 +41,15 @@ hew_ctl_exchange(const struct hew_ctl_call *call, const void *before, void *afte
 }
 
 int
+hew_ctl_exchange_bool(const struct hew_ctl_call *call, bool *value)
+{
+    unsigned char before = *value, after = before;
+    int error = hew_ctl_exchange(call, &before, &after, sizeof after);
+    *value = after != 0;
+    return error;
+}
+
+int
 hew_ctl_must_read(const struct hew_ctl_call *call, size_t size)
 {
     if (call->old != NULL && *call->old_length == size) {

@@ -29,6 +29,9 @@ int hew_ctl_write(const struct hew_ctl_call *call, void *value, size_t size);
 /* Both: what was there goes out, what is to be comes in.  No error means that the caller may set it. */
 int hew_ctl_exchange(const struct hew_ctl_call *call, const void *before, void *after, size_t size);
 
+/* The same for a bool, of which any byte but 0 is true. */
+int hew_ctl_exchange_bool(const struct hew_ctl_call *call, bool *value);
+
 /* For leaves that make something and hand it out: nothing may be made unless the caller can take it.  *old_length is 0
  * after an error. */
 int hew_ctl_must_read(const struct hew_ctl_call *call, size_t size);

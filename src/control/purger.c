@@ -20,6 +20,11 @@ enum { NO_THREAD, STARTING, RUNNING, ENDING, NO_THREADS_HERE };
 static _Atomic uint32_t thread_state;
 static pthread_t thread; /* while RUNNING or ENDING */
 static _Atomic uint32_t stop;
+static __thread bool is_purger;
+
+/* What the program has chosen for background_thread. */
+enum { AS_SET, FORBIDDEN, ALLOWED };
+static _Atomic uint32_t choice;
 
 uint64_t
 hew_purger_round(uint64_t now_ms, bool all)
@@ -33,9 +38,17 @@ hew_purger_round(uint64_t now_ms, bool all)
     return next;
 }
 
+bool
+hew_purger_enabled(void)
+{
+    uint32_t chosen = atomic_load_explicit(&choice, memory_order_relaxed);
+    return chosen == AS_SET ? hew_options.background_thread : chosen == ALLOWED;
+}
+
 static void *
 work(void *unused)
 {
+    is_purger = true;
     while (atomic_load(&stop) == 0) {
         uint64_t next = hew_purger_round(hew_clock_ms(), false);
         if (next != 0) {
@@ -78,7 +91,7 @@ void
 hew_purger_wake(void)
 {
     uint32_t raised = RAISED, none = NO_THREAD;
-    if (!hew_options.background_thread || !atomic_compare_exchange_strong(&hew_page_due, &raised, AT_WORK)) {
+    if (!hew_purger_enabled() || !atomic_compare_exchange_strong(&hew_page_due, &raised, AT_WORK)) {
         return;
     }
     int saved = errno;
@@ -86,6 +99,9 @@ hew_purger_wake(void)
         /* A program's thread-local data lies on each thread's stack and may be larger than our small one.  Where there
          * are to be no threads, the heaps decay as memory is freed; no further try. */
         atomic_store(&thread_state, create(STACK_BYTES) || create(0) ? RUNNING : NO_THREADS_HERE);
+        if (!hew_purger_enabled()) { /* forbidden in the meantime */
+            hew_purger_end();
+        }
     } else {
         hew_futex_wake(&hew_page_due, 1);
     }
@@ -117,6 +133,19 @@ hew_purger_end(void)
     atomic_store(&hew_page_due, QUIET);
     atomic_store(&thread_state, NO_THREAD);
     errno = saved;
+}
+
+bool
+hew_purger_enable(bool enabled)
+{
+    if (is_purger) {
+        return hew_purger_enabled() == enabled;
+    }
+    atomic_store_explicit(&choice, enabled ? ALLOWED : FORBIDDEN, memory_order_relaxed);
+    if (!enabled) {
+        hew_purger_end();
+    }
+    return true;
 }
 
 void

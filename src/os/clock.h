@@ -10,6 +10,9 @@
 /* Nanoseconds, precise. */
 uint64_t hew_clock_ns(void);
 
+/* Nanoseconds since 1970, for people and other programs. */
+uint64_t hew_clock_wall_ns(void);
+
 /* Milliseconds, as of the kernel's last tick (1 to 10 ms old): cheap. */
 uint64_t hew_clock_ms(void);
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "os/syscall.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 static const char *const texts[] = {
@@ -11,6 +12,14 @@ static const char *const texts[] = {
 #include "base/fatal.def"
 #undef FATAL
 };
+
+static _Atomic(hew_fatal_hook) fatal_hook; /* relaxed */
+
+void
+hew_fatal_set_hook(hew_fatal_hook hook)
+{
+    atomic_store_explicit(&fatal_hook, hook, memory_order_relaxed);
+}
 
 void
 hew_os_write_error(const char *text, size_t length)
@@ -42,6 +51,10 @@ hew_fatal(enum hew_fatal_kind kind, const char *function, uintptr_t address, con
     if (detail != NULL) {
         hew_text_put(&text, ": ");
         hew_text_put(&text, detail);
+    }
+    hew_fatal_hook hook = atomic_load_explicit(&fatal_hook, memory_order_relaxed);
+    if (hook != NULL) {
+        hook(line);
     }
     line[text.length] = '\n';
     hew_os_write_error(line, text.length + 1);

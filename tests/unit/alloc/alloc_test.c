@@ -2,6 +2,7 @@
 #include "alloc/alloc.h"
 
 #include "alloc/large.h"
+#include "alloc/serve.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers_alloc.h"
@@ -124,7 +125,7 @@ TEST(aligned_objects_of_a_small_class_are_counted_like_others)
 {
     boot_once();
     struct hew_cache *cache = layers_start_thread();
-    unsigned code = hew_alloc_aligned_code(100, 64);
+    unsigned code = hew_aligned_code(100, 64);
     uint64_t before = hew_magazine_requests(cache, code);
     for (unsigned i = 0; i < 5000; i++) {
         layers_free(hew_alloc_aligned(100, 64, false));
@@ -279,7 +280,7 @@ TEST(relief_returns_what_the_thread_has_cached_and_every_free_page)
         }
     }
     CHECK(hew_thread_cached_bytes() > 0);
-    hew_alloc_relieve();
+    hew_serve_relieve();
     CHECK_EQUAL(hew_thread_cached_bytes(), 0);
     for (unsigned index = 0; index < 2 && hew_arena_at(index) != NULL; index++) {
         struct hew_page_counts counts = hew_page_counts(&hew_arena_at(index)->pages);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/realloc.h"
 
+#include "alloc/serve.h"
 #include "layers_alloc.h"
 #include "test.h"
 
@@ -136,7 +137,7 @@ TEST(a_large_object_grows_where_it_is_over_free_pages)
 static unsigned char *
 hemmed_in(size_t size, void **neighbour)
 {
-    hew_alloc_relieve(); /* no free pages: both come from a new region, from its start */
+    hew_serve_relieve(); /* no free pages: both come from a new region, from its start */
     unsigned char *object = layers_malloc(size);
     *neighbour = layers_malloc(size);
     CHECK((unsigned char *)*neighbour == object + size);

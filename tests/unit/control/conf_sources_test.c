@@ -63,22 +63,22 @@ TEST(a_line_names_the_source_it_is_about)
 {
     CHECK(load((struct hew_conf_input){"a:1", "b:1", "c:1", "e:1", "f:1", NULL, NULL}));
     CHECK_TEXT(heard, "<hew>: built-in settings: unknown setting \"a\", ignored\n"
-                      "<hew>: malloc_conf variable: unknown setting \"b\", ignored\n"
-                      "<hew>: /etc/malloc.conf: unknown setting \"c\", ignored\n"
-                      "<hew>: MALLOC_CONF: unknown setting \"e\", ignored\n"
-                      "<hew>: malloc_conf_2_conf_harder variable: unknown setting \"f\", ignored\n");
+                      "<hew>: " HEW_CONF_VARIABLE ": unknown setting \"b\", ignored\n"
+                      "<hew>: " HEW_CONF_LINK ": unknown setting \"c\", ignored\n"
+                      "<hew>: " HEW_SETTINGS_NAME ": unknown setting \"e\", ignored\n"
+                      "<hew>: " HEW_CONF_HARDER ": unknown setting \"f\", ignored\n");
 }
 
 TEST(confirm_conf_in_the_last_source_shows_the_first_one_too)
 {
     CHECK(load((struct hew_conf_input){.variable = "narenas:2", .harder = "confirm_conf:true"}));
     CHECK_TEXT(heard, "<hew>: reading built-in settings: none\n"
-                      "<hew>: reading malloc_conf variable: narenas:2\n"
-                      "<hew>: malloc_conf variable: \"narenas:2\" taken\n"
-                      "<hew>: reading /etc/malloc.conf: none\n"
-                      "<hew>: reading MALLOC_CONF: none\n"
-                      "<hew>: reading malloc_conf_2_conf_harder variable: confirm_conf:true\n"
-                      "<hew>: malloc_conf_2_conf_harder variable: \"confirm_conf:true\" taken\n");
+                      "<hew>: reading " HEW_CONF_VARIABLE ": narenas:2\n"
+                      "<hew>: " HEW_CONF_VARIABLE ": \"narenas:2\" taken\n"
+                      "<hew>: reading " HEW_CONF_LINK ": none\n"
+                      "<hew>: reading " HEW_SETTINGS_NAME ": none\n"
+                      "<hew>: reading " HEW_CONF_HARDER ": confirm_conf:true\n"
+                      "<hew>: " HEW_CONF_HARDER ": \"confirm_conf:true\" taken\n");
 }
 
 TEST(confirm_conf_taken_back_by_a_later_source_stays_silent)
@@ -94,7 +94,7 @@ TEST(abort_conf_ends_after_the_source_with_the_bad_pair)
     CHECK(!load(input));
     CHECK(options.zero);
     CHECK_EQUAL(options.narenas, 0);
-    CHECK_TEXT(heard, "<hew>: malloc_conf variable: \"narenas:x\" ignored: narenas takes a whole number from 1 to 4094, "
+    CHECK_TEXT(heard, "<hew>: " HEW_CONF_VARIABLE ": \"narenas:x\" ignored: narenas takes a whole number from 1 to 4094, "
                       "or default\n");
 }
 
@@ -134,12 +134,12 @@ TEST(the_target_of_a_link_is_read_as_text_and_errno_is_kept)
 TEST(the_environment_of_the_process_is_gathered)
 {
     struct hew_conf_input input = {.variable = "narenas:2"};
-    CHECK_EQUAL(setenv("MALLOC_CONF", "narenas:6", 1), 0);
+    CHECK_EQUAL(setenv(HEW_SETTINGS_NAME, "narenas:6", 1), 0);
     hew_conf_gather(&input);
     CHECK_TEXT(input.environment, "narenas:6");
     CHECK_TEXT(input.variable, "narenas:2");
     CHECK_TEXT(input.built_in, HEW_MALLOC_CONF);
-    CHECK_EQUAL(unsetenv("MALLOC_CONF"), 0);
+    CHECK_EQUAL(unsetenv(HEW_SETTINGS_NAME), 0);
     hew_conf_gather(&input);
     CHECK(input.environment == NULL);
 }

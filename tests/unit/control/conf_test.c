@@ -323,9 +323,10 @@ TEST(names_of_old_jemallocs_are_told_but_not_counted)
 
 TEST(a_setting_that_does_nothing_yet_is_told_when_it_asks_for_a_change)
 {
-    CHECK_SAYS("prof:true", 0, "\"prof:true\" taken, but it has no effect in this version");
-    CHECK(options.prof);
-    CHECK_SILENT("prof:false,oversize_threshold:8388608");
+    CHECK_SAYS("process_madvise_max_batch:1", 0,
+               "\"process_madvise_max_batch:1\" taken, but it has no effect in this version");
+    CHECK_EQUAL(options.process_madvise_max_batch, 1);
+    CHECK_SILENT("process_madvise_max_batch:0");
 }
 
 TEST(a_setting_without_meaning_here_is_taken_in_silence)

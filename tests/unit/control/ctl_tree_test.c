@@ -2,6 +2,7 @@
 /* ctl_tree: every row of the table, by its name and by the MIB that the name leads to. */
 #include "control/ctl_tree.h"
 
+#include "ctl_calls.h"
 #include "test.h"
 
 static const struct hew_ctl_node *
@@ -22,27 +23,13 @@ find(const char *name, size_t *mib, size_t *depth)
     return NULL;
 }
 
-/* The name with `digits` for each index. */
-static void
-with_indices(const char *pattern, const char *digits, char *name)
-{
-    for (*name = '\0'; *pattern != '\0'; pattern++) {
-        if (*pattern == '<') {
-            strcat(name, digits);
-            pattern = strchr(pattern, '>');
-        } else {
-            strncat(name, pattern, 1);
-        }
-    }
-}
-
 TEST(every_row_is_found_by_its_name)
 {
     unsigned rows = 0;
     for (const struct hew_ctl_row *row = hew_ctl_rows; row->name[0] != '\0'; row++, rows++) {
         char name[HEW_CTL_NAME_MAX * 2];
         size_t mib[HEW_CTL_DEPTH_MAX], depth;
-        with_indices(row->name, "7", name);
+        ctl_concrete(row, "7", name);
         const struct hew_ctl_node *node = find(name, mib, &depth);
         if (node == NULL || hew_ctl_tree_row(node) != row || depth > HEW_CTL_DEPTH_MAX) {
             printf("%s is not found\n", name);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fast: the fast paths of malloc and free, inlined into everything that allocates or frees.  No loop, no lock, no atomic
+ * read-modify-write.  What they leave over: hew_alloc_slow() and hew_alloc_free().
+ */
+#ifndef HEW_ALLOC_FAST_H
+#define HEW_ALLOC_FAST_H
+
+#include "cache/cache.h"
+
+/* The whole of malloc for a small size: the newest object of this thread's magazine.  NULL: take the slow path. */
+HEW_INLINE void *
+hew_fast_take(size_t size)
+{
+    return HEW_LIKELY(size < hew_small_end) ? hew_cache_pop(hew_cache_self, hew_small_codes[(size + 7) >> 3]) : NULL;
+}
+
+/*
+ * The whole of free for a cached class: one byte tells the class, whoever owns the object.  False: take the slow path.
+ */
+HEW_INLINE bool
+hew_fast_give(void *object)
+{
+    return hew_cache_push(hew_cache_self, hew_map_code((uintptr_t)object), object);
+}
+
+/* The same for a caller that says the size; false also when it said the wrong one. */
+HEW_INLINE bool
+hew_fast_give_sized(void *object, size_t size)
+{
+    size_t code = hew_map_code((uintptr_t)object);
+    return HEW_LIKELY(size < hew_small_end) && HEW_LIKELY(hew_small_codes[(size + 7) >> 3] == code) &&
+        hew_cache_push(hew_cache_self, code, object);
+}
+
+#endif

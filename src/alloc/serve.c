@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "alloc/serve.h"
+
+#include "alloc/fill.h"
+#include "alloc/large.h"
+#include "cache/count.h"
+#include "cache/magazine.h"
+#include "cache/route.h"
+#include "page/hooks.h"
+
+#include <string.h>
+
+/* Threads without a cache share the arenas that there are, by their stacks' addresses. */
+static struct hew_arena *
+shared_arena(void)
+{
+    if (HEW_UNLIKELY(hew_hooks_depth != 0)) {
+        return hew_arena_without_hooks();
+    }
+    uintptr_t spread = (uintptr_t)hew_thread_token() >> 12;
+    unsigned index = (unsigned)(spread % hew_arena_limit());
+    struct hew_arena *arena = hew_arena_at(index);
+    return arena != NULL ? arena : hew_arena_get(0);
+}
+
+struct hew_source
+hew_serve_own(void)
+{
+    struct hew_cache *own = hew_alloc_own_cache();
+    return (struct hew_source){.own = own, .cache = own, .arena = own != NULL ? own->arena : shared_arena()};
+}
+
+HEW_COLD void
+hew_serve_relieve(void)
+{
+    struct hew_cache *cache = hew_cache_self;
+    hew_map_narrow();
+    for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
+        hew_magazine_flush(cache->real, code, 0);
+    }
+    HEW_EACH_ARENA(arena) {
+        hew_page_release(&arena->pages);
+    }
+}
+
+/* Whether the classes' counts of the thread's own cache tell of what comes from this source. */
+static bool
+counted_by_class(const struct hew_source *source)
+{
+    return source->cache == source->own;
+}
+
+/* What the thread's own cache does not count by class it counts by bytes. */
+static void
+count_bytes(const struct hew_source *source, size_t usable)
+{
+    struct hew_cache *own = source->own;
+    hew_count_other_allocated(own, usable);
+    hew_magazine_watch(own);
+    if (hew_options.prof && own->until_sample < 0) {
+        own->due |= HEW_DUE_SAMPLE;
+        own->due_code = HEW_CODE_NONE;
+    }
+}
+
+/* Something is due in this thread, which is about to get `object`: a sampled one may take its place. */
+static HEW_NOINLINE void *
+attend_small(const struct hew_source *source, unsigned code, size_t size, void *object)
+{
+    void *sampled = hew_upcalls.attend(source->own, size, NULL);
+    if (sampled == NULL) {
+        return object;
+    }
+    if (counted_by_class(source)) {
+        hew_magazine_unpop(source->own, code, object);
+    } else {
+        hew_route_give(code, &object, 1);
+    }
+    return sampled;
+}
+
+static void *
+take_from_bin(struct hew_arena *arena, unsigned code)
+{
+    void *object = NULL;
+    if (hew_bin_take(&arena->bins[code], &arena->pages, code, &object, 1) == 1) {
+        atomic_fetch_add_explicit(&arena->requests[code], 1, memory_order_relaxed);
+    }
+    return object;
+}
+
+/* An explicit cache serves threads of several arenas: it is filled from the arena of whoever finds it empty. */
+static HEW_NOINLINE void *
+take_from_explicit(struct hew_cache *cache, struct hew_arena *arena, unsigned code)
+{
+    struct hew_arena *home = cache->arena;
+    cache->arena = arena;
+    void *object = hew_magazine_pop(cache, code);
+    cache->arena = home;
+    cache->due = 0; /* the thread's own cache says what is due */
+    return object;
+}
+
+static void *
+take_small(const struct hew_source *source, unsigned code)
+{
+    if (HEW_UNLIKELY(source->arena == NULL)) {
+        return NULL;
+    }
+    if (HEW_UNLIKELY(source->cache == NULL)) {
+        return take_from_bin(source->arena, code);
+    }
+    if (HEW_LIKELY(counted_by_class(source))) {
+        return hew_magazine_pop(source->cache, code);
+    }
+    return take_from_explicit(source->cache, source->arena, code);
+}
+
+void *
+hew_serve_small(const struct hew_source *source, unsigned code, size_t size)
+{
+    struct hew_cache *own = source->own;
+    size_t usable = hew_slab_shapes[code].size;
+    void *object = take_small(source, code);
+    if (HEW_UNLIKELY(object == NULL)) {
+        hew_serve_relieve();
+        object = take_small(source, code);
+    }
+    if (HEW_LIKELY(own != NULL && object != NULL)) {
+        if (HEW_UNLIKELY(!counted_by_class(source))) {
+            count_bytes(source, usable);
+        }
+        if (HEW_UNLIKELY(own->due != 0)) {
+            object = attend_small(source, code, size, object);
+        }
+        hew_count_operation(own, usable, 0);
+    }
+    hew_alloc_notice_due_work(false);
+    return object;
+}
+
+void
+hew_serve_note_large(struct hew_cache *cache, size_t size, struct hew_extent *extent)
+{
+    if (cache == NULL) {
+        return;
+    }
+    hew_count_other_allocated(cache, extent->large.usable);
+    hew_count_operation(cache, extent->large.usable, 0);
+    hew_magazine_watch(cache);
+    if (hew_options.prof && cache->until_sample < 0) {
+        cache->due |= HEW_DUE_SAMPLE;
+    }
+    if (HEW_UNLIKELY(cache->due != 0)) {
+        hew_upcalls.attend(cache, size, extent);
+    }
+}
+
+/* One that is at hand, or a new one. */
+static struct hew_extent *
+take_large(const struct hew_source *source, size_t size, size_t alignment, bool *fresh)
+{
+    struct hew_arena *arena = source->arena;
+    unsigned code = hew_large_code(size);
+    bool counted = source->cache != NULL && code != HEW_CODE_SLOW && alignment <= HEW_PAGE;
+    if (counted) {
+        struct hew_extent *kept = hew_magazine_pop_large(source->cache, code);
+        if (kept != NULL) {
+            hew_arena_reuse_large(kept, hew_bits_round_up(size, HEW_PAGE));
+            *fresh = false;
+            return kept;
+        }
+    }
+    struct hew_extent *extent = arena == NULL ? NULL : hew_arena_take_large(arena, size, alignment, code);
+    if (extent != NULL && !counted) {
+        atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nrequests, 1, memory_order_relaxed);
+    }
+    *fresh = extent != NULL && extent->zeroed;
+    return extent;
+}
+
+struct hew_extent *
+hew_serve_large(const struct hew_source *source, size_t size, size_t alignment, bool *fresh)
+{
+    struct hew_extent *extent = take_large(source, size, alignment, fresh);
+    if (HEW_UNLIKELY(extent == NULL)) {
+        hew_serve_relieve();
+        extent = take_large(source, size, alignment, fresh);
+    }
+    if (source->cache != NULL && !counted_by_class(source)) {
+        source->cache->due = 0;
+    }
+    if (extent != NULL) {
+        hew_serve_note_large(source->own, size, extent);
+    }
+    hew_alloc_notice_due_work(false);
+    return extent;
+}
+
+static void *
+serve_large(const struct hew_source *source, size_t size, size_t alignment, bool zero)
+{
+    bool fresh;
+    if (size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX) {
+        return NULL;
+    }
+    struct hew_extent *extent = hew_serve_large(source, size, alignment, &fresh);
+    if (extent == NULL) {
+        return NULL;
+    }
+    void *object = (void *)extent->address;
+    if (zero) {
+        return fresh ? object : memset(object, 0, extent->large.usable);
+    }
+    return hew_fill_new(object, extent->large.usable);
+}
+
+void *
+hew_serve(const struct hew_source *source, size_t size, size_t alignment, bool zero)
+{
+    unsigned code = hew_aligned_code(size, alignment);
+    if (code == HEW_CODE_NONE) {
+        size_t least = size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
+        return serve_large(source, least, alignment < HEW_PAGE ? HEW_PAGE : alignment, zero);
+    }
+    /* For whoever looks at the size, one that leads to the class that the alignment has chosen. */
+    void *object = hew_serve_small(source, code, hew_code_of_size(size) == code ? size : hew_code_size(code));
+    size_t usable = object == NULL ? 0 : hew_slab_shapes[code].size;
+    return zero && object != NULL ? memset(object, 0, usable) : hew_fill_new(object, usable);
+}

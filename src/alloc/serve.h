@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve: one request, from a given place.
+ *
+ * Promises  counts what it hands out, lets the profiler replace it, and asks the system for memory only when nothing else
+ *           is left; then everything free goes back to it, and the request is tried once more.  NULL without memory.
+ *           Thread-safe, but for an explicit cache.
+ * Not here  which place a request is served from: alloc.c for malloc, flags.c for mallocx.
+ */
+#ifndef HEW_ALLOC_SERVE_H
+#define HEW_ALLOC_SERVE_H
+
+#include "alloc/alloc.h"
+
+/* Where a request is served from. */
+struct hew_source {
+    struct hew_cache *own;   /* the calling thread's, which counts what the thread asks for; NULL: it has none */
+    struct hew_cache *cache; /* objects that are at hand: its own, an explicit one, or NULL: none */
+    struct hew_arena *arena; /* all others */
+};
+
+/* The thread's own.  The arena is NULL without memory. */
+struct hew_source hew_serve_own(void);
+
+/*
+ * The system refused memory: everything free in every arena goes back to it, address space too, and with it what the
+ * calling thread had cached.
+ */
+void hew_serve_relieve(void);
+
+/* An object of small class `code` for a request of `size` bytes. */
+void *hew_serve_small(const struct hew_source *source, unsigned code, size_t size);
+
+/* An extent for a request above the small classes; *fresh: it reads as zeros. */
+struct hew_extent *hew_serve_large(const struct hew_source *source, size_t size, size_t alignment, bool *fresh);
+
+/* Any size at any alignment; `zero`: all of it reads as zeros. */
+void *hew_serve(const struct hew_source *source, size_t size, size_t alignment, bool zero);
+
+/* A large object has come to the thread of `cache` (NULL: no cache): counts it, and sees to what is due. */
+void hew_serve_note_large(struct hew_cache *cache, size_t size, struct hew_extent *extent);
+
+#endif

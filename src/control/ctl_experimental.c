@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctl_experimental: experimental.*, but for what is about heap profiles and about arenas.
+ *
+ * Not here  events at every allocation (hooks.install, hooks.remove, hooks.thread_event): malloc's fast path tells
+ *           nobody, so these names are unknown, as in a jemalloc built without them.
+ */
+#include "alloc/batch.h"
+#include "alloc/utilization.h"
+#include "control/ctl_value.h"
+#include "os/fatal.h"
+
+#include <errno.h>
+
+int
+hew_ctl_absent(const struct hew_ctl_call *call)
+{
+    return ENOENT;
+}
+
+int
+hew_ctl_experimental_hooks_safety_check_abort(const struct hew_ctl_call *call)
+{
+    hew_fatal_hook hook;
+    int error = hew_ctl_write(call, &hook, sizeof hook);
+    if (error == 0 && call->new != NULL) {
+        hew_fatal_set_hook(hook);
+    }
+    return error;
+}
+
+int
+hew_ctl_experimental_query(const struct hew_ctl_call *call)
+{
+    const void *address;
+    struct hew_utilization_bin answer;
+    if (hew_ctl_must_write(call, &address, sizeof address) != 0 || call->old == NULL ||
+        *call->old_length != sizeof answer) {
+        return EINVAL;
+    }
+    int error = hew_utilization_query(address, &answer) ? 0 : EFAULT;
+    hew_ctl_read(call, &answer, sizeof answer);
+    return error;
+}
+
+/* Any number of addresses, as many answers.  An address that is not ours has an answer of zeros and makes it an error. */
+int
+hew_ctl_experimental_batch_query(const struct hew_ctl_call *call)
+{
+    size_t count = call->new_length / sizeof(void *);
+    if (call->new == NULL || call->old == NULL || count == 0 || call->new_length % sizeof(void *) != 0 ||
+        *call->old_length / sizeof(struct hew_utilization) != count ||
+        *call->old_length % sizeof(struct hew_utilization) != 0) {
+        return EINVAL;
+    }
+    return hew_utilization_query_batch(call->new, count, call->old) == 0 ? 0 : EFAULT;
+}
+
+int
+hew_ctl_experimental_batch_alloc(const struct hew_ctl_call *call)
+{
+    struct hew_batch batch;
+    int error = hew_ctl_must_read(call, sizeof(size_t));
+    error = error != 0 ? error : hew_ctl_must_write(call, &batch, sizeof batch);
+    if (error != 0 || (batch.objects == NULL && batch.count != 0)) {
+        return EINVAL;
+    }
+    return hew_ctl_read_size(call, hew_batch_alloc(&batch));
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registers: what a frame of the stack is made of, on each processor.
+ *
+ * A frame is its program counter, its stack pointer and the registers that a function gives back as it found them; the
+ * return address counts as one of these, since the tables for unwinding treat it so.
+ * Not here  how one frame leads to its caller: prof/unwind.h.
+ */
+#ifndef HEW_OS_REGISTERS_H
+#define HEW_OS_REGISTERS_H
+
+#include "base/compiler.h"
+
+#include <ucontext.h>
+
+#if defined(__x86_64__)
+enum { HEW_KEPT_FRAME = 1, HEW_KEPT_RETURN = 6, HEW_KEPT = 7 }; /* rbx rbp r12 r13 r14 r15, return address */
+#define HEW_DWARF_STACK 7
+#elif defined(__aarch64__)
+enum { HEW_KEPT_FRAME = 10, HEW_KEPT_RETURN = 11, HEW_KEPT = 12 }; /* x19 to x29, x30 */
+#define HEW_DWARF_STACK 31
+#endif
+
+struct hew_registers {
+    uintptr_t pc, sp;
+    uintptr_t kept[HEW_KEPT];
+};
+
+/* The index in `kept` of a register by its number in DWARF, -1 for any other. */
+HEW_INLINE int
+hew_registers_index(uint64_t dwarf)
+{
+#if defined(__x86_64__)
+    static const int8_t indexes[17] = {-1, -1, -1, 0, -1, -1, 1, -1, -1, -1, -1, -1, 2, 3, 4, 5, 6};
+    return dwarf < sizeof indexes ? indexes[dwarf] : -1;
+#elif defined(__aarch64__)
+    return dwarf >= 19 && dwarf <= 30 ? (int)dwarf - 19 : -1;
+#endif
+}
+
+/* The caller of the function that this is written into sees itself: always inlined. */
+HEW_INLINE void
+hew_registers_here(struct hew_registers *registers)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("leaq 0(%%rip), %%rax\n\tmovq %%rax, (%0)\n\tmovq %%rsp, 8(%0)\n\tmovq %%rbx, 16(%0)\n\t"
+                     "movq %%rbp, 24(%0)\n\tmovq %%r12, 32(%0)\n\tmovq %%r13, 40(%0)\n\tmovq %%r14, 48(%0)\n\t"
+                     "movq %%r15, 56(%0)"
+                     :
+                     : "r"(registers)
+                     : "rax", "memory");
+#elif defined(__aarch64__)
+    __asm__ volatile("adr x9, .\n\tmov x10, sp\n\tstp x9, x10, [%0]\n\tstp x19, x20, [%0, 16]\n\t"
+                     "stp x21, x22, [%0, 32]\n\tstp x23, x24, [%0, 48]\n\tstp x25, x26, [%0, 64]\n\t"
+                     "stp x27, x28, [%0, 80]\n\tstp x29, x30, [%0, 96]"
+                     :
+                     : "r"(registers)
+                     : "x9", "x10", "memory");
+#endif
+}
+
+/* `registers` stands in the few instructions that end a signal handler: what the signal interrupted takes its place. */
+HEW_INLINE void
+hew_registers_before_signal(struct hew_registers *registers)
+{
+#if defined(__x86_64__)
+    const greg_t *saved = ((const ucontext_t *)registers->sp)->uc_mcontext.gregs;
+    static const uint8_t order[] = {REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15};
+    for (unsigned i = 0; i < sizeof order; i++) {
+        registers->kept[i] = (uintptr_t)saved[order[i]];
+    }
+    registers->pc = (uintptr_t)saved[REG_RIP];
+    registers->sp = (uintptr_t)saved[REG_RSP];
+#elif defined(__aarch64__)
+    const ucontext_t *context = (const ucontext_t *)(registers->sp + sizeof(siginfo_t));
+    for (unsigned i = 0; i < HEW_KEPT; i++) {
+        registers->kept[i] = context->uc_mcontext.regs[19 + i];
+    }
+    registers->pc = context->uc_mcontext.pc;
+    registers->sp = context->uc_mcontext.sp;
+#endif
+}
+
+/* A return address without the bits that a processor with pointer authentication puts above it. */
+HEW_INLINE uintptr_t
+hew_registers_address(uintptr_t value)
+{
+#if defined(__aarch64__)
+    return value & ((UINT64_C(1) << HEW_LG_ADDRESS) - 1);
+#else
+    return value;
+#endif
+}
+
+#endif

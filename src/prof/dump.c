@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "prof/dump.h"
+
+#include "base/options.h"
+#include "base/size_class.h"
+#include "base/text.h"
+#include "os/memory.h"
+#include "os/syscall.h"
+#include "page/heap.h"
+#include "prof/heap_v2.h"
+#include "prof/pprof.h"
+#include "prof/profiler.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#define PATH_BYTES 1280 /* a prefix of up to 1023 bytes, and the rest */
+
+struct hew_mutex hew_dump_lock;
+_Atomic bool hew_dump_at_peaks;
+
+/* Guarded by hew_dump_lock. */
+static char prefix[sizeof hew_options.prof_prefix];
+static uint64_t sequence;
+static uint64_t sequences['u' - 'f' + 1]; /* by the letter of the kind */
+
+static _Atomic uint64_t allocated; /* since the last profile by interval, by estimate */
+static _Atomic size_t peak;        /* the most that was mapped when it was last looked at */
+
+/* One profile in the making: too large for the stack. */
+struct dump {
+    struct hew_sink sink;
+    struct hew_snapshot snapshot;
+    char path[PATH_BYTES];
+};
+
+void
+hew_dump_boot(void)
+{
+    memcpy(prefix, hew_options.prof_prefix, sizeof prefix);
+    atomic_store(&hew_dump_at_peaks, hew_options.prof_gdump);
+}
+
+bool
+hew_dump_set_prefix(const char *wanted)
+{
+    size_t length = strlen(wanted);
+    if (length >= sizeof prefix) {
+        return false;
+    }
+    hew_mutex_lock(&hew_dump_lock);
+    memcpy(prefix, wanted, length + 1);
+    hew_mutex_unlock(&hew_dump_lock);
+    return true;
+}
+
+uint64_t
+hew_dump_interval(void)
+{
+    return hew_options.lg_prof_interval < 0 ? 0 : UINT64_C(1) << hew_options.lg_prof_interval;
+}
+
+/* "4026531836" of the link "pid:[4026531836]". */
+static void
+put_pid_namespace(struct hew_text *text)
+{
+    char link[64];
+    long length = hew_syscall4(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", link, sizeof link);
+    for (long i = 0; i < length; i++) {
+        if (link[i] >= '0' && link[i] <= '9') {
+            hew_text_put_bytes(text, &link[i], 1);
+        }
+    }
+}
+
+/* The next name of a kind.  False when profiles have no names, or it does not fit. */
+static bool
+make_name(char *path, char kind)
+{
+    struct hew_text text;
+    hew_text_begin(&text, path, PATH_BYTES);
+    hew_mutex_lock(&hew_dump_lock);
+    bool named = prefix[0] != '\0';
+    hew_text_put(&text, prefix);
+    if (hew_options.prof_pid_namespace) {
+        hew_text_put(&text, ".");
+        put_pid_namespace(&text);
+    }
+    hew_text_put(&text, ".");
+    hew_text_put_unsigned(&text, (uint64_t)hew_syscall1(SYS_getpid, 0));
+    hew_text_put(&text, ".");
+    hew_text_put_unsigned(&text, sequence++);
+    hew_text_put(&text, ".");
+    hew_text_put_bytes(&text, &kind, 1);
+    if (kind != 'f') {
+        hew_text_put_unsigned(&text, sequences[kind - 'f']++);
+    }
+    hew_mutex_unlock(&hew_dump_lock);
+    hew_text_put(&text, hew_options.prof_format == HEW_PROF_FORMAT_PPROF ? ".pb.gz" : ".heap");
+    return named && !text.truncated;
+}
+
+static bool
+write_snapshot(struct dump *dump, const char *path)
+{
+    if (!hew_sink_open(&dump->sink, path)) {
+        return false;
+    }
+    if (hew_options.prof_format == HEW_PROF_FORMAT_PPROF) {
+        dump->sink.failed = !hew_pprof_write(&dump->sink, &dump->snapshot) || dump->sink.failed;
+    } else {
+        hew_heap_v2_write(&dump->sink, &dump->snapshot);
+    }
+    if (!hew_sink_close(&dump->sink)) {
+        return false;
+    }
+    hew_prof_dump_hook hook = atomic_load_explicit(&hew_prof_on_dump, memory_order_relaxed);
+    if (hook != NULL) {
+        hook(path);
+    }
+    return true;
+}
+
+/* Writes a profile under `path`, or with NULL under the next name of its kind.  Tells what is live in `leak`, which may
+ * be NULL. */
+static bool
+write_profile(const char *path, char kind, struct hew_dump_leak *leak)
+{
+    size_t bytes = hew_bits_round_up(sizeof(struct dump), HEW_PAGE);
+    struct dump *dump = hew_os_map(bytes, HEW_PAGE);
+    if (dump == NULL) {
+        return false;
+    }
+    bool written = false;
+    if ((path != NULL || make_name(dump->path, kind)) && hew_snapshot_take(&dump->snapshot, hew_prof_interval())) {
+        written = write_snapshot(dump, path != NULL ? path : dump->path);
+        if (leak != NULL) {
+            struct hew_prof_shown live = hew_weight_estimate(&dump->snapshot.live, hew_options.prof_unbias);
+            *leak = (struct hew_dump_leak){live.objects, live.bytes, 0};
+            for (size_t i = 0; i < dump->snapshot.stack_count; i++) {
+                leak->stacks += dump->snapshot.stacks[i].live.objects != 0;
+            }
+        }
+        hew_snapshot_give(&dump->snapshot);
+    }
+    hew_os_unmap(dump, bytes);
+    return written;
+}
+
+bool
+hew_dump_write(const char *path)
+{
+    return write_profile(path, 'm', NULL);
+}
+
+struct hew_dump_leak
+hew_dump_final(void)
+{
+    struct hew_dump_leak leak = {0, 0, 0};
+    if (hew_options.prof_final) {
+        write_profile(NULL, 'f', &leak);
+    }
+    return leak;
+}
+
+/* True for the one thread in which the count passes the interval. */
+static bool
+interval_is_over(uint64_t bytes)
+{
+    uint64_t interval = hew_dump_interval();
+    if (interval == 0) {
+        return false;
+    }
+    uint64_t before = atomic_fetch_add_explicit(&allocated, bytes, memory_order_relaxed);
+    return before / interval != (before + bytes) / interval;
+}
+
+static bool
+is_new_peak(void)
+{
+    size_t mapped = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed);
+    size_t most = atomic_load_explicit(&peak, memory_order_relaxed);
+    return mapped > most && atomic_compare_exchange_strong(&peak, &most, mapped);
+}
+
+void
+hew_dump_notice(uint64_t bytes)
+{
+    if (interval_is_over(bytes)) {
+        write_profile(NULL, 'i', NULL);
+    }
+    if (atomic_load_explicit(&hew_dump_at_peaks, memory_order_relaxed) && is_new_peak()) {
+        write_profile(NULL, 'u', NULL);
+    }
+}

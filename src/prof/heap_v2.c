@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "prof/heap_v2.h"
+
+#include "base/options.h"
+
+/* "<live objects>: <live bytes> [<objects ever>: <bytes ever>]"; what was ever allocated is told with prof_accum only. */
+static void
+put_counts(struct hew_sink *sink, const struct hew_prof_totals *live, const struct hew_prof_totals *ever,
+    uint64_t interval)
+{
+    struct hew_prof_shown now = hew_weight_for_heap_v2(live, interval, hew_options.prof_unbias);
+    struct hew_prof_shown all = {0, 0};
+    if (hew_options.prof_accum) {
+        all = hew_weight_for_heap_v2(ever, interval, hew_options.prof_unbias);
+    }
+    hew_sink_put_unsigned(sink, now.objects);
+    hew_sink_put_text(sink, ": ");
+    hew_sink_put_unsigned(sink, now.bytes);
+    hew_sink_put_text(sink, " [");
+    hew_sink_put_unsigned(sink, all.objects);
+    hew_sink_put_text(sink, ": ");
+    hew_sink_put_unsigned(sink, all.bytes);
+    hew_sink_put_text(sink, "]");
+}
+
+static void
+put_all(struct hew_sink *sink, const struct hew_prof_totals *live, const struct hew_prof_totals *ever, uint64_t interval)
+{
+    hew_sink_put_text(sink, "  t*: ");
+    put_counts(sink, live, ever, interval);
+    hew_sink_put_text(sink, "\n");
+}
+
+static void
+put_thread(struct hew_sink *sink, uint64_t number, const struct hew_prof_totals *live,
+    const struct hew_prof_totals *ever, uint64_t interval)
+{
+    hew_sink_put_text(sink, "  t");
+    hew_sink_put_unsigned(sink, number);
+    hew_sink_put_text(sink, ": ");
+    put_counts(sink, live, ever, interval);
+}
+
+/* Return addresses; readers look for the call before each but the first, which they take for a place in a function. */
+static void
+put_stack(struct hew_sink *sink, const struct hew_snapshot_stack *stack, uint64_t interval)
+{
+    hew_sink_put_text(sink, "@");
+    for (unsigned i = 0; i < stack->depth; i++) {
+        hew_sink_put_text(sink, " 0x");
+        hew_sink_put_hex(sink, stack->frames[i] - (i == 0));
+    }
+    hew_sink_put_text(sink, "\n");
+    put_all(sink, &stack->live, &stack->ever, interval);
+    for (unsigned i = 0; i < stack->counter_count; i++) {
+        const struct hew_snapshot_counter *counter = &stack->counters[i];
+        put_thread(sink, counter->thread, &counter->live, &counter->ever, interval);
+        hew_sink_put_text(sink, "\n");
+    }
+}
+
+void
+hew_heap_v2_write(struct hew_sink *sink, const struct hew_snapshot *snapshot)
+{
+    hew_sink_put_text(sink, "heap_v2/");
+    hew_sink_put_unsigned(sink, snapshot->interval);
+    hew_sink_put_text(sink, "\n");
+    put_all(sink, &snapshot->live, &snapshot->ever, snapshot->interval);
+    for (size_t i = 0; i < snapshot->thread_count; i++) {
+        const struct hew_snapshot_thread *thread = &snapshot->threads[i];
+        if (thread->ever.objects == 0) {
+            continue; /* has been sampled and has nothing left to tell */
+        }
+        put_thread(sink, thread->number, &thread->live, &thread->ever, snapshot->interval);
+        if (thread->name[0] != '\0') {
+            hew_sink_put_text(sink, " ");
+            hew_sink_put_text(sink, thread->name);
+        }
+        hew_sink_put_text(sink, "\n");
+    }
+    for (size_t i = 0; i < snapshot->stack_count; i++) {
+        put_stack(sink, &snapshot->stacks[i], snapshot->interval);
+    }
+    hew_sink_put_text(sink, "\nMAPPED_LIBRARIES:\n");
+    hew_sink_put_file(sink, "/proc/self/maps");
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap_v2: a snapshot as jemalloc's text format, which jeprof and others read: the counts of each stack and thread, and the
+ * process's memory map for finding names.
+ */
+#ifndef HEW_PROF_HEAP_V2_H
+#define HEW_PROF_HEAP_V2_H
+
+#include "prof/sink.h"
+#include "prof/snapshot.h"
+
+void hew_heap_v2_write(struct hew_sink *sink, const struct hew_snapshot *snapshot);
+
+#endif

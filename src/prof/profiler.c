@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include "prof/profiler.h"
+
+#include "base/natural.h"
+#include "base/options.h"
+#include "cache/magazine.h"
+#include "meta/memory.h"
+#include "os/clock.h"
+#include "os/syscall.h"
+#include "prof/dump.h"
+#include "prof/unwind.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+#define COUNT_MOST (UINT32_C(1) << 31)
+
+_Atomic bool hew_prof_active, hew_prof_active_init;
+_Atomic unsigned hew_prof_lg_sample;
+_Atomic(hew_prof_backtrace_hook) hew_prof_on_backtrace;
+_Atomic(hew_prof_dump_hook) hew_prof_on_dump;
+_Atomic(hew_prof_sample_hook) hew_prof_on_sample;
+_Atomic(hew_prof_free_hook) hew_prof_on_free;
+
+static struct hew_prof_class classes[HEW_CODE_SMALL_LAST + HEW_LARGE_CLASSES]; /* guarded by hew_prof_lock */
+
+/* Records of objects that were freed by threads at work here, whose counts are still to be taken off. */
+static _Atomic(struct hew_prof_record *) waiting;
+
+void
+hew_prof_boot(void)
+{
+    atomic_store(&hew_prof_active, hew_options.prof_active);
+    atomic_store(&hew_prof_active_init, hew_options.prof_thread_active_init);
+    atomic_store(&hew_prof_lg_sample, (unsigned)hew_options.lg_prof_sample);
+    hew_unwind_boot();
+    hew_dump_boot();
+}
+
+/* How many allocations of the class until its next sample: as many as the cache can count, the rest in `left`. */
+static void
+set_count(struct hew_cache *cache, struct hew_prof_own *own, unsigned code, uint64_t count)
+{
+    uint64_t now = count < COUNT_MOST ? count : COUNT_MOST;
+    own->left[code] = count - now;
+    hew_magazine_sample_after(cache, code, (uint32_t)now);
+}
+
+static void
+draw_small(struct hew_cache *cache, struct hew_prof_own *own, unsigned code)
+{
+    set_count(cache, own, code, hew_random_objects(&own->random, hew_code_size(code), hew_prof_interval()));
+}
+
+/* The same for large objects, in bytes: the object in which the count runs out is the sample. */
+static void
+draw_large(struct hew_cache *cache, struct hew_prof_own *own)
+{
+    cache->until_sample = (int64_t)hew_random_objects(&own->random, 1, hew_prof_interval()) - 1;
+}
+
+void
+hew_prof_birth(struct hew_cache *cache)
+{
+    struct hew_prof_own *own = hew_meta_take(sizeof *own);
+    cache->profile = own;
+    if (own == NULL) {
+        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+            hew_magazine_sample_after(cache, code, COUNT_MOST);
+        }
+        cache->until_sample = INT64_MAX;
+        return;
+    }
+    own->random.state = hew_clock_ns() ^ (uintptr_t)cache * UINT64_C(0x9e3779b97f4a7c15);
+    own->active = atomic_load_explicit(&hew_prof_active_init, memory_order_relaxed);
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        draw_small(cache, own, code);
+    }
+    draw_large(cache, own);
+}
+
+/* Under the lock.  `count` is 1, or -1 modulo 2^64, which subtracts. */
+static void
+count_class(const struct hew_prof_record *record, uint64_t count)
+{
+    struct hew_prof_class *counts = &classes[hew_class_index(record->usable)];
+    counts->live_count += count;
+    counts->live_bytes += count * record->requested;
+    if (count == 1) {
+        counts->ever_count++;
+        counts->ever_bytes += record->requested;
+    }
+}
+
+/* Under the lock. */
+static void
+remove_record(struct hew_prof_record *record)
+{
+    if (record->counter != NULL) {
+        count_class(record, (uint64_t)-1);
+    }
+    if (record->counter != NULL && record->generation == hew_prof_generation) {
+        hew_prof_table_remove(record->counter, &record->weight);
+    }
+    hew_meta_give(record, sizeof *record);
+}
+
+/* Takes the lock, and off the counts what has been waiting for it. */
+static void
+lock(void)
+{
+    hew_mutex_lock(&hew_prof_lock);
+    struct hew_prof_record *next;
+    /* acquire: pairs with the release in note_removal() */
+    struct hew_prof_record *record = atomic_exchange_explicit(&waiting, NULL, memory_order_acquire);
+    for (; record != NULL; record = next) {
+        next = record->next;
+        remove_record(record);
+    }
+}
+
+static void
+unlock(void)
+{
+    hew_mutex_unlock(&hew_prof_lock);
+}
+
+static void
+note_removal(struct hew_prof_record *record)
+{
+    record->next = atomic_load_explicit(&waiting, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(
+        &waiting, &record->next, record, memory_order_release, memory_order_relaxed)) {
+    }
+}
+
+void
+hew_prof_death(struct hew_cache *cache)
+{
+    struct hew_prof_own *own = cache->profile;
+    if (own == NULL) {
+        return;
+    }
+    cache->profile = NULL;
+    if (own->thread != NULL) {
+        lock();
+        hew_prof_table_leave(own->thread);
+        unlock();
+    }
+    hew_meta_give(own, sizeof *own);
+}
+
+struct hew_prof_own *
+hew_prof_own(void)
+{
+    struct hew_cache *cache = hew_alloc_own_cache();
+    return cache == NULL ? NULL : cache->profile;
+}
+
+bool
+hew_prof_enter(struct hew_prof_own *own)
+{
+    if (own->inside) {
+        return false;
+    }
+    own->inside = true;
+    atomic_signal_fence(memory_order_seq_cst); /* a signal handler of this thread sees it before anything that follows */
+    return true;
+}
+
+void
+hew_prof_leave(struct hew_prof_own *own)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    own->inside = false;
+}
+
+struct hew_prof_thread *
+hew_prof_thread_of(struct hew_prof_own *own)
+{
+    if (own->thread == NULL) {
+        lock();
+        own->thread = hew_prof_table_join();
+        unlock();
+    }
+    struct hew_prof_thread *thread = own->thread;
+    if (thread != NULL && hew_options.prof_sys_thread_name) {
+        char name[HEW_PROF_NAME_BYTES] = ""; /* the kernel's are 16 bytes */
+        hew_syscall2(SYS_prctl, PR_GET_NAME, name);
+        lock();
+        memcpy(thread->name, name, sizeof name);
+        unlock();
+    }
+    return thread;
+}
+
+static unsigned
+take_frames(uintptr_t *frames)
+{
+    unsigned depth = hew_options.prof_bt_max;
+    hew_prof_backtrace_hook hook = atomic_load_explicit(&hew_prof_on_backtrace, memory_order_relaxed);
+    if (hook == NULL) {
+        return hew_unwind(frames, depth);
+    }
+    unsigned most = depth;
+    depth = 0;
+    hook((void **)frames, &depth, most);
+    return depth < most ? depth : most;
+}
+
+/* Counts the object of the record; it stays uncounted without memory. */
+static void
+count(struct hew_prof_own *own, struct hew_prof_record *record, const uintptr_t *frames, unsigned depth)
+{
+    struct hew_prof_thread *thread = hew_prof_thread_of(own);
+    if (thread == NULL) {
+        return;
+    }
+    record->weight = hew_weight_of(record->usable, hew_prof_interval());
+    lock();
+    record->generation = hew_prof_generation;
+    record->counter = hew_prof_table_add(thread, frames, depth, &record->weight);
+    if (record->counter != NULL) {
+        count_class(record, 1);
+    }
+    unlock();
+}
+
+struct hew_prof_class
+hew_prof_class_counts(unsigned class_index)
+{
+    struct hew_prof_class counts = {0, 0, 0, 0};
+    lock();
+    if (class_index < sizeof classes / sizeof classes[0]) {
+        counts = classes[class_index];
+    }
+    unlock();
+    return counts;
+}
+
+static void
+tell(const struct hew_prof_record *record, const void *object, uintptr_t *frames, unsigned depth)
+{
+    hew_prof_sample_hook hook = atomic_load_explicit(&hew_prof_on_sample, memory_order_relaxed);
+    if (hook != NULL) {
+        hook(object, record->requested, (void **)frames, depth, record->usable);
+    }
+}
+
+/* Samples the large object, or makes one for `size` bytes of class `code`; NULL: none. */
+static void *
+sample(struct hew_cache *cache, unsigned code, size_t size, struct hew_extent *large)
+{
+    struct hew_prof_own *own = cache->profile;
+    uintptr_t frames[HEW_PROF_FRAMES_MAX];
+    unsigned depth = take_frames(frames);
+    struct hew_prof_record *record = hew_meta_take(sizeof *record);
+    if (record == NULL) {
+        return NULL;
+    }
+    struct hew_extent *extent = large;
+    if (large != NULL) {
+        hew_alloc_mark_sampled(large, record);
+    } else {
+        extent = hew_alloc_sampled(cache->arena, code, record);
+    }
+    if (extent == NULL) {
+        hew_meta_give(record, sizeof *record);
+        return NULL;
+    }
+    record->requested = size;
+    record->usable = extent->large.usable;
+    count(own, record, frames, depth);
+    void *object = (void *)extent->address;
+    tell(record, object, frames, depth);
+    hew_dump_notice(record->weight.weight_bytes);
+    return object;
+}
+
+static bool
+is_wanted(const struct hew_prof_own *own)
+{
+    return own->active && atomic_load_explicit(&hew_prof_active, memory_order_relaxed);
+}
+
+void *
+hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
+{
+    struct hew_prof_own *own = cache->profile;
+    unsigned code = cache->due_code;
+    if (own == NULL) {
+        hew_prof_birth(cache);
+        return NULL;
+    }
+    if (large != NULL) {
+        if (cache->until_sample >= 0) {
+            return NULL;
+        }
+        draw_large(cache, own);
+    } else if (own->left[code] != 0) { /* only a part of the count is over */
+        set_count(cache, own, code, own->left[code]);
+        return NULL;
+    } else {
+        draw_small(cache, own, code);
+    }
+    if (!is_wanted(own) || !hew_prof_enter(own)) {
+        return NULL;
+    }
+    void *object = sample(cache, code, size, large);
+    hew_prof_leave(own);
+    return object;
+}
+
+void
+hew_prof_freed(struct hew_extent *extent)
+{
+    struct hew_prof_record *record = extent->large.sample;
+    struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
+    struct hew_prof_own *own = cache == NULL ? NULL : cache->profile;
+    bool entered = own != NULL && hew_prof_enter(own);
+    hew_prof_free_hook hook = atomic_load_explicit(&hew_prof_on_free, memory_order_relaxed);
+    if (hook != NULL && entered) {
+        hook((void *)extent->address, record->usable);
+    }
+    note_removal(record);
+    if (own == NULL || entered) {
+        lock(); /* which removes it */
+        unlock();
+    }
+    if (entered) {
+        hew_prof_leave(own);
+    }
+}
+
+void
+hew_prof_reset(unsigned lg_sample)
+{
+    lock();
+    atomic_store_explicit(&hew_prof_lg_sample, lg_sample, memory_order_relaxed);
+    hew_prof_table_reset();
+    unlock();
+}
+
+void
+hew_prof_after_fork(void)
+{
+    struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
+    struct hew_prof_own *own = cache == NULL ? NULL : cache->profile;
+    hew_prof_table_after_fork(own == NULL ? NULL : own->thread);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profiler: which objects are sampled, and what becomes known of them.
+ *
+ *     cache counts down --> attend: draws the next count, walks the stack, --> table (live and ever, by stack and thread)
+ *                           and puts the object onto an extent of its own  --> hooks, probes, recent, log
+ *     free of it        --> freed
+ *
+ * Promises  each object is sampled with the chance 1 - e^(-size / interval), so its weight is known (weight.h); while a
+ *           thread works here, what it allocates is not sampled, and what it frees is only noted, so that hooks and signal
+ *           handlers may allocate and free; no lock is held while a stack is walked, a file written or a hook called.
+ * Locks     hew_prof_lock, inside.
+ * Not here  counting down: cache/magazine.c.  Files: dump.h.
+ */
+#ifndef HEW_PROF_PROFILER_H
+#define HEW_PROF_PROFILER_H
+
+#include "alloc/alloc.h"
+#include "base/random.h"
+#include "prof/table.h"
+
+#include <stdatomic.h>
+
+#define HEW_PROF_FRAMES_MAX 256
+
+/* What the profiler keeps for a thread: hew_cache.profile.  The thread's own, but for what is atomic. */
+struct hew_prof_own {
+    struct hew_random random;
+    struct hew_prof_thread *thread; /* NULL until it has a name or a sample */
+    bool active;                    /* thread.prof.active */
+    bool inside;                    /* it is at work here */
+    uint64_t left[HEW_CODE_SMALL_LAST + 1]; /* of a count to the next sample, what did not fit the cache's counter */
+};
+
+/* What large.sample of a sampled object points to. */
+struct hew_prof_record {
+    struct hew_prof_record *next; /* while it waits for its removal */
+    struct hew_prof_counter *counter;
+    uint64_t generation;
+    struct hew_prof_totals weight;
+    size_t requested, usable;
+    uint64_t born_ns;            /* with a log or recent samples */
+    struct hew_prof_recent *recent;
+};
+
+/* Settings that change at run time; relaxed. */
+extern _Atomic bool hew_prof_active, hew_prof_active_init;
+extern _Atomic unsigned hew_prof_lg_sample;
+
+/* Functions of the program (experimental.hooks.prof_*); relaxed. */
+typedef void (*hew_prof_backtrace_hook)(void **frames, unsigned *depth, unsigned most);
+typedef void (*hew_prof_dump_hook)(const char *path);
+typedef void (*hew_prof_sample_hook)(
+    const void *object, size_t size, void **frames, unsigned depth, size_t usable);
+typedef void (*hew_prof_free_hook)(const void *object, size_t usable);
+extern _Atomic(hew_prof_backtrace_hook) hew_prof_on_backtrace;
+extern _Atomic(hew_prof_dump_hook) hew_prof_on_dump;
+extern _Atomic(hew_prof_sample_hook) hew_prof_on_sample;
+extern _Atomic(hew_prof_free_hook) hew_prof_on_free;
+
+/* Samples by size class: objects, and the bytes that were asked for.  A reset leaves them. */
+struct hew_prof_class {
+    uint64_t live_bytes, live_count, ever_bytes, ever_count;
+};
+struct hew_prof_class hew_prof_class_counts(unsigned class_index);
+
+HEW_INLINE uint64_t
+hew_prof_interval(void)
+{
+    return UINT64_C(1) << atomic_load_explicit(&hew_prof_lg_sample, memory_order_relaxed);
+}
+
+/* With prof:true, after the settings are known. */
+void hew_prof_boot(void);
+
+/* A thread has got its cache; it is about to lose it. */
+void hew_prof_birth(struct hew_cache *cache);
+void hew_prof_death(struct hew_cache *cache);
+
+/* hew_upcalls.attend, when a sample is due, and hew_upcalls.sample_freed. */
+void *hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large);
+void hew_prof_freed(struct hew_extent *extent);
+
+/* Forgets everything counted so far; from now on a byte in 2^lg_sample is sampled, but for the counts that threads have
+ * drawn already. */
+void hew_prof_reset(unsigned lg_sample);
+
+/* The calling thread's; NULL when it can have none. */
+struct hew_prof_own *hew_prof_own(void);
+
+/* Its entry in the table, made if need be; NULL without memory. */
+struct hew_prof_thread *hew_prof_thread_of(struct hew_prof_own *own);
+
+/* Begins and ends work in the profiler; false: the thread is at it already. */
+bool hew_prof_enter(struct hew_prof_own *own);
+void hew_prof_leave(struct hew_prof_own *own);
+
+/* In a fork's child, with the locks free again. */
+void hew_prof_after_fork(void);
+
+#endif

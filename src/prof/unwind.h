@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind: the calling thread's stack as return addresses.
+ *
+ * Owns      a cache of rules by program counter, so that a known frame costs some ten nanoseconds.  An entry is believed
+ *           only while the same object is still mapped there.
+ * Promises  no memory is allocated and no lock is taken (but the loader's, before glibc 2.35), so it may be called in
+ *           signal handlers and while any lock is held; frames without tables, such as code made at run time, are walked by
+ *           frame pointer, with reads that cannot fault.
+ * Not here  what a table says: cfi.h.
+ */
+#ifndef HEW_PROF_UNWIND_H
+#define HEW_PROF_UNWIND_H
+
+#include "base/compiler.h"
+
+/* Once, at boot: finds out which frames are our own. */
+void hew_unwind_boot(void);
+
+/*
+ * Up to `most` frames from the caller outwards, without those of libhew itself at the front: which of its functions were
+ * at work says nothing about the program, and the one that it called has often left by a tail call.  In a static program
+ * they cannot be told from the program's own, and stay.
+ */
+unsigned hew_unwind(uintptr_t *frames, unsigned most);
+
+#endif

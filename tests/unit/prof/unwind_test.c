@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "prof/unwind.h"
+
+#include "test.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unwind.h>
+
+#define MOST 64
+
+static uintptr_t ours[MOST];
+static void *theirs[MOST];
+static unsigned our_count, their_count;
+
+/* Both see the same frames from the second on: the first is the test's own, at two places. */
+static bool
+agree(void)
+{
+    bool same = our_count == their_count && our_count > 2;
+    for (unsigned i = 1; same && i < our_count; i++) {
+        same = ours[i] == (uintptr_t)theirs[i];
+    }
+    if (!same) {
+        for (unsigned i = 0; i < our_count || i < their_count; i++) {
+            printf("%2u %#16lx %p\n", i, i < our_count ? ours[i] : 0, i < their_count ? theirs[i] : NULL);
+        }
+    }
+    return same;
+}
+
+static __attribute__((noinline)) int
+look(void)
+{
+    /* hew_unwind's own return address is the first; backtrace's too. */
+    our_count = hew_unwind(ours, MOST);
+    their_count = (unsigned)backtrace(theirs, MOST);
+    return (int)our_count;
+}
+
+static __attribute__((noinline)) int
+deep(int depth)
+{
+    return depth == 0 ? look() + 1 : deep(depth - 1) + 1;
+}
+
+TEST(a_plain_stack_is_what_the_compilers_own_unwinder_sees)
+{
+    hew_unwind_boot();
+    CHECK(deep(10) > 10);
+    CHECK(agree());
+    CHECK(deep(10) > 10);
+    CHECK(agree()); /* from the cache this time */
+}
+
+static __attribute__((noinline)) int
+with_array(size_t size)
+{
+    char array[size];
+    memset(array, 1, size);
+    return look() + array[size - 1];
+}
+
+static __attribute__((noinline)) int
+with_alignment(int depth)
+{
+    char array[64] __attribute__((aligned(128)));
+    memset(array, depth, sizeof array);
+    return (int)((uintptr_t)array % 128) + with_array((size_t)depth) + array[3];
+}
+
+TEST(frames_of_variable_size_and_of_a_realigned_stack_are_walked)
+{
+    CHECK(with_array(1000) > 0);
+    CHECK(agree());
+    CHECK(with_alignment(300) > 0);
+    CHECK(agree());
+}
+
+static int
+compare(const void *left, const void *right)
+{
+    look();
+    return *(const int *)left - *(const int *)right;
+}
+
+TEST(frames_of_libraries_are_walked)
+{
+    int numbers[] = {3, 1, 2};
+    qsort(numbers, 3, sizeof numbers[0], compare);
+    CHECK(agree());
+}
+
+static void
+on_signal(int number)
+{
+    look();
+}
+
+TEST(the_stack_goes_on_behind_a_signal_handler)
+{
+    signal(SIGUSR1, on_signal);
+    raise(SIGUSR1);
+    CHECK(agree());
+}
+
+TEST(a_handler_on_a_stack_of_its_own_does_not_end_the_walk)
+{
+    static char memory[64 << 10];
+    stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+    sigaltstack(&stack, NULL);
+    sigaction(SIGUSR2, &action, NULL);
+    raise(SIGUSR2);
+    CHECK(agree());
+}
+
+TEST(no_more_frames_are_taken_than_there_is_room_for)
+{
+    uintptr_t few[3] = {0, 0, 7};
+    CHECK_EQUAL(hew_unwind(few, 2), 2);
+    CHECK_EQUAL(few[2], 7);
+    CHECK_EQUAL(hew_unwind(few, 1), 1);
+}
