@@ -191,5 +191,8 @@ hew_unwind(uintptr_t *frames, unsigned most)
             frames[count++] = registers.pc;
         }
     }
+    if (count == 0 && most > 0) { /* no tables, no frame pointers: at least something for counts to stand at */
+        frames[count++] = (uintptr_t)__builtin_return_address(0);
+    }
     return count;
 }
