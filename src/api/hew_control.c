@@ -150,7 +150,7 @@ hew_read_figures(struct hew_figures *figures, size_t size)
         all.mapped = totals.mapped;
         all.metadata = totals.metadata;
         all.purged = (sum.dirty_purged + sum.muzzy_purged) * HEW_PAGE;
-        all.arenas = hew_stats_arenas();
+        all.arenas = hew_arenas_count();
         all.threads = (unsigned)sum.nthreads;
     }
     memset(figures, 0, size);
