@@ -71,7 +71,9 @@ TEST(the_totals_keep_their_order)
     size_t metadata = ctl_size("stats.metadata"), resident = ctl_size("stats.resident");
     size_t mapped = ctl_size("stats.mapped");
     CHECK(allocated > 0 && allocated <= active);
-    CHECK(active % 4096 == 0 && resident % 4096 == 0 && mapped % 4096 == 0);
+    CHECK_EQUAL(active % 4096, 0);
+    CHECK_EQUAL(resident % 4096, 0);
+    CHECK_EQUAL(mapped % 4096, 0);
     CHECK(resident >= active && (!under_test_strict() || resident >= active + metadata));
     CHECK(mapped >= active);
     CHECK(ctl_size("stats.retained") != SIZE_MAX);
