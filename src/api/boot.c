@@ -5,11 +5,12 @@
 #include "alloc/fill.h"
 #include "api/messages.h"
 #include "api/profile.h"
+#include "api/stats_due.h"
 #include "base/options.h"
+#include "cache/count.h"
 #include "cache/thread.h"
 #include "control/conf_sources.h"
 #include "control/purger.h"
-#include "control/totals.h"
 #include "os/futex.h"
 #include "prof/profiler.h"
 #include "slab/describe.h"
@@ -43,12 +44,6 @@ thread_ends(void *round)
 }
 
 static void
-print_stats_at_exit(void)
-{
-    hew_messages_print_totals();
-}
-
-static void
 warn(void *context, const char *line, size_t length)
 {
     hew_messages_write(line, length);
@@ -75,9 +70,7 @@ boot_with_malloc(void)
         atomic_store(&end_key_made, true);
     }
     hew_fork_register();
-    if (hew_options.stats_print) {
-        atexit(print_stats_at_exit);
-    }
+    hew_stats_begin();
     if (hew_options.prof && hew_options.prof_final) {
         atexit(hew_profile_at_exit);
     }
@@ -158,6 +151,9 @@ attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
 {
     uint8_t due = cache->due;
     cache->due = 0;
+    if ((due & HEW_DUE_BYTES) != 0) {
+        hew_stats_passed(hew_count_passed(cache));
+    }
     return (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, size, large) : NULL;
 }
 

@@ -3,6 +3,7 @@
  * fork: every lock is held across fork(), in the order of their ranks, so that the child finds each structure whole.
  */
 #include "api/boot.h"
+#include "api/stats_due.h"
 #include "cache/explicit.h"
 #include "cache/thread.h"
 #include "control/ctl_tree.h"
@@ -11,6 +12,7 @@
 #include "meta/memory.h"
 #include "prof/dump.h"
 #include "prof/profiler.h"
+#include "stats/snapshot.h"
 
 #include <pthread.h>
 
@@ -40,6 +42,7 @@ each_outer_mutex(mutex_action act)
 {
     act(&hew_dump_lock);
     act(&hew_ctl_lock);
+    act(&hew_stats_lock);
     act(&hew_caches_lock);
     act(&hew_arenas_lock);
 }
@@ -88,6 +91,7 @@ after_fork_in_child(void)
     hew_thread_after_fork();
     hew_explicit_after_fork();
     hew_purger_after_fork();
+    hew_stats_after_fork();
 }
 
 void

@@ -2,23 +2,34 @@
 /*
  * libc: glibc's malloc functions beyond the standard, answered by hew.
  */
-#include "api/messages.h"
-#include "base/text.h"
+#include "api/stats_due.h"
 #include "control/purger.h"
-#include "control/totals.h"
 #include "os/clock.h"
+#include "stats/snapshot.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 
+/* Bytes that have gone back to the system so far. */
+static uint64_t
+purged_bytes(void)
+{
+    uint64_t bytes = 0;
+    HEW_EACH_ARENA(arena) {
+        struct hew_page_counts counts = hew_page_counts(&arena->pages);
+        bytes += counts.dirty_purged + counts.muzzy_purged;
+    }
+    return bytes;
+}
+
 /* Returns what is free now; 1 when memory went back.  `pad` has no meaning here. */
 HEW_EXPORT int
 malloc_trim(size_t pad)
 {
-    uint64_t before = hew_totals_read().purged;
+    uint64_t before = purged_bytes();
     hew_purger_round(hew_clock_ms(), true);
-    return hew_totals_read().purged != before;
+    return purged_bytes() != before;
 }
 
 /* Accepted and without effect: these parameters describe glibc's machinery.  1 = success, as there. */
@@ -28,17 +39,34 @@ mallopt(int parameter, int value)
     return 1;
 }
 
+/* The process in a few numbers, in bytes. */
+struct summary {
+    struct hew_stats_totals totals;
+    size_t cached, idle; /* in thread caches; in pages that are free and have their memory */
+};
+
+static struct summary
+summarize(void)
+{
+    uint64_t cached = 0, dirty = 0, muzzy = 0;
+    hew_stats_take();
+    hew_stats_arena_number(HEW_STATS_ALL, offsetof(struct hew_stats_arena, tcache_bytes), &cached);
+    hew_stats_arena_number(HEW_STATS_ALL, offsetof(struct hew_stats_arena, pdirty), &dirty);
+    hew_stats_arena_number(HEW_STATS_ALL, offsetof(struct hew_stats_arena, pmuzzy), &muzzy);
+    return (struct summary){hew_stats_totals(), cached, (dirty + muzzy) * HEW_PAGE};
+}
+
 HEW_EXPORT struct mallinfo2
 mallinfo2(void)
 {
-    struct hew_totals totals = hew_totals_read();
+    struct summary now = summarize();
     struct mallinfo2 info = {0};
-    info.arena = totals.mapped;
-    info.uordblks = totals.allocated - (totals.cached < totals.allocated ? totals.cached : totals.allocated);
-    size_t present = totals.active + totals.dirty + totals.muzzy;
+    info.arena = now.totals.mapped + now.totals.retained;
+    info.uordblks = now.totals.allocated - (now.cached < now.totals.allocated ? now.cached : now.totals.allocated);
+    size_t present = now.totals.active + now.idle;
     info.fordblks = present > info.uordblks ? present - info.uordblks : 0; /* other threads go on while we add up */
-    info.fsmblks = totals.cached;
-    info.keepcost = totals.dirty + totals.muzzy;
+    info.fsmblks = now.cached;
+    info.keepcost = now.idle;
     return info;
 }
 
@@ -68,21 +96,22 @@ malloc_info(int options, FILE *stream)
         errno = EINVAL;
         return -1;
     }
-    struct hew_totals totals = hew_totals_read();
+    struct summary now = summarize();
     int written = fprintf(stream,
         "<malloc version=\"hew-1\">\n"
         "<total type=\"allocated\" size=\"%zu\"/>\n<total type=\"cached\" size=\"%zu\"/>\n"
-        "<total type=\"active\" size=\"%zu\"/>\n<total type=\"dirty\" size=\"%zu\"/>\n"
-        "<total type=\"muzzy\" size=\"%zu\"/>\n<total type=\"retained\" size=\"%zu\"/>\n"
+        "<total type=\"active\" size=\"%zu\"/>\n<total type=\"idle\" size=\"%zu\"/>\n"
+        "<total type=\"retained\" size=\"%zu\"/>\n"
         "<system type=\"current\" size=\"%zu\"/>\n<system type=\"metadata\" size=\"%zu\"/>\n"
         "</malloc>\n",
-        totals.allocated, totals.cached, totals.active, totals.dirty, totals.muzzy, totals.retained, totals.mapped,
-        totals.metadata);
+        (size_t)now.totals.allocated, now.cached, (size_t)now.totals.active, now.idle, (size_t)now.totals.retained,
+        (size_t)now.totals.mapped, (size_t)now.totals.metadata);
     return written < 0 ? -1 : 0;
 }
 
+/* What the process has, in a few lines. */
 HEW_EXPORT void
 malloc_stats(void)
 {
-    hew_messages_print_totals();
+    malloc_stats_print(NULL, NULL, "gmdablxeh");
 }

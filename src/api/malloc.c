@@ -11,6 +11,7 @@
 #include "api/entry.h"
 #include "base/options.h"
 #include "os/fatal.h"
+#include "stats/snapshot.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -84,6 +85,7 @@ realloc(void *object, size_t size)
         return hew_entry_malloc(size);
     }
     if (size == 0) {
+        atomic_fetch_add_explicit(&hew_stats_zero_reallocs, 1, memory_order_relaxed);
         if (hew_options.zero_realloc == HEW_ZERO_REALLOC_ABORT) {
             hew_fatal(HEW_FATAL_zero_realloc, "realloc", (uintptr_t)object, NULL);
         }

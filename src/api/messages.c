@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/messages.h"
 
-#include "base/text.h"
 #include "hew/hew.h"
-#include "control/totals.h"
 #include "os/fatal.h"
+
+#include <string.h>
 
 HEW_EXPORT HEW_WEAK const char *malloc_conf;
 HEW_EXPORT HEW_WEAK const char *malloc_conf_2_conf_harder;
@@ -20,21 +20,17 @@ hew_version(void)
 }
 
 void
-hew_messages_write(const char *text, size_t length)
+hew_messages_pass(void *context, const char *text)
 {
     if (malloc_message != NULL) {
-        malloc_message(NULL, text);
+        malloc_message(context, text);
     } else {
-        hew_os_write_error(text, length);
+        hew_os_write_error(text, strlen(text));
     }
 }
 
 void
-hew_messages_print_totals(void)
+hew_messages_write(const char *text, size_t length)
 {
-    char buffer[1024];
-    struct hew_text text;
-    hew_text_begin(&text, buffer, sizeof buffer);
-    hew_totals_describe(&text);
-    hew_messages_write(buffer, text.length);
+    hew_messages_pass(NULL, text);
 }

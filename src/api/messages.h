@@ -14,9 +14,8 @@ extern const char *malloc_conf_2_conf_harder;
 /* Where text goes; NULL: standard error. */
 extern void (*malloc_message)(void *context, const char *text);
 
-/* Text that ends in NUL, to malloc_message or standard error. */
+/* Text that ends in NUL, to malloc_message or standard error; the first one tells malloc_message its context. */
+void hew_messages_pass(void *context, const char *text);
 void hew_messages_write(const char *text, size_t length);
-
-void hew_messages_print_totals(void);
 
 #endif

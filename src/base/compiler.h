@@ -16,6 +16,7 @@
 #define HEW_INLINE static inline __attribute__((always_inline))
 #define HEW_NOINLINE __attribute__((noinline))
 #define HEW_COLD __attribute__((cold, noinline))
+#define HEW_UNCHECKED_THREADS __attribute__((no_sanitize("thread"))) /* reads what another thread may be writing */
 #define HEW_EXPORT __attribute__((visibility("default")))
 #define HEW_HIDDEN __attribute__((visibility("hidden"))) /* data of this library: reached without the GOT */
 #define HEW_WEAK __attribute__((weak))

@@ -15,6 +15,9 @@ uint64_t hew_count_requests(const struct hew_cache *cache, unsigned code);
 /* Objects in the magazine of a class; any thread may ask, under hew_caches_lock. */
 size_t hew_count_depth(const struct hew_cache *cache, unsigned code);
 
+/* Usable bytes of these objects. */
+size_t hew_count_held(const struct hew_cache *cache, unsigned code);
+
 /* Bytes that the thread has ever allocated and freed, in usable sizes.  Only the owning thread. */
 uint64_t hew_count_allocated(const struct hew_cache *cache);
 uint64_t hew_count_freed(const struct hew_cache *cache);

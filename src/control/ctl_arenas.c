@@ -4,7 +4,9 @@
  */
 #include "alloc/utilization.h"
 #include "base/options.h"
+#include "control/ctl_arena.h"
 #include "control/ctl_value.h"
+#include "slab/arena_life.h"
 
 #include <errno.h>
 
@@ -85,4 +87,54 @@ hew_ctl_arenas_lookup(const struct hew_ctl_call *call)
     int error = hew_ctl_must_write(call, &address, sizeof address);
     const struct hew_extent *extent = error != 0 ? NULL : hew_utilization_holder(address);
     return extent == NULL ? EINVAL : hew_ctl_read_unsigned(call, extent->arena);
+}
+
+int
+hew_ctl_arenas_narenas(const struct hew_ctl_call *call)
+{
+    return hew_ctl_read_unsigned(call, hew_arenas_count());
+}
+
+int
+hew_ctl_arenas_decay_ms(const struct hew_ctl_call *call)
+{
+    return hew_ctl_exchange_decay_ms(call, NULL);
+}
+
+/* `hooks` NULL: the default ones. */
+static int
+create(const struct hew_ctl_call *call, struct hew_extent_hooks *hooks)
+{
+    int index = hew_arena_create(hooks);
+    return index < 0 ? EAGAIN : hew_ctl_read_unsigned(call, (unsigned)index);
+}
+
+int
+hew_ctl_arenas_create(const struct hew_ctl_call *call)
+{
+    struct hew_extent_hooks *hooks = NULL;
+    int error = hew_ctl_must_read(call, sizeof(unsigned));
+    error = error != 0 ? error : hew_ctl_write(call, &hooks, sizeof hooks);
+    if (error != 0 || (call->new != NULL && (hooks == NULL || hooks->alloc == NULL))) {
+        return EINVAL;
+    }
+    return create(call, hooks);
+}
+
+/* What programs know by its size and order. */
+struct arena_settings {
+    struct hew_extent_hooks *hooks;
+    bool metadata_use_hooks; /* hew's own data never comes from hooks */
+};
+
+int
+hew_ctl_experimental_arenas_create(const struct hew_ctl_call *call)
+{
+    struct arena_settings settings = {NULL, true};
+    int error = hew_ctl_must_read(call, sizeof(unsigned));
+    error = error != 0 ? error : hew_ctl_write(call, &settings, sizeof settings);
+    if (error != 0 || (call->new != NULL && (settings.hooks == NULL || settings.hooks->alloc == NULL))) {
+        return EINVAL;
+    }
+    return create(call, settings.hooks);
 }

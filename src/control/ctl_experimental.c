@@ -7,6 +7,7 @@
  */
 #include "alloc/batch.h"
 #include "alloc/utilization.h"
+#include "control/ctl_arena.h"
 #include "control/ctl_value.h"
 #include "os/fatal.h"
 
@@ -66,4 +67,11 @@ hew_ctl_experimental_batch_alloc(const struct hew_ctl_call *call)
         return EINVAL;
     }
     return hew_ctl_read_size(call, hew_batch_alloc(&batch));
+}
+
+int
+hew_ctl_experimental_arena_index(const struct hew_ctl_call *call)
+{
+    size_t index = call->mib[call->depth - 1];
+    return index == HEW_CTL_ARENAS_ALL || (index < HEW_ARENAS_MAX && hew_arena_at((unsigned)index) != NULL) ? 0 : ENOENT;
 }

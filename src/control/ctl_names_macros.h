@@ -7,31 +7,23 @@
 
 #include "base/size_class.h"
 #include "control/ctl_options.h"
+#include "prof/profiler.h"
+#include "stats/fields.h"
 
 /* The field of decay leaves. */
 enum { HEW_CTL_DIRTY, HEW_CTL_MUZZY };
 
-/* The counters of a lock; the low three bits of the field tell which. */
-enum {
-    HEW_CTL_MUTEX_OPS,
-    HEW_CTL_MUTEX_WAIT,
-    HEW_CTL_MUTEX_SPIN,
-    HEW_CTL_MUTEX_SWITCH,
-    HEW_CTL_MUTEX_TOTAL,
-    HEW_CTL_MUTEX_MAX,
-    HEW_CTL_MUTEX_THREADS,
-};
+/* The field of stats.background_thread.*. */
+enum { HEW_CTL_STATS_THREADS, HEW_CTL_STATS_RUNS, HEW_CTL_STATS_INTERVAL };
 
-#define HEW_CTL_MUTEX(name, leaf, which)                                                                               \
-    HEW_CTL(name ".num_ops", U64, READ, leaf, (which) << 3 | HEW_CTL_MUTEX_OPS)                                     \
-    HEW_CTL(name ".num_wait", U64, READ, leaf, (which) << 3 | HEW_CTL_MUTEX_WAIT)                                   \
-    HEW_CTL(name ".num_spin_acq", U64, READ, leaf, (which) << 3 | HEW_CTL_MUTEX_SPIN)                               \
-    HEW_CTL(name ".num_owner_switch", U64, READ, leaf, (which) << 3 | HEW_CTL_MUTEX_SWITCH)                         \
-    HEW_CTL(name ".total_wait_time", U64, READ, leaf, (which) << 3 | HEW_CTL_MUTEX_TOTAL)                           \
-    HEW_CTL(name ".max_wait_time", U64, READ, leaf, (which) << 3 | HEW_CTL_MUTEX_MAX)                               \
-    HEW_CTL(name ".max_num_thds", U32, READ, leaf, (which) << 3 | HEW_CTL_MUTEX_THREADS)
+/* scripts/gen_mallctl.py alone makes something of it. */
+#ifndef HEW_CTL_ABOUT
+#define HEW_CTL_ABOUT(what)
+#endif
 
 /* A setting of options.def: the field is its row there. */
-#define HEW_CTL_OPTION(name, type) HEW_CTL("opt." #name, type, READ, hew_ctl_opt, HEW_CTL_OPTION_##name)
+#define HEW_CTL_OPTION(name, type)                                                                                     \
+    HEW_CTL_ABOUT("the setting `" #name "` of [options.md](options.md)")                                               \
+    HEW_CTL("opt." #name, type, READ, hew_ctl_opt, HEW_CTL_OPTION_##name)
 
 #endif

@@ -1,14 +1,208 @@
 /* SPDX-License-Identifier: MIT */
-/* ctl_prof: the leaves of prof.*, thread.prof.* and the hooks of profiles. */
+/*
+ * ctl_prof: the leaves of prof.*, thread.prof.* and experimental.hooks.prof_*.
+ *
+ * Without prof:true switches read as false, and what would need the profiler does not exist, as in jemalloc.
+ */
+#include "base/options.h"
 #include "control/ctl_value.h"
-#include "base/size_class.h"
+#include "prof/dump.h"
+#include "prof/profiler.h"
 
 #include <errno.h>
+#include <string.h>
 
 int
 hew_ctl_prof_absent(const struct hew_ctl_call *call)
 {
     return ENOENT;
+}
+
+/* A switch of the whole process. */
+static int
+exchange_switch(const struct hew_ctl_call *call, _Atomic bool *flag)
+{
+    bool value = hew_options.prof && atomic_load_explicit(flag, memory_order_relaxed);
+    if (call->new != NULL && !hew_options.prof) {
+        return ENOENT;
+    }
+    int error = hew_ctl_exchange_bool(call, &value);
+    if (error == 0 && call->new != NULL) {
+        atomic_store_explicit(flag, value, memory_order_relaxed);
+    }
+    return error;
+}
+
+int
+hew_ctl_prof_active(const struct hew_ctl_call *call)
+{
+    bool off = false;
+    if (!hew_options.prof && call->new != NULL) { /* it may be turned off where it cannot be on */
+        int error = hew_ctl_exchange_bool(call, &off);
+        return error == 0 && off ? ENOENT : error;
+    }
+    return exchange_switch(call, &hew_prof_active);
+}
+
+int
+hew_ctl_prof_thread_active_init(const struct hew_ctl_call *call)
+{
+    return exchange_switch(call, &hew_prof_active_init);
+}
+
+int
+hew_ctl_prof_gdump(const struct hew_ctl_call *call)
+{
+    return exchange_switch(call, &hew_dump_at_peaks);
+}
+
+int
+hew_ctl_thread_prof_active(const struct hew_ctl_call *call)
+{
+    struct hew_prof_own *own = hew_options.prof ? hew_prof_own() : NULL;
+    bool value = own != NULL && own->active;
+    if (call->new != NULL && !hew_options.prof) {
+        return ENOENT;
+    }
+    int error = hew_ctl_exchange_bool(call, &value);
+    if (error == 0 && call->new != NULL) {
+        if (own == NULL) {
+            return EAGAIN;
+        }
+        own->active = value;
+    }
+    return error;
+}
+
+/* Printable, blanks included; NULL is no name. */
+static bool
+is_name(const char *name)
+{
+    for (; *name != '\0'; name++) {
+        if ((*name < ' ' && *name != '\t') || *name > '~') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int
+set_name(const char *name)
+{
+    struct hew_prof_own *own = hew_prof_own();
+    struct hew_prof_thread *thread = own == NULL ? NULL : hew_prof_thread_of(own);
+    if (name == NULL || !is_name(name)) {
+        return name == NULL ? EINVAL : EFAULT;
+    }
+    if (hew_options.prof_sys_thread_name) {
+        return ENOENT;
+    }
+    if (thread == NULL) {
+        return EAGAIN;
+    }
+    size_t length = strlen(name);
+    length = length < sizeof thread->name ? length : sizeof thread->name - 1;
+    hew_mutex_lock(&hew_prof_lock);
+    memset(thread->name, 0, sizeof thread->name);
+    memcpy(thread->name, name, length);
+    hew_mutex_unlock(&hew_prof_lock);
+    return 0;
+}
+
+int
+hew_ctl_thread_prof_name(const struct hew_ctl_call *call)
+{
+    if (!hew_options.prof) {
+        return ENOENT;
+    }
+    if (call->old != NULL && call->new != NULL) {
+        return EPERM;
+    }
+    if (call->new != NULL) {
+        const char *name = NULL;
+        int error = hew_ctl_write(call, &name, sizeof name);
+        return error != 0 ? error : set_name(name);
+    }
+    struct hew_prof_own *own = hew_prof_own();
+    struct hew_prof_thread *thread = own == NULL ? NULL : hew_prof_thread_of(own);
+    return hew_ctl_read_pointer(call, thread == NULL ? "" : thread->name);
+}
+
+int
+hew_ctl_prof_dump(const struct hew_ctl_call *call)
+{
+    const char *path = NULL;
+    if (!hew_options.prof) {
+        return ENOENT;
+    }
+    int error = hew_ctl_write(call, &path, sizeof path);
+    struct hew_prof_own *own = error == 0 ? hew_prof_own() : NULL;
+    if (error != 0 || own == NULL || !hew_prof_enter(own)) {
+        return error != 0 ? error : EAGAIN;
+    }
+    bool written = hew_dump_write(path);
+    hew_prof_leave(own);
+    return written ? 0 : EFAULT;
+}
+
+int
+hew_ctl_prof_prefix(const struct hew_ctl_call *call)
+{
+    const char *prefix = NULL;
+    if (!hew_options.prof) {
+        return ENOENT;
+    }
+    int error = hew_ctl_write(call, &prefix, sizeof prefix);
+    if (error != 0 || call->new == NULL) {
+        return error;
+    }
+    return prefix != NULL && hew_dump_set_prefix(prefix) ? 0 : EFAULT;
+}
+
+int
+hew_ctl_prof_reset(const struct hew_ctl_call *call)
+{
+    size_t lg_sample = atomic_load_explicit(&hew_prof_lg_sample, memory_order_relaxed);
+    if (!hew_options.prof) {
+        return ENOENT;
+    }
+    int error = hew_ctl_write(call, &lg_sample, sizeof lg_sample);
+    if (error == 0) {
+        hew_prof_reset(lg_sample < 63 ? (unsigned)lg_sample : 63);
+    }
+    return error;
+}
+
+int
+hew_ctl_prof_interval(const struct hew_ctl_call *call)
+{
+    return hew_ctl_read_uint64(call, hew_options.prof ? hew_dump_interval() : 0);
+}
+
+int
+hew_ctl_prof_lg_sample(const struct hew_ctl_call *call)
+{
+    return hew_ctl_read_size(call, atomic_load_explicit(&hew_prof_lg_sample, memory_order_relaxed));
+}
+
+/* Rows tell which one by enum hew_prof_hook. */
+int
+hew_ctl_prof_hook(const struct hew_ctl_call *call)
+{
+    _Atomic(hew_prof_function) *hook = &hew_prof_hooks[call->row->field];
+    hew_prof_function before = atomic_load_explicit(hook, memory_order_relaxed), after = NULL;
+    if (call->new != NULL && !hew_options.prof) {
+        return ENOENT;
+    }
+    int error = hew_ctl_exchange(call, &before, &after, sizeof after);
+    if (error != 0 || call->new == NULL) {
+        return error;
+    }
+    if (after == NULL && call->row->field == HEW_PROF_ON_BACKTRACE) {
+        return EINVAL;
+    }
+    atomic_store_explicit(hook, after, memory_order_relaxed);
+    return 0;
 }
 
 int
@@ -21,4 +215,22 @@ int
 hew_ctl_prof_lextent_index(const struct hew_ctl_call *call)
 {
     return call->mib[call->depth - 1] < HEW_CLASSES_LARGE ? 0 : ENOENT;
+}
+
+/* prof.stats.{bins,lextents}.<i>.{live,accum}: rows tell bins from lextents, and live from accum, in two bits. */
+int
+hew_ctl_prof_class(const struct hew_ctl_call *call)
+{
+    struct {
+        uint64_t bytes, count;
+    } value;
+    if (!hew_options.prof || !hew_options.prof_stats) {
+        return ENOENT;
+    }
+    size_t index = call->mib[3] + ((call->row->field & HEW_PROF_CLASS_LARGE) != 0 ? HEW_CODE_SMALL_LAST : 0);
+    struct hew_prof_class counts = hew_prof_class_counts((unsigned)index);
+    bool ever = (call->row->field & HEW_PROF_CLASS_EVER) != 0;
+    value.bytes = ever ? counts.ever_bytes : counts.live_bytes;
+    value.count = ever ? counts.ever_count : counts.live_count;
+    return hew_ctl_read(call, &value, sizeof value);
 }

@@ -12,6 +12,7 @@
 #include "control/conf_value.h"
 #include "control/ctl_names_macros.h"
 #include "control/ctl_value.h"
+#include "slab/arena_life.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,12 +29,14 @@ hew_ctl_thread_arena(const struct hew_ctl_call *call)
     if (error != 0 || after == before) {
         return error;
     }
-    struct hew_arena *arena = after < HEW_ARENAS_MAX ? hew_arena_at(after) : NULL;
-    if (arena == NULL) {
+    if (after >= hew_arenas_count()) {
         return EFAULT;
     }
-    hew_thread_bind(cache, arena);
-    return 0;
+    struct hew_arena *arena = hew_arena_find(after);
+    if (arena == NULL) {
+        return after < hew_arena_limit() ? EAGAIN : EFAULT;
+    }
+    return hew_thread_bind(cache, arena) ? 0 : EFAULT;
 }
 
 int
@@ -157,7 +160,10 @@ hew_ctl_thread_ncached_max_write(const struct hew_ctl_call *call)
     const char *text;
     struct hew_options chosen = {.tcache_ncached_max = {.count = 0}};
     const struct hew_option *option = &hew_option_table[HEW_CTL_OPTION_tcache_ncached_max];
-    int error = hew_ctl_must_write(call, &text, sizeof text);
+    if (call->new == NULL) {
+        return 0;
+    }
+    int error = hew_ctl_write(call, &text, sizeof text);
     if (error != 0 || text == NULL ||
         hew_conf_value_take(&chosen, option, text, strlen(text)) == HEW_CONF_REFUSED) {
         return EINVAL;

@@ -5,6 +5,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "slab/arena.h"
+#include "stats/snapshot.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -45,11 +46,24 @@ hew_purger_enabled(void)
     return chosen == AS_SET ? hew_options.background_thread : chosen == ALLOWED;
 }
 
+/* The thread begins a round; `before` is when it began the last one. */
+static uint64_t
+count_round(uint64_t before)
+{
+    uint64_t now = hew_clock_ns();
+    atomic_fetch_add_explicit(&hew_stats_background.runs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&hew_stats_background.between_ns, now - before, memory_order_relaxed);
+    return now;
+}
+
 static void *
 work(void *unused)
 {
+    uint64_t began = hew_clock_ns();
+    atomic_store_explicit(&hew_stats_background.threads, 1, memory_order_relaxed);
     is_purger = true;
     while (atomic_load(&stop) == 0) {
+        began = count_round(began);
         uint64_t next = hew_purger_round(hew_clock_ms(), false);
         if (next != 0) {
             next = next < SLEEP_MIN_MS ? SLEEP_MIN_MS : next > SLEEP_MAX_MS ? SLEEP_MAX_MS : next;
@@ -64,6 +78,7 @@ work(void *unused)
         }
         atomic_store(&hew_page_due, AT_WORK);
     }
+    atomic_store_explicit(&hew_stats_background.threads, 0, memory_order_relaxed);
     return unused;
 }
 
@@ -154,4 +169,5 @@ hew_purger_after_fork(void)
     atomic_store(&stop, 0);
     atomic_store(&thread_state, NO_THREAD);
     atomic_store(&hew_page_due, QUIET);
+    atomic_store_explicit(&hew_stats_background.threads, 0, memory_order_relaxed);
 }

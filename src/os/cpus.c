@@ -2,26 +2,12 @@
 #include "os/cpus.h"
 
 #include "base/text.h"
+#include "os/file.h"
 #include "os/syscall.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #define PATH_BYTES 512
-
-/* The file's first bytes as text; false when it cannot be read. */
-static bool
-read_file(const char *path, char *buffer, size_t capacity)
-{
-    long file = hew_syscall4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-    if (file < 0) {
-        return false;
-    }
-    long got = hew_syscall3(SYS_read, file, buffer, capacity - 1);
-    hew_syscall1(SYS_close, file);
-    buffer[got > 0 ? got : 0] = '\0';
-    return got > 0;
-}
 
 static unsigned
 affinity_cpus(void)
@@ -72,7 +58,7 @@ quota_v2(char *group)
         hew_text_put(&text, "/sys/fs/cgroup");
         hew_text_put(&text, group);
         hew_text_put(&text, "/cpu.max");
-        unsigned quota = read_file(path, content, sizeof content) ? hew_cpus_parse_quota(content) : 0;
+        unsigned quota = hew_file_read(path, content, sizeof content) ? hew_cpus_parse_quota(content) : 0;
         if (quota != 0 && (least == 0 || quota < least)) {
             least = quota;
         }
@@ -89,12 +75,12 @@ quota_v1(void)
 {
     char both[128];
     size_t length;
-    if (!read_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", both, 32)) {
+    if (!hew_file_read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", both, 32)) {
         return 0;
     }
     length = strcspn(both, "\n");
     both[length++] = ' ';
-    return read_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us", both + length, 32) ? hew_cpus_parse_quota(both) : 0;
+    return hew_file_read("/sys/fs/cgroup/cpu/cpu.cfs_period_us", both + length, 32) ? hew_cpus_parse_quota(both) : 0;
 }
 
 unsigned
@@ -103,7 +89,7 @@ hew_cpus_usable(void)
     unsigned cpus = affinity_cpus();
     char group[PATH_BYTES];
     unsigned quota = 0;
-    if (read_file("/proc/self/cgroup", group, sizeof group)) {
+    if (hew_file_read("/proc/self/cgroup", group, sizeof group)) {
         char *unified = strncmp(group, "0::", 3) == 0 ? group : strstr(group, "\n0::");
         if (unified != NULL) {
             char *path = strchr(unified, '/');

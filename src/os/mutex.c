@@ -52,3 +52,11 @@ hew_mutex_wake(struct hew_mutex *mutex)
 {
     hew_futex_wake(&mutex->state, 1);
 }
+
+HEW_COLD void
+hew_mutex_reset_counts(struct hew_mutex *mutex)
+{
+    mutex->operations = mutex->owner_switches = mutex->spin_acquisitions = 0;
+    mutex->waits = mutex->total_wait_ns = mutex->max_wait_ns = 0;
+    mutex->max_waiting = 0;
+}

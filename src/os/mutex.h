@@ -75,6 +75,9 @@ hew_mutex_unlock(struct hew_mutex *mutex)
     }
 }
 
+/* By the holder: what the lock has cost is counted anew. */
+void hew_mutex_reset_counts(struct hew_mutex *mutex);
+
 /* In a fork's child: whatever the parent's other threads held is free again.  The counters stay. */
 HEW_INLINE void
 hew_mutex_after_fork(struct hew_mutex *mutex)

@@ -38,11 +38,20 @@ look_into(struct dl_phdr_info *info, size_t size, void *context)
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 extern HEW_WEAK __typeof__(_dl_find_object) _dl_find_object;
 
+/* The loader allocates while it sets up what _dl_find_object() reads: nobody may ask before constructors run. */
+static bool loader_is_done;
+
+__attribute__((constructor)) static void
+note_loader_done(void)
+{
+    loader_is_done = true;
+}
+
 static bool
 find_without_lock(uintptr_t address, struct hew_os_object *object, bool *found)
 {
     struct dl_find_object answer;
-    if (_dl_find_object == NULL) {
+    if (_dl_find_object == NULL || !loader_is_done) {
         return false;
     }
     *found = _dl_find_object((void *)address, &answer) == 0;

@@ -26,12 +26,18 @@ settle(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
     hew_pool_insert(hew_split_pool_of(heap, state), extent, NULL);
 }
 
+bool
+hew_hooked_cuts_freely(const struct hew_page_heap *heap)
+{
+    return heap->hooks->split == hew_hooks_default.split;
+}
+
 /* Asks the split hook; drops the lock for it.  True: refused. */
 static bool
 split_refused(struct hew_page_heap *heap, const struct hew_extent *extent, size_t size_a)
 {
     struct hew_extent_hooks *hooks = heap->hooks;
-    if (hooks->split == hew_hooks_default.split) {
+    if (hew_hooked_cuts_freely(heap)) {
         return false;
     }
     if (hooks->split == NULL) {

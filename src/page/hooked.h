@@ -25,6 +25,9 @@ bool hew_hooked_grow(struct hew_page_heap *heap, struct hew_extent *extent, stru
 /* Cuts an active extent; the tail, in no pool; NULL when that is refused. */
 struct hew_extent *hew_hooked_cut_tail(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
 
+/* Whether extents may be cut without asking. */
+bool hew_hooked_cuts_freely(const struct hew_page_heap *heap);
+
 /*
  * Without the lock: gives up what an extent in transit holds: lazily if `to` is HEW_EXTENT_MUZZY, else for good.  Its
  * new state; HEW_EXTENT_UNUSED: the address range is gone.

@@ -30,7 +30,13 @@ collect(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, struct b
         struct hew_extent *extent = hew_pool_oldest(pool);
         size_t surplus = hew_bits_round_up(pool->bytes - keep, HEW_PAGE);
         size_t most = surplus < BYTES_AT_ONCE ? surplus : BYTES_AT_ONCE;
-        if (extent->size > most && heap->hooks == NULL) {
+        if (extent->size > most && heap->hooks != NULL && !hew_hooked_cuts_freely(heap)) {
+            /* Its hook would have to be asked in the middle of this; it goes whole when half of it is due. */
+            if (most < extent->size / 2) {
+                return;
+            }
+            hew_pool_remove(pool, extent);
+        } else if (extent->size > most) {
             /* The upper part goes; the lower part is what the next request would be given. */
             struct hew_extent *part =
                 hew_split_new_extent(heap, extent, hew_extent_end(extent) - most, most);
@@ -99,30 +105,38 @@ release_all(struct hew_extent_hooks *hooks, const struct batch *batch, unsigned 
     }
 }
 
-/* Purges `pool` down to `keep` bytes.  An extent that the system refuses (locked memory) stays as it was, and ends the
- * round.  Called with the lock held; drops it around system calls. */
+/* Under the lock: the batch is back, in new states.  False when the system has refused one of them. */
+static bool
+arrive_all(struct hew_page_heap *heap, struct batch *batch, unsigned from, const unsigned *states)
+{
+    struct hew_page_counts *counts = &heap->counts;
+    size_t bytes = 0;
+    bool refused = false;
+    for (unsigned i = 0; i < batch->count; i++) {
+        bytes += states[i] != from ? batch->extents[i]->size : 0;
+        refused = refused || states[i] == from;
+        arrive(heap, batch->extents[i], states[i]);
+    }
+    *(from == HEW_EXTENT_DIRTY ? &counts->dirty_purged : &counts->muzzy_purged) += bytes;
+    *(from == HEW_EXTENT_DIRTY ? &counts->dirty_calls : &counts->muzzy_calls) += batch->count;
+    return !refused;
+}
+
+/* Purges as much as `pool` holds above `keep` bytes now.  An extent that the system refuses (locked memory) stays as it
+ * was, and ends the round.  Called with the lock held; drops it around system calls. */
 static void
 purge(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, unsigned to)
 {
-    unsigned from = pool == &heap->dirty ? HEW_EXTENT_DIRTY : HEW_EXTENT_MUZZY;
-    struct hew_page_counts *counts = &heap->counts;
-    uint64_t *purged = from == HEW_EXTENT_DIRTY ? &counts->dirty_purged : &counts->muzzy_purged;
-    uint64_t *calls = from == HEW_EXTENT_DIRTY ? &counts->dirty_calls : &counts->muzzy_calls;
+    unsigned from = pool == &heap->dirty ? HEW_EXTENT_DIRTY : HEW_EXTENT_MUZZY, states[AT_ONCE];
+    size_t surplus = pool->bytes - keep; /* not more: a hook may free, and never be done */
     struct batch batch;
-    bool refused = false;
-    for (collect(heap, pool, keep, &batch); batch.count > 0 && !refused; collect(heap, pool, keep, &batch)) {
-        unsigned states[AT_ONCE];
+    for (size_t done = 0; done < surplus && pool->bytes > keep; done += batch.bytes) {
+        collect(heap, pool, keep, &batch);
         struct hew_extent_hooks *hooks = heap->hooks;
         hew_mutex_unlock(&heap->lock);
         release_all(hooks, &batch, from, to, states);
         hew_mutex_lock(&heap->lock);
-        for (unsigned i = 0; i < batch.count; i++) {
-            *purged += states[i] != from ? batch.extents[i]->size : 0;
-            refused = refused || states[i] == from;
-            arrive(heap, batch.extents[i], states[i]);
-        }
-        *calls += batch.count;
-        if (refused) {
+        if (!arrive_all(heap, &batch, from, states) || batch.count == 0) {
             break;
         }
     }

@@ -114,9 +114,9 @@ write_snapshot(struct dump *dump, const char *path)
     if (!hew_sink_close(&dump->sink)) {
         return false;
     }
-    hew_prof_dump_hook hook = atomic_load_explicit(&hew_prof_on_dump, memory_order_relaxed);
+    hew_prof_function hook = atomic_load_explicit(&hew_prof_hooks[HEW_PROF_ON_DUMP], memory_order_relaxed);
     if (hook != NULL) {
-        hook(path);
+        ((hew_prof_on_dump)hook)(path);
     }
     return true;
 }

@@ -6,6 +6,7 @@
 #include "cache/magazine.h"
 #include "meta/memory.h"
 #include "os/clock.h"
+#include "os/probe.h"
 #include "os/syscall.h"
 #include "prof/dump.h"
 #include "prof/unwind.h"
@@ -17,10 +18,21 @@
 
 _Atomic bool hew_prof_active, hew_prof_active_init;
 _Atomic unsigned hew_prof_lg_sample;
-_Atomic(hew_prof_backtrace_hook) hew_prof_on_backtrace;
-_Atomic(hew_prof_dump_hook) hew_prof_on_dump;
-_Atomic(hew_prof_sample_hook) hew_prof_on_sample;
-_Atomic(hew_prof_free_hook) hew_prof_on_free;
+
+/* What experimental.hooks.prof_backtrace hands out: a hook may call the one before it. */
+static void
+walk(void **frames, unsigned *depth, unsigned most)
+{
+    *depth = hew_unwind((uintptr_t *)frames, most);
+}
+
+_Atomic(hew_prof_function) hew_prof_hooks[HEW_PROF_HOOKS] = {[HEW_PROF_ON_BACKTRACE] = (hew_prof_function)walk};
+
+static hew_prof_function
+hook_of(enum hew_prof_hook hook)
+{
+    return atomic_load_explicit(&hew_prof_hooks[hook], memory_order_relaxed);
+}
 
 static struct hew_prof_class classes[HEW_CODE_SMALL_LAST + HEW_LARGE_CLASSES]; /* guarded by hew_prof_lock */
 
@@ -197,14 +209,8 @@ hew_prof_thread_of(struct hew_prof_own *own)
 static unsigned
 take_frames(uintptr_t *frames)
 {
-    unsigned depth = hew_options.prof_bt_max;
-    hew_prof_backtrace_hook hook = atomic_load_explicit(&hew_prof_on_backtrace, memory_order_relaxed);
-    if (hook == NULL) {
-        return hew_unwind(frames, depth);
-    }
-    unsigned most = depth;
-    depth = 0;
-    hook((void **)frames, &depth, most);
+    unsigned depth = 0, most = hew_options.prof_bt_max;
+    ((hew_prof_on_backtrace)hook_of(HEW_PROF_ON_BACKTRACE))((void **)frames, &depth, most);
     return depth < most ? depth : most;
 }
 
@@ -241,7 +247,8 @@ hew_prof_class_counts(unsigned class_index)
 static void
 tell(const struct hew_prof_record *record, const void *object, uintptr_t *frames, unsigned depth)
 {
-    hew_prof_sample_hook hook = atomic_load_explicit(&hew_prof_on_sample, memory_order_relaxed);
+    hew_probe_alloc(object, record->requested, record->weight.weight_bytes);
+    hew_prof_on_sample hook = (hew_prof_on_sample)hook_of(HEW_PROF_ON_SAMPLE);
     if (hook != NULL) {
         hook(object, record->requested, (void **)frames, depth, record->usable);
     }
@@ -318,7 +325,8 @@ hew_prof_freed(struct hew_extent *extent)
     struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
     struct hew_prof_own *own = cache == NULL ? NULL : cache->profile;
     bool entered = own != NULL && hew_prof_enter(own);
-    hew_prof_free_hook hook = atomic_load_explicit(&hew_prof_on_free, memory_order_relaxed);
+    hew_probe_free((void *)extent->address);
+    hew_prof_on_free hook = (hew_prof_on_free)hook_of(HEW_PROF_ON_FREE);
     if (hook != NULL && entered) {
         hook((void *)extent->address, record->usable);
     }

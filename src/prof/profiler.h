@@ -47,22 +47,24 @@ struct hew_prof_record {
 extern _Atomic bool hew_prof_active, hew_prof_active_init;
 extern _Atomic unsigned hew_prof_lg_sample;
 
-/* Functions of the program (experimental.hooks.prof_*); relaxed. */
-typedef void (*hew_prof_backtrace_hook)(void **frames, unsigned *depth, unsigned most);
-typedef void (*hew_prof_dump_hook)(const char *path);
-typedef void (*hew_prof_sample_hook)(
-    const void *object, size_t size, void **frames, unsigned depth, size_t usable);
-typedef void (*hew_prof_free_hook)(const void *object, size_t usable);
-extern _Atomic(hew_prof_backtrace_hook) hew_prof_on_backtrace;
-extern _Atomic(hew_prof_dump_hook) hew_prof_on_dump;
-extern _Atomic(hew_prof_sample_hook) hew_prof_on_sample;
-extern _Atomic(hew_prof_free_hook) hew_prof_on_free;
+/* Functions of the program (experimental.hooks.prof_*), called without a lock and by a thread inside the profiler; relaxed.
+ * Their arguments are jemalloc 5.3.1's. */
+enum hew_prof_hook { HEW_PROF_ON_BACKTRACE, HEW_PROF_ON_DUMP, HEW_PROF_ON_SAMPLE, HEW_PROF_ON_FREE, HEW_PROF_HOOKS };
+typedef void (*hew_prof_function)(void);
+typedef void (*hew_prof_on_backtrace)(void **frames, unsigned *depth, unsigned most);
+typedef void (*hew_prof_on_dump)(const char *path);
+typedef void (*hew_prof_on_sample)(const void *object, size_t size, void **frames, unsigned depth, size_t usable);
+typedef void (*hew_prof_on_free)(const void *object, size_t usable);
+extern _Atomic(hew_prof_function) hew_prof_hooks[HEW_PROF_HOOKS];
 
 /* Samples by size class: objects, and the bytes that were asked for.  A reset leaves them. */
 struct hew_prof_class {
     uint64_t live_bytes, live_count, ever_bytes, ever_count;
 };
 struct hew_prof_class hew_prof_class_counts(unsigned class_index);
+
+/* For whoever names one of the four numbers: not small but large, not live but ever. */
+enum { HEW_PROF_CLASS_LARGE = 1, HEW_PROF_CLASS_EVER = 2 };
 
 HEW_INLINE uint64_t
 hew_prof_interval(void)

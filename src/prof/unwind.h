@@ -7,6 +7,8 @@
  * Promises  no memory is allocated and no lock is taken (but the loader's, before glibc 2.35), so it may be called in
  *           signal handlers and while any lock is held; frames without tables, such as code made at run time, are walked by
  *           frame pointer, with reads that cannot fault.
+ * Needs     .eh_frame_hdr, which every dynamic program has, and a static one that was linked with -Wl,--eh-frame-hdr or
+ *           as PIE; other static programs must have been compiled with -fno-omit-frame-pointer.
  * Not here  what a table says: cfi.h.
  */
 #ifndef HEW_PROF_UNWIND_H

@@ -186,6 +186,7 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_
         if (HEW_UNLIKELY(*verdict != HEW_SLAB_FREED)) {
             break;
         }
+        bin->counts.ndalloc++; /* at once: whoever reads the counts while the lock is dropped finds them whole */
         if (settle(bin, slab)) {
             empty[empties++] = slab;
         }
@@ -200,7 +201,6 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_
     if (former != NULL) {
         empty[empties++] = former;
     }
-    bin->counts.ndalloc += done;
     bin->counts.flushes++;
     hew_mutex_unlock(&bin->lock);
     release_slabs(pages, empty, empties);

@@ -13,7 +13,6 @@
 
 /* What jemalloc's tables have; the classes above what the address space holds stay 0. */
 #define HEW_STATS_BINS ((unsigned)HEW_CODE_SMALL_LAST)
-#define HEW_STATS_LEXTENTS (232u - 36u)
 #define HEW_STATS_BUCKETS 199u
 #define HEW_STATS_HPA_BUCKETS 64u
 
@@ -94,11 +93,13 @@ struct hew_stats_arena {
     struct hew_stats_lextent lextents[HEW_LARGE_CLASSES];
     struct hew_stats_extents extents[HEW_POOL_BUCKETS];
     const char *dss;
+    char name[HEW_ARENA_NAME_BYTES];
+    bool present; /* in the snapshot */
 };
 
-/* The purger's numbers, which it keeps here itself; relaxed. */
+/* What purgers count themselves: threads, wake-ups, and the nanoseconds from each to the next; relaxed. */
 struct hew_stats_background {
-    _Atomic uint64_t num_threads, num_runs, run_interval;
+    _Atomic uint64_t threads, runs, between_ns;
 };
 
 extern const struct hew_stats_field hew_stats_total_fields[], hew_stats_mutex_fields[], hew_stats_group_fields[],

@@ -4,11 +4,12 @@
 #include "base/options.h"
 #include "cache/count.h"
 #include "cache/thread.h"
-#include "os/clock.h"
+#include "slab/arena_life.h"
 
-/* While the lock is held. */
-static void
-read_mutex(const struct hew_mutex *mutex, struct hew_stats_mutex *into)
+#include <string.h>
+
+void
+hew_gather_held_mutex(const struct hew_mutex *mutex, struct hew_stats_mutex *into)
 {
     into->num_ops = mutex->operations;
     into->num_wait = mutex->waits;
@@ -23,7 +24,7 @@ void
 hew_gather_mutex(struct hew_mutex *mutex, struct hew_stats_mutex *into)
 {
     hew_mutex_lock(mutex);
-    read_mutex(mutex, into);
+    hew_gather_held_mutex(mutex, into);
     hew_mutex_unlock(mutex);
 }
 
@@ -33,12 +34,11 @@ gather_bin(struct hew_arena *arena, unsigned code, struct hew_stats_bin *into)
     struct hew_bin *bin = &arena->bins[code];
     hew_mutex_lock(&bin->lock);
     struct hew_bin_counts counts = bin->counts;
-    read_mutex(&bin->lock, &into->mutex);
+    hew_gather_held_mutex(&bin->lock, &into->mutex);
     hew_mutex_unlock(&bin->lock);
     into->nmalloc = counts.nmalloc;
     into->ndalloc = counts.ndalloc;
     into->curregs = counts.nmalloc - counts.ndalloc;
-    into->nrequests = atomic_load_explicit(&arena->requests[code], memory_order_relaxed);
     into->nfills = counts.fills;
     into->nflushes = counts.flushes;
     into->nslabs = counts.slabs_ever;
@@ -51,15 +51,11 @@ static void
 gather_lextent(const struct hew_arena *arena, unsigned index, struct hew_stats_lextent *into)
 {
     const struct hew_large_counts *counts = &arena->large[index];
-    unsigned code = HEW_CODE_SMALL_LAST + 1 + index;
     /* What came back is read first: it left before, so the difference is never below 0. */
     into->ndalloc = atomic_load_explicit(&counts->ndalloc, memory_order_acquire);
     into->nmalloc = atomic_load_explicit(&counts->nmalloc, memory_order_relaxed);
     into->curlextents = into->nmalloc - into->ndalloc;
     into->nrequests = atomic_load_explicit(&counts->nrequests, memory_order_relaxed);
-    if (code <= HEW_CODE_CACHED_LAST) {
-        into->nrequests += atomic_load_explicit(&arena->requests[code], memory_order_relaxed);
-    }
 }
 
 /* Bytes of the arena's slabs and large objects: never less than what is allocated in them. */
@@ -90,7 +86,7 @@ gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
     }
     /* The classes were read before, and threads go on: an object counted there may be gone from here, or a new slab not
      * be in its bin yet.  What is larger was true at one of the two moments. */
-    size_t in_use = bytes_in_use(into), active = counts.active > in_use ? counts.active : in_use;
+    size_t in_use = hew_bits_round_up(bytes_in_use(into), HEW_PAGE), active = counts.active > in_use ? counts.active : in_use;
     into->pactive = active / HEW_PAGE;
     into->pdirty = counts.dirty / HEW_PAGE;
     into->pmuzzy = counts.muzzy / HEW_PAGE;
@@ -105,4 +101,156 @@ gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
     into->abandoned_vm = counts.abandoned;
     into->extent_avail = counts.spare_structs;
     into->metadata_edata = counts.structs * sizeof(struct hew_extent);
+}
+
+static const char *
+dss_word(enum hew_dss dss)
+{
+    const struct hew_option *option = hew_option_table;
+    while (strcmp(option->name, "dss") != 0) {
+        option++;
+    }
+    return hew_option_words(option)[dss];
+}
+
+void
+hew_gather_arena(struct hew_arena *arena, struct hew_stats_arena *into)
+{
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        gather_bin(arena, code, &into->bins[code - 1]);
+    }
+    for (unsigned index = 0; index < HEW_LARGE_CLASSES; index++) {
+        gather_lextent(arena, index, &into->lextents[index]);
+    }
+    into->large.allocated = atomic_load_explicit(&arena->large_bytes, memory_order_relaxed);
+    gather_pages(&arena->pages, into);
+    hew_gather_mutex(&arena->pages.lock, &into->mutexes[HEW_STATS_ARENA_extents_dirty]);
+    into->nthreads = atomic_load_explicit(&arena->threads, memory_order_relaxed);
+    into->uptime = hew_arena_uptime_ns(arena);
+    into->base = sizeof *arena + into->metadata_edata;
+    into->dirty_decay_ms = (uint64_t)hew_arena_decay_ms(arena, HEW_DECAY_DIRTY);
+    into->muzzy_decay_ms = (uint64_t)hew_arena_decay_ms(arena, HEW_DECAY_MUZZY);
+    into->dss = dss_word(hew_arena_dss(arena));
+    hew_arena_get_name(arena, into->name);
+}
+
+static uint64_t *
+requests_of(struct hew_stats_arena *arena, unsigned code)
+{
+    return code <= HEW_CODE_SMALL_LAST ? &arena->bins[code - 1].nrequests
+                                       : &arena->lextents[code - HEW_CODE_SMALL_LAST - 1].nrequests;
+}
+
+void
+hew_gather_requests(const struct hew_arena *arena, struct hew_stats_arena *into)
+{
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        *requests_of(into, code) += atomic_load_explicit(&arena->requests[code], memory_order_relaxed);
+    }
+}
+
+struct arenas {
+    struct hew_stats_arena *const *at;
+    unsigned count;
+    bool begun;
+};
+
+/* Under hew_caches_lock: a thread that ends hands its requests to its arena under it, so that they are seen once. */
+static void
+begin(struct arenas *arenas)
+{
+    for (unsigned index = 0; index < arenas->count && !arenas->begun; index++) {
+        struct hew_arena *live = hew_arena_at(index);
+        if (arenas->at[index] != NULL && live != NULL) {
+            hew_gather_requests(live, arenas->at[index]);
+        }
+    }
+    arenas->begun = true;
+}
+
+static void
+add_cache(const struct hew_cache *cache, void *context)
+{
+    struct arenas *arenas = context;
+    begin(arenas);
+    unsigned index = cache->arena->index;
+    struct hew_stats_arena *arena = index < arenas->count ? arenas->at[index] : NULL;
+    if (arena == NULL) { /* made since */
+        return;
+    }
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        *requests_of(arena, code) += hew_count_requests(cache, code) - cache->handed_over[code];
+        arena->tcache_bytes += hew_count_held(cache, code);
+    }
+}
+
+void
+hew_gather_caches(struct hew_stats_arena *const *arenas, unsigned count)
+{
+    struct arenas context = {arenas, count, false};
+    hew_thread_each(add_cache, &context);
+    begin(&context); /* there were none */
+}
+
+void
+hew_gather_finish(struct hew_stats_arena *arena)
+{
+    for (unsigned bin = 0; bin < HEW_STATS_BINS; bin++) {
+        const struct hew_stats_bin *from = &arena->bins[bin];
+        arena->small.allocated += from->curregs * hew_class_size(bin);
+        arena->small.nmalloc += from->nmalloc;
+        arena->small.ndalloc += from->ndalloc;
+        arena->small.nrequests += from->nrequests;
+        arena->small.nfills += from->nfills;
+        arena->small.nflushes += from->nflushes;
+    }
+    for (unsigned index = 0; index < HEW_LARGE_CLASSES; index++) {
+        const struct hew_stats_lextent *from = &arena->lextents[index];
+        arena->large.nmalloc += from->nmalloc;
+        arena->large.ndalloc += from->ndalloc;
+        arena->large.nrequests += from->nrequests;
+    }
+    /* Large objects come and go one by one. */
+    arena->large.nfills = arena->large.nmalloc;
+    arena->large.nflushes = arena->large.ndalloc;
+    arena->resident = arena->base + (arena->pactive + arena->pdirty + arena->pmuzzy) * HEW_PAGE;
+    arena->mapped += arena->base;
+}
+
+static void
+merge(void *into_words, const void *from_words, const struct hew_stats_field *fields)
+{
+    uint64_t *into = into_words;
+    const uint64_t *from = from_words;
+    for (unsigned word = 0; fields[word].name != NULL; word++) {
+        if (fields[word].merge == HEW_STATS_ADD) {
+            into[word] += from[word];
+        } else if (fields[word].merge == HEW_STATS_NONE) {
+            into[word] = UINT64_MAX;
+        } else if (into[word] < from[word]) {
+            into[word] = from[word];
+        }
+    }
+}
+
+void
+hew_gather_merge(struct hew_stats_arena *into, const struct hew_stats_arena *from)
+{
+    merge(into, from, hew_stats_arena_fields);
+    merge(&into->small, &from->small, hew_stats_group_fields);
+    merge(&into->large, &from->large, hew_stats_group_fields);
+    for (unsigned mutex = 0; mutex < HEW_STATS_ARENA_MUTEXES; mutex++) {
+        merge(&into->mutexes[mutex], &from->mutexes[mutex], hew_stats_mutex_fields);
+    }
+    for (unsigned bin = 0; bin < HEW_STATS_BINS; bin++) {
+        merge(&into->bins[bin], &from->bins[bin], hew_stats_bin_fields);
+        merge(&into->bins[bin].mutex, &from->bins[bin].mutex, hew_stats_mutex_fields);
+    }
+    for (unsigned index = 0; index < HEW_LARGE_CLASSES; index++) {
+        merge(&into->lextents[index], &from->lextents[index], hew_stats_lextent_fields);
+    }
+    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
+        merge(&into->extents[bucket], &from->extents[bucket], hew_stats_extents_fields);
+    }
+    into->dss = "N/A";
 }

@@ -13,14 +13,18 @@
 /* Everything that the arena itself counts; what thread caches know is added by hew_gather_caches(). */
 void hew_gather_arena(struct hew_arena *arena, struct hew_stats_arena *into);
 
-/* Adds what the threads' caches count and hold; arenas[i] may be NULL. */
+/* Adds requests that threads made which are gone, and that no cache counts. */
+void hew_gather_requests(const struct hew_arena *arena, struct hew_stats_arena *into);
+
+/* Adds the requests of all threads, and what their caches hold; arenas[i] may be NULL. */
 void hew_gather_caches(struct hew_stats_arena *const *arenas, unsigned count);
 
 /* The arena's totals over its classes, once everything is in. */
 void hew_gather_finish(struct hew_stats_arena *arena);
 
-/* Counters of a lock; takes the lock. */
+/* Counters of a lock, which the first one takes, and the caller of the second one holds. */
 void hew_gather_mutex(struct hew_mutex *mutex, struct hew_stats_mutex *into);
+void hew_gather_held_mutex(const struct hew_mutex *mutex, struct hew_stats_mutex *into);
 
 /* into += from, number by number as each field's `merge` says. */
 void hew_gather_merge(struct hew_stats_arena *into, const struct hew_stats_arena *from);

@@ -21,6 +21,15 @@
 extern struct hew_mutex hew_stats_lock;
 extern struct hew_stats_background hew_stats_background;
 
+/* Calls of realloc(pointer, 0), which api/ counts: relaxed. */
+extern _Atomic uint64_t hew_stats_zero_reallocs;
+
+/* The same as jemalloc shows it: run_interval is a mean.  Not part of the snapshot. */
+struct hew_stats_background_numbers {
+    uint64_t num_threads, num_runs, run_interval;
+};
+struct hew_stats_background_numbers hew_stats_background_numbers(void);
+
 /* Takes a snapshot.  False without memory for it: the former one stays. */
 bool hew_stats_take(void);
 
@@ -39,12 +48,6 @@ bool hew_stats_arena_number(unsigned index, size_t offset, uint64_t *number);
 
 /* The whole of an arena.  False when there is no such arena. */
 bool hew_stats_copy_arena(unsigned index, struct hew_stats_arena *into);
-
-/* Arenas that there are or may come by themselves: mallctl's arenas.narenas. */
-unsigned hew_stats_arenas(void);
-
-/* What the arena has counted joins the sum of destroyed arenas; it is about to begin anew.  False without memory. */
-bool hew_stats_bury(struct hew_arena *arena);
 
 /* All counts of locks begin anew. */
 void hew_stats_reset_mutexes(void);

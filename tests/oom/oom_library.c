@@ -7,7 +7,7 @@
 
 #include "api/messages.h"
 #include "cache/thread.h"
-#include "control/totals.h"
+#include "stats/snapshot.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -89,8 +89,7 @@ static size_t
 left(void)
 {
     hew_thread_death();
-    struct hew_totals totals = hew_totals_read();
-    return totals.allocated;
+    return hew_stats_take() ? hew_stats_totals().allocated : SIZE_MAX;
 }
 
 int

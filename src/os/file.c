@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "os/file.h"
+
+#include "os/syscall.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+bool
+hew_file_read(const char *path, char *buffer, size_t capacity)
+{
+    long file = hew_syscall4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0) {
+        return false;
+    }
+    long got = hew_syscall3(SYS_read, file, buffer, capacity - 1);
+    hew_syscall1(SYS_close, file);
+    buffer[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+const char *
+hew_file_huge_pages(void)
+{
+    static const struct {
+        const char *chosen, *mode;
+    } modes[] = {{"[always]", "always"}, {"[madvise]", "madvise"}, {"[never]", "never"}};
+    char text[64];
+    if (hew_file_read("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text)) {
+        for (unsigned mode = 0; mode < sizeof modes / sizeof modes[0]; mode++) {
+            if (strstr(text, modes[mode].chosen) != NULL) {
+                return modes[mode].mode;
+            }
+        }
+    }
+    return "not supported";
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_json: one arena as JSON.
+ */
+#include "stats/report.h"
+
+#include <string.h>
+
+static void
+put_field(struct hew_json *json, const struct hew_stats_field *field, uint64_t value)
+{
+    const char *key = strcmp(field->name, "uptime") == 0 ? "uptime_ns" : field->name;
+    if (field->type == HEW_STATS_SSIZE) {
+        hew_json_signed(json, key, (int64_t)value);
+    } else {
+        hew_json_unsigned(json, key, value);
+    }
+}
+
+void
+hew_report_fields_json(struct hew_json *json, const struct hew_stats_field *fields, const void *words)
+{
+    const uint64_t *word = words;
+    for (; fields->name != NULL; fields++, word++) {
+        if (fields->part == HEW_STATS_JSON) {
+            put_field(json, fields, *word);
+        }
+    }
+}
+
+void
+hew_report_mutex_json(struct hew_json *json, const char *key, const struct hew_stats_mutex *mutex)
+{
+    hew_json_open(json, key, '{');
+    hew_report_fields_json(json, hew_stats_mutex_fields, mutex);
+    hew_json_close(json, '}');
+}
+
+/* The numbers of an arena itself that belong to `part`; without `prefix` in their keys. */
+static void
+arena_part(struct hew_report *report, unsigned part, const char *prefix)
+{
+    const uint64_t *word = (const uint64_t *)report->arena;
+    for (const struct hew_stats_field *field = hew_stats_arena_fields; field->name != NULL; field++, word++) {
+        if (field->part == part) {
+            struct hew_stats_field shown = *field;
+            shown.name += strlen(prefix);
+            put_field(&report->json, &shown, *word);
+        }
+    }
+}
+
+static void
+group(struct hew_json *json, const char *key, const struct hew_stats_group *numbers)
+{
+    hew_json_open(json, key, '{');
+    hew_report_fields_json(json, hew_stats_group_fields, numbers);
+    hew_json_close(json, '}');
+}
+
+static void
+mutexes(struct hew_report *report)
+{
+    hew_json_open(&report->json, "mutexes", '{');
+    for (unsigned mutex = 0; mutex < HEW_STATS_ARENA_MUTEXES; mutex++) {
+        hew_report_mutex_json(
+            &report->json, hew_stats_arena_mutex_names[mutex], &report->arena->mutexes[mutex]);
+    }
+    hew_json_close(&report->json, '}');
+}
+
+static void
+bins(struct hew_report *report)
+{
+    hew_json_open(&report->json, "bins", '[');
+    for (unsigned bin = 0; bin < HEW_STATS_BINS; bin++) {
+        hew_json_open(&report->json, NULL, '{');
+        hew_report_fields_json(&report->json, hew_stats_bin_fields, &report->arena->bins[bin]);
+        if (report->mutexes) {
+            hew_report_mutex_json(&report->json, "mutex", &report->arena->bins[bin].mutex);
+        }
+        hew_json_close(&report->json, '}');
+    }
+    hew_json_close(&report->json, ']');
+}
+
+/* One member of an array; NULL for a class that no address space holds. */
+static void
+member(struct hew_json *json, const struct hew_stats_field *fields, const void *words)
+{
+    static const uint64_t zeros[16];
+    hew_json_open(json, NULL, '{');
+    hew_report_fields_json(json, fields, words == NULL ? zeros : words);
+    hew_json_close(json, '}');
+}
+
+static void
+lextents(struct hew_report *report)
+{
+    hew_json_open(&report->json, "lextents", '[');
+    for (unsigned index = 0; index < HEW_CLASSES_LARGE; index++) {
+        member(&report->json, hew_stats_lextent_fields,
+            index < HEW_LARGE_CLASSES ? &report->arena->lextents[index] : NULL);
+    }
+    hew_json_close(&report->json, ']');
+}
+
+static void
+extents(struct hew_report *report)
+{
+    hew_json_open(&report->json, "extents", '[');
+    for (unsigned bucket = 0; bucket < HEW_STATS_BUCKETS; bucket++) {
+        member(&report->json, hew_stats_extents_fields,
+            bucket < HEW_POOL_BUCKETS ? &report->arena->extents[bucket] : NULL);
+    }
+    hew_json_close(&report->json, ']');
+}
+
+static void
+hpa_slabs(struct hew_json *json, const char *key)
+{
+    static const uint64_t zeros[16];
+    hew_json_open(json, key, '{');
+    hew_report_fields_json(json, hew_stats_hpa_slabs_fields, zeros);
+    hew_json_unsigned(json, "nretained_nonhuge", 0); /* which mallctl does not know */
+    hew_json_close(json, '}');
+}
+
+static void
+hpa_shard(struct hew_report *report)
+{
+    static const uint64_t zeros[16];
+    struct hew_json *json = &report->json;
+    hew_json_open(json, "hpa_shard", '{');
+    arena_part(report, HEW_STATS_HPA, "hpa_");
+    hew_report_fields_json(json, hew_stats_hpa_fields, zeros);
+    hpa_slabs(json, "slabs");
+    hpa_slabs(json, "full_slabs");
+    hpa_slabs(json, "empty_slabs");
+    hew_json_open(json, "nonfull_slabs", '[');
+    for (unsigned bucket = 0; bucket < HEW_STATS_HPA_BUCKETS; bucket++) {
+        hpa_slabs(json, NULL);
+    }
+    hew_json_close(json, ']');
+    hew_json_close(json, '}');
+}
+
+void
+hew_report_arena_json(struct hew_report *report, const char *key)
+{
+    struct hew_json *json = &report->json;
+    const struct hew_stats_arena *arena = report->arena;
+    hew_json_open(json, key, '{');
+    if (arena->present) {
+        hew_json_text(json, "name", arena->name);
+    }
+    hew_json_text(json, "dss", arena->dss);
+    arena_part(report, HEW_STATS_HEAD, "");
+    group(json, "small", &arena->small);
+    group(json, "large", &arena->large);
+    arena_part(report, HEW_STATS_TAIL, "");
+    if (report->mutexes) {
+        mutexes(report);
+    }
+    if (report->bins) {
+        bins(report);
+    }
+    if (report->large) {
+        lextents(report);
+    }
+    if (report->extents) {
+        extents(report);
+    }
+    if (report->hpa) {
+        hpa_shard(report);
+    }
+    hew_json_close(json, '}');
+}

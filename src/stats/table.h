@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table: columns of numbers in the text report, one for each row of a .def.
+ *
+ * What only ever rises has a second column: how much a second.
+ */
+#ifndef HEW_STATS_TABLE_H
+#define HEW_STATS_TABLE_H
+
+#include "stats/fields.h"
+#include "stats/writer.h"
+
+void hew_table_head(struct hew_writer *out, const struct hew_stats_field *fields);
+
+/* `words`: the struct that the fields describe; `seconds`: how long it has been counted. */
+void hew_table_cells(
+    struct hew_writer *out, const struct hew_stats_field *fields, const void *words, uint64_t seconds);
+
+#endif

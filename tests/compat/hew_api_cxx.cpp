@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+#include "test.h"
+
+#include "hew_api.h"
