@@ -23,7 +23,8 @@ _Atomic unsigned hew_prof_lg_sample;
 static void
 walk(void **frames, unsigned *depth, unsigned most)
 {
-    *depth = hew_unwind((uintptr_t *)frames, most);
+    struct hew_prof_own *own = hew_prof_own();
+    *depth = hew_unwind((uintptr_t *)frames, most, own != NULL && own->inside ? own->walks_from : 0);
 }
 
 _Atomic(hew_prof_function) hew_prof_hooks[HEW_PROF_HOOKS] = {[HEW_PROF_ON_BACKTRACE] = (hew_prof_function)walk};
@@ -214,9 +215,10 @@ hew_prof_thread_of(struct hew_prof_own *own)
 }
 
 static unsigned
-take_frames(uintptr_t *frames)
+take_frames(struct hew_prof_own *own, uintptr_t *frames)
 {
     unsigned depth = 0, most = hew_options.prof_bt_max;
+    own->walks_from = (uintptr_t)&depth;
     ((hew_prof_on_backtrace)hook_of(HEW_PROF_ON_BACKTRACE))((void **)frames, &depth, most);
     return depth < most ? depth : most;
 }
@@ -272,7 +274,7 @@ end_event(struct hew_prof_own *own, struct hew_event *event)
         hew_event_end(event, NULL);
         return;
     }
-    struct hew_event_end end = end_here(own, frames, take_frames(frames));
+    struct hew_event_end end = end_here(own, frames, take_frames(own, frames));
     hew_event_end(event, &end);
 }
 
@@ -292,7 +294,7 @@ sample(struct hew_cache *cache, unsigned code, size_t size, struct hew_extent *l
 {
     struct hew_prof_own *own = cache->profile;
     uintptr_t frames[HEW_PROF_FRAMES_MAX];
-    unsigned depth = take_frames(frames);
+    unsigned depth = take_frames(own, frames);
     struct hew_prof_record *record = hew_meta_take(sizeof *record);
     if (record == NULL) {
         return NULL;

@@ -30,6 +30,7 @@ struct hew_prof_own {
     struct hew_prof_thread *thread; /* NULL until it has a name or a sample */
     bool active;                    /* thread.prof.active */
     bool inside;                    /* it is at work here */
+    uintptr_t walks_from;           /* where on its stack the profiler asked for frames */
     uint64_t left[HEW_CODE_SMALL_LAST + 1]; /* of a count to the next sample, what did not fit the cache's counter */
 };
 
