@@ -55,9 +55,9 @@ recall(uintptr_t pc, const uint8_t *index, struct hew_cfi_rule *rule)
     /* acquire: pairs with the release in remember() */
     uint64_t version = atomic_load_explicit(&slot->version, memory_order_acquire);
     for (unsigned i = 0; i < KNOWN_WORDS; i++) {
-        copy.words[i] = atomic_load_explicit(&slot->words[i], memory_order_relaxed);
+        /* acquire: the version is looked at again after the words; pairs with the releases in remember() */
+        copy.words[i] = atomic_load_explicit(&slot->words[i], memory_order_acquire);
     }
-    atomic_thread_fence(memory_order_acquire);
     if ((version & 1) != 0 || atomic_load_explicit(&slot->version, memory_order_relaxed) != version ||
         copy.known.pc != pc || copy.known.index != index) {
         return false;
@@ -81,9 +81,9 @@ remember(uintptr_t pc, const uint8_t *index, const struct hew_cfi_rule *rule)
     if ((version & 1) != 0 || !atomic_compare_exchange_strong(&slot->version, &version, version + 1)) {
         return; /* another thread writes it */
     }
-    atomic_thread_fence(memory_order_release);
     for (unsigned i = 0; i < KNOWN_WORDS; i++) {
-        atomic_store_explicit(&slot->words[i], copy.words[i], memory_order_relaxed);
+        /* release: whoever sees a word sees that the version is odd */
+        atomic_store_explicit(&slot->words[i], copy.words[i], memory_order_release);
     }
     atomic_store_explicit(&slot->version, version + 2, memory_order_release);
 }

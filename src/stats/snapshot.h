@@ -49,9 +49,6 @@ bool hew_stats_arena_number(unsigned index, size_t offset, uint64_t *number);
 /* The whole of an arena.  False when there is no such arena. */
 bool hew_stats_copy_arena(unsigned index, struct hew_stats_arena *into);
 
-/* What the arena has counted joins the sum of destroyed arenas; it is about to begin anew.  False without memory. */
-bool hew_stats_bury(struct hew_arena *arena);
-
 /* All counts of locks begin anew. */
 void hew_stats_reset_mutexes(void);
 
