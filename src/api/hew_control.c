@@ -159,11 +159,9 @@ hew_read_figures(struct hew_figures *figures, size_t size)
         .purged = (of_all_arenas(offsetof(struct hew_stats_arena, dirty_purged)) +
                       of_all_arenas(offsetof(struct hew_stats_arena, muzzy_purged))) *
             HEW_PAGE,
+        .arenas = hew_arenas_count(),
         .threads = (unsigned)of_all_arenas(offsetof(struct hew_stats_arena, nthreads)),
     };
-    HEW_EACH_ARENA(arena) {
-        all.arenas++;
-    }
     memset(figures, 0, size);
     memcpy(figures, &all, size < sizeof all ? size : sizeof all);
 }

@@ -95,7 +95,7 @@ bool hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size
 
 /*
  * Moves the pages of `from` to the front of `to` (at least as large) without copying.  Both stay active; `from` reads as
- * zeros afterwards.  HEW_OS_PLACE_LOST: `to` may only be abandoned.
+ * zeros afterwards.  Not for heaps with hooks.  HEW_OS_PLACE_LOST: `to` may only be abandoned.
  */
 enum hew_os_moved hew_page_move(struct hew_extent *from, struct hew_extent *to);
 
