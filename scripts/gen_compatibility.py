@@ -3,8 +3,8 @@
 """Write docs/compatibility.md: every function, setting and mallctl name of jemalloc, with its state in hew.
 
 Made from the tables that the code is made from: src/api/names.def, src/base/options.def and, through the C
-preprocessor because it includes other tables, src/control/ctl_names.def.  A name whose leaf stands in
-src/control/ctl_absent.c, or is called ..._absent, answers ENOENT.
+preprocessor because it includes other tables, src/control/ctl_names.def.  A name whose leaf is called hew_ctl_absent
+answers ENOENT for good, one whose leaf is called ..._absent until it is there.
 
 --check writes nothing and exits 1 when the page is not what the tables say.
 """
@@ -21,7 +21,6 @@ from gen_options import CONSTANT, ROOT, Option, read_choices, read_options
 
 NAME = re.compile(r'^HEW_NAME\((\w+), (\w+), "([^"]*)"\)$', re.MULTILINE)
 CONTROL = re.compile(r'HEW_CTL\(((?:"[^"]*"\s*)+),\s*(\w+),\s*(\w+),\s*(\w+),')
-LEAF = re.compile(r"^(hew_ctl_\w+)\(", re.MULTILINE)
 GROUPS = {
     "STANDARD": "Standard functions",
     "JEMALLOC": "jemalloc's functions",
@@ -103,15 +102,23 @@ def preprocess(root: Path) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def state_of(row: Control, absent: set[str], options: dict[str, Option]) -> str:
+def state_of(row: Control, options: dict[str, Option]) -> str:
     """What becomes of a call."""
-    if row.leaf in absent or row.leaf.endswith("_absent"):
+    if row.leaf == "hew_ctl_absent":
+        return "ENOENT: see mallctl.md"
+    if row.leaf.endswith("_absent"):
         return "not yet: ENOENT"
     option = options.get(row.name.removeprefix("opt.")) if row.name.startswith("opt.") else None
     if option is not None and option.state != "works":
         return f"answers; the setting: {option.state}"
     notes = [note for part, note in NOTES.items() if part in row.name]
     return f"works; {notes[0]}" if notes else "works"
+
+
+def access_of(row: Control) -> str:
+    """What may be done with it."""
+    access, _, needs = row.access.partition("_")
+    return ACCESS[access] + (" with `prof:true`" if needs else "")
 
 
 def function_lines(names: list[tuple[str, str, str]]) -> list[str]:
@@ -132,12 +139,12 @@ def option_lines(options: list[Option], old: list[tuple[str, str]]) -> list[str]
     return [*lines, ""]
 
 
-def control_lines(rows: list[Control], absent: set[str], options: list[Option]) -> list[str]:
+def control_lines(rows: list[Control], options: list[Option]) -> list[str]:
     """The names of mallctl, subtree by subtree."""
     by_name = {option.name: option for option in options}
-    states = [state_of(row, absent, by_name) for row in rows]
-    works = sum(not state.startswith("not yet") for state in states)
-    lines = [f"## Names of mallctl\n\n{works} of {len(rows)} answer. `<i>` and `<j>` are indices.\n"]
+    states = [state_of(row, by_name) for row in rows]
+    works = sum("ENOENT" not in state for state in states)
+    lines = [f"## Names of mallctl\n\n{works} of {len(rows)} answer. What they are: `docs/mallctl.md`. `<i>` and `<j>` are indices.\n"]
     subtree = None
     for row, state in zip(rows, states, strict=True):
         part = row.name.split(".")[0] if "." in row.name else "The root"
@@ -146,7 +153,7 @@ def control_lines(rows: list[Control], absent: set[str], options: list[Option]) 
             lines.append("| name | type | access | state |\n|---|---|---|---|")
             subtree = part
         kind = TYPES.get(row.kind, row.kind.lower())
-        lines.append(f"| `{row.name}` | {kind} | {ACCESS[row.access]} | {state} |")
+        lines.append(f"| `{row.name}` | {kind} | {access_of(row)} | {state} |")
     return [*lines, ""]
 
 
@@ -157,12 +164,10 @@ def page(root: Path) -> str:
     for name, value in CONSTANT.findall((base / "options.h").read_text()):
         rows = rows.replace(name, value)
     options, old = read_options(rows, read_choices((base / "option_choices.def").read_text()))
-    absent_file = root / "src" / "control" / "ctl_absent.c"
-    absent = set(LEAF.findall(absent_file.read_text())) if absent_file.is_file() else set()
     lines = [INTRODUCTION]
     lines += function_lines(read_names((root / "src" / "api" / "names.def").read_text()))
     lines += option_lines(options, old)
-    lines += control_lines(read_controls(preprocess(root)), absent, options)
+    lines += control_lines(read_controls(preprocess(root)), options)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -164,6 +164,9 @@ static struct hew_extent *
 take_large(const struct hew_source *source, size_t size, size_t alignment, bool *fresh)
 {
     struct hew_arena *arena = source->arena;
+    if (source->own != NULL && arena == source->own->arena) {
+        arena = hew_arena_for_large(arena, size);
+    }
     unsigned code = hew_large_code(size);
     bool counted = source->cache != NULL && code != HEW_CODE_SLOW && alignment <= HEW_PAGE;
     if (counted) {

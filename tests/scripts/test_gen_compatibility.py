@@ -20,6 +20,8 @@ HEW_CTL("opt.retain", BOOL, READ, hew_ctl_opt, 0)
 HEW_CTL("opt.hpa", BOOL, READ, hew_ctl_opt, 1)
 HEW_CTL("arena.<i>", INDEX, NONE, hew_ctl_arena_index, 0)
 HEW_CTL("arena.<i>.purge", VOID, NONE, hew_ctl_arena_purge, 0)
+HEW_CTL("prof.dump", TEXT, WRITE_PROF, hew_ctl_prof_dump, 0)
+HEW_CTL("hooks.install", POINTER, BOTH, hew_ctl_absent, 0)
 HEW_CTL_PAIR("stats.arenas.<i>.hpa_shard", hew_ctl_stats)
 HEW_CTL("stats.later", SIZE, READ, hew_ctl_stats_absent, 0)
 #undef HEW_CTL
@@ -35,7 +37,6 @@ def root(tmp_path: Path) -> Path:
         "base/option_choices.def": "",
         "control/ctl_names_macros.h": MACROS,
         "control/ctl_names.def": CONTROLS,
-        "control/ctl_absent.c": "int\nhew_ctl_arena_purge(const struct hew_ctl_call *call)\n{\n    return ENOENT;\n}\n",
     }
     for name, text in files.items():
         path = tmp_path / "src" / name
@@ -55,10 +56,12 @@ def root(tmp_path: Path) -> Path:
         "| `version` | const char * | r | works |",
         "| `opt.retain` | bool | r | works |",
         "| `opt.hpa` | bool | r | answers; the setting: accepted |",
-        "| `arena.<i>.purge` |  | action | not yet: ENOENT |",
+        "| `arena.<i>.purge` |  | action | works |",
+        "| `prof.dump` | const char * | w with `prof:true` | works |",
+        "| `hooks.install` | pointer | rw | ENOENT: see mallctl.md |",
         "| `stats.arenas.<i>.hpa_shard.num` | uint64_t | r | works; always 0: hew has one page allocator |",
         "| `stats.later` | size_t | r | not yet: ENOENT |",
-        "4 of 6 answer. `<i>` and `<j>` are indices.",
+        "6 of 8 answer. What they are: `docs/mallctl.md`. `<i>` and `<j>` are indices.",
     ],
 )
 def test_each_row_has_its_state(root: Path, row: str) -> None:
