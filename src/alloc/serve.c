@@ -67,7 +67,10 @@ count_bytes(const struct hew_source *source, size_t usable)
 static HEW_NOINLINE void *
 attend_small(const struct hew_source *source, unsigned code, size_t size, void *object)
 {
+    struct hew_arena *home = source->own->arena;
+    source->own->arena = source->arena; /* where a sampled one has to lie */
     void *sampled = hew_upcalls.attend(source->own, size, NULL);
+    source->own->arena = home;
     if (sampled == NULL) {
         return object;
     }

@@ -45,6 +45,7 @@ struct hew_page_heap {
     size_t grow_limit;        /* it becomes no larger, unless a request is */
     struct hew_extent_hooks *hooks; /* NULL: none were ever set, and nothing in hooked.c concerns this heap */
     struct hew_page_counts counts;
+    size_t active_pages; /* counts.active again, for programs that look at it at any time: relaxed */
     uint16_t arena;
     uint8_t gives_to_clock; /* gives until the clock is looked at */
     uint8_t dss;            /* enum hew_dss */

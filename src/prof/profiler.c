@@ -302,11 +302,12 @@ hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
         hew_prof_birth(cache);
         return NULL;
     }
-    if (large != NULL) {
+    if (large != NULL || code == HEW_CODE_NONE) { /* counted by bytes */
         if (cache->until_sample >= 0) {
             return NULL;
         }
         draw_large(cache, own);
+        code = hew_code_of_size(size);
     } else if (own->left[code] != 0) { /* only a part of the count is over */
         set_count(cache, own, code, own->left[code]);
         return NULL;
