@@ -28,18 +28,12 @@ arena_of(int flags)
     return (unsigned)flags >> 20;
 }
 
-/* An automatic arena is made when it is first asked for, and those before it: their numbers have no gaps. */
+/* An automatic arena is made when it is first asked for. */
 static struct hew_arena *
 find_arena(unsigned index)
 {
     struct hew_arena *arena = hew_arena_at(index);
-    if (HEW_LIKELY(arena != NULL) || index >= hew_arena_limit()) {
-        return arena;
-    }
-    for (unsigned lower = 0; lower <= index; lower++) {
-        arena = hew_arena_get(lower);
-    }
-    return arena;
+    return HEW_LIKELY(arena != NULL) || index >= hew_arena_limit() ? arena : hew_arena_get(index);
 }
 
 /* False: there is no such arena or cache. */

@@ -32,7 +32,9 @@ resize_in_place(struct hew_extent *extent, size_t size)
 static void *
 move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
 {
-    struct hew_extent *to = hew_arena_take_large(arena, size, HEW_PAGE, hew_large_code(size));
+    /* Whose pages they are is the hooks' business, where there are any. */
+    bool hooked = arena->pages.hooks != NULL || hew_arena_at(from->arena)->pages.hooks != NULL;
+    struct hew_extent *to = hooked ? NULL : hew_arena_take_large(arena, size, HEW_PAGE, hew_large_code(size));
     if (to == NULL) {
         return NULL;
     }

@@ -67,7 +67,10 @@ count_bytes(const struct hew_source *source, size_t usable)
 static HEW_NOINLINE void *
 attend_small(const struct hew_source *source, unsigned code, size_t size, void *object)
 {
+    struct hew_arena *home = source->own->arena;
+    source->own->arena = source->arena; /* where a sampled one has to lie */
     void *sampled = hew_upcalls.attend(source->own, size, NULL);
+    source->own->arena = home;
     if (sampled == NULL) {
         return object;
     }
@@ -161,6 +164,9 @@ static struct hew_extent *
 take_large(const struct hew_source *source, size_t size, size_t alignment, bool *fresh)
 {
     struct hew_arena *arena = source->arena;
+    if (source->own != NULL && arena == source->own->arena) {
+        arena = hew_arena_for_large(arena, size);
+    }
     unsigned code = hew_large_code(size);
     bool counted = source->cache != NULL && code != HEW_CODE_SLOW && alignment <= HEW_PAGE;
     if (counted) {

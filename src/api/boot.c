@@ -8,6 +8,7 @@
 #include "api/stats_due.h"
 #include "base/options.h"
 #include "cache/count.h"
+#include "cache/peak.h"
 #include "cache/thread.h"
 #include "control/conf_sources.h"
 #include "control/purger.h"
@@ -152,6 +153,7 @@ attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
     uint8_t due = cache->due;
     cache->due = 0;
     if ((due & HEW_DUE_BYTES) != 0) {
+        hew_peak_look(cache);
         hew_stats_passed(hew_count_passed(cache));
     }
     return (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, size, large) : NULL;

@@ -2,7 +2,7 @@
 /*
  * ctl_arena: arena.<i>.*, one arena, or all of them.
  *
- * The index may be an arena's; 4096, or the number of arenas (as in old programs), for all; 4097 for the destroyed ones.
+ * The index may be an arena's; 4096, or the number of arenas (as in old programs), for all; 4097 for destroyed ones.
  * What makes no sense for an index, or for an arena that nobody has used yet, is EFAULT.
  */
 #include "alloc/alloc.h"

@@ -39,12 +39,12 @@ hew_ctl_experimental_query(const struct hew_ctl_call *call)
         *call->old_length != sizeof answer) {
         return EINVAL;
     }
-    int error = hew_utilization_query(address, &answer) ? 0 : EFAULT;
+    int error = hew_utilization_query(address, &answer) ? 0 : EINVAL;
     hew_ctl_read(call, &answer, sizeof answer);
     return error;
 }
 
-/* Any number of addresses, as many answers.  An address that is not ours has an answer of zeros and makes it an error. */
+/* Any number of addresses, as many answers.  One that is not ours has an answer of zeros and makes it an error. */
 int
 hew_ctl_experimental_batch_query(const struct hew_ctl_call *call)
 {
@@ -54,7 +54,7 @@ hew_ctl_experimental_batch_query(const struct hew_ctl_call *call)
         *call->old_length % sizeof(struct hew_utilization) != 0) {
         return EINVAL;
     }
-    return hew_utilization_query_batch(call->new, count, call->old) == 0 ? 0 : EFAULT;
+    return hew_utilization_query_batch(call->new, count, call->old) == 0 ? 0 : EINVAL;
 }
 
 int
@@ -73,5 +73,18 @@ int
 hew_ctl_experimental_arena_index(const struct hew_ctl_call *call)
 {
     size_t index = call->mib[call->depth - 1];
-    return index == HEW_CTL_ARENAS_ALL || (index < HEW_ARENAS_MAX && hew_arena_at((unsigned)index) != NULL) ? 0 : ENOENT;
+    bool lives = index < HEW_ARENAS_MAX && hew_arena_at((unsigned)index) != NULL;
+    return lives || index == HEW_CTL_ARENAS_ALL ? 0 : ENOENT;
+}
+
+/* The counter is only looked at: there is nothing to do without a place for its address, and nothing to write. */
+int
+hew_ctl_experimental_pactivep(const struct hew_ctl_call *call)
+{
+    size_t index = call->mib[call->depth - 2];
+    if (call->old == NULL || call->new != NULL || call->new_length != 0) {
+        return EINVAL;
+    }
+    struct hew_arena *arena = index < HEW_ARENAS_MAX ? hew_arena_at((unsigned)index) : NULL;
+    return arena == NULL ? EFAULT : hew_ctl_read_pointer(call, &arena->pages.active_pages);
 }

@@ -194,6 +194,9 @@ hew_ctl_prof_hook(const struct hew_ctl_call *call)
     if (call->new != NULL && !hew_options.prof) {
         return ENOENT;
     }
+    if (call->old == NULL && call->new == NULL) {
+        return EINVAL;
+    }
     int error = hew_ctl_exchange(call, &before, &after, sizeof after);
     if (error != 0 || call->new == NULL) {
         return error;

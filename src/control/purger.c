@@ -5,7 +5,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "slab/arena.h"
-#include "stats/snapshot.h"
+#include "stats/outside.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -34,6 +34,8 @@ hook_of(enum hew_prof_hook hook)
     return atomic_load_explicit(&hew_prof_hooks[hook], memory_order_relaxed);
 }
 
+uint64_t hew_prof_seed;
+
 static struct hew_prof_class classes[HEW_CODE_SMALL_LAST + HEW_LARGE_CLASSES]; /* guarded by hew_prof_lock */
 
 /* Records of objects that were freed by threads at work here, whose counts are still to be taken off. */
@@ -83,7 +85,8 @@ hew_prof_birth(struct hew_cache *cache)
         cache->until_sample = INT64_MAX;
         return;
     }
-    own->random.state = hew_clock_ns() ^ (uintptr_t)cache * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t chance = hew_clock_ns() ^ (uintptr_t)cache * UINT64_C(0x9e3779b97f4a7c15);
+    own->random.state = hew_prof_seed != 0 ? hew_prof_seed++ : chance;
     own->active = atomic_load_explicit(&hew_prof_active_init, memory_order_relaxed);
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         draw_small(cache, own, code);
@@ -299,11 +302,12 @@ hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
         hew_prof_birth(cache);
         return NULL;
     }
-    if (large != NULL) {
+    if (large != NULL || code == HEW_CODE_NONE) { /* counted by bytes */
         if (cache->until_sample >= 0) {
             return NULL;
         }
         draw_large(cache, own);
+        code = hew_code_of_size(size);
     } else if (own->left[code] != 0) { /* only a part of the count is over */
         set_count(cache, own, code, own->left[code]);
         return NULL;

@@ -72,6 +72,9 @@ hew_prof_interval(void)
     return UINT64_C(1) << atomic_load_explicit(&hew_prof_lg_sample, memory_order_relaxed);
 }
 
+/* Draws of threads that are born from now on follow from it; 0: from clock and addresses.  For tests. */
+extern uint64_t hew_prof_seed;
+
 /* With prof:true, after the settings are known. */
 void hew_prof_boot(void);
 

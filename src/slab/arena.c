@@ -17,15 +17,32 @@ static struct hew_arena *unmade; /* linked by larges.next */
 static _Atomic unsigned end;      /* no arena has this number or a higher one; written under hew_arenas_lock */
 static _Atomic unsigned oversize; /* number of the arena of oversize requests, 0 = not known yet; likewise */
 
-/* Under the lock: memory that has never been anything but an arena. */
 static struct hew_arena *
-take_struct(void)
+next_unmade(const struct hew_arena *arena)
 {
-    if (unmade == NULL) {
-        return hew_meta_take(sizeof *unmade);
+    return (struct hew_arena *)arena->larges.next;
+}
+
+/* Under the lock: memory that has never been anything but the arena of that number, so that who reads it too late reads
+ * the right number. */
+static struct hew_arena *
+take_struct(unsigned index)
+{
+    struct hew_arena *before = NULL, *arena = unmade;
+    while (arena != NULL && arena->index != index) {
+        before = arena;
+        arena = next_unmade(arena);
     }
-    struct hew_arena *arena = unmade;
-    unmade = (struct hew_arena *)arena->larges.next;
+    if (arena == NULL) {
+        arena = hew_meta_take(sizeof *arena);
+        if (arena != NULL) {
+            arena->index = (uint16_t)index;
+        }
+    } else if (before == NULL) {
+        unmade = next_unmade(arena);
+    } else {
+        before->larges.next = arena->larges.next;
+    }
     return arena;
 }
 
@@ -59,11 +76,10 @@ set_up_name(struct hew_arena *arena)
 struct hew_arena *
 hew_arena_make(unsigned index, bool manual)
 {
-    struct hew_arena *arena = take_struct();
+    struct hew_arena *arena = take_struct(index);
     if (arena == NULL) {
         return NULL;
     }
-    arena->index = (uint16_t)index;
     arena->manual = manual;
     arena->born_ns = hew_clock_ns();
     size_t threshold = hew_options.oversize_threshold;
@@ -106,7 +122,7 @@ hew_arena_next(unsigned index)
 void
 hew_arenas_after_fork(void)
 {
-    for (struct hew_arena *arena = unmade; arena != NULL; arena = (struct hew_arena *)arena->larges.next) {
+    for (struct hew_arena *arena = unmade; arena != NULL; arena = next_unmade(arena)) {
         hew_mutex_after_fork(&arena->pages.lock);
         for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
             hew_mutex_after_fork(&arena->bins[code].lock);

@@ -229,3 +229,37 @@ TEST(in_place_large_objects_grow_and_shrink_and_small_ones_stay)
     hew_flags_free("test", small, 0);
     end_test();
 }
+
+static unsigned samples;
+
+static void *
+sample_it(struct hew_cache *cache, size_t size, struct hew_extent *large)
+{
+    CHECK(large == NULL && cache->due_code == HEW_CODE_NONE && cache->until_sample < 0);
+    cache->until_sample = 10000;
+    samples++;
+    return (void *)hew_alloc_sampled(cache->arena, hew_code_of_size(size), &samples)->address;
+}
+
+TEST(requests_past_the_cache_are_sampled_by_their_bytes_and_in_their_arena)
+{
+    hew_flags_free("test", hew_flags_alloc(1, 0), 0);
+    hew_cache_self->until_sample = 10000;
+    hew_options.prof = true;
+    layers_attend = sample_it;
+    uint64_t allocated = hew_count_allocated(hew_cache_self), freed = hew_count_freed(hew_cache_self);
+    for (unsigned i = 0; i < 1000; i++) {
+        void *object = hew_flags_alloc(90, 6 | NO_CACHE | ARENA(2));
+        CHECK_EQUAL(usable(object), 128);
+        CHECK_EQUAL(arena_of(object), 2);
+        hew_flags_check_size("test", object, 90, 6);
+        hew_flags_free("test", object, i % 2 == 0 ? NO_CACHE : 0);
+    }
+    CHECK_EQUAL(samples, 12);
+    CHECK_EQUAL(hew_count_allocated(hew_cache_self) - allocated, 128000);
+    hew_options.prof = false;
+    layers_attend = NULL;
+    hew_thread_flush(hew_cache_self);
+    CHECK_EQUAL(hew_count_freed(hew_cache_self) - freed, 128000);
+    end_test();
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stats_interval: run with stats_interval:1000000,stats_interval_opts:Jgmdablxeh: a report each time the program's threads
+ * have allocated a million bytes more.
+ */
+#include "under_test.h"
+#include "test.h"
+
+#include <pthread.h>
+
+static _Atomic unsigned reports;
+
+static void
+hear(void *context, const char *piece)
+{
+    reports += strncmp(piece, "{\"jemalloc\":{\"stats\":{", 22) == 0;
+    free(malloc(100000)); /* counts as well */
+}
+
+static void *
+allocate(void *bytes)
+{
+    for (size_t done = 0; done < (size_t)bytes; done += 500) {
+        free(malloc(under_test_opaque(500)));
+    }
+    return NULL;
+}
+
+TEST(each_million_bytes_bring_a_report)
+{
+    void (**message)(void *, const char *) = (void (**)(void *, const char *))dlsym(RTLD_DEFAULT, "malloc_message");
+    *message = hear;
+    allocate((void *)20000000);
+    unsigned alone = reports;
+    CHECK(alone >= 18 && alone <= 24);
+    pthread_t threads[4];
+    for (unsigned thread = 0; thread < 4; thread++) {
+        pthread_create(&threads[thread], NULL, allocate, (void *)10000000);
+    }
+    for (unsigned thread = 0; thread < 4; thread++) {
+        pthread_join(threads[thread], NULL);
+    }
+    CHECK(reports - alone >= 38 && reports - alone <= 46);
+    *message = NULL;
+}
