@@ -202,19 +202,3 @@ hew_thread_each(void (*visit)(const struct hew_cache *cache, void *context), voi
     }
     hew_mutex_unlock(&hew_caches_lock);
 }
-
-static void
-add_cached_bytes(const struct hew_cache *cache, void *bytes)
-{
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        *(size_t *)bytes += hew_count_depth(cache, code) * hew_code_size(code);
-    }
-}
-
-size_t
-hew_thread_cached_bytes(void)
-{
-    size_t bytes = 0;
-    hew_thread_each(add_cached_bytes, &bytes);
-    return bytes;
-}

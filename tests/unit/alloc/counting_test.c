@@ -6,6 +6,7 @@
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers_alloc.h"
+#include "layers_cache.h"
 #include "layers_random.h"
 #include "test.h"
 
@@ -141,12 +142,12 @@ TEST(without_caching_nothing_is_kept_and_everything_is_counted)
     for (unsigned i = 0; i < 5000; i++) {
         step(&random);
     }
-    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+    CHECK_EQUAL(layers_cached_bytes(), 0);
     CHECK_EQUAL(hew_count_allocated(cache), model.allocated);
     CHECK_EQUAL(hew_count_freed(cache), model.freed);
     hew_thread_set_caching(cache, true);
     give_all();
-    CHECK(hew_thread_cached_bytes() > 0);
+    CHECK(layers_cached_bytes() > 0);
     hew_thread_death();
     CHECK(layers_settled());
 }
