@@ -10,8 +10,8 @@
 
 #define ZERO HEW_FLAGS_ZERO
 #define NO_CACHE 0x100
-#define CACHE(number) ((int)((number) + 2) << 8)
-#define ARENA(index) ((int)((unsigned)(index) + 1) << 20)
+#define CACHE(number) ((int)(((unsigned)(number) + 2) << 8))
+#define ARENA(index) ((int)(((unsigned)(index) + 1) << 20))
 #define MIB ((size_t)1 << 20)
 
 static void
