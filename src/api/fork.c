@@ -47,7 +47,7 @@ each_outer_mutex(mutex_action act)
     act(&hew_arenas_lock);
 }
 
-/* In the order of ranks: bins, pages, map, prof, meta.  Under hew_arenas_lock, so that each call finds the same arenas. */
+/* In the order of ranks: bins, pages, map, prof, event, meta.  Under hew_arenas_lock, so that each call finds the same arenas. */
 static void
 each_inner_mutex(mutex_action act)
 {
@@ -61,6 +61,7 @@ each_inner_mutex(mutex_action act)
     }
     act(&hew_map_lock);
     act(&hew_prof_lock);
+    act(&hew_event_lock);
     act(&hew_meta_lock);
 }
 

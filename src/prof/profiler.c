@@ -49,6 +49,10 @@ hew_prof_boot(void)
     atomic_store(&hew_prof_lg_sample, (unsigned)hew_options.lg_prof_sample);
     hew_unwind_boot();
     hew_dump_boot();
+    hew_event_keep_recent(hew_options.prof_recent_alloc_max);
+    if (hew_options.prof_log) {
+        hew_dump_log_begin(NULL);
+    }
 }
 
 /* How many allocations of the class until its next sample: as many as the cache can count, the rest in `left`. */
@@ -247,6 +251,31 @@ hew_prof_class_counts(unsigned class_index)
     return counts;
 }
 
+/* This moment, as one end of an object's life. */
+static struct hew_event_end
+end_here(struct hew_prof_own *own, uintptr_t *frames, unsigned depth)
+{
+    struct hew_prof_thread *thread = hew_prof_thread_of(own);
+    struct hew_event_end end = {.time_ns = hew_event_now_ns(), .depth = depth, .frames = frames};
+    if (thread != NULL) {
+        end.thread = thread->number;
+        memcpy(end.name, thread->name, sizeof end.name);
+    }
+    return end;
+}
+
+static void
+end_event(struct hew_prof_own *own, struct hew_event *event)
+{
+    uintptr_t frames[HEW_PROF_FRAMES_MAX];
+    if (own == NULL) {
+        hew_event_end(event, NULL);
+        return;
+    }
+    struct hew_event_end end = end_here(own, frames, take_frames(frames));
+    hew_event_end(event, &end);
+}
+
 static void
 tell(const struct hew_prof_record *record, const void *object, uintptr_t *frames, unsigned depth)
 {
@@ -281,6 +310,10 @@ sample(struct hew_cache *cache, unsigned code, size_t size, struct hew_extent *l
     record->requested = size;
     record->usable = extent->large.usable;
     count(own, record, frames, depth);
+    if (hew_event_wanted()) {
+        struct hew_event_end begin = end_here(own, frames, depth);
+        record->event = hew_event_begin(size, record->usable, &begin);
+    }
     void *object = (void *)extent->address;
     tell(record, object, frames, depth);
     hew_dump_notice(record->weight.weight_bytes);
@@ -333,6 +366,9 @@ hew_prof_freed(struct hew_extent *extent)
     hew_prof_on_free hook = (hew_prof_on_free)hook_of(HEW_PROF_ON_FREE);
     if (hook != NULL && entered) {
         hook((void *)extent->address, record->usable);
+    }
+    if (record->event != NULL) {
+        end_event(entered ? own : NULL, record->event);
     }
     note_removal(record);
     if (own == NULL || entered) {

@@ -17,6 +17,7 @@
 
 #include "alloc/alloc.h"
 #include "base/random.h"
+#include "prof/event.h"
 #include "prof/table.h"
 
 #include <stdatomic.h>
@@ -39,8 +40,7 @@ struct hew_prof_record {
     uint64_t generation;
     struct hew_prof_totals weight;
     size_t requested, usable;
-    uint64_t born_ns;            /* with a log or recent samples */
-    struct hew_prof_recent *recent;
+    struct hew_event *event; /* NULL: nobody wants to know of single samples */
 };
 
 /* Settings that change at run time; relaxed. */

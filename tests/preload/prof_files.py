@@ -7,6 +7,7 @@
 Each function below whose name begins with `test_` is one case; its name says what holds.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -158,6 +159,15 @@ def test_stacks_are_cut_at_prof_bt_max(folder: Path) -> None:
     run(folder, EVERY_BYTE + ",prof_bt_max:2", "leak")
     profile = read_heap_v2(only(folder, "p.*"))
     assert max(len(stack.frames) for stack in profile.stacks) == 2
+
+
+def test_a_log_tells_the_life_of_each_object(folder: Path) -> None:
+    assert run(folder, "prof:true,lg_prof_sample:0,prof_log:true", "clean").returncode == 0
+    log = json.loads(only(folder, "p.*.0.json").read_text())
+    assert len([event for event in log["allocations"] if event["usize"] == SMALL]) == 1500
+    assert {thread["thr_name"] for thread in log["threads"]} >= {"the main one"}
+    last = log["allocations"][0]
+    assert len(log["stack_traces"]) > max(last["alloc_trace"], last["free_trace"])
 
 
 def test_the_library_says_where_tracers_may_look(_: Path) -> None:
