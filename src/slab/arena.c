@@ -120,14 +120,21 @@ hew_arena_next(unsigned index)
     return NULL;
 }
 
+static void
+free_locks(struct hew_arena *arena)
+{
+    hew_mutex_after_fork(&arena->pages.lock);
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        hew_mutex_after_fork(&arena->bins[code].lock);
+    }
+}
+
+/* Locks of structs that are in the table no more, which no fork handler has taken. */
 void
 hew_arenas_after_fork(void)
 {
     for (struct hew_arena *arena = unmade; arena != NULL; arena = next_unmade(arena)) {
-        hew_mutex_after_fork(&arena->pages.lock);
-        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
-            hew_mutex_after_fork(&arena->bins[code].lock);
-        }
+        free_locks(arena);
     }
 }
 
