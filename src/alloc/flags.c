@@ -5,6 +5,7 @@
 #include "alloc/realloc.h"
 #include "alloc/serve.h"
 #include "cache/explicit.h"
+#include "page/hooks.h"
 
 #include <string.h>
 
@@ -14,6 +15,14 @@ static size_t
 alignment_of(int flags)
 {
     return (size_t)1 << (flags & HEW_FLAGS_LG_ALIGN);
+}
+
+/* Inside a program's extent hook the thread is at work on an arena, and perhaps on a cache, already: there all that it
+ * asks for comes from elsewhere, and goes straight back. */
+static bool
+inside_a_hook(void)
+{
+    return HEW_UNLIKELY(hew_hooks_depth != 0);
 }
 
 static unsigned
@@ -42,6 +51,9 @@ find_source(struct hew_source *source, int flags)
 {
     unsigned arena = arena_of(flags), cache = cache_of(flags);
     *source = hew_serve_own();
+    if (inside_a_hook()) {
+        return source->arena != NULL;
+    }
     if (arena != ARENA_OWN) {
         source->arena = find_arena(arena - ARENA_FIRST);
     }
@@ -119,7 +131,7 @@ void
 hew_flags_free(const char *function, void *object, int flags)
 {
     unsigned cache = cache_of(flags);
-    if (cache == CACHE_OWN) {
+    if (cache == CACHE_OWN || inside_a_hook()) {
         hew_alloc_free(function, object);
     } else {
         hew_alloc_free_into(function, object, cache == CACHE_NONE ? NULL : hew_explicit_at(cache - CACHE_FIRST));

@@ -6,6 +6,7 @@
 #include "cache/count.h"
 #include "cache/magazine.h"
 #include "cache/route.h"
+#include "cache/thread.h"
 #include "page/hooks.h"
 
 #include <string.h>
@@ -27,6 +28,9 @@ struct hew_source
 hew_serve_own(void)
 {
     struct hew_cache *own = hew_alloc_own_cache();
+    if (HEW_UNLIKELY(hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED) && own != NULL) {
+        hew_thread_follow_cpu(own);
+    }
     return (struct hew_source){.own = own, .cache = own, .arena = own != NULL ? own->arena : shared_arena()};
 }
 
@@ -172,7 +176,7 @@ take_large(const struct hew_source *source, size_t size, size_t alignment, bool 
     if (counted) {
         struct hew_extent *kept = hew_magazine_pop_large(source->cache, code);
         if (kept != NULL) {
-            hew_arena_reuse_large(kept, hew_bits_round_up(size, HEW_PAGE));
+            hew_arena_reuse_large(kept, hew_large_usable(size));
             *fresh = false;
             return kept;
         }
@@ -216,7 +220,9 @@ serve_large(const struct hew_source *source, size_t size, size_t alignment, bool
     }
     void *object = (void *)extent->address;
     if (zero) {
-        return fresh ? object : memset(object, 0, extent->large.usable);
+        bool zeroed = fresh || (size >= hew_options.calloc_madvise_threshold &&
+                                   hew_page_zero(&hew_arena_at(extent->arena)->pages, extent));
+        return zeroed ? object : memset(object, 0, extent->large.usable);
     }
     return hew_fill_new(object, extent->large.usable);
 }

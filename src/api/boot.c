@@ -63,6 +63,15 @@ load_settings(void)
     }
 }
 
+static void
+apply_slab_sizes(void)
+{
+    const struct hew_option_ranges *ranges = &hew_options.slab_sizes;
+    for (unsigned i = 0; i < ranges->count; i++) {
+        hew_size_class_set_slabs(ranges->at[i].low, ranges->at[i].high, ranges->at[i].value);
+    }
+}
+
 /* What may call malloc: after READY. */
 static void
 boot_with_malloc(void)
@@ -110,6 +119,7 @@ hew_boot(void)
         hew_fatal(HEW_FATAL_no_memory_at_start, "malloc", 0, NULL);
     }
     load_settings();
+    apply_slab_sizes();
     atomic_store(&boot_state, READY);
     hew_futex_wake(&boot_state, INT32_MAX);
     hew_small_end = HEW_SMALL_MAX + 1;

@@ -138,6 +138,15 @@ hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
 }
 
 void
+hew_thread_follow_cpu(struct hew_cache *cache)
+{
+    struct hew_arena *arena = cache->arena->manual ? NULL : hew_arena_of_cpu();
+    if (arena != NULL) {
+        hew_thread_bind(cache, arena);
+    }
+}
+
+void
 hew_thread_set_caching(struct hew_cache *cache, bool caching)
 {
     hew_thread_flush(cache);

@@ -36,25 +36,35 @@ hew_ctl_experimental_query(const struct hew_ctl_call *call)
     const void *address;
     struct hew_utilization_bin answer;
     if (hew_ctl_must_write(call, &address, sizeof address) != 0 || call->old == NULL ||
-        *call->old_length != sizeof answer) {
+        *call->old_length != sizeof answer || !hew_utilization_query(address, &answer)) {
         return EINVAL;
     }
-    int error = hew_utilization_query(address, &answer) ? 0 : EINVAL;
-    hew_ctl_read(call, &answer, sizeof answer);
-    return error;
+    return hew_ctl_read(call, &answer, sizeof answer);
 }
 
-/* Any number of addresses, as many answers.  One that is not ours has an answer of zeros and makes it an error. */
+static bool
+all_ours(void *const *addresses, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (hew_utilization_holder(addresses[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Any number of addresses, as many answers; one that is not ours is an error. */
 int
 hew_ctl_experimental_batch_query(const struct hew_ctl_call *call)
 {
     size_t count = call->new_length / sizeof(void *);
     if (call->new == NULL || call->old == NULL || count == 0 || call->new_length % sizeof(void *) != 0 ||
         *call->old_length / sizeof(struct hew_utilization) != count ||
-        *call->old_length % sizeof(struct hew_utilization) != 0) {
+        *call->old_length % sizeof(struct hew_utilization) != 0 || !all_ours(call->new, count)) {
         return EINVAL;
     }
-    return hew_utilization_query_batch(call->new, count, call->old) == 0 ? 0 : EINVAL;
+    hew_utilization_query_batch(call->new, count, call->old);
+    return 0;
 }
 
 int

@@ -140,7 +140,7 @@ hew_ctl_prof_prefix(const struct hew_ctl_call *call)
 {
     const char *prefix = NULL;
     int error = hew_ctl_write(call, &prefix, sizeof prefix);
-    if (error != 0 || call->new == NULL) {
+    if (error != 0) {
         return error;
     }
     return prefix != NULL && hew_dump_set_prefix(prefix) ? 0 : EFAULT;

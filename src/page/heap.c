@@ -280,6 +280,12 @@ hew_page_move(struct hew_extent *from, struct hew_extent *to)
     return hew_os_move((void *)from->address, (void *)to->address, from->size);
 }
 
+bool
+hew_page_zero(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    return heap->hooks == NULL && hew_os_purge((void *)extent->address, extent->size);
+}
+
 void
 hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
 {

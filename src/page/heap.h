@@ -99,6 +99,10 @@ bool hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size
  */
 enum hew_os_moved hew_page_move(struct hew_extent *from, struct hew_extent *to);
 
+/* Lets the system zero an active extent's pages, which costs nothing for those that are never touched.  False: refused, or
+ * the heap has hooks. */
+bool hew_page_zero(struct hew_page_heap *heap, struct hew_extent *extent);
+
 /* Forgets an active extent: its pages are no longer known to be the heap's.  They are neither touched nor given back. */
 void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);
 

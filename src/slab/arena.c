@@ -11,7 +11,8 @@ _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
 
 struct hew_arena_defaults hew_arena_defaults;
 /* Guarded by hew_arenas_lock. */
-static unsigned limit, count; /* 0 = not known yet */
+static unsigned count;         /* 0 = not known yet */
+static _Atomic unsigned limit; /* likewise; read by anyone */
 static struct hew_arena *unmade; /* linked by larges.next */
 
 static _Atomic unsigned end;      /* no arena has this number or a higher one; written under hew_arenas_lock */
@@ -155,22 +156,27 @@ hew_arena_get(unsigned index)
 static unsigned
 known_limit(void)
 {
-    if (limit == 0) {
+    unsigned known = atomic_load_explicit(&limit, memory_order_relaxed);
+    if (known == 0) {
         uint64_t wanted = hew_options.narenas;
         if (wanted == 0) {
             wanted = (uint64_t)hew_cpus_usable() * (uint64_t)hew_options.narenas_ratio.thousandths / 1000;
         }
-        limit = wanted == 0 ? 1 : wanted > HEW_OPTION_ARENAS_MAX ? HEW_OPTION_ARENAS_MAX : (unsigned)wanted;
+        known = wanted == 0 ? 1 : wanted > HEW_OPTION_ARENAS_MAX ? HEW_OPTION_ARENAS_MAX : (unsigned)wanted;
+        atomic_store_explicit(&limit, known, memory_order_relaxed);
     }
-    return limit;
+    return known;
 }
 
 unsigned
 hew_arena_limit(void)
 {
-    hew_mutex_lock(&hew_arenas_lock);
-    unsigned known = known_limit();
-    hew_mutex_unlock(&hew_arenas_lock);
+    unsigned known = atomic_load_explicit(&limit, memory_order_relaxed);
+    if (HEW_UNLIKELY(known == 0)) {
+        hew_mutex_lock(&hew_arenas_lock);
+        known = known_limit();
+        hew_mutex_unlock(&hew_arenas_lock);
+    }
     return known;
 }
 
@@ -243,8 +249,19 @@ hew_arena_of_oversize(struct hew_arena *own)
 }
 
 struct hew_arena *
+hew_arena_of_cpu(void)
+{
+    unsigned most = hew_arena_limit();
+    most = hew_options.percpu_arena == HEW_PERCPU_ARENA_PHYCPU ? (most + 1) / 2 : most;
+    return hew_arena_get(hew_cpus_current() % most);
+}
+
+struct hew_arena *
 hew_arena_least_loaded(void)
 {
+    if (HEW_UNLIKELY(hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED)) {
+        return hew_arena_of_cpu();
+    }
     struct hew_arena *best = hew_arena_at(0);
     if (best != NULL && atomic_load_explicit(&best->threads, memory_order_relaxed) == 0) {
         return best;
@@ -290,15 +307,44 @@ unlist_large(struct hew_arena *arena, struct hew_extent *extent)
     }
 }
 
+/* One large object out of as many as the option san_guard_large says gets a page behind it that cannot be touched.  Hooks
+ * would not know of it. */
+static bool
+guard_due(struct hew_arena *arena)
+{
+    size_t every = hew_options.san_guard_large;
+    return HEW_UNLIKELY(every != 0) && arena->pages.hooks == NULL &&
+        atomic_fetch_add_explicit(&arena->large_takes, 1, memory_order_relaxed) % every == 0;
+}
+
+static void
+guard(struct hew_extent *extent)
+{
+    extent->large.guarded = hew_os_guard((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
+}
+
+/* False: the page cannot be had back. */
+static bool
+unguard(struct hew_extent *extent)
+{
+    return !extent->large.guarded || hew_os_make_writable((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
+}
+
 struct hew_extent *
 hew_arena_take_large(struct hew_arena *arena, size_t size, size_t alignment, unsigned code)
 {
-    size_t usable = hew_bits_round_up(size, HEW_PAGE);
-    size_t bytes = code == HEW_CODE_SLOW ? usable : hew_code_size(code);
+    bool guarded = guard_due(arena);
+    code = guarded ? HEW_CODE_SLOW : code;
+    size_t usable = hew_large_usable(size);
+    size_t bytes = code != HEW_CODE_SLOW ? hew_code_size(code) : usable + (guarded ? HEW_PAGE : 0);
     struct hew_extent *extent = hew_page_take(&arena->pages, bytes, alignment, code);
     if (extent != NULL) {
         extent->large.usable = usable;
         extent->large.sample = NULL;
+        extent->large.guarded = false;
+        if (guarded) {
+            guard(extent);
+        }
         list_large(arena, extent);
         atomic_fetch_add_explicit(&arena->large[hew_large_index(bytes)].nmalloc, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&arena->large_bytes, usable, memory_order_relaxed);
@@ -320,7 +366,11 @@ hew_arena_give_large(struct hew_extent *extent)
     struct hew_arena *arena = hew_arena_at(extent->arena);
     count_returned(arena, extent);
     unlist_large(arena, extent);
-    hew_page_give(&arena->pages, extent);
+    if (HEW_LIKELY(unguard(extent))) {
+        hew_page_give(&arena->pages, extent);
+    } else {
+        hew_page_abandon(&arena->pages, extent);
+    }
 }
 
 void
@@ -351,7 +401,7 @@ hew_arena_recode_large(struct hew_extent *extent, size_t before, unsigned code, 
         atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nmalloc, 1, memory_order_relaxed);
     }
     hew_page_recode(&arena->pages, extent, code);
-    hew_arena_reuse_large(extent, hew_bits_round_up(size, HEW_PAGE));
+    hew_arena_reuse_large(extent, hew_large_usable(size));
 }
 
 struct hew_large_total

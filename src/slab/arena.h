@@ -46,6 +46,7 @@ struct hew_arena {
     bool manual;                        /* a program made it.  Written before the arena is seen. */
     _Atomic uint8_t life;               /* enum hew_arena_life, changed under hew_arenas_lock */
     _Atomic size_t oversize_threshold;  /* larger requests go elsewhere: relaxed */
+    _Atomic size_t large_takes;         /* large objects so far, for san_guard_large: relaxed */
     uint64_t born_ns;
     struct hew_list larges;             /* of a manual arena: all large objects.  Guarded by pages.lock */
     char name[HEW_ARENA_NAME_BYTES];    /* guarded by hew_arenas_lock */
@@ -92,7 +93,11 @@ void hew_arenas_after_fork(void);
 /* For a thread that is inside a hook: an arena without hooks.  NULL without memory. */
 struct hew_arena *hew_arena_without_hooks(void);
 
-/* The automatic arena with the fewest threads; a new one rather than sharing, while there may be more. */
+/* With the option percpu_arena: the arena of the CPU that the caller runs on; NULL without memory. */
+struct hew_arena *hew_arena_of_cpu(void);
+
+/* The automatic arena with the fewest threads; a new one rather than sharing, while there may be more.
+ * With percpu_arena that of the CPU. */
 struct hew_arena *hew_arena_least_loaded(void);
 
 HEW_INLINE struct hew_arena *
@@ -130,6 +135,14 @@ struct hew_large_total {
     uint64_t nmalloc, ndalloc;
 };
 struct hew_large_total hew_arena_large_total(const struct hew_arena *arena);
+
+/* Bytes that a program may use of a large object that it asked `size` bytes for: whole pages, or as an option the class. */
+HEW_INLINE size_t
+hew_large_usable(size_t size)
+{
+    return HEW_LIKELY(hew_options.disable_large_size_classes) ? hew_bits_round_up(size, HEW_PAGE)
+                                                              : hew_class_size(hew_class_index(size));
+}
 
 /* The place of a large extent of `bytes` in hew_arena.large. */
 HEW_INLINE unsigned

@@ -72,7 +72,7 @@ bytes_in_use(const struct hew_stats_arena *arena)
 static void
 gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
 {
-    struct hew_page_bucket buckets[HEW_POOL_BUCKETS];
+    static struct hew_page_bucket buckets[HEW_POOL_BUCKETS]; /* guarded by hew_stats_lock; too large for a small stack */
     struct hew_page_counts counts = hew_page_census(heap, buckets);
     for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
         into->extents[bucket] = (struct hew_stats_extents){

@@ -6,6 +6,7 @@
 #include "under_test.h"
 #include "test.h"
 
+#include <limits.h>
 #include <pthread.h>
 
 typedef void (*write_function)(void *context, const char *piece);
@@ -91,6 +92,25 @@ TEST(the_callers_function_may_allocate_and_ask)
     length = 0;
     print(allocate_and_ask, NULL, "J");
     CHECK(length > 50000);
+}
+
+static void *
+print_both(void *unused)
+{
+    print(allocate_and_ask, NULL, "J");
+    print(allocate_and_ask, NULL, "");
+    return unused;
+}
+
+TEST(a_report_fits_the_smallest_stack)
+{
+    pthread_attr_t smallest;
+    pthread_t thread;
+    length = 0;
+    pthread_attr_init(&smallest);
+    pthread_attr_setstacksize(&smallest, (size_t)PTHREAD_STACK_MIN);
+    CHECK(pthread_create(&thread, &smallest, print_both, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    CHECK(length > 60000);
 }
 
 TEST(each_write_of_epoch_gives_new_numbers)

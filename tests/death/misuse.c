@@ -333,6 +333,58 @@ free_aligned_sized_with_the_wrong_size(void)
     ((void (*)(void *, size_t, size_t))function("free_aligned_sized"))(object, 64, 300);
 }
 
+/* jemalloc's functions */
+
+#define NO_CACHE 0x100
+
+static void
+dallocx_with(void *object, int flags)
+{
+    ((void (*)(void *, int))function("dallocx"))(opaque(object), flags);
+}
+
+static void
+dallocx_twice_past_the_caches(void)
+{
+    void *object = allocate(100), *kept = malloc(100);
+    dallocx_with(object, NO_CACHE);
+    dallocx_with(object, NO_CACHE);
+    free(kept);
+}
+
+static void
+dallocx_twice_into_an_explicit_cache(void)
+{
+    unsigned number;
+    size_t length = sizeof number;
+    void *object = allocate(100);
+    ((int (*)(const char *, void *, size_t *, void *, size_t))function("mallctl"))(
+        "tcache.create", &number, &length, NULL, 0);
+    dallocx_with(object, (int)(number + 2) << 8);
+    dallocx_with(object, (int)(number + 2) << 8);
+}
+
+static void
+dallocx_the_stack(void)
+{
+    char local[64] = "";
+    unseen = malloc(1);
+    misuse_announce(local);
+    dallocx_with(local, NO_CACHE);
+}
+
+static void
+sdallocx_with_the_wrong_size(void)
+{
+    ((void (*)(void *, size_t, int))function("sdallocx"))(allocate(100), 200, NO_CACHE);
+}
+
+static void
+mallocx_too_much(void)
+{
+    unseen = ((void *(*)(size_t, int))function("mallocx"))((size_t)1 << 60, NO_CACHE);
+}
+
 /* alignment */
 
 static char *
@@ -473,6 +525,14 @@ const struct misuse misuses[] = {
         "<hew>: operator delete(%0): freed with the wrong alignment"},
     {"free_aligned_sized_with_an_impossible_alignment", free_aligned_sized_with_an_impossible_alignment, NULL,
         "<hew>: free_aligned_sized(%0): alignment is not a power of two"},
+    {"dallocx_twice_past_the_caches", dallocx_twice_past_the_caches, NULL,
+        FREE "double free: the 112-byte object at %0 is free already"},
+    {"dallocx_twice_into_an_explicit_cache", dallocx_twice_into_an_explicit_cache, NULL,
+        "<hew>: dallocx(%0): double free: the 112-byte object at %0 is free already"},
+    {"dallocx_the_stack", dallocx_the_stack, NULL, "<hew>: dallocx(%0): " FOREIGN},
+    {"sdallocx_with_the_wrong_size", sdallocx_with_the_wrong_size, NULL,
+        "<hew>: sdallocx(%0): " SIZE "200 bytes, the object has room for 112"},
+    {"mallocx_too_much", mallocx_too_much, "xmalloc:true", "<hew>: mallocx(): out of memory with xmalloc:true"},
     {"allocate_too_much", allocate_too_much, "xmalloc:true", "<hew>: malloc(): out of memory with xmalloc:true"},
     {"new_too_much", new_too_much, "experimental_infallible_new:true",
         "<hew>: operator new(): out of memory with experimental_infallible_new:true"},

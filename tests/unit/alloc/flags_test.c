@@ -5,6 +5,7 @@
 #include "cache/count.h"
 #include "cache/explicit.h"
 #include "layers_alloc.h"
+#include "page/hooks.h"
 #include "test.h"
 
 #define ZERO HEW_FLAGS_ZERO
@@ -227,6 +228,23 @@ TEST(in_place_large_objects_grow_and_shrink_and_small_ones_stay)
     hew_flags_check_size("test", large, 20000, 0);
     hew_flags_free("test", large, 0);
     hew_flags_free("test", small, 0);
+    end_test();
+}
+
+TEST(inside_an_extent_hook_arenas_and_caches_are_not_touched)
+{
+    unsigned number;
+    CHECK(hew_explicit_create(&number));
+    struct hew_cache *cache = hew_explicit_at(number);
+    unsigned code = hew_code_of_size(100);
+    hew_hooks_depth = 1;
+    void *object = hew_flags_alloc(100, ARENA(3) | CACHE(number));
+    CHECK(object != NULL && hew_cache_depth(cache, code) == 0);
+    object = hew_flags_realloc(object, 1000, ARENA(3) | CACHE(number));
+    hew_flags_free("test", object, CACHE(number));
+    hew_hooks_depth = 0;
+    CHECK_EQUAL(hew_cache_depth(cache, hew_code_of_size(1000)), 0);
+    CHECK(hew_explicit_destroy(number));
     end_test();
 }
 

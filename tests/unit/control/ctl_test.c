@@ -151,7 +151,7 @@ TEST(a_misspelt_name_is_ENOENT_and_leaves_the_length_alone)
 {
     static const char *const wrong[] = {
         "", ".", "..", "epoch.", ".epoch", "Epoch", "epoc", "epochs", "epoch.x", "arenas", "arenas.", "arenas.page.",
-        "arenas.page.x", "arenas..page", "arenas.bin", "arenas.bin.0", "arenas.bin.36.size", "arenas.bin.x.size",
+        "arenas.page.x", "arenas..page", "arenas.bin", "arenas.bin.0", "arenas.bin.39.size", "arenas.bin.x.size",
         "arenas.bin.<i>.size", "arenas.bin.-1.size", "arenas.lextent.196.size", "opt", "opt.nope",
         "stats.background_thread.run_intervals", "stats.arenas.0.small.resident",
         "a.name.that.has.more.parts.than.any.in.the.table", "arenas.bin.0.size.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0",
@@ -188,9 +188,9 @@ TEST(an_index_in_a_MIB_may_be_changed_and_is_checked)
         CHECK_EQUAL(ctl_by_mib(mib, depth, &size, sizeof size), 0);
         CHECK_EQUAL(size, hew_class_size(index));
     }
-    static const size_t wrong[] = {36, 37, 4096, SIZE_MAX, SIZE_MAX / 2};
+    static const size_t wrong[] = {HEW_CODE_SMALL_LAST, HEW_CODE_SMALL_LAST + 1, 4096, SIZE_MAX, SIZE_MAX / 2};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        mib[2] = HEW_LG_QUANTUM == 4 ? wrong[i] : wrong[i] + 3;
+        mib[2] = wrong[i];
         CHECK_EQUAL(ctl_by_mib(mib, depth, &size, sizeof size), ENOENT);
     }
 }
