@@ -164,6 +164,9 @@ hew_thread_counters(struct hew_cache *cache)
     struct hew_cache *front = hew_meta_take(sizeof *front);
     struct hew_cache_bytes *live = hew_meta_take(sizeof *live);
     if (front == NULL || live == NULL) {
+        if (front != NULL) {
+            hew_meta_give(front, sizeof *front);
+        }
         return NULL;
     }
     hew_magazine_begin(front);

@@ -157,7 +157,7 @@ static struct hew_extent *sampled_extents[64];
 
 /* Samples every object that is due, and lets the next one of its class be due after 10. */
 static void *
-sample_each(struct hew_cache *cache, size_t size, struct hew_extent *large)
+sample_each(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large)
 {
     static char mark;
     if ((cache->due & HEW_DUE_SAMPLE) == 0 || attended == 64) {
@@ -170,7 +170,7 @@ sample_each(struct hew_cache *cache, size_t size, struct hew_extent *large)
         return NULL;
     }
     hew_magazine_sample_after(cache, cache->due_code, 10);
-    struct hew_extent *extent = hew_alloc_sampled(cache->arena, cache->due_code, &mark);
+    struct hew_extent *extent = hew_alloc_sampled(arena, cache->due_code, &mark);
     sampled_extents[attended++] = extent;
     return (void *)extent->address;
 }
