@@ -290,9 +290,8 @@ tell(const struct hew_prof_record *record, const void *object, uintptr_t *frames
 
 /* Samples the large object, or makes one for `size` bytes of class `code`; NULL: none. */
 static void *
-sample(struct hew_cache *cache, unsigned code, size_t size, struct hew_extent *large)
+sample(struct hew_prof_own *own, struct hew_arena *arena, unsigned code, size_t size, struct hew_extent *large)
 {
-    struct hew_prof_own *own = cache->profile;
     uintptr_t frames[HEW_PROF_FRAMES_MAX];
     unsigned depth = take_frames(own, frames);
     struct hew_prof_record *record = hew_meta_take(sizeof *record);
@@ -303,7 +302,7 @@ sample(struct hew_cache *cache, unsigned code, size_t size, struct hew_extent *l
     if (large != NULL) {
         hew_alloc_mark_sampled(large, record);
     } else {
-        extent = hew_alloc_sampled(cache->arena, code, record);
+        extent = hew_alloc_sampled(arena, code, record);
     }
     if (extent == NULL) {
         hew_meta_give(record, sizeof *record);
@@ -329,7 +328,7 @@ is_wanted(const struct hew_prof_own *own)
 }
 
 void *
-hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
+hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large)
 {
     struct hew_prof_own *own = cache->profile;
     unsigned code = cache->due_code;
@@ -352,7 +351,7 @@ hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
     if (!is_wanted(own) || !hew_prof_enter(own)) {
         return NULL;
     }
-    void *object = sample(cache, code, size, large);
+    void *object = sample(own, arena, code, size, large);
     hew_prof_leave(own);
     return object;
 }
