@@ -6,6 +6,7 @@
 #   make test        every test
 #   make bench-apps  our workloads under every allocator: one table
 #   make programs    real programs under hew: same output and exit status as under glibc?  PROGRAMS_SET=full for all
+#   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make clean       removes build/
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
@@ -27,7 +28,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan ubsan tsan clean
-.PHONY: bench-apps test checks test-release test-dev test-asan test-ubsan test-tsan test-programs test-python programs demo demo-redis
+.PHONY: bench-apps test checks test-release test-dev test-asan test-ubsan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -98,6 +99,16 @@ bench-apps: release
 
 programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set $(PROGRAMS_SET)
+
+# Debian's programs that are linked to jemalloc, what meets it by preload, and the Rust crates' tests (shared and static).
+# COMPAT_REDIS=path: also a redis-server built from source with a je_-prefixed hew, which has to defragment.
+compat: release
+	$(PYTHON) tests/users/redis.py $(LIBRARY)
+	$(PYTHON) tests/users/servers.py $(LIBRARY)
+	$(PYTHON) tests/users/preloaded.py $(LIBRARY)
+	$(PYTHON) tests/users/rust.py --background-threads $(LIBRARY)
+	$(PYTHON) tests/users/rust.py --background-threads $(LIBRARY:.so=.a)
+	$(if $(COMPAT_REDIS),$(PYTHON) tests/users/defrag.py $(COMPAT_REDIS))
 
 clean:
 	rm -rf build

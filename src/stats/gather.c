@@ -213,8 +213,10 @@ hew_gather_finish(struct hew_stats_arena *arena)
     /* Large objects come and go one by one. */
     arena->large.nfills = arena->large.nmalloc;
     arena->large.nflushes = arena->large.ndalloc;
-    arena->resident = arena->base + (arena->pactive + arena->pdirty + arena->pmuzzy) * HEW_PAGE;
-    arena->mapped += arena->base;
+    /* Both are whole pages by jemalloc's manual. */
+    size_t base = hew_bits_round_up(arena->base, HEW_PAGE);
+    arena->resident = base + (arena->pactive + arena->pdirty + arena->pmuzzy) * HEW_PAGE;
+    arena->mapped += base;
 }
 
 static void

@@ -210,7 +210,7 @@ try_arena(int rounds)
 
 TEST(an_arena_lives_on_what_its_hooks_give)
 {
-    try_arena(20000);
+    try_arena(4000);
     CHECK(calls[ALLOC] > 0 && calls[SPLIT] > 0 && calls[DESTROY] + calls[DALLOC] > 0);
     /* jemalloc keeps some of its own bookkeeping of the arena in the arena's memory, and never gives that back. */
     CHECK(outstanding == 0 || !under_test_strict());
@@ -219,9 +219,9 @@ TEST(an_arena_lives_on_what_its_hooks_give)
 TEST(hooks_may_refuse)
 {
     refusing = true;
-    try_arena(20000);
+    try_arena(4000);
     stingy = true;
-    try_arena(20000);
+    try_arena(4000);
     refusing = stingy = false;
 }
 
@@ -231,9 +231,9 @@ TEST(hooks_may_allocate_and_ask_mallctl)
         return;
     }
     chatty = true;
-    try_arena(3000);
+    try_arena(1000);
     refusing = true;
-    try_arena(3000);
+    try_arena(1000);
     chatty = refusing = false;
 }
 
@@ -242,7 +242,7 @@ static struct hooks minimal = {.alloc = hook_alloc};
 TEST(one_hook_is_enough)
 {
     unsigned arena = arena_with(&minimal);
-    churn(arena, 5, 5000);
+    churn(arena, 5, 2000);
     CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.purge", arena)), 0);
     CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.destroy", arena)), 0);
 }
@@ -272,7 +272,7 @@ TEST(an_arena_without_memory_gives_none)
 static void *
 make_and_destroy(void *seed)
 {
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 40; i++) {
         unsigned arena = (i & 1) != 0 ? arena_with(&all_hooks) : ctl_new_arena();
         CHECK(arena != UINT32_MAX);
         churn(arena, (uintptr_t)seed + (uintptr_t)i, 100);
