@@ -32,9 +32,9 @@
 #define MALLOCX_LG_ALIGN(la) ((int)(la))
 #define MALLOCX_ALIGN(a) ((int)(__builtin_ffsll((long long)(a)) - 1))
 #define MALLOCX_ZERO ((int)0x40)
-#define MALLOCX_TCACHE(tc) ((int)(((tc) + 2) << 8))
+#define MALLOCX_TCACHE(tc) ((int)(((unsigned)(tc) + 2u) << 8))
 #define MALLOCX_TCACHE_NONE MALLOCX_TCACHE(-1)
-#define MALLOCX_ARENA(a) ((((int)(a)) + 1) << 20)
+#define MALLOCX_ARENA(a) ((int)(((unsigned)(a) + 1u) << 20))
 
 /* In names such as "arena.4096.purge": all arenas, and those that are gone.  Plain numbers, for the preprocessor's #. */
 #define MALLCTL_ARENAS_ALL 4096

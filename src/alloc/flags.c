@@ -67,12 +67,26 @@ find_source(struct hew_source *source, int flags)
     return source->arena != NULL;
 }
 
+/* What malloc's fast path does, for a class that is not the size's own; NULL when that is not to be had. */
+static void *
+take_aligned(size_t size, int flags)
+{
+    unsigned code = size < hew_small_end ? hew_aligned_code(size, alignment_of(flags)) : HEW_CODE_NONE;
+    void *object = code == HEW_CODE_NONE ? NULL : hew_cache_pop(hew_cache_self, code);
+    bool zero = (flags & HEW_FLAGS_ZERO) != 0;
+    return object != NULL && zero ? memset(object, 0, hew_slab_shapes[code].size) : object;
+}
+
 void *
 hew_flags_alloc(size_t size, int flags)
 {
     struct hew_source source;
-    bool found = find_source(&source, flags);
-    return found ? hew_serve(&source, size == 0 ? 1 : size, alignment_of(flags), (flags & HEW_FLAGS_ZERO) != 0) : NULL;
+    bool plain = (flags & ~(HEW_FLAGS_LG_ALIGN | HEW_FLAGS_ZERO)) == 0;
+    void *object = plain ? take_aligned(size, flags) : NULL;
+    if (object != NULL || !find_source(&source, flags)) {
+        return object;
+    }
+    return hew_serve(&source, size == 0 ? 1 : size, alignment_of(flags), (flags & HEW_FLAGS_ZERO) != 0);
 }
 
 /* `object`, which had room for `before` bytes, has what it gained zeroed if asked. */

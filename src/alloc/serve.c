@@ -71,10 +71,7 @@ count_bytes(const struct hew_source *source, size_t usable)
 static HEW_NOINLINE void *
 attend_small(const struct hew_source *source, unsigned code, size_t size, void *object)
 {
-    struct hew_arena *home = source->own->arena;
-    source->own->arena = source->arena; /* where a sampled one has to lie */
-    void *sampled = hew_upcalls.attend(source->own, size, NULL);
-    source->own->arena = home;
+    void *sampled = hew_upcalls.attend(source->own, source->arena, size, NULL);
     if (sampled == NULL) {
         return object;
     }
@@ -159,7 +156,7 @@ hew_serve_note_large(struct hew_cache *cache, size_t size, struct hew_extent *ex
         cache->due |= HEW_DUE_SAMPLE;
     }
     if (HEW_UNLIKELY(cache->due != 0)) {
-        hew_upcalls.attend(cache, size, extent);
+        hew_upcalls.attend(cache, hew_arena_at(extent->arena), size, extent);
     }
 }
 

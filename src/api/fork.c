@@ -10,6 +10,7 @@
 #include "control/purger.h"
 #include "meta/map.h"
 #include "meta/memory.h"
+#include "slab/arena_life.h"
 #include "prof/dump.h"
 #include "prof/profiler.h"
 #include "stats/snapshot.h"
@@ -84,7 +85,7 @@ after_fork_in_child(void)
 {
     each_outer_mutex(begin_anew);
     each_inner_mutex(begin_anew);
-    hew_arenas_after_fork();
+    hew_arena_life_after_fork();
     HEW_EACH_ARENA(arena) {
         hew_page_after_fork(&arena->pages);
     }

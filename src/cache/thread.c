@@ -164,6 +164,9 @@ hew_thread_counters(struct hew_cache *cache)
     struct hew_cache *front = hew_meta_take(sizeof *front);
     struct hew_cache_bytes *live = hew_meta_take(sizeof *live);
     if (front == NULL || live == NULL) {
+        if (front != NULL) {
+            hew_meta_give(front, sizeof *front);
+        }
         return NULL;
     }
     hew_magazine_begin(front);
@@ -201,20 +204,4 @@ hew_thread_each(void (*visit)(const struct hew_cache *cache, void *context), voi
         visit(HEW_CONTAINER(node, struct hew_cache, link), context);
     }
     hew_mutex_unlock(&hew_caches_lock);
-}
-
-static void
-add_cached_bytes(const struct hew_cache *cache, void *bytes)
-{
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        *(size_t *)bytes += hew_count_depth(cache, code) * hew_code_size(code);
-    }
-}
-
-size_t
-hew_thread_cached_bytes(void)
-{
-    size_t bytes = 0;
-    hew_thread_each(add_cached_bytes, &bytes);
-    return bytes;
 }

@@ -50,7 +50,4 @@ void hew_thread_after_fork(void);
 /* Shows every cache, under the lock. */
 void hew_thread_each(void (*visit)(const struct hew_cache *cache, void *context), void *context);
 
-/* Bytes in all magazines, as of about now. */
-size_t hew_thread_cached_bytes(void);
-
 #endif

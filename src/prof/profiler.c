@@ -23,7 +23,8 @@ _Atomic unsigned hew_prof_lg_sample;
 static void
 walk(void **frames, unsigned *depth, unsigned most)
 {
-    *depth = hew_unwind((uintptr_t *)frames, most);
+    struct hew_prof_own *own = hew_prof_own();
+    *depth = hew_unwind((uintptr_t *)frames, most, own != NULL && own->inside ? own->walks_from : 0);
 }
 
 _Atomic(hew_prof_function) hew_prof_hooks[HEW_PROF_HOOKS] = {[HEW_PROF_ON_BACKTRACE] = (hew_prof_function)walk};
@@ -214,9 +215,10 @@ hew_prof_thread_of(struct hew_prof_own *own)
 }
 
 static unsigned
-take_frames(uintptr_t *frames)
+take_frames(struct hew_prof_own *own, uintptr_t *frames)
 {
     unsigned depth = 0, most = hew_options.prof_bt_max;
+    own->walks_from = (uintptr_t)&depth;
     ((hew_prof_on_backtrace)hook_of(HEW_PROF_ON_BACKTRACE))((void **)frames, &depth, most);
     return depth < most ? depth : most;
 }
@@ -272,7 +274,7 @@ end_event(struct hew_prof_own *own, struct hew_event *event)
         hew_event_end(event, NULL);
         return;
     }
-    struct hew_event_end end = end_here(own, frames, take_frames(frames));
+    struct hew_event_end end = end_here(own, frames, take_frames(own, frames));
     hew_event_end(event, &end);
 }
 
@@ -288,11 +290,10 @@ tell(const struct hew_prof_record *record, const void *object, uintptr_t *frames
 
 /* Samples the large object, or makes one for `size` bytes of class `code`; NULL: none. */
 static void *
-sample(struct hew_cache *cache, unsigned code, size_t size, struct hew_extent *large)
+sample(struct hew_prof_own *own, struct hew_arena *arena, unsigned code, size_t size, struct hew_extent *large)
 {
-    struct hew_prof_own *own = cache->profile;
     uintptr_t frames[HEW_PROF_FRAMES_MAX];
-    unsigned depth = take_frames(frames);
+    unsigned depth = take_frames(own, frames);
     struct hew_prof_record *record = hew_meta_take(sizeof *record);
     if (record == NULL) {
         return NULL;
@@ -301,7 +302,7 @@ sample(struct hew_cache *cache, unsigned code, size_t size, struct hew_extent *l
     if (large != NULL) {
         hew_alloc_mark_sampled(large, record);
     } else {
-        extent = hew_alloc_sampled(cache->arena, code, record);
+        extent = hew_alloc_sampled(arena, code, record);
     }
     if (extent == NULL) {
         hew_meta_give(record, sizeof *record);
@@ -327,7 +328,7 @@ is_wanted(const struct hew_prof_own *own)
 }
 
 void *
-hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
+hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large)
 {
     struct hew_prof_own *own = cache->profile;
     unsigned code = cache->due_code;
@@ -350,7 +351,7 @@ hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
     if (!is_wanted(own) || !hew_prof_enter(own)) {
         return NULL;
     }
-    void *object = sample(cache, code, size, large);
+    void *object = sample(own, arena, code, size, large);
     hew_prof_leave(own);
     return object;
 }

@@ -30,6 +30,7 @@ struct hew_prof_own {
     struct hew_prof_thread *thread; /* NULL until it has a name or a sample */
     bool active;                    /* thread.prof.active */
     bool inside;                    /* it is at work here */
+    uintptr_t walks_from;           /* where on its stack the profiler asked for frames */
     uint64_t left[HEW_CODE_SMALL_LAST + 1]; /* of a count to the next sample, what did not fit the cache's counter */
 };
 
@@ -83,7 +84,7 @@ void hew_prof_birth(struct hew_cache *cache);
 void hew_prof_death(struct hew_cache *cache);
 
 /* hew_upcalls.attend, when a sample is due, and hew_upcalls.sample_freed. */
-void *hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large);
+void *hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large);
 void hew_prof_freed(struct hew_extent *extent);
 
 /* Forgets everything counted so far; from now on a byte in 2^lg_sample is sampled, but for the counts that threads have

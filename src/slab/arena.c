@@ -120,14 +120,21 @@ hew_arena_next(unsigned index)
     return NULL;
 }
 
+static void
+free_locks(struct hew_arena *arena)
+{
+    hew_mutex_after_fork(&arena->pages.lock);
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        hew_mutex_after_fork(&arena->bins[code].lock);
+    }
+}
+
+/* Locks of structs that are in the table no more, which no fork handler has taken. */
 void
 hew_arenas_after_fork(void)
 {
     for (struct hew_arena *arena = unmade; arena != NULL; arena = next_unmade(arena)) {
-        hew_mutex_after_fork(&arena->pages.lock);
-        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
-            hew_mutex_after_fork(&arena->bins[code].lock);
-        }
+        free_locks(arena);
     }
 }
 
@@ -356,7 +363,8 @@ hew_arena_take_large(struct hew_arena *arena, size_t size, size_t alignment, uns
 static void
 count_returned(struct hew_arena *arena, const struct hew_extent *extent)
 {
-    atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].ndalloc, 1, memory_order_relaxed);
+    /* release: pairs with the acquire of who reads both counts, and finds no more returned than taken */
+    atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].ndalloc, 1, memory_order_release);
     atomic_fetch_sub_explicit(&arena->large_bytes, extent->large.usable, memory_order_relaxed);
 }
 
@@ -397,7 +405,7 @@ hew_arena_recode_large(struct hew_extent *extent, size_t before, unsigned code, 
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
     if (before != extent->size) {
-        atomic_fetch_add_explicit(&arena->large[hew_large_index(before)].ndalloc, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&arena->large[hew_large_index(before)].ndalloc, 1, memory_order_release);
         atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nmalloc, 1, memory_order_relaxed);
     }
     hew_page_recode(&arena->pages, extent, code);

@@ -87,7 +87,7 @@ struct hew_arena *hew_arena_next(unsigned index);
 #define HEW_EACH_ARENA(arena)                                                                                          \
     for (struct hew_arena *arena = hew_arena_next(0); arena != NULL; arena = hew_arena_next(arena->index + 1u))
 
-/* In a fork's child: nobody holds the locks of structs that are in the table no more. */
+/* Part of hew_arena_life_after_fork(). */
 void hew_arenas_after_fork(void);
 
 /* For a thread that is inside a hook: an arena without hooks.  NULL without memory. */

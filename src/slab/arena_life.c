@@ -204,3 +204,22 @@ hew_arenas_destroyed(void)
     hew_mutex_unlock(&hew_arenas_lock);
     return sum;
 }
+
+void
+hew_arena_life_after_fork(void)
+{
+    hew_arenas_after_fork();
+    HEW_EACH_ARENA(arena) {
+        if (arena->life == HEW_ARENA_BUSY && hew_hooks_depth == 0) { /* else a hook of our own destruction has forked */
+            arena->life = HEW_ARENA_LIVES;
+            arena->pages.ending = false;
+        }
+    }
+    /* Only readers of statistics lock the sum's parts without hew_arenas_lock. */
+    for (unsigned code = 1; destroyed != NULL && code <= HEW_CODE_SMALL_LAST; code++) {
+        hew_mutex_after_fork(&destroyed->bins[code].lock);
+    }
+    if (destroyed != NULL) {
+        hew_mutex_after_fork(&destroyed->pages.lock);
+    }
+}

@@ -120,8 +120,9 @@ TEST(an_explicit_cache_is_made_used_and_destroyed)
     unsigned number = ask("tcache.create");
     void *object = mallocx(100, MALLOCX_TCACHE(number) | MALLOCX_ARENA(1));
     dallocx(object, MALLOCX_TCACHE(number));
-    CHECK(mallocx(100, MALLOCX_TCACHE(number)) == object);
-    dallocx(object, MALLOCX_TCACHE(number));
+    void *again = mallocx(100, MALLOCX_TCACHE(number));
+    CHECK(again == object);
+    dallocx(again, MALLOCX_TCACHE(number));
     CHECK_EQUAL(mallctl("tcache.flush", NULL, NULL, &number, sizeof number), 0);
     CHECK_EQUAL(mallctl("tcache.destroy", NULL, NULL, &number, sizeof number), 0);
     CHECK(mallocx(100, MALLOCX_TCACHE(number)) == NULL);

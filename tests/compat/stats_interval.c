@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stats_interval: run with stats_interval:1000000,stats_interval_opts:Jgmdablxeh: a report each time the program's threads
- * have allocated a million bytes more.
+ * have allocated a million bytes more.  And once more with prof:true: both are due at the same places.
  */
 #include "under_test.h"
 #include "test.h"
 
+#include <malloc.h>
 #include <pthread.h>
 
 static _Atomic unsigned reports;
@@ -42,5 +43,27 @@ TEST(each_million_bytes_bring_a_report)
     }
     /* Millions that pass while one report is being written share the next. */
     CHECK(reports - alone >= 10 && reports - alone <= 46);
+    *message = NULL;
+}
+
+static void
+hear_and_keep_busy(void *context, const char *piece)
+{
+    for (unsigned i = 0; i < 4000; i++) {
+        free(malloc(under_test_opaque(8)));
+    }
+}
+
+TEST(a_report_in_the_middle_of_malloc_does_not_change_what_was_asked_for)
+{
+    void (**message)(void *, const char *) = (void (**)(void *, const char *))dlsym(RTLD_DEFAULT, "malloc_message");
+    *message = hear_and_keep_busy;
+    unsigned too_small = 0;
+    for (unsigned i = 0; i < 50000; i++) {
+        void *object = malloc(under_test_opaque(8000));
+        too_small += malloc_usable_size(object) < 8000;
+        free(object);
+    }
+    CHECK_EQUAL(too_small, 0);
     *message = NULL;
 }

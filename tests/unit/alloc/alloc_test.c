@@ -6,6 +6,7 @@
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers_alloc.h"
+#include "layers_cache.h"
 #include "test.h"
 
 #include <pthread.h>
@@ -232,7 +233,7 @@ TEST(a_thread_without_a_cache_is_served_all_the_same)
         for (unsigned i = 0; i < 200; i++) {
             layers_free(objects[i]);
         }
-        CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+        CHECK_EQUAL(layers_cached_bytes(), 0);
         CHECK(layers_settled());
         hew_thread_death(); /* and so is one whose cache is gone */
     }
@@ -279,9 +280,9 @@ TEST(relief_returns_what_the_thread_has_cached_and_every_free_page)
             layers_free(objects[i]);
         }
     }
-    CHECK(hew_thread_cached_bytes() > 0);
+    CHECK(layers_cached_bytes() > 0);
     hew_serve_relieve();
-    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+    CHECK_EQUAL(layers_cached_bytes(), 0);
     for (unsigned index = 0; index < 2 && hew_arena_at(index) != NULL; index++) {
         struct hew_page_counts counts = hew_page_counts(&hew_arena_at(index)->pages);
         CHECK_EQUAL(counts.dirty + counts.muzzy + counts.retained, 0);

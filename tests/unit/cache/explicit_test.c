@@ -3,6 +3,7 @@
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers.h"
+#include "layers_cache.h"
 #include "test.h"
 
 TEST(numbers_are_given_lowest_first_and_again)
@@ -63,14 +64,14 @@ TEST(a_fork_leaves_it_in_the_list_of_caches)
     unsigned number, code = hew_code_of_size(48);
     CHECK(hew_explicit_create(&number));
     use(hew_explicit_at(number), code);
-    size_t bytes = hew_thread_cached_bytes();
+    size_t bytes = layers_cached_bytes();
     CHECK(bytes > 0);
     hew_thread_after_fork();
-    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+    CHECK_EQUAL(layers_cached_bytes(), 0);
     hew_explicit_after_fork();
-    CHECK_EQUAL(hew_thread_cached_bytes(), bytes);
+    CHECK_EQUAL(layers_cached_bytes(), bytes);
     CHECK(hew_explicit_destroy(number));
-    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+    CHECK_EQUAL(layers_cached_bytes(), 0);
     CHECK(layers_settled());
 }
 
