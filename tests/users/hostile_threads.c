@@ -179,6 +179,20 @@ TEST(a_thread_keeps_nothing_of_an_arena_that_it_has_left)
     }
 }
 
+TEST(a_thread_may_empty_the_arena_that_it_works_in)
+{
+    unsigned arena = ctl_new_arena(), before = 0;
+    size_t length = sizeof before;
+    CHECK_EQUAL(mallctl("thread.arena", &before, &length, &arena, sizeof arena), 0);
+    for (int round = 0; under_test_strict() && round < 50; round++) {
+        fill_and_free();
+        CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.reset", arena)), 0);
+        fill_and_free();
+    }
+    CHECK_EQUAL(ctl_write("thread.arena", &before, sizeof before), 0);
+    in_a_thread(destroy, &arena);
+}
+
 TEST(all_at_once_is_survived_and_so_are_forks)
 {
     pthread_t threads[7], self = pthread_self();
