@@ -2,6 +2,8 @@
 #include "prof/event_json.h"
 
 #include "base/options.h"
+#include "base/size_class.h"
+#include "os/memory.h"
 #include "os/syscall.h"
 
 #include <string.h>
@@ -94,41 +96,52 @@ put_info(struct hew_text *text, uint64_t duration_ns)
     hew_text_put(text, "}");
 }
 
-static bool
-has_thread(const struct hew_event *from, const struct hew_event *until, uint64_t thread)
+/* Threads that have been told, a bit for each number. */
+struct told {
+    uint64_t *bits;
+    size_t bytes;
+    bool any;
+};
+
+static struct told
+begin_told(const struct hew_event *logged)
 {
-    for (; from != until; from = from->logged) {
-        if (from->begin.thread == thread || from->end.thread == thread) {
-            return true;
-        }
+    uint64_t most = 0;
+    for (const struct hew_event *event = logged; event != NULL; event = event->logged) {
+        most = event->begin.thread > most ? event->begin.thread : most;
+        most = event->end.thread > most ? event->end.thread : most;
     }
-    return false;
+    size_t bytes = hew_bits_round_up(most / 8 + sizeof(uint64_t), HEW_PAGE);
+    return (struct told){hew_os_map(bytes, HEW_PAGE), bytes, false};
 }
 
 static void
-put_thread(struct hew_text *text, const struct hew_event_end *end, bool *first)
+put_thread(struct hew_text *text, const struct hew_event_end *end, struct told *told)
 {
-    put_number(text, *first ? "{\"thr_uid\":" : ",{\"thr_uid\":", end->thread);
-    put_name(text, ",\"thr_name\":", end->name);
-    hew_text_put(text, "}");
-    *first = false;
+    uint64_t *word = &told->bits[end->thread / 64], bit = UINT64_C(1) << end->thread % 64;
+    if ((*word & bit) == 0) {
+        *word |= bit;
+        put_number(text, told->any ? ",{\"thr_uid\":" : "{\"thr_uid\":", end->thread);
+        put_name(text, ",\"thr_name\":", end->name);
+        hew_text_put(text, "}");
+        told->any = true;
+    }
 }
 
-/* Each thread once. */
+/* Each thread once; none without memory. */
 static void
 put_threads(struct hew_text *text, const struct hew_event *logged)
 {
-    bool first = true;
+    struct told told = begin_told(logged);
     hew_text_put(text, ",\"threads\":[");
-    for (const struct hew_event *event = logged; event != NULL; event = event->logged) {
-        if (!has_thread(logged, event, event->begin.thread)) {
-            put_thread(text, &event->begin, &first);
-        }
-        if (event->end.thread != event->begin.thread && !has_thread(logged, event, event->end.thread)) {
-            put_thread(text, &event->end, &first);
-        }
+    for (const struct hew_event *event = logged; event != NULL && told.bits != NULL; event = event->logged) {
+        put_thread(text, &event->begin, &told);
+        put_thread(text, &event->end, &told);
     }
     hew_text_put(text, "]");
+    if (told.bits != NULL) {
+        hew_os_unmap(told.bits, told.bytes);
+    }
 }
 
 void
