@@ -94,39 +94,31 @@ put_info(struct hew_text *text, uint64_t duration_ns)
     hew_text_put(text, "}");
 }
 
-static bool
-has_thread(const struct hew_event *from, const struct hew_event *until, uint64_t thread)
+/* Of both ends, the one whose thread has the lowest number from `least` on, if it is lower than that of `best`. */
+static const struct hew_event_end *
+lower(const struct hew_event_end *end, uint64_t least, const struct hew_event_end *best)
 {
-    for (; from != until; from = from->logged) {
-        if (from->begin.thread == thread || from->end.thread == thread) {
-            return true;
-        }
-    }
-    return false;
+    return end->thread >= least && (best == NULL || end->thread < best->thread) ? end : best;
 }
 
-static void
-put_thread(struct hew_text *text, const struct hew_event_end *end, bool *first)
-{
-    put_number(text, *first ? "{\"thr_uid\":" : ",{\"thr_uid\":", end->thread);
-    put_name(text, ",\"thr_name\":", end->name);
-    hew_text_put(text, "}");
-    *first = false;
-}
-
-/* Each thread once. */
+/* Each thread once, by number. */
 static void
 put_threads(struct hew_text *text, const struct hew_event *logged)
 {
-    bool first = true;
+    uint64_t least = 0;
     hew_text_put(text, ",\"threads\":[");
-    for (const struct hew_event *event = logged; event != NULL; event = event->logged) {
-        if (!has_thread(logged, event, event->begin.thread)) {
-            put_thread(text, &event->begin, &first);
+    for (;;) {
+        const struct hew_event_end *next = NULL;
+        for (const struct hew_event *event = logged; event != NULL; event = event->logged) {
+            next = lower(&event->end, least, lower(&event->begin, least, next));
         }
-        if (event->end.thread != event->begin.thread && !has_thread(logged, event, event->end.thread)) {
-            put_thread(text, &event->end, &first);
+        if (next == NULL) {
+            break;
         }
+        put_number(text, least == 0 ? "{\"thr_uid\":" : ",{\"thr_uid\":", next->thread);
+        put_name(text, ",\"thr_name\":", next->name);
+        hew_text_put(text, "}");
+        least = next->thread + 1;
     }
     hew_text_put(text, "]");
 }
