@@ -81,7 +81,7 @@ boot_with_malloc(void)
     }
     hew_fork_register();
     hew_stats_begin();
-    if (hew_options.prof && (hew_options.prof_final || hew_options.prof_log)) {
+    if (hew_options.prof) {
         atexit(hew_profile_at_exit);
     }
 }

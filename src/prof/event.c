@@ -259,6 +259,11 @@ hew_event_log_end(const char *path)
     if (memory == NULL) {
         return false;
     }
+    if (atomic_load_explicit(&log_now, memory_order_relaxed) == 0) { /* another thread was faster */
+        hew_mutex_unlock(&hew_event_lock);
+        hew_os_unmap(memory, bytes);
+        return false;
+    }
     hew_text_begin(&text, memory, bytes);
     hew_event_json_log(&text, logged, hew_event_now_ns() - log_began_ns);
     while (logged != NULL) {

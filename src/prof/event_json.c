@@ -2,6 +2,8 @@
 #include "prof/event_json.h"
 
 #include "base/options.h"
+#include "base/size_class.h"
+#include "os/memory.h"
 #include "os/syscall.h"
 
 #include <string.h>
@@ -94,33 +96,52 @@ put_info(struct hew_text *text, uint64_t duration_ns)
     hew_text_put(text, "}");
 }
 
-/* Of both ends, the one whose thread has the lowest number from `least` on, if it is lower than that of `best`. */
-static const struct hew_event_end *
-lower(const struct hew_event_end *end, uint64_t least, const struct hew_event_end *best)
+/* Threads that have been told, a bit for each number. */
+struct told {
+    uint64_t *bits;
+    size_t bytes;
+    bool any;
+};
+
+static struct told
+begin_told(const struct hew_event *logged)
 {
-    return end->thread >= least && (best == NULL || end->thread < best->thread) ? end : best;
+    uint64_t most = 0;
+    for (const struct hew_event *event = logged; event != NULL; event = event->logged) {
+        most = event->begin.thread > most ? event->begin.thread : most;
+        most = event->end.thread > most ? event->end.thread : most;
+    }
+    size_t bytes = hew_bits_round_up(most / 8 + sizeof(uint64_t), HEW_PAGE);
+    return (struct told){hew_os_map(bytes, HEW_PAGE), bytes, false};
 }
 
-/* Each thread once, by number. */
+static void
+put_thread(struct hew_text *text, const struct hew_event_end *end, struct told *told)
+{
+    uint64_t *word = &told->bits[end->thread / 64], bit = UINT64_C(1) << end->thread % 64;
+    if ((*word & bit) == 0) {
+        *word |= bit;
+        put_number(text, told->any ? ",{\"thr_uid\":" : "{\"thr_uid\":", end->thread);
+        put_name(text, ",\"thr_name\":", end->name);
+        hew_text_put(text, "}");
+        told->any = true;
+    }
+}
+
+/* Each thread once; none without memory. */
 static void
 put_threads(struct hew_text *text, const struct hew_event *logged)
 {
-    uint64_t least = 0;
+    struct told told = begin_told(logged);
     hew_text_put(text, ",\"threads\":[");
-    for (;;) {
-        const struct hew_event_end *next = NULL;
-        for (const struct hew_event *event = logged; event != NULL; event = event->logged) {
-            next = lower(&event->end, least, lower(&event->begin, least, next));
-        }
-        if (next == NULL) {
-            break;
-        }
-        put_number(text, least == 0 ? "{\"thr_uid\":" : ",{\"thr_uid\":", next->thread);
-        put_name(text, ",\"thr_name\":", next->name);
-        hew_text_put(text, "}");
-        least = next->thread + 1;
+    for (const struct hew_event *event = logged; event != NULL && told.bits != NULL; event = event->logged) {
+        put_thread(text, &event->begin, &told);
+        put_thread(text, &event->end, &told);
     }
     hew_text_put(text, "]");
+    if (told.bits != NULL) {
+        hew_os_unmap(told.bits, told.bytes);
+    }
 }
 
 void
