@@ -21,7 +21,7 @@ CHOICE = re.compile(r'HEW_CHOICE\((\w+), "(\w+)"\)')
 UNBOUNDED = {"SSIZE_MAX", "INT64_MAX", "UINT64_MAX", "SIZE_MAX", "UINT_MAX"}
 WORDS = {"HEW_OPTION_CLASS_MAX": "the largest size class"}
 TYPES = {"COUNT": "number", "LOG2": "number", "FIXED": "decimal", "TEXT": "text", "LETTERS": "letters"}
-STATES = {"WORKS": "works", "LATER": "no effect yet", "ACCEPTED": "accepted"}
+STATES = {"WORKS": "works", "ACCEPTED": "accepted"}
 INTRODUCTION = """\
 # Settings
 
@@ -32,8 +32,8 @@ library, the program's variable `malloc_conf`, the target of the symbolic link `
 `MALLOC_CONF`, the program's variable `malloc_conf_2_conf_harder`. A bad setting gives one line on stderr and is left
 out; the rest applies; with `abort_conf:true` the program ends.
 
-Numbers are whole, without a unit; `0x10` and `020` are 16. State: *works*; *no effect yet*: the setting is read and a
-line says that it does nothing in this version; *accepted*: it can have no meaning here, and is taken in silence.
+Numbers are whole, without a unit; `0x10` and `020` are 16. State: *works*; *accepted*: it can have no meaning here,
+and is taken in silence but for a line under `confirm_conf:true`.
 """
 
 

@@ -101,7 +101,6 @@ enum hew_option_rule {
 
 enum hew_option_state {
     HEW_STATE_WORKS,
-    HEW_STATE_LATER,
     HEW_STATE_ACCEPTED,
 };
 

@@ -282,13 +282,7 @@ say_malformed(struct conf_parser *parser, const struct conf_pair *pair, const ch
 static void
 take_option(struct conf_parser *parser, const struct conf_pair *pair, const struct hew_option *option)
 {
-    const char *field = (const char *)parser->options + option->offset;
-    char before[sizeof(uint64_t)];
-    size_t size = hew_conf_value_size(option);
-    enum hew_conf_result result;
-
-    memcpy(before, field, size);
-    result = hew_conf_value_take(parser->options, option, pair->value, pair->value_length);
+    enum hew_conf_result result = hew_conf_value_take(parser->options, option, pair->value, pair->value_length);
     if (result == HEW_CONF_REFUSED) {
         say_refused(parser, pair, option);
         return;
@@ -296,10 +290,9 @@ take_option(struct conf_parser *parser, const struct conf_pair *pair, const stru
     if (result != HEW_CONF_TAKEN) {
         say_adjusted(parser, pair, option, result);
     }
-    if (option->state == HEW_STATE_LATER && (size == 0 || memcmp(before, field, size) != 0)) {
-        say_about_pair(parser, pair, "taken, but it has no effect in this version");
-    } else if (parser->options->confirm_conf) {
-        say_about_pair(parser, pair, "taken");
+    if (parser->options->confirm_conf) {
+        bool works = option->state == HEW_STATE_WORKS;
+        say_about_pair(parser, pair, works ? "taken" : "taken, without effect here: docs/options.md says why");
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "os/fatal.h"
 
+#include "base/options.h"
 #include "base/text.h"
 #include "os/syscall.h"
 
@@ -31,6 +32,23 @@ hew_os_write_error(const char *text, size_t length)
         }
         text += written > 0 ? written : 0;
         length -= written > 0 ? (size_t)written : 0;
+    }
+}
+
+HEW_COLD void
+hew_warn(const char *what, const char *detail)
+{
+    char line[1536]; /* a path may be in it */
+    struct hew_text text;
+    hew_text_begin(&text, line, sizeof line - 1);
+    hew_text_put(&text, "<hew>: ");
+    hew_text_put(&text, what);
+    hew_text_put(&text, ": ");
+    hew_text_put(&text, detail);
+    line[text.length] = '\n';
+    hew_os_write_error(line, text.length + 1);
+    if (hew_options.abort) {
+        abort();
     }
 }
 

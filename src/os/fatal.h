@@ -26,4 +26,7 @@ void hew_fatal_set_hook(hew_fatal_hook hook);
 /* Says `<hew>: function(0xaddress): text: detail` and aborts.  `detail` may be NULL; address 0 is left out. */
 _Noreturn void hew_fatal(enum hew_fatal_kind kind, const char *function, uintptr_t address, const char *detail);
 
+/* "<hew>: what: detail": something went wrong that the program can go on without; with abort:true it does not. */
+void hew_warn(const char *what, const char *detail);
+
 #endif

@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "base/size_class.h"
 #include "base/text.h"
+#include "os/fatal.h"
 #include "os/memory.h"
 #include "os/syscall.h"
 #include "page/heap.h"
@@ -91,7 +92,7 @@ put_beginning(struct hew_text *text, uint64_t number)
     hew_text_put_unsigned(text, number);
 }
 
-/* The next name of a kind.  False when profiles have no names, or it does not fit. */
+/* The next name of a kind; none when profiles have no names.  False without one, or when it does not fit. */
 static bool
 make_name(char *path, char kind)
 {
@@ -107,6 +108,7 @@ make_name(char *path, char kind)
     }
     hew_mutex_unlock(&hew_dump_lock);
     hew_text_put(&text, hew_options.prof_format == HEW_PROF_FORMAT_PPROF ? ".pb.gz" : ".heap");
+    path[0] = named ? path[0] : '\0';
     return named && !text.truncated;
 }
 
@@ -181,6 +183,9 @@ write_profile(const char *path, char kind, struct hew_dump_leak *leak)
             }
         }
         hew_snapshot_give(&dump->snapshot);
+    }
+    if (!written && dump->path[0] != '\0') { /* nobody has asked who could be told */
+        hew_warn("a heap profile could not be written", dump->path);
     }
     hew_os_unmap(dump, bytes);
     return written;

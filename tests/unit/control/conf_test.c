@@ -320,13 +320,6 @@ TEST(names_of_old_jemallocs_are_told_but_not_counted)
     CHECK_UNCHANGED();
 }
 
-TEST(a_setting_that_does_nothing_yet_is_told_when_it_asks_for_a_change)
-{
-    CHECK_SAYS("abort:true", 0, "\"abort:true\" taken, but it has no effect in this version");
-    CHECK(options.abort);
-    CHECK_SILENT("abort:false");
-}
-
 TEST(a_setting_without_meaning_here_is_taken_in_silence)
 {
     CHECK_SILENT("metadata_thp:always,hpa:true,utrace:true,log:all");
@@ -380,6 +373,8 @@ TEST(confirm_conf_tells_each_setting_that_was_taken)
 {
     CHECK_SAYS("confirm_conf:true,narenas:2", 0, "\"confirm_conf:true\" taken\n"
                "<hew>: MALLOC_CONF: \"narenas:2\" taken");
+    CHECK_SAYS("confirm_conf:true,hpa:true", 0, "\"confirm_conf:true\" taken\n"
+               "<hew>: MALLOC_CONF: \"hpa:true\" taken, without effect here: docs/options.md says why");
 }
 
 TEST(one_bool_can_be_read_ahead_of_the_rest)
