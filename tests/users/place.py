@@ -53,11 +53,15 @@ def resident(pid: int) -> int:
     raise Failure(f"process {pid} is gone")
 
 
-def free_port(kind: int = socket.SOCK_STREAM) -> int:
-    """A port on loopback that nobody listens on."""
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def free_port() -> int:
+    """A port on loopback that nobody has, neither for TCP nor for UDP: a name server takes both."""
+    while True:
+        with socket.socket() as stream, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+            stream.bind(("127.0.0.1", 0))
+            port = int(stream.getsockname()[1])
+            with contextlib.suppress(OSError):
+                datagrams.bind(("127.0.0.1", port))
+                return port
 
 
 def wait_for(what: str, ready: "callable[[], bool]", process: "subprocess.Popen[bytes]", seconds: float = 20) -> None:
@@ -85,7 +89,11 @@ def running(command: list[str], environment: dict[str, str], log: Path) -> "Iter
     with log.open("wb") as output:
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
         try:
-            yield process
+            try:
+                yield process
+            except Failure:
+                print(log.read_text(errors="replace")[-2000:])
+                raise
             process.send_signal(signal.SIGTERM)
             status = process.wait(20)
             check(status in {0, -signal.SIGTERM}, f"{Path(command[0]).name} ends by SIGTERM with status {status}")

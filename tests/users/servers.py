@@ -158,7 +158,7 @@ def has_name(port: int) -> bool:
 
 
 def named(environment: dict[str, str], library: Path, folder: Path) -> None:
-    port = free_port(socket.SOCK_DGRAM)
+    port = free_port()
     lines = ["$TTL 60", "@ IN SOA ns.example.net. root.example.net. 1 60 60 60 60", "@ IN NS ns", "ns IN A 127.0.0.1"]
     lines += [f"host{host} IN A 10.0.{host // 256}.{host % 256}" for host in range(2000)]
     (folder / "zone").write_text("\n".join(lines) + "\n")
@@ -178,7 +178,7 @@ def named(environment: dict[str, str], library: Path, folder: Path) -> None:
 
 def kresd(environment: dict[str, str], library: Path, folder: Path) -> None:
     """Its malloc_conf variable says narenas:1, which has to be in force."""
-    port = free_port(socket.SOCK_DGRAM)
+    port = free_port()
     hints = "".join(f"hints['host{host}.example.net'] = '10.0.{host // 256}.{host % 256}'\n" for host in range(2000))
     (folder / "kresd.conf").write_text(
         f"""net.listen('127.0.0.1', {port}, {{ kind = 'dns' }})
