@@ -133,6 +133,9 @@ hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
     hand_counts_over(cache);
     cache->arena = arena;
     hew_mutex_unlock(&hew_caches_lock);
+    if (former->manual) { /* which may be destroyed as soon as nobody is bound to it, with all that came from it */
+        hew_thread_flush(cache);
+    }
     hew_arena_leave(former);
     return true;
 }

@@ -33,6 +33,9 @@ hew_ctl_thread_arena(const struct hew_ctl_call *call)
     if (after >= hew_arenas_count()) {
         return EFAULT;
     }
+    if (hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED && after < hew_arena_limit()) {
+        return EPERM; /* the CPU chooses among these */
+    }
     struct hew_arena *arena = hew_arena_find(after);
     if (arena == NULL) {
         return after < hew_arena_limit() ? EAGAIN : EFAULT;

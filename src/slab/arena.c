@@ -10,6 +10,7 @@ struct hew_mutex hew_arenas_lock;
 _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
 
 struct hew_arena_defaults hew_arena_defaults;
+_Atomic bool hew_arena_was_destroyed;
 /* Guarded by hew_arenas_lock. */
 static unsigned count;         /* 0 = not known yet */
 static _Atomic unsigned limit; /* likewise; read by anyone */
@@ -103,6 +104,7 @@ void
 hew_arena_unmake(struct hew_arena *arena)
 {
     atomic_store_explicit(&hew_arenas[arena->index], NULL, memory_order_release);
+    atomic_store_explicit(&hew_arena_was_destroyed, true, memory_order_relaxed);
     arena->larges.next = (struct hew_list *)unmade;
     unmade = arena;
 }

@@ -66,6 +66,9 @@ extern struct hew_arena_defaults hew_arena_defaults;
 /* Under hew_arenas_lock: a new arena in the table.  NULL without memory. */
 struct hew_arena *hew_arena_make(unsigned index, bool manual);
 
+/* Whether an arena was ever destroyed: relaxed, for the words of fatal messages. */
+extern _Atomic bool hew_arena_was_destroyed;
+
 /* Under hew_arenas_lock: an arena that owns nothing leaves the table, and is kept for the next one. */
 void hew_arena_unmake(struct hew_arena *arena);
 

@@ -187,6 +187,23 @@ free_static_data(void)
     free(opaque(data));
 }
 
+/* mallctl and mallocx by name: only what they do to `free` counts here. */
+static void
+free_after_its_arena(void)
+{
+    unsigned arena = 0;
+    size_t length = sizeof arena;
+    size_t mib[3] = {0}, depth = 3;
+    ((int (*)(const char *, void *, size_t *, void *, size_t))function("mallctl"))("arenas.create", &arena, &length, NULL, 0);
+    void *object = ((void *(*)(size_t, int))function("mallocx"))(100, (int)(arena + 1) << 20 | 0x100);
+    misuse_announce(object);
+    ((int (*)(const char *, size_t *, size_t *))function("mallctlnametomib"))("arena.0.destroy", mib, &depth);
+    mib[1] = arena;
+    ((int (*)(const size_t *, size_t, void *, size_t *, void *, size_t))function("mallctlbymib"))(
+        mib, depth, NULL, NULL, NULL, 0);
+    free(opaque(object));
+}
+
 static void
 free_a_literal(void)
 {
@@ -494,6 +511,8 @@ const struct misuse misuses[] = {
     {"free_the_stack", free_the_stack, NULL, FREE FOREIGN},
     {"free_static_data", free_static_data, NULL, FREE FOREIGN},
     {"free_a_literal", free_a_literal, NULL, FREE FOREIGN},
+    {"free_after_its_arena", free_after_its_arena, QUIET,
+        FREE "not memory that hew gave out: an arena's that was destroyed, the stack, static data, or another allocator's"},
     {"free_a_mapping", free_a_mapping, NULL, FREE FOREIGN},
     {"free_a_small_number", free_a_small_number, NULL, FREE FOREIGN},
     {"realloc_a_mapping", realloc_a_mapping, NULL, "<hew>: realloc(%0): " FOREIGN},

@@ -127,6 +127,72 @@ child_works(void)
     return ctl_do(ctl_name("arena.%zu.destroy", arena));
 }
 
+static void
+fill_and_free(void)
+{
+    void *objects[300];
+    for (size_t i = 0; i < 300; i++) {
+        size_t size = i * 37 % 3000 + 1;
+        objects[i] = malloc(size);
+        memset(objects[i], (int)i, size);
+    }
+    for (size_t i = 0; i < 300; i++) {
+        free(objects[i]);
+    }
+}
+
+static void *
+bind_and_end(void *arena)
+{
+    CHECK_EQUAL(ctl_write("thread.arena", arena, sizeof(unsigned)), 0);
+    fill_and_free();
+    return NULL;
+}
+
+static void *
+destroy(void *arena)
+{
+    CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.destroy", *(unsigned *)arena)), 0);
+    return NULL;
+}
+
+static void
+in_a_thread(void *(*work)(void *), void *argument)
+{
+    pthread_t thread;
+    CHECK_EQUAL(pthread_create(&thread, NULL, work, argument), 0);
+    pthread_join(thread, NULL);
+}
+
+/* jemalloc leaves what a thread has cached to the program, and ends here. */
+TEST(a_thread_keeps_nothing_of_an_arena_that_it_has_left)
+{
+    for (int round = 0; under_test_strict() && round < 50; round++) {
+        unsigned arena = ctl_new_arena(), before = 0;
+        size_t length = sizeof before;
+        CHECK_EQUAL(mallctl("thread.arena", &before, &length, &arena, sizeof arena), 0);
+        fill_and_free();
+        CHECK_EQUAL(ctl_write("thread.arena", &before, sizeof before), 0);
+        in_a_thread(bind_and_end, &arena);
+        in_a_thread(destroy, &arena);
+        fill_and_free();
+    }
+}
+
+TEST(a_thread_may_empty_the_arena_that_it_works_in)
+{
+    unsigned arena = ctl_new_arena(), before = 0;
+    size_t length = sizeof before;
+    CHECK_EQUAL(mallctl("thread.arena", &before, &length, &arena, sizeof arena), 0);
+    for (int round = 0; under_test_strict() && round < 50; round++) {
+        fill_and_free();
+        CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.reset", arena)), 0);
+        fill_and_free();
+    }
+    CHECK_EQUAL(ctl_write("thread.arena", &before, sizeof before), 0);
+    in_a_thread(destroy, &arena);
+}
+
 TEST(all_at_once_is_survived_and_so_are_forks)
 {
     pthread_t threads[7], self = pthread_self();

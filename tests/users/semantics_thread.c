@@ -181,7 +181,7 @@ TEST(a_foreign_pointer_has_no_slab)
     for (size_t i = 0; under_test_strict() && i < sizeof wrong / sizeof *wrong; i++) {
         length = sizeof many;
         CHECK_EQUAL(mallctl("experimental.utilization.batch_query", many, &length, &wrong[i], sizeof wrong[i]), EINVAL);
-        CHECK(many[0] == 0 && many[1] == 0 && many[2] == 0);
+        CHECK(many[0] == 7 && many[1] == 7 && many[2] == 7);
         length = sizeof answer;
         CHECK_EQUAL(mallctl("experimental.utilization.query", answer, &length, &wrong[i], sizeof wrong[i]), EINVAL);
     }

@@ -9,6 +9,8 @@
 #include "layers_cache.h"
 #include "test.h"
 
+#include "fakes/faults.h"
+
 #include <pthread.h>
 
 static void
@@ -132,6 +134,26 @@ TEST(aligned_objects_of_a_small_class_are_counted_like_others)
         layers_free(hew_alloc_aligned(100, 64, false));
     }
     CHECK_EQUAL(hew_magazine_requests(cache, code) - before, 5000);
+    end_test();
+}
+
+TEST(large_zeroed_memory_that_was_used_before_is_zeroed_by_the_system)
+{
+    boot_once();
+    const size_t bytes = (size_t)20 << 20;
+    for (size_t threshold = 0; threshold <= HEW_OPTION_CLASS_MAX; threshold += HEW_OPTION_CLASS_MAX) {
+        hew_options.calloc_madvise_threshold = threshold;
+        unsigned char *object = layers_malloc(bytes);
+        memset(object, 7, bytes);
+        layers_free(object);
+        faults_count("madvise");
+        unsigned char *zeroed = hew_alloc_aligned(bytes, 1, true);
+        faults_end();
+        CHECK_EQUAL(faults_asked, threshold == 0);
+        CHECK(zeroed[0] == 0 && memcmp(zeroed, zeroed + 1, bytes - 1) == 0);
+        layers_free(zeroed);
+    }
+    hew_options.calloc_madvise_threshold = 8388608;
     end_test();
 }
 

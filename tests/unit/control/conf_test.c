@@ -322,9 +322,9 @@ TEST(names_of_old_jemallocs_are_told_but_not_counted)
 
 TEST(a_setting_that_does_nothing_yet_is_told_when_it_asks_for_a_change)
 {
-    CHECK_SAYS("prof_log:true", 0, "\"prof_log:true\" taken, but it has no effect in this version");
-    CHECK(options.prof_log);
-    CHECK_SILENT("prof_log:false");
+    CHECK_SAYS("abort:true", 0, "\"abort:true\" taken, but it has no effect in this version");
+    CHECK(options.abort);
+    CHECK_SILENT("abort:false");
 }
 
 TEST(a_setting_without_meaning_here_is_taken_in_silence)
