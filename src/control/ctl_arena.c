@@ -11,6 +11,7 @@
 #include "control/ctl_arena.h"
 #include "control/ctl_names_macros.h"
 #include "control/ctl_value.h"
+#include "control/purger.h"
 #include "slab/arena_life.h"
 
 #include <errno.h>
@@ -206,6 +207,7 @@ hew_ctl_arena_extent_hooks(const struct hew_ctl_call *call)
     if (arena == NULL) {
         return EFAULT;
     }
+    hew_purger_before_hooks();
     hew_arena_set_hooks(arena, after);
     return 0;
 }

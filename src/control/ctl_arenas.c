@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "control/ctl_arena.h"
 #include "control/ctl_value.h"
+#include "control/purger.h"
 #include "slab/arena_life.h"
 
 #include <errno.h>
@@ -105,6 +106,9 @@ hew_ctl_arenas_decay_ms(const struct hew_ctl_call *call)
 static int
 create(const struct hew_ctl_call *call, struct hew_extent_hooks *hooks)
 {
+    if (hooks != NULL) {
+        hew_purger_before_hooks();
+    }
     int index = hew_arena_create(hooks);
     return index < 0 ? EAGAIN : hew_ctl_read_unsigned(call, (unsigned)index);
 }

@@ -22,6 +22,7 @@ static _Atomic uint32_t thread_state;
 static pthread_t thread; /* while RUNNING or ENDING */
 static _Atomic uint32_t stop;
 static __thread bool is_purger;
+static _Atomic bool large_stack; /* the program's hooks run in the thread */
 
 /* What the program has chosen for background_thread. */
 enum { AS_SET, FORBIDDEN, ALLOWED };
@@ -113,7 +114,7 @@ hew_purger_wake(void)
     if (atomic_compare_exchange_strong(&thread_state, &none, STARTING)) {
         /* A program's thread-local data lies on each thread's stack and may be larger than our small one.  Where there
          * are to be no threads, the heaps decay as memory is freed; no further try. */
-        atomic_store(&thread_state, create(STACK_BYTES) || create(0) ? RUNNING : NO_THREADS_HERE);
+        atomic_store(&thread_state, create(atomic_load(&large_stack) ? 0 : STACK_BYTES) || create(0) ? RUNNING : NO_THREADS_HERE);
         if (!hew_purger_enabled()) { /* forbidden in the meantime */
             hew_purger_end();
         }
@@ -165,6 +166,19 @@ hew_purger_enable(bool enabled)
         hew_purger_wake();
     }
     return true;
+}
+
+void
+hew_purger_before_hooks(void)
+{
+    if (is_purger || atomic_exchange(&large_stack, true)) {
+        return;
+    }
+    if (atomic_load(&thread_state) == RUNNING) {
+        hew_purger_end();
+        hew_page_raise_due();
+        hew_purger_wake();
+    }
 }
 
 void

@@ -24,6 +24,9 @@ void hew_purger_wake_running(void);
 bool hew_purger_enabled(void);
 bool hew_purger_enable(bool enabled);
 
+/* A program's extent hooks will be called in the thread: it gets a stack as large as those of the program's threads. */
+void hew_purger_before_hooks(void);
+
 /* The last of the program's threads is ending: the thread must not keep the process alive.  Returns when it is gone. */
 void hew_purger_end(void);
 

@@ -3,6 +3,7 @@
  * end: the end of a page heap, when its arena is destroyed.
  */
 #include "os/futex.h"
+#include "page/grow.h"
 #include "page/heap.h"
 #include "page/hooked.h"
 #include "page/split.h"
@@ -22,12 +23,14 @@ await_purgers(struct hew_page_heap *heap)
     }
 }
 
-/* Under no lock: memory that can only stay in the process goes on in another heap.  All of its region does, in the end. */
+/* Under no lock: memory that can only stay in the process goes on in another heap, and merges with none of its region: the
+ * neighbours are in the ending heap yet, under another lock. */
 static void
 bequeath(struct hew_page_heap *heir, struct hew_extent *extent)
 {
     hew_mutex_lock(&heir->lock);
     extent->arena = heir->arena;
+    hew_grow_set_apart(extent);
     heir->counts.mapped += extent->size;
     hew_split_insert(heir, &heir->dirty, extent, HEW_EXTENT_DIRTY);
     hew_mutex_unlock(&heir->lock);

@@ -56,6 +56,13 @@ hew_grow_note_step(struct hew_page_heap *heap)
     }
 }
 
+void
+hew_grow_set_apart(struct hew_extent *extent)
+{
+    uint32_t region = atomic_fetch_add_explicit(&regions, 1, memory_order_relaxed) + 1;
+    atomic_store_explicit(&extent->region, region, memory_order_relaxed);
+}
+
 struct hew_extent *
 hew_grow_enter(struct hew_page_heap *heap, const struct hew_extent *model)
 {
@@ -67,8 +74,7 @@ hew_grow_enter(struct hew_page_heap *heap, const struct hew_extent *model)
     if (extent == NULL) {
         return NULL;
     }
-    uint32_t region = atomic_fetch_add_explicit(&regions, 1, memory_order_relaxed) + 1;
-    atomic_store_explicit(&extent->region, region, memory_order_relaxed);
+    hew_grow_set_apart(extent);
     heap->counts.mapped += size;
     size_t before = atomic_fetch_add_explicit(&hew_page_mapped, size, memory_order_relaxed);
     if (before < PURGER_WANTED && before + size >= PURGER_WANTED) {

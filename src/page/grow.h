@@ -15,6 +15,9 @@ void hew_grow_note_step(struct hew_page_heap *heap);
 /* The option thp, or what the heap has in its place, for a new mapping. */
 void hew_grow_advise(void *memory, size_t size, enum hew_thp thp);
 
+/* The extent is a region of its own from now on, which merges with no other. */
+void hew_grow_set_apart(struct hew_extent *extent);
+
 /* An extent, in no pool, for the mapping that `model` describes, which is a region of its own from now on.  NULL: no
  * memory for bookkeeping; the mapping is still the caller's. */
 struct hew_extent *hew_grow_enter(struct hew_page_heap *heap, const struct hew_extent *model);

@@ -249,17 +249,14 @@ put_counts(struct writer *writer, const struct hew_snapshot_stack *stack, const 
     hew_protobuf_packed(&writer->message, SAMPLE_VALUE, values, count);
 }
 
-/* The numbers of the threads' names: string `first` + the place among those that have one. */
+/* The number of a thread's name: string `first` + its place, for threads stand in the order of their numbers; 0: none. */
 static uint64_t
 name_of(const struct hew_snapshot *snapshot, uint64_t first, uint64_t number)
 {
-    for (size_t i = 0; i < snapshot->thread_count; i++) {
-        const struct hew_snapshot_thread *thread = &snapshot->threads[i];
-        if (thread->number == number) {
-            return thread->name[0] == '\0' ? 0 : first + i;
-        }
-    }
-    return 0;
+    const struct hew_snapshot_thread *threads = snapshot->threads;
+    size_t place = place_of(&threads->number, snapshot->thread_count, sizeof *threads / sizeof number, number);
+    bool named = place < snapshot->thread_count && threads[place].number == number && threads[place].name[0] != '\0';
+    return named ? first + place : 0;
 }
 
 static void

@@ -143,8 +143,8 @@ fold_pages(struct hew_page_counts *sum, const struct hew_page_counts *counts)
     sum->maps += counts->maps;
 }
 
-/* Under hew_arenas_lock: what the arena has counted becomes part of the sum, and 0 here, whether or not there is memory
- * for the sum. */
+/* Under hew_arenas_lock: what the arena has counted becomes part of the sum, and 0 here.  Not called without
+ * memory for the sum: then the number's next arena goes on from these counts. */
 static void
 fold(struct hew_arena *sum, struct hew_arena *arena)
 {

@@ -5,7 +5,7 @@
  * Owns      the snapshot's memory: some 17 KB for each arena that exists, never given back.
  * Promises  a snapshot agrees with itself even while threads work: allocated <= active, active + metadata <= resident,
  *           nothing is negative, a sum over arenas is the sum of what each arena shows.
- * Locks     hew_stats_lock, outermost of all (rank: stats); every other lock is taken under it, one after the other.
+ * Locks     hew_stats_lock (rank: stats, inside hew_dump_lock and hew_ctl_lock only); the others are taken under it, in turn.
  *           Never call in while holding a lock of ours.
  * Not here  what it looks like: report.h.  mallctl's names: control/ctl_stats.c.
  */

@@ -4,6 +4,7 @@
 
 #include "layers.h"
 #include "os/clock.h"
+#include "page/hooks.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -206,4 +207,27 @@ TEST(a_forks_child_gets_a_thread_of_its_own)
     int status = 1;
     CHECK(waitpid(child, &status, 0) == child);
     CHECK_EQUAL(status, 0);
+}
+
+/* As a program's may that keeps a buffer: more than the stack that is enough for hew alone. */
+static bool
+deep_dalloc(struct hew_extent_hooks *hooks, void *address, size_t size, bool committed, unsigned arena)
+{
+    volatile char buffer[200000];
+    buffer[0] = buffer[sizeof buffer - 1] = 1;
+    return buffer[0] == 1; /* refused */
+}
+
+TEST(a_programs_hook_finds_the_stack_that_its_own_threads_have)
+{
+    static struct hew_extent_hooks table;
+    boot_once();
+    unsigned with = threads_here();
+    hew_purger_before_hooks();
+    CHECK_EQUAL(threads_here(), with); /* another one */
+    table = hew_hooks_default;
+    table.dalloc = deep_dalloc;
+    hew_page_set_hooks(&hew_arena_at(2)->pages, &table);
+    leave_dirty_and_wake(2);
+    CHECK(goes_by_itself(2));
 }

@@ -133,6 +133,25 @@ TEST(with_dss_primary_pages_come_from_the_data_segment)
     CHECK(page_counts().mapped >= 128 * KIB);
 }
 
+TEST(what_an_ended_heap_leaves_to_another_merges_with_none_of_its_neighbours)
+{
+    static struct hew_page_heap heir;
+    page_begin();
+    hew_page_heap_begin(&heir, 0, page_now);
+    page_heap.dss = HEW_DSS_PRIMARY;
+    struct hew_extent *extent = page_take(64 * KIB), *other = page_take(64 * KIB);
+    page_give(extent);
+    hew_page_decay(&page_heap, page_now, true);
+    page_give(other);
+    size_t extents = page_heap.dirty.extents + page_heap.retained.extents, bytes = page_counts().mapped;
+    CHECK(extents >= 2);
+    hew_page_heap_end(&page_heap, &heir);
+    CHECK_EQUAL(page_counts().mapped, 0);
+    CHECK_EQUAL(heir.dirty.extents, extents);
+    CHECK_EQUAL(heir.dirty.bytes, bytes);
+    CHECK(hew_page_heap_valid(&heir));
+}
+
 TEST(with_dss_primary_and_sbrk_refused_pages_are_mapped)
 {
     page_begin();
