@@ -10,11 +10,11 @@ import pytest
 from conftest import build
 from hew.model.allocator import Allocator, Request
 from hew.sources.discovery import (
-    KNOWN,
     describe_status,
     discover,
     find_library,
     is_allocator,
+    known_names,
     library_folders,
     probe,
     true_baseline,
@@ -67,7 +67,7 @@ def test_all_known_allocators_are_found_or_explained(tmp_path: Path) -> None:
     hew = touch(tmp_path / "libhew.so")
     found, unusable = discover([], {"HEW_LIBRARY": str(hew)}, [tmp_path])
     assert [one.name for one in found] == ["glibc", "jemalloc", "hew"]
-    assert {one.name for one in found} | {one.name for one in unusable} == set(KNOWN)
+    assert {one.name for one in found} | {one.name for one in unusable} == set(known_names())
     assert all("not installed" in one.reason for one in unusable)
 
 
