@@ -8,6 +8,7 @@
 #   make bench-quick    our suite under every allocator, five minutes: tables and a page
 #   make bench-nightly  the whole suite, an hour; writes docs/benchmarks.md
 #   make programs    real programs under hew: same output and exit status as under glibc?  PROGRAMS_SET=full for all
+#   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make clean       removes build/
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
@@ -29,7 +30,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan ubsan tsan clean
-.PHONY: peers bench-quick bench-nightly test checks test-release test-dev test-asan test-ubsan test-tsan test-programs test-python programs demo demo-redis
+.PHONY: peers bench-quick bench-nightly test checks test-release test-dev test-asan test-ubsan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -64,7 +65,7 @@ test-tsan: tsan
 
 # All of them, whichever fails.
 checks: release
-	@status=0; for check in check_layers check_sizes 'gen_options --check' call_cycles fast_path; do \
+	@status=0; for check in check_layers check_sizes 'gen_options --check' 'gen_compatibility --check' 'gen_mallctl --check' call_cycles fast_path; do \
 	  set -- $$check; $(PYTHON) scripts/$$1.py $$2 || status=1; done; exit $$status
 
 # The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
@@ -108,6 +109,16 @@ bench-nightly: peers
 
 programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set $(PROGRAMS_SET)
+
+# Debian's programs that are linked to jemalloc, what meets it by preload, and the Rust crates' tests (shared and static).
+# COMPAT_REDIS=path: also a redis-server built from source with a je_-prefixed hew, which has to defragment.
+compat: release
+	$(PYTHON) tests/users/redis.py $(LIBRARY)
+	$(PYTHON) tests/users/servers.py $(LIBRARY)
+	$(PYTHON) tests/users/preloaded.py $(LIBRARY)
+	$(PYTHON) tests/users/rust.py --background-threads $(LIBRARY)
+	$(PYTHON) tests/users/rust.py --background-threads $(LIBRARY:.so=.a)
+	$(if $(COMPAT_REDIS),$(PYTHON) tests/users/defrag.py $(COMPAT_REDIS))
 
 clean:
 	rm -rf build

@@ -12,6 +12,9 @@ if(HEW_SANITIZE)
   target_compile_options(hew_flags INTERFACE -fsanitize=${HEW_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(hew_flags INTERFACE -fsanitize=${HEW_SANITIZE})
 endif()
+if(HEW_FUZZ) # the fuzzer follows which branches an input takes
+  target_compile_options(hew_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # The allocator itself: hidden by default, no builtin malloc assumptions, initial-exec thread data.
 add_library(hew_core_flags INTERFACE)

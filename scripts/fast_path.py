@@ -21,7 +21,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-NAMES = ["malloc", "free", "calloc", "_Znwm", "_ZdlPv", "_ZdlPvm"]
+NAMES = ["malloc", "free", "calloc", "_Znwm", "_ZdlPv", "_ZdlPvm", "mallocx", "dallocx", "sdallocx"]
 LABEL = re.compile(r"^([0-9a-f]+) <(.+)>:$")
 INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(.+)$")
 TARGET = re.compile(r"\b([0-9a-f]+) <([^>]+)>")

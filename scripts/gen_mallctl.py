@@ -105,8 +105,10 @@ def row(name: Name) -> str:
     if name.type == "INDEX":
         return f"| `{name.name}` | | index | {name.about} |"
     about = name.about.replace("|", "\\|") + (" (unknown here: `ENOENT`)" if name.leaf == ABSENT else "")
+    access, _, needs = name.access.partition("_")
+    about += "; with `prof:true`" if needs else ""
     kind = f"`{TYPES[name.type]}`" if TYPES[name.type] else ""
-    return f"| `{name.name}` | {kind} | {ACCESS[name.access]} | {about} |"
+    return f"| `{name.name}` | {kind} | {ACCESS[access]} | {about} |"
 
 
 def page(names: list[Name]) -> str:

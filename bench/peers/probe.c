@@ -88,7 +88,7 @@ check_objects(void)
 static void
 check_special(void)
 {
-    for (size_t alignment = sizeof(void *); alignment <= 1 << 16; alignment *= 2) {
+    for (size_t alignment = sizeof(void *); alignment <= 4096; alignment *= 2) {
         void *aligned = NULL, *other = aligned_alloc(alignment, alignment * 2);
         unsigned char *zeroed = calloc(alignment, 3);
         if (posix_memalign(&aligned, alignment, 100) != 0 || (uintptr_t)aligned % alignment != 0)

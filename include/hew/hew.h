@@ -124,13 +124,15 @@ struct hew_figures {
     size_t dirty;     /* pages that are free and still there */
     size_t muzzy;     /* pages that are free and the system may take */
     size_t retained;  /* address space without pages */
-    size_t mapped;    /* address space of active, dirty and muzzy pages */
+    size_t mapped;    /* address space in use */
     size_t metadata;  /* hew's own data */
-    uint64_t purged;  /* pages' bytes that ever went back to the system */
+    size_t resident;  /* the most that can be in physical memory */
+    uint64_t purged;  /* pages that have ever gone back to the system */
     unsigned arenas, threads;
 };
 
-/* Each figure is right, their sums are as of about now.  `size` is sizeof *figures: later versions have more. */
+/* As of one moment, from which on mallctl's "stats." names tell the same.  `size` is sizeof *figures: later versions may
+ * have more. */
 void hew_read_figures(struct hew_figures *figures, size_t size);
 
 /* Bytes that the calling thread has ever allocated and freed, in usable sizes. */

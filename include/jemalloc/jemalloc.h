@@ -20,21 +20,21 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#define JEMALLOC_VERSION "5.3.1-0-g0000000000000000000000000000000000686577"
+#define JEMALLOC_VERSION "5.3.1-0-ghew0.1.0"
 #define JEMALLOC_VERSION_MAJOR 5
 #define JEMALLOC_VERSION_MINOR 3
 #define JEMALLOC_VERSION_BUGFIX 1
 #define JEMALLOC_VERSION_NREV 0
-#define JEMALLOC_VERSION_GID "0000000000000000000000000000000000686577"
-#define JEMALLOC_VERSION_GID_IDENT 0000000000000000000000000000000000686577
+#define JEMALLOC_VERSION_GID "hew0.1.0"
+#define JEMALLOC_VERSION_GID_IDENT hew
 
 /* The bits of the flags argument:  arena + 1 << 20 | cache + 2 << 8 | zero 0x40 | log2 of the alignment. */
 #define MALLOCX_LG_ALIGN(la) ((int)(la))
 #define MALLOCX_ALIGN(a) ((int)(__builtin_ffsll((long long)(a)) - 1))
 #define MALLOCX_ZERO ((int)0x40)
-#define MALLOCX_TCACHE(tc) ((int)(((tc) + 2) << 8))
+#define MALLOCX_TCACHE(tc) ((int)(((unsigned)(tc) + 2u) << 8))
 #define MALLOCX_TCACHE_NONE MALLOCX_TCACHE(-1)
-#define MALLOCX_ARENA(a) ((((int)(a)) + 1) << 20)
+#define MALLOCX_ARENA(a) ((int)(((unsigned)(a) + 1u) << 20))
 
 /* In names such as "arena.4096.purge": all arenas, and those that are gone.  Plain numbers, for the preprocessor's #. */
 #define MALLCTL_ARENAS_ALL 4096

@@ -17,8 +17,8 @@ struct hew_upcalls {
     struct hew_cache *(*start_thread)(void);
     /* cache->due says what is due, and is 0 afterwards; `size` bytes have been asked for.  Of a large object, `large`, the
      * profiler may keep a sample in it.  A small one (NULL) is replaced when the return value is not NULL: by an object of
-     * hew_alloc_sampled(). */
-    void *(*attend)(struct hew_cache *cache, size_t size, struct hew_extent *large);
+     * hew_alloc_sampled() in `arena`.  It may call functions of the program, which allocate from the thread's own arena. */
+    void *(*attend)(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large);
     /* A sampled object is about to be freed. */
     void (*sample_freed)(struct hew_extent *extent);
     /* Some heap holds idle memory that a purger should return.  `freeing`: we are inside free(), where no thread can be

@@ -5,6 +5,7 @@
 #include "alloc/realloc.h"
 #include "alloc/serve.h"
 #include "cache/explicit.h"
+#include "page/hooks.h"
 
 #include <string.h>
 
@@ -14,6 +15,14 @@ static size_t
 alignment_of(int flags)
 {
     return (size_t)1 << (flags & HEW_FLAGS_LG_ALIGN);
+}
+
+/* Inside a program's extent hook the thread is at work on an arena, and perhaps on a cache, already: there all that it
+ * asks for comes from elsewhere, and goes straight back. */
+static bool
+inside_a_hook(void)
+{
+    return HEW_UNLIKELY(hew_hooks_depth != 0);
 }
 
 static unsigned
@@ -28,18 +37,12 @@ arena_of(int flags)
     return (unsigned)flags >> 20;
 }
 
-/* An automatic arena is made when it is first asked for, and those before it: their numbers have no gaps. */
+/* An automatic arena is made when it is first asked for. */
 static struct hew_arena *
 find_arena(unsigned index)
 {
     struct hew_arena *arena = hew_arena_at(index);
-    if (HEW_LIKELY(arena != NULL) || index >= hew_arena_limit()) {
-        return arena;
-    }
-    for (unsigned lower = 0; lower <= index; lower++) {
-        arena = hew_arena_get(lower);
-    }
-    return arena;
+    return HEW_LIKELY(arena != NULL) || index >= hew_arena_limit() ? arena : hew_arena_get(index);
 }
 
 /* False: there is no such arena or cache. */
@@ -48,6 +51,9 @@ find_source(struct hew_source *source, int flags)
 {
     unsigned arena = arena_of(flags), cache = cache_of(flags);
     *source = hew_serve_own();
+    if (inside_a_hook()) {
+        return source->arena != NULL;
+    }
     if (arena != ARENA_OWN) {
         source->arena = find_arena(arena - ARENA_FIRST);
     }
@@ -61,12 +67,26 @@ find_source(struct hew_source *source, int flags)
     return source->arena != NULL;
 }
 
+/* What malloc's fast path does, for a class that is not the size's own; NULL when that is not to be had. */
+static void *
+take_aligned(size_t size, int flags)
+{
+    unsigned code = size < hew_small_end ? hew_aligned_code(size, alignment_of(flags)) : HEW_CODE_NONE;
+    void *object = code == HEW_CODE_NONE ? NULL : hew_cache_pop(hew_cache_self, code);
+    bool zero = (flags & HEW_FLAGS_ZERO) != 0;
+    return object != NULL && zero ? memset(object, 0, hew_slab_shapes[code].size) : object;
+}
+
 void *
 hew_flags_alloc(size_t size, int flags)
 {
     struct hew_source source;
-    bool found = find_source(&source, flags);
-    return found ? hew_serve(&source, size == 0 ? 1 : size, alignment_of(flags), (flags & HEW_FLAGS_ZERO) != 0) : NULL;
+    bool plain = (flags & ~(HEW_FLAGS_LG_ALIGN | HEW_FLAGS_ZERO)) == 0;
+    void *object = plain ? take_aligned(size, flags) : NULL;
+    if (object != NULL || !find_source(&source, flags)) {
+        return object;
+    }
+    return hew_serve(&source, size == 0 ? 1 : size, alignment_of(flags), (flags & HEW_FLAGS_ZERO) != 0);
 }
 
 /* `object`, which had room for `before` bytes, has what it gained zeroed if asked. */
@@ -125,7 +145,7 @@ void
 hew_flags_free(const char *function, void *object, int flags)
 {
     unsigned cache = cache_of(flags);
-    if (cache == CACHE_OWN) {
+    if (cache == CACHE_OWN || inside_a_hook()) {
         hew_alloc_free(function, object);
     } else {
         hew_alloc_free_into(function, object, cache == CACHE_NONE ? NULL : hew_explicit_at(cache - CACHE_FIRST));

@@ -6,7 +6,7 @@
 #define HEW_ALLOC_LARGE_H
 
 #include "base/options.h"
-#include "base/size_class.h"
+#include "slab/arena.h"
 
 #define HEW_CLASSED_MAX ((size_t)1 << 20)
 
@@ -21,7 +21,7 @@ hew_large_code(size_t size)
 HEW_INLINE size_t
 hew_large_extent_size(unsigned code, size_t size)
 {
-    return code == HEW_CODE_SLOW ? hew_bits_round_up(size, HEW_PAGE) : hew_code_size(code);
+    return code == HEW_CODE_SLOW ? hew_large_usable(size) : hew_code_size(code);
 }
 
 /* The small class of a request at a power-of-two alignment; HEW_CODE_NONE: it is a large one. */
@@ -45,7 +45,7 @@ hew_aligned_usable(size_t size, size_t alignment)
 {
     unsigned code = hew_aligned_code(size, alignment);
     return code != HEW_CODE_NONE ? hew_code_size(code)
-                                 : hew_bits_round_up(size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1, HEW_PAGE);
+                                 : hew_large_usable(size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1);
 }
 
 #endif

@@ -15,6 +15,9 @@
 static bool
 resize_in_place(struct hew_extent *extent, size_t size)
 {
+    if (HEW_UNLIKELY(extent->large.guarded)) {
+        return hew_large_usable(size) == extent->large.usable;
+    }
     struct hew_page_heap *pages = &hew_arena_at(extent->arena)->pages;
     unsigned code = hew_large_code(size);
     size_t wanted = hew_large_extent_size(code, size);
@@ -32,7 +35,9 @@ resize_in_place(struct hew_extent *extent, size_t size)
 static void *
 move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
 {
-    struct hew_extent *to = hew_arena_take_large(arena, size, HEW_PAGE, hew_large_code(size));
+    /* Whose pages they are is the hooks' business, where there are any. */
+    bool hooked = arena->pages.hooks != NULL || hew_arena_at(from->arena)->pages.hooks != NULL;
+    struct hew_extent *to = hooked || from->large.guarded ? NULL : hew_arena_take_large(arena, size, HEW_PAGE, hew_large_code(size));
     if (to == NULL) {
         return NULL;
     }
@@ -95,7 +100,7 @@ hew_realloc_in_place(void *object, size_t least, size_t most)
 {
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
     size_t usable = extent->large.usable;
-    if (usable != hew_bits_round_up(most, HEW_PAGE) && !resize_and_note(extent, most) && usable < least) {
+    if (usable != hew_large_usable(most) && !resize_and_note(extent, most) && usable < least) {
         resize_and_note(extent, least);
     }
     return extent->large.usable;

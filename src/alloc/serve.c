@@ -6,6 +6,7 @@
 #include "cache/count.h"
 #include "cache/magazine.h"
 #include "cache/route.h"
+#include "cache/thread.h"
 #include "page/hooks.h"
 
 #include <string.h>
@@ -27,6 +28,9 @@ struct hew_source
 hew_serve_own(void)
 {
     struct hew_cache *own = hew_alloc_own_cache();
+    if (HEW_UNLIKELY(hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED) && own != NULL) {
+        hew_thread_follow_cpu(own);
+    }
     return (struct hew_source){.own = own, .cache = own, .arena = own != NULL ? own->arena : shared_arena()};
 }
 
@@ -67,7 +71,7 @@ count_bytes(const struct hew_source *source, size_t usable)
 static HEW_NOINLINE void *
 attend_small(const struct hew_source *source, unsigned code, size_t size, void *object)
 {
-    void *sampled = hew_upcalls.attend(source->own, size, NULL);
+    void *sampled = hew_upcalls.attend(source->own, source->arena, size, NULL);
     if (sampled == NULL) {
         return object;
     }
@@ -152,7 +156,7 @@ hew_serve_note_large(struct hew_cache *cache, size_t size, struct hew_extent *ex
         cache->due |= HEW_DUE_SAMPLE;
     }
     if (HEW_UNLIKELY(cache->due != 0)) {
-        hew_upcalls.attend(cache, size, extent);
+        hew_upcalls.attend(cache, hew_arena_at(extent->arena), size, extent);
     }
 }
 
@@ -161,12 +165,15 @@ static struct hew_extent *
 take_large(const struct hew_source *source, size_t size, size_t alignment, bool *fresh)
 {
     struct hew_arena *arena = source->arena;
+    if (source->own != NULL && arena == source->own->arena) {
+        arena = hew_arena_for_large(arena, size);
+    }
     unsigned code = hew_large_code(size);
     bool counted = source->cache != NULL && code != HEW_CODE_SLOW && alignment <= HEW_PAGE;
     if (counted) {
         struct hew_extent *kept = hew_magazine_pop_large(source->cache, code);
         if (kept != NULL) {
-            hew_arena_reuse_large(kept, hew_bits_round_up(size, HEW_PAGE));
+            hew_arena_reuse_large(kept, hew_large_usable(size));
             *fresh = false;
             return kept;
         }
@@ -210,7 +217,9 @@ serve_large(const struct hew_source *source, size_t size, size_t alignment, bool
     }
     void *object = (void *)extent->address;
     if (zero) {
-        return fresh ? object : memset(object, 0, extent->large.usable);
+        bool zeroed = fresh || (size >= hew_options.calloc_madvise_threshold &&
+                                   hew_page_zero(&hew_arena_at(extent->arena)->pages, extent));
+        return zeroed ? object : memset(object, 0, extent->large.usable);
     }
     return hew_fill_new(object, extent->large.usable);
 }

@@ -8,6 +8,7 @@
 #include "api/stats_due.h"
 #include "base/options.h"
 #include "cache/count.h"
+#include "cache/peak.h"
 #include "cache/thread.h"
 #include "control/conf_sources.h"
 #include "control/purger.h"
@@ -62,6 +63,15 @@ load_settings(void)
     }
 }
 
+static void
+apply_slab_sizes(void)
+{
+    const struct hew_option_ranges *ranges = &hew_options.slab_sizes;
+    for (unsigned i = 0; i < ranges->count; i++) {
+        hew_size_class_set_slabs(ranges->at[i].low, ranges->at[i].high, ranges->at[i].value);
+    }
+}
+
 /* What may call malloc: after READY. */
 static void
 boot_with_malloc(void)
@@ -71,7 +81,7 @@ boot_with_malloc(void)
     }
     hew_fork_register();
     hew_stats_begin();
-    if (hew_options.prof && hew_options.prof_final) {
+    if (hew_options.prof) {
         atexit(hew_profile_at_exit);
     }
 }
@@ -109,6 +119,7 @@ hew_boot(void)
         hew_fatal(HEW_FATAL_no_memory_at_start, "malloc", 0, NULL);
     }
     load_settings();
+    apply_slab_sizes();
     atomic_store(&boot_state, READY);
     hew_futex_wake(&boot_state, INT32_MAX);
     hew_small_end = HEW_SMALL_MAX + 1;
@@ -147,14 +158,17 @@ purge_due(bool freeing)
 }
 
 static void *
-attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
+attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large)
 {
     uint8_t due = cache->due;
     cache->due = 0;
+    /* First: a report may end in a function of the program, which allocates, and then cache->due_code is another class. */
+    void *sampled = (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, arena, size, large) : NULL;
     if ((due & HEW_DUE_BYTES) != 0) {
+        hew_peak_look(cache);
         hew_stats_passed(hew_count_passed(cache));
     }
-    return (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, size, large) : NULL;
+    return sampled;
 }
 
 const struct hew_upcalls hew_upcalls = {start_thread, attend, hew_prof_freed, purge_due};

@@ -10,6 +10,7 @@
 #include "control/purger.h"
 #include "meta/map.h"
 #include "meta/memory.h"
+#include "slab/arena_life.h"
 #include "prof/dump.h"
 #include "prof/profiler.h"
 #include "stats/snapshot.h"
@@ -47,7 +48,7 @@ each_outer_mutex(mutex_action act)
     act(&hew_arenas_lock);
 }
 
-/* In the order of ranks: bins, pages, map, prof, meta.  Under hew_arenas_lock, so that each call finds the same arenas. */
+/* In the order of ranks: bins, pages, map, prof, event, meta.  Under hew_arenas_lock, so that each call finds the same arenas. */
 static void
 each_inner_mutex(mutex_action act)
 {
@@ -61,6 +62,7 @@ each_inner_mutex(mutex_action act)
     }
     act(&hew_map_lock);
     act(&hew_prof_lock);
+    act(&hew_event_lock);
     act(&hew_meta_lock);
 }
 
@@ -83,7 +85,7 @@ after_fork_in_child(void)
 {
     each_outer_mutex(begin_anew);
     each_inner_mutex(begin_anew);
-    hew_arenas_after_fork();
+    hew_arena_life_after_fork();
     HEW_EACH_ARENA(arena) {
         hew_page_after_fork(&arena->pages);
     }

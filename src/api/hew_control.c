@@ -5,8 +5,8 @@
 #include "api/boot.h"
 #include "control/ctl_tree.h"
 #include "control/ctl_value.h"
-#include "stats/snapshot.h"
 #include "hew/hew.h"
+#include "stats/snapshot.h"
 
 #include <errno.h>
 #include <string.h>
@@ -120,10 +120,15 @@ cache_control(const char *name, hew_cache_id cache)
     return error == EFAULT ? ENOENT : error;
 }
 
+/* A thread that keeps nothing at hand, which is EFAULT to mallctl, has nothing to give back. */
 HEW_EXPORT int
 hew_flush_cache(hew_cache_id cache)
 {
-    return cache.number == CACHE_OWN ? hew_do("thread.tcache.flush") : cache_control("tcache.flush", cache);
+    if (cache.number != CACHE_OWN) {
+        return cache_control("tcache.flush", cache);
+    }
+    int error = hew_do("thread.tcache.flush");
+    return error == EFAULT ? 0 : error;
 }
 
 HEW_EXPORT int
@@ -132,27 +137,36 @@ hew_destroy_cache(hew_cache_id cache)
     return cache_control("tcache.destroy", cache);
 }
 
+static uint64_t
+of_all_arenas(size_t offset)
+{
+    uint64_t number = 0;
+    hew_stats_arena_number(HEW_STATS_ALL, offset, &number);
+    return number;
+}
+
 HEW_EXPORT void
 hew_read_figures(struct hew_figures *figures, size_t size)
 {
     hew_boot();
-    struct hew_figures all = {0};
-    struct hew_stats_arena sum;
     hew_stats_take();
-    if (hew_stats_copy_arena(HEW_STATS_ALL, &sum)) {
-        struct hew_stats_totals totals = hew_stats_totals();
-        all.allocated = totals.allocated;
-        all.cached = sum.tcache_bytes;
-        all.active = totals.active;
-        all.dirty = sum.pdirty * HEW_PAGE;
-        all.muzzy = sum.pmuzzy * HEW_PAGE;
-        all.retained = totals.retained;
-        all.mapped = totals.mapped;
-        all.metadata = totals.metadata;
-        all.purged = (sum.dirty_purged + sum.muzzy_purged) * HEW_PAGE;
-        all.arenas = hew_arenas_count();
-        all.threads = (unsigned)sum.nthreads;
-    }
+    struct hew_stats_totals totals = hew_stats_totals();
+    struct hew_figures all = {
+        .allocated = totals.allocated,
+        .cached = of_all_arenas(offsetof(struct hew_stats_arena, tcache_bytes)),
+        .active = totals.active,
+        .dirty = of_all_arenas(offsetof(struct hew_stats_arena, pdirty)) * HEW_PAGE,
+        .muzzy = of_all_arenas(offsetof(struct hew_stats_arena, pmuzzy)) * HEW_PAGE,
+        .retained = totals.retained,
+        .mapped = totals.mapped,
+        .metadata = totals.metadata,
+        .resident = totals.resident,
+        .purged = (of_all_arenas(offsetof(struct hew_stats_arena, dirty_purged)) +
+                      of_all_arenas(offsetof(struct hew_stats_arena, muzzy_purged))) *
+            HEW_PAGE,
+        .arenas = hew_arenas_count(),
+        .threads = (unsigned)of_all_arenas(offsetof(struct hew_stats_arena, nthreads)),
+    };
     memset(figures, 0, size);
     memcpy(figures, &all, size < sizeof all ? size : sizeof all);
 }

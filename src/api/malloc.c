@@ -11,7 +11,7 @@
 #include "api/entry.h"
 #include "base/options.h"
 #include "os/fatal.h"
-#include "stats/snapshot.h"
+#include "stats/outside.h"
 
 #include <errno.h>
 #include <malloc.h>

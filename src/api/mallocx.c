@@ -60,7 +60,9 @@ static HEW_NOINLINE void
 sdallocx_slow(void *object, size_t size, int flags)
 {
     hew_flags_check_size("sdallocx", object, size, flags);
-    hew_flags_free("sdallocx", object, flags);
+    if ((flags & HEW_FLAGS_CACHE) != 0 || !hew_fast_give(object)) {
+        hew_flags_free("sdallocx", object, flags);
+    }
 }
 
 HEW_EXPORT void

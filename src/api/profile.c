@@ -42,6 +42,7 @@ hew_profile_at_exit(void)
         return;
     }
     struct hew_dump_leak leak = hew_dump_final();
+    hew_dump_log_end();
     hew_prof_leave(own);
     if (leak.objects == 0 || !(hew_options.prof_leak || hew_options.prof_leak_error)) {
         return;

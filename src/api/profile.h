@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile: the heap profile at the process's end, and what is said of leaks then.
+ * profile: the heap profile and the log of samples at the end of the process, and what is said of leaks then.
  */
 #ifndef HEW_API_PROFILE_H
 #define HEW_API_PROFILE_H

@@ -26,6 +26,23 @@ slab_pages(size_t size)
     }
 }
 
+static void
+shape_slab(struct hew_slab_shape *shape, size_t pages)
+{
+    shape->pages = (uint32_t)pages;
+    shape->regions = (uint32_t)(pages * HEW_PAGE / shape->size);
+}
+
+void
+hew_size_class_set_slabs(size_t low, size_t high, size_t pages)
+{
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        if (hew_code_size(code) >= low && hew_code_size(code) <= high) {
+            shape_slab(&hew_slab_shapes[code], hew_bits_round_up(pages, HEW_GRAIN_PAGES));
+        }
+    }
+}
+
 void
 hew_size_class_boot(void)
 {
@@ -36,8 +53,7 @@ hew_size_class_boot(void)
         size_t size = hew_code_size(code);
         struct hew_slab_shape *shape = &hew_slab_shapes[code];
         shape->size = (uint32_t)size;
-        shape->pages = slab_pages(size);
-        shape->regions = (uint32_t)(shape->pages * HEW_PAGE / size);
+        shape_slab(shape, slab_pages(size));
         shape->reciprocal = (uint32_t)(((UINT64_C(1) << 32) + size - 1) / size);
     }
 }

@@ -105,4 +105,7 @@ extern HEW_HIDDEN uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
 /* Fills both tables; once, at boot, before any other thread. */
 void hew_size_class_boot(void);
 
+/* Then, before the first slab: classes of `low` to `high` bytes get slabs of so many pages, rounded up to whole grains. */
+void hew_size_class_set_slabs(size_t low, size_t high, size_t pages);
+
 #endif

@@ -69,7 +69,7 @@ struct hew_cache {
     int64_t until_sample; /* bytes of such objects until the next sample */
     void *profile;        /* the profiler's */
     uint8_t due;          /* HEW_DUE_... */
-    uint8_t due_code;     /* the class whose sample is due */
+    uint8_t due_code;     /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
     uint8_t sweep;        /* the next class to look after */
     bool caching;         /* false: thread.tcache.enabled is off */
 };

@@ -3,7 +3,7 @@
 
 #include "cache/magazine.h"
 
-uint64_t
+HEW_UNCHECKED_THREADS uint64_t
 hew_count_requests(const struct hew_cache *cache, unsigned code)
 {
     uint64_t before, after;
@@ -18,7 +18,7 @@ hew_count_requests(const struct hew_cache *cache, unsigned code)
     return after - ticks;
 }
 
-size_t
+HEW_UNCHECKED_THREADS size_t
 hew_count_depth(const struct hew_cache *cache, unsigned code)
 {
     void **base = __atomic_load_n(&cache->base[code], __ATOMIC_RELAXED);

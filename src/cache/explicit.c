@@ -28,11 +28,19 @@ enter(struct hew_cache *cache, unsigned *number)
     return false;
 }
 
-bool
-hew_explicit_create(unsigned *number)
+/* The arena whose requests the cache counts: the thread's own, unless the program may destroy that before the cache. */
+static struct hew_arena *
+home_arena(void)
 {
     struct hew_cache *own = hew_cache_self;
     struct hew_arena *arena = hew_cache_is_real(own) ? own->real->arena : hew_arena_least_loaded();
+    return arena == NULL || arena->index < hew_arena_limit() ? arena : hew_arena_get(0);
+}
+
+bool
+hew_explicit_create(unsigned *number)
+{
+    struct hew_arena *arena = home_arena();
     struct hew_cache *cache = arena == NULL ? NULL : hew_meta_take(sizeof *cache);
     if (cache == NULL) {
         return false;

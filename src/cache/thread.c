@@ -133,8 +133,20 @@ hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
     hand_counts_over(cache);
     cache->arena = arena;
     hew_mutex_unlock(&hew_caches_lock);
+    if (former->manual) { /* which may be destroyed as soon as nobody is bound to it, with all that came from it */
+        hew_thread_flush(cache);
+    }
     hew_arena_leave(former);
     return true;
+}
+
+void
+hew_thread_follow_cpu(struct hew_cache *cache)
+{
+    struct hew_arena *arena = cache->arena->manual ? NULL : hew_arena_of_cpu();
+    if (arena != NULL) {
+        hew_thread_bind(cache, arena);
+    }
 }
 
 void
@@ -155,6 +167,9 @@ hew_thread_counters(struct hew_cache *cache)
     struct hew_cache *front = hew_meta_take(sizeof *front);
     struct hew_cache_bytes *live = hew_meta_take(sizeof *live);
     if (front == NULL || live == NULL) {
+        if (front != NULL) {
+            hew_meta_give(front, sizeof *front);
+        }
         return NULL;
     }
     hew_magazine_begin(front);
@@ -192,20 +207,4 @@ hew_thread_each(void (*visit)(const struct hew_cache *cache, void *context), voi
         visit(HEW_CONTAINER(node, struct hew_cache, link), context);
     }
     hew_mutex_unlock(&hew_caches_lock);
-}
-
-static void
-add_cached_bytes(const struct hew_cache *cache, void *bytes)
-{
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        *(size_t *)bytes += hew_count_depth(cache, code) * hew_code_size(code);
-    }
-}
-
-size_t
-hew_thread_cached_bytes(void)
-{
-    size_t bytes = 0;
-    hew_thread_each(add_cached_bytes, &bytes);
-    return bytes;
 }

@@ -24,6 +24,10 @@ void hew_thread_death(void);
  * destroyed. */
 bool hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena);
 
+/* With the option percpu_arena: binds the thread to the arena of the CPU that it runs on, unless a program has bound it to
+ * one that it made. */
+void hew_thread_follow_cpu(struct hew_cache *cache);
+
 /* Everything that the cache holds goes back to its owners. */
 void hew_thread_flush(struct hew_cache *cache);
 
@@ -45,8 +49,5 @@ void hew_thread_after_fork(void);
 
 /* Shows every cache, under the lock. */
 void hew_thread_each(void (*visit)(const struct hew_cache *cache, void *context), void *context);
-
-/* Bytes in all magazines, as of about now. */
-size_t hew_thread_cached_bytes(void);
 
 #endif

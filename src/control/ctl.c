@@ -2,6 +2,7 @@
 /* ctl: see ctl.h.  From a name or a MIB to the leaf. */
 #include "control/ctl.h"
 
+#include "base/options.h"
 #include "control/ctl_tree.h"
 
 #include <errno.h>
@@ -36,7 +37,8 @@ static int
 call_leaf(const struct hew_ctl_node *node, struct hew_ctl_call *call)
 {
     call->row = hew_ctl_tree_row(node);
-    if (call->row == NULL || call->row->type == HEW_CTL_INDEX) {
+    if (call->row == NULL || call->row->type == HEW_CTL_INDEX ||
+        ((call->row->access & HEW_CTL_PROF) != 0 && !hew_options.prof)) {
         return ENOENT;
     }
     if (!may(call, call->old != NULL || call->old_length != NULL, call->new != NULL || call->new_length != 0)) {
@@ -48,7 +50,7 @@ call_leaf(const struct hew_ctl_node *node, struct hew_ctl_call *call)
     return leaves[call->row->leaf](call);
 }
 
-/* One more part of the name onto the MIB; NULL: there is no such part.  *name is what follows it, NULL after the last. */
+/* One more part of the name onto the MIB; NULL: there is none.  *name is what follows it, NULL after the last. */
 static const struct hew_ctl_node *
 descend_by_name(const struct hew_ctl_node *parent, const char **name, size_t *mib, size_t depth)
 {

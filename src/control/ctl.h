@@ -34,6 +34,11 @@ enum hew_ctl_access {
     HEW_CTL_READ = 1,
     HEW_CTL_WRITE = 2,
     HEW_CTL_BOTH = 3,
+    HEW_CTL_PROF = 4, /* unless prof:true, ENOENT whatever is asked */
+    HEW_CTL_NONE_PROF = HEW_CTL_NONE | HEW_CTL_PROF,
+    HEW_CTL_READ_PROF = HEW_CTL_READ | HEW_CTL_PROF,
+    HEW_CTL_WRITE_PROF = HEW_CTL_WRITE | HEW_CTL_PROF,
+    HEW_CTL_BOTH_PROF = HEW_CTL_BOTH | HEW_CTL_PROF,
 };
 
 #define HEW_CTL_NAME_MAX 64

@@ -2,11 +2,12 @@
 /*
  * ctl_arena: arena.<i>.*, one arena, or all of them.
  *
- * The index may be an arena's; 4096, or the number of arenas (as in old programs), for all; 4097 for the destroyed ones.
+ * The index may be an arena's; 4096, or the number of arenas (as in old programs), for all; 4097 for destroyed ones.
  * What makes no sense for an index, or for an arena that nobody has used yet, is EFAULT.
  */
 #include "alloc/alloc.h"
 #include "base/options.h"
+#include "cache/thread.h"
 #include "control/ctl_arena.h"
 #include "control/ctl_names_macros.h"
 #include "control/ctl_value.h"
@@ -83,16 +84,28 @@ gone(struct hew_extent *extent)
     }
 }
 
+/* The arena whose objects are all to go; the calling thread, at least, has none of them in its cache any more. */
+static bool
+is_to_be_emptied(const struct hew_ctl_call *call)
+{
+    struct hew_arena *arena = arena_of(call);
+    struct hew_cache *cache = arena != NULL && arena->manual ? hew_alloc_own_cache() : NULL;
+    if (cache != NULL) {
+        hew_thread_flush(cache);
+    }
+    return arena != NULL;
+}
+
 int
 hew_ctl_arena_reset(const struct hew_ctl_call *call)
 {
-    return arena_of(call) != NULL && hew_arena_reset((unsigned)index_of(call), gone) ? 0 : EFAULT;
+    return is_to_be_emptied(call) && hew_arena_reset((unsigned)index_of(call), gone) ? 0 : EFAULT;
 }
 
 int
 hew_ctl_arena_destroy(const struct hew_ctl_call *call)
 {
-    return arena_of(call) != NULL && hew_arena_destroy((unsigned)index_of(call), gone) ? 0 : EFAULT;
+    return is_to_be_emptied(call) && hew_arena_destroy((unsigned)index_of(call), gone) ? 0 : EFAULT;
 }
 
 /* The choice that the program named by its word; false when there is no such word. */

@@ -36,25 +36,35 @@ hew_ctl_experimental_query(const struct hew_ctl_call *call)
     const void *address;
     struct hew_utilization_bin answer;
     if (hew_ctl_must_write(call, &address, sizeof address) != 0 || call->old == NULL ||
-        *call->old_length != sizeof answer) {
+        *call->old_length != sizeof answer || !hew_utilization_query(address, &answer)) {
         return EINVAL;
     }
-    int error = hew_utilization_query(address, &answer) ? 0 : EFAULT;
-    hew_ctl_read(call, &answer, sizeof answer);
-    return error;
+    return hew_ctl_read(call, &answer, sizeof answer);
 }
 
-/* Any number of addresses, as many answers.  An address that is not ours has an answer of zeros and makes it an error. */
+static bool
+all_ours(void *const *addresses, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (hew_utilization_holder(addresses[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Any number of addresses, as many answers; one that is not ours is an error. */
 int
 hew_ctl_experimental_batch_query(const struct hew_ctl_call *call)
 {
     size_t count = call->new_length / sizeof(void *);
     if (call->new == NULL || call->old == NULL || count == 0 || call->new_length % sizeof(void *) != 0 ||
         *call->old_length / sizeof(struct hew_utilization) != count ||
-        *call->old_length % sizeof(struct hew_utilization) != 0) {
+        *call->old_length % sizeof(struct hew_utilization) != 0 || !all_ours(call->new, count)) {
         return EINVAL;
     }
-    return hew_utilization_query_batch(call->new, count, call->old) == 0 ? 0 : EFAULT;
+    hew_utilization_query_batch(call->new, count, call->old);
+    return 0;
 }
 
 int
@@ -73,5 +83,18 @@ int
 hew_ctl_experimental_arena_index(const struct hew_ctl_call *call)
 {
     size_t index = call->mib[call->depth - 1];
-    return index == HEW_CTL_ARENAS_ALL || (index < HEW_ARENAS_MAX && hew_arena_at((unsigned)index) != NULL) ? 0 : ENOENT;
+    bool lives = index < HEW_ARENAS_MAX && hew_arena_at((unsigned)index) != NULL;
+    return lives || index == HEW_CTL_ARENAS_ALL ? 0 : ENOENT;
+}
+
+/* The counter is only looked at: there is nothing to do without a place for its address, and nothing to write. */
+int
+hew_ctl_experimental_pactivep(const struct hew_ctl_call *call)
+{
+    size_t index = call->mib[call->depth - 2];
+    if (call->old == NULL || call->new != NULL || call->new_length != 0) {
+        return EINVAL;
+    }
+    struct hew_arena *arena = index < HEW_ARENAS_MAX ? hew_arena_at((unsigned)index) : NULL;
+    return arena == NULL ? EFAULT : hew_ctl_read_pointer(call, &arena->pages.active_pages);
 }

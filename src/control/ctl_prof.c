@@ -2,21 +2,17 @@
 /*
  * ctl_prof: the leaves of prof.*, thread.prof.* and experimental.hooks.prof_*.
  *
- * Without prof:true switches read as false, and what would need the profiler does not exist, as in jemalloc.
+ * Without prof:true switches read as false and cannot be written, as in jemalloc; rows of what does not exist then say so
+ * (HEW_CTL_PROF).
  */
 #include "base/options.h"
 #include "control/ctl_value.h"
+#include "os/fatal.h"
 #include "prof/dump.h"
 #include "prof/profiler.h"
 
 #include <errno.h>
 #include <string.h>
-
-int
-hew_ctl_prof_absent(const struct hew_ctl_call *call)
-{
-    return ENOENT;
-}
 
 /* A switch of the whole process. */
 static int
@@ -112,9 +108,6 @@ set_name(const char *name)
 int
 hew_ctl_thread_prof_name(const struct hew_ctl_call *call)
 {
-    if (!hew_options.prof) {
-        return ENOENT;
-    }
     if (call->old != NULL && call->new != NULL) {
         return EPERM;
     }
@@ -132,9 +125,6 @@ int
 hew_ctl_prof_dump(const struct hew_ctl_call *call)
 {
     const char *path = NULL;
-    if (!hew_options.prof) {
-        return ENOENT;
-    }
     int error = hew_ctl_write(call, &path, sizeof path);
     struct hew_prof_own *own = error == 0 ? hew_prof_own() : NULL;
     if (error != 0 || own == NULL || !hew_prof_enter(own)) {
@@ -149,11 +139,8 @@ int
 hew_ctl_prof_prefix(const struct hew_ctl_call *call)
 {
     const char *prefix = NULL;
-    if (!hew_options.prof) {
-        return ENOENT;
-    }
     int error = hew_ctl_write(call, &prefix, sizeof prefix);
-    if (error != 0 || call->new == NULL) {
+    if (error != 0) {
         return error;
     }
     return prefix != NULL && hew_dump_set_prefix(prefix) ? 0 : EFAULT;
@@ -163,9 +150,6 @@ int
 hew_ctl_prof_reset(const struct hew_ctl_call *call)
 {
     size_t lg_sample = atomic_load_explicit(&hew_prof_lg_sample, memory_order_relaxed);
-    if (!hew_options.prof) {
-        return ENOENT;
-    }
     int error = hew_ctl_write(call, &lg_sample, sizeof lg_sample);
     if (error == 0) {
         hew_prof_reset(lg_sample < 63 ? (unsigned)lg_sample : 63);
@@ -194,6 +178,9 @@ hew_ctl_prof_hook(const struct hew_ctl_call *call)
     if (call->new != NULL && !hew_options.prof) {
         return ENOENT;
     }
+    if (call->old == NULL && call->new == NULL) {
+        return EINVAL;
+    }
     int error = hew_ctl_exchange(call, &before, &after, sizeof after);
     if (error != 0 || call->new == NULL) {
         return error;
@@ -203,6 +190,57 @@ hew_ctl_prof_hook(const struct hew_ctl_call *call)
     }
     atomic_store_explicit(hook, after, memory_order_relaxed);
     return 0;
+}
+
+int
+hew_ctl_prof_log_start(const struct hew_ctl_call *call)
+{
+    const char *path = NULL;
+    int error = hew_ctl_write(call, &path, sizeof path);
+    return error != 0 || hew_dump_log_begin(path) ? error : EFAULT;
+}
+
+int
+hew_ctl_prof_log_stop(const struct hew_ctl_call *call)
+{
+    return hew_dump_log_end() ? 0 : EFAULT;
+}
+
+int
+hew_ctl_prof_recent_max(const struct hew_ctl_call *call)
+{
+    ssize_t before = hew_event_recent_most(), after = before;
+    int error = hew_ctl_exchange(call, &before, &after, sizeof after);
+    if (error != 0 || call->new == NULL) {
+        return error;
+    }
+    if (after < -1) {
+        return EINVAL;
+    }
+    hew_event_keep_recent(after);
+    return 0;
+}
+
+static void
+write_error(void *context, const char *text)
+{
+    hew_os_write_error(text, strlen(text));
+}
+
+int
+hew_ctl_prof_recent_dump(const struct hew_ctl_call *call)
+{
+    struct {
+        void (*write)(void *context, const char *text);
+        void *context;
+    } packet;
+    int error = hew_ctl_must_write(call, &packet, sizeof packet);
+    if (error != 0) {
+        return error;
+    }
+    bool told = hew_event_tell_recent(
+        packet.write == NULL ? write_error : packet.write, packet.context, hew_prof_interval());
+    return told ? 0 : EAGAIN;
 }
 
 int
@@ -224,7 +262,7 @@ hew_ctl_prof_class(const struct hew_ctl_call *call)
     struct {
         uint64_t bytes, count;
     } value;
-    if (!hew_options.prof || !hew_options.prof_stats) {
+    if (!hew_options.prof_stats) {
         return ENOENT;
     }
     size_t index = call->mib[3] + ((call->row->field & HEW_PROF_CLASS_LARGE) != 0 ? HEW_CODE_SMALL_LAST : 0);

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "cache/count.h"
 #include "cache/limit.h"
+#include "cache/peak.h"
 #include "cache/thread.h"
 #include "control/conf_value.h"
 #include "control/ctl_names_macros.h"
@@ -31,6 +32,9 @@ hew_ctl_thread_arena(const struct hew_ctl_call *call)
     }
     if (after >= hew_arenas_count()) {
         return EFAULT;
+    }
+    if (hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED && after < hew_arena_limit()) {
+        return EPERM; /* the CPU chooses among these */
     }
     struct hew_arena *arena = hew_arena_find(after);
     if (arena == NULL) {
@@ -178,22 +182,11 @@ hew_ctl_thread_ncached_max_write(const struct hew_ctl_call *call)
     return 0;
 }
 
-/* Since the last reset: the most bytes that the thread has allocated more than freed, at any moment that was looked at. */
-static __thread struct {
-    uint64_t base;
-    int64_t most;
-} peak;
-
 int
 hew_ctl_thread_peak_read(const struct hew_ctl_call *call)
 {
     struct hew_cache *cache = hew_alloc_own_cache();
-    if (cache == NULL) {
-        return EAGAIN;
-    }
-    int64_t now = (int64_t)(hew_count_allocated(cache) - hew_count_freed(cache) - peak.base);
-    peak.most = now > peak.most ? now : peak.most;
-    return hew_ctl_read_uint64(call, (uint64_t)peak.most);
+    return cache == NULL ? EAGAIN : hew_ctl_read_uint64(call, hew_peak_read(cache));
 }
 
 int
@@ -203,8 +196,7 @@ hew_ctl_thread_peak_reset(const struct hew_ctl_call *call)
     if (cache == NULL) {
         return EAGAIN;
     }
-    peak.base = hew_count_allocated(cache) - hew_count_freed(cache);
-    peak.most = 0;
+    hew_peak_begin(cache);
     return 0;
 }
 

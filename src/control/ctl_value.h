@@ -13,7 +13,7 @@
  *         return error;
  *     }
  *
- * Promises  a wrong length is EINVAL.  A read of the wrong length still hands out as many bytes as fit and says how many.
+ * Promises  a wrong length is EINVAL.  A read of the wrong length still hands out the bytes that fit, and their number.
  */
 #ifndef HEW_CONTROL_CTL_VALUE_H
 #define HEW_CONTROL_CTL_VALUE_H

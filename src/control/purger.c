@@ -5,7 +5,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "slab/arena.h"
-#include "stats/snapshot.h"
+#include "stats/outside.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -153,12 +153,16 @@ hew_purger_end(void)
 bool
 hew_purger_enable(bool enabled)
 {
+    bool before = hew_purger_enabled();
     if (is_purger) {
-        return hew_purger_enabled() == enabled;
+        return before == enabled;
     }
     atomic_store_explicit(&choice, enabled ? ALLOWED : FORBIDDEN, memory_order_relaxed);
     if (!enabled) {
         hew_purger_end();
+    } else if (!before && hew_purger_round(hew_clock_ms(), false) != 0) { /* what has come in by now raised nothing */
+        hew_page_raise_due();
+        hew_purger_wake();
     }
     return true;
 }

@@ -19,8 +19,8 @@
 void hew_purger_wake(void);
 void hew_purger_wake_running(void);
 
-/* Whether the thread may run: as background_thread says, until the program chooses.  Forbidding it returns when it is gone;
- * false: nothing has changed, because the purger itself asks (out of an extent hook). */
+/* Whether the thread may run: as background_thread says, until the program chooses.  Forbidding it returns when it is
+ * gone; false: nothing has changed, because the purger itself asks (out of an extent hook). */
 bool hew_purger_enabled(void);
 bool hew_purger_enable(bool enabled);
 

@@ -60,6 +60,39 @@ put_member(struct hew_json *json, const char *key, const struct value *value)
     }
 }
 
+/* Opens an object of the JSON, or puts a line above a part of the text. */
+static void
+open_part(struct hew_report *report, const char *key, const char *title)
+{
+    if (report->as_json) {
+        hew_json_open(&report->json, key, '{');
+    } else {
+        hew_writer_put(&report->out, title);
+    }
+}
+
+static void
+close_part(struct hew_report *report)
+{
+    if (report->as_json) {
+        hew_json_close(&report->json, '}');
+    }
+}
+
+/* A member of the JSON, or a line of the text: `label` NULL is no line. */
+static void
+show(struct hew_report *report, const char *key, const char *label, const struct value *value)
+{
+    if (report->as_json) {
+        put_member(&report->json, key, value);
+    } else if (label != NULL) {
+        hew_writer_put(&report->out, label);
+        hew_writer_put(&report->out, ": ");
+        put_value(&report->out, value);
+        hew_writer_put_byte(&report->out, '\n');
+    }
+}
+
 /* The value of a mallctl name.  False: there is none now. */
 static bool
 read_name(const char *name, enum hew_ctl_type type, struct value *value)
@@ -81,36 +114,23 @@ read_name(const char *name, enum hew_ctl_type type, struct value *value)
     return true;
 }
 
-/* The rows directly below `prefix` that have a value, as a section with that title. */
+/* The rows directly below `prefix` that have a value, as a part of their own. */
 static void
-section(struct hew_report *report, const char *prefix, const char *title)
+subtree(struct hew_report *report, const char *prefix, const char *title)
 {
     size_t length = strlen(prefix);
-    if (report->as_json) {
-        hew_json_open(&report->json, prefix, '{');
-    } else {
-        hew_writer_put(&report->out, title);
-    }
+    open_part(report, prefix, title);
     for (const struct hew_ctl_row *row = hew_ctl_rows; row->name[0] != '\0'; row++) {
         struct value value;
         bool below = strncmp(row->name, prefix, length) == 0 && row->name[length] == '.' &&
             strchr(row->name + length + 1, '.') == NULL;
-        if (!below || (row->access & HEW_CTL_READ) == 0 || !read_name(row->name, row->type, &value)) {
-            continue;
-        }
-        if (report->as_json) {
-            put_member(&report->json, row->name + length + 1, &value);
-        } else {
-            hew_writer_put(&report->out, "  ");
-            hew_writer_put(&report->out, row->name);
-            hew_writer_put(&report->out, ": ");
-            put_value(&report->out, &value);
-            hew_writer_put_byte(&report->out, '\n');
+        if (below && (row->access & HEW_CTL_READ) != 0 && read_name(row->name, row->type, &value)) {
+            char label[HEW_CTL_NAME_MAX + 2] = "  ";
+            strcpy(label + 2, row->name);
+            show(report, row->name + length + 1, label, &value);
         }
     }
-    if (report->as_json) {
-        hew_json_close(&report->json, '}');
-    }
+    close_part(report);
 }
 
 /* Ranges as they are set: low-high:value|... */
@@ -227,11 +247,7 @@ setting_sources(struct hew_report *report)
 static void
 settings(struct hew_report *report)
 {
-    if (report->as_json) {
-        hew_json_open(&report->json, "opt", '{');
-    } else {
-        hew_writer_put(&report->out, "Run-time option settings\n");
-    }
+    open_part(report, "opt", "Run-time option settings\n");
     for (const struct hew_option *option = hew_option_table; option->name != NULL; option++) {
         char bytes[VALUE_BYTES];
         struct hew_text text;
@@ -246,29 +262,21 @@ settings(struct hew_report *report)
         show_option(report, option->name, &value);
     }
     setting_sources(report);
-    if (report->as_json) {
-        hew_json_close(&report->json, '}');
-    }
+    close_part(report);
 }
 
 static void
 system_state(struct hew_report *report)
 {
-    if (report->as_json) {
-        hew_json_open(&report->json, "system", '{');
-        hew_json_text(&report->json, "thp_mode", hew_file_huge_pages());
-        hew_json_close(&report->json, '}');
-    } else {
-        hew_writer_put(&report->out, "System configuration\n  thp_mode: ");
-        hew_writer_put(&report->out, hew_file_huge_pages());
-        hew_writer_put_byte(&report->out, '\n');
-    }
+    struct value mode = {.kind = IS_TEXT, .text = hew_file_huge_pages()};
+    open_part(report, "system", "System configuration\n");
+    show(report, "thp_mode", "  thp_mode", &mode);
+    close_part(report);
 }
 
 static void
-classes_json(struct hew_report *report)
+classes_json(struct hew_json *json)
 {
-    struct hew_json *json = &report->json;
     hew_json_open(json, "bin", '[');
     for (unsigned bin = 0; bin < HEW_STATS_BINS; bin++) {
         const struct hew_slab_shape *shape = &hew_slab_shapes[bin + 1];
@@ -307,27 +315,17 @@ arenas(struct hew_report *report)
         {"arenas.nhbins", "Number of thread-cache bin size classes", HEW_CTL_UNSIGNED},
         {"arenas.nlextents", "Number of large size classes", HEW_CTL_UNSIGNED},
     };
-    if (report->as_json) {
-        hew_json_open(&report->json, "arenas", '{');
-    }
+    open_part(report, "arenas", "");
     for (unsigned row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         struct value value;
-        if (!read_name(rows[row].name, rows[row].type, &value)) {
-            continue;
-        }
-        if (report->as_json) {
-            put_member(&report->json, rows[row].name + strlen("arenas."), &value);
-        } else if (rows[row].label != NULL) {
-            hew_writer_put(&report->out, rows[row].label);
-            hew_writer_put(&report->out, ": ");
-            put_value(&report->out, &value);
-            hew_writer_put_byte(&report->out, '\n');
+        if (read_name(rows[row].name, rows[row].type, &value)) {
+            show(report, rows[row].name + strlen("arenas."), rows[row].label, &value);
         }
     }
     if (report->as_json) {
-        classes_json(report);
-        hew_json_close(&report->json, '}');
+        classes_json(&report->json);
     }
+    close_part(report);
 }
 
 void
@@ -335,16 +333,10 @@ hew_report_general(struct hew_report *report)
 {
     struct value version = {.kind = IS_TEXT, .text = ""};
     read_name("version", HEW_CTL_TEXT, &version);
-    if (report->as_json) {
-        put_member(&report->json, "version", &version);
-    } else {
-        hew_writer_put(&report->out, "Version: ");
-        put_value(&report->out, &version);
-        hew_writer_put_byte(&report->out, '\n');
-    }
-    section(report, "config", "Build-time option settings\n");
+    show(report, "version", "Version", &version);
+    subtree(report, "config", "Build-time option settings\n");
     system_state(report);
     settings(report);
-    section(report, "prof", "Profiling settings\n");
+    subtree(report, "prof", "Profiling settings\n");
     arenas(report);
 }

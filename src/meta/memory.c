@@ -14,7 +14,7 @@ struct piece {
     struct piece *next;
 };
 
-#define PIECE_MAX ((size_t)1 << 20) /* larger pieces are not reused */
+#define PIECE_MAX ((size_t)1 << 20) /* larger pieces have a mapping of their own, and are not reused */
 
 struct hew_mutex hew_meta_lock;
 
@@ -85,15 +85,21 @@ hew_meta_take(size_t size)
 void
 hew_meta_give(void *pointer, size_t size)
 {
-    size_t bytes = rounded(size);
-    HEW_ASSERT(1, bytes <= PIECE_MAX);
-    unsigned code = hew_code_of_size(bytes);
-    struct piece *piece = pointer;
+    size_t bytes = rounded(size), unmapped = bytes > PIECE_MAX ? bytes : 0;
     hew_mutex_lock(&hew_meta_lock);
-    piece->next = free_pieces[code];
-    free_pieces[code] = piece;
+    if (unmapped == 0) {
+        struct piece *piece = pointer;
+        unsigned code = hew_code_of_size(bytes);
+        piece->next = free_pieces[code];
+        free_pieces[code] = piece;
+    }
+    bytes_mapped -= unmapped;
+    bytes_touched -= unmapped;
     bytes_used -= bytes;
     hew_mutex_unlock(&hew_meta_lock);
+    if (unmapped != 0) {
+        hew_os_unmap(pointer, unmapped);
+    }
 }
 
 struct hew_meta_usage

@@ -3,7 +3,8 @@
  * memory: where hew's own data lives, apart from the program's.
  *
  * Owns      chunks from the system, never given back; freed pieces are kept by size and reused.
- * Promises  zero-filled memory aligned to a cache line; freed memory stays mapped, so that a stale reader never faults.
+ * Promises  zero-filled memory aligned to a cache line; freed pieces of up to 1 MiB stay mapped, so that a stale reader
+ *           never faults.
  * Thread-safe: one lock of its own, the innermost of all.
  */
 #ifndef HEW_META_MEMORY_H
@@ -15,7 +16,7 @@
 /* NULL when the system has no more memory. */
 void *hew_meta_take(size_t size);
 
-/* `size` is what was asked for, at most 1 MiB: larger pieces are kept for good. */
+/* `size` is what was asked for.  Above 1 MiB the piece goes back to the system. */
 void hew_meta_give(void *piece, size_t size);
 
 /* Bytes taken from the system, those of them that have ever been handed out, and those in use, for statistics. */

@@ -5,6 +5,7 @@
 #include "os/file.h"
 #include "os/syscall.h"
 
+#include <sched.h>
 #include <string.h>
 
 #define PATH_BYTES 512
@@ -103,4 +104,11 @@ hew_cpus_usable(void)
         quota = quota_v1();
     }
     return quota != 0 && quota < cpus ? quota : cpus;
+}
+
+unsigned
+hew_cpus_current(void)
+{
+    int cpu = sched_getcpu(); /* libc reads it from memory that the kernel keeps up to date */
+    return cpu < 0 ? 0 : (unsigned)cpu;
 }

@@ -13,6 +13,9 @@
  */
 unsigned hew_cpus_usable(void);
 
+/* The CPU that the calling thread runs on, as of now. */
+unsigned hew_cpus_current(void);
+
 /* The quota of a cpu.max text ("max 100000", "150000 100000") in CPUs rounded up; 0 when there is none. */
 unsigned hew_cpus_parse_quota(const char *text);
 

@@ -17,6 +17,12 @@
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
+#ifndef PIDFD_SELF_THREAD
+#define PIDFD_SELF_THREAD (-10000)
+#endif
+#ifndef SYS_process_madvise
+#define SYS_process_madvise 440
+#endif
 #ifndef MADV_FREE
 #define MADV_FREE 8
 #endif
@@ -84,6 +90,12 @@ hew_os_make_writable(void *address, size_t size)
 }
 
 bool
+hew_os_guard(void *address, size_t size)
+{
+    return !refused("mprotect") && hew_syscall3(SYS_mprotect, address, size, PROT_NONE) == 0;
+}
+
+bool
 hew_os_map_at(void *address, size_t size)
 {
     void *got = map(address, size, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE);
@@ -104,6 +116,17 @@ bool
 hew_os_purge(void *address, size_t size)
 {
     return advise(address, size, MADV_DONTNEED);
+}
+
+bool
+hew_os_purge_ranges(const struct hew_os_range *ranges, unsigned count)
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < count; i++) {
+        bytes += ranges[i].size;
+    }
+    return !refused("process_madvise") &&
+        hew_syscall5(SYS_process_madvise, PIDFD_SELF_THREAD, ranges, count, MADV_DONTNEED, 0) == (long)bytes;
 }
 
 bool

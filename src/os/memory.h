@@ -26,6 +26,9 @@ void *hew_os_map(size_t size, size_t alignment);
 void *hew_os_reserve_readable(size_t size);
 bool hew_os_make_writable(void *address, size_t size);
 
+/* The pages can no longer be touched, until they are made writable.  False when the system refused. */
+bool hew_os_guard(void *address, size_t size);
+
 /* Zero-filled pages exactly at `address`, only if nothing is mapped there. */
 bool hew_os_map_at(void *address, size_t size);
 
@@ -34,6 +37,14 @@ void hew_os_unmap(void *address, size_t size);
 
 /* Drops the contents now: the pages read as zeros afterwards.  False when the system refused (contents kept). */
 bool hew_os_purge(void *address, size_t size);
+
+/* The same for several ranges in one call.  False when the system refused, or does not know how (before Linux 6.14): some
+ * may have been dropped. */
+struct hew_os_range { /* as struct iovec */
+    void *address;
+    size_t size;
+};
+bool hew_os_purge_ranges(const struct hew_os_range *ranges, unsigned count);
 
 /* The system may drop the contents when it needs memory (MADV_FREE).  False when not supported. */
 bool hew_os_purge_lazily(void *address, size_t size);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "os/mutex.h"
 
+#include "base/options.h"
 #include "os/clock.h"
 #include "os/futex.h"
-
-#define SPINS 100 /* about 4 us on current x86: a fill or a flush is over by then */
 
 static __thread char thread_token;
 
@@ -27,7 +26,8 @@ take(struct hew_mutex *mutex, uint32_t mark)
 void
 hew_mutex_lock_slow(struct hew_mutex *mutex)
 {
-    for (unsigned spin = 0; spin < SPINS; spin++) {
+    int64_t most = hew_options.mutex_max_spin;
+    for (int64_t spin = 0; most < 0 || spin < most; spin++) {
         if (take(mutex, 1)) {
             mutex->spin_acquisitions++;
             return;

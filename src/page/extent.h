@@ -55,6 +55,7 @@ struct hew_extent {
         struct {
             size_t usable; /* bytes that the program may use */
             void *sample;  /* what the profiler knows of it, or NULL */
+            bool guarded;  /* the last page is a guard; the extent stays as large as it is */
             struct hew_list link; /* in an arena that can be emptied: guarded by its page heap's lock */
         } large;
     };

@@ -147,6 +147,13 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     return taken;
 }
 
+static void
+add_active(struct hew_page_heap *heap, ptrdiff_t bytes)
+{
+    heap->counts.active += (size_t)bytes;
+    __atomic_store_n(&heap->active_pages, heap->counts.active / HEW_PAGE, __ATOMIC_RELAXED);
+}
+
 struct hew_extent *
 hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
 {
@@ -154,7 +161,7 @@ hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigne
     struct hew_extent *taken = HEW_LIKELY(heap->hooks == NULL) ? take_pages(heap, size, alignment)
                                                                : hew_hooked_take(heap, size, alignment);
     if (taken != NULL) {
-        heap->counts.active += size;
+        add_active(heap, (ptrdiff_t)size);
         activate(heap, taken, code);
     }
     hew_mutex_unlock(&heap->lock);
@@ -192,7 +199,7 @@ void
 hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent)
 {
     hew_mutex_lock(&heap->lock);
-    heap->counts.active -= extent->size;
+    add_active(heap, -(ptrdiff_t)extent->size);
     deactivate(extent);
     insert_dirty(heap, extent);
     bool look = note_given(heap);
@@ -227,7 +234,7 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
     if (behind != NULL && behind->size >= more) {
         grown = HEW_LIKELY(heap->hooks == NULL) ? grow_into(heap, extent, behind, more)
                                                 : hew_hooked_grow(heap, extent, behind, more);
-        heap->counts.active += grown ? more : 0;
+        add_active(heap, grown ? (ptrdiff_t)more : 0);
     }
     hew_mutex_unlock(&heap->lock);
     return grown;
@@ -253,7 +260,7 @@ hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t si
                                                               : hew_hooked_cut_tail(heap, extent, size);
     bool look = false;
     if (tail != NULL) {
-        heap->counts.active -= tail->size;
+        add_active(heap, -(ptrdiff_t)tail->size);
         insert_dirty(heap, tail);
         look = note_given(heap);
     }
@@ -273,11 +280,17 @@ hew_page_move(struct hew_extent *from, struct hew_extent *to)
     return hew_os_move((void *)from->address, (void *)to->address, from->size);
 }
 
+bool
+hew_page_zero(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    return heap->hooks == NULL && hew_os_purge((void *)extent->address, extent->size);
+}
+
 void
 hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
 {
     hew_mutex_lock(&heap->lock);
-    heap->counts.active -= extent->size;
+    add_active(heap, -(ptrdiff_t)extent->size);
     heap->counts.mapped -= extent->size;
     heap->counts.abandoned += extent->size;
     atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);

@@ -45,6 +45,7 @@ struct hew_page_heap {
     size_t grow_limit;        /* it becomes no larger, unless a request is */
     struct hew_extent_hooks *hooks; /* NULL: none were ever set, and nothing in hooked.c concerns this heap */
     struct hew_page_counts counts;
+    size_t active_pages; /* counts.active again, for programs that look at it at any time: relaxed */
     uint16_t arena;
     uint8_t gives_to_clock; /* gives until the clock is looked at */
     uint8_t dss;            /* enum hew_dss */
@@ -94,9 +95,13 @@ bool hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size
 
 /*
  * Moves the pages of `from` to the front of `to` (at least as large) without copying.  Both stay active; `from` reads as
- * zeros afterwards.  HEW_OS_PLACE_LOST: `to` may only be abandoned.
+ * zeros afterwards.  Not for heaps with hooks.  HEW_OS_PLACE_LOST: `to` may only be abandoned.
  */
 enum hew_os_moved hew_page_move(struct hew_extent *from, struct hew_extent *to);
+
+/* Lets the system zero an active extent's pages, which costs nothing for those that are never touched.  False: refused, or
+ * the heap has hooks. */
+bool hew_page_zero(struct hew_page_heap *heap, struct hew_extent *extent);
 
 /* Forgets an active extent: its pages are no longer known to be the heap's.  They are neither touched nor given back. */
 void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);

@@ -95,11 +95,36 @@ arrive(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
     }
 }
 
+/* Without the lock: as many extents at a time as the option process_madvise_max_batch allows; how many are done. */
+static unsigned
+release_in_groups(const struct batch *batch, unsigned *states)
+{
+    struct hew_os_range ranges[AT_ONCE];
+    unsigned most = hew_options.process_madvise_max_batch < AT_ONCE ? (unsigned)hew_options.process_madvise_max_batch
+                                                                   : AT_ONCE;
+    unsigned done = 0;
+    while (done < batch->count) {
+        unsigned group = batch->count - done < most ? batch->count - done : most;
+        for (unsigned i = 0; i < group; i++) {
+            struct hew_extent *extent = batch->extents[done + i];
+            ranges[i] = (struct hew_os_range){(void *)extent->address, extent->size};
+        }
+        if (!hew_os_purge_ranges(ranges, group)) {
+            break;
+        }
+        for (unsigned i = 0; i < group; i++) {
+            states[done++] = HEW_EXTENT_RETAINED;
+        }
+    }
+    return done;
+}
+
 /* Without the lock. */
 static void
 release_all(struct hew_extent_hooks *hooks, const struct batch *batch, unsigned from, unsigned to, unsigned *states)
 {
-    for (unsigned i = 0; i < batch->count; i++) {
+    bool groups = hew_options.process_madvise_max_batch != 0 && hooks == NULL && to == HEW_EXTENT_RETAINED;
+    for (unsigned i = groups ? release_in_groups(batch, states) : 0; i < batch->count; i++) {
         states[i] = hooks == NULL ? release(batch->extents[i], from, to)
                                   : hew_hooked_release(hooks, batch->extents[i], from, to);
     }

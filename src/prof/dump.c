@@ -7,6 +7,7 @@
 #include "os/memory.h"
 #include "os/syscall.h"
 #include "page/heap.h"
+#include "prof/event.h"
 #include "prof/heap_v2.h"
 #include "prof/pprof.h"
 #include "prof/profiler.h"
@@ -22,6 +23,8 @@ _Atomic bool hew_dump_at_peaks;
 /* Guarded by hew_dump_lock. */
 static char prefix[sizeof hew_options.prof_prefix];
 static uint64_t sequence;
+static uint64_t logs;
+static char log_path[PATH_BYTES];
 static uint64_t sequences['u' - 'f' + 1]; /* by the letter of the kind */
 
 static _Atomic uint64_t allocated; /* since the last profile by interval, by estimate */
@@ -73,6 +76,21 @@ put_pid_namespace(struct hew_text *text)
     }
 }
 
+/* Under the lock: what all names begin with, up to the number in the process. */
+static void
+put_beginning(struct hew_text *text, uint64_t number)
+{
+    hew_text_put(text, prefix);
+    if (hew_options.prof_pid_namespace) {
+        hew_text_put(text, ".");
+        put_pid_namespace(text);
+    }
+    hew_text_put(text, ".");
+    hew_text_put_unsigned(text, (uint64_t)hew_syscall1(SYS_getpid, 0));
+    hew_text_put(text, ".");
+    hew_text_put_unsigned(text, number);
+}
+
 /* The next name of a kind.  False when profiles have no names, or it does not fit. */
 static bool
 make_name(char *path, char kind)
@@ -81,15 +99,7 @@ make_name(char *path, char kind)
     hew_text_begin(&text, path, PATH_BYTES);
     hew_mutex_lock(&hew_dump_lock);
     bool named = prefix[0] != '\0';
-    hew_text_put(&text, prefix);
-    if (hew_options.prof_pid_namespace) {
-        hew_text_put(&text, ".");
-        put_pid_namespace(&text);
-    }
-    hew_text_put(&text, ".");
-    hew_text_put_unsigned(&text, (uint64_t)hew_syscall1(SYS_getpid, 0));
-    hew_text_put(&text, ".");
-    hew_text_put_unsigned(&text, sequence++);
+    put_beginning(&text, sequence++);
     hew_text_put(&text, ".");
     hew_text_put_bytes(&text, &kind, 1);
     if (kind != 'f') {
@@ -98,6 +108,35 @@ make_name(char *path, char kind)
     hew_mutex_unlock(&hew_dump_lock);
     hew_text_put(&text, hew_options.prof_format == HEW_PROF_FORMAT_PPROF ? ".pb.gz" : ".heap");
     return named && !text.truncated;
+}
+
+bool
+hew_dump_log_begin(const char *path)
+{
+    struct hew_text text;
+    if (!hew_event_log_begin()) {
+        return false;
+    }
+    hew_mutex_lock(&hew_dump_lock);
+    hew_text_begin(&text, log_path, sizeof log_path);
+    if (path != NULL) {
+        hew_text_put(&text, path);
+    } else {
+        put_beginning(&text, logs++);
+        hew_text_put(&text, ".json");
+    }
+    hew_mutex_unlock(&hew_dump_lock);
+    return true;
+}
+
+bool
+hew_dump_log_end(void)
+{
+    char path[sizeof log_path];
+    hew_mutex_lock(&hew_dump_lock);
+    memcpy(path, log_path, sizeof path);
+    hew_mutex_unlock(&hew_dump_lock);
+    return hew_event_log_end(path);
 }
 
 static bool

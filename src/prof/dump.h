@@ -37,6 +37,11 @@ struct hew_dump_leak {
 /* The profile at exit, if there is to be one; zeros otherwise. */
 struct hew_dump_leak hew_dump_final(void);
 
+/* Begins a log of samples that will be written under that name, or with NULL as <prefix>.<pid>.<n>.json; false when one
+ * runs.  Ends and writes it; false when none ran, or it could not be written. */
+bool hew_dump_log_begin(const char *path);
+bool hew_dump_log_end(void);
+
 /* Names begin so from now on; "" : none is written but by name.  False when it is too long. */
 bool hew_dump_set_prefix(const char *prefix);
 

@@ -4,7 +4,7 @@
 #include "meta/memory.h"
 
 #define SIZE_FIRST 64
-#define SIZE_MOST ((size_t)1 << 20) /* meta/ takes pieces of 8 MiB back */
+#define SIZE_MOST ((size_t)1 << 20) /* buckets, in 8 MiB */
 
 static struct hew_hash_link **
 bucket_of(const struct hew_hash *table, uint64_t hash)

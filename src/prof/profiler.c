@@ -23,7 +23,8 @@ _Atomic unsigned hew_prof_lg_sample;
 static void
 walk(void **frames, unsigned *depth, unsigned most)
 {
-    *depth = hew_unwind((uintptr_t *)frames, most);
+    struct hew_prof_own *own = hew_prof_own();
+    *depth = hew_unwind((uintptr_t *)frames, most, own != NULL && own->inside ? own->walks_from : 0);
 }
 
 _Atomic(hew_prof_function) hew_prof_hooks[HEW_PROF_HOOKS] = {[HEW_PROF_ON_BACKTRACE] = (hew_prof_function)walk};
@@ -33,6 +34,8 @@ hook_of(enum hew_prof_hook hook)
 {
     return atomic_load_explicit(&hew_prof_hooks[hook], memory_order_relaxed);
 }
+
+uint64_t hew_prof_seed;
 
 static struct hew_prof_class classes[HEW_CODE_SMALL_LAST + HEW_LARGE_CLASSES]; /* guarded by hew_prof_lock */
 
@@ -47,6 +50,10 @@ hew_prof_boot(void)
     atomic_store(&hew_prof_lg_sample, (unsigned)hew_options.lg_prof_sample);
     hew_unwind_boot();
     hew_dump_boot();
+    hew_event_keep_recent(hew_options.prof_recent_alloc_max);
+    if (hew_options.prof_log) {
+        hew_dump_log_begin(NULL);
+    }
 }
 
 /* How many allocations of the class until its next sample: as many as the cache can count, the rest in `left`. */
@@ -83,7 +90,8 @@ hew_prof_birth(struct hew_cache *cache)
         cache->until_sample = INT64_MAX;
         return;
     }
-    own->random.state = hew_clock_ns() ^ (uintptr_t)cache * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t chance = hew_clock_ns() ^ (uintptr_t)cache * UINT64_C(0x9e3779b97f4a7c15);
+    own->random.state = hew_prof_seed != 0 ? hew_prof_seed++ : chance;
     own->active = atomic_load_explicit(&hew_prof_active_init, memory_order_relaxed);
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         draw_small(cache, own, code);
@@ -207,9 +215,10 @@ hew_prof_thread_of(struct hew_prof_own *own)
 }
 
 static unsigned
-take_frames(uintptr_t *frames)
+take_frames(struct hew_prof_own *own, uintptr_t *frames)
 {
     unsigned depth = 0, most = hew_options.prof_bt_max;
+    own->walks_from = (uintptr_t)&depth;
     ((hew_prof_on_backtrace)hook_of(HEW_PROF_ON_BACKTRACE))((void **)frames, &depth, most);
     return depth < most ? depth : most;
 }
@@ -244,6 +253,31 @@ hew_prof_class_counts(unsigned class_index)
     return counts;
 }
 
+/* This moment, as one end of an object's life. */
+static struct hew_event_end
+end_here(struct hew_prof_own *own, uintptr_t *frames, unsigned depth)
+{
+    struct hew_prof_thread *thread = hew_prof_thread_of(own);
+    struct hew_event_end end = {.time_ns = hew_event_now_ns(), .depth = depth, .frames = frames};
+    if (thread != NULL) {
+        end.thread = thread->number;
+        memcpy(end.name, thread->name, sizeof end.name);
+    }
+    return end;
+}
+
+static void
+end_event(struct hew_prof_own *own, struct hew_event *event)
+{
+    uintptr_t frames[HEW_PROF_FRAMES_MAX];
+    if (own == NULL) {
+        hew_event_end(event, NULL);
+        return;
+    }
+    struct hew_event_end end = end_here(own, frames, take_frames(own, frames));
+    hew_event_end(event, &end);
+}
+
 static void
 tell(const struct hew_prof_record *record, const void *object, uintptr_t *frames, unsigned depth)
 {
@@ -256,11 +290,10 @@ tell(const struct hew_prof_record *record, const void *object, uintptr_t *frames
 
 /* Samples the large object, or makes one for `size` bytes of class `code`; NULL: none. */
 static void *
-sample(struct hew_cache *cache, unsigned code, size_t size, struct hew_extent *large)
+sample(struct hew_prof_own *own, struct hew_arena *arena, unsigned code, size_t size, struct hew_extent *large)
 {
-    struct hew_prof_own *own = cache->profile;
     uintptr_t frames[HEW_PROF_FRAMES_MAX];
-    unsigned depth = take_frames(frames);
+    unsigned depth = take_frames(own, frames);
     struct hew_prof_record *record = hew_meta_take(sizeof *record);
     if (record == NULL) {
         return NULL;
@@ -269,7 +302,7 @@ sample(struct hew_cache *cache, unsigned code, size_t size, struct hew_extent *l
     if (large != NULL) {
         hew_alloc_mark_sampled(large, record);
     } else {
-        extent = hew_alloc_sampled(cache->arena, code, record);
+        extent = hew_alloc_sampled(arena, code, record);
     }
     if (extent == NULL) {
         hew_meta_give(record, sizeof *record);
@@ -278,6 +311,10 @@ sample(struct hew_cache *cache, unsigned code, size_t size, struct hew_extent *l
     record->requested = size;
     record->usable = extent->large.usable;
     count(own, record, frames, depth);
+    if (hew_event_wanted()) {
+        struct hew_event_end begin = end_here(own, frames, depth);
+        record->event = hew_event_begin(size, record->usable, &begin);
+    }
     void *object = (void *)extent->address;
     tell(record, object, frames, depth);
     hew_dump_notice(record->weight.weight_bytes);
@@ -291,7 +328,7 @@ is_wanted(const struct hew_prof_own *own)
 }
 
 void *
-hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
+hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large)
 {
     struct hew_prof_own *own = cache->profile;
     unsigned code = cache->due_code;
@@ -299,11 +336,12 @@ hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
         hew_prof_birth(cache);
         return NULL;
     }
-    if (large != NULL) {
+    if (large != NULL || code == HEW_CODE_NONE) { /* counted by bytes */
         if (cache->until_sample >= 0) {
             return NULL;
         }
         draw_large(cache, own);
+        code = hew_code_of_size(size);
     } else if (own->left[code] != 0) { /* only a part of the count is over */
         set_count(cache, own, code, own->left[code]);
         return NULL;
@@ -313,7 +351,7 @@ hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large)
     if (!is_wanted(own) || !hew_prof_enter(own)) {
         return NULL;
     }
-    void *object = sample(cache, code, size, large);
+    void *object = sample(own, arena, code, size, large);
     hew_prof_leave(own);
     return object;
 }
@@ -329,6 +367,9 @@ hew_prof_freed(struct hew_extent *extent)
     hew_prof_on_free hook = (hew_prof_on_free)hook_of(HEW_PROF_ON_FREE);
     if (hook != NULL && entered) {
         hook((void *)extent->address, record->usable);
+    }
+    if (record->event != NULL) {
+        end_event(entered ? own : NULL, record->event);
     }
     note_removal(record);
     if (own == NULL || entered) {

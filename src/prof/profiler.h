@@ -17,6 +17,7 @@
 
 #include "alloc/alloc.h"
 #include "base/random.h"
+#include "prof/event.h"
 #include "prof/table.h"
 
 #include <stdatomic.h>
@@ -29,6 +30,7 @@ struct hew_prof_own {
     struct hew_prof_thread *thread; /* NULL until it has a name or a sample */
     bool active;                    /* thread.prof.active */
     bool inside;                    /* it is at work here */
+    uintptr_t walks_from;           /* where on its stack the profiler asked for frames */
     uint64_t left[HEW_CODE_SMALL_LAST + 1]; /* of a count to the next sample, what did not fit the cache's counter */
 };
 
@@ -39,8 +41,7 @@ struct hew_prof_record {
     uint64_t generation;
     struct hew_prof_totals weight;
     size_t requested, usable;
-    uint64_t born_ns;            /* with a log or recent samples */
-    struct hew_prof_recent *recent;
+    struct hew_event *event; /* NULL: nobody wants to know of single samples */
 };
 
 /* Settings that change at run time; relaxed. */
@@ -72,6 +73,9 @@ hew_prof_interval(void)
     return UINT64_C(1) << atomic_load_explicit(&hew_prof_lg_sample, memory_order_relaxed);
 }
 
+/* Draws of threads that are born from now on follow from it; 0: from clock and addresses.  For tests. */
+extern uint64_t hew_prof_seed;
+
 /* With prof:true, after the settings are known. */
 void hew_prof_boot(void);
 
@@ -80,7 +84,7 @@ void hew_prof_birth(struct hew_cache *cache);
 void hew_prof_death(struct hew_cache *cache);
 
 /* hew_upcalls.attend, when a sample is due, and hew_upcalls.sample_freed. */
-void *hew_prof_attend(struct hew_cache *cache, size_t size, struct hew_extent *large);
+void *hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large);
 void hew_prof_freed(struct hew_extent *extent);
 
 /* Forgets everything counted so far; from now on a byte in 2^lg_sample is sampled, but for the counts that threads have

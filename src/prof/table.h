@@ -8,7 +8,7 @@
  * Owns      all of these.  A counter goes when nothing it counts is live (with prof_accum: and its thread has ended; what
  *           it counted stays with its stack), a stack with its last counter unless it has counts of its own, an ended
  *           thread with its last counter.
- * Locks     hew_prof_lock (rank: prof, inside all but meta) guards everything here, and what other files of this layer say it does; it is
+ * Locks     hew_prof_lock (rank: prof, outside event and meta alone) guards everything here, and what other files of this layer say it does; it is
  *           held for some look-ups only, never while a stack is walked, a file written or a hook called.
  * Not here  which objects: sample.c.
  */

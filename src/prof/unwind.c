@@ -179,13 +179,16 @@ step(struct hew_registers *registers, bool *exact)
 }
 
 HEW_NOINLINE unsigned
-hew_unwind(uintptr_t *frames, unsigned most)
+hew_unwind(uintptr_t *frames, unsigned most, uintptr_t inner)
 {
     struct hew_registers registers;
     hew_registers_here(&registers);
     unsigned count = 0;
     bool exact = true, inside = own.end != 0;
     while (count < most && step(&registers, &exact)) {
+        if (registers.sp < inner) {
+            continue;
+        }
         inside = inside && registers.pc - own.begin < own.end - own.begin;
         if (!inside) {
             frames[count++] = registers.pc;

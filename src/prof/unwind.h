@@ -22,8 +22,9 @@ void hew_unwind_boot(void);
 /*
  * Up to `most` frames from the caller outwards, without those of libhew itself at the front: which of its functions were
  * at work says nothing about the program, and the one that it called has often left by a tail call.  In a static program
- * they cannot be told from the program's own, and stay.
+ * they cannot be told from the program's own, and stay.  Frames whose stack lies below the address `inner` are left out,
+ * too: a hook of the program's that stands between us and our caller.
  */
-unsigned hew_unwind(uintptr_t *frames, unsigned most);
+unsigned hew_unwind(uintptr_t *frames, unsigned most, uintptr_t inner);
 
 #endif

@@ -37,40 +37,17 @@ hew_weight_subtract(struct hew_prof_totals *from, const struct hew_prof_totals *
     from->weight_bytes -= less->weight_bytes;
 }
 
-/* Bytes b for which b / (1 - e^(-b / objects / interval)) is `wanted`.  It rises from objects * interval at b = 0, and
- * the ratio lies between 1 and what it is at 0, so halving finds it. */
-static double
-invert(double objects, double wanted, double interval)
-{
-    double low = 0, high = wanted;
-    for (unsigned i = 0; i < 60; i++) {
-        double middle = (low + high) / 2;
-        double seen = middle / hew_natural_chance(middle / objects / interval);
-        if (seen < wanted) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return high;
-}
-
 struct hew_prof_shown
 hew_weight_for_heap_v2(const struct hew_prof_totals *totals, uint64_t interval, bool unbias)
 {
     if (!unbias || interval <= 1 || totals->weight_objects == 0 || totals->weight_bytes == 0) {
         return (struct hew_prof_shown){totals->objects, totals->bytes};
     }
-    double objects = (double)totals->weight_objects / ONE, bytes = (double)totals->weight_bytes, period = (double)interval;
-    double shown = objects * hew_natural_chance(bytes / objects / period);
-    /* A whole number of objects; the bytes are then chosen so that the reader's bytes come out right, which needs
-     * objects * interval < bytes. */
-    double whole = (double)(uint64_t)(shown + 0.5);
-    if (whole * period >= bytes) {
-        whole = (double)(uint64_t)(shown + 1e-6);
-    }
-    whole = whole < 1 ? 1 : whole;
-    return (struct hew_prof_shown){(uint64_t)whole, rounded(invert(whole, bytes, period))};
+    /* The reader will divide both by this chance, that of an object of mean size. */
+    double objects = (double)totals->weight_objects / ONE, bytes = (double)totals->weight_bytes;
+    double chance = hew_natural_chance(bytes / objects / (double)interval);
+    uint64_t shown = rounded(objects * chance);
+    return (struct hew_prof_shown){shown == 0 ? 1 : shown, rounded(bytes * chance)};
 }
 
 struct hew_prof_shown

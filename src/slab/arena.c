@@ -10,22 +10,41 @@ struct hew_mutex hew_arenas_lock;
 _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
 
 struct hew_arena_defaults hew_arena_defaults;
+_Atomic bool hew_arena_was_destroyed;
 /* Guarded by hew_arenas_lock. */
-static unsigned limit, count; /* 0 = not known yet */
+static unsigned count;         /* 0 = not known yet */
+static _Atomic unsigned limit; /* likewise; read by anyone */
 static struct hew_arena *unmade; /* linked by larges.next */
 
 static _Atomic unsigned end;      /* no arena has this number or a higher one; written under hew_arenas_lock */
 static _Atomic unsigned oversize; /* number of the arena of oversize requests, 0 = not known yet; likewise */
 
-/* Under the lock: memory that has never been anything but an arena. */
 static struct hew_arena *
-take_struct(void)
+next_unmade(const struct hew_arena *arena)
 {
-    if (unmade == NULL) {
-        return hew_meta_take(sizeof *unmade);
+    return (struct hew_arena *)arena->larges.next;
+}
+
+/* Under the lock: memory that has never been anything but the arena of that number, so that who reads it too late reads
+ * the right number. */
+static struct hew_arena *
+take_struct(unsigned index)
+{
+    struct hew_arena *before = NULL, *arena = unmade;
+    while (arena != NULL && arena->index != index) {
+        before = arena;
+        arena = next_unmade(arena);
     }
-    struct hew_arena *arena = unmade;
-    unmade = (struct hew_arena *)arena->larges.next;
+    if (arena == NULL) {
+        arena = hew_meta_take(sizeof *arena);
+        if (arena != NULL) {
+            arena->index = (uint16_t)index;
+        }
+    } else if (before == NULL) {
+        unmade = next_unmade(arena);
+    } else {
+        before->larges.next = arena->larges.next;
+    }
     return arena;
 }
 
@@ -59,11 +78,10 @@ set_up_name(struct hew_arena *arena)
 struct hew_arena *
 hew_arena_make(unsigned index, bool manual)
 {
-    struct hew_arena *arena = take_struct();
+    struct hew_arena *arena = take_struct(index);
     if (arena == NULL) {
         return NULL;
     }
-    arena->index = (uint16_t)index;
     arena->manual = manual;
     arena->born_ns = hew_clock_ns();
     size_t threshold = hew_options.oversize_threshold;
@@ -86,6 +104,7 @@ void
 hew_arena_unmake(struct hew_arena *arena)
 {
     atomic_store_explicit(&hew_arenas[arena->index], NULL, memory_order_release);
+    atomic_store_explicit(&hew_arena_was_destroyed, true, memory_order_relaxed);
     arena->larges.next = (struct hew_list *)unmade;
     unmade = arena;
 }
@@ -103,14 +122,21 @@ hew_arena_next(unsigned index)
     return NULL;
 }
 
+static void
+free_locks(struct hew_arena *arena)
+{
+    hew_mutex_after_fork(&arena->pages.lock);
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        hew_mutex_after_fork(&arena->bins[code].lock);
+    }
+}
+
+/* Locks of structs that are in the table no more, which no fork handler has taken. */
 void
 hew_arenas_after_fork(void)
 {
-    for (struct hew_arena *arena = unmade; arena != NULL; arena = (struct hew_arena *)arena->larges.next) {
-        hew_mutex_after_fork(&arena->pages.lock);
-        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
-            hew_mutex_after_fork(&arena->bins[code].lock);
-        }
+    for (struct hew_arena *arena = unmade; arena != NULL; arena = next_unmade(arena)) {
+        free_locks(arena);
     }
 }
 
@@ -139,22 +165,27 @@ hew_arena_get(unsigned index)
 static unsigned
 known_limit(void)
 {
-    if (limit == 0) {
+    unsigned known = atomic_load_explicit(&limit, memory_order_relaxed);
+    if (known == 0) {
         uint64_t wanted = hew_options.narenas;
         if (wanted == 0) {
             wanted = (uint64_t)hew_cpus_usable() * (uint64_t)hew_options.narenas_ratio.thousandths / 1000;
         }
-        limit = wanted == 0 ? 1 : wanted > HEW_OPTION_ARENAS_MAX ? HEW_OPTION_ARENAS_MAX : (unsigned)wanted;
+        known = wanted == 0 ? 1 : wanted > HEW_OPTION_ARENAS_MAX ? HEW_OPTION_ARENAS_MAX : (unsigned)wanted;
+        atomic_store_explicit(&limit, known, memory_order_relaxed);
     }
-    return limit;
+    return known;
 }
 
 unsigned
 hew_arena_limit(void)
 {
-    hew_mutex_lock(&hew_arenas_lock);
-    unsigned known = known_limit();
-    hew_mutex_unlock(&hew_arenas_lock);
+    unsigned known = atomic_load_explicit(&limit, memory_order_relaxed);
+    if (HEW_UNLIKELY(known == 0)) {
+        hew_mutex_lock(&hew_arenas_lock);
+        known = known_limit();
+        hew_mutex_unlock(&hew_arenas_lock);
+    }
     return known;
 }
 
@@ -227,8 +258,19 @@ hew_arena_of_oversize(struct hew_arena *own)
 }
 
 struct hew_arena *
+hew_arena_of_cpu(void)
+{
+    unsigned most = hew_arena_limit();
+    most = hew_options.percpu_arena == HEW_PERCPU_ARENA_PHYCPU ? (most + 1) / 2 : most;
+    return hew_arena_get(hew_cpus_current() % most);
+}
+
+struct hew_arena *
 hew_arena_least_loaded(void)
 {
+    if (HEW_UNLIKELY(hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED)) {
+        return hew_arena_of_cpu();
+    }
     struct hew_arena *best = hew_arena_at(0);
     if (best != NULL && atomic_load_explicit(&best->threads, memory_order_relaxed) == 0) {
         return best;
@@ -274,15 +316,44 @@ unlist_large(struct hew_arena *arena, struct hew_extent *extent)
     }
 }
 
+/* One large object out of as many as the option san_guard_large says gets a page behind it that cannot be touched.  Hooks
+ * would not know of it. */
+static bool
+guard_due(struct hew_arena *arena)
+{
+    size_t every = hew_options.san_guard_large;
+    return HEW_UNLIKELY(every != 0) && arena->pages.hooks == NULL &&
+        atomic_fetch_add_explicit(&arena->large_takes, 1, memory_order_relaxed) % every == 0;
+}
+
+static void
+guard(struct hew_extent *extent)
+{
+    extent->large.guarded = hew_os_guard((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
+}
+
+/* False: the page cannot be had back. */
+static bool
+unguard(struct hew_extent *extent)
+{
+    return !extent->large.guarded || hew_os_make_writable((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
+}
+
 struct hew_extent *
 hew_arena_take_large(struct hew_arena *arena, size_t size, size_t alignment, unsigned code)
 {
-    size_t usable = hew_bits_round_up(size, HEW_PAGE);
-    size_t bytes = code == HEW_CODE_SLOW ? usable : hew_code_size(code);
+    bool guarded = guard_due(arena);
+    code = guarded ? HEW_CODE_SLOW : code;
+    size_t usable = hew_large_usable(size);
+    size_t bytes = code != HEW_CODE_SLOW ? hew_code_size(code) : usable + (guarded ? HEW_PAGE : 0);
     struct hew_extent *extent = hew_page_take(&arena->pages, bytes, alignment, code);
     if (extent != NULL) {
         extent->large.usable = usable;
         extent->large.sample = NULL;
+        extent->large.guarded = false;
+        if (guarded) {
+            guard(extent);
+        }
         list_large(arena, extent);
         atomic_fetch_add_explicit(&arena->large[hew_large_index(bytes)].nmalloc, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&arena->large_bytes, usable, memory_order_relaxed);
@@ -294,7 +365,8 @@ hew_arena_take_large(struct hew_arena *arena, size_t size, size_t alignment, uns
 static void
 count_returned(struct hew_arena *arena, const struct hew_extent *extent)
 {
-    atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].ndalloc, 1, memory_order_relaxed);
+    /* release: pairs with the acquire of who reads both counts, and finds no more returned than taken */
+    atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].ndalloc, 1, memory_order_release);
     atomic_fetch_sub_explicit(&arena->large_bytes, extent->large.usable, memory_order_relaxed);
 }
 
@@ -304,7 +376,11 @@ hew_arena_give_large(struct hew_extent *extent)
     struct hew_arena *arena = hew_arena_at(extent->arena);
     count_returned(arena, extent);
     unlist_large(arena, extent);
-    hew_page_give(&arena->pages, extent);
+    if (HEW_LIKELY(unguard(extent))) {
+        hew_page_give(&arena->pages, extent);
+    } else {
+        hew_page_abandon(&arena->pages, extent);
+    }
 }
 
 void
@@ -331,11 +407,11 @@ hew_arena_recode_large(struct hew_extent *extent, size_t before, unsigned code, 
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
     if (before != extent->size) {
-        atomic_fetch_add_explicit(&arena->large[hew_large_index(before)].ndalloc, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&arena->large[hew_large_index(before)].ndalloc, 1, memory_order_release);
         atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nmalloc, 1, memory_order_relaxed);
     }
     hew_page_recode(&arena->pages, extent, code);
-    hew_arena_reuse_large(extent, hew_bits_round_up(size, HEW_PAGE));
+    hew_arena_reuse_large(extent, hew_large_usable(size));
 }
 
 struct hew_large_total

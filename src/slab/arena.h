@@ -46,6 +46,7 @@ struct hew_arena {
     bool manual;                        /* a program made it.  Written before the arena is seen. */
     _Atomic uint8_t life;               /* enum hew_arena_life, changed under hew_arenas_lock */
     _Atomic size_t oversize_threshold;  /* larger requests go elsewhere: relaxed */
+    _Atomic size_t large_takes;         /* large objects so far, for san_guard_large: relaxed */
     uint64_t born_ns;
     struct hew_list larges;             /* of a manual arena: all large objects.  Guarded by pages.lock */
     char name[HEW_ARENA_NAME_BYTES];    /* guarded by hew_arenas_lock */
@@ -64,6 +65,9 @@ extern struct hew_arena_defaults hew_arena_defaults;
 
 /* Under hew_arenas_lock: a new arena in the table.  NULL without memory. */
 struct hew_arena *hew_arena_make(unsigned index, bool manual);
+
+/* Whether an arena was ever destroyed: relaxed, for the words of fatal messages. */
+extern _Atomic bool hew_arena_was_destroyed;
 
 /* Under hew_arenas_lock: an arena that owns nothing leaves the table, and is kept for the next one. */
 void hew_arena_unmake(struct hew_arena *arena);
@@ -86,13 +90,17 @@ struct hew_arena *hew_arena_next(unsigned index);
 #define HEW_EACH_ARENA(arena)                                                                                          \
     for (struct hew_arena *arena = hew_arena_next(0); arena != NULL; arena = hew_arena_next(arena->index + 1u))
 
-/* In a fork's child: nobody holds the locks of structs that are in the table no more. */
+/* Part of hew_arena_life_after_fork(). */
 void hew_arenas_after_fork(void);
 
 /* For a thread that is inside a hook: an arena without hooks.  NULL without memory. */
 struct hew_arena *hew_arena_without_hooks(void);
 
-/* The automatic arena with the fewest threads; a new one rather than sharing, while there may be more. */
+/* With the option percpu_arena: the arena of the CPU that the caller runs on; NULL without memory. */
+struct hew_arena *hew_arena_of_cpu(void);
+
+/* The automatic arena with the fewest threads; a new one rather than sharing, while there may be more.
+ * With percpu_arena that of the CPU. */
 struct hew_arena *hew_arena_least_loaded(void);
 
 HEW_INLINE struct hew_arena *
@@ -130,6 +138,14 @@ struct hew_large_total {
     uint64_t nmalloc, ndalloc;
 };
 struct hew_large_total hew_arena_large_total(const struct hew_arena *arena);
+
+/* Bytes that a program may use of a large object that it asked `size` bytes for: whole pages, or as an option the class. */
+HEW_INLINE size_t
+hew_large_usable(size_t size)
+{
+    return HEW_LIKELY(hew_options.disable_large_size_classes) ? hew_bits_round_up(size, HEW_PAGE)
+                                                              : hew_class_size(hew_class_index(size));
+}
 
 /* The place of a large extent of `bytes` in hew_arena.large. */
 HEW_INLINE unsigned

@@ -113,10 +113,12 @@ move_count(_Atomic uint64_t *to, _Atomic uint64_t *from)
     atomic_fetch_add_explicit(to, atomic_exchange_explicit(from, 0, memory_order_relaxed), memory_order_relaxed);
 }
 
+/* Statistics read the sum under its own locks. */
 static void
 fold_bin(struct hew_bin *sum, struct hew_bin *bin)
 {
     hew_mutex_lock(&bin->lock);
+    hew_mutex_lock(&sum->lock);
     sum->counts.nmalloc += bin->counts.nmalloc;
     sum->counts.ndalloc += bin->counts.ndalloc;
     sum->counts.fills += bin->counts.fills;
@@ -124,6 +126,7 @@ fold_bin(struct hew_bin *sum, struct hew_bin *bin)
     sum->counts.slabs_ever += bin->counts.slabs_ever;
     sum->counts.reslabs += bin->counts.reslabs;
     bin->counts = (struct hew_bin_counts){0};
+    hew_mutex_unlock(&sum->lock);
     hew_mutex_unlock(&bin->lock);
 }
 
@@ -200,4 +203,23 @@ hew_arenas_destroyed(void)
     struct hew_arena *sum = destroyed;
     hew_mutex_unlock(&hew_arenas_lock);
     return sum;
+}
+
+void
+hew_arena_life_after_fork(void)
+{
+    hew_arenas_after_fork();
+    HEW_EACH_ARENA(arena) {
+        if (arena->life == HEW_ARENA_BUSY && hew_hooks_depth == 0) { /* else a hook of our own destruction has forked */
+            arena->life = HEW_ARENA_LIVES;
+            arena->pages.ending = false;
+        }
+    }
+    /* Only readers of statistics lock the sum's parts without hew_arenas_lock. */
+    for (unsigned code = 1; destroyed != NULL && code <= HEW_CODE_SMALL_LAST; code++) {
+        hew_mutex_after_fork(&destroyed->bins[code].lock);
+    }
+    if (destroyed != NULL) {
+        hew_mutex_after_fork(&destroyed->pages.lock);
+    }
 }

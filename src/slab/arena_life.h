@@ -34,6 +34,10 @@ bool hew_arena_destroy(unsigned index, hew_arena_gone gone);
  * ->pages.counts, and its pools are empty. */
 struct hew_arena *hew_arenas_destroyed(void);
 
+/* In a fork's child, with the table's lock free: an arena that another thread was resetting or destroying can be destroyed
+ * here; what it had in hand is lost. */
+void hew_arena_life_after_fork(void);
+
 /* A thread comes to allocate here, or leaves.  False: the arena is being destroyed. */
 bool hew_arena_join(struct hew_arena *arena);
 void hew_arena_leave(struct hew_arena *arena);

@@ -2,7 +2,7 @@
 #include "slab/describe.h"
 
 #include "base/text.h"
-#include "meta/map.h"
+#include "slab/arena.h"
 
 /* The active extent that holds `address`, or NULL.  The inside of a large one is looked for among the pages below. */
 static struct hew_extent *
@@ -59,7 +59,10 @@ hew_describe_bad_pointer(const char *function, uintptr_t address)
     hew_text_begin(&text, words, sizeof words);
     struct hew_extent *extent = holder(address);
     if (extent == NULL) {
-        hew_fatal(HEW_FATAL_foreign, function, address, "the stack, static data, or another allocator's");
+        bool destroyed = atomic_load_explicit(&hew_arena_was_destroyed, memory_order_relaxed);
+        hew_fatal(HEW_FATAL_foreign, function, address,
+            destroyed ? "an arena's that was destroyed, the stack, static data, or another allocator's"
+                      : "the stack, static data, or another allocator's");
     }
     if (extent->state != HEW_EXTENT_ACTIVE) {
         hew_fatal(HEW_FATAL_not_allocated, function, address, "these pages have been freed already");

@@ -97,11 +97,6 @@ struct hew_stats_arena {
     bool present; /* in the snapshot */
 };
 
-/* What purgers count themselves: threads, wake-ups, and the nanoseconds from each to the next; relaxed. */
-struct hew_stats_background {
-    _Atomic uint64_t threads, runs, between_ns;
-};
-
 extern const struct hew_stats_field hew_stats_total_fields[], hew_stats_mutex_fields[], hew_stats_group_fields[],
     hew_stats_bin_fields[], hew_stats_lextent_fields[], hew_stats_extents_fields[], hew_stats_arena_fields[],
     hew_stats_hpa_fields[], hew_stats_hpa_slabs_fields[];

@@ -72,7 +72,7 @@ bytes_in_use(const struct hew_stats_arena *arena)
 static void
 gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
 {
-    struct hew_page_bucket buckets[HEW_POOL_BUCKETS];
+    static struct hew_page_bucket buckets[HEW_POOL_BUCKETS]; /* guarded by hew_stats_lock; too large for a small stack */
     struct hew_page_counts counts = hew_page_census(heap, buckets);
     for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
         into->extents[bucket] = (struct hew_stats_extents){
@@ -213,8 +213,10 @@ hew_gather_finish(struct hew_stats_arena *arena)
     /* Large objects come and go one by one. */
     arena->large.nfills = arena->large.nmalloc;
     arena->large.nflushes = arena->large.ndalloc;
-    arena->resident = arena->base + (arena->pactive + arena->pdirty + arena->pmuzzy) * HEW_PAGE;
-    arena->mapped += arena->base;
+    /* Both are whole pages by jemalloc's manual. */
+    size_t base = hew_bits_round_up(arena->base, HEW_PAGE);
+    arena->resident = base + (arena->pactive + arena->pdirty + arena->pmuzzy) * HEW_PAGE;
+    arena->mapped += base;
 }
 
 static void

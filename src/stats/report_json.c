@@ -4,6 +4,9 @@
  */
 #include "stats/report.h"
 
+#include "base/options.h"
+#include "prof/profiler.h"
+
 #include <string.h>
 
 static void
@@ -69,6 +72,19 @@ mutexes(struct hew_report *report)
     hew_json_close(&report->json, '}');
 }
 
+/* With prof_stats: samples of a class, of all arenas together. */
+static void
+samples(struct hew_json *json, unsigned class_index)
+{
+    if (hew_options.prof && hew_options.prof_stats) {
+        struct hew_prof_class counts = hew_prof_class_counts(class_index);
+        hew_json_unsigned(json, "prof_live_requested", counts.live_bytes);
+        hew_json_unsigned(json, "prof_live_count", counts.live_count);
+        hew_json_unsigned(json, "prof_accum_requested", counts.ever_bytes);
+        hew_json_unsigned(json, "prof_accum_count", counts.ever_count);
+    }
+}
+
 static void
 bins(struct hew_report *report)
 {
@@ -76,6 +92,7 @@ bins(struct hew_report *report)
     for (unsigned bin = 0; bin < HEW_STATS_BINS; bin++) {
         hew_json_open(&report->json, NULL, '{');
         hew_report_fields_json(&report->json, hew_stats_bin_fields, &report->arena->bins[bin]);
+        samples(&report->json, bin);
         if (report->mutexes) {
             hew_report_mutex_json(&report->json, "mutex", &report->arena->bins[bin].mutex);
         }
@@ -84,42 +101,42 @@ bins(struct hew_report *report)
     hew_json_close(&report->json, ']');
 }
 
-/* One member of an array; NULL for a class that no address space holds. */
-static void
-member(struct hew_json *json, const struct hew_stats_field *fields, const void *words)
-{
-    static const uint64_t zeros[16];
-    hew_json_open(json, NULL, '{');
-    hew_report_fields_json(json, fields, words == NULL ? zeros : words);
-    hew_json_close(json, '}');
-}
+static const uint64_t zeros[16]; /* of a class that no address space holds, and of what hew has none of */
 
 static void
 lextents(struct hew_report *report)
 {
-    hew_json_open(&report->json, "lextents", '[');
+    struct hew_json *json = &report->json;
+    hew_json_open(json, "lextents", '[');
     for (unsigned index = 0; index < HEW_CLASSES_LARGE; index++) {
-        member(&report->json, hew_stats_lextent_fields,
-            index < HEW_LARGE_CLASSES ? &report->arena->lextents[index] : NULL);
+        bool known = index < HEW_LARGE_CLASSES;
+        hew_json_open(json, NULL, '{');
+        hew_report_fields_json(
+            json, hew_stats_lextent_fields, known ? (const void *)&report->arena->lextents[index] : zeros);
+        samples(json, HEW_CODE_SMALL_LAST + index);
+        hew_json_close(json, '}');
     }
-    hew_json_close(&report->json, ']');
+    hew_json_close(json, ']');
 }
 
 static void
 extents(struct hew_report *report)
 {
-    hew_json_open(&report->json, "extents", '[');
+    struct hew_json *json = &report->json;
+    hew_json_open(json, "extents", '[');
     for (unsigned bucket = 0; bucket < HEW_STATS_BUCKETS; bucket++) {
-        member(&report->json, hew_stats_extents_fields,
-            bucket < HEW_POOL_BUCKETS ? &report->arena->extents[bucket] : NULL);
+        bool known = bucket < HEW_POOL_BUCKETS;
+        hew_json_open(json, NULL, '{');
+        hew_report_fields_json(
+            json, hew_stats_extents_fields, known ? (const void *)&report->arena->extents[bucket] : zeros);
+        hew_json_close(json, '}');
     }
-    hew_json_close(&report->json, ']');
+    hew_json_close(json, ']');
 }
 
 static void
 hpa_slabs(struct hew_json *json, const char *key)
 {
-    static const uint64_t zeros[16];
     hew_json_open(json, key, '{');
     hew_report_fields_json(json, hew_stats_hpa_slabs_fields, zeros);
     hew_json_unsigned(json, "nretained_nonhuge", 0); /* which mallctl does not know */
@@ -129,7 +146,6 @@ hpa_slabs(struct hew_json *json, const char *key)
 static void
 hpa_shard(struct hew_report *report)
 {
-    static const uint64_t zeros[16];
     struct hew_json *json = &report->json;
     hew_json_open(json, "hpa_shard", '{');
     arena_part(report, HEW_STATS_HPA, "hpa_");

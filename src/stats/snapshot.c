@@ -3,14 +3,14 @@
 
 #include "cache/thread.h"
 #include "meta/memory.h"
+#include "prof/dump.h"
+#include "prof/table.h"
 #include "slab/arena_life.h"
 #include "stats/gather.h"
 
 #include <string.h>
 
 struct hew_mutex hew_stats_lock;
-struct hew_stats_background hew_stats_background;
-_Atomic uint64_t hew_stats_zero_reallocs;
 
 /* All guarded by hew_stats_lock. */
 static uint64_t epoch;                                 /* 0: no snapshot yet */
@@ -114,9 +114,9 @@ sum_up(void)
     };
 }
 
-/* Under the lock. */
+/* Under the lock.  `dump` is what hew_dump_lock counts, which comes before it. */
 static bool
-take(void)
+take(const struct hew_stats_mutex *dump)
 {
     unsigned end = hew_arenas_count();
     if (hew_arena_get(0) == NULL || !make_room(end)) {
@@ -127,6 +127,8 @@ take(void)
     gather_destroyed();
     sum_up();
     hew_gather_held_mutex(&hew_stats_lock, &global_mutexes[HEW_STATS_GLOBAL_ctl]);
+    hew_gather_mutex(&hew_prof_lock, &global_mutexes[HEW_STATS_GLOBAL_prof]);
+    global_mutexes[HEW_STATS_GLOBAL_prof_dump] = *dump;
     epoch++;
     return true;
 }
@@ -134,8 +136,10 @@ take(void)
 bool
 hew_stats_take(void)
 {
+    struct hew_stats_mutex dump;
+    hew_gather_mutex(&hew_dump_lock, &dump);
     hew_mutex_lock(&hew_stats_lock);
-    bool taken = take();
+    bool taken = take(&dump);
     hew_mutex_unlock(&hew_stats_lock);
     return taken;
 }
@@ -144,9 +148,9 @@ uint64_t
 hew_stats_epoch(void)
 {
     hew_mutex_lock(&hew_stats_lock);
-    uint64_t now = epoch != 0 || take() ? epoch : 0;
+    uint64_t now = epoch;
     hew_mutex_unlock(&hew_stats_lock);
-    return now;
+    return now != 0 || hew_stats_take() ? now + (now == 0) : 0;
 }
 
 struct hew_stats_totals
@@ -165,15 +169,6 @@ hew_stats_global_mutex(unsigned mutex)
     struct hew_stats_mutex copy = global_mutexes[mutex];
     hew_mutex_unlock(&hew_stats_lock);
     return copy;
-}
-
-struct hew_stats_background_numbers
-hew_stats_background_numbers(void)
-{
-    uint64_t runs = atomic_load_explicit(&hew_stats_background.runs, memory_order_relaxed);
-    uint64_t between = atomic_load_explicit(&hew_stats_background.between_ns, memory_order_relaxed);
-    uint64_t threads = atomic_load_explicit(&hew_stats_background.threads, memory_order_relaxed);
-    return (struct hew_stats_background_numbers){threads, runs, runs == 0 ? 0 : between / runs};
 }
 
 /* Under the lock: NULL when there is no such arena. */
@@ -237,8 +232,10 @@ reset(struct hew_mutex *mutex)
 void
 hew_stats_reset_mutexes(void)
 {
+    reset(&hew_dump_lock);
     hew_mutex_lock(&hew_stats_lock);
     hew_mutex_reset_counts(&hew_stats_lock);
+    reset(&hew_prof_lock);
     reset(&hew_caches_lock);
     reset(&hew_meta_lock);
     HEW_EACH_ARENA(arena) {

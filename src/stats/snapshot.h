@@ -13,22 +13,13 @@
 #define HEW_STATS_SNAPSHOT_H
 
 #include "stats/fields.h"
+#include "stats/outside.h"
 
 /* Arena numbers of mallctl that stand for many. */
 #define HEW_STATS_ALL 4096u
 #define HEW_STATS_DESTROYED 4097u
 
 extern struct hew_mutex hew_stats_lock;
-extern struct hew_stats_background hew_stats_background;
-
-/* Calls of realloc(pointer, 0), which api/ counts: relaxed. */
-extern _Atomic uint64_t hew_stats_zero_reallocs;
-
-/* The same as jemalloc shows it: run_interval is a mean.  Not part of the snapshot. */
-struct hew_stats_background_numbers {
-    uint64_t num_threads, num_runs, run_interval;
-};
-struct hew_stats_background_numbers hew_stats_background_numbers(void);
 
 /* Takes a snapshot.  False without memory for it: the former one stays. */
 bool hew_stats_take(void);

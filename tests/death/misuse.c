@@ -187,6 +187,23 @@ free_static_data(void)
     free(opaque(data));
 }
 
+/* mallctl and mallocx by name: only what they do to `free` counts here. */
+static void
+free_after_its_arena(void)
+{
+    unsigned arena = 0;
+    size_t length = sizeof arena;
+    size_t mib[3] = {0}, depth = 3;
+    ((int (*)(const char *, void *, size_t *, void *, size_t))function("mallctl"))("arenas.create", &arena, &length, NULL, 0);
+    void *object = ((void *(*)(size_t, int))function("mallocx"))(100, (int)(arena + 1) << 20 | 0x100);
+    misuse_announce(object);
+    ((int (*)(const char *, size_t *, size_t *))function("mallctlnametomib"))("arena.0.destroy", mib, &depth);
+    mib[1] = arena;
+    ((int (*)(const size_t *, size_t, void *, size_t *, void *, size_t))function("mallctlbymib"))(
+        mib, depth, NULL, NULL, NULL, 0);
+    free(opaque(object));
+}
+
 static void
 free_a_literal(void)
 {
@@ -333,6 +350,58 @@ free_aligned_sized_with_the_wrong_size(void)
     ((void (*)(void *, size_t, size_t))function("free_aligned_sized"))(object, 64, 300);
 }
 
+/* jemalloc's functions */
+
+#define NO_CACHE 0x100
+
+static void
+dallocx_with(void *object, int flags)
+{
+    ((void (*)(void *, int))function("dallocx"))(opaque(object), flags);
+}
+
+static void
+dallocx_twice_past_the_caches(void)
+{
+    void *object = allocate(100), *kept = malloc(100);
+    dallocx_with(object, NO_CACHE);
+    dallocx_with(object, NO_CACHE);
+    free(kept);
+}
+
+static void
+dallocx_twice_into_an_explicit_cache(void)
+{
+    unsigned number;
+    size_t length = sizeof number;
+    void *object = allocate(100);
+    ((int (*)(const char *, void *, size_t *, void *, size_t))function("mallctl"))(
+        "tcache.create", &number, &length, NULL, 0);
+    dallocx_with(object, (int)(number + 2) << 8);
+    dallocx_with(object, (int)(number + 2) << 8);
+}
+
+static void
+dallocx_the_stack(void)
+{
+    char local[64] = "";
+    unseen = malloc(1);
+    misuse_announce(local);
+    dallocx_with(local, NO_CACHE);
+}
+
+static void
+sdallocx_with_the_wrong_size(void)
+{
+    ((void (*)(void *, size_t, int))function("sdallocx"))(allocate(100), 200, NO_CACHE);
+}
+
+static void
+mallocx_too_much(void)
+{
+    unseen = ((void *(*)(size_t, int))function("mallocx"))((size_t)1 << 60, NO_CACHE);
+}
+
 /* alignment */
 
 static char *
@@ -442,6 +511,8 @@ const struct misuse misuses[] = {
     {"free_the_stack", free_the_stack, NULL, FREE FOREIGN},
     {"free_static_data", free_static_data, NULL, FREE FOREIGN},
     {"free_a_literal", free_a_literal, NULL, FREE FOREIGN},
+    {"free_after_its_arena", free_after_its_arena, QUIET,
+        FREE "not memory that hew gave out: an arena's that was destroyed, the stack, static data, or another allocator's"},
     {"free_a_mapping", free_a_mapping, NULL, FREE FOREIGN},
     {"free_a_small_number", free_a_small_number, NULL, FREE FOREIGN},
     {"realloc_a_mapping", realloc_a_mapping, NULL, "<hew>: realloc(%0): " FOREIGN},
@@ -473,6 +544,14 @@ const struct misuse misuses[] = {
         "<hew>: operator delete(%0): freed with the wrong alignment"},
     {"free_aligned_sized_with_an_impossible_alignment", free_aligned_sized_with_an_impossible_alignment, NULL,
         "<hew>: free_aligned_sized(%0): alignment is not a power of two"},
+    {"dallocx_twice_past_the_caches", dallocx_twice_past_the_caches, NULL,
+        FREE "double free: the 112-byte object at %0 is free already"},
+    {"dallocx_twice_into_an_explicit_cache", dallocx_twice_into_an_explicit_cache, NULL,
+        "<hew>: dallocx(%0): double free: the 112-byte object at %0 is free already"},
+    {"dallocx_the_stack", dallocx_the_stack, NULL, "<hew>: dallocx(%0): " FOREIGN},
+    {"sdallocx_with_the_wrong_size", sdallocx_with_the_wrong_size, NULL,
+        "<hew>: sdallocx(%0): " SIZE "200 bytes, the object has room for 112"},
+    {"mallocx_too_much", mallocx_too_much, "xmalloc:true", "<hew>: mallocx(): out of memory with xmalloc:true"},
     {"allocate_too_much", allocate_too_much, "xmalloc:true", "<hew>: malloc(): out of memory with xmalloc:true"},
     {"new_too_much", new_too_much, "experimental_infallible_new:true",
         "<hew>: operator new(): out of memory with experimental_infallible_new:true"},

@@ -60,7 +60,7 @@ static inline bool
 hooks_note(bool fits, const char *what, const void *address, size_t size)
 {
     if (!fits) {
-        atomic_fetch_add(&hooks_wrong, 1);
+        hooks_wrong++;
         printf("hooks: %s of %p, %zu bytes: no such extent\n", what, address, size);
     }
     return fits;
@@ -93,11 +93,8 @@ hooks_alloc(struct hew_extent_hooks *hooks, void *new_address, size_t size, size
     (void)hooks;
     (void)arena;
     hooks_begin_call(&hooks_allocs);
-    if (new_address != NULL || hooks_refuses("alloc")) {
-        return NULL;
-    }
     char *wide = mmap(NULL, size + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (wide == MAP_FAILED) {
+    if (new_address != NULL || hooks_refuses("alloc") || wide == MAP_FAILED) {
         return NULL;
     }
     char *memory = wide + (alignment - ((uintptr_t)wide & (alignment - 1)));
@@ -161,13 +158,13 @@ hooks_destroy(struct hew_extent_hooks *hooks, void *address, size_t size, bool c
     }
 }
 
-/* An extent on the books, or NULL and a note. */
+/* Whether that extent is on the books. */
 static inline bool
 hooks_known(const char *what, void *address, size_t size, size_t offset, size_t length)
 {
     pthread_mutex_lock(&hooks_lock);
-    bool fits = hooks_note(
-        hooks_find(address, size) != NULL && offset <= size && length <= size - offset, what, address, size);
+    bool inside = offset <= size && length <= size - offset;
+    bool fits = hooks_note(inside && hooks_find(address, size) != NULL, what, address, size);
     pthread_mutex_unlock(&hooks_lock);
     return fits;
 }
@@ -295,8 +292,7 @@ hooks_begin(void)
     hooks_zero = hooks_commit_late = false;
     hooks_inside = NULL;
     hooks_wrong = hooks_allocs = hooks_dallocs = hooks_destroys = hooks_commits = hooks_decommits = 0;
-    hooks_lazy = hooks_forced = hooks_splits = hooks_merges = 0;
-    hooks_count = 0;
+    hooks_lazy = hooks_forced = hooks_splits = hooks_merges = hooks_count = 0;
     hooks_bytes = 0;
 }
 

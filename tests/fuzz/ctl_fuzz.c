@@ -2,9 +2,9 @@
 /*
  * ctl_fuzz: mallctl under any name, MIB, length and combination of pointers.
  *
- * Holds that no call crashes, that nothing beyond the given length is written, that what the caller gave to be read stays
- * as it was, and that a call which fails has changed none of what can be set.  A pointer inside a value is NULL or leads
- * to something of its kind; where mallctl only wants to know whose an address is, it is anything.
+ * Holds that no call crashes, that nothing beyond the given length is written, that what the caller gave to be read
+ * stays as it was, and that a call which fails has changed none of what can be set.  A pointer inside a value is NULL or
+ * leads to something of its kind; where mallctl only wants to know whose an address is, it is anything.
  */
 #include "alloc/batch.h"
 #include "control/ctl.h"
@@ -13,6 +13,7 @@
 #include "ctl_calls.h"
 #include "fuzz/replay.h"
 #include "layers_alloc.h"
+#include "page/hooks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,7 +152,7 @@ any_length(struct input *input, size_t right)
 static void
 choose_value(struct input *input, struct attempt *attempt)
 {
-    static const char *const texts[] = {"", "primary", "disabled", "x", "8-64:3|100-200:9", "5-1:2", "a name of an arena, too long for one"};
+    static const char *const texts[] = {"", "primary", "disabled", "x", "8-64:3|100-200:9", "5-1:2"};
     static const int64_t numbers[] = {0, 1, 2, 3, -1, -2, 4096, 65536, 1 << 20, INT64_MAX, INT64_MIN, 0xffffffff};
     memset(attempt->new, 0, sizeof attempt->new);
     uint64_t value = (uint64_t)numbers[number(input, sizeof numbers / sizeof *numbers)];
@@ -170,10 +171,15 @@ choose_value(struct input *input, struct attempt *attempt)
     }
     bool is_text = strstr(attempt->target, "dss") != NULL || strstr(attempt->target, "name") != NULL ||
         strstr(attempt->target, "write") != NULL || strstr(attempt->target, "prof.") != NULL;
-    bool is_pointer = strstr(attempt->target, "hooks") != NULL || strstr(attempt->target, "create") != NULL;
-    strcpy(attempt->text, texts[number(input, 5)]);
+    bool is_hooks = strstr(attempt->target, "extent_hooks") != NULL || strstr(attempt->target, "arenas") != NULL;
+    bool is_pointer = is_hooks || strstr(attempt->target, "hooks") != NULL || strstr(attempt->target, "create") != NULL;
+    static struct hew_extent_hooks own, without; /* an arena may keep them */
+    struct hew_extent_hooks *const tables[] = {NULL, &without, &own};
+    own = hew_hooks_default;
+    strcpy(attempt->text, texts[number(input, sizeof texts / sizeof *texts)]);
     uintptr_t text = number(input, 4) == 0 ? 0 : (uintptr_t)attempt->text;
-    value = is_text ? text : is_pointer ? 0 : value;
+    uintptr_t hooks = is_hooks ? (uintptr_t)tables[number(input, 3)] : 0;
+    value = is_text ? text : is_pointer ? hooks : value;
     memcpy(attempt->new, &value, sizeof value);
 }
 
@@ -263,9 +269,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_state(&before);
     int result = call(&attempt);
     read_state(&after);
-    require(result == 0 || result == ENOENT || result == EINVAL || result == EPERM || result == EFAULT || result == EAGAIN,
-        "an error that mallctl does not have", attempt.name);
-    require(result == 0 || memcmp(&before, &after, sizeof before) == 0, "a failed call changed something", attempt.name);
+    bool known = result == ENOENT || result == EINVAL || result == EPERM || result == EFAULT || result == EAGAIN;
+    require(result == 0 || known, "an error that mallctl does not have", attempt.name);
+    bool same = memcmp(&before, &after, sizeof before) == 0;
+    require(result == 0 || same, "a failed call changed something", attempt.name);
     require(memcmp(attempt.new, attempt.new_copy, BUFFER_BYTES) == 0, "the new value was written to", attempt.name);
     require(attempt.old_length <= given, "a length that grew", attempt.name);
     for (size_t at = given < 8 ? 8 : given; at < sizeof attempt.old; at++) {

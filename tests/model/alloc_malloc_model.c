@@ -113,11 +113,12 @@ zeros(const unsigned char *bytes, size_t size)
 static void
 take(struct table *table, struct object *object)
 {
-    size_t size = random_size(&table->dice), alignment = size <= 8 ? 8 : 16;
+    size_t size = random_size(&table->dice), alignment = size <= 8 ? 8 : HEW_QUANTUM;
     unsigned kind = (unsigned)layers_random_below(&table->dice, 6);
     if (kind <= 2) {
         object->address = layers_malloc(size);
     } else if (kind == 3) {
+        alignment = size <= HEW_SMALL_MAX ? 16 : HEW_PAGE;
         object->address = size > HEW_SMALL_MAX ? hew_alloc_large(size, true) : hew_alloc_aligned(size, 16, true);
         expect(object->address == NULL || zeros(object->address, size), "zeroed memory is zero");
     } else {

@@ -29,6 +29,12 @@ def test_small_code_passes(root: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "0 over a soft one" in capsys.readouterr().out
 
 
+def test_an_extent_hook_has_the_parameters_that_jemalloc_gave_it(root: Path) -> None:
+    hook = function("hook", 5, "extent_hooks_t *hooks, void *a, size_t b, size_t c, size_t d, unsigned e")
+    (root / "src/base/a.c").write_text(hook)
+    assert run(root) == 0
+
+
 @pytest.mark.parametrize(
     ("path", "text", "line"),
     [

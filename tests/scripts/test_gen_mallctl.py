@@ -18,6 +18,8 @@ HEW_CTL("arena.<i>", INDEX, NONE, hew_ctl_arena_index, 0)
 HEW_CTL("arena.<i>.purge", VOID, NONE, hew_ctl_arena_purge, 0)
 HEW_CTL_ABOUT("events")
 HEW_CTL("hooks.install", POINTER, BOTH, hew_ctl_absent, 0)
+HEW_CTL_ABOUT("a dump")
+HEW_CTL("prof.dump", TEXT, WRITE_PROF, hew_ctl_dump, 0)
 #include "control/more.def"
 """
 
@@ -41,6 +43,7 @@ def root(tmp_path: Path) -> Path:
         "| `hooks.install` | `pointer` | read, write | events (unknown here: `ENOENT`) |",
         "| `stats.arenas.<i>.lock.a` | `uint32_t` | read | of stats.arenas.<i>.lock |",
         "| `stats.arenas.<i>.lock.b` | `bool` | read, write |  |",
+        "| `prof.dump` | `const char *` | write | a dump; with `prof:true` |",
         "## stats.arenas.\\<i\\>",
     ],
 )

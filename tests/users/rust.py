@@ -4,7 +4,8 @@
 
 The crates' sources come through cargo.  JEMALLOC_OVERRIDE is the crates' own switch for another library; without
 LIBRARY they build the jemalloc that they bring, which checks this script.  A LIBRARY ending in .a is linked statically.
---prefixed: the library's names begin with _rjem_, the crates' default.  --work keeps what was built.
+--prefixed: the library's names begin with _rjem_, the crates' default.  --background-threads: the crates' feature for a
+library that starts its thread unasked; one of the tests asks for just that.  --work keeps what was built.
 """
 
 import argparse
@@ -64,12 +65,14 @@ def prepare(work: Path) -> None:
         manifest.write(f"\n[workspace]\nmembers = [{members}]\n\n[patch.crates-io]\n{patches}")
 
 
-def commands(prefixed: bool) -> list[list[str]]:
+def commands(prefixed: bool, threads: bool) -> list[list[str]]:
     """Every suite by itself: cargo runs all test programs of one even when an earlier one fails."""
     unprefixed = [] if prefixed else ["unprefixed_malloc_on_supported_platforms"]
     rows = []
     for crate in CRATES:
         features = ["stats", "profiling"] + (unprefixed if crate != "tikv-jemalloc-ctl" else ["use_std"])
+        if threads and crate == "tikv-jemallocator":
+            features.append("background_threads")
         if crate == "tikv-jemalloc-ctl" and not prefixed:
             features.append("tikv-jemalloc-sys/unprefixed_malloc_on_supported_platforms")
         rows.append(["cargo", "test", "--no-fail-fast", "-p", crate, "--features", ",".join(features)])
@@ -98,13 +101,13 @@ def environment_for(library: Path | None, work: Path) -> dict[str, str]:
     return {**environment, "JEMALLOC_OVERRIDE": str(folder / name), "LD_LIBRARY_PATH": str(folder)}
 
 
-def run(library: Path | None, prefixed: bool, work: Path) -> bool:
+def run(library: Path | None, rows: list[list[str]], work: Path) -> bool:
     prepare(work)
     environment = environment_for(library, work)
     # The program that is linked to a library must not be taken for up to date when its contents are others.
     shutil.rmtree(work / "target", ignore_errors=True)
     good = True
-    for command in commands(prefixed):
+    for command in rows:
         print("+", " ".join(command), flush=True)
         result = subprocess.run(command, cwd=work, env=environment, timeout=1200, check=False)
         good = good and result.returncode == 0
@@ -116,6 +119,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", nargs="?", type=Path)
     parser.add_argument("--prefixed", action="store_true")
+    parser.add_argument("--background-threads", action="store_true")
     parser.add_argument("--work", type=Path)
     arguments = parser.parse_args()
     if shutil.which("cargo") is None:
@@ -123,7 +127,8 @@ def main() -> int:
         return 1
     with tempfile.TemporaryDirectory(prefix="compat-") as temporary:
         work = arguments.work or Path(temporary)
-        good = run(arguments.library, arguments.prefixed, work.resolve())
+        rows = commands(arguments.prefixed, arguments.background_threads)
+        good = run(arguments.library, rows, work.resolve())
     print("rust: passed" if good else "rust: FAILED")
     return 0 if good else 1
 

@@ -48,6 +48,16 @@ TEST(statistics_have_sums_under_two_indices)
     CHECK_EQUAL(mallctl("stats.arenas.4098.pactive", &value, &length, NULL, 0), ENOENT);
 }
 
+TEST(an_arena_that_nobody_used_has_no_statistics)
+{
+    unsigned last = ctl_unsigned("arenas.narenas") - 1;
+    bool there = true;
+    CHECK_EQUAL(ctl_read(ctl_name("arena.%zu.initialized", last), &there, sizeof there), 0);
+    size_t pages, length = sizeof pages;
+    int status = mallctl(ctl_name("stats.arenas.%zu.pactive", last), &pages, &length, NULL, 0);
+    CHECK_EQUAL(status, there ? 0 : ENOENT);
+}
+
 TEST(allocated_and_active_are_the_sum_of_the_arenas)
 {
     size_t active = 0, allocated = 0, pages, arenas = ctl_unsigned("arenas.narenas");
@@ -71,7 +81,9 @@ TEST(the_totals_keep_their_order)
     size_t metadata = ctl_size("stats.metadata"), resident = ctl_size("stats.resident");
     size_t mapped = ctl_size("stats.mapped");
     CHECK(allocated > 0 && allocated <= active);
-    CHECK(active % 4096 == 0 && resident % 4096 == 0 && mapped % 4096 == 0);
+    CHECK_EQUAL(active % 4096, 0);
+    CHECK_EQUAL(resident % 4096, 0);
+    CHECK_EQUAL(mapped % 4096, 0);
     CHECK(resident >= active && (!under_test_strict() || resident >= active + metadata));
     CHECK(mapped >= active);
     CHECK(ctl_size("stats.retained") != SIZE_MAX);

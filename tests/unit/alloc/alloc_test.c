@@ -6,7 +6,10 @@
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers_alloc.h"
+#include "layers_cache.h"
 #include "test.h"
+
+#include "fakes/faults.h"
 
 #include <pthread.h>
 
@@ -134,6 +137,26 @@ TEST(aligned_objects_of_a_small_class_are_counted_like_others)
     end_test();
 }
 
+TEST(large_zeroed_memory_that_was_used_before_is_zeroed_by_the_system)
+{
+    boot_once();
+    const size_t bytes = (size_t)20 << 20;
+    for (size_t threshold = 0; threshold <= HEW_OPTION_CLASS_MAX; threshold += HEW_OPTION_CLASS_MAX) {
+        hew_options.calloc_madvise_threshold = threshold;
+        unsigned char *object = layers_malloc(bytes);
+        memset(object, 7, bytes);
+        layers_free(object);
+        faults_count("madvise");
+        unsigned char *zeroed = hew_alloc_aligned(bytes, 1, true);
+        faults_end();
+        CHECK_EQUAL(faults_asked, threshold == 0);
+        CHECK(zeroed[0] == 0 && memcmp(zeroed, zeroed + 1, bytes - 1) == 0);
+        layers_free(zeroed);
+    }
+    hew_options.calloc_madvise_threshold = 8388608;
+    end_test();
+}
+
 TEST(zeroed_memory_is_zero_also_when_it_was_used_before)
 {
     boot_once();
@@ -232,7 +255,7 @@ TEST(a_thread_without_a_cache_is_served_all_the_same)
         for (unsigned i = 0; i < 200; i++) {
             layers_free(objects[i]);
         }
-        CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+        CHECK_EQUAL(layers_cached_bytes(), 0);
         CHECK(layers_settled());
         hew_thread_death(); /* and so is one whose cache is gone */
     }
@@ -279,9 +302,9 @@ TEST(relief_returns_what_the_thread_has_cached_and_every_free_page)
             layers_free(objects[i]);
         }
     }
-    CHECK(hew_thread_cached_bytes() > 0);
+    CHECK(layers_cached_bytes() > 0);
     hew_serve_relieve();
-    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+    CHECK_EQUAL(layers_cached_bytes(), 0);
     for (unsigned index = 0; index < 2 && hew_arena_at(index) != NULL; index++) {
         struct hew_page_counts counts = hew_page_counts(&hew_arena_at(index)->pages);
         CHECK_EQUAL(counts.dirty + counts.muzzy + counts.retained, 0);

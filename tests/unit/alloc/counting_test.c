@@ -6,6 +6,7 @@
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers_alloc.h"
+#include "layers_cache.h"
 #include "layers_random.h"
 #include "test.h"
 
@@ -141,12 +142,12 @@ TEST(without_caching_nothing_is_kept_and_everything_is_counted)
     for (unsigned i = 0; i < 5000; i++) {
         step(&random);
     }
-    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+    CHECK_EQUAL(layers_cached_bytes(), 0);
     CHECK_EQUAL(hew_count_allocated(cache), model.allocated);
     CHECK_EQUAL(hew_count_freed(cache), model.freed);
     hew_thread_set_caching(cache, true);
     give_all();
-    CHECK(hew_thread_cached_bytes() > 0);
+    CHECK(layers_cached_bytes() > 0);
     hew_thread_death();
     CHECK(layers_settled());
 }
@@ -156,7 +157,7 @@ static struct hew_extent *sampled_extents[64];
 
 /* Samples every object that is due, and lets the next one of its class be due after 10. */
 static void *
-sample_each(struct hew_cache *cache, size_t size, struct hew_extent *large)
+sample_each(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large)
 {
     static char mark;
     if ((cache->due & HEW_DUE_SAMPLE) == 0 || attended == 64) {
@@ -169,7 +170,7 @@ sample_each(struct hew_cache *cache, size_t size, struct hew_extent *large)
         return NULL;
     }
     hew_magazine_sample_after(cache, cache->due_code, 10);
-    struct hew_extent *extent = hew_alloc_sampled(cache->arena, cache->due_code, &mark);
+    struct hew_extent *extent = hew_alloc_sampled(arena, cache->due_code, &mark);
     sampled_extents[attended++] = extent;
     return (void *)extent->address;
 }

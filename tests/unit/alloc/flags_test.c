@@ -5,12 +5,13 @@
 #include "cache/count.h"
 #include "cache/explicit.h"
 #include "layers_alloc.h"
+#include "page/hooks.h"
 #include "test.h"
 
 #define ZERO HEW_FLAGS_ZERO
 #define NO_CACHE 0x100
-#define CACHE(number) ((int)((number) + 2) << 8)
-#define ARENA(index) ((int)((unsigned)(index) + 1) << 20)
+#define CACHE(number) ((int)(((unsigned)(number) + 2) << 8))
+#define ARENA(index) ((int)(((unsigned)(index) + 1) << 20))
 #define MIB ((size_t)1 << 20)
 
 static void
@@ -227,5 +228,61 @@ TEST(in_place_large_objects_grow_and_shrink_and_small_ones_stay)
     hew_flags_check_size("test", large, 20000, 0);
     hew_flags_free("test", large, 0);
     hew_flags_free("test", small, 0);
+    end_test();
+}
+
+TEST(inside_an_extent_hook_arenas_and_caches_are_not_touched)
+{
+    unsigned number;
+    CHECK(hew_explicit_create(&number));
+    struct hew_cache *cache = hew_explicit_at(number);
+    unsigned code = hew_code_of_size(100);
+    hew_hooks_depth = 1;
+    void *object = hew_flags_alloc(100, ARENA(3) | CACHE(number));
+    CHECK(object != NULL && hew_cache_depth(cache, code) == 0);
+    object = hew_flags_realloc(object, 1000, ARENA(3) | CACHE(number));
+    hew_flags_free("test", object, CACHE(number));
+    hew_hooks_depth = 0;
+    CHECK_EQUAL(hew_cache_depth(cache, hew_code_of_size(1000)), 0);
+    CHECK(hew_explicit_destroy(number));
+    end_test();
+}
+
+static unsigned samples;
+
+static void *
+sample_it(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large)
+{
+    CHECK(large == NULL && cache->due_code == HEW_CODE_NONE && cache->until_sample < 0);
+    cache->until_sample = 10000;
+    cache->due = 0;
+    samples++;
+    void *mine = hew_flags_alloc(1000, 0); /* as a program's function may that is called in the middle of this */
+    CHECK_EQUAL(arena_of(mine), cache->arena->index);
+    CHECK(arena_of(mine) != arena->index);
+    hew_flags_free("test", mine, 0);
+    return (void *)hew_alloc_sampled(arena, hew_code_of_size(size), &samples)->address;
+}
+
+TEST(requests_past_the_cache_are_sampled_by_their_bytes_and_in_their_arena)
+{
+    hew_flags_free("test", hew_flags_alloc(1, 0), 0);
+    hew_cache_self->until_sample = 10000;
+    hew_options.prof = true;
+    layers_attend = sample_it;
+    uint64_t allocated = hew_count_allocated(hew_cache_self), freed = hew_count_freed(hew_cache_self);
+    for (unsigned i = 0; i < 1000; i++) {
+        void *object = hew_flags_alloc(90, 6 | NO_CACHE | ARENA(2));
+        CHECK_EQUAL(usable(object), 128);
+        CHECK_EQUAL(arena_of(object), 2);
+        hew_flags_check_size("test", object, 90, 6);
+        hew_flags_free("test", object, i % 2 == 0 ? NO_CACHE : 0);
+    }
+    CHECK_EQUAL(samples, 12);
+    CHECK_EQUAL(hew_count_allocated(hew_cache_self) - allocated, 128000 + 12 * 1024);
+    hew_options.prof = false;
+    layers_attend = NULL;
+    hew_thread_flush(hew_cache_self);
+    CHECK_EQUAL(hew_count_freed(hew_cache_self) - freed, 128000 + 12 * 1024);
     end_test();
 }

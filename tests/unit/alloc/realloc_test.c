@@ -96,7 +96,7 @@ TEST(a_small_object_moves_when_its_class_changes)
     CHECK(larger != object && painted(larger, 100, 3));
     unsigned char *smaller = hew_realloc_object(larger, 40);
     CHECK(smaller != larger && painted(smaller, 40, 3));
-    CHECK_EQUAL(usable(smaller), 48);
+    CHECK_EQUAL(usable(smaller), hew_code_size(hew_code_of_size(40)));
     layers_free(smaller);
     end_test();
 }
@@ -232,5 +232,41 @@ TEST(an_object_of_another_arena_is_resized_in_its_own)
     CHECK_EQUAL(hew_arena_large_total(other).ndalloc, hew_arena_large_total(other).nmalloc);
     CHECK_EQUAL(other->large_bytes, 0);
     CHECK_EQUAL(hew_page_counts(&other->pages).active, 0);
+    end_test();
+}
+
+TEST(a_guarded_object_keeps_its_guard_and_its_contents_when_it_is_resized)
+{
+    boot_once();
+    hew_options.san_guard_large = 1;
+    unsigned char *object = layers_malloc(3 * MIB - 100);
+    paint(object, 0, 3 * MIB - 100, 1);
+    CHECK(hew_realloc_object(object, 3 * MIB) == object);
+    unsigned char *larger = hew_realloc_object(object, 5 * MIB);
+    CHECK(larger != object && painted(larger, 3 * MIB - 100, 1));
+    CHECK_EQUAL(usable(larger), 5 * MIB);
+    unsigned char *smaller = hew_realloc_object(larger, 20000);
+    CHECK(painted(smaller, 20000, 1));
+    hew_options.san_guard_large = 0;
+    unsigned char *plain = hew_realloc_object(smaller, 6 * MIB);
+    CHECK(painted(plain, 20000, 1));
+    layers_free(plain);
+    end_test();
+}
+
+TEST(usable_sizes_follow_the_classes_when_that_is_asked_for)
+{
+    boot_once();
+    hew_options.disable_large_size_classes = false;
+    unsigned char *object = layers_malloc(20 * MIB + 1);
+    CHECK_EQUAL(usable(object), 24 * MIB);
+    paint(object, 0, 20 * MIB, 1);
+    CHECK(hew_realloc_object(object, 23 * MIB) == object);
+    CHECK_EQUAL(usable(object), 24 * MIB);
+    unsigned char *larger = hew_realloc_object(object, 25 * MIB);
+    CHECK_EQUAL(usable(larger), 28 * MIB);
+    CHECK(painted(larger, 20 * MIB, 1));
+    layers_free(larger);
+    hew_options.disable_large_size_classes = true;
     end_test();
 }

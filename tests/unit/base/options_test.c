@@ -39,7 +39,7 @@ TEST(the_defaults_are_those_of_jemalloc_where_hew_has_no_better_ones)
 {
     CHECK_EQUAL(hew_options.dirty_decay_ms, 10000);
     CHECK_EQUAL(hew_options.muzzy_decay_ms, 0);
-    CHECK_EQUAL(hew_options.oversize_threshold, 8388608);
+    CHECK_EQUAL(hew_options.oversize_threshold, 0);
     CHECK(hew_options.dss == HEW_DSS_SECONDARY);
     CHECK(hew_options.zero_realloc == HEW_ZERO_REALLOC_FREE);
     CHECK(hew_options.retain && hew_options.tcache && !hew_options.abort_conf);

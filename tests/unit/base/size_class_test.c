@@ -116,3 +116,18 @@ TEST(the_reciprocal_finds_the_region_of_every_byte_of_a_slab)
         CHECK_EQUAL(wrong, 0);
     }
 }
+
+TEST(slabs_of_a_range_of_sizes_can_be_made_larger_or_smaller)
+{
+    hew_size_class_boot();
+    struct hew_slab_shape before = hew_slab_shapes[hew_code_of_size(4096)];
+    hew_size_class_set_slabs(64, 256, 17);
+    const struct hew_slab_shape *low = &hew_slab_shapes[hew_code_of_size(64)];
+    CHECK(low->pages == 20 && low->regions == 20 * HEW_PAGE / 64);
+    CHECK_EQUAL(hew_slab_shapes[hew_code_of_size(256)].pages, 20);
+    CHECK_EQUAL(hew_slab_shapes[hew_code_of_size(4096)].pages, before.pages);
+    hew_size_class_set_slabs(1, HEW_SMALL_MAX, 1);
+    CHECK_EQUAL(hew_slab_shapes[HEW_CODE_SMALL_LAST].pages, HEW_GRAIN_PAGES);
+    CHECK_EQUAL(hew_slab_shapes[HEW_CODE_SMALL_LAST].regions, 1);
+    hew_size_class_boot();
+}

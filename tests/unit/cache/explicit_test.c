@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cache/explicit.h"
 #include "cache/magazine.h"
+#include "cache/thread.h"
 #include "layers.h"
+#include "layers_cache.h"
 #include "test.h"
 
 TEST(numbers_are_given_lowest_first_and_again)
@@ -55,6 +57,33 @@ TEST(flushing_and_destroying_give_everything_back)
     use(cache, code);
     CHECK(hew_explicit_destroy(number));
     CHECK(layers_settled());
+}
+
+TEST(a_fork_leaves_it_in_the_list_of_caches)
+{
+    unsigned number, code = hew_code_of_size(48);
+    CHECK(hew_explicit_create(&number));
+    use(hew_explicit_at(number), code);
+    size_t bytes = layers_cached_bytes();
+    CHECK(bytes > 0);
+    hew_thread_after_fork();
+    CHECK_EQUAL(layers_cached_bytes(), 0);
+    hew_explicit_after_fork();
+    CHECK_EQUAL(layers_cached_bytes(), bytes);
+    CHECK(hew_explicit_destroy(number));
+    CHECK_EQUAL(layers_cached_bytes(), 0);
+    CHECK(layers_settled());
+}
+
+TEST(what_it_counted_is_its_arenas_when_it_is_gone)
+{
+    unsigned number, code = hew_code_of_size(64);
+    CHECK(hew_explicit_create(&number));
+    struct hew_arena *arena = hew_explicit_at(number)->arena;
+    uint64_t before = arena->requests[code];
+    use(hew_explicit_at(number), code);
+    CHECK(hew_explicit_destroy(number));
+    CHECK_EQUAL(arena->requests[code] - before, 64);
 }
 
 TEST(there_are_so_many_and_no_more)

@@ -3,6 +3,7 @@
 
 #include "cache/magazine.h"
 #include "layers.h"
+#include "layers_cache.h"
 #include "test.h"
 
 #include <pthread.h>
@@ -87,9 +88,9 @@ TEST(nothing_is_cached_after_death)
     }
     struct hew_extent *large = hew_arena_take_large(hew_cache_self->arena, 65536, HEW_PAGE, hew_code_of_size(65536));
     give(hew_code_of_size(65536), (void *)large->address);
-    CHECK(hew_thread_cached_bytes() > 65536);
+    CHECK(layers_cached_bytes() > 65536);
     hew_thread_death();
-    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+    CHECK_EQUAL(layers_cached_bytes(), 0);
     CHECK(layers_settled());
 }
 
@@ -106,12 +107,12 @@ TEST(cached_bytes_are_those_in_all_magazines)
         expected += hew_cache_depth(caches[i], hew_code_of_size(1000)) * 1024;
     }
     CHECK(expected >= 3 * (48 + 1024));
-    CHECK_EQUAL(hew_thread_cached_bytes(), expected);
+    CHECK_EQUAL(layers_cached_bytes(), expected);
     for (unsigned i = 0; i < 3; i++) {
         hew_cache_self = caches[i];
         hew_thread_death();
     }
-    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+    CHECK_EQUAL(layers_cached_bytes(), 0);
 }
 
 TEST(threads_spread_over_the_arenas)
@@ -177,7 +178,7 @@ TEST(hundreds_of_short_threads_leave_nothing_behind)
     }
     CHECK_EQUAL(failures, 0);
     CHECK_EQUAL(threads_of_all_arenas(), 0);
-    CHECK_EQUAL(hew_thread_cached_bytes(), 0);
+    CHECK_EQUAL(layers_cached_bytes(), 0);
     CHECK(layers_settled());
 }
 
@@ -193,7 +194,7 @@ TEST(a_forks_child_has_one_thread)
         CHECK_EQUAL(hew_caches_alive, 1);
         CHECK_EQUAL(threads_of_all_arenas(), 1);
         CHECK_EQUAL(own->arena->threads, 1);
-        CHECK_EQUAL(hew_thread_cached_bytes(), hew_cache_depth(own, 1) * 8);
+        CHECK_EQUAL(layers_cached_bytes(), hew_cache_depth(own, 1) * 8);
         hew_thread_death();
         CHECK_EQUAL(threads_of_all_arenas(), 0);
         fflush(stdout);

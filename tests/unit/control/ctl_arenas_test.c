@@ -38,8 +38,11 @@ TEST(the_tables_of_classes_meet_and_end_at_the_largest_class)
     CHECK_EQUAL(bins, hew_class_index(HEW_SMALL_MAX) + 1);
     CHECK_EQUAL(bins + large, hew_class_index(HEW_OPTION_CLASS_MAX) + 1);
     for (unsigned index = 0; index < bins + large; index++) {
-        bool is_small = index < bins;
-        snprintf(name, sizeof name, is_small ? "arenas.bin.%u.size" : "arenas.lextent.%u.size", is_small ? index : index - bins);
+        if (index < bins) {
+            snprintf(name, sizeof name, "arenas.bin.%u.size", index);
+        } else {
+            snprintf(name, sizeof name, "arenas.lextent.%u.size", index - bins);
+        }
         size_t size = read_size(name);
         CHECK_EQUAL(hew_class_index(size), index);
         CHECK(size > last);

@@ -36,14 +36,14 @@ TEST(query_answers_in_the_order_that_programs_know)
     layers_free(object);
 }
 
-TEST(a_query_about_what_is_not_ours_is_EFAULT)
+TEST(a_query_about_what_is_not_ours_is_EINVAL)
 {
     boot_once();
     unsigned char answer[48];
     size_t length = sizeof answer;
     void *foreign = &length, *nothing = NULL;
-    CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.query", answer, &length, &foreign, sizeof foreign), EFAULT);
-    CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.query", answer, &length, &nothing, sizeof nothing), EFAULT);
+    CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.query", answer, &length, &foreign, sizeof foreign), EINVAL);
+    CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.query", answer, &length, &nothing, sizeof nothing), EINVAL);
     CHECK_EQUAL(length, sizeof answer);
     length = 40;
     CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.query", answer, &length, &foreign, sizeof foreign), EINVAL);
@@ -61,10 +61,10 @@ TEST(a_batch_of_queries_has_an_answer_each)
         CHECK_EQUAL(answers[i * 3 + 2], hew_map_extent((uintptr_t)objects[i])->size);
     }
     CHECK(answers[6] == 0 && answers[7] == 1);
-    void *foreign[3] = {objects[0], &length, objects[2]};
+    void *foreign[3] = {objects[2], &length, objects[0]};
     CHECK_EQUAL(
-        hew_ctl_by_name("experimental.utilization.batch_query", answers, &length, foreign, sizeof foreign), EFAULT);
-    CHECK(answers[3] == 0 && answers[4] == 0 && answers[5] == 0 && answers[8] != 0);
+        hew_ctl_by_name("experimental.utilization.batch_query", answers, &length, foreign, sizeof foreign), EINVAL);
+    CHECK(answers[7] == 1 && answers[8] == hew_map_extent((uintptr_t)objects[2])->size);
     static const struct {
         size_t old, new;
     } wrong[] = {{72, 23}, {72, 16}, {71, 24}, {0, 0}, {0, 24}, {72, 0}};
@@ -126,4 +126,24 @@ TEST(names_of_events_at_every_allocation_are_unknown)
     CHECK_EQUAL(ctl_read("experimental.hooks.install", &hook, sizeof hook), ENOENT);
     CHECK_EQUAL(ctl_write("experimental.hooks.remove", &hook, sizeof hook), ENOENT);
     CHECK_EQUAL(ctl_write("experimental.hooks.thread_event", &hook, sizeof hook), ENOENT);
+}
+
+TEST(the_count_of_active_pages_can_be_watched)
+{
+    boot_once();
+    size_t *pages = NULL, length = sizeof pages;
+    void *first = layers_malloc(100);
+    char name[64];
+    snprintf(name, sizeof name, "experimental.arenas.%u.pactivep", hew_alloc_own_cache()->arena->index);
+    CHECK_EQUAL(ctl_read(name, &pages, sizeof pages), 0);
+    size_t before = pages == NULL ? 0 : *pages;
+    void *large = layers_malloc(2 * HEW_CACHED_MAX);
+    CHECK_EQUAL(*pages, before + 2 * HEW_CACHED_MAX / HEW_PAGE);
+    layers_free(large);
+    CHECK_EQUAL(*pages, before);
+    CHECK_EQUAL(ctl_do(name), EINVAL);
+    CHECK_EQUAL(hew_ctl_by_name(name, &pages, &length, &before, sizeof before), EINVAL);
+    CHECK_EQUAL(ctl_read("experimental.arenas.4096.pactivep", &pages, sizeof pages), EFAULT);
+    CHECK_EQUAL(ctl_read("experimental.arenas.4095.pactivep", &pages, sizeof pages), ENOENT);
+    layers_free(first);
 }

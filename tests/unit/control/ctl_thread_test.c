@@ -139,6 +139,19 @@ TEST(the_arena_of_a_thread_is_read_and_out_of_range_refused)
     CHECK_EQUAL(ctl_write("thread.arena", &index, 8), EINVAL);
 }
 
+TEST(with_arenas_by_CPU_a_thread_moves_only_to_an_arena_that_a_program_made)
+{
+    struct hew_cache *cache = boot_once();
+    unsigned home = cache->arena->index, other = home == 0 ? 1 : 0, made = 0;
+    CHECK_EQUAL(ctl_read("arenas.create", &made, sizeof made), 0);
+    hew_options.percpu_arena = HEW_PERCPU_ARENA_PERCPU;
+    CHECK_EQUAL(ctl_write("thread.arena", &home, sizeof home), 0);
+    CHECK_EQUAL(ctl_write("thread.arena", &other, sizeof other), EPERM);
+    CHECK_EQUAL(ctl_write("thread.arena", &made, sizeof made), 0);
+    hew_options.percpu_arena = HEW_PERCPU_ARENA_DISABLED;
+    CHECK_EQUAL(ctl_write("thread.arena", &home, sizeof home), 0);
+}
+
 /* Last: from here on the thread is counted at each operation. */
 TEST(the_counters_move_right_after_malloc_and_free)
 {

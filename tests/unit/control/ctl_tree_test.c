@@ -53,7 +53,7 @@ TEST(a_row_ends_in_an_index_if_and_only_if_its_type_says_so)
     for (const struct hew_ctl_row *row = hew_ctl_rows; row->name[0] != '\0'; row++) {
         CHECK((row->name[strlen(row->name) - 1] == '>') == (row->type == HEW_CTL_INDEX));
         CHECK(row->type != HEW_CTL_INDEX || row->access == HEW_CTL_NONE);
-        CHECK((row->type == HEW_CTL_VOID) <= (row->access == HEW_CTL_NONE));
+        CHECK((row->type == HEW_CTL_VOID) <= ((row->access & HEW_CTL_BOTH) == HEW_CTL_NONE));
     }
 }
 

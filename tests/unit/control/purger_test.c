@@ -6,6 +6,7 @@
 #include "os/clock.h"
 #include "test.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -158,6 +159,35 @@ TEST(the_thread_returns_idle_memory_by_itself_each_time_there_is_some)
     leave_dirty_and_wake(2);
     CHECK(goes_by_itself(2));
     leave_dirty_and_wake(2); /* the same thread, asleep by now */
+    CHECK(goes_by_itself(2));
+}
+
+static unsigned
+threads_here(void)
+{
+    unsigned count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task = readdir(tasks); task != NULL; task = readdir(tasks)) {
+        count += task->d_name[0] != '.';
+    }
+    closedir(tasks);
+    return count;
+}
+
+TEST(the_program_forbids_the_thread_and_allows_it_again)
+{
+    boot_once();
+    CHECK(hew_purger_enabled());
+    unsigned with = threads_here();
+    CHECK(hew_purger_enable(false));
+    CHECK(!hew_purger_enabled() && hew_options.background_thread);
+    CHECK_EQUAL(threads_here(), with - 1);
+    leave_dirty(2, 8 * MIB);
+    hew_purger_wake();
+    CHECK_EQUAL(threads_here(), with - 1);
+    CHECK_EQUAL(dirty(2), 8 * MIB);
+    CHECK(hew_purger_enable(true));
+    CHECK_EQUAL(threads_here(), with);
     CHECK(goes_by_itself(2));
 }
 

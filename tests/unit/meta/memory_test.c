@@ -97,6 +97,10 @@ TEST(a_piece_larger_than_a_chunk_has_a_mapping_of_its_own)
     memset(piece, 0xff, 5000 * KIB);
     CHECK_EQUAL(hew_meta_usage().used - before.used, 5000 * KIB);
     CHECK_EQUAL(hew_meta_usage().mapped - before.mapped, 5000 * KIB);
+    hew_meta_give(piece, 5000 * KIB);
+    CHECK_EQUAL(hew_meta_usage().used, before.used);
+    CHECK_EQUAL(hew_meta_usage().mapped, before.mapped);
+    CHECK_EQUAL(hew_meta_usage().touched, before.touched);
 }
 
 /* Takes pieces of 4 KiB until the system is asked for a chunk; the one that needed it. */

@@ -2,6 +2,7 @@
 /* Unit tests of os/mutex: exclusion, sleeping and waking, and counters that add up. */
 #include "os/mutex.h"
 
+#include "base/options.h"
 #include "test.h"
 
 #include <pthread.h>
@@ -137,4 +138,38 @@ TEST(living_threads_have_tokens_of_their_own)
     pthread_create(&thread, NULL, give_token, NULL);
     pthread_join(thread, &token);
     CHECK(token != NULL && token != hew_thread_token());
+}
+
+/* What a lock that another thread holds for 20 ms cost. */
+static void *
+hold(void *unused)
+{
+    hew_mutex_lock(&mutex);
+    nap(20);
+    hew_mutex_unlock(&mutex);
+    return unused;
+}
+
+static void
+wait_for_holder(int64_t spins)
+{
+    pthread_t holder;
+    memset(&mutex, 0, sizeof mutex);
+    hew_options.mutex_max_spin = spins;
+    pthread_create(&holder, NULL, hold, NULL);
+    while (mutex.state == 0) {
+        nap(1);
+    }
+    hew_mutex_lock(&mutex);
+    hew_mutex_unlock(&mutex);
+    pthread_join(holder, NULL);
+    hew_options.mutex_max_spin = 100;
+}
+
+TEST(without_spins_a_waiter_sleeps_and_with_endless_ones_it_never_does)
+{
+    wait_for_holder(0);
+    CHECK(mutex.waits == 1 && mutex.spin_acquisitions == 0);
+    wait_for_holder(-1);
+    CHECK(mutex.waits == 0 && mutex.spin_acquisitions == 1);
 }

@@ -368,3 +368,34 @@ TEST(heaps_side_by_side_never_join_their_pages)
     CHECK_EQUAL(hew_page_counts(&other).mapped, 0);
     page_end();
 }
+
+TEST(an_extent_with_memory_is_not_cut_for_a_request_that_is_too_small_for_it)
+{
+    page_begin();
+    struct hew_extent *large = page_take(256 * KIB);
+    uintptr_t dirty = large->address;
+    page_give(large);
+    hew_options.lg_extent_max_active_fit = 2;
+    struct hew_extent *small = page_take(16 * KIB), *fitting = page_take(64 * KIB);
+    CHECK(small->address != dirty && small->zeroed);
+    CHECK_EQUAL(fitting->address, dirty);
+    page_give(small);
+    page_give(fitting);
+    page_end();
+}
+
+TEST(the_system_zeroes_an_active_extent)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(256 * KIB);
+    page_fill(extent, 7);
+    CHECK(hew_page_zero(&page_heap, extent));
+    CHECK(page_filled(extent, 0));
+    page_fill(extent, 7);
+    faults_refuse("madvise", 0, FAULTS_ALL);
+    CHECK(!hew_page_zero(&page_heap, extent));
+    faults_end();
+    CHECK(page_filled(extent, 7));
+    page_give(extent);
+    page_end();
+}

@@ -226,10 +226,11 @@ TEST(muzzy_pages_are_purged_lazily_first_and_then_given_back)
     page_give(page_take(64 * KIB));
     hew_page_decay(&page_heap, page_now + 10, false);
     hew_page_decay(&page_heap, page_now + 5000, false);
+    hew_page_decay(&page_heap, page_now + 10000, false);
     CHECK(hooks_lazy == 1 && hooks_dallocs == 0);
     CHECK_EQUAL(page_counts().muzzy, 64 * KIB);
-    hew_page_decay(&page_heap, page_now + 5010, false);
-    hew_page_decay(&page_heap, page_now + 50000, false);
+    hew_page_decay(&page_heap, page_now + 20000, false);
+    hew_page_decay(&page_heap, page_now + 30000, false);
     CHECK_EQUAL(hooks_dallocs, 1);
     CHECK_EQUAL(page_counts().muzzy, 0);
     end();

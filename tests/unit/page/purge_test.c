@@ -370,3 +370,33 @@ TEST(what_is_being_purged_during_a_fork_is_not_lost_to_the_child)
     CHECK_EQUAL(page_counts().dirty, 0);
     page_end();
 }
+
+TEST(with_process_madvise_max_batch_several_ranges_go_in_one_call)
+{
+    page_begin();
+    hew_options.process_madvise_max_batch = 3;
+    struct hew_extent *extents[14];
+    for (unsigned i = 0; i < 14; i++) {
+        extents[i] = page_take(64 * KIB);
+        page_fill(extents[i], 7);
+    }
+    for (unsigned i = 0; i < 14; i += 2) {
+        page_give(extents[i]);
+    }
+    uintptr_t address = extents[2]->address;
+    faults_count("process_madvise");
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(faults_asked, 3);
+    CHECK_EQUAL(page_counts().dirty, 0);
+    CHECK_EQUAL(resident(address, 64 * KIB), 0);
+    CHECK(page_filled(extents[1], 7));
+    for (unsigned i = 1; i < 14; i += 2) {
+        page_give(extents[i]);
+    }
+    faults_refuse("process_madvise", 0, FAULTS_ALL); /* an older kernel */
+    hew_page_decay(&page_heap, page_now, true);
+    faults_end();
+    CHECK_EQUAL(page_counts().dirty, 0);
+    CHECK_EQUAL(resident(address, 64 * KIB), 0);
+    page_end();
+}

@@ -7,6 +7,7 @@
 #include "os/cpus.h"
 #include "test.h"
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -185,6 +186,74 @@ TEST(without_memory_there_is_no_large_object)
         CHECK(hew_arena_take_large(arena, 1 << 20, HEW_PAGE, hew_code_of_size(1 << 20)) == NULL);
         CHECK_EQUAL(hew_arena_large_total(arena).nmalloc, 0);
         CHECK(layers_settled());
+        end_child();
+    }
+}
+
+/* Whether the byte can be read. */
+static bool
+readable(uintptr_t address)
+{
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    bool readable = write(ends[1], (const void *)address, 1) == 1;
+    close(ends[0]);
+    close(ends[1]);
+    return readable;
+}
+
+TEST(every_other_large_object_has_a_guard_behind_it)
+{
+    if (in_child()) {
+        hew_options.san_guard_large = 2;
+        struct hew_arena *arena = hew_arena_get(0);
+        struct hew_extent *extents[4];
+        for (unsigned i = 0; i < 4; i++) {
+            extents[i] = hew_arena_take_large(arena, 20000, HEW_PAGE, hew_code_of_size(20000));
+            CHECK_EQUAL(extents[i]->large.usable, 20480);
+            CHECK(readable(extents[i]->address + 20479));
+            CHECK(readable(extents[i]->address + 20480) == (i % 2 == 1));
+            CHECK_EQUAL(hew_map_code(extents[i]->address), i % 2 == 1 ? hew_code_of_size(20000) : HEW_CODE_SLOW);
+        }
+        uintptr_t guard = extents[0]->address + 20480;
+        for (unsigned i = 0; i < 4; i++) {
+            hew_arena_give_large(extents[i]);
+        }
+        CHECK(readable(guard));
+        CHECK(layers_settled());
+        end_child();
+    }
+}
+
+TEST(usable_sizes_are_whole_pages_or_as_an_option_whole_classes)
+{
+    if (in_child()) {
+        struct hew_arena *arena = hew_arena_get(0);
+        CHECK_EQUAL(hew_large_usable(20481), 24576);
+        CHECK_EQUAL(hew_large_usable(5 * 1024 * 1024 + 1), 5 * 1024 * 1024 + 4096);
+        hew_options.disable_large_size_classes = false;
+        CHECK_EQUAL(hew_large_usable(24577), 28672);
+        CHECK_EQUAL(hew_large_usable(33 * 1024 * 1024), 40 * 1024 * 1024);
+        struct hew_extent *extent = hew_arena_take_large(arena, 33 * 1024 * 1024, HEW_PAGE, HEW_CODE_SLOW);
+        CHECK(extent->large.usable == 40 * 1024 * 1024 && extent->size == extent->large.usable);
+        hew_arena_give_large(extent);
+        end_child();
+    }
+}
+
+TEST(with_percpu_arena_the_cpu_chooses)
+{
+    if (in_child()) {
+        hew_options.percpu_arena = HEW_PERCPU_ARENA_PERCPU;
+        hew_options.narenas = 4;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(sched_getcpu(), &one);
+        CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+        unsigned cpu = hew_cpus_current();
+        CHECK_EQUAL(hew_arena_least_loaded()->index, cpu % 4);
+        hew_options.percpu_arena = HEW_PERCPU_ARENA_PHYCPU;
+        CHECK_EQUAL(hew_arena_least_loaded()->index, cpu % 2);
         end_child();
     }
 }

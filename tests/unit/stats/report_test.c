@@ -3,7 +3,7 @@
 
 #include "cache/magazine.h"
 #include "cache/thread.h"
-#include "layers.h"
+#include "layers_alloc.h"
 #include "test.h"
 
 static char heard[1 << 20];

@@ -3,7 +3,7 @@
 
 #include "cache/magazine.h"
 #include "cache/thread.h"
-#include "layers.h"
+#include "layers_alloc.h"
 #include "slab/arena_life.h"
 #include "test.h"
 

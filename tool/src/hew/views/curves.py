@@ -10,7 +10,7 @@ from hew.views.svg import element, line, picture, spread, text, title
 from hew.views.text import quantity
 
 WIDTH, HEIGHT = 980.0, 340.0
-LEFT, RIGHT, TOP, BOTTOM = 66.0, 116.0, 12.0, 34.0
+LEFT, RIGHT, TOP, BOTTOM = 66.0, 130.0, 12.0, 34.0
 LABEL_GAP = 15.0
 FLOOR = HEIGHT - BOTTOM
 

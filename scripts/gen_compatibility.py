@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Write docs/compatibility.md: every function, setting and mallctl name of jemalloc, with its state in hew.
+
+Made from the tables that the code is made from: src/api/names.def, src/base/options.def and, through the C
+preprocessor because it includes other tables, src/control/ctl_names.def.  A name whose leaf is called hew_ctl_absent
+answers ENOENT for good, one whose leaf is called ..._absent until it is there.
+
+--check writes nothing and exits 1 when the page is not what the tables say.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from gen_options import CONSTANT, ROOT, Option, read_choices, read_options
+
+NAME = re.compile(r'^HEW_NAME\((\w+), (\w+), "([^"]*)"\)$', re.MULTILINE)
+CONTROL = re.compile(r'HEW_CTL\(((?:"[^"]*"\s*)+),\s*(\w+),\s*(\w+),\s*(\w+),')
+GROUPS = {
+    "STANDARD": "Standard functions",
+    "JEMALLOC": "jemalloc's functions",
+    "DATA": "Variables that a program may define",
+    "REDIS": "For Redis",
+    "HEW": "hew's own, `hew/hew.h`",
+    "LIBC": "glibc's (not with a prefix)",
+    "CXX": "C++'s operators (not with a prefix)",
+}
+TYPES = {
+    "VOID": "",
+    "U32": "uint32_t",
+    "U64": "uint64_t",
+    "I64": "int64_t",
+    "SIZE": "size_t",
+    "SSIZE": "ssize_t",
+    "TEXT": "const char *",
+    "POINTER": "pointer",
+}
+ACCESS = {"READ": "r", "WRITE": "w", "BOTH": "rw", "NONE": "action"}
+NOTES = {
+    "hpa_shard": "always 0: hew has one page allocator",
+    "hpa_sec": "always 0: hew has one page allocator",
+}
+INTRODUCTION = """\
+# What of jemalloc works here
+
+<!-- Made by scripts/gen_compatibility.py from src/api/names.def, src/base/options.def and src/control/ctl_names.def;
+change those files, then run the script. -->
+
+The version to match is jemalloc 5.3.1. A program compiled for jemalloc runs with hew in its place without a rebuild:
+preloaded, linked, or installed as `libjemalloc.so.2` (`-DHEW_AS_JEMALLOC=ON`); with `-DHEW_PREFIX=je_` hew stands
+beside another malloc, and with `-DHEW_LG_QUANTUM=3` as well it is what Redis and Valkey are built with.
+
+## Where hew differs, or versions of jemalloc do
+
+- Sizes above 14 KiB are rounded up to whole pages, as in 5.3.1; `nallocx`, `sallocx` and `malloc_usable_size` agree.
+- `xallocx` never makes a small object of a large one, nor changes a small one.
+- A flag that names an arena or a cache that does not exist makes `mallocx` and `rallocx` return NULL; in jemalloc the
+  process breaks. `dallocx` into such a cache frees the object straight to its owner.
+- A wrong pointer, size or alignment given to a function that frees ends the process with a message, in every build.
+- A MIB is made of the places of a name's parts in the tree; these numbers differ between versions of either library.
+- The version that `mallctl("version")` and `JEMALLOC_VERSION` tell is 5.3.1's; `hew_version()` tells hew's.
+- With a prefix the names of the settings have it too: `JE_MALLOC_CONF`, `/etc/je_malloc.conf`, `je_malloc_conf`.
+- `je_get_defrag_hint()`, which Redis adds to its own jemalloc, is always there.
+"""
+
+
+@dataclass(frozen=True)
+class Control:
+    """One name of mallctl."""
+
+    name: str
+    kind: str
+    access: str
+    leaf: str
+
+
+def read_names(text: str) -> list[tuple[str, str, str]]:
+    """Name, group and remark of each row of names.def."""
+    return [(match[1], match[2], match[3]) for match in NAME.finditer(text)]
+
+
+def read_controls(preprocessed: str) -> list[Control]:
+    """The rows of ctl_names.def; those that are only an index are left out."""
+    rows = []
+    for match in CONTROL.finditer(preprocessed):
+        name = "".join(re.findall(r'"([^"]*)"', match[1]))
+        if match[2] != "INDEX":
+            rows.append(Control(name, match[2], match[3], match[4]))
+    return rows
+
+
+def preprocess(root: Path) -> str:
+    """ctl_names.def with the tables that it includes."""
+    source = root / "src"
+    command = [os.environ.get("CC", "cc"), "-E", "-P", "-D_GNU_SOURCE", "-I", str(source)]
+    command += ["-include", "control/ctl_names_macros.h", "-x", "c", str(source / "control" / "ctl_names.def")]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def state_of(row: Control, options: dict[str, Option]) -> str:
+    """What becomes of a call."""
+    if row.leaf == "hew_ctl_absent":
+        return "ENOENT: see mallctl.md"
+    if row.leaf.endswith("_absent"):
+        return "not yet: ENOENT"
+    option = options.get(row.name.removeprefix("opt.")) if row.name.startswith("opt.") else None
+    if option is not None and option.state != "works":
+        return f"answers; the setting: {option.state}"
+    notes = [note for part, note in NOTES.items() if part in row.name]
+    return f"works; {notes[0]}" if notes else "works"
+
+
+def access_of(row: Control) -> str:
+    """What may be done with it."""
+    access, _, needs = row.access.partition("_")
+    return ACCESS[access] + (" with `prof:true`" if needs else "")
+
+
+def function_lines(names: list[tuple[str, str, str]]) -> list[str]:
+    """The functions and variables, group by group."""
+    lines = ["## Functions and variables\n"]
+    for group, title in GROUPS.items():
+        lines.append(f"### {title}\n\n| name | remark |\n|---|---|")
+        lines += [f"| `{name}` | {remark} |" for name, of, remark in names if of == group]
+        lines.append("")
+    return lines
+
+
+def option_lines(options: list[Option], old: list[tuple[str, str]]) -> list[str]:
+    """The settings; docs/options.md has what they do."""
+    lines = ["## Settings\n\nWhat they do and take: `docs/options.md`.\n\n| setting | state | remark |\n|---|---|---|"]
+    lines += [f"| `{option.name}` | {option.state} | {option.remark} |" for option in options]
+    lines += [f"| `{name}` | an old name, accepted with a warning | {became} |" for name, became in old]
+    return [*lines, ""]
+
+
+def control_lines(rows: list[Control], options: list[Option]) -> list[str]:
+    """The names of mallctl, subtree by subtree."""
+    by_name = {option.name: option for option in options}
+    states = [state_of(row, by_name) for row in rows]
+    works = sum("ENOENT" not in state for state in states)
+    lines = [f"## Names of mallctl\n\n{works} of {len(rows)} answer. What they are: `docs/mallctl.md`. `<i>` and `<j>` are indices.\n"]
+    subtree = None
+    for row, state in zip(rows, states, strict=True):
+        part = row.name.split(".")[0] if "." in row.name else "The root"
+        if part != subtree:
+            lines += [*([""] if subtree is not None else []), f"### {part}\n"]
+            lines.append("| name | type | access | state |\n|---|---|---|---|")
+            subtree = part
+        kind = TYPES.get(row.kind, row.kind.lower())
+        lines.append(f"| `{row.name}` | {kind} | {access_of(row)} | {state} |")
+    return [*lines, ""]
+
+
+def page(root: Path) -> str:
+    """The whole of docs/compatibility.md."""
+    base = root / "src" / "base"
+    rows = (base / "options.def").read_text()
+    for name, value in CONSTANT.findall((base / "options.h").read_text()):
+        rows = rows.replace(name, value)
+    options, old = read_options(rows, read_choices((base / "option_choices.def").read_text()))
+    lines = [INTRODUCTION]
+    lines += function_lines(read_names((root / "src" / "api" / "names.def").read_text()))
+    lines += option_lines(options, old)
+    lines += control_lines(read_controls(preprocess(root)), options)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write docs/compatibility.md from the tables of the code.")
+    parser.add_argument("--root", type=Path, default=ROOT, help="the project's directory")
+    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
+    options = parser.parse_args(arguments)
+    target = options.root / "docs" / "compatibility.md"
+    try:
+        text = page(options.root)
+        current = target.read_text() if target.is_file() else ""
+    except (OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
+        print(f"gen_compatibility: {error}", file=sys.stderr)
+        return 2
+    if options.check:
+        if text != current:
+            print(
+                "gen_compatibility: docs/compatibility.md is stale: run scripts/gen_compatibility.py", file=sys.stderr
+            )
+        return 1 if text != current else 0
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

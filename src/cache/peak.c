@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/peak.h"
+
+#include "cache/count.h"
+
+#define LOOK_BYTES ((size_t)64 << 10)
+
+static __thread struct {
+    uint64_t base; /* what the thread held when it began, wrapped if it had freed more than it had allocated */
+    int64_t most;
+    bool begun;
+} peak;
+
+static uint64_t
+held(const struct hew_cache *cache)
+{
+    return hew_count_allocated(cache) - hew_count_freed(cache);
+}
+
+static void
+begin(uint64_t base)
+{
+    hew_count_watch(LOOK_BYTES);
+    peak.base = base;
+    peak.most = 0;
+    peak.begun = true;
+}
+
+void
+hew_peak_begin(const struct hew_cache *cache)
+{
+    begin(held(cache));
+}
+
+void
+hew_peak_look(const struct hew_cache *cache)
+{
+    if (peak.begun) {
+        int64_t now = (int64_t)(held(cache) - peak.base);
+        peak.most = now > peak.most ? now : peak.most;
+    }
+}
+
+uint64_t
+hew_peak_read(const struct hew_cache *cache)
+{
+    if (!peak.begun) {
+        begin(0);
+    }
+    hew_peak_look(cache);
+    return (uint64_t)peak.most;
+}

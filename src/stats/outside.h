@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outside: what layers above count themselves, and put here to be read.  All relaxed; not part of a snapshot.
+ */
+#ifndef HEW_STATS_OUTSIDE_H
+#define HEW_STATS_OUTSIDE_H
+
+#include "base/compiler.h"
+
+#include <stdatomic.h>
+
+/* Purgers: threads, wake-ups, and the nanoseconds from each to the next. */
+struct hew_stats_background {
+    _Atomic uint64_t threads, runs, between_ns;
+};
+extern struct hew_stats_background hew_stats_background;
+
+/* The same as jemalloc shows it: run_interval is a mean. */
+struct hew_stats_background_numbers {
+    uint64_t num_threads, num_runs, run_interval;
+};
+struct hew_stats_background_numbers hew_stats_background_numbers(void);
+
+/* Calls of realloc(pointer, 0) with a pointer that is not NULL. */
+extern _Atomic uint64_t hew_stats_zero_reallocs;
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "prof/sink.h"
+
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct hew_sink sink;
+static char folder[] = "/tmp/hew_sink_XXXXXX";
+static char path[64], part[80], text[HEW_SINK_BUFFER * 3];
+
+static bool
+is_there(const char *name)
+{
+    struct stat unused;
+    return stat(name, &unused) == 0;
+}
+
+static size_t
+contents(void)
+{
+    int file = open(path, O_RDONLY);
+    ssize_t length = read(file, text, sizeof text);
+    close(file);
+    return length < 0 ? 0 : (size_t)length;
+}
+
+TEST(a_new_file_has_its_name_only_when_it_is_whole)
+{
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(part, sizeof part, "%s.part", path);
+    CHECK(hew_sink_open(&sink, path));
+    hew_sink_put_text(&sink, "12 ");
+    hew_sink_put_unsigned(&sink, 34);
+    hew_sink_put_text(&sink, " ");
+    hew_sink_put_hex(&sink, 0xabc);
+    CHECK(!is_there(path) && is_there(part));
+    CHECK(hew_sink_close(&sink));
+    CHECK(is_there(path) && !is_there(part));
+    CHECK_EQUAL(contents(), 9);
+    CHECK(memcmp(text, "12 34 abc", 9) == 0);
+}
+
+TEST(a_file_that_is_there_is_written_in_place)
+{
+    int file = open(path, O_RDONLY);
+    CHECK(hew_sink_open(&sink, path));
+    hew_sink_put_text(&sink, "new");
+    CHECK(hew_sink_close(&sink));
+    CHECK(read(file, text, sizeof text) == 3 && memcmp(text, "new", 3) == 0);
+    close(file);
+}
+
+TEST(more_than_the_buffer_holds_arrives_in_order)
+{
+    CHECK(hew_sink_open(&sink, path));
+    for (unsigned i = 0; i < HEW_SINK_BUFFER / 4; i++) {
+        char word[9];
+        snprintf(word, sizeof word, "%08u", i);
+        hew_sink_put(&sink, word, 8);
+    }
+    CHECK(hew_sink_close(&sink));
+    CHECK_EQUAL(contents(), HEW_SINK_BUFFER * 2);
+    CHECK(memcmp(text + 8 * 3000, "00003000", 8) == 0);
+}
+
+TEST(another_file_is_taken_over_whole)
+{
+    CHECK(hew_sink_open(&sink, path));
+    hew_sink_put_text(&sink, "maps:");
+    hew_sink_put_file(&sink, "/proc/self/maps");
+    hew_sink_put_file(&sink, "/nowhere/at/all");
+    CHECK(hew_sink_close(&sink));
+    size_t length = contents();
+    CHECK(length > 1000 && memcmp(text, "maps:", 5) == 0 && text[length - 1] == '\n');
+}
+
+TEST(what_cannot_be_written_is_told)
+{
+    CHECK(!hew_sink_open(&sink, "/nowhere/at/all"));
+    CHECK(hew_sink_open(&sink, "/dev/full"));
+    hew_sink_put_text(&sink, "anything");
+    CHECK(!hew_sink_close(&sink));
+    unlink(path);
+    rmdir(folder);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/* arena_life: arenas that a program makes: their numbers, emptying them, ending them, and what can be set for one.  The
+ * table is the process's, so each test has a child of its own. */
+#include "slab/arena_life.h"
+
+#include "layers.h"
+#include "test.h"
+
+#include "fakes/child.h"
+#include "fakes/hooks.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+static void
+boot(void)
+{
+    CHECK(layers_boot());
+    hew_options.narenas = 4;
+    hew_options.dirty_decay_ms = -1;
+    CHECK(hew_arena_get(0) != NULL);
+    hooks_begin();
+}
+
+/* Takes `count` regions of a class. */
+static void
+take_small(struct hew_arena *arena, size_t size, void **regions, unsigned count)
+{
+    unsigned code = hew_code_of_size(size), taken = 0;
+    while (taken < count) {
+        unsigned more = hew_bin_take(&arena->bins[code], &arena->pages, code, regions + taken, count - taken);
+        CHECK(more > 0);
+        taken += more;
+    }
+}
+
+static struct hew_extent *
+take_large(struct hew_arena *arena, size_t size)
+{
+    struct hew_extent *extent = hew_arena_take_large(arena, size, HEW_PAGE, hew_code_of_size(size));
+    CHECK(extent != NULL);
+    return extent;
+}
+
+/* Slabs that are current, listed and full; large objects. */
+static void
+fill(struct hew_arena *arena)
+{
+    static void *regions[3000];
+    take_small(arena, 64, regions, 1000);
+    take_small(arena, 1024, regions, 333);
+    take_small(arena, 8192, regions, 40);
+    unsigned code = hew_code_of_size(8192);
+    for (unsigned i = 0; i < 40; i += 3) { /* so that full slabs become listed */
+        struct hew_bin_return object = {(uintptr_t)regions[i], hew_map_extent((uintptr_t)regions[i])};
+        enum hew_slab_verdict verdict;
+        CHECK_EQUAL(hew_bin_give(&arena->bins[code], &arena->pages, &object, 1, &verdict), 1);
+    }
+    take_large(arena, 20 * KIB);
+    take_large(arena, 2 * MIB);
+    hew_arena_give_large(take_large(arena, 40 * KIB));
+}
+
+static void
+numbers(void)
+{
+    boot();
+    CHECK_EQUAL(hew_arenas_count(), 4);
+    CHECK_EQUAL(hew_arena_create(NULL), 4);
+    CHECK_EQUAL(hew_arena_create(NULL), 5);
+    CHECK_EQUAL(hew_arena_create(NULL), 6);
+    CHECK_EQUAL(hew_arenas_count(), 7);
+    CHECK(hew_arena_destroy(5, NULL) && hew_arena_destroy(4, NULL));
+    CHECK_EQUAL(hew_arenas_count(), 7);
+    CHECK(hew_arena_find(4) == NULL && hew_arena_find(5) == NULL && hew_arena_find(7) == NULL);
+    CHECK(hew_arena_next(1) == hew_arena_find(6));
+    CHECK_EQUAL(hew_arena_create(NULL), 4);
+    CHECK_EQUAL(hew_arena_create(NULL), 5);
+    CHECK_EQUAL(hew_arena_create(NULL), 7);
+    CHECK(hew_arena_find(2) != NULL); /* an automatic one, made now */
+    unsigned seen = 0;
+    HEW_EACH_ARENA(arena) {
+        seen++;
+    }
+    CHECK_EQUAL(seen, 6);
+}
+
+TEST(numbers_follow_the_automatic_arenas_and_are_used_again_lowest_first)
+{
+    CHECK_EQUAL(child_run(numbers).status, 0);
+}
+
+static void
+refusals(void)
+{
+    boot();
+    int index = hew_arena_create(NULL);
+    CHECK(!hew_arena_reset(0, NULL) && !hew_arena_destroy(0, NULL) && !hew_arena_destroy(2, NULL));
+    CHECK(!hew_arena_reset(5, NULL) && !hew_arena_destroy(5, NULL) && !hew_arena_destroy(100000, NULL));
+    struct hew_arena *arena = hew_arena_find((unsigned)index);
+    CHECK(hew_arena_join(arena));
+    CHECK(!hew_arena_destroy((unsigned)index, NULL));
+    CHECK(hew_arena_reset((unsigned)index, NULL));
+    hew_arena_leave(arena);
+    CHECK(hew_arena_destroy((unsigned)index, NULL));
+    CHECK(!hew_arena_destroy((unsigned)index, NULL));
+}
+
+TEST(automatic_absent_and_joined_arenas_are_not_destroyed)
+{
+    CHECK_EQUAL(child_run(refusals).status, 0);
+}
+
+static unsigned seen_gone;
+
+static void
+count_gone(struct hew_extent *extent)
+{
+    CHECK_EQUAL(extent->state, HEW_EXTENT_ACTIVE);
+    seen_gone++;
+}
+
+static void
+resets(void)
+{
+    boot();
+    unsigned index = (unsigned)hew_arena_create(NULL);
+    struct hew_arena *arena = hew_arena_find(index);
+    for (unsigned round = 0; round < 3; round++) {
+        fill(arena);
+        CHECK(hew_page_counts(&arena->pages).active > 2 * MIB);
+        seen_gone = 0;
+        CHECK(hew_arena_reset(index, count_gone));
+        CHECK_EQUAL(seen_gone, 2);
+        CHECK_EQUAL(hew_page_counts(&arena->pages).active, 0);
+        CHECK_EQUAL(arena->large_bytes, 0);
+        CHECK(layers_settled());
+        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+            CHECK(arena->bins[code].current == NULL && arena->bins[code].nonfull.root == NULL);
+        }
+    }
+}
+
+TEST(a_reset_takes_back_current_listed_and_full_slabs_and_large_objects)
+{
+    CHECK_EQUAL(child_run(resets).status, 0);
+}
+
+static void
+destruction(void)
+{
+    boot();
+    size_t before = hew_page_mapped;
+    unsigned index = (unsigned)hew_arena_create(NULL);
+    fill(hew_arena_find(index));
+    struct hew_extent *large = take_large(hew_arena_find(index), MIB);
+    uintptr_t address = large->address;
+    uint64_t nmalloc = hew_arena_large_total(hew_arena_find(index)).nmalloc;
+    CHECK(hew_arena_destroy(index, NULL));
+    CHECK_EQUAL(hew_page_mapped, before);
+    CHECK_EQUAL(hew_map_code(address), HEW_CODE_NONE);
+    CHECK(hew_map_extent(address) == NULL);
+    struct hew_arena *sum = hew_arenas_destroyed();
+    CHECK_EQUAL(hew_arena_large_total(sum).nmalloc, nmalloc);
+    CHECK_EQUAL(hew_arena_large_total(sum).ndalloc, nmalloc);
+    CHECK_EQUAL(sum->bins[hew_code_of_size(64)].counts.nmalloc, 1000);
+    CHECK_EQUAL(sum->bins[hew_code_of_size(64)].counts.ndalloc, 1000);
+    CHECK(sum->pages.counts.maps > 0);
+    /* The same struct again: as new. */
+    CHECK_EQUAL(hew_arena_create(NULL), index);
+    struct hew_arena *next = hew_arena_find(index);
+    CHECK_EQUAL(hew_arena_large_total(next).nmalloc, 0);
+    CHECK_EQUAL(next->bins[hew_code_of_size(64)].counts.nmalloc, 0);
+    CHECK_EQUAL(hew_page_counts(&next->pages).maps, 0);
+    fill(next);
+    CHECK(hew_arena_destroy(index, NULL));
+    CHECK_EQUAL(sum->bins[hew_code_of_size(64)].counts.nmalloc, 2000);
+    CHECK_EQUAL(hew_page_mapped, before);
+}
+
+TEST(a_destroyed_arena_gives_all_its_addresses_back_and_leaves_its_counts)
+{
+    CHECK_EQUAL(child_run(destruction).status, 0);
+}
+
+static void
+data_segment(void)
+{
+    boot();
+    unsigned index = (unsigned)hew_arena_create(NULL);
+    hew_arena_set_dss(hew_arena_find(index), HEW_DSS_PRIMARY);
+    take_large(hew_arena_find(index), MIB);
+    size_t mapped = hew_page_counts(&hew_arena_find(index)->pages).mapped;
+    CHECK(hew_arena_destroy(index, NULL));
+    struct hew_page_heap *heir = &hew_arena_get(0)->pages;
+    CHECK_EQUAL(hew_page_counts(heir).mapped, mapped);
+    struct hew_extent *again = take_large(hew_arena_get(0), MIB);
+    CHECK(again->data_segment);
+    CHECK_EQUAL(hew_page_counts(heir).mapped, mapped);
+    hew_arena_give_large(again);
+    CHECK(hew_page_heap_valid(heir));
+}
+
+TEST(what_came_from_sbrk_goes_on_in_the_first_arena)
+{
+    CHECK_EQUAL(child_run(data_segment).status, 0);
+}
+
+static void
+with_hooks(void)
+{
+    boot();
+    unsigned index = (unsigned)hew_arena_create(&hooks_table);
+    struct hew_arena *arena = hew_arena_find(index);
+    CHECK(hew_arena_hooks(arena) == &hooks_table);
+    CHECK(hew_arena_hooks(hew_arena_get(0)) == &hew_hooks_default);
+    fill(arena);
+    CHECK_EQUAL(hew_page_counts(&arena->pages).mapped, hooks_bytes);
+    CHECK(hew_arena_reset(index, NULL));
+    fill(arena);
+    CHECK(hew_arena_destroy(index, NULL));
+    CHECK(hooks_count == 0 && hooks_wrong == 0);
+    CHECK_EQUAL(hew_arena_create(NULL), index);
+    CHECK(hew_arena_hooks(hew_arena_find(index)) == &hew_hooks_default);
+}
+
+TEST(hooks_see_an_arena_from_its_first_mapping_to_its_end)
+{
+    CHECK_EQUAL(child_run(with_hooks).status, 0);
+}
+
+static unsigned inside_index;
+
+static void
+try_to_end(void)
+{
+    CHECK(!hew_arena_destroy(inside_index, NULL) && !hew_arena_reset(inside_index, NULL));
+    struct hew_arena *other = hew_arena_without_hooks();
+    CHECK(other != NULL && other->pages.hooks == NULL);
+}
+
+static void
+inside_a_hook(void)
+{
+    boot();
+    hooks_inside = try_to_end;
+    inside_index = (unsigned)hew_arena_create(&hooks_table);
+    hew_arena_set_hooks(hew_arena_get(0), &hooks_table);
+    take_large(hew_arena_get(0), MIB);
+    CHECK_EQUAL(hew_arena_without_hooks()->index, HEW_ARENA_REFUGE);
+    CHECK(hew_arena_find(HEW_ARENA_REFUGE) == NULL);
+    hooks_inside = NULL;
+    CHECK(hew_arena_destroy(inside_index, NULL));
+}
+
+TEST(inside_a_hook_no_arena_ends_and_memory_comes_from_one_without_hooks)
+{
+    CHECK_EQUAL(child_run(inside_a_hook).status, 0);
+}
+
+static void
+settings(void)
+{
+    boot();
+    struct hew_arena *arena = hew_arena_find((unsigned)hew_arena_create(NULL));
+    char name[HEW_ARENA_NAME_BYTES];
+    hew_arena_get_name(hew_arena_get(0), name);
+    CHECK_TEXT(name, "auto_0");
+    hew_arena_get_name(arena, name);
+    CHECK_TEXT(name, "manual_4");
+    hew_arena_set_name(arena, "a name of more than thirty-one characters");
+    hew_arena_get_name(arena, name);
+    CHECK_TEXT(name, "a name of more than thirty-one ");
+    hew_arena_set_name(arena, "short");
+    hew_arena_get_name(arena, name);
+    CHECK(memcmp(name, "short\0\0", 7) == 0);
+    CHECK_EQUAL(hew_arena_decay_ms(NULL, HEW_DECAY_DIRTY), -1);
+    hew_arena_set_decay_ms(NULL, HEW_DECAY_DIRTY, 123);
+    hew_arena_set_decay_ms(NULL, HEW_DECAY_MUZZY, 45);
+    hew_arena_set_dss(NULL, HEW_DSS_DISABLED);
+    CHECK_EQUAL(hew_arena_decay_ms(arena, HEW_DECAY_DIRTY), -1);
+    struct hew_arena *later = hew_arena_find((unsigned)hew_arena_create(NULL));
+    CHECK(hew_arena_decay_ms(later, HEW_DECAY_DIRTY) == 123 && hew_arena_decay_ms(later, HEW_DECAY_MUZZY) == 45);
+    CHECK(hew_arena_dss(later) == HEW_DSS_DISABLED && hew_arena_dss(arena) == hew_options.dss);
+    CHECK_EQUAL(hew_arena_retain_grow_limit(arena), HEW_OPTION_CLASS_MAX);
+    CHECK(!hew_arena_set_retain_grow_limit(arena, HEW_PAGE - 1));
+    CHECK(hew_arena_set_retain_grow_limit(arena, 27 * HEW_PAGE + 1));
+    CHECK_EQUAL(hew_arena_retain_grow_limit(arena), 24 * HEW_PAGE);
+    CHECK(hew_arena_set_retain_grow_limit(arena, HEW_PAGE));
+    CHECK_EQUAL(hew_arena_retain_grow_limit(arena), HEW_PAGE);
+    CHECK(hew_arena_uptime_ns(arena) > 0);
+}
+
+TEST(each_arena_has_settings_of_its_own_and_later_ones_follow_the_defaults)
+{
+    CHECK_EQUAL(child_run(settings).status, 0);
+}
+
+static void
+decay(void)
+{
+    boot();
+    struct hew_arena *arena = hew_arena_find((unsigned)hew_arena_create(NULL));
+    hew_arena_give_large(take_large(arena, MIB));
+    CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
+    hew_arena_set_decay_ms(arena, HEW_DECAY_DIRTY, -1);
+    CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
+    hew_arena_set_decay_ms(arena, HEW_DECAY_DIRTY, 100000);
+    CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, 0);
+    hew_arena_give_large(take_large(arena, MIB));
+    CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
+    hew_arena_decay(arena, false);
+    CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
+    hew_arena_decay(arena, true);
+    CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, 0);
+}
+
+TEST(a_new_decay_time_returns_what_is_idle_at_once_unless_it_is_never)
+{
+    CHECK_EQUAL(child_run(decay).status, 0);
+}
+
+static void
+oversize(void)
+{
+    hew_options.oversize_threshold = MIB;
+    boot();
+    hew_arena_set_decay_ms(NULL, HEW_DECAY_DIRTY, 10000);
+    CHECK_EQUAL(hew_arenas_count(), 5);
+    CHECK_EQUAL(hew_arena_create(NULL), 5);
+    struct hew_arena *own = hew_arena_get(0);
+    CHECK(hew_arena_for_large(own, MIB - 1) == own);
+    struct hew_arena *large = hew_arena_for_large(own, MIB);
+    CHECK_EQUAL(large->index, 4);
+    CHECK(hew_arena_for_large(own, MIB) == large && hew_arena_for_large(large, MIB) == large);
+    CHECK(hew_arena_for_large(hew_arena_at(5), MIB) == hew_arena_at(5));
+    CHECK_EQUAL(hew_arena_decay_ms(large, HEW_DECAY_DIRTY), 0);
+    CHECK(!hew_arena_destroy(4, NULL));
+    hew_arena_set_oversize_threshold(own, 0);
+    CHECK(hew_arena_for_large(own, HEW_LARGE_MAX) == own);
+}
+
+static void
+oversize_of_one_arena(void)
+{
+    boot();
+    struct hew_arena *own = hew_arena_get(0);
+    CHECK_EQUAL(hew_arenas_count(), 4);
+    CHECK(hew_arena_for_large(own, HEW_LARGE_MAX) == own);
+    hew_arena_set_oversize_threshold(own, 2 * MIB);
+    CHECK_EQUAL(hew_arena_for_large(own, 2 * MIB)->index, 4);
+    CHECK_EQUAL(hew_arena_create(NULL), 5);
+}
+
+TEST(requests_above_the_threshold_go_to_an_arena_that_keeps_nothing)
+{
+    CHECK_EQUAL(child_run(oversize).status, 0);
+    CHECK_EQUAL(child_run(oversize_of_one_arena).status, 0);
+}
+
+static void
+exhaustion(void)
+{
+    boot();
+    unsigned made = 0;
+    while (hew_arena_create(NULL) >= 0) {
+        made++;
+    }
+    CHECK_EQUAL(made, HEW_ARENA_REFUGE - 4);
+    CHECK(hew_arena_destroy(77, NULL));
+    CHECK_EQUAL(hew_arena_create(NULL), 77);
+    hew_os_faults.refuse = layers_refuse_everything;
+    layers_use_up_metadata();
+    CHECK(hew_arena_destroy(78, NULL));
+    CHECK_EQUAL(hew_arena_create(NULL), 78); /* its struct was kept */
+}
+
+TEST(numbers_run_out_below_the_last_place_of_the_table)
+{
+    CHECK_EQUAL(child_run(exhaustion).status, 0);
+}
+
+static void
+no_memory(void)
+{
+    boot();
+    hew_os_faults.refuse = layers_refuse_everything;
+    layers_use_up_metadata();
+    CHECK_EQUAL(hew_arena_create(NULL), -1);
+    CHECK_EQUAL(hew_arenas_count(), 5);
+    hew_os_faults.refuse = NULL;
+    CHECK_EQUAL(hew_arena_create(NULL), 4);
+}
+
+TEST(without_memory_no_arena_is_made_and_the_number_stays_free)
+{
+    CHECK_EQUAL(child_run(no_memory).status, 0);
+}
