@@ -122,7 +122,8 @@ def bench(table: Path, name: str, requests: Sequence[Request], only: Sequence[st
     environment, notes = without_allocators(caller_environment())
     suite = _chosen(read_suite(table, name, environment), only, runs)
     found, unusable = discover(requests, environment)
-    allocators = [found[0], *usable_under(found, find_command("sh", environment), environment)[0]]
+    usable, refused = usable_under(found, find_command("sh", environment), environment)
+    allocators = [found[0], *sorted(usable, key=lambda one: one.name != SUBJECT)]
     setup = Setup((), None, runs or 0, 0, datetime.now(UTC).isoformat(timespec="seconds"), describe_machine())
     total = sum((one.runs + one.warmup) * len(allocators) for one in suite.workloads)
     results: list[tuple[WorkloadResult, Sequence[Run]]] = []
@@ -134,7 +135,7 @@ def bench(table: Path, name: str, requests: Sequence[Request], only: Sequence[st
             result = summarise_workload(workload, setup_of(workload, setup), allocators, made, suite.slow_peers)
             results.append((result, made))
     report = summarise_bench(suite, setup, allocators, results, notes)
-    return replace(report, unusable=(*unusable, *report.unusable))
+    return replace(report, unusable=(*unusable, *refused, *report.unusable))
 
 
 def _chosen(suite: Suite, only: Sequence[str], runs: int | None) -> Suite:
