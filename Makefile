@@ -4,7 +4,9 @@
 #   make             libhew.so and libhew.a in build/release
 #   make demo        hew compare on two of our workloads, and on Redis's SET when redis-server is there
 #   make test        every test
-#   make bench-apps  our workloads under every allocator: one table
+#   make peers       newer jemalloc, mimalloc, snmalloc, rpmalloc from cargo crates, into build/peers
+#   make bench-quick    our suite under every allocator, five minutes: tables and a page
+#   make bench-nightly  the whole suite, an hour; writes docs/benchmarks.md
 #   make programs    real programs under hew: same output and exit status as under glibc?  PROGRAMS_SET=full for all
 #   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make clean       removes build/
@@ -28,7 +30,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan ubsan tsan clean
-.PHONY: bench-apps test checks test-release test-dev test-asan test-ubsan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: peers bench-quick bench-nightly test checks test-release test-dev test-asan test-ubsan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -92,10 +94,18 @@ demo-redis:
 	  --server 'redis-server --port {port} --save "" --appendonly no' --ready 'redis-cli -p {port} ping' \
 	  -- redis-benchmark -p {port} -t set -n 100000 -c 50 -r 1000000 -d 16
 
-# Every workload under every allocator found here, as one table: some fifteen minutes on a quiet machine.
-bench-apps: release
+# Not needed for anything but comparisons: a peer that cannot be built here is left out of them.
+peers:
+	-$(PYTHON) bench/peers/build.py
+
+# On a quiet machine; whatever else runs is measured too.
+bench-quick bench-nightly: bench-%: release
 	@$(PYTHON) scripts/prepare.py demo
-	.venv/bin/python bench/driver/compare_apps.py
+	@mkdir -p build/bench
+	.venv/bin/hew bench --suite $* --save build/bench/$*.json --html build/bench/$*.html
+	@if [ $* = nightly ]; then $(PYTHON) scripts/gen_benchmarks.py build/bench/$*.json; fi
+
+bench-nightly: peers
 
 programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set $(PROGRAMS_SET)

@@ -60,6 +60,10 @@ def venv_works() -> bool:
     return importlib.util.find_spec("ensurepip") is not None and importlib.util.find_spec("venv") is not None
 
 
+def scudo_is_there() -> bool:
+    return any(Path("/usr/lib").glob("llvm-*/lib/clang/*/lib/*/libclang_rt.scudo_standalone-*.so"))
+
+
 BUILD = [
     command("gcc", "gcc"),
     command("g++", "g++"),
@@ -73,6 +77,7 @@ PEERS = [
     library("libjemalloc.so.2", "libjemalloc2", WHY_PEER),
     library("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4", WHY_PEER),
     library("libmimalloc.so.2", "libmimalloc2.0", WHY_PEER),
+    Need("scudo", scudo_is_there, "libclang-rt-14-dev", WHY_PEER),
 ]
 
 

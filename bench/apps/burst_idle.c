@@ -63,10 +63,9 @@ burst(void *argument)
 static void
 watch_idle(void)
 {
-    double start = workload_seconds();
     for (long waited = 0; waited < idle_ms; waited += every_ms) {
         workload_sleep_ms(every_ms);
-        fprintf(stderr, "burst_idle: %6.1f s idle: %8ld KiB RSS\n", workload_seconds() - start, workload_rss_kib());
+        workload_rss_point("RSS by milliseconds idle", waited + every_ms);
     }
 }
 

@@ -141,6 +141,13 @@ workload_rss_kib(void)
     return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+/* One point of a curve of RSS, as a line that `hew bench` reads; on stderr, since it differs between allocators. */
+static inline void
+workload_rss_point(const char *series, long at)
+{
+    fprintf(stderr, "{\"series\":\"%s\",\"at\":%ld,\"rss_kib\":%ld}\n", series, at, workload_rss_kib());
+}
+
 static inline void *
 workload_take(size_t size)
 {

@@ -6,11 +6,13 @@
  * eighth, by a half, and by doubling, as most vectors do.  Between two steps a small neighbour is allocated, so that a
  * block cannot always grow where it stands.  Each doubling of the size is one JSON line: nanoseconds per realloc, and
  * how many of them moved the buffer.  Only bytes that are new are written.  Each figure includes one clock
- * reading.
+ * reading.  With `--threads` each thread grows a buffer of its own; the figure is their mean.
  */
 #include "workload.h"
 
-enum { OCTAVES = 48, NEIGHBOURS = 64 };
+#include <pthread.h>
+
+enum { OCTAVES = 48, NEIGHBOURS = 64, THREADS_MOST = 256 };
 
 struct octave {
     uint64_t steps;
@@ -28,9 +30,16 @@ struct rule {
 static const struct rule rules[] = {
     {"add_64", 64, 0, 1 << 20}, {"eighth", 8, 8, 0}, {"half", 8, 2, 0}, {"double", 16, 1, 0}};
 
-static long largest = 64l << 20, repeats = 20, neighbours_on = 1;
-static void *neighbour[NEIGHBOURS];
-static size_t neighbour_next;
+struct grower {
+    pthread_t thread;
+    const struct rule *rule;
+    struct octave growing[OCTAVES];
+    struct octave shrinking[OCTAVES];
+};
+
+static long largest = 64l << 20, repeats = 20, neighbours_on = 1, threads = 1;
+static _Thread_local void *neighbour[NEIGHBOURS];
+static _Thread_local size_t neighbour_next;
 
 static unsigned
 octave_of(size_t size)
@@ -90,17 +99,56 @@ run_rule(const struct rule *rule, struct octave *growing, struct octave *shrinki
     free(buffer);
 }
 
+static void *
+grow(void *argument)
+{
+    struct grower *self = argument;
+    for (long repeat = 0; repeat < repeats; repeat++)
+        run_rule(self->rule, self->growing, self->shrinking);
+    for (size_t i = 0; i < NEIGHBOURS; i++)
+        free(neighbour[i]);
+    return NULL;
+}
+
+static void
+add_octaves(struct octave *sum, const struct octave *part)
+{
+    for (unsigned i = 0; i < OCTAVES; i++) {
+        sum[i].steps += part[i].steps;
+        sum[i].moves += part[i].moves;
+        sum[i].seconds += part[i].seconds;
+    }
+}
+
 static void
 print_octaves(const char *rule, const char *direction, const struct octave *octave)
 {
     for (unsigned i = 0; i < OCTAVES; i++) {
         if (octave[i].steps == 0)
             continue;
-        printf("{\"bench\":\"realloc_curve\",\"rule\":\"%s\",\"direction\":\"%s\",\"from_size\":%llu,\"steps\":%llu,"
-               "\"moves\":%llu,\"ns_per_realloc\":%.1f}\n",
-               rule, direction, 1ull << i, (unsigned long long)octave[i].steps, (unsigned long long)octave[i].moves,
-               octave[i].seconds * 1e9 / (double)octave[i].steps);
+        printf("{\"series\":\"realloc %s %s, threads %ld\",\"at\":%llu,\"ns\":%.1f,\"steps\":%llu,\"moves\":%llu}\n",
+               rule, direction, threads, 1ull << i, octave[i].seconds * 1e9 / (double)octave[i].steps,
+               (unsigned long long)octave[i].steps, (unsigned long long)octave[i].moves);
     }
+}
+
+static void
+measure(const struct rule *rule)
+{
+    static struct grower grower[THREADS_MOST];
+    struct octave growing[OCTAVES] = {{0, 0, 0}}, shrinking[OCTAVES] = {{0, 0, 0}};
+    for (long i = 0; i < threads; i++) {
+        grower[i] = (struct grower){.rule = rule};
+        if (pthread_create(&grower[i].thread, NULL, grow, &grower[i]) != 0)
+            workload_fail("realloc_curve", "cannot start a thread");
+    }
+    for (long i = 0; i < threads; i++) {
+        pthread_join(grower[i].thread, NULL);
+        add_octaves(growing, grower[i].growing);
+        add_octaves(shrinking, grower[i].shrinking);
+    }
+    print_octaves(rule->name, "up", growing);
+    print_octaves(rule->name, "down", shrinking);
 }
 
 int
@@ -110,17 +158,12 @@ main(int argc, char **argv)
         {"largest", &largest, "bytes at which growing stops"},
         {"repeats", &repeats, "times each rule runs"},
         {"neighbours", &neighbours_on, "1: small allocations in between; 0: the buffer alone"},
+        {"threads", &threads, "threads that do the same side by side"},
     };
-    workload_parse(argc, argv, "Nanoseconds per realloc by size and by how a buffer grows, as JSON lines.", options, 3);
+    workload_parse(argc, argv, "Nanoseconds per realloc by size and by how a buffer grows, as JSON lines.", options, 4);
     workload_require("largest", largest, 32, 1l << 40);
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        struct octave growing[OCTAVES] = {{0, 0, 0}}, shrinking[OCTAVES] = {{0, 0, 0}};
-        for (long repeat = 0; repeat < repeats; repeat++)
-            run_rule(&rules[i], growing, shrinking);
-        print_octaves(rules[i].name, "up", growing);
-        print_octaves(rules[i].name, "down", shrinking);
-    }
-    for (size_t i = 0; i < NEIGHBOURS; i++)
-        free(neighbour[i]);
+    workload_require("threads", threads, 1, THREADS_MOST);
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        measure(&rules[i]);
     return 0;
 }

@@ -9,18 +9,20 @@ import pytest
 
 from conftest import build
 from hew.model.allocator import Allocator, Request
+from hew.sources import discovery
 from hew.sources.discovery import (
-    KNOWN,
     describe_status,
     discover,
     find_library,
     is_allocator,
+    known_names,
     library_folders,
     probe,
     true_baseline,
     usable_under,
     without_allocators,
 )
+from hew.sources.library import built_peers
 
 MACHINE = platform.machine()
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
@@ -57,6 +59,14 @@ def test_the_minimal_tcmalloc_is_preferred_and_its_debug_build_is_never_taken(tm
     assert find_library("tcmalloc", [tmp_path]) == tmp_path / "libtcmalloc_minimal.so.4"
 
 
+def test_a_peer_that_was_built_is_known_by_its_file_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    peer = touch(tmp_path / "libnewmalloc-1.2.so")
+    monkeypatch.setattr(discovery, "built_peers", lambda: {"newmalloc-1.2": peer})
+    assert "newmalloc-1.2" in known_names()
+    found, unusable = discover([Request("newmalloc-1.2")], {}, [tmp_path])
+    assert ([one.library for one in found], unusable) == ([None, peer], [])
+
+
 def test_a_dangling_link_is_not_a_library(tmp_path: Path) -> None:
     (tmp_path / "libjemalloc.so.2").symlink_to(tmp_path / "nowhere")
     assert find_library("jemalloc", [tmp_path]) is None
@@ -66,8 +76,8 @@ def test_all_known_allocators_are_found_or_explained(tmp_path: Path) -> None:
     touch(tmp_path / "libjemalloc.so.2")
     hew = touch(tmp_path / "libhew.so")
     found, unusable = discover([], {"HEW_LIBRARY": str(hew)}, [tmp_path])
-    assert [one.name for one in found] == ["glibc", "jemalloc", "hew"]
-    assert {one.name for one in found} | {one.name for one in unusable} == set(KNOWN)
+    assert [one.name for one in found] == ["glibc", "jemalloc", "hew", *built_peers()]
+    assert {one.name for one in found} | {one.name for one in unusable} == set(known_names())
     assert all("not installed" in one.reason for one in unusable)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hew.model.errors import HewError
-from hew.sources.library import find_hew
+from hew.sources.library import built_peers, find_hew
 
 
 def place(path: Path) -> Path:
@@ -58,3 +58,11 @@ def test_a_relative_name_becomes_absolute_for_commands_that_change_folder(
     place(tmp_path / "libhew.so")
     monkeypatch.chdir(tmp_path)
     assert find_hew(Path("libhew.so"), {}) == tmp_path / "libhew.so"
+
+
+def test_peers_are_those_that_lie_in_the_checkout_s_build_folder(package: Path, tmp_path: Path) -> None:
+    assert built_peers(package) == {}
+    peer = place(tmp_path / "build" / "peers" / "libnewmalloc-1.2.so")
+    place(tmp_path / "build" / "peers" / "probe")
+    assert built_peers(package) == {"newmalloc-1.2": peer}
+    assert built_peers(tmp_path / "elsewhere") == {}

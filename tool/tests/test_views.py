@@ -20,7 +20,7 @@ from hew.model.report import Report
 from hew.views import document
 from hew.views.charts import memory_lines
 from hew.views.document import to_json
-from hew.views.page import colors_of, to_page
+from hew.views.page import allocator_colors, to_page
 from hew.views.svg import spread, ticks
 from hew.views.table import show_table
 from hew.views.text import quantity, times
@@ -125,14 +125,14 @@ def test_a_report_without_any_good_run_is_still_a_page(report: Report) -> None:
 
 
 def test_hew_and_glibc_keep_their_colours_and_no_two_share_one(report: Report) -> None:
-    colors = colors_of(report)
+    colors = allocator_colors([one.allocator for one in report.results])
     assert (colors["glibc"], colors["hew"]) == ("--glibc", "--hew")
     assert len(set(colors.values())) == len(colors)
 
 
 def test_there_is_no_memory_picture_without_two_points(report: Report) -> None:
     short = tuple(replace(one, rss=one.rss[:1]) for one in report.results)
-    assert memory_lines(short, colors_of(report)) is None
+    assert memory_lines(short, allocator_colors([one.allocator for one in report.results])) is None
 
 
 def test_a_busy_machine_is_mentioned(report: Report) -> None:

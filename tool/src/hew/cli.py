@@ -9,6 +9,7 @@ import importlib
 import click
 
 COMMANDS = {
+    "bench": "Measure a suite of workloads under every allocator found, or compare two saved runs.",
     "compare": "Measure a command under every allocator found on this machine.",
     "run": "Run a command under hew.",
 }

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`hew compare`: a command, or a server under load, under every allocator found on this machine."""
 
-import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -12,11 +11,12 @@ import click
 
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.summary import summarise
+from hew.commands.options import requested, writable
 from hew.model.allocator import Allocator, Request
 from hew.model.errors import HewError
 from hew.model.report import Report, Setup
 from hew.model.run import CommandPlan, Run, ServerPlan, Step
-from hew.sources.discovery import KNOWN, discover, true_baseline, usable_under, without_allocators
+from hew.sources.discovery import discover, true_baseline, usable_under, without_allocators
 from hew.sources.environment import caller_environment
 from hew.sources.executable import find_command
 from hew.sources.experiment import run_schedule
@@ -31,16 +31,6 @@ from hew.views.table import results_console, show_table
 INTERRUPTED = 130
 
 
-def _request(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Request, ...]:
-    found = []
-    for value in values:
-        name, _, path = value.partition("=")
-        if not path and name not in KNOWN:
-            raise click.BadParameter(f"{name!r} is not one of {', '.join(KNOWN)}; give its library: {name}=PATH")
-        found.append(Request(name, Path(path) if path else None))
-    return tuple(found)
-
-
 def _words(_context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     if value is None:
         return None
@@ -50,19 +40,12 @@ def _words(_context: click.Context, parameter: click.Parameter, value: str | Non
         raise click.BadParameter(str(error), param=parameter) from error
 
 
-def _page_file(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Refuse a place that cannot be written before the runs, not after them."""
-    if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise click.BadParameter(f"{path} cannot be written")
-    return path
-
-
 @click.command("compare", context_settings={"allow_interspersed_args": False})
 @click.option(
     "--alloc",
     "requests",
     multiple=True,
-    callback=_request,
+    callback=requested,
     metavar="NAME[=PATH]",
     help="Only this allocator besides glibc; may be repeated. Default: every one found.",
 )
@@ -92,7 +75,7 @@ def _page_file(_context: click.Context, _parameter: click.Parameter, path: Path 
 @click.option(
     "--html",
     type=click.Path(dir_okay=False, path_type=Path),
-    callback=_page_file,
+    callback=writable,
     metavar="FILE",
     help="Also write a page with pictures.",
 )

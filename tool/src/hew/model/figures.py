@@ -10,6 +10,7 @@ class Unit(StrEnum):
 
     SECONDS = "seconds"
     BYTES = "bytes"
+    BYTE_SECONDS = "byte_seconds"
     COUNT = "count"
     PER_SECOND = "per_second"
 
@@ -29,7 +30,12 @@ CPU = Figure("cpu_seconds", "CPU time", Unit.SECONDS)
 PEAK_RSS = Figure("peak_rss_bytes", "peak RSS", Unit.BYTES)
 PAGE_FAULTS = Figure("page_faults", "page faults", Unit.COUNT)
 
+RSS_SECONDS = Figure("rss_byte_seconds", "RSS × seconds", Unit.BYTE_SECONDS)
+INSTRUCTIONS = Figure("instructions", "instructions", Unit.COUNT)
+
 COMMAND_FIGURES = (WALL, CPU, PEAK_RSS, PAGE_FAULTS)
+# Not every run has these: it may be over too soon, the processor may not count.
+SOMETIMES_FIGURES = (RSS_SECONDS, INSTRUCTIONS)
 
 SERVER_RSS = Figure("server_rss_bytes", "server RSS after the load", Unit.BYTES)
 SERVER_PEAK_RSS = Figure("server_peak_rss_bytes", "server peak RSS", Unit.BYTES)

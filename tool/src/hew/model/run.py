@@ -13,6 +13,7 @@ class CommandPlan:
     command: tuple[str, ...]
     input: Path
     timeout: float | None
+    points: bool = False  # whether to read the points that it prints
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,16 @@ class RssPoint:
 
 
 @dataclass(frozen=True)
+class Point:
+    """One point of a curve that a program measures by itself: a value at a place, of a named series."""
+
+    series: str
+    at: float
+    unit: str
+    value: float
+
+
+@dataclass(frozen=True)
 class Run:
     """One run under one allocator. A failed run has no figures."""
 
@@ -52,6 +63,7 @@ class Run:
     output: str | None = None
     failure: Failure | None = None
     own_allocators: frozenset[str] = frozenset()
+    points: tuple[Point, ...] = ()
 
 
 @dataclass(frozen=True)

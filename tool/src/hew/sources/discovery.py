@@ -15,7 +15,7 @@ from hew.model.allocator import BASELINE, Allocator, Request, Unusable
 from hew.model.errors import HewError
 from hew.sources.environment import preload_entries, prepend_preload
 from hew.sources.executable import libraries_of, preload_obstacle
-from hew.sources.library import find_hew
+from hew.sources.library import built_peers, find_hew
 
 MACHINE = platform.machine()
 
@@ -44,6 +44,11 @@ LIBRARY_FOLDERS = (
     "/lib",
 )
 COMPILER_FOLDERS = ("usr/lib/llvm-*/lib/clang/*/lib/*", "usr/lib/clang/*/lib/*", "usr/lib64/clang/*/lib/*")
+
+
+def known_names() -> tuple[str, ...]:
+    """Every name that needs no path."""
+    return (*KNOWN, *built_peers())
 
 
 def library_folders(environment: Mapping[str, str], root: Path = Path("/")) -> list[Path]:
@@ -80,7 +85,7 @@ def discover(
 ) -> tuple[list[Allocator], list[Unusable]]:
     """The allocators to compare: those asked for, or all known ones. glibc is always among them, and first."""
     folders = library_folders(environment) if folders is None else folders
-    wanted = list(requests) or [Request(name) for name in KNOWN]
+    wanted = list(requests) or [Request(name) for name in known_names()]
     found, unusable = [Allocator(BASELINE)], []
     for request in wanted:
         if request.name == BASELINE:
@@ -99,7 +104,7 @@ def _locate(request: Request, environment: Mapping[str, str], folders: Sequence[
         return request.path.absolute()
     if request.name == HEW:
         return find_hew(None, environment)
-    library = find_library(request.name, folders)
+    library = built_peers().get(request.name) or find_library(request.name, folders)
     if library is None:
         raise HewError(f"not installed (no {' or '.join(PATTERNS[request.name])} in the library folders)")
     return library

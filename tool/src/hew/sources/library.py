@@ -17,7 +17,7 @@ def find_hew(explicit: Path | None, environment: Mapping[str, str], package: Pat
     if environment.get("HEW_LIBRARY"):
         return _named(Path(environment["HEW_LIBRARY"]), "HEW_LIBRARY")
     candidates = [package / "lib" / LIBRARY]
-    checkout = _checkout(package)
+    checkout = find_checkout(package)
     if checkout is not None:
         candidates.append(checkout / "build" / "release" / LIBRARY)
     for candidate in candidates:
@@ -36,9 +36,16 @@ def _named(path: Path, by: str) -> Path:
     return path.absolute()
 
 
-def _checkout(package: Path) -> Path | None:
+def find_checkout(package: Path = PACKAGE) -> Path | None:
     """The source checkout that the package lies in (tool/src/hew), or None when it is installed elsewhere."""
     if len(package.parents) < 3:
         return None
     root = package.parents[2]
     return root if (root / "src" / "LAYERS").is_file() else None
+
+
+def built_peers(package: Path = PACKAGE) -> dict[str, Path]:
+    """The allocators that `make peers` has built in the checkout, by name."""
+    checkout = find_checkout(package)
+    found = sorted((checkout / "build" / "peers").glob("lib*.so")) if checkout else []
+    return {path.name.removeprefix("lib").removesuffix(".so"): path for path in found}

@@ -6,22 +6,26 @@ import hashlib
 import os
 import signal
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
-from hew.model.figures import CPU, PAGE_FAULTS, PEAK_RSS, WALL
-from hew.model.run import CommandPlan, Failure, Run, Step
+from hew.model.figures import CPU, INSTRUCTIONS, PAGE_FAULTS, PEAK_RSS, RSS_SECONDS, WALL
+from hew.model.run import CommandPlan, Failure, RssPoint, Run, Step
 from hew.sources.discovery import describe_status
 from hew.sources.environment import preload_entries, prepend_preload
+from hew.sources.instructions import Counter
 from hew.sources.launcher import Ending, Streams, launch
+from hew.sources.points import read_points
 from hew.sources.processes import start_time
 from hew.sources.sampler import Sampler
 
 TAIL_BYTES = 2000
 TAIL_LINES = 8
+FEWEST_POINTS = 5  # fewer readings say little of a run's memory over time
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ def measure_command(plan: CommandPlan, place: Place, step: Step) -> Run:
     with plan.input.open("rb") as input_file, captured(input_file) as streams:
         launched = launch(plan.command, place.environment, place.preload, streams)
         sampler = Sampler(launched.pid, place.library)
+        counter = Counter(launched.pid)
         launched.open_gate()
         sampler.start()
         try:
@@ -59,26 +64,41 @@ def measure_command(plan: CommandPlan, place: Place, step: Step) -> Run:
         finally:
             sampler.stop()
             end_survivors(sampler)
+            instructions = counter.close()
         failure = failure_of(ending, streams, plan.timeout, sampler)
-        figures = (
-            {}
-            if failure
-            else {
-                WALL.key: ending.wall,
-                CPU.key: ending.cpu,
-                PEAK_RSS.key: float(ending.peak_rss),
-                PAGE_FAULTS.key: float(ending.page_faults),
-            }
-        )
+        figures = {} if failure else figures_of(ending, sampler.points, instructions)
         return Run(
             allocator=step.allocator,
             round=step.round,
             figures=figures,
             rss=tuple(sampler.points),
-            output=digest(streams.output),
+            output=None if plan.points else digest(streams.output),
             failure=failure,
             own_allocators=sampler.foreign_allocators(),
+            points=read_points(streams.output, streams.errors) if plan.points and not failure else (),
         )
+
+
+def figures_of(ending: Ending, points: Sequence[RssPoint], instructions: float | None) -> dict[str, float]:
+    """What one good run gave; without those figures that it is too short for or that the machine does not count."""
+    figures = {
+        WALL.key: ending.wall,
+        CPU.key: ending.cpu,
+        PEAK_RSS.key: float(ending.peak_rss),
+        PAGE_FAULTS.key: float(ending.page_faults),
+    }
+    if len(points) >= FEWEST_POINTS:
+        figures[RSS_SECONDS.key] = byte_seconds(points)
+    if instructions is not None:
+        figures[INSTRUCTIONS.key] = instructions
+    return figures
+
+
+def byte_seconds(points: Sequence[RssPoint]) -> float:
+    """The area under memory over time: what the memory would cost if it were rented."""
+    return sum(
+        (after.seconds - before.seconds) * (before.bytes + after.bytes) / 2 for before, after in pairwise(points)
+    )
 
 
 def failure_of(ending: Ending, streams: Streams, timeout: float | None, sampler: Sampler) -> Failure | None:

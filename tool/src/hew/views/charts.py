@@ -17,24 +17,26 @@ CSS_CLASS = {
 }
 
 BAR_WIDTH, NAME_WIDTH, VALUE_WIDTH = 480.0, 78.0, 84.0
+LETTER_WIDTH = 7.2  # about what a letter of a name takes
 ROW, BAR, AXIS = 37.0, 16.0, 24.0
 CLIP_ABOVE, CLIP_AT = 3.5, 3.0  # a bar longer than this would squeeze all others: it is cut, and says so
 
 LINE_WIDTH, LINE_HEIGHT = 980.0, 320.0
-LEFT, RIGHT, TOP, BOTTOM = 66.0, 90.0, 12.0, 34.0
+LEFT, RIGHT, TOP, BOTTOM = 66.0, 130.0, 12.0, 34.0
 LABEL_GAP = 16.0
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How long a ratio of 1 is drawn, and the ratio at which bars are cut."""
+    """Where bars begin, how long a ratio of 1 is drawn, and the ratio at which bars are cut."""
 
+    left: float
     unit: float
     limit: float
 
     def x(self, ratio: float) -> float:
         """Where a ratio ends."""
-        return NAME_WIDTH + min(ratio, self.limit) * self.unit
+        return self.left + min(ratio, self.limit) * self.unit
 
 
 def ratio_bars(figure: Figure, results: Sequence[AllocatorResult], colors: Mapping[str, str]) -> str:
@@ -43,7 +45,8 @@ def ratio_bars(figure: Figure, results: Sequence[AllocatorResult], colors: Mappi
     ratios = [result.ratios[figure.key] for result in compared if figure.key in result.ratios]
     longest = max([1.0, *(ratio.high for ratio in ratios), *(max(ratio.per_round) for ratio in ratios)])
     limit = CLIP_AT if longest > CLIP_ABOVE else longest * 1.04
-    scale = Scale((BAR_WIDTH - VALUE_WIDTH - NAME_WIDTH) / limit, limit)
+    left = max([NAME_WIDTH, *(10 + LETTER_WIDTH * len(result.allocator.name) for result in compared)])
+    scale = Scale(left, (BAR_WIDTH - VALUE_WIDTH - left) / limit, limit)
     bottom = ROW * len(compared)
     parts = []
     for tick in ticks(limit, 4, (1, 2.5, 5, 10)):
@@ -61,10 +64,10 @@ def _bar(result: AllocatorResult, figure: Figure, middle: float, scale: Scale, c
     ratio = result.ratios.get(figure.key)
     value = ratio.value if ratio else 1.0
     name, median = result.allocator.name, quantity(result.medians[figure.key], figure.unit)
-    length = scale.x(value) - NAME_WIDTH
+    length = scale.x(value) - scale.left
     parts = [
-        text(name, NAME_WIDTH - 10, middle + 4.5, text_anchor="end", class_="name"),
-        element("rect", x=NAME_WIDTH, y=middle - BAR / 2, width=length, height=BAR, rx=2, fill=f"var({color})"),
+        text(name, scale.left - 10, middle + 4.5, text_anchor="end", class_="name"),
+        element("rect", x=scale.left, y=middle - BAR / 2, width=length, height=BAR, rx=2, fill=f"var({color})"),
     ]
     right = BAR_WIDTH - VALUE_WIDTH + 12
     if ratio is None:

@@ -44,7 +44,7 @@ def _allocator(result: AllocatorResult) -> dict[str, Any]:
         "good_runs": result.good_runs,
         "values": {key: list(values) for key, values in result.values.items()},
         "medians": dict(result.medians),
-        "ratios": {key: _ratio(ratio) for key, ratio in result.ratios.items()},
+        "ratios": {key: ratio_document(ratio) for key, ratio in result.ratios.items()},
         "rss": [[round(point.seconds, 4), point.bytes] for point in result.rss],
         "failures": [
             {"round": one.round, "reason": one.failure.reason, "stderr_tail": one.failure.stderr_tail}
@@ -55,7 +55,8 @@ def _allocator(result: AllocatorResult) -> dict[str, Any]:
     }
 
 
-def _ratio(ratio: Ratio) -> dict[str, Any]:
+def ratio_document(ratio: Ratio) -> dict[str, Any]:
+    """A ratio with all that is known of it."""
     return {
         "value": ratio.value,
         "interval": [ratio.low, ratio.high],

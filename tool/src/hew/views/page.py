@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from html import escape
 from importlib import resources
 
+from hew.model.allocator import Allocator
 from hew.model.figures import Figure, Unit
 from hew.model.report import AllocatorResult, Report, Setup, Verdict
 from hew.views.charts import CSS_CLASS, memory_lines, ratio_bars
 from hew.views.text import command_line, failure_line, interval, judgement, quantity, remarks, times
 
 SUBJECT = "hew"
-PALETTE = ("--c0", "--c1", "--c2", "--c3", "--c4", "--c5")
+PALETTE = tuple(f"--c{number}" for number in range(10))
 OWN_COLORS = {"glibc": "--glibc", SUBJECT: "--hew"}
 MARKS = {Verdict.BETTER: "▲ ", Verdict.WORSE: "▼ "}
 
@@ -36,8 +37,7 @@ Latencies are those that the client reports.</p>
 
 def to_page(report: Report) -> str:
     """The whole page."""
-    colors = colors_of(report)
-    style = resources.files("hew.views").joinpath("page.css").read_text(encoding="utf-8")
+    colors = allocator_colors([result.allocator for result in report.results])
     sections = [
         _head(report),
         _tiles(report),
@@ -47,21 +47,26 @@ def to_page(report: Report) -> str:
         _memory(report, colors),
         _details(report, colors),
     ]
-    name = escape(command_line(report.setup.server or report.setup.command))
+    name = command_line(report.setup.server or report.setup.command)
+    return html_page(f"hew compare: {name}", sections, "hew compare")
+
+
+def html_page(title: str, sections: Sequence[str], made_by: str) -> str:
+    """The frame that every page of ours has."""
+    style = resources.files("hew.views").joinpath("page.css").read_text(encoding="utf-8")
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>hew compare: {name}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
         f"<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(filter(None, sections))
-        + "\n<footer>Made by hew compare. This page fetches nothing.</footer>\n</main>\n</body>\n</html>\n"
+        + f"\n<footer>Made by {made_by}. This page fetches nothing.</footer>\n</main>\n</body>\n</html>\n"
     )
 
 
-def colors_of(report: Report) -> dict[str, str]:
+def allocator_colors(allocators: Sequence[Allocator]) -> dict[str, str]:
     """A CSS variable for each allocator; glibc and hew have their own."""
     free = iter(PALETTE * 4)
-    names = [result.allocator.name for result in report.results]
-    return {name: OWN_COLORS.get(name) or next(free) for name in names}
+    return {one.name: OWN_COLORS.get(one.name) or next(free) for one in allocators}
 
 
 def _head(report: Report) -> str:

@@ -23,6 +23,8 @@ def quantity(value: float, unit: Unit) -> str:
             while value >= 1024 and step < len(BINARY) - 1:
                 value, step = value / 1024, step + 1
             return f"{three_digits(value)} {BINARY[step]}"
+        case Unit.BYTE_SECONDS:
+            return f"{quantity(value, Unit.BYTES)}·s"
         case Unit.PER_SECOND:
             return f"{value:,.0f}/s"
         case _:

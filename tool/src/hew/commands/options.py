@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""Options that several commands share."""
+
+import os
+from pathlib import Path
+
+import click
+
+from hew.model.allocator import Request
+from hew.sources.discovery import known_names
+
+
+def requested(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Request, ...]:
+    """`--alloc NAME[=PATH]`, as often as given."""
+    found = []
+    for value in values:
+        name, _, path = value.partition("=")
+        if not path and name not in known_names():
+            known = ", ".join(known_names())
+            raise click.BadParameter(f"{name!r} is not one of {known}; give its library: {name}=PATH")
+        found.append(Request(name, Path(path) if path else None))
+    return tuple(found)
+
+
+def writable(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse a place that cannot be written before the runs, not after them."""
+    if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise click.BadParameter(f"{path} cannot be written")
+    return path
