@@ -9,6 +9,7 @@ Each function below whose name begins with `test_` is one case; its name says wh
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -131,6 +132,13 @@ def test_an_empty_prefix_makes_no_profile(folder: Path) -> None:
     environment = {**os.environ, "LD_PRELOAD": LIBRARY, "MALLOC_CONF": EVERY_BYTE + ",prof_prefix:"}
     subprocess.run([PROGRAM, "leak"], env=environment, cwd=folder, timeout=60, check=True)
     assert list(folder.iterdir()) == []
+
+
+def test_a_profile_that_cannot_be_written_is_told(folder: Path) -> None:
+    told = run(folder / "missing", EVERY_BYTE, "leak")
+    assert told.returncode == 0
+    assert f"<hew>: a heap profile could not be written: {folder}/missing/p." in told.stderr, told.stderr
+    assert run(folder / "missing", f"{EVERY_BYTE},abort:true", "leak").returncode == -signal.SIGABRT
 
 
 def test_a_forked_child_has_a_profile_of_its_own(folder: Path) -> None:
