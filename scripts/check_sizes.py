@@ -4,7 +4,8 @@
 
 A size over the hard limit fails unless scripts/size_exceptions.txt names it with a reason; one over the soft limit is
 listed with --soft.  Limits (soft/hard): .c 400/600 lines, headers 200/300, functions 40/60 lines, 5 parameters,
-3 levels of blocks in a function (an extent hook has jemalloc's parameters); Python modules 400, modules in a commands/ directory 200, functions 50.
+3 levels of blocks in a function; Python modules 400, modules in a commands/ directory 200, functions 50.  An extent
+hook has jemalloc's parameters.
 
 A line of the exceptions file reads  PATH[:FUNCTION] WHAT LIMIT REASON , with WHAT one of lines, parameters and blocks,
 and LIMIT the new hard limit.  An exception that nothing needs any more fails too.

@@ -9,7 +9,6 @@ answers ENOENT for good, one whose leaf is called ..._absent until it is there.
 --check writes nothing and exits 1 when the page is not what the tables say.
 """
 
-import argparse
 import os
 import re
 import subprocess
@@ -17,7 +16,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from gen_options import CONSTANT, ROOT, Option, read_choices, read_options
+from gen_options import CONSTANT, Option, read_choices, read_options
+from generated_page import write_or_check
 
 NAME = re.compile(r'^HEW_NAME\((\w+), (\w+), "([^"]*)"\)$', re.MULTILINE)
 CONTROL = re.compile(r'HEW_CTL\(((?:"[^"]*"\s*)+),\s*(\w+),\s*(\w+),\s*(\w+),')
@@ -144,7 +144,8 @@ def control_lines(rows: list[Control], options: list[Option]) -> list[str]:
     by_name = {option.name: option for option in options}
     states = [state_of(row, by_name) for row in rows]
     works = sum("ENOENT" not in state for state in states)
-    lines = [f"## Names of mallctl\n\n{works} of {len(rows)} answer. What they are: `docs/mallctl.md`. `<i>` and `<j>` are indices.\n"]
+    where = "What they are: `docs/mallctl.md`. `<i>` and `<j>` are indices."
+    lines = [f"## Names of mallctl\n\n{works} of {len(rows)} answer. {where}\n"]
     subtree = None
     for row, state in zip(rows, states, strict=True):
         part = row.name.split(".")[0] if "." in row.name else "The root"
@@ -172,26 +173,7 @@ def page(root: Path) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/compatibility.md from the tables of the code.")
-    parser.add_argument("--root", type=Path, default=ROOT, help="the project's directory")
-    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
-    options = parser.parse_args(arguments)
-    target = options.root / "docs" / "compatibility.md"
-    try:
-        text = page(options.root)
-        current = target.read_text() if target.is_file() else ""
-    except (OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
-        print(f"gen_compatibility: {error}", file=sys.stderr)
-        return 2
-    if options.check:
-        if text != current:
-            print(
-                "gen_compatibility: docs/compatibility.md is stale: run scripts/gen_compatibility.py", file=sys.stderr
-            )
-        return 1 if text != current else 0
-    target.parent.mkdir(exist_ok=True)
-    target.write_text(text)
-    return 0
+    return write_or_check("gen_compatibility", "compatibility.md", page, arguments)
 
 
 if __name__ == "__main__":

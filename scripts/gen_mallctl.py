@@ -5,7 +5,6 @@
 --check writes nothing and exits 1 when the page is not what the table says.
 """
 
-import argparse
 import os
 import re
 import subprocess
@@ -13,7 +12,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from generated_page import write_or_check
+
 PROGRAM = """\
 #define HEW_CTL_ABOUT(what) @about@ what @end@
 #include "control/ctl_names_macros.h"
@@ -48,8 +48,8 @@ its results: 0; `ENOENT` no such name or index; `EINVAL` a wrong length or value
 `EFAULT` the object cannot take it; `EAGAIN` no memory. `errno` stays as it was. A read of the wrong length copies what
 fits and says how much that was. A call that fails has changed nothing that can be set.
 
-`mallctlnametomib` gives the name's numbers for `mallctlbymib`; they differ between versions. `<i>` and `<j>` are indices,
-which stand in a MIB as themselves. mallctl may be called in an extent hook.
+`mallctlnametomib` gives the name's numbers for `mallctlbymib`; they differ between versions. `<i>` and `<j>` are
+indices, which stand in a MIB as themselves. mallctl may be called in an extent hook.
 """
 
 
@@ -85,7 +85,8 @@ def read_names(text: str) -> list[Name]:
             about = strings(content)
             continue
         name, *columns = content.split("@")
-        names.append(Name(strings(name), *(column.strip() for column in columns), about))
+        kind_of_value, access, leaf = (column.strip() for column in columns[:3])
+        names.append(Name(strings(name), kind_of_value, access, leaf, about))
         about = ""
     return names
 
@@ -122,24 +123,7 @@ def page(names: list[Name]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/mallctl.md from the table of mallctl's names.")
-    parser.add_argument("--root", type=Path, default=ROOT, help="the project's directory")
-    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
-    options = parser.parse_args(arguments)
-    target = options.root / "docs" / "mallctl.md"
-    try:
-        text = page(read_names(expand(options.root)))
-        current = target.read_text() if target.is_file() else ""
-    except (OSError, ValueError, KeyError) as error:
-        print(f"gen_mallctl: {error}", file=sys.stderr)
-        return 2
-    if options.check:
-        if text != current:
-            print("gen_mallctl: docs/mallctl.md is not up to date: run scripts/gen_mallctl.py", file=sys.stderr)
-        return 1 if text != current else 0
-    target.parent.mkdir(exist_ok=True)
-    target.write_text(text)
-    return 0
+    return write_or_check("gen_mallctl", "mallctl.md", lambda root: page(read_names(expand(root))), arguments)
 
 
 if __name__ == "__main__":

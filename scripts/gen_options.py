@@ -5,13 +5,13 @@
 --check writes nothing and exits 1 when the page is not what the tables say.
 """
 
-import argparse
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from generated_page import write_or_check
+
 ROW = re.compile(r"^(HEW_OPTION|HEW_LOG2_OPTION|HEW_OLD_OPTION)\((.*?)\)$", re.MULTILINE | re.DOTALL)
 SECTION = re.compile(r"^/\* (.+) \*/$", re.MULTILINE)
 FIELD = re.compile(r'\s*("(?:\\.|[^"\\])*"|\{[^}]*\}|[^,]+?)\s*(?:,|$)', re.DOTALL)
@@ -140,30 +140,18 @@ def page(options: list[Option], old: list[tuple[str, str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def make_page(root: Path) -> str:
+    """docs/options.md of a project."""
+    base = root / "src" / "base"
+    choices = read_choices((base / "option_choices.def").read_text())
+    rows = (base / "options.def").read_text()
+    for name, value in CONSTANT.findall((base / "options.h").read_text()):
+        rows = rows.replace(name, value)
+    return page(*read_options(rows, choices))
+
+
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/options.md from the table of options.")
-    parser.add_argument("--root", type=Path, default=ROOT, help="the project's directory")
-    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
-    options = parser.parse_args(arguments)
-    target = options.root / "docs" / "options.md"
-    try:
-        base = options.root / "src" / "base"
-        choices = read_choices((base / "option_choices.def").read_text())
-        rows = (base / "options.def").read_text()
-        for name, value in CONSTANT.findall((base / "options.h").read_text()):
-            rows = rows.replace(name, value)
-        text = page(*read_options(rows, choices))
-        current = target.read_text() if target.is_file() else ""
-    except (OSError, ValueError, KeyError) as error:
-        print(f"gen_options: {error}", file=sys.stderr)
-        return 2
-    if options.check:
-        if text != current:
-            print("gen_options: docs/options.md is not up to date: run scripts/gen_options.py", file=sys.stderr)
-        return 1 if text != current else 0
-    target.parent.mkdir(exist_ok=True)
-    target.write_text(text)
-    return 0
+    return write_or_check("gen_options", "options.md", make_page, arguments)
 
 
 if __name__ == "__main__":

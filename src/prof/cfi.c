@@ -48,8 +48,9 @@ take_bytes(struct reader *reader, unsigned count)
     return value;
 }
 
+/* A number in groups of seven bits, the lowest first; *sign: the bit above it when it is negative, else 0. */
 static uint64_t
-take_uleb(struct reader *reader)
+take_leb(struct reader *reader, uint64_t *sign)
 {
     uint64_t value = 0;
     unsigned shift = 0;
@@ -59,21 +60,22 @@ take_uleb(struct reader *reader)
         value |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
         shift += 7;
     } while ((byte & 0x80) != 0);
+    *sign = shift < 64 && (byte & 0x40) != 0 ? UINT64_C(1) << shift : 0;
     return value;
+}
+
+static uint64_t
+take_uleb(struct reader *reader)
+{
+    uint64_t sign;
+    return take_leb(reader, &sign);
 }
 
 static int64_t
 take_sleb(struct reader *reader)
 {
-    uint64_t value = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-    do {
-        byte = (uint8_t)take_bytes(reader, 1);
-        value |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
-        shift += 7;
-    } while ((byte & 0x80) != 0);
-    return shift < 64 && (byte & 0x40) != 0 ? (int64_t)(value | -(UINT64_C(1) << shift)) : (int64_t)value;
+    uint64_t sign, value = take_leb(reader, &sign);
+    return (int64_t)(value | -sign);
 }
 
 /* A pointer; relative to itself when its encoding says so.  Other bases do not occur where this is called. */

@@ -63,4 +63,5 @@ def test_a_table_that_does_not_compile_is_told_in_one_line(root: Path, capsys: p
     (root / "src" / "control" / "more.def").unlink()
     assert gen_mallctl.main(["--root", str(root)]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("gen_mallctl: ") and error.count("\n") == 1
+    assert error.startswith("gen_mallctl: ")
+    assert error.count("\n") == 1

@@ -11,7 +11,7 @@ ROWS = """
 /* Pages */
 HEW_OPTION(decay_ms, SSIZE, 10000, -1, SSIZE_MAX, REJECT, CORE, WORKS,
            "how long, in ms", "jemalloc's is longer")
-HEW_OPTION(dss, CHOICE, HEW_DSS_ON, 0, 1, PREFIX, RARE, ACCEPTED, "use of sbrk", "")
+HEW_OPTION(dss, CHOICE, HEW_DSS_ON, 0, 1, PREFIX, RARE, ACCEPTED, "use of sbrk", "none here")
 
 /* Threads */
 HEW_OPTION(narenas, COUNT, 0, 1, HEW_OPTION_ARENAS_MAX, CLIP_HIGH, CORE, WORKS, "arenas", "")
@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
     "row",
     [
         "| `decay_ms` | how long, in ms (jemalloc's is longer) | number -1 or more | 10000 | core | works |",
-        "| `dss` | use of sbrk | off, on (a beginning will do) | on | rare | accepted |",
+        "| `dss` | use of sbrk (none here) | off, on (a beginning will do) | on | rare | accepted |",
         "| `narenas` | arenas | number 1 to 99, clipped above, or default | default | core | works |",
         "| `ratio` | a ratio | decimal 0 to 2 | 1.25 | rare | works |",
         "| `slabs` | pages | default, or LOW-HIGH:NUMBER joined by \\|; number 1 to 16 | default | rare | works |",
