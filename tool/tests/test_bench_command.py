@@ -157,7 +157,7 @@ def test_a_counter_counts_the_command_and_its_children_or_nothing(tmp_path: Path
 
 def test_an_interrupt_ends_it_at_once(table: Path, library: Path, hew: HewRunner) -> None:
     slow = table.parent / "slow.toml"
-    slow.write_text(TABLE.replace("sleep 0.05", "kill -INT $PPID; sleep 30"))
+    slow.write_text(TABLE.replace("sleep 0.05", "sleep 0.3; kill -INT $PPID; sleep 29"))
     began = time.monotonic()
     words = ("--suites", str(slow), "--suite", "small", "--alloc", f"marker={library}", "--runs", "1")
     done = hew("bench", "--only", "sleep", *words)
