@@ -10,13 +10,13 @@
 
 #define EVENTS 100000
 
+/* Not by strstr(): the address sanitizer's looks at the whole rest of the text each time. */
 static unsigned
 occurrences(const char *text, const char *words)
 {
     unsigned count = 0;
-    while ((text = strstr(text, words)) != NULL) {
-        text++;
-        count++;
+    for (size_t length = strlen(words); *text != '\0'; text++) {
+        count += *text == *words && strncmp(text, words, length) == 0;
     }
     return count;
 }
