@@ -27,18 +27,28 @@ target_compile_options(hew_core_flags INTERFACE
   # Without it the fast paths keep one lea less: the pass splits an address that x86 adds for nothing.
   $<$<C_COMPILER_ID:GNU>:-fno-tree-slsr>)
 
+# In the library, what few programs ever call lies behind the rest: a file's pages come in 64 KiB at a time, and a small
+# program should not pay for the profiler.
+set(HEW_RARE_LAYERS control stats prof)
+
 file(STRINGS ${CMAKE_SOURCE_DIR}/src/LAYERS HEW_LAYERS REGEX "^[a-z]+$")
 set(HEW_LAYER_OBJECTS "")
+set(HEW_RARE_OBJECTS "")
 set(HEW_LOWER hew_core_flags)
 foreach(layer IN LISTS HEW_LAYERS)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${layer}/*.c ${CMAKE_SOURCE_DIR}/src/${layer}/*.cpp)
   if(sources)
     add_library(hew_${layer}_objects OBJECT ${sources})
     target_link_libraries(hew_${layer}_objects PRIVATE hew_core_flags)
-    list(APPEND HEW_LAYER_OBJECTS $<TARGET_OBJECTS:hew_${layer}_objects>)
+    if(layer IN_LIST HEW_RARE_LAYERS)
+      list(PREPEND HEW_RARE_OBJECTS $<TARGET_OBJECTS:hew_${layer}_objects>)
+    else()
+      list(APPEND HEW_LAYER_OBJECTS $<TARGET_OBJECTS:hew_${layer}_objects>)
+    endif()
     add_library(hew_${layer} STATIC $<TARGET_OBJECTS:hew_${layer}_objects>)
     target_link_libraries(hew_${layer} PUBLIC ${HEW_LOWER})
     set(HEW_LOWER hew_${layer})
   endif()
   set(HEW_UP_TO_${layer} ${HEW_LOWER})
 endforeach()
+list(APPEND HEW_LAYER_OBJECTS ${HEW_RARE_OBJECTS})

@@ -17,6 +17,8 @@
 
 #include <pthread.h>
 
+HEW_WEAK int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *library);
+
 typedef void (*mutex_action)(struct hew_mutex *mutex);
 
 static void
@@ -99,5 +101,11 @@ after_fork_in_child(void)
 void
 hew_fork_register(void)
 {
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    /* What glibc's pthread_atfork() calls.  That one is a stub at the very end of a shared library, which would bring the
+     * last 64 KiB of ours into every process. */
+    if (__register_atfork != NULL) {
+        __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL);
+    } else {
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    }
 }

@@ -17,7 +17,9 @@ affinity_cpus(void)
     long bytes = hew_syscall3(SYS_sched_getaffinity, 0, sizeof mask, mask);
     unsigned count = 0;
     for (long word = 0; word < bytes / (long)sizeof(unsigned long); word++) {
-        count += (unsigned)__builtin_popcountl(mask[word]);
+        for (unsigned long bits = mask[word]; bits != 0; bits &= bits - 1) {
+            count++;
+        }
     }
     return count == 0 ? 1 : count;
 }
