@@ -9,18 +9,16 @@ answers ENOENT for good, one whose leaf is called ..._absent until it is there.
 --check writes nothing and exits 1 when the page is not what the tables say.
 """
 
-import os
 import re
-import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+import gen_mallctl
+from gen_mallctl import ABSENT, TYPES, Name
 from gen_options import CONSTANT, Option, read_choices, read_options
 from generated_page import write_or_check
 
 NAME = re.compile(r'^HEW_NAME\((\w+), (\w+), "([^"]*)"\)$', re.MULTILINE)
-CONTROL = re.compile(r'HEW_CTL\(((?:"[^"]*"\s*)+),\s*(\w+),\s*(\w+),\s*(\w+),')
 GROUPS = {
     "STANDARD": "Standard functions",
     "JEMALLOC": "jemalloc's functions",
@@ -29,16 +27,6 @@ GROUPS = {
     "HEW": "hew's own, `hew/hew.h`",
     "LIBC": "glibc's (not with a prefix)",
     "CXX": "C++'s operators (not with a prefix)",
-}
-TYPES = {
-    "VOID": "",
-    "U32": "uint32_t",
-    "U64": "uint64_t",
-    "I64": "int64_t",
-    "SIZE": "size_t",
-    "SSIZE": "ssize_t",
-    "TEXT": "const char *",
-    "POINTER": "pointer",
 }
 ACCESS = {"READ": "r", "WRITE": "w", "BOTH": "rw", "NONE": "action"}
 NOTES = {
@@ -69,42 +57,14 @@ beside another malloc, and with `-DHEW_LG_QUANTUM=3` as well it is what Redis an
 """
 
 
-@dataclass(frozen=True)
-class Control:
-    """One name of mallctl."""
-
-    name: str
-    kind: str
-    access: str
-    leaf: str
-
-
 def read_names(text: str) -> list[tuple[str, str, str]]:
     """Name, group and remark of each row of names.def."""
     return [(match[1], match[2], match[3]) for match in NAME.finditer(text)]
 
 
-def read_controls(preprocessed: str) -> list[Control]:
-    """The rows of ctl_names.def; those that are only an index are left out."""
-    rows = []
-    for match in CONTROL.finditer(preprocessed):
-        name = "".join(re.findall(r'"([^"]*)"', match[1]))
-        if match[2] != "INDEX":
-            rows.append(Control(name, match[2], match[3], match[4]))
-    return rows
-
-
-def preprocess(root: Path) -> str:
-    """ctl_names.def with the tables that it includes."""
-    source = root / "src"
-    command = [os.environ.get("CC", "cc"), "-E", "-P", "-D_GNU_SOURCE", "-I", str(source)]
-    command += ["-include", "control/ctl_names_macros.h", "-x", "c", str(source / "control" / "ctl_names.def")]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def state_of(row: Control, options: dict[str, Option]) -> str:
+def state_of(row: Name, options: dict[str, Option]) -> str:
     """What becomes of a call."""
-    if row.leaf == "hew_ctl_absent":
+    if row.leaf == ABSENT:
         return "ENOENT: see mallctl.md"
     if row.leaf.endswith("_absent"):
         return "not yet: ENOENT"
@@ -115,7 +75,7 @@ def state_of(row: Control, options: dict[str, Option]) -> str:
     return f"works; {notes[0]}" if notes else "works"
 
 
-def access_of(row: Control) -> str:
+def access_of(row: Name) -> str:
     """What may be done with it."""
     access, _, needs = row.access.partition("_")
     return ACCESS[access] + (" with `prof:true`" if needs else "")
@@ -139,7 +99,7 @@ def option_lines(options: list[Option], old: list[tuple[str, str]]) -> list[str]
     return [*lines, ""]
 
 
-def control_lines(rows: list[Control], options: list[Option]) -> list[str]:
+def control_lines(rows: list[Name], options: list[Option]) -> list[str]:
     """The names of mallctl, subtree by subtree."""
     by_name = {option.name: option for option in options}
     states = [state_of(row, by_name) for row in rows]
@@ -153,8 +113,7 @@ def control_lines(rows: list[Control], options: list[Option]) -> list[str]:
             lines += [*([""] if subtree is not None else []), f"### {part}\n"]
             lines.append("| name | type | access | state |\n|---|---|---|---|")
             subtree = part
-        kind = TYPES.get(row.kind, row.kind.lower())
-        lines.append(f"| `{row.name}` | {kind} | {access_of(row)} | {state} |")
+        lines.append(f"| `{row.name}` | {TYPES[row.type]} | {access_of(row)} | {state} |")
     return [*lines, ""]
 
 
@@ -168,7 +127,8 @@ def page(root: Path) -> str:
     lines = [INTRODUCTION]
     lines += function_lines(read_names((root / "src" / "api" / "names.def").read_text()))
     lines += option_lines(options, old)
-    lines += control_lines(read_controls(preprocess(root)), options)
+    controls = [name for name in gen_mallctl.read_names(gen_mallctl.expand(root)) if name.type != "INDEX"]
+    lines += control_lines(controls, options)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -4,8 +4,9 @@
  */
 #include "api/stats_due.h"
 #include "control/purger.h"
+#include "hew/hew.h"
 #include "os/clock.h"
-#include "stats/snapshot.h"
+#include "slab/arena.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -39,34 +40,25 @@ mallopt(int parameter, int value)
     return 1;
 }
 
-/* The process in a few numbers, in bytes. */
-struct summary {
-    struct hew_stats_totals totals;
-    size_t cached, idle; /* in thread caches; in pages that are free and have their memory */
-};
-
-static struct summary
-summarize(void)
+static struct hew_figures
+figures_now(void)
 {
-    uint64_t cached = 0, dirty = 0, muzzy = 0;
-    hew_stats_take();
-    hew_stats_arena_number(HEW_STATS_ALL, offsetof(struct hew_stats_arena, tcache_bytes), &cached);
-    hew_stats_arena_number(HEW_STATS_ALL, offsetof(struct hew_stats_arena, pdirty), &dirty);
-    hew_stats_arena_number(HEW_STATS_ALL, offsetof(struct hew_stats_arena, pmuzzy), &muzzy);
-    return (struct summary){hew_stats_totals(), cached, (dirty + muzzy) * HEW_PAGE};
+    struct hew_figures now;
+    hew_read_figures(&now, sizeof now);
+    return now;
 }
 
 HEW_EXPORT struct mallinfo2
 mallinfo2(void)
 {
-    struct summary now = summarize();
+    struct hew_figures now = figures_now();
     struct mallinfo2 info = {0};
-    info.arena = now.totals.mapped + now.totals.retained;
-    info.uordblks = now.totals.allocated - (now.cached < now.totals.allocated ? now.cached : now.totals.allocated);
-    size_t present = now.totals.active + now.idle;
+    size_t idle = now.dirty + now.muzzy, present = now.active + idle;
+    info.arena = now.mapped + now.retained;
+    info.uordblks = now.allocated - (now.cached < now.allocated ? now.cached : now.allocated);
     info.fordblks = present > info.uordblks ? present - info.uordblks : 0; /* other threads go on while we add up */
     info.fsmblks = now.cached;
-    info.keepcost = now.idle;
+    info.keepcost = idle;
     return info;
 }
 
@@ -96,7 +88,7 @@ malloc_info(int options, FILE *stream)
         errno = EINVAL;
         return -1;
     }
-    struct summary now = summarize();
+    struct hew_figures now = figures_now();
     int written = fprintf(stream,
         "<malloc version=\"hew-1\">\n"
         "<total type=\"allocated\" size=\"%zu\"/>\n<total type=\"cached\" size=\"%zu\"/>\n"
@@ -104,8 +96,7 @@ malloc_info(int options, FILE *stream)
         "<total type=\"retained\" size=\"%zu\"/>\n"
         "<system type=\"current\" size=\"%zu\"/>\n<system type=\"metadata\" size=\"%zu\"/>\n"
         "</malloc>\n",
-        (size_t)now.totals.allocated, now.cached, (size_t)now.totals.active, now.idle, (size_t)now.totals.retained,
-        (size_t)now.totals.mapped, (size_t)now.totals.metadata);
+        now.allocated, now.cached, now.active, now.dirty + now.muzzy, now.retained, now.mapped, now.metadata);
     return written < 0 ? -1 : 0;
 }
 

@@ -42,8 +42,6 @@ static void *
 default_alloc(struct hew_extent_hooks *hooks, void *new_address, size_t size, size_t alignment, bool *zero,
     bool *commit, unsigned arena)
 {
-    (void)hooks;
-    (void)arena;
     void *memory = new_address;
     if (new_address == NULL) {
         memory = hew_os_map(size, alignment);
@@ -62,9 +60,6 @@ default_alloc(struct hew_extent_hooks *hooks, void *new_address, size_t size, si
 static bool
 default_dalloc(struct hew_extent_hooks *hooks, void *address, size_t size, bool committed, unsigned arena)
 {
-    (void)hooks;
-    (void)committed;
-    (void)arena;
     if (!hew_options.retain) {
         hew_os_unmap(address, size);
     }
@@ -74,9 +69,6 @@ default_dalloc(struct hew_extent_hooks *hooks, void *address, size_t size, bool 
 static void
 default_destroy(struct hew_extent_hooks *hooks, void *address, size_t size, bool committed, unsigned arena)
 {
-    (void)hooks;
-    (void)committed;
-    (void)arena;
     hew_os_unmap(address, size);
 }
 
@@ -85,8 +77,6 @@ static bool
 default_commit(
     struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
 {
-    (void)hooks;
-    (void)arena;
     return address == NULL || offset + length > size;
 }
 
@@ -95,12 +85,6 @@ static bool
 default_decommit(
     struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
 {
-    (void)hooks;
-    (void)address;
-    (void)size;
-    (void)offset;
-    (void)length;
-    (void)arena;
     return true;
 }
 
@@ -108,9 +92,6 @@ static bool
 default_purge_lazy(
     struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
 {
-    (void)hooks;
-    (void)size;
-    (void)arena;
     return !hew_os_purge_lazily((char *)address + offset, length);
 }
 
@@ -118,9 +99,6 @@ static bool
 default_purge_forced(
     struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
 {
-    (void)hooks;
-    (void)size;
-    (void)arena;
     return !hew_os_purge((char *)address + offset, length);
 }
 
@@ -128,13 +106,6 @@ static bool
 default_split(struct hew_extent_hooks *hooks, void *address, size_t size, size_t size_a, size_t size_b, bool committed,
     unsigned arena)
 {
-    (void)hooks;
-    (void)address;
-    (void)size;
-    (void)size_a;
-    (void)size_b;
-    (void)committed;
-    (void)arena;
     return false;
 }
 
@@ -142,13 +113,6 @@ static bool
 default_merge(struct hew_extent_hooks *hooks, void *address_a, size_t size_a, void *address_b, size_t size_b,
     bool committed, unsigned arena)
 {
-    (void)hooks;
-    (void)address_a;
-    (void)size_a;
-    (void)address_b;
-    (void)size_b;
-    (void)committed;
-    (void)arena;
     return false;
 }
 

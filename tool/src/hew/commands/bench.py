@@ -2,7 +2,6 @@
 """`hew bench`: a suite of workloads under every allocator found on this machine, or two saved runs of one."""
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ import click
 from hew.analysis.bench import setup_of, summarise_bench, summarise_workload
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.versus import changes
-from hew.commands.options import requested, writable
+from hew.commands.options import requested, told, writable
 from hew.model.allocator import Allocator, Request
 from hew.model.bench import SUBJECT, BenchReport, Suite, Workload, WorkloadResult
 from hew.model.errors import HewError
@@ -34,7 +33,6 @@ from hew.views.bench_page import bench_page
 from hew.views.bench_table import bench_console, show_bench, show_changes
 from hew.views.progress import progress
 
-INTERRUPTED = 130
 FILE = click.Path(dir_okay=False, path_type=Path)
 SAVED = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -71,7 +69,7 @@ def command(
 
     Rounds are interleaved, workload by workload. Ratios are to glibc and to the best peer of each workload.
     """
-    try:
+    with told("hew bench"):
         if saved:
             compare(saved, requests[0].name if requests else SUBJECT, as_json)
             return
@@ -84,15 +82,6 @@ def command(
             if file:
                 file.write_text(written(report) + "\n", encoding="utf-8")
                 click.echo(f"written: {file.absolute()}", err=as_json)
-    except HewError as error:
-        click.echo(f"hew bench: {error}", err=True)
-        sys.exit(error.exit_status)
-    except OSError as error:
-        click.echo(f"hew bench: {error.filename or ''}: {error.strerror}", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        click.echo("hew bench: interrupted", err=True)
-        sys.exit(INTERRUPTED)
 
 
 def compare(saved: tuple[Path, Path], allocator: str, as_json: bool) -> None:

@@ -11,7 +11,7 @@ import click
 
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.summary import summarise
-from hew.commands.options import requested, writable
+from hew.commands.options import requested, told, writable
 from hew.model.allocator import Allocator, Request
 from hew.model.errors import HewError
 from hew.model.report import Report, Setup
@@ -27,8 +27,6 @@ from hew.views.document import to_json
 from hew.views.page import to_page
 from hew.views.progress import progress
 from hew.views.table import results_console, show_table
-
-INTERRUPTED = 130
 
 
 def _words(_context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -106,7 +104,7 @@ def command(
     if server and not ready and not any(PORT in word for word in server):
         raise click.UsageError("--server without {port} needs --ready")
     plan = ServerPlan(server, ready, words, timeout) if server else CommandPlan(words, input_file, timeout)
-    try:
+    with told("hew compare"):
         report = compare(plan, requests, runs, warmup)
         if as_json:
             click.echo(to_json(report))
@@ -115,15 +113,6 @@ def command(
         if html:
             html.write_text(to_page(report), encoding="utf-8")
             click.echo(f"page: {html.absolute()}", err=as_json)
-    except HewError as error:
-        click.echo(f"hew compare: {error}", err=True)
-        sys.exit(error.exit_status)
-    except OSError as error:
-        click.echo(f"hew compare: {error.filename or ''}: {error.strerror}", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        click.echo("hew compare: interrupted", err=True)
-        sys.exit(INTERRUPTED)
     if not report.baseline.good_runs:
         sys.exit(1)
 

@@ -1,13 +1,35 @@
 # SPDX-License-Identifier: MIT
-"""Options that several commands share."""
+"""Options that several commands share, and their ways out."""
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from hew.model.allocator import Request
+from hew.model.errors import HewError
 from hew.sources.discovery import known_names
+
+INTERRUPTED = 130
+
+
+@contextmanager
+def told(command: str) -> Iterator[None]:
+    """End with one line and a status of its own when something goes wrong."""
+    try:
+        yield
+    except HewError as error:
+        click.echo(f"{command}: {error}", err=True)
+        sys.exit(error.exit_status)
+    except OSError as error:
+        click.echo(f"{command}: {error.filename or ''}: {error.strerror}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        click.echo(f"{command}: interrupted", err=True)
+        sys.exit(INTERRUPTED)
 
 
 def requested(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Request, ...]:
