@@ -5,7 +5,7 @@
 #include "cache/count.h"
 #include "cache/route.h"
 #include "meta/memory.h"
-#include "slab/describe.h"
+#include "slab/large.h"
 
 #include <string.h>
 
@@ -57,12 +57,19 @@ slots_for(size_t capacity)
 }
 
 
+/* What a class begins with. */
+static size_t
+least_capacity(unsigned code)
+{
+    return code > HEW_CODE_SMALL_LAST ? 1 : SLOTS_MIN - 1;
+}
+
 /* The most objects that a magazine may hold that is only emptied, or only filled. */
 static size_t
 capacity_lean(const struct hew_cache *cache, unsigned code)
 {
-    size_t most = cache->most[code], objects = LEAN_BYTES / hew_code_size(code);
-    objects = objects < SLOTS_MIN - 1 ? SLOTS_MIN - 1 : objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
+    size_t most = cache->most[code], objects = LEAN_BYTES / hew_code_size(code), least = least_capacity(code);
+    objects = objects < least ? least : objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
     return objects < most ? objects : most;
 }
 
@@ -119,7 +126,7 @@ grown_capacity(const struct hew_cache *cache, unsigned code, unsigned miss)
     if ((flags & both) != both && (flags & HEW_CLASS_CHOSEN) == 0) {
         most = capacity_lean(cache, code);
     }
-    size_t next = now == 0 ? SLOTS_MIN - 1 : now * 2 + 1;
+    size_t next = now == 0 ? least_capacity(code) : now * 2 + 1;
     next = next > most ? most : next;
     return next > now ? next : now;
 }
@@ -143,23 +150,33 @@ static size_t
 fill_count(const struct hew_cache *cache, unsigned code)
 {
     size_t half = (capacity_of(cache, code) + 1) / 2, bound = FILL_BYTES / hew_code_size(code);
-    size_t count = half < bound ? half : bound;
+    size_t count = half < bound || code > HEW_CODE_SMALL_LAST ? half : bound; /* large ones that are at hand only */
     return count == 0 ? 1 : count;
 }
 
-/* Fills an empty magazine so that the lowest address leaves first. */
+/* New objects, the last of which should be used first: small ones so that the lowest address leaves first. */
+static unsigned
+take(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
+{
+    if (code > HEW_CODE_SMALL_LAST) {
+        return hew_large_take_some(hew_arena_for_large(cache->arena, hew_code_size(code)), code, objects, wanted);
+    }
+    unsigned got = hew_bin_take(&cache->arena->bins[code], &cache->arena->pages, code, objects, wanted);
+    for (unsigned low = 0, high = got; low + 1 < high; low++) {
+        high--;
+        void *swap = objects[low];
+        objects[low] = objects[high];
+        objects[high] = swap;
+    }
+    return got;
+}
+
+/* Fills an empty magazine. */
 static void
 fill(struct hew_cache *cache, unsigned code)
 {
     void **slots = cache->base[code] + 1;
-    unsigned got = hew_bin_take(
-        &cache->arena->bins[code], &cache->arena->pages, code, slots, (unsigned)fill_count(cache, code));
-    for (unsigned low = 0, high = got; low + 1 < high; low++) {
-        high--;
-        void *swap = slots[low];
-        slots[low] = slots[high];
-        slots[high] = swap;
-    }
+    unsigned got = take(cache, code, slots, (unsigned)fill_count(cache, code));
     cache->top[code] = slots + got;
     cache->balance[code] -= got;
 }
@@ -173,8 +190,7 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
         if (cache->base[code] != NULL) {
             fill(cache, code);
         } else {
-            cache->balance[code] -=
-                hew_bin_take(&cache->arena->bins[code], &cache->arena->pages, code, &object, 1);
+            cache->balance[code] -= take(cache, code, &object, 1);
         }
     }
     if (cache->top[code][-1] != NULL) {
@@ -190,36 +206,10 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
     return object;
 }
 
-struct hew_extent *
-hew_magazine_pop_large(struct hew_cache *cache, unsigned code)
-{
-    void *object = cache->top[code][-1];
-    cache->ticks[code]--;
-    if (object == NULL) {
-        cache->flags[code] |= HEW_CLASS_REFILLED | HEW_CLASS_MISSED;
-    } else {
-        cache->top[code]--;
-    }
-    if (cache->ticks[code] == 0) {
-        hew_magazine_tick(cache, code);
-    }
-    struct hew_extent *extent = object == NULL ? NULL : hew_map_extent((uintptr_t)object);
-    if (HEW_UNLIKELY(object != NULL &&
-            (extent == NULL || extent->address != (uintptr_t)object || extent->state != HEW_EXTENT_ACTIVE))) {
-        hew_describe_bad_pointer("free", (uintptr_t)object);
-    }
-    cache->other_freed += extent == NULL ? 0 : extent->large.usable;
-    return extent;
-}
-
 /* Objects of this cache go back to their owners. */
 static void
 give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
 {
-    for (unsigned i = 0; code > HEW_CODE_SMALL_LAST && i < count; i++) {
-        struct hew_extent *extent = hew_map_extent((uintptr_t)objects[i]);
-        cache->other_freed += extent == NULL ? 0 : extent->large.usable;
-    }
     cache->balance[code] += count;
     hew_route_give(code, objects, count);
 }
@@ -317,7 +307,7 @@ next_period(struct hew_cache *cache, unsigned code)
         size_t most = step / hew_code_size(code);
         period = most == 0 ? 1 : most < period ? (uint32_t)most : period;
     }
-    if (hew_options.prof && code <= HEW_CODE_SMALL_LAST) {
+    if (hew_options.prof) {
         if (cache->unsampled[code] == 0) {
             cache->due |= HEW_DUE_SAMPLE;
             cache->due_code = (uint8_t)code;
