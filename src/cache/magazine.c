@@ -23,6 +23,14 @@
 
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
 
+/* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
+static uint32_t
+usual_period(unsigned code)
+{
+    size_t step = atomic_load_explicit(&hew_cache_step, memory_order_relaxed), most = step / hew_code_size(code);
+    return step == 0 || most >= HEW_CACHE_PERIOD ? HEW_CACHE_PERIOD : most == 0 ? 1 : (uint32_t)most;
+}
+
 /* Links a class to the shared empty slot. */
 static void
 close_class(struct hew_cache *cache, unsigned code)
@@ -37,8 +45,8 @@ hew_magazine_begin(struct hew_cache *cache)
 {
     for (unsigned code = 0; code < HEW_CODES; code++) {
         close_class(cache, code);
-        cache->ticks[code] = HEW_CACHE_PERIOD;
-        cache->counted[code] = HEW_CACHE_PERIOD;
+        cache->ticks[code] = usual_period(code == 0 ? 1 : code);
+        cache->counted[code] = cache->ticks[code];
     }
 }
 
@@ -301,12 +309,7 @@ look_after(struct hew_cache *cache, unsigned code)
 static uint32_t
 next_period(struct hew_cache *cache, unsigned code)
 {
-    size_t step = atomic_load_explicit(&hew_cache_step, memory_order_relaxed);
-    uint32_t period = HEW_CACHE_PERIOD;
-    if (step != 0) {
-        size_t most = step / hew_code_size(code);
-        period = most == 0 ? 1 : most < period ? (uint32_t)most : period;
-    }
+    uint32_t period = usual_period(code);
     if (hew_options.prof) {
         if (cache->unsampled[code] == 0) {
             cache->due |= HEW_DUE_SAMPLE;
@@ -331,7 +334,7 @@ begin_period(struct hew_cache *cache, unsigned code, uint64_t counted, uint32_t 
 void
 hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t allocations)
 {
-    uint32_t period = allocations < HEW_CACHE_PERIOD ? allocations : HEW_CACHE_PERIOD;
+    uint32_t usual = usual_period(code), period = allocations < usual ? allocations : usual;
     uint64_t requests = hew_magazine_requests(cache, code);
     cache->unsampled[code] = allocations - period;
     begin_period(cache, code, requests + period, period);
