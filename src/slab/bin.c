@@ -173,21 +173,19 @@ prefer_lowest(struct hew_bin *bin)
 }
 
 unsigned
-hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_bin_return *objects, unsigned count,
+hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_slab_return *objects, unsigned count,
     enum hew_slab_verdict *verdict)
 {
     struct hew_extent *empty[EMPTY_AT_ONCE];
     unsigned empties = 0, done = 0;
     *verdict = HEW_SLAB_FREED;
     hew_mutex_lock(&bin->lock);
-    for (; done < count; done++) {
+    while (done < count && HEW_LIKELY(*verdict == HEW_SLAB_FREED)) {
         struct hew_extent *slab = objects[done].slab;
-        *verdict = hew_slab_give(slab, objects[done].address);
-        if (HEW_UNLIKELY(*verdict != HEW_SLAB_FREED)) {
-            break;
-        }
-        bin->counts.ndalloc++; /* at once: whoever reads the counts while the lock is dropped finds them whole */
-        if (settle(bin, slab)) {
+        unsigned run = hew_slab_give(objects + done, count - done, verdict);
+        done += run;
+        bin->counts.ndalloc += run; /* at once: whoever reads the counts while the lock is dropped finds them whole */
+        if (run > 0 && settle(bin, slab)) {
             empty[empties++] = slab;
         }
         if (empties == EMPTY_AT_ONCE) {

@@ -26,7 +26,17 @@ void hew_slab_end(struct hew_extent *extent);
 /* Takes up to `wanted` regions in rising order; returns how many. */
 unsigned hew_slab_take(struct hew_extent *extent, void **regions, unsigned wanted);
 
-enum hew_slab_verdict hew_slab_give(struct hew_extent *extent, uintptr_t address);
+/* An object on its way back, with the slab it was found in. */
+struct hew_slab_return {
+    uintptr_t address;
+    struct hew_extent *slab;
+};
+
+/*
+ * Takes back the first of `objects` and those that follow it as long as they are of the same slab.  Returns how many were
+ * good; unless *verdict is HEW_SLAB_FREED the next one is not a taken region, and what follows it has not been looked at.
+ */
+unsigned hew_slab_give(const struct hew_slab_return *objects, unsigned count, enum hew_slab_verdict *verdict);
 
 /* The number of the region that `address` lies in; beyond the last one for the tail. */
 unsigned hew_slab_region(const struct hew_extent *extent, uintptr_t address);
