@@ -8,7 +8,7 @@
 
 /* Ends the process when one of `objects` cannot be of class `code`.  Returns whether they are all of one arena. */
 static bool
-examine(unsigned code, const struct hew_slab_return *objects, unsigned count)
+examine(unsigned code, const struct hew_bin_return *objects, unsigned count)
 {
     const struct hew_extent *last = NULL;
     unsigned arena = 0, strangers = 0;
@@ -29,9 +29,9 @@ examine(unsigned code, const struct hew_slab_return *objects, unsigned count)
 
 /* Moves the objects of the first one's arena to the front, in order.  Returns how many there are. */
 static HEW_NOINLINE unsigned
-gather_arena(struct hew_slab_return *objects, unsigned count)
+gather_arena(struct hew_bin_return *objects, unsigned count)
 {
-    struct hew_slab_return others[AT_ONCE];
+    struct hew_bin_return others[AT_ONCE];
     unsigned arena = objects[0].slab->arena, own = 0, left = 0;
     for (unsigned i = 0; i < count; i++) {
         if (objects[i].slab->arena == arena) {
@@ -49,7 +49,7 @@ gather_arena(struct hew_slab_return *objects, unsigned count)
 static void
 give_small(unsigned code, void **objects, unsigned count)
 {
-    struct hew_slab_return found[AT_ONCE], *rest = found;
+    struct hew_bin_return found[AT_ONCE], *rest = found;
     for (unsigned i = 0; i < count; i++) {
         found[i].address = (uintptr_t)objects[i];
         found[i].slab = hew_map_extent(found[i].address);

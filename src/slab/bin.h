@@ -43,11 +43,17 @@ void hew_bin_clear(struct hew_bin *bin, struct hew_page_heap *pages);
 unsigned hew_bin_take(
     struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, void **regions, unsigned wanted);
 
+/* An object on its way back, with the slab it was found in. */
+struct hew_bin_return {
+    uintptr_t address;
+    struct hew_extent *slab;
+};
+
 /*
  * Takes back `count` objects, all of slabs of this bin.  Returns how many were good: less than `count` means that the
  * next one is not a taken region; what follows it has not been looked at and *verdict says what is wrong.
  */
-unsigned hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_slab_return *objects,
+unsigned hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_bin_return *objects,
     unsigned count, enum hew_slab_verdict *verdict);
 
 /* Under the lock: counts and bits agree for the current slab and every nonfull one. */

@@ -63,37 +63,6 @@ hew_slab_region(const struct hew_extent *extent, uintptr_t address)
     return (unsigned)((address - extent->address) * (uint64_t)hew_slab_shape(extent)->reciprocal >> 32);
 }
 
-/* What the loop changes is in registers while it runs: one object would else wait for the store of the last. */
-unsigned
-hew_slab_give(const struct hew_slab_return *objects, unsigned count, enum hew_slab_verdict *verdict)
-{
-    struct hew_extent *slab = objects->slab;
-    const struct hew_slab_shape shape = *hew_slab_shape(slab);
-    uintptr_t start = slab->address;
-    uint64_t *words = slab->slab.bits;
-    uint32_t lowest = slab->slab.first_word;
-    unsigned done = 0;
-    *verdict = HEW_SLAB_FREED;
-    for (; done < count && objects[done].slab == slab; done++) {
-        uintptr_t offset = objects[done].address - start;
-        uint32_t region = (uint32_t)(offset * (uint64_t)shape.reciprocal >> 32), word = region / 64;
-        if (HEW_UNLIKELY(region >= shape.regions || (uintptr_t)region * shape.size != offset)) {
-            *verdict = HEW_SLAB_NOT_A_REGION;
-            break;
-        }
-        uint64_t bits = words[word], bit = UINT64_C(1) << region % 64;
-        if (HEW_UNLIKELY((bits & bit) != 0)) {
-            *verdict = HEW_SLAB_ALREADY_FREE;
-            break;
-        }
-        words[word] = bits | bit;
-        lowest = word < lowest ? word : lowest;
-    }
-    slab->slab.free_regions += done;
-    slab->slab.first_word = lowest;
-    return done;
-}
-
 bool
 hew_slab_is_taken(const struct hew_extent *extent, unsigned region)
 {

@@ -156,7 +156,7 @@ has_objects(const struct model *model, const struct model_slab *slab)
 
 /* Some taken region, or one that is not if `wrong`; false when the dice found none. */
 static bool
-pick(struct model *model, bool wrong, struct hew_slab_return *back, struct model_slab **slab, unsigned *region)
+pick(struct model *model, bool wrong, struct hew_bin_return *back, struct model_slab **slab, unsigned *region)
 {
     *slab = &model->slabs[layers_random_below(&dice, model->count)];
     *region = (unsigned)layers_random_below(&dice, model->regions);
@@ -171,7 +171,7 @@ pick(struct model *model, bool wrong, struct hew_slab_return *back, struct model
 static void
 give(struct model *model)
 {
-    struct hew_slab_return back[BATCH + 1];
+    struct hew_bin_return back[BATCH + 1];
     uintptr_t slabs[BATCH];
     struct model_slab *slab;
     unsigned wanted = 1 + (unsigned)layers_random_below(&dice, BATCH), count = 0, region;
@@ -266,7 +266,7 @@ static _Atomic unsigned wrong;
 
 struct own {
     uint64_t seed;
-    struct hew_slab_return held[HELD];
+    struct hew_bin_return held[HELD];
     unsigned count;
 };
 
@@ -280,14 +280,14 @@ take_some(struct own *own, struct layers_random *random, unsigned code)
     wrong += wanted != 0 && taken == 0;
     for (unsigned i = 0; i < taken; i++) {
         *(void **)regions[i] = own;
-        own->held[own->count++] = (struct hew_slab_return){(uintptr_t)regions[i], hew_map_extent((uintptr_t)regions[i])};
+        own->held[own->count++] = (struct hew_bin_return){(uintptr_t)regions[i], hew_map_extent((uintptr_t)regions[i])};
     }
 }
 
 static void
 give_some(struct own *own, struct layers_random *random, unsigned most)
 {
-    struct hew_slab_return back[BATCH];
+    struct hew_bin_return back[BATCH];
     unsigned count = 0;
     enum hew_slab_verdict verdict;
     for (; count < most && own->count > 0; count++) {

@@ -42,10 +42,10 @@ take(struct bench *bench, unsigned from, unsigned count)
 static unsigned
 give(struct bench *bench, unsigned from, unsigned count, enum hew_slab_verdict *verdict)
 {
-    struct hew_slab_return back[OBJECTS_MAX];
+    struct hew_bin_return back[OBJECTS_MAX];
     for (unsigned i = 0; i < count; i++) {
         uintptr_t address = (uintptr_t)bench->objects[from + i];
-        back[i] = (struct hew_slab_return){address, hew_map_extent(address)};
+        back[i] = (struct hew_bin_return){address, hew_map_extent(address)};
     }
     return hew_bin_give(&bench->bin, &bench->pages, back, count, verdict);
 }

@@ -29,10 +29,7 @@ region_address(const struct hew_extent *slab, unsigned region)
 static enum hew_slab_verdict
 give(struct hew_extent *slab, uintptr_t address)
 {
-    struct hew_slab_return object = {address, slab};
-    enum hew_slab_verdict verdict;
-    CHECK_EQUAL(hew_slab_give(&object, 1, &verdict), verdict == HEW_SLAB_FREED);
-    return verdict;
+    return hew_slab_give(slab, hew_slab_shape(slab), address);
 }
 
 TEST(every_class_hands_out_each_region_once_in_rising_order)
@@ -124,24 +121,6 @@ TEST(a_slab_is_wholly_free_again_when_every_region_came_back)
         CHECK(hew_slab_valid(&slab));
         hew_slab_end(&slab);
     }
-}
-
-TEST(a_run_ends_where_another_slab_begins_and_before_what_is_wrong)
-{
-    struct hew_extent slab = made_up(hew_code_of_size(192)), other = made_up(hew_code_of_size(192));
-    CHECK(hew_slab_begin(&slab) && hew_slab_begin(&other));
-    hew_slab_take(&slab, regions, 70);
-    struct hew_slab_return back[] = {{region_address(&slab, 66), &slab}, {region_address(&slab, 2), &slab},
-        {region_address(&other, 3), &other}, {region_address(&slab, 4), &slab}, {region_address(&slab, 2), &slab}};
-    enum hew_slab_verdict verdict;
-    CHECK_EQUAL(hew_slab_give(back, 5, &verdict), 2);
-    CHECK_EQUAL(verdict, HEW_SLAB_FREED);
-    CHECK_EQUAL(hew_slab_give(back + 3, 2, &verdict), 1);
-    CHECK_EQUAL(verdict, HEW_SLAB_ALREADY_FREE);
-    CHECK_EQUAL(slab.slab.free_regions, hew_slab_shape(&slab)->regions - 67);
-    CHECK(hew_slab_valid(&slab));
-    CHECK_EQUAL(hew_slab_take(&slab, regions, 2), 2);
-    CHECK_EQUAL((uintptr_t)regions[0], region_address(&slab, 2));
 }
 
 TEST(a_region_given_twice_is_already_free)
