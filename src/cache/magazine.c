@@ -12,6 +12,7 @@
 #define SLOTS_MIN 8                      /* with the NULL: one cache line */
 #define LEAN_BYTES ((size_t)8 << 10)     /* up to here a magazine grows without being used both ways */
 #define LEAN_OBJECTS 64
+#define LEAN_LEAST 2
 #define FILL_BYTES ((size_t)16 << 10)    /* a fill brings at most this much */
 /* What all threads' magazines may hold together: a sixteenth of the heap, within bounds.  A flat 8 MiB made programs of
  * 15 to 60 MB up to a third larger and at most a tenth faster. */
@@ -57,12 +58,16 @@ slots_for(size_t capacity)
 }
 
 
-/* The most objects that a magazine may hold that is only emptied, or only filled. */
+/* The most objects that a magazine may hold that is only emptied, or only filled: a batch for the bin, and nothing of a
+ * large class, which would be memory that the thread has no use for. */
 static size_t
-capacity_lean(const struct hew_cache *cache, unsigned code)
+capacity_lean(const struct hew_cache *cache, unsigned code, unsigned flags)
 {
     size_t most = cache->most[code], objects = LEAN_BYTES / hew_code_size(code);
-    objects = objects < SLOTS_MIN - 1 ? SLOTS_MIN - 1 : objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
+    if (code > HEW_CODE_SMALL_LAST) {
+        return (flags & HEW_CLASS_REFILLED) == 0 ? 0 : most < SLOTS_MIN - 1 ? most : SLOTS_MIN - 1;
+    }
+    objects = objects < LEAN_LEAST ? LEAN_LEAST : objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
     return objects < most ? objects : most;
 }
 
@@ -117,7 +122,7 @@ grown_capacity(const struct hew_cache *cache, unsigned code, unsigned miss)
     size_t now = capacity_of(cache, code), most = cache->most[code];
     unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED, flags = cache->flags[code] | miss;
     if ((flags & both) != both && (flags & HEW_CLASS_CHOSEN) == 0) {
-        most = capacity_lean(cache, code);
+        most = capacity_lean(cache, code, flags);
     }
     size_t next = now == 0 ? SLOTS_MIN - 1 : now * 2 + 1;
     next = next > most ? most : next;
