@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define SLOTS_MIN 8                      /* with the NULL: one cache line */
-#define LEAN_BYTES ((size_t)8 << 10)     /* up to here a magazine grows without being used both ways */
+#define LEAN_BYTES ((size_t)4 << 10)     /* up to here a magazine grows without being used both ways */
 #define LEAN_OBJECTS 64
 #define FILL_BYTES ((size_t)16 << 10)    /* a fill brings at most this much */
 /* What all threads' magazines may hold together: a sixteenth of the heap, within bounds.  A flat 8 MiB made programs of
@@ -72,12 +72,13 @@ least_capacity(unsigned code)
     return code > HEW_CODE_SMALL_LAST ? 1 : SLOTS_MIN - 1;
 }
 
-/* The most objects that a magazine may hold that is only emptied, or only filled. */
+/* The most objects that a magazine may hold that is only emptied, or only filled: a batch for the bin.  Nothing where a
+ * single object is more than that: it would be memory that the thread has no use for. */
 static size_t
 capacity_lean(const struct hew_cache *cache, unsigned code)
 {
-    size_t most = cache->most[code], objects = LEAN_BYTES / hew_code_size(code), least = least_capacity(code);
-    objects = objects < least ? least : objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
+    size_t most = cache->most[code], objects = LEAN_BYTES / hew_code_size(code);
+    objects = objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
     return objects < most ? objects : most;
 }
 
@@ -154,11 +155,14 @@ miss(struct hew_cache *cache, unsigned code, unsigned kind)
     }
 }
 
+/* Half a magazine, to leave room for what is freed; a whole one, which is small, where nothing is. */
 static size_t
 fill_count(const struct hew_cache *cache, unsigned code)
 {
-    size_t half = (capacity_of(cache, code) + 1) / 2, bound = FILL_BYTES / hew_code_size(code);
-    size_t count = half < bound || code > HEW_CODE_SMALL_LAST ? half : bound; /* large ones that are at hand only */
+    size_t capacity = capacity_of(cache, code), bound = FILL_BYTES / hew_code_size(code);
+    bool one_way = (cache->flags[code] & HEW_CLASS_OVERFLOWED) == 0 && capacity <= capacity_lean(cache, code);
+    size_t count = one_way ? capacity : (capacity + 1) / 2;
+    count = count < bound || code > HEW_CODE_SMALL_LAST ? count : bound; /* large ones that are at hand only */
     return count == 0 ? 1 : count;
 }
 
@@ -222,6 +226,19 @@ give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
     hew_route_give(code, objects, count);
 }
 
+/* How many objects of a full magazine stay: none when the thread has allocated nothing of the class since it was last
+ * full, for it will hardly want them soon. */
+static size_t
+kept_at_overflow(struct hew_cache *cache, unsigned code, size_t capacity)
+{
+    uint16_t count = (uint16_t)hew_magazine_requests(cache, code);
+    bool one_way = count == cache->seen[code] && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0;
+    unsigned part = code > HEW_CODE_SMALL_LAST ? hew_options.lg_tcache_flush_large_div
+                                               : hew_options.lg_tcache_flush_small_div;
+    cache->seen[code] = count;
+    return one_way ? 0 : capacity - (capacity >> part) - (capacity >> part == 0);
+}
+
 void
 hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
 {
@@ -238,9 +255,7 @@ hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
         return;
     }
     if (cache->top[code] == cache->limit[code]) {
-        unsigned part = code > HEW_CODE_SMALL_LAST ? hew_options.lg_tcache_flush_large_div
-                                                   : hew_options.lg_tcache_flush_small_div;
-        hew_magazine_flush(cache, code, capacity - (capacity >> part) - (capacity >> part == 0));
+        hew_magazine_flush(cache, code, kept_at_overflow(cache, code, capacity));
     }
     *cache->top[code]++ = object;
 }

@@ -130,7 +130,7 @@ TEST(a_magazine_that_is_only_emptied_stays_lean)
     struct hew_cache *cache = new_cache();
     take_many(cache, CODE, OBJECTS_MAX);
     CHECK(capacity(cache, CODE) > 0 && capacity(cache, CODE) <= 63);
-    CHECK(capacity(cache, CODE) * 64 <= 8 << 10);
+    CHECK(capacity(cache, CODE) * 64 <= 4 << 10);
     hew_route_give(CODE, objects, OBJECTS_MAX);
     end_cache();
 }
@@ -144,6 +144,55 @@ TEST(a_magazine_that_is_only_filled_stays_lean)
     }
     give_many(cache, CODE, OBJECTS_MAX);
     CHECK(capacity(cache, CODE) > 0 && capacity(cache, CODE) <= 63);
+    end_cache();
+}
+
+TEST(a_thread_that_only_frees_keeps_at_most_a_batch_and_nothing_large)
+{
+    struct hew_cache *cache = new_cache();
+    struct hew_arena *arena = cache->arena;
+    unsigned code = hew_code_of_size(256), wide = hew_code_of_size(6000), large = hew_code_of_size(20000);
+    CHECK_EQUAL(hew_bin_take(&arena->bins[code], &arena->pages, code, objects, 150), 64);
+    give_many(cache, code, 16);
+    CHECK_EQUAL(hew_cache_depth(cache, code), 16);
+    give(cache, code, objects[16]);
+    CHECK_EQUAL(hew_cache_depth(cache, code), 1); /* all that was there has gone at once */
+    for (unsigned i = 17; i < 64; i++) {
+        give(cache, code, objects[i]);
+    }
+    CHECK_EQUAL(capacity(cache, code), 16);
+    CHECK_EQUAL(hew_bin_take(&arena->bins[wide], &arena->pages, wide, objects, 1), 1);
+    give(cache, wide, objects[0]);
+    CHECK_EQUAL(hew_cache_depth(cache, wide), 0);
+    give(cache, large, (void *)hew_arena_take_large(arena, 20000, HEW_PAGE, large)->address);
+    CHECK_EQUAL(hew_cache_depth(cache, large), 0);
+    end_cache();
+}
+
+/* Gives objects back until a full magazine has made room; how many there are then. */
+static size_t
+depth_after_overflow(struct hew_cache *cache, unsigned *given)
+{
+    size_t before;
+    do {
+        before = hew_cache_depth(cache, CODE);
+        give(cache, CODE, objects[(*given)++]);
+    } while (hew_cache_depth(cache, CODE) > before);
+    return hew_cache_depth(cache, CODE);
+}
+
+TEST(half_of_a_full_magazine_stays_and_at_the_next_time_in_a_row_nothing)
+{
+    struct hew_cache *cache = new_cache();
+    work(cache, CODE, 40, 1200);
+    size_t full = capacity(cache, CODE);
+    unsigned given = 0;
+    take_many(cache, CODE, OBJECTS_MAX);
+    CHECK_EQUAL(depth_after_overflow(cache, &given), full - full / 2 + 1);
+    CHECK_EQUAL(depth_after_overflow(cache, &given), 1);
+    while (given < OBJECTS_MAX) {
+        give(cache, CODE, objects[given++]);
+    }
     end_cache();
 }
 
@@ -374,6 +423,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
     unsigned code = hew_code_of_size((size_t)1 << 20);
     struct hew_extent *one = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
     struct hew_extent *two = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
+    give(cache, code, take(cache, code)); /* the thread asks for such objects */
     give(cache, code, (void *)one->address);
     CHECK_EQUAL(capacity(cache, code), 1);
     give(cache, code, (void *)two->address);
