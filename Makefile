@@ -100,8 +100,8 @@ peers:
 
 # On a quiet machine; whatever else runs is measured too.
 bench-quick bench-nightly: bench-%: release
-	@$(PYTHON) scripts/prepare.py demo
-	@mkdir -p build/bench
+	@$(PYTHON) scripts/prepare.py bench
+	@$(PYTHON) bench/programs/make_inputs.py
 	.venv/bin/hew bench --suite $* --save build/bench/$*.json --html build/bench/$*.html
 	@if [ $* = nightly ]; then $(PYTHON) scripts/gen_benchmarks.py build/bench/$*.json; fi
 
