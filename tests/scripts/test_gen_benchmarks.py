@@ -3,6 +3,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -164,3 +166,49 @@ def test_a_page_without_marks_is_left_alone(saved: Path, tmp_path: Path, capsys:
     assert gen_benchmarks.main([str(saved), str(page)]) == 1
     assert page.read_text() == "words\n"
     assert "has no" in capsys.readouterr().err
+
+
+TABLE = '''
+[suites.tiny]
+runs = 2
+warmup = 1
+curve_runs = 1
+timeout = 20
+[[workloads]]
+name = "sleep"
+group = "memory over time"
+command = ["sh", "-c", "sleep 0.1; echo done"]
+in = { tiny = [] }
+[[workloads]]
+name = "threads"
+group = "curves"
+command = ["sh", "-c", """
+echo '{"series":"time of an operation by threads","at":1,"ns":20}'
+echo '{"series":"time of an operation by threads","at":8,"ns":21}'
+"""]
+curve = true
+in = { tiny = [] }
+[[workloads]]
+name = "absent"
+group = "real programs"
+command = ["no-such-program-here"]
+in = { tiny = [] }
+'''
+
+
+def test_a_page_comes_out_of_a_run_of_hew_bench(tmp_path: Path) -> None:
+    source, library, table = (tmp_path / name for name in ("empty.c", "libempty.so", "suites.toml"))
+    source.write_text("int nothing = 1;\n")
+    table.write_text(TABLE)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    saved, page = tmp_path / "saved.json", tmp_path / "page.md"
+    allocators = ("--alloc", f"hew={library}", "--alloc", f"peer={library}")
+    words = ("bench", "--suites", str(table), "--suite", "tiny", *allocators, "--save", str(saved))
+    subprocess.run([sys.executable, "-m", "hew", *words], check=True, stdout=subprocess.DEVNULL)
+    assert gen_benchmarks.main([str(saved), str(page)]) == 0
+    text = page.read_text()
+    assert "2 rounds after 1 of warm-up" in text
+    assert "| time of an operation as threads grow" in text
+    assert "1.05 from 1 to 8" in text
+    assert "absent: left out" in text
+    assert {one.name for one in (tmp_path / "page").iterdir()} >= {"wall.svg", "threads_time.svg"}
