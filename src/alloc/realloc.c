@@ -4,7 +4,7 @@
 #include "alloc/alloc.h"
 #include "alloc/fast.h"
 #include "alloc/fill.h"
-#include "alloc/large.h"
+#include "alloc/aligned.h"
 
 #include <string.h>
 
@@ -20,14 +20,14 @@ resize_in_place(struct hew_extent *extent, size_t size)
     }
     struct hew_page_heap *pages = &hew_arena_at(extent->arena)->pages;
     unsigned code = hew_large_code(size);
-    size_t wanted = hew_large_extent_size(code, size);
+    size_t wanted = code == HEW_CODE_SLOW ? hew_large_usable(size) : hew_code_size(code);
     size_t before = extent->size;
     bool fits = wanted == extent->size || (wanted < extent->size && hew_page_shrink(pages, extent, wanted)) ||
         (wanted > extent->size && hew_page_grow(pages, extent, wanted));
     if (!fits) {
         return false;
     }
-    hew_arena_recode_large(extent, before, code, size);
+    hew_large_recode(extent, before, code, size);
     return true;
 }
 
@@ -37,18 +37,19 @@ move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
 {
     /* Whose pages they are is the hooks' business, where there are any. */
     bool hooked = arena->pages.hooks != NULL || hew_arena_at(from->arena)->pages.hooks != NULL;
-    struct hew_extent *to = hooked || from->large.guarded ? NULL : hew_arena_take_large(arena, size, HEW_PAGE, hew_large_code(size));
+    struct hew_extent *to = hooked || from->large.guarded ? NULL : hew_large_take(arena, size, HEW_PAGE, hew_large_code(size));
     if (to == NULL) {
         return NULL;
     }
     enum hew_os_moved moved = hew_page_move(from, to);
     if (moved == HEW_OS_MOVED) {
+        to->zeroed = false;
         hew_alloc_note_moved(from, to, size);
-        hew_arena_give_large(from);
+        hew_large_give(from);
     } else if (moved == HEW_OS_NOT_MOVED) {
-        hew_arena_give_large(to);
+        hew_large_give(to);
     } else {
-        hew_arena_abandon_large(to);
+        hew_large_abandon(to);
     }
     return moved == HEW_OS_MOVED ? (void *)to->address : NULL;
 }
@@ -117,7 +118,7 @@ hew_realloc_object(void *object, size_t size)
     if (same != NULL) {
         return same;
     }
-    void *copy = hew_fast_take(size);
+    void *copy = size < hew_small_end ? hew_fast_take(size) : hew_fast_take_large(size);
     copy = copy != NULL ? copy : hew_alloc_slow(size);
     if (copy == NULL) {
         return size <= usable ? object : NULL; /* a smaller size needs no memory */

@@ -3,6 +3,7 @@
 
 #include "meta/map.h"
 #include "slab/describe.h"
+#include "slab/large.h"
 
 #define AT_ONCE 64 /* objects looked up before the first lock is taken: their cache misses overlap */
 
@@ -50,28 +51,38 @@ give_small(unsigned code, void **objects, unsigned count)
 }
 
 static void
-give_large(unsigned code, void *object)
+give_large(unsigned code, void **objects, unsigned count)
 {
-    struct hew_extent *extent = hew_map_extent((uintptr_t)object);
-    if (HEW_UNLIKELY(extent == NULL || extent->address != (uintptr_t)object || extent->code != code ||
-            extent->state != HEW_EXTENT_ACTIVE)) {
-        hew_describe_bad_pointer("free", (uintptr_t)object);
+    struct hew_extent *extents[AT_ONCE];
+    for (unsigned i = 0; i < count; i++) {
+        extents[i] = hew_map_extent((uintptr_t)objects[i]);
+        __builtin_prefetch(extents[i], 1);
     }
-    hew_arena_give_large(extent);
+    unsigned begin = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct hew_extent *extent = extents[i];
+        if (HEW_UNLIKELY(extent == NULL || extent->address != (uintptr_t)objects[i] || extent->code != code ||
+                extent->state != HEW_EXTENT_ACTIVE)) {
+            hew_describe_bad_pointer("free", (uintptr_t)objects[i]);
+        }
+        if (extent->arena != extents[begin]->arena) {
+            hew_large_give_some(extents + begin, i - begin);
+            begin = i;
+        }
+    }
+    hew_large_give_some(extents + begin, count - begin);
 }
 
 void
 hew_route_give(unsigned code, void **objects, unsigned count)
 {
-    if (code > HEW_CODE_SMALL_LAST) {
-        for (unsigned i = 0; i < count; i++) {
-            give_large(code, objects[i]);
-        }
-        return;
-    }
     while (count > 0) {
         unsigned some = count < AT_ONCE ? count : AT_ONCE;
-        give_small(code, objects, some);
+        if (code > HEW_CODE_SMALL_LAST) {
+            give_large(code, objects, some);
+        } else {
+            give_small(code, objects, some);
+        }
         objects += some;
         count -= some;
     }
