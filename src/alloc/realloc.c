@@ -107,25 +107,46 @@ hew_realloc_in_place(void *object, size_t least, size_t most)
     return extent->large.usable;
 }
 
-void *
-hew_realloc_object(void *object, size_t size)
+/* Another object with the first `kept` bytes of this one, which is freed.  NULL: no memory, nothing has changed. */
+static void *
+copy_and_free(void *object, size_t kept, size_t size)
+{
+    void *copy = hew_fast_take(size);
+    copy = HEW_LIKELY(copy != NULL) ? copy : hew_fast_take_large(size);
+    copy = HEW_LIKELY(copy != NULL) ? copy : hew_alloc_slow(size);
+    if (copy != NULL) {
+        memcpy(copy, object, kept);
+        if (HEW_UNLIKELY(!hew_fast_give(object))) {
+            hew_alloc_free("realloc", object);
+        }
+    }
+    return copy;
+}
+
+/* Not both sizes are small, or the object is not an ordinary one. */
+static HEW_NOINLINE void *
+resize_any(void *object, size_t size)
 {
     size_t usable = hew_alloc_usable("realloc", object);
     if (size > HEW_LARGE_MAX) {
         return NULL;
     }
-    void *same = hew_realloc_without_copy(object, usable, size, 1, NULL);
-    if (same != NULL) {
-        return same;
+    void *result = hew_realloc_without_copy(object, usable, size, 1, NULL);
+    result = result != NULL ? result : copy_and_free(object, usable < size ? usable : size, size);
+    return result == NULL && size <= usable ? object : result; /* a smaller size needs no memory */
+}
+
+void *
+hew_realloc_object(void *object, size_t size)
+{
+    size_t code = hew_map_code((uintptr_t)object);
+    if (HEW_UNLIKELY(code - 1 >= HEW_CODE_SMALL_LAST || size >= hew_small_end)) {
+        return resize_any(object, size);
     }
-    void *copy = size < hew_small_end ? hew_fast_take(size) : hew_fast_take_large(size);
-    copy = copy != NULL ? copy : hew_alloc_slow(size);
-    if (copy == NULL) {
-        return size <= usable ? object : NULL; /* a smaller size needs no memory */
+    if (hew_small_codes[(size + 7) >> 3] == code) {
+        return object;
     }
-    memcpy(copy, object, usable < size ? usable : size);
-    if (!hew_fast_give(object)) {
-        hew_alloc_free("realloc", object);
-    }
-    return copy;
+    size_t usable = hew_slab_shapes[code].size;
+    void *result = copy_and_free(object, usable < size ? usable : size, size);
+    return result == NULL && size <= usable ? object : result;
 }

@@ -7,46 +7,66 @@
 
 #define AT_ONCE 64 /* objects looked up before the first lock is taken: their cache misses overlap */
 
-/* Gives back those of `objects` that belong to the first one's arena; the others move to the front.  Returns how many
- * are left. */
-static unsigned
-give_one_arena(unsigned code, struct hew_bin_return *objects, unsigned count)
+/* Ends the process when one of `objects` cannot be of class `code`.  Returns whether they are all of one arena. */
+static bool
+examine(unsigned code, const struct hew_bin_return *objects, unsigned count)
 {
-    struct hew_bin_return own[AT_ONCE];
-    unsigned index = objects[0].slab->arena, owned = 0, left = 0;
+    const struct hew_extent *last = NULL;
+    unsigned arena = 0, strangers = 0;
     for (unsigned i = 0; i < count; i++) {
-        if (objects[i].slab->arena == index) {
-            own[owned++] = objects[i];
+        const struct hew_extent *slab = objects[i].slab;
+        if (slab == last && last != NULL) {
+            continue;
+        }
+        if (HEW_UNLIKELY(slab == NULL || slab->code != code)) {
+            hew_describe_bad_pointer("free", objects[i].address);
+        }
+        arena = last == NULL ? slab->arena : arena;
+        strangers += slab->arena != arena;
+        last = slab;
+    }
+    return strangers == 0;
+}
+
+/* Moves the objects of the first one's arena to the front, in order.  Returns how many there are. */
+static HEW_NOINLINE unsigned
+gather_arena(struct hew_bin_return *objects, unsigned count)
+{
+    struct hew_bin_return others[AT_ONCE];
+    unsigned arena = objects[0].slab->arena, own = 0, left = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (objects[i].slab->arena == arena) {
+            objects[own++] = objects[i];
         } else {
-            objects[left++] = objects[i];
+            others[left++] = objects[i];
         }
     }
-    struct hew_arena *arena = hew_arena_at(index);
-    enum hew_slab_verdict verdict;
-    unsigned done = hew_bin_give(&arena->bins[code], &arena->pages, own, owned, &verdict);
-    if (HEW_UNLIKELY(done < owned)) {
-        hew_describe_bad_pointer("free", own[done].address);
+    for (unsigned i = 0; i < left; i++) {
+        objects[own + i] = others[i];
     }
-    return left;
+    return own;
 }
 
 static void
 give_small(unsigned code, void **objects, unsigned count)
 {
-    struct hew_bin_return found[AT_ONCE];
+    struct hew_bin_return found[AT_ONCE], *rest = found;
     for (unsigned i = 0; i < count; i++) {
         found[i].address = (uintptr_t)objects[i];
         found[i].slab = hew_map_extent(found[i].address);
         __builtin_prefetch(&found[i].slab->inline_bits, 1);
     }
-    for (unsigned i = 0; i < count; i++) {
-        struct hew_extent *slab = found[i].slab;
-        if (HEW_UNLIKELY(slab == NULL || slab->code != code || found[i].address - slab->address >= slab->size)) {
-            hew_describe_bad_pointer("free", found[i].address);
-        }
-    }
+    bool together = examine(code, found, count);
     while (count > 0) {
-        count = give_one_arena(code, found, count);
+        unsigned some = HEW_LIKELY(together) ? count : gather_arena(rest, count);
+        struct hew_arena *arena = hew_arena_at(rest->slab->arena);
+        enum hew_slab_verdict verdict;
+        unsigned done = hew_bin_give(&arena->bins[code], &arena->pages, rest, some, &verdict);
+        if (HEW_UNLIKELY(done < some)) {
+            hew_describe_bad_pointer("free", rest[done].address);
+        }
+        rest += some;
+        count -= some;
     }
 }
 

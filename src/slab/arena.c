@@ -50,12 +50,11 @@ take_struct(unsigned index)
 
 /* Under the lock: as the options, or mallctl since then, say. */
 static void
-set_up_pages(struct hew_arena *arena, unsigned index)
+set_up_pages(struct hew_arena *arena, unsigned index, uint64_t now)
 {
     const struct hew_arena_defaults *defaults = &hew_arena_defaults;
     struct hew_page_heap *pages = &arena->pages;
     hew_mutex_lock(&pages->lock); /* a purger that came late may still look at a former life of this struct */
-    uint64_t now = hew_clock_ms();
     hew_page_heap_begin(pages, (uint16_t)index, now);
     if (defaults->set) {
         hew_decay_begin(&pages->dirty_decay, defaults->dirty_ms, now);
@@ -83,11 +82,11 @@ hew_arena_make(unsigned index, bool manual)
         return NULL;
     }
     arena->manual = manual;
-    arena->born_ns = hew_clock_ns();
+    arena->born_ns = hew_clock_early_ns();
     size_t threshold = hew_options.oversize_threshold;
     atomic_store_explicit(&arena->oversize_threshold, threshold == 0 ? SIZE_MAX : threshold, memory_order_relaxed);
     atomic_store_explicit(&arena->life, HEW_ARENA_LIVES, memory_order_relaxed);
-    set_up_pages(arena, index);
+    set_up_pages(arena, index, arena->born_ns / 1000000);
     set_up_name(arena);
     hew_list_begin(&arena->larges);
     for (unsigned code = 1; manual && code <= HEW_CODE_SMALL_LAST; code++) {
@@ -271,23 +270,22 @@ hew_arena_least_loaded(void)
     if (HEW_UNLIKELY(hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED)) {
         return hew_arena_of_cpu();
     }
-    struct hew_arena *best = hew_arena_at(0);
-    if (best != NULL && atomic_load_explicit(&best->threads, memory_order_relaxed) == 0) {
+    struct hew_arena *best = hew_arena_get(0);
+    if (best == NULL || atomic_load_explicit(&best->threads, memory_order_relaxed) == 0) {
         return best;
     }
     hew_mutex_lock(&hew_arenas_lock);
     unsigned most = known_limit();
-    best = NULL;
-    for (unsigned index = 0; index < most; index++) {
+    for (unsigned index = 1; index < most; index++) {
         struct hew_arena *arena = hew_arena_at(index);
         if (arena == NULL) {
-            bool idle = best != NULL && atomic_load_explicit(&best->threads, memory_order_relaxed) == 0;
+            bool idle = atomic_load_explicit(&best->threads, memory_order_relaxed) == 0;
             arena = idle ? NULL : hew_arena_make(index, false);
             best = arena == NULL ? best : arena;
             break;
         }
-        if (best == NULL || atomic_load_explicit(&arena->threads, memory_order_relaxed) <
-                atomic_load_explicit(&best->threads, memory_order_relaxed)) {
+        if (atomic_load_explicit(&arena->threads, memory_order_relaxed) <
+            atomic_load_explicit(&best->threads, memory_order_relaxed)) {
             best = arena;
         }
     }

@@ -164,7 +164,7 @@ TEST(a_thread_that_only_frees_keeps_at_most_a_batch_and_nothing_large)
     CHECK_EQUAL(hew_bin_take(&arena->bins[wide], &arena->pages, wide, objects, 1), 1);
     give(cache, wide, objects[0]);
     CHECK_EQUAL(hew_cache_depth(cache, wide), 0);
-    give(cache, large, (void *)hew_large_take(arena, 20000, HEW_PAGE, large)->address);
+    give(cache, large, (void *)hew_arena_take_large(arena, 20000, HEW_PAGE, large)->address);
     CHECK_EQUAL(hew_cache_depth(cache, large), 0);
     end_cache();
 }
@@ -423,10 +423,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
     unsigned code = hew_code_of_size((size_t)1 << 20);
     struct hew_extent *one = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
     struct hew_extent *two = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
-    void *asked = take(cache, code); /* the thread has use for such objects */
-    if (asked != NULL) {
-        hew_route_give(code, &asked, 1);
-    }
+    give(cache, code, take(cache, code)); /* the thread asks for such objects */
     give(cache, code, (void *)one->address);
     CHECK_EQUAL(capacity(cache, code), 1);
     give(cache, code, (void *)two->address);
