@@ -377,9 +377,9 @@ hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_P
     hew_mutex_lock(&heap->lock);
     struct hew_page_counts counts = counts_now(heap);
     for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
-        buckets[bucket].dirty = heap->dirty.buckets[bucket].count;
-        buckets[bucket].muzzy = heap->muzzy.buckets[bucket].count;
-        buckets[bucket].retained = heap->retained.buckets[bucket].count;
+        buckets[bucket].dirty = hew_pool_count(&heap->dirty, bucket);
+        buckets[bucket].muzzy = hew_pool_count(&heap->muzzy, bucket);
+        buckets[bucket].retained = hew_pool_count(&heap->retained, bucket);
     }
     hew_mutex_unlock(&heap->lock);
     return counts;

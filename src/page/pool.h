@@ -13,6 +13,9 @@
 #include "page/extent.h"
 
 #define HEW_POOL_BUCKETS 139
+/* A bucket counts 2^28 extents, of 2^36 pages, all that there are: half the memory that two words would take, of which each
+ * program touches some. */
+#define HEW_POOL_LG_EXTENTS 28
 
 struct hew_pool_count {
     size_t extents, bytes;
@@ -20,17 +23,25 @@ struct hew_pool_count {
 
 struct hew_pool_bucket {
     struct hew_extent *first;
-    struct hew_pool_count count;
+    uint64_t held; /* its extents in the low HEW_POOL_LG_EXTENTS bits, their pages above */
 };
 
 struct hew_pool {
-    struct hew_pool_bucket buckets[HEW_POOL_BUCKETS];
     uint64_t nonempty[(HEW_POOL_BUCKETS + 63) / 64];
     struct hew_list oldest; /* head of the age list */
     struct hew_list unmerged; /* members that may have neighbours in the pool */
     size_t bytes;
     size_t extents;
+    struct hew_pool_bucket buckets[HEW_POOL_BUCKETS];
 };
+
+HEW_INLINE struct hew_pool_count
+hew_pool_count(const struct hew_pool *pool, unsigned bucket)
+{
+    uint64_t held = pool->buckets[bucket].held;
+    return (struct hew_pool_count){held & (((uint64_t)1 << HEW_POOL_LG_EXTENTS) - 1),
+        held >> HEW_POOL_LG_EXTENTS << HEW_LG_PAGE};
+}
 
 void hew_pool_begin(struct hew_pool *pool);
 
