@@ -84,6 +84,24 @@ hew_grow_enter(struct hew_page_heap *heap, const struct hew_extent *model)
     return extent;
 }
 
+/* A mapping that touches the last one, as the system most often places it, joins that one's region, so that free pages of
+ * both can serve one request. */
+static void
+join_run(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    uintptr_t start = extent->address, end = hew_extent_end(extent);
+    if (heap->run_end != 0 && end == heap->run_start) {
+        heap->run_start = start;
+    } else if (heap->run_end != 0 && start == heap->run_end) {
+        heap->run_end = end;
+    } else {
+        heap->run_start = start;
+        heap->run_end = end;
+        heap->run_region = atomic_load_explicit(&extent->region, memory_order_relaxed);
+    }
+    atomic_store_explicit(&extent->region, heap->run_region, memory_order_relaxed);
+}
+
 /* Enters a mapping of our own as one retained extent. */
 static struct hew_extent *
 enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
@@ -93,6 +111,9 @@ enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
     struct hew_extent *extent = hew_grow_enter(heap, &model);
     if (extent != NULL) {
         hew_grow_advise(memory, size, heap->thp);
+        if (!data_segment && heap->hooks == NULL) {
+            join_run(heap, extent);
+        }
         hew_split_insert(heap, &heap->retained, extent, HEW_EXTENT_RETAINED);
     } else if (!data_segment) {
         hew_os_unmap(memory, size);

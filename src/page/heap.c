@@ -33,6 +33,7 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     heap->arena = arena;
     heap->grow_bytes = FIRST_GROW;
     heap->grow_limit = HEW_OPTION_CLASS_MAX;
+    heap->run_start = heap->run_end = 0;
     heap->hooks = NULL;
     heap->dss = (uint8_t)hew_options.dss;
     heap->thp = (uint8_t)hew_options.thp;

@@ -43,6 +43,8 @@ struct hew_page_heap {
     struct hew_extent *spare; /* unused extent structs, linked by free.next */
     size_t grow_bytes;        /* size of the next mapping */
     size_t grow_limit;        /* it becomes no larger, unless a request is */
+    uintptr_t run_start, run_end; /* the last mapping, with those before it that it touches: one region */
+    uint32_t run_region;
     struct hew_extent_hooks *hooks; /* NULL: none were ever set, and nothing in hooked.c concerns this heap */
     struct hew_page_counts counts;
     size_t active_pages; /* counts.active again, for programs that look at it at any time: relaxed */
