@@ -164,7 +164,7 @@ TEST(a_thread_that_only_frees_keeps_at_most_a_batch_and_nothing_large)
     CHECK_EQUAL(hew_bin_take(&arena->bins[wide], &arena->pages, wide, objects, 1), 1);
     give(cache, wide, objects[0]);
     CHECK_EQUAL(hew_cache_depth(cache, wide), 0);
-    give(cache, large, (void *)hew_arena_take_large(arena, 20000, HEW_PAGE, large)->address);
+    give(cache, large, (void *)hew_large_take(arena, 20000, HEW_PAGE, large)->address);
     CHECK_EQUAL(hew_cache_depth(cache, large), 0);
     end_cache();
 }
