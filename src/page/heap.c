@@ -15,6 +15,8 @@
 /* Idle memory of one heap from which on a purger is wanted: below it, a thread would cost more than it returns. */
 #define DUE_BYTES ((size_t)1 << 20)
 #define GIVES_TO_CLOCK 64
+#define SCARCE_IDLE ((size_t)1 << 20)
+#define SCARCE_PART 16
 #define FIRST_GROW ((size_t)1 << 20)
 
 _Atomic uint32_t hew_page_due;
@@ -40,6 +42,7 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     heap->thp = (uint8_t)hew_options.thp;
     heap->whole = false;
     heap->ending = false;
+    heap->scarce = false;
     heap->gives_to_clock = GIVES_TO_CLOCK;
 }
 
@@ -213,6 +216,15 @@ note_given(struct hew_page_heap *heap)
     return true;
 }
 
+/* Under the lock: after the system has refused memory, only a part of what is in use may lie idle.  What stays mapped here
+ * is missing elsewhere: for thread stacks, under a limit of address space. */
+static bool
+too_idle(const struct hew_page_heap *heap)
+{
+    return HEW_UNLIKELY(heap->scarce) &&
+        heap->counts.mapped - heap->counts.active > SCARCE_IDLE + heap->counts.active / SCARCE_PART;
+}
+
 void
 hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -228,9 +240,11 @@ hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents
         deactivate(extents[i]);
         insert_dirty(heap, extents[i]);
     }
-    bool look = note_given(heap);
+    bool look = note_given(heap), release = too_idle(heap);
     hew_mutex_unlock(&heap->lock);
-    if (look) {
+    if (release) {
+        hew_page_release(heap);
+    } else if (look) {
         hew_page_decay(heap, hew_clock_ms(), false);
     }
 }

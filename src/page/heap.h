@@ -54,6 +54,7 @@ struct hew_page_heap {
     uint8_t thp;            /* enum hew_thp */
     bool whole;             /* a hook has refused to split: no mapping is larger than the request */
     bool ending;            /* no purge may begin */
+    bool scarce;            /* the system has refused memory before */
     _Atomic bool is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
 };
 
@@ -116,7 +117,8 @@ void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);
 /* Returns what decay says is due (`all`: everything that is free).  May call the system; the lock is dropped for it. */
 void hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all);
 
-/* Returns everything that is free, and its address space: the system has run out of either. */
+/* Returns everything that is free, and its address space: the system has run out of either.  From now on the heap keeps
+ * little. */
 void hew_page_release(struct hew_page_heap *heap);
 
 /* In a fork's child: what other threads were purging is dirty again. */

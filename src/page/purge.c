@@ -257,6 +257,7 @@ hew_page_release(struct hew_page_heap *heap)
 {
     hew_page_decay(heap, 0, true);
     hew_mutex_lock(&heap->lock);
+    heap->scarce = true;
     if (heap->hooks == NULL && !heap->ending) {
         unmap_retained(heap);
     }

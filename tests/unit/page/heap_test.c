@@ -125,6 +125,20 @@ TEST(what_is_asked_for_again_is_found_as_it_was_the_newest_first)
     page_end();
 }
 
+TEST(once_the_system_has_refused_memory_little_stays_mapped)
+{
+    page_begin();
+    struct hew_extent *first = page_take(8 * MIB), *second = page_take(64 * KIB);
+    page_give(first);
+    CHECK(page_counts().mapped >= 8 * MIB);
+    first = page_take(8 * MIB);
+    hew_page_release(&page_heap); /* as when it has */
+    page_give(first);
+    CHECK(page_counts().mapped < 2 * MIB);
+    page_give(second);
+    page_end();
+}
+
 /* The code map has one byte for 16 KiB, of which a free extent may have only a part. */
 TEST(a_free_extent_may_share_a_grain_with_an_active_one)
 {
