@@ -16,6 +16,16 @@ hew_fast_take(size_t size)
     return HEW_LIKELY(size < hew_small_end) ? hew_cache_pop(hew_cache_self, hew_small_codes[(size + 7) >> 3]) : NULL;
 }
 
+/* The same at an alignment, a power of two.  The class of a multiple of it is one, too: classes that lie as close as the
+ * alignment or closer end at each multiple, the others are multiples of what lies between them.  So this is the smallest
+ * class that serves, the one of hew_aligned_code(). */
+HEW_INLINE void *
+hew_fast_take_aligned(size_t size, size_t alignment)
+{
+    size_t whole = hew_bits_round_up(size, alignment);
+    return HEW_LIKELY(whole != 0) ? hew_fast_take(whole) : NULL;
+}
+
 /* The same for a large size that has a class; a small one gets NULL. */
 HEW_INLINE void *
 hew_fast_take_large(size_t size)

@@ -138,7 +138,8 @@ free_aligned_sized(void *object, size_t alignment, size_t size)
 static void *
 aligned(const char *function, size_t alignment, size_t size)
 {
-    void *object = hew_alloc_aligned(size, alignment, false);
+    void *object = hew_fast_take_aligned(size, alignment);
+    object = HEW_LIKELY(object != NULL) ? object : hew_alloc_aligned(size, alignment, false);
     return HEW_LIKELY(object != NULL) ? object : hew_out_of_memory(function);
 }
 

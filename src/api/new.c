@@ -61,6 +61,13 @@ new_object(size_t size)
     return HEW_LIKELY(object != NULL) ? object : new_slow(size, 0);
 }
 
+HEW_INLINE void *
+new_aligned(size_t size, size_t alignment)
+{
+    void *object = hew_fast_take_aligned(size, alignment);
+    return HEW_LIKELY(object != NULL) ? object : new_slow(size, alignment);
+}
+
 static HEW_NOINLINE void
 delete_slow(void *object)
 {
@@ -96,8 +103,8 @@ delete_sized(void *object, size_t size)
 /* clang-format off */
 HEW_EXPORT void *_Znwm(size_t size) { return new_object(size); }
 HEW_EXPORT void *_Znam(size_t size) { return new_object(size); }
-HEW_EXPORT void *_ZnwmSt11align_val_t(size_t size, size_t alignment) { return new_slow(size, alignment); }
-HEW_EXPORT void *_ZnamSt11align_val_t(size_t size, size_t alignment) { return new_slow(size, alignment); }
+HEW_EXPORT void *_ZnwmSt11align_val_t(size_t size, size_t alignment) { return new_aligned(size, alignment); }
+HEW_EXPORT void *_ZnamSt11align_val_t(size_t size, size_t alignment) { return new_aligned(size, alignment); }
 
 HEW_EXPORT void _ZdlPv(void *object) { delete_object(object); }
 HEW_EXPORT void _ZdaPv(void *object) { delete_object(object); }

@@ -7,23 +7,31 @@
 
 #define AT_ONCE 64 /* objects looked up before the first lock is taken: their cache misses overlap */
 
-/* Ends the process when one of `objects` cannot be of class `code`.  Returns whether they are all of one arena. */
-static bool
-examine(unsigned code, const struct hew_bin_return *objects, unsigned count)
+/* Ends the process when the object cannot be of class `code`. */
+static void
+examine(unsigned code, const struct hew_bin_return *object)
 {
-    const struct hew_extent *last = NULL;
-    unsigned arena = 0, strangers = 0;
-    for (unsigned i = 0; i < count; i++) {
-        const struct hew_extent *slab = objects[i].slab;
-        if (slab == last && last != NULL) {
-            continue;
+    if (HEW_UNLIKELY(object->slab == NULL || object->slab->code != code)) {
+        hew_describe_bad_pointer("free", object->address);
+    }
+}
+
+/* Whether all objects are of one arena; where there are several, each object has been examined. */
+static bool
+all_of_one_arena(unsigned code, const struct hew_bin_return *objects, unsigned count)
+{
+    examine(code, &objects[0]);
+    if (HEW_LIKELY(hew_arena_next(1) == NULL)) {
+        return true;
+    }
+    const struct hew_extent *last = objects[0].slab;
+    unsigned arena = last->arena, strangers = 0;
+    for (unsigned i = 1; i < count; i++) {
+        if (objects[i].slab != last) {
+            examine(code, &objects[i]);
+            last = objects[i].slab;
+            strangers += last->arena != arena;
         }
-        if (HEW_UNLIKELY(slab == NULL || slab->code != code)) {
-            hew_describe_bad_pointer("free", objects[i].address);
-        }
-        arena = last == NULL ? slab->arena : arena;
-        strangers += slab->arena != arena;
-        last = slab;
     }
     return strangers == 0;
 }
@@ -51,12 +59,13 @@ static void
 give_small(unsigned code, void **objects, unsigned count)
 {
     struct hew_bin_return found[AT_ONCE], *rest = found;
+    struct hew_map_window window = HEW_MAP_NO_WINDOW;
     for (unsigned i = 0; i < count; i++) {
         found[i].address = (uintptr_t)objects[i];
-        found[i].slab = hew_map_extent(found[i].address);
+        found[i].slab = hew_map_extent_near(&window, found[i].address);
         __builtin_prefetch(&found[i].slab->inline_bits, 1);
     }
-    bool together = examine(code, found, count);
+    bool together = all_of_one_arena(code, found, count);
     while (count > 0) {
         unsigned some = HEW_LIKELY(together) ? count : gather_arena(rest, count);
         struct hew_arena *arena = hew_arena_at(rest->slab->arena);

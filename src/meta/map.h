@@ -68,6 +68,31 @@ hew_map_extent(uintptr_t address)
     return atomic_load_explicit(&leaf[(address >> HEW_LG_PAGE) & (HEW_LEAF_PAGES - 1)], memory_order_relaxed);
 }
 
+/* The leaf that was looked at last: the next address is hardly ever in another one. */
+struct hew_map_window {
+    uintptr_t number;
+    hew_map_entry *leaf;
+};
+#define HEW_MAP_NO_WINDOW {UINTPTR_MAX, NULL}
+
+/* hew_map_extent() for one address after the other. */
+HEW_INLINE struct hew_extent *
+hew_map_extent_near(struct hew_map_window *window, uintptr_t address)
+{
+    uintptr_t number = address >> HEW_LG_LEAF;
+    if (HEW_UNLIKELY(number != window->number)) {
+        bool inside = address >> HEW_LG_ADDRESS == 0;
+        hew_map_entry *leaf = inside ? atomic_load_explicit(&hew_map_roots[number], memory_order_acquire) : NULL;
+        if (leaf == NULL) {
+            return NULL;
+        }
+        window->number = number;
+        window->leaf = leaf;
+    }
+    hew_map_entry *entry = &window->leaf[(address >> HEW_LG_PAGE) & (HEW_LEAF_PAGES - 1)];
+    return atomic_load_explicit(entry, memory_order_relaxed);
+}
+
 /* `address` must be covered. */
 HEW_INLINE void
 hew_map_set_extent(uintptr_t address, struct hew_extent *extent)

@@ -189,9 +189,14 @@ free_regions(struct hew_bin *bin, const struct hew_bin_return *objects, unsigned
     const struct hew_slab_shape shape = *hew_slab_shape(objects->slab);
     const struct hew_bin_return *at = objects, *end = objects + count;
     enum hew_slab_verdict found = HEW_SLAB_FREED;
+    unsigned code = objects->slab->code;
     while (at < end && found == HEW_SLAB_FREED && empties->count < EMPTY_AT_ONCE) {
         struct hew_extent *slab = at->slab;
         const struct hew_bin_return *first = at;
+        if (HEW_UNLIKELY(slab == NULL || slab->code != code)) {
+            found = HEW_SLAB_NOT_A_REGION;
+            break;
+        }
         do {
             found = hew_slab_give(slab, &shape, at->address);
         } while (HEW_LIKELY(found == HEW_SLAB_FREED) && ++at < end && at->slab == slab);

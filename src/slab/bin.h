@@ -50,7 +50,7 @@ struct hew_bin_return {
 };
 
 /*
- * Takes back `count` objects, all of slabs of this bin.  Returns how many were good: less than `count` means that the
+ * Takes back `count` objects, the first of a slab of this bin, the others of one or of no slab of the arena.  Returns how many were good: less than `count` means that the
  * next one is not a taken region; what follows it has not been looked at and *verdict says what is wrong.
  */
 unsigned hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_bin_return *objects,

@@ -38,23 +38,32 @@ hew_slab_end(struct hew_extent *extent)
     }
 }
 
+/* Neighbours go in one stroke: in a new slab all regions are. */
 unsigned
 hew_slab_take(struct hew_extent *extent, void **regions, unsigned wanted)
 {
     size_t size = hew_slab_shape(extent)->size;
-    unsigned taken = 0, most = extent->slab.free_regions < wanted ? extent->slab.free_regions : wanted;
-    for (unsigned word = extent->slab.first_word; taken < most; word++) {
+    unsigned most = extent->slab.free_regions < wanted ? extent->slab.free_regions : wanted, left = most;
+    for (unsigned word = extent->slab.first_word; left > 0; word++) {
         uint64_t bits = extent->slab.bits[word];
         char *start = (char *)extent->address + (size_t)word * 64 * size;
         extent->slab.first_word = word; /* no free region is in a lower word */
-        while (bits != 0 && taken < most) {
-            regions[taken++] = start + (size_t)__builtin_ctzll(bits) * size;
-            bits &= bits - 1;
+        while (bits != 0 && left > 0) {
+            unsigned first = (unsigned)__builtin_ctzll(bits);
+            uint64_t above = bits + (UINT64_C(1) << first); /* 0: the run reaches the end of the word */
+            unsigned run = (above == 0 ? 64 : (unsigned)__builtin_ctzll(above)) - first;
+            char *region = start + first * size;
+            run = run < left ? run : left;
+            left -= run;
+            bits &= run == 64 ? 0 : ~(((UINT64_C(1) << run) - 1) << first);
+            for (; run > 0; run--, region += size) {
+                *regions++ = region;
+            }
         }
         extent->slab.bits[word] = bits;
     }
-    extent->slab.free_regions -= taken;
-    return taken;
+    extent->slab.free_regions -= most;
+    return most;
 }
 
 unsigned

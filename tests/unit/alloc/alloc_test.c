@@ -2,6 +2,7 @@
 #include "alloc/alloc.h"
 
 #include "alloc/aligned.h"
+#include "alloc/fast.h"
 #include "alloc/serve.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
@@ -103,6 +104,22 @@ TEST(every_size_can_be_had_at_every_alignment)
             check_aligned(sizes[i], alignment);
         }
     }
+    end_test();
+}
+
+TEST(the_class_of_a_size_rounded_up_to_an_alignment_is_the_smallest_that_serves)
+{
+    boot_once();
+    unsigned wrong = 0;
+    for (size_t alignment = 1; alignment <= HEW_SMALL_MAX; alignment *= 2) {
+        for (size_t size = 1; hew_bits_round_up(size, alignment) <= HEW_SMALL_MAX; size++) {
+            size_t whole = hew_bits_round_up(size, alignment);
+            wrong += hew_small_codes[(whole + 7) >> 3] != hew_aligned_code(size, alignment);
+        }
+    }
+    CHECK_EQUAL(wrong, 0);
+    CHECK(hew_fast_take_aligned(0, 64) == NULL); /* nothing that is rounded to nothing */
+    CHECK(hew_fast_take_aligned(SIZE_MAX - 5, 64) == NULL);
     end_test();
 }
 

@@ -42,6 +42,11 @@ write_both_sides_of_a_border(uintptr_t border)
     CHECK(hew_map_extent(border) == extent(2));
     CHECK(hew_map_extent(border + HEW_PAGE - 1) == extent(2));
     CHECK(hew_map_extent(border + HEW_PAGE) == NULL);
+    struct hew_map_window window = HEW_MAP_NO_WINDOW; /* the same answers, however the addresses follow each other */
+    const uintptr_t asked[] = {border, border - HEW_PAGE, UINTPTR_MAX, border + HEW_PAGE, 0, border - HEW_PAGE, border};
+    for (unsigned i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        CHECK(hew_map_extent_near(&window, asked[i]) == hew_map_extent(asked[i]));
+    }
     hew_map_set_code(border, HEW_CODE_NONE);
     hew_map_set_extent(border, NULL);
     CHECK_EQUAL(hew_map_code(border), HEW_CODE_NONE);

@@ -188,6 +188,23 @@ TEST(a_bad_object_ends_the_batch_before_anything_of_it_changes)
     give_good(bench, 5, 5);
 }
 
+TEST(what_lies_in_no_slab_of_the_class_ends_a_give)
+{
+    struct bench *bench = new_bench();
+    take(bench, 0, 3);
+    struct hew_extent *slab = hew_map_extent((uintptr_t)bench->objects[0]), stranger = *slab;
+    stranger.code = CODE + 1;
+    struct hew_extent *wrong[] = {NULL, &stranger};
+    for (unsigned i = 0; i < 2; i++) {
+        struct hew_bin_return back[] = {{(uintptr_t)bench->objects[i], slab}, {(uintptr_t)bench->objects[2], wrong[i]}};
+        enum hew_slab_verdict verdict;
+        CHECK_EQUAL(hew_bin_give(&bench->bin, &bench->pages, back, 2, &verdict), 1);
+        CHECK_EQUAL(verdict, HEW_SLAB_NOT_A_REGION);
+    }
+    CHECK_EQUAL(bench->bin.counts.ndalloc, 2);
+    CHECK(hew_bin_valid(&bench->bin));
+}
+
 TEST(valid_says_no_when_a_listed_slab_has_no_room)
 {
     struct bench *bench = new_bench();
