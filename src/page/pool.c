@@ -139,6 +139,27 @@ hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment, size_t most)
     }
 }
 
+unsigned
+hew_pool_largest_below(struct hew_pool *pool, size_t size, struct hew_extent **extents, unsigned most)
+{
+    unsigned bucket = bucket_of(size), count = 0;
+    bucket = bucket < HEW_POOL_BUCKETS ? bucket : HEW_POOL_BUCKETS - 1;
+    uint64_t word = pool->nonempty[bucket / 64] & (~UINT64_C(0) >> (63 - bucket % 64));
+    for (unsigned group = bucket / 64;; word = pool->nonempty[--group]) {
+        while (word != 0) {
+            unsigned next = 63 - (unsigned)__builtin_clzll(word);
+            struct hew_extent *extent = pool->buckets[group * 64 + next].first;
+            for (; extent != NULL && count < most; extent = extent->free.next) {
+                extents[count++] = extent;
+            }
+            word &= ~(UINT64_C(1) << next);
+        }
+        if (group == 0 || count == most) {
+            return count;
+        }
+    }
+}
+
 struct hew_extent *
 hew_pool_find_exact(struct hew_pool *pool, size_t size, size_t alignment)
 {

@@ -59,6 +59,9 @@ void hew_pool_resize(struct hew_pool *pool, struct hew_extent *extent, uintptr_t
  * more than `most` bytes.  Still in the pool.  NULL when there is none. */
 struct hew_extent *hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment, size_t most);
 
+/* Up to `most` members of the bucket that `size` is of, and of the ones below, larger buckets first.  Returns how many. */
+unsigned hew_pool_largest_below(struct hew_pool *pool, size_t size, struct hew_extent **extents, unsigned most);
+
 /* A member of just that size, among the first few that might be. */
 struct hew_extent *hew_pool_find_exact(struct hew_pool *pool, size_t size, size_t alignment);
 
