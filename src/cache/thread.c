@@ -9,6 +9,10 @@
 #include "page/hooks.h"
 #include "slab/arena_life.h"
 
+/* A cache as each thread gets it, to copy: made when a process has a second thread. */
+static _Atomic(struct hew_cache *) model;
+static size_t model_step; /* hew_cache_step when it was made, which the periods follow: fixed before the model is seen */
+
 static __thread struct hew_cache *set_aside; /* while the thread is inside a hook of an arena */
 
 static void *nothing[2]; /* as a magazine: empty */
@@ -53,20 +57,52 @@ guard_hook(bool inside)
     }
 }
 
+static struct hew_cache *
+new_cache(bool caching)
+{
+    struct hew_cache *cache = hew_meta_take(sizeof *cache);
+    if (cache != NULL) {
+        hew_magazine_begin(cache);
+        cache->caching = caching;
+        hew_limit_begin(cache);
+    }
+    return cache;
+}
+
+/* NULL: none that fits. */
+static const struct hew_cache *
+find_model(bool caching)
+{
+    size_t step = atomic_load_explicit(&hew_cache_step, memory_order_relaxed);
+    /* acquire: pairs with the release below */
+    struct hew_cache *found = atomic_load_explicit(&model, memory_order_acquire);
+    if (found == NULL && atomic_load_explicit(&hew_caches_alive, memory_order_relaxed) != 0) {
+        hew_mutex_lock(&hew_caches_lock);
+        found = atomic_load_explicit(&model, memory_order_relaxed);
+        if (found == NULL && (found = new_cache(caching)) != NULL) {
+            model_step = step;
+            atomic_store_explicit(&model, found, memory_order_release);
+        }
+        hew_mutex_unlock(&hew_caches_lock);
+    }
+    return found != NULL && found->caching == caching && model_step == step ? found : NULL;
+}
+
 struct hew_cache *
 hew_thread_birth(bool caching)
 {
     struct hew_arena *arena = hew_arena_least_loaded();
-    struct hew_cache *cache = arena == NULL ? NULL : hew_meta_take(sizeof *cache);
+    if (arena == NULL) {
+        return NULL;
+    }
+    const struct hew_cache *like = find_model(caching);
+    struct hew_cache *cache = like == NULL ? new_cache(caching) : hew_meta_take_copy(like, sizeof *cache);
     if (cache == NULL) {
         return NULL;
     }
     atomic_store_explicit(&hew_hooks_guard, guard_hook, memory_order_relaxed);
-    hew_magazine_begin(cache);
     cache->real = cache;
     cache->arena = arena;
-    cache->caching = caching;
-    hew_limit_begin(cache);
     atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_thread_enlist(cache);

@@ -22,6 +22,13 @@ struct conf_source {
     const char *text;
 };
 
+/* Most processes have no settings, and need not have the parser's pages. */
+static bool
+says_something(const struct conf_source *source)
+{
+    return source->text != NULL && source->text[0] != '\0';
+}
+
 /* A system call, not readlink(): a library preloaded along with us may replace that by code that calls malloc. */
 const char *
 hew_conf_read_link(const char *path, char *buffer, size_t capacity)
@@ -64,7 +71,7 @@ list_sources(const struct hew_conf_input *input, struct conf_source *sources)
 static void
 say_source(const struct hew_conf_input *input, const struct conf_source *source)
 {
-    const char *shown = source->text == NULL || source->text[0] == '\0' ? "none" : source->text;
+    const char *shown = says_something(source) ? source->text : "none";
     char buffer[PATH_MAX + 128];
     struct hew_text text;
 
@@ -87,13 +94,17 @@ hew_conf_load(struct hew_options *options, const struct hew_conf_input *input)
     hew_conf_applied = *input;
     list_sources(input, sources);
     for (int i = 0; i < CONF_SOURCE_COUNT; i++) {
-        hew_conf_read_bool(sources[i].text, "confirm_conf", &options->confirm_conf);
+        if (says_something(&sources[i])) {
+            hew_conf_read_bool(sources[i].text, "confirm_conf", &options->confirm_conf);
+        }
     }
     for (int i = 0; i < CONF_SOURCE_COUNT; i++) {
         if (options->confirm_conf) {
             say_source(input, &sources[i]);
         }
-        bad += hew_conf_parse(options, sources[i].text, sources[i].name, input->warn, input->context);
+        if (says_something(&sources[i])) {
+            bad += hew_conf_parse(options, sources[i].text, sources[i].name, input->warn, input->context);
+        }
         if (bad > 0 && options->abort_conf) {
             return false;
         }

@@ -64,22 +64,38 @@ carve(size_t bytes)
     return piece;
 }
 
-void *
-hew_meta_take(size_t size)
+static void *
+take(size_t bytes, bool *reused)
 {
-    size_t bytes = rounded(size);
     unsigned code = bytes <= PIECE_MAX ? hew_code_of_size(bytes) : 0;
     hew_mutex_lock(&hew_meta_lock);
     struct piece *piece = free_pieces[code];
-    bool reused = code != 0 && piece != NULL;
-    if (reused) {
+    *reused = code != 0 && piece != NULL;
+    if (*reused) {
         free_pieces[code] = piece->next;
     } else {
         piece = carve(bytes);
     }
     bytes_used += piece == NULL ? 0 : bytes;
     hew_mutex_unlock(&hew_meta_lock);
+    return piece;
+}
+
+void *
+hew_meta_take(size_t size)
+{
+    size_t bytes = rounded(size);
+    bool reused;
+    void *piece = take(bytes, &reused);
     return reused ? memset(piece, 0, bytes) : piece;
+}
+
+void *
+hew_meta_take_copy(const void *model, size_t size)
+{
+    bool reused;
+    void *piece = take(rounded(size), &reused);
+    return piece == NULL ? NULL : memcpy(piece, model, size);
 }
 
 void

@@ -59,6 +59,46 @@ TEST(a_thread_without_a_cache_is_served_nothing)
     }
 }
 
+static void *
+born_later(void *first)
+{
+    struct hew_cache *cache = hew_thread_birth(true), *model = first;
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        CHECK_EQUAL(cache->most[code], model->most[code]);
+        CHECK_EQUAL(cache->flags[code], model->flags[code]);
+        CHECK_EQUAL(hew_magazine_requests(cache, code), 0);
+        CHECK_EQUAL(cache->balance[code], 0);
+    }
+    uint32_t period = cache->ticks[hew_code_of_size(4096)];
+    CHECK(cache->granted == 0 && hew_count_allocated(cache) == 0);
+    hew_magazine_push(cache, hew_code_of_size(4096), take(hew_code_of_size(4096)));
+    hew_thread_death();
+    return (void *)(uintptr_t)period;
+}
+
+static uint32_t
+period_of_a_second_thread(struct hew_cache *first)
+{
+    pthread_t thread;
+    void *period = NULL;
+    CHECK(pthread_create(&thread, NULL, born_later, first) == 0 && pthread_join(thread, &period) == 0);
+    return (uint32_t)(uintptr_t)period;
+}
+
+TEST(later_threads_begin_like_the_first_one_whoever_died_before)
+{
+    boot_once();
+    struct hew_cache *cache = hew_thread_birth(true);
+    for (unsigned round = 0; round < 3; round++) {
+        CHECK_EQUAL(period_of_a_second_thread(cache), HEW_CACHE_PERIOD);
+    }
+    hew_count_watch(8 * 4096); /* what somebody watches from now on changes the periods */
+    CHECK_EQUAL(period_of_a_second_thread(cache), 8);
+    atomic_store(&hew_cache_step, 0);
+    CHECK_EQUAL(period_of_a_second_thread(cache), HEW_CACHE_PERIOD);
+    hew_thread_death();
+}
+
 TEST(birth_joins_an_arena_and_death_leaves_it)
 {
     boot_once();

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * small_share: what a small program has of libhew.so: the first 64 KiB, in which everything lies that it runs.
+ *
+ * Where the file's mapping begins between two multiples of 64 KiB, the system may bring in the piece behind it as well.
+ * More than that means that something which every program runs is not named in cmake/first.txt.
+ */
+#include "under_test.h"
+#include "unit/test.h"
+
+#define MOST_KIB (64 + 64 - 4)
+
+static char maps[1 << 18];
+
+/* A little of each, as any program does. */
+static void
+allocate(void)
+{
+    for (size_t size = 8; size < 40000; size += size / 3 + 8) {
+        char *object = malloc(size);
+        object[0] = 1;
+        object = realloc(object, size + size / 2);
+        free(object);
+        free(calloc(1, size));
+    }
+}
+
+/* Resident KiB of the library's code, 0 when it cannot be told. */
+static long
+resident_code(void)
+{
+    size_t length = 0;
+    ssize_t got;
+    int file = open("/proc/self/smaps", O_RDONLY);
+    while (file >= 0 && (got = read(file, maps + length, sizeof maps - 1 - length)) > 0) {
+        length += (size_t)got;
+    }
+    close(file);
+    for (char *name = maps; (name = strstr(name, "libhew.so\n")) != NULL; name++) {
+        char *line = name;
+        while (line > maps && line[-1] != '\n') {
+            line--;
+        }
+        char *resident = strstr(name, "\nRss:");
+        if (strstr(line, " r-xp ") < name && strstr(line, " r-xp ") != NULL && resident != NULL) {
+            return strtol(resident + 5, NULL, 10);
+        }
+    }
+    return 0;
+}
+
+TEST(a_small_program_has_the_first_piece_of_the_library_only)
+{
+    allocate();
+    long kib = resident_code();
+    if (under_test_strict() && sysconf(_SC_PAGESIZE) == 4096) {
+        CHECK(kib > 0 && kib <= MOST_KIB);
+    }
+    printf("%ld KiB of the library's code are resident\n", kib);
+}
