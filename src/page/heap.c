@@ -9,6 +9,7 @@
 #include "page/grow.h"
 #include "page/hooked.h"
 #include "page/hooks.h"
+#include "page/join.h"
 #include "page/split.h"
 
 /* Idle memory of one heap from which on a purger is wanted: below it, a thread would cost more than it returns. */
@@ -42,37 +43,11 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     heap->gives_to_clock = GIVES_TO_CLOCK;
 }
 
-/* Cuts the wanted part out of a free extent that holds it; the rest stays in its pool, as old as before. */
+/* Cuts the wanted part out of a free extent that holds it, as low as it can lie. */
 static struct hew_extent *
 cut(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, size_t size, size_t alignment)
 {
-    uintptr_t start = hew_bits_round_up(extent->address, alignment);
-    size_t lead = start - extent->address, trail = hew_extent_end(extent) - start - size;
-    if (lead == 0 && trail == 0) {
-        hew_pool_remove(pool, extent);
-        return extent;
-    }
-    struct hew_extent *taken = hew_split_new_extent(heap, extent, start, size);
-    if (taken == NULL) {
-        return NULL;
-    }
-    if (lead != 0 && trail != 0) {
-        struct hew_extent *tail = hew_split_new_extent(heap, extent, start + size, trail);
-        if (tail == NULL) {
-            hew_split_drop_extent(heap, taken);
-            return NULL;
-        }
-        tail->state = extent->state;
-        hew_split_mark_ends(tail);
-        hew_pool_insert(pool, tail, extent);
-    }
-    if (lead != 0) {
-        hew_pool_resize(pool, extent, extent->address, lead);
-    } else {
-        hew_pool_resize(pool, extent, start + size, trail);
-    }
-    hew_split_mark_ends(extent);
-    return taken;
+    return hew_split_cut(heap, pool, extent, hew_bits_round_up(extent->address, alignment), size);
 }
 
 /* Writes what an active extent looks like in both maps. */
@@ -146,12 +121,18 @@ take_unmerged(struct hew_page_heap *heap, size_t size, size_t alignment)
 static struct hew_extent *
 take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
-    struct hew_pool *const pools[] = {&heap->dirty, &heap->muzzy, &heap->retained};
+    struct hew_pool *const with_memory[] = {&heap->dirty, &heap->muzzy};
     struct hew_extent *taken = take_unmerged(heap, size, alignment);
-    for (unsigned kind = 0; taken == NULL && kind < 3; kind++) {
-        size_t most = kind == 2 ? SIZE_MAX : most_fit(size);
-        struct hew_extent *found = hew_pool_find(pools[kind], size, alignment, most);
-        taken = found == NULL ? NULL : cut(heap, pools[kind], found, size, alignment);
+    for (unsigned kind = 0; taken == NULL && kind < 2; kind++) {
+        struct hew_extent *found = hew_pool_find(with_memory[kind], size, alignment, most_fit(size));
+        taken = found == NULL ? NULL : cut(heap, with_memory[kind], found, size, alignment);
+    }
+    if (taken == NULL) {
+        taken = hew_join_take(heap, size, alignment);
+    }
+    if (taken == NULL) {
+        struct hew_extent *found = hew_pool_find(&heap->retained, size, alignment, SIZE_MAX);
+        taken = found == NULL ? NULL : cut(heap, &heap->retained, found, size, alignment);
     }
     if (taken == NULL) {
         struct hew_extent *fresh = hew_grow_map(heap, size, alignment);
@@ -377,9 +358,9 @@ hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_P
     hew_mutex_lock(&heap->lock);
     struct hew_page_counts counts = counts_now(heap);
     for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
-        buckets[bucket].dirty = heap->dirty.buckets[bucket].count;
-        buckets[bucket].muzzy = heap->muzzy.buckets[bucket].count;
-        buckets[bucket].retained = heap->retained.buckets[bucket].count;
+        buckets[bucket].dirty = hew_pool_count(&heap->dirty, bucket);
+        buckets[bucket].muzzy = hew_pool_count(&heap->muzzy, bucket);
+        buckets[bucket].retained = hew_pool_count(&heap->retained, bucket);
     }
     hew_mutex_unlock(&heap->lock);
     return counts;

@@ -25,6 +25,11 @@ void hew_split_forget_ends(struct hew_extent *extent);
 /* Whether the two lie in one mapping of one heap.  `other` may be NULL, stale or another heap's. */
 bool hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *other);
 
+/* Takes [start, start + size) out of a free extent that holds it; the rest stays in its pool, as old as before.  NULL: no
+ * memory for a struct. */
+struct hew_extent *hew_split_cut(
+    struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, uintptr_t start, size_t size);
+
 struct hew_pool *hew_split_pool_of(struct hew_page_heap *heap, unsigned state);
 
 /* The free extent that begins where `extent` ends, in the same region; NULL when there is none. */
