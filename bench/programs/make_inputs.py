@@ -4,13 +4,14 @@
 
     python3 bench/programs/make_inputs.py [FOLDER]      default build/bench/inputs
 
-What this very script has made already is left alone.  An input whose maker is not installed is left out, in one line; `hew bench` then
-leaves out its workload.
+What this very script has made already is left alone.  An input whose maker is not installed is left out, in one line;
+`hew bench` then leaves out its workload.
 """
 
 import argparse
 import hashlib
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -105,7 +106,8 @@ def compile_java(folder: Path) -> None:
 def install_mariadb(folder: Path) -> None:
     """An empty database whose root needs no password; it listens on the loopback only."""
     words = ["--no-defaults", f"--datadir={folder / 'mariadb'}", "--skip-test-db", "--skip-name-resolve",
-             "--auth-root-authentication-method=normal", "--user=root"]  # fmt: skip
+             "--auth-root-authentication-method=normal"]  # fmt: skip
+    words += ["--user=root"] if os.geteuid() == 0 else []
     subprocess.run(["mariadb-install-db", *words], check=True, stdout=subprocess.DEVNULL)
 
 
