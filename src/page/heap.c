@@ -33,45 +33,15 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     heap->arena = arena;
     heap->grow_bytes = FIRST_GROW;
     heap->grow_limit = HEW_OPTION_CLASS_MAX;
+    heap->probe.size = 0;
+    heap->huge = false;
+    heap->dense = false;
     heap->hooks = NULL;
     heap->dss = (uint8_t)hew_options.dss;
     heap->thp = (uint8_t)hew_options.thp;
     heap->whole = false;
     heap->ending = false;
     heap->gives_to_clock = GIVES_TO_CLOCK;
-}
-
-/* Cuts the wanted part out of a free extent that holds it; the rest stays in its pool, as old as before. */
-static struct hew_extent *
-cut(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, size_t size, size_t alignment)
-{
-    uintptr_t start = hew_bits_round_up(extent->address, alignment);
-    size_t lead = start - extent->address, trail = hew_extent_end(extent) - start - size;
-    if (lead == 0 && trail == 0) {
-        hew_pool_remove(pool, extent);
-        return extent;
-    }
-    struct hew_extent *taken = hew_split_new_extent(heap, extent, start, size);
-    if (taken == NULL) {
-        return NULL;
-    }
-    if (lead != 0 && trail != 0) {
-        struct hew_extent *tail = hew_split_new_extent(heap, extent, start + size, trail);
-        if (tail == NULL) {
-            hew_split_drop_extent(heap, taken);
-            return NULL;
-        }
-        tail->state = extent->state;
-        hew_split_mark_ends(tail);
-        hew_pool_insert(pool, tail, extent);
-    }
-    if (lead != 0) {
-        hew_pool_resize(pool, extent, extent->address, lead);
-    } else {
-        hew_pool_resize(pool, extent, start + size, trail);
-    }
-    hew_split_mark_ends(extent);
-    return taken;
 }
 
 /* Writes what an active extent looks like in both maps. */
@@ -135,11 +105,13 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     for (unsigned kind = 0; taken == NULL && kind < 3; kind++) {
         size_t most = kind == 2 ? SIZE_MAX : most_fit(size);
         struct hew_extent *found = hew_pool_find(pools[kind], size, alignment, most);
-        taken = found == NULL ? NULL : cut(heap, pools[kind], found, size, alignment);
+        uintptr_t start = found == NULL ? 0 : hew_bits_round_up(found->address, alignment);
+        taken = found == NULL ? NULL : hew_split_cut(heap, pools[kind], found, start, size);
     }
     if (taken == NULL) {
         struct hew_extent *fresh = hew_grow_map(heap, size, alignment);
-        taken = fresh == NULL ? NULL : cut(heap, &heap->retained, fresh, size, alignment);
+        uintptr_t start = fresh == NULL ? 0 : hew_bits_round_up(fresh->address, alignment);
+        taken = fresh == NULL ? NULL : hew_split_cut(heap, &heap->retained, fresh, start, size);
     }
     if (taken != NULL) {
         taken->zeroed = taken->state == HEW_EXTENT_RETAINED;
@@ -213,7 +185,7 @@ hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent)
 static bool
 grow_into(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_extent *behind, size_t more)
 {
-    struct hew_extent *piece = cut(heap, hew_split_pool_of(heap, behind->state), behind, more, HEW_PAGE);
+    struct hew_extent *piece = hew_split_cut(heap, hew_split_pool_of(heap, behind->state), behind, behind->address, more);
     if (piece == NULL) {
         return false;
     }

@@ -42,6 +42,7 @@ hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, 
     extent->data_segment = from->data_segment;
     extent->zeroed = from->zeroed;
     extent->decommitted = from->decommitted;
+    extent->huge = from->huge;
     extent->code = HEW_CODE_NONE;
     return extent;
 }
@@ -94,6 +95,37 @@ hew_split_free_behind(struct hew_extent *extent)
             behind->state >= HEW_EXTENT_DIRTY && behind->state <= HEW_EXTENT_RETAINED
         ? behind
         : NULL;
+}
+
+struct hew_extent *
+hew_split_cut(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, uintptr_t start, size_t size)
+{
+    size_t lead = start - extent->address, trail = hew_extent_end(extent) - start - size;
+    if (lead == 0 && trail == 0) {
+        hew_pool_remove(pool, extent);
+        return extent;
+    }
+    struct hew_extent *taken = hew_split_new_extent(heap, extent, start, size);
+    if (taken == NULL) {
+        return NULL;
+    }
+    if (lead != 0 && trail != 0) {
+        struct hew_extent *tail = hew_split_new_extent(heap, extent, start + size, trail);
+        if (tail == NULL) {
+            hew_split_drop_extent(heap, taken);
+            return NULL;
+        }
+        tail->state = extent->state;
+        hew_split_mark_ends(tail);
+        hew_pool_insert(pool, tail, extent);
+    }
+    if (lead != 0) {
+        hew_pool_resize(pool, extent, extent->address, lead);
+    } else {
+        hew_pool_resize(pool, extent, start + size, trail);
+    }
+    hew_split_mark_ends(extent);
+    return taken;
 }
 
 static bool

@@ -30,6 +30,11 @@ struct hew_pool *hew_split_pool_of(struct hew_page_heap *heap, unsigned state);
 /* The free extent that begins where `extent` ends, in the same region; NULL when there is none. */
 struct hew_extent *hew_split_free_behind(struct hew_extent *extent);
 
+/* Takes [start, start + size) out of a member of `pool`; what is left on either side stays there, as old as before.  The
+ * part's ends are not marked when it is not the whole.  NULL: no memory for bookkeeping, nothing has changed. */
+struct hew_extent *hew_split_cut(
+    struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, uintptr_t start, size_t size);
+
 /* Puts a free extent into `pool` as its newest, merged with the neighbours that are in the same pool. */
 void hew_split_insert(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, unsigned state);
 
