@@ -13,6 +13,31 @@ endif()
 add_library(hew SHARED ${HEW_SHARED_FROM})
 set_target_properties(hew PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME hew LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 target_link_libraries(hew PRIVATE hew_core_flags)
+# cmake/first.txt becomes an addition to the linker's own script.  Code and constants share one segment, since each one costs
+# a process pieces of its own; and the compiler's start files, which would run code at both ends of the library, are left
+# out: we have no static destructors, and are never unloaded.
+file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/first.txt first REGEX "^[a-z]")
+string(REGEX REPLACE "[; ]+" ";" first "${first}")
+list(TRANSFORM first REPLACE "(.+)" "*(.rodata.\\1 .rodata.\\1.*)\n" OUTPUT_VARIABLE first_constants)
+list(TRANSFORM first REPLACE "(.+)" "*(.text.\\1 .text.unlikely.\\1)\n" OUTPUT_VARIABLE first_functions)
+list(JOIN first_constants "" first_constants)
+list(JOIN first_functions "" first_functions)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/first.ld @ONLY CONTENT "SECTIONS {
+.rodata.first : {
+*(.rodata.cst*)
+@first_constants@}
+.text.first : {
+@first_functions@PROVIDE_HIDDEN(__dso_handle = .);
+} }
+INSERT BEFORE .text;
+")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/first.txt)
+include(CheckLinkerFlag) # not every linker reads scripts
+check_linker_flag(C -Wl,-T,${CMAKE_BINARY_DIR}/first.ld HEW_LINKS_FIRST)
+if(HEW_LINKS_FIRST AND NOT HEW_SANITIZE AND NOT HEW_FUZZ)
+  target_link_options(hew PRIVATE -nostartfiles -Wl,-z,noseparate-code -Wl,-T,${CMAKE_BINARY_DIR}/first.ld)
+  set_property(TARGET hew APPEND PROPERTY LINK_DEPENDS ${CMAKE_BINARY_DIR}/first.ld)
+endif()
 target_link_options(hew PRIVATE -Wl,--as-needed -Wl,-z,now -Wl,-z,relro -Wl,--gc-sections -Wl,-z,noexecstack
   -Wl,-z,nodelete) # threads, fork handlers and keys hold addresses in it for good
 if(HEW_SONAME)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Bring what a target of the Makefile needs: system packages, and the virtual environment .venv with the tool.
 
-    python3 scripts/prepare.py build|test|demo
+    python3 scripts/prepare.py build|test|demo|bench
 
 What is missing is installed with apt-get when we are root and apt-get is there; else one line says what to install.
 Exits 1 when something that the target cannot do without is still missing.  A second run takes no time.
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 OLDEST_PYTHON = (3, 11)
 OLDEST_CMAKE = (3, 21)
 STAMP = "hew-prepared"
-EXTRAS = {"test": "[dev]", "demo": ""}
+EXTRAS = {"test": "[dev]", "demo": "", "bench": ""}
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,28 @@ PEERS = [
     library("libmimalloc.so.2", "libmimalloc2.0", WHY_PEER),
     Need("scudo", scudo_is_there, "libclang-rt-14-dev", WHY_PEER),
 ]
+WHY_PROGRAM = "hew bench leaves out its workload"
+
+
+def program(name: str, package: str) -> Need:
+    """A real program that the suites of bench/suites.toml run."""
+    return Need(name, lambda: shutil.which(name) is not None, package, WHY_PROGRAM)
+
+
+PROGRAMS = [
+    program("sqlite3", "sqlite3"),
+    program("xz", "xz-utils"),
+    program("redis-server", "redis-server"),
+    program("gs", "ghostscript"),
+    program("z3", "z3"),
+    program("jq", "jq"),
+    program("lua5.4", "lua5.4"),
+    program("node", "nodejs"),
+    program("javac", "default-jdk-headless"),
+    program("db_bench", "rocksdb-tools"),
+    program("mariadbd", "mariadb-server"),
+    program("mysqlslap", "mariadb-client"),
+]
 
 
 def run(arguments: list[str], quiet: bool = False) -> str:
@@ -107,7 +129,10 @@ def bring(needs: list[Need], may_install: bool) -> list[Need]:
     """Installs what is missing if it can, and returns what still is."""
     missing = [need for need in needs if not need.present()]
     if missing and may_install:
-        apt_install(sorted({need.package for need in missing}))
+        packages = sorted({need.package for need in missing})
+        if not apt_install(packages) and len(packages) > 1:  # one that this distribution lacks holds up the others
+            for package in packages:
+                apt_install([package])
         missing = [need for need in missing if not need.present()]
     return missing
 
@@ -146,14 +171,14 @@ def prepare(target: str) -> None:
     require(BUILD if target == "build" else [*BUILD, VENV], may_install)
     if target == "build":
         return
-    for need in bring(PEERS, may_install):
+    for need in bring([*PEERS, *(PROGRAMS if target == "bench" else [])], may_install):
         print(f"prepare: {need.what} is not here (package {need.package}): {need.why}", flush=True)
     make_venv(EXTRAS[target])
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Bring what a target of the Makefile needs.")
-    parser.add_argument("target", choices=["build", "test", "demo"])
+    parser.add_argument("target", choices=["build", "test", "demo", "bench"])
     try:
         prepare(parser.parse_args(arguments).target)
     except (PrepareError, OSError) as error:

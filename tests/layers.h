@@ -12,7 +12,7 @@
 #include "meta/map.h"
 #include "meta/memory.h"
 #include "os/memory.h"
-#include "slab/arena.h"
+#include "slab/large.h"
 
 #include <stdio.h>
 
@@ -25,6 +25,7 @@ layers_boot(void)
         return false;
     }
     hew_small_end = HEW_SMALL_MAX + 1;
+    hew_large_end = HEW_LARGE_CODES_MAX + 1;
     return true;
 }
 
@@ -62,6 +63,22 @@ layers_bin_settled(const struct hew_arena *arena, unsigned code, size_t *slab_by
     return settled;
 }
 
+/* Large objects that ever left the arena and came back, of all classes. */
+struct layers_large {
+    uint64_t nmalloc, ndalloc;
+};
+
+static inline struct layers_large
+layers_large(const struct hew_arena *arena)
+{
+    struct layers_large total = {0, 0};
+    for (unsigned index = 0; index < HEW_LARGE_CLASSES; index++) {
+        total.ndalloc += atomic_load_explicit(&arena->large[index].ndalloc, memory_order_relaxed);
+        total.nmalloc += atomic_load_explicit(&arena->large[index].nmalloc, memory_order_relaxed);
+    }
+    return total;
+}
+
 /*
  * True when nothing is handed out: every region and every large object came back, and the only active pages are those
  * of one wholly free current slab a bin.  No other thread may be in the allocator; no cache may hold anything.
@@ -75,7 +92,7 @@ layers_settled(void)
         for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
             settled = layers_bin_settled(arena, code, &slab_bytes) && settled;
         }
-        uint64_t taken = hew_arena_large_total(arena).nmalloc, returned = hew_arena_large_total(arena).ndalloc;
+        uint64_t taken = layers_large(arena).nmalloc, returned = layers_large(arena).ndalloc;
         if (active != slab_bytes || taken != returned || !hew_page_heap_valid(&arena->pages)) {
             printf("arena %u: %zu active bytes, %zu in slabs; %llu large objects taken, %llu returned; heap %s\n", arena->index,
                 active, slab_bytes, (unsigned long long)taken, (unsigned long long)returned,

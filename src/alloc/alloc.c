@@ -2,7 +2,7 @@
 #include "alloc/alloc.h"
 
 #include "alloc/fill.h"
-#include "alloc/large.h"
+#include "alloc/aligned.h"
 #include "alloc/serve.h"
 #include "base/options.h"
 #include "base/text.h"
@@ -36,7 +36,7 @@ hew_alloc_small(size_t size)
 {
     struct hew_source source = hew_serve_own();
     unsigned code = hew_small_codes[(size + 7) >> 3];
-    void *object = hew_serve_small(&source, code, size);
+    void *object = hew_serve_class(&source, code, size);
     return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
 }
 
@@ -62,9 +62,9 @@ hew_alloc_aligned(size_t size, size_t alignment, bool zero)
 struct hew_extent *
 hew_alloc_sampled(struct hew_arena *arena, unsigned code, void *sample)
 {
-    struct hew_extent *extent = hew_arena_take_large(arena, HEW_GRAIN, HEW_GRAIN, HEW_CODE_SLOW);
+    struct hew_extent *extent = hew_large_take(arena, HEW_GRAIN, HEW_GRAIN, HEW_CODE_SLOW);
     if (extent != NULL) {
-        hew_arena_reuse_large(extent, hew_code_size(code));
+        hew_large_set_usable(extent, hew_code_size(code));
         extent->large.sample = sample;
     }
     return extent;
@@ -93,7 +93,7 @@ hew_alloc_note_resized(struct hew_extent *extent, size_t freed, size_t size)
     forget_sample(extent);
     hew_count_other_freed(cache, freed);
     hew_count_operation(cache, 0, freed);
-    hew_serve_note_large(cache, size, extent);
+    hew_serve_note_slow(cache, size, extent);
 }
 
 void
@@ -135,7 +135,7 @@ free_uncached(struct hew_cache *cache, const char *function, void *object)
         return;
     }
     forget_sample(extent);
-    hew_arena_give_large(extent);
+    hew_large_give(extent);
 }
 
 void

@@ -7,12 +7,27 @@
 #define HEW_ALLOC_FAST_H
 
 #include "cache/cache.h"
+#include "slab/describe.h"
 
 /* The whole of malloc for a small size: the newest object of this thread's magazine.  NULL: take the slow path. */
 HEW_INLINE void *
 hew_fast_take(size_t size)
 {
     return HEW_LIKELY(size < hew_small_end) ? hew_cache_pop(hew_cache_self, hew_small_codes[(size + 7) >> 3]) : NULL;
+}
+
+/* The same for a large size that has a class; a small one gets NULL. */
+HEW_INLINE void *
+hew_fast_take_large(size_t size)
+{
+    if (size <= HEW_SMALL_MAX || size >= hew_large_end) {
+        return NULL;
+    }
+    void *object = hew_cache_pop(hew_cache_self, hew_large_codes[(size + HEW_PAGE - 1) >> HEW_LG_PAGE]);
+    if (HEW_UNLIKELY(((uintptr_t)object & (HEW_PAGE - 1)) != 0)) {
+        hew_describe_bad_pointer("free", (uintptr_t)object); /* nobody has looked at it so far */
+    }
+    return object;
 }
 
 /*
@@ -31,6 +46,15 @@ hew_fast_give_sized(void *object, size_t size)
     size_t code = hew_map_code((uintptr_t)object);
     return HEW_LIKELY(size < hew_small_end) && HEW_LIKELY(hew_small_codes[(size + 7) >> 3] == code) &&
         hew_cache_push(hew_cache_self, code, object);
+}
+
+/* The same for large sizes. */
+HEW_INLINE bool
+hew_fast_give_sized_large(void *object, size_t size)
+{
+    size_t code = hew_map_code((uintptr_t)object);
+    return size > HEW_SMALL_MAX && size < hew_large_end &&
+        hew_large_codes[(size + HEW_PAGE - 1) >> HEW_LG_PAGE] == code && hew_cache_push(hew_cache_self, code, object);
 }
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/flags.h"
 
-#include "alloc/large.h"
+#include "alloc/aligned.h"
+#include "alloc/fast.h"
 #include "alloc/realloc.h"
 #include "alloc/serve.h"
 #include "cache/explicit.h"
@@ -71,9 +72,12 @@ find_source(struct hew_source *source, int flags)
 static void *
 take_aligned(size_t size, int flags)
 {
-    unsigned code = size < hew_small_end ? hew_aligned_code(size, alignment_of(flags)) : HEW_CODE_NONE;
-    void *object = code == HEW_CODE_NONE ? NULL : hew_cache_pop(hew_cache_self, code);
     bool zero = (flags & HEW_FLAGS_ZERO) != 0;
+    if (size >= hew_small_end) {
+        return zero || alignment_of(flags) > HEW_PAGE ? NULL : hew_fast_take_large(size);
+    }
+    unsigned code = hew_aligned_code(size, alignment_of(flags));
+    void *object = code == HEW_CODE_NONE ? NULL : hew_cache_pop(hew_cache_self, code);
     return object != NULL && zero ? memset(object, 0, hew_slab_shapes[code].size) : object;
 }
 

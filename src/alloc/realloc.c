@@ -4,7 +4,7 @@
 #include "alloc/alloc.h"
 #include "alloc/fast.h"
 #include "alloc/fill.h"
-#include "alloc/large.h"
+#include "alloc/aligned.h"
 
 #include <string.h>
 
@@ -20,14 +20,14 @@ resize_in_place(struct hew_extent *extent, size_t size)
     }
     struct hew_page_heap *pages = &hew_arena_at(extent->arena)->pages;
     unsigned code = hew_large_code(size);
-    size_t wanted = hew_large_extent_size(code, size);
+    size_t wanted = code == HEW_CODE_SLOW ? hew_large_usable(size) : hew_code_size(code);
     size_t before = extent->size;
     bool fits = wanted == extent->size || (wanted < extent->size && hew_page_shrink(pages, extent, wanted)) ||
         (wanted > extent->size && hew_page_grow(pages, extent, wanted));
     if (!fits) {
         return false;
     }
-    hew_arena_recode_large(extent, before, code, size);
+    hew_large_recode(extent, before, code, size);
     return true;
 }
 
@@ -37,18 +37,19 @@ move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
 {
     /* Whose pages they are is the hooks' business, where there are any. */
     bool hooked = arena->pages.hooks != NULL || hew_arena_at(from->arena)->pages.hooks != NULL;
-    struct hew_extent *to = hooked || from->large.guarded ? NULL : hew_arena_take_large(arena, size, HEW_PAGE, hew_large_code(size));
+    struct hew_extent *to = hooked || from->large.guarded ? NULL : hew_large_take(arena, size, HEW_PAGE, hew_large_code(size));
     if (to == NULL) {
         return NULL;
     }
     enum hew_os_moved moved = hew_page_move(from, to);
     if (moved == HEW_OS_MOVED) {
+        to->zeroed = false;
         hew_alloc_note_moved(from, to, size);
-        hew_arena_give_large(from);
+        hew_large_give(from);
     } else if (moved == HEW_OS_NOT_MOVED) {
-        hew_arena_give_large(to);
+        hew_large_give(to);
     } else {
-        hew_arena_abandon_large(to);
+        hew_large_abandon(to);
     }
     return moved == HEW_OS_MOVED ? (void *)to->address : NULL;
 }
@@ -106,25 +107,46 @@ hew_realloc_in_place(void *object, size_t least, size_t most)
     return extent->large.usable;
 }
 
-void *
-hew_realloc_object(void *object, size_t size)
+/* Another object with the first `kept` bytes of this one, which is freed.  NULL: no memory, nothing has changed. */
+static void *
+copy_and_free(void *object, size_t kept, size_t size)
+{
+    void *copy = hew_fast_take(size);
+    copy = HEW_LIKELY(copy != NULL) ? copy : hew_fast_take_large(size);
+    copy = HEW_LIKELY(copy != NULL) ? copy : hew_alloc_slow(size);
+    if (copy != NULL) {
+        memcpy(copy, object, kept);
+        if (HEW_UNLIKELY(!hew_fast_give(object))) {
+            hew_alloc_free("realloc", object);
+        }
+    }
+    return copy;
+}
+
+/* Not both sizes are small, or the object is not an ordinary one. */
+static HEW_NOINLINE void *
+resize_any(void *object, size_t size)
 {
     size_t usable = hew_alloc_usable("realloc", object);
     if (size > HEW_LARGE_MAX) {
         return NULL;
     }
-    void *same = hew_realloc_without_copy(object, usable, size, 1, NULL);
-    if (same != NULL) {
-        return same;
+    void *result = hew_realloc_without_copy(object, usable, size, 1, NULL);
+    result = result != NULL ? result : copy_and_free(object, usable < size ? usable : size, size);
+    return result == NULL && size <= usable ? object : result; /* a smaller size needs no memory */
+}
+
+void *
+hew_realloc_object(void *object, size_t size)
+{
+    size_t code = hew_map_code((uintptr_t)object);
+    if (HEW_UNLIKELY(code - 1 >= HEW_CODE_SMALL_LAST || size >= hew_small_end)) {
+        return resize_any(object, size);
     }
-    void *copy = hew_fast_take(size);
-    copy = copy != NULL ? copy : hew_alloc_slow(size);
-    if (copy == NULL) {
-        return size <= usable ? object : NULL; /* a smaller size needs no memory */
+    if (hew_small_codes[(size + 7) >> 3] == code) {
+        return object;
     }
-    memcpy(copy, object, usable < size ? usable : size);
-    if (!hew_fast_give(object)) {
-        hew_alloc_free("realloc", object);
-    }
-    return copy;
+    size_t usable = hew_slab_shapes[code].size;
+    void *result = copy_and_free(object, usable < size ? usable : size, size);
+    return result == NULL && size <= usable ? object : result;
 }

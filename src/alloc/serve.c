@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/serve.h"
 
+#include "alloc/aligned.h"
 #include "alloc/fill.h"
-#include "alloc/large.h"
 #include "cache/count.h"
 #include "cache/magazine.h"
 #include "cache/route.h"
@@ -67,12 +67,14 @@ count_bytes(const struct hew_source *source, size_t usable)
     }
 }
 
-/* Something is due in this thread, which is about to get `object`: a sampled one may take its place. */
+/* Something is due in this thread, which is about to get `object`: a sampled one may take its place.  A large one is
+ * sampled itself. */
 static HEW_NOINLINE void *
-attend_small(const struct hew_source *source, unsigned code, size_t size, void *object)
+attend(const struct hew_source *source, unsigned code, size_t size, void *object)
 {
-    void *sampled = hew_upcalls.attend(source->own, source->arena, size, NULL);
-    if (sampled == NULL) {
+    struct hew_extent *large = code > HEW_CODE_SMALL_LAST ? hew_map_extent((uintptr_t)object) : NULL;
+    void *sampled = hew_upcalls.attend(source->own, source->arena, size, large);
+    if (sampled == NULL || large != NULL) {
         return object;
     }
     if (counted_by_class(source)) {
@@ -83,11 +85,21 @@ attend_small(const struct hew_source *source, unsigned code, size_t size, void *
     return sampled;
 }
 
+/* Past every cache. */
 static void *
-take_from_bin(struct hew_arena *arena, unsigned code)
+take_from_arena(const struct hew_source *source, unsigned code)
 {
+    struct hew_arena *arena = source->arena;
     void *object = NULL;
-    if (hew_bin_take(&arena->bins[code], &arena->pages, code, &object, 1) == 1) {
+    unsigned taken;
+    if (code <= HEW_CODE_SMALL_LAST) {
+        taken = hew_bin_take(&arena->bins[code], &arena->pages, code, &object, 1);
+    } else {
+        bool own = source->own != NULL && arena == source->own->arena;
+        arena = own ? hew_arena_for_large(arena, hew_code_size(code)) : arena;
+        taken = hew_large_take_some(arena, code, &object, 1);
+    }
+    if (taken == 1) {
         atomic_fetch_add_explicit(&arena->requests[code], 1, memory_order_relaxed);
     }
     return object;
@@ -106,13 +118,13 @@ take_from_explicit(struct hew_cache *cache, struct hew_arena *arena, unsigned co
 }
 
 static void *
-take_small(const struct hew_source *source, unsigned code)
+take(const struct hew_source *source, unsigned code)
 {
     if (HEW_UNLIKELY(source->arena == NULL)) {
         return NULL;
     }
     if (HEW_UNLIKELY(source->cache == NULL)) {
-        return take_from_bin(source->arena, code);
+        return take_from_arena(source, code);
     }
     if (HEW_LIKELY(counted_by_class(source))) {
         return hew_magazine_pop(source->cache, code);
@@ -121,21 +133,21 @@ take_small(const struct hew_source *source, unsigned code)
 }
 
 void *
-hew_serve_small(const struct hew_source *source, unsigned code, size_t size)
+hew_serve_class(const struct hew_source *source, unsigned code, size_t size)
 {
     struct hew_cache *own = source->own;
     size_t usable = hew_slab_shapes[code].size;
-    void *object = take_small(source, code);
+    void *object = take(source, code);
     if (HEW_UNLIKELY(object == NULL)) {
         hew_serve_relieve();
-        object = take_small(source, code);
+        object = take(source, code);
     }
     if (HEW_LIKELY(own != NULL && object != NULL)) {
         if (HEW_UNLIKELY(!counted_by_class(source))) {
             count_bytes(source, usable);
         }
         if (HEW_UNLIKELY(own->due != 0)) {
-            object = attend_small(source, code, size, object);
+            object = attend(source, code, size, object);
         }
         hew_count_operation(own, usable, 0);
     }
@@ -144,7 +156,7 @@ hew_serve_small(const struct hew_source *source, unsigned code, size_t size)
 }
 
 void
-hew_serve_note_large(struct hew_cache *cache, size_t size, struct hew_extent *extent)
+hew_serve_note_slow(struct hew_cache *cache, size_t size, struct hew_extent *extent)
 {
     if (cache == NULL) {
         return;
@@ -154,74 +166,68 @@ hew_serve_note_large(struct hew_cache *cache, size_t size, struct hew_extent *ex
     hew_magazine_watch(cache);
     if (hew_options.prof && cache->until_sample < 0) {
         cache->due |= HEW_DUE_SAMPLE;
+        cache->due_code = HEW_CODE_NONE;
     }
     if (HEW_UNLIKELY(cache->due != 0)) {
         hew_upcalls.attend(cache, hew_arena_at(extent->arena), size, extent);
     }
 }
 
-/* One that is at hand, or a new one. */
 static struct hew_extent *
-take_large(const struct hew_source *source, size_t size, size_t alignment, bool *fresh)
+take_slow(const struct hew_source *source, size_t size, size_t alignment)
 {
     struct hew_arena *arena = source->arena;
     if (source->own != NULL && arena == source->own->arena) {
         arena = hew_arena_for_large(arena, size);
     }
-    unsigned code = hew_large_code(size);
-    bool counted = source->cache != NULL && code != HEW_CODE_SLOW && alignment <= HEW_PAGE;
-    if (counted) {
-        struct hew_extent *kept = hew_magazine_pop_large(source->cache, code);
-        if (kept != NULL) {
-            hew_arena_reuse_large(kept, hew_large_usable(size));
-            *fresh = false;
-            return kept;
-        }
-    }
-    struct hew_extent *extent = arena == NULL ? NULL : hew_arena_take_large(arena, size, alignment, code);
-    if (extent != NULL && !counted) {
+    struct hew_extent *extent = arena == NULL ? NULL : hew_large_take(arena, size, alignment, hew_large_code(size));
+    if (extent != NULL) {
         atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nrequests, 1, memory_order_relaxed);
     }
-    *fresh = extent != NULL && extent->zeroed;
     return extent;
 }
 
-struct hew_extent *
-hew_serve_large(const struct hew_source *source, size_t size, size_t alignment, bool *fresh)
+/* An object that no cache can give: of no class, or at an alignment. */
+static void *
+serve_slow(const struct hew_source *source, size_t size, size_t alignment)
 {
-    struct hew_extent *extent = take_large(source, size, alignment, fresh);
+    if (size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX) {
+        return NULL;
+    }
+    struct hew_extent *extent = take_slow(source, size, alignment);
     if (HEW_UNLIKELY(extent == NULL)) {
         hew_serve_relieve();
-        extent = take_large(source, size, alignment, fresh);
-    }
-    if (source->cache != NULL && !counted_by_class(source)) {
-        source->cache->due = 0;
+        extent = take_slow(source, size, alignment);
     }
     if (extent != NULL) {
-        hew_serve_note_large(source->own, size, extent);
+        hew_serve_note_slow(source->own, size, extent);
     }
     hew_alloc_notice_due_work(false);
-    return extent;
+    return extent == NULL ? NULL : (void *)extent->address;
+}
+
+/* A large object is about to be used: what it holds is zeros, junk, or anything. */
+static void *
+finish_large(void *object, bool zero)
+{
+    struct hew_extent *extent = hew_map_extent((uintptr_t)object);
+    bool zeroed = extent->zeroed;
+    extent->zeroed = false; /* from now on nobody knows */
+    if (!zero) {
+        return hew_fill_new(object, extent->large.usable);
+    }
+    zeroed = zeroed || (extent->large.usable >= hew_options.calloc_madvise_threshold &&
+                           hew_page_zero(&hew_arena_at(extent->arena)->pages, extent));
+    return zeroed ? object : memset(object, 0, extent->large.usable);
 }
 
 static void *
 serve_large(const struct hew_source *source, size_t size, size_t alignment, bool zero)
 {
-    bool fresh;
-    if (size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX) {
-        return NULL;
-    }
-    struct hew_extent *extent = hew_serve_large(source, size, alignment, &fresh);
-    if (extent == NULL) {
-        return NULL;
-    }
-    void *object = (void *)extent->address;
-    if (zero) {
-        bool zeroed = fresh || (size >= hew_options.calloc_madvise_threshold &&
-                                   hew_page_zero(&hew_arena_at(extent->arena)->pages, extent));
-        return zeroed ? object : memset(object, 0, extent->large.usable);
-    }
-    return hew_fill_new(object, extent->large.usable);
+    unsigned code = hew_large_code(size);
+    void *object = code != HEW_CODE_SLOW && alignment <= HEW_PAGE ? hew_serve_class(source, code, size)
+                                                                  : serve_slow(source, size, alignment);
+    return object == NULL ? NULL : finish_large(object, zero);
 }
 
 void *
@@ -229,11 +235,10 @@ hew_serve(const struct hew_source *source, size_t size, size_t alignment, bool z
 {
     unsigned code = hew_aligned_code(size, alignment);
     if (code == HEW_CODE_NONE) {
-        size_t least = size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
-        return serve_large(source, least, alignment < HEW_PAGE ? HEW_PAGE : alignment, zero);
+        return serve_large(source, size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1, alignment, zero);
     }
     /* For whoever looks at the size, one that leads to the class that the alignment has chosen. */
-    void *object = hew_serve_small(source, code, hew_code_of_size(size) == code ? size : hew_code_size(code));
+    void *object = hew_serve_class(source, code, hew_code_of_size(size) == code ? size : hew_code_size(code));
     size_t usable = object == NULL ? 0 : hew_slab_shapes[code].size;
     return zero && object != NULL ? memset(object, 0, usable) : hew_fill_new(object, usable);
 }

@@ -28,16 +28,13 @@ struct hew_source hew_serve_own(void);
  */
 void hew_serve_relieve(void);
 
-/* An object of small class `code` for a request of `size` bytes. */
-void *hew_serve_small(const struct hew_source *source, unsigned code, size_t size);
-
-/* An extent for a request above the small classes; *fresh: it reads as zeros. */
-struct hew_extent *hew_serve_large(const struct hew_source *source, size_t size, size_t alignment, bool *fresh);
+/* An object of class `code` for a request of `size` bytes. */
+void *hew_serve_class(const struct hew_source *source, unsigned code, size_t size);
 
 /* Any size at any alignment; `zero`: all of it reads as zeros. */
 void *hew_serve(const struct hew_source *source, size_t size, size_t alignment, bool zero);
 
-/* A large object has come to the thread of `cache` (NULL: no cache): counts it, and sees to what is due. */
-void hew_serve_note_large(struct hew_cache *cache, size_t size, struct hew_extent *extent);
+/* An object that no class counts has come to the thread of `cache` (NULL: no cache): counts it, and sees to what is due. */
+void hew_serve_note_slow(struct hew_cache *cache, size_t size, struct hew_extent *extent);
 
 #endif

@@ -123,6 +123,7 @@ hew_boot(void)
     atomic_store(&boot_state, READY);
     hew_futex_wake(&boot_state, INT32_MAX);
     hew_small_end = HEW_SMALL_MAX + 1;
+    hew_large_end = HEW_LARGE_CODES_MAX + 1;
     if (hew_options.prof) {
         hew_prof_boot();
     }

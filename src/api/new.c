@@ -70,6 +70,9 @@ delete_slow(void *object)
 static HEW_NOINLINE void
 delete_sized_slow(void *object, size_t size, size_t alignment)
 {
+    if (alignment == 0 && hew_fast_give_sized_large(object, size)) {
+        return;
+    }
     hew_alloc_check_size("operator delete", object, size, alignment);
     hew_alloc_free("operator delete", object);
 }

@@ -86,7 +86,7 @@ hew_code_size(unsigned code)
 /* Classes above the small ones, up to 7 * 2^60 bytes: what jemalloc's tables go through. */
 #define HEW_CLASSES_LARGE 196u
 
-/* What a small class's slabs look like. */
+/* What a small class's slabs look like.  A cached large class has its size only. */
 struct hew_slab_shape {
     uint32_t size;       /* bytes a region */
     uint32_t regions;    /* regions a slab */
@@ -99,10 +99,17 @@ extern HEW_HIDDEN struct hew_slab_shape hew_slab_shapes[HEW_CODES];
 /* The first request size that is not small; 0 until boot, so that every request before it leaves the fast path. */
 extern HEW_HIDDEN size_t hew_small_end;
 
+/* Likewise the first that hew_large_codes does not hold. */
+extern HEW_HIDDEN size_t hew_large_end;
+
 /* Request size -> code for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8. */
 extern HEW_HIDDEN uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
 
-/* Fills both tables; once, at boot, before any other thread. */
+/* Request size -> code from HEW_SMALL_MAX to 1 MiB, where every class is whole pages; indexed by pages, rounded up. */
+#define HEW_LARGE_CODES_MAX ((size_t)1 << 20)
+extern HEW_HIDDEN uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1];
+
+/* Fills the tables; once, at boot, before any other thread. */
 void hew_size_class_boot(void);
 
 /* Then, before the first slab: classes of `low` to `high` bytes get slabs of so many pages, rounded up to whole grains. */

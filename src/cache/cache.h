@@ -55,7 +55,7 @@ struct hew_cache {
     uint64_t balance[HEW_CODES]; /* objects that left for their owners less those that came from them */
     uint32_t unsampled[HEW_CODES]; /* allocations after this period until the next sample */
     uint16_t most[HEW_CODES];    /* objects that the magazine may hold at most; 0: the class is not cached */
-    uint16_t seen[HEW_CODES];    /* the low bits of the allocation count when last looked at */
+    uint16_t seen[HEW_CODES];    /* the low bits of the allocation count when last looked at, or last full */
     uint16_t low[HEW_CODES];     /* depth when last looked at */
     uint8_t flags[HEW_CODES];
     struct hew_arena *arena;

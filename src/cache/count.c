@@ -28,37 +28,17 @@ hew_count_depth(const struct hew_cache *cache, unsigned code)
     return whole ? (size_t)(top - base) - 1 : 0;
 }
 
-/* What `extent`, which may have become something else, has room for as one of `code`. */
-HEW_UNCHECKED_THREADS static size_t
-usable_as(const struct hew_extent *extent, unsigned code)
-{
-    size_t most = hew_code_size(code);
-    size_t usable = extent == NULL || extent->code != code ? most : extent->large.usable;
-    return usable < most ? usable : most;
-}
-
-/* Another thread's magazine may be exchanged while we look: its old memory stays readable, and the extent map takes any
- * address. */
 HEW_UNCHECKED_THREADS size_t
 hew_count_held(const struct hew_cache *cache, unsigned code)
 {
-    size_t depth = hew_count_depth(cache, code), bytes = 0;
-    if (code <= HEW_CODE_SMALL_LAST) {
-        return depth * hew_code_size(code);
-    }
-    void **base = __atomic_load_n(&cache->base[code], __ATOMIC_RELAXED);
-    for (size_t at = base == NULL ? 0 : depth; at > 0; at--) {
-        void *object = __atomic_load_n(&base[at], __ATOMIC_RELAXED);
-        bytes += usable_as(hew_map_extent((uintptr_t)object), code);
-    }
-    return bytes;
+    return hew_count_depth(cache, code) * hew_code_size(code);
 }
 
 uint64_t
 hew_count_allocated(const struct hew_cache *cache)
 {
     uint64_t bytes = cache->other_allocated;
-    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         bytes += hew_magazine_requests(cache, code) * hew_slab_shapes[code].size;
     }
     return bytes;
@@ -68,14 +48,9 @@ uint64_t
 hew_count_freed(const struct hew_cache *cache)
 {
     uint64_t bytes = cache->other_freed;
-    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         uint64_t frees = hew_magazine_requests(cache, code) + cache->balance[code] + hew_cache_depth(cache, code);
         bytes += frees * hew_slab_shapes[code].size;
-    }
-    for (unsigned code = HEW_CODE_SMALL_LAST + 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        for (size_t at = hew_cache_depth(cache, code); at > 0; at--) {
-            bytes += hew_map_extent((uintptr_t)cache->base[code][at])->large.usable;
-        }
     }
     return bytes;
 }

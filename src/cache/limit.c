@@ -5,7 +5,7 @@
 #include "cache/magazine.h"
 
 #define CLASS_BYTES ((size_t)64 << 10)  /* a small class's magazine holds at most this much */
-#define LARGE_BYTES ((size_t)128 << 10) /* a large class's, or one object */
+#define LARGE_BYTES ((size_t)1 << 20) /* a large class's, or one object */
 #define OBJECTS_MAX 511
 #define CHOSEN (UINT32_C(1) << 31)
 

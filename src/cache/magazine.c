@@ -5,12 +5,12 @@
 #include "cache/count.h"
 #include "cache/route.h"
 #include "meta/memory.h"
-#include "slab/describe.h"
+#include "slab/large.h"
 
 #include <string.h>
 
 #define SLOTS_MIN 8                      /* with the NULL: one cache line */
-#define LEAN_BYTES ((size_t)8 << 10)     /* up to here a magazine grows without being used both ways */
+#define LEAN_BYTES ((size_t)4 << 10)     /* up to here a magazine grows without being used both ways */
 #define LEAN_OBJECTS 64
 #define FILL_BYTES ((size_t)16 << 10)    /* a fill brings at most this much */
 /* What all threads' magazines may hold together: a sixteenth of the heap, within bounds.  A flat 8 MiB made programs of
@@ -22,6 +22,14 @@
 #define SWEEP 4                          /* classes looked after at each tick */
 
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
+
+/* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
+static uint32_t
+usual_period(unsigned code)
+{
+    size_t step = atomic_load_explicit(&hew_cache_step, memory_order_relaxed), most = step / hew_code_size(code);
+    return step == 0 || most >= HEW_CACHE_PERIOD ? HEW_CACHE_PERIOD : most == 0 ? 1 : (uint32_t)most;
+}
 
 /* Links a class to the shared empty slot. */
 static void
@@ -37,8 +45,8 @@ hew_magazine_begin(struct hew_cache *cache)
 {
     for (unsigned code = 0; code < HEW_CODES; code++) {
         close_class(cache, code);
-        cache->ticks[code] = HEW_CACHE_PERIOD;
-        cache->counted[code] = HEW_CACHE_PERIOD;
+        cache->ticks[code] = usual_period(code == 0 ? 1 : code);
+        cache->counted[code] = cache->ticks[code];
     }
 }
 
@@ -57,12 +65,20 @@ slots_for(size_t capacity)
 }
 
 
-/* The most objects that a magazine may hold that is only emptied, or only filled. */
+/* What a class begins with. */
+static size_t
+least_capacity(unsigned code)
+{
+    return code > HEW_CODE_SMALL_LAST ? 1 : SLOTS_MIN - 1;
+}
+
+/* The most objects that a magazine may hold that is only emptied, or only filled: a batch for the bin.  Nothing where a
+ * single object is more than that: it would be memory that the thread has no use for. */
 static size_t
 capacity_lean(const struct hew_cache *cache, unsigned code)
 {
     size_t most = cache->most[code], objects = LEAN_BYTES / hew_code_size(code);
-    objects = objects < SLOTS_MIN - 1 ? SLOTS_MIN - 1 : objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
+    objects = objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
     return objects < most ? objects : most;
 }
 
@@ -119,7 +135,7 @@ grown_capacity(const struct hew_cache *cache, unsigned code, unsigned miss)
     if ((flags & both) != both && (flags & HEW_CLASS_CHOSEN) == 0) {
         most = capacity_lean(cache, code);
     }
-    size_t next = now == 0 ? SLOTS_MIN - 1 : now * 2 + 1;
+    size_t next = now == 0 ? least_capacity(code) : now * 2 + 1;
     next = next > most ? most : next;
     return next > now ? next : now;
 }
@@ -139,27 +155,40 @@ miss(struct hew_cache *cache, unsigned code, unsigned kind)
     }
 }
 
+/* Half a magazine, to leave room for what is freed; a whole one, which is small, where nothing is. */
 static size_t
 fill_count(const struct hew_cache *cache, unsigned code)
 {
-    size_t half = (capacity_of(cache, code) + 1) / 2, bound = FILL_BYTES / hew_code_size(code);
-    size_t count = half < bound ? half : bound;
+    size_t capacity = capacity_of(cache, code), bound = FILL_BYTES / hew_code_size(code);
+    bool one_way = (cache->flags[code] & HEW_CLASS_OVERFLOWED) == 0 && capacity <= capacity_lean(cache, code);
+    size_t count = one_way ? capacity : (capacity + 1) / 2;
+    count = count < bound || code > HEW_CODE_SMALL_LAST ? count : bound; /* large ones that are at hand only */
     return count == 0 ? 1 : count;
 }
 
-/* Fills an empty magazine so that the lowest address leaves first. */
+/* New objects, the last of which should be used first: small ones so that the lowest address leaves first. */
+static unsigned
+take(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
+{
+    if (code > HEW_CODE_SMALL_LAST) {
+        return hew_large_take_some(hew_arena_for_large(cache->arena, hew_code_size(code)), code, objects, wanted);
+    }
+    unsigned got = hew_bin_take(&cache->arena->bins[code], &cache->arena->pages, code, objects, wanted);
+    for (unsigned low = 0, high = got; low + 1 < high; low++) {
+        high--;
+        void *swap = objects[low];
+        objects[low] = objects[high];
+        objects[high] = swap;
+    }
+    return got;
+}
+
+/* Fills an empty magazine. */
 static void
 fill(struct hew_cache *cache, unsigned code)
 {
     void **slots = cache->base[code] + 1;
-    unsigned got = hew_bin_take(
-        &cache->arena->bins[code], &cache->arena->pages, code, slots, (unsigned)fill_count(cache, code));
-    for (unsigned low = 0, high = got; low + 1 < high; low++) {
-        high--;
-        void *swap = slots[low];
-        slots[low] = slots[high];
-        slots[high] = swap;
-    }
+    unsigned got = take(cache, code, slots, (unsigned)fill_count(cache, code));
     cache->top[code] = slots + got;
     cache->balance[code] -= got;
 }
@@ -173,8 +202,7 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
         if (cache->base[code] != NULL) {
             fill(cache, code);
         } else {
-            cache->balance[code] -=
-                hew_bin_take(&cache->arena->bins[code], &cache->arena->pages, code, &object, 1);
+            cache->balance[code] -= take(cache, code, &object, 1);
         }
     }
     if (cache->top[code][-1] != NULL) {
@@ -190,38 +218,25 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
     return object;
 }
 
-struct hew_extent *
-hew_magazine_pop_large(struct hew_cache *cache, unsigned code)
-{
-    void *object = cache->top[code][-1];
-    cache->ticks[code]--;
-    if (object == NULL) {
-        cache->flags[code] |= HEW_CLASS_REFILLED | HEW_CLASS_MISSED;
-    } else {
-        cache->top[code]--;
-    }
-    if (cache->ticks[code] == 0) {
-        hew_magazine_tick(cache, code);
-    }
-    struct hew_extent *extent = object == NULL ? NULL : hew_map_extent((uintptr_t)object);
-    if (HEW_UNLIKELY(object != NULL &&
-            (extent == NULL || extent->address != (uintptr_t)object || extent->state != HEW_EXTENT_ACTIVE))) {
-        hew_describe_bad_pointer("free", (uintptr_t)object);
-    }
-    cache->other_freed += extent == NULL ? 0 : extent->large.usable;
-    return extent;
-}
-
 /* Objects of this cache go back to their owners. */
 static void
 give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
 {
-    for (unsigned i = 0; code > HEW_CODE_SMALL_LAST && i < count; i++) {
-        struct hew_extent *extent = hew_map_extent((uintptr_t)objects[i]);
-        cache->other_freed += extent == NULL ? 0 : extent->large.usable;
-    }
     cache->balance[code] += count;
     hew_route_give(code, objects, count);
+}
+
+/* How many objects of a full magazine stay: none when the thread has allocated nothing of the class since it was last
+ * full, for it will hardly want them soon. */
+static size_t
+kept_at_overflow(struct hew_cache *cache, unsigned code, size_t capacity)
+{
+    uint16_t count = (uint16_t)hew_magazine_requests(cache, code);
+    bool one_way = count == cache->seen[code] && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0;
+    unsigned part = code > HEW_CODE_SMALL_LAST ? hew_options.lg_tcache_flush_large_div
+                                               : hew_options.lg_tcache_flush_small_div;
+    cache->seen[code] = count;
+    return one_way ? 0 : capacity - (capacity >> part) - (capacity >> part == 0);
 }
 
 void
@@ -240,9 +255,7 @@ hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
         return;
     }
     if (cache->top[code] == cache->limit[code]) {
-        unsigned part = code > HEW_CODE_SMALL_LAST ? hew_options.lg_tcache_flush_large_div
-                                                   : hew_options.lg_tcache_flush_small_div;
-        hew_magazine_flush(cache, code, capacity - (capacity >> part) - (capacity >> part == 0));
+        hew_magazine_flush(cache, code, kept_at_overflow(cache, code, capacity));
     }
     *cache->top[code]++ = object;
 }
@@ -311,13 +324,8 @@ look_after(struct hew_cache *cache, unsigned code)
 static uint32_t
 next_period(struct hew_cache *cache, unsigned code)
 {
-    size_t step = atomic_load_explicit(&hew_cache_step, memory_order_relaxed);
-    uint32_t period = HEW_CACHE_PERIOD;
-    if (step != 0) {
-        size_t most = step / hew_code_size(code);
-        period = most == 0 ? 1 : most < period ? (uint32_t)most : period;
-    }
-    if (hew_options.prof && code <= HEW_CODE_SMALL_LAST) {
+    uint32_t period = usual_period(code);
+    if (hew_options.prof) {
         if (cache->unsampled[code] == 0) {
             cache->due |= HEW_DUE_SAMPLE;
             cache->due_code = (uint8_t)code;
@@ -341,7 +349,7 @@ begin_period(struct hew_cache *cache, unsigned code, uint64_t counted, uint32_t 
 void
 hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t allocations)
 {
-    uint32_t period = allocations < HEW_CACHE_PERIOD ? allocations : HEW_CACHE_PERIOD;
+    uint32_t usual = usual_period(code), period = allocations < usual ? allocations : usual;
     uint64_t requests = hew_magazine_requests(cache, code);
     cache->unsampled[code] = allocations - period;
     begin_period(cache, code, requests + period, period);

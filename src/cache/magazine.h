@@ -11,11 +11,8 @@
 
 #include "cache/cache.h"
 
-/* An object of small class `code`, whether or not hew_cache_pop() was asked before; NULL without memory. */
+/* An object of class `code`, whether or not hew_cache_pop() was asked before; NULL without memory. */
 void *hew_magazine_pop(struct hew_cache *cache, unsigned code);
-
-/* The newest extent of large class `code`; NULL when none is kept. */
-struct hew_extent *hew_magazine_pop_large(struct hew_cache *cache, unsigned code);
 
 /* Takes the object, which is no double free, or gives it back to its owner. */
 void hew_magazine_push(struct hew_cache *cache, unsigned code, void *object);

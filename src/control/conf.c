@@ -322,9 +322,12 @@ hew_conf_parse(struct hew_options *options, const char *text, const char *source
     struct conf_parser parser = {options, source_name, warn, context, 0};
     struct conf_pair pair;
     struct conf_line line;
-    const char *at = text == NULL ? "" : text;
+    const char *at = text;
     enum conf_step step;
 
+    if (text == NULL) {
+        return 0;
+    }
     while ((step = next_pair(&at, &pair)) == CONF_PAIR) {
         take_pair(&parser, &pair);
         if (at[0] == ',' && at[1] == '\0') {
@@ -345,9 +348,9 @@ void
 hew_conf_read_bool(const char *text, const char *name, bool *value)
 {
     struct conf_pair pair;
-    const char *at = text == NULL ? "" : text;
+    const char *at = text;
 
-    while (next_pair(&at, &pair) == CONF_PAIR) {
+    while (at != NULL && next_pair(&at, &pair) == CONF_PAIR) {
         if (hew_conf_value_is(pair.name, pair.name_length, name, false)) {
             bool yes = hew_conf_value_is(pair.value, pair.value_length, "true", false);
             bool no = hew_conf_value_is(pair.value, pair.value_length, "false", false);

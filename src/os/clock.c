@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "os/clock.h"
 
+#include "os/syscall.h"
+
 #include <time.h>
 
 uint64_t
@@ -8,6 +10,14 @@ hew_clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t
+hew_clock_early_ns(void)
+{
+    struct timespec now = {0};
+    hew_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 

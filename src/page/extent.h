@@ -42,6 +42,7 @@ struct hew_extent {
         struct { /* every free state */
             struct hew_extent *next, **link; /* the pool's bucket */
             struct hew_list age;             /* the pool's extents, oldest first */
+            struct hew_list unmerged;        /* in the pool's list, or next == NULL */
         } free;
         struct { /* guarded by the bin's lock */
             uint64_t *bits; /* 1 = free region */

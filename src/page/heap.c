@@ -97,11 +97,26 @@ most_fit(size_t size)
     return shift >= (size_t)__builtin_clzll(size) ? SIZE_MAX : size << shift;
 }
 
+/* Pages that were given back with much the same size serve it again as they are; neighbours become one when that does
+ * not suffice. */
+static struct hew_extent *
+take_unmerged(struct hew_page_heap *heap, size_t size, size_t alignment)
+{
+    /* A slab is better off at a low address, a large object where memory is warm. */
+    struct hew_extent *found = alignment >= HEW_GRAIN ? NULL : hew_pool_find_exact(&heap->dirty, size, alignment);
+    found = found != NULL ? found : hew_pool_find(&heap->dirty, size, alignment, size);
+    if (found == NULL) {
+        hew_split_merge(heap, &heap->dirty);
+        return NULL;
+    }
+    return cut(heap, &heap->dirty, found, size, alignment);
+}
+
 static struct hew_extent *
 take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
     struct hew_pool *const pools[] = {&heap->dirty, &heap->muzzy, &heap->retained};
-    struct hew_extent *taken = NULL;
+    struct hew_extent *taken = take_unmerged(heap, size, alignment);
     for (unsigned kind = 0; taken == NULL && kind < 3; kind++) {
         size_t most = kind == 2 ? SIZE_MAX : most_fit(size);
         struct hew_extent *found = hew_pool_find(pools[kind], size, alignment, most);
@@ -140,11 +155,32 @@ hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigne
     return taken;
 }
 
+unsigned
+hew_page_take_same(
+    struct hew_page_heap *heap, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted)
+{
+    unsigned taken = 0;
+    hew_mutex_lock(&heap->lock);
+    while (taken < wanted && heap->hooks == NULL) {
+        struct hew_extent *extent = hew_pool_find_exact(&heap->dirty, size, HEW_PAGE);
+        if (extent == NULL) {
+            break;
+        }
+        hew_pool_remove(&heap->dirty, extent);
+        extent->zeroed = false;
+        add_active(heap, (ptrdiff_t)size);
+        activate(heap, extent, code);
+        extents[taken++] = extent;
+    }
+    hew_mutex_unlock(&heap->lock);
+    return taken;
+}
+
 static void
 insert_dirty(struct hew_page_heap *heap, struct hew_extent *extent)
 {
     if (HEW_LIKELY(heap->hooks == NULL)) {
-        hew_split_insert(heap, &heap->dirty, extent, HEW_EXTENT_DIRTY);
+        hew_split_insert_unmerged(&heap->dirty, extent, HEW_EXTENT_DIRTY);
     } else {
         hew_hooked_insert(heap, extent, HEW_EXTENT_DIRTY);
     }
@@ -170,10 +206,18 @@ note_given(struct hew_page_heap *heap)
 void
 hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent)
 {
+    hew_page_give_some(heap, &extent, 1);
+}
+
+void
+hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count)
+{
     hew_mutex_lock(&heap->lock);
-    add_active(heap, -(ptrdiff_t)extent->size);
-    deactivate(extent);
-    insert_dirty(heap, extent);
+    for (unsigned i = 0; i < count; i++) {
+        add_active(heap, -(ptrdiff_t)extents[i]->size);
+        deactivate(extents[i]);
+        insert_dirty(heap, extents[i]);
+    }
     bool look = note_given(heap);
     hew_mutex_unlock(&heap->lock);
     if (look) {
@@ -203,6 +247,9 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
     bool grown = false;
     hew_mutex_lock(&heap->lock);
     struct hew_extent *behind = hew_split_free_behind(extent);
+    if (behind != NULL && behind->size < more && hew_split_merge(heap, &heap->dirty)) {
+        behind = hew_split_free_behind(extent);
+    }
     if (behind != NULL && behind->size >= more) {
         grown = HEW_LIKELY(heap->hooks == NULL) ? grow_into(heap, extent, behind, more)
                                                 : hew_hooked_grow(heap, extent, behind, more);

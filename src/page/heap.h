@@ -3,8 +3,8 @@
  * heap: the pages of one arena.
  *
  * Owns      the arena's mappings (regions), split into extents; the pools of free ones; the decay of both pools.
- * Promises  no two extents overlap; both address maps agree with every active extent; neighbours in one pool and one
- *           region are merged; memory is asked of the system only when no free extent fits.
+ * Promises  no two extents overlap; both address maps agree with every active extent; before more memory is touched or
+ *           asked of the system, neighbours in one pool and one region are merged.
  * Locks     its own `lock` (rank: page), taken inside; no system call that can take long is made under it, except
  *           mapping.
  * Not here  when to purge: control/purger.c (this layer only raises hew_page_due).  What a slab is: slab/.
@@ -87,6 +87,10 @@ void hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t no
  */
 struct hew_extent *hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code);
 
+/* Up to `wanted` active extents of just that size with dirty pages; returns how many are at hand. */
+unsigned hew_page_take_same(
+    struct hew_page_heap *heap, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted);
+
 /* Threads' caches may keep what lies in the heap from now on. */
 void hew_page_share(struct hew_page_heap *heap);
 
@@ -95,6 +99,7 @@ void hew_page_recode(struct hew_page_heap *heap, struct hew_extent *extent, unsi
 
 /* The pages become dirty.  The extent is the heap's again. */
 void hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent);
+void hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count);
 
 /* Grows a large extent by the free pages behind it, or cuts its tail off.  False: nothing has changed. */
 bool hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);

@@ -51,6 +51,7 @@ void
 hew_pool_begin(struct hew_pool *pool)
 {
     hew_list_begin(&pool->oldest);
+    hew_list_begin(&pool->unmerged);
 }
 
 void
@@ -58,8 +59,15 @@ hew_pool_insert(struct hew_pool *pool, struct hew_extent *extent, struct hew_ext
 {
     link_bucket(pool, extent);
     hew_list_insert_after(beside == NULL ? pool->oldest.previous : &beside->free.age, &extent->free.age);
+    extent->free.unmerged.next = NULL;
     pool->bytes += extent->size;
     pool->extents++;
+}
+
+void
+hew_pool_mark_unmerged(struct hew_pool *pool, struct hew_extent *extent)
+{
+    hew_list_push_back(&pool->unmerged, &extent->free.unmerged);
 }
 
 void
@@ -67,6 +75,9 @@ hew_pool_remove(struct hew_pool *pool, struct hew_extent *extent)
 {
     unlink_bucket(pool, extent);
     hew_list_remove(&extent->free.age);
+    if (extent->free.unmerged.next != NULL) {
+        hew_list_remove(&extent->free.unmerged);
+    }
     pool->bytes -= extent->size;
     pool->extents--;
 }

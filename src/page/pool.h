@@ -27,6 +27,7 @@ struct hew_pool {
     struct hew_pool_bucket buckets[HEW_POOL_BUCKETS];
     uint64_t nonempty[(HEW_POOL_BUCKETS + 63) / 64];
     struct hew_list oldest; /* head of the age list */
+    struct hew_list unmerged; /* members that may have neighbours in the pool */
     size_t bytes;
     size_t extents;
 };
@@ -36,6 +37,9 @@ void hew_pool_begin(struct hew_pool *pool);
 /* As the newest, or, when `beside` is not NULL, as old as that member. */
 void hew_pool_insert(struct hew_pool *pool, struct hew_extent *extent, struct hew_extent *beside);
 void hew_pool_remove(struct hew_pool *pool, struct hew_extent *extent);
+
+/* The member's neighbours may be in the pool, too: some day somebody may want them to be one. */
+void hew_pool_mark_unmerged(struct hew_pool *pool, struct hew_extent *extent);
 
 /* A member changes its place or size without changing its age. */
 void hew_pool_resize(struct hew_pool *pool, struct hew_extent *extent, uintptr_t address, size_t size);

@@ -222,6 +222,7 @@ note_put_off(const struct hew_page_heap *heap, struct hew_decay *decay, const st
 static void
 purge_both(struct hew_page_heap *heap, uint64_t now_ms, bool all)
 {
+    hew_split_merge(heap, &heap->dirty); /* fewer calls */
     size_t keep_dirty = all ? 0 : hew_decay_allowance(&heap->dirty_decay, heap->dirty.bytes, now_ms);
     if (heap->dirty.bytes > keep_dirty) {
         bool through_muzzy = !all && heap->muzzy_decay.decay_ms != 0;

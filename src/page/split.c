@@ -139,19 +139,44 @@ hew_split_insert(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_e
 {
     extent->state = (uint8_t)state;
     extent->code = HEW_CODE_NONE;
-    struct hew_extent *before = hew_map_extent(extent->address - 1);
-    if (mergeable(extent, before, state) && hew_extent_end(before) == extent->address) {
+    struct hew_extent *before, *behind;
+    while (mergeable(extent, before = hew_map_extent(extent->address - 1), state) &&
+        hew_extent_end(before) == extent->address) {
         hew_pool_remove(pool, before);
         extent->address = before->address;
         extent->size += before->size;
         hew_split_drop_extent(heap, before);
     }
-    struct hew_extent *behind = hew_map_extent(hew_extent_end(extent));
-    if (mergeable(extent, behind, state) && behind->address == hew_extent_end(extent)) {
+    while (mergeable(extent, behind = hew_map_extent(hew_extent_end(extent)), state) &&
+        behind->address == hew_extent_end(extent)) {
         hew_pool_remove(pool, behind);
         extent->size += behind->size;
         hew_split_drop_extent(heap, behind);
     }
     hew_split_mark_ends(extent);
     hew_pool_insert(pool, extent, NULL);
+}
+
+void
+hew_split_insert_unmerged(struct hew_pool *pool, struct hew_extent *extent, unsigned state)
+{
+    extent->state = (uint8_t)state;
+    extent->code = HEW_CODE_NONE;
+    hew_split_mark_ends(extent);
+    hew_pool_insert(pool, extent, NULL);
+    hew_pool_mark_unmerged(pool, extent);
+}
+
+bool
+hew_split_merge(struct hew_page_heap *heap, struct hew_pool *pool)
+{
+    struct hew_list *node = hew_list_first(&pool->unmerged);
+    bool some = node != NULL;
+    for (; node != NULL; node = hew_list_first(&pool->unmerged)) {
+        struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.unmerged);
+        unsigned state = extent->state;
+        hew_pool_remove(pool, extent);
+        hew_split_insert(heap, pool, extent, state);
+    }
+    return some;
 }

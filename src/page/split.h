@@ -38,4 +38,10 @@ struct hew_extent *hew_split_cut(
 /* Puts a free extent into `pool` as its newest, merged with the neighbours that are in the same pool. */
 void hew_split_insert(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, unsigned state);
 
+/* The same, but merging waits for hew_split_merge(): whoever asks for the same size again gets it as it is. */
+void hew_split_insert_unmerged(struct hew_pool *pool, struct hew_extent *extent, unsigned state);
+
+/* All neighbours in `pool` become one.  False: there was nothing to do. */
+bool hew_split_merge(struct hew_page_heap *heap, struct hew_pool *pool);
+
 #endif

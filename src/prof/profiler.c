@@ -66,14 +66,14 @@ set_count(struct hew_cache *cache, struct hew_prof_own *own, unsigned code, uint
 }
 
 static void
-draw_small(struct hew_cache *cache, struct hew_prof_own *own, unsigned code)
+draw_class(struct hew_cache *cache, struct hew_prof_own *own, unsigned code)
 {
     set_count(cache, own, code, hew_random_objects(&own->random, hew_code_size(code), hew_prof_interval()));
 }
 
-/* The same for large objects, in bytes: the object in which the count runs out is the sample. */
+/* The same for objects of no class, in bytes: the object in which the count runs out is the sample. */
 static void
-draw_large(struct hew_cache *cache, struct hew_prof_own *own)
+draw_bytes(struct hew_cache *cache, struct hew_prof_own *own)
 {
     cache->until_sample = (int64_t)hew_random_objects(&own->random, 1, hew_prof_interval()) - 1;
 }
@@ -84,7 +84,7 @@ hew_prof_birth(struct hew_cache *cache)
     struct hew_prof_own *own = hew_meta_take(sizeof *own);
     cache->profile = own;
     if (own == NULL) {
-        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
             hew_magazine_sample_after(cache, code, COUNT_MOST);
         }
         cache->until_sample = INT64_MAX;
@@ -93,10 +93,10 @@ hew_prof_birth(struct hew_cache *cache)
     uint64_t chance = hew_clock_ns() ^ (uintptr_t)cache * UINT64_C(0x9e3779b97f4a7c15);
     own->random.state = hew_prof_seed != 0 ? hew_prof_seed++ : chance;
     own->active = atomic_load_explicit(&hew_prof_active_init, memory_order_relaxed);
-    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
-        draw_small(cache, own, code);
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        draw_class(cache, own, code);
     }
-    draw_large(cache, own);
+    draw_bytes(cache, own);
 }
 
 /* Under the lock.  `count` is 1, or -1 modulo 2^64, which subtracts. */
@@ -336,17 +336,17 @@ hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, s
         hew_prof_birth(cache);
         return NULL;
     }
-    if (large != NULL || code == HEW_CODE_NONE) { /* counted by bytes */
+    if (code == HEW_CODE_NONE) { /* counted by bytes */
         if (cache->until_sample >= 0) {
             return NULL;
         }
-        draw_large(cache, own);
+        draw_bytes(cache, own);
         code = hew_code_of_size(size);
     } else if (own->left[code] != 0) { /* only a part of the count is over */
         set_count(cache, own, code, own->left[code]);
         return NULL;
     } else {
-        draw_small(cache, own, code);
+        draw_class(cache, own, code);
     }
     if (!is_wanted(own) || !hew_prof_enter(own)) {
         return NULL;

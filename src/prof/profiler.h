@@ -31,7 +31,7 @@ struct hew_prof_own {
     bool active;                    /* thread.prof.active */
     bool inside;                    /* it is at work here */
     uintptr_t walks_from;           /* where on its stack the profiler asked for frames */
-    uint64_t left[HEW_CODE_SMALL_LAST + 1]; /* of a count to the next sample, what did not fit the cache's counter */
+    uint64_t left[HEW_CODE_CACHED_LAST + 1]; /* of a count to the next sample, what did not fit the cache's counter */
 };
 
 /* What large.sample of a sampled object points to. */

@@ -50,12 +50,11 @@ take_struct(unsigned index)
 
 /* Under the lock: as the options, or mallctl since then, say. */
 static void
-set_up_pages(struct hew_arena *arena, unsigned index)
+set_up_pages(struct hew_arena *arena, unsigned index, uint64_t now)
 {
     const struct hew_arena_defaults *defaults = &hew_arena_defaults;
     struct hew_page_heap *pages = &arena->pages;
     hew_mutex_lock(&pages->lock); /* a purger that came late may still look at a former life of this struct */
-    uint64_t now = hew_clock_ms();
     hew_page_heap_begin(pages, (uint16_t)index, now);
     if (defaults->set) {
         hew_decay_begin(&pages->dirty_decay, defaults->dirty_ms, now);
@@ -83,11 +82,11 @@ hew_arena_make(unsigned index, bool manual)
         return NULL;
     }
     arena->manual = manual;
-    arena->born_ns = hew_clock_ns();
+    arena->born_ns = hew_clock_early_ns();
     size_t threshold = hew_options.oversize_threshold;
     atomic_store_explicit(&arena->oversize_threshold, threshold == 0 ? SIZE_MAX : threshold, memory_order_relaxed);
     atomic_store_explicit(&arena->life, HEW_ARENA_LIVES, memory_order_relaxed);
-    set_up_pages(arena, index);
+    set_up_pages(arena, index, arena->born_ns / 1000000);
     set_up_name(arena);
     hew_list_begin(&arena->larges);
     for (unsigned code = 1; manual && code <= HEW_CODE_SMALL_LAST; code++) {
@@ -271,156 +270,25 @@ hew_arena_least_loaded(void)
     if (HEW_UNLIKELY(hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED)) {
         return hew_arena_of_cpu();
     }
-    struct hew_arena *best = hew_arena_at(0);
-    if (best != NULL && atomic_load_explicit(&best->threads, memory_order_relaxed) == 0) {
+    struct hew_arena *best = hew_arena_get(0);
+    if (best == NULL || atomic_load_explicit(&best->threads, memory_order_relaxed) == 0) {
         return best;
     }
     hew_mutex_lock(&hew_arenas_lock);
     unsigned most = known_limit();
-    best = NULL;
-    for (unsigned index = 0; index < most; index++) {
+    for (unsigned index = 1; index < most; index++) {
         struct hew_arena *arena = hew_arena_at(index);
         if (arena == NULL) {
-            bool idle = best != NULL && atomic_load_explicit(&best->threads, memory_order_relaxed) == 0;
+            bool idle = atomic_load_explicit(&best->threads, memory_order_relaxed) == 0;
             arena = idle ? NULL : hew_arena_make(index, false);
             best = arena == NULL ? best : arena;
             break;
         }
-        if (best == NULL || atomic_load_explicit(&arena->threads, memory_order_relaxed) <
-                atomic_load_explicit(&best->threads, memory_order_relaxed)) {
+        if (atomic_load_explicit(&arena->threads, memory_order_relaxed) <
+            atomic_load_explicit(&best->threads, memory_order_relaxed)) {
             best = arena;
         }
     }
     hew_mutex_unlock(&hew_arenas_lock);
     return best;
-}
-
-/* Large objects of a manual arena are listed, so that it can be emptied. */
-static void
-list_large(struct hew_arena *arena, struct hew_extent *extent)
-{
-    if (HEW_UNLIKELY(arena->manual)) {
-        hew_mutex_lock(&arena->pages.lock);
-        hew_list_push_back(&arena->larges, &extent->large.link);
-        hew_mutex_unlock(&arena->pages.lock);
-    }
-}
-
-static void
-unlist_large(struct hew_arena *arena, struct hew_extent *extent)
-{
-    if (HEW_UNLIKELY(arena->manual)) {
-        hew_mutex_lock(&arena->pages.lock);
-        hew_list_remove(&extent->large.link);
-        hew_mutex_unlock(&arena->pages.lock);
-    }
-}
-
-/* One large object out of as many as the option san_guard_large says gets a page behind it that cannot be touched.  Hooks
- * would not know of it. */
-static bool
-guard_due(struct hew_arena *arena)
-{
-    size_t every = hew_options.san_guard_large;
-    return HEW_UNLIKELY(every != 0) && arena->pages.hooks == NULL &&
-        atomic_fetch_add_explicit(&arena->large_takes, 1, memory_order_relaxed) % every == 0;
-}
-
-static void
-guard(struct hew_extent *extent)
-{
-    extent->large.guarded = hew_os_guard((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
-}
-
-/* False: the page cannot be had back. */
-static bool
-unguard(struct hew_extent *extent)
-{
-    return !extent->large.guarded || hew_os_make_writable((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
-}
-
-struct hew_extent *
-hew_arena_take_large(struct hew_arena *arena, size_t size, size_t alignment, unsigned code)
-{
-    bool guarded = guard_due(arena);
-    code = guarded ? HEW_CODE_SLOW : code;
-    size_t usable = hew_large_usable(size);
-    size_t bytes = code != HEW_CODE_SLOW ? hew_code_size(code) : usable + (guarded ? HEW_PAGE : 0);
-    struct hew_extent *extent = hew_page_take(&arena->pages, bytes, alignment, code);
-    if (extent != NULL) {
-        extent->large.usable = usable;
-        extent->large.sample = NULL;
-        extent->large.guarded = false;
-        if (guarded) {
-            guard(extent);
-        }
-        list_large(arena, extent);
-        atomic_fetch_add_explicit(&arena->large[hew_large_index(bytes)].nmalloc, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&arena->large_bytes, usable, memory_order_relaxed);
-    }
-    return extent;
-}
-
-/* The object is no longer out. */
-static void
-count_returned(struct hew_arena *arena, const struct hew_extent *extent)
-{
-    /* release: pairs with the acquire of who reads both counts, and finds no more returned than taken */
-    atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].ndalloc, 1, memory_order_release);
-    atomic_fetch_sub_explicit(&arena->large_bytes, extent->large.usable, memory_order_relaxed);
-}
-
-void
-hew_arena_give_large(struct hew_extent *extent)
-{
-    struct hew_arena *arena = hew_arena_at(extent->arena);
-    count_returned(arena, extent);
-    unlist_large(arena, extent);
-    if (HEW_LIKELY(unguard(extent))) {
-        hew_page_give(&arena->pages, extent);
-    } else {
-        hew_page_abandon(&arena->pages, extent);
-    }
-}
-
-void
-hew_arena_abandon_large(struct hew_extent *extent)
-{
-    struct hew_arena *arena = hew_arena_at(extent->arena);
-    count_returned(arena, extent);
-    unlist_large(arena, extent);
-    hew_page_abandon(&arena->pages, extent);
-}
-
-void
-hew_arena_reuse_large(struct hew_extent *extent, size_t usable)
-{
-    size_t before = extent->large.usable;
-    if (before != usable) {
-        extent->large.usable = usable;
-        atomic_fetch_add_explicit(&hew_arena_at(extent->arena)->large_bytes, usable - before, memory_order_relaxed);
-    }
-}
-
-void
-hew_arena_recode_large(struct hew_extent *extent, size_t before, unsigned code, size_t size)
-{
-    struct hew_arena *arena = hew_arena_at(extent->arena);
-    if (before != extent->size) {
-        atomic_fetch_add_explicit(&arena->large[hew_large_index(before)].ndalloc, 1, memory_order_release);
-        atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nmalloc, 1, memory_order_relaxed);
-    }
-    hew_page_recode(&arena->pages, extent, code);
-    hew_arena_reuse_large(extent, hew_large_usable(size));
-}
-
-struct hew_large_total
-hew_arena_large_total(const struct hew_arena *arena)
-{
-    struct hew_large_total total = {0, 0};
-    for (unsigned index = 0; index < HEW_LARGE_CLASSES; index++) {
-        total.ndalloc += atomic_load_explicit(&arena->large[index].ndalloc, memory_order_relaxed);
-        total.nmalloc += atomic_load_explicit(&arena->large[index].nmalloc, memory_order_relaxed);
-    }
-    return total;
 }

@@ -120,41 +120,4 @@ hew_arena_for_large(struct hew_arena *own, size_t size)
     return HEW_LIKELY(usual) ? own : hew_arena_of_oversize(own);
 }
 
-/*
- * A large object: an extent of its own with at least `size` usable bytes at a multiple of `alignment` (whole pages), both
- * up to HEW_LARGE_MAX.  NULL without memory.
- */
-struct hew_extent *hew_arena_take_large(struct hew_arena *arena, size_t size, size_t alignment, unsigned code);
-void hew_arena_give_large(struct hew_extent *extent);
-
-/* An object from a thread's cache serves another request of its class, which may use `usable` bytes. */
-void hew_arena_reuse_large(struct hew_extent *extent, size_t usable);
-
-/* An object that had `before` bytes of pages has become one of `code` with `size` usable bytes where it is. */
-void hew_arena_recode_large(struct hew_extent *extent, size_t before, unsigned code, size_t size);
-
-/* Large objects that ever left the arena and came back, of all classes. */
-struct hew_large_total {
-    uint64_t nmalloc, ndalloc;
-};
-struct hew_large_total hew_arena_large_total(const struct hew_arena *arena);
-
-/* Bytes that a program may use of a large object that it asked `size` bytes for: whole pages, or as an option the class. */
-HEW_INLINE size_t
-hew_large_usable(size_t size)
-{
-    return HEW_LIKELY(hew_options.disable_large_size_classes) ? hew_bits_round_up(size, HEW_PAGE)
-                                                              : hew_class_size(hew_class_index(size));
-}
-
-/* The place of a large extent of `bytes` in hew_arena.large. */
-HEW_INLINE unsigned
-hew_large_index(size_t bytes)
-{
-    return hew_class_index(bytes) - HEW_CODE_SMALL_LAST;
-}
-
-/* Forgets a large object without touching its pages: see hew_page_abandon(). */
-void hew_arena_abandon_large(struct hew_extent *extent);
-
 #endif

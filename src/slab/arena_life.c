@@ -3,6 +3,7 @@
 
 #include "meta/memory.h"
 #include "os/clock.h"
+#include "slab/large.h"
 
 #include <string.h>
 
@@ -89,7 +90,7 @@ empty(struct hew_arena *arena, hew_arena_gone gone)
         if (gone != NULL) {
             gone(extent);
         }
-        hew_arena_give_large(extent);
+        hew_large_give(extent);
     }
 }
 

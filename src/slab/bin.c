@@ -3,6 +3,11 @@
 
 #define EMPTY_AT_ONCE 16 /* wholly free slabs collected before they are handed to the page heap */
 
+struct empties {
+    unsigned count;
+    struct hew_extent *slab[EMPTY_AT_ONCE + 1]; /* and the former current one */
+};
+
 static struct hew_extent *
 slab_of(struct hew_heap_node *node)
 {
@@ -172,38 +177,54 @@ prefer_lowest(struct hew_bin *bin)
     return former->slab.free_regions != 0 && settle(bin, former) ? former : NULL;
 }
 
+/*
+ * Under the lock: frees the regions of `objects` until EMPTY_AT_ONCE slabs should go or one object is wrong.  Those of one
+ * slab often follow each other: the lists are looked after when the last of them is back, and not at all when the slab
+ * stays listed.  Returns how many objects were good.
+ */
+static unsigned
+free_regions(struct hew_bin *bin, const struct hew_bin_return *objects, unsigned count, struct empties *empties,
+    enum hew_slab_verdict *verdict)
+{
+    const struct hew_slab_shape shape = *hew_slab_shape(objects->slab);
+    const struct hew_bin_return *at = objects, *end = objects + count;
+    enum hew_slab_verdict found = HEW_SLAB_FREED;
+    while (at < end && found == HEW_SLAB_FREED && empties->count < EMPTY_AT_ONCE) {
+        struct hew_extent *slab = at->slab;
+        const struct hew_bin_return *first = at;
+        do {
+            found = hew_slab_give(slab, &shape, at->address);
+        } while (HEW_LIKELY(found == HEW_SLAB_FREED) && ++at < end && at->slab == slab);
+        bool stays = slab->slab.queued && slab->slab.free_regions != shape.regions;
+        if (!stays && at > first && settle(bin, slab)) {
+            empties->slab[empties->count++] = slab;
+        }
+    }
+    *verdict = found;
+    bin->counts.ndalloc += (size_t)(at - objects);
+    return (unsigned)(at - objects);
+}
+
 unsigned
 hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_bin_return *objects, unsigned count,
     enum hew_slab_verdict *verdict)
 {
-    struct hew_extent *empty[EMPTY_AT_ONCE];
-    unsigned empties = 0, done = 0;
+    struct empties empties;
+    unsigned done = 0;
     *verdict = HEW_SLAB_FREED;
-    hew_mutex_lock(&bin->lock);
-    for (; done < count; done++) {
-        struct hew_extent *slab = objects[done].slab;
-        *verdict = hew_slab_give(slab, objects[done].address);
-        if (HEW_UNLIKELY(*verdict != HEW_SLAB_FREED)) {
-            break;
+    do {
+        empties.count = 0;
+        hew_mutex_lock(&bin->lock);
+        done += free_regions(bin, objects + done, count - done, &empties, verdict);
+        bool over = done == count || *verdict != HEW_SLAB_FREED;
+        struct hew_extent *former = over ? prefer_lowest(bin) : NULL;
+        if (former != NULL) {
+            empties.slab[empties.count++] = former;
         }
-        bin->counts.ndalloc++; /* at once: whoever reads the counts while the lock is dropped finds them whole */
-        if (settle(bin, slab)) {
-            empty[empties++] = slab;
-        }
-        if (empties == EMPTY_AT_ONCE) {
-            hew_mutex_unlock(&bin->lock);
-            release_slabs(pages, empty, empties);
-            empties = 0;
-            hew_mutex_lock(&bin->lock);
-        }
-    }
-    struct hew_extent *former = prefer_lowest(bin);
-    if (former != NULL) {
-        empty[empties++] = former;
-    }
-    bin->counts.flushes++;
-    hew_mutex_unlock(&bin->lock);
-    release_slabs(pages, empty, empties);
+        bin->counts.flushes += over;
+        hew_mutex_unlock(&bin->lock);
+        release_slabs(pages, empties.slab, empties.count);
+    } while (done < count && *verdict == HEW_SLAB_FREED);
     return done;
 }
 

@@ -63,26 +63,6 @@ hew_slab_region(const struct hew_extent *extent, uintptr_t address)
     return (unsigned)((address - extent->address) * (uint64_t)hew_slab_shape(extent)->reciprocal >> 32);
 }
 
-enum hew_slab_verdict
-hew_slab_give(struct hew_extent *extent, uintptr_t address)
-{
-    const struct hew_slab_shape *shape = hew_slab_shape(extent);
-    unsigned region = hew_slab_region(extent, address);
-    if (HEW_UNLIKELY(region >= shape->regions || extent->address + (size_t)region * shape->size != address)) {
-        return HEW_SLAB_NOT_A_REGION;
-    }
-    uint64_t bit = UINT64_C(1) << region % 64;
-    if (HEW_UNLIKELY((extent->slab.bits[region / 64] & bit) != 0)) {
-        return HEW_SLAB_ALREADY_FREE;
-    }
-    extent->slab.bits[region / 64] |= bit;
-    extent->slab.free_regions++;
-    if (region / 64 < extent->slab.first_word) {
-        extent->slab.first_word = region / 64;
-    }
-    return HEW_SLAB_FREED;
-}
-
 bool
 hew_slab_is_taken(const struct hew_extent *extent, unsigned region)
 {

@@ -25,7 +25,7 @@ TEST(objects_are_those_of_malloc_and_free)
     free(plain);
     plain = malloc(100);
     plain = hew_resize(plain, 300000, NULL);
-    CHECK(hew_resize_in_place(plain, 50000, 60000, NULL) == 61440);
+    CHECK(hew_resize_in_place(plain, 50000, 60000, NULL) == 65536);
     hew_free(plain, NULL);
     hew_free(NULL, NULL);
 }

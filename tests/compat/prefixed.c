@@ -14,7 +14,7 @@ TEST(each_allocator_has_its_own_objects)
     CHECK_EQUAL(je_malloc_usable_size(ours), 112);
     CHECK(malloc_usable_size(libcs) != 112);
     ours = je_rallocx(ours, 100000, MALLOCX_ZERO);
-    CHECK_EQUAL(je_sallocx(ours, 0), 102400);
+    CHECK_EQUAL(je_sallocx(ours, 0), 114688);
     je_sdallocx(ours, 100000, 0);
     free(libcs);
 }

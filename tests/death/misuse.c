@@ -276,7 +276,11 @@ free_inside_the_first_pages_of_a_large_object(void)
     misuse_announce(object + 4096);
     misuse_announce(object);
     free(opaque(object + 4096));
-    unseen = malloc(200000);
+    for (unsigned i = 0; i < 100; i++) { /* more than a cache holds */
+        free(malloc(200000));
+        free(opaque(aligned_alloc(16384, 200000)));
+    }
+    exit(0);
 }
 
 static void
@@ -493,7 +497,7 @@ begin_without_memory(void)
 
 const struct misuse misuses[] = {
     {"free_small_twice", free_small_twice, NULL, FREE "double free: the 112-byte object at %0 is free already"},
-    {"free_large_twice", free_large_twice, NULL, FREE "double free: the 102400-byte object at %0 is free already"},
+    {"free_large_twice", free_large_twice, NULL, FREE "double free: the 114688-byte object at %0 is free already"},
     {"free_small_again_after_it_left_the_cache", free_small_again_after_it_left_the_cache, NULL,
         FREE "double free: the 112-byte object at %0 is free already"},
     {"free_small_again_after_a_neighbour", free_small_again_after_a_neighbour, NULL,
@@ -518,20 +522,20 @@ const struct misuse misuses[] = {
     {"realloc_a_mapping", realloc_a_mapping, NULL, "<hew>: realloc(%0): " FOREIGN},
     {"delete_the_stack", delete_the_stack, NULL, "<hew>: operator delete(%0): " FOREIGN},
     {"free_inside_a_small_object", free_inside_a_small_object, NULL, FREE INSIDE "1024-byte object at %1"},
-    {"free_inside_a_large_object", free_inside_a_large_object, NULL, FREE INSIDE "200704-byte object at %1"},
+    {"free_inside_a_large_object", free_inside_a_large_object, NULL, FREE INSIDE "229376-byte object at %1"},
     {"free_inside_the_first_pages_of_a_large_object", free_inside_the_first_pages_of_a_large_object, NULL,
-        FREE INSIDE "200704-byte object at %1"},
+        FREE INSIDE "229376-byte object at %1"},
     {"free_inside_the_first_pages_of_a_huge_object", free_inside_the_first_pages_of_a_huge_object, NULL,
         FREE INSIDE "5242880-byte object at %1"},
     {"free_inside_a_huge_object", free_inside_a_huge_object, NULL, FREE INSIDE "5242880-byte object at %1"},
     {"realloc_inside_a_large_object", realloc_inside_a_large_object, NULL,
-        "<hew>: realloc(%0): " INSIDE "200704-byte object at %1"},
+        "<hew>: realloc(%0): " INSIDE "229376-byte object at %1"},
     {"free_the_tail_of_a_slab", free_the_tail_of_a_slab, NULL,
         FREE "points inside an allocation: in the unused tail of a slab"},
     {"delete_small_with_the_wrong_size", delete_small_with_the_wrong_size, NULL,
         "<hew>: operator delete(%0): " SIZE "200 bytes, the object has room for 112"},
     {"delete_large_with_the_wrong_size", delete_large_with_the_wrong_size, NULL,
-        "<hew>: operator delete(%0): " SIZE "100 bytes, the object has room for 102400"},
+        "<hew>: operator delete(%0): " SIZE "100 bytes, the object has room for 114688"},
     {"delete_small_with_the_size_of_a_large", delete_small_with_the_size_of_a_large, NULL,
         "<hew>: operator delete(%0): " SIZE "100000 bytes, the object has room for 112"},
     {"free_sized_with_the_wrong_size", free_sized_with_the_wrong_size, NULL,

@@ -18,7 +18,7 @@ from pathlib import Path
 from prof_readers import HeapV2, read_heap_v2, read_pprof
 
 LIBRARY, PROGRAM = (os.path.abspath(name) for name in sys.argv[1:3])
-SMALL, LARGE = 112, 100 << 10  # bytes that malloc(100) and malloc(100 KiB) make usable
+SMALL, LARGE = 112, 112 << 10  # bytes that malloc(100) and malloc(100 KiB) make usable
 EVERY_BYTE = "prof:true,lg_prof_sample:0,prof_final:true"
 
 

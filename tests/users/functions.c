@@ -33,15 +33,18 @@ TEST(nallocx_says_what_mallocx_will_give)
     }
 }
 
-/* As in 5.3.1; 5.3.0 has classes above 16 KiB too. */
-TEST(large_sizes_are_whole_pages)
+/* 5.3.1 rounds up to pages, 5.3.0 to classes; so do we up to 1 MiB. */
+TEST(large_sizes_are_whole_pages_and_no_more_than_a_class)
 {
-    for (size_t size = 14337; size < (size_t)1 << 20; size += 3333) {
-        size_t pages = (size + 4095) / 4096 * 4096;
-        CHECK_EQUAL(nallocx(size, 0), pages);
-        if (nallocx(size, 0) != pages) {
-            return;
+    for (size_t size = 14337; size < (size_t)4 << 20; size += 3333) {
+        size_t foretold = nallocx(size, 0), class = (size_t)4096;
+        while (class * 4 < size) {
+            class *= 2;
         }
+        CHECK(foretold >= size && foretold % 4096 == 0 && foretold < size + class);
+        void *object = mallocx(size, 0);
+        CHECK_EQUAL(sallocx(object, 0), foretold);
+        dallocx(object, 0);
     }
 }
 

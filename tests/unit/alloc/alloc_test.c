@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/alloc.h"
 
-#include "alloc/large.h"
+#include "alloc/aligned.h"
 #include "alloc/serve.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
@@ -38,7 +38,7 @@ all_bytes_are(const unsigned char *bytes, size_t size, unsigned char value)
 static size_t
 expected_usable(size_t size)
 {
-    return size <= HEW_SMALL_MAX ? hew_code_size(hew_code_of_size(size)) : hew_bits_round_up(size, HEW_PAGE);
+    return size <= (size_t)1 << 20 ? hew_code_size(hew_code_of_size(size)) : hew_bits_round_up(size, HEW_PAGE);
 }
 
 TEST(every_size_around_every_class_is_usable_aligned_and_checked)

@@ -222,14 +222,14 @@ TEST(an_object_of_another_arena_is_resized_in_its_own)
 {
     boot_once();
     struct hew_arena *other = hew_arena_get(5);
-    struct hew_extent *extent = hew_arena_take_large(other, 6 * MIB, HEW_PAGE, HEW_CODE_SLOW);
+    struct hew_extent *extent = hew_large_take(other, 6 * MIB, HEW_PAGE, HEW_CODE_SLOW);
     unsigned char *object = (unsigned char *)extent->address;
     paint(object, 0, 6 * MIB, 2);
     CHECK(hew_realloc_object(object, 5 * MIB) == object);
     CHECK(hew_realloc_object(object, 6 * MIB) == object);
     CHECK(painted(object, 5 * MIB, 2));
     hew_alloc_free("free", object);
-    CHECK_EQUAL(hew_arena_large_total(other).ndalloc, hew_arena_large_total(other).nmalloc);
+    CHECK_EQUAL(layers_large(other).ndalloc, layers_large(other).nmalloc);
     CHECK_EQUAL(other->large_bytes, 0);
     CHECK_EQUAL(hew_page_counts(&other->pages).active, 0);
     end_test();

@@ -130,7 +130,7 @@ TEST(a_magazine_that_is_only_emptied_stays_lean)
     struct hew_cache *cache = new_cache();
     take_many(cache, CODE, OBJECTS_MAX);
     CHECK(capacity(cache, CODE) > 0 && capacity(cache, CODE) <= 63);
-    CHECK(capacity(cache, CODE) * 64 <= 8 << 10);
+    CHECK(capacity(cache, CODE) * 64 <= 4 << 10);
     hew_route_give(CODE, objects, OBJECTS_MAX);
     end_cache();
 }
@@ -144,6 +144,55 @@ TEST(a_magazine_that_is_only_filled_stays_lean)
     }
     give_many(cache, CODE, OBJECTS_MAX);
     CHECK(capacity(cache, CODE) > 0 && capacity(cache, CODE) <= 63);
+    end_cache();
+}
+
+TEST(a_thread_that_only_frees_keeps_at_most_a_batch_and_nothing_large)
+{
+    struct hew_cache *cache = new_cache();
+    struct hew_arena *arena = cache->arena;
+    unsigned code = hew_code_of_size(256), wide = hew_code_of_size(6000), large = hew_code_of_size(20000);
+    CHECK_EQUAL(hew_bin_take(&arena->bins[code], &arena->pages, code, objects, 150), 64);
+    give_many(cache, code, 16);
+    CHECK_EQUAL(hew_cache_depth(cache, code), 16);
+    give(cache, code, objects[16]);
+    CHECK_EQUAL(hew_cache_depth(cache, code), 1); /* all that was there has gone at once */
+    for (unsigned i = 17; i < 64; i++) {
+        give(cache, code, objects[i]);
+    }
+    CHECK_EQUAL(capacity(cache, code), 16);
+    CHECK_EQUAL(hew_bin_take(&arena->bins[wide], &arena->pages, wide, objects, 1), 1);
+    give(cache, wide, objects[0]);
+    CHECK_EQUAL(hew_cache_depth(cache, wide), 0);
+    give(cache, large, (void *)hew_large_take(arena, 20000, HEW_PAGE, large)->address);
+    CHECK_EQUAL(hew_cache_depth(cache, large), 0);
+    end_cache();
+}
+
+/* Gives objects back until a full magazine has made room; how many there are then. */
+static size_t
+depth_after_overflow(struct hew_cache *cache, unsigned *given)
+{
+    size_t before;
+    do {
+        before = hew_cache_depth(cache, CODE);
+        give(cache, CODE, objects[(*given)++]);
+    } while (hew_cache_depth(cache, CODE) > before);
+    return hew_cache_depth(cache, CODE);
+}
+
+TEST(half_of_a_full_magazine_stays_and_at_the_next_time_in_a_row_nothing)
+{
+    struct hew_cache *cache = new_cache();
+    work(cache, CODE, 40, 1200);
+    size_t full = capacity(cache, CODE);
+    unsigned given = 0;
+    take_many(cache, CODE, OBJECTS_MAX);
+    CHECK_EQUAL(depth_after_overflow(cache, &given), full - full / 2 + 1);
+    CHECK_EQUAL(depth_after_overflow(cache, &given), 1);
+    while (given < OBJECTS_MAX) {
+        give(cache, CODE, objects[given++]);
+    }
     end_cache();
 }
 
@@ -228,11 +277,11 @@ TEST(the_budget_grows_with_the_heap)
     work_all(caches[3]);
     CHECK(hew_page_mapped < (size_t)32 << 20); /* a heap for which the least budget of 2 MiB holds */
     CHECK(caches[3]->granted > (size_t)256 << 10 && caches[3]->granted <= (size_t)512 << 10);
-    struct hew_extent *heap = hew_arena_take_large(caches[3]->arena, (size_t)512 << 20, HEW_PAGE, HEW_CODE_SLOW);
+    struct hew_extent *heap = hew_large_take(caches[3]->arena, (size_t)512 << 20, HEW_PAGE, HEW_CODE_SLOW);
     work_all(caches[3]);
     CHECK(caches[3]->granted > (size_t)512 << 10 && caches[3]->granted <= (size_t)4 << 20);
     CHECK_EQUAL(caches[3]->granted, full_bytes(caches[3]));
-    hew_arena_give_large(heap);
+    hew_large_give(heap);
     for (unsigned i = 0; i < 4; i++) {
         hew_cache_self = caches[i];
         hew_thread_death();
@@ -279,19 +328,15 @@ TEST(objects_taken_by_the_slow_path_alone_are_counted_too)
     end_cache();
 }
 
-TEST(every_look_for_a_large_object_is_counted)
+TEST(large_classes_are_served_and_counted_as_small_ones)
 {
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size(20480);
     for (unsigned i = 0; i < 3000; i++) {
-        struct hew_extent *extent = hew_magazine_pop_large(cache, code);
-        if (extent == NULL) {
-            extent = hew_arena_take_large(cache->arena, 20480, HEW_PAGE, code);
-        }
-        give(cache, code, (void *)extent->address);
+        give(cache, code, take(cache, code));
     }
     CHECK_EQUAL(hew_magazine_requests(cache, code), 3000);
-    CHECK(hew_arena_large_total(cache->arena).nmalloc < 3000 / 10); /* the magazine served most of them */
+    CHECK(layers_large(cache->arena).nmalloc < 3000 / 10); /* the magazine served most of them */
     end_cache();
 }
 
@@ -376,15 +421,16 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
 {
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size((size_t)1 << 20);
-    struct hew_extent *one = hew_arena_take_large(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
-    struct hew_extent *two = hew_arena_take_large(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
+    struct hew_extent *one = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
+    struct hew_extent *two = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
+    give(cache, code, take(cache, code)); /* the thread asks for such objects */
     give(cache, code, (void *)one->address);
     CHECK_EQUAL(capacity(cache, code), 1);
     give(cache, code, (void *)two->address);
     CHECK_EQUAL(hew_cache_depth(cache, code), 1);
-    CHECK(hew_magazine_pop_large(cache, code) == two);
+    CHECK(take(cache, code) == (void *)two->address);
     give(cache, code, (void *)two->address);
-    CHECK_EQUAL(hew_arena_large_total(cache->arena).ndalloc + 1, hew_arena_large_total(cache->arena).nmalloc);
+    CHECK_EQUAL(layers_large(cache->arena).ndalloc + 1, layers_large(cache->arena).nmalloc);
     end_cache();
 }
 

@@ -75,13 +75,13 @@ TEST(large_objects_go_home_too)
     void *objects[ARENAS * 2];
     unsigned code = hew_code_of_size(65536);
     for (unsigned i = 0; i < ARENAS * 2; i++) {
-        struct hew_extent *extent = hew_arena_take_large(hew_arena_at(i % ARENAS), 65000, HEW_PAGE, code);
+        struct hew_extent *extent = hew_large_take(hew_arena_at(i % ARENAS), 65000, HEW_PAGE, code);
         CHECK(extent != NULL);
         objects[i] = (void *)extent->address;
     }
     hew_route_give(code, objects, ARENAS * 2);
     for (unsigned index = 0; index < ARENAS; index++) {
-        CHECK_EQUAL(hew_arena_large_total(hew_arena_at(index)).ndalloc, 2);
+        CHECK_EQUAL(layers_large(hew_arena_at(index)).ndalloc, 2);
     }
     CHECK(layers_settled());
 }

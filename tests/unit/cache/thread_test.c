@@ -86,7 +86,7 @@ TEST(nothing_is_cached_after_death)
             give(code, objects[i]);
         }
     }
-    struct hew_extent *large = hew_arena_take_large(hew_cache_self->arena, 65536, HEW_PAGE, hew_code_of_size(65536));
+    struct hew_extent *large = hew_large_take(hew_cache_self->arena, 65536, HEW_PAGE, hew_code_of_size(65536));
     give(hew_code_of_size(65536), (void *)large->address);
     CHECK(layers_cached_bytes() > 65536);
     hew_thread_death();

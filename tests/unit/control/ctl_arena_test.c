@@ -50,9 +50,9 @@ dirty(unsigned index)
 static void
 leave_dirty(unsigned index)
 {
-    struct hew_extent *extent = hew_arena_take_large(hew_arena_at(index), 1 << 20, HEW_PAGE, HEW_CODE_SLOW);
+    struct hew_extent *extent = hew_large_take(hew_arena_at(index), 1 << 20, HEW_PAGE, HEW_CODE_SLOW);
     CHECK(extent != NULL);
-    hew_arena_give_large(extent);
+    hew_large_give(extent);
     CHECK(dirty(index) >= 1 << 20);
 }
 
@@ -289,7 +289,7 @@ TEST(mallctl_answers_inside_an_extent_hook)
     CHECK_EQUAL(hew_ctl_by_name("arenas.create", &index, &length, &table, sizeof table), 0);
     CHECK_EQUAL(ctl_read(leaf_of(index, "extent_hooks"), &now, sizeof now), 0);
     CHECK(now == table);
-    struct hew_extent *extent = hew_arena_take_large(hew_arena_at(index), 1 << 20, HEW_PAGE, HEW_CODE_SLOW);
+    struct hew_extent *extent = hew_large_take(hew_arena_at(index), 1 << 20, HEW_PAGE, HEW_CODE_SLOW);
     CHECK(extent != NULL && asked > 0 && answer_inside == 0);
     CHECK_EQUAL(ctl_do(leaf_of(index, "destroy")), 0);
 }

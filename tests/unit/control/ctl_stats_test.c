@@ -73,7 +73,7 @@ TEST(a_write_of_the_wrong_length_takes_none)
 
 TEST(each_name_gives_the_number_of_its_row)
 {
-    CHECK(hew_arena_take_large(hew_arena_at(1), 50000, HEW_PAGE, hew_code_of_size(20480)) != NULL);
+    CHECK(hew_large_take(hew_arena_at(1), 50000, HEW_PAGE, hew_code_of_size(20480)) != NULL);
     CHECK(hew_stats_take() && hew_stats_copy_arena(1, &arena));
     struct hew_stats_totals totals = hew_stats_totals();
     check_words("stats", hew_stats_total_fields, &totals);

@@ -38,9 +38,9 @@ boot_once(void)
 static void
 leave_dirty(unsigned index, size_t bytes)
 {
-    struct hew_extent *extent = hew_arena_take_large(hew_arena_at(index), bytes, HEW_PAGE, HEW_CODE_SLOW);
+    struct hew_extent *extent = hew_large_take(hew_arena_at(index), bytes, HEW_PAGE, HEW_CODE_SLOW);
     CHECK(extent != NULL);
-    hew_arena_give_large(extent);
+    hew_large_give(extent);
 }
 
 static size_t

@@ -101,7 +101,27 @@ TEST(the_rest_of_a_cut_extent_stays_where_it_was)
     CHECK_EQUAL(page_counts().dirty, 128 * KIB);
     page_give(first);
     page_give(second);
+    CHECK_EQUAL(page_heap.dirty.extents, 3);
+    page_give(page_take(256 * KIB)); /* fits in none of them alone */
     CHECK_EQUAL(page_heap.dirty.extents, 1);
+    CHECK_EQUAL(page_counts().dirty, 256 * KIB);
+    page_end();
+}
+
+TEST(what_is_asked_for_again_is_found_as_it_was_the_newest_first)
+{
+    page_begin();
+    struct hew_extent *first = page_take(64 * KIB), *second = page_take(64 * KIB), *found[3];
+    page_give(first);
+    page_give(second);
+    CHECK(page_take(64 * KIB) == second);
+    page_give(second);
+    CHECK_EQUAL(hew_page_take_same(&page_heap, 64 * KIB, HEW_CODE_SLOW, found, 3), 2);
+    CHECK(found[0] == second && found[1] == first && !first->zeroed);
+    CHECK_EQUAL(page_counts().active, 128 * KIB);
+    CHECK_EQUAL(hew_page_take_same(&page_heap, 64 * KIB, HEW_CODE_SLOW, found + 2, 1), 0); /* it never asks for more memory */
+    hew_page_give_some(&page_heap, found, 2);
+    CHECK_EQUAL(page_counts().dirty, 128 * KIB);
     page_end();
 }
 

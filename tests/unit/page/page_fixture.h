@@ -13,6 +13,7 @@
 #include "os/clock.h"
 #include "os/memory.h"
 #include "page/heap.h"
+#include "page/split.h"
 
 #include <stdatomic.h>
 
@@ -65,6 +66,15 @@ page_counts(void)
 }
 
 /* All that was taken has been given: what remains is free, and goes back. */
+/* Neighbours in the dirty pool become one, which otherwise waits until somebody needs it. */
+static inline void
+page_merge(void)
+{
+    hew_mutex_lock(&page_heap.lock);
+    hew_split_merge(&page_heap, &page_heap.dirty);
+    hew_mutex_unlock(&page_heap.lock);
+}
+
 static inline void
 page_end(void)
 {

@@ -33,10 +33,13 @@ TEST(three_neighbours_given_in_any_order_become_one)
             page_give(three[orders[order][i]]);
             page_counts();
         }
+        CHECK_EQUAL(page_heap.dirty.extents, 3);
+        page_merge();
         CHECK_EQUAL(page_heap.dirty.extents, 1);
         struct hew_extent *merged = hew_pool_oldest(&page_heap.dirty);
         CHECK(merged->address == start && merged->size == 192 * KIB);
         page_give(rest);
+        page_merge();
         CHECK_EQUAL(page_heap.dirty.extents, 1);
         page_end();
     }
@@ -110,6 +113,7 @@ TEST(both_ends_of_a_free_extent_lead_to_it)
     take_three();
     page_give(three[0]);
     page_give(three[1]);
+    page_merge();
     struct hew_extent *merged = hew_pool_oldest(&page_heap.dirty);
     CHECK(hew_map_extent(start) == merged);
     CHECK(hew_map_extent(start + 128 * KIB - 1) == merged);

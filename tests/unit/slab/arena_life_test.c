@@ -37,7 +37,7 @@ take_small(struct hew_arena *arena, size_t size, void **regions, unsigned count)
 static struct hew_extent *
 take_large(struct hew_arena *arena, size_t size)
 {
-    struct hew_extent *extent = hew_arena_take_large(arena, size, HEW_PAGE, hew_code_of_size(size));
+    struct hew_extent *extent = hew_large_take(arena, size, HEW_PAGE, hew_code_of_size(size));
     CHECK(extent != NULL);
     return extent;
 }
@@ -58,7 +58,7 @@ fill(struct hew_arena *arena)
     }
     take_large(arena, 20 * KIB);
     take_large(arena, 2 * MIB);
-    hew_arena_give_large(take_large(arena, 40 * KIB));
+    hew_large_give(take_large(arena, 40 * KIB));
 }
 
 static void
@@ -155,21 +155,21 @@ destruction(void)
     fill(hew_arena_find(index));
     struct hew_extent *large = take_large(hew_arena_find(index), MIB);
     uintptr_t address = large->address;
-    uint64_t nmalloc = hew_arena_large_total(hew_arena_find(index)).nmalloc;
+    uint64_t nmalloc = layers_large(hew_arena_find(index)).nmalloc;
     CHECK(hew_arena_destroy(index, NULL));
     CHECK_EQUAL(hew_page_mapped, before);
     CHECK_EQUAL(hew_map_code(address), HEW_CODE_NONE);
     CHECK(hew_map_extent(address) == NULL);
     struct hew_arena *sum = hew_arenas_destroyed();
-    CHECK_EQUAL(hew_arena_large_total(sum).nmalloc, nmalloc);
-    CHECK_EQUAL(hew_arena_large_total(sum).ndalloc, nmalloc);
+    CHECK_EQUAL(layers_large(sum).nmalloc, nmalloc);
+    CHECK_EQUAL(layers_large(sum).ndalloc, nmalloc);
     CHECK_EQUAL(sum->bins[hew_code_of_size(64)].counts.nmalloc, 1000);
     CHECK_EQUAL(sum->bins[hew_code_of_size(64)].counts.ndalloc, 1000);
     CHECK(sum->pages.counts.maps > 0);
     /* The same struct again: as new. */
     CHECK_EQUAL(hew_arena_create(NULL), index);
     struct hew_arena *next = hew_arena_find(index);
-    CHECK_EQUAL(hew_arena_large_total(next).nmalloc, 0);
+    CHECK_EQUAL(layers_large(next).nmalloc, 0);
     CHECK_EQUAL(next->bins[hew_code_of_size(64)].counts.nmalloc, 0);
     CHECK_EQUAL(hew_page_counts(&next->pages).maps, 0);
     fill(next);
@@ -197,7 +197,7 @@ data_segment(void)
     struct hew_extent *again = take_large(hew_arena_get(0), MIB);
     CHECK(again->data_segment);
     CHECK_EQUAL(hew_page_counts(heir).mapped, mapped);
-    hew_arena_give_large(again);
+    hew_large_give(again);
     CHECK(hew_page_heap_valid(heir));
 }
 
@@ -301,13 +301,13 @@ decay(void)
 {
     boot();
     struct hew_arena *arena = hew_arena_find((unsigned)hew_arena_create(NULL));
-    hew_arena_give_large(take_large(arena, MIB));
+    hew_large_give(take_large(arena, MIB));
     CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
     hew_arena_set_decay_ms(arena, HEW_DECAY_DIRTY, -1);
     CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
     hew_arena_set_decay_ms(arena, HEW_DECAY_DIRTY, 100000);
     CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, 0);
-    hew_arena_give_large(take_large(arena, MIB));
+    hew_large_give(take_large(arena, MIB));
     CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
     hew_arena_decay(arena, false);
     CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);

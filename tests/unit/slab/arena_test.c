@@ -145,8 +145,8 @@ TEST(a_large_object_has_its_pages_its_code_and_its_usable_size)
     if (in_child()) {
         struct hew_arena *arena = hew_arena_get(0);
         unsigned code = hew_code_of_size(20001);
-        struct hew_extent *cached = hew_arena_take_large(arena, 20001, HEW_PAGE, code);
-        struct hew_extent *slow = hew_arena_take_large(arena, 5000001, (size_t)1 << 21, HEW_CODE_SLOW);
+        struct hew_extent *cached = hew_large_take(arena, 20001, HEW_PAGE, code);
+        struct hew_extent *slow = hew_large_take(arena, 5000001, (size_t)1 << 21, HEW_CODE_SLOW);
         CHECK_EQUAL(cached->size, hew_code_size(code)); /* so that it serves every request of its class */
         CHECK_EQUAL(cached->large.usable, 20480);
         CHECK_EQUAL(hew_map_code(cached->address), code);
@@ -155,10 +155,10 @@ TEST(a_large_object_has_its_pages_its_code_and_its_usable_size)
         CHECK_EQUAL(slow->address % ((size_t)1 << 21), 0);
         CHECK_EQUAL(hew_map_code(slow->address), HEW_CODE_SLOW);
         CHECK(hew_map_extent(slow->address) == slow && cached->zeroed && slow->zeroed);
-        CHECK_EQUAL(hew_arena_large_total(arena).nmalloc, 2);
-        hew_arena_give_large(cached);
-        hew_arena_give_large(slow);
-        CHECK_EQUAL(hew_arena_large_total(arena).ndalloc, 2);
+        CHECK_EQUAL(layers_large(arena).nmalloc, 2);
+        hew_large_give(cached);
+        hew_large_give(slow);
+        CHECK_EQUAL(layers_large(arena).ndalloc, 2);
         CHECK_EQUAL(hew_map_code(slow->address), HEW_CODE_NONE);
         CHECK(layers_settled());
         end_child();
@@ -169,11 +169,11 @@ TEST(a_large_object_goes_back_to_the_arena_that_it_came_from)
 {
     if (in_child()) {
         struct hew_arena *arenas[] = {hew_arena_get(0), hew_arena_get(1)};
-        struct hew_extent *of_second = hew_arena_take_large(arenas[1], HEW_PAGE * 5, HEW_PAGE, hew_code_of_size(20480));
+        struct hew_extent *of_second = hew_large_take(arenas[1], HEW_PAGE * 5, HEW_PAGE, hew_code_of_size(20480));
         CHECK_EQUAL(of_second->arena, 1);
-        hew_arena_give_large(of_second);
-        CHECK_EQUAL(hew_arena_large_total(arenas[0]).ndalloc, 0);
-        CHECK_EQUAL(hew_arena_large_total(arenas[1]).ndalloc, 1);
+        hew_large_give(of_second);
+        CHECK_EQUAL(layers_large(arenas[0]).ndalloc, 0);
+        CHECK_EQUAL(layers_large(arenas[1]).ndalloc, 1);
         end_child();
     }
 }
@@ -183,8 +183,8 @@ TEST(without_memory_there_is_no_large_object)
     if (in_child()) {
         struct hew_arena *arena = hew_arena_get(0);
         hew_os_faults.refuse = layers_refuse_everything;
-        CHECK(hew_arena_take_large(arena, 1 << 20, HEW_PAGE, hew_code_of_size(1 << 20)) == NULL);
-        CHECK_EQUAL(hew_arena_large_total(arena).nmalloc, 0);
+        CHECK(hew_large_take(arena, 1 << 20, HEW_PAGE, hew_code_of_size(1 << 20)) == NULL);
+        CHECK_EQUAL(layers_large(arena).nmalloc, 0);
         CHECK(layers_settled());
         end_child();
     }
@@ -209,7 +209,7 @@ TEST(every_other_large_object_has_a_guard_behind_it)
         struct hew_arena *arena = hew_arena_get(0);
         struct hew_extent *extents[4];
         for (unsigned i = 0; i < 4; i++) {
-            extents[i] = hew_arena_take_large(arena, 20000, HEW_PAGE, hew_code_of_size(20000));
+            extents[i] = hew_large_take(arena, 20000, HEW_PAGE, hew_code_of_size(20000));
             CHECK_EQUAL(extents[i]->large.usable, 20480);
             CHECK(readable(extents[i]->address + 20479));
             CHECK(readable(extents[i]->address + 20480) == (i % 2 == 1));
@@ -217,7 +217,7 @@ TEST(every_other_large_object_has_a_guard_behind_it)
         }
         uintptr_t guard = extents[0]->address + 20480;
         for (unsigned i = 0; i < 4; i++) {
-            hew_arena_give_large(extents[i]);
+            hew_large_give(extents[i]);
         }
         CHECK(readable(guard));
         CHECK(layers_settled());
@@ -225,18 +225,19 @@ TEST(every_other_large_object_has_a_guard_behind_it)
     }
 }
 
-TEST(usable_sizes_are_whole_pages_or_as_an_option_whole_classes)
+TEST(usable_sizes_are_classes_and_above_them_whole_pages_or_as_an_option_classes)
 {
     if (in_child()) {
         struct hew_arena *arena = hew_arena_get(0);
         CHECK_EQUAL(hew_large_usable(20481), 24576);
+        CHECK_EQUAL(hew_large_usable(33000), 40960);
         CHECK_EQUAL(hew_large_usable(5 * 1024 * 1024 + 1), 5 * 1024 * 1024 + 4096);
         hew_options.disable_large_size_classes = false;
         CHECK_EQUAL(hew_large_usable(24577), 28672);
         CHECK_EQUAL(hew_large_usable(33 * 1024 * 1024), 40 * 1024 * 1024);
-        struct hew_extent *extent = hew_arena_take_large(arena, 33 * 1024 * 1024, HEW_PAGE, HEW_CODE_SLOW);
+        struct hew_extent *extent = hew_large_take(arena, 33 * 1024 * 1024, HEW_PAGE, HEW_CODE_SLOW);
         CHECK(extent->large.usable == 40 * 1024 * 1024 && extent->size == extent->large.usable);
-        hew_arena_give_large(extent);
+        hew_large_give(extent);
         end_child();
     }
 }

@@ -26,6 +26,12 @@ region_address(const struct hew_extent *slab, unsigned region)
     return slab->address + (uintptr_t)region * hew_slab_shape(slab)->size;
 }
 
+static enum hew_slab_verdict
+give(struct hew_extent *slab, uintptr_t address)
+{
+    return hew_slab_give(slab, hew_slab_shape(slab), address);
+}
+
 TEST(every_class_hands_out_each_region_once_in_rising_order)
 {
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
@@ -89,7 +95,7 @@ TEST(the_lowest_free_regions_leave_first_wherever_they_became_free)
     static const unsigned freed[] = {700, 3, 130, 64, 63, 1023};
     static const unsigned expected[] = {3, 63, 64, 130, 700, 1023};
     for (unsigned i = 0; i < 6; i++) {
-        CHECK_EQUAL(hew_slab_give(&slab, region_address(&slab, freed[i])), HEW_SLAB_FREED);
+        CHECK_EQUAL(give(&slab, region_address(&slab, freed[i])), HEW_SLAB_FREED);
         CHECK(!hew_slab_is_taken(&slab, freed[i]));
         CHECK(hew_slab_valid(&slab));
     }
@@ -108,7 +114,7 @@ TEST(a_slab_is_wholly_free_again_when_every_region_came_back)
         unsigned count = hew_slab_take(&slab, regions, REGIONS_MAX), refused = 0;
         for (unsigned i = 0; i < count; i++) { /* 7 and the counts have no common factor but for a few: then upwards */
             unsigned region = count % 7 == 0 ? i : i * 7 % count;
-            refused += hew_slab_give(&slab, region_address(&slab, region)) != HEW_SLAB_FREED;
+            refused += give(&slab, region_address(&slab, region)) != HEW_SLAB_FREED;
         }
         CHECK_EQUAL(refused, 0);
         CHECK_EQUAL(slab.slab.free_regions, count);
@@ -122,9 +128,9 @@ TEST(a_region_given_twice_is_already_free)
     struct hew_extent slab = made_up(hew_code_of_size(192));
     CHECK(hew_slab_begin(&slab));
     hew_slab_take(&slab, regions, 10);
-    CHECK_EQUAL(hew_slab_give(&slab, (uintptr_t)regions[4]), HEW_SLAB_FREED);
-    CHECK_EQUAL(hew_slab_give(&slab, (uintptr_t)regions[4]), HEW_SLAB_ALREADY_FREE);
-    CHECK_EQUAL(hew_slab_give(&slab, region_address(&slab, 10)), HEW_SLAB_ALREADY_FREE); /* never taken */
+    CHECK_EQUAL(give(&slab, (uintptr_t)regions[4]), HEW_SLAB_FREED);
+    CHECK_EQUAL(give(&slab, (uintptr_t)regions[4]), HEW_SLAB_ALREADY_FREE);
+    CHECK_EQUAL(give(&slab, region_address(&slab, 10)), HEW_SLAB_ALREADY_FREE); /* never taken */
     CHECK_EQUAL(slab.slab.free_regions, hew_slab_shape(&slab)->regions - 9);
     CHECK(hew_slab_valid(&slab));
 }
@@ -141,7 +147,7 @@ TEST(what_is_not_the_start_of_a_region_is_refused_and_changes_nothing)
             hew_extent_end(&slab), slab.address - 1, slab.address - size, slab.address - slab.size, 0, UINTPTR_MAX,
             slab.address + (uintptr_t)(UINT64_C(1) << 32) * size};
         for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-            CHECK_EQUAL(hew_slab_give(&slab, wrong[i]), HEW_SLAB_NOT_A_REGION);
+            CHECK_EQUAL(give(&slab, wrong[i]), HEW_SLAB_NOT_A_REGION);
         }
         CHECK_EQUAL(slab.slab.free_regions, 0);
         hew_slab_end(&slab);

@@ -65,7 +65,7 @@ TEST(the_text_has_the_lines_that_are_looked_for)
 {
     struct hew_cache *cache = hew_thread_birth(true);
     CHECK(hew_magazine_pop(cache, hew_code_of_size(100)) != NULL);
-    CHECK(hew_arena_take_large(cache->arena, 100000, HEW_PAGE, hew_code_of_size(100000)) != NULL);
+    CHECK(hew_large_take(cache->arena, 100000, HEW_PAGE, hew_code_of_size(100000)) != NULL);
     print("");
     CHECK(says("Version: x\n") && says("\nAllocated: ") && says(", active: ") && says(", metadata: ") &&
         says(" (n_thp 0, edata ") && says("), resident: ") && says(", mapped: ") && says(", retained: "));

@@ -2,6 +2,7 @@
 """`hew bench`: a suite of workloads under every allocator found on this machine, or two saved runs of one."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,8 +14,9 @@ import click
 from hew.analysis.bench import setup_of, summarise_bench, summarise_workload
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.versus import changes
+from hew.commands.estimate import estimate
 from hew.commands.options import requested, told, writable
-from hew.model.allocator import Allocator, Request
+from hew.model.allocator import Allocator, Request, Unusable
 from hew.model.bench import SUBJECT, BenchReport, Suite, Workload, WorkloadResult
 from hew.model.errors import HewError
 from hew.model.figures import CPU, PEAK_RSS, WALL
@@ -27,6 +29,7 @@ from hew.sources.experiment import run_schedule
 from hew.sources.machine import describe_machine
 from hew.sources.measure import Place
 from hew.sources.suites import default_table, read_suite
+from hew.sources.versions import versions_of
 from hew.sources.workloads import measure_workload
 from hew.views.bench_document import FORMAT, bench_json, changes_json
 from hew.views.bench_page import bench_page
@@ -50,6 +53,7 @@ SAVED = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Only this allocator besides glibc; may be repeated. Default: every one found.",
 )
 @click.option("--runs", type=click.IntRange(min=1), help="Rounds that count.  [default: the suite's]")
+@click.option("--estimate", "only_estimate", is_flag=True, help="Run each workload once; print how long it all takes.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the tables.")
 @click.option("--html", type=FILE, callback=writable, metavar="FILE", help="Also write a page with pictures.")
 @click.option("--save", type=FILE, callback=writable, metavar="FILE", help="Also write the JSON, for --compare.")
@@ -60,6 +64,7 @@ def command(
     only: tuple[str, ...],
     requests: tuple[Request, ...],
     runs: int | None,
+    only_estimate: bool,
     as_json: bool,
     html: Path | None,
     save: Path | None,
@@ -72,6 +77,11 @@ def command(
     with told("hew bench"):
         if saved:
             compare(saved, requests[0].name if requests else SUBJECT, as_json)
+            return
+        if only_estimate:
+            environment, _ = without_allocators(caller_environment())
+            suite = _chosen(read_suite(table or default_table(), suite_name, environment), only, runs)
+            estimate(suite, len(_allocators(requests, environment)[0]), environment)
             return
         report = bench(table or default_table(), suite_name, requests, only, runs)
         if as_json:
@@ -110,9 +120,8 @@ def bench(table: Path, name: str, requests: Sequence[Request], only: Sequence[st
     """Find the allocators, run each workload's schedule, and summarise."""
     environment, notes = without_allocators(caller_environment())
     suite = _chosen(read_suite(table, name, environment), only, runs)
-    found, unusable = discover(requests, environment)
-    usable, refused = usable_under(found, find_command("sh", environment), environment)
-    allocators = [found[0], *sorted(usable, key=lambda one: one.name != SUBJECT)]
+    allocators, unusable = _allocators(requests, environment)
+    began = time.monotonic()
     setup = Setup((), None, runs or 0, 0, datetime.now(UTC).isoformat(timespec="seconds"), describe_machine())
     total = sum((one.runs + one.warmup) * len(allocators) for one in suite.workloads)
     results: list[tuple[WorkloadResult, Sequence[Run]]] = []
@@ -124,7 +133,19 @@ def bench(table: Path, name: str, requests: Sequence[Request], only: Sequence[st
             result = summarise_workload(workload, setup_of(workload, setup), allocators, made, suite.slow_peers)
             results.append((result, made))
     report = summarise_bench(suite, setup, allocators, results, notes)
-    return replace(report, unusable=(*unusable, *refused, *report.unusable))
+    return replace(
+        report,
+        unusable=(*unusable, *report.unusable),
+        versions=versions_of(allocators, setup.machine.libc),
+        seconds=time.monotonic() - began,
+    )
+
+
+def _allocators(requests: Sequence[Request], environment: Mapping[str, str]) -> tuple[list[Allocator], list[Unusable]]:
+    """glibc, hew and the peers that can be used here, in this order; and those that cannot."""
+    found, unusable = discover(requests, environment)
+    usable, refused = usable_under(found, find_command("sh", environment), environment)
+    return [found[0], *sorted(usable, key=lambda one: one.name != SUBJECT)], [*unusable, *refused]
 
 
 def _chosen(suite: Suite, only: Sequence[str], runs: int | None) -> Suite:

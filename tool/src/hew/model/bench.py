@@ -2,7 +2,7 @@
 """A suite of workloads, and what its runs showed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hew.model.allocator import Allocator, Unusable
 from hew.model.report import Machine, Ratio, Report
@@ -76,7 +76,7 @@ class WorkloadResult:
 
 @dataclass(frozen=True)
 class BenchReport:
-    """The whole run of a suite. `mean` treats the suite as one workload; `groups` each group of it."""
+    """The whole run of a suite, which took `seconds`. `mean` treats it as one workload; `groups` each group of it."""
 
     suite: str
     started: str
@@ -87,6 +87,8 @@ class BenchReport:
     mean: Report | None
     groups: Mapping[str, Report]
     notes: tuple[str, ...]
+    versions: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)

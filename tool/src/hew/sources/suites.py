@@ -3,7 +3,7 @@
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from hew.sources.executable import find_command
 from hew.sources.library import find_checkout
 
 TABLE = "bench/suites.toml"
-PROGRAMS = "build/release/bench"
+PLACES = {"{programs}": "build/release/bench", "{inputs}": "build/bench/inputs", "{root}": "."}
+MAKE_INPUTS = "python3 bench/programs/make_inputs.py"
 
 
 def default_table() -> Path:
@@ -35,17 +36,15 @@ def read_suite(table: Path, name: str, environment: Mapping[str, str]) -> Suite:
     suites = rows.get("suites", {})
     if name not in suites:
         raise HewError(f"{table} has no suite {name!r}, only {', '.join(suites)}")
-    programs = table.absolute().parent.parent / PROGRAMS
+    root = table.absolute().parent.parent
+    places = {mark: str((root / folder).resolve()) for mark, folder in PLACES.items()}
     found, left_out = [], []
     for row in rows.get("workloads", []):
         if name not in row.get("in", {}):
             continue
         try:
-            workload = _workload(row, name, suites[name], programs)
-            plan = workload.plan
-            needed = (plan.server, plan.client) if isinstance(plan, ServerPlan) else (plan.command,)
-            for words in needed:
-                find_command(words[0], environment)
+            workload = _workload(row, name, suites[name], places)
+            _require(workload.plan, _words(row, "needs", places), environment)
             found.append(workload)
         except HewError as error:
             left_out.append(Unusable(row.get("name", "?"), str(error)))
@@ -56,17 +55,38 @@ def read_suite(table: Path, name: str, environment: Mapping[str, str]) -> Suite:
     return Suite(name, tuple(found), tuple(left_out), frozenset(rows.get("slow_peers", ())))
 
 
-def _workload(row: Mapping[str, Any], suite: str, settings: Mapping[str, Any], programs: Path) -> Workload:
+def _words(row: Mapping[str, Any], key: str, places: Mapping[str, str]) -> tuple[str, ...]:
+    """The words of one key, with the folders of this checkout in them."""
+    found = []
+    for word in map(str, row.get(key, ())):
+        for mark, folder in places.items():
+            word = word.replace(mark, folder)  # noqa: PLW2901
+        found.append(word)
+    return tuple(found)
+
+
+def _require(plan: CommandPlan | ServerPlan, needs: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Complains of a program or an input that is not here."""
+    commands = (plan.server, plan.client) if isinstance(plan, ServerPlan) else (plan.command,)
+    for word in (*(words[0] for words in commands), *(one for one in needs if "/" not in one)):
+        find_command(word, environment)
+    for file in needs:
+        if "/" in file and not Path(file).exists():
+            raise HewError(f"{file} is not there: {MAKE_INPUTS} makes it if it can")
+
+
+def _workload(row: Mapping[str, Any], suite: str, settings: Mapping[str, Any], places: Mapping[str, str]) -> Workload:
     def words(key: str) -> tuple[str, ...]:
-        return tuple(str(word).replace("{programs}", str(programs)) for word in row.get(key, ()))
+        return _words(row, key, places)
 
     timeout = float(settings.get("timeout", 300))
     curve = row.get("curve", False)
-    command = (*words("command"), *map(str, row["in"][suite]))
+    command = (*words("command"), *_words(row["in"], suite, places))
     plan: CommandPlan | ServerPlan
     if "server" in row:
         plan = ServerPlan(words("server"), words("ready") or None, command, timeout)
     else:
         plan = CommandPlan(command, Path(os.devnull), timeout, points=curve or row.get("points", False))
     runs, warmup = (settings["curve_runs"], 0) if curve else (settings["runs"], settings["warmup"])
+    runs = row.get("runs", {}).get(suite, runs)
     return Workload(row["name"], row["group"], plan, curve, runs, warmup)

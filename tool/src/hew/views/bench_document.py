@@ -23,9 +23,15 @@ def bench_document(report: BenchReport) -> dict[str, Any]:
         "format": FORMAT,
         "suite": report.suite,
         "started": report.started,
+        "seconds": round(report.seconds),
         "machine": asdict(report.machine),
         "allocators": [
-            {"name": one.name, "library": str(one.library) if one.library else None} for one in report.allocators
+            {
+                "name": one.name,
+                "library": str(one.library) if one.library else None,
+                "version": report.versions.get(one.name),
+            }
+            for one in report.allocators
         ],
         "unusable": [asdict(one) for one in report.unusable],
         "notes": list(report.notes),

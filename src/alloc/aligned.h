@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large: the class code and the extent that a request gets, large or aligned.
+ * aligned: the class that a request at an alignment gets.
  */
-#ifndef HEW_ALLOC_LARGE_H
-#define HEW_ALLOC_LARGE_H
+#ifndef HEW_ALLOC_ALIGNED_H
+#define HEW_ALLOC_ALIGNED_H
 
-#include "base/options.h"
-#include "slab/arena.h"
-
-#define HEW_CLASSED_MAX ((size_t)1 << 20)
-
-/* Up to 1 MiB, or tcache_max where that is more, extents have their class's size, so that any of them serves any request
- * of the class, though a program may use only the whole pages it asked for.  Above, extents are as large as asked. */
-HEW_INLINE unsigned
-hew_large_code(size_t size)
-{
-    return size > HEW_CLASSED_MAX && size > hew_options.tcache_max ? HEW_CODE_SLOW : hew_code_of_size(size);
-}
-
-HEW_INLINE size_t
-hew_large_extent_size(unsigned code, size_t size)
-{
-    return code == HEW_CODE_SLOW ? hew_large_usable(size) : hew_code_size(code);
-}
+#include "slab/large.h"
 
 /* The small class of a request at a power-of-two alignment; HEW_CODE_NONE: it is a large one. */
 HEW_INLINE unsigned

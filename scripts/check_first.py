@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Hold the front of libhew.so to what cmake/first.txt says.
+
+Each name there is a function of src/, and the section that they make, .text.first, ends within the 64 KiB that the
+system brings into a process at once.  Exits 1 when a name is stale or the section has grown past the end; a library
+linked without the section, as with a sanitizer, is only named.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PIECE = 64 << 10
+
+
+def listed(text: str) -> list[str]:
+    """The names in a list of functions: every word of a line that is no comment."""
+    return [name for line in text.splitlines() if not line.startswith("#") for name in line.split()]
+
+
+def stale(names: list[str], folder: Path) -> list[str]:
+    """Those that no source file under `folder` defines."""
+    defined: set[str] = set()
+    for suffix in ("*.c", "*.h"):
+        for source in folder.rglob(suffix):
+            defined.update(re.findall(r"^(\w+)\(", source.read_text(), re.MULTILINE))
+    return [name for name in names if name not in defined]
+
+
+def section_headers(library: Path) -> str:
+    """What readelf tells of the library's sections."""
+    return subprocess.run(["readelf", "-SW", str(library)], check=True, capture_output=True, text=True).stdout
+
+
+def section_end(headers: str) -> int | None:
+    """Where .text.first ends, by the words of section_headers(); None when there is none."""
+    found = re.search(r"\.text\.first\s+PROGBITS\s+([0-9a-f]+)\s+[0-9a-f]+\s+([0-9a-f]+)", headers)
+    return None if found is None else int(found[1], 16) + int(found[2], 16)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--list", type=Path, default=ROOT / "cmake" / "first.txt")
+    parser.add_argument("--source", type=Path, default=ROOT / "src")
+    parser.add_argument("--library", type=Path, default=ROOT / "build" / "release" / "libhew.so")
+    options = parser.parse_args(arguments)
+    names = listed(options.list.read_text())
+    gone = stale(names, options.source)
+    for name in gone:
+        print(f"check_first: {name} in {options.list.name} is no function of {options.source.name}/")
+    end = section_end(section_headers(options.library))
+    if end is None:
+        print(f"check_first: {options.library} has no .text.first; {len(names)} names")
+    else:
+        print(f"check_first: {len(names)} names, .text.first ends at {end} of {PIECE} bytes")
+    return 1 if gone or (end or 0) > PIECE else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "slab/large.h"
+
+/* Large objects of a manual arena are listed, so that it can be emptied. */
+static void
+list(struct hew_arena *arena, struct hew_extent *extent)
+{
+    if (HEW_UNLIKELY(arena->manual)) {
+        hew_mutex_lock(&arena->pages.lock);
+        hew_list_push_back(&arena->larges, &extent->large.link);
+        hew_mutex_unlock(&arena->pages.lock);
+    }
+}
+
+static void
+unlist(struct hew_arena *arena, struct hew_extent *extent)
+{
+    if (HEW_UNLIKELY(arena->manual)) {
+        hew_mutex_lock(&arena->pages.lock);
+        hew_list_remove(&extent->large.link);
+        hew_mutex_unlock(&arena->pages.lock);
+    }
+}
+
+/* One large object out of as many as the option san_guard_large says gets a page behind it that cannot be touched.  Hooks
+ * would not know of it. */
+static bool
+guard_due(struct hew_arena *arena)
+{
+    size_t every = hew_options.san_guard_large;
+    return HEW_UNLIKELY(every != 0) && arena->pages.hooks == NULL &&
+        atomic_fetch_add_explicit(&arena->large_takes, 1, memory_order_relaxed) % every == 0;
+}
+
+static void
+guard(struct hew_extent *extent)
+{
+    extent->large.guarded = hew_os_guard((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
+}
+
+/* False: the page cannot be had back. */
+static bool
+unguard(struct hew_extent *extent)
+{
+    return !extent->large.guarded || hew_os_make_writable((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
+}
+
+/* Of one size. */
+static void
+count_taken(struct hew_arena *arena, const struct hew_extent *extent, unsigned count)
+{
+    atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nmalloc, count, memory_order_relaxed);
+    atomic_fetch_add_explicit(&arena->large_bytes, count * extent->large.usable, memory_order_relaxed);
+}
+
+/* Of one size, not yet given. */
+static void
+count_given(struct hew_arena *arena, const struct hew_extent *extent, unsigned count)
+{
+    /* release: pairs with the acquire of who reads both counts, and finds no more returned than taken */
+    atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].ndalloc, count, memory_order_release);
+    atomic_fetch_sub_explicit(&arena->large_bytes, count * extent->large.usable, memory_order_relaxed);
+}
+
+/* The object is out, and may be used for `usable` bytes. */
+static void
+begin(struct hew_arena *arena, struct hew_extent *extent, size_t usable)
+{
+    extent->large.usable = usable;
+    extent->large.sample = NULL;
+    extent->large.guarded = false;
+    list(arena, extent);
+}
+
+struct hew_extent *
+hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned code)
+{
+    size_t usable = code != HEW_CODE_SLOW ? hew_code_size(code) : hew_large_usable(size);
+    bool guarded = guard_due(arena);
+    struct hew_extent *extent = hew_page_take(
+        &arena->pages, usable + (guarded ? HEW_PAGE : 0), alignment, guarded ? HEW_CODE_SLOW : code);
+    if (extent != NULL) {
+        begin(arena, extent, usable);
+        count_taken(arena, extent, 1);
+        if (guarded) {
+            guard(extent);
+        }
+    }
+    return extent;
+}
+
+unsigned
+hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsigned wanted)
+{
+    struct hew_extent *extents[HEW_LARGE_AT_ONCE];
+    unsigned most = wanted < HEW_LARGE_AT_ONCE ? wanted : HEW_LARGE_AT_ONCE;
+    size_t size = hew_code_size(code);
+    unsigned taken = hew_options.san_guard_large != 0 ? 0 : hew_page_take_same(&arena->pages, size, code, extents, most);
+    if (taken == 0) {
+        struct hew_extent *extent = hew_large_take(arena, size, HEW_PAGE, code);
+        objects[0] = extent == NULL ? NULL : (void *)extent->address;
+        return extent != NULL;
+    }
+    for (unsigned i = 0; i < taken; i++) {
+        begin(arena, extents[i], size);
+        objects[taken - 1 - i] = (void *)extents[i]->address;
+    }
+    count_taken(arena, extents[0], taken);
+    return taken;
+}
+
+void
+hew_large_give(struct hew_extent *extent)
+{
+    struct hew_arena *arena = hew_arena_at(extent->arena);
+    unlist(arena, extent);
+    count_given(arena, extent, 1);
+    if (HEW_LIKELY(unguard(extent))) {
+        hew_page_give(&arena->pages, extent);
+    } else {
+        hew_page_abandon(&arena->pages, extent);
+    }
+}
+
+void
+hew_large_give_some(struct hew_extent *const *extents, unsigned count)
+{
+    struct hew_arena *arena = hew_arena_at(extents[0]->arena);
+    for (unsigned i = 0; i < count; i++) {
+        unlist(arena, extents[i]);
+    }
+    count_given(arena, extents[0], count);
+    hew_page_give_some(&arena->pages, extents, count);
+}
+
+void
+hew_large_abandon(struct hew_extent *extent)
+{
+    struct hew_arena *arena = hew_arena_at(extent->arena);
+    unlist(arena, extent);
+    count_given(arena, extent, 1);
+    hew_page_abandon(&arena->pages, extent);
+}
+
+void
+hew_large_set_usable(struct hew_extent *extent, size_t usable)
+{
+    size_t more = usable - extent->large.usable;
+    extent->large.usable = usable;
+    atomic_fetch_add_explicit(&hew_arena_at(extent->arena)->large_bytes, more, memory_order_relaxed);
+}
+
+void
+hew_large_recode(struct hew_extent *extent, size_t before, unsigned code, size_t size)
+{
+    struct hew_arena *arena = hew_arena_at(extent->arena);
+    if (before != extent->size) {
+        atomic_fetch_add_explicit(&arena->large[hew_large_index(before)].ndalloc, 1, memory_order_release);
+        atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nmalloc, 1, memory_order_relaxed);
+    }
+    hew_page_recode(&arena->pages, extent, code);
+    hew_large_set_usable(extent, hew_large_usable(size));
+}

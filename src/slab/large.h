@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * large: objects above the small classes: an extent of its own each.
+ *
+ * Up to 1 MiB, or tcache_max where that is more, they have classes as small objects have: extents of the class's size,
+ * all of it usable, kept in magazines.  Above, extents are as large as asked, and the address map calls them slow.
+ *
+ * Locks     the page heap's; the counts are relaxed atomics.  An extent's fields belong to whoever holds the object.
+ * Not here  which arena: arena.h, cache/thread.c.
+ */
+#ifndef HEW_SLAB_LARGE_H
+#define HEW_SLAB_LARGE_H
+
+#include "slab/arena.h"
+
+#define HEW_CLASSED_MAX ((size_t)1 << 20)
+#define HEW_LARGE_AT_ONCE 32
+
+/* The code of a request above HEW_SMALL_MAX bytes. */
+HEW_INLINE unsigned
+hew_large_code(size_t size)
+{
+    return size > HEW_CLASSED_MAX && size > hew_options.tcache_max ? HEW_CODE_SLOW : hew_code_of_size(size);
+}
+
+/* Bytes that a program may use of it: those of its class; above the classes whole pages, or as an option the class. */
+HEW_INLINE size_t
+hew_large_usable(size_t size)
+{
+    return hew_large_code(size) == HEW_CODE_SLOW && hew_options.disable_large_size_classes
+        ? hew_bits_round_up(size, HEW_PAGE)
+        : hew_class_size(hew_class_index(size));
+}
+
+/* The place of a large extent of `bytes` in hew_arena.large. */
+HEW_INLINE unsigned
+hew_large_index(size_t bytes)
+{
+    return hew_class_index(bytes) - HEW_CODE_SMALL_LAST;
+}
+
+/*
+ * An object with the bytes of class `code`, or for HEW_CODE_SLOW with room for `size`, at a multiple of `alignment` (whole
+ * pages); both up to HEW_LARGE_MAX.  extent->zeroed: it reads as zeros.  NULL without memory.
+ */
+struct hew_extent *hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned code);
+
+/* Up to `wanted` objects of class `code`, at most HEW_LARGE_AT_ONCE; the last is to be used first.  More than one only if
+ * they are at hand.  Returns how many, 0 without memory.  Several never count as zeroed. */
+unsigned hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsigned wanted);
+
+void hew_large_give(struct hew_extent *extent);
+
+/* Several of one class and one arena. */
+void hew_large_give_some(struct hew_extent *const *extents, unsigned count);
+
+/* The program may use other than the extent's own number of bytes. */
+void hew_large_set_usable(struct hew_extent *extent, size_t usable);
+
+/* An object that had `before` bytes of pages has become one of `code` with room for `size` where it is. */
+void hew_large_recode(struct hew_extent *extent, size_t before, unsigned code, size_t size);
+
+/* Forgets an object without touching its pages: see hew_page_abandon(). */
+void hew_large_abandon(struct hew_extent *extent);
+
+#endif
