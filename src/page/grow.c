@@ -74,17 +74,14 @@ hew_grow_enter(struct hew_page_heap *heap, const struct hew_extent *model)
     return extent;
 }
 
-/* Enters a mapping of our own as one retained extent. */
+/* Enters a mapping of our own, which the heap then no longer has when there is no memory for that. */
 static struct hew_extent *
 enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
 {
     struct hew_extent model = {.address = (uintptr_t)memory, .size = size, .state = HEW_EXTENT_RETAINED,
         .arena = heap->arena, .data_segment = data_segment};
     struct hew_extent *extent = hew_grow_enter(heap, &model);
-    if (extent != NULL) {
-        hew_huge_begin(heap, extent);
-        hew_split_insert(heap, &heap->retained, extent, HEW_EXTENT_RETAINED);
-    } else if (!data_segment) {
+    if (extent == NULL && !data_segment) {
         hew_os_unmap(memory, size);
     }
     return extent;
@@ -107,5 +104,13 @@ hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     } else if (memory != NULL) {
         hew_grow_note_step(heap);
     }
-    return memory == NULL ? NULL : enter(heap, memory, hew_bits_round_up(step, HEW_GRAIN), data_segment);
+    if (memory == NULL) {
+        return NULL;
+    }
+    struct hew_extent *region = enter(heap, memory, hew_bits_round_up(step, HEW_GRAIN), data_segment);
+    if (region != NULL) {
+        hew_huge_begin(heap, region, size);
+        hew_split_insert(heap, &heap->retained, region, HEW_EXTENT_RETAINED);
+    }
+    return region;
 }

@@ -44,6 +44,13 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     heap->gives_to_clock = GIVES_TO_CLOCK;
 }
 
+/* Cuts the lowest part that will do out of a free extent that holds it. */
+static struct hew_extent *
+cut(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, size_t size, size_t alignment)
+{
+    return hew_split_cut(heap, pool, extent, hew_bits_round_up(extent->address, alignment), size);
+}
+
 /* Writes what an active extent looks like in both maps. */
 static void
 activate(struct hew_page_heap *heap, struct hew_extent *extent, unsigned code)
@@ -120,13 +127,11 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     for (unsigned kind = 0; taken == NULL && kind < 3; kind++) {
         size_t most = kind == 2 ? SIZE_MAX : most_fit(size);
         struct hew_extent *found = hew_pool_find(pools[kind], size, alignment, most);
-        uintptr_t start = found == NULL ? 0 : hew_bits_round_up(found->address, alignment);
-        taken = found == NULL ? NULL : hew_split_cut(heap, pools[kind], found, start, size);
+        taken = found == NULL ? NULL : cut(heap, pools[kind], found, size, alignment);
     }
     if (taken == NULL) {
         struct hew_extent *fresh = hew_grow_map(heap, size, alignment);
-        uintptr_t start = fresh == NULL ? 0 : hew_bits_round_up(fresh->address, alignment);
-        taken = fresh == NULL ? NULL : hew_split_cut(heap, &heap->retained, fresh, start, size);
+        taken = fresh == NULL ? NULL : cut(heap, &heap->retained, fresh, size, alignment);
     }
     if (taken != NULL) {
         taken->zeroed = taken->state == HEW_EXTENT_RETAINED;
@@ -229,7 +234,7 @@ hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents
 static bool
 grow_into(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_extent *behind, size_t more)
 {
-    struct hew_extent *piece = hew_split_cut(heap, hew_split_pool_of(heap, behind->state), behind, behind->address, more);
+    struct hew_extent *piece = cut(heap, hew_split_pool_of(heap, behind->state), behind, more, HEW_PAGE);
     if (piece == NULL) {
         return false;
     }

@@ -7,6 +7,7 @@
 
 #define PROBE_SHARE 16 /* of a region */
 #define PROBE_MAX ((size_t)4 << 20)
+#define LONE_SHARE 4  /* no single request larger than this part of the heap has huge pages made for it */
 #define DENSE_SHARE 8 /* dense: less than one part in so many was never touched */
 
 void
@@ -45,12 +46,11 @@ look_at_probe(struct hew_page_heap *heap)
 
 /* How much of a region that has just been entered, and is in no pool yet, is to keep small pages; all of it: SIZE_MAX. */
 static size_t
-small_part(struct hew_page_heap *heap, const struct hew_extent *region)
+small_part(struct hew_page_heap *heap, const struct hew_extent *region, size_t wanted)
 {
     size_t before = heap->counts.mapped - region->size, used = before - heap->retained.bytes;
     size_t until = used < hew_options.thp_threshold ? hew_options.thp_threshold - used : 0;
-    if (hew_options.thp_threshold == 0 || until >= region->size || region->data_segment ||
-        region->size > before + HEW_HUGE_PAGE) {
+    if (hew_options.thp_threshold == 0 || until >= region->size || region->data_segment || wanted > before / LONE_SHARE) {
         return SIZE_MAX;
     }
     look_at_probe(heap);
@@ -59,13 +59,13 @@ small_part(struct hew_page_heap *heap, const struct hew_extent *region)
 }
 
 void
-hew_huge_begin(struct hew_page_heap *heap, struct hew_extent *region)
+hew_huge_begin(struct hew_page_heap *heap, struct hew_extent *region, size_t wanted)
 {
     if (heap->thp != HEW_THP_DEFAULT) {
         hew_huge_advise((void *)region->address, region->size, heap->thp);
         return;
     }
-    size_t small = small_part(heap, region);
+    size_t small = small_part(heap, region, wanted);
     if (small < region->size) {
         region->huge = heap->huge = true;
         hew_os_advise_huge((char *)region->address + small, region->size - small);

@@ -111,11 +111,11 @@ TEST(memory_that_is_no_longer_dense_ends_the_asking)
     end();
 }
 
-TEST(a_request_larger_than_the_heap_asks_for_no_huge_pages)
+TEST(no_huge_pages_are_made_for_one_request_that_is_large_beside_the_heap)
 {
     begin(7 * MIB);
     take_until(7 * MIB, true);
-    struct hew_extent *large = page_take(40 * MIB);
+    struct hew_extent *large = page_take(4 * MIB);
     CHECK(!large->huge && !page_heap.huge);
     page_give(large);
     end();
