@@ -76,7 +76,7 @@ test-python:
 	@$(PYTHON) scripts/prepare.py test
 	.venv/bin/ruff check --extend-per-file-ignores 'tests/scripts/*:S101' tool scripts tests/scripts
 	.venv/bin/mypy
-	MYPYPATH=scripts .venv/bin/mypy --strict scripts tests/scripts
+	MYPYPATH=scripts:tool/src .venv/bin/mypy --strict scripts tests/scripts
 	@status=0; for tests in tool/tests tests/scripts; do \
 	  echo "pytest $$tests"; .venv/bin/pytest -q $$tests || status=1; done; exit $$status
 

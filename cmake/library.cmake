@@ -20,6 +20,8 @@ file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/first.txt first REGEX "^[a-z]")
 string(REGEX REPLACE "[; ]+" ";" first "${first}")
 list(TRANSFORM first REPLACE "(.+)" "*(.rodata.\\1 .rodata.\\1.*)\n" OUTPUT_VARIABLE first_constants)
 list(TRANSFORM first REPLACE "(.+)" "*(.text.\\1 .text.unlikely.\\1)\n" OUTPUT_VARIABLE first_functions)
+list(TRANSFORM first REPLACE "(.+)" "*(.bss.\\1)\n" OUTPUT_VARIABLE first_variables)
+list(JOIN first_variables "" first_variables)
 list(JOIN first_constants "" first_constants)
 list(JOIN first_functions "" first_functions)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/first.ld @ONLY CONTENT "SECTIONS {
@@ -30,6 +32,10 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/first.ld @ONLY CONTENT "SECTIONS {
 @first_functions@PROVIDE_HIDDEN(__dso_handle = .);
 } }
 INSERT BEFORE .text;
+SECTIONS {
+.bss.first (NOLOAD) : {
+@first_variables@} }
+INSERT BEFORE .bss;
 ")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/first.txt)
 include(CheckLinkerFlag) # not every linker reads scripts

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Hold the front of libhew.so to what cmake/first.txt says.
 
-Each name there is a function of src/, and the section that they make, .text.first, ends within the 64 KiB that the
-system brings into a process at once.  Exits 1 when a name is stale or the section has grown past the end; a library
-linked without the section, as with a sanitizer, is only named.
+Each name there is a function or a variable of src/, and the section that they make, .text.first, ends within the
+64 KiB that the system brings into a process at once.  Exits 1 when a name is stale or the section has grown past the
+end; a library linked without the section, as with a sanitizer, is only named.
 """
 
 import argparse
@@ -27,7 +27,10 @@ def stale(names: list[str], folder: Path) -> list[str]:
     defined: set[str] = set()
     for suffix in ("*.c", "*.h"):
         for source in folder.rglob(suffix):
-            defined.update(re.findall(r"^(\w+)\(", source.read_text(), re.MULTILINE))
+            text = source.read_text()
+            defined.update(re.findall(r"^(\w+)\(", text, re.MULTILINE))
+            for line in re.findall(r"^(?!#|return\b|extern\b)\w[^;={]*(?=;| =)", text, re.MULTILINE):
+                defined.update(re.findall(r"(\w+)(?:\[[^]]*\])?(?: HEW_ALIGNED\(\w+\))?(?=,|$)", line))
     return [name for name in names if name not in defined]
 
 
@@ -51,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     names = listed(options.list.read_text())
     gone = stale(names, options.source)
     for name in gone:
-        print(f"check_first: {name} in {options.list.name} is no function of {options.source.name}/")
+        print(f"check_first: {name} in {options.list.name} is nothing of {options.source.name}/")
     end = section_end(section_headers(options.library))
     if end is None:
         print(f"check_first: {options.library} has no .text.first; {len(names)} names")

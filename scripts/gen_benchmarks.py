@@ -1,24 +1,54 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write the tables of docs/benchmarks.md from a saved run of `hew bench`.
+"""Write the tables of docs/benchmarks.md, and the pictures beside it, from a saved run of `hew bench`.
 
     python3 scripts/gen_benchmarks.py build/bench/nightly.json [docs/benchmarks.md]
 
-What stands outside the two marks in the page is left as it is; a page that does not exist yet is made.
+What stands outside the two marks in the page is left as it is; a page that does not exist yet is made.  The pictures go
+into a folder that has the page's name; those of an earlier run go.
 """
 
 import argparse
 import json
+import re
 import sys
-from collections.abc import Callable
+import tomllib
 from pathlib import Path
 from typing import Any
 
+from benchmark_goals import BASELINE, BEST, SUBJECT, goals, ratios, size
+
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tool/src"))
+
+from hew.views.bench_pictures import Drawn, bench_pictures  # noqa: E402
+
+GOLDEN = ROOT / "tests/golden/fast_path.txt"
+SUITES = ROOT / "bench/suites.toml"
 BEGIN, END = "<!-- tables: made by scripts/gen_benchmarks.py -->", "<!-- end of tables -->"
 EMPTY = f"<!-- SPDX-License-Identifier: MIT -->\n# Benchmarks\n\n{BEGIN}\n{END}\n"
-FIGURES = {"wall_seconds": "Wall time", "cpu_seconds": "CPU time", "peak_rss_bytes": "Peak RSS"}
-SUBJECT, BASELINE, BEST = "hew", "glibc", "best peer"
+FIGURES = {
+    "wall_seconds": "Wall time",
+    "cpu_seconds": "CPU time",
+    "peak_rss_bytes": "Peak RSS",
+    "rss_byte_seconds": "RSS × seconds",
+    "page_faults": "Page faults",
+}
+DRAWN = ("wall_seconds", "peak_rss_bytes")
+CURVES = [
+    ("sizes_lifo", "sizes", "malloc lifo, threads 1"),
+    ("sizes_random", "sizes", "malloc random, threads 1"),
+    ("sizes_8_threads", "sizes, 8 threads", "malloc random, threads 8"),
+    ("sizes_40_threads", "sizes, 40 threads", "malloc random, threads 40"),
+    ("live_objects", "live objects to 16M", "malloc random, threads 1, by live objects"),
+    ("live_objects", "live objects", "malloc random, threads 1, by live objects"),
+    ("threads_time", "threads", "time of an operation by threads"),
+    ("threads_memory", "threads", "RSS of a thread by threads"),
+    ("realloc", "realloc", "realloc half up, threads 1"),
+    ("idle_threads", "idle threads", "RSS by milliseconds idle"),
+    ("idle_burst", "idle after a burst", "RSS by milliseconds idle"),
+]
+VERDICT = {True: "met", False: "**not met**", None: "not measured"}
 Document = dict[str, Any]
 
 
@@ -30,8 +60,10 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
 
 def quantity(key: str, value: float) -> str:
     """A figure of glibc's with its unit."""
-    if key.endswith("_bytes"):
-        return f"{value / 2**20:.1f} MiB"
+    if key == "page_faults":
+        return f"{value:,.0f}"
+    if key.endswith(("_bytes", "_byte_seconds")):
+        return f"{value / 2**20:.1f} MiB{'·s' if key.endswith('_seconds') else ''}"
     return f"{value:.2f} s" if value >= 0.1 else f"{value * 1000:.1f} ms"
 
 
@@ -39,11 +71,6 @@ def names_of(found: Document) -> list[str]:
     """The allocators besides glibc, hew first."""
     names = [one["name"] for one in found["allocators"] if one["name"] != BASELINE]
     return sorted(names, key=lambda name: name != SUBJECT)
-
-
-def ratios(report: Document, key: str) -> dict[str, float]:
-    """Each allocator's ratio to glibc."""
-    return {one["name"]: one["ratios"][key]["value"] for one in report["allocators"] if key in one["ratios"]}
 
 
 def cell(values: dict[str, float], name: str) -> str:
@@ -61,10 +88,45 @@ def machine(found: Document) -> list[str]:
         one["kernel"],
         one["libc"],
     ]
+    took = f", {found['seconds'] / 60:.0f} minutes" if found.get("seconds") else ""
+    counted = [one for one in found["workloads"] if not one["curve"]]
+    rounds = (
+        f"{counted[0]['report']['runs']} rounds after {counted[0]['report']['warmup']} of warm-up" if counted else ""
+    )
     return [
-        f"Suite `{found['suite']}`, {found['started'][:10]}: {', '.join(facts)}; "
-        f"load {one['load_average']:.2f} at the start.",
-        "Ratios to glibc, lower is better; the method is that of `hew compare` ([tool.md](tool.md)).",
+        "## What was measured",
+        "",
+        f"Suite `{found['suite']}`, {found['started'][:10]}{took}: {', '.join(facts)}; "
+        f"load {one['load_average']:.2f} at the start. {len(counted)} workloads, {rounds}; "
+        f"{len(found['workloads']) - len(counted)} programs that measure curves.",
+        "",
+        *table(["allocator", "version"], [[one["name"], one.get("version") or "–"] for one in found["allocators"]]),
+    ]
+
+
+def workload_table(found: Document) -> list[str]:
+    """What each row of the tables is, as bench/suites.toml says it."""
+    rows = tomllib.loads(SUITES.read_text())["workloads"] if SUITES.is_file() else []
+    said = {row["name"]: row["what"] for row in rows}
+    measured = [(one["name"], one["group"]) for one in found["workloads"]]
+    lines = [f"| {name} | {group} | {said.get(name, '–')} |" for name, group in measured]
+    return ["## Workloads", "", "| workload | group | what it does |", "|---|---|---|", *lines]
+
+
+def goal_table(found: Document) -> list[str]:
+    """What hew wants to reach, and whether this run shows it."""
+    judged = goals(found, GOLDEN)
+    counts = {verdict: sum(one.met is verdict for one in judged) for verdict in VERDICT}
+    said = f"{counts[True]} met, {counts[False]} not met, {counts[None]} not measured by this suite."
+    rows = [[one.wanted, one.measured, VERDICT[one.met]] for one in judged]
+    return [
+        "## Goals",
+        "",
+        said,
+        "",
+        "| goal | measured | |",
+        "|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in rows),
     ]
 
 
@@ -97,16 +159,18 @@ def figure_table(found: Document, key: str) -> list[str]:
     return [f"## {FIGURES[key]}", "", *table(["workload", "glibc", *names, "hew / best peer"], rows)]
 
 
+def place(mean: Document) -> str:
+    """Where hew is furthest behind: a size, or a number of something."""
+    counted = re.search(r"\bby\b", mean["series"])
+    return f"{mean['worst_at']:,.0f}" if counted else size(mean["worst_at"])
+
+
 def curves(found: Document) -> list[str]:
     """Each series of points in one row."""
     names, rows = names_of(found), []
     for workload in found["workloads"]:
         for mean in workload["curve_means"]:
-            tail = (
-                [f"{mean['to_best']:.2f}", f"{mean['worst']:.2f} at {mean['worst_at']:.0f}"]
-                if mean["worst"]
-                else ["–", "–"]
-            )
+            tail = [f"{mean['to_best']:.2f}", f"{mean['worst']:.2f} at {place(mean)}"] if mean["worst"] else ["–", "–"]
             rows.append(
                 [f"{workload['name']}: {mean['series']}", *(cell(mean["ratios"], name) for name in names), *tail]
             )
@@ -120,22 +184,48 @@ def notes(found: Document) -> list[str]:
     return ["## Notes", "", *lines] if lines else []
 
 
-def tables(found: Document) -> str:
+def pictures(drawn: list[Drawn], folder: str) -> list[str]:
+    """Each picture under what it shows."""
+    shown = [line for one in drawn for line in (f"{one.title}:", "", f"![{one.title}]({folder}/{one.name}.svg)", "")]
+    return ["## Pictures", "", *shown[:-1]] if shown else []
+
+
+def tables(found: Document, drawn: list[Drawn], folder: str) -> str:
     """Everything between the marks."""
-    parts: list[Callable[[Document], list[str]]] = [machine]
+    parts = [machine(found), goal_table(found)]
     if found["mean"]:
-        parts += [means, *(lambda whole, key=key: figure_table(whole, key) for key in FIGURES)]
-    sections = [part(found) for part in (*parts, curves, notes)]
+        parts += [means(found), *(figure_table(found, key) for key in FIGURES)]
+    sections = [*parts, curves(found), pictures(drawn, folder), workload_table(found), notes(found)]
     return "\n\n".join("\n".join(section) for section in sections if section)
 
 
-def page(before: str, found: Document) -> str:
+def drawn_from(found: Document) -> list[Drawn]:
+    """The pictures, those of one name once."""
+    wanted = {name: (name, workload, series) for name, workload, series in reversed(CURVES) if has(found, workload)}
+    curves_in_order = [one for one in CURVES if one in wanted.values()]
+    return bench_pictures(found, {key: FIGURES[key] for key in DRAWN}, curves_in_order)
+
+
+def has(found: Document, workload: str) -> bool:
+    return any(one["name"] == workload for one in found["workloads"])
+
+
+def write_pictures(drawn: list[Drawn], folder: Path) -> None:
+    """These and no others."""
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.svg"):
+        old.unlink()
+    for one in drawn:
+        (folder / f"{one.name}.svg").write_text(one.svg)
+
+
+def page(before: str, found: Document, drawn: list[Drawn], folder: str) -> str:
     """The page with new tables."""
     head, begin, rest = before.partition(BEGIN)
     _, end, foot = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"the page has no {BEGIN} … {END}")
-    return f"{head}{BEGIN}\n{tables(found)}\n{END}{foot}"
+    return f"{head}{BEGIN}\n{tables(found, drawn, folder)}\n{END}{foot}"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -147,7 +237,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         before = options.page.read_text() if options.page.is_file() else EMPTY
-        options.page.write_text(page(before, json.loads(options.saved.read_text())))
+        found = json.loads(options.saved.read_text())
+        drawn, folder = drawn_from(found), options.page.with_suffix("")
+        options.page.write_text(page(before, found, drawn, folder.name))
+        write_pictures(drawn, folder)
     except (OSError, ValueError, KeyError) as error:
         print(f"gen_benchmarks: {error}", file=sys.stderr)
         return 1

@@ -16,6 +16,9 @@
 
 #include <stdio.h>
 
+/* Of cache/thread.c, where a test links that. */
+HEW_WEAK void hew_thread_boot(void);
+
 /* What api/boot.c does before the first cache.  Once a process. */
 static inline bool
 layers_boot(void)
@@ -23,6 +26,9 @@ layers_boot(void)
     hew_size_class_boot();
     if (!hew_map_boot()) {
         return false;
+    }
+    if (hew_thread_boot != NULL) {
+        hew_thread_boot();
     }
     hew_small_end = HEW_SMALL_MAX + 1;
     hew_large_end = HEW_LARGE_CODES_MAX + 1;

@@ -115,6 +115,7 @@ hew_boot(void)
         return;
     }
     hew_size_class_boot();
+    hew_thread_boot();
     if (!hew_map_boot()) {
         hew_fatal(HEW_FATAL_no_memory_at_start, "malloc", 0, NULL);
     }

@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * size_class: the tables, computed at boot (about 2 us) rather than stored in the file.
+ * size_class: the tables of codes, which are part of the file, so that processes share them; and the slabs' shapes, which
+ * settings may change, computed at boot.
  */
 #include "base/size_class.h"
 
 struct hew_slab_shape hew_slab_shapes[HEW_CODES];
 size_t hew_small_end, hew_large_end;
-uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1] HEW_ALIGNED(HEW_CACHE_LINE);
-uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1];
+
+/* The code that has number `usual` with a quantum of 16 bytes, and `small` with one of 8. */
+#define CODE(usual, small) (HEW_LG_QUANTUM == 4 ? (usual) : (small))
+#define REGULAR(usual) CODE(usual, (usual) + 3)
+/* The four classes of one doubling: from slot `from` on, `step` slots each; three of them for the last small ones. */
+#define THREE(from, step, first)                                                                                      \
+    [(from) + 1 ... (from) + (step)] = REGULAR(first), [(from) + (step) + 1 ... (from) + 2 * (step)] = REGULAR((first) + 1), \
+    [(from) + 2 * (step) + 1 ... (from) + 3 * (step)] = REGULAR((first) + 2)
+#define FOUR(from, step, first)                                                                                       \
+    THREE(from, step, first), [(from) + 3 * (step) + 1 ... (from) + 4 * (step)] = REGULAR((first) + 3)
+
+const uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1] HEW_ALIGNED(HEW_CACHE_LINE) = {1, 1, 2, 3, CODE(3, 4), CODE(4, 5),
+    CODE(4, 6), CODE(5, 7), CODE(5, 8), FOUR(8, 2, 6), FOUR(16, 4, 10), FOUR(32, 8, 14), FOUR(64, 16, 18),
+    FOUR(128, 32, 22), FOUR(256, 64, 26), FOUR(512, 128, 30), THREE(1024, 256, 34)};
+const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1] = {[4] = REGULAR(37), FOUR(4, 1, 38), FOUR(8, 2, 42),
+    FOUR(16, 4, 46), FOUR(32, 8, 50), FOUR(64, 16, 54), FOUR(128, 32, 58)};
 
 _Static_assert(HEW_CODE_CACHED_LAST < HEW_CODE_SLOW, "every cached class needs a code of its own");
 
@@ -47,7 +62,6 @@ hew_size_class_set_slabs(size_t low, size_t high, size_t pages)
 void
 hew_size_class_boot(void)
 {
-    size_t slot = 0, pages = 0;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         size_t size = hew_code_size(code);
         struct hew_slab_shape *shape = &hew_slab_shapes[code];
@@ -55,12 +69,6 @@ hew_size_class_boot(void)
         if (code <= HEW_CODE_SMALL_LAST) {
             shape_slab(shape, slab_pages(size));
             shape->reciprocal = (uint32_t)(((UINT64_C(1) << 32) + size - 1) / size);
-        }
-        for (; slot <= size / 8 && slot <= HEW_SMALL_MAX / 8; slot++) {
-            hew_small_codes[slot] = (uint8_t)code;
-        }
-        for (; pages <= size / HEW_PAGE && pages <= HEW_LARGE_CODES_MAX / HEW_PAGE; pages++) {
-            hew_large_codes[pages] = (uint8_t)code;
         }
     }
 }

@@ -103,13 +103,13 @@ extern HEW_HIDDEN size_t hew_small_end;
 extern HEW_HIDDEN size_t hew_large_end;
 
 /* Request size -> code for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8. */
-extern HEW_HIDDEN uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
+extern HEW_HIDDEN const uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
 
 /* Request size -> code from HEW_SMALL_MAX to 1 MiB, where every class is whole pages; indexed by pages, rounded up. */
 #define HEW_LARGE_CODES_MAX ((size_t)1 << 20)
-extern HEW_HIDDEN uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1];
+extern HEW_HIDDEN const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1];
 
-/* Fills the tables; once, at boot, before any other thread. */
+/* Computes the shapes; once, at boot, before any other thread. */
 void hew_size_class_boot(void);
 
 /* Then, before the first slab: classes of `low` to `high` bytes get slabs of so many pages, rounded up to whole grains. */

@@ -82,7 +82,8 @@ extern HEW_HIDDEN _Atomic size_t hew_cache_step;
 /* Threads that have a cache: relaxed, a hint for each one's share of the budget. */
 extern HEW_HIDDEN _Atomic unsigned hew_caches_alive;
 
-/* The caches of threads that have none: before the first use, and after the thread's end.  Never written. */
+/* The caches of threads that have none: before the first use, and after the thread's end.  Nothing is ever put into
+ * them.  Before hew_thread_boot() they are zeros, which is full to free(); malloc() does not look while hew_small_end is 0. */
 extern HEW_HIDDEN struct hew_cache hew_cache_none, hew_cache_gone;
 
 /*

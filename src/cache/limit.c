@@ -6,7 +6,7 @@
 
 #define CLASS_BYTES ((size_t)64 << 10)  /* a small class's magazine holds at most this much */
 #define LARGE_BYTES ((size_t)1 << 20) /* a large class's, or one object */
-#define OBJECTS_MAX 511
+#define OBJECTS_MAX 1023
 #define CHOSEN (UINT32_C(1) << 31)
 
 static _Atomic uint32_t defaults[HEW_CODES]; /* a limit, with CHOSEN */

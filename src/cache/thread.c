@@ -13,16 +13,32 @@ static __thread struct hew_cache *set_aside; /* while the thread is inside a hoo
 
 static void *nothing[2]; /* as a magazine: empty */
 
-#define NO_MAGAZINES {.top = {[0 ... HEW_CODES - 1] = &nothing[1]}}
-
-struct hew_cache hew_cache_none = NO_MAGAZINES;
-struct hew_cache hew_cache_gone = NO_MAGAZINES;
+struct hew_cache hew_cache_none, hew_cache_gone; /* not set up in the file: that would be two pages for each process */
 __thread struct hew_cache *hew_cache_self = &hew_cache_none;
 
 struct hew_mutex hew_caches_lock;
 static struct hew_list caches = {&caches, &caches}; /* guarded by hew_caches_lock */
 _Atomic unsigned hew_caches_alive;
 _Atomic size_t hew_cache_step;
+
+/* A cache without any magazine, for those threads that have no true one.  Several may set it up at once. */
+static struct hew_cache *
+empty(struct hew_cache *cache)
+{
+    /* acquire: pairs with the release below */
+    if (__atomic_load_n(&cache->top[0], __ATOMIC_ACQUIRE) == NULL) {
+        for (unsigned code = HEW_CODES; code-- > 0;) { /* the first one last */
+            __atomic_store_n(&cache->top[code], &nothing[1], __ATOMIC_RELEASE);
+        }
+    }
+    return cache;
+}
+
+void
+hew_thread_boot(void)
+{
+    empty(&hew_cache_none);
+}
 
 /* A hook may run in the middle of a fill or a flush, when the magazines are half changed: what it allocates and frees goes
  * past them. */
@@ -31,7 +47,7 @@ guard_hook(bool inside)
 {
     if (inside) {
         set_aside = hew_cache_self;
-        hew_cache_self = &hew_cache_gone;
+        hew_cache_self = empty(&hew_cache_gone);
     } else {
         hew_cache_self = set_aside;
     }
@@ -103,7 +119,7 @@ void
 hew_thread_death(void)
 {
     struct hew_cache *cache = hew_cache_self, *front = cache;
-    hew_cache_self = &hew_cache_gone;
+    hew_cache_self = empty(&hew_cache_gone);
     if (!hew_cache_is_real(cache)) {
         return;
     }

@@ -13,6 +13,9 @@
 
 extern struct hew_mutex hew_caches_lock;
 
+/* Before the first allocation: what threads without a cache find. */
+void hew_thread_boot(void);
+
 /* Gives the calling thread a cache on the least loaded arena; without `caching` it keeps no objects.  NULL without memory:
  * the thread stays as it was. */
 struct hew_cache *hew_thread_birth(bool caching);

@@ -20,7 +20,7 @@ struct hew_mutex hew_meta_lock;
 
 /* All guarded by hew_meta_lock. */
 static struct piece *free_pieces[HEW_CODES];
-static char first_chunk[FIRST_CHUNK] HEW_ALIGNED(4096);
+static char first_chunk[FIRST_CHUNK] HEW_ALIGNED(HEW_CACHE_LINE);
 static char *chunk_at = first_chunk;
 static size_t chunk_left = FIRST_CHUNK;
 static size_t bytes_mapped = FIRST_CHUNK;

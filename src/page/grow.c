@@ -74,6 +74,24 @@ hew_grow_enter(struct hew_page_heap *heap, const struct hew_extent *model)
     return extent;
 }
 
+/* A mapping that touches the last one, as the system most often places it, joins that one's region, so that free pages of
+ * both can serve one request. */
+static void
+join_run(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    uintptr_t start = extent->address, end = hew_extent_end(extent);
+    if (heap->run_end != 0 && end == heap->run_start) {
+        heap->run_start = start;
+    } else if (heap->run_end != 0 && start == heap->run_end) {
+        heap->run_end = end;
+    } else {
+        heap->run_start = start;
+        heap->run_end = end;
+        heap->run_region = atomic_load_explicit(&extent->region, memory_order_relaxed);
+    }
+    atomic_store_explicit(&extent->region, heap->run_region, memory_order_relaxed);
+}
+
 /* Enters a mapping of our own, which the heap then no longer has when there is no memory for that. */
 static struct hew_extent *
 enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
@@ -81,7 +99,9 @@ enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
     struct hew_extent model = {.address = (uintptr_t)memory, .size = size, .state = HEW_EXTENT_RETAINED,
         .arena = heap->arena, .data_segment = data_segment};
     struct hew_extent *extent = hew_grow_enter(heap, &model);
-    if (extent == NULL && !data_segment) {
+    if (extent != NULL && !data_segment && heap->hooks == NULL) {
+        join_run(heap, extent);
+    } else if (extent == NULL && !data_segment) {
         hew_os_unmap(memory, size);
     }
     return extent;

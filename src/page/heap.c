@@ -9,6 +9,7 @@
 #include "page/grow.h"
 #include "page/hooked.h"
 #include "page/hooks.h"
+#include "page/join.h"
 #include "page/split.h"
 
 /* Idle memory of one heap from which on a purger is wanted: below it, a thread would cost more than it returns. */
@@ -36,6 +37,7 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     heap->probe.size = 0;
     heap->huge = false;
     heap->dense = false;
+    heap->run_start = heap->run_end = 0;
     heap->hooks = NULL;
     heap->dss = (uint8_t)hew_options.dss;
     heap->thp = (uint8_t)hew_options.thp;
@@ -44,7 +46,7 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     heap->gives_to_clock = GIVES_TO_CLOCK;
 }
 
-/* Cuts the lowest part that will do out of a free extent that holds it. */
+/* Cuts the wanted part out of a free extent that holds it, as low as it can lie. */
 static struct hew_extent *
 cut(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, size_t size, size_t alignment)
 {
@@ -122,12 +124,18 @@ take_unmerged(struct hew_page_heap *heap, size_t size, size_t alignment)
 static struct hew_extent *
 take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
-    struct hew_pool *const pools[] = {&heap->dirty, &heap->muzzy, &heap->retained};
+    struct hew_pool *const with_memory[] = {&heap->dirty, &heap->muzzy};
     struct hew_extent *taken = take_unmerged(heap, size, alignment);
-    for (unsigned kind = 0; taken == NULL && kind < 3; kind++) {
-        size_t most = kind == 2 ? SIZE_MAX : most_fit(size);
-        struct hew_extent *found = hew_pool_find(pools[kind], size, alignment, most);
-        taken = found == NULL ? NULL : cut(heap, pools[kind], found, size, alignment);
+    for (unsigned kind = 0; taken == NULL && kind < 2; kind++) {
+        struct hew_extent *found = hew_pool_find(with_memory[kind], size, alignment, most_fit(size));
+        taken = found == NULL ? NULL : cut(heap, with_memory[kind], found, size, alignment);
+    }
+    if (taken == NULL) {
+        taken = hew_join_take(heap, size, alignment);
+    }
+    if (taken == NULL) {
+        struct hew_extent *found = hew_pool_find(&heap->retained, size, alignment, SIZE_MAX);
+        taken = found == NULL ? NULL : cut(heap, &heap->retained, found, size, alignment);
     }
     if (taken == NULL) {
         struct hew_extent *fresh = hew_grow_map(heap, size, alignment);
@@ -240,6 +248,7 @@ grow_into(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_exte
     }
     extent->zeroed = extent->zeroed && piece->state == HEW_EXTENT_RETAINED;
     extent->size += more;
+    extent->huge |= piece->huge;
     hew_split_drop_extent(heap, piece);
     hew_split_mark_ends(extent);
     return true;
@@ -353,9 +362,9 @@ hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_P
     hew_mutex_lock(&heap->lock);
     struct hew_page_counts counts = counts_now(heap);
     for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
-        buckets[bucket].dirty = heap->dirty.buckets[bucket].count;
-        buckets[bucket].muzzy = heap->muzzy.buckets[bucket].count;
-        buckets[bucket].retained = heap->retained.buckets[bucket].count;
+        buckets[bucket].dirty = hew_pool_count(&heap->dirty, bucket);
+        buckets[bucket].muzzy = hew_pool_count(&heap->muzzy, bucket);
+        buckets[bucket].retained = hew_pool_count(&heap->retained, bucket);
     }
     hew_mutex_unlock(&heap->lock);
     return counts;

@@ -50,6 +50,8 @@ struct hew_page_heap {
     } probe;    /* the beginning of the last region, where no huge pages are asked for: huge.c */
     bool huge;  /* some region asks for huge pages by the heap's own choice */
     bool dense; /* what was handed out there, when it was last looked at, had been touched */
+    uintptr_t run_start, run_end; /* the last mapping, with those before it that it touches: one region */
+    uint32_t run_region;
     struct hew_extent_hooks *hooks; /* NULL: none were ever set, and nothing in hooked.c concerns this heap */
     struct hew_page_counts counts;
     size_t active_pages; /* counts.active again, for programs that look at it at any time: relaxed */

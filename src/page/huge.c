@@ -28,16 +28,17 @@ look_at_probe(struct hew_page_heap *heap)
     size_t used = 0, touched = 0;
     while (at < end) {
         struct hew_extent *extent = hew_map_extent(at);
-        if (extent == NULL || extent->address != at ||
-            atomic_load_explicit(&extent->region, memory_order_relaxed) != heap->probe.region) {
+        if (extent == NULL ||
+            atomic_load_explicit(&extent->region, memory_order_relaxed) != heap->probe.region ||
+            extent->address > at || hew_extent_end(extent) <= at) {
             break;
         }
-        at = hew_extent_end(extent);
+        size_t size = (hew_extent_end(extent) < end ? hew_extent_end(extent) : end) - at;
         if (extent->state != HEW_EXTENT_RETAINED) {
-            size_t size = (at < end ? at : end) - extent->address;
             used += size;
-            touched += hew_os_resident((void *)extent->address, size);
+            touched += hew_os_resident((void *)at, size);
         }
+        at += size;
     }
     if (used >= heap->probe.size / 2) {
         heap->dense = used - touched < used / DENSE_SHARE;
@@ -87,18 +88,27 @@ hew_huge_within(const struct hew_extent *extent, size_t most, uintptr_t *start)
     return size;
 }
 
+/* The neighbour of the same region that may ask for huge pages, or NULL. */
+static struct hew_extent *
+asking_at(const struct hew_extent *extent, uintptr_t address)
+{
+    struct hew_extent *other = hew_map_extent(address);
+    return hew_split_joinable(extent, other) && other->huge ? other : NULL;
+}
+
 void
 hew_huge_forgo(struct hew_extent *extent)
 {
-    struct hew_extent *first = extent, *last = extent, *next;
-    while (next = hew_map_extent(first->address - 1), hew_split_joinable(extent, next)) {
-        first = next;
-        first->huge = false;
-    }
-    while (next = hew_map_extent(hew_extent_end(last)), hew_split_joinable(extent, next)) {
-        last = next;
-        last->huge = false;
-    }
+    uintptr_t start = extent->address, end = hew_extent_end(extent);
+    struct hew_extent *other;
     extent->huge = false;
-    hew_os_advise_small((void *)first->address, hew_extent_end(last) - first->address);
+    while ((other = asking_at(extent, start - 1)) != NULL) {
+        other->huge = false;
+        start = other->address;
+    }
+    while ((other = asking_at(extent, end)) != NULL) {
+        other->huge = false;
+        end = hew_extent_end(other);
+    }
+    hew_os_advise_small((void *)start, end - start);
 }

@@ -16,6 +16,13 @@ bucket_of(size_t size)
     return 3 + (top - 2) * 4 + (unsigned)((pages >> (top - 2)) & 3);
 }
 
+/* What one extent adds to its bucket. */
+static uint64_t
+share(const struct hew_extent *extent)
+{
+    return ((uint64_t)(extent->size >> HEW_LG_PAGE) << HEW_POOL_LG_EXTENTS) + 1;
+}
+
 static void
 link_bucket(struct hew_pool *pool, struct hew_extent *extent)
 {
@@ -27,8 +34,7 @@ link_bucket(struct hew_pool *pool, struct hew_extent *extent)
         head->first->free.link = &extent->free.next;
     }
     head->first = extent;
-    head->count.extents++;
-    head->count.bytes += extent->size;
+    head->held += share(extent);
     pool->nonempty[bucket / 64] |= UINT64_C(1) << bucket % 64;
 }
 
@@ -40,8 +46,7 @@ unlink_bucket(struct hew_pool *pool, struct hew_extent *extent)
     if (extent->free.next != NULL) {
         extent->free.next->free.link = extent->free.link;
     }
-    pool->buckets[bucket].count.extents--;
-    pool->buckets[bucket].count.bytes -= extent->size;
+    pool->buckets[bucket].held -= share(extent);
     if (pool->buckets[bucket].first == NULL) {
         pool->nonempty[bucket / 64] &= ~(UINT64_C(1) << bucket % 64);
     }
@@ -134,6 +139,27 @@ hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment, size_t most)
     }
 }
 
+unsigned
+hew_pool_largest_below(struct hew_pool *pool, size_t size, struct hew_extent **extents, unsigned most)
+{
+    unsigned bucket = bucket_of(size), count = 0;
+    bucket = bucket < HEW_POOL_BUCKETS ? bucket : HEW_POOL_BUCKETS - 1;
+    uint64_t word = pool->nonempty[bucket / 64] & (~UINT64_C(0) >> (63 - bucket % 64));
+    for (unsigned group = bucket / 64;; word = pool->nonempty[--group]) {
+        while (word != 0) {
+            unsigned next = 63 - (unsigned)__builtin_clzll(word);
+            struct hew_extent *extent = pool->buckets[group * 64 + next].first;
+            for (; extent != NULL && count < most; extent = extent->free.next) {
+                extents[count++] = extent;
+            }
+            word &= ~(UINT64_C(1) << next);
+        }
+        if (group == 0 || count == most) {
+            return count;
+        }
+    }
+}
+
 struct hew_extent *
 hew_pool_find_exact(struct hew_pool *pool, size_t size, size_t alignment)
 {
@@ -154,7 +180,7 @@ hew_pool_valid(const struct hew_pool *pool)
     for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
         bool marked = (pool->nonempty[bucket / 64] >> bucket % 64 & 1) != 0;
         const struct hew_pool_bucket *head = &pool->buckets[bucket];
-        struct hew_pool_count count = {0, 0};
+        struct hew_pool_count told = hew_pool_count(pool, bucket), count = {0, 0};
         for (struct hew_extent *extent = head->first; extent != NULL; extent = extent->free.next) {
             if (bucket_of(extent->size) != bucket || *extent->free.link != extent) {
                 return false;
@@ -162,8 +188,7 @@ hew_pool_valid(const struct hew_pool *pool)
             count.bytes += extent->size;
             count.extents++;
         }
-        if (marked != (head->first != NULL) || count.bytes != head->count.bytes ||
-            count.extents != head->count.extents) {
+        if (marked != (head->first != NULL) || count.bytes != told.bytes || count.extents != told.extents) {
             return false;
         }
         bytes += count.bytes;

@@ -13,6 +13,9 @@
 #include "page/extent.h"
 
 #define HEW_POOL_BUCKETS 139
+/* A bucket counts 2^28 extents, of 2^36 pages, all that there are: half the memory that two words would take, of which each
+ * program touches some. */
+#define HEW_POOL_LG_EXTENTS 28
 
 struct hew_pool_count {
     size_t extents, bytes;
@@ -20,17 +23,25 @@ struct hew_pool_count {
 
 struct hew_pool_bucket {
     struct hew_extent *first;
-    struct hew_pool_count count;
+    uint64_t held; /* its extents in the low HEW_POOL_LG_EXTENTS bits, their pages above */
 };
 
 struct hew_pool {
-    struct hew_pool_bucket buckets[HEW_POOL_BUCKETS];
     uint64_t nonempty[(HEW_POOL_BUCKETS + 63) / 64];
     struct hew_list oldest; /* head of the age list */
     struct hew_list unmerged; /* members that may have neighbours in the pool */
     size_t bytes;
     size_t extents;
+    struct hew_pool_bucket buckets[HEW_POOL_BUCKETS];
 };
+
+HEW_INLINE struct hew_pool_count
+hew_pool_count(const struct hew_pool *pool, unsigned bucket)
+{
+    uint64_t held = pool->buckets[bucket].held;
+    return (struct hew_pool_count){held & (((uint64_t)1 << HEW_POOL_LG_EXTENTS) - 1),
+        held >> HEW_POOL_LG_EXTENTS << HEW_LG_PAGE};
+}
 
 void hew_pool_begin(struct hew_pool *pool);
 
@@ -47,6 +58,9 @@ void hew_pool_resize(struct hew_pool *pool, struct hew_extent *extent, uintptr_t
 /* A member in which `size` bytes fit at a multiple of `alignment`: of the smallest bucket that has one, and of none for
  * more than `most` bytes.  Still in the pool.  NULL when there is none. */
 struct hew_extent *hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment, size_t most);
+
+/* Up to `most` members of the bucket that `size` is of, and of the ones below, larger buckets first.  Returns how many. */
+unsigned hew_pool_largest_below(struct hew_pool *pool, size_t size, struct hew_extent **extents, unsigned most);
 
 /* A member of just that size, among the first few that might be. */
 struct hew_extent *hew_pool_find_exact(struct hew_pool *pool, size_t size, size_t alignment);

@@ -25,15 +25,15 @@ void hew_split_forget_ends(struct hew_extent *extent);
 /* Whether the two lie in one mapping of one heap.  `other` may be NULL, stale or another heap's. */
 bool hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *other);
 
+/* Takes [start, start + size) out of a free extent that holds it; the rest stays in its pool, as old as before.  NULL: no
+ * memory for a struct. */
+struct hew_extent *hew_split_cut(
+    struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, uintptr_t start, size_t size);
+
 struct hew_pool *hew_split_pool_of(struct hew_page_heap *heap, unsigned state);
 
 /* The free extent that begins where `extent` ends, in the same region; NULL when there is none. */
 struct hew_extent *hew_split_free_behind(struct hew_extent *extent);
-
-/* Takes [start, start + size) out of a member of `pool`; what is left on either side stays there, as old as before.  The
- * part's ends are not marked when it is not the whole.  NULL: no memory for bookkeeping, nothing has changed. */
-struct hew_extent *hew_split_cut(
-    struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, uintptr_t start, size_t size);
 
 /* Puts a free extent into `pool` as its newest, merged with the neighbours that are in the same pool. */
 void hew_split_insert(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, unsigned state);

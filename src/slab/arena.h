@@ -39,10 +39,7 @@ struct hew_arena {
     struct hew_bin bins[HEW_CODE_SMALL_LAST + 1]; /* by code; 0 is unused */
     uint16_t index;
     _Atomic uint32_t threads; /* threads that allocate here: relaxed, a hint for the choice */
-    struct hew_large_counts large[HEW_LARGE_CLASSES];
     _Atomic size_t large_bytes; /* usable bytes of the large objects that are out: relaxed */
-    /* Requests by code that threads made which are gone or have moved, and which no cache has counted: relaxed. */
-    _Atomic uint64_t requests[HEW_CODES];
     bool manual;                        /* a program made it.  Written before the arena is seen. */
     _Atomic uint8_t life;               /* enum hew_arena_life, changed under hew_arenas_lock */
     _Atomic size_t oversize_threshold;  /* larger requests go elsewhere: relaxed */
@@ -50,6 +47,9 @@ struct hew_arena {
     uint64_t born_ns;
     struct hew_list larges;             /* of a manual arena: all large objects.  Guarded by pages.lock */
     char name[HEW_ARENA_NAME_BYTES];    /* guarded by hew_arenas_lock */
+    /* Requests by code that threads made which are gone or have moved, and which no cache has counted: relaxed. */
+    _Atomic uint64_t requests[HEW_CODES];
+    struct hew_large_counts large[HEW_LARGE_CLASSES]; /* last: small programs touch little of it */
 };
 
 extern struct hew_mutex hew_arenas_lock;

@@ -84,6 +84,14 @@ def test_a_figure_that_some_workloads_lack_has_a_mean_over_the_others() -> None:
     assert ratio(report.mean, "hew", "instructions").value == pytest.approx(1.0)
 
 
+def test_the_latency_of_one_server_is_no_mean_of_a_suite() -> None:
+    walls = {"glibc": 1.0, "hew": 1.0, "one": 1.0, "two": 1.0, "snail": 1.0}
+    report = bench({"a": runs(walls, tail_latency_seconds=0.001), "b": runs(walls)})
+    assert report.workloads[0].best["tail_latency_seconds"].name in walls
+    assert report.mean is not None
+    assert "tail_latency_seconds" not in {figure.key for figure in report.mean.figures}
+
+
 def point(allocator: str, at: float, value: float, number: int = 1) -> Run:
     return Run(allocator, number, {"wall_seconds": 1.0}, points=(Point("malloc", at, "ns", value),))
 

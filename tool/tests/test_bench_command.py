@@ -4,12 +4,15 @@
 import io
 import json
 import os
+import shutil
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from conftest import HewRunner
+from hew.model.allocator import Allocator
 from hew.model.errors import HewError
 from hew.model.run import CommandPlan, Point, RssPoint, ServerPlan
 from hew.sources.instructions import PAGE_FAULTS, SOFTWARE, Counter
@@ -17,6 +20,7 @@ from hew.sources.launcher import Streams, launch
 from hew.sources.measure import byte_seconds
 from hew.sources.points import read_points
 from hew.sources.suites import default_table, read_suite
+from hew.sources.versions import versions_of
 
 TABLE = '''
 slow_peers = ["snail"]
@@ -49,6 +53,12 @@ group = "real"
 command = ["no-such-program-here"]
 in = { small = [] }
 [[workloads]]
+name = "hungry"
+group = "real"
+command = ["sh"]
+needs = ["sh", "{inputs}/no-such-input"]
+in = { small = [] }
+[[workloads]]
 name = "service"
 group = "real"
 server = ["sh", "{programs}/x", "{port}"]
@@ -72,9 +82,11 @@ def test_a_suite_is_measured_shown_saved_drawn_and_compared(
     done = hew("bench", *words, "--save", str(saved), "--html", str(page))
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    for part in ("sleep", "geometric mean", "line: malloc", "absent: left out", "marker"):
+    for part in ("sleep", "geometric mean", "line: malloc", "absent: left out", "hungry: left out", "marker"):
         assert part in done.stdout
     found = json.loads(saved.read_text())
+    assert found["seconds"] >= 0
+    assert found["allocators"][0]["version"] == found["machine"]["libc"]
     assert [one["name"] for one in found["workloads"]] == ["sleep", "line"]
     assert found["workloads"][0]["best"]["wall_seconds"]["name"] == "marker"
     assert found["workloads"][1]["points"][1]["medians"] == {"glibc": 3.0, "marker": 3.0}
@@ -93,6 +105,27 @@ def test_json_goes_to_stdout_alone_and_one_workload_can_be_asked_for(
     found = json.loads(hew("bench", "--json", "--only", "line", *words).stdout)
     assert [one["name"] for one in found["workloads"]] == ["line"]
     assert found["mean"] is None
+
+
+def test_an_estimate_runs_each_workload_once(hew: HewRunner, library: Path, table: Path) -> None:
+    words = ("--suites", str(table), "--suite", "small", "--alloc", f"marker={library}")
+    done = hew("bench", "--estimate", *words)
+    assert done.returncode == 0, done.stderr
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert " 12 " in lines["sleep"]  # six rounds of two allocators
+    assert " 2 " in lines["line"]
+    assert "left out" in lines["hungry:"]
+    assert "each of 2 allocators" in lines["suite"]
+
+
+def test_a_library_of_a_package_has_its_version() -> None:
+    package = next((path for path in map(Path, ("/lib/x86_64-linux-gnu/libz.so.1",)) if path.exists()), None)
+    if package is None or shutil.which("dpkg-query") is None:
+        pytest.skip("no Debian package of zlib here")
+    found = versions_of([Allocator("glibc"), Allocator("zlib", package)], "glibc 1")
+    assert found["glibc"] == "glibc 1"
+    assert found["zlib"].startswith("zlib1g ")
+    assert versions_of([Allocator("mine", Path("/nowhere/libof-no-package.so"))], "") == {}
 
 
 @pytest.mark.parametrize(
@@ -124,6 +157,11 @@ def test_a_table_with_a_mistake_is_refused(tmp_path: Path) -> None:
     path.write_text('[suites.s]\nruns = 1\nwarmup = 0\n[[workloads]]\nname = "x"\nin = { s = [] }\ncommand = ["sh"]\n')
     with pytest.raises(HewError, match="workload x: KeyError\\('group'\\)"):
         read_suite(path, "s", os.environ)
+
+
+def test_every_workload_of_our_own_table_says_what_it_does() -> None:
+    rows = tomllib.loads(default_table().read_text())["workloads"]
+    assert [row["name"] for row in rows if not row.get("what")] == []
 
 
 def test_our_own_table_is_whole() -> None:

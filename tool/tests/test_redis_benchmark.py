@@ -20,6 +20,12 @@ SUMMARY = """\rSET: rps=0.0 (overall: -nan)          \r                    \r===
 
 Latency by percentile distribution:
 0.000% <= 0.047 milliseconds (cumulative count 2)
+99.219% <= 0.903 milliseconds (cumulative count 19844)
+99.609% <= 1.103 milliseconds (cumulative count 19922)
+100.000% <= 1.935 milliseconds (cumulative count 20000)
+
+Cumulative distribution of latencies:
+99.780% <= 1.503 milliseconds (cumulative count 19956)
 
 Summary:
   throughput summary: 71684.59 requests per second
@@ -53,7 +59,8 @@ def test_the_long_summary_gives_the_same_figures() -> None:
     assert figures["client.SET.requests_per_second"] == 71684.59
     assert figures["client.SET.p50_seconds"] == pytest.approx(0.447e-3)
     assert figures["client.GET.p99_seconds"] == pytest.approx(0.6e-3)
-    assert len(figures) == 8
+    assert figures["client.SET.p99_6_seconds"] == pytest.approx(1.103e-3)
+    assert len(figures) == 9
 
 
 def test_the_quiet_line_gives_rate_and_median() -> None:

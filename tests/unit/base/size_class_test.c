@@ -82,11 +82,13 @@ TEST(before_boot_no_request_is_small)
     CHECK_EQUAL(hew_small_end, 0);
 }
 
-TEST(the_table_of_small_sizes_agrees_with_the_formula)
+TEST(the_tables_of_small_and_large_sizes_agree_with_the_formula)
 {
-    hew_size_class_boot();
     for (size_t size = 0; size <= HEW_SMALL_MAX; size++) {
         CHECK_EQUAL(hew_small_codes[(size + 7) / 8], hew_code_of_size(size));
+    }
+    for (size_t size = HEW_SMALL_MAX + 1; size <= HEW_LARGE_CODES_MAX; size++) {
+        CHECK_EQUAL(hew_large_codes[(size + HEW_PAGE - 1) / HEW_PAGE], hew_code_of_size(size));
     }
 }
 

@@ -202,7 +202,7 @@ TEST(a_magazine_that_is_emptied_and_filled_grows_to_its_bound)
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         size_t size = hew_code_size(code), bound = ((size_t)64 << 10) / size;
         work(cache, code, 40, 1200);
-        CHECK_EQUAL(capacity(cache, code), bound > 511 ? 511 : bound);
+        CHECK_EQUAL(capacity(cache, code), bound > 1023 ? 1023 : bound);
         CHECK_EQUAL(cache->granted, full_bytes(cache));
         hew_magazine_drop(cache, code); /* all together would be more than a thread's share */
     }

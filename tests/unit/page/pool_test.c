@@ -84,6 +84,20 @@ TEST(of_equal_sizes_the_lowest_address_is_found)
     CHECK(find(5) == &extents[2]);
 }
 
+TEST(the_largest_members_that_are_too_small_come_first_and_no_larger_ones)
+{
+    struct hew_extent *found[4];
+    begin();
+    CHECK_EQUAL(hew_pool_largest_below(&pool, 8 * HEW_PAGE, found, 4), 0);
+    struct hew_extent *one = put(0, 0, 1), *five = put(1, 10, 5), *seven = put(2, 20, 7);
+    put(3, 30, 64);
+    CHECK_EQUAL(hew_pool_largest_below(&pool, 8 * HEW_PAGE, found, 4), 3);
+    CHECK(found[0] == seven && found[1] == five && found[2] == one);
+    CHECK_EQUAL(hew_pool_largest_below(&pool, 8 * HEW_PAGE, found, 2), 2);
+    CHECK_EQUAL(hew_pool_largest_below(&pool, HEW_PAGE, found, 4), 1);
+    CHECK_EQUAL(hew_pool_largest_below(&pool, SIZE_MAX, found, 4), 4);
+}
+
 TEST(alignment_is_met_inside_the_extent)
 {
     begin();

@@ -73,24 +73,50 @@ TEST(neighbours_in_different_states_stay_apart_until_both_are_purged)
     page_end();
 }
 
-TEST(neighbours_of_different_mappings_stay_apart)
+TEST(mappings_that_the_system_lays_side_by_side_become_one)
 {
     static struct hew_extent *extents[32];
     page_begin();
-    hew_options.retain = false; /* one mapping each, which the kernel lays side by side */
+    hew_options.retain = false; /* one mapping each */
     unsigned side_by_side = 0;
     for (unsigned i = 0; i < 32; i++) {
         extents[i] = page_take(64 * KIB);
-        for (unsigned j = 0; j < i; j++) {
-            side_by_side += hew_extent_end(extents[i]) == extents[j]->address;
-            CHECK(!hew_split_joinable(extents[i], extents[j]));
-        }
+        bool touches = i != 0 && hew_extent_end(extents[i]) == extents[i - 1]->address;
+        side_by_side += touches;
+        CHECK(!touches || hew_split_joinable(extents[i], extents[i - 1]));
     }
     CHECK(side_by_side > 0);
+    CHECK_EQUAL(page_counts().maps, 32);
     for (unsigned i = 0; i < 32; i++) {
         page_give(extents[i]);
     }
-    CHECK_EQUAL(page_heap.dirty.extents, 32);
+    page_merge();
+    CHECK_EQUAL(page_heap.dirty.extents, 32 - side_by_side);
+    page_end();
+}
+
+TEST(neighbours_of_different_heaps_stay_apart)
+{
+    static struct hew_page_heap other;
+    static struct hew_extent *own[16], *foreign[16];
+    page_begin();
+    hew_options.retain = false;
+    hew_page_heap_begin(&other, 4, page_now);
+    unsigned side_by_side = 0;
+    for (unsigned i = 0; i < 16; i++) {
+        own[i] = page_take(64 * KIB);
+        foreign[i] = hew_page_take(&other, 64 * KIB, HEW_PAGE, HEW_CODE_SLOW);
+        side_by_side += hew_extent_end(foreign[i]) == own[i]->address;
+        for (unsigned j = 0; j <= i; j++) {
+            CHECK(!hew_split_joinable(own[i], foreign[j]) && !hew_split_joinable(foreign[i], own[j]));
+        }
+    }
+    CHECK(side_by_side > 0);
+    for (unsigned i = 0; i < 16; i++) {
+        page_give(own[i]);
+        hew_page_give(&other, foreign[i]);
+    }
+    hew_page_release(&other);
     page_end();
 }
 

@@ -25,7 +25,7 @@ from hew.model.bench import (
     Workload,
     WorkloadResult,
 )
-from hew.model.figures import COMMAND_FIGURES, SOMETIMES_FIGURES, WALL, Figure
+from hew.model.figures import COMMAND_FIGURES, SOMETIMES_FIGURES, TAIL_LATENCY, WALL, Figure
 from hew.model.report import Report, Setup
 from hew.model.run import CommandPlan, Point, Run
 
@@ -156,7 +156,7 @@ def _is_common(figure: Figure, runs: Sequence[Run]) -> bool:
 def _mean_runs(timed: Sequence[tuple[WorkloadResult, Sequence[Run]]], name: str) -> list[Run]:
     """One made-up run for each round, with those figures that every workload has in that round."""
     figures: dict[int, dict[str, float]] = {}
-    for figure in FIGURES:
+    for figure in (one for one in FIGURES if one is not TAIL_LATENCY):
         members = [(result, runs) for result, runs in timed if _is_common(figure, runs)]
         values = [_by_round(runs, _actual(result, name, figure), figure) for result, runs in members]
         for number in set.intersection(*(set(mine) for mine in values)) if values else ():

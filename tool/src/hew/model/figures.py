@@ -33,9 +33,11 @@ PAGE_FAULTS = Figure("page_faults", "page faults", Unit.COUNT)
 RSS_SECONDS = Figure("rss_byte_seconds", "RSS × seconds", Unit.BYTE_SECONDS)
 INSTRUCTIONS = Figure("instructions", "instructions", Unit.COUNT)
 
+TAIL_LATENCY = Figure("tail_latency_seconds", "client's latency p99.6", Unit.SECONDS)
+
 COMMAND_FIGURES = (WALL, CPU, PEAK_RSS, PAGE_FAULTS)
-# Not every run has these: it may be over too soon, the processor may not count.
-SOMETIMES_FIGURES = (RSS_SECONDS, INSTRUCTIONS)
+# Not every run has these: it may be over too soon, the processor may not count, it may be no server.
+SOMETIMES_FIGURES = (RSS_SECONDS, INSTRUCTIONS, TAIL_LATENCY)
 
 SERVER_RSS = Figure("server_rss_bytes", "server RSS after the load", Unit.BYTES)
 SERVER_PEAK_RSS = Figure("server_peak_rss_bytes", "server peak RSS", Unit.BYTES)
@@ -45,6 +47,7 @@ CLIENT_WALL = Figure("client_wall_seconds", "client wall time", Unit.SECONDS)
 SERVER_FIGURES = (SERVER_RSS, SERVER_PEAK_RSS, SERVER_CPU, CLIENT_WALL)
 
 LATENCY_MARKS = ("p50", "p95", "p99")
+TAIL_MARK = "p99_6"  # the first beyond 99.5 % that redis-benchmark tells
 
 
 def client_figures(keys: set[str]) -> tuple[Figure, ...]:
@@ -54,7 +57,10 @@ def client_figures(keys: set[str]) -> tuple[Figure, ...]:
     for test in tests:
         prefix = f"{test} " if len(tests) > 1 else ""
         candidates = [Figure(rate_key(test), f"{prefix}requests per second", Unit.PER_SECOND, more_is_better=True)]
-        candidates += [Figure(latency_key(test, m), f"{prefix}latency {m}", Unit.SECONDS) for m in LATENCY_MARKS]
+        candidates += [
+            Figure(latency_key(test, mark), f"{prefix}latency {mark.replace('_', '.')}", Unit.SECONDS)
+            for mark in (*LATENCY_MARKS, TAIL_MARK)
+        ]
         found += [figure for figure in candidates if figure.key in keys]
     return tuple(found)
 

@@ -8,11 +8,13 @@ latency figures.
 import csv
 import re
 
-from hew.model.figures import LATENCY_MARKS, latency_key, rate_key
+from hew.model.figures import LATENCY_MARKS, TAIL_MARK, latency_key, rate_key
 
 TITLE = re.compile(r"(?:^|\r)====== (.+?) ======", re.MULTILINE)
 THROUGHPUT = re.compile(r"throughput summary: ([\d.]+) requests per second")
 LATENCIES = re.compile(r"^\s+avg\s+min\s+p50\s+p95\s+p99\s+max\s*\n\s+([\d.]+(?:\s+[\d.]+){5})", re.MULTILINE)
+PERCENTILE = re.compile(r"^([\d.]+)% <= ([\d.]+) milliseconds \(cumulative count", re.MULTILINE)
+TAIL = 99.5
 QUIET = re.compile(r"^(?:.*\r)?([^:\r\n]+): ([\d.]+) requests per second(?:, p50=([\d.]+) msec)?", re.MULTILINE)
 MILLISECOND = 1e-3
 
@@ -55,6 +57,10 @@ def _from_summary(text: str) -> dict[str, float]:
         if latencies:
             columns = [float(value) * MILLISECOND for value in latencies[1].split()]
             figures |= {latency_key(test, mark): columns[2 + at] for at, mark in enumerate(LATENCY_MARKS)}
+        by_percentile = part.partition("Cumulative distribution")[0]
+        tail = next((one[2] for one in PERCENTILE.finditer(by_percentile) if float(one[1]) >= TAIL), None)
+        if tail:
+            figures[latency_key(test, TAIL_MARK)] = float(tail) * MILLISECOND
     return figures
 
 

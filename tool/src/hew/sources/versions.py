@@ -4,6 +4,7 @@
 import subprocess
 import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from hew.model.allocator import Allocator
 from hew.sources.library import find_checkout
@@ -25,7 +26,13 @@ def _version(one: Allocator, crates: Mapping[str, str]) -> str:
     library = one.library.resolve() if one.library else None
     if library and checkout and library.is_relative_to(checkout.resolve()):
         return _said("git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=12")
-    package = _said("dpkg-query", "--search", str(library)).partition(":")[0]
+    return _package_version(library) if library else ""
+
+
+def _package_version(library: Path) -> str:
+    """The Debian package of a library; by its name where /lib is a link and dpkg knows the other path of the two."""
+    said = _said("dpkg-query", "--search", str(library)) or _said("dpkg-query", "--search", f"*/lib/*/{library.name}")
+    package = said.partition(": ")[0]
     if not package or "diversion" in package:
         return ""
     return _said("dpkg-query", "--show", "--showformat=${Package} ${Version}", package)

@@ -63,7 +63,7 @@ def curve_lines(points: Sequence[CurvePoint], colors: Mapping[str, str]) -> str 
     values = [value for point in drawn for value in point.medians.values() if value > 0]
     across, up = Axis(places, LEFT, WIDTH - RIGHT), Axis([*values, max(values) * 1.2], FLOOR, TOP)
     parts = []
-    for mark in up.marks(10, 8):
+    for mark in up.marks(2 if unit == "rss_kib" or up.high < 100 * up.low else 10, 8):
         y = up.place(mark)
         parts += [
             line(LEFT, y, WIDTH - RIGHT, y, "grid"),
