@@ -211,6 +211,23 @@ hew_os_stack_address(void)
     return (uintptr_t)getauxval(AT_RANDOM); /* bytes that the kernel puts above the first frame */
 }
 
+size_t
+hew_os_resident(void *address, size_t size)
+{
+    unsigned char pages[1024];
+    size_t resident = 0, part;
+    for (char *at = address; size != 0; at += part, size -= part) {
+        part = size < sizeof pages * HEW_PAGE ? size : sizeof pages * HEW_PAGE;
+        if (refused("mincore") || hew_syscall3(SYS_mincore, at, part, pages) != 0) {
+            return 0;
+        }
+        for (size_t page = 0; page < part / HEW_PAGE; page++) {
+            resident += (pages[page] & 1u) * HEW_PAGE;
+        }
+    }
+    return resident;
+}
+
 void
 hew_os_advise_huge(void *address, size_t size)
 {

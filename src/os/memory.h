@@ -69,6 +69,9 @@ size_t hew_os_address_space_limit(void);
 uintptr_t hew_os_program_address(void);
 uintptr_t hew_os_stack_address(void);
 
+/* How many bytes of the range are in memory; 0 when the system does not tell. */
+size_t hew_os_resident(void *address, size_t size);
+
 /* Advice on transparent huge pages for a range, and on leaving a range out of core dumps. */
 void hew_os_advise_huge(void *address, size_t size);
 void hew_os_advise_small(void *address, size_t size);

@@ -45,7 +45,7 @@ hew_decay_allowance(struct hew_decay *decay, size_t bytes, uint64_t now_ms)
     }
     uint64_t passed = now_ms <= decay->epoch_ms ? 0 : (now_ms - decay->epoch_ms) / hew_decay_step_ms(decay);
     if (passed > 0) {
-        size_t came = bytes > decay->left ? bytes - decay->left : 0;
+        size_t old = decay->left + decay->put_off, came = bytes > old ? bytes - old : 0;
         size_t shift = passed < HEW_DECAY_EPOCHS ? (size_t)passed : HEW_DECAY_EPOCHS;
         memmove(decay->backlog, decay->backlog + shift, (HEW_DECAY_EPOCHS - shift) * sizeof decay->backlog[0]);
         memset(decay->backlog + HEW_DECAY_EPOCHS - shift, 0, shift * sizeof decay->backlog[0]);
@@ -61,6 +61,9 @@ hew_decay_allowance(struct hew_decay *decay, size_t bytes, uint64_t now_ms)
     }
     if (passed > 0) {
         decay->left = bytes < allowance ? bytes : allowance;
+        decay->put_off = 0;
+        return allowance;
     }
-    return passed == 0 && bytes > decay->left ? allowance + (bytes - decay->left) : allowance;
+    size_t old = decay->left + decay->put_off;
+    return bytes > old ? allowance + (bytes - old) : allowance;
 }

@@ -23,6 +23,7 @@ struct hew_decay {
     uint64_t epoch_ms;               /* when the current epoch began */
     size_t backlog[HEW_DECAY_EPOCHS]; /* bytes that came in each past epoch, the newest last */
     size_t left;                     /* bytes in the pool when the epoch began */
+    size_t put_off;                  /* bytes that were due, and which the caller keeps a while: not new either */
 };
 
 void hew_decay_begin(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms);

@@ -62,6 +62,7 @@ struct hew_extent {
     };
     bool zeroed;       /* known to read as zeros: when handed out, and while retained in a heap with hooks */
     bool data_segment; /* from sbrk: cannot be unmapped or moved */
+    bool huge;         /* some of it may ask for huge pages, by the heap's own choice */
     bool decommitted;  /* free, in a heap with hooks: to be committed by them before it is used */
     uint64_t inline_bits[HEW_EXTENT_WORDS];
 };

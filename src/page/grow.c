@@ -3,10 +3,10 @@
 
 #include "meta/map.h"
 #include "os/memory.h"
+#include "page/huge.h"
 #include "page/split.h"
 
 #define GROW_MAX ((size_t)64 << 20)
-#define HUGE_PAGE ((size_t)2 << 20)
 /* From so much on a purger is called for while memory is taken: it cannot be started when all of it is freed. */
 #define PURGER_WANTED ((size_t)8 << 20)
 
@@ -29,16 +29,6 @@ map_memory(enum hew_dss dss, size_t size, size_t alignment, bool *data_segment)
         *data_segment = memory != NULL;
     }
     return memory;
-}
-
-void
-hew_grow_advise(void *memory, size_t size, enum hew_thp thp)
-{
-    if (thp == HEW_THP_ALWAYS) {
-        hew_os_advise_huge(memory, size);
-    } else if (thp == HEW_THP_NEVER) {
-        hew_os_advise_small(memory, size);
-    }
 }
 
 size_t
@@ -102,20 +92,16 @@ join_run(struct hew_page_heap *heap, struct hew_extent *extent)
     atomic_store_explicit(&extent->region, heap->run_region, memory_order_relaxed);
 }
 
-/* Enters a mapping of our own as one retained extent. */
+/* Enters a mapping of our own, which the heap then no longer has when there is no memory for that. */
 static struct hew_extent *
 enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
 {
     struct hew_extent model = {.address = (uintptr_t)memory, .size = size, .state = HEW_EXTENT_RETAINED,
         .arena = heap->arena, .data_segment = data_segment};
     struct hew_extent *extent = hew_grow_enter(heap, &model);
-    if (extent != NULL) {
-        hew_grow_advise(memory, size, heap->thp);
-        if (!data_segment && heap->hooks == NULL) {
-            join_run(heap, extent);
-        }
-        hew_split_insert(heap, &heap->retained, extent, HEW_EXTENT_RETAINED);
-    } else if (!data_segment) {
+    if (extent != NULL && !data_segment && heap->hooks == NULL) {
+        join_run(heap, extent);
+    } else if (extent == NULL && !data_segment) {
         hew_os_unmap(memory, size);
     }
     return extent;
@@ -130,7 +116,7 @@ hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     /* The usual step: twice the last one, as long as the system plays along; else just what is needed. */
     size_t step = hew_grow_step(heap, size);
     bool data_segment;
-    size_t at = step >= HUGE_PAGE && alignment < HUGE_PAGE ? HUGE_PAGE : alignment;
+    size_t at = step >= HEW_HUGE_PAGE && alignment < HEW_HUGE_PAGE ? HEW_HUGE_PAGE : alignment;
     void *memory = map_memory(heap->dss, hew_bits_round_up(step, HEW_GRAIN), at, &data_segment);
     if (memory == NULL && (step > size || at > alignment)) {
         step = size;
@@ -138,5 +124,13 @@ hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     } else if (memory != NULL) {
         hew_grow_note_step(heap);
     }
-    return memory == NULL ? NULL : enter(heap, memory, hew_bits_round_up(step, HEW_GRAIN), data_segment);
+    if (memory == NULL) {
+        return NULL;
+    }
+    struct hew_extent *region = enter(heap, memory, hew_bits_round_up(step, HEW_GRAIN), data_segment);
+    if (region != NULL) {
+        hew_huge_begin(heap, region, size);
+        hew_split_insert(heap, &heap->retained, region, HEW_EXTENT_RETAINED);
+    }
+    return region;
 }

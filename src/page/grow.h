@@ -12,9 +12,6 @@
 size_t hew_grow_step(const struct hew_page_heap *heap, size_t size);
 void hew_grow_note_step(struct hew_page_heap *heap);
 
-/* The option thp, or what the heap has in its place, for a new mapping. */
-void hew_grow_advise(void *memory, size_t size, enum hew_thp thp);
-
 /* The extent is a region of its own from now on, which merges with no other. */
 void hew_grow_set_apart(struct hew_extent *extent);
 

@@ -36,6 +36,9 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     heap->arena = arena;
     heap->grow_bytes = FIRST_GROW;
     heap->grow_limit = HEW_OPTION_CLASS_MAX;
+    heap->probe.size = 0;
+    heap->huge = false;
+    heap->dense = false;
     heap->run_start = heap->run_end = 0;
     heap->hooks = NULL;
     heap->dss = (uint8_t)hew_options.dss;
@@ -259,6 +262,7 @@ grow_into(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_exte
     }
     extent->zeroed = extent->zeroed && piece->state == HEW_EXTENT_RETAINED;
     extent->size += more;
+    extent->huge |= piece->huge;
     hew_split_drop_extent(heap, piece);
     hew_split_mark_ends(extent);
     return true;

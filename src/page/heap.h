@@ -43,6 +43,13 @@ struct hew_page_heap {
     struct hew_extent *spare; /* unused extent structs, linked by free.next */
     size_t grow_bytes;        /* size of the next mapping */
     size_t grow_limit;        /* it becomes no larger, unless a request is */
+    struct {
+        uintptr_t address;
+        size_t size;
+        uint32_t region;
+    } probe;    /* the beginning of the last region, where no huge pages are asked for: huge.c */
+    bool huge;  /* some region asks for huge pages by the heap's own choice */
+    bool dense; /* what was handed out there, when it was last looked at, had been touched */
     uintptr_t run_start, run_end; /* the last mapping, with those before it that it touches: one region */
     uint32_t run_region;
     struct hew_extent_hooks *hooks; /* NULL: none were ever set, and nothing in hooked.c concerns this heap */

@@ -255,6 +255,7 @@ merge(struct hew_page_heap *heap, struct hew_extent *low, struct hew_extent *hig
         return false;
     }
     low->size += high->size;
+    low->huge |= high->huge;
     low->zeroed = low->zeroed && high->zeroed;
     hew_list_remove(&high->free.age);
     hew_split_drop_extent(heap, high);
@@ -304,6 +305,7 @@ hew_hooked_grow(struct hew_page_heap *heap, struct hew_extent *extent, struct he
     }
     extent->zeroed = extent->zeroed && piece->zeroed;
     extent->size += more;
+    extent->huge |= piece->huge;
     hew_split_drop_extent(heap, piece);
     hew_split_mark_ends(extent);
     return true;

@@ -3,7 +3,7 @@
 
 #include "base/options.h"
 #include "os/memory.h"
-#include "page/grow.h"
+#include "page/huge.h"
 
 #include <errno.h>
 
@@ -49,7 +49,7 @@ default_alloc(struct hew_extent_hooks *hooks, void *new_address, size_t size, si
         memory = NULL;
     }
     if (memory != NULL) {
-        hew_grow_advise(memory, size, hew_options.thp);
+        hew_huge_advise(memory, size, hew_options.thp);
         *zero = true;
         *commit = true;
     }

@@ -72,6 +72,7 @@ take_site(struct hew_page_heap *heap, const struct site *site)
         put_back(heap, above);
         return NULL;
     }
+    middle->huge |= (lower && below->huge) || (upper && above->huge);
     drop(heap, below);
     drop(heap, above);
     middle->address = site->start;

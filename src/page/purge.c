@@ -9,9 +9,11 @@
 #include "page/heap.h"
 #include "page/hooked.h"
 #include "page/hooks.h"
+#include "page/huge.h"
 #include "page/split.h"
 
 #define AT_ONCE 32                    /* extents taken out of a pool at a time */
+#define LOOKS 64                      /* extents in which whole huge pages are looked for */
 #define BYTES_AT_ONCE ((size_t)64 << 20) /* so that the system's map lock is not held for long */
 
 struct batch {
@@ -20,36 +22,60 @@ struct batch {
     size_t bytes;
 };
 
-/* Under the lock: takes the oldest extents until the pool holds no more than `keep`, or the batch is full. */
+/* Under the lock: whole huge pages of one of the oldest extents.  NULL: they have none. */
+static struct hew_extent *
+take_huge(struct hew_page_heap *heap, struct hew_pool *pool, size_t most)
+{
+    struct hew_list *node = pool->oldest.next;
+    for (unsigned look = 0; look < LOOKS && node != &pool->oldest; look++, node = node->next) {
+        struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
+        uintptr_t start;
+        size_t size = extent->huge ? hew_huge_within(extent, most, &start) : 0;
+        if (size != 0) {
+            return hew_split_cut(heap, pool, extent, start, size);
+        }
+    }
+    return NULL;
+}
+
+/* Under the lock: the oldest extent, or `most` bytes of it: the upper part goes, the lower part is what the next request
+ * would be given.  NULL: no memory for bookkeeping, or a hook would have to be asked in the middle of this. */
+static struct hew_extent *
+take_oldest(struct hew_page_heap *heap, struct hew_pool *pool, size_t most)
+{
+    struct hew_extent *extent = hew_pool_oldest(pool);
+    size_t size = extent->size < most ? extent->size : most;
+    if (size != extent->size && heap->hooks != NULL && !hew_hooked_cuts_freely(heap)) {
+        if (size < extent->size / 2) {
+            return NULL;
+        }
+        size = extent->size; /* whole, when half of it is due */
+    }
+    if (extent->huge) {
+        hew_huge_forgo(extent);
+    }
+    return hew_split_cut(heap, pool, extent, hew_extent_end(extent) - size, size);
+}
+
+/* Under the lock: takes old extents until the pool holds no more than `keep`, or the batch is full. */
 static void
 collect(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, struct batch *batch)
 {
     batch->count = 0;
     batch->bytes = 0;
     while (batch->count < AT_ONCE && batch->bytes < BYTES_AT_ONCE && pool->bytes > keep) {
-        struct hew_extent *extent = hew_pool_oldest(pool);
         size_t surplus = hew_bits_round_up(pool->bytes - keep, HEW_PAGE);
         size_t most = surplus < BYTES_AT_ONCE ? surplus : BYTES_AT_ONCE;
-        if (extent->size > most && heap->hooks != NULL && !hew_hooked_cuts_freely(heap)) {
-            /* Its hook would have to be asked in the middle of this; it goes whole when half of it is due. */
-            if (most < extent->size / 2) {
-                return;
-            }
-            hew_pool_remove(pool, extent);
-        } else if (extent->size > most) {
-            /* The upper part goes; the lower part is what the next request would be given. */
-            struct hew_extent *part =
-                hew_split_new_extent(heap, extent, hew_extent_end(extent) - most, most);
-            if (part == NULL) {
-                return;
-            }
-            hew_pool_resize(pool, extent, extent->address, extent->size - most);
-            hew_split_mark_ends(extent);
-            extent = part;
-            hew_split_mark_ends(extent);
-        } else {
-            hew_pool_remove(pool, extent);
+        if (keep != 0 && most < HEW_HUGE_PAGE && hew_pool_oldest(pool)->huge) {
+            return; /* it waits until a huge page is due, or everything */
         }
+        bool huge = heap->huge && heap->hooks == NULL && most >= HEW_HUGE_PAGE;
+        struct hew_extent *extent = huge ? take_huge(heap, pool, most) : NULL;
+        extent = extent != NULL ? extent : take_oldest(heap, pool, most);
+        if (extent == NULL) {
+            return;
+        }
+        hew_split_mark_ends(extent);
         if (heap->hooks != NULL) { /* a hook may give the addresses back, and another heap be given them */
             hew_split_forget_ends(extent);
         }
@@ -184,6 +210,14 @@ unmap_retained(struct hew_page_heap *heap)
     }
 }
 
+/* Under the lock, after a purge: what is kept beyond the allowance waits for the rest of a huge page, and is not new. */
+static void
+note_put_off(const struct hew_page_heap *heap, struct hew_decay *decay, const struct hew_pool *pool, size_t keep)
+{
+    size_t more = pool->bytes > keep ? pool->bytes - keep : 0;
+    decay->put_off = heap->huge && more < HEW_HUGE_PAGE ? more : 0;
+}
+
 /* Under the lock, which it drops: purges both pools down to what they may keep. */
 static void
 purge_both(struct hew_page_heap *heap, uint64_t now_ms, bool all)
@@ -194,11 +228,13 @@ purge_both(struct hew_page_heap *heap, uint64_t now_ms, bool all)
         bool through_muzzy = !all && heap->muzzy_decay.decay_ms != 0;
         heap->counts.dirty_purges++;
         purge(heap, &heap->dirty, keep_dirty, through_muzzy ? HEW_EXTENT_MUZZY : HEW_EXTENT_RETAINED);
+        note_put_off(heap, &heap->dirty_decay, &heap->dirty, keep_dirty);
     }
     size_t keep_muzzy = all ? 0 : hew_decay_allowance(&heap->muzzy_decay, heap->muzzy.bytes, now_ms);
     if (heap->muzzy.bytes > keep_muzzy) {
         heap->counts.muzzy_purges++;
         purge(heap, &heap->muzzy, keep_muzzy, HEW_EXTENT_RETAINED);
+        note_put_off(heap, &heap->muzzy_decay, &heap->muzzy, keep_muzzy);
     }
 }
 

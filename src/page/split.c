@@ -42,6 +42,7 @@ hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, 
     extent->data_segment = from->data_segment;
     extent->zeroed = from->zeroed;
     extent->decommitted = from->decommitted;
+    extent->huge = from->huge;
     extent->code = HEW_CODE_NONE;
     return extent;
 }
@@ -144,12 +145,14 @@ hew_split_insert(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_e
         hew_pool_remove(pool, before);
         extent->address = before->address;
         extent->size += before->size;
+        extent->huge |= before->huge;
         hew_split_drop_extent(heap, before);
     }
     while (mergeable(extent, behind = hew_map_extent(hew_extent_end(extent)), state) &&
         behind->address == hew_extent_end(extent)) {
         hew_pool_remove(pool, behind);
         extent->size += behind->size;
+        extent->huge |= behind->huge;
         hew_split_drop_extent(heap, behind);
     }
     hew_split_mark_ends(extent);

@@ -225,3 +225,19 @@ TEST(random_traffic_never_raises_the_allowance_without_arrivals)
         bytes = last = kept;
     }
 }
+
+TEST(what_was_put_off_is_not_new_when_it_is_looked_at_again)
+{
+    struct hew_decay decay;
+    hew_decay_begin(&decay, 3200, 0);
+    size_t keep = hew_decay_allowance(&decay, 1000000, 100);
+    for (uint64_t now = 200; now < 3400; now += 100) {
+        decay.put_off = 1000000 - keep; /* all that was due stays */
+        size_t next = hew_decay_allowance(&decay, 1000000, now);
+        CHECK(next <= keep);
+        keep = next;
+        decay.put_off = 1000000 - keep;
+        CHECK_EQUAL(hew_decay_allowance(&decay, 1000000, now), keep);
+    }
+    CHECK_EQUAL(keep, 0);
+}
