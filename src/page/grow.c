@@ -41,7 +41,7 @@ hew_grow_step(const struct hew_page_heap *heap, size_t size)
 void
 hew_grow_note_step(struct hew_page_heap *heap)
 {
-    if (heap->grow_bytes < GROW_MAX) {
+    if (heap->grow_bytes < GROW_MAX && !heap->scarce) {
         heap->grow_bytes *= 2;
     }
 }

@@ -8,6 +8,8 @@
 #include "base/options.h"
 #include "page/heap.h"
 
+#define HEW_GROW_FIRST ((size_t)1 << 20) /* a heap's first mapping; each later one is twice the last */
+
 /* How much address space to ask for when `size` bytes are wanted: twice the last step, while there is a choice. */
 size_t hew_grow_step(const struct hew_page_heap *heap, size_t size);
 void hew_grow_note_step(struct hew_page_heap *heap);

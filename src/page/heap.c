@@ -17,7 +17,6 @@
 #define GIVES_TO_CLOCK 64
 #define SCARCE_IDLE ((size_t)1 << 20)
 #define SCARCE_PART 16
-#define FIRST_GROW ((size_t)1 << 20)
 
 _Atomic uint32_t hew_page_due;
 _Atomic size_t hew_page_mapped;
@@ -34,7 +33,7 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     size_t structs = heap->counts.structs, spare = heap->counts.spare_structs; /* they outlive the heap */
     heap->counts = (struct hew_page_counts){.structs = structs, .spare_structs = spare};
     heap->arena = arena;
-    heap->grow_bytes = FIRST_GROW;
+    heap->grow_bytes = HEW_GROW_FIRST;
     heap->grow_limit = HEW_OPTION_CLASS_MAX;
     heap->probe.size = 0;
     heap->huge = false;

@@ -294,6 +294,7 @@ hew_page_release(struct hew_page_heap *heap)
     hew_page_decay(heap, 0, true);
     hew_mutex_lock(&heap->lock);
     heap->scarce = true;
+    heap->grow_bytes = HEW_GROW_FIRST;
     if (heap->hooks == NULL && !heap->ending) {
         unmap_retained(heap);
     }

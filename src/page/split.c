@@ -118,6 +118,9 @@ hew_split_cut(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_exte
         tail->state = extent->state;
         hew_split_mark_ends(tail);
         hew_pool_insert(pool, tail, extent);
+        if (extent->free.unmerged.next != NULL) {
+            hew_pool_mark_unmerged(pool, tail);
+        }
     }
     if (lead != 0) {
         hew_pool_resize(pool, extent, extent->address, lead);
