@@ -50,8 +50,9 @@ struct hew_bin_return {
 };
 
 /*
- * Takes back `count` objects, the first of a slab of this bin, the others of one or of no slab of the arena.  Returns how many were good: less than `count` means that the
- * next one is not a taken region; what follows it has not been looked at and *verdict says what is wrong.
+ * Takes back `count` objects, at least one; the first of a slab of this bin, the others of one or of no slab of the arena.
+ * Returns how many were good: less than `count` means that the next one is not a taken region; what follows it has not
+ * been looked at and *verdict says what is wrong.
  */
 unsigned hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_bin_return *objects,
     unsigned count, enum hew_slab_verdict *verdict);

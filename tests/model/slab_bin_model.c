@@ -187,6 +187,9 @@ give(struct model *model)
         expected = HEW_SLAB_ALREADY_FREE; /* in a slab that stays a slab */
         more = 1;
     }
+    if (count + more == 0) {
+        return;
+    }
     CHECK_EQUAL(hew_bin_give(&model->bin, &model->pages, back, count + more, &verdict), count);
     CHECK_EQUAL(verdict, expected);
     model->ndalloc += count;
