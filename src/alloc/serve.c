@@ -5,6 +5,7 @@
 #include "alloc/fill.h"
 #include "cache/count.h"
 #include "cache/magazine.h"
+#include "cache/park.h"
 #include "cache/route.h"
 #include "cache/thread.h"
 #include "page/hooks.h"
@@ -39,6 +40,7 @@ hew_serve_relieve(void)
 {
     struct hew_cache *cache = hew_cache_self;
     hew_map_narrow();
+    hew_park_empty();
     for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
         hew_magazine_flush(cache->real, code, 0);
     }

@@ -35,7 +35,7 @@ thread_ends(void *round)
         if (hew_cache_is_real(hew_cache_self)) {
             hew_prof_death(hew_cache_self->real);
         }
-        hew_thread_death();
+        hew_thread_leave();
         if (atomic_load(&hew_caches_alive) == 0) {
             hew_purger_end();
         } else {

@@ -64,7 +64,7 @@ hew_explicit_flush(unsigned number)
 {
     struct hew_cache *cache = hew_explicit_at(number);
     if (cache != NULL) {
-        hew_thread_flush(cache);
+        hew_magazine_drop_all(cache);
     }
     return cache != NULL;
 }

@@ -83,6 +83,7 @@ void
 hew_limit_begin(struct hew_cache *cache)
 {
     know_defaults();
+    cache->custom = false;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         uint32_t most = cache->caching ? atomic_load_explicit(&defaults[code], memory_order_relaxed) : 0;
         set(cache, code, most & ~CHOSEN, (most & CHOSEN) != 0);
@@ -94,11 +95,13 @@ hew_limit_choose(struct hew_cache *cache, unsigned code, unsigned objects)
 {
     hew_magazine_drop(cache, code);
     set(cache, code, objects, true);
+    cache->custom = true;
 }
 
 void
 hew_limit_sizes(struct hew_cache *cache, size_t largest)
 {
+    cache->custom = true;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         bool wanted = hew_code_size(code) <= largest;
         if (!wanted) {

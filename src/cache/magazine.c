@@ -297,6 +297,14 @@ hew_magazine_drop(struct hew_cache *cache, unsigned code)
     close_class(cache, code);
 }
 
+void
+hew_magazine_drop_all(struct hew_cache *cache)
+{
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        hew_magazine_drop(cache, code);
+    }
+}
+
 /* Looks after one class: an idle one loses its magazine; one that never ran dry loses half of what it did not need. */
 static void
 look_after(struct hew_cache *cache, unsigned code)

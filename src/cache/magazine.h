@@ -23,6 +23,9 @@ void hew_magazine_tick(struct hew_cache *cache, unsigned code);
 /* Gives everything back; the class has no magazine afterwards. */
 void hew_magazine_drop(struct hew_cache *cache, unsigned code);
 
+/* The same for every class. */
+void hew_magazine_drop_all(struct hew_cache *cache);
+
 /* Gives back all objects but the newest `keep`. */
 void hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep);
 

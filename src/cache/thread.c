@@ -5,6 +5,7 @@
 #include "cache/count.h"
 #include "cache/limit.h"
 #include "cache/magazine.h"
+#include "cache/park.h"
 #include "meta/memory.h"
 #include "page/hooks.h"
 #include "slab/arena_life.h"
@@ -95,8 +96,11 @@ hew_thread_birth(bool caching)
     if (arena == NULL) {
         return NULL;
     }
-    const struct hew_cache *like = find_model(caching);
-    struct hew_cache *cache = like == NULL ? new_cache(caching) : hew_meta_take_copy(like, sizeof *cache);
+    struct hew_cache *cache = caching ? hew_park_take(arena) : NULL;
+    if (cache == NULL) {
+        const struct hew_cache *like = find_model(caching);
+        cache = like == NULL ? new_cache(caching) : hew_meta_take_copy(like, sizeof *cache);
+    }
     if (cache == NULL) {
         return NULL;
     }
@@ -131,24 +135,29 @@ hand_counts_over(struct hew_cache *cache)
     }
 }
 
-void
-hew_thread_flush(struct hew_cache *cache)
+/* Under the lock: the cache leaves the list; what it counted is its arena's. */
+static void
+settle(struct hew_cache *cache)
 {
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        if (cache->base[code] != NULL) {
-            hew_magazine_drop(cache, code);
-        }
-    }
+    hew_list_remove(&cache->link);
+    hand_counts_over(cache);
 }
 
 void
 hew_thread_retire(struct hew_cache *cache)
 {
-    hew_thread_flush(cache);
+    hew_magazine_drop_all(cache);
     hew_mutex_lock(&hew_caches_lock);
-    hew_list_remove(&cache->link);
-    hand_counts_over(cache);
+    settle(cache);
     hew_mutex_unlock(&hew_caches_lock);
+}
+
+/* One thread less allocates from `arena`. */
+static void
+discount(struct hew_arena *arena)
+{
+    atomic_fetch_sub_explicit(&arena->threads, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&hew_caches_alive, 1, memory_order_relaxed);
 }
 
 void
@@ -161,13 +170,35 @@ hew_thread_death(void)
     }
     cache = cache->real;
     hew_thread_retire(cache);
-    atomic_fetch_sub_explicit(&cache->arena->threads, 1, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&hew_caches_alive, 1, memory_order_relaxed);
+    discount(cache->arena);
     if (cache->live != NULL) {
         hew_meta_give(cache->live, sizeof *cache->live);
         hew_meta_give(front, sizeof *front);
     }
     hew_meta_give(cache, sizeof *cache);
+}
+
+void
+hew_thread_leave(void)
+{
+    struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
+    struct hew_arena *arena = cache == NULL ? NULL : cache->arena;
+    bool parked = false;
+    if (cache != NULL && hew_park_suits(cache)) {
+        hew_mutex_lock(&hew_caches_lock);
+        parked = hew_park_has_room();
+        if (parked) {
+            settle(cache);
+            hew_park_put(cache);
+        }
+        hew_mutex_unlock(&hew_caches_lock);
+    }
+    if (!parked) {
+        hew_thread_death();
+        return;
+    }
+    hew_cache_self = empty(&hew_cache_gone);
+    discount(arena);
 }
 
 bool
@@ -186,7 +217,7 @@ hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
     cache->arena = arena;
     hew_mutex_unlock(&hew_caches_lock);
     if (former->manual) { /* which may be destroyed as soon as nobody is bound to it, with all that came from it */
-        hew_thread_flush(cache);
+        hew_magazine_drop_all(cache);
     }
     hew_arena_leave(former);
     return true;
@@ -204,7 +235,7 @@ hew_thread_follow_cpu(struct hew_cache *cache)
 void
 hew_thread_set_caching(struct hew_cache *cache, bool caching)
 {
-    hew_thread_flush(cache);
+    hew_magazine_drop_all(cache);
     cache->caching = caching;
     hew_limit_begin(cache);
 }

@@ -23,6 +23,9 @@ struct hew_cache *hew_thread_birth(bool caching);
 /* Everything in the calling thread's cache goes back to its owners; the thread is left with hew_cache_gone. */
 void hew_thread_death(void);
 
+/* The same at a thread's true end, when another thread may take the cache over with what it holds: see park.h. */
+void hew_thread_leave(void);
+
 /* From now on the thread allocates from `arena`.  What its cache holds stays where it is.  False: the arena is being
  * destroyed. */
 bool hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena);
@@ -30,9 +33,6 @@ bool hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena);
 /* With the option percpu_arena: binds the thread to the arena of the CPU that it runs on, unless a program has bound it to
  * one that it made. */
 void hew_thread_follow_cpu(struct hew_cache *cache);
-
-/* Everything that the cache holds goes back to its owners. */
-void hew_thread_flush(struct hew_cache *cache);
 
 /* Whether the thread keeps objects at hand; the settings' limits hold again. */
 void hew_thread_set_caching(struct hew_cache *cache, bool caching);

@@ -7,6 +7,7 @@
  */
 #include "alloc/alloc.h"
 #include "base/options.h"
+#include "cache/magazine.h"
 #include "cache/thread.h"
 #include "control/ctl_arena.h"
 #include "control/ctl_names_macros.h"
@@ -92,7 +93,7 @@ is_to_be_emptied(const struct hew_ctl_call *call)
     struct hew_arena *arena = arena_of(call);
     struct hew_cache *cache = arena != NULL && arena->manual ? hew_alloc_own_cache() : NULL;
     if (cache != NULL) {
-        hew_thread_flush(cache);
+        hew_magazine_drop_all(cache);
     }
     return arena != NULL;
 }

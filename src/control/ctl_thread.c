@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "cache/count.h"
 #include "cache/limit.h"
+#include "cache/magazine.h"
 #include "cache/peak.h"
 #include "cache/thread.h"
 #include "control/conf_value.h"
@@ -130,7 +131,7 @@ hew_ctl_thread_tcache_flush(const struct hew_ctl_call *call)
     if (cache == NULL || !cache->caching) {
         return EFAULT;
     }
-    hew_thread_flush(cache);
+    hew_magazine_drop_all(cache);
     return 0;
 }
 
@@ -205,7 +206,7 @@ hew_ctl_thread_idle(const struct hew_ctl_call *call)
 {
     struct hew_cache *cache = hew_alloc_own_cache();
     if (cache != NULL) {
-        hew_thread_flush(cache);
+        hew_magazine_drop_all(cache);
     }
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "control/purger.h"
 
 #include "base/options.h"
+#include "cache/park.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "slab/arena.h"
@@ -32,6 +33,9 @@ uint64_t
 hew_purger_round(uint64_t now_ms, bool all)
 {
     uint64_t next = 0;
+    if (all) {
+        hew_park_empty();
+    }
     HEW_EACH_ARENA(arena) {
         hew_page_decay(&arena->pages, now_ms, all);
         uint64_t own = hew_page_next_ms(&arena->pages);

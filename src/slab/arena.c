@@ -10,7 +10,7 @@ struct hew_mutex hew_arenas_lock;
 _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
 
 struct hew_arena_defaults hew_arena_defaults;
-_Atomic bool hew_arena_was_destroyed;
+_Atomic bool hew_arena_was_created, hew_arena_was_destroyed;
 /* Guarded by hew_arenas_lock. */
 static unsigned count;         /* 0 = not known yet */
 static _Atomic unsigned limit; /* likewise; read by anyone */
@@ -82,6 +82,9 @@ hew_arena_make(unsigned index, bool manual)
         return NULL;
     }
     arena->manual = manual;
+    if (manual) {
+        atomic_store_explicit(&hew_arena_was_created, true, memory_order_relaxed);
+    }
     arena->born_ns = hew_clock_early_ns();
     size_t threshold = hew_options.oversize_threshold;
     atomic_store_explicit(&arena->oversize_threshold, threshold == 0 ? SIZE_MAX : threshold, memory_order_relaxed);

@@ -66,6 +66,9 @@ extern struct hew_arena_defaults hew_arena_defaults;
 /* Under hew_arenas_lock: a new arena in the table.  NULL without memory. */
 struct hew_arena *hew_arena_make(unsigned index, bool manual);
 
+/* Whether a program has ever made an arena of its own: relaxed. */
+extern _Atomic bool hew_arena_was_created;
+
 /* Whether an arena was ever destroyed: relaxed, for the words of fatal messages. */
 extern _Atomic bool hew_arena_was_destroyed;
 

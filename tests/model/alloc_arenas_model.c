@@ -7,6 +7,7 @@
  * By hand:  HEW_MODEL_SEED=7 HEW_MODEL_STEPS=1000000 model_alloc_arenas
  */
 #include "alloc/flags.h"
+#include "cache/magazine.h"
 #include "layers_alloc.h"
 #include "os/clock.h"
 #include "slab/arena_life.h"
@@ -156,7 +157,7 @@ use_object(struct worker *worker, struct object *object, int arena)
 static void
 bind_to(struct worker *worker, unsigned arena)
 {
-    hew_thread_flush(hew_alloc_own_cache());
+    hew_magazine_drop_all(hew_alloc_own_cache());
     expect(hew_thread_bind(hew_alloc_own_cache(), hew_arena_find(arena)), "a living arena can be bound to");
     worker->bound = arena != 0;
 }

@@ -4,6 +4,7 @@
  * full thread caches, with empty ones, and when everything is freed.
  */
 #include "layers_alloc.h"
+#include "cache/magazine.h"
 #include "layers_random.h"
 #include "stats/snapshot.h"
 #include "test.h"
@@ -60,7 +61,7 @@ step(struct worker *worker)
         *slot = NULL;
     }
     if (layers_random_once_in(&worker->dice, 2000)) {
-        hew_thread_flush(hew_alloc_own_cache());
+        hew_magazine_drop_all(hew_alloc_own_cache());
     }
 }
 

@@ -84,7 +84,7 @@ TEST(what_a_thread_has_allocated_and_freed_is_known_without_counting_it)
             CHECK_EQUAL(hew_count_freed(cache), model.freed);
         }
     }
-    hew_thread_flush(cache);
+    hew_magazine_drop_all(cache);
     CHECK_EQUAL(hew_count_allocated(cache), model.allocated);
     CHECK_EQUAL(hew_count_freed(cache), model.freed);
     give_all();

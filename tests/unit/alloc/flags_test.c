@@ -4,6 +4,7 @@
 #include "alloc/serve.h"
 #include "cache/count.h"
 #include "cache/explicit.h"
+#include "cache/magazine.h"
 #include "layers_alloc.h"
 #include "page/hooks.h"
 #include "test.h"
@@ -282,7 +283,7 @@ TEST(requests_past_the_cache_are_sampled_by_their_bytes_and_in_their_arena)
     CHECK_EQUAL(hew_count_allocated(hew_cache_self) - allocated, 128000 + 12 * 1024);
     hew_options.prof = false;
     layers_attend = NULL;
-    hew_thread_flush(hew_cache_self);
+    hew_magazine_drop_all(hew_cache_self);
     CHECK_EQUAL(hew_count_freed(hew_cache_self) - freed, 128000 + 12 * 1024);
     end_test();
 }

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * park: caches of threads that have ended, with the few objects they held, for threads that begin.
+ *
+ * A program that starts threads for small jobs pays for each of them with fills, flushes and magazines that grow; who
+ * takes over a former thread's cache finds all that done.
+ *
+ * Promises  a few caches, of at most HEW_PARK_BYTES each; a thread that takes one over has allocated and freed nothing
+ *           yet.  Whoever reads statistics empties the park first, so that no object is held by nobody.
+ * Locks     hew_caches_lock (rank: caches).
+ */
+#ifndef HEW_CACHE_PARK_H
+#define HEW_CACHE_PARK_H
+
+#include "cache/cache.h"
+
+#define HEW_PARK_BYTES ((size_t)64 << 10)
+
+/* Whether the true cache of a thread that ends may be another's. */
+bool hew_park_suits(const struct hew_cache *cache);
+
+/* Under hew_caches_lock: whether there is room for one more; and it goes in. */
+bool hew_park_has_room(void);
+void hew_park_put(struct hew_cache *cache);
+
+/* A parked cache of `arena`, which is in no list yet; NULL: there is none. */
+struct hew_cache *hew_park_take(const struct hew_arena *arena);
+
+/* What is parked goes back to its owners. */
+void hew_park_empty(void);
+
+#endif
