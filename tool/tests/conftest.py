@@ -6,6 +6,7 @@ Skips say what is missing. Nothing else may skip.
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -19,6 +20,9 @@ from hew.model.errors import HewError
 from hew.model.report import Machine, Report, Setup
 from hew.model.run import Failure, RssPoint, Run
 from hew.sources.library import find_hew
+
+# A shell that runs the tests in the background has them ignore it, and with them whatever they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HewRunner = Callable[..., subprocess.CompletedProcess[str]]
 
