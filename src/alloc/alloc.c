@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/alloc.h"
 
-#include "alloc/fill.h"
 #include "alloc/aligned.h"
+#include "alloc/fill.h"
 #include "alloc/serve.h"
 #include "base/options.h"
 #include "base/text.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/realloc.h"
 
+#include "alloc/aligned.h"
 #include "alloc/alloc.h"
 #include "alloc/fast.h"
 #include "alloc/fill.h"
-#include "alloc/aligned.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ resize_in_place(struct hew_extent *extent, size_t size)
     }
     struct hew_page_heap *pages = &hew_arena_at(extent->arena)->pages;
     unsigned code = hew_large_code(size);
-    size_t wanted = code == HEW_CODE_SLOW ? hew_large_usable(size) : hew_code_size(code);
+    size_t wanted = hew_large_usable(size);
     size_t before = extent->size;
     bool fits = wanted == extent->size || (wanted < extent->size && hew_page_shrink(pages, extent, wanted)) ||
         (wanted > extent->size && hew_page_grow(pages, extent, wanted));

@@ -87,6 +87,14 @@ attend(const struct hew_source *source, unsigned code, size_t size, void *object
     return sampled;
 }
 
+/* The arena of a large object of `size` bytes: the largest that a thread asks its own for may have one of their own. */
+static struct hew_arena *
+arena_for_large(const struct hew_source *source, size_t size)
+{
+    bool own = source->own != NULL && source->arena == source->own->arena;
+    return own ? hew_arena_for_large(source->arena, size) : source->arena;
+}
+
 /* Past every cache. */
 static void *
 take_from_arena(const struct hew_source *source, unsigned code)
@@ -97,8 +105,7 @@ take_from_arena(const struct hew_source *source, unsigned code)
     if (code <= HEW_CODE_SMALL_LAST) {
         taken = hew_bin_take(&arena->bins[code], &arena->pages, code, &object, 1);
     } else {
-        bool own = source->own != NULL && arena == source->own->arena;
-        arena = own ? hew_arena_for_large(arena, hew_code_size(code)) : arena;
+        arena = arena_for_large(source, hew_code_size(code));
         taken = hew_large_take_some(arena, code, &object, 1);
     }
     if (taken == 1) {
@@ -178,10 +185,7 @@ hew_serve_note_slow(struct hew_cache *cache, size_t size, struct hew_extent *ext
 static struct hew_extent *
 take_slow(const struct hew_source *source, size_t size, size_t alignment)
 {
-    struct hew_arena *arena = source->arena;
-    if (source->own != NULL && arena == source->own->arena) {
-        arena = hew_arena_for_large(arena, size);
-    }
+    struct hew_arena *arena = arena_for_large(source, size);
     struct hew_extent *extent = arena == NULL ? NULL : hew_large_take(arena, size, alignment, hew_large_code(size));
     if (extent != NULL) {
         atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nrequests, 1, memory_order_relaxed);

@@ -8,10 +8,14 @@
 
 #define CACHES_PER_ARENA 2
 
-/* Guarded by hew_caches_lock. */
-static struct hew_list parked = {&parked, &parked};
-static unsigned count;
-static _Atomic bool some; /* count != 0: relaxed, a hint */
+static struct hew_list parked = {&parked, &parked}; /* guarded by hew_caches_lock */
+static _Atomic unsigned count; /* written under it; without it a hint: relaxed */
+
+static unsigned
+parked_now(void)
+{
+    return atomic_load_explicit(&count, memory_order_relaxed);
+}
 
 /* What a thread has chosen for itself stays with it.  Objects of arenas that a program made must not outlive them here. */
 bool
@@ -25,31 +29,39 @@ hew_park_suits(const struct hew_cache *cache)
 bool
 hew_park_has_room(void)
 {
-    return count < CACHES_PER_ARENA * hew_arena_limit();
+    return parked_now() < CACHES_PER_ARENA * hew_arena_limit();
 }
 
 void
 hew_park_put(struct hew_cache *cache)
 {
     hew_list_push_front(&parked, &cache->link);
-    count++;
-    atomic_store_explicit(&some, true, memory_order_relaxed);
+    atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
 }
 
-/* Under the lock. */
+/* Takes the lock.  One of `arena`, or, NULL, of any; NULL: there is none. */
 static struct hew_cache *
 take(const struct hew_arena *arena)
 {
-    for (struct hew_list *node = parked.next; node != &parked; node = node->next) {
+    struct hew_cache *found = NULL;
+    hew_mutex_lock(&hew_caches_lock);
+    for (struct hew_list *node = parked.next; found == NULL && node != &parked; node = node->next) {
         struct hew_cache *cache = HEW_CONTAINER(node, struct hew_cache, link);
-        if (arena == NULL || cache->arena == arena) {
-            hew_list_remove(node);
-            count--;
-            atomic_store_explicit(&some, count != 0, memory_order_relaxed);
-            return cache;
-        }
+        found = arena == NULL || cache->arena == arena ? cache : NULL;
     }
-    return NULL;
+    if (found != NULL) {
+        hew_list_remove(&found->link);
+        atomic_fetch_sub_explicit(&count, 1, memory_order_relaxed);
+    }
+    hew_mutex_unlock(&hew_caches_lock);
+    return found;
+}
+
+static void
+give_up(struct hew_cache *cache)
+{
+    hew_magazine_drop_all(cache);
+    hew_meta_give(cache, sizeof *cache);
 }
 
 /* The thread begins at nothing: what is here came in from outside. */
@@ -68,15 +80,9 @@ forget_counts(struct hew_cache *cache)
 struct hew_cache *
 hew_park_take(const struct hew_arena *arena)
 {
-    if (!atomic_load_explicit(&some, memory_order_relaxed)) {
-        return NULL;
-    }
-    hew_mutex_lock(&hew_caches_lock);
-    struct hew_cache *cache = take(arena);
-    hew_mutex_unlock(&hew_caches_lock);
+    struct hew_cache *cache = parked_now() == 0 ? NULL : take(arena);
     if (cache != NULL && !hew_park_suits(cache)) { /* not any more */
-        hew_magazine_drop_all(cache);
-        hew_meta_give(cache, sizeof *cache);
+        give_up(cache);
         return NULL;
     }
     if (cache != NULL) {
@@ -88,14 +94,8 @@ hew_park_take(const struct hew_arena *arena)
 void
 hew_park_empty(void)
 {
-    struct hew_cache *cache = NULL;
-    while (atomic_load_explicit(&some, memory_order_relaxed)) {
-        hew_mutex_lock(&hew_caches_lock);
-        cache = take(NULL);
-        hew_mutex_unlock(&hew_caches_lock);
-        if (cache != NULL) {
-            hew_magazine_drop_all(cache);
-            hew_meta_give(cache, sizeof *cache);
-        }
+    struct hew_cache *cache;
+    while (parked_now() != 0 && (cache = take(NULL)) != NULL) {
+        give_up(cache);
     }
 }

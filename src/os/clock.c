@@ -5,12 +5,18 @@
 
 #include <time.h>
 
+static uint64_t
+nanoseconds(const struct timespec *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
+}
+
 uint64_t
 hew_clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return nanoseconds(&now);
 }
 
 uint64_t
@@ -18,7 +24,7 @@ hew_clock_early_ns(void)
 {
     struct timespec now = {0};
     hew_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return nanoseconds(&now);
 }
 
 uint64_t
@@ -34,5 +40,5 @@ hew_clock_wall_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return nanoseconds(&now);
 }

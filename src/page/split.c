@@ -115,7 +115,6 @@ hew_split_cut(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_exte
             hew_split_drop_extent(heap, taken);
             return NULL;
         }
-        tail->state = extent->state;
         hew_split_mark_ends(tail);
         hew_pool_insert(pool, tail, extent);
         if (extent->free.unmerged.next != NULL) {
