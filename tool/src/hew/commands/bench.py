@@ -15,7 +15,7 @@ from hew.analysis.bench import setup_of, summarise_bench, summarise_workload
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.versus import changes
 from hew.commands.estimate import estimate
-from hew.commands.options import requested, told, writable
+from hew.commands.options import allocators_option, told, writable
 from hew.model.allocator import Allocator, Request, Unusable
 from hew.model.bench import SUBJECT, BenchReport, Suite, Workload, WorkloadResult
 from hew.model.errors import HewError
@@ -33,8 +33,9 @@ from hew.sources.versions import versions_of
 from hew.sources.workloads import measure_workload
 from hew.views.bench_document import FORMAT, bench_json, changes_json
 from hew.views.bench_page import bench_page
-from hew.views.bench_table import bench_console, show_bench, show_changes
+from hew.views.bench_table import PIPED_WIDTH, show_bench, show_changes
 from hew.views.progress import progress
+from hew.views.table import results_console
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 SAVED = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -44,14 +45,7 @@ SAVED = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--suite", "suite_name", default="quick", show_default=True, help="Which set of workloads.")
 @click.option("--suites", "table", type=SAVED, metavar="FILE", help="The table of suites.  [default: the checkout's]")
 @click.option("--only", multiple=True, metavar="WORKLOAD", help="Only this workload of the suite; may be repeated.")
-@click.option(
-    "--alloc",
-    "requests",
-    multiple=True,
-    callback=requested,
-    metavar="NAME[=PATH]",
-    help="Only this allocator besides glibc; may be repeated. Default: every one found.",
-)
+@allocators_option
 @click.option("--runs", type=click.IntRange(min=1), help="Rounds that count.  [default: the suite's]")
 @click.option("--estimate", "only_estimate", is_flag=True, help="Run each workload once; print how long it all takes.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the tables.")
@@ -87,7 +81,7 @@ def command(
         if as_json:
             click.echo(bench_json(report))
         else:
-            show_bench(report, bench_console())
+            show_bench(report, results_console(PIPED_WIDTH))
         for file, written in ((save, bench_json), (html, bench_page)):
             if file:
                 file.write_text(written(report) + "\n", encoding="utf-8")
@@ -103,7 +97,7 @@ def compare(saved: tuple[Path, Path], allocator: str, as_json: bool) -> None:
     if as_json:
         click.echo(changes_json(allocator, found))
     else:
-        show_changes(allocator, found, bench_console())
+        show_changes(allocator, found, results_console(PIPED_WIDTH))
 
 
 def _read(path: Path) -> dict[str, Any]:

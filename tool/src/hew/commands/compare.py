@@ -11,7 +11,7 @@ import click
 
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.summary import summarise
-from hew.commands.options import requested, told, writable
+from hew.commands.options import allocators_option, told, writable
 from hew.model.allocator import Allocator, Request
 from hew.model.errors import HewError
 from hew.model.report import Report, Setup
@@ -39,14 +39,7 @@ def _words(_context: click.Context, parameter: click.Parameter, value: str | Non
 
 
 @click.command("compare", context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--alloc",
-    "requests",
-    multiple=True,
-    callback=requested,
-    metavar="NAME[=PATH]",
-    help="Only this allocator besides glibc; may be repeated. Default: every one found.",
-)
+@allocators_option
 @click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Rounds that count.")
 @click.option("--warmup", type=click.IntRange(min=0), default=1, show_default=True, help="Rounds before those.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds one run may take.")

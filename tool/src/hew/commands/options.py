@@ -44,6 +44,16 @@ def requested(_context: click.Context, _parameter: click.Parameter, values: tupl
     return tuple(found)
 
 
+allocators_option = click.option(
+    "--alloc",
+    "requests",
+    multiple=True,
+    callback=requested,
+    metavar="NAME[=PATH]",
+    help="Only this allocator besides glibc; may be repeated. Default: every one found.",
+)
+
+
 def writable(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
     """Refuse a place that cannot be written before the runs, not after them."""
     if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):

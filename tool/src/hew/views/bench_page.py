@@ -7,11 +7,11 @@ from itertools import groupby
 
 from hew.model.allocator import Allocator
 from hew.model.bench import BEST_PEER, SUBJECT, BenchReport, WorkloadResult
-from hew.model.figures import CPU, PEAK_RSS, RSS_SECONDS, WALL, Figure, Unit
+from hew.model.figures import CPU, PEAK_RSS, RSS_SECONDS, WALL, Figure
 from hew.model.report import Report
 from hew.views.charts import CSS_CLASS, memory_lines, ratio_bars
 from hew.views.curves import curve_lines, value_label
-from hew.views.page import METHOD, allocator_colors, html_page
+from hew.views.page import METHOD, allocator_colors, circumstances, html_page
 from hew.views.text import command_line, interval, quantity, times
 
 SHOWN = (WALL, PEAK_RSS)
@@ -34,18 +34,10 @@ def bench_page(report: BenchReport) -> str:
 
 
 def _head(report: BenchReport) -> str:
-    machine = report.machine
-    facts = [
-        report.started.replace("T", " ").replace("+00:00", " UTC"),
-        f"{machine.cpu}, {machine.cpus_usable} CPUs, {quantity(machine.memory_bytes, Unit.BYTES)}",
-        machine.kernel,
-        machine.libc,
-        f"load {machine.load_average:.2f} at the start",
-    ]
     return (
         f'<header><h1><b>hew</b> bench</h1><div class="command">suite {escape(report.suite)}: '
         f"{len(report.workloads)} workloads, {len(report.allocators)} allocators</div>"
-        f'<p class="soft small">{" · ".join(escape(fact) for fact in facts if fact)}</p></header>'
+        f"{circumstances(report.machine, report.started)}</header>"
     )
 
 

@@ -13,17 +13,9 @@ from hew.views.curves import place_label
 from hew.views.table import STYLES
 from hew.views.text import interval, judgement, quantity, times
 
-PIPED_WIDTH = 200
+PIPED_WIDTH = 200  # enough for every allocator
 WHOLE_SUITE = "geometric mean"
 FIGURES = {figure.key: figure for figure in COMMAND_FIGURES + SOMETIMES_FIGURES}
-
-
-def bench_console() -> Console:
-    """Standard output; wide enough for every allocator when nobody looks."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = PIPED_WIDTH
-    return console
 
 
 def show_bench(report: BenchReport, console: Console) -> None:

@@ -7,7 +7,7 @@ from importlib import resources
 
 from hew.model.allocator import Allocator
 from hew.model.figures import Figure, Unit
-from hew.model.report import AllocatorResult, Report, Setup, Verdict
+from hew.model.report import AllocatorResult, Machine, Report, Setup, Verdict
 from hew.views.charts import CSS_CLASS, memory_lines, ratio_bars
 from hew.views.text import command_line, failure_line, interval, judgement, quantity, remarks, times
 
@@ -69,19 +69,25 @@ def allocator_colors(allocators: Sequence[Allocator]) -> dict[str, str]:
     return {one.name: OWN_COLORS.get(one.name) or next(free) for one in allocators}
 
 
-def _head(report: Report) -> str:
-    setup, machine = report.setup, report.setup.machine
+def circumstances(machine: Machine, started: str, *before: str) -> str:
+    """A line of small print: when and where it was measured, after what is said `before`."""
     facts = [
-        f"{setup.runs} rounds after {setup.warmup} of warm-up",
-        setup.started.replace("T", " ").replace("+00:00", " UTC"),
+        *before,
+        started.replace("T", " ").replace("+00:00", " UTC"),
         f"{machine.cpu}, {machine.cpus_usable} CPUs, {quantity(machine.memory_bytes, Unit.BYTES)}",
         machine.kernel,
         machine.libc,
         f"load {machine.load_average:.2f} at the start",
     ]
+    return f'<p class="soft small">{" · ".join(escape(fact) for fact in facts if fact)}</p>'
+
+
+def _head(report: Report) -> str:
+    setup = report.setup
+    rounds = f"{setup.runs} rounds after {setup.warmup} of warm-up"
     return (
         f"<header><h1><b>hew</b> compare</h1>{_command(setup)}"
-        f'<p class="soft small">{" · ".join(escape(fact) for fact in facts if fact)}</p></header>'
+        f"{circumstances(setup.machine, setup.started, rounds)}</header>"
     )
 
 

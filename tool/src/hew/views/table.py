@@ -19,11 +19,14 @@ STYLES = {
 }
 
 
-def results_console() -> Console:
-    """Standard output; rich itself honours NO_COLOR and writes no colour into a pipe."""
+def results_console(piped_width: int = PIPED_WIDTH) -> Console:
+    """Standard output, `piped_width` columns wide when nobody looks.
+
+    Rich itself honours NO_COLOR and writes no colour into a pipe.
+    """
     console = Console(highlight=False)
     if not console.is_terminal:
-        console.width = PIPED_WIDTH
+        console.width = piped_width
     return console
 
 
