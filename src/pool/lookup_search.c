@@ -12,7 +12,7 @@ hew_pool_lookup_by_midpoint(const size_t *sizes, unsigned count, size_t size)
     const size_t *low = sizes;
     for (unsigned left = count; left > 1;) {
         unsigned half = left / 2;
-        low += low[half - 1] < size ? half : 0;
+        low += half & -(unsigned)(low[half - 1] < size);
         left -= half;
     }
     return (unsigned)(low - sizes) + (*low < size);
