@@ -13,6 +13,7 @@ COMMANDS = {
     "compare": "Measure a command under every allocator found on this machine.",
     "pools": "Propose pools for the sizes that a program was seen to use.",
     "run": "Run a command under hew.",
+    "stats": "Show the statistics that a program on jemalloc or hew wrote.",
 }
 
 
