@@ -24,15 +24,16 @@ def command() -> None:
     help="What the most objects seen is multiplied by.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.argument("source", metavar="FILE")
-def suggest(source: str, headroom: float, as_json: bool) -> None:
-    """Propose pools for the program whose statistics are in FILE: as a C array and as a setting.
+@click.argument("place", metavar="FILE|PID|-")
+def suggest(place: str, headroom: float, as_json: bool) -> None:
+    """Propose pools for a program from its statistics, as a C array and as a setting.
 
-    FILE is what malloc_stats_print wrote, of hew or jemalloc, as JSON or text (`-` is standard input), or a profile's
-    recent allocations, which have the exact sizes.
+    FILE holds what malloc_stats_print wrote, of hew or jemalloc, as JSON or text; several reports tell more than one,
+    and one from the middle of the work more than one from its end. Or it holds a profile's recent allocations, which
+    have the exact sizes. `-` is standard input.
     """
     with told("hew pools suggest"):
-        declaration = declare(read_seen(source), headroom)
+        declaration = declare(read_seen(place), headroom)
         if as_json:
             click.echo(declaration_to_json(declaration))
         else:

@@ -11,19 +11,16 @@ from typing import Any
 from hew.model.declaration import Seen, SeenSize
 from hew.model.errors import HewError
 from hew.model.statistics import Arena, Bin, Reading
-from hew.sources.statistics.stream import STDIN, read_statistics
+from hew.sources.statistics.place import read_place
 
 RECENT = "recent_alloc"
 SMALL_MOST = 14336  # bytes: larger objects have pages of their own
 
 
-def read_seen(path: str) -> Seen:
-    """What a file tells; HewError when it has neither statistics nor recent allocations in it."""
-    if path != STDIN:
-        recent = _recent_document(Path(path))
-        if recent is not None:
-            return from_recent(recent, path)
-    return from_reading(read_statistics(path))
+def read_seen(place: str) -> Seen:
+    """What a file or a process tells; HewError when it has neither statistics nor recent allocations in it."""
+    recent = _recent_document(Path(place))
+    return from_reading(read_place(place)) if recent is None else from_recent(recent, place)
 
 
 def from_reading(reading: Reading) -> Seen:
