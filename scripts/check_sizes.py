@@ -131,7 +131,11 @@ def all_sizes(root: Path) -> Iterator[Size]:
     """Everything measured in the project's own code; third-party assets live in vendor/ directories."""
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix in MEASURED and path.is_file() and not {"vendor", "build", ".venv", "__pycache__"} & set(path.parts):
+            if (
+                path.suffix in MEASURED
+                and path.is_file()
+                and not {"vendor", "build", ".venv", "__pycache__"} & set(path.parts)
+            ):
                 yield from file_sizes(path, root)
 
 
