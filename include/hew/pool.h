@@ -27,6 +27,8 @@
 #ifndef HEW_POOL_H
 #define HEW_POOL_H
 
+#include "pool_lookup.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -119,6 +121,7 @@ struct hew_pool_options {
                                UINT64_MAX: never */
     bool touch;             /* the fixed groups' pages are in memory when the set has been made */
     enum hew_pool_check check;
+    enum hew_pool_lookup_method lookup; /* how a request finds its size: HEW_POOL_LOOKUP_AUTO is the fastest */
     const struct hew_pool_source *source;     /* NULL: hew's pages, with its decay and statistics.  Each struct is copied. */
     const struct hew_pool_backing *backing;   /* NULL: a bitmap */
     const struct hew_pool_fallback *fallback; /* NULL: hew's malloc */

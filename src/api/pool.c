@@ -59,7 +59,7 @@ hew_pool_malloc(struct hew_pool_set *set, size_t size)
 static bool
 has_constructor(const struct hew_pool_set *set, size_t size)
 {
-    unsigned number = hew_pool_set_find(set, size);
+    unsigned number = hew_pool_lookup_find(&set->lookup, size);
     return number < set->count && set->classes[number].kind.construct != NULL;
 }
 
@@ -121,7 +121,7 @@ HEW_EXPORT size_t
 hew_pool_size_for(struct hew_pool_set *set, size_t size)
 {
     hew_pool_set_examine("hew_pool_size_for", set);
-    unsigned number = hew_pool_set_find(set, size);
+    unsigned number = hew_pool_lookup_find(&set->lookup, size);
     return number < set->count ? set->classes[number].stride : 0;
 }
 

@@ -12,10 +12,11 @@
 HEW_INLINE void *
 hew_pool_fast_take(const struct hew_pool_set *set, size_t size)
 {
-    if (HEW_UNLIKELY(size >= set->direct_end)) {
+    const struct hew_pool_lookup *lookup = &set->lookup;
+    if (HEW_UNLIKELY(size >= lookup->direct_end)) {
         return NULL;
     }
-    size_t number = set->direct[(size + HEW_POOL_UNIT - 1) >> HEW_POOL_LG_UNIT];
+    size_t number = lookup->entries[(size + lookup->round) >> lookup->shift];
     return hew_pool_local_pop(&hew_pool_self->at[set->id]->magazines[number]);
 }
 

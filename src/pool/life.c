@@ -31,24 +31,6 @@ hew_pool_set_examine(const char *function, const struct hew_pool_set *set)
     }
 }
 
-unsigned
-hew_pool_set_find(const struct hew_pool_set *set, size_t size)
-{
-    if (size < set->direct_end) {
-        return set->direct[(size + HEW_POOL_UNIT - 1) >> HEW_POOL_LG_UNIT];
-    }
-    unsigned low = 0, high = set->count;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (set->classes[middle].stride < size) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 static void
 boot(void)
 {

@@ -81,7 +81,7 @@ void *
 hew_pool_serve(struct hew_pool_set *set, size_t size)
 {
     hew_pool_set_examine("hew_pool_malloc", set);
-    unsigned number = hew_pool_set_find(set, size);
+    unsigned number = hew_pool_lookup_find(&set->lookup, size);
     void *object;
     if (number < set->count) {
         object = take_one(set, number, size);

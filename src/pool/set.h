@@ -53,8 +53,7 @@ struct hew_pool_set {
     uintptr_t base;         /* the fixed groups: base to base + span, whole grains of one size each */
     size_t span;
     const uint8_t *grains;  /* the number of each grain's size */
-    size_t direct_end;      /* requests below it: direct[(size + 15) / 16] is the number of their size */
-    const uint8_t *direct;
+    struct hew_pool_lookup lookup; /* from a request to the number of its size; count when there is none */
     /* What follows is for slow paths. */
     _Atomic bool lives;
     struct hew_pool_class *classes;
@@ -64,7 +63,9 @@ struct hew_pool_set {
     struct hew_pool_fallback fallback;
     struct hew_pool_range *fixed;
     size_t bytes;           /* of all pools; guarded by lock */
-    size_t direct_bytes, grains_bytes; /* of the tables */
+    size_t *strides;        /* the table that lookup searches */
+    void *lookup_room;
+    size_t lookup_bytes, grains_bytes; /* of the tables */
     _Atomic uint64_t larger;
     unsigned users;         /* guarded by hew_pool_lock: who works on it without the program's knowing */
     struct hew_mutex lock;
@@ -75,8 +76,5 @@ extern struct hew_mutex hew_pool_lock;
 
 /* Ends the process, in the name of `function`, when the set has been destroyed. */
 void hew_pool_set_examine(const char *function, const struct hew_pool_set *set);
-
-/* The number of the smallest size that holds `size`; set->count: none does. */
-unsigned hew_pool_set_find(const struct hew_pool_set *set, size_t size);
 
 #endif

@@ -2,7 +2,6 @@
 #include "pool/shape.h"
 
 #include "meta/memory.h"
-#include "os/clock.h"
 #include "pool/grow.h"
 #include "pool/object.h"
 #include "pool/range.h"
@@ -11,7 +10,6 @@
 
 #define ALIGNMENT_MAX ((size_t)2 << 20)
 #define BYTES_MAX ((size_t)1 << (HEW_LG_ADDRESS - 1)) /* what can lie in the address space */
-#define DIRECT_MAX ((size_t)256 << 10)                /* larger requests are looked for, which they can afford */
 #define AT_HAND_MOST 128
 #define AT_HAND_BYTES ((size_t)32 << 10)
 #define AT_HAND_PART 8
@@ -69,6 +67,7 @@ hew_pool_shape_options(struct hew_pool_set *set, const struct hew_pool_options *
     options->release_ms = options->release_ms == 0 ? RELEASE_MS : options->release_ms;
     bool can_be = hew_bits_is_power_of_two(options->alignment) && options->alignment <= ALIGNMENT_MAX &&
         options->beyond <= HEW_POOL_BEYOND_NULL && options->check <= HEW_POOL_CHECK_WRITES &&
+        options->lookup <= HEW_POOL_LOOKUP_DOUBLING &&
         (options->kinds != NULL || options->kinds_count == 0) && source_can_be(options);
     copy_functions(set);
     return can_be ? 0 : EINVAL;
@@ -171,19 +170,20 @@ group_bytes(const struct hew_pool_set *set, const struct hew_pool_class *class)
 
 /* False: no memory. */
 static bool
-make_direct(struct hew_pool_set *set)
+make_lookup(struct hew_pool_set *set)
 {
-    size_t largest = set->classes[set->count - 1].stride, end = largest < DIRECT_MAX ? largest : DIRECT_MAX;
-    set->direct_bytes = (end >> HEW_POOL_LG_UNIT) + 1;
-    uint8_t *direct = hew_meta_take(set->direct_bytes);
-    unsigned number = 0;
-    for (size_t i = 0; direct != NULL && i < set->direct_bytes; i++) {
-        number += set->classes[number].stride < i << HEW_POOL_LG_UNIT;
-        direct[i] = (uint8_t)number;
+    enum hew_pool_lookup_method method = set->options.lookup;
+    set->strides = hew_meta_take(set->count * sizeof *set->strides);
+    for (unsigned number = 0; set->strides != NULL && number < set->count; number++) {
+        set->strides[number] = set->classes[number].stride;
     }
-    set->direct = direct;
-    set->direct_end = direct == NULL ? 0 : end + 1;
-    return direct != NULL;
+    if (set->strides == NULL) {
+        return false;
+    }
+    set->lookup_bytes = hew_pool_lookup_room(set->strides, set->count, method);
+    set->lookup_room = set->lookup_bytes == 0 ? NULL : hew_meta_take(set->lookup_bytes);
+    return hew_pool_lookup_prepare(
+               &set->lookup, set->strides, set->count, method, set->lookup_room, set->lookup_bytes) == 0;
 }
 
 /* Which size each grain of the fixed groups is of, and where each group begins. */
@@ -253,7 +253,7 @@ hew_pool_shape_groups(struct hew_pool_set *set)
         class->fixed->fixed = class->fixed->there = true;
     }
     bool within = set->options.most_bytes == 0 || bytes <= set->options.most_bytes;
-    if (!within || !make_direct(set) || (bytes != 0 && !make_grains(set, bytes))) {
+    if (!within || !make_lookup(set) || (bytes != 0 && !make_grains(set, bytes))) {
         return ENOMEM;
     }
     for (unsigned number = 0; number < set->count; number++) {
@@ -299,8 +299,11 @@ hew_pool_shape_end(struct hew_pool_set *set)
     if (set->grains != NULL) {
         hew_meta_give((void *)set->grains, set->grains_bytes);
     }
-    if (set->direct != NULL) {
-        hew_meta_give((void *)set->direct, set->direct_bytes);
+    if (set->lookup_room != NULL) {
+        hew_meta_give(set->lookup_room, set->lookup_bytes);
+    }
+    if (set->strides != NULL) {
+        hew_meta_give(set->strides, set->count * sizeof *set->strides);
     }
     if (set->classes != NULL) {
         hew_meta_give(set->classes, HEW_POOL_SIZES_MAX * sizeof *set->classes);
