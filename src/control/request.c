@@ -14,17 +14,19 @@
 #include <errno.h>
 #include <string.h>
 
+/* The tables here are without pointers: those would cost every process relocations. */
+
 /* The names of enum hew_ctl_type and enum hew_ctl_access in docs/control.md. */
-static const char *const type_names[] = {
+static const char type_names[][12] = {
     [HEW_CTL_VOID] = "void", [HEW_CTL_BOOL] = "bool", [HEW_CTL_UNSIGNED] = "unsigned", [HEW_CTL_U32] = "u32",
     [HEW_CTL_U64] = "u64", [HEW_CTL_I64] = "i64", [HEW_CTL_SIZE] = "size", [HEW_CTL_SSIZE] = "ssize",
     [HEW_CTL_TEXT] = "text", [HEW_CTL_POINTER] = "pointer", [HEW_CTL_STRUCT] = "struct", [HEW_CTL_INDEX] = "index"};
-static const char *const access_names[] = {"do", "get", "set", "get,set"};
+static const char access_names[][8] = {"do", "get", "set", "get,set"};
 
 /* What belongs to a thread of the program, or makes or ends something that the program must know of. */
-static const char *const refused_beginnings[] = {
+static const char refused_beginnings[][32] = {
     "thread.", "tcache.", "arenas.create", "experimental.arenas_create_ext", "experimental.batch_alloc"};
-static const char *const refused_endings[] = {".reset", ".destroy"}; /* of an arena */
+static const char refused_endings[][12] = {".reset", ".destroy"}; /* of an arena */
 
 static bool
 begins_with(const char *text, const char *beginning)
@@ -126,7 +128,7 @@ put_value(struct hew_reply *reply, const struct hew_ctl_row *row, const union va
 }
 
 static void
-get(char *name, char *rest, struct hew_reply *reply)
+get(const char *name, struct hew_reply *reply)
 {
     char buffer[HEW_ARENA_NAME_BYTES] = "";
     union value value = {.number = 0};
@@ -198,7 +200,7 @@ read_value(const struct hew_ctl_row *row, char *text, union value *value)
 }
 
 static void
-set(char *name, char *rest, struct hew_reply *reply)
+set(const char *name, char *rest, struct hew_reply *reply)
 {
     union value value = {.number = 0};
     const struct hew_ctl_row *row = row_for(name, reply);
@@ -222,7 +224,7 @@ set(char *name, char *rest, struct hew_reply *reply)
 }
 
 static void
-act(char *name, char *rest, struct hew_reply *reply)
+act(const char *name, struct hew_reply *reply)
 {
     const struct hew_ctl_row *row = row_for(name, reply);
     if (row == NULL) {
@@ -243,7 +245,7 @@ put_piece(void *context, const char *piece)
 }
 
 static void
-stats(char *letters, char *rest, struct hew_reply *reply)
+stats(const char *letters, struct hew_reply *reply)
 {
     letters = letters == NULL ? "" : letters;
     if (strchr(letters, ' ') != NULL) {
@@ -256,7 +258,7 @@ stats(char *letters, char *rest, struct hew_reply *reply)
 
 /* NAME TYPE ACCESS, a line each. */
 static void
-names(char *name, char *rest, struct hew_reply *reply)
+names(struct hew_reply *reply)
 {
     for (const struct hew_ctl_row *row = hew_ctl_rows; row->name[0] != '\0'; row++) {
         unsigned access = row->access & (row->type == HEW_CTL_POINTER ? HEW_CTL_READ : HEW_CTL_BOTH);
@@ -276,7 +278,7 @@ names(char *name, char *rest, struct hew_reply *reply)
 
 /* The settings of MALLOC_CONF, a line each. */
 static void
-settings(char *name, char *rest, struct hew_reply *reply)
+settings(struct hew_reply *reply)
 {
     for (const struct hew_option *option = hew_option_table; option->name != NULL; option++) {
         hew_reply_put(reply, option->name);
@@ -285,15 +287,42 @@ settings(char *name, char *rest, struct hew_reply *reply)
     hew_reply_end(reply, "text");
 }
 
+enum verb { GET, SET, DO, STATS, HEAP, NAMES, SETTINGS };
 static const struct {
-    const char *verb;
-    void (*answer)(char *name, char *rest, struct hew_reply *reply);
-    unsigned words; /* after the verb: how many there must be */
+    char word[12];
+    uint8_t words; /* after it: how many there must be */
     bool may_have_one_more;
 } verbs[] = {
-    {"get", get, 1, false}, {"set", set, 1, true}, {"do", act, 1, false}, {"stats", stats, 0, true},
-    {"heap", hew_request_profile, 0, false}, {"names", names, 0, false}, {"settings", settings, 0, false},
+    [GET] = {"get", 1, false}, [SET] = {"set", 1, true}, [DO] = {"do", 1, false}, [STATS] = {"stats", 0, true},
+    [HEAP] = {"heap", 0, false}, [NAMES] = {"names", 0, false}, [SETTINGS] = {"settings", 0, false},
 };
+
+static void
+answer(enum verb verb, char *name, char *rest, struct hew_reply *reply)
+{
+    switch (verb) {
+    case GET:
+        get(name, reply);
+        break;
+    case SET:
+        set(name, rest, reply);
+        break;
+    case DO:
+        act(name, reply);
+        break;
+    case STATS:
+        stats(name, reply);
+        break;
+    case HEAP:
+        hew_request_profile(reply);
+        break;
+    case NAMES:
+        names(reply);
+        break;
+    default:
+        settings(reply);
+    }
+}
 
 /* Cuts the text at its first blank; what follows, NULL when there is none. */
 static char *
@@ -328,16 +357,16 @@ hew_request_answer(char *line, size_t length, struct hew_reply *reply)
     }
     char *name = cut_word(line), *rest = NULL;
     for (unsigned i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-        if (strcmp(line, verbs[i].verb) != 0) {
+        if (strcmp(line, verbs[i].word) != 0) {
             continue;
         }
         rest = verbs[i].words == 0 ? NULL : cut_word(name);
         unsigned words = (name != NULL) + (rest != NULL);
-        if (words < verbs[i].words || words > verbs[i].words + verbs[i].may_have_one_more) {
-            hew_reply_refuse(reply, "malformed", "too many or too few words for ", verbs[i].verb);
+        if (words < verbs[i].words || words > (unsigned)verbs[i].words + verbs[i].may_have_one_more) {
+            hew_reply_refuse(reply, "malformed", "too many or too few words for ", verbs[i].word);
             return;
         }
-        verbs[i].answer(name, rest, reply);
+        answer((enum verb)i, name, rest, reply);
         return;
     }
     hew_reply_refuse(reply, "malformed", "a request begins with get, set, do, stats, heap, names or settings", "");

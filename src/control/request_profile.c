@@ -20,7 +20,7 @@ put_file(struct hew_reply *reply, int file)
 }
 
 void
-hew_request_profile(char *name, char *rest, struct hew_reply *reply)
+hew_request_profile(struct hew_reply *reply)
 {
     char path[HEW_FILE_OWN_PATH];
     if (!hew_options.prof) {

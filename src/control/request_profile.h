@@ -7,7 +7,7 @@
 
 #include "control/reply.h"
 
-/* The profile by way of a file in memory: nothing is written to disk.  The words of the request are not looked at. */
-void hew_request_profile(char *name, char *rest, struct hew_reply *reply);
+/* The profile by way of a file in memory: nothing is written to disk. */
+void hew_request_profile(struct hew_reply *reply);
 
 #endif
