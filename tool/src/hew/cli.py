@@ -13,6 +13,7 @@ COMMANDS = {
     "compare": "Measure a command under every allocator found on this machine.",
     "doctor": "Say which malloc a process really uses, and what is wrong with how it was set up.",
     "run": "Run a command under hew.",
+    "stats": "Show the statistics that a program on jemalloc or hew wrote.",
 }
 
 

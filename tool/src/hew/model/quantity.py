@@ -5,6 +5,7 @@ from hew.model.figures import Unit
 
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+SUFFIXES = {Unit.PER_SECOND: "/s", Unit.MILLISECONDS: " ms"}
 
 
 def quantity(value: float, unit: Unit) -> str:
@@ -20,10 +21,10 @@ def quantity(value: float, unit: Unit) -> str:
             return f"{three_digits(value)} {BINARY[step]}"
         case Unit.BYTE_SECONDS:
             return f"{quantity(value, Unit.BYTES)}·s"
-        case Unit.PER_SECOND:
-            return f"{value:,.0f}/s"
+        case Unit.SHARE:
+            return f"{value:.0%}" if value >= 0.0995 else f"{value:.1%}"
         case _:
-            return f"{value:,.0f}"
+            return f"{value:,.0f}{SUFFIXES.get(unit, '')}"
 
 
 def three_digits(value: float) -> str:
