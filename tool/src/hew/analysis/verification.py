@@ -14,7 +14,9 @@ from hew.model.verification import WITHOUT, Outcome, Variant
 ALL = "all together"
 
 
-def variants(advice: Sequence[Advice], variable: str, environment: Mapping[str, str]) -> tuple[list[Variant], list[str]]:
+def variants(
+    advice: Sequence[Advice], variable: str, environment: Mapping[str, str]
+) -> tuple[list[Variant], list[str]]:
     """The command as it is, with each advice that is a setting, and with all of those; and what cannot be combined.
 
     `variable` is what the program's malloc reads settings from: a build with a prefix has another than MALLOC_CONF.
@@ -26,7 +28,9 @@ def variants(advice: Sequence[Advice], variable: str, environment: Mapping[str, 
         return found, []
     clashes = _clashes(usable)
     if clashes:
-        return found, [f"the advice was not tried all together: it gives {name} more than one value" for name in clashes]
+        return found, [
+            f"the advice was not tried all together: it gives {name} more than one value" for name in clashes
+        ]
     return [*found, Variant(ALL, tuple(usable), changes_of(usable, variable, environment))], []
 
 
@@ -37,7 +41,7 @@ def changes_of(advice: Sequence[Advice], variable: str, environment: Mapping[str
     if conf:
         changes[variable] = ",".join(filter(None, (environment.get(variable), *conf)))
     for one in advice:
-        changes |= {setting.name: setting.value for setting in one.settings if setting.variable != MALLOC_CONF}
+        changes |= {setting.variable: setting.value for setting in one.settings if setting.variable != MALLOC_CONF}
     return changes
 
 
@@ -74,7 +78,9 @@ def outcomes(found: Sequence[Variant], runs: Sequence[Run]) -> list[Outcome]:
             },
             ratios={} if one.name == WITHOUT else paired_ratios(good[one.name], good[WITHOUT], figures),
             good_runs=len(good[one.name]),
-            failures=tuple(FailedRun(run.round, run.failure) for run in runs if run.allocator == one.name and run.failure),
+            failures=tuple(
+                FailedRun(run.round, run.failure) for run in runs if run.allocator == one.name and run.failure
+            ),
             output_differs=expected is not None and any(run.output != expected for run in good[one.name]),
         )
         for one in found

@@ -13,7 +13,7 @@ WITHOUT = "without"
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to run the command: the environment's changes, and the advice they come from. None of either: as it is."""
+    """One way to run the command: changes of the environment, and the advice they come from."""
 
     name: str
     advice: tuple[Advice, ...]

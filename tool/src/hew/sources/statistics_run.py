@@ -61,7 +61,7 @@ def observe(words: Sequence[str], place: Place, variable: str | None, timeout: f
 
 
 def with_statistics(conf: str | None) -> str:
-    """Settings that make malloc write its statistics at the end: as text, since the JSON of 5.3.0 lacks waiting times."""
+    """Settings that make malloc write its statistics at its end, as text: the JSON of 5.3.0 lacks waiting times."""
     return ",".join(filter(None, (conf, "stats_print:true")))
 
 

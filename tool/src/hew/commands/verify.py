@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""`hew advise --verify -- command`: one run for the statistics, then runs with and without the advice."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from hew.analysis.advice.rules import advise
+from hew.analysis.ratios import CONFIDENCE
+from hew.analysis.schedule import rotated_schedule
+from hew.analysis.verification import figures_of, outcomes, variants
+from hew.model.advice import Advice, Case
+from hew.model.allocator import Request
+from hew.model.errors import HewError
+from hew.model.known_allocators import CONF, GLIBC
+from hew.model.run import CommandPlan, Run, Step
+from hew.model.statistics import Snapshot
+from hew.model.verification import WITHOUT, Variant, Verification
+from hew.sources.discovery import discover, usable_under
+from hew.sources.environment import caller_environment
+from hew.sources.executable import find_command
+from hew.sources.experiment import run_schedule
+from hew.sources.machine import describe_machine
+from hew.sources.measure import Place, measure_command
+from hew.sources.statistics_run import Observed, conf_variable, observe
+from hew.views.progress import progress
+from hew.views.table import results_console
+from hew.views.verification import show_verification, verification_json
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked for."""
+
+    words: tuple[str, ...]
+    request: Request | None
+    runs: int
+    warmup: int
+    timeout: float | None
+    input_file: Path
+
+
+def verify_command(asked: Asked, as_json: bool) -> None:
+    """All of it, and print it."""
+    result = verify(asked)
+    if as_json:
+        click.echo(verification_json(result))
+    else:
+        show_verification(result, results_console())
+
+
+def verify(asked: Asked) -> Verification:
+    """Look at one run, take the rules' advice, and measure the command with and without it."""
+    place = _place(asked)
+    variable = conf_variable(asked.words, place)
+    seen = observe(asked.words, place, variable, asked.timeout, asked.input_file)
+    subject, advice = _advice(seen)
+    found, notes = variants(advice, variable or CONF, place.environment)
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    runs: list[Run] = []
+    if len(found) > 1:
+        steps = rotated_schedule([one.name for one in found], asked.runs, asked.warmup)
+        with progress(len(steps)) as told:
+            runs = run_schedule(steps, _measurer(asked, place, found), told)
+    results = outcomes(found, runs)
+    if runs and not results[0].good_runs:
+        failure = results[0].failures[0].failure
+        raise HewError(f"{asked.words[0]} fails without any advice: {failure.reason}\n{failure.stderr_tail}")
+    return Verification(
+        command=asked.words,
+        subject=subject,
+        runs=asked.runs,
+        warmup=asked.warmup,
+        started=started,
+        machine=describe_machine(),
+        confidence=CONFIDENCE,
+        figures=figures_of(runs),
+        outcomes=tuple(results) if runs else (),
+        unmeasured=tuple(one for one in advice if not one.settings),
+        notes=tuple(notes),
+    )
+
+
+def _place(asked: Asked) -> Place:
+    """The command as it is, or under the allocator that was asked for."""
+    environment = caller_environment()
+    path = find_command(asked.words[0], environment)
+    if asked.request is None:
+        return Place(None, environment)
+    allocators, unusable = discover([asked.request], environment)
+    usable, refused = usable_under(allocators, path, environment)
+    if not usable:
+        reasons = [one.reason for one in (*unusable, *refused)]
+        raise HewError(f"{asked.request.name}: {'; '.join(reasons) or 'is what the command has by itself'}")
+    return Place(usable[0].library, environment)
+
+
+def _advice(seen: Observed) -> tuple[str, list[Advice]]:
+    """What the rules say of the run: of its busiest report, or of what was seen from outside."""
+    process = seen.process
+    snapshot = max(seen.reading.snapshots, key=_requests, default=None)
+    if snapshot is not None:
+        limits = process.limits if process else None
+        cpus = min(limits.cpus_of_group or limits.cpus_allowed, limits.cpus_allowed) if limits else None
+        return snapshot.subject, list(advise(Case(snapshot, process, cpus)))
+    code = process.provider.code if process and process.provider else None
+    if process is None or code is None or code.kind != GLIBC:
+        name = code.kind if code else "the command's malloc"
+        raise HewError(
+            f"{name} has written no statistics at the command's end: --alloc jemalloc or --alloc hew shows it there"
+        )
+    return f"{code.kind} {code.version}", list(advise(Case(None, process, None)))
+
+
+def _requests(snapshot: Snapshot) -> int:
+    arena = snapshot.all_arenas
+    return (arena.small.nmalloc or 0) + (arena.large.nmalloc or 0) if arena else 0
+
+
+def _measurer(asked: Asked, place: Place, found: Sequence[Variant]) -> Callable[[Step], Run]:
+    plan = CommandPlan(asked.words, asked.input_file, asked.timeout)
+    places = {one.name: replace(place, environment={**place.environment, **one.changes}) for one in found}
+    assert WITHOUT in places  # noqa: S101 - what the others are compared with
+    return lambda step: measure_command(plan, places[step.allocator], step)
