@@ -25,14 +25,10 @@ def quantity(value: float, unit: Unit) -> str:
             return f"{three_digits(value)} {BINARY[step]}"
         case Unit.BYTE_SECONDS:
             return f"{quantity(value, Unit.BYTES)}·s"
-        case Unit.PER_SECOND:
-            return f"{value:,.0f}/s"
         case Unit.SHARE:
             return f"{value:.0%}" if value >= 0.0995 else f"{value:.1%}"
-        case Unit.MILLISECONDS:
-            return f"{value:,.0f} ms"
         case _:
-            return f"{value:,.0f}"
+            return f"{value:,.0f}{'/s' if unit is Unit.PER_SECOND else ''}"
 
 
 def three_digits(value: float) -> str:

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Advice on the terminal: what, why, what to set, what to expect."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from hew.model.advice import MALLOC_CONF, Advice, Certainty, Evidence
+from hew.model.figures import Unit
+from hew.views.text import quantity
+
+
+def show_advice(found: Sequence[Advice], notes: Sequence[str], console: Console) -> None:
+    """Every advice, and what a reader must know besides; nothing when there is neither."""
+    for one in found:
+        console.print()
+        doubt = "  [yellow](likely)[/]" if one.certainty is Certainty.LIKELY else ""
+        console.print(f"[bold]{escape(one.title)}[/]{doubt}   [dim]{one.rule}, {escape(one.subject)}[/]", soft_wrap=True)
+        console.print(_evidence(one.evidence))
+        for label, text in _answers(one):
+            console.print(f"  [green]{label:8}[/] {escape(text)}", soft_wrap=True)
+    if found and notes:
+        console.print()
+    for note in notes:
+        console.print(f"[yellow]•[/] {escape(note)}", soft_wrap=True)
+
+
+def _answers(one: Advice) -> list[tuple[str, str]]:
+    settings = [setting.text for setting in one.settings if setting.variable != MALLOC_CONF]
+    if one.conf():
+        settings.insert(0, f"{MALLOC_CONF}={one.conf()}")
+    live = [setting.live for setting in one.settings if setting.live]
+    answers = [("try", " ".join(settings) + (f"   (live: mallctl {', '.join(live)})" if live else ""))] if settings else []
+    if one.change:
+        answers.append(("besides" if settings else "change", one.change))
+    answers += [("CPU", one.cpu), ("memory", one.memory), ("risk", one.risk), ("verify", one.verify)]
+    return answers
+
+
+def _evidence(evidence: Sequence[Evidence]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True, style="dim")
+    for one in evidence:
+        table.add_row(f"  {one.label}", shown(one), escape(one.where))
+    return table
+
+
+def shown(one: Evidence) -> str:
+    """The number with its unit; small counts that are no whole numbers keep a digit."""
+    if one.unit is Unit.COUNT and one.value != int(one.value):
+        return f"{one.value:,.1f}"
+    return quantity(one.value, one.unit)
