@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* Threads that allocate and free batches of one size for a while, and are still there when the program ends.
  *
- *     churn THREADS SIZE BATCH MILLISECONDS [HOT]
+ *     churn THREADS SIZE BATCH MILLISECONDS [STRIDE]
  *
- * Of the THREADS only HOT work (all of them by default); the others allocate once and wait.  A page of every object is
- * written.  The report at the end is written while the threads live, as in a server. */
+ * Of the THREADS every STRIDE-th works (every one by default); the others allocate once and wait.  Every page of an object
+ * is written.  The report at the end is written while the threads live, as in a server. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 static size_t size, batch;
 static double deadline;
 static atomic_int ready, finished;
-static int threads, hot;
+static int threads, stride;
 
 static double
 now(void)
@@ -53,7 +53,7 @@ work(void *number)
 	atomic_fetch_add(&ready, 1);
 	while (atomic_load(&ready) < threads)
 		usleep(1000);
-	if ((int)(intptr_t)number < hot)
+	if ((int)(intptr_t)number % stride == 0)
 		churn();
 	atomic_fetch_add(&finished, 1);
 	for (;;)
@@ -71,7 +71,7 @@ main(int count, char **words)
 	threads = atoi(words[1]);
 	size = strtoul(words[2], NULL, 10);
 	batch = strtoul(words[3], NULL, 10);
-	hot = count > 5 ? atoi(words[5]) : threads;
+	stride = count > 5 ? atoi(words[5]) : 1;
 	deadline = now() + atof(words[4]) / 1000;
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&thread, NULL, work, (void *)(intptr_t)i) != 0)

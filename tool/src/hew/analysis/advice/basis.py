@@ -73,7 +73,7 @@ class Wait:
         ]
         if self.waiting is not None:
             where = f"{self.where}.total_wait_time"
-            found.insert(0, Evidence(f"threads waiting for {label}, on average (%)", self.waiting, Unit.SHARE, where))
+            found.insert(0, Evidence(f"threads waiting for {label}, on average", self.waiting, Unit.COUNT, where))
         return tuple(found)
 
 
@@ -110,7 +110,7 @@ def is_hew(snapshot: Snapshot) -> bool:
 
 def threads_of(case: Case) -> int | None:
     """Threads: of the process if it can be seen, else those bound to arenas when the report was written."""
-    if case.process is not None and case.process.threads is not None:
+    if case.process is not None:
         return case.process.threads
     snapshot = case.snapshot
     return snapshot.all_arenas.nthreads if snapshot and snapshot.all_arenas else None

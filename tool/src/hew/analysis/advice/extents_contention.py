@@ -8,12 +8,14 @@ thread's time on (100 waits a second where times are not reported).
 - *retained*: requests find neither dirty nor muzzy pages: keep those longer, `muzzy_decay_ms`.
 - *muzzy*: requests find no dirty pages: keep those longer, `dirty_decay_ms`.
 - *dirty*: requests find dirty pages, and come too often. Let thread caches serve them: `tcache_max` where most are
-  larger than what is cached (jemalloc up to 5.3.0, hew), larger slabs where they are slabs, else more arenas.
+  larger than what is cached (jemalloc up to 5.3.0, hew), `slab-sizes` and `cache-depth` where they are slabs, else
+  more arenas.
 
 In hew one lock guards all pages of an arena and is shown as dirty.
 """
 
 from hew.analysis.advice.basis import Basis, arena_evidence, basis, is_hew, version, wait_for
+from hew.analysis.advice.slab_sizes import filled_often
 from hew.model.advice import Advice, Case, Evidence, Setting
 from hew.model.figures import Unit
 
@@ -73,8 +75,10 @@ def _dirty(base: Basis) -> tuple[tuple[Setting, ...] | None, str | None]:
     if large > slabs * SLABS_SHARE and (is_hew(base.snapshot) or old) and most < LARGEST_CACHED:
         has_bytes = is_hew(base.snapshot) or version(base.snapshot) >= (5, 3, 0)
         return (Setting("tcache_max", str(LARGEST_CACHED)) if has_bytes else Setting("lg_tcache_max", "20"),), None
-    narenas = base.snapshot.number_option("narenas") or 1
-    more = (Setting("narenas", str(narenas * 4)),)
     if large > slabs * SLABS_SHARE:
-        return more, "keep large buffers for reuse in the program: this version caches none above tcache_max"
-    return more, "slabs come and go: see slab-sizes and cache-depth for the classes"
+        narenas = base.snapshot.number_option("narenas") or 1
+        change = "keep large buffers for reuse in the program: this version caches none above tcache_max"
+        return (Setting("narenas", str(narenas * 4)),), change
+    if filled_often(base):  # slab-sizes and cache-depth say what to do
+        return None, None
+    return (), "slabs come and go: keep objects of a kind for reuse, or give busy threads an arena of their own"

@@ -11,37 +11,38 @@ import math
 from hew.analysis.advice.basis import MIB
 from hew.model.advice import Advice, Case, Evidence, Setting
 from hew.model.figures import Unit
-from hew.model.statistics import total
+from hew.model.known_allocators import GLIBC
 
 NAME = "glibc-arenas"
 FEWEST = 4
 LEAST_BYTES = 32 * MIB
 LEAST_SHARE = 0.25
+REGION = 64 * MIB
 
 
 def rule(case: Case) -> Advice | None:
     """The advice, or None."""
     process = case.process
-    if process is None or process.allocator != "glibc" or not process.rss:
+    if process is None or process.provider is None or process.provider.code.kind != GLIBC:
         return None
-    cpus = math.ceil(case.cpus or 1)
-    arenas = process.glibc_arenas
-    resident = total(one.resident for one in arenas) or 0
-    if len(arenas) < FEWEST or len(arenas) <= cpus or resident < LEAST_BYTES or resident < LEAST_SHARE * process.rss:
+    cpus = math.ceil(case.cpus or process.limits.cpus_allowed)
+    regions, resident = process.regions, sum(one.resident for one in process.regions)
+    arenas = len({one.arena for one in regions if one.arena is not None}) or len(regions)
+    if arenas < FEWEST or arenas <= cpus or resident < LEAST_BYTES or resident < LEAST_SHARE * process.memory.resident:
         return None
     maps = f"/proc/{process.pid}/smaps"
     evidence = [
-        Evidence("arenas besides the main one", len(arenas), Unit.COUNT, f"/proc/{process.pid}/maps"),
-        Evidence("address space they reserve", sum(one.reserved for one in arenas), Unit.BYTES, maps),
+        Evidence("arenas besides the main one", arenas, Unit.COUNT, f"/proc/{process.pid}/maps"),
+        Evidence("address space they reserve", len(regions) * REGION, Unit.BYTES, maps),
         Evidence("of it resident", resident, Unit.BYTES, f"{maps}: Rss"),
-        Evidence("resident memory of the process", process.rss, Unit.BYTES, f"/proc/{process.pid}/statm"),
-        Evidence("threads", process.threads or 0, Unit.COUNT, f"/proc/{process.pid}/status: Threads"),
+        Evidence("resident memory of the process", process.memory.resident, Unit.BYTES, f"/proc/{process.pid}/status"),
+        Evidence("threads", process.threads, Unit.COUNT, f"/proc/{process.pid}/stat"),
         Evidence("CPUs that the process may use", cpus, Unit.COUNT, "cgroup cpu.max, affinity, or --cpus"),
     ]
     wanted = max(2, cpus)
     return Advice(
         rule=NAME,
-        title=f"{len(arenas)} arenas of glibc hold {resident // MIB} MiB",
+        title=f"{arenas} arenas of glibc hold {resident // MIB} MiB",
         subject="glibc",
         evidence=tuple(evidence),
         settings=(

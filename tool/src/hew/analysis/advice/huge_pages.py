@@ -2,8 +2,8 @@
 """Huge pages make memory resident that the allocator has given back.
 
 Needs the process and its report together (a process on hew, or `--process PID` with a report that it just wrote).
-Speaks when the process's resident memory is 32 MiB and a quarter more than what the allocator knows to be
-resident, and as much of it or more is in huge pages: the kernel has filled a huge page up again of which the
+Speaks when the process's anonymous resident memory is 32 MiB and a quarter more than what the allocator knows to
+be resident, and as much of it or more is in huge pages: the kernel has filled a huge page up again of which the
 allocator had returned a part.
 """
 
@@ -19,19 +19,17 @@ LEAST_SHARE = 0.25
 def rule(case: Case) -> Advice | None:
     """The advice, or None."""
     snapshot, process = case.snapshot, case.process
-    if snapshot is None or process is None or not process.rss or not process.anonymous_huge:
+    if snapshot is None or process is None or process.memory.huge is None or snapshot.totals.resident is None:
         return None
-    known = snapshot.totals.resident
-    if known is None:
-        return None
-    more = process.rss - known
-    if more < LEAST_BYTES or more < LEAST_SHARE * known or process.anonymous_huge < more:
+    known, memory = snapshot.totals.resident, process.memory
+    more = memory.anonymous - known
+    if more < LEAST_BYTES or more < LEAST_SHARE * known or process.memory.huge < more:
         return None
     files = f"/proc/{process.pid}/smaps_rollup"
     evidence = [
-        Evidence("resident memory of the process", process.rss, Unit.BYTES, f"{files}: Rss"),
+        Evidence("resident memory of no file", memory.anonymous, Unit.BYTES, f"{files}: Anonymous"),
         Evidence("resident as the allocator counts", known, Unit.BYTES, "stats.resident"),
-        Evidence("in huge pages", process.anonymous_huge, Unit.BYTES, f"{files}: AnonHugePages"),
+        Evidence("in huge pages", process.memory.huge, Unit.BYTES, f"{files}: AnonHugePages"),
     ]
     return Advice(
         rule=NAME,
