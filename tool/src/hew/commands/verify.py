@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`hew advise --verify -- command`: one run for the statistics, then runs with and without the advice."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,6 +13,7 @@ from hew.analysis.advice.rules import advise
 from hew.analysis.ratios import CONFIDENCE
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.verification import figures_of, outcomes, variants
+from hew.commands.options import requested
 from hew.model.advice import Advice, Case
 from hew.model.allocator import Request
 from hew.model.errors import HewError
@@ -41,6 +43,46 @@ class Asked:
     warmup: int
     timeout: float | None
     input_file: Path
+
+
+def verify_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of a verification, on the command that has it."""
+    for option in reversed(
+        (
+            click.option(
+                "--alloc",
+                callback=_one_allocator,
+                metavar="NAME[=PATH]",
+                help="With --verify: run COMMAND under this allocator.  [default: as it is]",
+            ),
+            click.option(
+                "--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Rounds that count."
+            ),
+            click.option(
+                "--warmup", type=click.IntRange(min=0), default=1, show_default=True, help="Rounds before those."
+            ),
+            click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds one run may take."),
+            click.option(
+                "--input",
+                "input_file",
+                type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                default=Path("/dev/null"),
+                help="What COMMAND reads, anew in each run.  [default: nothing]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _one_allocator(context: click.Context, parameter: click.Parameter, value: str | None) -> Request | None:
+    return requested(context, parameter, (value,))[0] if value else None
+
+
+def asked_for(words: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
+    """The options as `verify_options` has read them."""
+    named = {name: options[name] for name in ("runs", "warmup", "timeout", "input_file")}
+    return Asked(words, options["alloc"], **named)
 
 
 def verify_command(asked: Asked, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from hew.model.declaration import Declaration
 from hew.model.figures import Unit
-from hew.views.text import quantity
+from hew.model.quantity import quantity
 
 FORMAT = "hew-pools/1"
 
