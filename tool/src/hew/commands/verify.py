@@ -20,7 +20,7 @@ from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, GLIBC
 from hew.model.run import CommandPlan, Run, Step
 from hew.model.statistics import Snapshot
-from hew.model.verification import WITHOUT, Variant, Verification
+from hew.model.verification import Variant, Verification
 from hew.sources.discovery import discover, usable_under
 from hew.sources.environment import caller_environment
 from hew.sources.executable import find_command
@@ -96,11 +96,18 @@ def verify_command(asked: Asked, as_json: bool) -> None:
 
 def verify(asked: Asked) -> Verification:
     """Look at one run, take the rules' advice, and measure the command with and without it."""
-    place = _place(asked)
+    place = place_of(asked)
     variable = conf_variable(asked.words, place)
     seen = observe(asked.words, place, variable, asked.timeout, asked.input_file)
+    return measured(asked, place, seen)
+
+
+def measured(asked: Asked, place: Place, seen: Observed, also: Sequence[Variant] = ()) -> Verification:
+    """The rules' advice on what was seen, and the command with and without it; and `also` these ways to run it."""
     subject, advice = _advice(seen)
-    found, notes = variants(advice, variable or CONF, place.environment)
+    variable = conf_variable(asked.words, place) or CONF
+    found, notes = variants(advice, variable, place.environment)
+    found += also
     started = datetime.now(UTC).isoformat(timespec="seconds")
     runs: list[Run] = []
     if len(found) > 1:
@@ -126,7 +133,7 @@ def verify(asked: Asked) -> Verification:
     )
 
 
-def _place(asked: Asked) -> Place:
+def place_of(asked: Asked) -> Place:
     """The command as it is, or under the allocator that was asked for."""
     environment = caller_environment()
     path = find_command(asked.words[0], environment)
@@ -164,6 +171,11 @@ def _requests(snapshot: Snapshot) -> int:
 
 def _measurer(asked: Asked, place: Place, found: Sequence[Variant]) -> Callable[[Step], Run]:
     plan = CommandPlan(asked.words, asked.input_file, asked.timeout)
-    places = {one.name: replace(place, environment={**place.environment, **one.changes}) for one in found}
-    assert WITHOUT in places  # noqa: S101 - what the others are compared with
-    return lambda step: measure_command(plan, places[step.allocator], step)
+    ways = {
+        one.name: (
+            replace(plan, command=(*plan.command, *one.words)),
+            replace(place, environment={**place.environment, **one.changes}),
+        )
+        for one in found
+    }
+    return lambda step: measure_command(*ways[step.allocator], step)

@@ -18,6 +18,7 @@ class Variant:
     name: str
     advice: tuple[Advice, ...]
     changes: Mapping[str, str]
+    words: tuple[str, ...] = ()  # behind those of the command
 
 
 @dataclass(frozen=True)
