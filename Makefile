@@ -31,7 +31,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan clean
-.PHONY: peers bench-quick bench-nightly bench-pools test checks test-release test-dev test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: peers bench-quick bench-nightly bench-pools tuning test checks test-release test-dev test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -70,7 +70,12 @@ checks: release
 	  set -- $$check; $(PYTHON) scripts/$$1.py $$2 || status=1; done; exit $$status
 
 # The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
-test-programs: release
+test-# Under Debian's jemalloc and hew, a minute or two; what else runs is measured too.
+tuning: release
+	@$(PYTHON) scripts/prepare.py demo
+	.venv/bin/python scripts/gen_tuning.py
+
+programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set quick --install
 
 test-python:

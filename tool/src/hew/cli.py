@@ -9,6 +9,7 @@ import importlib
 import click
 
 COMMANDS = {
+    "advise": "Say what to change in an allocator's settings, with the numbers that say so.",
     "bench": "Measure a suite of workloads under every allocator found, or compare two saved runs.",
     "compare": "Measure a command under every allocator found on this machine.",
     "doctor": "Say which malloc a process really uses, and what is wrong with how it was set up.",
