@@ -137,8 +137,8 @@ add(struct hew_pool_set *set, unsigned number)
     set->bytes += bytes;
     atomic_fetch_add_explicit(&class->capacity, block->count, memory_order_relaxed);
     atomic_fetch_add_explicit(&class->grown, 1, memory_order_relaxed);
-    hew_pool_grow_note_given(class, block, block->count); /* before, so that takers never take more than there are */
     hew_pool_block_give_all(block);
+    hew_pool_grow_note_given(class, block, block->count);
     return true;
 }
 
@@ -157,9 +157,11 @@ static size_t
 room_elsewhere(const struct hew_pool_class *class, const struct hew_pool_block *left_out)
 {
     size_t room = atomic_load_explicit(&class->fixed->free, memory_order_relaxed);
+    room = room <= class->fixed->count ? room : 0;
     for (struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_relaxed); block != NULL;
          block = atomic_load_explicit(&block->next, memory_order_relaxed)) {
-        room += block != left_out && block->there ? atomic_load_explicit(&block->free, memory_order_relaxed) : 0;
+        size_t here = atomic_load_explicit(&block->free, memory_order_relaxed);
+        room += block != left_out && block->there && here <= block->count ? here : 0;
     }
     return room;
 }
