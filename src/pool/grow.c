@@ -69,8 +69,11 @@ new_count(const struct hew_pool_set *set, const struct hew_pool_class *class)
     if (set->options.dynamic_count != 0) {
         return set->options.dynamic_count;
     }
+    /* A pool of at most four times what the fixed group has goes by the quarter's rule when all is free. */
     size_t bytes = atomic_load_explicit(&class->capacity, memory_order_relaxed) * class->stride / DYNAMIC_PART;
-    bytes = bytes < DYNAMIC_MIN ? DYNAMIC_MIN : bytes > DYNAMIC_MAX ? DYNAMIC_MAX : bytes;
+    size_t least = class->declared * class->stride * 2;
+    least = least < HEW_GRAIN ? HEW_GRAIN : least > DYNAMIC_MIN ? DYNAMIC_MIN : least;
+    bytes = bytes < least ? least : bytes > DYNAMIC_MAX ? DYNAMIC_MAX : bytes;
     bytes = bytes < class->stride ? class->stride : bytes;
     return hew_bits_round_up(bytes, HEW_GRAIN) / class->stride;
 }

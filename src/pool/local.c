@@ -153,8 +153,7 @@ take_oldest(struct hew_pool_local *local, unsigned number, size_t depth, void **
 {
     void **slots = base_of(local, number) + 1;
     size_t some = depth < most ? depth : most;
-    __atomic_store_n(&local->magazines[number].top, slots, __ATOMIC_SEQ_CST);
-    atomic_thread_fence(memory_order_seq_cst);
+    (void)__atomic_exchange_n(&local->magazines[number].top, slots, __ATOMIC_SEQ_CST); /* a fence, too */
     memcpy(going, slots, some * sizeof *going);
     memmove(slots, slots + some, (depth - some) * sizeof *slots);
     __atomic_store_n(&local->magazines[number].top, slots + depth - some, __ATOMIC_RELEASE);
