@@ -14,6 +14,7 @@ from hew.model.figures import Unit
 NAME = "cache-oblivious"
 LEAST_BYTES = 8 * MIB
 LEAST_SHARE = 0.1
+RARE_SAMPLES = 17
 
 
 def rule(case: Case) -> Advice | None:
@@ -24,6 +25,8 @@ def rule(case: Case) -> Advice | None:
         return None
     if "cache_oblivious" not in snapshot.opt and version(snapshot) < (5, 3, 0):
         return None  # 5.2 has it as a choice at build time only
+    if snapshot.option("prof") is True and (snapshot.number_option("lg_prof_sample") or 0) < RARE_SAMPLES:
+        return None  # each sampled object is a large one, so the report shows the profiler's own cost
     on = snapshot.option("cache_oblivious") is True
     count = sum(one.curlextents or 0 for one in arena.lextents)
     extra = count * snapshot.page
