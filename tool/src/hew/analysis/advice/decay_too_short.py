@@ -3,8 +3,8 @@
 
 Giving a page back and taking it again costs about 2 µs (0.25 for the call, 1.4 to 1.8 for the fault). Speaks when
 pages are given back so fast that this takes 2 % of a CPU, 10,000 pages a second, and when it is the same memory
-each time: in all at least five times the address space of the arenas. Pages of the arena of oversize requests are left
-to `oversize`.
+each time: in all at least five times the address space of the arenas. Pages of the arena of oversize requests are
+left to `oversize`.
 """
 
 from hew.analysis.advice.basis import basis
