@@ -3,12 +3,14 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from hew.analysis.advice.rules import advise
 from hew.analysis.series import last_of_each
 from hew.commands.options import told
+from hew.commands.verify import asked_for, verify_command, verify_options
 from hew.model.advice import Advice, Case
 from hew.model.errors import HewError
 from hew.model.process import ProcessFacts
@@ -24,8 +26,12 @@ from hew.views.table import results_console
 @click.option("--process", "pid", type=int, metavar="PID", help="The process that wrote FILE and still runs.")
 @click.option("--cpus", type=click.FloatRange(min=0, min_open=True), help="CPUs it may use, if no process tells.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
-@click.argument("place", metavar="FILE|PID|-")
-def command(pid: int | None, cpus: float | None, as_json: bool, place: str) -> None:
+@click.option("--verify", is_flag=True, help="Run COMMAND and measure it with and without the advice.")
+@verify_options
+@click.argument("words", metavar="FILE|PID|- | --verify -- COMMAND [ARGUMENT]...", nargs=-1, required=True)
+def command(
+    pid: int | None, cpus: float | None, as_json: bool, verify: bool, words: tuple[str, ...], **options: Any
+) -> None:
     """Say what to change, from the statistics in FILE (see hew stats) or from a running process.
 
     Each advice has its evidence and where that stands, the setting to try for this allocator and version, what it will
@@ -33,7 +39,17 @@ def command(pid: int | None, cpus: float | None, as_json: bool, place: str) -> N
 
     A process on hew that serves a control socket (hew run does) is asked for its statistics. Of one on glibc the arenas
     are looked at from outside. Of one on jemalloc give the report that it wrote.
+
+    With --verify COMMAND runs once for its statistics; then, interleaved, as it is, with each advice, with all of it.
+    "No difference" is an answer.
     """
+    if verify:
+        with told("hew advise --verify"):
+            verify_command(asked_for(words, options), as_json)
+        return
+    if len(words) != 1:
+        raise click.UsageError("one FILE, PID or - is looked at; to run a command: --verify -- COMMAND")
+    place = words[0]
     with told("hew advise"):
         pid = process_named(place) or pid
         process = read_process(pid) if pid is not None else None
