@@ -24,7 +24,7 @@ GROUPS = {
     "JEMALLOC": "jemalloc's functions",
     "DATA": "Variables that a program may define",
     "REDIS": "For Redis",
-    "HEW": "hew's own, `hew/hew.h`",
+    "HEW": "hew's own, `hew/*.h`",
     "LIBC": "glibc's (not with a prefix)",
     "CXX": "C++'s operators (not with a prefix)",
 }

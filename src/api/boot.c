@@ -13,6 +13,8 @@
 #include "control/conf_sources.h"
 #include "control/purger.h"
 #include "os/futex.h"
+#include "pool/life.h"
+#include "pool/serve.h"
 #include "prof/profiler.h"
 #include "slab/describe.h"
 
@@ -34,6 +36,9 @@ thread_ends(void *round)
     if (next > LAST_ROUND || pthread_setspecific(end_key, (void *)next) != 0) {
         if (hew_cache_is_real(hew_cache_self)) {
             hew_prof_death(hew_cache_self->real);
+        }
+        if (atomic_load_explicit(&hew_pool_used, memory_order_relaxed)) {
+            hew_pool_life_leave();
         }
         hew_thread_leave();
         if (atomic_load(&hew_caches_alive) == 0) {
@@ -173,4 +178,5 @@ attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew
     return sampled;
 }
 
-const struct hew_upcalls hew_upcalls = {start_thread, attend, hew_prof_freed, purge_due};
+const struct hew_upcalls hew_upcalls = {
+    start_thread, attend, hew_prof_freed, purge_due, hew_pool_serve_plain_free, hew_pool_serve_plain_usable};

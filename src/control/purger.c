@@ -5,6 +5,7 @@
 #include "cache/park.h"
 #include "os/clock.h"
 #include "os/futex.h"
+#include "pool/life.h"
 #include "slab/arena.h"
 #include "stats/outside.h"
 
@@ -29,6 +30,13 @@ static _Atomic bool large_stack; /* the program's hooks run in the thread */
 enum { AS_SET, FORBIDDEN, ALLOWED };
 static _Atomic uint32_t choice;
 
+/* 0 is never. */
+static uint64_t
+earlier(uint64_t one, uint64_t other)
+{
+    return one == 0 || (other != 0 && other < one) ? other : one;
+}
+
 uint64_t
 hew_purger_round(uint64_t now_ms, bool all)
 {
@@ -39,9 +47,10 @@ hew_purger_round(uint64_t now_ms, bool all)
     HEW_EACH_ARENA(arena) {
         hew_page_decay(&arena->pages, now_ms, all);
         uint64_t own = hew_page_next_ms(&arena->pages);
-        next = next == 0 || (own != 0 && own < next) ? own : next;
+        next = earlier(next, own);
     }
-    return next;
+    bool pools = atomic_load_explicit(&hew_pool_used, memory_order_relaxed);
+    return pools ? earlier(next, hew_pool_life_round()) : next;
 }
 
 bool

@@ -13,6 +13,8 @@ class Unit(StrEnum):
     BYTE_SECONDS = "byte_seconds"
     COUNT = "count"
     PER_SECOND = "per_second"
+    SHARE = "share"
+    MILLISECONDS = "milliseconds"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lookup_plan: which look-up suits a table, and how large its entries are.  Pure functions of the table.
+ */
+#ifndef HEW_POOL_LOOKUP_PLAN_H
+#define HEW_POOL_LOOKUP_PLAN_H
+
+#include "hew/pool_lookup.h"
+
+#include "base/compiler.h"
+
+#define HEW_POOL_DOUBLINGS 64
+
+struct hew_pool_lookup_plan {
+    enum hew_pool_lookup_method method; /* AUTO: there cannot be such a look-up */
+    bool direct;      /* FLAT: no size lies within a stretch, only at its end */
+    unsigned shift;   /* FLAT: a stretch is 2^shift sizes */
+    uint32_t entries; /* FLAT and DOUBLING: with one more that ends the last stretch */
+    unsigned most;    /* FLAT and DOUBLING: declared sizes in one stretch */
+    struct hew_pool_lookup_doubling doublings[HEW_POOL_DOUBLINGS]; /* DOUBLING */
+};
+
+void hew_pool_lookup_plan(struct hew_pool_lookup_plan *plan, const size_t *sizes, unsigned count,
+                          enum hew_pool_lookup_method method);
+
+#endif

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""`hew stats`: what an allocator's statistics say, whichever version wrote them."""
+
+import click
+
+from hew.analysis.memory import busiest_bins, memory_parts, threads, waited_for
+from hew.commands.options import told
+from hew.model.snapshot_view import SnapshotView
+from hew.model.statistics import Snapshot
+from hew.sources.statistics.place import read_place
+from hew.views.statistics_document import statistics_json
+from hew.views.statistics_table import show_statistics
+from hew.views.table import results_console
+
+
+@click.command("stats")
+@click.option("--rows", type=click.IntRange(min=0), default=8, show_default=True, help="Rows of locks and of classes.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead.")
+@click.argument("place", metavar="FILE|PID|-")
+def command(rows: int, as_json: bool, place: str) -> None:
+    """Show the statistics of jemalloc (5.2 and later) or hew that a program wrote, as JSON or text.
+
+    FILE holds what MALLOC_CONF=stats_print:true made the program write to stderr, or what malloc_stats_print wrote;
+    other output around it does no harm, nor do several reports, nor one that breaks off. `-` is standard input.
+    """
+    with told("hew stats"):
+        reading = read_place(place)
+        if as_json:
+            click.echo(statistics_json(reading))
+        else:
+            show_statistics(reading, [_view(one, rows) for one in reading.snapshots], results_console())
+
+
+def _view(snapshot: Snapshot, rows: int) -> SnapshotView:
+    arena = snapshot.all_arenas
+    bins = tuple(busiest_bins(arena, rows)) if arena else ()
+    return SnapshotView(snapshot, memory_parts(snapshot), threads(snapshot), tuple(waited_for(snapshot, rows)), bins)

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""A snapshot with the figures that a reader wants first."""
+
+from dataclasses import dataclass
+
+from hew.model.statistics import Bin, Mutex, Part, Snapshot
+
+
+@dataclass(frozen=True)
+class SnapshotView:
+    """What `hew stats` shows of one report."""
+
+    snapshot: Snapshot
+    parts: tuple[Part, ...]
+    threads: int | None
+    locks: tuple[tuple[str, Mutex], ...]
+    bins: tuple[Bin, ...]

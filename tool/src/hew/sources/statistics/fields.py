@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""From loose tables of names and values to the model: what is missing or no number becomes None."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from hew.model.statistics import Mutex, Scalar
+
+Record = TypeVar("Record")
+
+# Names that the text report has otherwise than the JSON, and times whose names lack their unit.
+OTHER_NAMES = {
+    "n_lock_ops": "num_ops",
+    "n_waiting": "num_wait",
+    "n_spin_acq": "num_spin_acq",
+    "n_owner_switch": "num_owner_switch",
+    "total_wait_time": "total_wait_ns",
+    "max_wait_time": "max_wait_ns",
+    "max_n_thds": "max_num_thds",
+    "nfill": "nfills",
+    "nflush": "nflushes",
+    "regs": "nregs",
+    "run_interval": "run_interval_ns",
+}
+
+
+def number(value: object) -> int | None:
+    """A whole number, or None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def table(value: object) -> Mapping[str, Any]:
+    """An object of the document; anything else is as good as an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def scalars(value: object) -> dict[str, Scalar]:
+    """The plain values of an object of the document."""
+    return {name: one for name, one in table(value).items() if isinstance(one, bool | int | str)}
+
+
+def record(kind: type[Record], found: Mapping[str, object], **more: object) -> Record:
+    """A frozen record of the numbers that are in `found` under its fields' names; `more` has the other fields."""
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    named = {OTHER_NAMES.get(name, name): number(value) for name, value in found.items()}
+    return kind(**{name: value for name, value in named.items() if name in known and name not in more}, **more)
+
+
+def mutex(found: Mapping[str, object], misnamed: bool = False) -> Mutex:
+    """A lock's counters. `misnamed`: as the JSON of 5.2.0 to 5.3.0 has them, each name but three one column off."""
+    if not misnamed:
+        return record(Mutex, found)
+    return Mutex(
+        num_ops=number(found.get("num_ops")),
+        num_wait=number(found.get("num_spin_acq")),
+        num_spin_acq=number(found.get("total_wait_time")),
+        max_num_thds=number(found.get("max_num_thds")),
+    )

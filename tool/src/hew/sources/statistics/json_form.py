@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""The JSON report as a snapshot."""
+
+from collections.abc import Mapping
+from itertools import zip_longest
+from typing import Any
+
+from hew.model.statistics import (
+    Arena,
+    BackgroundThreads,
+    Bin,
+    LargeClass,
+    Layout,
+    Mutex,
+    Sizes,
+    Snapshot,
+    Totals,
+    UnusedExtents,
+)
+from hew.sources.statistics.fields import mutex, record, scalars, table
+from hew.sources.statistics.misnamed import NOTE, misnamed
+
+SUMS = ("merged", "destroyed")
+
+
+def from_json(document: object) -> Snapshot:
+    """The snapshot of a decoded document; what is missing in it is missing in the snapshot."""
+    root = table(table(document).get("jemalloc"))
+    stats, layout, arenas = table(root.get("stats")), table(root.get("arenas")), table(root.get("stats.arenas"))
+    version = root.get("version") if isinstance(root.get("version"), str) else None
+    wrong = misnamed(version, [table(one) for one in arenas.values()])
+    made = {str(key): _arena(str(key), table(one), layout, wrong) for key, one in arenas.items()}
+    mode = table(root.get("system")).get("thp_mode")
+    return Snapshot(
+        form="JSON",
+        version=version,
+        config=scalars(root.get("config")),
+        opt=scalars(root.get("opt")),
+        thp_mode=mode if isinstance(mode, str) else None,
+        layout=record(Layout, layout),
+        totals=record(Totals, stats),
+        background=record(BackgroundThreads, table(stats.get("background_thread"))),
+        mutexes=_mutexes(stats, wrong),
+        merged=made.get("merged"),
+        destroyed=made.get("destroyed"),
+        arenas=tuple(arena for key, arena in made.items() if key not in SUMS),
+        notes=_notes(layout, arenas, wrong),
+    )
+
+
+def _notes(layout: Mapping[str, Any], arenas: Mapping[str, Any], wrong: bool) -> tuple[str, ...]:
+    notes = [NOTE] if wrong and any("mutexes" in table(one) for one in arenas.values()) else []
+    if any("bins" in table(one) for one in arenas.values()) and not _rows(layout, "bin"):
+        notes.append("the size classes are not reported (letter g leaves them out): nothing is known by class")
+    return tuple(notes)
+
+
+def _mutexes(holder: Mapping[str, Any], wrong: bool) -> dict[str, Mutex]:
+    return {name: mutex(table(one), wrong) for name, one in table(holder.get("mutexes")).items()}
+
+
+def _rows(holder: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    rows = holder.get(name)
+    return [table(one) for one in rows] if isinstance(rows, list) else []
+
+
+def _sized(layout: Mapping[str, Any], classes: str, holder: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """The rows of an arena with what the layout says of each; rows without a size are left out."""
+    pairs = zip_longest(_rows(layout, classes), _rows(holder, name), fillvalue=None)
+    return [{**one, **row} for one, row in pairs if row is not None and one and isinstance(one.get("size"), int)]
+
+
+def _arena(key: str, found: Mapping[str, Any], layout: Mapping[str, Any], wrong: bool) -> Arena:
+    numbers = dict(found)
+    if key in SUMS:  # -1 stands there for "differs", not for "never"
+        numbers |= {"dirty_decay_ms": None, "muzzy_decay_ms": None}
+    name = numbers.pop("name", None)
+    return record(
+        Arena,
+        numbers,
+        key=key,
+        name=name if isinstance(name, str) else None,
+        small=record(Sizes, table(found.get("small"))),
+        large=record(Sizes, table(found.get("large"))),
+        mutexes=_mutexes(found, wrong),
+        bins=tuple(
+            record(Bin, row, mutex=mutex(table(row.get("mutex")), wrong))
+            for row in _sized(layout, "bin", found, "bins")
+        ),
+        lextents=tuple(record(LargeClass, row) for row in _sized(layout, "lextent", found, "lextents")),
+        extents=tuple(record(UnusedExtents, row) for row in _rows(found, "extents")),
+    )

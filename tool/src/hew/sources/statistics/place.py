@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""Statistics from wherever the user points: a file, standard input, or a process."""
+
+from pathlib import Path
+
+from hew.model.errors import HewError
+from hew.model.statistics import Reading
+from hew.sources.statistics.stream import STDIN, read_statistics
+
+
+def process_named(place: str) -> int | None:
+    """The process id that a place is, unless there is a file of that name."""
+    return int(place) if place.isdigit() and not Path(place).exists() else None
+
+
+def read_place(place: str) -> Reading:
+    """The reports of a file, of standard input, or of a process."""
+    pid = process_named(place)
+    if pid is not None:
+        return _of_process(pid)
+    if place != STDIN and not Path(place).is_file():
+        raise HewError(f"{place} is neither a file nor a process id: give a file of statistics, a process id, or -")
+    return read_statistics(place)
+
+
+def _of_process(pid: int) -> Reading:
+    if not Path(f"/proc/{pid}").is_dir():
+        raise HewError(f"there is no process {pid}, and no file of that name")
+    raise HewError(
+        f"process {pid} cannot be asked for its statistics: let it write them to a file "
+        "(MALLOC_CONF=stats_print:true or stats_interval:BYTES), and give that file"
+    )

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""A JSON document that ends too soon: what is whole of it, closed properly."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?P<colon>\s*:)?|[{}\[\],]', re.DOTALL)
+CLOSER = {"{": "}", "[": "]"}
+DECODER = json.JSONDecoder(strict=False)  # strings are written as they are, control characters too
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A document, where it ends, and where it was cut off: the names of the objects it was in, or None when whole."""
+
+    value: Any
+    end: int
+    cut_in: str | None = None
+
+
+def decode(text: str) -> Decoded | None:
+    """The document that the text begins with, or its part before the damage. None when nothing can be read."""
+    try:
+        value, end = DECODER.raw_decode(text)
+        return Decoded(value, end)
+    except json.JSONDecodeError as error:
+        return _head(text, error.pos)
+    except RecursionError:
+        return None
+
+
+def _head(text: str, stop: int) -> Decoded | None:
+    """Everything up to the last comma or bracket before `stop`, with the open brackets closed."""
+    closers: list[str] = []
+    names: list[str] = []
+    name = ""
+    safe, tail, inside = 0, "", ""
+    for token in TOKEN.finditer(text, 0, stop):
+        mark = token[0][0]
+        if mark == '"':
+            name = token[0].split('"')[1] if token["colon"] else name
+            continue
+        if mark in CLOSER:
+            closers.append(CLOSER[mark])
+            names.append(name)
+        elif mark in "}]":
+            if not closers or closers.pop() != mark:
+                break
+            name = names.pop()
+        safe = token.start() if mark == "," else token.end()
+        tail, inside = "".join(reversed(closers)), ".".join(filter(None, names))
+    try:
+        return Decoded(DECODER.decode(text[:safe] + tail), max(safe, 1), inside or "jemalloc")
+    except (json.JSONDecodeError, RecursionError):
+        return None

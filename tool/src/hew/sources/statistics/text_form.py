@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""The text report as a snapshot. Lines that are not the report's (another process wrote in between) are passed over."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from hew.model.statistics import (
+    Arena,
+    BackgroundThreads,
+    Bin,
+    LargeClass,
+    Layout,
+    Mutex,
+    Scalar,
+    Sizes,
+    Snapshot,
+    Totals,
+    UnusedExtents,
+)
+from hew.sources.statistics.fields import OTHER_NAMES, mutex, record
+
+BEGIN = "___ Begin jemalloc statistics ___"
+END = "--- End jemalloc statistics ---"
+RATE = "(#/sec)"
+ARENA = re.compile(r"(?P<sum>Merged|Destroyed) arenas stats:|arenas\[(?P<index>\d+)\]:")
+OPTION = re.compile(r'\s*(?P<group>config|opt)\.(?P<name>[\w.]+): (?P<value>".*?"(?=$| \()|\S+)')
+LAYOUT = {
+    "Arenas": "narenas",
+    "Quantum size": "quantum",
+    "Page size": "page",
+    "Hugepage size": "hugepage",
+    "Maximum thread-cached size class": "tcache_max",
+}
+ARENA_NAMES = {"assigned threads": "nthreads", "uptime": "uptime_ns"}
+TOTALS = re.compile(r"Allocated: \d+, active: \d+")
+PAIR = re.compile(r"(\w+): (\d+)")
+DECAYING = re.compile(r"\s*(dirty|muzzy):\s+(N/A|-?\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)$")
+CURRENT = re.compile(r"arenas\.(dirty_decay_ms|muzzy_decay_ms): (-?\d+)")
+VALUE = re.compile(r"([\w ]+?):\s+(\d+)$")
+BACKGROUND = ("num_threads", "num_runs", "run_interval_ns")
+SUMS = ("small", "large", "total")
+TABLES = ("bins:", "large:", "extents:")
+EXTENT_NAMES = {"dirty": "dirty_bytes", "muzzy": "muzzy_bytes", "retained": "retained_bytes"}
+
+
+@dataclass
+class _Draft:
+    """What has been read of an arena, or of the process before the first arena."""
+
+    numbers: dict[str, object] = field(default_factory=dict)
+    name: str | None = None
+    sums: dict[str, Sizes] = field(default_factory=dict)
+    mutexes: dict[str, Mutex] = field(default_factory=dict)
+    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+
+class _Reader:
+    """Goes through the lines once; `table` is the name of the table that rows belong to, `columns` its header."""
+
+    def __init__(self) -> None:
+        self.version: str | None = None
+        self.options: dict[str, dict[str, Scalar]] = {"config": {}, "opt": {}}
+        self.thp_mode: str | None = None
+        self.layout: dict[str, object] = {}
+        self.totals: dict[str, object] = {}
+        self.background: dict[str, object] = {}
+        self.process = _Draft()
+        self.drafts: dict[str, _Draft] = {}
+        self.current = self.process
+        self.table = ""
+        self.columns: list[str] = []
+        self.unread = 0
+
+    def line(self, line: str) -> None:
+        words = line.split()
+        if not words:
+            return
+        if self._header(line, words) or self._row(words):
+            return
+        if arena := ARENA.match(line):
+            key = (arena["sum"] or "").lower() or arena["index"]
+            self.current, self.table = self.drafts.setdefault(key, _Draft()), ""
+        elif self.current is self.process:
+            self._general(line)
+        else:
+            self._arena(line)
+
+    def _header(self, line: str, words: list[str]) -> bool:
+        """The first line of a table."""
+        if words[0] in TABLES and words[1:2] == ["size"]:
+            self.table, self.columns = words[0].rstrip(":"), words[1:]
+        elif words[0] in ("n_lock_ops", "num_ops"):
+            self.table, self.columns = "mutexes", words
+        elif words[0] == "allocated" and RATE in words:
+            self.table, self.columns = "sums", words
+        elif words[0] == "size" or line.startswith("HPA"):  # of the second page allocator: not read
+            self.table, self.columns = "", []
+        else:
+            return False
+        return True
+
+    def _row(self, words: list[str]) -> bool:
+        """A line of the table at hand."""
+        named = self.table in ("mutexes", "sums")
+        values = words[1:] if named else words
+        if not self.table or not values or not all(re.fullmatch(r"[\d.]+", one) for one in values):
+            return False
+        if len(values) != len(self.columns):
+            plausible = len(values) > len(self.columns) // 2 and not named
+            self.unread += plausible  # numbers too wide for their columns run into each other
+            return plausible
+        found = {
+            OTHER_NAMES.get(name, name): int(value) if value.isdigit() else None
+            for name, value in zip(self.columns, values, strict=True)
+            if name != RATE
+        }
+        if self.table == "mutexes":
+            self.current.mutexes[words[0]] = mutex(found)
+        elif self.table == "sums" and words[0].rstrip(":") in SUMS:
+            self.current.sums[words[0].rstrip(":")] = record(Sizes, found)
+        else:
+            self.current.rows.setdefault(self.table, []).append(found)
+        return True
+
+    def _general(self, line: str) -> None:
+        if option := OPTION.match(line):
+            self.options[option["group"]].setdefault(option["name"], _scalar(option["value"]))
+            if current := CURRENT.search(line):
+                self.layout[current[1]] = int(current[2])
+        elif TOTALS.match(line):
+            self.totals = {name.lower(): int(value) for name, value in PAIR.findall(line)}
+        elif line.startswith("Background threads:"):
+            self.background = dict(zip(BACKGROUND, map(int, re.findall(r"\d+", line)), strict=False))
+        elif line.startswith("Version: "):
+            self.version = line.partition(": ")[2].strip().strip('"')
+        elif "thp_mode:" in line:
+            self.thp_mode = line.partition(": ")[2].strip().strip('"')
+        else:
+            name, _, value = line.partition(": ")
+            if name in LAYOUT and value.strip().isdigit():
+                self.layout[LAYOUT[name]] = int(value)
+
+    def _arena(self, line: str) -> None:
+        if decay := DECAYING.match(line):
+            kind, time, *counts = decay.groups()
+            self.current.numbers[f"{kind}_decay_ms"] = None if time == "N/A" else int(time)
+            names = (f"p{kind}", f"{kind}_npurge", f"{kind}_nmadvise", f"{kind}_purged")
+            self.current.numbers.update(zip(names, map(int, counts), strict=True))
+        elif value := VALUE.match(line):
+            self.current.numbers[ARENA_NAMES.get(value[1], value[1])] = int(value[2])
+        elif line.startswith("name: "):
+            self.current.name = line.partition(": ")[2].strip().strip('"')
+
+    def arena(self, key: str, draft: _Draft) -> Arena:
+        """The finished arena."""
+        page = self.layout.get("page", 4096)
+        assert isinstance(page, int)  # noqa: S101 - only isdigit() values are put in
+        numbers = dict(draft.numbers)
+        if isinstance(active := numbers.pop("active", None), int):
+            numbers["pactive"] = active // page
+        return record(
+            Arena,
+            numbers,
+            key=key,
+            name=draft.name,
+            small=draft.sums.get("small", Sizes()),
+            large=draft.sums.get("large", Sizes()),
+            mutexes=draft.mutexes,
+            bins=tuple(
+                record(Bin, row, slab_size=row["pgs"] * page if row.get("pgs") else None, mutex=mutex(row))
+                for row in draft.rows.get("bins", [])
+            ),
+            lextents=tuple(record(LargeClass, row) for row in draft.rows.get("large", [])),
+            extents=tuple(
+                record(UnusedExtents, {EXTENT_NAMES.get(name, name): value for name, value in row.items()})
+                for row in draft.rows.get("extents", [])
+            ),
+        )
+
+
+def from_text(text: str) -> Snapshot:
+    """The snapshot of one text report, from its first line to its last or to where it breaks off."""
+    reader = _Reader()
+    for line in text.splitlines():
+        reader.line(line)
+    arenas = {key: reader.arena(key, draft) for key, draft in reader.drafts.items()}
+    notes = (
+        (f"{reader.unread} lines of tables could not be read: numbers run into each other",) if reader.unread else ()
+    )
+    return Snapshot(
+        form="text",
+        version=reader.version,
+        config=reader.options["config"],
+        opt=reader.options["opt"],
+        thp_mode=reader.thp_mode,
+        layout=record(Layout, reader.layout),
+        totals=record(Totals, reader.totals),
+        background=record(BackgroundThreads, reader.background),
+        mutexes=reader.process.mutexes,
+        merged=arenas.get("merged"),
+        destroyed=arenas.get("destroyed"),
+        arenas=tuple(arena for key, arena in arenas.items() if key not in ("merged", "destroyed")),
+        notes=notes,
+    )
+
+
+def _scalar(text: str) -> Scalar:
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if re.fullmatch(r"-?\d+", text) else text.strip('"')

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Statistics on the terminal."""
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from hew.model.figures import Unit
+from hew.model.quantity import quantity
+from hew.model.snapshot_view import SnapshotView
+from hew.model.statistics import Reading
+
+MISSING = "not reported"
+
+
+def show_statistics(reading: Reading, views: list[SnapshotView], console: Console) -> None:
+    """Every report of a stream."""
+    count = len(views)
+    for number, view in enumerate(views, 1):
+        console.print()
+        place = f", report {number} of {count}" if count > 1 else ""
+        console.print(
+            f"[bold]{escape(view.snapshot.subject)}[/]{place}   [dim]{escape(_facts(view))}[/]", soft_wrap=True
+        )
+        console.print(_memory(view))
+        if view.locks:
+            console.print(_locks(view))
+        if view.bins:
+            console.print(_bins(view))
+        for note in view.snapshot.notes:
+            console.print(f"[yellow]•[/] {escape(note)}", soft_wrap=True)
+    if reading.other_bytes:
+        other = f"{reading.other_bytes:,} bytes of {reading.source} belong to no report and were passed over"
+        console.print(f"[yellow]•[/] {escape(other)}", soft_wrap=True)
+
+
+def _facts(view: SnapshotView) -> str:
+    snapshot, arena = view.snapshot, view.snapshot.all_arenas
+    seconds = arena.seconds if arena else None
+    uptime = MISSING if seconds is None else quantity(seconds, Unit.SECONDS)
+    return (
+        f"up {uptime}; arenas: {len(snapshot.arenas)} in use, {shown(snapshot.option('narenas'))} automatic at most; "
+        f"threads: {shown(view.threads)}"
+    )
+
+
+def shown(value: object) -> str:
+    """A value, or that it is not reported."""
+    if value is None:
+        return MISSING
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _plain(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column(columns[0], no_wrap=True)
+    for column in columns[1:]:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _memory(view: SnapshotView) -> Table:
+    table = _plain("memory", "", "of resident")
+    resident = view.snapshot.totals.resident
+    for part in view.parts:
+        share = f"{part.bytes / resident:.0%}" if part.bytes is not None and resident else ""
+        table.add_row(part.label, MISSING if part.bytes is None else quantity(part.bytes, Unit.BYTES), share)
+    return table
+
+
+def _locks(view: SnapshotView) -> Table:
+    table = _plain("locks waited for", "waits", "operations", "time waited", "longest")
+    for where, one in view.locks:
+        times = [
+            MISSING if value is None else quantity(value / 1e9, Unit.SECONDS)
+            for value in (one.total_wait_ns, one.max_wait_ns)
+        ]
+        table.add_row(where, shown(one.num_wait), shown(one.num_ops), *times)
+    return table
+
+
+def _bins(view: SnapshotView) -> Table:
+    table = _plain("size class", "objects", "in slabs", "slabs full", "requests", "fills", "requests a fill")
+    for one in view.bins:
+        held = (one.curslabs or 0) * (one.slab_size or 0)
+        full = f"{(one.curregs or 0) * one.size / held:.0%}" if held else ""
+        ratio = f"{one.nrequests / one.nfills:,.1f}" if one.nrequests is not None and one.nfills else ""
+        table.add_row(
+            f"{one.size} B", shown(one.curregs), quantity(held, Unit.BYTES), full, shown(one.nrequests),
+            shown(one.nfills), ratio,
+        )  # fmt: skip
+    return table
