@@ -112,6 +112,15 @@ hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsi
 void
 hew_large_give(struct hew_extent *extent)
 {
+    extent = hew_large_keep(extent);
+    if (extent != NULL) {
+        hew_large_give_back(extent);
+    }
+}
+
+void
+hew_large_give_back(struct hew_extent *extent)
+{
     struct hew_arena *arena = hew_arena_at(extent->arena);
     unlist(arena, extent);
     count_given(arena, extent, 1);

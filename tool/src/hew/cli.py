@@ -9,6 +9,7 @@ import importlib
 import click
 
 COMMANDS = {
+    "advise": "Say what to change in an allocator's settings, with the numbers that say so.",
     "bench": "Measure a suite of workloads under every allocator found, or compare two saved runs.",
     "compare": "Measure a command under every allocator found on this machine.",
     "ctl": "Read and change the allocator of a running process.",

@@ -5,7 +5,6 @@ from hew.model.figures import Unit
 
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
-SUFFIXES = {Unit.PER_SECOND: "/s", Unit.MILLISECONDS: " ms"}
 
 
 def quantity(value: float, unit: Unit) -> str:
@@ -24,7 +23,7 @@ def quantity(value: float, unit: Unit) -> str:
         case Unit.SHARE:
             return f"{value:.0%}" if value >= 0.0995 else f"{value:.1%}"
         case _:
-            return f"{value:,.0f}{SUFFIXES.get(unit, '')}"
+            return f"{value:,.0f}{'/s' if unit is Unit.PER_SECOND else ''}"
 
 
 def three_digits(value: float) -> str:

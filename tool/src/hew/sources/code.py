@@ -6,15 +6,18 @@ no ELF file, is cut short or is malformed reads as None.
 """
 
 import mmap
+import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 from elftools.common.exceptions import ELFError
+from elftools.construct.core import ConstructError
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
@@ -34,6 +37,20 @@ GO_MAGIC = b"\xff Go buildinf:"
 GO_VERSION = re.compile(rb"go1\.\d+(?:\.\d+)?")
 CONF_NAME = re.compile(rb"\0([A-Z0-9_]*)" + CONF.encode() + rb"\0")
 DF_1_PIE = 0x08000000
+LARGEST = 4 << 30
+# What malformed files make of the parser, which trusts their offsets and sizes.
+MALFORMED: tuple[type[Exception], ...] = (
+    ELFError,
+    ConstructError,
+    OSError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    TypeError,
+    ValueError,
+)
 Bytes = mmap.mmap
 
 
@@ -63,16 +80,26 @@ class Symbols:
 def read_code(file: Path, shown: Path | None = None) -> Code | None:
     """What one file brings; `shown` is its name for people, where that is another."""
     try:
-        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with _opened(file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _read(ELFFile(opened), data, shown or file)
-    except (OSError, ELFError, ValueError, KeyError, AttributeError, TypeError, AssertionError, UnicodeError):
+    except MALFORMED:
         return None
+
+
+def _opened(file: Path) -> BinaryIO:
+    """A file of a process that may be anybody's: what stands at its path may since have become a pipe or a device."""
+    number = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    facts = os.fstat(number)
+    if not stat.S_ISREG(facts.st_mode) or not 0 < facts.st_size <= LARGEST:
+        os.close(number)
+        raise ValueError(f"{file} is no file that a program is in")
+    return os.fdopen(number, "rb")
 
 
 def knows_setting(file: Path, name: str) -> bool:
     """Whether a file has the name of a setting in it; True when it cannot be read."""
     try:
-        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with _opened(file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return data.find(name.encode() + b"\0") >= 0
     except (OSError, ValueError):
         return True

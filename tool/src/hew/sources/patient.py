@@ -41,7 +41,7 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
         while child.poll() is None and time.monotonic() - began < after:
             time.sleep(min(pause, max(0.0, began + after - time.monotonic())))
             pause = min(2 * pause, MOST_BETWEEN)
-            facts = _largest(child.pid) or facts
+            facts = largest(child.pid) or facts
     finally:
         _end(child)
     if facts is None:
@@ -49,7 +49,7 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
     return facts
 
 
-def _largest(pid: int) -> ProcessFacts | None:
+def largest(pid: int) -> ProcessFacts | None:
     """The facts of the largest process of a tree; None when all are gone."""
     for one in sorted(tree(pid), key=resident, reverse=True):
         if Path(f"/proc/{one}/exe").exists():

@@ -45,7 +45,9 @@ def malloc_findings(facts: ProcessFacts) -> Iterator[Finding]:
         runtime = code.runtime if code else None
         if code and runtime:
             why, then = RUNTIMES[runtime.split()[0]]
-            yield Finding(TOPIC, Level.NOTE, f"{code.path} is {runtime}'s run time", why, then, {"runtime": runtime})
+            yield Finding(
+                TOPIC, Level.NOTE, f"{code.path} is the run time of {runtime}", why, then, {"runtime": runtime}
+            )
 
 
 def _nobody(facts: ProcessFacts) -> Finding:
