@@ -21,7 +21,7 @@ from hew.model.errors import HewError
 from hew.model.live import LiveView, Moment, Outside, ProcessRow
 from hew.model.statistics import Arena, Bin, Mutex, Sizes, Snapshot, Totals, UnusedExtents
 from hew.sources.control import find_socket
-from hew.sources.live import NOT_YET
+from hew.sources.live import Processes
 from hew.views.top import ProcessView, TopApp
 
 MIB = 1 << 20
@@ -265,10 +265,10 @@ def test_real_processes(hew_library: Path, tmp_path: Path) -> None:
         child.stdout.readline()
         while find_socket(child.pid) is None:
             time.sleep(0.01)
-        feed = LiveFeed()
+        processes = Processes()
+        assert processes.allocator(child.pid).startswith("hew")  # known from now on: the list need not wait for others
+        feed = LiveFeed(processes)
         row = next(row for row in feed.processes() if row.pid == child.pid)
-        while row.allocator == NOT_YET:
-            row = next(row for row in feed.processes() if row.pid == child.pid)
         assert row.allocator.startswith("hew")
         assert row.asks
         feed.look(child.pid)

@@ -17,8 +17,8 @@ from hew.views.top import TopApp
 class LiveFeed:
     """Reads this machine's processes; keeps the last look at each one for the rates."""
 
-    def __init__(self) -> None:
-        self._processes = Processes()
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
         self._last: dict[int, Moment] = {}
 
     def processes(self) -> tuple[ProcessRow, ...]:
@@ -49,4 +49,4 @@ def command(every: float, pid: int | None) -> None:
             raise HewError(f"there is no process {pid}")
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise HewError("this needs a terminal; `hew stats PID --json` and `hew doctor PID --json` are for scripts")
-        TopApp(LiveFeed(), every, pid).run()
+        TopApp(LiveFeed(Processes()), every, pid).run()
