@@ -73,12 +73,16 @@ find_objects(struct hew_pool_set *set, unsigned number, void **objects, unsigned
 static void
 keep_at_hand(struct hew_pool_set *set, struct hew_pool_local *local, unsigned number, void **objects, unsigned count)
 {
-    while (count > 0 && hew_pool_local_push(&local->magazines[number], objects[count - 1])) {
-        count--;
-    }
-    if (HEW_UNLIKELY(count > 0)) { /* a constructor has used the set */
+    struct hew_pool_magazine *magazine = &local->magazines[number];
+    if (HEW_UNLIKELY((size_t)(magazine->limit - magazine->top) < count)) { /* a constructor has used the set */
         hew_pool_group_give(set, "hew_pool_malloc", objects, count);
+        return;
     }
+    void **top = magazine->top;
+    while (count > 0) {
+        *top++ = objects[--count];
+    }
+    magazine->top = top;
 }
 
 static void *
