@@ -8,6 +8,7 @@
 #   make bench-quick    our suite under every allocator, five minutes: tables and a page
 #   make bench-nightly  the whole suite, an hour; writes docs/benchmarks.md
 #   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
+#   make tuning      the figures of docs/tuning.md
 #   make programs    real programs under hew: same output and exit status as under glibc?  PROGRAMS_SET=full for all
 #   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make clean       removes build/
@@ -70,12 +71,7 @@ checks: release
 	  set -- $$check; $(PYTHON) scripts/$$1.py $$2 || status=1; done; exit $$status
 
 # The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
-test-# Under Debian's jemalloc and hew, a minute or two; what else runs is measured too.
-tuning: release
-	@$(PYTHON) scripts/prepare.py demo
-	.venv/bin/python scripts/gen_tuning.py
-
-programs: release
+test-programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set quick --install
 
 test-python:
@@ -115,6 +111,11 @@ bench-nightly: peers
 
 bench-pools: release
 	$(PYTHON) scripts/bench_pools.py --save build/bench/pools.json --page docs/pools.md
+
+# Under Debian's jemalloc and hew, a minute or two; what else runs is measured too.
+tuning: release
+	@$(PYTHON) scripts/prepare.py demo
+	.venv/bin/python scripts/gen_tuning.py
 
 programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set $(PROGRAMS_SET)
