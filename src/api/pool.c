@@ -62,7 +62,12 @@ calloc_slowly(struct hew_pool_set *set, size_t size)
 {
     hew_pool_set_examine("hew_pool_calloc", set);
     unsigned number = hew_pool_lookup_find(&set->lookup, size);
-    if (HEW_UNLIKELY(number < set->count && set->classes[number].kind.construct != NULL)) {
+    if (number == set->count) {
+        void *object = hew_pool_serve_larger(set, size, true);
+        errno = object == NULL ? ENOMEM : errno;
+        return object;
+    }
+    if (HEW_UNLIKELY(set->classes[number].kind.construct != NULL)) {
         errno = EINVAL;
         return NULL;
     }

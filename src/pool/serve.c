@@ -2,28 +2,45 @@
 #include "pool/serve.h"
 
 #include "alloc/alloc.h"
+#include "alloc/fast.h"
 #include "os/fatal.h"
 #include "pool/fast.h"
 #include "pool/group.h"
 #include "pool/grow.h"
 #include "pool/range.h"
 
+#include <string.h>
+
+/* As malloc serves it: what the thread has at hand first.  Less than a unit may lie at a multiple of 8. */
 static void *
-from_fallback(struct hew_pool_set *set, size_t size)
+from_malloc(size_t size, bool zero)
+{
+    size_t whole = size < HEW_POOL_UNIT ? HEW_POOL_UNIT : size;
+    if (whole > HEW_SMALL_MAX && zero) {
+        return hew_alloc_large(whole, true);
+    }
+    void *object = whole > HEW_SMALL_MAX ? hew_fast_take_large(whole) : hew_fast_take(whole);
+    object = object != NULL ? object : hew_alloc_slow(whole);
+    return zero && object != NULL ? memset(object, 0, size) : object;
+}
+
+static void *
+from_fallback(struct hew_pool_set *set, size_t size, bool zero)
 {
     const struct hew_pool_fallback *fallback = set->options.fallback;
     size_t alignment = set->options.alignment;
     if (fallback != NULL) {
-        return fallback->take(fallback->context, size, alignment);
+        void *object = fallback->take(fallback->context, size, alignment);
+        return zero && object != NULL ? memset(object, 0, size) : object;
     }
-    return hew_alloc_aligned(size, alignment, false);
+    return alignment <= HEW_POOL_UNIT ? from_malloc(size, zero) : hew_alloc_aligned(size, alignment, zero);
 }
 
 static void *
 beyond_a_bound(struct hew_pool_set *set, struct hew_pool_class *class, size_t size)
 {
     atomic_fetch_add_explicit(&class->beyond, 1, memory_order_relaxed);
-    return set->options.beyond == HEW_POOL_BEYOND_NULL ? NULL : from_fallback(set, size);
+    return set->options.beyond == HEW_POOL_BEYOND_NULL ? NULL : from_fallback(set, size, false);
 }
 
 /* Objects of a size, from its pools or a new one. */
@@ -78,17 +95,21 @@ take_one(struct hew_pool_set *set, unsigned number, size_t size)
 }
 
 void *
+hew_pool_serve_larger(struct hew_pool_set *set, size_t size, bool zero)
+{
+    atomic_fetch_add_explicit(&set->larger, 1, memory_order_relaxed);
+    return from_fallback(set, size, zero);
+}
+
+void *
 hew_pool_serve(struct hew_pool_set *set, size_t size)
 {
     hew_pool_set_examine("hew_pool_malloc", set);
     unsigned number = hew_pool_lookup_find(&set->lookup, size);
-    void *object;
-    if (number < set->count) {
-        object = take_one(set, number, size);
-    } else {
-        atomic_fetch_add_explicit(&set->larger, 1, memory_order_relaxed);
-        object = from_fallback(set, size);
+    if (number == set->count) {
+        return hew_pool_serve_larger(set, size, false);
     }
+    void *object = take_one(set, number, size);
     hew_alloc_notice_due_work(false);
     return object;
 }
@@ -131,6 +152,9 @@ static void
 free_elsewhere(struct hew_pool_set *set, const char *function, void *object)
 {
     const struct hew_pool_fallback *fallback = set->options.fallback;
+    if (fallback == NULL && HEW_LIKELY(hew_fast_give(object))) {
+        return;
+    }
     if (fallback != NULL && fallback->owns(fallback->context, object)) {
         fallback->give(fallback->context, object);
     } else if (fallback == NULL && hew_map_extent((uintptr_t)object) != NULL) {
