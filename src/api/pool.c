@@ -4,6 +4,7 @@
  */
 #include "hew/pool.h"
 
+#include "alloc/fast.h"
 #include "api/boot.h"
 #include "pool/fast.h"
 #include "pool/life.h"
@@ -90,9 +91,10 @@ hew_pool_calloc(struct hew_pool_set *set, size_t count, size_t size)
 HEW_EXPORT void
 hew_pool_free(struct hew_pool_set *set, void *object)
 {
-    if (HEW_UNLIKELY(!hew_pool_fast_give(set, object))) {
-        hew_pool_serve_free(set, "hew_pool_free", object);
+    if (HEW_LIKELY(hew_pool_fast_give(set, object)) || (set->on_malloc && hew_fast_give(object))) {
+        return;
     }
+    hew_pool_serve_free(set, "hew_pool_free", object);
 }
 
 HEW_EXPORT void *

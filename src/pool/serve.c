@@ -152,9 +152,6 @@ static void
 free_elsewhere(struct hew_pool_set *set, const char *function, void *object)
 {
     const struct hew_pool_fallback *fallback = set->options.fallback;
-    if (fallback == NULL && HEW_LIKELY(hew_fast_give(object))) {
-        return;
-    }
     if (fallback != NULL && fallback->owns(fallback->context, object)) {
         fallback->give(fallback->context, object);
     } else if (fallback == NULL && hew_map_extent((uintptr_t)object) != NULL) {

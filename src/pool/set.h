@@ -51,6 +51,7 @@ struct hew_pool_set {
     uint32_t id;            /* its place in struct hew_pool_thread */
     uint16_t count;         /* of sizes */
     bool plain;             /* no size has a constructor */
+    bool on_malloc;         /* the fallback is malloc */
     uintptr_t base;         /* the fixed groups: base to base + span, whole grains of one size each */
     size_t span;
     const uint8_t *grains;  /* the number of each grain's size */
