@@ -43,7 +43,8 @@ hew_alloc_small(size_t size)
 void *
 hew_alloc_large(size_t size, bool zero)
 {
-    return hew_alloc_aligned(size, HEW_PAGE, zero);
+    void *object = zero || size <= HEW_CLASSED_MAX ? NULL : hew_serve_again(size);
+    return object != NULL ? object : hew_alloc_aligned(size, HEW_PAGE, zero);
 }
 
 void *
@@ -149,13 +150,9 @@ free_uncached(struct hew_cache *cache, const char *function, void *object)
     hew_large_give(extent);
 }
 
-void
-hew_alloc_free(const char *function, void *object)
+static HEW_NOINLINE void
+free_any(const char *function, void *object, unsigned code)
 {
-    if (object == NULL) {
-        return;
-    }
-    unsigned code = hew_map_code((uintptr_t)object);
     struct hew_cache *cache = cache_for_free();
     if (HEW_UNLIKELY(hew_fill_wanted() || (cache != NULL && cache->live != NULL))) {
         size_t usable = hew_alloc_usable(function, object);
@@ -170,6 +167,36 @@ hew_alloc_free(const char *function, void *object)
         hew_magazine_push(cache, code, object);
     }
     hew_alloc_notice_due_work(true);
+}
+
+/* A large object without a class, in the usual case: straight to where the next one of its size is looked for. */
+static HEW_NOINLINE void
+free_unclassed(const char *function, void *object)
+{
+    struct hew_cache *cache = hew_cache_self;
+    struct hew_extent *extent = hew_map_extent((uintptr_t)object);
+    if (!hew_cache_is_real(cache) || cache->real != cache || hew_fill_wanted() || extent == NULL ||
+        extent->address != (uintptr_t)object || extent->code != HEW_CODE_SLOW || extent->large.sample != NULL) {
+        free_any(function, object, HEW_CODE_SLOW);
+        return;
+    }
+    cache->other_freed += extent->large.usable;
+    hew_large_give(extent);
+    hew_alloc_notice_due_work(true);
+}
+
+void
+hew_alloc_free(const char *function, void *object)
+{
+    if (object == NULL) {
+        return;
+    }
+    unsigned code = hew_map_code((uintptr_t)object);
+    if (code == HEW_CODE_SLOW) {
+        free_unclassed(function, object);
+    } else {
+        free_any(function, object, code);
+    }
 }
 
 void

@@ -12,7 +12,9 @@
 #include "cache/thread.h"
 #include "control/conf_sources.h"
 #include "control/purger.h"
+#include "control/remote.h"
 #include "os/futex.h"
+#include "os/object.h"
 #include "pool/life.h"
 #include "pool/serve.h"
 #include "prof/profiler.h"
@@ -43,6 +45,7 @@ thread_ends(void *round)
         hew_thread_leave();
         if (atomic_load(&hew_caches_alive) == 0) {
             hew_purger_end();
+            hew_remote_end();
         } else {
             hew_purger_wake_running();
         }
@@ -88,6 +91,9 @@ boot_with_malloc(void)
     hew_stats_begin();
     if (hew_options.prof) {
         atexit(hew_profile_at_exit);
+    }
+    if (hew_options.control[0] != '\0') {
+        hew_remote_boot();
     }
 }
 
@@ -159,9 +165,15 @@ purge_due(bool freeing)
 {
     if (freeing || hew_cache_self == &hew_cache_gone) {
         hew_purger_wake_running();
-    } else {
-        hew_purger_wake();
+        return;
     }
+    if (hew_remote_is_due()) {
+        if (!hew_os_loader_is_done()) { /* the next one who looks will start both */
+            return;
+        }
+        hew_remote_start();
+    }
+    hew_purger_wake();
 }
 
 static void *

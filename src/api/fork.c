@@ -8,6 +8,7 @@
 #include "cache/thread.h"
 #include "control/ctl_tree.h"
 #include "control/purger.h"
+#include "control/remote.h"
 #include "meta/map.h"
 #include "meta/memory.h"
 #include "slab/arena_life.h"
@@ -102,6 +103,7 @@ after_fork_in_child(void)
     }
     hew_explicit_after_fork();
     hew_purger_after_fork();
+    hew_remote_after_fork();
     hew_stats_after_fork();
 }
 
