@@ -19,7 +19,7 @@ from hew.model.finding import Finding, Level
 from hew.model.process import ProcessFacts
 from hew.sources.discovery import find_library, library_folders
 from hew.sources.process_facts import read_process
-from stubs import PREFIXED, SLEEPER, THREADS, running
+from stubs import PREFIXED, SLEEPER, THREADS, TITLED, running
 
 Compile = Callable[..., Path]
 
@@ -71,7 +71,7 @@ def test_an_ordinary_program_uses_glibc_and_nothing_is_to_be_changed(stub: Compi
 
 
 @pytest.mark.parametrize(
-    ("name", "version"), [("jemalloc", r"5\.\d+\.\d+"), ("tcmalloc", r"gperftools \d"), ("mimalloc", "")]
+    ("name", "version"), [("jemalloc", r"5\.\d+\.\d+"), ("tcmalloc", r"gperftools \d"), ("mimalloc", r"2\.|None")]
 )
 def test_a_preloaded_allocator_is_known_by_its_file(stub: Compile, name: str, version: str) -> None:
     with running(stub(SLEEPER), {"LD_PRELOAD": str(peer(name))}) as pid:
@@ -239,6 +239,21 @@ def test_a_command_is_started_looked_at_and_ended(hew: HewRunner, stub: Compile)
     found: dict[str, Any] = json.loads(done.stdout)
     assert found["format"] == "hew-doctor/1"
     assert any("glibc" in finding["what"] for finding in found["findings"])
+
+
+def test_an_environment_that_was_written_over_is_said_or_known_from_the_start(hew: HewRunner, stub: Compile) -> None:
+    with running(stub(TITLED), {"MALLOC_CONF": "narenas:2"}) as pid:
+        (found,) = topic(read_process(pid), "settings")
+    assert "cannot be read" in found.what
+    done = hew("doctor", "--after", "0.5", "--", str(stub(TITLED)), MALLOC_CONF="narenas:2")
+    assert "MALLOC_CONF=narenas:2 is not read" in done.stdout
+
+
+def test_a_command_of_this_folder_is_found(hew: HewRunner, stub: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = stub(SLEEPER)
+    monkeypatch.chdir(program.parent)
+    done = hew("doctor", "--after", "0.3", "--json", "--", f"./{program.name}")
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_process_is_told_in_words(hew: HewRunner, stub: Compile) -> None:
