@@ -188,13 +188,13 @@ def _version(kind: Known | None, data: Bytes, shown: Path) -> str:
 
 def _slots(elf: ELFFile, exported: Symbols) -> tuple[int, ...]:
     """Where the loader writes malloc's address, as the file counts addresses; only where pointers have 64 bits."""
-    wanted = [number for number in exported.numbers(MALLOC) if exported.rows[number]["section"] == 0]
-    if not wanted or elf.elfclass != 64:
+    wanted = exported.numbers(MALLOC)  # the C library has a slot for its own, so that others can take its place
+    if not len(wanted) or elf.elfclass != 64:
         return ()
     return tuple(place for section in elf.iter_sections("SHT_RELA") for place in _places(section.data(), wanted))
 
 
-def _places(data: bytes, wanted: list[np.intp]) -> Iterator[int]:
+def _places(data: bytes, wanted: npt.NDArray[np.intp]) -> Iterator[int]:
     rows = np.frombuffer(data, RELOCATION, count=len(data) // RELOCATION.itemsize)
     for place in rows["place"][np.isin(rows["info"] >> np.uint64(32), wanted)]:
         yield int(place)
