@@ -20,7 +20,12 @@ from_malloc(size_t size, size_t alignment, bool zero)
         return zero ? memset(object, 0, size) : object;
     }
     object = zero || alignment > HEW_PAGE ? NULL : hew_fast_take_large(size);
-    return object != NULL ? object : hew_alloc_aligned(size == 0 ? 1 : size, alignment, zero);
+    if (object == NULL) {
+        bool large = size > HEW_SMALL_MAX; /* which often reads as zeros anyway */
+        object = hew_alloc_aligned(size == 0 ? 1 : size, alignment, zero && large);
+        zero = zero && !large;
+    }
+    return zero && object != NULL ? memset(object, 0, size) : object;
 }
 
 static void *
