@@ -35,7 +35,7 @@ void *
 hew_alloc_small(size_t size)
 {
     struct hew_source source = hew_serve_own();
-    unsigned code = hew_small_codes[(size + 7) >> 3];
+    unsigned code = hew_small_code(size);
     void *object = hew_serve_class(&source, code, size);
     return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
 }
@@ -206,7 +206,7 @@ hew_alloc_check_size(const char *function, void *object, size_t size, size_t ali
     if (alignment != 0 && ((uintptr_t)object & (alignment - 1)) != 0) {
         hew_fatal(HEW_FATAL_wrong_alignment, function, (uintptr_t)object, NULL);
     }
-    if (hew_aligned_usable(size, alignment == 0 ? 1 : alignment) != usable) {
+    if (!hew_aligned_is_usable(usable, size, alignment == 0 ? 1 : alignment)) {
         char words[128];
         struct hew_text text;
         hew_text_begin(&text, words, sizeof words);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "slab/bin.h"
 
+#define OPENS_FINE 8     /* so many slabs of a coarse class are worth a class between it and the one below */
 #define EMPTY_AT_ONCE 16 /* wholly free slabs collected before they are handed to the page heap */
 
 struct empties {
@@ -89,6 +90,9 @@ adopt(struct hew_bin *bin, struct hew_extent *slab)
     }
     bin->counts.slabs++;
     bin->counts.slabs_ever++;
+    if (bin->counts.slabs == OPENS_FINE) {
+        hew_size_class_open(slab->code);
+    }
     retire_current(bin);
     bin->current = slab;
     return true;

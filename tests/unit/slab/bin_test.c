@@ -66,6 +66,19 @@ active(struct bench *bench)
     return hew_page_counts(&bench->pages).active / (hew_slab_shapes[CODE].pages * HEW_PAGE);
 }
 
+/* First, since a class stays open. */
+TEST(eight_slabs_of_a_coarse_class_open_the_fine_one_below)
+{
+    struct bench *bench = new_bench();
+    take(bench, 0, 7 * bench->a_slab);
+    CHECK_EQUAL(hew_code_for(960), CODE);
+    take(bench, 7 * bench->a_slab, 1);
+    CHECK_EQUAL(hew_code_for(960), CODE - 1);
+    CHECK_EQUAL(hew_code_for(961), CODE);
+    CHECK_EQUAL(hew_code_for(896), CODE - 2);
+    give_good(bench, 0, 7 * bench->a_slab + 1);
+}
+
 TEST(objects_leave_in_rising_order_from_the_lowest_slab)
 {
     struct bench *bench = new_bench();
