@@ -7,6 +7,8 @@
 #   make peers       newer jemalloc, mimalloc, snmalloc, rpmalloc from cargo crates, into build/peers
 #   make bench-quick    our suite under every allocator, five minutes: tables and a page
 #   make bench-nightly  the whole suite, an hour; writes docs/benchmarks.md
+#   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
+#   make tuning      the figures of docs/tuning.md
 #   make programs    real programs under hew: same output and exit status as under glibc?  PROGRAMS_SET=full for all
 #   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make clean       removes build/
@@ -30,7 +32,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan clean
-.PHONY: peers bench-quick bench-nightly test checks test-release test-dev test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: peers bench-quick bench-nightly bench-pools tuning test checks test-release test-dev test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -106,6 +108,14 @@ bench-quick bench-nightly: bench-%: release
 	@if [ $* = nightly ]; then $(PYTHON) scripts/gen_benchmarks.py build/bench/$*.json; fi
 
 bench-nightly: peers
+
+bench-pools: release
+	$(PYTHON) scripts/bench_pools.py --save build/bench/pools.json --page docs/pools.md
+
+# Under Debian's jemalloc and hew, a minute or two; what else runs is measured too.
+tuning: release
+	@$(PYTHON) scripts/prepare.py demo
+	.venv/bin/python scripts/gen_tuning.py
 
 programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set $(PROGRAMS_SET)

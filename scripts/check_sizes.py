@@ -23,6 +23,7 @@ ROOT = Path(__file__).parent.parent
 FOLDERS = ["src", "include", "trace", "bench", "tests", "tool", "scripts"]
 C_SUFFIXES = {".c", ".cc", ".cpp"}
 HEADER_SUFFIXES = {".h", ".hpp"}
+MEASURED = C_SUFFIXES | HEADER_SUFFIXES | {".def", ".py"}
 FUNCTION = re.compile(r"^(?!struct\b|enum\b|union\b|typedef\b|static\b|extern\b)[\w:~]+(?:<[^>]*>)?(?:::\S+)?\(")
 EXTENT_HOOK = re.compile(r"(const )?(struct )?\w*hooks\w* \*")
 NAME = re.compile(r"^([\w:~]+)(?:\((\w+)\))?")
@@ -130,7 +131,11 @@ def all_sizes(root: Path) -> Iterator[Size]:
     """Everything measured in the project's own code; third-party assets live in vendor/ directories."""
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            if path.is_file() and not {"vendor", "build", ".venv", "__pycache__"} & set(path.parts):
+            if (
+                path.suffix in MEASURED
+                and path.is_file()
+                and not {"vendor", "build", ".venv", "__pycache__"} & set(path.parts)
+            ):
                 yield from file_sizes(path, root)
 
 

@@ -75,8 +75,9 @@ struct layers_large {
 };
 
 static inline struct layers_large
-layers_large(const struct hew_arena *arena)
+layers_large(struct hew_arena *arena)
 {
+    hew_page_sweep(&arena->pages);
     struct layers_large total = {0, 0};
     for (unsigned index = 0; index < HEW_LARGE_CLASSES; index++) {
         total.ndalloc += atomic_load_explicit(&arena->large[index].ndalloc, memory_order_relaxed);

@@ -16,7 +16,7 @@ enum order { IN_ORDER, SHUFFLED, CHAINED, ORDERS };
 
 static const char *const order_name[ORDERS] = {"in order", "random order", "one after the other"};
 static const char *const method_name[METHODS] = {"auto", "midpoint", "interpolation", "hybrid", "flat", "doubling"};
-static const unsigned counts[] = {10, 30, 110, 310, 1210, 3210, 7210, MOST};
+static const unsigned counts[] = {10, 40, 160, 490, 1210, 4000, 9000, MOST};
 
 static size_t table[MOST], keys[MOST];
 static struct hew_pool_lookup lookup[METHODS];
@@ -33,12 +33,9 @@ make_even(unsigned count)
 static void
 make_uneven(unsigned count)
 {
-    size_t size = 0;
     for (unsigned i = 0; i < count; i++) {
-        unsigned third = i * 3 / count;
-        if (i > 0 && third != (i - 1) * 3 / count)
-            size += (size_t)count * 4;
-        table[i] = size += (size_t)2 << third;
+        unsigned third = i < count / 3 ? 0 : i < count / 3 * 2 ? 1 : 2;
+        table[i] = (size_t)third * 3 * count + ((size_t)2 << third) * (i + 1);
     }
 }
 

@@ -43,7 +43,8 @@ hew_alloc_small(size_t size)
 void *
 hew_alloc_large(size_t size, bool zero)
 {
-    return hew_alloc_aligned(size, HEW_PAGE, zero);
+    void *object = zero || size <= HEW_CLASSED_MAX ? NULL : hew_serve_again(size);
+    return object != NULL ? object : hew_alloc_aligned(size, HEW_PAGE, zero);
 }
 
 void *
@@ -103,6 +104,13 @@ hew_alloc_note_moved(struct hew_extent *from, struct hew_extent *to, size_t size
     hew_alloc_note_resized(to, from->large.usable, size);
 }
 
+/* Whether a pool set has to do with it, which knows all else. */
+static bool
+is_of_pool(const void *object)
+{
+    return hew_map_code((uintptr_t)object) == HEW_CODE_POOL;
+}
+
 /* The live object that `object` is said to be: its slab, or its own extent.  Ends the process when it cannot be one. */
 static struct hew_extent *
 extent_of(const char *function, const void *object)
@@ -128,6 +136,10 @@ usable_in(const struct hew_extent *extent)
 static void
 free_uncached(struct hew_cache *cache, const char *function, void *object)
 {
+    if (HEW_UNLIKELY(is_of_pool(object))) {
+        hew_upcalls.pool_free(function, object);
+        return;
+    }
     struct hew_extent *extent = extent_of(function, object);
     hew_count_other_freed(cache, usable_in(extent));
     if (extent->code <= HEW_CODE_SMALL_LAST) {
@@ -138,20 +150,16 @@ free_uncached(struct hew_cache *cache, const char *function, void *object)
     hew_large_give(extent);
 }
 
-void
-hew_alloc_free(const char *function, void *object)
+static HEW_NOINLINE void
+free_any(const char *function, void *object, unsigned code)
 {
-    if (object == NULL) {
-        return;
-    }
-    unsigned code = hew_map_code((uintptr_t)object);
     struct hew_cache *cache = cache_for_free();
     if (HEW_UNLIKELY(hew_fill_wanted() || (cache != NULL && cache->live != NULL))) {
         size_t usable = hew_alloc_usable(function, object);
         hew_fill_freed(object, usable);
         hew_count_operation(cache, 0, usable);
     }
-    if (cache == NULL || code == HEW_CODE_NONE || code == HEW_CODE_SLOW) {
+    if (cache == NULL || code == HEW_CODE_NONE || code >= HEW_CODE_POOL) {
         free_uncached(cache, function, object);
     } else if (HEW_UNLIKELY(cache->top[code][-1] == object)) {
         hew_describe_double_free(function, (uintptr_t)object);
@@ -161,6 +169,36 @@ hew_alloc_free(const char *function, void *object)
     hew_alloc_notice_due_work(true);
 }
 
+/* A large object without a class, in the usual case: straight to where the next one of its size is looked for. */
+static HEW_NOINLINE void
+free_unclassed(const char *function, void *object)
+{
+    struct hew_cache *cache = hew_cache_self;
+    struct hew_extent *extent = hew_map_extent((uintptr_t)object);
+    if (!hew_cache_is_real(cache) || cache->real != cache || hew_fill_wanted() || extent == NULL ||
+        extent->address != (uintptr_t)object || extent->code != HEW_CODE_SLOW || extent->large.sample != NULL) {
+        free_any(function, object, HEW_CODE_SLOW);
+        return;
+    }
+    cache->other_freed += extent->large.usable;
+    hew_large_give(extent);
+    hew_alloc_notice_due_work(true);
+}
+
+void
+hew_alloc_free(const char *function, void *object)
+{
+    if (object == NULL) {
+        return;
+    }
+    unsigned code = hew_map_code((uintptr_t)object);
+    if (code == HEW_CODE_SLOW) {
+        free_unclassed(function, object);
+    } else {
+        free_any(function, object, code);
+    }
+}
+
 void
 hew_alloc_free_into(const char *function, void *object, struct hew_cache *explicit)
 {
@@ -168,6 +206,10 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
         return;
     }
     struct hew_cache *own = cache_for_free();
+    if (is_of_pool(object)) {
+        free_uncached(own, function, object);
+        return;
+    }
     struct hew_extent *extent = extent_of(function, object);
     unsigned code = extent->code;
     hew_fill_freed(object, usable_in(extent));
@@ -193,7 +235,15 @@ hew_alloc_usable(const char *function, const void *object)
     if (HEW_LIKELY(code != HEW_CODE_NONE && code <= HEW_CODE_SMALL_LAST)) {
         return hew_slab_shapes[code].size;
     }
-    return usable_in(extent_of(function, object));
+    return HEW_UNLIKELY(code == HEW_CODE_POOL) ? hew_upcalls.pool_usable(function, object)
+                                               : usable_in(extent_of(function, object));
+}
+
+/* Whether an object may have been asked for with `size`: a pool's size is any that holds it. */
+static bool
+is_size(const void *object, size_t usable, size_t size, size_t alignment)
+{
+    return is_of_pool(object) ? size <= usable : hew_aligned_is_usable(usable, size, alignment == 0 ? 1 : alignment);
 }
 
 void
@@ -206,7 +256,7 @@ hew_alloc_check_size(const char *function, void *object, size_t size, size_t ali
     if (alignment != 0 && ((uintptr_t)object & (alignment - 1)) != 0) {
         hew_fatal(HEW_FATAL_wrong_alignment, function, (uintptr_t)object, NULL);
     }
-    if (!hew_aligned_is_usable(usable, size, alignment == 0 ? 1 : alignment)) {
+    if (!is_size(object, usable, size, alignment)) {
         char words[128];
         struct hew_text text;
         hew_text_begin(&text, words, sizeof words);

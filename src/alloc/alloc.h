@@ -24,6 +24,9 @@ struct hew_upcalls {
     /* Some heap holds idle memory that a purger should return.  `freeing`: we are inside free(), where no thread can be
      * started. */
     void (*purge_due)(bool freeing);
+    /* An object of a pool set (code HEW_CODE_POOL) has come to free() or its kin. */
+    void (*pool_free)(const char *function, void *object);
+    size_t (*pool_usable)(const char *function, const void *object);
 };
 extern const struct hew_upcalls hew_upcalls;
 

@@ -133,7 +133,8 @@ hew_flags_resize(void *object, size_t size, size_t extra, int flags)
 {
     size_t usable = hew_alloc_usable("xallocx", object);
     bool aligned = ((uintptr_t)object & (alignment_of(flags) - 1)) == 0;
-    if (usable <= HEW_SMALL_MAX || size > HEW_LARGE_MAX || !aligned) {
+    bool resizes = usable > HEW_SMALL_MAX && hew_map_code((uintptr_t)object) != HEW_CODE_POOL;
+    if (!resizes || size > HEW_LARGE_MAX || !aligned) {
         return usable;
     }
     size_t most = extra > HEW_LARGE_MAX - size ? HEW_LARGE_MAX : size + extra;

@@ -80,6 +80,9 @@ resize_and_note(struct hew_extent *extent, size_t size)
 void *
 hew_realloc_without_copy(void *object, size_t usable, size_t size, size_t alignment, struct hew_arena *arena)
 {
+    if (HEW_UNLIKELY(hew_map_code((uintptr_t)object) == HEW_CODE_POOL)) {
+        return size <= usable && ((uintptr_t)object & (alignment - 1)) == 0 ? object : NULL;
+    }
     unsigned code = hew_aligned_code(size, alignment);
     if (usable <= HEW_SMALL_MAX || code != HEW_CODE_NONE) {
         return code != HEW_CODE_NONE && hew_code_size(code) == usable ? object : NULL;

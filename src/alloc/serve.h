@@ -31,6 +31,10 @@ void hew_serve_relieve(void);
 /* An object of class `code` for a request of `size` bytes. */
 void *hew_serve_class(const struct hew_source *source, unsigned code, size_t size);
 
+/* More than HEW_CLASSED_MAX bytes without a class in the usual case: the calling thread's arena has just got one of that size back.  NULL: it
+ * has not, or something is unusual. */
+void *hew_serve_again(size_t size);
+
 /* Any size at any alignment; `zero`: all of it reads as zeros. */
 void *hew_serve(const struct hew_source *source, size_t size, size_t alignment, bool zero);
 

@@ -12,7 +12,11 @@
 #include "cache/thread.h"
 #include "control/conf_sources.h"
 #include "control/purger.h"
+#include "control/remote.h"
 #include "os/futex.h"
+#include "os/object.h"
+#include "pool/life.h"
+#include "pool/serve.h"
 #include "prof/profiler.h"
 #include "slab/describe.h"
 
@@ -35,9 +39,13 @@ thread_ends(void *round)
         if (hew_cache_is_real(hew_cache_self)) {
             hew_prof_death(hew_cache_self->real);
         }
+        if (atomic_load_explicit(&hew_pool_used, memory_order_relaxed)) {
+            hew_pool_life_leave();
+        }
         hew_thread_leave();
         if (atomic_load(&hew_caches_alive) == 0) {
             hew_purger_end();
+            hew_remote_end();
         } else {
             hew_purger_wake_running();
         }
@@ -83,6 +91,9 @@ boot_with_malloc(void)
     hew_stats_begin();
     if (hew_options.prof) {
         atexit(hew_profile_at_exit);
+    }
+    if (hew_options.control[0] != '\0') {
+        hew_remote_boot();
     }
 }
 
@@ -154,9 +165,15 @@ purge_due(bool freeing)
 {
     if (freeing || hew_cache_self == &hew_cache_gone) {
         hew_purger_wake_running();
-    } else {
-        hew_purger_wake();
+        return;
     }
+    if (hew_remote_is_due()) {
+        if (!hew_os_loader_is_done()) { /* the next one who looks will start both */
+            return;
+        }
+        hew_remote_start();
+    }
+    hew_purger_wake();
 }
 
 static void *
@@ -173,4 +190,5 @@ attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew
     return sampled;
 }
 
-const struct hew_upcalls hew_upcalls = {start_thread, attend, hew_prof_freed, purge_due};
+const struct hew_upcalls hew_upcalls = {
+    start_thread, attend, hew_prof_freed, purge_due, hew_pool_serve_plain_free, hew_pool_serve_plain_usable};

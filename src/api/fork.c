@@ -8,9 +8,11 @@
 #include "cache/thread.h"
 #include "control/ctl_tree.h"
 #include "control/purger.h"
+#include "control/remote.h"
 #include "meta/map.h"
 #include "meta/memory.h"
 #include "slab/arena_life.h"
+#include "pool/life.h"
 #include "prof/dump.h"
 #include "prof/profiler.h"
 #include "stats/snapshot.h"
@@ -46,6 +48,9 @@ each_outer_mutex(mutex_action act)
     act(&hew_dump_lock);
     act(&hew_ctl_lock);
     act(&hew_stats_lock);
+    if (atomic_load_explicit(&hew_pool_used, memory_order_relaxed)) {
+        hew_pool_life_each_mutex(act);
+    }
     act(&hew_caches_lock);
     act(&hew_arenas_lock);
 }
@@ -93,8 +98,12 @@ after_fork_in_child(void)
     }
     hew_prof_after_fork();
     hew_thread_after_fork();
+    if (atomic_load_explicit(&hew_pool_used, memory_order_relaxed)) {
+        hew_pool_life_after_fork();
+    }
     hew_explicit_after_fork();
     hew_purger_after_fork();
+    hew_remote_after_fork();
     hew_stats_after_fork();
 }
 

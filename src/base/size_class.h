@@ -13,6 +13,7 @@
  *     code   0            none: NULL, foreign, or the inside of a large object
  *            1 .. 63      small classes, objects in slabs           (8 B .. 14 KiB, 3.5 pages)
  *            64 .. 100    cached large classes, one extent each     (16 KiB .. 8 MiB)
+ *            105          objects of pool sets (pool/): always the slow path
  *            106          any other extent: only the slow path knows more
  *
  * Pure functions and tables; what opens a class is the only writer after boot.
@@ -37,6 +38,7 @@
 #define HEW_CODES 107
 #define HEW_CODE_NONE 0
 #define HEW_CODE_SLOW (HEW_CODES - 1)
+#define HEW_CODE_POOL (HEW_CODES - 2)
 #define HEW_SIZE_MAX ((size_t)PTRDIFF_MAX)
 
 /* The number of the first class above 4 quanta, less 1: where the regular groups of four begin. */

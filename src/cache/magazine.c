@@ -166,21 +166,14 @@ fill_count(const struct hew_cache *cache, unsigned code)
     return count == 0 ? 1 : count;
 }
 
-/* New objects, the last of which should be used first: small ones so that the lowest address leaves first. */
+/* New objects, the last of which should be used first. */
 static unsigned
 take(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
 {
     if (code > HEW_CODE_SMALL_LAST) {
         return hew_large_take_some(hew_arena_for_large(cache->arena, hew_code_size(code)), code, objects, wanted);
     }
-    unsigned got = hew_bin_take(&cache->arena->bins[code], &cache->arena->pages, code, objects, wanted);
-    for (unsigned low = 0, high = got; low + 1 < high; low++) {
-        high--;
-        void *swap = objects[low];
-        objects[low] = objects[high];
-        objects[high] = swap;
-    }
-    return got;
+    return hew_bin_take(&cache->arena->bins[code], &cache->arena->pages, code, objects, wanted);
 }
 
 /* Fills an empty magazine. */

@@ -5,77 +5,74 @@
 #include "slab/describe.h"
 #include "slab/large.h"
 
-#define AT_ONCE 64 /* objects looked up before the first lock is taken: their cache misses overlap */
+#include <string.h>
+
+#define AT_ONCE 256 /* objects looked up before the first lock is taken: their cache misses overlap */
 
 /* Ends the process when the object cannot be of class `code`. */
 static void
-examine(unsigned code, const struct hew_bin_return *object)
+examine(unsigned code, void *object, const struct hew_extent *slab)
 {
-    if (HEW_UNLIKELY(object->slab == NULL || object->slab->code != code)) {
-        hew_describe_bad_pointer("free", object->address);
+    if (HEW_UNLIKELY(slab == NULL || slab->code != code)) {
+        hew_describe_bad_pointer("free", (uintptr_t)object);
     }
 }
 
-/* Whether all objects are of one arena; where there are several, each object has been examined. */
-static bool
-all_of_one_arena(unsigned code, const struct hew_bin_return *objects, unsigned count)
+/* The slabs that the objects lie in. */
+static void
+find_slabs(void *const *objects, struct hew_extent **slabs, unsigned count)
 {
-    examine(code, &objects[0]);
-    if (HEW_LIKELY(hew_arena_next(1) == NULL)) {
-        return true;
+    struct hew_map_window window = HEW_MAP_NO_WINDOW;
+    for (unsigned i = 0; i < count; i++) {
+        slabs[i] = hew_map_extent_near(&window, (uintptr_t)objects[i]);
+        __builtin_prefetch(&slabs[i]->inline_bits, 1);
     }
-    const struct hew_extent *last = objects[0].slab;
-    unsigned arena = last->arena, strangers = 0;
-    for (unsigned i = 1; i < count; i++) {
-        if (objects[i].slab != last) {
-            examine(code, &objects[i]);
-            last = objects[i].slab;
-            strangers += last->arena != arena;
-        }
-    }
-    return strangers == 0;
 }
 
 /* Moves the objects of the first one's arena to the front, in order.  Returns how many there are. */
 static HEW_NOINLINE unsigned
-gather_arena(struct hew_bin_return *objects, unsigned count)
+gather_arena(unsigned code, void **objects, struct hew_extent **slabs, unsigned count)
 {
-    struct hew_bin_return others[AT_ONCE];
-    unsigned arena = objects[0].slab->arena, own = 0, left = 0;
+    void *others[AT_ONCE];
+    struct hew_extent *theirs[AT_ONCE];
+    unsigned arena = slabs[0]->arena, own = 0, left = 0;
     for (unsigned i = 0; i < count; i++) {
-        if (objects[i].slab->arena == arena) {
-            objects[own++] = objects[i];
+        examine(code, objects[i], slabs[i]);
+        if (slabs[i]->arena == arena) {
+            objects[own] = objects[i];
+            slabs[own++] = slabs[i];
         } else {
-            others[left++] = objects[i];
+            others[left] = objects[i];
+            theirs[left++] = slabs[i];
         }
     }
-    for (unsigned i = 0; i < left; i++) {
-        objects[own + i] = others[i];
-    }
+    memcpy(objects + own, others, left * sizeof *objects);
+    memcpy(slabs + own, theirs, left * sizeof(*slabs));
     return own;
 }
 
+/* As long as no other arena's object is met, nobody looks for one. */
 static void
 give_small(unsigned code, void **objects, unsigned count)
 {
-    struct hew_bin_return found[AT_ONCE], *rest = found;
-    struct hew_map_window window = HEW_MAP_NO_WINDOW;
-    for (unsigned i = 0; i < count; i++) {
-        found[i].address = (uintptr_t)objects[i];
-        found[i].slab = hew_map_extent_near(&window, found[i].address);
-        __builtin_prefetch(&found[i].slab->inline_bits, 1);
-    }
-    bool together = all_of_one_arena(code, found, count);
+    struct hew_extent *found[AT_ONCE], **slabs = found;
+    bool mixed = false;
+    find_slabs(objects, slabs, count);
     while (count > 0) {
-        unsigned some = HEW_LIKELY(together) ? count : gather_arena(rest, count);
-        struct hew_arena *arena = hew_arena_at(rest->slab->arena);
-        enum hew_slab_verdict verdict;
-        unsigned done = hew_bin_give(&arena->bins[code], &arena->pages, rest, some, &verdict);
+        examine(code, objects[0], slabs[0]);
+        struct hew_arena *arena = hew_arena_at(slabs[0]->arena);
+        unsigned some = HEW_LIKELY(!mixed) ? count : gather_arena(code, objects, slabs, count);
+        unsigned done = hew_bin_give(&arena->bins[code], &arena->pages, objects, slabs, some);
         if (HEW_UNLIKELY(done < some)) {
-            hew_describe_bad_pointer("free", rest[done].address);
+            examine(code, objects[done], slabs[done]);
+            if (slabs[done]->arena == arena->index) {
+                hew_describe_bad_pointer("free", (uintptr_t)objects[done]);
+            }
+            mixed = true;
         }
-        rest += some;
-        count -= some;
+        objects += done;
+        slabs += done;
+        count -= done;
     }
 }
 

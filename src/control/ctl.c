@@ -62,19 +62,36 @@ descend_by_name(const struct hew_ctl_node *parent, const char **name, size_t *mi
     return descend(parent, mib, depth);
 }
 
+/* The node of a whole name, whose MIB it fills in; NULL: there is none. */
+static const struct hew_ctl_node *
+find(const char *name, size_t *mib, size_t *depth)
+{
+    const struct hew_ctl_node *node = hew_ctl_tree_root();
+    *depth = 0;
+    while (name != NULL && node != NULL && *depth < HEW_CTL_DEPTH_MAX) {
+        node = descend_by_name(node, &name, mib, ++*depth);
+    }
+    return name == NULL ? node : NULL;
+}
+
 int
 hew_ctl_by_name(const char *name, void *old, size_t *old_length, const void *new, size_t new_length)
 {
-    size_t mib[HEW_CTL_DEPTH_MAX], depth = 0;
-    const struct hew_ctl_node *node = hew_ctl_tree_root();
-    while (name != NULL && node != NULL && depth < HEW_CTL_DEPTH_MAX) {
-        node = descend_by_name(node, &name, mib, ++depth);
-    }
-    if (node == NULL || name != NULL) {
+    size_t mib[HEW_CTL_DEPTH_MAX], depth;
+    const struct hew_ctl_node *node = name == NULL ? NULL : find(name, mib, &depth);
+    if (node == NULL) {
         return ENOENT;
     }
     struct hew_ctl_call call = {mib, depth, old, old_length, new, new_length, NULL};
     return call_leaf(node, &call);
+}
+
+const struct hew_ctl_row *
+hew_ctl_row_of(const char *name)
+{
+    size_t mib[HEW_CTL_DEPTH_MAX], depth;
+    const struct hew_ctl_node *node = find(name, mib, &depth);
+    return node == NULL ? NULL : hew_ctl_tree_row(node);
 }
 
 int

@@ -71,6 +71,9 @@ typedef int (*hew_ctl_leaf)(const struct hew_ctl_call *call);
 int hew_ctl_by_name(const char *name, void *old, size_t *old_length, const void *new, size_t new_length);
 int hew_ctl_by_mib(struct hew_ctl_call *call); /* all but the row */
 
+/* The row that a name leads to; NULL: it leads to none. */
+const struct hew_ctl_row *hew_ctl_row_of(const char *name);
+
 /* As much of the name's MIB as *depth has room for; a name of an inner node will do. */
 int hew_ctl_to_mib(const char *name, size_t *mib, size_t *depth);
 

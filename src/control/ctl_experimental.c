@@ -96,5 +96,5 @@ hew_ctl_experimental_pactivep(const struct hew_ctl_call *call)
         return EINVAL;
     }
     struct hew_arena *arena = index < HEW_ARENAS_MAX ? hew_arena_at((unsigned)index) : NULL;
-    return arena == NULL ? EFAULT : hew_ctl_read_pointer(call, &arena->pages.active_pages);
+    return arena == NULL ? EFAULT : hew_ctl_read_pointer(call, hew_page_watch_active(&arena->pages));
 }

@@ -127,11 +127,14 @@ hew_ctl_prof_dump(const struct hew_ctl_call *call)
     const char *path = NULL;
     int error = hew_ctl_write(call, &path, sizeof path);
     struct hew_prof_own *own = error == 0 ? hew_prof_own() : NULL;
-    if (error != 0 || own == NULL || !hew_prof_enter(own)) {
+    /* A thread without a cache is never sampled. */
+    if (error != 0 || (own != NULL && !hew_prof_enter(own))) {
         return error != 0 ? error : EAGAIN;
     }
     bool written = hew_dump_write(path);
-    hew_prof_leave(own);
+    if (own != NULL) {
+        hew_prof_leave(own);
+    }
     return written ? 0 : EFAULT;
 }
 

@@ -3,14 +3,15 @@
 
 #include "base/options.h"
 #include "cache/park.h"
+#include "control/own_thread.h"
 #include "os/clock.h"
 #include "os/futex.h"
+#include "pool/life.h"
 #include "slab/arena.h"
 #include "stats/outside.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 
 #define STACK_BYTES ((size_t)64 << 10)
 #define SLEEP_MIN_MS 10
@@ -29,6 +30,13 @@ static _Atomic bool large_stack; /* the program's hooks run in the thread */
 enum { AS_SET, FORBIDDEN, ALLOWED };
 static _Atomic uint32_t choice;
 
+/* 0 is never. */
+static uint64_t
+earlier(uint64_t one, uint64_t other)
+{
+    return one == 0 || (other != 0 && other < one) ? other : one;
+}
+
 uint64_t
 hew_purger_round(uint64_t now_ms, bool all)
 {
@@ -39,9 +47,10 @@ hew_purger_round(uint64_t now_ms, bool all)
     HEW_EACH_ARENA(arena) {
         hew_page_decay(&arena->pages, now_ms, all);
         uint64_t own = hew_page_next_ms(&arena->pages);
-        next = next == 0 || (own != 0 && own < next) ? own : next;
+        next = earlier(next, own);
     }
-    return next;
+    bool pools = atomic_load_explicit(&hew_pool_used, memory_order_relaxed);
+    return pools ? earlier(next, hew_pool_life_round()) : next;
 }
 
 bool
@@ -87,26 +96,6 @@ work(void *unused)
     return unused;
 }
 
-/* `stack` 0: as large as the program's own threads have it. */
-static bool
-create(size_t stack)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0) {
-        return false;
-    }
-    if (stack != 0) {
-        pthread_attr_setstacksize(&attributes, stack);
-    }
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    bool created = pthread_create(&thread, &attributes, work, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return created;
-}
-
 void
 hew_purger_wake(void)
 {
@@ -118,7 +107,9 @@ hew_purger_wake(void)
     if (atomic_compare_exchange_strong(&thread_state, &none, STARTING)) {
         /* A program's thread-local data lies on each thread's stack and may be larger than our small one.  Where there
          * are to be no threads, the heaps decay as memory is freed; no further try. */
-        atomic_store(&thread_state, create(atomic_load(&large_stack) ? 0 : STACK_BYTES) || create(0) ? RUNNING : NO_THREADS_HERE);
+        size_t stack = atomic_load(&large_stack) ? 0 : STACK_BYTES;
+        bool created = hew_own_thread_create(&thread, stack, work) || hew_own_thread_create(&thread, 0, work);
+        atomic_store(&thread_state, created ? RUNNING : NO_THREADS_HERE);
         if (!hew_purger_enabled()) { /* forbidden in the meantime */
             hew_purger_end();
         }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "os/file.h"
 
+#include "base/text.h"
 #include "os/syscall.h"
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 
 bool
 hew_file_read(const char *path, char *buffer, size_t capacity)
@@ -34,4 +36,27 @@ hew_file_huge_pages(void)
         }
     }
     return "not supported";
+}
+
+int
+hew_file_in_memory(char *path)
+{
+    struct hew_text text;
+    long file = hew_syscall2(SYS_memfd_create, "hew", MFD_CLOEXEC);
+    hew_text_begin(&text, path, HEW_FILE_OWN_PATH);
+    hew_text_put(&text, "/proc/thread-self/fd/");
+    hew_text_put_unsigned(&text, file < 0 ? 0 : (uint64_t)file);
+    return (int)file;
+}
+
+long
+hew_file_read_piece(int file, void *bytes, size_t most)
+{
+    return hew_syscall3(SYS_read, file, bytes, most);
+}
+
+void
+hew_file_close(int file)
+{
+    hew_syscall1(SYS_close, file);
 }

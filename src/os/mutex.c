@@ -5,13 +5,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 
-static __thread char thread_token;
-
-const void *
-hew_thread_token(void)
-{
-    return &thread_token;
-}
+__thread char hew_thread_mark;
 
 /* Takes a free lock; leaves a lock with sleepers marked as such when `mark` is 2. */
 static bool

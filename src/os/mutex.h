@@ -28,8 +28,14 @@ struct hew_mutex {
 void hew_mutex_lock_slow(struct hew_mutex *mutex);
 void hew_mutex_wake(struct hew_mutex *mutex);
 
+extern HEW_HIDDEN __thread char hew_thread_mark;
+
 /* An address that differs between living threads. */
-const void *hew_thread_token(void);
+HEW_INLINE const void *
+hew_thread_token(void)
+{
+    return &hew_thread_mark;
+}
 
 HEW_INLINE void
 hew_mutex_note(struct hew_mutex *mutex)

@@ -35,10 +35,6 @@ look_into(struct dl_phdr_info *info, size_t size, void *context)
     return inside;
 }
 
-#ifdef DLFO_STRUCT_HAS_EH_DBASE
-extern HEW_WEAK __typeof__(_dl_find_object) _dl_find_object;
-
-/* The loader allocates while it sets up what _dl_find_object() reads: nobody may ask before constructors run. */
 static bool loader_is_done;
 
 __attribute__((constructor)) static void
@@ -46,6 +42,16 @@ note_loader_done(void)
 {
     loader_is_done = true;
 }
+
+bool
+hew_os_loader_is_done(void)
+{
+    return loader_is_done;
+}
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+/* The loader allocates while it sets up what _dl_find_object() reads: nobody may ask before constructors run. */
+extern HEW_WEAK __typeof__(_dl_find_object) _dl_find_object;
 
 static bool
 find_without_lock(uintptr_t address, struct hew_os_object *object, bool *found)

@@ -15,6 +15,9 @@ struct hew_os_object {
     const uint8_t *unwind_index; /* its .eh_frame_hdr; NULL: none */
 };
 
+/* Whether constructors run already: before that no thread can be started. */
+bool hew_os_loader_is_done(void);
+
 /* False when no object is there: code made at run time. */
 bool hew_os_find_object(uintptr_t address, struct hew_os_object *object);
 

@@ -10,6 +10,7 @@
 #include "page/hooked.h"
 #include "page/hooks.h"
 #include "page/join.h"
+#include "page/shelf.h"
 #include "page/split.h"
 
 /* Idle memory of one heap from which on a purger is wanted: below it, a thread would cost more than it returns. */
@@ -45,7 +46,61 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     heap->whole = false;
     heap->ending = false;
     heap->scarce = false;
+    heap->watched = false;
     heap->gives_to_clock = GIVES_TO_CLOCK;
+    hew_shelf_decide(heap);
+}
+
+void
+hew_page_open_shelf(struct hew_page_heap *heap, struct hew_large_tally tally)
+{
+    heap->shelf.tally = tally;
+    hew_shelf_decide(heap);
+}
+
+void
+hew_page_sweep(struct hew_page_heap *heap)
+{
+    hew_mutex_lock(&heap->lock);
+    hew_page_sweep_held(heap);
+    hew_mutex_unlock(&heap->lock);
+}
+
+size_t *
+hew_page_watch_active(struct hew_page_heap *heap)
+{
+    hew_mutex_lock(&heap->lock);
+    heap->watched = true;
+    hew_shelf_decide(heap);
+    hew_mutex_unlock(&heap->lock);
+    return &heap->active_pages;
+}
+
+static HEW_NOINLINE void
+look_after_shelf(struct hew_page_heap *heap, bool look)
+{
+    hew_page_raise_due();
+    if (!atomic_load(&heap->shelf.open)) { /* closed meanwhile, and it may have been swept before */
+        hew_page_sweep(heap);
+    } else if (look) {
+        hew_page_decay(heap, hew_clock_ms(), false);
+    }
+}
+
+struct hew_extent *
+hew_page_shelve(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    bool fits = extent->size < HEW_SHELF_BELOW && extent->code == HEW_CODE_SLOW;
+    if (!fits || !atomic_load_explicit(&heap->shelf.open, memory_order_relaxed)) {
+        return extent;
+    }
+    bool look;
+    struct hew_extent *former = hew_shelf_put(&heap->shelf, extent, &look);
+    bool quiet = atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 0;
+    if (HEW_UNLIKELY(look || quiet || !atomic_load(&heap->shelf.open))) {
+        look_after_shelf(heap, look);
+    }
+    return former;
 }
 
 /* Cuts the wanted part out of a free extent that holds it, as low as it can lie. */
@@ -116,6 +171,9 @@ take_unmerged(struct hew_page_heap *heap, size_t size, size_t alignment)
     /* A slab is better off at a low address, a large object where memory is warm. */
     struct hew_extent *found = alignment >= HEW_GRAIN ? NULL : hew_pool_find_exact(&heap->dirty, size, alignment);
     found = found != NULL ? found : hew_pool_find(&heap->dirty, size, alignment, size);
+    if (found == NULL && hew_page_sweep_held(heap)) {
+        found = hew_pool_find(&heap->dirty, size, alignment, size);
+    }
     if (found == NULL) {
         hew_split_merge(heap, &heap->dirty);
         return NULL;
@@ -149,13 +207,6 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     return taken;
 }
 
-static void
-add_active(struct hew_page_heap *heap, ptrdiff_t bytes)
-{
-    heap->counts.active += (size_t)bytes;
-    __atomic_store_n(&heap->active_pages, heap->counts.active / HEW_PAGE, __ATOMIC_RELAXED);
-}
-
 struct hew_extent *
 hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
 {
@@ -163,7 +214,7 @@ hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigne
     struct hew_extent *taken = HEW_LIKELY(heap->hooks == NULL) ? take_pages(heap, size, alignment)
                                                                : hew_hooked_take(heap, size, alignment);
     if (taken != NULL) {
-        add_active(heap, (ptrdiff_t)size);
+        hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, taken, code);
     }
     hew_mutex_unlock(&heap->lock);
@@ -183,22 +234,12 @@ hew_page_take_same(
         }
         hew_pool_remove(&heap->dirty, extent);
         extent->zeroed = false;
-        add_active(heap, (ptrdiff_t)size);
+        hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, extent, code);
         extents[taken++] = extent;
     }
     hew_mutex_unlock(&heap->lock);
     return taken;
-}
-
-static void
-insert_dirty(struct hew_page_heap *heap, struct hew_extent *extent)
-{
-    if (HEW_LIKELY(heap->hooks == NULL)) {
-        hew_split_insert_unmerged(&heap->dirty, extent, HEW_EXTENT_DIRTY);
-    } else {
-        hew_hooked_insert(heap, extent, HEW_EXTENT_DIRTY);
-    }
 }
 
 /* Under the lock, after memory came into the dirty pool.  True when the caller should look at the clock. */
@@ -238,9 +279,9 @@ hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents
 {
     hew_mutex_lock(&heap->lock);
     for (unsigned i = 0; i < count; i++) {
-        add_active(heap, -(ptrdiff_t)extents[i]->size);
+        hew_page_add_active(heap, -(ptrdiff_t)extents[i]->size);
         deactivate(extents[i]);
-        insert_dirty(heap, extents[i]);
+        hew_hooked_insert_dirty(heap, extents[i]);
     }
     bool look = note_given(heap), release = too_idle(heap);
     hew_mutex_unlock(&heap->lock);
@@ -274,13 +315,16 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
     bool grown = false;
     hew_mutex_lock(&heap->lock);
     struct hew_extent *behind = hew_split_free_behind(extent);
+    if ((behind == NULL || behind->size < more) && heap->hooks == NULL && hew_page_sweep_held(heap)) {
+        behind = hew_split_free_behind(extent);
+    }
     if (behind != NULL && behind->size < more && hew_split_merge(heap, &heap->dirty)) {
         behind = hew_split_free_behind(extent);
     }
     if (behind != NULL && behind->size >= more) {
         grown = HEW_LIKELY(heap->hooks == NULL) ? grow_into(heap, extent, behind, more)
                                                 : hew_hooked_grow(heap, extent, behind, more);
-        add_active(heap, grown ? (ptrdiff_t)more : 0);
+        hew_page_add_active(heap, grown ? (ptrdiff_t)more : 0);
     }
     hew_mutex_unlock(&heap->lock);
     return grown;
@@ -306,8 +350,8 @@ hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t si
                                                               : hew_hooked_cut_tail(heap, extent, size);
     bool look = false;
     if (tail != NULL) {
-        add_active(heap, -(ptrdiff_t)tail->size);
-        insert_dirty(heap, tail);
+        hew_page_add_active(heap, -(ptrdiff_t)tail->size);
+        hew_hooked_insert_dirty(heap, tail);
         look = note_given(heap);
     }
     hew_mutex_unlock(&heap->lock);
@@ -336,7 +380,7 @@ void
 hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
 {
     hew_mutex_lock(&heap->lock);
-    add_active(heap, -(ptrdiff_t)extent->size);
+    hew_page_add_active(heap, -(ptrdiff_t)extent->size);
     heap->counts.mapped -= extent->size;
     heap->counts.abandoned += extent->size;
     atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
@@ -364,6 +408,7 @@ struct hew_page_counts
 hew_page_counts(struct hew_page_heap *heap)
 {
     hew_mutex_lock(&heap->lock);
+    hew_page_sweep_held(heap);
     struct hew_page_counts counts = counts_now(heap);
     hew_mutex_unlock(&heap->lock);
     return counts;
@@ -373,6 +418,7 @@ struct hew_page_counts
 hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_POOL_BUCKETS])
 {
     hew_mutex_lock(&heap->lock);
+    hew_page_sweep_held(heap);
     struct hew_page_counts counts = counts_now(heap);
     for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
         buckets[bucket].dirty = hew_pool_count(&heap->dirty, bucket);
@@ -393,6 +439,8 @@ hew_page_set_hooks(struct hew_page_heap *heap, struct hew_extent_hooks *hooks)
         return NULL;
     }
     if (former == NULL) {
+        atomic_store(&heap->shelf.open, false);
+        hew_page_sweep_held(heap); /* no hook is asked for what came back before */
         /* What is retained without hooks reads as zeros; from now on each extent tells. */
         for (struct hew_list *node = heap->retained.oldest.next; node != &heap->retained.oldest; node = node->next) {
             HEW_CONTAINER(node, struct hew_extent, free.age)->zeroed = true;

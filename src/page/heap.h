@@ -16,6 +16,7 @@
 #include "os/mutex.h"
 #include "page/decay.h"
 #include "page/pool.h"
+#include "page/shelf.h"
 
 struct hew_page_counts {
     size_t active, mapped, dirty, muzzy, retained; /* bytes */
@@ -62,6 +63,8 @@ struct hew_page_heap {
     bool whole;             /* a hook has refused to split: no mapping is larger than the request */
     bool ending;            /* no purge may begin */
     bool scarce;            /* the system has refused memory before */
+    bool watched;           /* the program looks at active_pages */
+    struct hew_shelf shelf;  /* atomic: see there */
     _Atomic bool is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
 };
 
@@ -76,6 +79,21 @@ hew_page_raise_due(void)
     if (atomic_load_explicit(&hew_page_due, memory_order_relaxed) == quiet) {
         atomic_compare_exchange_strong(&hew_page_due, &quiet, 1);
     }
+}
+
+/* Under the lock. */
+HEW_INLINE void
+hew_page_add_active(struct hew_page_heap *heap, ptrdiff_t bytes)
+{
+    heap->counts.active += (size_t)bytes;
+    __atomic_store_n(&heap->active_pages, heap->counts.active / HEW_PAGE, __ATOMIC_RELAXED);
+}
+
+/* Under the lock: what large objects have left on the shelf becomes dirty pages.  False: there was nothing. */
+HEW_INLINE bool
+hew_page_sweep_held(struct hew_page_heap *heap)
+{
+    return HEW_UNLIKELY(hew_shelf_is_filled(&heap->shelf)) && hew_shelf_empty(heap);
 }
 
 /* Bytes of all heaps' mappings: relaxed, a hint for what is in proportion. */
@@ -93,6 +111,20 @@ struct hew_extent *hew_page_take(struct hew_page_heap *heap, size_t size, size_t
 /* Up to `wanted` active extents of just that size with dirty pages; returns how many are at hand. */
 unsigned hew_page_take_same(
     struct hew_page_heap *heap, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted);
+
+/* Large extents may lie on the heap's shelf from now on, and are counted there in `tally` as they leave it.  Under the
+ * lock. */
+void hew_page_open_shelf(struct hew_page_heap *heap, struct hew_large_tally tally);
+
+/* A large extent that has been used for `usable` bytes is put on the shelf.  What is to be given instead, if anything: that
+ * extent, or another one. */
+struct hew_extent *hew_page_shelve(struct hew_page_heap *heap, struct hew_extent *extent);
+
+/* All that lies on the shelf becomes dirty pages. */
+void hew_page_sweep(struct hew_page_heap *heap);
+
+/* Where the heap's count of active pages is, exact at any time from now on: nothing is shelved any more. */
+size_t *hew_page_watch_active(struct hew_page_heap *heap);
 
 /* Threads' caches may keep what lies in the heap from now on. */
 void hew_page_share(struct hew_page_heap *heap);

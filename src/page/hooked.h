@@ -12,12 +12,24 @@
 #define HEW_PAGE_HOOKED_H
 
 #include "page/heap.h"
+#include "page/split.h"
 
 /* An extent of `size` bytes at a multiple of `alignment`, in no pool, ->zeroed set; NULL without memory. */
 struct hew_extent *hew_hooked_take(struct hew_page_heap *heap, size_t size, size_t alignment);
 
 /* Puts an extent that is in no pool into the one of `state`, merged with its neighbours there as far as hooks allow. */
 void hew_hooked_insert(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state);
+
+/* What comes back to a heap, with hooks or without, is dirty. */
+HEW_INLINE void
+hew_hooked_insert_dirty(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    if (HEW_LIKELY(heap->hooks == NULL)) {
+        hew_split_insert_unmerged(&heap->dirty, extent, HEW_EXTENT_DIRTY);
+    } else {
+        hew_hooked_insert(heap, extent, HEW_EXTENT_DIRTY);
+    }
+}
 
 /* Grows an active extent by `more` bytes of the free one behind it.  False: nothing has changed. */
 bool hew_hooked_grow(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_extent *behind, size_t more);

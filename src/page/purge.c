@@ -10,6 +10,7 @@
 #include "page/hooked.h"
 #include "page/hooks.h"
 #include "page/huge.h"
+#include "page/shelf.h"
 #include "page/split.h"
 
 #define AT_ONCE 32                    /* extents taken out of a pool at a time */
@@ -222,6 +223,7 @@ note_put_off(const struct hew_page_heap *heap, struct hew_decay *decay, const st
 static void
 purge_both(struct hew_page_heap *heap, uint64_t now_ms, bool all)
 {
+    hew_page_sweep_held(heap);
     hew_split_merge(heap, &heap->dirty); /* fewer calls */
     size_t keep_dirty = all ? 0 : hew_decay_allowance(&heap->dirty_decay, heap->dirty.bytes, now_ms);
     if (heap->dirty.bytes > keep_dirty) {
@@ -256,6 +258,8 @@ hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t 
 {
     hew_mutex_lock(&heap->lock);
     hew_decay_begin(decay, decay_ms, now_ms);
+    hew_shelf_decide(heap);
+    hew_page_sweep_held(heap);
     if (decay_ms >= 0 && !heap->ending) {
         bool dirty = decay == &heap->dirty_decay;
         bool through_muzzy = dirty && heap->muzzy_decay.decay_ms != 0;
@@ -294,6 +298,7 @@ hew_page_release(struct hew_page_heap *heap)
     hew_page_decay(heap, 0, true);
     hew_mutex_lock(&heap->lock);
     heap->scarce = true;
+    hew_shelf_decide(heap);
     heap->grow_bytes = HEW_GROW_FIRST;
     if (heap->hooks == NULL && !heap->ending) {
         unmap_retained(heap);
@@ -306,7 +311,7 @@ hew_page_next_ms(struct hew_page_heap *heap)
 {
     hew_mutex_lock(&heap->lock);
     uint64_t next = 0;
-    if (heap->dirty.bytes != 0 && heap->dirty_decay.decay_ms > 0) {
+    if ((heap->dirty.bytes != 0 || hew_shelf_is_filled(&heap->shelf)) && heap->dirty_decay.decay_ms > 0) {
         next = hew_decay_step_ms(&heap->dirty_decay);
     }
     if (heap->muzzy.bytes != 0 && heap->muzzy_decay.decay_ms > 0) {

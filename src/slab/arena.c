@@ -62,6 +62,9 @@ set_up_pages(struct hew_arena *arena, unsigned index, uint64_t now)
         pages->dss = (uint8_t)defaults->dss;
     }
     pages->is_private = arena->manual;
+    if (!arena->manual) {
+        hew_page_open_shelf(pages, (struct hew_large_tally){arena->large, &arena->large_bytes});
+    }
     hew_mutex_unlock(&pages->lock);
 }
 

@@ -24,11 +24,6 @@
 /* Classes above the small ones that an object can have here. */
 #define HEW_LARGE_CLASSES ((HEW_LG_ADDRESS - 1 - 14) * 4 + 1)
 
-struct hew_large_counts { /* relaxed */
-    _Atomic uint64_t nmalloc, ndalloc; /* extents that left the arena and came back, thread caches included */
-    _Atomic uint64_t nrequests;        /* requests that no thread cache has counted */
-};
-
 enum hew_arena_life {
     HEW_ARENA_LIVES,
     HEW_ARENA_BUSY, /* somebody resets or destroys it */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "slab/bin.h"
 
+#include <string.h>
+
 #define OPENS_FINE 8     /* so many slabs of a coarse class are worth a class between it and the one below */
 #define EMPTY_AT_ONCE 16 /* wholly free slabs collected before they are handed to the page heap */
 
@@ -125,22 +127,25 @@ make_room(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code)
 unsigned
 hew_bin_take(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, void **regions, unsigned wanted)
 {
-    unsigned taken = 0;
+    unsigned left = wanted;
     hew_mutex_lock(&bin->lock);
-    while (taken < wanted) {
+    while (left > 0) {
         if (bin->current != NULL && bin->current->slab.free_regions != 0) {
-            taken += hew_slab_take(bin->current, regions + taken, wanted - taken);
+            left -= hew_slab_take(bin->current, regions + left, left);
         } else if (!next_slab(bin)) {
             /* A fresh slab only for the first: what is at hand is enough. */
-            if (taken > 0 || !make_room(bin, pages, code)) {
+            if (left < wanted || !make_room(bin, pages, code)) {
                 break;
             }
         }
     }
-    bin->counts.nmalloc += taken;
+    bin->counts.nmalloc += wanted - left;
     bin->counts.fills++;
     hew_mutex_unlock(&bin->lock);
-    return taken;
+    if (left > 0) {
+        memmove(regions, regions + left, (wanted - left) * sizeof *regions);
+    }
+    return wanted - left;
 }
 
 /* Under the lock, after a region of `slab` became free: keeps the lists right.  True when the slab should go. */
@@ -182,50 +187,52 @@ prefer_lowest(struct hew_bin *bin)
 }
 
 /*
- * Under the lock: frees the regions of `objects` until EMPTY_AT_ONCE slabs should go or one object is wrong.  Those of one
- * slab often follow each other: the lists are looked after when the last of them is back, and not at all when the slab
- * stays listed.  Returns how many objects were good.
+ * Under the lock: frees the regions of `objects` until EMPTY_AT_ONCE slabs should go or one object is not of this bin.
+ * Those of one slab often follow each other: the lists are looked after when the last of them is back, and not at all when
+ * the slab stays listed.  Returns how many objects were good.
  */
-static unsigned
-free_regions(struct hew_bin *bin, const struct hew_bin_return *objects, unsigned count, struct empties *empties,
-    enum hew_slab_verdict *verdict)
+static HEW_NOINLINE unsigned
+free_regions(struct hew_bin *bin, void *const *objects, struct hew_extent *const *slabs, unsigned count,
+    struct empties *empties)
 {
-    const struct hew_slab_shape shape = *hew_slab_shape(objects->slab);
-    const struct hew_bin_return *at = objects, *end = objects + count;
-    enum hew_slab_verdict found = HEW_SLAB_FREED;
-    unsigned code = objects->slab->code;
-    while (at < end && found == HEW_SLAB_FREED && empties->count < EMPTY_AT_ONCE) {
-        struct hew_extent *slab = at->slab;
-        const struct hew_bin_return *first = at;
-        if (HEW_UNLIKELY(slab == NULL || slab->code != code)) {
-            found = HEW_SLAB_NOT_A_REGION;
+    const struct hew_slab_shape shape = *hew_slab_shape(slabs[0]);
+    unsigned code = slabs[0]->code, arena = slabs[0]->arena, at = 0, last = count - 1, done, run;
+    do {
+        struct hew_extent *slab = slabs[at];
+        if (HEW_UNLIKELY(slab == NULL || slab->code != code || slab->arena != arena)) {
             break;
         }
-        do {
-            found = hew_slab_give(slab, &shape, at->address);
-        } while (HEW_LIKELY(found == HEW_SLAB_FREED) && ++at < end && at->slab == slab);
-        bool stays = slab->slab.queued && slab->slab.free_regions != shape.regions;
-        if (!stays && at > first && settle(bin, slab)) {
+        run = 1;
+        if (at < last && slabs[at + 1] == slab) {
+            do {
+                run++;
+            } while (at + run < count && slabs[at + run] == slab);
+            done = hew_slab_give_some(slab, objects + at, run);
+        } else {
+            done = hew_slab_give(slab, &shape, objects[at]);
+        }
+        bool stays = done == 0 || (slab->slab.queued && slab->slab.free_regions != shape.regions);
+        if (!stays && settle(bin, slab)) {
             empties->slab[empties->count++] = slab;
         }
-    }
-    *verdict = found;
-    bin->counts.ndalloc += (size_t)(at - objects);
-    return (unsigned)(at - objects);
+        at += done;
+    } while (HEW_LIKELY(done == run) && at < count && empties->count < EMPTY_AT_ONCE);
+    bin->counts.ndalloc += at;
+    return at;
 }
 
 unsigned
-hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_bin_return *objects, unsigned count,
-    enum hew_slab_verdict *verdict)
+hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *objects, struct hew_extent *const *slabs,
+    unsigned count)
 {
     struct empties empties;
     unsigned done = 0;
-    *verdict = HEW_SLAB_FREED;
+    bool over;
     do {
         empties.count = 0;
         hew_mutex_lock(&bin->lock);
-        done += free_regions(bin, objects + done, count - done, &empties, verdict);
-        bool over = done == count || *verdict != HEW_SLAB_FREED;
+        done += free_regions(bin, objects + done, slabs + done, count - done, &empties);
+        over = done == count || empties.count < EMPTY_AT_ONCE;
         struct hew_extent *former = over ? prefer_lowest(bin) : NULL;
         if (former != NULL) {
             empties.slab[empties.count++] = former;
@@ -233,7 +240,7 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_
         bin->counts.flushes += over;
         hew_mutex_unlock(&bin->lock);
         release_slabs(pages, empties.slab, empties.count);
-    } while (done < count && *verdict == HEW_SLAB_FREED);
+    } while (!over);
     return done;
 }
 

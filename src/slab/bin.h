@@ -39,23 +39,17 @@ void hew_bin_list_full(struct hew_bin *bin);
 /* Every region that is out goes back, unseen, and every slab with it. */
 void hew_bin_clear(struct hew_bin *bin, struct hew_page_heap *pages);
 
-/* Up to `wanted` regions of class `code`, at least one unless the system has no more memory. */
+/* Up to `wanted` regions of class `code`, the lowest one last; at least one unless the system has no more memory. */
 unsigned hew_bin_take(
     struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, void **regions, unsigned wanted);
 
-/* An object on its way back, with the slab it was found in. */
-struct hew_bin_return {
-    uintptr_t address;
-    struct hew_extent *slab;
-};
-
 /*
- * Takes back `count` objects, at least one; the first of a slab of this bin, the others of one or of no slab of the arena.
- * Returns how many were good: less than `count` means that the next one is not a taken region; what follows it has not
- * been looked at and *verdict says what is wrong.
+ * Takes back `count` objects, at least one, with the slabs that they were found in; the first of a slab of this bin.
+ * Returns how many were good: less than `count` means that the next one is not a taken region of this bin; what follows
+ * it has not been looked at.
  */
-unsigned hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, const struct hew_bin_return *objects,
-    unsigned count, enum hew_slab_verdict *verdict);
+unsigned hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *objects,
+    struct hew_extent *const *slabs, unsigned count);
 
 /* Under the lock: counts and bits agree for the current slab and every nonfull one. */
 bool hew_bin_valid(const struct hew_bin *bin);

@@ -64,7 +64,8 @@ hew_describe_bad_pointer(const char *function, uintptr_t address)
             destroyed ? "an arena's that was destroyed, the stack, static data, or another allocator's"
                       : "the stack, static data, or another allocator's");
     }
-    if (extent->state != HEW_EXTENT_ACTIVE) {
+    bool shelved = extent->code > HEW_CODE_SMALL_LAST && hew_map_code(extent->address) == HEW_CODE_NONE;
+    if (extent->state != HEW_EXTENT_ACTIVE || shelved) {
         hew_fatal(HEW_FATAL_not_allocated, function, address, "these pages have been freed already");
     }
     if (extent->code <= HEW_CODE_SMALL_LAST) {

@@ -32,18 +32,15 @@ hew_large_usable(size_t size)
         : hew_class_size(hew_class_index(size));
 }
 
-/* The place of a large extent of `bytes` in hew_arena.large. */
-HEW_INLINE unsigned
-hew_large_index(size_t bytes)
-{
-    return hew_class_index(bytes) - HEW_CODE_SMALL_LAST;
-}
-
 /*
  * An object with the bytes of class `code`, or for HEW_CODE_SLOW with room for `size`, at a multiple of `alignment` (whole
  * pages); both up to HEW_LARGE_MAX.  extent->zeroed: it reads as zeros.  NULL without memory.
  */
 struct hew_extent *hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned code);
+
+/* An object without a class, page-aligned, that was freed a moment ago and has just the room that `size` bytes have; it counts as a request,
+ * too.  NULL: there is none. */
+struct hew_extent *hew_large_reuse(struct hew_arena *arena, size_t size);
 
 /* Up to `wanted` objects of class `code`, at most HEW_LARGE_AT_ONCE; the last is to be used first.  More than one only if
  * they are at hand.  Returns how many, 0 without memory.  Several never count as zeroed. */

@@ -15,17 +15,15 @@
 
 #include "page/extent.h"
 
-/* 0 says that all is well. */
-enum hew_slab_verdict { HEW_SLAB_FREED, HEW_SLAB_NOT_A_REGION, HEW_SLAB_ALREADY_FREE };
-
 /* Every region becomes free.  `extent->code` is the small class.  False when there is no memory for the bits. */
 bool hew_slab_begin(struct hew_extent *extent);
 
 /* The bits' memory goes back; every region is free. */
 void hew_slab_end(struct hew_extent *extent);
 
-/* Takes up to `wanted` regions in rising order; returns how many. */
-unsigned hew_slab_take(struct hew_extent *extent, void **regions, unsigned wanted);
+/* Takes up to `wanted` regions, the lowest ones, and writes them downwards from `end`: the lowest at the highest place.
+ * Returns how many. */
+unsigned hew_slab_take(struct hew_extent *extent, void **end, unsigned wanted);
 
 /* The number of the region that `address` lies in; beyond the last one for the tail. */
 unsigned hew_slab_region(const struct hew_extent *extent, uintptr_t address);
@@ -42,25 +40,28 @@ hew_slab_shape(const struct hew_extent *extent)
     return &hew_slab_shapes[extent->code];
 }
 
-/* Takes a region back.  `shape` is that of the slab; the caller has it in registers. */
-HEW_INLINE enum hew_slab_verdict
-hew_slab_give(struct hew_extent *extent, const struct hew_slab_shape *shape, uintptr_t address)
+/* Takes a region back; false: it is none, or free already.  `shape` is the slab's; the caller has it in registers. */
+HEW_INLINE bool
+hew_slab_give(struct hew_extent *extent, const struct hew_slab_shape *shape, void *object)
 {
-    uintptr_t offset = address - extent->address;
+    uintptr_t offset = (uintptr_t)object - extent->address;
     uint32_t region = (uint32_t)(offset * (uint64_t)shape->reciprocal >> 32), word = region / 64;
     if (HEW_UNLIKELY(region >= shape->regions || (uintptr_t)region * shape->size != offset)) {
-        return HEW_SLAB_NOT_A_REGION;
+        return false;
     }
     uint64_t *bits = &extent->slab.bits[word], bit = UINT64_C(1) << region % 64;
     if (HEW_UNLIKELY((*bits & bit) != 0)) {
-        return HEW_SLAB_ALREADY_FREE;
+        return false;
     }
     *bits |= bit;
     extent->slab.free_regions++;
     if (word < extent->slab.first_word) {
         extent->slab.first_word = word;
     }
-    return HEW_SLAB_FREED;
+    return true;
 }
+
+/* The same for `count` objects, at least one, up to the first that is wrong; returns how many. */
+unsigned hew_slab_give_some(struct hew_extent *extent, void *const *objects, unsigned count);
 
 #endif

@@ -55,7 +55,10 @@ gather_lextent(const struct hew_arena *arena, unsigned index, struct hew_stats_l
     into->ndalloc = atomic_load_explicit(&counts->ndalloc, memory_order_acquire);
     into->nmalloc = atomic_load_explicit(&counts->nmalloc, memory_order_relaxed);
     into->curlextents = into->nmalloc - into->ndalloc;
-    into->nrequests = atomic_load_explicit(&counts->nrequests, memory_order_relaxed);
+    uint64_t reused = atomic_load_explicit(&counts->reused, memory_order_relaxed);
+    into->ndalloc += reused;
+    into->nmalloc += reused;
+    into->nrequests = reused + atomic_load_explicit(&counts->nrequests, memory_order_relaxed);
 }
 
 /* Bytes of the arena's slabs and large objects: never less than what is allocated in them. */
@@ -116,6 +119,7 @@ dss_word(enum hew_dss dss)
 void
 hew_gather_arena(struct hew_arena *arena, struct hew_stats_arena *into)
 {
+    hew_page_sweep(&arena->pages);
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         gather_bin(arena, code, &into->bins[code - 1]);
     }

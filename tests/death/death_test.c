@@ -32,16 +32,31 @@ misuse_announce(const void *address)
     }
 }
 
+static const struct misuse *const tables[] = {misuses, pool_misuses};
+#define TABLES (sizeof tables / sizeof tables[0])
+
+/* The first one with that name, or with that in its line; NULL: there is none. */
+static const struct misuse *
+find(const char *name, const char *words)
+{
+    for (size_t table = 0; table < TABLES; table++) {
+        for (const struct misuse *misuse = tables[table]; misuse->name != NULL; misuse++) {
+            if (name != NULL ? strcmp(misuse->name, name) == 0 : strstr(misuse->line, words) != NULL) {
+                return misuse;
+            }
+        }
+    }
+    return NULL;
+}
+
 static int
 be_the_victim(const char *name)
 {
-    for (const struct misuse *misuse = misuses; misuse->name != NULL; misuse++) {
-        if (strcmp(misuse->name, name) == 0) {
-            misuse->run();
-            return 0; /* it should not have come back */
-        }
+    const struct misuse *misuse = find(name, "");
+    if (misuse != NULL) {
+        misuse->run();
     }
-    return 5;
+    return misuse == NULL ? 5 : 0; /* it should not have come back */
 }
 
 static _Noreturn void
@@ -141,11 +156,7 @@ all_messages_are_provoked(void)
 {
     bool all = true;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        const struct misuse *misuse = misuses;
-        while (misuse->name != NULL && strstr(misuse->line, texts[i]) == NULL) {
-            misuse++;
-        }
-        if (misuse->name == NULL) {
+        if (find(NULL, texts[i]) == NULL) {
             printf("  nothing provokes \"%s\"\n", texts[i]);
             all = false;
         }
@@ -162,10 +173,12 @@ main(int count, char **arguments)
     }
     unsetenv("MALLOC_CONF");
     failed += !all_messages_are_provoked();
-    for (const struct misuse *misuse = misuses; misuse->name != NULL; misuse++) {
-        bool right = dies_as_it_should("/proc/self/exe", misuse);
-        printf("%s %u - %s\n", right ? "ok" : "not ok", ++tests, misuse->name);
-        failed += !right;
+    for (size_t table = 0; table < TABLES; table++) {
+        for (const struct misuse *misuse = tables[table]; misuse->name != NULL; misuse++) {
+            bool right = dies_as_it_should("/proc/self/exe", misuse);
+            printf("%s %u - %s\n", right ? "ok" : "not ok", ++tests, misuse->name);
+            failed += !right;
+        }
     }
     printf("%u deaths, %u not as expected\n", tests, failed);
     return failed != 0 || tests == 0;

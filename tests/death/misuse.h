@@ -16,7 +16,7 @@ struct misuse {
 };
 
 /* The last one has no name. */
-extern const struct misuse misuses[];
+extern const struct misuse misuses[], pool_misuses[];
 
 /* Tells the test an address that its line may contain; up to two, in order. */
 void misuse_announce(const void *address);

@@ -16,6 +16,7 @@ from jsonschema import validate
 from rich.console import Console
 
 from hew.model.figures import Unit
+from hew.model.quantity import quantity
 from hew.model.report import Report
 from hew.views import document
 from hew.views.charts import memory_lines
@@ -23,7 +24,7 @@ from hew.views.document import to_json
 from hew.views.page import allocator_colors, to_page
 from hew.views.svg import spread, ticks
 from hew.views.table import show_table
-from hew.views.text import quantity, times
+from hew.views.text import times
 
 SCHEMA = json.loads((Path(document.__file__).parent / "compare.schema.json").read_text())
 VOID = {"meta", "link", "br", "img", "hr", "input"}

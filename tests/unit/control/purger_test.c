@@ -2,7 +2,7 @@
 /* purger: its rounds run at made-up times; only the tests of the thread itself wait for the real clock. */
 #include "control/purger.h"
 
-#include "layers.h"
+#include "layers_alloc.h"
 #include "os/clock.h"
 #include "page/hooks.h"
 #include "test.h"

@@ -9,8 +9,11 @@ import importlib
 import click
 
 COMMANDS = {
+    "advise": "Say what to change in an allocator's settings, with the numbers that say so.",
     "bench": "Measure a suite of workloads under every allocator found, or compare two saved runs.",
     "compare": "Measure a command under every allocator found on this machine.",
+    "doctor": "Say which malloc a process really uses, and what is wrong with how it was set up.",
+    "pools": "Propose pools for the sizes that a program was seen to use.",
     "run": "Run a command under hew.",
     "stats": "Show the statistics that a program on jemalloc or hew wrote.",
 }

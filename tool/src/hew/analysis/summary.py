@@ -32,7 +32,7 @@ def summarise(
                 for figure in figures
                 if (values := _values(good[one.name], figure))
             },
-            ratios=_ratios(good[one.name], good[BASELINE], figures) if not one.is_baseline else {},
+            ratios=paired_ratios(good[one.name], good[BASELINE], figures) if not one.is_baseline else {},
             rss=typical_line(good[one.name], figures),
             failures=tuple(
                 FailedRun(run.round, run.failure) for run in runs if run.allocator == one.name and run.failure
@@ -73,7 +73,8 @@ def _values(runs: Sequence[Run], figure: Figure) -> tuple[float, ...]:
     return tuple(run.figures[figure.key] for run in runs if figure.key in run.figures)
 
 
-def _ratios(ours: Sequence[Run], baseline: Sequence[Run], figures: Sequence[Figure]) -> dict[str, Ratio]:
+def paired_ratios(ours: Sequence[Run], baseline: Sequence[Run], figures: Sequence[Figure]) -> dict[str, Ratio]:
+    """The ratio of each figure that both have, by its key."""
     found = {}
     for figure in figures:
         mine = {run.round: run.figures[figure.key] for run in ours if figure.key in run.figures}

@@ -2,10 +2,11 @@
 """Advice: what to change, on what evidence, what that will do, and how to see whether it did."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from hew.model.figures import Unit
+from hew.model.process import ProcessFacts
 from hew.model.statistics import Snapshot
 
 MALLOC_CONF = "MALLOC_CONF"
@@ -63,29 +64,6 @@ class Advice:
     def conf(self) -> str:
         """The settings of MALLOC_CONF in one line."""
         return ",".join(one.text for one in self.settings if one.variable == MALLOC_CONF)
-
-
-@dataclass(frozen=True)
-class ArenaMapping:
-    """One of glibc's arenas beyond the first: a reservation of 64 MiB, of which some is resident."""
-
-    start: int
-    reserved: int
-    writable: int
-    resident: int | None
-
-
-@dataclass(frozen=True)
-class ProcessFacts:
-    """What can be seen of a process from outside. None is what could not be read."""
-
-    pid: int
-    allocator: str
-    threads: int | None = None
-    rss: int | None = None
-    anonymous_huge: int | None = None
-    environment: dict[str, str] = field(default_factory=dict)
-    glibc_arenas: tuple[ArenaMapping, ...] = ()
 
 
 @dataclass(frozen=True)

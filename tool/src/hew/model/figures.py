@@ -14,7 +14,6 @@ class Unit(StrEnum):
     COUNT = "count"
     PER_SECOND = "per_second"
     SHARE = "share"
-    MILLISECONDS = "milliseconds"
 
 
 @dataclass(frozen=True)

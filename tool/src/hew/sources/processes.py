@@ -12,7 +12,8 @@ TICK = os.sysconf("SC_CLK_TCK")
 PROC = "/proc"
 
 
-def _read(path: str) -> str:
+def read_text(path: str) -> str:
+    """A whole file as text, or nothing."""
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -25,7 +26,7 @@ def children(pid: int) -> list[int]:
         threads = os.listdir(f"{PROC}/{pid}/task")  # noqa: PTH208 - many times a second: no Path objects
     except OSError:
         return []
-    return [int(child) for thread in threads for child in _read(f"{PROC}/{pid}/task/{thread}/children").split()]
+    return [int(child) for thread in threads for child in read_text(f"{PROC}/{pid}/task/{thread}/children").split()]
 
 
 def tree(pid: int) -> list[int]:
@@ -38,25 +39,25 @@ def tree(pid: int) -> list[int]:
 
 def resident(pid: int) -> int:
     """Resident memory in bytes, from statm: one short read without the lock that smaps_rollup takes."""
-    fields = _read(f"{PROC}/{pid}/statm").split()
+    fields = read_text(f"{PROC}/{pid}/statm").split()
     return int(fields[1]) * PAGE if len(fields) > 1 else 0
 
 
 def memory_status(pid: int) -> tuple[int, int]:
     """VmRSS and VmHWM in bytes."""
-    status = _read(f"{PROC}/{pid}/status")
+    status = read_text(f"{PROC}/{pid}/status")
     found = dict(re.findall(r"^(VmRSS|VmHWM):\s+(\d+) kB", status, re.MULTILINE))
     return int(found.get("VmRSS", 0)) * 1024, int(found.get("VmHWM", 0)) * 1024
 
 
 def command_line(pid: int) -> str:
     """The words a process was started with."""
-    return _read(f"{PROC}/{pid}/cmdline")
+    return read_text(f"{PROC}/{pid}/cmdline")
 
 
 def stat_fields(pid: int) -> list[str]:
     """The fields of /proc/PID/stat behind the name: [0] is the state (field 3 of the manual page)."""
-    return _read(f"{PROC}/{pid}/stat").rpartition(")")[2].split()
+    return read_text(f"{PROC}/{pid}/stat").rpartition(")")[2].split()
 
 
 def start_time(pid: int) -> int | None:
@@ -82,11 +83,11 @@ def cpu_time(pid: int) -> float:
 
 def mapped_libraries(pid: int) -> set[Path]:
     """The files that a process has mapped, by their real paths."""
-    lines = _read(f"{PROC}/{pid}/maps").splitlines()
+    lines = read_text(f"{PROC}/{pid}/maps").splitlines()
     return {Path(fields[5]) for fields in (line.split(maxsplit=5) for line in lines) if len(fields) == 6}
 
 
 def value_of(path: str, name: str) -> str:
     """The value behind `name :` in a file such as /proc/cpuinfo, or nothing."""
-    found = re.search(rf"^{re.escape(name)}\s*:\s*(.+)$", _read(path), re.MULTILINE)
+    found = re.search(rf"^{re.escape(name)}\s*:\s*(.+)$", read_text(path), re.MULTILINE)
     return found[1] if found else ""

@@ -8,11 +8,12 @@ from itertools import groupby
 from hew.model.allocator import Allocator
 from hew.model.bench import BEST_PEER, SUBJECT, BenchReport, WorkloadResult
 from hew.model.figures import CPU, PEAK_RSS, RSS_SECONDS, WALL, Figure
+from hew.model.quantity import quantity
 from hew.model.report import Report
 from hew.views.charts import CSS_CLASS, memory_lines, ratio_bars
 from hew.views.curves import curve_lines, value_label
 from hew.views.page import METHOD, allocator_colors, circumstances, html_page
-from hew.views.text import command_line, interval, quantity, times
+from hew.views.text import command_line, interval, times
 
 SHOWN = (WALL, PEAK_RSS)
 

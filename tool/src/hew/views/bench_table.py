@@ -8,10 +8,11 @@ from rich.text import Text
 
 from hew.model.bench import BEST_PEER, SUBJECT, BenchReport, Change
 from hew.model.figures import COMMAND_FIGURES, CPU, PEAK_RSS, SOMETIMES_FIGURES, WALL, Figure
+from hew.model.quantity import quantity
 from hew.model.report import Ratio, Report
 from hew.views.curves import place_label
 from hew.views.table import STYLES
-from hew.views.text import interval, judgement, quantity, times
+from hew.views.text import interval, judgement, times
 
 PIPED_WIDTH = 200  # enough for every allocator
 WHOLE_SUITE = "geometric mean"

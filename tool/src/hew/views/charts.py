@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hew.model.figures import Figure, Unit
+from hew.model.quantity import quantity
 from hew.model.report import AllocatorResult, Ratio, Verdict
 from hew.views.svg import element, line, picture, spread, text, ticks, title
-from hew.views.text import interval, judgement, quantity, times
+from hew.views.text import interval, judgement, times
 
 CSS_CLASS = {
     Verdict.BETTER: "better",

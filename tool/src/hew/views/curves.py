@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from hew.model.bench import CurvePoint
 from hew.model.figures import Unit
+from hew.model.quantity import quantity
 from hew.views.svg import element, line, picture, spread, text, title
-from hew.views.text import quantity
 
 WIDTH, HEIGHT = 980.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 66.0, 130.0, 12.0, 34.0

@@ -7,9 +7,10 @@ from importlib import resources
 
 from hew.model.allocator import Allocator
 from hew.model.figures import Figure, Unit
+from hew.model.quantity import quantity
 from hew.model.report import AllocatorResult, Machine, Report, Setup, Verdict
 from hew.views.charts import CSS_CLASS, memory_lines, ratio_bars
-from hew.views.text import command_line, failure_line, interval, judgement, quantity, remarks, times
+from hew.views.text import command_line, failure_line, interval, judgement, remarks, times
 
 SUBJECT = "hew"
 PALETTE = tuple(f"--c{number}" for number in range(10))

@@ -6,9 +6,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from hew.model.figures import Unit
+from hew.model.quantity import quantity
 from hew.model.snapshot_view import SnapshotView
 from hew.model.statistics import Reading
-from hew.views.text import quantity
 
 MISSING = "not reported"
 

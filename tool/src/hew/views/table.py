@@ -7,8 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from hew.model.figures import Figure
+from hew.model.quantity import quantity
 from hew.model.report import AllocatorResult, Report, Verdict
-from hew.views.text import failure_line, interval, judgement, quantity, remarks, times, what_ran
+from hew.views.text import failure_line, interval, judgement, remarks, times, what_ran
 
 PIPED_WIDTH = 100
 STYLES = {

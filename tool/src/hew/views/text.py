@@ -4,42 +4,10 @@
 import shlex
 from collections.abc import Sequence
 
-from hew.model.figures import Figure, Unit
+from hew.model.figures import Figure
 from hew.model.report import AllocatorResult, FailedRun, Ratio, Report, Setup, Verdict
 
 WIDE = 0.25  # an interval wider than this could hide a difference that matters
-BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
-TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
-
-
-def quantity(value: float, unit: Unit) -> str:
-    """A value with its unit, three significant digits."""
-    match unit:
-        case Unit.SECONDS:
-            scale, name = next((pair for pair in TIMES if value >= pair[0]), TIMES[-1] if value else TIMES[0])
-            return f"{three_digits(value / scale)} {name}"
-        case Unit.BYTES:
-            step = 0
-            while value >= 1024 and step < len(BINARY) - 1:
-                value, step = value / 1024, step + 1
-            return f"{three_digits(value)} {BINARY[step]}"
-        case Unit.BYTE_SECONDS:
-            return f"{quantity(value, Unit.BYTES)}·s"
-        case Unit.PER_SECOND:
-            return f"{value:,.0f}/s"
-        case Unit.SHARE:
-            return f"{value:.0%}" if value >= 0.0995 else f"{value:.1%}"
-        case Unit.MILLISECONDS:
-            return f"{value:,.0f} ms"
-        case _:
-            return f"{value:,.0f}"
-
-
-def three_digits(value: float) -> str:
-    """At least three significant digits, never an exponent."""
-    if value >= 99.95:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
 def times(value: float) -> str:

@@ -17,13 +17,14 @@ def read_place(place: str) -> Reading:
     """The reports of a file, of standard input, or of a process."""
     pid = process_named(place)
     if pid is not None:
-        return _of_process(pid)
+        return asked(pid)
     if place != STDIN and not Path(place).is_file():
         raise HewError(f"{place} is neither a file nor a process id: give a file of statistics, a process id, or -")
     return read_statistics(place)
 
 
-def _of_process(pid: int) -> Reading:
+def asked(pid: int) -> Reading:
+    """What a running process answers."""
     if not Path(f"/proc/{pid}").is_dir():
         raise HewError(f"there is no process {pid}, and no file of that name")
     raise HewError(

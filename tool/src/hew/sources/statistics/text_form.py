@@ -18,11 +18,11 @@ from hew.model.statistics import (
     Totals,
     UnusedExtents,
 )
-from hew.sources.statistics.fields import OTHER_NAMES, mutex, record
+from hew.sources.statistics.columns import NUMBER, RATE, values_of
+from hew.sources.statistics.fields import OTHER_NAMES, mutex, number, record
 
 BEGIN = "___ Begin jemalloc statistics ___"
 END = "--- End jemalloc statistics ---"
-RATE = "(#/sec)"
 ARENA = re.compile(r"(?P<sum>Merged|Destroyed) arenas stats:|arenas\[(?P<index>\d+)\]:")
 OPTION = re.compile(r'\s*(?P<group>config|opt)\.(?P<name>[\w.]+): (?P<value>".*?"(?=$| \()|\S+)')
 LAYOUT = {
@@ -35,7 +35,7 @@ LAYOUT = {
 ARENA_NAMES = {"assigned threads": "nthreads", "uptime": "uptime_ns"}
 TOTALS = re.compile(r"Allocated: \d+, active: \d+")
 PAIR = re.compile(r"(\w+): (\d+)")
-DECAYING = re.compile(r"\s*(dirty|muzzy):\s+(N/A|-?\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)$")
+DECAYING = re.compile(r"\s*(dirty|muzzy):\s*(N/A|-?\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)$")
 CURRENT = re.compile(r"arenas\.(dirty_decay_ms|muzzy_decay_ms): (-?\d+)")
 VALUE = re.compile(r"([\w ]+?):\s+(\d+)$")
 BACKGROUND = ("num_threads", "num_runs", "run_interval_ns")
@@ -56,7 +56,7 @@ class _Draft:
 
 
 class _Reader:
-    """Goes through the lines once; `table` is the name of the table that rows belong to, `columns` its header."""
+    """Goes through the lines once; `table` is the name of the table that rows belong to, `columns` its header line."""
 
     def __init__(self) -> None:
         self.version: str | None = None
@@ -69,14 +69,14 @@ class _Reader:
         self.drafts: dict[str, _Draft] = {}
         self.current = self.process
         self.table = ""
-        self.columns: list[str] = []
+        self.columns = ""
         self.unread = 0
 
     def line(self, line: str) -> None:
         words = line.split()
         if not words:
             return
-        if self._header(line, words) or self._row(words):
+        if self._header(line, words) or self._row(line, words):
             return
         if arena := ARENA.match(line):
             key = (arena["sum"] or "").lower() or arena["index"]
@@ -89,30 +89,32 @@ class _Reader:
     def _header(self, line: str, words: list[str]) -> bool:
         """The first line of a table."""
         if words[0] in TABLES and words[1:2] == ["size"]:
-            self.table, self.columns = words[0].rstrip(":"), words[1:]
+            self.table, self.columns = words[0].rstrip(":"), line.replace(words[0], " " * len(words[0]), 1)
         elif words[0] in ("n_lock_ops", "num_ops"):
-            self.table, self.columns = "mutexes", words
+            self.table, self.columns = "mutexes", line
         elif words[0] == "allocated" and RATE in words:
-            self.table, self.columns = "sums", words
+            self.table, self.columns = "sums", line
         elif words[0] == "size" or line.startswith("HPA"):  # of the second page allocator: not read
-            self.table, self.columns = "", []
+            self.table, self.columns = "", ""
         else:
             return False
         return True
 
-    def _row(self, words: list[str]) -> bool:
+    def _row(self, line: str, words: list[str]) -> bool:
         """A line of the table at hand."""
         named = self.table in ("mutexes", "sums")
-        values = words[1:] if named else words
-        if not self.table or not values or not all(re.fullmatch(r"[\d.]+", one) for one in values):
+        figures = words[1:] if named else words
+        if not self.table or not figures or not all(NUMBER.fullmatch(one) for one in figures):
             return False
-        if len(values) != len(self.columns):
-            plausible = len(values) > len(self.columns) // 2 and not named
-            self.unread += plausible  # numbers too wide for their columns run into each other
-            return plausible
+        uptime = number(self.current.numbers.get("uptime_ns")) or 0
+        values = values_of(line, self.columns, words[0] if named else "", uptime)
+        if values is None:
+            cut_up = len(figures) > len(self.columns.split()) // 2
+            self.unread += cut_up
+            return cut_up
         found = {
             OTHER_NAMES.get(name, name): int(value) if value.isdigit() else None
-            for name, value in zip(self.columns, values, strict=True)
+            for name, value in zip(self.columns.split(), values, strict=True)
             if name != RATE
         }
         if self.table == "mutexes":

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "pool/block.h"
+
+void
+hew_pool_block_begin(struct hew_pool_block *block, size_t stride, size_t count, void *room)
+{
+    block->stride = stride;
+    block->count = count;
+    block->reciprocal = UINT64_MAX / stride + 1;
+    block->words = room;
+    block->summary = block->words + hew_pool_block_words(count);
+}
+
+/* Sets the word's bit in the summary: it has just become other than 0. */
+static void
+announce(struct hew_pool_block *block, size_t word)
+{
+    size_t place = word / 64;
+    atomic_fetch_or_explicit(&block->summary[place], UINT64_C(1) << word % 64, memory_order_acq_rel);
+    if (place < atomic_load_explicit(&block->lowest, memory_order_relaxed)) {
+        atomic_store_explicit(&block->lowest, place, memory_order_relaxed);
+    }
+}
+
+/* The word was seen to be 0.  Whoever gives to it now either finds it 0 and sets the bit after we have cleared it, or has
+ * written the word before we look again. */
+static void
+withdraw(struct hew_pool_block *block, size_t word)
+{
+    uint64_t bit = UINT64_C(1) << word % 64;
+    atomic_fetch_and_explicit(&block->summary[word / 64], ~bit, memory_order_acq_rel);
+    if (atomic_load_explicit(&block->words[word], memory_order_acquire) != 0) {
+        atomic_fetch_or_explicit(&block->summary[word / 64], bit, memory_order_acq_rel);
+    }
+}
+
+/* The lowest `wanted` bits. */
+static uint64_t
+lowest_bits(uint64_t bits, unsigned wanted)
+{
+    if (HEW_LIKELY((unsigned)__builtin_popcountll(bits) <= wanted)) {
+        return bits;
+    }
+    uint64_t rest = bits;
+    while (wanted-- > 0) {
+        rest &= rest - 1;
+    }
+    return bits & ~rest;
+}
+
+/* Up to `wanted` bits of a word. */
+static uint64_t
+take_bits(struct hew_pool_block *block, size_t word, unsigned wanted)
+{
+    uint64_t seen = atomic_load_explicit(&block->words[word], memory_order_relaxed), pick = lowest_bits(seen, wanted);
+    /* acquire: pairs with the release of who gave the objects */
+    uint64_t before = pick == 0 ? seen : atomic_fetch_and_explicit(&block->words[word], ~pick, memory_order_acq_rel);
+    if ((before & ~pick) == 0) {
+        withdraw(block, word);
+    }
+    return before & pick;
+}
+
+static unsigned
+take_below(struct hew_pool_block *block, size_t place, void **objects, unsigned wanted)
+{
+    uint64_t words = atomic_load_explicit(&block->summary[place], memory_order_acquire);
+    unsigned taken = 0;
+    while (words != 0 && taken < wanted) {
+        size_t word = place * 64 + (unsigned)__builtin_ctzll(words);
+        for (uint64_t bits = take_bits(block, word, wanted - taken); bits != 0; bits &= bits - 1) {
+            size_t number = word * 64 + (unsigned)__builtin_ctzll(bits);
+            objects[taken++] = (void *)(block->address + number * block->stride);
+        }
+        words &= words - 1;
+    }
+    return taken;
+}
+
+unsigned
+hew_pool_block_take(struct hew_pool_block *block, void **objects, unsigned wanted)
+{
+    size_t places = hew_pool_block_words(hew_pool_block_words(block->count)), taken = 0;
+    size_t place = atomic_load_explicit(&block->lowest, memory_order_relaxed), first = place;
+    for (size_t looked = 0; looked < places && taken < wanted; looked++) {
+        size_t got = take_below(block, place, objects + taken, wanted - (unsigned)taken);
+        first = got != 0 && taken == 0 ? place : first;
+        taken += got;
+        place = place + 1 < places ? place + 1 : 0;
+    }
+    if (taken != 0) {
+        if (first != atomic_load_explicit(&block->lowest, memory_order_relaxed)) {
+            atomic_store_explicit(&block->lowest, first, memory_order_relaxed);
+        }
+    }
+    return (unsigned)taken;
+}
+
+bool
+hew_pool_block_give(struct hew_pool_block *block, size_t word, uint64_t mask)
+{
+    /* release: what was written to the objects comes before their next use */
+    uint64_t before = atomic_fetch_or_explicit(&block->words[word], mask, memory_order_acq_rel);
+    if (before == 0) {
+        announce(block, word);
+    }
+    return (before & mask) == 0;
+}
+
+void
+hew_pool_block_give_all(struct hew_pool_block *block)
+{
+    for (size_t word = 0; word < hew_pool_block_words(block->count); word++) {
+        hew_pool_block_give(block, word, hew_pool_block_mask(block, word));
+    }
+}
+
+bool
+hew_pool_block_claim(struct hew_pool_block *block)
+{
+    size_t words = hew_pool_block_words(block->count), claimed = 0;
+    while (claimed < words) {
+        uint64_t whole = hew_pool_block_mask(block, claimed);
+        if (!atomic_compare_exchange_strong_explicit(
+                &block->words[claimed], &whole, 0, memory_order_acq_rel, memory_order_relaxed)) {
+            break;
+        }
+        claimed++;
+    }
+    bool all = claimed == words;
+    while (!all && claimed > 0) {
+        claimed--;
+        hew_pool_block_give(block, claimed, hew_pool_block_mask(block, claimed));
+    }
+    return all;
+}
+
+bool
+hew_pool_block_is_free(const struct hew_pool_block *block, uintptr_t address)
+{
+    size_t number = hew_pool_block_number(block, address);
+    return (atomic_load_explicit(&block->words[number / 64], memory_order_relaxed) >> number % 64 & 1) != 0;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "pool/grow.h"
+
+#include "meta/memory.h"
+#include "os/clock.h"
+#include "page/heap.h"
+#include "pool/object.h"
+#include "pool/range.h"
+
+#define DYNAMIC_MIN ((size_t)64 << 10)
+#define DYNAMIC_MAX ((size_t)64 << 20)
+#define DYNAMIC_PART 8 /* a new pool is an eighth of what the size has */
+
+static size_t
+notes_bytes(const struct hew_pool_set *set, unsigned number, size_t count)
+{
+    return hew_pool_block_bytes(count) + hew_pool_object_bytes(set, &set->classes[number], count);
+}
+
+struct hew_pool_block *
+hew_pool_grow_block(struct hew_pool_set *set, unsigned number, size_t count)
+{
+    struct hew_pool_block *block = hew_meta_take(sizeof *block);
+    char *notes = block == NULL || count == 0 ? NULL : hew_meta_take(notes_bytes(set, number, count));
+    if (block == NULL || (notes == NULL && count != 0)) {
+        hew_meta_give(block, block == NULL ? 0 : sizeof *block);
+        return NULL;
+    }
+    hew_pool_block_begin(block, set->classes[number].stride, count, notes);
+    if (count != 0) {
+        hew_pool_object_begin(set, &set->classes[number], block, notes + hew_pool_block_bytes(count));
+    }
+    block->number = number;
+    return block;
+}
+
+void
+hew_pool_grow_drop_block(struct hew_pool_set *set, struct hew_pool_block *block)
+{
+    if (block->count != 0) {
+        hew_meta_give((void *)block->words, notes_bytes(set, block->number, block->count));
+    }
+    hew_meta_give(block, sizeof *block);
+}
+
+void
+hew_pool_grow_note_taken(struct hew_pool_class *class, struct hew_pool_block *block, size_t objects)
+{
+    size_t before = atomic_fetch_sub_explicit(&block->free, objects, memory_order_relaxed);
+    if (before == block->count && !block->fixed) {
+        atomic_fetch_sub_explicit(&class->whole, 1, memory_order_relaxed);
+    }
+}
+
+void
+hew_pool_grow_note_given(struct hew_pool_class *class, struct hew_pool_block *block, size_t objects)
+{
+    size_t before = atomic_fetch_add_explicit(&block->free, objects, memory_order_relaxed);
+    if (before + objects == block->count && !block->fixed) {
+        atomic_store_explicit(&block->whole_ms, hew_clock_ms(), memory_order_relaxed);
+        atomic_fetch_add_explicit(&class->whole, 1, memory_order_relaxed);
+        hew_page_raise_due(); /* somebody should look when its time is over */
+    }
+}
+
+static size_t
+new_count(const struct hew_pool_set *set, const struct hew_pool_class *class)
+{
+    if (set->options.dynamic_count != 0) {
+        return set->options.dynamic_count;
+    }
+    size_t bytes = atomic_load_explicit(&class->capacity, memory_order_relaxed) * class->stride / DYNAMIC_PART;
+    bytes = bytes < DYNAMIC_MIN ? DYNAMIC_MIN : bytes > DYNAMIC_MAX ? DYNAMIC_MAX : bytes;
+    bytes = bytes < class->stride ? class->stride : bytes;
+    return hew_bits_round_up(bytes, HEW_GRAIN) / class->stride;
+}
+
+/* Under the lock: a block that has no memory at the moment, or a new one at the list's end. */
+static struct hew_pool_block *
+find_place(struct hew_pool_set *set, unsigned number)
+{
+    struct hew_pool_class *class = &set->classes[number];
+    struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_relaxed);
+    while (block != NULL && (block->there || block->range != NULL)) {
+        block = atomic_load_explicit(&block->next, memory_order_relaxed);
+    }
+    return block != NULL ? block : hew_pool_grow_block(set, number, new_count(set, class));
+}
+
+/* Under the lock.  release: pairs with the acquire of who walks the list. */
+static void
+append(struct hew_pool_class *class, struct hew_pool_block *block)
+{
+    if (class->last == NULL) {
+        atomic_store_explicit(&class->first, block, memory_order_release);
+    } else if (class->last != block && atomic_load_explicit(&block->next, memory_order_relaxed) == NULL) {
+        atomic_store_explicit(&class->last->next, block, memory_order_release);
+    }
+    class->last = block;
+}
+
+static bool
+is_listed(const struct hew_pool_class *class, const struct hew_pool_block *block)
+{
+    return block == class->last || atomic_load_explicit(&block->next, memory_order_relaxed) != NULL;
+}
+
+/* Under the lock. */
+static bool
+add(struct hew_pool_set *set, unsigned number)
+{
+    struct hew_pool_class *class = &set->classes[number];
+    const struct hew_pool_options *options = &set->options;
+    if (options->fixed_only || (options->most_pools != 0 && class->pools >= options->most_pools)) {
+        return false;
+    }
+    struct hew_pool_block *block = find_place(set, number);
+    if (block == NULL) {
+        return false;
+    }
+    size_t bytes = hew_bits_round_up(block->count * block->stride, HEW_GRAIN);
+    bool within = options->most_bytes == 0 || bytes <= options->most_bytes - set->bytes;
+    struct hew_pool_range *range = within ? hew_pool_range_take(set, bytes, block) : NULL;
+    if (range == NULL) {
+        if (!is_listed(class, block)) {
+            hew_pool_grow_drop_block(set, block);
+        }
+        return false;
+    }
+    block->range = range;
+    block->address = range->address;
+    block->there = true;
+    if (!is_listed(class, block)) {
+        append(class, block);
+    }
+    class->pools++;
+    set->bytes += bytes;
+    atomic_fetch_add_explicit(&class->capacity, block->count, memory_order_relaxed);
+    atomic_fetch_add_explicit(&class->grown, 1, memory_order_relaxed);
+    hew_pool_grow_note_given(class, block, block->count); /* before, so that takers never take more than there are */
+    hew_pool_block_give_all(block);
+    return true;
+}
+
+bool
+hew_pool_grow(struct hew_pool_set *set, unsigned number, size_t capacity_seen)
+{
+    struct hew_pool_class *class = &set->classes[number];
+    hew_mutex_lock(&set->lock);
+    bool grown = atomic_load_explicit(&class->capacity, memory_order_relaxed) > capacity_seen || add(set, number);
+    hew_mutex_unlock(&set->lock);
+    return grown;
+}
+
+/* Under the lock: free objects of the size in other pools. */
+static size_t
+room_elsewhere(const struct hew_pool_class *class, const struct hew_pool_block *left_out)
+{
+    size_t room = atomic_load_explicit(&class->fixed->free, memory_order_relaxed);
+    for (struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_relaxed); block != NULL;
+         block = atomic_load_explicit(&block->next, memory_order_relaxed)) {
+        room += block != left_out && block->there ? atomic_load_explicit(&block->free, memory_order_relaxed) : 0;
+    }
+    return room;
+}
+
+static bool
+may_go(const struct hew_pool_set *set, const struct hew_pool_class *class, const struct hew_pool_block *block,
+    enum hew_pool_haste haste)
+{
+    if (!block->there || atomic_load_explicit(&block->free, memory_order_relaxed) != block->count) {
+        return false;
+    }
+    if (haste == HEW_POOL_ALL || room_elsewhere(class, block) > block->count / 4) {
+        return true;
+    }
+    uint64_t since = atomic_load_explicit(&block->whole_ms, memory_order_relaxed), now = hew_clock_ms();
+    return haste == HEW_POOL_BY_TIME && now - since >= set->options.release_ms && now > since;
+}
+
+/* Under the lock: a pool that may go, and nobody can take anything from any more; NULL: none. */
+static struct hew_pool_block *
+claim_one(struct hew_pool_set *set, struct hew_pool_class *class, enum hew_pool_haste haste)
+{
+    for (struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_relaxed); block != NULL;
+         block = atomic_load_explicit(&block->next, memory_order_relaxed)) {
+        if (may_go(set, class, block, haste) && hew_pool_block_claim(block)) {
+            hew_pool_grow_note_taken(class, block, block->count);
+            atomic_fetch_sub_explicit(&class->capacity, block->count, memory_order_relaxed);
+            atomic_fetch_add_explicit(&class->gone, 1, memory_order_relaxed);
+            set->bytes -= block->range->size;
+            class->pools--;
+            block->there = false;
+            return block;
+        }
+    }
+    return NULL;
+}
+
+unsigned
+hew_pool_shrink(struct hew_pool_set *set, unsigned number, enum hew_pool_haste haste)
+{
+    struct hew_pool_class *class = &set->classes[number];
+    unsigned gone = 0;
+    while (atomic_load_explicit(&class->whole, memory_order_relaxed) != 0) {
+        hew_mutex_lock(&set->lock);
+        struct hew_pool_block *block = claim_one(set, class, haste);
+        hew_mutex_unlock(&set->lock);
+        if (block == NULL) {
+            break;
+        }
+        hew_pool_object_end(set, block, true);
+        hew_pool_range_give(block->range);
+        hew_mutex_lock(&set->lock);
+        block->range = NULL; /* the place may serve again */
+        hew_mutex_unlock(&set->lock);
+        gone++;
+    }
+    return gone;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "pool/local.h"
+
+#include "alloc/alloc.h"
+#include "meta/memory.h"
+#include "pool/group.h"
+
+#include <string.h>
+
+static void *no_slot[2]; /* never written: the NULL below every missing magazine */
+static struct hew_pool_local nothing;
+static struct hew_pool_thread nobody;
+static struct hew_list threads; /* under hew_pool_lock */
+
+__thread struct hew_pool_thread *hew_pool_self = &nobody;
+static __thread bool ended;
+
+static void
+close_magazines(struct hew_pool_local *local, unsigned count)
+{
+    for (unsigned number = 0; number < count; number++) {
+        local->magazines[number] = (struct hew_pool_magazine){&no_slot[1], NULL};
+    }
+}
+
+static void
+forget_all(struct hew_pool_thread *thread)
+{
+    for (unsigned id = 0; id <= HEW_POOL_SETS_MAX; id++) {
+        thread->at[id] = &nothing;
+    }
+}
+
+void
+hew_pool_local_boot(void)
+{
+    close_magazines(&nothing, HEW_POOL_SIZES_MAX);
+    forget_all(&nobody);
+    hew_list_begin(&threads);
+}
+
+static size_t
+local_bytes(const struct hew_pool_set *set)
+{
+    return offsetof(struct hew_pool_local, magazines) + set->count * sizeof(struct hew_pool_magazine);
+}
+
+static struct hew_pool_thread *
+own_thread(void)
+{
+    if (HEW_LIKELY(hew_pool_self->real)) {
+        return hew_pool_self;
+    }
+    /* With a cache comes the news of the thread's end. */
+    struct hew_pool_thread *thread = ended || hew_alloc_own_cache() == NULL ? NULL : hew_meta_take(sizeof *thread);
+    if (thread != NULL) {
+        forget_all(thread);
+        thread->real = true;
+        hew_mutex_lock(&hew_pool_lock);
+        hew_list_push_back(&threads, &thread->link);
+        hew_mutex_unlock(&hew_pool_lock);
+        hew_pool_self = thread;
+    }
+    return thread;
+}
+
+struct hew_pool_local *
+hew_pool_local_get(struct hew_pool_set *set)
+{
+    struct hew_pool_local *local = hew_pool_self->at[set->id];
+    if (HEW_LIKELY(local->set != NULL)) {
+        return local;
+    }
+    struct hew_pool_thread *thread = set->id == HEW_POOL_NO_ID ? NULL : own_thread();
+    local = thread == NULL ? NULL : hew_meta_take(local_bytes(set));
+    if (local != NULL) {
+        close_magazines(local, set->count);
+        local->set = set;
+        hew_mutex_lock(&hew_pool_lock); /* others look through the tables */
+        thread->at[set->id] = local;
+        hew_mutex_unlock(&hew_pool_lock);
+    }
+    return local;
+}
+
+static void **
+base_of(const struct hew_pool_local *local, unsigned number)
+{
+    const struct hew_pool_magazine *magazine = &local->magazines[number];
+    return magazine->limit == NULL ? NULL : magazine->limit - local->set->classes[number].at_hand - 1;
+}
+
+bool
+hew_pool_local_open(struct hew_pool_local *local, unsigned number)
+{
+    unsigned room = local->set->classes[number].at_hand;
+    void **slots = room == 0 ? NULL : hew_meta_take((room + 1) * sizeof *slots);
+    if (slots == NULL) {
+        return false;
+    }
+    /* Others see a magazine by its limit. */
+    __atomic_store_n(&local->magazines[number].top, slots + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&local->magazines[number].limit, slots + 1 + room, __ATOMIC_RELEASE);
+    return true;
+}
+
+static size_t
+depth_of(const struct hew_pool_local *local, unsigned number)
+{
+    void **base = base_of(local, number);
+    return base == NULL ? 0 : (size_t)(local->magazines[number].top - base) - 1;
+}
+
+/* The oldest objects leave a magazine; returns how many.  While it changes it is empty, which is what a fork's child finds
+ * that is made at this moment. */
+static unsigned
+take_oldest(struct hew_pool_local *local, unsigned number, size_t depth, void **going, size_t most)
+{
+    void **slots = base_of(local, number) + 1;
+    size_t some = depth < most ? depth : most;
+    __atomic_store_n(&local->magazines[number].top, slots, __ATOMIC_SEQ_CST);
+    atomic_thread_fence(memory_order_seq_cst);
+    memcpy(going, slots, some * sizeof *going);
+    memmove(slots, slots + some, (depth - some) * sizeof *slots);
+    __atomic_store_n(&local->magazines[number].top, slots + depth - some, __ATOMIC_RELEASE);
+    return (unsigned)some;
+}
+
+bool
+hew_pool_local_flush(struct hew_pool_local *local, unsigned number, size_t keep)
+{
+    bool may_shrink = false;
+    for (size_t depth = depth_of(local, number); depth > keep; depth = depth_of(local, number)) {
+        void *going[HEW_POOL_AT_ONCE];
+        size_t most = depth - keep < HEW_POOL_AT_ONCE ? depth - keep : HEW_POOL_AT_ONCE;
+        unsigned some = take_oldest(local, number, depth, going, most);
+        may_shrink = hew_pool_group_give(local->set, "hew_pool_free", going, some) || may_shrink;
+    }
+    return may_shrink;
+}
+
+/* What the thread has of a set goes, and the memory of its magazines. */
+static void
+end_local(struct hew_pool_thread *thread, unsigned id, bool give)
+{
+    struct hew_pool_local *local = thread->at[id];
+    if (local->set == NULL) {
+        return;
+    }
+    for (unsigned number = 0; number < local->set->count; number++) {
+        void **base = base_of(local, number);
+        if (give) {
+            hew_pool_local_flush(local, number, 0);
+        }
+        if (base != NULL) {
+            hew_meta_give(base, (local->set->classes[number].at_hand + 1) * sizeof *base);
+        }
+    }
+    thread->at[id] = &nothing;
+    hew_meta_give(local, local_bytes(local->set));
+}
+
+static struct hew_pool_thread *
+thread_of(struct hew_list *link)
+{
+    return HEW_CONTAINER(link, struct hew_pool_thread, link);
+}
+
+void
+hew_pool_local_end_set(struct hew_pool_set *set, bool give)
+{
+    for (struct hew_list *link = threads.next; set->id != HEW_POOL_NO_ID && link != &threads; link = link->next) {
+        end_local(thread_of(link), set->id, give);
+    }
+}
+
+HEW_UNCHECKED_THREADS static size_t
+depth_from_outside(const struct hew_pool_local *local, unsigned number)
+{
+    void **limit = __atomic_load_n(&local->magazines[number].limit, __ATOMIC_ACQUIRE);
+    void **top = __atomic_load_n(&local->magazines[number].top, __ATOMIC_RELAXED);
+    return limit == NULL ? 0 : (size_t)(top - (limit - local->set->classes[number].at_hand));
+}
+
+size_t
+hew_pool_local_held(const struct hew_pool_set *set, unsigned number)
+{
+    size_t held = 0;
+    for (struct hew_list *link = threads.next; set->id != HEW_POOL_NO_ID && link != &threads; link = link->next) {
+        const struct hew_pool_local *local = thread_of(link)->at[set->id];
+        held += local->set == NULL ? 0 : depth_from_outside(local, number);
+    }
+    return held;
+}
+
+struct hew_pool_thread *
+hew_pool_local_leave(void)
+{
+    struct hew_pool_thread *thread = hew_pool_self;
+    ended = true;
+    hew_pool_self = &nobody;
+    if (!thread->real) {
+        return NULL;
+    }
+    hew_list_remove(&thread->link);
+    for (unsigned id = 1; id <= HEW_POOL_SETS_MAX; id++) {
+        end_local(thread, id, true);
+    }
+    return thread;
+}
+
+void
+hew_pool_local_drop(struct hew_pool_thread *thread)
+{
+    hew_meta_give(thread, sizeof *thread);
+}
+
+void
+hew_pool_local_after_fork(void)
+{
+    for (struct hew_list *link = threads.next, *next; link != NULL && link != &threads; link = next) {
+        next = link->next;
+        struct hew_pool_thread *thread = thread_of(link);
+        if (thread != hew_pool_self) {
+            hew_list_remove(link);
+            for (unsigned id = 1; id <= HEW_POOL_SETS_MAX; id++) {
+                end_local(thread, id, true);
+            }
+            hew_pool_local_drop(thread);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * local: what a thread has at hand of each set.
+ *
+ * For each size a magazine, as in cache/cache.h: an array of addresses with a NULL in slot 0; a size without one is empty and
+ * full at once.  A thread that has nothing of a set, or of any, finds magazines that are like that.
+ *
+ * Owned by its thread; others read it under hew_pool_lock, or write when the thread cannot be at work there: its set is being
+ * destroyed, or it does not exist any more (fork).
+ */
+#ifndef HEW_POOL_LOCAL_H
+#define HEW_POOL_LOCAL_H
+
+#include "pool/set.h"
+
+struct hew_pool_magazine {
+    void **top;   /* top[-1] is the newest object */
+    void **limit; /* NULL: no magazine */
+};
+
+struct hew_pool_local {
+    struct hew_pool_set *set; /* NULL: stands for nothing at all */
+    struct hew_pool_magazine magazines[HEW_POOL_SIZES_MAX];
+};
+
+struct hew_pool_thread {
+    struct hew_pool_local *at[HEW_POOL_SETS_MAX + 1]; /* by the set's id */
+    bool real;
+    struct hew_list link; /* of all threads, under hew_pool_lock */
+};
+
+extern HEW_HIDDEN __thread struct hew_pool_thread *hew_pool_self;
+
+/* What threads without anything find: in data that begins as zeros.  Before the first set. */
+void hew_pool_local_boot(void);
+
+/* The calling thread's, made if need be; NULL: no memory, the thread ends, or the set keeps nothing at hand. */
+struct hew_pool_local *hew_pool_local_get(struct hew_pool_set *set);
+
+/* A magazine for the size, empty; false without memory, or when nothing of the size is to be at hand. */
+bool hew_pool_local_open(struct hew_pool_local *local, unsigned number);
+
+/* All but the newest `keep` objects of a size go back.  Returns whether a dynamic pool may go. */
+bool hew_pool_local_flush(struct hew_pool_local *local, unsigned number, size_t keep);
+
+/* Under hew_pool_lock, while no thread uses the set: all threads give back what they have of it, or (`keep`) nothing happens
+ * but that they forget it. */
+void hew_pool_local_end_set(struct hew_pool_set *set, bool give);
+
+/* Objects of a size that threads have at hand, under hew_pool_lock. */
+size_t hew_pool_local_held(const struct hew_pool_set *set, unsigned number);
+
+/* The calling thread ends: it has nothing any more, and gets nothing again.  Under hew_pool_lock; returns its former table,
+ * already out of the list, for hew_pool_local_drop(). */
+struct hew_pool_thread *hew_pool_local_leave(void);
+
+/* A table's memory; it holds nothing any more. */
+void hew_pool_local_drop(struct hew_pool_thread *thread);
+
+/* In a fork's child: what threads have at hand that do not exist here is free. */
+void hew_pool_local_after_fork(void);
+
+HEW_INLINE void *
+hew_pool_local_pop(struct hew_pool_magazine *magazine)
+{
+    void **top = magazine->top, *object = top[-1];
+    if (HEW_LIKELY(object != NULL)) {
+        magazine->top = top - 1;
+    }
+    return object;
+}
+
+/* False: full, no magazine, or the object that was freed last. */
+HEW_INLINE bool
+hew_pool_local_push(struct hew_pool_magazine *magazine, void *object)
+{
+    void **top = magazine->top;
+    if (HEW_UNLIKELY(top >= magazine->limit) || HEW_UNLIKELY(top[-1] == object)) {
+        return false;
+    }
+    *top = object;
+    magazine->top = top + 1;
+    return true;
+}
+
+#endif

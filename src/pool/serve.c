@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "pool/serve.h"
+
+#include "alloc/alloc.h"
+#include "os/fatal.h"
+#include "pool/fast.h"
+#include "pool/group.h"
+#include "pool/grow.h"
+#include "pool/range.h"
+
+static void *
+from_fallback(struct hew_pool_set *set, size_t size)
+{
+    const struct hew_pool_fallback *fallback = set->options.fallback;
+    size_t alignment = set->options.alignment;
+    if (fallback != NULL) {
+        return fallback->take(fallback->context, size, alignment);
+    }
+    return hew_alloc_aligned(size, alignment, false);
+}
+
+static void *
+beyond_a_bound(struct hew_pool_set *set, struct hew_pool_class *class, size_t size)
+{
+    atomic_fetch_add_explicit(&class->beyond, 1, memory_order_relaxed);
+    return set->options.beyond == HEW_POOL_BEYOND_NULL ? NULL : from_fallback(set, size);
+}
+
+/* Objects of a size, from its pools or a new one. */
+static unsigned
+find_objects(struct hew_pool_set *set, unsigned number, void **objects, unsigned wanted)
+{
+    struct hew_pool_class *class = &set->classes[number];
+    size_t capacity;
+    unsigned taken;
+    do {
+        capacity = atomic_load_explicit(&class->capacity, memory_order_relaxed);
+        taken = hew_pool_group_take(set, number, objects, wanted);
+    } while (taken == 0 && hew_pool_grow(set, number, capacity));
+    return taken;
+}
+
+/* What is more than the one that is wanted goes to the thread's magazine, so that the lowest address leaves first. */
+static void
+keep_at_hand(struct hew_pool_set *set, struct hew_pool_local *local, unsigned number, void **objects, unsigned count)
+{
+    while (count > 0 && hew_pool_local_push(&local->magazines[number], objects[count - 1])) {
+        count--;
+    }
+    if (HEW_UNLIKELY(count > 0)) { /* a constructor has used the set */
+        hew_pool_group_give(set, "hew_pool_malloc", objects, count);
+    }
+}
+
+static void *
+take_one(struct hew_pool_set *set, unsigned number, size_t size)
+{
+    struct hew_pool_class *class = &set->classes[number];
+    struct hew_pool_local *local = hew_pool_local_get(set);
+    if (local != NULL && local->magazines[number].limit == NULL && !hew_pool_local_open(local, number)) {
+        local = NULL;
+    }
+    void *object = local == NULL ? NULL : hew_pool_local_pop(&local->magazines[number]);
+    if (object != NULL) { /* a size above those in the table */
+        return object;
+    }
+    void *objects[HEW_POOL_AT_ONCE];
+    unsigned wanted = local == NULL ? 1 : (class->at_hand + 1) / 2;
+    unsigned taken = find_objects(set, number, objects, wanted < HEW_POOL_AT_ONCE ? wanted : HEW_POOL_AT_ONCE);
+    if (taken == 0) {
+        return beyond_a_bound(set, class, size);
+    }
+    atomic_fetch_add_explicit(&class->fills, 1, memory_order_relaxed);
+    if (taken > 1) {
+        keep_at_hand(set, local, number, objects + 1, taken - 1);
+    }
+    return objects[0];
+}
+
+void *
+hew_pool_serve(struct hew_pool_set *set, size_t size)
+{
+    hew_pool_set_examine("hew_pool_malloc", set);
+    unsigned number = hew_pool_lookup_find(&set->lookup, size);
+    void *object;
+    if (number < set->count) {
+        object = take_one(set, number, size);
+    } else {
+        atomic_fetch_add_explicit(&set->larger, 1, memory_order_relaxed);
+        object = from_fallback(set, size);
+    }
+    hew_alloc_notice_due_work(false);
+    return object;
+}
+
+/* Past what the thread has at hand. */
+static void
+give_back(struct hew_pool_set *set, const char *function, struct hew_pool_block *block, void *object)
+{
+    hew_pool_group_examine(block, function, object);
+    if (hew_pool_group_give(set, function, &object, 1)) {
+        hew_pool_shrink(set, block->number, HEW_POOL_BY_ROOM);
+    }
+}
+
+static void
+give_object(struct hew_pool_set *set, const char *function, struct hew_pool_block *block, void *object)
+{
+    struct hew_pool_local *local = hew_pool_local_get(set);
+    unsigned number = block->number;
+    if (local == NULL || (local->magazines[number].limit == NULL && !hew_pool_local_open(local, number))) {
+        give_back(set, function, block, object);
+        return;
+    }
+    struct hew_pool_magazine *magazine = &local->magazines[number];
+    if (HEW_UNLIKELY(magazine->top[-1] == object)) {
+        hew_pool_group_twice(block, function, object);
+    }
+    bool may_shrink = false;
+    if (magazine->top >= magazine->limit) {
+        atomic_fetch_add_explicit(&set->classes[number].flushes, 1, memory_order_relaxed);
+        may_shrink = hew_pool_local_flush(local, number, set->classes[number].at_hand / 2);
+    }
+    hew_pool_local_push(magazine, object);
+    if (HEW_UNLIKELY(may_shrink)) {
+        hew_pool_shrink(set, number, HEW_POOL_BY_ROOM);
+    }
+}
+
+static void
+free_elsewhere(struct hew_pool_set *set, const char *function, void *object)
+{
+    const struct hew_pool_fallback *fallback = set->options.fallback;
+    if (fallback != NULL && fallback->owns(fallback->context, object)) {
+        fallback->give(fallback->context, object);
+    } else if (fallback == NULL && hew_map_extent((uintptr_t)object) != NULL) {
+        hew_alloc_free(function, object);
+    } else {
+        hew_pool_group_block(set, function, object);
+    }
+}
+
+void
+hew_pool_serve_free(struct hew_pool_set *set, const char *function, void *object)
+{
+    if (object == NULL) {
+        return;
+    }
+    hew_pool_set_examine(function, set);
+    struct hew_pool_range *range = hew_pool_range_of((uintptr_t)object);
+    if (HEW_LIKELY(range != NULL)) {
+        struct hew_pool_block *block = range->set == set ? hew_pool_range_block(range, (uintptr_t)object)
+                                                         : hew_pool_group_block(set, function, object);
+        struct hew_pool_local *local = hew_pool_self->at[set->id];
+        if (HEW_LIKELY(local->set != NULL && hew_pool_local_push(&local->magazines[block->number], object))) {
+            return;
+        }
+        give_object(set, function, block, object);
+    } else {
+        free_elsewhere(set, function, object);
+    }
+    hew_alloc_notice_due_work(true);
+}
+
+size_t
+hew_pool_serve_usable(struct hew_pool_set *set, const char *function, const void *object)
+{
+    if (object == NULL) {
+        return 0;
+    }
+    hew_pool_set_examine(function, set);
+    const struct hew_pool_fallback *fallback = set->options.fallback;
+    struct hew_pool_range *range = hew_pool_range_of((uintptr_t)object);
+    if (range == NULL && fallback != NULL && fallback->owns(fallback->context, object)) {
+        return fallback->usable_size(fallback->context, object);
+    }
+    if (range == NULL && fallback == NULL && hew_map_extent((uintptr_t)object) != NULL) {
+        return hew_alloc_usable(function, object);
+    }
+    return hew_pool_group_block(set, function, object)->stride;
+}
+
+void
+hew_pool_serve_plain_free(const char *function, void *object)
+{
+    hew_pool_serve_free(hew_pool_range_of((uintptr_t)object)->set, function, object);
+}
+
+size_t
+hew_pool_serve_plain_usable(const char *function, const void *object)
+{
+    struct hew_pool_set *set = hew_pool_range_of((uintptr_t)object)->set;
+    struct hew_pool_block *block = hew_pool_group_block(set, function, object);
+    hew_pool_group_examine(block, function, object);
+    return block->stride;
+}
+
+size_t
+hew_pool_serve_trim(struct hew_pool_set *set)
+{
+    size_t gone = 0;
+    hew_pool_set_examine("hew_pool_trim", set);
+    struct hew_pool_local *local = hew_pool_self->at[set->id];
+    for (unsigned number = 0; number < set->count; number++) {
+        if (local->set != NULL) {
+            hew_pool_local_flush(local, number, 0);
+        }
+        gone += hew_pool_shrink(set, number, HEW_POOL_ALL);
+    }
+    return gone;
+}

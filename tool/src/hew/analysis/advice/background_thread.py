@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Unused pages stay because nobody purges: no background thread, and the program is idle.
+
+Without background threads jemalloc's decay moves only when the program allocates or frees. Speaks when dirty pages
+are half of what is resident and 16 MiB or more, the arenas are older than their decay time twice over, no
+background thread runs, and purging has hardly happened: in less than a tenth of the steps that decay makes (200 in
+a decay time).
+
+One report cannot tell pages that nobody purges from pages that were freed just before it was written, at the end
+of a program, say: so this is *likely*, not sure. Look at a report from the middle of the program's life.
+"""
+
+from hew.analysis.advice.basis import MIB, basis, is_hew
+from hew.analysis.memory import pages
+from hew.model.advice import Advice, Case, Certainty, Evidence, Setting
+from hew.model.figures import Unit
+
+NAME = "background-thread"
+LEAST_BYTES = 16 * MIB
+LEAST_SHARE = 0.5
+DECAY_TIMES = 2.0
+STEPS = 200.0
+STEPS_SEEN = 0.1
+
+
+def rule(case: Case) -> Advice | None:
+    """The advice, or None."""
+    base = basis(case)
+    decay = base.snapshot.layout.dirty_decay_ms if base else None
+    if base is None or decay is None or decay <= 0 or base.snapshot.option("background_thread") is not False:
+        return None
+    idle = pages(base.snapshot, base.arena.pdirty) or 0
+    resident = base.snapshot.totals.resident or 0
+    if idle < LEAST_BYTES or idle < LEAST_SHARE * resident or base.seconds < DECAY_TIMES * decay / 1e3:
+        return None
+    steps = base.seconds / (decay / 1e3) * STEPS
+    if (base.arena.dirty_npurge or 0) > STEPS_SEEN * steps:
+        return None
+    return Advice(
+        rule=NAME,
+        title="dirty pages outlive their decay time: nobody purges while the program is idle",
+        subject=base.snapshot.subject,
+        evidence=(
+            Evidence("dirty pages", idle, Unit.BYTES, f"{base.arena.where}.pdirty"),
+            Evidence("resident", resident, Unit.BYTES, "stats.resident"),
+            Evidence("should be kept for", decay / 1e3, Unit.SECONDS, "arenas.dirty_decay_ms"),
+            Evidence("age", base.seconds, Unit.SECONDS, f"{base.arena.where}.uptime_ns"),
+            Evidence("times purged", base.arena.dirty_npurge or 0, Unit.COUNT, f"{base.arena.where}.dirty_npurge"),
+            Evidence("background threads", 0, Unit.COUNT, "opt.background_thread"),
+        ),
+        settings=(Setting("background_thread", "true", live="background_thread"),),
+        cpu="hardly any: the thread sleeps unless pages are due; purging leaves the program's threads",
+        memory=f"less: up to {idle // MIB} MiB go back within {decay / 1e3:g} s",
+        risk="a thread of its own in the process: fork() without exec loses it, and some sandboxes refuse it"
+        + ("" if not is_hew(base.snapshot) else " (it is hew's default)"),
+        verify="RSS of the idle process, before and after",
+        change="with the program's threads quiet, mallctl arena.<i>.decay once has the same effect",
+        certainty=Certainty.LIKELY,
+    )

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""Threads wait for the pages of arenas: which kind of unused pages they wait for says what to change.
+
+Pages pass from one kind to the next: dirty (just freed), muzzy (offered to the system), retained (address space
+only), and each kind has a lock in each arena. This rule takes the kind that is waited for most, from 5 % of a
+thread's time on (100 waits a second where times are not reported).
+
+- *retained*: requests find neither dirty nor muzzy pages: keep those longer, `muzzy_decay_ms`.
+- *muzzy*: requests find no dirty pages: keep those longer, `dirty_decay_ms`.
+- *dirty*: requests find dirty pages, and come too often. Let thread caches serve them: `tcache_max` where most are
+  larger than what is cached (jemalloc up to 5.3.0, hew), `slab-sizes` and `cache-depth` where they are slabs, else
+  more arenas.
+
+In hew one lock guards all pages of an arena and is shown as dirty.
+"""
+
+from hew.analysis.advice.basis import Basis, arena_evidence, basis, is_hew, version, wait_for
+from hew.analysis.advice.slab_sizes import filled_often
+from hew.model.advice import Advice, Case, Evidence, Setting
+from hew.model.figures import Unit
+
+NAME = "extents-contention"
+KINDS = ("retained", "muzzy", "dirty")
+LONGER_MS = 10_000
+LARGEST_CACHED = 1 << 20
+SLABS_SHARE = 0.5  # from here on it is slabs that the lock is taken for, not large objects
+
+
+def rule(case: Case) -> Advice | None:
+    """The advice, or None."""
+    base = basis(case)
+    if base is None:
+        return None
+    waits = {
+        kind: wait_for(f"{base.arena.where}.mutexes.extents_{kind}", [lock], base.seconds)
+        for kind in KINDS
+        if (lock := base.arena.mutexes.get(f"extents_{kind}")) is not None
+    }
+    kind = max(waits, key=lambda one: waits[one].weight, default="dirty")
+    if kind not in waits or not waits[kind].much:
+        return None
+    settings, change = _dirty(base) if kind == "dirty" else (_decay(base, kind), None)
+    if settings is None:
+        return None
+    requests = Evidence(
+        "requests too large for slabs and caches", base.per_second(base.arena.large.nmalloc), Unit.PER_SECOND,
+        f"{base.arena.where}.large.nmalloc",
+    )  # fmt: skip
+    return Advice(
+        rule=NAME,
+        title=f"threads wait for the {kind} pages of arenas",
+        subject=base.snapshot.subject,
+        evidence=(*waits[kind].evidence(f"{kind} pages"), requests, *arena_evidence(base)),
+        settings=settings,
+        cpu="less: requests stay in thread caches, or find pages one lock earlier",
+        memory="more: what is cached, or kept for longer, by every arena or thread",
+        risk="low",
+        verify=f"the report again: num_wait of extents_{kind} should fall, and the next kind's not rise as much",
+        change=change,
+    )
+
+
+def _decay(base: Basis, kind: str) -> tuple[Setting, ...]:
+    """Keep the kind before the one waited for longer."""
+    name = "muzzy_decay_ms" if kind == "retained" else "dirty_decay_ms"
+    now = base.snapshot.number_option(name) or 0
+    return (Setting(name, str(max(now * 4, LONGER_MS)), live=f"arenas.{name}"),)
+
+
+def _dirty(base: Basis) -> tuple[tuple[Setting, ...] | None, str | None]:
+    large = base.arena.large.nmalloc or 0
+    slabs = sum((one.nreslabs or 0) + (one.nslabs or 0) for one in base.arena.bins)
+    old = version(base.snapshot) and version(base.snapshot) <= (5, 3, 0)
+    most = base.snapshot.layout.tcache_max or 0
+    if large > slabs * SLABS_SHARE and (is_hew(base.snapshot) or old) and most < LARGEST_CACHED:
+        has_bytes = is_hew(base.snapshot) or version(base.snapshot) >= (5, 3, 0)
+        return (Setting("tcache_max", str(LARGEST_CACHED)) if has_bytes else Setting("lg_tcache_max", "20"),), None
+    if large > slabs * SLABS_SHARE:
+        narenas = base.snapshot.number_option("narenas") or 1
+        change = "keep large buffers for reuse in the program: this version caches none above tcache_max"
+        return (Setting("narenas", str(narenas * 4)),), change
+    if filled_often(base):  # slab-sizes and cache-depth say what to do
+        return None, None
+    return (), "slabs come and go: keep objects of a kind for reuse, or give busy threads an arena of their own"

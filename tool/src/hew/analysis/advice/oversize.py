@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Large requests fall over oversize_threshold and fault all their pages in each time.
+
+From 8 MiB on jemalloc serves requests from an arena of their own that keeps no idle page: each free gives the
+memory back, each request faults it in anew, at about 2 µs a page. Speaks when that takes 2 % of a CPU: 10,000
+pages a second given back by the arena that comes behind the automatic ones and keeps nothing, while others keep
+something. hew has no such arena unless asked for one.
+"""
+
+from hew.analysis.advice.basis import basis
+from hew.model.advice import Advice, Case, Evidence, Setting
+from hew.model.figures import Unit
+from hew.model.statistics import Arena, Snapshot
+
+NAME = "oversize"
+PAGES_PER_SECOND = 10_000.0
+SECONDS_A_PAGE = 2e-6
+
+
+def purging_at_once(snapshot: Snapshot) -> list[Arena]:
+    """The arena of oversize requests: the first behind the automatic ones, when it alone keeps no page."""
+    number = snapshot.number_option("narenas")
+    if not snapshot.number_option("oversize_threshold") or snapshot.layout.dirty_decay_ms == 0:
+        return []
+    return [one for one in snapshot.arenas if one.key == str(number) and one.dirty_decay_ms == 0]
+
+
+def purged_by(arena: Arena) -> int:
+    """Pages that the arena has given back."""
+    return (arena.dirty_purged or 0) + (arena.muzzy_purged or 0)
+
+
+def rule(case: Case) -> Advice | None:
+    """The advice, or None."""
+    base = basis(case)
+    found = purging_at_once(base.snapshot) if base else []
+    if base is None or not found or base.per_second(purged_by(found[0])) < PAGES_PER_SECOND:
+        return None
+    arena = found[0]
+    rate = base.per_second(purged_by(arena))
+    threshold = base.snapshot.number_option("oversize_threshold") or 0
+    return Advice(
+        rule=NAME,
+        title="requests above oversize_threshold are mapped, faulted in and given back each time",
+        subject=base.snapshot.subject,
+        evidence=(
+            Evidence("pages given back by that arena", rate, Unit.PER_SECOND, f"{arena.where}.dirty_purged"),
+            Evidence(
+                "requests to it", base.per_second(arena.large.nmalloc), Unit.PER_SECOND, f"{arena.where}.large.nmalloc"
+            ),
+            Evidence("requests go there from", threshold, Unit.BYTES, "opt.oversize_threshold"),
+        ),
+        settings=(Setting("oversize_threshold", "0"),),
+        cpu=f"less: about {rate * SECONDS_A_PAGE:.0%} of a CPU goes into this",
+        memory="more: freed buffers stay in each thread's arena until decay takes them",
+        risk="large buffers and small objects share arenas, which may fragment them over weeks: watch stats.active",
+        verify="the report again, and page faults of the process (hew compare shows them)",
+    )

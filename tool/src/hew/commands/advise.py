@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""`hew advise`: what to change in an allocator's settings, with the numbers that say so."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from hew.analysis.advice.rules import advise
+from hew.analysis.series import last_of_each
+from hew.commands.options import told
+from hew.commands.verify import asked_for, verify_command, verify_options
+from hew.model.advice import Advice, Case
+from hew.model.errors import HewError
+from hew.model.process import ProcessFacts
+from hew.model.statistics import Reading
+from hew.sources.process_facts import read_process
+from hew.sources.statistics.place import asked, process_named, read_place
+from hew.views.advice_document import advice_json
+from hew.views.advice_text import show_advice
+from hew.views.table import results_console
+
+
+@click.command("advise")
+@click.option("--process", "pid", type=int, metavar="PID", help="The process that wrote FILE and still runs.")
+@click.option("--cpus", type=click.FloatRange(min=0, min_open=True), help="CPUs it may use, if no process tells.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
+@click.option("--verify", is_flag=True, help="Run COMMAND and measure it with and without the advice.")
+@verify_options
+@click.argument("words", metavar="FILE|PID|- | --verify -- COMMAND [ARGUMENT]...", nargs=-1, required=True)
+def command(
+    pid: int | None, cpus: float | None, as_json: bool, verify: bool, words: tuple[str, ...], **options: Any
+) -> None:
+    """Say what to change, from the statistics in FILE (see hew stats) or from a running process.
+
+    Each advice has its evidence and where that stands, the setting to try for this allocator and version, what it will
+    do to CPU and memory, its risk, and how to verify it. Nothing is printed when all is well.
+
+    A process on hew that serves a control socket (hew run does) is asked for its statistics. Of one on glibc the arenas
+    are looked at from outside. Of one on jemalloc give the report that it wrote.
+
+    With --verify COMMAND runs once for its statistics; then, interleaved, as it is, with each advice, with all of it.
+    "No difference" is an answer.
+    """
+    if verify:
+        with told("hew advise --verify"):
+            verify_command(asked_for(words, options), as_json)
+        return
+    if len(words) != 1:
+        raise click.UsageError("one FILE, PID or - is looked at; to run a command: --verify -- COMMAND")
+    place = words[0]
+    with told("hew advise"):
+        pid = process_named(place) or pid
+        process = read_process(pid) if pid is not None else None
+        reading, notes = _reading(place, process)
+        found, more = _found(reading, process, cpus)
+        if as_json:
+            click.echo(advice_json(place, found, [*notes, *more]))
+        else:
+            show_advice(found, [*notes, *more], results_console())
+            if not found and sys.stderr.isatty():
+                click.echo("nothing to advise", err=True)
+
+
+def _reading(place: str, process: ProcessFacts | None) -> tuple[Reading | None, list[str]]:
+    """The reports, if there are any, and why not. A process need not be able to report: its outside is looked at."""
+    if process is None or process_named(place) is None:
+        return read_place(place), []
+    try:
+        return asked(process.pid), []
+    except HewError as error:
+        kind = process.provider.code.kind if process.provider else None
+        return None, [] if kind == "glibc" else [str(error)]
+
+
+def _found(reading: Reading | None, process: ProcessFacts | None, cpus: float | None) -> tuple[list[Advice], list[str]]:
+    if process is not None and cpus is None:
+        limits = process.limits
+        cpus = min(limits.cpus_of_group or limits.cpus_allowed, limits.cpus_allowed)
+    if reading is None:
+        return list(advise(Case(None, process, cpus))), []
+    snapshots, notes = last_of_each(reading.snapshots)
+    found: list[Advice] = []
+    for snapshot in snapshots:
+        advice = advise(Case(snapshot, process, cpus))
+        found += advice
+        if not snapshot.whole or advice:
+            notes += snapshot.notes
+    return found, _once(notes)
+
+
+def _once(notes: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(notes))

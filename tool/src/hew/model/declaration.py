@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Sizes that a program was seen to use, and the pools proposed for them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Counted(StrEnum):
+    """What a count was taken from."""
+
+    LIVE = "live"  # objects in use when somebody looked, at the most
+    EVER = "ever"  # objects that all slabs ever made had room for, or were ever asked for: at least the most in use
+
+
+@dataclass(frozen=True)
+class SeenSize:
+    """One size, or one size class, of a program. Counts are estimates where the source is a sample."""
+
+    size: int  # bytes: the class's size, or the largest request that was seen of it
+    live: int  # objects in use, the most of all reports
+    ever: int  # no more can have been in use at once
+    requests: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All that a source tells."""
+
+    source: str
+    sizes: tuple[SeenSize, ...]
+    larger_requests: int = 0  # larger than any size of a slab
+    exact: bool = False  # sizes are requests as the program made them, not classes
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeclaredSize:
+    """A pool to make, and why."""
+
+    size: int
+    count: int
+    live: int
+    requests: int  # of all sizes that land here
+
+    @property
+    def bytes(self) -> int:
+        """What the fixed group takes."""
+        return self.size * self.count
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """The proposal; `served` of `requests` are for one of its sizes."""
+
+    source: str
+    counted: Counted
+    sizes: tuple[DeclaredSize, ...]
+    requests: int
+    served: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """What all fixed groups take."""
+        return sum(one.bytes for one in self.sizes)
+
+    @property
+    def setting(self) -> str:
+        """The words for MALLOC_CONF."""
+        return "pools:" + "|".join(f"{one.size}-{one.count}" for one in self.sizes)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""What can be known of a process from outside. Sizes are in bytes; None is "cannot be read", of a limit "none"."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Area:
+    """One row of a process's memory map, with the figures of smaps (0 when that cannot be read)."""
+
+    start: int
+    end: int
+    rights: str
+    path: str
+    resident: int = 0
+    anonymous: int = 0
+    huge: int = 0
+    lazily_freed: int = 0
+    swapped: int = 0
+
+    @property
+    def size(self) -> int:
+        """Of address space."""
+        return self.end - self.start
+
+    @property
+    def nameless(self) -> bool:
+        """Whether it is anonymous memory of no special kind (a name that the program gave it does not count)."""
+        return not self.path or self.path.startswith("[anon:")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a process uses, all its areas together."""
+
+    virtual: int
+    resident: int
+    peak: int
+    anonymous: int
+    locked: int
+    huge: int | None
+    lazily_freed: int | None
+    swapped: int | None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the process may use: resource limits (None: none), CPUs, its control group."""
+
+    address_space: int | None
+    data: int | None
+    locked: int | None
+    cpus_allowed: int
+    cpus_of_group: float | None
+    memory_of_group: int | None
+    memory_used_by_group: int | None
+
+
+@dataclass(frozen=True)
+class System:
+    """Settings of the kernel that decide what an allocator can do."""
+
+    huge_pages: str
+    huge_page_fill: int | None  # empty pages of 512 that khugepaged accepts
+    overcommit: int | None
+    commit_limit: int
+    committed: int
+    most_areas: int | None
+    conf_link: str | None  # what the symbolic link /etc/malloc.conf says, in the process's own root
+
+
+@dataclass(frozen=True)
+class Code:
+    """A program or library that a process has mapped, as far as it concerns memory.
+
+    `prefix` is what the build puts before the names of its functions: "" serves malloc itself, "je_" does not, None is
+    unknown. `hidden` says that it has a malloc which other libraries of the process do not see.
+    """
+
+    path: Path
+    kind: str | None
+    version: str
+    prefix: str | None
+    variable: str | None
+    serves: bool
+    hidden: bool
+    interpreter: str | None
+    needed: tuple[str, ...]
+    slots: tuple[int, ...]
+    runtime: str | None
+    base: int = 0
+
+
+@dataclass(frozen=True)
+class HeapRegion:
+    """One of glibc's 64 MiB regions. `arena` tells which arena's it is, where the region's head could be read."""
+
+    start: int
+    resident: int
+    arena: int | None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A variable of the environment that some allocator reads, and those of its names that this one does not know."""
+
+    variable: str
+    value: str
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Provider:
+    """Where the process's malloc is, and how that was found: "slot" (read in the process), "order" (the loader's)."""
+
+    code: Code
+    found_by: str
+    preloaded: bool
+
+
+@dataclass(frozen=True)
+class ProcessFacts:
+    """All of it."""
+
+    pid: int
+    name: str
+    words: tuple[str, ...]
+    threads: int
+    secure: bool
+    environment: Mapping[str, str] | None
+    program: Code | None
+    others: tuple[Code, ...]
+    provider: Provider | None
+    missing_preloads: tuple[str, ...]
+    settings: tuple[Setting, ...]
+    memory: Memory
+    areas: int
+    limits: Limits
+    system: System
+    regions: tuple[HeapRegion, ...]
+    unreadable: tuple[str, ...]

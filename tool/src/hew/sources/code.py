@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""What a program or library brings of memory management: read from its ELF file, without running it.
+
+Names of functions tell most; a program without a symbol table still has its allocator's messages in it. A file that is
+no ELF file, is cut short or is malformed reads as None.
+"""
+
+import mmap
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+from elftools.common.exceptions import ELFError
+from elftools.construct.core import ConstructError
+from elftools.elf.dynamic import DynamicSegment
+from elftools.elf.elffile import ELFFile
+from elftools.elf.segments import InterpSegment
+
+from hew.model.known_allocators import BY_NAME, CONF, GLIBC, KNOWN, MUSL, Known
+from hew.model.process import Code
+
+SYMBOL_64 = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
+)
+SYMBOL_32 = np.dtype(
+    [("name", "<u4"), ("value", "<u4"), ("size", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2")]
+)
+RELOCATION = np.dtype([("place", "<u8"), ("info", "<u8"), ("addend", "<i8")])
+MALLOC = b"malloc"
+GO_MAGIC = b"\xff Go buildinf:"
+GO_VERSION = re.compile(rb"go1\.\d+(?:\.\d+)?")
+CONF_NAME = re.compile(rb"\0([A-Z0-9_]*)" + CONF.encode() + rb"\0")
+DF_1_PIE = 0x08000000
+LARGEST = 4 << 30
+# What malformed files make of the parser, which trusts their offsets and sizes.
+MALFORMED: tuple[type[Exception], ...] = (
+    ELFError,
+    ConstructError,
+    OSError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    TypeError,
+    ValueError,
+)
+Bytes = mmap.mmap
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """One table of symbols: its rows, and the texts of their names."""
+
+    rows: npt.NDArray[np.void]
+    texts: bytes
+
+    def numbers(self, name: bytes) -> npt.NDArray[np.intp]:
+        """The rows of this very name; the text of one may be the tail of another's."""
+        offsets = [found.start() for found in re.finditer(re.escape(name) + rb"\0", self.texts)]
+        return np.flatnonzero(np.isin(self.rows["name"], offsets))
+
+    def defines(self, name: bytes) -> bool:
+        """Whether the file itself has a function of this name."""
+        return bool(np.any(self.rows[self.numbers(name)]["section"] != 0))
+
+    def prefixes(self, entry: bytes) -> list[str]:
+        """What stands before `entry` in the names of functions that end in it."""
+        ends = [found.start() for found in re.finditer(re.escape(entry) + rb"\0", self.texts)]
+        wholes = {self.texts[self.texts.rfind(b"\0", 0, end) + 1 : end] for end in ends}
+        return [prefix.decode() for prefix in sorted(wholes) if self.defines(prefix + entry)]
+
+
+def read_code(file: Path, shown: Path | None = None) -> Code | None:
+    """What one file brings; `shown` is its name for people, where that is another."""
+    try:
+        with _opened(file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _read(ELFFile(opened), data, shown or file)
+    except MALFORMED:
+        return None
+
+
+def _opened(file: Path) -> BinaryIO:
+    """A file of a process that may be anybody's: what stands at its path may since have become a pipe or a device."""
+    number = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    facts = os.fstat(number)
+    if not stat.S_ISREG(facts.st_mode) or not 0 < facts.st_size <= LARGEST:
+        os.close(number)
+        raise ValueError(f"{file} is no file that a program is in")
+    return os.fdopen(number, "rb")
+
+
+def knows_setting(file: Path, name: str) -> bool:
+    """Whether a file has the name of a setting in it; True when it cannot be read."""
+    try:
+        with _opened(file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(name.encode() + b"\0") >= 0
+    except (OSError, ValueError):
+        return True
+
+
+def _read(elf: ELFFile, data: Bytes, shown: Path) -> Code:
+    tables = [_symbols(elf, kind) for kind in ("SHT_DYNSYM", "SHT_SYMTAB")]
+    exported, whole = tables
+    interpreter = next(
+        (str(one.get_interp_name()) for one in elf.iter_segments() if isinstance(one, InterpSegment)), None
+    )
+    needed = tuple(tag.needed for tag in _tags(elf, "DT_NEEDED"))
+    static = (elf["e_type"] == "ET_EXEC" and not needed) or (interpreter is None and _is_program(elf))
+    kind, prefix = _kind(data, [one for one in tables if one], static)
+    exports = exported is not None and exported.defines(MALLOC)
+    has = exports or (whole is not None and whole.defines(MALLOC))
+    conf = CONF_NAME.search(data) if kind and kind.reads_conf else None
+    if kind and kind.reads_conf and prefix is None and conf:
+        prefix = "" if not conf[1] else conf[1].decode().lower()
+    serves = exports or (static and (has or (whole is None and kind is not None and prefix in {"", None})))
+    return Code(
+        path=shown,
+        kind=kind.name if kind else None,
+        version=_version(kind, data),
+        prefix=prefix,
+        variable=f"{conf[1].decode()}{CONF}" if conf else None,
+        serves=serves,
+        hidden=has and not serves,
+        interpreter=interpreter,
+        needed=needed,
+        slots=_slots(elf, exported) if exported is not None else (),
+        runtime=_runtime(data, tables),
+        base=min((one["p_vaddr"] & -4096 for one in elf.iter_segments("PT_LOAD")), default=0),
+    )
+
+
+def _tags(elf: ELFFile, name: str) -> Iterator[Any]:
+    """The rows of a kind in the table that the loader reads."""
+    for segment in elf.iter_segments():
+        if isinstance(segment, DynamicSegment):
+            yield from segment.iter_tags(name)
+
+
+def _is_program(elf: ELFFile) -> bool:
+    """Whether a file without an interpreter is a program (a static one that may lie anywhere), not a library."""
+    return elf["e_type"] == "ET_EXEC" or any(tag["d_val"] & DF_1_PIE for tag in _tags(elf, "DT_FLAGS_1"))
+
+
+def _symbols(elf: ELFFile, kind: str) -> Symbols | None:
+    section = next(elf.iter_sections(kind), None)
+    if section is None:
+        return None
+    shape = SYMBOL_64 if elf.elfclass == 64 else SYMBOL_32
+    rows = section.data()
+    return Symbols(
+        np.frombuffer(rows, shape, count=len(rows) // shape.itemsize), elf.get_section(section["sh_link"]).data()
+    )
+
+
+def _kind(data: Bytes, tables: list[Symbols], static: bool) -> tuple[Known | None, str | None]:
+    """Which allocator the file contains, and the prefix of its functions where that is known."""
+    for known in KNOWN:
+        prefixes = [prefix for table in tables for prefix in table.prefixes(known.entry)]
+        marked = any(data.find(marker) >= 0 for marker in known.markers)
+        if known.name in {GLIBC, MUSL}:
+            if marked or (known.name == MUSL and prefixes and static):
+                return known, ""
+        elif known.reads_conf:
+            if marked:
+                return known, min(prefixes, key=len) if prefixes else None
+        elif marked or prefixes:
+            plain = any(table.defines(MALLOC) for table in tables)
+            return known, "" if plain else (None if not prefixes else known.entry.decode().removesuffix("malloc"))
+    return None, None
+
+
+def _version(kind: Known | None, data: Bytes) -> str:
+    found = kind.version.search(data) if kind else None
+    return found[1].decode() if found else ""
+
+
+def _slots(elf: ELFFile, exported: Symbols) -> tuple[int, ...]:
+    """Where the loader writes malloc's address, as the file counts addresses; only where pointers have 64 bits."""
+    wanted = [number for number in exported.numbers(MALLOC) if exported.rows[number]["section"] == 0]
+    if not wanted or elf.elfclass != 64:
+        return ()
+    return tuple(place for section in elf.iter_sections("SHT_RELA") for place in _places(section.data(), wanted))
+
+
+def _places(data: bytes, wanted: list[np.intp]) -> Iterator[int]:
+    rows = np.frombuffer(data, RELOCATION, count=len(data) // RELOCATION.itemsize)
+    for place in rows["place"][np.isin(rows["info"] >> np.uint64(32), wanted)]:
+        yield int(place)
+
+
+def _runtime(data: Bytes, tables: list[Symbols | None]) -> str | None:
+    """A language's run time that has memory of its own besides malloc's."""
+    go = data.find(GO_MAGIC)
+    if go >= 0:
+        version = GO_VERSION.search(data, go)
+        return f"Go {version[0].decode().removeprefix('go')}" if version else "Go"
+    names = {"JVM": b"JNI_CreateJavaVM", "Python": b"PyObject_Malloc"}
+    return next((name for name, entry in names.items() if any(one and one.defines(entry) for one in tables)), None)
+
+
+def conf_owner(code: Code) -> bool:
+    """Whether this file's allocator takes jemalloc's settings."""
+    return code.kind is not None and BY_NAME[code.kind].reads_conf

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Runs a command once so that its malloc writes its statistics at the end, and looks at the process meanwhile."""
+
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hew.model.errors import HewError
+from hew.model.known_allocators import CONF
+from hew.model.process import ProcessFacts
+from hew.model.statistics import Reading
+from hew.sources.code import conf_owner, read_code
+from hew.sources.discovery import describe_status
+from hew.sources.executable import find_command, libraries_of, program_behind
+from hew.sources.launcher import Launched, Streams, launch
+from hew.sources.measure import Place, tail
+from hew.sources.patient import largest
+from hew.sources.statistics.stream import find_reports
+
+LOOK_EVERY = 0.25
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one run has told: the reports on its stderr, and the last look at its largest process."""
+
+    reading: Reading
+    process: ProcessFacts | None
+
+
+def conf_variable(words: Sequence[str], place: Place) -> str | None:
+    """The variable from which this command's malloc takes its settings, or None: it has none that hew can set."""
+    program = program_behind(find_command(words[0], place.environment), place.environment)
+    files = [place.library] if place.library else []
+    files += [program, *libraries_of(program, place.environment)]
+    files += [Path(entry) for entry in (place.preload or "").split(":") if entry]
+    codes = [code for file in files if file and (code := read_code(file)) is not None]
+    return next((code.variable or CONF for code in codes if conf_owner(code)), None)
+
+
+def observe(words: Sequence[str], place: Place, variable: str | None, timeout: float | None, stdin: Path) -> Observed:
+    """One run. Raises HewError when it fails."""
+    environment = dict(place.environment)
+    if variable:
+        environment[variable] = with_statistics(environment.get(variable))
+    with stdin.open("rb") as given, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        launched = launch(words, environment, place.preload, Streams(given, output, errors))
+        launched.open_gate()
+        watch = _Watch(launched)
+        ending = launched.wait(timeout)
+        watch.join()
+        if ending.timed_out:
+            raise HewError(f"{words[0]} did not end within {timeout:g} s: give it an end, or a longer --timeout")
+        if ending.status != 0:
+            raise HewError(f"{words[0]}: {describe_status(ending.status)}\n{tail(errors)}")
+        errors.seek(0)
+        reading = find_reports(errors.read().decode(errors="replace"), f"{words[0]}'s stderr")
+    return Observed(reading, watch.last)
+
+
+def with_statistics(conf: str | None) -> str:
+    """Settings that make malloc write its statistics at its end, as text: the JSON of 5.3.0 lacks waiting times."""
+    return ",".join(filter(None, (conf, "stats_print:true")))
+
+
+class _Watch(threading.Thread):
+    """Looks at the process now and then until it has ended; it keeps the look at the largest footprint."""
+
+    def __init__(self, launched: Launched) -> None:
+        super().__init__(name="watch", daemon=True)
+        self.last: ProcessFacts | None = None
+        self._launched = launched
+        self._over = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        """Until the process is gone."""
+        while not self._over.wait(LOOK_EVERY):
+            seen = largest(self._launched.pid)
+            if seen and (self.last is None or seen.memory.resident >= self.last.memory.resident):
+                self.last = seen
+
+    def join(self, timeout: float | None = None) -> None:
+        """End it."""
+        self._over.set()
+        super().join(timeout)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""The doctor's findings for the terminal and for programs."""
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from hew.model.finding import Finding, Level
+from hew.model.process import Code, ProcessFacts
+
+FORMAT = "hew-doctor/1"
+MARKS = {Level.FACT: "[dim]•[/]", Level.NOTE: "[yellow]![/]", Level.WARNING: "[red]✗[/]"}
+
+
+def show_findings(facts: ProcessFacts, findings: Sequence[Finding], console: Console) -> None:
+    """Print them, what asks for something first."""
+    words = shlex.join(facts.words)
+    console.print(f"[bold]{facts.pid} {escape(facts.name)}[/]  [dim]{escape(words)}[/]", soft_wrap=True)
+    for level in (Level.WARNING, Level.NOTE, Level.FACT):
+        for finding in findings:
+            if finding.level is level:
+                _show(finding, console)
+    asking = sum(finding.level is not Level.FACT for finding in findings)
+    if not asking:
+        console.print("[green]nothing to change was found[/]")
+    for what in facts.unreadable:
+        console.print(f"[dim]{what} may not be read: run this as the process's user, or as root, to see more[/]")
+
+
+def _show(finding: Finding, console: Console) -> None:
+    console.print(f"{MARKS[finding.level]} {escape(finding.what)}", soft_wrap=True)
+    if finding.why:
+        console.print(
+            f"    {escape(finding.why)}", soft_wrap=True, style="dim" if finding.level is Level.FACT else None
+        )
+    if finding.next:
+        console.print(
+            f"    → {escape(finding.next)}", soft_wrap=True, style="dim" if finding.level is Level.FACT else None
+        )
+
+
+def to_json(facts: ProcessFacts, findings: Sequence[Finding]) -> str:
+    """One document, sizes in bytes."""
+    return json.dumps(to_document(facts, findings), indent=2, ensure_ascii=False)
+
+
+def to_document(facts: ProcessFacts, findings: Sequence[Finding]) -> dict[str, Any]:
+    """The document as plain lists and dictionaries. The environment stays out of it: it may hold secrets."""
+    codes = [code for code in (facts.program, *facts.others) if code is not None and (code.kind or code.runtime)]
+    return {
+        "format": FORMAT,
+        "pid": facts.pid,
+        "name": facts.name,
+        "command": list(facts.words),
+        "threads": facts.threads,
+        "allocators": [_code(code) for code in codes],
+        "memory": asdict(facts.memory),
+        "limits": asdict(facts.limits),
+        "system": asdict(facts.system),
+        "findings": [asdict(finding) for finding in findings],
+        "unreadable": list(facts.unreadable),
+    }
+
+
+def _code(code: Code) -> dict[str, Any]:
+    kept = ("kind", "version", "prefix", "variable", "serves", "runtime")
+    return {"path": str(code.path)} | {name: getattr(code, name) for name in kept}
