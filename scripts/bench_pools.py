@@ -25,6 +25,7 @@ ROWS = {1: "declared sizes", 2: "random, unaligned", 3: "random, aligned", 4: "l
 PLACES = {"glibc": 0, "hew": 0, "within": 1, "beyond": 2}
 THREADS = (5, 2, 32)
 METHODS = ("auto", "midpoint", "interpolation", "hybrid", "flat", "doubling")
+SHAPES = ("even", "uneven", "wide")
 ORDERS = ("in order", "random order", "one after the other")
 Point = dict[str, Any]
 
@@ -82,7 +83,7 @@ def lookup_table(points: list[Point], shape: str, order: str) -> list[str]:
     here = [point for point in points if (point["table"], point["order"]) == (shape, order)]
     for count in sorted({point["sizes"] for point in here}):
         took = {point["method"]: point["ns"] for point in here if point["sizes"] == count}
-        rows.append([f"{count:,}", *(f"{took[method]:.1f}" for method in METHODS)])
+        rows.append([f"{count:,}", *(f"{took[method]:.1f}" if method in took else "" for method in METHODS)])
     return table([f"{shape}, {order}", *METHODS], rows)
 
 
@@ -98,7 +99,7 @@ def section(document: Point) -> str:
     for threads in THREADS:
         lines += rounds_table(document["rounds"], threads, "first_us")
     lines += ["### Look-ups", "", "Nanoseconds a request."]
-    for order, shape in product(ORDERS, ("even", "uneven")):
+    for order, shape in product(ORDERS, SHAPES):
         lines += lookup_table(document["lookups"], shape, order)
     return "\n".join([*lines, END])
 

@@ -2,13 +2,16 @@
 /*
  * lookup: nanoseconds to find the smallest declared size that holds a request, for each method of hew/pool_lookup.h.
  *
- * Tables of 10 to 15,210 sizes: even (2, 4, 6 ...) and uneven (three stretches with steps of 2, 4 and 8 and gaps between them).
+ * Tables of 10 to 15,210 sizes: even (2, 4, 6 ...), uneven (three stretches with steps of 2, 4 and 8 and gaps between them) and
+ * wide (each size larger by the same factor than the one before, from 8 bytes to a gibibyte).
  * The requests are each size less one, 50,000 together; in the table's order, in random order, and in random order with each
  * request depending on the answer before, which shows how long one takes rather than how many overlap.  Methods take turns,
  * and the median of `--rounds` counts.  One JSON object per line on stdout.
  */
 #include "hew/pool_lookup.h"
 #include "workload.h"
+
+#include <math.h>
 
 enum { MOST = 15210, LOOKUPS = 50000, ROUNDS_MOST = 1001, METHODS = 6 };
 
@@ -36,6 +39,17 @@ make_uneven(unsigned count)
     for (unsigned i = 0; i < count; i++) {
         unsigned third = i < count / 3 ? 0 : i < count / 3 * 2 ? 1 : 2;
         table[i] = (size_t)third * 3 * count + ((size_t)2 << third) * (i + 1);
+    }
+}
+
+/* In the longer ones the first sizes, whose factor would not be a whole byte, are one apart. */
+static void
+make_wide(unsigned count)
+{
+    size_t last = 7;
+    for (unsigned i = 0; i < count; i++) {
+        size_t size = (size_t)(8 * pow(2, 27.0 * i / (count - 1)));
+        table[i] = last = size > last ? size : last + 1;
     }
 }
 
@@ -91,11 +105,13 @@ ascending(const void *left, const void *right)
     return (difference > 0) - (difference < 0);
 }
 
-/* Interpolation of a long uneven table takes thousands of steps: one round of it is enough to see that. */
+/* Interpolation of a table that is far from even takes hundreds of steps: one round of it is enough to see that, and none
+ * where it would take minutes. */
 static int
-takes_part(unsigned method, long round, double first)
+takes_part(unsigned method, unsigned count, long round, double first)
 {
-    return method != HEW_POOL_LOOKUP_INTERPOLATION || round == 0 || first < 1e-6;
+    int slow = table[count - 1] > (size_t)64 * count && count > 200;
+    return method != HEW_POOL_LOOKUP_INTERPOLATION || (!slow && (round == 0 || first < 1e-7));
 }
 
 static void
@@ -108,12 +124,14 @@ measure(const char *shape, unsigned count, enum order order)
     make_keys(count, order);
     for (long round = 0; round < rounds; round++) {
         for (unsigned method = 0; method < METHODS; method++) {
-            if (takes_part(method, round, seconds[method][0]))
+            if (takes_part(method, count, round, seconds[method][0]))
                 seconds[method][taken[method]++] = order == CHAINED ? pass(&lookup[method], count, mask)
                                                                     : pass_unchained(&lookup[method], count);
         }
     }
     for (unsigned method = 0; method < METHODS; method++) {
+        if (taken[method] == 0)
+            continue;
         qsort(seconds[method], (size_t)taken[method], sizeof(double), ascending);
         printf("{\"table\":\"%s\",\"order\":\"%s\",\"method\":\"%s\",\"sizes\":%u,\"ns\":%.3f,\"chosen\":\"%s\"}\n", shape,
                order_name[order], method_name[method], count, seconds[method][taken[method] / 2] * 1e9,
@@ -154,6 +172,8 @@ main(int argc, char **argv)
         measure_table("even", counts[i]);
         make_uneven(counts[i]);
         measure_table("uneven", counts[i]);
+        make_wide(counts[i]);
+        measure_table("wide", counts[i]);
     }
     return 0;
 }

@@ -114,7 +114,7 @@ struct hew_pool_options {
     size_t most_bytes;      /* of all pools of the set, the fixed groups included; 0: no bound */
     bool fixed_only;        /* there are no dynamic pools */
     enum hew_pool_beyond beyond;
-    size_t dynamic_count;   /* objects in a dynamic pool; 0: in proportion, 64 KiB at least */
+    size_t dynamic_count;   /* objects in a dynamic pool; 0: in proportion to the size's other pools */
     size_t at_hand;         /* free objects of a size that a thread keeps, at most; 0: up to 128 or 32 KiB or an eighth of the
                                fixed group; SIZE_MAX: none */
     uint64_t release_ms;    /* a wholly free dynamic pool goes after so long even if nothing else is free; 0: 10000,

@@ -181,7 +181,10 @@ free_unclassed(const char *function, void *object)
         return;
     }
     cache->other_freed += extent->large.usable;
-    hew_large_give(extent);
+    extent = hew_large_keep(extent);
+    if (extent != NULL) {
+        hew_large_give_back(extent);
+    }
     hew_alloc_notice_due_work(true);
 }
 

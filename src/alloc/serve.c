@@ -182,20 +182,29 @@ hew_serve_note_slow(struct hew_cache *cache, size_t size, struct hew_extent *ext
     }
 }
 
+static HEW_NOINLINE struct hew_extent *
+reuse(struct hew_arena *arena, size_t size)
+{
+    return hew_large_reuse(arena, size);
+}
+
 void *
 hew_serve_again(size_t size)
 {
     struct hew_cache *cache = hew_cache_self;
-    if (size <= hew_options.tcache_max || !hew_cache_is_real(cache) || cache->real != cache ||
-        size >= atomic_load_explicit(&cache->arena->oversize_threshold, memory_order_relaxed) ||
-        hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED || hew_fill_wanted()) {
+    if (!hew_cache_is_real(cache) || cache->real != cache || hew_fill_wanted() ||
+        size >= atomic_load_explicit(&cache->arena->oversize_threshold, memory_order_relaxed)) {
         return NULL;
     }
     struct hew_extent *extent = hew_large_reuse(cache->arena, size);
     if (extent == NULL) {
         return NULL;
     }
-    hew_serve_note_slow(cache, size, extent);
+    if (HEW_LIKELY(!hew_options.prof && atomic_load_explicit(&hew_cache_step, memory_order_relaxed) == 0)) {
+        hew_count_other_allocated(cache, extent->large.usable);
+    } else {
+        hew_serve_note_slow(cache, size, extent);
+    }
     return (void *)extent->address;
 }
 
@@ -205,13 +214,13 @@ take_slow(const struct hew_source *source, size_t size, size_t alignment)
     struct hew_arena *arena = arena_for_large(source, size);
     unsigned code = hew_large_code(size);
     struct hew_extent *extent = NULL;
-    if (arena != NULL && code == HEW_CODE_SLOW && alignment <= HEW_PAGE) {
-        extent = hew_large_reuse(arena, size);
+    if (arena == NULL) {
+        return NULL;
     }
-    if (extent != NULL) {
+    if (code == HEW_CODE_SLOW && alignment <= HEW_PAGE && (extent = reuse(arena, size)) != NULL) {
         return extent;
     }
-    extent = arena == NULL ? NULL : hew_large_take(arena, size, alignment, code);
+    extent = hew_large_take(arena, size, alignment, code);
     if (extent != NULL) {
         atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nrequests, 1, memory_order_relaxed);
     }

@@ -56,28 +56,30 @@ hew_pool_malloc(struct hew_pool_set *set, size_t size)
     return HEW_LIKELY(object != NULL) ? object : take_slowly(set, size);
 }
 
-static bool
-has_constructor(const struct hew_pool_set *set, size_t size)
+/* Nothing of the size is at hand, or may be zeroed. */
+static HEW_NOINLINE void *
+calloc_slowly(struct hew_pool_set *set, size_t size)
 {
+    hew_pool_set_examine("hew_pool_calloc", set);
     unsigned number = hew_pool_lookup_find(&set->lookup, size);
-    return number < set->count && set->classes[number].kind.construct != NULL;
+    if (HEW_UNLIKELY(number < set->count && set->classes[number].kind.construct != NULL)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    void *object = take_slowly(set, size);
+    return object == NULL ? NULL : memset(object, 0, size);
 }
 
 HEW_EXPORT void *
 hew_pool_calloc(struct hew_pool_set *set, size_t count, size_t size)
 {
     size_t bytes;
-    hew_pool_set_examine("hew_pool_calloc", set);
     if (__builtin_mul_overflow(count, size, &bytes)) {
         errno = ENOMEM;
         return NULL;
     }
-    if (HEW_UNLIKELY(has_constructor(set, bytes))) {
-        errno = EINVAL;
-        return NULL;
-    }
-    void *object = hew_pool_malloc(set, bytes);
-    return object == NULL ? NULL : memset(object, 0, bytes);
+    void *object = HEW_LIKELY(set->plain) ? hew_pool_fast_take(set, bytes) : NULL;
+    return HEW_LIKELY(object != NULL) ? memset(object, 0, bytes) : calloc_slowly(set, bytes);
 }
 
 HEW_EXPORT void

@@ -230,6 +230,7 @@ serve(int listener, int alarm)
 static void *
 work(void *unused)
 {
+    hew_socket_name_thread("hew-control"); /* hew ctl finds it by this */
     hew_cache_self = &hew_cache_gone; /* no cache: the thread is none of the program's */
     atomic_store(&thread_number, hew_socket_thread_number());
     if (!hew_socket_leave_table()) {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -33,6 +34,12 @@ bool
 hew_socket_leave_table(void)
 {
     return hew_syscall3(SYS_close_range, 0, ~0u, UNSHARE_TABLE) == 0;
+}
+
+void
+hew_socket_name_thread(const char *name)
+{
+    hew_syscall2(SYS_prctl, PR_SET_NAME, name);
 }
 
 void

@@ -20,6 +20,9 @@
  * filter of system calls forbids it. */
 bool hew_socket_leave_table(void);
 
+/* What ps and others call the calling thread, 15 bytes at most. */
+void hew_socket_name_thread(const char *name);
+
 /* The process's standard error becomes ours, where it has one; and no longer: what a program has closed, we must not keep
  * open. */
 void hew_socket_borrow_error(void);

@@ -76,8 +76,8 @@ hew_page_watch_active(struct hew_page_heap *heap)
     return &heap->active_pages;
 }
 
-static HEW_NOINLINE void
-look_after_shelf(struct hew_page_heap *heap, bool look)
+void
+hew_page_look_after_shelf(struct hew_page_heap *heap, bool look)
 {
     hew_page_raise_due();
     if (!atomic_load(&heap->shelf.open)) { /* closed meanwhile, and it may have been swept before */
@@ -85,22 +85,6 @@ look_after_shelf(struct hew_page_heap *heap, bool look)
     } else if (look) {
         hew_page_decay(heap, hew_clock_ms(), false);
     }
-}
-
-struct hew_extent *
-hew_page_shelve(struct hew_page_heap *heap, struct hew_extent *extent)
-{
-    bool fits = extent->size < HEW_SHELF_BELOW && extent->code == HEW_CODE_SLOW;
-    if (!fits || !atomic_load_explicit(&heap->shelf.open, memory_order_relaxed)) {
-        return extent;
-    }
-    bool look;
-    struct hew_extent *former = hew_shelf_put(&heap->shelf, extent, &look);
-    bool quiet = atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 0;
-    if (HEW_UNLIKELY(look || quiet || !atomic_load(&heap->shelf.open))) {
-        look_after_shelf(heap, look);
-    }
-    return former;
 }
 
 /* Cuts the wanted part out of a free extent that holds it, as low as it can lie. */
@@ -274,7 +258,7 @@ hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_page_give_some(heap, &extent, 1);
 }
 
-void
+HEW_NOINLINE void
 hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count)
 {
     hew_mutex_lock(&heap->lock);

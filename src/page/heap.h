@@ -116,9 +116,26 @@ unsigned hew_page_take_same(
  * lock. */
 void hew_page_open_shelf(struct hew_page_heap *heap, struct hew_large_tally tally);
 
-/* A large extent that has been used for `usable` bytes is put on the shelf.  What is to be given instead, if anything: that
- * extent, or another one. */
-struct hew_extent *hew_page_shelve(struct hew_page_heap *heap, struct hew_extent *extent);
+/* Something came onto the shelf.  `look`: it is time to look at the clock. */
+void hew_page_look_after_shelf(struct hew_page_heap *heap, bool look);
+
+/* A large extent that nobody uses any more is put on the shelf.  What is to be given in the usual way instead, if anything:
+ * that extent, or another one. */
+HEW_INLINE struct hew_extent *
+hew_page_shelve(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    if (extent->size >= HEW_SHELF_BELOW || extent->code != HEW_CODE_SLOW ||
+        !atomic_load_explicit(&heap->shelf.open, memory_order_relaxed)) {
+        return extent;
+    }
+    bool look;
+    struct hew_extent *former = hew_shelf_put(&heap->shelf, extent, &look);
+    bool quiet = atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 0;
+    if (HEW_UNLIKELY(look || quiet || !atomic_load(&heap->shelf.open))) {
+        hew_page_look_after_shelf(heap, look);
+    }
+    return former;
+}
 
 /* All that lies on the shelf becomes dirty pages. */
 void hew_page_sweep(struct hew_page_heap *heap);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "page/shelf.h"
 
+#include "base/options.h"
 #include "page/hooked.h"
 #include "page/split.h"
 
@@ -35,8 +36,9 @@ hew_shelf_empty(struct hew_page_heap *heap)
 void
 hew_shelf_decide(struct hew_page_heap *heap)
 {
+    bool unusual = hew_options.san_guard_large != 0 || hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED;
     bool open = heap->shelf.tally.classes != NULL && heap->hooks == NULL && !heap->scarce && !heap->ending &&
-        !heap->watched && heap->dirty_decay.decay_ms != 0;
+        !heap->watched && heap->dirty_decay.decay_ms != 0 && !unusual;
     atomic_store(&heap->shelf.open, open);
     if (!open) {
         hew_page_sweep_held(heap);

@@ -6,6 +6,7 @@ hew_pool_block_begin(struct hew_pool_block *block, size_t stride, size_t count, 
 {
     block->stride = stride;
     block->count = count;
+    block->bytes = count * stride;
     block->reciprocal = UINT64_MAX / stride + 1;
     block->words = room;
     block->summary = block->words + hew_pool_block_words(count);
@@ -38,11 +39,8 @@ withdraw(struct hew_pool_block *block, size_t word)
 static uint64_t
 lowest_bits(uint64_t bits, unsigned wanted)
 {
-    if (HEW_LIKELY((unsigned)__builtin_popcountll(bits) <= wanted)) {
-        return bits;
-    }
-    uint64_t rest = bits;
-    while (wanted-- > 0) {
+    uint64_t rest = wanted >= 64 ? 0 : bits;
+    while (rest != 0 && wanted-- > 0) {
         rest &= rest - 1;
     }
     return bits & ~rest;

@@ -27,6 +27,7 @@ struct hew_pool_block {
     size_t stride;       /* from object to object, and what may be used of each */
     uint64_t reciprocal; /* ceil(2^64 / stride): offset * reciprocal >> 64 is the object's number */
     size_t count;
+    size_t bytes;        /* of all objects */
     _Atomic uint64_t *words, *summary;
     _Atomic uint64_t *built; /* 1 = constructed; NULL: the size has no constructor */
     uint64_t *sums;          /* what a free object held, with HEW_POOL_CHECK_WRITES; else NULL.  Whoever holds the object. */
@@ -37,7 +38,7 @@ struct hew_pool_block {
     struct hew_pool_range *range;            /* of a dynamic pool; likewise */
     _Atomic(struct hew_pool_block *) next;   /* dynamic pools of the size, the oldest first; only ever appended */
     _Atomic uint64_t whole_ms;               /* when it was last found wholly free: relaxed */
-    _Atomic size_t free HEW_ALIGNED(HEW_CACHE_LINE); /* objects; behind the words, never too many: relaxed */
+    _Atomic size_t free HEW_ALIGNED(HEW_CACHE_LINE); /* objects; behind the words, so it may be "less than none" for a moment: relaxed */
     _Atomic size_t lowest;                   /* where in the summary to look first: relaxed, a hint */
 };
 

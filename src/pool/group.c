@@ -7,13 +7,6 @@
 #include "pool/object.h"
 #include "pool/range.h"
 
-/* Objects of one word of one block. */
-struct batch {
-    struct hew_pool_block *block;
-    size_t word;
-    uint64_t mask;
-};
-
 /* From a caller's store. */
 static unsigned
 take_stored(struct hew_pool_set *set, struct hew_pool_block *block, void **objects, unsigned wanted)
@@ -121,59 +114,68 @@ hew_pool_group_examine(const struct hew_pool_block *block, const char *function,
     }
 }
 
-/* The counts come first, so that they are never less than what can be taken. */
-static void
-give_batch(struct hew_pool_set *set, const char *function, const struct batch *batch)
+static HEW_COLD _Noreturn void
+one_of_these_is_free(const struct hew_pool_block *block, const char *function, size_t word, uint64_t mask)
 {
-    struct hew_pool_block *block = batch->block;
-    if (block == NULL) {
-        return;
-    }
-    hew_pool_grow_note_given(&set->classes[block->number], block, (size_t)__builtin_popcountll(batch->mask));
-    if (HEW_UNLIKELY(!hew_pool_block_give(block, batch->word, batch->mask))) {
-        size_t number = batch->word * 64 + (unsigned)__builtin_ctzll(batch->mask); /* one of them */
-        hew_pool_group_twice(block, function, (void *)(block->address + number * block->stride));
-    }
+    size_t number = word * 64 + (unsigned)__builtin_ctzll(mask);
+    hew_pool_group_twice(block, function, (void *)(block->address + number * block->stride));
 }
 
-static void
-give_stored(struct hew_pool_set *set, struct hew_pool_block *block, void *object)
+/* As many of the objects as lie in the block; at least the first one does.  Objects that left together lie side by side, so
+ * what is of one word is given at once. */
+static unsigned
+give_run(struct hew_pool_block *block, const char *function, void *const *objects, unsigned count)
 {
-    hew_pool_grow_note_given(&set->classes[block->number], block, 1);
-    set->backing.give(block->store, &object, 1);
+    size_t word = number_of(block, function, (uintptr_t)objects[0]) / 64;
+    uint64_t mask = 0;
+    unsigned given = 0;
+    while (given < count && (uintptr_t)objects[given] - block->address < block->bytes) {
+        size_t number = number_of(block, function, (uintptr_t)objects[given]);
+        uint64_t bit = UINT64_C(1) << number % 64;
+        if (number / 64 != word || HEW_UNLIKELY((mask & bit) != 0)) {
+            if (HEW_UNLIKELY(!hew_pool_block_give(block, word, mask))) {
+                one_of_these_is_free(block, function, word, mask);
+            }
+            word = number / 64;
+            mask = 0;
+        }
+        mask |= bit;
+        given++;
+    }
+    if (HEW_UNLIKELY(!hew_pool_block_give(block, word, mask))) {
+        one_of_these_is_free(block, function, word, mask);
+    }
+    return given;
+}
+
+/* An object of a block that notes what it holds, or has a caller's store. */
+static void
+give_noted(struct hew_pool_set *set, struct hew_pool_block *block, const char *function, void *object)
+{
+    number_of(block, function, (uintptr_t)object);
+    hew_pool_object_in(block, object);
+    if (block->store == NULL) {
+        give_run(block, function, &object, 1);
+    } else {
+        set->backing.give(block->store, &object, 1);
+    }
 }
 
 bool
 hew_pool_group_give(struct hew_pool_set *set, const char *function, void *const *objects, unsigned count)
 {
-    struct batch batch = {NULL, 0, 0};
-    struct hew_pool_range *range = NULL;
-    unsigned number_of_size = 0;
-    for (unsigned i = 0; i < count; i++) {
-        uintptr_t address = (uintptr_t)objects[i];
-        if (range == NULL || address - range->address >= range->size) {
-            hew_pool_group_block(set, function, objects[i]);
-            range = hew_pool_range_of(address);
+    bool whole = false;
+    for (unsigned given = 0, some; given < count; given += some) {
+        struct hew_pool_block *block = hew_pool_group_block(set, function, objects[given]);
+        struct hew_pool_class *class = &set->classes[block->number];
+        some = 1;
+        if (HEW_UNLIKELY(block->store != NULL || hew_pool_object_concerns(block))) {
+            give_noted(set, block, function, objects[given]);
+        } else {
+            some = give_run(block, function, objects + given, count - given);
         }
-        struct hew_pool_block *block = hew_pool_range_block(range, address);
-        size_t number = number_of(block, function, address);
-        number_of_size = block->number;
-        if (HEW_UNLIKELY(hew_pool_object_concerns(block))) {
-            hew_pool_object_in(block, objects[i]);
-        }
-        if (HEW_UNLIKELY(block->store != NULL)) {
-            give_stored(set, block, objects[i]);
-            continue;
-        }
-        uint64_t bit = UINT64_C(1) << number % 64;
-        if (block == batch.block && number / 64 == batch.word && (batch.mask & bit) == 0) {
-            batch.mask |= bit;
-            continue;
-        }
-        give_batch(set, function, &batch);
-        batch = (struct batch){block, number / 64, bit};
+        hew_pool_grow_note_given(class, block, some);
+        whole = atomic_load_explicit(&class->whole, memory_order_relaxed) != 0;
     }
-    give_batch(set, function, &batch);
-    /* After the bits: who finds a pool wholly free by its count may not yet be able to claim it; the last giver can. */
-    return atomic_load_explicit(&set->classes[number_of_size].whole, memory_order_relaxed) != 0;
+    return whole;
 }

@@ -69,8 +69,11 @@ new_count(const struct hew_pool_set *set, const struct hew_pool_class *class)
     if (set->options.dynamic_count != 0) {
         return set->options.dynamic_count;
     }
+    /* A pool of at most four times what the fixed group has goes by the quarter's rule when all is free. */
     size_t bytes = atomic_load_explicit(&class->capacity, memory_order_relaxed) * class->stride / DYNAMIC_PART;
-    bytes = bytes < DYNAMIC_MIN ? DYNAMIC_MIN : bytes > DYNAMIC_MAX ? DYNAMIC_MAX : bytes;
+    size_t least = class->declared * class->stride * 2;
+    least = least < HEW_GRAIN ? HEW_GRAIN : least > DYNAMIC_MIN ? DYNAMIC_MIN : least;
+    bytes = bytes < least ? least : bytes > DYNAMIC_MAX ? DYNAMIC_MAX : bytes;
     bytes = bytes < class->stride ? class->stride : bytes;
     return hew_bits_round_up(bytes, HEW_GRAIN) / class->stride;
 }
@@ -137,8 +140,8 @@ add(struct hew_pool_set *set, unsigned number)
     set->bytes += bytes;
     atomic_fetch_add_explicit(&class->capacity, block->count, memory_order_relaxed);
     atomic_fetch_add_explicit(&class->grown, 1, memory_order_relaxed);
-    hew_pool_grow_note_given(class, block, block->count); /* before, so that takers never take more than there are */
     hew_pool_block_give_all(block);
+    hew_pool_grow_note_given(class, block, block->count);
     return true;
 }
 
@@ -157,9 +160,11 @@ static size_t
 room_elsewhere(const struct hew_pool_class *class, const struct hew_pool_block *left_out)
 {
     size_t room = atomic_load_explicit(&class->fixed->free, memory_order_relaxed);
+    room = room <= class->fixed->count ? room : 0;
     for (struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_relaxed); block != NULL;
          block = atomic_load_explicit(&block->next, memory_order_relaxed)) {
-        room += block != left_out && block->there ? atomic_load_explicit(&block->free, memory_order_relaxed) : 0;
+        size_t here = atomic_load_explicit(&block->free, memory_order_relaxed);
+        room += block != left_out && block->there && here <= block->count ? here : 0;
     }
     return room;
 }

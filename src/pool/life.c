@@ -263,10 +263,9 @@ void
 hew_pool_life_leave(void)
 {
     hew_mutex_lock(&hew_pool_lock);
-    struct hew_pool_thread *thread = hew_pool_local_leave();
+    bool had = hew_pool_local_leave();
     hew_mutex_unlock(&hew_pool_lock);
-    if (thread != NULL) {
-        hew_pool_local_drop(thread);
+    if (had) {
         shrink_each(HEW_POOL_BY_ROOM);
     }
 }

@@ -7,10 +7,14 @@
 
 #include <string.h>
 
+#define IDLE_MOST 64 /* tables of threads that have ended: some 10 KB each */
+
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
 static struct hew_pool_local nothing;
 static struct hew_pool_thread nobody;
-static struct hew_list threads; /* under hew_pool_lock */
+/* Under hew_pool_lock. */
+static struct hew_list threads;
+static unsigned idle_count;
 
 __thread struct hew_pool_thread *hew_pool_self = &nobody;
 static __thread bool ended;
@@ -46,22 +50,50 @@ local_bytes(const struct hew_pool_set *set)
 }
 
 static struct hew_pool_thread *
+thread_of(struct hew_list *link)
+{
+    return HEW_CONTAINER(link, struct hew_pool_thread, link);
+}
+
+/* Under hew_pool_lock: the table of a thread that has ended, with its empty magazines; NULL: there is none. */
+static struct hew_pool_thread *
+find_idle(void)
+{
+    for (struct hew_list *link = threads.next; link != &threads; link = link->next) {
+        if (thread_of(link)->idle) {
+            idle_count--;
+            return thread_of(link);
+        }
+    }
+    return NULL;
+}
+
+static struct hew_pool_thread *
+begin_thread(void)
+{
+    hew_mutex_lock(&hew_pool_lock);
+    struct hew_pool_thread *thread = idle_count == 0 ? NULL : find_idle();
+    if (thread == NULL && (thread = hew_meta_take(sizeof *thread)) != NULL) {
+        forget_all(thread);
+        thread->real = true;
+        hew_list_push_back(&threads, &thread->link);
+    }
+    if (thread != NULL) {
+        thread->idle = false;
+        hew_pool_self = thread;
+    }
+    hew_mutex_unlock(&hew_pool_lock);
+    return thread;
+}
+
+static struct hew_pool_thread *
 own_thread(void)
 {
     if (HEW_LIKELY(hew_pool_self->real)) {
         return hew_pool_self;
     }
     /* With a cache comes the news of the thread's end. */
-    struct hew_pool_thread *thread = ended || hew_alloc_own_cache() == NULL ? NULL : hew_meta_take(sizeof *thread);
-    if (thread != NULL) {
-        forget_all(thread);
-        thread->real = true;
-        hew_mutex_lock(&hew_pool_lock);
-        hew_list_push_back(&threads, &thread->link);
-        hew_mutex_unlock(&hew_pool_lock);
-        hew_pool_self = thread;
-    }
-    return thread;
+    return ended || hew_alloc_own_cache() == NULL ? NULL : begin_thread();
 }
 
 struct hew_pool_local *
@@ -72,7 +104,10 @@ hew_pool_local_get(struct hew_pool_set *set)
         return local;
     }
     struct hew_pool_thread *thread = set->id == HEW_POOL_NO_ID ? NULL : own_thread();
-    local = thread == NULL ? NULL : hew_meta_take(local_bytes(set));
+    if (thread == NULL || thread->at[set->id]->set != NULL) {
+        return thread == NULL ? NULL : thread->at[set->id];
+    }
+    local = hew_meta_take(local_bytes(set));
     if (local != NULL) {
         close_magazines(local, set->count);
         local->set = set;
@@ -118,8 +153,7 @@ take_oldest(struct hew_pool_local *local, unsigned number, size_t depth, void **
 {
     void **slots = base_of(local, number) + 1;
     size_t some = depth < most ? depth : most;
-    __atomic_store_n(&local->magazines[number].top, slots, __ATOMIC_SEQ_CST);
-    atomic_thread_fence(memory_order_seq_cst);
+    (void)__atomic_exchange_n(&local->magazines[number].top, slots, __ATOMIC_SEQ_CST); /* a fence, too */
     memcpy(going, slots, some * sizeof *going);
     memmove(slots, slots + some, (depth - some) * sizeof *slots);
     __atomic_store_n(&local->magazines[number].top, slots + depth - some, __ATOMIC_RELEASE);
@@ -160,12 +194,6 @@ end_local(struct hew_pool_thread *thread, unsigned id, bool give)
     hew_meta_give(local, local_bytes(local->set));
 }
 
-static struct hew_pool_thread *
-thread_of(struct hew_list *link)
-{
-    return HEW_CONTAINER(link, struct hew_pool_thread, link);
-}
-
 void
 hew_pool_local_end_set(struct hew_pool_set *set, bool give)
 {
@@ -193,26 +221,39 @@ hew_pool_local_held(const struct hew_pool_set *set, unsigned number)
     return held;
 }
 
-struct hew_pool_thread *
+/* Under hew_pool_lock: its thread does not exist any more. */
+static void
+end_thread(struct hew_pool_thread *thread, bool keep)
+{
+    for (unsigned id = 1; id <= HEW_POOL_SETS_MAX; id++) {
+        struct hew_pool_local *local = thread->at[id];
+        if (!keep) {
+            end_local(thread, id, true);
+            continue;
+        }
+        for (unsigned number = 0; local->set != NULL && number < local->set->count; number++) {
+            hew_pool_local_flush(local, number, 0);
+        }
+    }
+    thread->idle = keep;
+    if (keep) {
+        idle_count++;
+    } else {
+        hew_list_remove(&thread->link);
+        hew_meta_give(thread, sizeof *thread);
+    }
+}
+
+bool
 hew_pool_local_leave(void)
 {
     struct hew_pool_thread *thread = hew_pool_self;
     ended = true;
     hew_pool_self = &nobody;
-    if (!thread->real) {
-        return NULL;
+    if (thread->real) {
+        end_thread(thread, idle_count < IDLE_MOST);
     }
-    hew_list_remove(&thread->link);
-    for (unsigned id = 1; id <= HEW_POOL_SETS_MAX; id++) {
-        end_local(thread, id, true);
-    }
-    return thread;
-}
-
-void
-hew_pool_local_drop(struct hew_pool_thread *thread)
-{
-    hew_meta_give(thread, sizeof *thread);
+    return thread->real;
 }
 
 void
@@ -220,13 +261,8 @@ hew_pool_local_after_fork(void)
 {
     for (struct hew_list *link = threads.next, *next; link != NULL && link != &threads; link = next) {
         next = link->next;
-        struct hew_pool_thread *thread = thread_of(link);
-        if (thread != hew_pool_self) {
-            hew_list_remove(link);
-            for (unsigned id = 1; id <= HEW_POOL_SETS_MAX; id++) {
-                end_local(thread, id, true);
-            }
-            hew_pool_local_drop(thread);
+        if (thread_of(link) != hew_pool_self && !thread_of(link)->idle) {
+            end_thread(thread_of(link), false);
         }
     }
 }

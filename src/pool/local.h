@@ -26,7 +26,8 @@ struct hew_pool_local {
 struct hew_pool_thread {
     struct hew_pool_local *at[HEW_POOL_SETS_MAX + 1]; /* by the set's id */
     bool real;
-    struct hew_list link; /* of all threads, under hew_pool_lock */
+    bool idle;            /* its thread has ended: it holds nothing, and waits for a thread that begins.  Under hew_pool_lock */
+    struct hew_list link; /* of all threads, likewise */
 };
 
 extern HEW_HIDDEN __thread struct hew_pool_thread *hew_pool_self;
@@ -50,12 +51,8 @@ void hew_pool_local_end_set(struct hew_pool_set *set, bool give);
 /* Objects of a size that threads have at hand, under hew_pool_lock. */
 size_t hew_pool_local_held(const struct hew_pool_set *set, unsigned number);
 
-/* The calling thread ends: it has nothing any more, and gets nothing again.  Under hew_pool_lock; returns its former table,
- * already out of the list, for hew_pool_local_drop(). */
-struct hew_pool_thread *hew_pool_local_leave(void);
-
-/* A table's memory; it holds nothing any more. */
-void hew_pool_local_drop(struct hew_pool_thread *thread);
+/* The calling thread ends: it has nothing any more, and gets nothing again.  Under hew_pool_lock.  False: it had nothing. */
+bool hew_pool_local_leave(void);
 
 /* In a fork's child: what threads have at hand that do not exist here is free. */
 void hew_pool_local_after_fork(void);

@@ -49,7 +49,8 @@ struct hew_pool_class {
 struct hew_pool_set {
     /* What every operation reads.  Of a set that has been destroyed all zeros, which leads to the slow paths. */
     uint32_t id;            /* its place in struct hew_pool_thread */
-    unsigned count;         /* of sizes */
+    uint16_t count;         /* of sizes */
+    bool plain;             /* no size has a constructor */
     uintptr_t base;         /* the fixed groups: base to base + span, whole grains of one size each */
     size_t span;
     const uint8_t *grains;  /* the number of each grain's size */

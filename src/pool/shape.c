@@ -130,6 +130,7 @@ at_hand_of(const struct hew_pool_set *set, const struct hew_pool_class *class)
 static int
 add_kinds(struct hew_pool_set *set)
 {
+    set->plain = set->options.kinds_count == 0;
     for (size_t i = 0; i < set->options.kinds_count; i++) {
         const struct hew_pool_kind *kind = &set->options.kinds[i];
         struct hew_pool_size size = {kind->size, 0};

@@ -89,14 +89,6 @@ hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned 
     return extent;
 }
 
-struct hew_extent *
-hew_large_reuse(struct hew_arena *arena, size_t size)
-{
-    /* What lies there was used to its end and not guarded; hew_large_give() has seen to that. */
-    bool may_be = size < HEW_SHELF_BELOW && hew_options.san_guard_large == 0;
-    return may_be ? hew_shelf_take(&arena->pages.shelf, hew_large_usable(size)) : NULL;
-}
-
 unsigned
 hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsigned wanted)
 {
@@ -120,11 +112,16 @@ hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsi
 void
 hew_large_give(struct hew_extent *extent)
 {
-    struct hew_arena *arena = hew_arena_at(extent->arena);
-    bool whole = extent->size > HEW_SHELF_ABOVE && extent->large.usable == extent->size;
-    if (whole && (extent = hew_page_shelve(&arena->pages, extent)) == NULL) {
-        return;
+    extent = hew_large_keep(extent);
+    if (extent != NULL) {
+        hew_large_give_back(extent);
     }
+}
+
+void
+hew_large_give_back(struct hew_extent *extent)
+{
+    struct hew_arena *arena = hew_arena_at(extent->arena);
     unlist(arena, extent);
     count_given(arena, extent, 1);
     if (HEW_LIKELY(unguard(extent))) {

@@ -24,6 +24,7 @@ from hew.sources.library import find_hew
 # A shell that runs the tests in the background has them ignore it, and with them whatever they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+PROGRAMS = Path(__file__).parent / "programs"
 HewRunner = Callable[..., subprocess.CompletedProcess[str]]
 
 # Made in the session's own folder: a library that only exists, so that it can be seen in a process's memory map.
@@ -76,6 +77,22 @@ def build(compiler: str, target: Path, source: str, *flags: str) -> Path:
     text.write_text(source)
     subprocess.run([compiler, *flags, "-o", str(target), str(text)], check=True, capture_output=True)
     return target
+
+
+@pytest.fixture(scope="session")
+def programs(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[str]]:
+    """Words to run, with the program built."""
+    folder = tmp_path_factory.mktemp("programs")
+    built = {
+        source.stem: build(compiler, folder / source.stem, source.read_text(), "-O1", "-fno-builtin", "-pthread")
+        for source in PROGRAMS.glob("*.c")
+    }
+
+    def words(line: str) -> list[str]:
+        name, *rest = line.split()
+        return [str(built[name]), *rest]
+
+    return words
 
 
 @pytest.fixture

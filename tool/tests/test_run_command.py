@@ -67,17 +67,18 @@ def test_the_preload_goes_before_an_existing_one(hew: HewRunner, library: Path, 
 
 def test_settings_go_behind_those_of_the_environment(hew: HewRunner, library: Path) -> None:
     words = ["run", "--lib", str(library), "--conf", "narenas:2", "--", *show("MALLOC_CONF")]
-    assert hew(*words).stdout.strip() == "narenas:2"
-    assert hew(*words, MALLOC_CONF="dirty_decay_ms:0").stdout.strip() == "dirty_decay_ms:0,narenas:2"
+    assert hew(*words).stdout.strip() == "control:auto,narenas:2"
+    assert hew(*words, MALLOC_CONF="dirty_decay_ms:0").stdout.strip() == "control:auto,dirty_decay_ms:0,narenas:2"
 
 
 def test_the_environment_is_otherwise_the_callers(library: Path) -> None:
     plain = environment(
-        {"LC_ALL": None, "LC_CTYPE": None, "LANG": None, "LD_PRELOAD": None, "HEW_LIBRARY": str(library)}
+        {"LC_ALL": None, "LC_CTYPE": None, "LANG": None, "LD_PRELOAD": None, "MALLOC_CONF": None}
+        | {"HEW_LIBRARY": str(library)}
     )
     done = subprocess.run([sys.executable, "-m", "hew", "run", "env", "-0"], env=plain, capture_output=True, check=True)
     seen = dict(entry.split("=", 1) for entry in done.stdout.decode().split("\0") if entry)
-    assert seen == plain | {"LD_PRELOAD": str(library)}
+    assert seen == plain | {"LD_PRELOAD": str(library), "MALLOC_CONF": "control:auto"}
 
 
 def test_options_of_the_command_need_no_separator(hew: HewRunner, library: Path) -> None:

@@ -12,6 +12,7 @@ COMMANDS = {
     "advise": "Say what to change in an allocator's settings, with the numbers that say so.",
     "bench": "Measure a suite of workloads under every allocator found, or compare two saved runs.",
     "compare": "Measure a command under every allocator found on this machine.",
+    "ctl": "Read and change the allocator of a running process.",
     "doctor": "Say which malloc a process really uses, and what is wrong with how it was set up.",
     "pools": "Propose pools for the sizes that a program was seen to use.",
     "run": "Run a command under hew.",

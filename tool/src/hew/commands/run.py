@@ -17,6 +17,8 @@ from hew.sources.environment import caller_environment, preload_entries, prepend
 from hew.sources.executable import find_command, preload_obstacle
 from hew.sources.library import find_hew
 
+CONTROL = "control:auto"
+
 # Python ignores these from its start, and an ignored signal stays ignored across exec.
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
@@ -43,8 +45,8 @@ def become(words: tuple[str, ...], conf: str | None, lib: Path | None) -> None:
     if obstacle:
         click.echo(f"hew run: warning: {obstacle}: it runs without hew", err=True)
     environment["LD_PRELOAD"] = prepend_preload(library, preload_entries(environment))
-    if conf:
-        environment["MALLOC_CONF"] = ",".join(filter(None, (environment.get("MALLOC_CONF"), conf)))
+    # First, so that whatever else is set wins; docs/control.md.
+    environment["MALLOC_CONF"] = ",".join(filter(None, (CONTROL, environment.get("MALLOC_CONF"), conf)))
     for number in IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
     sys.stdout.flush()

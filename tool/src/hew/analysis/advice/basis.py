@@ -14,6 +14,7 @@ SHORTEST_SECONDS = 0.2
 # wake-up, two switches of context (about 10 µs), plus a delay that the report does not tell.
 WAITING_THREADS = 0.05
 WAITS_PER_SECOND = 100.0
+FEWEST_WAITS = 10  # fewer, however long, are threads that were stopped while they held a lock: the scheduler's doing
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Wait:
     @property
     def much(self) -> bool:
         """Whether it is worth changing something."""
+        if self.waits < FEWEST_WAITS:
+            return False
         if self.waiting is not None:
             return self.waiting >= WAITING_THREADS
         return self.waits / self.seconds >= WAITS_PER_SECOND

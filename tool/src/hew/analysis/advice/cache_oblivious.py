@@ -4,7 +4,8 @@
 jemalloc puts each object of 16 KiB and more at a random place within one page more than its size, so that equal
 objects do not compete for the same lines of the processor's cache. For objects of 16 to 64 KiB that is 25 to 6 %
 of their memory. Speaks when these pages are 10 % of what is allocated and 8 MiB or more; as long as the pages are
-not written, they are not resident, so the cost is address space and up to that much RSS. hew has no such page.
+not written, they are not resident, so the cost is address space and up to that much RSS. hew has no such page. It
+can be set from 5.3.1 on.
 """
 
 from hew.analysis.advice.basis import MIB, is_hew, version
@@ -14,6 +15,7 @@ from hew.model.figures import Unit
 NAME = "cache-oblivious"
 LEAST_BYTES = 8 * MIB
 LEAST_SHARE = 0.1
+RARE_SAMPLES = 17
 
 
 def rule(case: Case) -> Advice | None:
@@ -22,13 +24,14 @@ def rule(case: Case) -> Advice | None:
     arena = snapshot.all_arenas if snapshot else None
     if snapshot is None or arena is None or is_hew(snapshot) or not snapshot.totals.allocated:
         return None
-    if "cache_oblivious" not in snapshot.opt and version(snapshot) < (5, 3, 0):
-        return None  # 5.2 has it as a choice at build time only
-    on = snapshot.option("cache_oblivious") is True
+    if snapshot.option("prof") is True and (snapshot.number_option("lg_prof_sample") or 0) < RARE_SAMPLES:
+        return None  # each sampled object is a large one, so the report shows the profiler's own cost
+    on = snapshot.opt.get("cache_oblivious", snapshot.config.get("cache_oblivious")) is True
     count = sum(one.curlextents or 0 for one in arena.lextents)
     extra = count * snapshot.page
     if not on or extra < LEAST_BYTES or extra < LEAST_SHARE * snapshot.totals.allocated:
         return None
+    settable = version(snapshot) >= (5, 3, 1)
     return Advice(
         rule=NAME,
         title="each large object takes one page more than it needs",
@@ -38,9 +41,10 @@ def rule(case: Case) -> Advice | None:
             Evidence("pages added to them", extra, Unit.BYTES, "curlextents × arenas.page"),
             Evidence("allocated", snapshot.totals.allocated, Unit.BYTES, "stats.allocated"),
         ),
-        settings=(Setting("cache_oblivious", "false"),),
+        settings=(Setting("cache_oblivious", "false"),) if settable else (),
         cpu="depends: buffers that are walked in step from their first byte on may compete for cache lines",
         memory=f"less: up to {extra // MIB} MiB",
         risk="low; measure programs that work on many equal large buffers at once",
         verify="stats.active and RSS, and CPU time under load",
+        change=None if settable else "before 5.3.1 it is a choice at build time only (--disable-cache-oblivious)",
     )

@@ -3,8 +3,8 @@
 
 Giving a page back and taking it again costs about 2 µs (0.25 for the call, 1.4 to 1.8 for the fault). Speaks when
 pages are given back so fast that this takes 2 % of a CPU, 10,000 pages a second, and when it is the same memory
-each time: in all at least five times what the arenas have mapped. Pages of the arena of oversize requests are left
-to `oversize`.
+each time: in all at least five times the address space of the arenas. Pages of the arena of oversize requests are
+left to `oversize`.
 """
 
 from hew.analysis.advice.basis import basis
@@ -28,7 +28,7 @@ def rule(case: Case) -> Advice | None:
     own = purging_at_once(base.snapshot)
     purged = (total((base.arena.dirty_purged, base.arena.muzzy_purged)) or 0) - sum(map(purged_by, own))
     rate = purged / base.seconds
-    mapped = (base.arena.mapped or 0) // base.snapshot.page
+    mapped = ((base.arena.mapped or 0) + (base.arena.retained or 0)) // base.snapshot.page
     now = base.snapshot.layout.dirty_decay_ms
     if now is None or now < 0 or rate < PAGES_PER_SECOND or purged < ROUNDS * mapped:
         return None
@@ -41,7 +41,7 @@ def rule(case: Case) -> Advice | None:
         evidence=(
             Evidence("pages given back", rate, Unit.PER_SECOND, f"{base.arena.where}.dirty_purged, muzzy_purged"),
             Evidence("pages given back in all", purged, Unit.COUNT, f"{base.arena.where}.dirty_purged, muzzy_purged"),
-            Evidence("pages mapped", mapped, Unit.COUNT, f"{base.arena.where}.mapped"),
+            Evidence("pages of address space", mapped, Unit.COUNT, f"{base.arena.where}.mapped, retained"),
             Evidence("dirty pages are kept for", now / 1e3, Unit.SECONDS, "arenas.dirty_decay_ms"),
         ),
         settings=(Setting("dirty_decay_ms", str(wanted), live="arenas.dirty_decay_ms"),),

@@ -2,14 +2,14 @@
 """Threads wait for the pages of arenas: which kind of unused pages they wait for says what to change.
 
 Pages pass from one kind to the next: dirty (just freed), muzzy (offered to the system), retained (address space
-only), and each kind has a lock in each arena. This rule takes the kind that is waited for most, from 5 % of a
-thread's time on (100 waits a second where times are not reported).
+only), and each kind has a lock in each arena. Speaks of the kind that is waited for most, from 5 % of a thread's
+time on (100 waits a second where times are not reported).
 
 - *retained*: requests find neither dirty nor muzzy pages: keep those longer, `muzzy_decay_ms`.
 - *muzzy*: requests find no dirty pages: keep those longer, `dirty_decay_ms`.
 - *dirty*: requests find dirty pages, and come too often. Let thread caches serve them: `tcache_max` where most are
-  larger than what is cached (jemalloc up to 5.3.0, hew), `slab-sizes` and `cache-depth` where they are slabs, else
-  more arenas.
+  larger than what is cached (jemalloc up to 5.3.0), `tcache_ncached_max` of their class in hew, `slab-sizes` and
+  `cache-depth` where they are slabs, else more arenas.
 
 In hew one lock guards all pages of an arena and is shown as dirty.
 """
@@ -23,6 +23,7 @@ NAME = "extents-contention"
 KINDS = ("retained", "muzzy", "dirty")
 LONGER_MS = 10_000
 LARGEST_CACHED = 1 << 20
+MOST_BYTES, MOST_SLOTS, LEAST_SLOTS = 4 << 20, 200, 20  # of a class in a thread's cache
 SLABS_SHARE = 0.5  # from here on it is slabs that the lock is taken for, not large objects
 
 
@@ -67,11 +68,23 @@ def _decay(base: Basis, kind: str) -> tuple[Setting, ...]:
     return (Setting(name, str(max(now * 4, LONGER_MS)), live=f"arenas.{name}"),)
 
 
+def _cached_class(base: Basis) -> int | None:
+    """The large class that thread caches may hold and that is asked for most; in JSON, that has most objects."""
+    most = base.snapshot.layout.tcache_max or 0
+    used = [one for one in base.arena.lextents if one.size <= most and (one.nmalloc or one.curlextents)]
+    best = max(used, key=lambda one: one.nmalloc or one.curlextents or 0, default=None)
+    return best.size if best else None
+
+
 def _dirty(base: Basis) -> tuple[tuple[Setting, ...] | None, str | None]:
     large = base.arena.large.nmalloc or 0
+    cached = _cached_class(base)
     slabs = sum((one.nreslabs or 0) + (one.nslabs or 0) for one in base.arena.bins)
     old = version(base.snapshot) and version(base.snapshot) <= (5, 3, 0)
     most = base.snapshot.layout.tcache_max or 0
+    if large > slabs * SLABS_SHARE and is_hew(base.snapshot) and cached:
+        slots = max(min(MOST_BYTES // cached, MOST_SLOTS), LEAST_SLOTS)
+        return (Setting("tcache_ncached_max", f"{cached}-{cached}:{slots}"),), None
     if large > slabs * SLABS_SHARE and (is_hew(base.snapshot) or old) and most < LARGEST_CACHED:
         has_bytes = is_hew(base.snapshot) or version(base.snapshot) >= (5, 3, 0)
         return (Setting("tcache_max", str(LARGEST_CACHED)) if has_bytes else Setting("lg_tcache_max", "20"),), None

@@ -23,7 +23,7 @@ def rule(case: Case) -> Advice | None:
     if size < LEAST_BYTES or size < LEAST_SHARE * resident:
         return None
     arenas, threads = len(snapshot.arenas), threads_of(case)
-    fewer = max(arenas // 4, 1)
+    fewer = max(arenas // 8, 1)
     evidence = [
         Evidence("metadata", size, Unit.BYTES, "stats.metadata"),
         Evidence("resident", resident, Unit.BYTES, "stats.resident"),

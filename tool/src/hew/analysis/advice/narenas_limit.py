@@ -27,7 +27,7 @@ def rule(case: Case) -> Advice | None:
         return None
     return Advice(
         rule=NAME,
-        title=f"{len(base.snapshot.arenas)} arenas where {case.cpus:g} CPUs may be used",
+        title=f"{len(base.snapshot.arenas)} arenas where {case.cpus:g} CPU{'' if case.cpus == 1 else 's'} may be used",
         subject=base.snapshot.subject,
         evidence=(
             Evidence("CPUs that the process may use", case.cpus, Unit.COUNT, "cgroup cpu.max, affinity, or --cpus"),

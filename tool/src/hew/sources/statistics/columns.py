@@ -5,7 +5,7 @@ import re
 
 RATE = "(#/sec)"
 SECOND = 1_000_000_000
-NUMBER = re.compile(r"\d+(\.\d+)?")
+NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 def values_of(line: str, header: str, label: str, uptime: int) -> list[str] | None:
@@ -42,8 +42,8 @@ def _by_rate(values: list[str], names: list[str], uptime: int) -> list[str]:
 
 def _cut(value: str, uptime: int) -> list[str] | None:
     seconds = max(uptime // SECOND, 1)
-    for at in range(len(value) // 2, len(value)):
+    for at in range(max(len(value) // 2, 1), len(value) if value.isdecimal() else 0):
         count, rate = value[:at], value[at:]
-        if int(count) > 0 and count.isdigit() and rate.isdigit() and rate == str(int(count) // seconds):
+        if int(count) > 0 and rate == str(int(count) // seconds):
             return [count, rate]
     return None

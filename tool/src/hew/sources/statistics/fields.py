@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """From loose tables of names and values to the model: what is missing or no number becomes None."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import fields
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 from hew.model.statistics import Mutex, Scalar
 
@@ -40,11 +41,22 @@ def scalars(value: object) -> dict[str, Scalar]:
     return {name: one for name, one in table(value).items() if isinstance(one, bool | int | str)}
 
 
+@cache
+def _names(kind: Hashable) -> tuple[tuple[str, str], ...]:
+    """The fields of a record that are numbers, each under every name that a report has it by."""
+    own = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    others = ((name, field) for name, field in OTHER_NAMES.items() if field in own)
+    return (*((name, name) for name in own), *others)
+
+
 def record(kind: type[Record], found: Mapping[str, object], **more: object) -> Record:
     """A frozen record of the numbers that are in `found` under its fields' names; `more` has the other fields."""
-    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    named = {OTHER_NAMES.get(name, name): number(value) for name, value in found.items()}
-    return kind(**{name: value for name, value in named.items() if name in known and name not in more}, **more)
+    numbers = {
+        field: value
+        for name, field in _names(cast(Hashable, kind))
+        if name in found and field not in more and (value := number(found[name])) is not None
+    }
+    return kind(**numbers, **more)
 
 
 def mutex(found: Mapping[str, object], misnamed: bool = False) -> Mutex:

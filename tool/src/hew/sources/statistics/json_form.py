@@ -2,7 +2,6 @@
 """The JSON report as a snapshot."""
 
 from collections.abc import Mapping
-from itertools import zip_longest
 from typing import Any
 
 from hew.model.statistics import (
@@ -64,10 +63,15 @@ def _rows(holder: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     return [table(one) for one in rows] if isinstance(rows, list) else []
 
 
+def _used(row: Mapping[str, Any]) -> bool:
+    """Whether any number of a row is not 0. A report with many arenas is mostly rows that are not."""
+    return any(isinstance(value, int) and value for value in row.values())
+
+
 def _sized(layout: Mapping[str, Any], classes: str, holder: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """The rows of an arena with what the layout says of each; rows without a size are left out."""
-    pairs = zip_longest(_rows(layout, classes), _rows(holder, name), fillvalue=None)
-    return [{**one, **row} for one, row in pairs if row is not None and one and isinstance(one.get("size"), int)]
+    """The used rows of an arena with what the layout says of each; rows without a size are left out."""
+    pairs = zip(_rows(layout, classes), _rows(holder, name), strict=False)
+    return [{**one, **row} for one, row in pairs if _used(row) and isinstance(one.get("size"), int)]
 
 
 def _arena(key: str, found: Mapping[str, Any], layout: Mapping[str, Any], wrong: bool) -> Arena:
@@ -88,5 +92,5 @@ def _arena(key: str, found: Mapping[str, Any], layout: Mapping[str, Any], wrong:
             for row in _sized(layout, "bin", found, "bins")
         ),
         lextents=tuple(record(LargeClass, row) for row in _sized(layout, "lextent", found, "lextents")),
-        extents=tuple(record(UnusedExtents, row) for row in _rows(found, "extents")),
+        extents=tuple(record(UnusedExtents, row) for row in _rows(found, "extents") if _used(row)),
     )

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from hew.model.errors import HewError
 from hew.model.statistics import Reading
-from hew.sources.statistics.stream import STDIN, read_statistics
+from hew.sources.control import connect, find_socket
+from hew.sources.processes import PROC
+from hew.sources.statistics.stream import STDIN, find_reports, read_statistics
 
 
 def process_named(place: str) -> int | None:
@@ -25,9 +27,12 @@ def read_place(place: str) -> Reading:
 
 def asked(pid: int) -> Reading:
     """What a running process answers."""
-    if not Path(f"/proc/{pid}").is_dir():
+    if not Path(f"{PROC}/{pid}").is_dir():
         raise HewError(f"there is no process {pid}, and no file of that name")
-    raise HewError(
-        f"process {pid} cannot be asked for its statistics: let it write them to a file "
-        "(MALLOC_CONF=stats_print:true or stats_interval:BYTES), and give that file"
-    )
+    if find_socket(pid) is None:
+        raise HewError(
+            f"process {pid} cannot be asked for its statistics (it has no control socket of hew's): let it write "
+            "them to a file (MALLOC_CONF=stats_print:true or stats_interval:BYTES), and give that file"
+        )
+    with connect(pid) as control:
+        return find_reports(control.stats(), f"process {pid}")

@@ -113,7 +113,7 @@ class _Reader:
             self.unread += cut_up
             return cut_up
         found = {
-            OTHER_NAMES.get(name, name): int(value) if value.isdigit() else None
+            OTHER_NAMES.get(name, name): int(value) if value.isdecimal() else None
             for name, value in zip(self.columns.split(), values, strict=True)
             if name != RATE
         }
@@ -140,7 +140,7 @@ class _Reader:
             self.thp_mode = line.partition(": ")[2].strip().strip('"')
         else:
             name, _, value = line.partition(": ")
-            if name in LAYOUT and value.strip().isdigit():
+            if name in LAYOUT and value.strip().isdecimal():
                 self.layout[LAYOUT[name]] = int(value)
 
     def _arena(self, line: str) -> None:
@@ -157,7 +157,7 @@ class _Reader:
     def arena(self, key: str, draft: _Draft) -> Arena:
         """The finished arena."""
         page = self.layout.get("page", 4096)
-        assert isinstance(page, int)  # noqa: S101 - only isdigit() values are put in
+        assert isinstance(page, int)  # noqa: S101 - only isdecimal() values are put in
         numbers = dict(draft.numbers)
         if isinstance(active := numbers.pop("active", None), int):
             numbers["pactive"] = active // page

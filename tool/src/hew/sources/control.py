@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""The client of a process's control socket (docs/control.md): values, statistics, heap profiles, settings."""
+
+import os
+import re
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from hew.model.control import LIVE, Applied, Name, Outcome, RefusedError, Value, nearest, read_conf, value_of
+from hew.model.errors import HewError
+from hew.sources.processes import PROC, read_text, stat_fields
+
+THREAD = "hew-control"  # what the library calls the thread that serves
+LISTENS = 0x10000  # flag of /proc/net/unix
+PATIENCE = 15.0  # seconds: statistics of many arenas take a while to write
+MOST_ANSWER = 1 << 30
+
+
+class Control:
+    """A connection to one process. Raises HewError when it ends, RefusedError when the process says no."""
+
+    def __init__(self, connection: socket.socket, pid: int) -> None:
+        self.pid = pid
+        self._connection = connection
+        self._stream = connection.makefile("rb")
+
+    def __enter__(self) -> "Control":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connection."""
+        self._stream.close()
+        self._connection.close()
+
+    def get(self, name: str) -> Value:
+        """A value, typed."""
+        return value_of(*self._ask_text(f"get {name}"))
+
+    def set(self, name: str, value: str) -> None:
+        """Set a value, written as docs/control.md says."""
+        self._ask(f"set {name} {value}")
+
+    def do(self, name: str) -> None:
+        """Do what a name without a value stands for."""
+        self._ask(f"do {name}")
+
+    def stats(self, letters: str = "J") -> str:
+        """The statistics, as JSON unless the letters are without J."""
+        return self._ask_text(f"stats {letters}".rstrip())[1]
+
+    def heap(self) -> tuple[str, bytes]:
+        """The format of the heap profile (heap_v2, pprof), and its bytes."""
+        return self._ask("heap")
+
+    def names(self) -> tuple[Name, ...]:
+        """Every name that can be used."""
+        rows = (line.split(" ") for line in self._ask_text("names")[1].splitlines())
+        return tuple(Name(name, kind, frozenset(access.split(","))) for name, kind, access in rows)
+
+    def settings(self) -> tuple[str, ...]:
+        """The settings that MALLOC_CONF may have."""
+        return tuple(self._ask_text("settings")[1].split())
+
+    def _ask_text(self, request: str) -> tuple[str, str]:
+        kind, body = self._ask(request)
+        return kind, body.decode(errors="replace")
+
+    def _ask(self, request: str) -> tuple[str, bytes]:
+        if re.search(r"[\x00-\x1f\x7f]", request):
+            raise HewError("a name or a value may have no control characters")
+        try:
+            self._connection.sendall(f"{request}\n".encode())
+            head = self._stream.readline(256)
+            match = re.fullmatch(rb"(ok|error) (\S+) (\d+)\n", head)
+            if match is None or int(match[3]) > MOST_ANSWER:
+                raise HewError(f"process {self.pid} has ended, or hung up" if not head else f"not an answer: {head!r}")
+            body = self._stream.read(int(match[3]) + 1)
+        except TimeoutError as error:
+            raise HewError(f"process {self.pid} does not answer (is it stopped?)") from error
+        except OSError as error:
+            raise HewError(f"process {self.pid} has ended, or hung up: {error.strerror}") from error
+        if len(body) != int(match[3]) + 1:
+            raise HewError(f"process {self.pid} has ended in the middle of its answer")
+        if match[1] == b"error":
+            raise RefusedError(match[2].decode(), body[:-1].decode(errors="replace"))
+        return match[2].decode(), body[:-1]
+
+
+def connect(pid: int) -> Control:
+    """A connection to a process on hew with a control socket. Raises HewError, which says what stands in the way."""
+    if not stat_fields(pid):
+        raise HewError(f"there is no process {pid}")
+    path = find_socket(pid)
+    if path is None:
+        raise HewError(_why_none(pid))
+    try:
+        return Control(_open(pid, path), pid)
+    except PermissionError as error:
+        raise HewError(
+            f"the control socket of process {pid} is another user's: run this as its user, or root"
+        ) from error
+    except OSError as error:
+        raise HewError(f"the control socket of process {pid} cannot be reached: {path}: {error.strerror}") from error
+
+
+def find_socket(pid: int) -> str | None:
+    """The path of a process's control socket, as the process named it; None when there is none, or none we may see."""
+    try:
+        threads = os.listdir(f"{PROC}/{pid}/task")  # noqa: PTH208
+    except OSError:
+        return None
+    for thread in threads:
+        if read_text(f"{PROC}/{pid}/task/{thread}/comm").strip() == THREAD:
+            listening = _listening(pid)
+            found = (listening.get(inode) for inode in _sockets(f"{PROC}/{pid}/task/{thread}/fd"))
+            return next((path for path in found if path), None)
+    return None
+
+
+def _sockets(folder: str) -> list[int]:
+    """The inodes of the sockets in a folder of descriptors."""
+    try:
+        links = [os.readlink(f"{folder}/{number}") for number in os.listdir(folder)]  # noqa: PTH115, PTH208
+    except OSError:
+        return []
+    return [int(match[1]) for match in (re.fullmatch(r"socket:\[(\d+)\]", link) for link in links) if match]
+
+
+def _listening(pid: int) -> dict[int, str]:
+    """By inode, the paths of the local sockets that somebody in the process's network listens on."""
+    rows = (line.split(maxsplit=7) for line in read_text(f"{PROC}/{pid}/net/unix").splitlines()[1:])
+    return {int(row[6]): row[7] for row in rows if len(row) == 8 and int(row[3], 16) & LISTENS}
+
+
+def _open(pid: int, path: str) -> socket.socket:
+    """Connect by way of the process's own root, and of a folder's descriptor: paths may have 107 bytes only."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(PATIENCE)
+    for root in (f"{PROC}/{pid}/root", ""):
+        place = Path(root + path)
+        try:
+            folder = os.open(place.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        try:
+            connection.connect(f"{PROC}/self/fd/{folder}/{place.name}")
+            return connection
+        except FileNotFoundError:
+            continue
+        finally:
+            os.close(folder)
+    connection.close()
+    raise FileNotFoundError(2, "the file has been taken away")
+
+
+def _why_none(pid: int) -> str:
+    """Why a process has no control socket that we can find, and what to do."""
+    if not os.access(f"{PROC}/{pid}/fd", os.R_OK):
+        return f"process {pid} is another user's: run this as its user, or as root"
+    if "libhew" not in read_text(f"{PROC}/{pid}/maps"):
+        return f"process {pid} does not run on hew: `hew doctor {pid}` says on what, `hew run` starts a program on hew"
+    return f"process {pid} runs on hew without a control socket: start it with `hew run`, or MALLOC_CONF=control:auto"
+
+
+def set_or_do(control: Control, name: str, value: str | None) -> Value:
+    """What `hew ctl PID NAME [VALUE]` means: reads, sets and reads again, or does what has no value."""
+    if value is not None:
+        control.set(name, value)
+    try:
+        return control.get(name)
+    except RefusedError as error:
+        if error.kind != "not-permitted":
+            raise
+    if value is None:
+        control.do(name)
+    return None
+
+
+def apply_conf(control: Control, text: str) -> list[Applied]:
+    """Every setting of a text that can change in a running process; the others with what they need."""
+    known: Sequence[str] = control.settings()
+    results = []
+    for name, value in read_conf(text):
+        if name not in known:
+            results.append(Applied(name, value, Outcome.UNKNOWN, nearest(name, known)))
+        elif name not in LIVE:
+            remark = f"put {name}:{value} into MALLOC_CONF"
+            results.append(Applied(name, value, Outcome.RESTART, remark))
+        else:
+            results.append(_apply(control, name, value))
+    return results
+
+
+def _apply(control: Control, name: str, value: str) -> Applied:
+    way = LIVE[name]
+    done = 0
+    try:
+        for target in way.names:
+            control.set(target, value)
+        if way.each_arena is not None:
+            arenas = [index for index in range(_arenas(control)) if control.get(f"arena.{index}.initialized")]
+            for index in arenas:
+                control.set(f"arena.{index}.{way.each_arena}", value)
+            done = len(arenas)
+    except RefusedError as error:
+        return Applied(name, value, Outcome.REFUSED, str(error))
+    counted = f"{done} arena{'' if done == 1 else 's'}" if way.each_arena else ""
+    return Applied(name, value, Outcome.APPLIED, "; ".join(filter(None, (counted, way.remark))))
+
+
+def _arenas(control: Control) -> int:
+    count = control.get("arenas.narenas")
+    return count if isinstance(count, int) else 0

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""`hew advise` as users meet it: recorded reports, live processes, several reports in one stream, errors."""
+
+import gzip
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from jsonschema import validate
+
+from conftest import HewRunner
+from hew.analysis.advice.rules import MODULES, advise
+from hew.analysis.series import last_of_each
+from hew.model.advice import Case, Certainty
+from hew.model.statistics import Arena, Layout, Mutex, Snapshot
+from hew.sources.discovery import find_library, library_folders
+from hew.sources.statistics.stream import find_reports
+from hew.views import advice_document
+
+Programs = Callable[[str], list[str]]
+DATA = Path(__file__).parent / "data" / "statistics"
+PROVOKED = sorted(DATA.glob("provoked-*.gz"))
+SCHEMA = json.loads((Path(advice_document.__file__).parent / "advice.schema.json").read_text())
+
+
+def text_of(path: Path) -> str:
+    return gzip.decompress(path.read_bytes()).decode()
+
+
+@pytest.mark.parametrize("path", PROVOKED, ids=lambda path: path.name)
+def test_a_recorded_report_gets_the_advice_that_it_was_recorded_for(hew: HewRunner, path: Path) -> None:
+    rule = path.name.removeprefix("provoked-").partition(".gz")[0].split("-", 1)[1].rpartition(".")[0]
+    done = hew("advise", str(path), "--json")
+    assert done.returncode == 0
+    document = json.loads(done.stdout)
+    validate(document, SCHEMA)
+    found = {one["rule"]: one for one in document["advice"]}
+    assert rule in found
+    assert found[rule]["subject"] == f"jemalloc {path.name.split('-')[1]}"
+
+
+@pytest.mark.parametrize("name", ["jemalloc-5.2.1", "jemalloc-5.3.0", "jemalloc-5.3.1", "hew-0.1.0"])
+@pytest.mark.parametrize("form", ["json", "txt"])
+def test_nothing_is_printed_when_all_is_well(hew: HewRunner, name: str, form: str) -> None:
+    done = hew("advise", str(DATA / f"{name}.{form}.gz"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_advice_says_what_why_and_how(hew: HewRunner) -> None:
+    done = hew("advise", str(DATA / "provoked-5.3.1-slab-sizes.json.gz"))
+    for part in (
+        "regions in a slab",
+        "arenas.bin[1024 B].nregs",
+        "MALLOC_CONF=slab_sizes:1024-1024:8",
+        "CPU",
+        "memory",
+    ):
+        assert part in done.stdout
+    assert "risk" in done.stdout
+    assert "verify" in done.stdout
+
+
+def test_every_process_of_a_stream_is_judged_by_its_last_report() -> None:
+    first, other = text_of(DATA / "provoked-5.3.1-slab-sizes.json.gz"), text_of(DATA / "hew-0.1.0.json.gz")
+    snapshots = find_reports(first + other, "test").snapshots
+    arena = snapshots[0].merged or snapshots[0].arenas[0]
+    later = replace(snapshots[0], merged=replace(arena, uptime_ns=(arena.uptime_ns or 0) * 2))
+    latest, notes = last_of_each([*snapshots, later])
+    assert latest == [later, snapshots[1]]
+    assert notes == ["1 earlier report of the same process left out"]
+    latest, notes = last_of_each([later, *snapshots])
+    assert len(latest) == 3
+    assert notes == []
+
+
+def contended(kind: str, form: Mutex, **decay: int) -> Case:
+    lock = {"extents_dirty": Mutex(num_ops=9, num_wait=0, total_wait_ns=0), f"extents_{kind}": form}
+    arena = Arena("merged", uptime_ns=10**10, mutexes=lock)
+    return Case(Snapshot("JSON", "5.3.1-0-g0", {}, dict(decay), None, Layout(page=4096), merged=arena))
+
+
+def test_the_kind_of_pages_waited_for_says_which_decay_to_raise() -> None:
+    """Two CPUs cannot make threads wait for muzzy or retained pages; these reports are made up."""
+    busy = Mutex(num_ops=10**6, num_wait=2000, total_wait_ns=2 * 10**9)
+    [retained] = advise(contended("retained", busy, dirty_decay_ms=10000, muzzy_decay_ms=0))
+    assert retained.conf() == "muzzy_decay_ms:10000"
+    [muzzy] = advise(contended("muzzy", busy, dirty_decay_ms=5000, muzzy_decay_ms=1000))
+    assert muzzy.conf() == "dirty_decay_ms:20000"
+    assert advise(contended("muzzy", replace(busy, total_wait_ns=10**8))) == ()
+    untimed = Mutex(num_ops=10**6, num_wait=2000)
+    [one] = advise(contended("muzzy", untimed))
+    assert all("waiting" not in evidence.label for evidence in one.evidence)
+    assert advise(contended("muzzy", replace(untimed, num_wait=900))) == ()
+
+
+def test_pages_that_may_just_have_been_freed_are_only_likely() -> None:
+    [one] = advise(Case(find_reports(text_of(DATA / "provoked-5.3.1-background-thread.json.gz"), "").snapshots[0]))
+    assert one.certainty is Certainty.LIKELY
+
+
+def test_every_rule_is_named_after_its_module_and_explains_itself() -> None:
+    for module in MODULES:
+        assert module.NAME.replace("-", "_") == module.__name__.rpartition(".")[2]
+        assert "Speaks" in (module.__doc__ or "") or "speaks" in (module.__doc__ or "")
+
+
+@contextmanager
+def waiting(words: list[str], errors: Path, **changes: str) -> Iterator[int]:
+    """A program that has said "ready" and waits; what it writes to standard error goes to a file."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "LD_PRELOAD"))}
+    with (
+        errors.open("w") as file,
+        subprocess.Popen(words, env=kept | changes, stdout=subprocess.PIPE, stderr=file) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            if not process.stdout.readline() and process.wait() == 77:
+                pytest.skip("this kernel cannot collapse huge pages on request (Linux 6.1 can)")
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def test_glibcs_arenas_are_seen_from_outside(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    cpus = len(os.sched_getaffinity(0))
+    if cpus > 16:
+        pytest.skip("more CPUs than the program has threads")
+    with waiting(programs(f"hold {max(12, cpus + 4)} 1000 4000 2 50000"), tmp_path / "errors") as pid:
+        done = hew("advise", str(pid), "--json")
+    assert done.returncode == 0
+    [advice] = json.loads(done.stdout)["advice"]
+    assert advice["rule"] == "glibc-arenas"
+    assert advice["settings"][0]["text"] == f"MALLOC_ARENA_MAX={max(2, cpus)}"
+
+
+def test_a_healthy_process_on_glibc_is_left_in_peace(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    with waiting(programs("hold 1 1000 40000 2 50000"), tmp_path / "errors") as pid:
+        done = hew("advise", str(pid))
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(("words", "said"), [("refill 8000 8", ["huge-pages"]), ("refill 3000 1", [])])
+def test_huge_pages_that_were_filled_again_are_found(
+    hew: HewRunner, programs: Programs, tmp_path: Path, words: str, said: list[str]
+) -> None:
+    library = find_library("jemalloc", library_folders({}))
+    if library is None:
+        pytest.skip("jemalloc is not here: apt-get install libjemalloc2")
+    report, settings = tmp_path / "report", "dirty_decay_ms:0"
+    with waiting(programs(words), report, LD_PRELOAD=str(library), MALLOC_CONF=settings) as pid:
+        done = hew("advise", str(report), "--process", str(pid), "--json")
+    rules = [one["rule"] for one in json.loads(done.stdout)["advice"]]
+    assert [rule for rule in rules if rule == "huge-pages"] == said
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("no-such-file", "neither a file nor a process id"),
+        ("-", "MALLOC_CONF=stats_print:true"),
+        ("4999999", "no process 4999999"),
+    ],
+)
+def test_advise_says_what_to_do_next(hew: HewRunner, place: str, said: str) -> None:
+    done = hew("advise", place, stdin="hello")
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1

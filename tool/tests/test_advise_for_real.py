@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Every rule on real allocators: a program that provokes it, the same program under the advised setting, and programs
+that must provoke nothing."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from hew.analysis.advice.rules import advise
+from hew.model.advice import Advice, Case
+from hew.model.errors import HewError
+from hew.model.statistics import Snapshot
+from hew.sources.discovery import find_library, library_folders
+from hew.sources.library import built_peers, find_hew
+from hew.sources.statistics.stream import find_reports
+
+ALL = ("jemalloc", "jemalloc-5.3.1", "hew")
+JEMALLOC = ALL[:2]
+
+
+@dataclass(frozen=True)
+class Provoking:
+    """A program and settings under which a rule must speak; `cured` where the advised setting alone must silence it."""
+
+    rule: str
+    words: str
+    conf: str = "narenas:8"
+    allocators: tuple[str, ...] = ALL
+    form: str = ""  # letters of stats_print_opts
+    cpus: float | None = None
+    cured: bool = True
+    settings: dict[str, str] = field(default_factory=dict)  # by allocator, the text of the settings
+
+
+CASES = [
+    Provoking("arenas-too-few", "churn 4 256 400 300", "narenas:1", settings={"jemalloc": "narenas:4"}),
+    Provoking("hot-threads", "churn 16 256 400 300 4", "narenas:4", cured=False),
+    Provoking(
+        "extents-contention", "churn 8 40960 100 300", "narenas:1", ("jemalloc", "hew"),
+        settings={"jemalloc": "tcache_max:1048576", "hew": "tcache_ncached_max:40960-40960:102"}, cured=False,
+    ),
+    Provoking(
+        "slab-sizes", "churn 2 1024 100 200", allocators=JEMALLOC, form="J",
+        settings={"jemalloc": "slab_sizes:1024-1024:8"},
+    ),
+    Provoking("cache-depth", "churn 2 256 300 200", allocators=JEMALLOC, form="J"),
+    Provoking(
+        "cache-depth", "churn 2 1024 100 200", allocators=("hew",), form="J",
+        settings={"hew": "tcache_ncached_max:1024-1024:256"},
+    ),
+    Provoking(
+        "decay-too-short", "churn 2 65536 20 300", "dirty_decay_ms:0", form="J",
+        settings=dict.fromkeys(ALL, "dirty_decay_ms:1000"),
+    ),
+    Provoking("oversize", "churn 2 16777216 1 300", "oversize_threshold:8388608", form="J"),
+    Provoking("decay-too-long", "hold 1 65536 1000 0 10", "dirty_decay_ms:-1", form="J", cured=False),
+    Provoking(
+        "background-thread", "hold 1 65536 1000 0 700", "dirty_decay_ms:300,background_thread:false", form="J",
+        settings=dict.fromkeys(ALL, "background_thread:true"),
+    ),
+    Provoking("thread-caches", "hold 64 28672 20 0 1", allocators=JEMALLOC, form="J"),
+    Provoking("external-fragmentation", "hold 1 128 400000 8 1", form="J", cured=False),
+    Provoking(
+        "internal-fragmentation", "hold 1 1030 50000 1 1", "prof:true,prof_stats:true,lg_prof_sample:12",
+        ("jemalloc",), "J", cured=False,
+    ),
+    Provoking("cache-oblivious", "hold 1 16384 5000 1 1", allocators=("jemalloc",), form="J", cured=False),
+    Provoking("cache-oblivious", "hold 1 16384 5000 1 1", allocators=("jemalloc-5.3.1",), form="J"),
+    Provoking("narenas-limit", "hold 16 1000 100 2 250", form="J", cpus=1, settings={"hew": "narenas:4"}),
+    Provoking("metadata", "hold 500 1000 10 2 1", "narenas:500", ("jemalloc", "hew"), "Jblxe", cured=False),
+]  # fmt: skip
+
+QUIET = [
+    ("churn 4 256 10 300", "narenas:8"),  # caches serve it: no fills, no waiting
+    ("churn 2 65536 20 200", "narenas:8"),  # many requests to the arenas, nobody else there
+    ("churn 16 1024 10 200 4", "narenas:4"),  # hot threads that their caches serve
+    ("churn 2 4194304 1 200", "narenas:8"),  # large, below the threshold
+    ("hold 1 65536 1000 1 250", "dirty_decay_ms:100"),  # all of it in use
+    ("hold 1 65536 1000 0 500", "dirty_decay_ms:100,background_thread:true"),  # idle, purged
+    ("hold 7 1000 500 1 250", "narenas:8"),  # slabs full
+    ("hold 64 1024 20 0 1", "narenas:8"),  # small caches
+    ("hold 1 1280 50000 1 1", "narenas:8"),  # sizes that are classes
+]
+
+
+def library_of(name: str) -> Path:
+    """The allocator's library, or a skip that says how to have it."""
+    if name == "hew":
+        try:
+            return find_hew(None, os.environ)
+        except HewError as error:
+            pytest.skip(f"libhew.so is not built: {error}")
+    found = built_peers().get(name) if "-" in name else find_library(name, library_folders({}))
+    if found is None:
+        pytest.skip(f"{name} is not here: " + ("make peers" if "-" in name else "apt-get install libjemalloc2"))
+    return found
+
+
+def report(library: Path, words: list[str], conf: str, form: str) -> Snapshot:
+    """What the program's allocator wrote at its end."""
+    settings = f"stats_print:true,stats_print_opts:{form},{conf}"
+    environment = {**os.environ, "LD_PRELOAD": str(library), "MALLOC_CONF": settings}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=50, check=True)
+    found = find_reports(done.stderr, "stderr").snapshots
+    assert len(found) == 1, done.stderr[:500]
+    assert found[0].whole
+    return found[0]
+
+
+def rules(advice: tuple[Advice, ...]) -> list[str]:
+    return [one.rule for one in advice]
+
+
+@pytest.mark.parametrize(
+    ("case", "allocator"),
+    [pytest.param(case, name, id=f"{case.rule}-{name}") for case in CASES for name in case.allocators],
+)
+def test_a_rule_speaks_when_provoked_and_not_when_its_advice_is_followed(
+    case: Provoking, allocator: str, programs: Callable[[str], list[str]]
+) -> None:
+    library = library_of(allocator)
+    snapshot = report(library, programs(case.words), case.conf, case.form)
+    found = {one.rule: one for one in advise(Case(snapshot, None, case.cpus))}
+    assert case.rule in found
+    advice = found[case.rule]
+    assert advice.subject.startswith(allocator.partition("-")[0])
+    assert advice.evidence
+    if allocator in case.settings:
+        assert ",".join(one.text for one in advice.settings) == case.settings[allocator]
+    if case.cured:
+        followed = report(library, programs(case.words), f"{case.conf},{advice.conf()}", case.form)
+        assert case.rule not in rules(advise(Case(followed, None, case.cpus)))
+
+
+@pytest.mark.parametrize("allocator", ALL)
+@pytest.mark.parametrize(("words", "conf"), QUIET)
+def test_nothing_is_said_when_all_is_well(
+    words: str, conf: str, allocator: str, programs: Callable[[str], list[str]]
+) -> None:
+    snapshot = report(library_of(allocator), programs(words), conf, "J")
+    assert rules(advise(Case(snapshot, None, 2))) == []

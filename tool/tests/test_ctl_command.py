@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""`hew ctl` against real processes on hew, and against servers that misbehave."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import HewRunner, environment
+from hew.model.control import Outcome, RefusedError, read_conf, value_of
+from hew.model.errors import HewError
+from hew.sources.control import Control, apply_conf, connect, find_socket
+from hew.sources.statistics.place import read_place
+
+SLEEPER = "import sys,time; kept = [bytes(1000) for _ in range(2000)]; print('ready', flush=True); sys.stdin.read()"
+
+
+@pytest.fixture
+def process(hew_library: Path, tmp_path: Path) -> Iterator[int]:
+    """A Python on hew with a control socket, which lives as long as the test."""
+    conf = f"control:{tmp_path}/socket.%p,prof:true,prof_active:false"
+    with subprocess.Popen(
+        [sys.executable, "-c", SLEEPER],
+        env=environment({"LD_PRELOAD": str(hew_library), "MALLOC_CONF": conf}),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        wait_for_socket(child.pid)
+        yield child.pid
+        child.kill()
+
+
+def wait_for_socket(pid: int) -> None:
+    until = time.monotonic() + 20
+    while find_socket(pid) is None:
+        assert time.monotonic() < until, "no control socket has come up"
+        time.sleep(0.01)
+
+
+def test_values_are_typed(process: int) -> None:
+    with connect(process) as control:
+        assert control.get("config.stats") is True
+        assert control.get("arenas.page") == 4096
+        assert control.get("arenas.muzzy_decay_ms") == 0
+        assert control.get("opt.dss") == "secondary"
+        control.set("arenas.muzzy_decay_ms", "-1")
+        assert control.get("arenas.muzzy_decay_ms") == -1
+        control.do("arena.4096.purge")
+        assert {one.name for one in control.names()} >= {"stats.allocated", "arenas.dirty_decay_ms"}
+
+
+def test_what_the_process_refuses_is_said(process: int) -> None:
+    with connect(process) as control:
+        for kind, name in (("unknown", "no.such.name"), ("not-permitted", "thread.arena")):
+            with pytest.raises(RefusedError) as refused:
+                control.get(name)
+            assert refused.value.kind == kind
+        with pytest.raises(HewError, match="control characters"):
+            control.set("arena.0.name", "one\nset epoch 1")
+        assert control.get("arenas.page") == 4096
+
+
+def test_statistics_and_profiles_are_fetched(process: int) -> None:
+    with connect(process) as control:
+        form, profile = control.heap()
+    assert form == "heap_v2"
+    assert profile.startswith(b"heap_v2/")
+    (snapshot,) = read_place(str(process)).snapshots
+    assert snapshot.allocator == "hew"
+    assert (snapshot.totals.allocated or 0) > 2_000_000
+
+
+def test_settings_that_can_change_do(process: int) -> None:
+    with connect(process) as control:
+        results = apply_conf(control, "dirty_decay_ms:1234,narenas:3,dirty_decay:7,prof_active:true,dss:never")
+        outcomes = {one.name: one.outcome for one in results}
+        assert outcomes == {
+            "dirty_decay_ms": Outcome.APPLIED,
+            "narenas": Outcome.RESTART,
+            "dirty_decay": Outcome.UNKNOWN,
+            "prof_active": Outcome.APPLIED,
+            "dss": Outcome.REFUSED,
+        }
+        assert "dirty_decay_ms" in next(one.remark for one in results if one.name == "dirty_decay")
+        assert control.get("arenas.dirty_decay_ms") == 1234
+        assert control.get("arena.0.dirty_decay_ms") == 1234
+        assert control.get("prof.active") is True
+
+
+def test_the_command(process: int, hew: HewRunner, tmp_path: Path) -> None:
+    pid = str(process)
+    assert hew("ctl", pid, "config.stats").stdout == "true\n"
+    assert hew("ctl", pid, "arenas.dirty_decay_ms", "77").stdout == "77\n"
+    assert json.loads(hew("ctl", "--json", pid, "arenas.dirty_decay_ms").stdout) == {
+        "name": "arenas.dirty_decay_ms",
+        "value": 77,
+    }
+    assert hew("ctl", pid, "arena.4096.purge").returncode == 0
+    listed = hew("ctl", pid, "--list").stdout
+    assert "arenas.dirty_decay_ms" in listed
+    conf = hew("ctl", pid, "--conf", "dirty_decay_ms:5,narenas:2")
+    assert conf.returncode == 1
+    assert "dirty_decay_ms:5  applied (" in conf.stdout
+    assert "narenas:2  not set, needs a restart" in conf.stdout
+    target = tmp_path / "now.heap"
+    assert hew("ctl", pid, "--heap", str(target)).returncode == 0
+    assert target.read_bytes().startswith(b"heap_v2/")
+
+
+def test_errors_say_what_to_do(hew: HewRunner) -> None:
+    assert "there is no process 4194305" in hew("ctl", "4194305", "version").stderr
+    other = hew("ctl", str(os.getpid()), "version")
+    assert other.returncode == 1
+    assert "hew run" in other.stderr
+    assert hew("ctl", "1").returncode == 2
+
+
+def test_hew_run_gives_a_socket(hew_library: Path, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "hew", "run", "--", sys.executable, "-c", SLEEPER],
+        env=environment({"XDG_RUNTIME_DIR": str(tmp_path), "HEW_LIBRARY": str(hew_library), "MALLOC_CONF": None}),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        wait_for_socket(child.pid)
+        assert find_socket(child.pid) == f"{tmp_path}/hew/{child.pid}"
+        with connect(child.pid) as control:
+            assert control.get("opt.background_thread") is True
+        child.kill()
+
+
+def test_a_long_path_can_be_reached(hew_library: Path, tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 200)
+    folder.mkdir()
+    short = Path(f"/tmp/hew-test-{os.getpid()}")
+    short.symlink_to(folder)
+    try:
+        environment_ = environment({"LD_PRELOAD": str(hew_library), "MALLOC_CONF": f"control:{short}/socket"})
+        with subprocess.Popen(
+            [sys.executable, "-c", SLEEPER], env=environment_, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as child:
+            wait_for_socket(child.pid)
+            with connect(child.pid) as control:
+                assert control.get("arenas.page") == 4096
+            child.kill()
+    finally:
+        short.unlink()
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (b"", "has ended, or hung up"),
+        (b"ok size 12\n40", "in the middle"),
+        (b"ok size 999999999999\n", "not an answer"),
+        (b"hello\n", "not an answer"),
+        (b"x" * 1000, "not an answer"),
+    ],
+)
+def test_a_server_that_misbehaves(answer: bytes, message: str) -> None:
+    ours, theirs = socket.socketpair()
+
+    def serve() -> None:
+        theirs.recv(100)
+        theirs.sendall(answer)
+        theirs.close()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    with Control(ours, 1) as control, pytest.raises(HewError, match=message):
+        control.get("arenas.page")
+    thread.join()
+
+
+def test_texts_of_settings_are_read() -> None:
+    assert read_conf("a:1, b_c:x|y,") == [("a", "1"), ("b_c", "x|y")]
+    with pytest.raises(HewError, match="NAME:VALUE"):
+        read_conf("a=1")
+
+
+def test_values_of_each_type() -> None:
+    assert [value_of(*pair) for pair in (("bool", "false"), ("u64", "7"), ("text", "7"), ("void", ""))] == [
+        False,
+        7,
+        "7",
+        None,
+    ]
