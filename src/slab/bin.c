@@ -244,6 +244,22 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *obje
     return done;
 }
 
+void
+hew_bin_trim(struct hew_bin *bin, struct hew_page_heap *pages)
+{
+    hew_mutex_lock(&bin->lock);
+    struct hew_extent *current = bin->current;
+    bool idle = current != NULL && current->slab.free_regions == hew_slab_shape(current)->regions;
+    if (idle) {
+        bin->current = NULL;
+        bin->counts.slabs--;
+    }
+    hew_mutex_unlock(&bin->lock);
+    if (idle) {
+        release_slabs(pages, &current, 1);
+    }
+}
+
 /* Under the lock: every slab leaves the bin, into `slabs`. */
 static void
 gather(struct hew_bin *bin, struct hew_list *slabs)

@@ -227,6 +227,22 @@ TEST(valid_says_no_when_a_listed_slab_has_no_room)
     CHECK(!hew_bin_valid(&bench->bin));
 }
 
+TEST(a_trim_gives_the_current_slab_back_when_it_is_wholly_free_and_only_then)
+{
+    struct bench *bench = new_bench();
+    hew_bin_trim(&bench->bin, &bench->pages);
+    take(bench, 0, 2);
+    hew_bin_trim(&bench->bin, &bench->pages);
+    CHECK_EQUAL(active(bench), 1);
+    give_good(bench, 0, 2);
+    hew_bin_trim(&bench->bin, &bench->pages);
+    CHECK_EQUAL(active(bench), 0);
+    CHECK(bench->bin.counts.slabs == 0 && hew_bin_valid(&bench->bin));
+    take(bench, 0, 2);
+    CHECK_EQUAL(active(bench), 1);
+    give_good(bench, 0, 2);
+}
+
 TEST(bin_without_pages_returns_nothing_and_stays_valid)
 {
     struct bench *bench = new_bench();
