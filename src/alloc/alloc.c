@@ -35,7 +35,7 @@ void *
 hew_alloc_small(size_t size)
 {
     struct hew_source source = hew_serve_own();
-    unsigned code = hew_small_codes[(size + 7) >> 3];
+    unsigned code = hew_small_code(size);
     void *object = hew_serve_class(&source, code, size);
     return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
 }
@@ -246,7 +246,7 @@ hew_alloc_usable(const char *function, const void *object)
 static bool
 is_size(const void *object, size_t usable, size_t size, size_t alignment)
 {
-    return is_of_pool(object) ? size <= usable : hew_aligned_usable(size, alignment == 0 ? 1 : alignment) == usable;
+    return is_of_pool(object) ? size <= usable : hew_aligned_is_usable(usable, size, alignment == 0 ? 1 : alignment);
 }
 
 void

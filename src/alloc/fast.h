@@ -13,7 +13,7 @@
 HEW_INLINE void *
 hew_fast_take(size_t size)
 {
-    return HEW_LIKELY(size < hew_small_end) ? hew_cache_pop(hew_cache_self, hew_small_codes[(size + 7) >> 3]) : NULL;
+    return HEW_LIKELY(size < hew_small_end) ? hew_cache_pop(hew_cache_self, hew_small_code(size)) : NULL;
 }
 
 /* The same at an alignment, a power of two.  The class of a multiple of it is one, too: classes that lie as close as the
@@ -54,7 +54,7 @@ HEW_INLINE bool
 hew_fast_give_sized(void *object, size_t size)
 {
     size_t code = hew_map_code((uintptr_t)object);
-    return HEW_LIKELY(size < hew_small_end) && HEW_LIKELY(hew_small_codes[(size + 7) >> 3] == code) &&
+    return HEW_LIKELY(size < hew_small_end) && HEW_LIKELY(hew_small_code(size) == (uint8_t)code) &&
         hew_cache_push(hew_cache_self, code, object);
 }
 

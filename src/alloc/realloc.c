@@ -146,7 +146,7 @@ hew_realloc_object(void *object, size_t size)
     if (HEW_UNLIKELY(code - 1 >= HEW_CODE_SMALL_LAST || size >= hew_small_end)) {
         return resize_any(object, size);
     }
-    if (hew_small_codes[(size + 7) >> 3] == code) {
+    if (hew_small_code(size) == code) {
         return object;
     }
     size_t usable = hew_slab_shapes[code].size;

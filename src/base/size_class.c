@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * size_class: the tables of codes, which are part of the file, so that processes share them; and the slabs' shapes, which
- * settings may change, computed at boot.
+ * size_class: the tables of codes, which are part of the file; and the slabs' shapes, which settings may change, computed at
+ * boot.
  */
 #include "base/size_class.h"
 
@@ -11,18 +11,20 @@ size_t hew_small_end, hew_large_end;
 /* The code that has number `usual` with a quantum of 16 bytes, and `small` with one of 8. */
 #define CODE(usual, small) (HEW_LG_QUANTUM == 4 ? (usual) : (small))
 #define REGULAR(usual) CODE(usual, (usual) + 3)
-/* The four classes of one doubling: from slot `from` on, `step` slots each; three of them for the last small ones. */
-#define THREE(from, step, first)                                                                                      \
-    [(from) + 1 ... (from) + (step)] = REGULAR(first), [(from) + (step) + 1 ... (from) + 2 * (step)] = REGULAR((first) + 1), \
-    [(from) + 2 * (step) + 1 ... (from) + 3 * (step)] = REGULAR((first) + 2)
-#define FOUR(from, step, first)                                                                                       \
-    THREE(from, step, first), [(from) + 3 * (step) + 1 ... (from) + 4 * (step)] = REGULAR((first) + 3)
+/* The four coarse classes of one doubling: from slot `from` on, `step` slots each, their codes `by` apart; three of them for
+ * the last small ones. */
+#define THREE(from, step, first, by)                                                                                  \
+    [(from) + 1 ... (from) + (step)] = REGULAR(first),                                                                  \
+    [(from) + (step) + 1 ... (from) + 2 * (step)] = REGULAR((first) + (by)),                                             \
+    [(from) + 2 * (step) + 1 ... (from) + 3 * (step)] = REGULAR((first) + 2 * (by))
+#define FOUR(from, step, first, by)                                                                                   \
+    THREE(from, step, first, by), [(from) + 3 * (step) + 1 ... (from) + 4 * (step)] = REGULAR((first) + 3 * (by))
 
-const uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1] HEW_ALIGNED(HEW_CACHE_LINE) = {1, 1, 2, 3, CODE(3, 4), CODE(4, 5),
-    CODE(4, 6), CODE(5, 7), CODE(5, 8), FOUR(8, 2, 6), FOUR(16, 4, 10), FOUR(32, 8, 14), FOUR(64, 16, 18),
-    FOUR(128, 32, 22), FOUR(256, 64, 26), FOUR(512, 128, 30), THREE(1024, 256, 34)};
-const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1] = {[4] = REGULAR(37), FOUR(4, 1, 38), FOUR(8, 2, 42),
-    FOUR(16, 4, 46), FOUR(32, 8, 50), FOUR(64, 16, 54), FOUR(128, 32, 58)};
+uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1] HEW_ALIGNED(HEW_CACHE_LINE) = {1, 1, 2, 3, CODE(3, 4), CODE(4, 5),
+    CODE(4, 6), CODE(5, 7), CODE(5, 8), FOUR(8, 2, 6, 1), FOUR(16, 4, 11, 2), FOUR(32, 8, 19, 2), FOUR(64, 16, 27, 2),
+    FOUR(128, 32, 35, 2), FOUR(256, 64, 43, 2), FOUR(512, 128, 51, 2), THREE(1024, 256, 59, 2)};
+const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1] = {[4] = REGULAR(64), FOUR(4, 1, 65, 1),
+    FOUR(8, 2, 69, 1), FOUR(16, 4, 73, 1), FOUR(32, 8, 77, 1), FOUR(64, 16, 81, 1), FOUR(128, 32, 85, 1)};
 
 _Static_assert(HEW_CODE_CACHED_LAST < HEW_CODE_SLOW, "every cached class needs a code of its own");
 
@@ -56,6 +58,18 @@ hew_size_class_set_slabs(size_t low, size_t high, size_t pages)
         if (hew_code_size(code) >= low && hew_code_size(code) <= high) {
             shape_slab(&hew_slab_shapes[code], hew_bits_round_up(pages, HEW_GRAIN_PAGES));
         }
+    }
+}
+
+void
+hew_size_class_open(unsigned code)
+{
+    unsigned fine = code - 1;
+    if (!hew_code_is_fine(fine)) {
+        return;
+    }
+    for (size_t slot = hew_code_size(fine - 1) / 8 + 1; slot <= hew_code_size(fine) / 8; slot++) {
+        __atomic_store_n(&hew_small_codes[slot], (uint8_t)fine, __ATOMIC_RELAXED);
     }
 }
 

@@ -2,17 +2,21 @@
 /*
  * size_class: how a request's size becomes a class, and what a class holds.
  *
- * Four classes per doubling: 8, 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320 ...  (with an 8-byte quantum
- * the multiples of 8 up to 32 come first).  A class's number in jemalloc's tables is its index; its *code*, index + 1,
- * is what the address map stores, so that code 0 means "nothing of ours".
+ * Four *coarse* classes per doubling: 8, 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320 ...  (with an 8-byte
+ * quantum the multiples of 8 up to 32 come first).  From 128 bytes to the last small one a *fine* class lies halfway below
+ * each: 144, 176, 208, 240, 288 ...  A fine class is closed until its coarse one has become large; until then the coarse
+ * one serves its sizes, so that a program pays for a class in use only where it is worth it.
+ *
+ * A class's number in jemalloc's tables is its index; its *code*, index + 1, is what the address map stores, so that code
+ * 0 means "nothing of ours".
  *
  *     code   0            none: NULL, foreign, or the inside of a large object
- *            1 .. 36      small classes, objects in slabs           (8 B .. 14 KiB, 3.5 pages)
- *            37 .. 73     cached large classes, one extent each     (16 KiB .. 8 MiB)
- *            78           objects of pool sets (pool/): always the slow path
- *            79           any other extent: only the slow path knows more
+ *            1 .. 63      small classes, objects in slabs           (8 B .. 14 KiB, 3.5 pages)
+ *            64 .. 100    cached large classes, one extent each     (16 KiB .. 8 MiB)
+ *            105          objects of pool sets (pool/): always the slow path
+ *            106          any other extent: only the slow path knows more
  *
- * Pure functions and constant tables.
+ * Pure functions and tables; what opens a class is the only writer after boot.
  */
 #ifndef HEW_BASE_SIZE_CLASS_H
 #define HEW_BASE_SIZE_CLASS_H
@@ -31,7 +35,7 @@
 
 #define HEW_SMALL_MAX ((size_t)14336) /* 3.5 pages */
 #define HEW_CACHED_MAX ((size_t)8 << 20) /* the largest class that a thread cache can be told to keep */
-#define HEW_CODES 80
+#define HEW_CODES 107
 #define HEW_CODE_NONE 0
 #define HEW_CODE_SLOW (HEW_CODES - 1)
 #define HEW_CODE_POOL (HEW_CODES - 2)
@@ -40,7 +44,13 @@
 /* The number of the first class above 4 quanta, less 1: where the regular groups of four begin. */
 #define HEW_CLASS_REGULAR (HEW_LG_QUANTUM == 4 ? 5u : 4u)
 
-/* The class index of a request; `size` from 0 to HEW_SIZE_MAX.  Size 0 is treated as 1. */
+/* From 2^HEW_LG_FINE bytes to HEW_SMALL_MAX there are eight classes a doubling, fine and coarse ones in turn. */
+#define HEW_LG_FINE 7
+#define HEW_CLASS_FINE (HEW_CLASS_REGULAR + (HEW_LG_FINE - HEW_LG_QUANTUM - 2) * 4u) /* the first fine one */
+#define HEW_CLASSES_FINE ((13 - HEW_LG_FINE) * 4u + 3u)
+
+/* The index of the smallest class, open or not, that holds a request; `size` from 0 to HEW_SIZE_MAX.  Size 0 is treated
+ * as 1. */
 HEW_INLINE unsigned
 hew_class_index(size_t size)
 {
@@ -51,8 +61,11 @@ hew_class_index(size_t size)
         return size <= 8 ? 0 : (unsigned)((size - 1) >> HEW_LG_QUANTUM);
     }
     unsigned top = hew_bits_floor_log2(size - 1);
-    unsigned group = top - (HEW_LG_QUANTUM + 2);
-    return HEW_CLASS_REGULAR + group * 4 + (unsigned)(((size - 1) >> (top - 2)) & 3);
+    unsigned before = HEW_CLASS_REGULAR + (top - (HEW_LG_QUANTUM + 2)) * 4;
+    if (top >= HEW_LG_FINE && size <= HEW_SMALL_MAX) {
+        return before + (top - HEW_LG_FINE) * 4 + (unsigned)(((size - 1) >> (top - 3)) & 7);
+    }
+    return before + (top < HEW_LG_FINE ? 0 : HEW_CLASSES_FINE) + (unsigned)(((size - 1) >> (top - 2)) & 3);
 }
 
 /* The largest request that class `index` holds. */
@@ -65,8 +78,22 @@ hew_class_size(unsigned index)
         }
         return (size_t)(index + 1) << HEW_LG_QUANTUM;
     }
+    if (index >= HEW_CLASS_FINE + 2 * HEW_CLASSES_FINE) {
+        index -= HEW_CLASSES_FINE;
+    } else if (index >= HEW_CLASS_FINE) {
+        unsigned number = index - HEW_CLASS_FINE;
+        return (size_t)(number % 8 + 9) << (number / 8 + HEW_LG_FINE - 3);
+    }
     unsigned group = (index - HEW_CLASS_REGULAR) / 4, step = (index - HEW_CLASS_REGULAR) % 4;
     return (size_t)(step + 5) << (group + HEW_LG_QUANTUM);
+}
+
+/* Whether a class is closed at first, so that requests of its sizes go to the next one. */
+HEW_INLINE bool
+hew_code_is_fine(unsigned code)
+{
+    unsigned number = code - 1 - HEW_CLASS_FINE;
+    return number < 2 * HEW_CLASSES_FINE && number % 2 == 0;
 }
 
 HEW_INLINE unsigned
@@ -82,8 +109,8 @@ hew_code_size(unsigned code)
 }
 
 /* Code of the last small class and of the last cached class. */
-#define HEW_CODE_SMALL_LAST (HEW_LG_QUANTUM == 4 ? 36u : 39u)
-#define HEW_CODE_CACHED_LAST (HEW_LG_QUANTUM == 4 ? 73u : 76u)
+#define HEW_CODE_SMALL_LAST (HEW_LG_QUANTUM == 4 ? 63u : 66u)
+#define HEW_CODE_CACHED_LAST (HEW_LG_QUANTUM == 4 ? 100u : 103u)
 
 /* Classes above the small ones, up to 7 * 2^60 bytes: what jemalloc's tables go through. */
 #define HEW_CLASSES_LARGE 196u
@@ -104,12 +131,30 @@ extern HEW_HIDDEN size_t hew_small_end;
 /* Likewise the first that hew_large_codes does not hold. */
 extern HEW_HIDDEN size_t hew_large_end;
 
-/* Request size -> code for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8. */
-extern HEW_HIDDEN const uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
+/* Request size -> code of the open class for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8.  Relaxed: whoever still sees
+ * a class closed gets the larger one. */
+extern HEW_HIDDEN uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
 
 /* Request size -> code from HEW_SMALL_MAX to 1 MiB, where every class is whole pages; indexed by pages, rounded up. */
 #define HEW_LARGE_CODES_MAX ((size_t)1 << 20)
 extern HEW_HIDDEN const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1];
+
+/* The code of the class that serves a request of up to HEW_SMALL_MAX bytes. */
+HEW_INLINE uint8_t
+hew_small_code(size_t size)
+{
+    return HEW_READ_BYTE(hew_small_codes[(size + 7) >> 3]);
+}
+
+/* The same for any size. */
+HEW_INLINE unsigned
+hew_code_for(size_t size)
+{
+    return size <= HEW_SMALL_MAX ? hew_small_code(size) : hew_code_of_size(size);
+}
+
+/* Opens the fine class below small class `code`, if there is one.  By any thread. */
+void hew_size_class_open(unsigned code);
 
 /* Computes the shapes; once, at boot, before any other thread. */
 void hew_size_class_boot(void);

@@ -149,7 +149,7 @@ hew_ctl_thread_ncached_max_read(const struct hew_ctl_call *call)
         return EINVAL;
     }
     struct hew_cache *cache = hew_alloc_own_cache();
-    return cache == NULL ? EAGAIN : hew_ctl_read_size(call, cache->most[hew_code_of_size(size)]);
+    return cache == NULL ? EAGAIN : hew_ctl_read_size(call, cache->most[hew_code_for(size)]);
 }
 
 static void

@@ -341,7 +341,7 @@ hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, s
             return NULL;
         }
         draw_bytes(cache, own);
-        code = hew_code_of_size(size);
+        code = hew_code_for(size);
     } else if (own->left[code] != 0) { /* only a part of the count is over */
         set_count(cache, own, code, own->left[code]);
         return NULL;

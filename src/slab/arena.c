@@ -128,6 +128,14 @@ hew_arena_next(unsigned index)
     return NULL;
 }
 
+void
+hew_arena_trim(struct hew_arena *arena)
+{
+    for (unsigned code = 1; !arena->manual && code <= HEW_CODE_SMALL_LAST; code++) {
+        hew_bin_trim(&arena->bins[code], &arena->pages);
+    }
+}
+
 static void
 free_locks(struct hew_arena *arena)
 {

@@ -91,6 +91,9 @@ struct hew_arena *hew_arena_next(unsigned index);
 /* Part of hew_arena_life_after_fork(). */
 void hew_arenas_after_fork(void);
 
+/* The slabs that an automatic arena's bins keep at hand without an object in them become dirty pages. */
+void hew_arena_trim(struct hew_arena *arena);
+
 /* For a thread that is inside a hook: an arena without hooks.  NULL without memory. */
 struct hew_arena *hew_arena_without_hooks(void);
 

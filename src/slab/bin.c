@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#define OPENS_FINE 8     /* so many slabs of a coarse class are worth a class between it and the one below */
 #define EMPTY_AT_ONCE 16 /* wholly free slabs collected before they are handed to the page heap */
 
 struct empties {
@@ -91,6 +92,9 @@ adopt(struct hew_bin *bin, struct hew_extent *slab)
     }
     bin->counts.slabs++;
     bin->counts.slabs_ever++;
+    if (bin->counts.slabs == OPENS_FINE) {
+        hew_size_class_open(slab->code);
+    }
     retire_current(bin);
     bin->current = slab;
     return true;
@@ -238,6 +242,22 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *obje
         release_slabs(pages, empties.slab, empties.count);
     } while (!over);
     return done;
+}
+
+void
+hew_bin_trim(struct hew_bin *bin, struct hew_page_heap *pages)
+{
+    hew_mutex_lock(&bin->lock);
+    struct hew_extent *current = bin->current;
+    bool idle = current != NULL && current->slab.free_regions == hew_slab_shape(current)->regions;
+    if (idle) {
+        bin->current = NULL;
+        bin->counts.slabs--;
+    }
+    hew_mutex_unlock(&bin->lock);
+    if (idle) {
+        release_slabs(pages, &current, 1);
+    }
 }
 
 /* Under the lock: every slab leaves the bin, into `slabs`. */

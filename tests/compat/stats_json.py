@@ -26,6 +26,7 @@ NEWER = (
     "/nhugify_failures", "hpa_shard/npageslabs", "hpa_shard/nactive", "hpa_shard/ndirty", "/slabs/", "hpa_shard/sec_",
     "/nretained_nonhuge", "/ndirty_huge",
 )  # fmt: skip
+BINS = ("[63]", "[36]")  # hew has more small classes
 # In 5.3.0 and not in 5.3.1.
 OLDER = ("opt/hpa_sec_bytes_after_flush", "stats.arenas/0/sec_bytes")
 
@@ -70,6 +71,7 @@ def wanted(is_jemalloc: bool) -> dict[str, str]:
     keys = {path: kind for path, kind in rows}
     if is_jemalloc:
         keys = {path: kind for path, kind in keys.items() if not any(part in f"/{path}" for part in NEWER)}
+        keys = {path.replace(*BINS): kind for path, kind in keys.items()}
     return keys
 
 

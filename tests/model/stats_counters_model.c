@@ -50,7 +50,8 @@ step(struct worker *worker)
     if (*slot == NULL) {
         size_t size = random_size(&worker->dice);
         *slot = layers_malloc(size);
-        unsigned code = hew_code_of_size(size);
+        size_t usable = hew_alloc_usable("test", *slot);
+        unsigned code = hew_code_of_size(size <= HEW_SMALL_MAX ? usable : size);
         worker->requests[code < HEW_CODES ? code : 0]++;
     } else if (layers_random_once_in(&worker->dice, 3)) {
         *slot = atomic_exchange(&exchange[layers_random_below(&worker->dice, 64)], *slot);

@@ -39,7 +39,7 @@ all_bytes_are(const unsigned char *bytes, size_t size, unsigned char value)
 static size_t
 expected_usable(size_t size)
 {
-    return size <= (size_t)1 << 20 ? hew_code_size(hew_code_of_size(size)) : hew_bits_round_up(size, HEW_PAGE);
+    return size <= (size_t)1 << 20 ? hew_code_size(hew_code_for(size)) : hew_bits_round_up(size, HEW_PAGE);
 }
 
 TEST(every_size_around_every_class_is_usable_aligned_and_checked)
@@ -57,6 +57,27 @@ TEST(every_size_around_every_class_is_usable_aligned_and_checked)
             layers_free(object);
         }
     }
+    end_test();
+}
+
+TEST(an_object_from_before_a_class_was_opened_is_as_good_as_a_later_one)
+{
+    boot_once();
+    size_t fine = 6656, coarse = 7168;
+    unsigned char *before = layers_malloc(fine), *aligned = layers_malloc(fine);
+    CHECK_EQUAL(hew_alloc_usable("malloc_usable_size", before), coarse);
+    hew_size_class_open(hew_code_of_size(coarse));
+    unsigned char *after = layers_malloc(fine);
+    CHECK_EQUAL(hew_alloc_usable("malloc_usable_size", after), fine);
+    hew_alloc_check_size("free_sized", before, fine, 0);
+    hew_alloc_check_size("free_aligned_sized", aligned, fine, 512);
+    hew_alloc_check_size("free_sized", after, fine, 0);
+    memset(before, 0x51, fine);
+    before = hew_realloc_object(before, fine);
+    CHECK(all_bytes_are(before, fine, 0x51));
+    layers_free(before);
+    layers_free(aligned);
+    layers_free(after);
     end_test();
 }
 

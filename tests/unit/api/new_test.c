@@ -25,23 +25,23 @@ requests(size_t size)
 
 TEST(operator_new_counts_each_object_once_over_many_periods)
 {
-    _ZdlPv(new_object(700)); /* the library is up, and the thread has a cache */
-    uint64_t before = requests(700);
+    _ZdlPv(new_object(768)); /* the library is up, and the thread has a cache */
+    uint64_t before = requests(768);
     for (unsigned i = 0; i < OBJECTS; i++) {
-        objects[i] = new_object(700);
+        objects[i] = new_object(768);
         CHECK(objects[i] != NULL);
     }
-    CHECK_EQUAL(requests(700) - before, OBJECTS);
+    CHECK_EQUAL(requests(768) - before, OBJECTS);
     for (unsigned i = 0; i < OBJECTS; i++) {
-        _ZdlPvm(objects[i], 700);
+        _ZdlPvm(objects[i], 768);
     }
     unsigned beyond = 0;
     for (unsigned i = 0; i < OBJECTS; i++) {
-        _ZdlPv(new_object(700));
-        beyond += hew_cache_self->ticks[hew_code_of_size(700)] - 1 >= HEW_CACHE_PERIOD;
+        _ZdlPv(new_object(768));
+        beyond += hew_cache_self->ticks[hew_code_of_size(768)] - 1 >= HEW_CACHE_PERIOD;
     }
     CHECK_EQUAL(beyond, 0); /* each period ends, and the magazine is looked after */
-    CHECK_EQUAL(requests(700) - before, 2 * OBJECTS);
+    CHECK_EQUAL(requests(768) - before, 2 * OBJECTS);
 }
 
 TEST(every_form_of_operator_new_counts_each_object_once)

@@ -7,10 +7,12 @@
 
 #include "test.h"
 
+#include <string.h>
+
 #define MIB ((size_t)1 << 20)
 
 /* Where the classes come from, in jemalloc's words: 8; the multiples of the quantum up to 4 of them; then four a
- * doubling.  The next class above `size`. */
+ * doubling, with a fine one below each from 128 bytes to the largest small one.  The next class above `size`. */
 static size_t
 next_class(size_t size)
 {
@@ -20,7 +22,8 @@ next_class(size_t size)
     if (size < 4 * HEW_QUANTUM) {
         return size < HEW_QUANTUM ? HEW_QUANTUM : size + HEW_QUANTUM;
     }
-    return size + ((size_t)1 << (hew_bits_floor_log2(size) - 2));
+    bool eight = size >= 128 && size < HEW_SMALL_MAX;
+    return size + ((size_t)1 << (hew_bits_floor_log2(size) - (eight ? 3 : 2)));
 }
 
 TEST(every_size_up_to_a_mebibyte_gets_the_smallest_class_that_holds_it)
@@ -82,11 +85,65 @@ TEST(before_boot_no_request_is_small)
     CHECK_EQUAL(hew_small_end, 0);
 }
 
-TEST(the_tables_of_small_and_large_sizes_agree_with_the_formula)
+/* Sizes to which the table gives another class than it should: while `open`, the smallest one that is open. */
+static size_t
+wrong_codes(bool (*open)(unsigned code))
 {
+    size_t wrong = 0;
     for (size_t size = 0; size <= HEW_SMALL_MAX; size++) {
-        CHECK_EQUAL(hew_small_codes[(size + 7) / 8], hew_code_of_size(size));
+        unsigned code = hew_code_of_size(size);
+        wrong += hew_code_for(size) != code + (open(code) ? 0 : 1);
     }
+    return wrong;
+}
+
+static bool
+is_coarse(unsigned code)
+{
+    return !hew_code_is_fine(code);
+}
+
+static bool
+is_coarse_or_of_448(unsigned code)
+{
+    return is_coarse(code) || hew_code_size(code) == 416;
+}
+
+static bool
+is_any(unsigned code)
+{
+    return code != HEW_CODE_NONE;
+}
+
+TEST(the_next_class_serves_the_sizes_of_a_fine_one_until_that_is_opened)
+{
+    uint8_t before[sizeof hew_small_codes];
+    memcpy(before, hew_small_codes, sizeof before);
+    CHECK_EQUAL(wrong_codes(is_coarse), 0);
+    hew_size_class_open(hew_code_of_size(448));
+    hew_size_class_open(hew_code_of_size(448)); /* as when two threads do */
+    CHECK_EQUAL(wrong_codes(is_coarse_or_of_448), 0);
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        hew_size_class_open(code);
+    }
+    CHECK_EQUAL(wrong_codes(is_any), 0);
+    memcpy(hew_small_codes, before, sizeof before);
+}
+
+TEST(every_other_class_from_144_bytes_on_is_a_fine_one_and_never_a_power_of_two)
+{
+    unsigned fine = 0;
+    for (unsigned code = 1; code < HEW_CODES; code++) {
+        fine += hew_code_is_fine(code);
+        CHECK(!hew_code_is_fine(code) || (hew_code_size(code) > 128 && !hew_bits_is_power_of_two(hew_code_size(code))));
+    }
+    CHECK_EQUAL(fine, HEW_CLASSES_FINE);
+    CHECK(hew_code_is_fine(hew_code_of_size(144)) && !hew_code_is_fine(hew_code_of_size(128)));
+    CHECK(hew_code_is_fine(hew_code_of_size(13312)) && !hew_code_is_fine(hew_code_of_size(16384)));
+}
+
+TEST(the_table_of_large_sizes_agrees_with_the_formula)
+{
     for (size_t size = HEW_SMALL_MAX + 1; size <= HEW_LARGE_CODES_MAX; size++) {
         CHECK_EQUAL(hew_large_codes[(size + HEW_PAGE - 1) / HEW_PAGE], hew_code_of_size(size));
     }

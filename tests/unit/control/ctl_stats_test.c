@@ -122,12 +122,12 @@ TEST(indices_out_of_range_are_unknown)
     CHECK(ctl_do("stats.arenas.4097.pactive") == ENOENT);
     CHECK(ctl_do("stats.arenas.4098.pactive") == ENOENT);
     CHECK(ctl_do("stats.arenas.4294967296.pactive") == ENOENT);
-    CHECK(ctl_do("stats.arenas.0.bins.36.curregs") == ENOENT);
+    CHECK(ctl_do("stats.arenas.0.bins.63.curregs") == ENOENT);
     CHECK(ctl_do("stats.arenas.0.lextents.196.curlextents") == ENOENT);
     CHECK(ctl_do("stats.arenas.0.extents.199.ndirty") == ENOENT);
     CHECK(ctl_do("stats.arenas.0.hpa_shard.nonfull_slabs.64.npageslabs_huge") == ENOENT);
     CHECK(ctl_do("stats.arenas.0.small.resident") == ENOENT);
-    CHECK(ctl_do("stats.arenas.0.bins.35.curregs") == 0 && ctl_do("stats.arenas.0.lextents.195.curlextents") == 0);
+    CHECK(ctl_do("stats.arenas.0.bins.62.curregs") == 0 && ctl_do("stats.arenas.0.lextents.195.curlextents") == 0);
 }
 
 TEST(numbers_can_only_be_read)

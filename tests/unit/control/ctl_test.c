@@ -151,7 +151,7 @@ TEST(a_misspelt_name_is_ENOENT_and_leaves_the_length_alone)
 {
     static const char *const wrong[] = {
         "", ".", "..", "epoch.", ".epoch", "Epoch", "epoc", "epochs", "epoch.x", "arenas", "arenas.", "arenas.page.",
-        "arenas.page.x", "arenas..page", "arenas.bin", "arenas.bin.0", "arenas.bin.39.size", "arenas.bin.x.size",
+        "arenas.page.x", "arenas..page", "arenas.bin", "arenas.bin.0", "arenas.bin.66.size", "arenas.bin.x.size",
         "arenas.bin.<i>.size", "arenas.bin.-1.size", "arenas.lextent.196.size", "opt", "opt.nope",
         "stats.background_thread.run_intervals", "stats.arenas.0.small.resident",
         "a.name.that.has.more.parts.than.any.in.the.table", "arenas.bin.0.size.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0",

@@ -43,7 +43,7 @@ TEST(the_text_names_what_was_built_and_what_is_set)
     CHECK(says("\n  opt.hpa_dirty_mult: \"0.25\"\n") && says("\n  opt.prof_prefix: \"a\"b\"\n"));
     CHECK(!says("opt.narenas: 0\n") && !says("opt.lg_tcache_max"));
     CHECK(says("\nArenas: ") && says("\nQuantum size: 16\n") && says("\nPage size: 4096\n"));
-    CHECK(says("\nNumber of bin size classes: 36\n") && says("\nNumber of large size classes: 196\n"));
+    CHECK(says("\nNumber of bin size classes: 63\n") && says("\nNumber of large size classes: 196\n"));
 }
 
 TEST(json_has_each_setting_with_its_type)

@@ -258,7 +258,7 @@ TEST(threads_that_come_and_go_leave_nothing_behind)
 TEST(counts_by_class_follow_live_and_ever)
 {
     begin(0);
-    unsigned index = hew_class_index(700);
+    unsigned index = hew_code_for(700) - 1;
     struct hew_prof_class before = hew_prof_class_counts(index);
     allocate(3, 700);
     layers_free(objects[0]);

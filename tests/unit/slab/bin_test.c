@@ -63,6 +63,19 @@ active(struct bench *bench)
     return hew_page_counts(&bench->pages).active / (hew_slab_shapes[CODE].pages * HEW_PAGE);
 }
 
+/* First, since a class stays open. */
+TEST(eight_slabs_of_a_coarse_class_open_the_fine_one_below)
+{
+    struct bench *bench = new_bench();
+    take(bench, 0, 7 * bench->a_slab);
+    CHECK_EQUAL(hew_code_for(960), CODE);
+    take(bench, 7 * bench->a_slab, 1);
+    CHECK_EQUAL(hew_code_for(960), CODE - 1);
+    CHECK_EQUAL(hew_code_for(961), CODE);
+    CHECK_EQUAL(hew_code_for(896), CODE - 2);
+    give_good(bench, 0, 7 * bench->a_slab + 1);
+}
+
 TEST(objects_leave_in_rising_order_from_the_lowest_slab)
 {
     struct bench *bench = new_bench();
@@ -212,6 +225,22 @@ TEST(valid_says_no_when_a_listed_slab_has_no_room)
     void *region;
     CHECK_EQUAL(hew_slab_take(listed, &region + 1, 1), 1);
     CHECK(!hew_bin_valid(&bench->bin));
+}
+
+TEST(a_trim_gives_the_current_slab_back_when_it_is_wholly_free_and_only_then)
+{
+    struct bench *bench = new_bench();
+    hew_bin_trim(&bench->bin, &bench->pages);
+    take(bench, 0, 2);
+    hew_bin_trim(&bench->bin, &bench->pages);
+    CHECK_EQUAL(active(bench), 1);
+    give_good(bench, 0, 2);
+    hew_bin_trim(&bench->bin, &bench->pages);
+    CHECK_EQUAL(active(bench), 0);
+    CHECK(bench->bin.counts.slabs == 0 && hew_bin_valid(&bench->bin));
+    take(bench, 0, 2);
+    CHECK_EQUAL(active(bench), 1);
+    give_good(bench, 0, 2);
 }
 
 TEST(bin_without_pages_returns_nothing_and_stays_valid)
