@@ -40,9 +40,9 @@ hew_pool_destroy_with_objects(struct hew_pool_set *set)
 }
 
 static HEW_NOINLINE void *
-take_slowly(struct hew_pool_set *set, size_t size)
+take_slowly(struct hew_pool_set *set, size_t size, bool zero)
 {
-    void *object = hew_pool_serve(set, size);
+    void *object = hew_pool_serve(set, size, zero);
     if (HEW_UNLIKELY(object == NULL)) {
         errno = ENOMEM;
     }
@@ -53,7 +53,7 @@ HEW_EXPORT void *
 hew_pool_malloc(struct hew_pool_set *set, size_t size)
 {
     void *object = hew_pool_fast_take(set, size);
-    return HEW_LIKELY(object != NULL) ? object : take_slowly(set, size);
+    return HEW_LIKELY(object != NULL) ? object : take_slowly(set, size, false);
 }
 
 /* Nothing of the size is at hand, or may be zeroed. */
@@ -66,8 +66,7 @@ calloc_slowly(struct hew_pool_set *set, size_t size)
         errno = EINVAL;
         return NULL;
     }
-    void *object = take_slowly(set, size);
-    return object == NULL ? NULL : memset(object, 0, size);
+    return take_slowly(set, size, true);
 }
 
 HEW_EXPORT void *

@@ -43,7 +43,10 @@ struct hew_pool_class {
     size_t pools;                           /* that are there; likewise */
     _Atomic size_t capacity;                /* objects, the fixed group's included: relaxed */
     _Atomic unsigned whole;                 /* dynamic pools that are wholly free: relaxed, a hint */
-    _Atomic uint64_t grown, gone, fills, flushes, beyond; /* relaxed */
+    _Atomic uint64_t grown, gone, beyond; /* relaxed */
+    struct hew_pool_counts {
+        uint64_t fills, flushes;
+    } done; /* by threads that have ended: guarded by hew_pool_lock */
 };
 
 struct hew_pool_set {

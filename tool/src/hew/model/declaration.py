@@ -66,5 +66,5 @@ class Declaration:
 
     @property
     def setting(self) -> str:
-        """The words for MALLOC_CONF."""
+        """The declaration as a setting: the words for MALLOC_CONF."""
         return "pools:" + "|".join(f"{one.size}-{one.count}" for one in self.sizes)
