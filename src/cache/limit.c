@@ -4,7 +4,7 @@
 #include "base/options.h"
 #include "cache/magazine.h"
 
-#define CLASS_BYTES ((size_t)64 << 10)  /* a small class's magazine holds at most this much */
+#define CLASS_BYTES ((size_t)256 << 10)  /* a small class's magazine holds at most this much */
 #define LARGE_BYTES ((size_t)1 << 20) /* a large class's, or one object */
 #define OBJECTS_MAX 1023
 #define CHOSEN (UINT32_C(1) << 31)

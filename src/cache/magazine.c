@@ -18,6 +18,10 @@
 #define BUDGET_MIN ((size_t)2 << 20)
 #define BUDGET_MAX ((size_t)8 << 20)
 #define BUDGET_PART 16
+/* A thread that works with few classes may hold more of each; once its magazines take up this part of its share, a small one
+ * grows to so much at most. */
+#define CROWDED_PART 8
+#define CROWDED_BYTES ((size_t)64 << 10)
 #define SHARE_MIN ((size_t)32 << 10)     /* a thread's share of the budget is never less */
 #define SWEEP 4                          /* classes looked after at each tick */
 
@@ -126,11 +130,20 @@ resize(struct hew_cache *cache, unsigned code, size_t capacity)
     return true;
 }
 
+/* The most objects that a magazine used both ways may grow to. */
+static size_t
+capacity_most(const struct hew_cache *cache, unsigned code)
+{
+    size_t most = cache->most[code], crowded = CROWDED_BYTES / hew_code_size(code);
+    bool room = code > HEW_CODE_SMALL_LAST || cache->granted <= share_of_budget() / CROWDED_PART;
+    return room || (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 || most < crowded ? most : crowded;
+}
+
 /* The capacity that a miss leads to, at most doubled; the present one when it has reached its bounds. */
 static size_t
 grown_capacity(const struct hew_cache *cache, unsigned code, unsigned miss)
 {
-    size_t now = capacity_of(cache, code), most = cache->most[code];
+    size_t now = capacity_of(cache, code), most = capacity_most(cache, code);
     unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED, flags = cache->flags[code] | miss;
     if ((flags & both) != both && (flags & HEW_CLASS_CHOSEN) == 0) {
         most = capacity_lean(cache, code);

@@ -200,12 +200,27 @@ TEST(a_magazine_that_is_emptied_and_filled_grows_to_its_bound)
 {
     struct hew_cache *cache = new_cache();
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
-        size_t size = hew_code_size(code), bound = ((size_t)64 << 10) / size;
+        size_t size = hew_code_size(code), bound = ((size_t)256 << 10) / size;
         work(cache, code, 40, 1200);
         CHECK_EQUAL(capacity(cache, code), bound > 1023 ? 1023 : bound);
         CHECK_EQUAL(cache->granted, full_bytes(cache));
         hew_magazine_drop(cache, code); /* all together would be more than a thread's share */
     }
+    end_cache();
+}
+
+TEST(a_magazine_grows_less_far_when_others_hold_a_part_of_the_share)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned first = hew_code_of_size(2048), second = hew_code_of_size(1024);
+    work(cache, first, 40, 1200);
+    CHECK_EQUAL(cache->granted, (size_t)256 << 10); /* an eighth of the least budget */
+    for (unsigned i = 0; i < 10; i++) { /* in turns, so that neither is idle */
+        work(cache, second, 4, 1200);
+        work(cache, first, 1, 1200);
+    }
+    CHECK_EQUAL(capacity(cache, first), 128);
+    CHECK_EQUAL(capacity(cache, second), 64);
     end_cache();
 }
 
