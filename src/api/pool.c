@@ -4,7 +4,6 @@
  */
 #include "hew/pool.h"
 
-#include "alloc/fast.h"
 #include "api/boot.h"
 #include "pool/fast.h"
 #include "pool/life.h"
@@ -41,9 +40,9 @@ hew_pool_destroy_with_objects(struct hew_pool_set *set)
 }
 
 static HEW_NOINLINE void *
-take_slowly(struct hew_pool_set *set, size_t size)
+take_slowly(struct hew_pool_set *set, size_t size, bool zero)
 {
-    void *object = hew_pool_serve(set, size);
+    void *object = hew_pool_serve(set, size, zero);
     if (HEW_UNLIKELY(object == NULL)) {
         errno = ENOMEM;
     }
@@ -54,7 +53,7 @@ HEW_EXPORT void *
 hew_pool_malloc(struct hew_pool_set *set, size_t size)
 {
     void *object = hew_pool_fast_take(set, size);
-    return HEW_LIKELY(object != NULL) ? object : take_slowly(set, size);
+    return HEW_LIKELY(object != NULL) ? object : take_slowly(set, size, false);
 }
 
 /* Nothing of the size is at hand, or may be zeroed. */
@@ -63,17 +62,11 @@ calloc_slowly(struct hew_pool_set *set, size_t size)
 {
     hew_pool_set_examine("hew_pool_calloc", set);
     unsigned number = hew_pool_lookup_find(&set->lookup, size);
-    if (number == set->count) {
-        void *object = hew_pool_serve_larger(set, size, true);
-        errno = object == NULL ? ENOMEM : errno;
-        return object;
-    }
-    if (HEW_UNLIKELY(set->classes[number].kind.construct != NULL)) {
+    if (HEW_UNLIKELY(number < set->count && set->classes[number].kind.construct != NULL)) {
         errno = EINVAL;
         return NULL;
     }
-    void *object = take_slowly(set, size);
-    return object == NULL ? NULL : memset(object, 0, size);
+    return take_slowly(set, size, true);
 }
 
 HEW_EXPORT void *
@@ -91,10 +84,9 @@ hew_pool_calloc(struct hew_pool_set *set, size_t count, size_t size)
 HEW_EXPORT void
 hew_pool_free(struct hew_pool_set *set, void *object)
 {
-    if (HEW_LIKELY(hew_pool_fast_give(set, object)) || (set->on_malloc && hew_fast_give(object))) {
-        return;
+    if (HEW_UNLIKELY(!hew_pool_fast_give(set, object))) {
+        hew_pool_serve_free(set, "hew_pool_free", object);
     }
-    hew_pool_serve_free(set, "hew_pool_free", object);
 }
 
 HEW_EXPORT void *

@@ -66,9 +66,11 @@ take_below(struct hew_pool_block *block, size_t place, void **objects, unsigned 
     unsigned taken = 0;
     while (words != 0 && taken < wanted) {
         size_t word = place * 64 + (unsigned)__builtin_ctzll(words);
-        for (uint64_t bits = take_bits(block, word, wanted - taken); bits != 0; bits &= bits - 1) {
-            size_t number = word * 64 + (unsigned)__builtin_ctzll(bits);
-            objects[taken++] = (void *)(block->address + number * block->stride);
+        uint64_t bits = take_bits(block, word, wanted - taken);
+        size_t stride = block->stride;
+        uintptr_t first = block->address + word * 64 * stride; /* after the bits: they may be of a block that came back */
+        for (; bits != 0; bits &= bits - 1) {
+            objects[taken++] = (void *)(first + (unsigned)__builtin_ctzll(bits) * stride);
         }
         words &= words - 1;
     }

@@ -63,6 +63,16 @@ hew_pool_block_number(const struct hew_pool_block *block, uintptr_t address)
     return (size_t)((unsigned __int128)(address - block->address) * block->reciprocal >> 64);
 }
 
+/* The same for an address that may be any in the block: whether an object begins there.  What is left of offset * reciprocal
+ * below 2^64 is the object's number times less than stride for such an address, and at least the reciprocal for others. */
+HEW_INLINE bool
+hew_pool_block_find(const struct hew_pool_block *block, uintptr_t address, size_t *number)
+{
+    unsigned __int128 product = (unsigned __int128)(address - block->address) * block->reciprocal;
+    *number = (size_t)(product >> 64);
+    return (uint64_t)product < block->reciprocal;
+}
+
 /* All bits of word `word` that stand for an object. */
 HEW_INLINE uint64_t
 hew_pool_block_mask(const struct hew_pool_block *block, size_t word)

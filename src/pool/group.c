@@ -98,9 +98,10 @@ hew_pool_group_twice(const struct hew_pool_block *block, const char *function, c
 static size_t
 number_of(const struct hew_pool_block *block, const char *function, uintptr_t address)
 {
-    size_t number = hew_pool_block_number(block, address);
-    if (HEW_UNLIKELY(number >= block->count || block->address + number * block->stride != address)) {
-        not_an_object(block, function, address, number < block->count);
+    size_t number;
+    bool inside = address - block->address < block->bytes;
+    if (HEW_UNLIKELY(!inside || !hew_pool_block_find(block, address, &number))) {
+        not_an_object(block, function, address, inside);
     }
     return number;
 }
@@ -114,11 +115,13 @@ hew_pool_group_examine(const struct hew_pool_block *block, const char *function,
     }
 }
 
-static HEW_COLD _Noreturn void
-one_of_these_is_free(const struct hew_pool_block *block, const char *function, size_t word, uint64_t mask)
+static void
+give_word(struct hew_pool_block *block, const char *function, size_t word, uint64_t mask)
 {
-    size_t number = word * 64 + (unsigned)__builtin_ctzll(mask);
-    hew_pool_group_twice(block, function, (void *)(block->address + number * block->stride));
+    if (HEW_UNLIKELY(!hew_pool_block_give(block, word, mask))) {
+        size_t number = word * 64 + (unsigned)__builtin_ctzll(mask); /* one of them */
+        hew_pool_group_twice(block, function, (void *)(block->address + number * block->stride));
+    }
 }
 
 /* As many of the objects as lie in the block; at least the first one does.  Objects that left together lie side by side, so
@@ -126,25 +129,24 @@ one_of_these_is_free(const struct hew_pool_block *block, const char *function, s
 static unsigned
 give_run(struct hew_pool_block *block, const char *function, void *const *objects, unsigned count)
 {
+    uintptr_t begin = block->address, bytes = block->bytes;
     size_t word = number_of(block, function, (uintptr_t)objects[0]) / 64;
     uint64_t mask = 0;
     unsigned given = 0;
-    while (given < count && (uintptr_t)objects[given] - block->address < block->bytes) {
-        size_t number = number_of(block, function, (uintptr_t)objects[given]);
+    for (; given < count && (uintptr_t)objects[given] - begin < bytes; given++) {
+        size_t number;
+        if (HEW_UNLIKELY(!hew_pool_block_find(block, (uintptr_t)objects[given], &number))) {
+            not_an_object(block, function, (uintptr_t)objects[given], true);
+        }
         uint64_t bit = UINT64_C(1) << number % 64;
         if (number / 64 != word || HEW_UNLIKELY((mask & bit) != 0)) {
-            if (HEW_UNLIKELY(!hew_pool_block_give(block, word, mask))) {
-                one_of_these_is_free(block, function, word, mask);
-            }
+            give_word(block, function, word, mask);
             word = number / 64;
             mask = 0;
         }
         mask |= bit;
-        given++;
     }
-    if (HEW_UNLIKELY(!hew_pool_block_give(block, word, mask))) {
-        one_of_these_is_free(block, function, word, mask);
-    }
+    give_word(block, function, word, mask);
     return given;
 }
 

@@ -200,8 +200,9 @@ figures_of(const struct hew_pool_set *set, unsigned number)
     figures.in_use = in_use(set, number, figures.at_hand);
     figures.grown = atomic_load_explicit(&class->grown, memory_order_relaxed);
     figures.gone = atomic_load_explicit(&class->gone, memory_order_relaxed);
-    figures.fills = atomic_load_explicit(&class->fills, memory_order_relaxed);
-    figures.flushes = atomic_load_explicit(&class->flushes, memory_order_relaxed);
+    struct hew_pool_counts done = hew_pool_local_done(set, number);
+    figures.fills = done.fills;
+    figures.flushes = done.flushes;
     figures.beyond = atomic_load_explicit(&class->beyond, memory_order_relaxed);
     return figures;
 }
@@ -220,7 +221,7 @@ hew_pool_life_figures(struct hew_pool_set *set, struct hew_pool_set_figures *tot
         total->sizes = set->count;
         total->fixed_bytes = set->fixed == NULL ? 0 : set->fixed->size;
         total->dynamic_bytes = set->bytes - total->fixed_bytes;
-        total->larger = atomic_load_explicit(&set->larger, memory_order_relaxed);
+        total->larger = hew_pool_local_larger(set);
     }
     hew_mutex_unlock(&set->lock);
     hew_mutex_unlock(&hew_pool_lock);

@@ -10,7 +10,10 @@
 #define IDLE_MOST 64 /* tables of threads that have ended: some 10 KB each */
 
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
-static struct hew_pool_local nothing;
+static struct {
+    struct hew_pool_local local;
+    struct hew_pool_magazine magazines[HEW_POOL_SIZES_MAX];
+} nothing;
 static struct hew_pool_thread nobody;
 /* Under hew_pool_lock. */
 static struct hew_list threads;
@@ -31,14 +34,14 @@ static void
 forget_all(struct hew_pool_thread *thread)
 {
     for (unsigned id = 0; id <= HEW_POOL_SETS_MAX; id++) {
-        thread->at[id] = &nothing;
+        thread->at[id] = &nothing.local;
     }
 }
 
 void
 hew_pool_local_boot(void)
 {
-    close_magazines(&nothing, HEW_POOL_SIZES_MAX);
+    close_magazines(&nothing.local, HEW_POOL_SIZES_MAX);
     forget_all(&nobody);
     hew_list_begin(&threads);
 }
@@ -46,7 +49,8 @@ hew_pool_local_boot(void)
 static size_t
 local_bytes(const struct hew_pool_set *set)
 {
-    return offsetof(struct hew_pool_local, magazines) + set->count * sizeof(struct hew_pool_magazine);
+    return sizeof(struct hew_pool_local) +
+        set->count * (sizeof(struct hew_pool_magazine) + sizeof(struct hew_pool_counts));
 }
 
 static struct hew_pool_thread *
@@ -186,11 +190,15 @@ end_local(struct hew_pool_thread *thread, unsigned id, bool give)
         if (give) {
             hew_pool_local_flush(local, number, 0);
         }
+        const struct hew_pool_counts *counts = hew_pool_local_counts(local, number);
+        local->set->classes[number].done.fills += counts->fills;
+        local->set->classes[number].done.flushes += counts->flushes;
         if (base != NULL) {
             hew_meta_give(base, (local->set->classes[number].at_hand + 1) * sizeof *base);
         }
     }
-    thread->at[id] = &nothing;
+    atomic_fetch_add_explicit(&local->set->larger, local->larger, memory_order_relaxed);
+    thread->at[id] = &nothing.local;
     hew_meta_give(local, local_bytes(local->set));
 }
 
@@ -219,6 +227,30 @@ hew_pool_local_held(const struct hew_pool_set *set, unsigned number)
         held += local->set == NULL ? 0 : depth_from_outside(local, number);
     }
     return held;
+}
+
+struct hew_pool_counts
+hew_pool_local_done(const struct hew_pool_set *set, unsigned number)
+{
+    struct hew_pool_counts done = set->classes[number].done;
+    for (struct hew_list *link = threads.next; link != &threads; link = link->next) {
+        const struct hew_pool_local *local = thread_of(link)->at[set->id];
+        const struct hew_pool_counts *counts = local->set == NULL ? NULL : hew_pool_local_counts(local, number);
+        done.fills += counts == NULL ? 0 : __atomic_load_n(&counts->fills, __ATOMIC_RELAXED);
+        done.flushes += counts == NULL ? 0 : __atomic_load_n(&counts->flushes, __ATOMIC_RELAXED);
+    }
+    return done;
+}
+
+uint64_t
+hew_pool_local_larger(const struct hew_pool_set *set)
+{
+    uint64_t larger = atomic_load_explicit(&set->larger, memory_order_relaxed);
+    for (struct hew_list *link = threads.next; link != &threads; link = link->next) {
+        const struct hew_pool_local *local = thread_of(link)->at[set->id];
+        larger += local->set == NULL ? 0 : __atomic_load_n(&local->larger, __ATOMIC_RELAXED);
+    }
+    return larger;
 }
 
 /* Under hew_pool_lock: its thread does not exist any more. */

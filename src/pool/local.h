@@ -20,8 +20,15 @@ struct hew_pool_magazine {
 
 struct hew_pool_local {
     struct hew_pool_set *set; /* NULL: stands for nothing at all */
-    struct hew_pool_magazine magazines[HEW_POOL_SIZES_MAX];
+    uint64_t larger;          /* requests larger than every size */
+    struct hew_pool_magazine magazines[]; /* behind them struct hew_pool_counts, as many: what the thread has done */
 };
+
+HEW_INLINE struct hew_pool_counts *
+hew_pool_local_counts(const struct hew_pool_local *local, unsigned number)
+{
+    return (struct hew_pool_counts *)&local->magazines[local->set->count] + number;
+}
 
 struct hew_pool_thread {
     struct hew_pool_local *at[HEW_POOL_SETS_MAX + 1]; /* by the set's id */
@@ -29,6 +36,13 @@ struct hew_pool_thread {
     bool idle;            /* its thread has ended: it holds nothing, and waits for a thread that begins.  Under hew_pool_lock */
     struct hew_list link; /* of all threads, likewise */
 };
+
+/* One more, by the owner; others may read. */
+HEW_INLINE void
+hew_pool_local_count(uint64_t *count)
+{
+    __atomic_store_n(count, *count + 1, __ATOMIC_RELAXED);
+}
 
 extern HEW_HIDDEN __thread struct hew_pool_thread *hew_pool_self;
 
@@ -50,6 +64,10 @@ void hew_pool_local_end_set(struct hew_pool_set *set, bool give);
 
 /* Objects of a size that threads have at hand, under hew_pool_lock. */
 size_t hew_pool_local_held(const struct hew_pool_set *set, unsigned number);
+
+/* What threads that live have done, likewise; what others did is in the set. */
+struct hew_pool_counts hew_pool_local_done(const struct hew_pool_set *set, unsigned number);
+uint64_t hew_pool_local_larger(const struct hew_pool_set *set);
 
 /* The calling thread ends: it has nothing any more, and gets nothing again.  Under hew_pool_lock.  False: it had nothing. */
 bool hew_pool_local_leave(void);

@@ -11,17 +11,16 @@
 
 #include <string.h>
 
-/* As malloc serves it: what the thread has at hand first.  Less than a unit may lie at a multiple of 8. */
+/* malloc's, at the set's alignment. */
 static void *
-from_malloc(size_t size, bool zero)
+from_malloc(size_t size, size_t alignment, bool zero)
 {
-    size_t whole = size < HEW_POOL_UNIT ? HEW_POOL_UNIT : size;
-    if (whole > HEW_SMALL_MAX && zero) {
-        return hew_alloc_large(whole, true);
+    void *object = hew_fast_take_aligned(size, alignment);
+    if (HEW_LIKELY(object != NULL)) {
+        return zero ? memset(object, 0, size) : object;
     }
-    void *object = whole > HEW_SMALL_MAX ? hew_fast_take_large(whole) : hew_fast_take(whole);
-    object = object != NULL ? object : hew_alloc_slow(whole);
-    return zero && object != NULL ? memset(object, 0, size) : object;
+    object = zero || alignment > HEW_PAGE ? NULL : hew_fast_take_large(size);
+    return object != NULL ? object : hew_alloc_aligned(size == 0 ? 1 : size, alignment, zero);
 }
 
 static void *
@@ -29,11 +28,24 @@ from_fallback(struct hew_pool_set *set, size_t size, bool zero)
 {
     const struct hew_pool_fallback *fallback = set->options.fallback;
     size_t alignment = set->options.alignment;
-    if (fallback != NULL) {
-        void *object = fallback->take(fallback->context, size, alignment);
-        return zero && object != NULL ? memset(object, 0, size) : object;
+    if (HEW_LIKELY(fallback == NULL)) {
+        return from_malloc(size, alignment, zero);
     }
-    return alignment <= HEW_POOL_UNIT ? from_malloc(size, zero) : hew_alloc_aligned(size, alignment, zero);
+    void *object = fallback->take(fallback->context, size, alignment);
+    return zero && object != NULL ? memset(object, 0, size) : object;
+}
+
+/* Larger than every size. */
+static void *
+take_larger(struct hew_pool_set *set, size_t size, bool zero)
+{
+    struct hew_pool_local *local = hew_pool_local_get(set);
+    if (HEW_LIKELY(local != NULL)) {
+        hew_pool_local_count(&local->larger);
+    } else {
+        atomic_fetch_add_explicit(&set->larger, 1, memory_order_relaxed);
+    }
+    return from_fallback(set, size, zero);
 }
 
 static void *
@@ -61,12 +73,16 @@ find_objects(struct hew_pool_set *set, unsigned number, void **objects, unsigned
 static void
 keep_at_hand(struct hew_pool_set *set, struct hew_pool_local *local, unsigned number, void **objects, unsigned count)
 {
-    while (count > 0 && hew_pool_local_push(&local->magazines[number], objects[count - 1])) {
-        count--;
-    }
-    if (HEW_UNLIKELY(count > 0)) { /* a constructor has used the set */
+    struct hew_pool_magazine *magazine = &local->magazines[number];
+    if (HEW_UNLIKELY((size_t)(magazine->limit - magazine->top) < count)) { /* a constructor has used the set */
         hew_pool_group_give(set, "hew_pool_malloc", objects, count);
+        return;
     }
+    void **top = magazine->top;
+    while (count > 0) {
+        *top++ = objects[--count];
+    }
+    magazine->top = top;
 }
 
 static void *
@@ -87,7 +103,9 @@ take_one(struct hew_pool_set *set, unsigned number, size_t size)
     if (taken == 0) {
         return beyond_a_bound(set, class, size);
     }
-    atomic_fetch_add_explicit(&class->fills, 1, memory_order_relaxed);
+    if (local != NULL) {
+        hew_pool_local_count(&hew_pool_local_counts(local, number)->fills);
+    }
     if (taken > 1) {
         keep_at_hand(set, local, number, objects + 1, taken - 1);
     }
@@ -95,23 +113,16 @@ take_one(struct hew_pool_set *set, unsigned number, size_t size)
 }
 
 void *
-hew_pool_serve_larger(struct hew_pool_set *set, size_t size, bool zero)
-{
-    atomic_fetch_add_explicit(&set->larger, 1, memory_order_relaxed);
-    return from_fallback(set, size, zero);
-}
-
-void *
-hew_pool_serve(struct hew_pool_set *set, size_t size)
+hew_pool_serve(struct hew_pool_set *set, size_t size, bool zero)
 {
     hew_pool_set_examine("hew_pool_malloc", set);
     unsigned number = hew_pool_lookup_find(&set->lookup, size);
     if (number == set->count) {
-        return hew_pool_serve_larger(set, size, false);
+        return take_larger(set, size, zero);
     }
     void *object = take_one(set, number, size);
     hew_alloc_notice_due_work(false);
-    return object;
+    return zero && object != NULL ? memset(object, 0, size) : object;
 }
 
 /* Past what the thread has at hand. */
@@ -139,7 +150,7 @@ give_object(struct hew_pool_set *set, const char *function, struct hew_pool_bloc
     }
     bool may_shrink = false;
     if (magazine->top >= magazine->limit) {
-        atomic_fetch_add_explicit(&set->classes[number].flushes, 1, memory_order_relaxed);
+        hew_pool_local_count(&hew_pool_local_counts(local, number)->flushes);
         may_shrink = hew_pool_local_flush(local, number, set->classes[number].at_hand / 2);
     }
     hew_pool_local_push(magazine, object);
@@ -155,7 +166,9 @@ free_elsewhere(struct hew_pool_set *set, const char *function, void *object)
     if (fallback != NULL && fallback->owns(fallback->context, object)) {
         fallback->give(fallback->context, object);
     } else if (fallback == NULL && hew_map_extent((uintptr_t)object) != NULL) {
-        hew_alloc_free(function, object);
+        if (HEW_UNLIKELY(!hew_fast_give(object))) {
+            hew_alloc_free(function, object);
+        }
     } else {
         hew_pool_group_block(set, function, object);
     }
@@ -177,10 +190,10 @@ hew_pool_serve_free(struct hew_pool_set *set, const char *function, void *object
             return;
         }
         give_object(set, function, block, object);
+        hew_alloc_notice_due_work(true);
     } else {
         free_elsewhere(set, function, object);
     }
-    hew_alloc_notice_due_work(true);
 }
 
 size_t

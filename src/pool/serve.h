@@ -9,11 +9,8 @@
 
 #include "pool/set.h"
 
-/* A request that the fast path did not serve. */
-void *hew_pool_serve(struct hew_pool_set *set, size_t size);
-
-/* A request larger than every size of a set that lives, from the fallback. */
-void *hew_pool_serve_larger(struct hew_pool_set *set, size_t size, bool zero);
+/* A request that the fast path did not serve; `zero`: the bytes that are asked for read as zeros. */
+void *hew_pool_serve(struct hew_pool_set *set, size_t size, bool zero);
 
 /* A free that the fast path did not take; `function` is what the program called. */
 void hew_pool_serve_free(struct hew_pool_set *set, const char *function, void *object);

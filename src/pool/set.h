@@ -43,7 +43,10 @@ struct hew_pool_class {
     size_t pools;                           /* that are there; likewise */
     _Atomic size_t capacity;                /* objects, the fixed group's included: relaxed */
     _Atomic unsigned whole;                 /* dynamic pools that are wholly free: relaxed, a hint */
-    _Atomic uint64_t grown, gone, fills, flushes, beyond; /* relaxed */
+    _Atomic uint64_t grown, gone, beyond; /* relaxed */
+    struct hew_pool_counts {
+        uint64_t fills, flushes;
+    } done; /* by threads that have ended: guarded by hew_pool_lock */
 };
 
 struct hew_pool_set {
@@ -51,7 +54,6 @@ struct hew_pool_set {
     uint32_t id;            /* its place in struct hew_pool_thread */
     uint16_t count;         /* of sizes */
     bool plain;             /* no size has a constructor */
-    bool on_malloc;         /* the fallback is malloc */
     uintptr_t base;         /* the fixed groups: base to base + span, whole grains of one size each */
     size_t span;
     const uint8_t *grains;  /* the number of each grain's size */

@@ -131,7 +131,6 @@ static int
 add_kinds(struct hew_pool_set *set)
 {
     set->plain = set->options.kinds_count == 0;
-    set->on_malloc = set->options.fallback == NULL;
     for (size_t i = 0; i < set->options.kinds_count; i++) {
         const struct hew_pool_kind *kind = &set->options.kinds[i];
         struct hew_pool_size size = {kind->size, 0};

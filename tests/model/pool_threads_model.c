@@ -61,7 +61,7 @@ take_and_fill(struct layers_random *random)
 {
     uint32_t size = sizes[layers_random_below(random, 5)].size - (uint32_t)layers_random_below(random, 8);
     void *object = hew_pool_fast_take(set, size);
-    object = object != NULL ? object : hew_pool_serve(set, size);
+    object = object != NULL ? object : hew_pool_serve(set, size, false);
     fill_object(object, size, (uint32_t)layers_random_next(random));
     return object;
 }

@@ -60,6 +60,27 @@ int main(void)
 }
 """
 
+# Writes a title over its words and its environment, as servers do.
+TITLED = """
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+extern char **environ;
+int main(int argc, char **argv)
+{
+    char *end = argv[argc - 1] + strlen(argv[argc - 1]);
+    for (char **one = environ; *one != NULL; one++)
+        end = *one + strlen(*one);
+    volatile char *object = malloc(1000);
+    memset(argv[0], 0, (size_t)(end - argv[0]));
+    strcpy(argv[0], "title");
+    object[0] = 'r';
+    write(1, (const char *)object, 1);
+    pause();
+    return 0;
+}
+"""
+
 # What a build of jemalloc with the prefix je_ leaves in a program: its functions, its variable's name, its messages.
 PREFIXED = """
 #include <stdlib.h>

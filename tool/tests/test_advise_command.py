@@ -171,3 +171,22 @@ def test_advise_says_what_to_do_next(hew: HewRunner, place: str, said: str) -> N
     assert done.returncode == 1
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_process_on_hew_is_asked(hew: HewRunner, programs: Programs, hew_library: Path, tmp_path: Path) -> None:
+    words, settings = programs("hold 1 128 400000 8 50000"), "control:auto"
+    with waiting(words, tmp_path / "errors", LD_PRELOAD=str(hew_library), MALLOC_CONF=settings) as pid:
+        done = hew("advise", str(pid), "--json")
+    assert [one["rule"] for one in json.loads(done.stdout)["advice"]] == ["external-fragmentation"]
+
+
+def test_a_process_that_cannot_be_asked_is_named_with_the_way_out(
+    hew: HewRunner, programs: Programs, tmp_path: Path
+) -> None:
+    library = find_library("jemalloc", library_folders({}))
+    if library is None:
+        pytest.skip("jemalloc is not here: apt-get install libjemalloc2")
+    with waiting(programs("hold 1 128 40 8 50000"), tmp_path / "errors", LD_PRELOAD=str(library)) as pid:
+        done = hew("advise", str(pid))
+    assert done.returncode == 1
+    assert "stats_print:true" in done.stderr

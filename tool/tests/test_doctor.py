@@ -7,6 +7,7 @@ import re
 import resource
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from hew.model.finding import Finding, Level
 from hew.model.process import ProcessFacts
 from hew.sources.discovery import find_library, library_folders
 from hew.sources.process_facts import read_process
-from stubs import PREFIXED, SLEEPER, THREADS, running
+from hew.sources.process_memory import read_areas
+from hew.sources.processes import read_text
+from stubs import PREFIXED, SLEEPER, THREADS, TITLED, running
 
 Compile = Callable[..., Path]
 
@@ -71,7 +74,7 @@ def test_an_ordinary_program_uses_glibc_and_nothing_is_to_be_changed(stub: Compi
 
 
 @pytest.mark.parametrize(
-    ("name", "version"), [("jemalloc", r"5\.\d+\.\d+"), ("tcmalloc", r"gperftools \d"), ("mimalloc", "")]
+    ("name", "version"), [("jemalloc", r"5\.\d+\.\d+"), ("tcmalloc", r"gperftools \d"), ("mimalloc", r"2\.|None")]
 )
 def test_a_preloaded_allocator_is_known_by_its_file(stub: Compile, name: str, version: str) -> None:
     with running(stub(SLEEPER), {"LD_PRELOAD": str(peer(name))}) as pid:
@@ -211,23 +214,15 @@ def test_a_limit_of_address_space_is_said(stub: Compile) -> None:
     assert any("RLIMIT_AS" in finding.what for finding in topic(facts, "limits"))
 
 
-@pytest.fixture
-def go_program(tmp_path: Path) -> Path:
-    if shutil.which("go") is None:
+def test_a_go_program_has_no_malloc() -> None:
+    program = shutil.which("gofmt")
+    if program is None:
         pytest.skip("no Go")
-    source = tmp_path / "main.go"
-    source.write_text(
-        'package main\nimport ("os"; "time")\nfunc main() { os.Stdout.WriteString("r"); time.Sleep(1e12) }\n'
-    )
-    changes = {"GOFLAGS": "-mod=mod", "GOCACHE": f"{tmp_path}/cache", "HOME": str(tmp_path), "CGO_ENABLED": "0"}
-    words = ["go", "build", "-o", str(tmp_path / "program"), str(source)]
-    subprocess.run(words, check=True, capture_output=True, env=os.environ | changes, cwd=tmp_path)
-    return tmp_path / "program"
-
-
-def test_a_go_program_has_no_malloc(go_program: Path) -> None:
-    with running(go_program) as pid:
-        facts = read_process(pid)
+    with subprocess.Popen([program], stdin=subprocess.PIPE) as waiting:  # for its input
+        while not read_areas(waiting.pid)[0] or "gofmt" not in read_text(f"/proc/{waiting.pid}/comm"):
+            time.sleep(0.01)
+        facts = read_process(waiting.pid)
+        waiting.kill()
     assert facts.provider is None
     assert any("Go" in finding.what for finding in topic(facts, "malloc"))
     assert facts.regions == ()
@@ -239,6 +234,21 @@ def test_a_command_is_started_looked_at_and_ended(hew: HewRunner, stub: Compile)
     found: dict[str, Any] = json.loads(done.stdout)
     assert found["format"] == "hew-doctor/1"
     assert any("glibc" in finding["what"] for finding in found["findings"])
+
+
+def test_an_environment_that_was_written_over_is_said_or_known_from_the_start(hew: HewRunner, stub: Compile) -> None:
+    with running(stub(TITLED), {"MALLOC_CONF": "narenas:2"}) as pid:
+        (found,) = topic(read_process(pid), "settings")
+    assert "cannot be read" in found.what
+    done = hew("doctor", "--after", "0.5", "--", str(stub(TITLED)), MALLOC_CONF="narenas:2")
+    assert "MALLOC_CONF=narenas:2 is not read" in done.stdout
+
+
+def test_a_command_of_this_folder_is_found(hew: HewRunner, stub: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = stub(SLEEPER)
+    monkeypatch.chdir(program.parent)
+    done = hew("doctor", "--after", "0.3", "--json", "--", f"./{program.name}")
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_process_is_told_in_words(hew: HewRunner, stub: Compile) -> None:

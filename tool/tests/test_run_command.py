@@ -71,6 +71,16 @@ def test_settings_go_behind_those_of_the_environment(hew: HewRunner, library: Pa
     assert hew(*words, MALLOC_CONF="dirty_decay_ms:0").stdout.strip() == "control:auto,dirty_decay_ms:0,narenas:2"
 
 
+def test_a_program_linked_with_jemalloc_is_not_given_a_setting_that_jemalloc_does_not_know(
+    hew: HewRunner, library: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "script"
+    script.write_text('#!/bin/sh\n# jemalloc\necho "${MALLOC_CONF-unset}"\n')
+    script.chmod(0o755)
+    assert hew("run", "--lib", str(library), "--", str(script)).stdout == "unset\n"
+    assert hew("run", "--lib", str(library), "--conf", "control:auto", "--", str(script)).stdout == "control:auto\n"
+
+
 def test_the_environment_is_otherwise_the_callers(library: Path) -> None:
     plain = environment(
         {"LC_ALL": None, "LC_CTYPE": None, "LANG": None, "LD_PRELOAD": None, "MALLOC_CONF": None}

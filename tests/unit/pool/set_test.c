@@ -44,7 +44,7 @@ static void *
 take(struct hew_pool_set *set, size_t size)
 {
     void *object = hew_pool_fast_take(set, size);
-    return object != NULL ? object : hew_pool_serve(set, size);
+    return object != NULL ? object : hew_pool_serve(set, size, false);
 }
 
 static void

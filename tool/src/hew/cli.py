@@ -16,6 +16,7 @@ COMMANDS = {
     "doctor": "Say which malloc a process really uses, and what is wrong with how it was set up.",
     "pools": "Propose pools for the sizes that a program was seen to use.",
     "run": "Run a command under hew.",
+    "top": "Show where the memory of running processes is, and how fast they allocate.",
     "stats": "Show the statistics that a program on jemalloc or hew wrote.",
 }
 

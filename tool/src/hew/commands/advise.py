@@ -69,9 +69,11 @@ def _reading(place: str, process: ProcessFacts | None) -> tuple[Reading | None, 
         return read_place(place), []
     try:
         return asked(process.pid), []
-    except HewError as error:
+    except HewError:
         kind = process.provider.code.kind if process.provider else None
-        return None, [] if kind == "glibc" else [str(error)]
+        if kind == "glibc":
+            return None, []
+        raise
 
 
 def _found(reading: Reading | None, process: ProcessFacts | None, cpus: float | None) -> tuple[list[Advice], list[str]]:

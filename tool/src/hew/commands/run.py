@@ -14,7 +14,7 @@ import click
 
 from hew.model.errors import CommandNotExecutableError, CommandNotFoundError, HewError
 from hew.sources.environment import caller_environment, preload_entries, prepend_preload
-from hew.sources.executable import find_command, preload_obstacle
+from hew.sources.executable import find_command, mentions, preload_obstacle
 from hew.sources.library import find_hew
 
 CONTROL = "control:auto"
@@ -45,8 +45,12 @@ def become(words: tuple[str, ...], conf: str | None, lib: Path | None) -> None:
     if obstacle:
         click.echo(f"hew run: warning: {obstacle}: it runs without hew", err=True)
     environment["LD_PRELOAD"] = prepend_preload(library, preload_entries(environment))
-    # First, so that whatever else is set wins; docs/control.md.
-    environment["MALLOC_CONF"] = ",".join(filter(None, (CONTROL, environment.get("MALLOC_CONF"), conf)))
+    # First, so that whatever else is set wins (docs/control.md).  A jemalloc that the program is linked with reads the
+    # variable, too, and would complain of a setting that is hew's own.
+    control = None if mentions(path, b"jemalloc") else CONTROL
+    settings = ",".join(filter(None, (control, environment.get("MALLOC_CONF"), conf)))
+    if settings:
+        environment["MALLOC_CONF"] = settings
     for number in IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
     sys.stdout.flush()

@@ -33,7 +33,7 @@ KNOWN = (
         JEMALLOC,
         (b"<jemalloc>: Abort (abort_conf:true)", b"<jemalloc>: Malformed conf string"),
         b"mallctlnametomib",
-        re.compile(rb"\0(\d+\.\d+\.\d+)-\d+-g[0-9a-f]{7,40}\0"),
+        re.compile(rb"\0(\d+\.\d+\.\d+)-\d+-g[0-9a-f]+\0"),
         re.compile(r"\w*MALLOC_CONF"),
     ),
     Known(MIMALLOC, (b"mimalloc: warning: ",), b"mi_malloc", NEVER, re.compile(r"MIMALLOC_\w+")),

@@ -36,6 +36,7 @@ MALLOC = b"malloc"
 GO_MAGIC = b"\xff Go buildinf:"
 GO_VERSION = re.compile(rb"go1\.\d+(?:\.\d+)?")
 CONF_NAME = re.compile(rb"\0([A-Z0-9_]*)" + CONF.encode() + rb"\0")
+NAMED_VERSION = re.compile(r"\.so\.(\d+(?:\.\d+)+)$|-(\d+(?:\.\d+)+)\.so")
 DF_1_PIE = 0x08000000
 LARGEST = 4 << 30
 # What malformed files make of the parser, which trusts their offsets and sizes.
@@ -123,7 +124,7 @@ def _read(elf: ELFFile, data: Bytes, shown: Path) -> Code:
     return Code(
         path=shown,
         kind=kind.name if kind else None,
-        version=_version(kind, data),
+        version=_version(kind, data, shown),
         prefix=prefix,
         variable=f"{conf[1].decode()}{CONF}" if conf else None,
         serves=serves,
@@ -176,20 +177,24 @@ def _kind(data: Bytes, tables: list[Symbols], static: bool) -> tuple[Known | Non
     return None, None
 
 
-def _version(kind: Known | None, data: Bytes) -> str:
+def _version(kind: Known | None, data: Bytes, shown: Path) -> str:
+    """The version that the file has in it, else the one of its name (libmimalloc.so.2.0, librpmalloc-1.4.so)."""
     found = kind.version.search(data) if kind else None
-    return found[1].decode() if found else ""
+    if found:
+        return found[1].decode()
+    named = NAMED_VERSION.search(shown.name) if kind else None
+    return (named[1] or named[2]) if named else ""
 
 
 def _slots(elf: ELFFile, exported: Symbols) -> tuple[int, ...]:
     """Where the loader writes malloc's address, as the file counts addresses; only where pointers have 64 bits."""
-    wanted = [number for number in exported.numbers(MALLOC) if exported.rows[number]["section"] == 0]
-    if not wanted or elf.elfclass != 64:
+    wanted = exported.numbers(MALLOC)  # the C library has a slot for its own, so that others can take its place
+    if not len(wanted) or elf.elfclass != 64:
         return ()
     return tuple(place for section in elf.iter_sections("SHT_RELA") for place in _places(section.data(), wanted))
 
 
-def _places(data: bytes, wanted: list[np.intp]) -> Iterator[int]:
+def _places(data: bytes, wanted: npt.NDArray[np.intp]) -> Iterator[int]:
     rows = np.frombuffer(data, RELOCATION, count=len(data) // RELOCATION.itemsize)
     for place in rows["place"][np.isin(rows["info"] >> np.uint64(32), wanted)]:
         yield int(place)

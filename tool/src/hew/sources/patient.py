@@ -29,7 +29,7 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
     path = find_command(words[0], environment)
     child = subprocess.Popen(
         words,
-        executable=path,
+        executable=path.absolute(),
         env=dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr,
@@ -41,7 +41,7 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
         while child.poll() is None and time.monotonic() - began < after:
             time.sleep(min(pause, max(0.0, began + after - time.monotonic())))
             pause = min(2 * pause, MOST_BETWEEN)
-            facts = largest(child.pid) or facts
+            facts = largest(child.pid, environment) or facts
     finally:
         _end(child)
     if facts is None:
@@ -49,12 +49,12 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
     return facts
 
 
-def largest(pid: int) -> ProcessFacts | None:
+def largest(pid: int, started_with: Mapping[str, str] | None = None) -> ProcessFacts | None:
     """The facts of the largest process of a tree; None when all are gone."""
     for one in sorted(tree(pid), key=resident, reverse=True):
         if Path(f"/proc/{one}/exe").exists():
             with contextlib.suppress(HewError, OSError):
-                return read_process(one)
+                return read_process(one, started_with)
     return None
 
 

@@ -25,8 +25,11 @@ SECURE = 23  # AT_SECURE of the auxiliary vector
 GLIBC_TUNABLE = "glibc.malloc."
 
 
-def read_process(pid: int) -> ProcessFacts:
-    """The facts of a live process. Raises HewError when there is none, or when it is none of ours to look at."""
+def read_process(pid: int, started_with: Mapping[str, str] | None = None) -> ProcessFacts:
+    """The facts of a live process. Raises HewError when there is none, or when it is none of ours to look at.
+
+    `started_with` is its environment, where we know it: a program that writes a title over its words may have lost it.
+    """
     if not stat_fields(pid):
         raise HewError(f"there is no process {pid}")
     areas, with_figures = read_areas(pid)
@@ -34,7 +37,7 @@ def read_process(pid: int) -> ProcessFacts:
         if not command_line(pid):
             raise HewError(f"process {pid} is a thread of the kernel, or has just ended")
         raise HewError(f"the memory map of process {pid} may not be read: run this as its user, or as root")
-    environment = _environment(pid)
+    environment = _environment(pid) or started_with
     program = read_code(Path(f"{PROC}/{pid}/exe"), _shown(pid))
     others = _libraries(pid, areas, program)
     provider = _provider(pid, areas, program, others, environment or {})
@@ -61,13 +64,13 @@ def read_process(pid: int) -> ProcessFacts:
 
 
 def _environment(pid: int) -> dict[str, str] | None:
-    """The environment that the process was started with, or None when it may not be read."""
+    """The environment that the process was started with, or None when it may not be read or was overwritten."""
     try:
         text = Path(f"{PROC}/{pid}/environ").read_bytes().decode(errors="surrogateescape")
     except OSError:
         return None
     pairs = (entry.partition("=") for entry in text.split("\0") if "=" in entry)
-    return {name: value for name, _, value in pairs}
+    return {name: value for name, _, value in pairs} or None
 
 
 def _shown(pid: int) -> Path:

@@ -20,7 +20,7 @@ MARKS = {Level.FACT: "[dim]•[/]", Level.NOTE: "[yellow]![/]", Level.WARNING: "
 def show_findings(facts: ProcessFacts, findings: Sequence[Finding], console: Console) -> None:
     """Print them, what asks for something first."""
     words = shlex.join(facts.words)
-    console.print(f"[bold]{facts.pid} {escape(facts.name)}[/]  [dim]{escape(words)}[/]", soft_wrap=True)
+    console.print(f"[bold]{facts.pid} {safe(facts.name)}[/]  [dim]{safe(words)}[/]", soft_wrap=True)
     for level in (Level.WARNING, Level.NOTE, Level.FACT):
         for finding in findings:
             if finding.level is level:
@@ -32,15 +32,18 @@ def show_findings(facts: ProcessFacts, findings: Sequence[Finding], console: Con
         console.print(f"[dim]{what} may not be read: run this as the process's user, or as root, to see more[/]")
 
 
+def safe(text: str) -> str:
+    """What a process says of itself, without what would steer the reader's terminal."""
+    return escape("".join(one if one.isprintable() else repr(one)[1:-1] for one in text))
+
+
 def _show(finding: Finding, console: Console) -> None:
-    console.print(f"{MARKS[finding.level]} {escape(finding.what)}", soft_wrap=True)
+    console.print(f"{MARKS[finding.level]} {safe(finding.what)}", soft_wrap=True)
     if finding.why:
-        console.print(
-            f"    {escape(finding.why)}", soft_wrap=True, style="dim" if finding.level is Level.FACT else None
-        )
+        console.print(f"    {safe(finding.why)}", soft_wrap=True, style="dim" if finding.level is Level.FACT else None)
     if finding.next:
         console.print(
-            f"    → {escape(finding.next)}", soft_wrap=True, style="dim" if finding.level is Level.FACT else None
+            f"    → {safe(finding.next)}", soft_wrap=True, style="dim" if finding.level is Level.FACT else None
         )
 
 

@@ -14,7 +14,9 @@ SHORTEST_SECONDS = 0.2
 # wake-up, two switches of context (about 10 µs), plus a delay that the report does not tell.
 WAITING_THREADS = 0.05
 WAITS_PER_SECOND = 100.0
-FEWEST_WAITS = 10  # fewer, however long, are threads that were stopped while they held a lock: the scheduler's doing
+# Fewer than these, however long, are threads that were stopped while they held a lock: the scheduler's doing.
+FEWEST_WAITS = 10
+FEWEST_PER_SECOND = 25.0
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Wait:
     @property
     def much(self) -> bool:
         """Whether it is worth changing something."""
-        if self.waits < FEWEST_WAITS:
+        if self.waits < max(FEWEST_WAITS, FEWEST_PER_SECOND * self.seconds):
             return False
         if self.waiting is not None:
             return self.waiting >= WAITING_THREADS

@@ -15,7 +15,7 @@ In hew one lock guards all pages of an arena and is shown as dirty.
 """
 
 from hew.analysis.advice.basis import Basis, arena_evidence, basis, is_hew, version, wait_for
-from hew.analysis.advice.slab_sizes import filled_often
+from hew.analysis.advice.slab_sizes import few_and_filled, filled_often
 from hew.model.advice import Advice, Case, Evidence, Setting
 from hew.model.figures import Unit
 
@@ -92,6 +92,6 @@ def _dirty(base: Basis) -> tuple[tuple[Setting, ...] | None, str | None]:
         narenas = base.snapshot.number_option("narenas") or 1
         change = "keep large buffers for reuse in the program: this version caches none above tcache_max"
         return (Setting("narenas", str(narenas * 4)),), change
-    if filled_often(base):  # slab-sizes and cache-depth say what to do
+    if filled_often(base) or few_and_filled(base):  # slab-sizes and cache-depth say what to do
         return None, None
     return (), "slabs come and go: keep objects of a kind for reuse, or give busy threads an arena of their own"

@@ -140,12 +140,13 @@ def _embedded(facts: ProcessFacts) -> Iterator[Finding]:
 def _prefixed(code: Code, evidence: dict[str, str | None]) -> Finding:
     names = f"under names that begin with {code.prefix}" if code.prefix else "under other names than malloc"
     settings = f"; its settings come from {code.variable}" if code.variable else ""
+    then = "build it without the prefix (Rust: unprefixed_malloc_on_supported_platforms), or with hew instead"
     return Finding(
         TOPIC,
-        Level.WARNING,
+        Level.WARNING if code.kind != HEW else Level.NOTE,
         f"{named(code)} is built into {code.path} {names}",
         f"what is allocated by those names stays there: a preload replaces malloc alone{settings}",
-        "build it without the prefix (Rust: unprefixed_malloc_on_supported_platforms), or with hew instead",
+        then if code.kind != HEW else "",
         evidence,
     )
 

@@ -20,9 +20,9 @@ def setting_findings(facts: ProcessFacts) -> Iterator[Finding]:
         yield Finding(
             TOPIC,
             Level.NOTE,
-            "the environment of the process may not be read",
-            "whether its settings were honoured cannot be told",
-            "run this as the user of the process, or as root",
+            "the environment of the process cannot be read",
+            "whether its settings were honoured cannot be told (another user's, or a title was written over it)",
+            "run this as the user of the process, or as root; or hew doctor -- COMMAND, which knows what it gave",
         )
     for setting in facts.settings:
         yield _judged(facts, setting)

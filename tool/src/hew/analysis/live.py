@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""Where a live process's resident memory is, and how fast its allocator works between two looks."""
+
+from hew.model.live import LiveView, Moment, Outside, Rate
+from hew.model.statistics import Arena, Mutex, Part, Snapshot, total
+
+
+def live_view(now: Moment, before: Moment | None) -> LiveView:
+    """What to show, with rates where there was a look before."""
+    return LiveView(now, waterfall(now), rates(now, before))
+
+
+def waterfall(now: Moment) -> tuple[Part, ...]:
+    """The parts of resident memory; they add up to it. What the reports do not tell is left out, not guessed."""
+    if now.snapshot is None:
+        return _from_outside(now.outside)
+    return _from_inside(now.snapshot, now.outside)
+
+
+def _from_inside(snapshot: Snapshot, outside: Outside) -> tuple[Part, ...]:
+    totals, arena = snapshot.totals, snapshot.all_arenas
+    allocated, active = totals.allocated or 0, totals.active or totals.allocated or 0
+    cached = min((arena.tcache_bytes if arena else None) or 0, allocated)
+    inner = min(_internal(arena), allocated - cached) if arena else 0
+    dirty = ((arena.pdirty if arena else None) or 0) * snapshot.page
+    muzzy = ((arena.pmuzzy if arena else None) or 0) * snapshot.page
+    parts = [
+        Part("live objects", allocated - cached - inner, "stats.allocated - tcache_bytes"),
+        Part("internal fragmentation", inner, "sizes of classes - bytes asked for (heap profile)"),
+        Part("external fragmentation", max(active - allocated, 0), "stats.active - stats.allocated"),
+        Part("thread caches", cached, "tcache_bytes"),
+        Part("dirty pages", dirty, "pdirty"),
+        Part("muzzy pages", muzzy, "pmuzzy"),
+        Part("metadata", totals.metadata or 0, "stats.metadata"),
+    ]
+    rest = outside.resident - sum(part.bytes or 0 for part in parts)
+    label = "not the heap" if rest >= 0 else "counted above, not in memory"
+    return (*parts, Part(label, rest, "resident - all of the above"))
+
+
+def _internal(arena: Arena) -> int:
+    """Bytes of live objects beyond what was asked for; by the heap profile's samples, 0 without."""
+    bins = [one for one in arena.bins if one.prof_live_count and one.prof_live_requested is not None]
+    return sum(max((one.prof_live_count or 0) * one.size - (one.prof_live_requested or 0), 0) for one in bins)
+
+
+def _from_outside(outside: Outside) -> tuple[Part, ...]:
+    """Kinds of memory: all that can be known without statistics."""
+    heaps = [Part("main heap", outside.heap, "smaps: [heap]")] if outside.heap is not None else []
+    if outside.regions is not None and outside.region_count:
+        heaps.append(Part(f"heaps of threads ({outside.region_count})", outside.regions, "smaps: regions of 64 MiB"))
+    known = sum(part.bytes or 0 for part in heaps)
+    rest = Part("other private memory", max(outside.anonymous - known, 0), "RssAnon")
+    return (*heaps, rest, Part("files", outside.files, "RssFile"), Part("shared memory", outside.shared, "RssShmem"))
+
+
+def rates(now: Moment, before: Moment | None) -> tuple[Rate, ...]:
+    """Per second since the look before; without one, since the start where the report tells how long that is."""
+    seconds = now.seconds - before.seconds if before else None
+    found = [
+        Rate("CPUs", _per(now.cpu, before.cpu if before else None, seconds)),
+        Rate("page faults", _per(now.faults, before.faults if before else None, seconds)),
+    ]
+    if now.snapshot is None:
+        return tuple(found)
+    earlier = before.snapshot if before else None
+    for label, count in COUNTS:
+        found.append(Rate(label, _per(count(now.snapshot), count(earlier) if earlier else None, seconds)))
+    waited = _per(_wait_ns(now.snapshot), _wait_ns(earlier) if earlier else None, seconds)
+    found.append(Rate("waiting", waited / 1e9 if waited is not None else None, share=True))
+    return tuple(found)
+
+
+def _per(now: float | None, before: float | None, seconds: float | None) -> float | None:
+    if now is None or before is None or not seconds or seconds <= 0:
+        return None
+    return max(now - before, 0) / seconds
+
+
+def _allocations(snapshot: Snapshot) -> int | None:
+    arena = snapshot.all_arenas
+    return total((arena.small.nrequests, arena.large.nrequests)) if arena else None
+
+
+def _fills(snapshot: Snapshot) -> int | None:
+    arena = snapshot.all_arenas
+    return total((arena.small.nfills, arena.large.nfills)) if arena else None
+
+
+def _flushes(snapshot: Snapshot) -> int | None:
+    arena = snapshot.all_arenas
+    return total((arena.small.nflushes, arena.large.nflushes)) if arena else None
+
+
+def _locks(snapshot: Snapshot) -> list[Mutex]:
+    """Every lock of the process."""
+    arena = snapshot.all_arenas
+    of_arena = [*arena.mutexes.values(), *(one.mutex for one in arena.bins)] if arena else []
+    return [*snapshot.mutexes.values(), *of_arena]
+
+
+def _waits(snapshot: Snapshot) -> int | None:
+    return total(lock.num_wait for lock in _locks(snapshot))
+
+
+def _wait_ns(snapshot: Snapshot) -> int | None:
+    return total(lock.total_wait_ns for lock in _locks(snapshot))
+
+
+COUNTS = (
+    ("requests", _allocations),
+    ("fills", _fills),
+    ("flushes", _flushes),
+    ("lock waits", _waits),
+)

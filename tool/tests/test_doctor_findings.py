@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""What the doctor makes of facts that this machine does not have: limits, modes of the kernel, hostile texts."""
+
+import io
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from hew.analysis.doctor import examine
+from hew.model.finding import Finding, Level
+from hew.model.process import Code, HeapRegion, Limits, ProcessFacts, Provider, Setting, System
+from hew.sources.process_facts import read_process
+from hew.views.doctor import show_findings
+
+LIMITS = Limits(
+    None, None, 8 << 20, cpus_allowed=64, cpus_of_group=None, memory_of_group=None, memory_used_by_group=None
+)
+SYSTEM = System("madvise", 511, 0, 1 << 34, 1 << 30, 65530, None)
+
+
+def code(kind: str, **changes: object) -> Code:
+    plain = Code(Path(f"/lib/lib{kind}.so"), kind, "5.3.0", "", None, True, False, None, (), (), None)
+    return Code(**{**vars(plain), **changes})
+
+
+JEMALLOC = code("jemalloc", variable="MALLOC_CONF")
+GLIBC = code("glibc")
+PROGRAM = replace(GLIBC, kind=None, path=Path("/bin/name"), serves=False, interpreter="/lib/ld.so")
+
+
+@pytest.fixture
+def facts() -> ProcessFacts:
+    """A process on jemalloc on 64 CPUs, with nothing wrong."""
+    memory = replace(
+        read_process(os.getpid()).memory, locked=0, huge=0, resident=1 << 30, peak=1 << 30, anonymous=1 << 30
+    )
+    return ProcessFacts(
+        1, "name", ("name",), 4, False, {}, PROGRAM,
+        (JEMALLOC,), Provider(JEMALLOC, "slot", False), (), (), memory, 100, LIMITS, SYSTEM, (), (),
+    )  # fmt: skip
+
+
+def asking(facts: ProcessFacts) -> list[Finding]:
+    return [finding for finding in examine(facts) if finding.level is not Level.FACT]
+
+
+def on_glibc(facts: ProcessFacts, **changes: object) -> ProcessFacts:
+    changed = replace(facts, provider=Provider(GLIBC, "slot", False), others=(GLIBC,))
+    return ProcessFacts(**{**vars(changed), **changes})
+
+
+def test_nothing_is_asked_for_where_nothing_is_wrong(facts: ProcessFacts) -> None:
+    assert asking(facts) == []
+    assert asking(on_glibc(facts)) == []
+
+
+def test_a_quota_below_the_cpus_asks_for_fewer_arenas(facts: ProcessFacts) -> None:
+    facts = replace(facts, limits=replace(LIMITS, cpus_of_group=1.5))
+    (found,) = asking(facts)
+    assert "256 arenas" in found.what
+    assert "MALLOC_CONF=narenas:8" in found.next
+    (found,) = asking(on_glibc(facts))
+    assert "MALLOC_ARENA_MAX=2" in found.next
+
+
+@pytest.mark.parametrize("setting", [Setting("MALLOC_CONF", "narenas:8"), Setting("MALLOC_CONF", "x:1,narenas:8")])
+def test_who_has_set_the_arenas_is_left_in_peace(facts: ProcessFacts, setting: Setting) -> None:
+    facts = replace(facts, limits=replace(LIMITS, cpus_of_group=2.0), settings=(setting,))
+    assert asking(facts) == []
+
+
+def test_hew_reads_the_quota_by_itself(facts: ProcessFacts) -> None:
+    hew = code("hew", variable="MALLOC_CONF")
+    limits = replace(LIMITS, cpus_of_group=2.0)
+    assert asking(replace(facts, provider=Provider(hew, "slot", True), others=(hew,), limits=limits)) == []
+
+
+def test_a_footprint_near_the_limit_of_the_group_is_said(facts: ProcessFacts) -> None:
+    full = replace(LIMITS, memory_of_group=(1 << 30) + 1, memory_used_by_group=1 << 30)
+    (found,) = asking(replace(facts, limits=full))
+    assert found.level is Level.WARNING
+    assert asking(replace(facts, limits=replace(full, memory_of_group=4 << 30))) == []
+
+
+def test_locked_memory_cannot_go_back(facts: ProcessFacts) -> None:
+    (found,) = asking(replace(facts, memory=replace(facts.memory, locked=1 << 20)))
+    assert "locked" in found.what
+
+
+def test_huge_pages_asked_for_in_vain(facts: ProcessFacts) -> None:
+    facts = replace(facts, settings=(Setting("MALLOC_CONF", "thp:always"),))
+    assert asking(facts) == []
+    (found,) = asking(replace(facts, system=replace(SYSTEM, huge_pages="never")))
+    assert "in vain" in found.what
+
+
+def test_much_memory_in_huge_pages_is_noted_only_where_nobody_asked(facts: ProcessFacts) -> None:
+    facts = replace(facts, memory=replace(facts.memory, huge=900 << 20))
+    assert asking(facts) == []
+    (found,) = asking(replace(facts, system=replace(SYSTEM, huge_pages="always")))
+    assert found.evidence["huge_bytes"] == 900 << 20
+
+
+def test_strict_overcommit_and_many_mappings_are_said(facts: ProcessFacts) -> None:
+    strict = replace(SYSTEM, overcommit=2, committed=1 << 34)
+    assert [finding.level for finding in asking(replace(facts, system=strict))] == [Level.WARNING]
+    (found,) = asking(replace(facts, areas=60000))
+    assert "max_map_count" in found.what
+
+
+def test_few_or_cold_arenas_are_no_warning(facts: ProcessFacts) -> None:
+    few = tuple(HeapRegion(at << 26, 1 << 20, at) for at in range(1, 200))
+    assert asking(on_glibc(facts, regions=few[:30])) == []  # 30 MiB of 1 GiB
+    assert asking(on_glibc(facts, regions=tuple(replace(one, resident=20 << 20) for one in few[:20]))) == []  # 64 CPUs
+    (found,) = asking(on_glibc(facts, regions=tuple(replace(one, resident=4 << 20) for one in few)))
+    assert found.evidence["arenas"] == 200
+
+
+def test_a_prefixed_build_and_the_variable_that_it_does_not_read(facts: ProcessFacts) -> None:
+    inside = code("jemalloc", path=Path("/bin/name"), prefix="_rjem_", variable="_RJEM_MALLOC_CONF", serves=False)
+    facts = on_glibc(facts, program=inside, settings=(Setting("MALLOC_CONF", "narenas:2"),))
+    found = asking(facts)
+    assert ["_rjem_" in finding.what for finding in found] == [True, False]
+    assert "_RJEM_MALLOC_CONF" in found[1].next
+
+
+def test_a_privileged_program_ignores_glibc_s_tunables(facts: ProcessFacts) -> None:
+    facts = on_glibc(facts, secure=True, settings=(Setting("MALLOC_ARENA_MAX", "2"),))
+    (found,) = asking(facts)
+    assert "privileges" in found.why
+
+
+def test_what_a_process_says_cannot_steer_the_terminal(facts: ProcessFacts) -> None:
+    hostile = Setting("MALLOC_CONF", "\x1b]0;owned\x07\x1b[2J[bold]x\n")
+    facts = replace(facts, name="na\x1b[31mme", settings=(hostile,))
+    out = io.StringIO()
+    show_findings(facts, examine(facts), Console(file=out, width=200, highlight=False))
+    assert "\x1b" not in out.getvalue()
+    assert "\x07" not in out.getvalue()
+    assert "[bold]x" in out.getvalue()

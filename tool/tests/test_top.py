@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: MIT
+"""`hew top`: the figures, and the screens as a pilot sees them; recorded pictures in data/top."""
+
+import asyncio
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import DataTable, Static, TabbedContent
+
+from conftest import HewRunner, environment
+from hew.analysis.live import live_view
+from hew.commands.top import LiveFeed
+from hew.model.errors import HewError
+from hew.model.live import LiveView, Moment, Outside, ProcessRow
+from hew.model.statistics import Arena, Bin, Mutex, Sizes, Snapshot, Totals, UnusedExtents
+from hew.sources.control import find_socket
+from hew.sources.live import Processes
+from hew.views.top import ProcessView, TopApp
+
+MIB = 1 << 20
+PICTURES = Path(__file__).parent / "data" / "top"
+OUTSIDE = Outside(100 * MIB, 80 * MIB, 20 * MIB, 0, lazily_freed=3 * MIB, huge=16 * MIB)
+
+
+def snapshot(turn: int) -> Snapshot:
+    """A hew process with two arenas, a little further each turn."""
+    bins = (
+        Bin(16, 256, 4096, 1, nrequests=1000 * turn, nfills=10 * turn, nflushes=turn, curregs=200, curslabs=2),
+        Bin(4096, 4, 16384, 1, nrequests=50 * turn, nfills=40 * turn, curregs=7000, curslabs=2000, mutex=Mutex(90, 4)),
+    )
+    merged = Arena(
+        key="merged",
+        nthreads=5,
+        pactive=14000,
+        pdirty=2048,
+        pmuzzy=512,
+        tcache_bytes=2 * MIB,
+        small=Sizes(nrequests=1050 * turn, nfills=50 * turn, nflushes=turn),
+        large=Sizes(nrequests=30 * turn, nfills=0, nflushes=0),
+        mutexes={"extents_dirty": Mutex(5000 * turn, 20 * turn, 3, 9, 40_000_000 * turn, 7_000_000, 4)},
+        bins=bins,
+        extents=(UnusedExtents(4096, 5, 2, 1, 20480, 8192, 4096), UnusedExtents(8192, 0, 0, 0, 0, 0, 0)),
+    )
+    arenas = (
+        Arena("0", "auto_0", 4, pactive=12000, pdirty=2000, pmuzzy=512, retained=MIB, tcache_bytes=MIB),
+        Arena("1", "[worker] pool", 1, pactive=2000, pdirty=48, pmuzzy=0, retained=0, tcache_bytes=MIB),
+    )
+    totals = Totals(allocated=45 * MIB, active=55 * MIB, metadata=3 * MIB, resident=70 * MIB)
+    return Snapshot("JSON", "5.3.1-0-ghew0.1.0", totals=totals, merged=merged, arenas=arenas)
+
+
+def moment(turn: int, pid: int = 42, **changes: Any) -> Moment:
+    """A process that was looked at `turn` times, two seconds apart."""
+    plain = Moment(
+        pid=pid,
+        name="server",
+        words="server --port 80",
+        allocator="hew 0.1.0",
+        threads={"server": 1, "worker": 4},
+        seconds=2.0 * turn,
+        faults=100 * turn,
+        cpu=0.5 * turn,
+        outside=OUTSIDE,
+        snapshot=snapshot(turn),
+    )
+    return Moment(**{**vars(plain), **changes})
+
+
+GLIBC: dict[str, Any] = {
+    "allocator": "glibc 2.36",
+    "snapshot": None,
+    "outside": Outside(90 * MIB, 70 * MIB, 18 * MIB, 2 * MIB, heap=10 * MIB, regions=40 * MIB, region_count=3),
+    "why": "process 43 does not run on hew: `hew doctor 43` says on what, `hew run` starts a program on hew",
+}
+
+
+class MadeUp:
+    """Two processes that never change but for their counters; a third that is gone."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def processes(self) -> tuple[ProcessRow, ...]:
+        return (
+            ProcessRow(42, "server", "www", "hew 0.1.0", 100 * MIB, 5, True),
+            ProcessRow(43, "[odd] name", "root", "glibc 2.36", 90 * MIB, 1, False),
+            ProcessRow(44, "gone", "root", "jemalloc 5.3.0", MIB, 1, False),
+        )
+
+    def look(self, pid: int) -> LiveView:
+        if pid == 44:
+            raise HewError("there is no process 44 any more")
+        self.looks += 1
+        changes = GLIBC if pid == 43 else {}
+        return live_view(moment(self.looks, pid, **changes), moment(self.looks - 1, pid, **changes))
+
+
+def seen(app: TopApp, act: Callable[[Pilot[None]], Coroutine[None, None, None]]) -> None:
+    """Run the app on a terminal of 110 by 36 and let a pilot act on it."""
+
+    async def run() -> None:
+        async with app.run_test(size=(110, 36)) as pilot:
+            await settle(pilot)
+            await act(pilot)
+
+    asyncio.run(run())
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait until what was asked for is on the screen."""
+    await pilot.pause()
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def text_of(app: TopApp, name: str) -> str:
+    return str(app.screen.query_one(f"#{name}", Static).content)
+
+
+def test_the_parts_add_up_to_what_is_resident() -> None:
+    for one in (moment(1), moment(1, **GLIBC)):
+        parts = live_view(one, None).parts
+        assert sum(part.bytes or 0 for part in parts) == one.outside.resident
+    small = Outside(30 * MIB, 30 * MIB, 0, 0)
+    parts = live_view(moment(1, outside=small), None).parts
+    assert parts[-1].label == "counted above, not in memory"
+    assert sum(part.bytes or 0 for part in parts) == small.resident
+
+
+def test_where_memory_is() -> None:
+    parts = {part.label: part.bytes for part in live_view(moment(1), None).parts}
+    assert parts == {
+        "live objects": 43 * MIB,
+        "internal fragmentation": 0,
+        "external fragmentation": 10 * MIB,
+        "thread caches": 2 * MIB,
+        "dirty pages": 8 * MIB,
+        "muzzy pages": 2 * MIB,
+        "metadata": 3 * MIB,
+        "not the heap": 32 * MIB,
+    }
+    outside = {part.label: part.bytes for part in live_view(moment(1, **GLIBC), None).parts}
+    assert outside["main heap"] == 10 * MIB
+    assert outside["heaps of threads (3)"] == 40 * MIB
+
+
+def test_rates_are_between_two_looks() -> None:
+    assert {rate.value for rate in live_view(moment(1), None).rates} == {None}
+    rates = {rate.label: rate.value for rate in live_view(moment(3), moment(1)).rates}
+    assert rates["requests"] == 540
+    assert rates["fills"] == 25
+    assert rates["lock waits"] == 10
+    assert rates["waiting"] == pytest.approx(0.02)
+    assert rates["CPUs"] == 0.25
+
+
+def test_internal_fragmentation_comes_from_heap_profiles() -> None:
+    profiled = Bin(96, 42, 4096, curregs=10, curslabs=1, prof_live_requested=800, prof_live_count=10)
+    arena = Arena("merged", bins=(profiled,))
+    whole = Snapshot("JSON", totals=Totals(allocated=10 * MIB, active=10 * MIB), merged=arena)
+    parts = {part.label: part.bytes for part in live_view(moment(1, snapshot=whole), None).parts}
+    assert parts["internal fragmentation"] == 160
+
+
+def test_the_list_and_back() -> None:
+    app = TopApp(MadeUp(), 1000)
+
+    async def act(pilot: Pilot[None]) -> None:
+        table = app.screen.query_one("#processes", DataTable)
+        assert [str(table.get_row_at(row)[0]) for row in range(table.row_count)] == ["42", "43", "44"]
+        await pilot.press("enter")
+        await settle(pilot)
+        assert isinstance(app.screen, ProcessView)
+        assert "hew 0.1.0, resident 100 MiB, 5 threads: server, worker x4" in text_of(app, "head")
+        assert "live objects" in text_of(app, "parts")
+        await pilot.press("escape")
+        await settle(pilot)
+        await pilot.press("down", "down", "enter")
+        await settle(pilot)
+        assert "no process 44" in text_of(app, "message")
+
+    seen(app, act)
+
+
+def test_keys_lead_to_the_tables() -> None:
+    app = TopApp(MadeUp(), 1000, 42)
+
+    async def act(pilot: Pilot[None]) -> None:
+        for key, name, cell in (
+            ("2", "bins", "4.00 KiB"),
+            ("3", "mutexes", "arenas: extents_dirty"),
+            ("4", "extents", "4.00 KiB"),
+            ("1", "arenas", "0"),
+        ):
+            await pilot.press(key)
+            await settle(pilot)
+            assert app.screen.query_one("#tabs", TabbedContent).active == name
+            assert str(app.screen.query_one(f"#table-{name}", DataTable).get_row_at(0)[0]) == cell
+        await pilot.press("escape")
+        await settle(pilot)
+        assert app.screen.query_one("#processes", DataTable).row_count == 3
+
+    seen(app, act)
+
+
+def test_a_pause_stands_still() -> None:
+    feed = MadeUp()
+    app = TopApp(feed, 0.05, 42)
+
+    async def act(pilot: Pilot[None]) -> None:
+        await pilot.pause(0.3)
+        before = feed.looks
+        assert before > 1
+        await pilot.press("p")
+        await settle(pilot)
+        stood = feed.looks
+        await pilot.pause(0.3)
+        assert feed.looks == stood
+
+    seen(app, act)
+
+
+def picture(app: TopApp) -> str:
+    """The screen as SVG, without what differs from run to run."""
+    return re.sub(r"terminal-\d+", "terminal", app.export_screenshot(title="hew top"))
+
+
+@pytest.mark.parametrize(
+    ("name", "pid", "keys"),
+    [("list", None, ()), ("hew", 42, ()), ("bins", 42, ("2",)), ("mutexes", 42, ("3",)), ("glibc", 43, ())],
+)
+def test_screens_look_as_recorded(name: str, pid: int | None, keys: tuple[str, ...]) -> None:
+    """To record anew: HEW_RECORD=1 pytest, then look at the pictures."""
+    app = TopApp(MadeUp(), 1000, pid)
+    taken: list[str] = []
+
+    async def act(pilot: Pilot[None]) -> None:
+        for key in keys:
+            await pilot.press(key)
+            await settle(pilot)
+        taken.append(picture(app))
+
+    seen(app, act)
+    recorded = PICTURES / f"{name}.svg"
+    if "HEW_RECORD" in environment({}):
+        recorded.write_text(taken[0])
+    assert taken[0] == recorded.read_text()
+
+
+def test_real_processes(hew_library: Path, tmp_path: Path) -> None:
+    conf = f"control:{tmp_path}/%p"
+    script = "import sys; kept = [bytes(1000) for _ in range(20000)]; print('', flush=True); sys.stdin.read()"
+    settings = {"LD_PRELOAD": str(hew_library), "MALLOC_CONF": conf}
+    with subprocess.Popen(
+        [sys.executable, "-c", script], env=environment(settings), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        while find_socket(child.pid) is None:
+            time.sleep(0.01)
+        processes = Processes()
+        assert processes.allocator(child.pid).startswith("hew")  # known from now on: the list need not wait for others
+        feed = LiveFeed(processes)
+        row = next(row for row in feed.processes() if row.pid == child.pid)
+        assert row.allocator.startswith("hew")
+        assert row.asks
+        feed.look(child.pid)
+        view = feed.look(child.pid)
+        parts = {part.label: part.bytes or 0 for part in view.parts}
+        assert parts["live objects"] > 20_000_000
+        assert sum(parts.values()) == view.moment.outside.resident
+        assert any(rate.label == "requests" and rate.value is not None for rate in view.rates)
+        child.kill()
+    with pytest.raises(HewError, match="no process"):
+        feed.look(child.pid)
+
+
+def test_without_a_terminal_it_says_so(hew: HewRunner) -> None:
+    done = hew("top")
+    assert done.returncode == 1
+    assert "needs a terminal" in done.stderr
