@@ -38,10 +38,16 @@ struct client {
     int socket;
     uint64_t deadline; /* ms */
     struct hew_reply reply;
-    size_t held; /* bytes of `line`: a request, or the beginning of one, or several */
-    char line[LINE_BYTES];
+    size_t held; /* bytes of his line: a request, or the beginning of one, or several */
 };
 static struct client clients[CLIENTS];
+static char lines[CLIENTS][LINE_BYTES]; /* apart: a fork's child clears the clients, and should not touch these */
+
+static char *
+line_of(const struct client *client)
+{
+    return lines[client - clients];
+}
 
 static void
 drop(struct client *client)
@@ -62,19 +68,20 @@ has_reply(const struct client *client)
 static char *
 end_of_line(struct client *client)
 {
-    return memchr(client->line, '\n', client->held);
+    return memchr(line_of(client), '\n', client->held);
 }
 
 /* Answers the first request that is held. */
 static void
 answer(struct client *client, char *end)
 {
-    size_t length = (size_t)(end - client->line);
+    char *line = line_of(client);
+    size_t length = (size_t)(end - line);
     hew_socket_borrow_error(); /* what a request uncovers may be the process's last words */
-    hew_request_answer(client->line, length, &client->reply);
+    hew_request_answer(line, length, &client->reply);
     hew_socket_return_error();
     client->held -= length + 1;
-    memmove(client->line, end + 1, client->held);
+    memmove(line, end + 1, client->held);
     client->deadline = hew_clock_ms() + REPLY_MS;
     if (!has_reply(client)) { /* no memory even to say so */
         drop(client);
@@ -103,7 +110,7 @@ send_some(struct client *client)
 static bool
 receive_some(struct client *client)
 {
-    long got = hew_socket_receive(client->socket, client->line + client->held, LINE_BYTES - client->held);
+    long got = hew_socket_receive(client->socket, line_of(client) + client->held, LINE_BYTES - client->held);
     if (got == -EAGAIN || got == -EINTR) {
         return true;
     }

@@ -18,6 +18,7 @@ from hew.sources.discovery import find_library, library_folders
 from hew.sources.library import built_peers, find_hew
 from hew.sources.statistics.stream import find_reports
 
+ATTEMPTS = 3  # whether threads meet at a lock is the scheduler's choice, and this machine may be busy
 ALL = ("jemalloc", "jemalloc-5.3.1", "hew")
 JEMALLOC = ALL[:2]
 
@@ -38,7 +39,7 @@ class Provoking:
 
 CASES = [
     Provoking("arenas-too-few", "churn 4 256 400 300", "narenas:1", settings={"jemalloc": "narenas:4"}),
-    Provoking("hot-threads", "churn 16 256 400 300 4", "narenas:4", cured=False),
+    Provoking("hot-threads", "churn 16 1024 100 300 4", "narenas:4", cured=False),
     Provoking(
         "extents-contention", "churn 8 40960 100 300", "narenas:1", ("jemalloc", "hew"),
         settings={"jemalloc": "tcache_max:1048576", "hew": "tcache_ncached_max:40960-40960:102"}, cured=False,
@@ -123,8 +124,12 @@ def test_a_rule_speaks_when_provoked_and_not_when_its_advice_is_followed(
     case: Provoking, allocator: str, programs: Callable[[str], list[str]]
 ) -> None:
     library = library_of(allocator)
-    snapshot = report(library, programs(case.words), case.conf, case.form)
-    found = {one.rule: one for one in advise(Case(snapshot, None, case.cpus))}
+    found: dict[str, Advice] = {}
+    for _ in range(ATTEMPTS):
+        snapshot = report(library, programs(case.words), case.conf, case.form)
+        found = {one.rule: one for one in advise(Case(snapshot, None, case.cpus))}
+        if case.rule in found:
+            break
     assert case.rule in found
     advice = found[case.rule]
     assert advice.subject.startswith(allocator.partition("-")[0])
