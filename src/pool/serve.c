@@ -11,19 +11,18 @@
 
 #include <string.h>
 
-/* malloc's, at the set's alignment. */
+/* malloc's, at the set's alignment.  Of a small object only what was asked for is zeroed. */
 static void *
 from_malloc(size_t size, size_t alignment, bool zero)
 {
-    void *object = hew_fast_take_aligned(size, alignment);
-    if (HEW_LIKELY(object != NULL)) {
-        return zero ? memset(object, 0, size) : object;
+    if (size > HEW_SMALL_MAX) {
+        void *large = zero || alignment > HEW_PAGE ? NULL : hew_fast_take_large(size);
+        return large != NULL ? large : hew_alloc_aligned(size, alignment, zero);
     }
-    object = zero || alignment > HEW_PAGE ? NULL : hew_fast_take_large(size);
+    size_t whole = size < HEW_POOL_UNIT ? HEW_POOL_UNIT : size; /* less may lie at a multiple of 8 */
+    void *object = hew_fast_take_aligned(whole, alignment);
     if (object == NULL) {
-        bool large = size > HEW_SMALL_MAX; /* which often reads as zeros anyway */
-        object = hew_alloc_aligned(size == 0 ? 1 : size, alignment, zero && large);
-        zero = zero && !large;
+        object = alignment <= HEW_POOL_UNIT ? hew_alloc_slow(whole) : hew_alloc_aligned(whole, alignment, false);
     }
     return zero && object != NULL ? memset(object, 0, size) : object;
 }
