@@ -32,9 +32,6 @@ hew_serve_own(void)
     if (HEW_UNLIKELY(hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED) && own != NULL) {
         hew_thread_follow_cpu(own);
     }
-    if (HEW_UNLIKELY(hew_mutex_contended >= HEW_THREAD_CONTENDED) && own != NULL) {
-        hew_thread_evade(own);
-    }
     return (struct hew_source){.own = own, .cache = own, .arena = own != NULL ? own->arena : shared_arena()};
 }
 

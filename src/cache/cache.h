@@ -72,7 +72,6 @@ struct hew_cache {
     uint8_t due_code;     /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
     uint8_t sweep;        /* the next class to look after */
     bool custom;          /* the thread has limits of its own */
-    bool bound;           /* the program has chosen the arena */
     bool caching;         /* false: thread.tcache.enabled is off */
 };
 

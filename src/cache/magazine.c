@@ -384,7 +384,6 @@ hew_magazine_tick(struct hew_cache *cache, unsigned code)
     uint32_t period = next_period(cache, code);
     begin_period(cache, code, cache->counted[code] + period, period);
     hew_magazine_watch(cache);
-    hew_mutex_contended /= 2;
     for (unsigned looked = 0; looked < SWEEP; looked++) {
         cache->sweep = (uint8_t)((cache->sweep + 1) % HEW_CODES);
         look_after(cache, cache->sweep);

@@ -233,17 +233,6 @@ hew_thread_follow_cpu(struct hew_cache *cache)
 }
 
 void
-hew_thread_evade(struct hew_cache *cache)
-{
-    hew_mutex_contended = 0;
-    bool chosen = cache->bound || cache->arena->manual || hew_options.narenas != 0 ||
-        hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED;
-    if (!chosen) {
-        hew_thread_bind(cache, hew_arena_less_contended(cache->arena));
-    }
-}
-
-void
 hew_thread_set_caching(struct hew_cache *cache, bool caching)
 {
     hew_magazine_drop_all(cache);

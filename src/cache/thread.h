@@ -34,12 +34,6 @@ bool hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena);
  * one that it made. */
 void hew_thread_follow_cpu(struct hew_cache *cache);
 
-/* So many locks that were taken since the count was last halved, at each look after a magazine, move a thread. */
-#define HEW_THREAD_CONTENDED 32
-
-/* The calling thread has met so many: it goes to another arena if that is of use, unless the program has chosen its own. */
-void hew_thread_evade(struct hew_cache *cache);
-
 /* Whether the thread keeps objects at hand; the settings' limits hold again. */
 void hew_thread_set_caching(struct hew_cache *cache, bool caching);
 

@@ -41,11 +41,7 @@ hew_ctl_thread_arena(const struct hew_ctl_call *call)
     if (arena == NULL) {
         return after < hew_arena_limit() ? EAGAIN : EFAULT;
     }
-    if (!hew_thread_bind(cache, arena)) {
-        return EFAULT;
-    }
-    cache->bound = true;
-    return 0;
+    return hew_thread_bind(cache, arena) ? 0 : EFAULT;
 }
 
 int

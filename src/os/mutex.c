@@ -6,7 +6,6 @@
 #include "os/futex.h"
 
 __thread char hew_thread_mark;
-__thread uint32_t hew_mutex_contended;
 
 /* Takes a free lock; leaves a lock with sleepers marked as such when `mark` is 2. */
 static bool
@@ -21,7 +20,6 @@ take(struct hew_mutex *mutex, uint32_t mark)
 void
 hew_mutex_lock_slow(struct hew_mutex *mutex)
 {
-    hew_mutex_contended++;
     int64_t most = hew_options.mutex_max_spin;
     for (int64_t spin = 0; most < 0 || spin < most; spin++) {
         if (take(mutex, 1)) {

@@ -30,9 +30,6 @@ void hew_mutex_wake(struct hew_mutex *mutex);
 
 extern HEW_HIDDEN __thread char hew_thread_mark;
 
-/* Locks that the thread has not found free lately; others may lower it for their own reckoning. */
-extern HEW_HIDDEN __thread uint32_t hew_mutex_contended;
-
 /* An address that differs between living threads. */
 HEW_INLINE const void *
 hew_thread_token(void)

@@ -14,7 +14,6 @@ _Atomic bool hew_arena_was_created, hew_arena_was_destroyed;
 /* Guarded by hew_arenas_lock. */
 static unsigned count;         /* 0 = not known yet */
 static _Atomic unsigned limit; /* likewise; read by anyone */
-static unsigned shared = 1;    /* with the default narenas: threads share so many of them */
 static struct hew_arena *unmade; /* linked by larges.next */
 
 static _Atomic unsigned end;      /* no arena has this number or a higher one; written under hew_arenas_lock */
@@ -291,7 +290,6 @@ hew_arena_least_loaded(void)
     }
     hew_mutex_lock(&hew_arenas_lock);
     unsigned most = known_limit();
-    most = hew_options.narenas == 0 && shared < most ? shared : most;
     for (unsigned index = 1; index < most; index++) {
         struct hew_arena *arena = hew_arena_at(index);
         if (arena == NULL) {
@@ -307,18 +305,4 @@ hew_arena_least_loaded(void)
     }
     hew_mutex_unlock(&hew_arenas_lock);
     return best;
-}
-
-struct hew_arena *
-hew_arena_less_contended(struct hew_arena *own)
-{
-    hew_mutex_lock(&hew_arenas_lock);
-    unsigned most = known_limit();
-    shared += shared < most;
-    hew_mutex_unlock(&hew_arenas_lock);
-    struct hew_arena *other = hew_arena_least_loaded();
-    /* Else the thread would be in the way there. */
-    bool better = other != NULL && atomic_load_explicit(&other->threads, memory_order_relaxed) + 1 <
-        atomic_load_explicit(&own->threads, memory_order_relaxed);
-    return better ? other : own;
 }

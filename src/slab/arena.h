@@ -100,12 +100,9 @@ struct hew_arena *hew_arena_without_hooks(void);
 /* With the option percpu_arena: the arena of the CPU that the caller runs on; NULL without memory. */
 struct hew_arena *hew_arena_of_cpu(void);
 
-/* The automatic arena with the fewest threads; a new one rather than sharing, while there may be more: as many as the option
- * narenas says, and by default as many as contention has called for.  With percpu_arena that of the CPU. */
+/* The automatic arena with the fewest threads; a new one rather than sharing, while there may be more.
+ * With percpu_arena that of the CPU. */
 struct hew_arena *hew_arena_least_loaded(void);
-
-/* With the default narenas: where a thread of `own`, an automatic arena, goes that has found its locks taken too often. */
-struct hew_arena *hew_arena_less_contended(struct hew_arena *own);
 
 HEW_INLINE struct hew_arena *
 hew_arena_at(unsigned index)
