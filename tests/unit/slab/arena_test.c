@@ -258,18 +258,3 @@ TEST(with_percpu_arena_the_cpu_chooses)
         end_child();
     }
 }
-
-TEST(by_default_threads_share_an_arena_until_they_contend)
-{
-    if (in_child()) {
-        hew_options.narenas = 0;
-        hew_options.narenas_ratio.thousandths = 4000;
-        CHECK_EQUAL(join()->index, 0);
-        struct hew_arena *first = hew_arena_at(0);
-        CHECK(hew_arena_less_contended(first) == first); /* nobody else is there */
-        CHECK_EQUAL(join()->index, 1);
-        CHECK_EQUAL(join()->index, 0);
-        CHECK_EQUAL(hew_arena_less_contended(first)->index, 2);
-        end_child();
-    }
-}
