@@ -10,7 +10,10 @@
 #include <string.h>
 
 #define SLOTS_MIN 8                      /* with the NULL: one cache line */
-#define LEAN_BYTES ((size_t)4 << 10)     /* up to here a magazine grows without being used both ways */
+/* Up to here a magazine grows without being used both ways: a part of the heap, within bounds. */
+#define LEAN_MIN ((size_t)4 << 10)
+#define LEAN_MAX ((size_t)32 << 10)
+#define LEAN_PART 4096
 #define LEAN_OBJECTS 64
 #define FILL_BYTES ((size_t)16 << 10)    /* a fill brings at most this much */
 /* What all threads' magazines may hold together: a sixteenth of the heap, within bounds.  A flat 8 MiB made programs of
@@ -76,16 +79,6 @@ least_capacity(unsigned code)
     return code > HEW_CODE_SMALL_LAST ? 1 : SLOTS_MIN - 1;
 }
 
-/* The most objects that a magazine may hold that is only emptied, or only filled: a batch for the bin.  Nothing where a
- * single object is more than that: it would be memory that the thread has no use for. */
-static size_t
-capacity_lean(const struct hew_cache *cache, unsigned code)
-{
-    size_t most = cache->most[code], objects = LEAN_BYTES / hew_code_size(code);
-    objects = objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
-    return objects < most ? objects : most;
-}
-
 /* What one thread's magazines may hold. */
 static size_t
 share_of_budget(void)
@@ -95,6 +88,18 @@ share_of_budget(void)
     budget = budget < BUDGET_MIN ? BUDGET_MIN : budget > BUDGET_MAX ? BUDGET_MAX : budget;
     size_t share = budget / (threads == 0 ? 1 : threads);
     return share < SHARE_MIN ? SHARE_MIN : share;
+}
+
+/* The most objects that a magazine may hold that is only emptied, or only filled: a batch for the bin, larger where the heap
+ * is.  Nothing where a single object is more than that: it would be memory that the thread has no use for. */
+static size_t
+capacity_lean(const struct hew_cache *cache, unsigned code)
+{
+    size_t bytes = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / LEAN_PART;
+    bytes = bytes < LEAN_MIN ? LEAN_MIN : bytes > LEAN_MAX ? LEAN_MAX : bytes;
+    size_t most = cache->most[code], objects = bytes / hew_code_size(code);
+    objects = objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
+    return objects < most ? objects : most;
 }
 
 static bool
