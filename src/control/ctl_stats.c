@@ -108,7 +108,7 @@ hew_ctl_stats_lextent(const struct hew_ctl_call *call)
 int
 hew_ctl_stats_extent(const struct hew_ctl_call *call)
 {
-    return READ_CLASS(call, extents, HEW_POOL_BUCKETS);
+    return READ_CLASS(call, extents, HEW_STOCK_BUCKETS);
 }
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decay: how many idle bytes a pool may still hold, as time passes.
+ * decay: how many idle bytes a stock may still hold, as time passes.
  *
  * Owns      the curve and its epochs.  Pure arithmetic: `now` is an argument; nothing here reads a clock, takes a lock
  *           or calls the system.
@@ -22,13 +22,13 @@ struct hew_decay {
     int64_t decay_ms;                /* -1 never, 0 at once */
     uint64_t epoch_ms;               /* when the current epoch began */
     size_t backlog[HEW_DECAY_EPOCHS]; /* bytes that came in each past epoch, the newest last */
-    size_t left;                     /* bytes in the pool when the epoch began */
+    size_t left;                     /* bytes in the stock when the epoch began */
     size_t put_off;                  /* bytes that were due, and which the caller keeps a while: not new either */
 };
 
 void hew_decay_begin(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms);
 
-/* The bytes that a pool which holds `bytes` now may keep. */
+/* The bytes that a stock which holds `bytes` now may keep. */
 size_t hew_decay_allowance(struct hew_decay *decay, size_t bytes, uint64_t now_ms);
 
 /* Milliseconds in an epoch, at least 1. */

@@ -39,16 +39,16 @@ bequeath(struct hew_page_heap *heir, struct hew_extent *extent)
 static struct hew_extent *
 any_free(struct hew_page_heap *heap)
 {
-    struct hew_extent *extent = hew_pool_oldest(&heap->dirty);
-    extent = extent != NULL ? extent : hew_pool_oldest(&heap->muzzy);
-    return extent != NULL ? extent : hew_pool_oldest(&heap->retained);
+    struct hew_extent *extent = hew_stock_oldest(&heap->dirty);
+    extent = extent != NULL ? extent : hew_stock_oldest(&heap->muzzy);
+    return extent != NULL ? extent : hew_stock_oldest(&heap->retained);
 }
 
 /* Under the lock, which it drops: one free extent and its addresses leave the heap. */
 static void
 give_up(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_page_heap *heir)
 {
-    hew_pool_remove(hew_split_pool_of(heap, extent->state), extent);
+    hew_stock_remove(hew_split_stock_of(heap, extent->state), extent);
     hew_split_forget_ends(extent); /* before another heap can be given the addresses */
     heap->counts.mapped -= extent->size;
     struct hew_extent_hooks *hooks = heap->hooks;

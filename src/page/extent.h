@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * extent: one run of whole pages: a slab, a large object, or free pages in one of the pools.
+ * extent: one run of whole pages: a slab, a large object, or free pages in one of the stocks.
  *
  *     take ->  ACTIVE  -- give -->  DIRTY  -- decay -->  MUZZY  -- decay -->  RETAINED
  *                ^                    |                    |                     |
@@ -25,7 +25,7 @@ enum hew_extent_state {
     HEW_EXTENT_DIRTY,    /* free, contents and memory still there */
     HEW_EXTENT_MUZZY,    /* free, the system may take the memory when it likes */
     HEW_EXTENT_RETAINED, /* free, address space only: reads as zeros */
-    HEW_EXTENT_TRANSIT,  /* being purged by a thread that has taken it out of its pool */
+    HEW_EXTENT_TRANSIT,  /* being purged by a thread that has taken it out of its stock */
 };
 
 /* Bits kept inside the extent: enough for slabs of up to 256 regions. */
@@ -40,9 +40,9 @@ struct hew_extent {
     uint8_t code; /* while active: its class code in the address map */
     union {
         struct { /* every free state */
-            struct hew_extent *next, **link; /* the pool's bucket */
-            struct hew_list age;             /* the pool's extents, oldest first */
-            struct hew_list unmerged;        /* in the pool's list, or next == NULL */
+            struct hew_extent *next, **link; /* the stock's bucket */
+            struct hew_list age;             /* the stock's extents, oldest first */
+            struct hew_list unmerged;        /* in the stock's list, or next == NULL */
         } free;
         struct { /* guarded by the bin's lock */
             uint64_t *bits; /* 1 = free region */
@@ -56,7 +56,7 @@ struct hew_extent {
         struct {
             size_t usable; /* bytes that the program may use */
             void *sample;  /* what the profiler knows of it, or NULL */
-            void *pool;    /* of code HEW_CODE_POOL: the range of a pool set that it is */
+            void *pool;     /* of code HEW_CODE_POOL: the range of a pool set that it is */
             bool guarded;  /* the last page is a guard; the extent stays as large as it is */
             struct hew_list link; /* in an arena that can be emptied: guarded by its page heap's lock */
         } large;

@@ -17,11 +17,11 @@ void hew_grow_note_step(struct hew_page_heap *heap);
 /* The extent is a region of its own from now on, which merges with no other. */
 void hew_grow_set_apart(struct hew_extent *extent);
 
-/* An extent, in no pool, for the mapping that `model` describes, which is a region of its own from now on.  NULL: no
+/* An extent, in no stock, for the mapping that `model` describes, which is a region of its own from now on.  NULL: no
  * memory for bookkeeping; the mapping is still the caller's. */
 struct hew_extent *hew_grow_enter(struct hew_page_heap *heap, const struct hew_extent *model);
 
-/* A new region, one free extent in the retained pool in which `size` bytes fit at a multiple of `alignment`.  NULL when
+/* A new region, one free extent in the retained stock in which `size` bytes fit at a multiple of `alignment`.  NULL when
  * the system refused even the least that would do. */
 struct hew_extent *hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment);
 

@@ -25,9 +25,9 @@ _Atomic size_t hew_page_mapped;
 void
 hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
 {
-    hew_pool_begin(&heap->dirty);
-    hew_pool_begin(&heap->muzzy);
-    hew_pool_begin(&heap->retained);
+    hew_stock_begin(&heap->dirty);
+    hew_stock_begin(&heap->muzzy);
+    hew_stock_begin(&heap->retained);
     hew_list_begin(&heap->transit);
     hew_decay_begin(&heap->dirty_decay, hew_options.dirty_decay_ms, now_ms);
     hew_decay_begin(&heap->muzzy_decay, hew_options.muzzy_decay_ms, now_ms);
@@ -89,9 +89,9 @@ hew_page_look_after_shelf(struct hew_page_heap *heap, bool look)
 
 /* Cuts the wanted part out of a free extent that holds it, as low as it can lie. */
 static struct hew_extent *
-cut(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, size_t size, size_t alignment)
+cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, size_t size, size_t alignment)
 {
-    return hew_split_cut(heap, pool, extent, hew_bits_round_up(extent->address, alignment), size);
+    return hew_split_cut(heap, stock, extent, hew_bits_round_up(extent->address, alignment), size);
 }
 
 /* Writes what an active extent looks like in both maps. */
@@ -153,10 +153,10 @@ static struct hew_extent *
 take_unmerged(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
     /* A slab is better off at a low address, a large object where memory is warm. */
-    struct hew_extent *found = alignment >= HEW_GRAIN ? NULL : hew_pool_find_exact(&heap->dirty, size, alignment);
-    found = found != NULL ? found : hew_pool_find(&heap->dirty, size, alignment, size);
+    struct hew_extent *found = alignment >= HEW_GRAIN ? NULL : hew_stock_find_exact(&heap->dirty, size, alignment);
+    found = found != NULL ? found : hew_stock_find(&heap->dirty, size, alignment, size);
     if (found == NULL && hew_page_sweep_held(heap)) {
-        found = hew_pool_find(&heap->dirty, size, alignment, size);
+        found = hew_stock_find(&heap->dirty, size, alignment, size);
     }
     if (found == NULL) {
         hew_split_merge(heap, &heap->dirty);
@@ -168,17 +168,17 @@ take_unmerged(struct hew_page_heap *heap, size_t size, size_t alignment)
 static struct hew_extent *
 take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
-    struct hew_pool *const with_memory[] = {&heap->dirty, &heap->muzzy};
+    struct hew_stock *const with_memory[] = {&heap->dirty, &heap->muzzy};
     struct hew_extent *taken = take_unmerged(heap, size, alignment);
     for (unsigned kind = 0; taken == NULL && kind < 2; kind++) {
-        struct hew_extent *found = hew_pool_find(with_memory[kind], size, alignment, most_fit(size));
+        struct hew_extent *found = hew_stock_find(with_memory[kind], size, alignment, most_fit(size));
         taken = found == NULL ? NULL : cut(heap, with_memory[kind], found, size, alignment);
     }
     if (taken == NULL) {
         taken = hew_join_take(heap, size, alignment);
     }
     if (taken == NULL) {
-        struct hew_extent *found = hew_pool_find(&heap->retained, size, alignment, SIZE_MAX);
+        struct hew_extent *found = hew_stock_find(&heap->retained, size, alignment, SIZE_MAX);
         taken = found == NULL ? NULL : cut(heap, &heap->retained, found, size, alignment);
     }
     if (taken == NULL) {
@@ -212,11 +212,11 @@ hew_page_take_same(
     unsigned taken = 0;
     hew_mutex_lock(&heap->lock);
     while (taken < wanted && heap->hooks == NULL) {
-        struct hew_extent *extent = hew_pool_find_exact(&heap->dirty, size, HEW_PAGE);
+        struct hew_extent *extent = hew_stock_find_exact(&heap->dirty, size, HEW_PAGE);
         if (extent == NULL) {
             break;
         }
-        hew_pool_remove(&heap->dirty, extent);
+        hew_stock_remove(&heap->dirty, extent);
         extent->zeroed = false;
         hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, extent, code);
@@ -226,7 +226,7 @@ hew_page_take_same(
     return taken;
 }
 
-/* Under the lock, after memory came into the dirty pool.  True when the caller should look at the clock. */
+/* Under the lock, after memory came into the dirty stock.  True when the caller should look at the clock. */
 static bool
 note_given(struct hew_page_heap *heap)
 {
@@ -280,7 +280,7 @@ hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents
 static bool
 grow_into(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_extent *behind, size_t more)
 {
-    struct hew_extent *piece = cut(heap, hew_split_pool_of(heap, behind->state), behind, more, HEW_PAGE);
+    struct hew_extent *piece = cut(heap, hew_split_stock_of(heap, behind->state), behind, more, HEW_PAGE);
     if (piece == NULL) {
         return false;
     }
@@ -399,15 +399,15 @@ hew_page_counts(struct hew_page_heap *heap)
 }
 
 struct hew_page_counts
-hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_POOL_BUCKETS])
+hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_STOCK_BUCKETS])
 {
     hew_mutex_lock(&heap->lock);
     hew_page_sweep_held(heap);
     struct hew_page_counts counts = counts_now(heap);
-    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
-        buckets[bucket].dirty = hew_pool_count(&heap->dirty, bucket);
-        buckets[bucket].muzzy = hew_pool_count(&heap->muzzy, bucket);
-        buckets[bucket].retained = hew_pool_count(&heap->retained, bucket);
+    for (unsigned bucket = 0; bucket < HEW_STOCK_BUCKETS; bucket++) {
+        buckets[bucket].dirty = hew_stock_count(&heap->dirty, bucket);
+        buckets[bucket].muzzy = hew_stock_count(&heap->muzzy, bucket);
+        buckets[bucket].retained = hew_stock_count(&heap->retained, bucket);
     }
     hew_mutex_unlock(&heap->lock);
     return counts;
@@ -453,14 +453,14 @@ free_in_maps(struct hew_extent *extent)
 bool
 hew_page_heap_valid(struct hew_page_heap *heap)
 {
-    const struct hew_pool *const pools[] = {&heap->dirty, &heap->muzzy, &heap->retained};
+    const struct hew_stock *const stocks[] = {&heap->dirty, &heap->muzzy, &heap->retained};
     size_t bytes = heap->counts.active;
     for (unsigned kind = 0; kind < 3; kind++) {
-        if (!hew_pool_valid(pools[kind])) {
+        if (!hew_stock_valid(stocks[kind])) {
             return false;
         }
-        bytes += pools[kind]->bytes;
-        for (struct hew_list *node = pools[kind]->oldest.next; node != &pools[kind]->oldest; node = node->next) {
+        bytes += stocks[kind]->bytes;
+        for (struct hew_list *node = stocks[kind]->oldest.next; node != &stocks[kind]->oldest; node = node->next) {
             struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
             if (!free_in_maps(extent)) {
                 return false;

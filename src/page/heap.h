@@ -2,9 +2,9 @@
 /*
  * heap: the pages of one arena.
  *
- * Owns      the arena's mappings (regions), split into extents; the pools of free ones; the decay of both pools.
+ * Owns      the arena's mappings (regions), split into extents; the stocks of free ones; the decay of both stocks.
  * Promises  no two extents overlap; both address maps agree with every active extent; before more memory is touched or
- *           asked of the system, neighbours in one pool and one region are merged.
+ *           asked of the system, neighbours in one stock and one region are merged.
  * Locks     its own `lock` (rank: page), taken inside; no system call that can take long is made under it, except
  *           mapping.
  * Not here  when to purge: control/purger.c (this layer only raises hew_page_due).  What a slab is: slab/.
@@ -15,7 +15,7 @@
 #include "os/memory.h"
 #include "os/mutex.h"
 #include "page/decay.h"
-#include "page/pool.h"
+#include "page/stock.h"
 #include "page/shelf.h"
 
 struct hew_page_counts {
@@ -30,7 +30,7 @@ struct hew_page_counts {
 
 /* The free extents of one bucket of sizes, by state. */
 struct hew_page_bucket {
-    struct hew_pool_count dirty, muzzy, retained;
+    struct hew_stock_count dirty, muzzy, retained;
 };
 
 struct hew_extent_hooks;
@@ -38,7 +38,7 @@ struct hew_extent_hooks;
 struct hew_page_heap {
     struct hew_mutex lock;
     /* Everything below is guarded by `lock`. */
-    struct hew_pool dirty, muzzy, retained;
+    struct hew_stock dirty, muzzy, retained;
     struct hew_decay dirty_decay, muzzy_decay;
     struct hew_list transit;  /* extents that somebody purges without the lock */
     struct hew_extent *spare; /* unused extent structs, linked by free.next */
@@ -180,7 +180,7 @@ void hew_page_release(struct hew_page_heap *heap);
 /* In a fork's child: what other threads were purging is dirty again. */
 void hew_page_after_fork(struct hew_page_heap *heap);
 
-/* Another time for one of the heap's two decays; what is idle in its pool goes at once, unless the time is -1. */
+/* Another time for one of the heap's two decays; what is idle in its stock goes at once, unless the time is -1. */
 void hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms);
 
 /* The hooks are asked from now on, for memory that came without them, too.  Returns the former table or NULL. */
@@ -198,9 +198,9 @@ uint64_t hew_page_next_ms(struct hew_page_heap *heap);
 struct hew_page_counts hew_page_counts(struct hew_page_heap *heap);
 
 /* The same, and the free extents of that moment by size. */
-struct hew_page_counts hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_POOL_BUCKETS]);
+struct hew_page_counts hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_STOCK_BUCKETS]);
 
-/* Under the lock: every pool agrees with the map. */
+/* Under the lock: every stock agrees with the map. */
 bool hew_page_heap_valid(struct hew_page_heap *heap);
 
 #endif

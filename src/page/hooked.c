@@ -7,23 +7,23 @@
 #include "page/hooks.h"
 #include "page/split.h"
 
-/* Takes an extent out of its pool, so that the lock may be dropped. */
+/* Takes an extent out of its stock, so that the lock may be dropped. */
 static void
 depart(struct hew_page_heap *heap, struct hew_extent *extent)
 {
-    hew_pool_remove(hew_split_pool_of(heap, extent->state), extent);
+    hew_stock_remove(hew_split_stock_of(heap, extent->state), extent);
     extent->state = HEW_EXTENT_TRANSIT;
     hew_list_push_back(&heap->transit, &extent->free.age);
 }
 
-/* Puts a departed extent into a pool as it is. */
+/* Puts a departed extent into a stock as it is. */
 static void
 settle(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
 {
     hew_list_remove(&extent->free.age);
     extent->state = (uint8_t)state;
     hew_split_mark_ends(extent);
-    hew_pool_insert(hew_split_pool_of(heap, state), extent, NULL);
+    hew_stock_insert(hew_split_stock_of(heap, state), extent, NULL);
 }
 
 bool
@@ -89,7 +89,7 @@ commit(struct hew_page_heap *heap, struct hew_extent *extent)
     return true;
 }
 
-/* Cuts an extent that is in no pool at `size`; the upper part, in no pool and no list; NULL when refused. */
+/* Cuts an extent that is in no stock at `size`; the upper part, in no stock and no list; NULL when refused. */
 static struct hew_extent *
 cut(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
@@ -109,7 +109,7 @@ cut(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
     return upper;
 }
 
-/* Cuts the wanted part out of a departed extent that came from the pool of `state`; what is left over goes back there.
+/* Cuts the wanted part out of a departed extent that came from the stock of `state`; what is left over goes back there.
  * NULL: refused; all of it is back. */
 static struct hew_extent *
 carve(struct hew_page_heap *heap, struct hew_extent *extent, size_t size, size_t alignment, unsigned state)
@@ -224,14 +224,14 @@ hew_hooked_take(struct hew_page_heap *heap, size_t size, size_t alignment)
     static const uint8_t states[] = {HEW_EXTENT_DIRTY, HEW_EXTENT_MUZZY, HEW_EXTENT_RETAINED};
     struct hew_extent *taken = NULL;
     for (unsigned kind = 0; taken == NULL && kind < 3; kind++) {
-        struct hew_pool *pool = hew_split_pool_of(heap, states[kind]);
+        struct hew_stock *stock = hew_split_stock_of(heap, states[kind]);
         struct hew_extent *found =
-            heap->hooks->split == NULL ? NULL : hew_pool_find(pool, size, alignment, SIZE_MAX);
+            heap->hooks->split == NULL ? NULL : hew_stock_find(stock, size, alignment, SIZE_MAX);
         if (found != NULL) {
             depart(heap, found);
             taken = carve(heap, found, size, alignment, states[kind]);
         }
-        found = taken == NULL ? hew_pool_find_exact(pool, size, alignment) : NULL;
+        found = taken == NULL ? hew_stock_find_exact(stock, size, alignment) : NULL;
         if (found != NULL) {
             depart(heap, found);
             taken = carve(heap, found, size, alignment, states[kind]);
@@ -240,7 +240,7 @@ hew_hooked_take(struct hew_page_heap *heap, size_t size, size_t alignment)
     return taken != NULL ? taken : grow(heap, size, alignment);
 }
 
-/* The neighbour takes part in a merge: it is free, in the same pool, and as committed as `extent`. */
+/* The neighbour takes part in a merge: it is free, in the same stock, and as committed as `extent`. */
 static bool
 mergeable(const struct hew_extent *extent, const struct hew_extent *other, unsigned state)
 {

@@ -45,7 +45,7 @@ look_at_probe(struct hew_page_heap *heap)
     }
 }
 
-/* How much of a region that has just been entered, and is in no pool yet, is to keep small pages; all of it: SIZE_MAX. */
+/* How much of a region that has just been entered, and is in no stock yet, is to keep small pages; all of it: SIZE_MAX. */
 static size_t
 small_part(struct hew_page_heap *heap, const struct hew_extent *region, size_t wanted)
 {

@@ -22,7 +22,7 @@
 /* What thp:always and thp:never ask for a new mapping. */
 void hew_huge_advise(void *memory, size_t size, enum hew_thp thp);
 
-/* The same for a new region, in no pool yet, or what the heap chooses when it is for a request of `wanted` bytes. */
+/* The same for a new region, in no stock yet, or what the heap chooses when it is for a request of `wanted` bytes. */
 void hew_huge_begin(struct hew_page_heap *heap, struct hew_extent *region, size_t wanted);
 
 /* The highest huge pages that lie wholly in a free extent, no more than `most` bytes of them: where they begin, and how

@@ -34,7 +34,7 @@ place(struct site *site, size_t size, size_t alignment)
     return site->start >= low && site->start < hew_extent_end(dirty) && site->end > dirty->address;
 }
 
-/* Back into the pool, if it was taken. */
+/* Back into the stock, if it was taken. */
 static void
 put_back(struct hew_page_heap *heap, struct hew_extent *piece)
 {
@@ -84,7 +84,7 @@ struct hew_extent *
 hew_join_take(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
     struct hew_extent *largest[LOOKS];
-    unsigned count = hew_pool_largest_below(&heap->dirty, size, largest, LOOKS);
+    unsigned count = hew_stock_largest_below(&heap->dirty, size, largest, LOOKS);
     for (unsigned i = 0; i < count; i++) {
         struct site site = {.dirty = largest[i]};
         site.before = retained_neighbour(site.dirty, site.dirty->address - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * purge: giving idle pages back.  Extents leave their pool under the lock, meet the system without it, and come back
+ * purge: giving idle pages back.  Extents leave their stock under the lock, meet the system without it, and come back
  * in the next state.
  */
 #include "base/options.h"
@@ -13,7 +13,7 @@
 #include "page/shelf.h"
 #include "page/split.h"
 
-#define AT_ONCE 32                    /* extents taken out of a pool at a time */
+#define AT_ONCE 32                    /* extents taken out of a stock at a time */
 #define LOOKS 64                      /* extents in which whole huge pages are looked for */
 #define BYTES_AT_ONCE ((size_t)64 << 20) /* so that the system's map lock is not held for long */
 
@@ -25,15 +25,15 @@ struct batch {
 
 /* Under the lock: whole huge pages of one of the oldest extents.  NULL: they have none. */
 static struct hew_extent *
-take_huge(struct hew_page_heap *heap, struct hew_pool *pool, size_t most)
+take_huge(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
 {
-    struct hew_list *node = pool->oldest.next;
-    for (unsigned look = 0; look < LOOKS && node != &pool->oldest; look++, node = node->next) {
+    struct hew_list *node = stock->oldest.next;
+    for (unsigned look = 0; look < LOOKS && node != &stock->oldest; look++, node = node->next) {
         struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
         uintptr_t start;
         size_t size = extent->huge ? hew_huge_within(extent, most, &start) : 0;
         if (size != 0) {
-            return hew_split_cut(heap, pool, extent, start, size);
+            return hew_split_cut(heap, stock, extent, start, size);
         }
     }
     return NULL;
@@ -42,9 +42,9 @@ take_huge(struct hew_page_heap *heap, struct hew_pool *pool, size_t most)
 /* Under the lock: the oldest extent, or `most` bytes of it: the upper part goes, the lower part is what the next request
  * would be given.  NULL: no memory for bookkeeping, or a hook would have to be asked in the middle of this. */
 static struct hew_extent *
-take_oldest(struct hew_page_heap *heap, struct hew_pool *pool, size_t most)
+take_oldest(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
 {
-    struct hew_extent *extent = hew_pool_oldest(pool);
+    struct hew_extent *extent = hew_stock_oldest(stock);
     size_t size = extent->size < most ? extent->size : most;
     if (size != extent->size && heap->hooks != NULL && !hew_hooked_cuts_freely(heap)) {
         if (size < extent->size / 2) {
@@ -55,24 +55,24 @@ take_oldest(struct hew_page_heap *heap, struct hew_pool *pool, size_t most)
     if (extent->huge) {
         hew_huge_forgo(extent);
     }
-    return hew_split_cut(heap, pool, extent, hew_extent_end(extent) - size, size);
+    return hew_split_cut(heap, stock, extent, hew_extent_end(extent) - size, size);
 }
 
-/* Under the lock: takes old extents until the pool holds no more than `keep`, or the batch is full. */
+/* Under the lock: takes old extents until the stock holds no more than `keep`, or the batch is full. */
 static void
-collect(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, struct batch *batch)
+collect(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, struct batch *batch)
 {
     batch->count = 0;
     batch->bytes = 0;
-    while (batch->count < AT_ONCE && batch->bytes < BYTES_AT_ONCE && pool->bytes > keep) {
-        size_t surplus = hew_bits_round_up(pool->bytes - keep, HEW_PAGE);
+    while (batch->count < AT_ONCE && batch->bytes < BYTES_AT_ONCE && stock->bytes > keep) {
+        size_t surplus = hew_bits_round_up(stock->bytes - keep, HEW_PAGE);
         size_t most = surplus < BYTES_AT_ONCE ? surplus : BYTES_AT_ONCE;
-        if (keep != 0 && most < HEW_HUGE_PAGE && hew_pool_oldest(pool)->huge) {
+        if (keep != 0 && most < HEW_HUGE_PAGE && hew_stock_oldest(stock)->huge) {
             return; /* it waits until a huge page is due, or everything */
         }
         bool huge = heap->huge && heap->hooks == NULL && most >= HEW_HUGE_PAGE;
-        struct hew_extent *extent = huge ? take_huge(heap, pool, most) : NULL;
-        extent = extent != NULL ? extent : take_oldest(heap, pool, most);
+        struct hew_extent *extent = huge ? take_huge(heap, stock, most) : NULL;
+        extent = extent != NULL ? extent : take_oldest(heap, stock, most);
         if (extent == NULL) {
             return;
         }
@@ -116,7 +116,7 @@ arrive(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
     if (state == HEW_EXTENT_UNUSED) {
         forget(heap, extent);
     } else if (HEW_LIKELY(heap->hooks == NULL)) {
-        hew_split_insert(heap, hew_split_pool_of(heap, state), extent, state);
+        hew_split_insert(heap, hew_split_stock_of(heap, state), extent, state);
     } else {
         hew_hooked_insert(heap, extent, state);
     }
@@ -174,16 +174,16 @@ arrive_all(struct hew_page_heap *heap, struct batch *batch, unsigned from, const
     return !refused;
 }
 
-/* Purges as much as `pool` holds above `keep` bytes now.  An extent that the system refuses (locked memory) stays as it
+/* Purges as much as `stock` holds above `keep` bytes now.  An extent that the system refuses (locked memory) stays as it
  * was, and ends the round.  Called with the lock held; drops it around system calls. */
 static void
-purge(struct hew_page_heap *heap, struct hew_pool *pool, size_t keep, unsigned to)
+purge(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, unsigned to)
 {
-    unsigned from = pool == &heap->dirty ? HEW_EXTENT_DIRTY : HEW_EXTENT_MUZZY, states[AT_ONCE];
-    size_t surplus = pool->bytes - keep; /* not more: a hook may free, and never be done */
+    unsigned from = stock == &heap->dirty ? HEW_EXTENT_DIRTY : HEW_EXTENT_MUZZY, states[AT_ONCE];
+    size_t surplus = stock->bytes - keep; /* not more: a hook may free, and never be done */
     struct batch batch;
-    for (size_t done = 0; done < surplus && pool->bytes > keep; done += batch.bytes) {
-        collect(heap, pool, keep, &batch);
+    for (size_t done = 0; done < surplus && stock->bytes > keep; done += batch.bytes) {
+        collect(heap, stock, keep, &batch);
         struct hew_extent_hooks *hooks = heap->hooks;
         hew_mutex_unlock(&heap->lock);
         release_all(hooks, &batch, from, to, states);
@@ -203,7 +203,7 @@ unmap_retained(struct hew_page_heap *heap)
         struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
         node = node->next;
         if (!extent->data_segment) {
-            hew_pool_remove(&heap->retained, extent);
+            hew_stock_remove(&heap->retained, extent);
             hew_split_forget_ends(extent); /* before another heap can be given the addresses */
             hew_os_unmap((void *)extent->address, extent->size);
             forget(heap, extent);
@@ -213,13 +213,13 @@ unmap_retained(struct hew_page_heap *heap)
 
 /* Under the lock, after a purge: what is kept beyond the allowance waits for the rest of a huge page, and is not new. */
 static void
-note_put_off(const struct hew_page_heap *heap, struct hew_decay *decay, const struct hew_pool *pool, size_t keep)
+note_put_off(const struct hew_page_heap *heap, struct hew_decay *decay, const struct hew_stock *stock, size_t keep)
 {
-    size_t more = pool->bytes > keep ? pool->bytes - keep : 0;
+    size_t more = stock->bytes > keep ? stock->bytes - keep : 0;
     decay->put_off = heap->huge && more < HEW_HUGE_PAGE ? more : 0;
 }
 
-/* Under the lock, which it drops: purges both pools down to what they may keep. */
+/* Under the lock, which it drops: purges both stocks down to what they may keep. */
 static void
 purge_both(struct hew_page_heap *heap, uint64_t now_ms, bool all)
 {

@@ -81,8 +81,8 @@ hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *oth
         atomic_load_explicit(&extent->region, memory_order_relaxed);
 }
 
-struct hew_pool *
-hew_split_pool_of(struct hew_page_heap *heap, unsigned state)
+struct hew_stock *
+hew_split_stock_of(struct hew_page_heap *heap, unsigned state)
 {
     return state == HEW_EXTENT_DIRTY ? &heap->dirty : state == HEW_EXTENT_MUZZY ? &heap->muzzy : &heap->retained;
 }
@@ -98,11 +98,11 @@ hew_split_free_behind(struct hew_extent *extent)
 }
 
 struct hew_extent *
-hew_split_cut(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, uintptr_t start, size_t size)
+hew_split_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, uintptr_t start, size_t size)
 {
     size_t lead = start - extent->address, trail = hew_extent_end(extent) - start - size;
     if (lead == 0 && trail == 0) {
-        hew_pool_remove(pool, extent);
+        hew_stock_remove(stock, extent);
         return extent;
     }
     struct hew_extent *taken = hew_split_new_extent(heap, extent, start, size);
@@ -116,15 +116,15 @@ hew_split_cut(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_exte
             return NULL;
         }
         hew_split_mark_ends(tail);
-        hew_pool_insert(pool, tail, extent);
+        hew_stock_insert(stock, tail, extent);
         if (extent->free.unmerged.next != NULL) {
-            hew_pool_mark_unmerged(pool, tail);
+            hew_stock_mark_unmerged(stock, tail);
         }
     }
     if (lead != 0) {
-        hew_pool_resize(pool, extent, extent->address, lead);
+        hew_stock_resize(stock, extent, extent->address, lead);
     } else {
-        hew_pool_resize(pool, extent, start + size, trail);
+        hew_stock_resize(stock, extent, start + size, trail);
     }
     hew_split_mark_ends(extent);
     return taken;
@@ -137,14 +137,14 @@ mergeable(const struct hew_extent *extent, const struct hew_extent *other, unsig
 }
 
 void
-hew_split_insert(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, unsigned state)
+hew_split_insert(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, unsigned state)
 {
     extent->state = (uint8_t)state;
     extent->code = HEW_CODE_NONE;
     struct hew_extent *before, *behind;
     while (mergeable(extent, before = hew_map_extent(extent->address - 1), state) &&
         hew_extent_end(before) == extent->address) {
-        hew_pool_remove(pool, before);
+        hew_stock_remove(stock, before);
         extent->address = before->address;
         extent->size += before->size;
         extent->huge |= before->huge;
@@ -152,35 +152,35 @@ hew_split_insert(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_e
     }
     while (mergeable(extent, behind = hew_map_extent(hew_extent_end(extent)), state) &&
         behind->address == hew_extent_end(extent)) {
-        hew_pool_remove(pool, behind);
+        hew_stock_remove(stock, behind);
         extent->size += behind->size;
         extent->huge |= behind->huge;
         hew_split_drop_extent(heap, behind);
     }
     hew_split_mark_ends(extent);
-    hew_pool_insert(pool, extent, NULL);
+    hew_stock_insert(stock, extent, NULL);
 }
 
 void
-hew_split_insert_unmerged(struct hew_pool *pool, struct hew_extent *extent, unsigned state)
+hew_split_insert_unmerged(struct hew_stock *stock, struct hew_extent *extent, unsigned state)
 {
     extent->state = (uint8_t)state;
     extent->code = HEW_CODE_NONE;
     hew_split_mark_ends(extent);
-    hew_pool_insert(pool, extent, NULL);
-    hew_pool_mark_unmerged(pool, extent);
+    hew_stock_insert(stock, extent, NULL);
+    hew_stock_mark_unmerged(stock, extent);
 }
 
 bool
-hew_split_merge(struct hew_page_heap *heap, struct hew_pool *pool)
+hew_split_merge(struct hew_page_heap *heap, struct hew_stock *stock)
 {
-    struct hew_list *node = hew_list_first(&pool->unmerged);
+    struct hew_list *node = hew_list_first(&stock->unmerged);
     bool some = node != NULL;
-    for (; node != NULL; node = hew_list_first(&pool->unmerged)) {
+    for (; node != NULL; node = hew_list_first(&stock->unmerged)) {
         struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.unmerged);
         unsigned state = extent->state;
-        hew_pool_remove(pool, extent);
-        hew_split_insert(heap, pool, extent, state);
+        hew_stock_remove(stock, extent);
+        hew_split_insert(heap, stock, extent, state);
     }
     return some;
 }

@@ -25,23 +25,23 @@ void hew_split_forget_ends(struct hew_extent *extent);
 /* Whether the two lie in one mapping of one heap.  `other` may be NULL, stale or another heap's. */
 bool hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *other);
 
-/* Takes [start, start + size) out of a free extent that holds it; the rest stays in its pool, as old as before.  NULL: no
+/* Takes [start, start + size) out of a free extent that holds it; the rest stays in its stock, as old as before.  NULL: no
  * memory for a struct. */
 struct hew_extent *hew_split_cut(
-    struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, uintptr_t start, size_t size);
+    struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, uintptr_t start, size_t size);
 
-struct hew_pool *hew_split_pool_of(struct hew_page_heap *heap, unsigned state);
+struct hew_stock *hew_split_stock_of(struct hew_page_heap *heap, unsigned state);
 
 /* The free extent that begins where `extent` ends, in the same region; NULL when there is none. */
 struct hew_extent *hew_split_free_behind(struct hew_extent *extent);
 
-/* Puts a free extent into `pool` as its newest, merged with the neighbours that are in the same pool. */
-void hew_split_insert(struct hew_page_heap *heap, struct hew_pool *pool, struct hew_extent *extent, unsigned state);
+/* Puts a free extent into `stock` as its newest, merged with the neighbours that are in the same stock. */
+void hew_split_insert(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, unsigned state);
 
 /* The same, but merging waits for hew_split_merge(): whoever asks for the same size again gets it as it is. */
-void hew_split_insert_unmerged(struct hew_pool *pool, struct hew_extent *extent, unsigned state);
+void hew_split_insert_unmerged(struct hew_stock *stock, struct hew_extent *extent, unsigned state);
 
-/* All neighbours in `pool` become one.  False: there was nothing to do. */
-bool hew_split_merge(struct hew_page_heap *heap, struct hew_pool *pool);
+/* All neighbours in `stock` become one.  False: there was nothing to do. */
+bool hew_split_merge(struct hew_page_heap *heap, struct hew_stock *stock);
 
 #endif

@@ -91,7 +91,7 @@ struct hew_stats_arena {
     struct hew_stats_mutex mutexes[HEW_STATS_ARENA_MUTEXES];
     struct hew_stats_bin bins[HEW_STATS_BINS];
     struct hew_stats_lextent lextents[HEW_LARGE_CLASSES];
-    struct hew_stats_extents extents[HEW_POOL_BUCKETS];
+    struct hew_stats_extents extents[HEW_STOCK_BUCKETS];
     const char *dss;
     char name[HEW_ARENA_NAME_BYTES];
     bool present; /* in the snapshot */

@@ -75,9 +75,9 @@ bytes_in_use(const struct hew_stats_arena *arena)
 static void
 gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
 {
-    static struct hew_page_bucket buckets[HEW_POOL_BUCKETS]; /* guarded by hew_stats_lock; too large for a small stack */
+    static struct hew_page_bucket buckets[HEW_STOCK_BUCKETS]; /* guarded by hew_stats_lock; too large for a small stack */
     struct hew_page_counts counts = hew_page_census(heap, buckets);
-    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
+    for (unsigned bucket = 0; bucket < HEW_STOCK_BUCKETS; bucket++) {
         into->extents[bucket] = (struct hew_stats_extents){
             .ndirty = buckets[bucket].dirty.extents,
             .nmuzzy = buckets[bucket].muzzy.extents,
@@ -255,7 +255,7 @@ hew_gather_merge(struct hew_stats_arena *into, const struct hew_stats_arena *fro
     for (unsigned index = 0; index < HEW_LARGE_CLASSES; index++) {
         merge(&into->lextents[index], &from->lextents[index], hew_stats_lextent_fields);
     }
-    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
+    for (unsigned bucket = 0; bucket < HEW_STOCK_BUCKETS; bucket++) {
         merge(&into->extents[bucket], &from->extents[bucket], hew_stats_extents_fields);
     }
     into->dss = "N/A";

@@ -125,7 +125,7 @@ extents(struct hew_report *report)
     struct hew_json *json = &report->json;
     hew_json_open(json, "extents", '[');
     for (unsigned bucket = 0; bucket < HEW_STATS_BUCKETS; bucket++) {
-        bool known = bucket < HEW_POOL_BUCKETS;
+        bool known = bucket < HEW_STOCK_BUCKETS;
         hew_json_open(json, NULL, '{');
         hew_report_fields_json(
             json, hew_stats_extents_fields, known ? (const void *)&report->arena->extents[bucket] : zeros);

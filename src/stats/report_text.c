@@ -215,7 +215,7 @@ extents(struct hew_report *report)
     table_head(out, "extents:", false);
     hew_table_head(out, hew_stats_extents_fields);
     hew_writer_put(out, "       ntotal           total\n");
-    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
+    for (unsigned bucket = 0; bucket < HEW_STOCK_BUCKETS; bucket++) {
         const struct hew_stats_extents *unused = &report->arena->extents[bucket];
         uint64_t number = unused->ndirty + unused->nmuzzy + unused->nretained;
         if (skip(out, number == 0, &in_run)) {

@@ -36,7 +36,7 @@ check_no_overlap(const struct range *range)
 
 /* No free extent lies over a range, and none has a free neighbour that it should have merged with, unless that waits. */
 static void
-check_pool(struct hew_pool *pool)
+check_pool(struct hew_stock *pool)
 {
     bool merged = hew_list_is_empty(&pool->unmerged);
     for (struct hew_list *node = pool->oldest.next; node != &pool->oldest; node = node->next) {

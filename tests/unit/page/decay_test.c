@@ -8,7 +8,7 @@
 #define MIB ((size_t)1 << 20)
 #define START 1000000
 
-/* A pool that keeps to its allowance: looks, and drops what is over.  Returns what is left. */
+/* A stock that keeps to its allowance: looks, and drops what is over.  Returns what is left. */
 static size_t
 look(struct hew_decay *decay, size_t *bytes, uint64_t now_ms)
 {

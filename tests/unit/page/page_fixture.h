@@ -66,7 +66,7 @@ page_counts(void)
 }
 
 /* All that was taken has been given: what remains is free, and goes back. */
-/* Neighbours in the dirty pool become one, which otherwise waits until somebody needs it. */
+/* Neighbours in the dirty stock become one, which otherwise waits until somebody needs it. */
 static inline void
 page_merge(void)
 {

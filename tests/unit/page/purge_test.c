@@ -139,7 +139,7 @@ TEST(the_oldest_extents_go_first)
     page_end();
 }
 
-TEST(with_a_muzzy_time_pages_pass_through_the_muzzy_pool)
+TEST(with_a_muzzy_time_pages_pass_through_the_muzzy_stock)
 {
     page_begin();
     page_decay_times(100, 3200);

@@ -36,7 +36,7 @@ TEST(three_neighbours_given_in_any_order_become_one)
         CHECK_EQUAL(page_heap.dirty.extents, 3);
         page_merge();
         CHECK_EQUAL(page_heap.dirty.extents, 1);
-        struct hew_extent *merged = hew_pool_oldest(&page_heap.dirty);
+        struct hew_extent *merged = hew_stock_oldest(&page_heap.dirty);
         CHECK(merged->address == start && merged->size == 192 * KIB);
         page_give(rest);
         page_merge();
@@ -140,7 +140,7 @@ TEST(both_ends_of_a_free_extent_lead_to_it)
     page_give(three[0]);
     page_give(three[1]);
     page_merge();
-    struct hew_extent *merged = hew_pool_oldest(&page_heap.dirty);
+    struct hew_extent *merged = hew_stock_oldest(&page_heap.dirty);
     CHECK(hew_map_extent(start) == merged);
     CHECK(hew_map_extent(start + 128 * KIB - 1) == merged);
     hew_split_forget_ends(merged);

@@ -89,7 +89,7 @@ TEST(unused_extents_are_counted_by_size)
     const struct hew_stats_arena *now = take(0);
     unsigned dirty = 0;
     size_t bytes = 0, retained = 0;
-    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
+    for (unsigned bucket = 0; bucket < HEW_STOCK_BUCKETS; bucket++) {
         const struct hew_stats_extents *here = &now->extents[bucket];
         dirty += (unsigned)here->ndirty;
         bytes += here->dirty_bytes;

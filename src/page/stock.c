@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "page/pool.h"
+#include "page/stock.h"
 
 #define LOOKS 8        /* extents looked at in a bucket before the next one is tried */
 #define EXACT_LOOKS 64 /* where only one size will do */
@@ -20,14 +20,14 @@ bucket_of(size_t size)
 static uint64_t
 share(const struct hew_extent *extent)
 {
-    return ((uint64_t)(extent->size >> HEW_LG_PAGE) << HEW_POOL_LG_EXTENTS) + 1;
+    return ((uint64_t)(extent->size >> HEW_LG_PAGE) << HEW_STOCK_LG_EXTENTS) + 1;
 }
 
 static void
-link_bucket(struct hew_pool *pool, struct hew_extent *extent)
+link_bucket(struct hew_stock *stock, struct hew_extent *extent)
 {
     unsigned bucket = bucket_of(extent->size);
-    struct hew_pool_bucket *head = &pool->buckets[bucket];
+    struct hew_stock_bucket *head = &stock->buckets[bucket];
     extent->free.next = head->first;
     extent->free.link = &head->first;
     if (head->first != NULL) {
@@ -35,66 +35,66 @@ link_bucket(struct hew_pool *pool, struct hew_extent *extent)
     }
     head->first = extent;
     head->held += share(extent);
-    pool->nonempty[bucket / 64] |= UINT64_C(1) << bucket % 64;
+    stock->nonempty[bucket / 64] |= UINT64_C(1) << bucket % 64;
 }
 
 static void
-unlink_bucket(struct hew_pool *pool, struct hew_extent *extent)
+unlink_bucket(struct hew_stock *stock, struct hew_extent *extent)
 {
     unsigned bucket = bucket_of(extent->size);
     *extent->free.link = extent->free.next;
     if (extent->free.next != NULL) {
         extent->free.next->free.link = extent->free.link;
     }
-    pool->buckets[bucket].held -= share(extent);
-    if (pool->buckets[bucket].first == NULL) {
-        pool->nonempty[bucket / 64] &= ~(UINT64_C(1) << bucket % 64);
+    stock->buckets[bucket].held -= share(extent);
+    if (stock->buckets[bucket].first == NULL) {
+        stock->nonempty[bucket / 64] &= ~(UINT64_C(1) << bucket % 64);
     }
 }
 
 void
-hew_pool_begin(struct hew_pool *pool)
+hew_stock_begin(struct hew_stock *stock)
 {
-    hew_list_begin(&pool->oldest);
-    hew_list_begin(&pool->unmerged);
+    hew_list_begin(&stock->oldest);
+    hew_list_begin(&stock->unmerged);
 }
 
 void
-hew_pool_insert(struct hew_pool *pool, struct hew_extent *extent, struct hew_extent *beside)
+hew_stock_insert(struct hew_stock *stock, struct hew_extent *extent, struct hew_extent *beside)
 {
-    link_bucket(pool, extent);
-    hew_list_insert_after(beside == NULL ? pool->oldest.previous : &beside->free.age, &extent->free.age);
+    link_bucket(stock, extent);
+    hew_list_insert_after(beside == NULL ? stock->oldest.previous : &beside->free.age, &extent->free.age);
     extent->free.unmerged.next = NULL;
-    pool->bytes += extent->size;
-    pool->extents++;
+    stock->bytes += extent->size;
+    stock->extents++;
 }
 
 void
-hew_pool_mark_unmerged(struct hew_pool *pool, struct hew_extent *extent)
+hew_stock_mark_unmerged(struct hew_stock *stock, struct hew_extent *extent)
 {
-    hew_list_push_back(&pool->unmerged, &extent->free.unmerged);
+    hew_list_push_back(&stock->unmerged, &extent->free.unmerged);
 }
 
 void
-hew_pool_remove(struct hew_pool *pool, struct hew_extent *extent)
+hew_stock_remove(struct hew_stock *stock, struct hew_extent *extent)
 {
-    unlink_bucket(pool, extent);
+    unlink_bucket(stock, extent);
     hew_list_remove(&extent->free.age);
     if (extent->free.unmerged.next != NULL) {
         hew_list_remove(&extent->free.unmerged);
     }
-    pool->bytes -= extent->size;
-    pool->extents--;
+    stock->bytes -= extent->size;
+    stock->extents--;
 }
 
 void
-hew_pool_resize(struct hew_pool *pool, struct hew_extent *extent, uintptr_t address, size_t size)
+hew_stock_resize(struct hew_stock *stock, struct hew_extent *extent, uintptr_t address, size_t size)
 {
-    unlink_bucket(pool, extent);
-    pool->bytes += size - extent->size;
+    unlink_bucket(stock, extent);
+    stock->bytes += size - extent->size;
     extent->address = address;
     extent->size = size;
-    link_bucket(pool, extent);
+    link_bucket(stock, extent);
 }
 
 /* The lowest of the first few members of a bucket that fit. */
@@ -113,42 +113,42 @@ lowest_fit(struct hew_extent *extent, size_t size, size_t alignment)
 }
 
 struct hew_extent *
-hew_pool_find(struct hew_pool *pool, size_t size, size_t alignment, size_t most)
+hew_stock_find(struct hew_stock *stock, size_t size, size_t alignment, size_t most)
 {
     unsigned bucket = bucket_of(size), last = bucket_of(most);
-    if (bucket >= HEW_POOL_BUCKETS) { /* more than the address space: no extent is as large */
+    if (bucket >= HEW_STOCK_BUCKETS) { /* more than the address space: no extent is as large */
         return NULL;
     }
-    uint64_t word = pool->nonempty[bucket / 64] & (~UINT64_C(0) << bucket % 64);
+    uint64_t word = stock->nonempty[bucket / 64] & (~UINT64_C(0) << bucket % 64);
     for (unsigned group = bucket / 64;;) {
         while (word != 0) {
             unsigned next = group * 64 + (unsigned)__builtin_ctzll(word);
             if (next > last) {
                 return NULL;
             }
-            struct hew_extent *found = lowest_fit(pool->buckets[next].first, size, alignment);
+            struct hew_extent *found = lowest_fit(stock->buckets[next].first, size, alignment);
             if (found != NULL) {
                 return found;
             }
             word &= word - 1;
         }
-        if (++group >= sizeof pool->nonempty / sizeof pool->nonempty[0]) {
+        if (++group >= sizeof stock->nonempty / sizeof stock->nonempty[0]) {
             return NULL;
         }
-        word = pool->nonempty[group];
+        word = stock->nonempty[group];
     }
 }
 
 unsigned
-hew_pool_largest_below(struct hew_pool *pool, size_t size, struct hew_extent **extents, unsigned most)
+hew_stock_largest_below(struct hew_stock *stock, size_t size, struct hew_extent **extents, unsigned most)
 {
     unsigned bucket = bucket_of(size), count = 0;
-    bucket = bucket < HEW_POOL_BUCKETS ? bucket : HEW_POOL_BUCKETS - 1;
-    uint64_t word = pool->nonempty[bucket / 64] & (~UINT64_C(0) >> (63 - bucket % 64));
-    for (unsigned group = bucket / 64;; word = pool->nonempty[--group]) {
+    bucket = bucket < HEW_STOCK_BUCKETS ? bucket : HEW_STOCK_BUCKETS - 1;
+    uint64_t word = stock->nonempty[bucket / 64] & (~UINT64_C(0) >> (63 - bucket % 64));
+    for (unsigned group = bucket / 64;; word = stock->nonempty[--group]) {
         while (word != 0) {
             unsigned next = 63 - (unsigned)__builtin_clzll(word);
-            struct hew_extent *extent = pool->buckets[group * 64 + next].first;
+            struct hew_extent *extent = stock->buckets[group * 64 + next].first;
             for (; extent != NULL && count < most; extent = extent->free.next) {
                 extents[count++] = extent;
             }
@@ -161,10 +161,10 @@ hew_pool_largest_below(struct hew_pool *pool, size_t size, struct hew_extent **e
 }
 
 struct hew_extent *
-hew_pool_find_exact(struct hew_pool *pool, size_t size, size_t alignment)
+hew_stock_find_exact(struct hew_stock *stock, size_t size, size_t alignment)
 {
     unsigned bucket = bucket_of(size);
-    struct hew_extent *extent = bucket < HEW_POOL_BUCKETS ? pool->buckets[bucket].first : NULL;
+    struct hew_extent *extent = bucket < HEW_STOCK_BUCKETS ? stock->buckets[bucket].first : NULL;
     for (unsigned look = 0; extent != NULL && look < EXACT_LOOKS; look++, extent = extent->free.next) {
         if (extent->size == size && (extent->address & (alignment - 1)) == 0) {
             return extent;
@@ -174,13 +174,13 @@ hew_pool_find_exact(struct hew_pool *pool, size_t size, size_t alignment)
 }
 
 bool
-hew_pool_valid(const struct hew_pool *pool)
+hew_stock_valid(const struct hew_stock *stock)
 {
     size_t bytes = 0, extents = 0, aged = 0;
-    for (unsigned bucket = 0; bucket < HEW_POOL_BUCKETS; bucket++) {
-        bool marked = (pool->nonempty[bucket / 64] >> bucket % 64 & 1) != 0;
-        const struct hew_pool_bucket *head = &pool->buckets[bucket];
-        struct hew_pool_count told = hew_pool_count(pool, bucket), count = {0, 0};
+    for (unsigned bucket = 0; bucket < HEW_STOCK_BUCKETS; bucket++) {
+        bool marked = (stock->nonempty[bucket / 64] >> bucket % 64 & 1) != 0;
+        const struct hew_stock_bucket *head = &stock->buckets[bucket];
+        struct hew_stock_count told = hew_stock_count(stock, bucket), count = {0, 0};
         for (struct hew_extent *extent = head->first; extent != NULL; extent = extent->free.next) {
             if (bucket_of(extent->size) != bucket || *extent->free.link != extent) {
                 return false;
@@ -194,8 +194,8 @@ hew_pool_valid(const struct hew_pool *pool)
         bytes += count.bytes;
         extents += count.extents;
     }
-    for (struct hew_list *node = pool->oldest.next; node != &pool->oldest; node = node->next) {
+    for (struct hew_list *node = stock->oldest.next; node != &stock->oldest; node = node->next) {
         aged++;
     }
-    return bytes == pool->bytes && extents == pool->extents && aged == extents;
+    return bytes == stock->bytes && extents == stock->extents && aged == extents;
 }
