@@ -202,3 +202,15 @@ def test_an_interrupt_ends_it_at_once(table: Path, library: Path, hew: HewRunner
     assert done.returncode == 130
     assert "interrupted" in done.stderr
     assert time.monotonic() - began < 20
+
+
+def test_an_interrupt_later_keeps_the_workloads_that_are_done(table: Path, library: Path, hew: HewRunner) -> None:
+    slow, saved = table.parent / "slow.toml", table.parent / "saved.json"
+    slow.write_text(TABLE.replace("""echo '{"series":"malloc","at":8,"ns":2}'""", "kill -INT $PPID; sleep 29"))
+    words = ("--suites", str(slow), "--suite", "small", "--alloc", f"marker={library}", "--runs", "1")
+    done = hew("bench", *words, "--save", str(saved))
+    assert done.returncode == 130
+    assert "interrupted: 1 of 2 workloads were measured" in done.stdout
+    found = json.loads(saved.read_text())
+    assert [one["name"] for one in found["workloads"]] == ["sleep"]
+    assert found["mean"] is not None

@@ -66,7 +66,8 @@ def command(
 ) -> None:
     """Measure a suite of workloads under every allocator found: time, memory, page faults, curves by size.
 
-    Rounds are interleaved, workload by workload. Ratios are to glibc and to the best peer of each workload.
+    Rounds are interleaved, workload by workload. Ratios are to glibc and to the best peer of each workload. Ctrl-C ends
+    it with what was measured by then.
     """
     with told("hew bench"):
         if saved:
@@ -86,6 +87,8 @@ def command(
             if file:
                 file.write_text(written(report) + "\n", encoding="utf-8")
                 click.echo(f"written: {file.absolute()}", err=as_json)
+        if report.interrupted:
+            raise KeyboardInterrupt
 
 
 def compare(saved: tuple[Path, Path], allocator: str, as_json: bool) -> None:
@@ -121,9 +124,15 @@ def bench(table: Path, name: str, requests: Sequence[Request], only: Sequence[st
     results: list[tuple[WorkloadResult, Sequence[Run]]] = []
     with progress(total) as told:
         for workload in suite.workloads:
-            made = _measure(
-                workload, allocators, environment, lambda step, done, of=workload: told(_named(step, of), done)
-            )
+            try:
+                made = _measure(
+                    workload, allocators, environment, lambda step, done, of=workload: told(_named(step, of), done)
+                )
+            except KeyboardInterrupt:
+                if not results:
+                    raise
+                notes = [*notes, f"interrupted: {len(results)} of {len(suite.workloads)} workloads were measured"]
+                break  # an hour's work is not thrown away for its last minutes
             result = summarise_workload(workload, setup_of(workload, setup), allocators, made, suite.slow_peers)
             results.append((result, made))
     report = summarise_bench(suite, setup, allocators, results, notes)
@@ -132,6 +141,7 @@ def bench(table: Path, name: str, requests: Sequence[Request], only: Sequence[st
         unusable=(*unusable, *report.unusable),
         versions=versions_of(allocators, setup.machine.libc),
         seconds=time.monotonic() - began,
+        interrupted=len(results) < len(suite.workloads),
     )
 
 

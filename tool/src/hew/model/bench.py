@@ -76,7 +76,10 @@ class WorkloadResult:
 
 @dataclass(frozen=True)
 class BenchReport:
-    """The whole run of a suite, which took `seconds`. `mean` treats it as one workload; `groups` each group of it."""
+    """The whole run of a suite, which took `seconds`. `mean` treats it as one workload; `groups` each group of it.
+
+    One that was interrupted has the workloads that were measured to their end.
+    """
 
     suite: str
     started: str
@@ -89,6 +92,7 @@ class BenchReport:
     notes: tuple[str, ...]
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)
