@@ -73,9 +73,12 @@ main(int count, char **words)
 	batch = strtoul(words[3], NULL, 10);
 	stride = count > 5 ? atoi(words[5]) : 1;
 	deadline = now() + atof(words[4]) / 1000;
-	for (int i = 0; i < threads; i++)
+	for (int i = 0; i < threads; i++) {
 		if (pthread_create(&thread, NULL, work, (void *)(intptr_t)i) != 0)
 			return 1;
+		while (atomic_load(&ready) <= i) /* in order: which threads share an arena is not left to chance */
+			usleep(100);
+	}
 	while (atomic_load(&finished) < threads)
 		usleep(1000);
 	exit(0);
