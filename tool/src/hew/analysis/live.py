@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Where a live process's resident memory is, and how fast its allocator works between two looks."""
 
+from collections.abc import Callable
+from functools import partial
+
+from hew.analysis.memory import locks, pages
 from hew.model.live import LiveView, Moment, Outside, Rate
-from hew.model.statistics import Arena, Mutex, Part, Snapshot, total
+from hew.model.statistics import Arena, Part, Snapshot, total
 
 
 def live_view(now: Moment, before: Moment | None) -> LiveView:
@@ -22,8 +26,8 @@ def _from_inside(snapshot: Snapshot, outside: Outside) -> tuple[Part, ...]:
     allocated, active = totals.allocated or 0, totals.active or totals.allocated or 0
     cached = min((arena.tcache_bytes if arena else None) or 0, allocated)
     inner = min(_internal(arena), allocated - cached) if arena else 0
-    dirty = ((arena.pdirty if arena else None) or 0) * snapshot.page
-    muzzy = ((arena.pmuzzy if arena else None) or 0) * snapshot.page
+    dirty = pages(snapshot, arena.pdirty if arena else None) or 0
+    muzzy = pages(snapshot, arena.pmuzzy if arena else None) or 0
     parts = [
         Part("live objects", allocated - cached - inner, "stats.allocated - tcache_bytes"),
         Part("internal fragmentation", inner, "sizes of classes - bytes asked for (heap profile)"),
@@ -77,39 +81,23 @@ def _per(now: float | None, before: float | None, seconds: float | None) -> floa
     return max(now - before, 0) / seconds
 
 
-def _allocations(snapshot: Snapshot) -> int | None:
+def _of_objects(name: str, snapshot: Snapshot) -> int | None:
+    """A counter of small and large objects together."""
     arena = snapshot.all_arenas
-    return total((arena.small.nrequests, arena.large.nrequests)) if arena else None
-
-
-def _fills(snapshot: Snapshot) -> int | None:
-    arena = snapshot.all_arenas
-    return total((arena.small.nfills, arena.large.nfills)) if arena else None
-
-
-def _flushes(snapshot: Snapshot) -> int | None:
-    arena = snapshot.all_arenas
-    return total((arena.small.nflushes, arena.large.nflushes)) if arena else None
-
-
-def _locks(snapshot: Snapshot) -> list[Mutex]:
-    """Every lock of the process."""
-    arena = snapshot.all_arenas
-    of_arena = [*arena.mutexes.values(), *(one.mutex for one in arena.bins)] if arena else []
-    return [*snapshot.mutexes.values(), *of_arena]
+    return total((getattr(arena.small, name), getattr(arena.large, name))) if arena else None
 
 
 def _waits(snapshot: Snapshot) -> int | None:
-    return total(lock.num_wait for lock in _locks(snapshot))
+    return total(lock.num_wait for lock in locks(snapshot).values())
 
 
 def _wait_ns(snapshot: Snapshot) -> int | None:
-    return total(lock.total_wait_ns for lock in _locks(snapshot))
+    return total(lock.total_wait_ns for lock in locks(snapshot).values())
 
 
-COUNTS = (
-    ("requests", _allocations),
-    ("fills", _fills),
-    ("flushes", _flushes),
+COUNTS: tuple[tuple[str, Callable[[Snapshot], int | None]], ...] = (
+    ("requests", partial(_of_objects, "nrequests")),
+    ("fills", partial(_of_objects, "nfills")),
+    ("flushes", partial(_of_objects, "nflushes")),
     ("lock waits", _waits),
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from hew.analysis.advice.hot_threads import served
 from hew.analysis.advice.rules import advise
 from hew.analysis.ratios import CONFIDENCE
 from hew.analysis.schedule import rotated_schedule
@@ -165,8 +166,7 @@ def _advice(seen: Observed) -> tuple[str, list[Advice]]:
 
 
 def _requests(snapshot: Snapshot) -> int:
-    arena = snapshot.all_arenas
-    return (arena.small.nmalloc or 0) + (arena.large.nmalloc or 0) if arena else 0
+    return served(snapshot.all_arenas) if snapshot.all_arenas else 0
 
 
 def _measurer(asked: Asked, place: Place, found: Sequence[Variant]) -> Callable[[Step], Run]:
