@@ -265,6 +265,8 @@ hew_pool_shape_groups(struct hew_pool_set *set)
     if (set->options.touch) {
         touch(set);
     }
+    bool mallocs = set->options.fallback == NULL && unit_of(set) == HEW_POOL_UNIT;
+    set->malloc_from = mallocs ? set->strides[set->count - 1] + 1 : 0;
     return 0;
 }
 
