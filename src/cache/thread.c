@@ -137,7 +137,7 @@ hew_thread_enlist(struct hew_cache *cache)
 static void
 hand_counts_over(struct hew_cache *cache)
 {
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+    HEW_EACH_TOUCHED (cache, code) {
         uint64_t requests = hew_magazine_requests(cache, code) - cache->handed_over[code];
         if (requests != 0) {
             atomic_fetch_add_explicit(&cache->arena->requests[code], requests, memory_order_relaxed);
@@ -196,6 +196,7 @@ hew_thread_leave(void)
     struct hew_arena *arena = cache == NULL ? NULL : cache->arena;
     bool parked = false;
     if (cache != NULL && hew_park_suits(cache)) {
+        hew_park_trim(cache);
         hew_mutex_lock(&hew_caches_lock);
         parked = hew_park_has_room();
         if (parked) {

@@ -57,6 +57,6 @@ def show_declaration(declaration: Declaration, console: Console) -> None:
     console.print(escape(array(declaration)), soft_wrap=True)
     console.print()
     console.print(escape(declaration.setting), soft_wrap=True)
-    console.print("(for MALLOC_CONF; libhew 0.1 does not read it yet: the array is for hew_pool_create)", style="dim")
+    console.print("(the array is for hew_pool_create; the setting for MALLOC_CONF)", style="dim")
     for note in declaration.notes:
         show_note(note, console)
