@@ -82,5 +82,5 @@ def rule(case: Case) -> Advice | None:
         memory="flat to a little more: as many arenas as hot threads",
         risk="an arena that outlives its thread keeps its memory: destroy it, or give it to the next such thread",
         verify="the report again: nthreads 1 in the new arenas, hardly a wait there",
-        change=f"in each hot thread{which}: mallctl arenas.create, the index into thread.arena, then thread.tcache.flush",
+        change=f"in each hot thread{which}: mallctl arenas.create, its index into thread.arena, thread.tcache.flush",
     )
