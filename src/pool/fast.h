@@ -44,7 +44,7 @@ hew_pool_fast_is_mallocs(const struct hew_pool_set *set, const void *object)
     return set->malloc_from != 0 && code != HEW_CODE_NONE && code != HEW_CODE_POOL;
 }
 
-/* An object of a fixed group.  False: take the slow path. */
+/* An object of a fixed group.  False: take the slow path, which also ends the process for an address inside an object. */
 HEW_INLINE bool
 hew_pool_fast_give(const struct hew_pool_set *set, void *object)
 {
@@ -52,7 +52,8 @@ hew_pool_fast_give(const struct hew_pool_set *set, void *object)
     if (HEW_UNLIKELY(offset >= set->span)) {
         return false;
     }
-    return hew_pool_local_push(&hew_pool_self->at[set->id]->magazines[set->grains[offset >> HEW_LG_GRAIN]], object);
+    struct hew_pool_magazine *magazine = &hew_pool_self->at[set->id]->magazines[set->grains[offset >> HEW_LG_GRAIN]];
+    return HEW_LIKELY(hew_pool_local_may_be(magazine, object)) && hew_pool_local_push(magazine, object);
 }
 
 #endif

@@ -107,6 +107,12 @@ number_of(const struct hew_pool_block *block, const char *function, uintptr_t ad
 }
 
 void
+hew_pool_group_examine_place(const struct hew_pool_block *block, const char *function, const void *object)
+{
+    number_of(block, function, (uintptr_t)object);
+}
+
+void
 hew_pool_group_examine(const struct hew_pool_block *block, const char *function, const void *object)
 {
     number_of(block, function, (uintptr_t)object);

@@ -29,7 +29,7 @@ static void
 close_magazines(struct hew_pool_local *local, unsigned count)
 {
     for (unsigned number = 0; number < count; number++) {
-        local->magazines[number] = (struct hew_pool_magazine){&no_slot[1], NULL};
+        local->magazines[number] = (struct hew_pool_magazine){.top = &no_slot[1]};
     }
 }
 
@@ -142,6 +142,8 @@ hew_pool_local_open(struct hew_pool_local *local, unsigned number)
     if (slots == NULL) {
         return false;
     }
+    local->magazines[number].first = local->set->classes[number].fixed->address;
+    local->magazines[number].reciprocal = local->set->classes[number].fixed->reciprocal;
     /* Others see a magazine by its limit. */
     __atomic_store_n(&local->magazines[number].top, slots + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&local->magazines[number].limit, slots + 1 + room, __ATOMIC_RELEASE);

@@ -197,6 +197,7 @@ hew_pool_serve_free(struct hew_pool_set *set, const char *function, void *object
         struct hew_pool_block *block = range->set == set ? hew_pool_range_block(range, (uintptr_t)object)
                                                          : hew_pool_group_block(set, function, object);
         struct hew_pool_local *local = hew_pool_self->at[set->id];
+        hew_pool_group_examine_place(block, function, object);
         if (HEW_LIKELY(local->set != NULL && hew_pool_local_push(&local->magazines[block->number], object))) {
             return;
         }
