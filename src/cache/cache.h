@@ -66,6 +66,7 @@ struct hew_cache {
     struct hew_cache_bytes {
         uint64_t allocated, freed;
     } *live;              /* kept up at each operation of a thread with a front; else NULL */
+    unsigned thread;      /* its number, with the option control; else 0.  Written before the cache is in the list */
     uint64_t reported;    /* bytes allocated when HEW_DUE_BYTES was last raised */
     int64_t until_sample; /* bytes of such objects until the next sample */
     void *profile;        /* the profiler's */
