@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -14,9 +15,12 @@ from pathlib import Path
 import pytest
 
 from conftest import HewRunner, environment
+from hew.analysis.doctor import examine
 from hew.model.control import Outcome, RefusedError, read_conf, value_of
 from hew.model.errors import HewError
 from hew.sources.control import Control, apply_conf, connect, find_socket
+from hew.sources.inside import with_inside
+from hew.sources.process_facts import read_process
 from hew.sources.statistics.place import read_place
 
 SLEEPER = "import sys,time; kept = [bytes(1000) for _ in range(2000)]; print('ready', flush=True); sys.stdin.read()"
@@ -115,6 +119,23 @@ def test_the_command(process: int, hew: HewRunner, tmp_path: Path) -> None:
     target = tmp_path / "now.heap"
     assert hew("ctl", pid, "--heap", str(target)).returncode == 0
     assert target.read_bytes().startswith(b"heap_v2/")
+
+
+def test_the_doctor_asks(process: int, hew: HewRunner) -> None:
+    with connect(process) as control:
+        control.set("arenas.dirty_decay_ms", "55")
+    document = json.loads(hew("doctor", "--json", str(process)).stdout)
+    assert document["inside"]["settings"]["prof_active"] is False
+    assert document["inside"]["now"]["dirty_decay_ms"] == 55
+    assert document["inside"]["threads"] >= 1
+    told = [one["what"] for one in document["findings"] if one["topic"] == "inside"]
+    assert "taken as asked for: prof:true, prof_active:false" in told
+    os.kill(process, signal.SIGSTOP)
+    try:
+        told = [one.what for one in examine(with_inside(read_process(process)))]
+    finally:
+        os.kill(process, signal.SIGCONT)
+    assert "its control socket did not answer" in told
 
 
 def test_errors_say_what_to_do(hew: HewRunner) -> None:

@@ -103,8 +103,11 @@ class Control:
 
 def connect(pid: int) -> Control:
     """A connection to a process on hew with a control socket. Raises HewError, which says what stands in the way."""
-    if not stat_fields(pid):
+    state = stat_fields(pid)
+    if not state:
         raise HewError(f"there is no process {pid}")
+    if state[0] in "Tt":
+        raise HewError(f"process {pid} is stopped, and cannot answer: kill -CONT {pid} lets it go on")
     path = find_socket(pid)
     if path is None:
         raise HewError(_why_none(pid))

@@ -65,6 +65,7 @@ def to_document(facts: ProcessFacts, findings: Sequence[Finding]) -> dict[str, A
         "memory": asdict(facts.memory),
         "limits": asdict(facts.limits),
         "system": asdict(facts.system),
+        "inside": asdict(facts.inside) if facts.inside else None,
         "findings": [asdict(finding) for finding in findings],
         "unreadable": list(facts.unreadable),
     }
