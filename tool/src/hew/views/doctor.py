@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The doctor's findings for the terminal and for programs."""
+"""The doctor's findings for the terminal and for programs (doctor.schema.json describes those)."""
 
 import json
 import shlex
