@@ -132,7 +132,11 @@ hew_capacity_richest(struct hew_cache *cache, unsigned but, size_t bytes)
     unsigned richest = HEW_CODE_NONE;
     size_t most = bytes - 1;
     for (unsigned looked = 0; looked < RICH_AMONG; looked++) {
-        unsigned code = cache->asked = (uint8_t)((cache->asked + 1) % HEW_CODES);
+        unsigned code = hew_cache_next_touched(cache, cache->asked);
+        cache->asked = code == HEW_CODES ? 0 : (uint8_t)(code + 1);
+        if (code == HEW_CODES) {
+            continue;
+        }
         size_t capacity = hew_capacity_of(cache, code), held = hew_capacity_bytes(code, capacity);
         if (held > most && capacity > 1 && code != but && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
             most = held;

@@ -24,11 +24,18 @@ usual_period(unsigned code)
 void
 hew_magazine_begin(struct hew_cache *cache)
 {
+    memset(cache->touched, 0, sizeof cache->touched);
     for (unsigned code = 0; code < HEW_CODES; code++) {
         hew_capacity_close(cache, code);
         cache->ticks[code] = usual_period(code == 0 ? 1 : code);
         cache->counted[code] = cache->ticks[code];
     }
+}
+
+static void
+touch(struct hew_cache *cache, unsigned code)
+{
+    cache->touched[code / 64] |= (uint64_t)1 << code % 64;
 }
 
 /* One class of those that hold most gives up half, if that is `bytes` at least. */
@@ -70,6 +77,7 @@ grant(struct hew_cache *cache, unsigned code, size_t from, size_t to)
 static void
 miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
+    touch(cache, code);
     unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED;
     size_t now = hew_capacity_of(cache, code), next = hew_capacity_grown(cache, code, kind);
     cache->flags[code] |= (uint8_t)(kind | HEW_CLASS_MISSED);
@@ -172,6 +180,7 @@ hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
     }
     size_t capacity = hew_capacity_of(cache, code);
     if (capacity == 0) {
+        touch(cache, code);
         give(cache, code, &object, 1);
         return;
     }
@@ -219,7 +228,7 @@ hew_magazine_drop(struct hew_cache *cache, unsigned code)
 void
 hew_magazine_drop_all(struct hew_cache *cache)
 {
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+    HEW_EACH_TOUCHED (cache, code) {
         hew_magazine_drop(cache, code);
     }
 }
