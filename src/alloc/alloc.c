@@ -43,7 +43,7 @@ hew_alloc_small(size_t size)
 void *
 hew_alloc_large(size_t size, bool zero)
 {
-    void *object = zero || size <= HEW_CLASSED_MAX ? NULL : hew_serve_again(size);
+    void *object = zero ? NULL : hew_serve_again(size);
     return object != NULL ? object : hew_alloc_aligned(size, HEW_PAGE, zero);
 }
 
@@ -181,8 +181,7 @@ free_unclassed(const char *function, void *object)
         return;
     }
     cache->other_freed += extent->large.usable;
-    extent = hew_large_keep(extent);
-    if (extent != NULL) {
+    if (!hew_large_keep(extent)) {
         hew_large_give_back(extent);
     }
     hew_alloc_notice_due_work(true);

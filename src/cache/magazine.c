@@ -2,6 +2,7 @@
 #include "cache/magazine.h"
 
 #include "base/options.h"
+#include "cache/again.h"
 #include "cache/count.h"
 #include "cache/route.h"
 #include "meta/memory.h"
@@ -162,15 +163,19 @@ grown_capacity(const struct hew_cache *cache, unsigned code, unsigned miss)
 static void
 miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
+    const unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED;
     size_t now = capacity_of(cache, code), next = grown_capacity(cache, code, kind);
-    cache->flags[code] |= (uint8_t)(kind | HEW_CLASS_MISSED);
+    unsigned flags = cache->flags[code] | kind | HEW_CLASS_MISSED;
     if (next > now && grant(cache, code, now, next)) {
         if (!resize(cache, code, next)) {
             cache->granted -= (next - now) * hew_code_size(code);
-        } else if ((cache->flags[code] & (HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED)) == (HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED)) {
-            cache->flags[code] &= (uint8_t) ~(HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED);
+        } else {
+            flags &= ~((flags & both) == both ? both | HEW_CLASS_GROWN : HEW_CLASS_GROWN);
         }
+    } else if (code > HEW_CODE_SMALL_LAST && (flags & both) == both) {
+        flags |= HEW_CLASS_GROWN;
     }
+    cache->flags[code] = (uint8_t)flags;
 }
 
 /* Half a magazine, to leave room for what is freed; a whole one, which is small, where nothing is. */
@@ -257,6 +262,9 @@ hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
         *cache->top[code]++ = object;
         return;
     }
+    if (code > HEW_CODE_SMALL_LAST && hew_again_give(cache, code, object)) {
+        return;
+    }
     if (cache->most[code] != 0) {
         miss(cache, code, HEW_CLASS_OVERFLOWED);
     }
@@ -334,7 +342,7 @@ look_after(struct hew_cache *cache, unsigned code)
         hew_magazine_flush(cache, code, depth - low / 2);
         depth -= low / 2;
     }
-    cache->flags[code] &= (uint8_t)~HEW_CLASS_MISSED;
+    cache->flags[code] &= (uint8_t) ~(HEW_CLASS_MISSED | HEW_CLASS_GROWN);
     cache->seen[code] = count;
     cache->low[code] = (uint16_t)depth;
 }
