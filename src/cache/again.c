@@ -15,9 +15,12 @@ void *
 hew_again_take(struct hew_cache *cache, unsigned code)
 {
     struct hew_extent *extent;
+    if (code <= HEW_CODE_SMALL_LAST) {
+        __builtin_unreachable();
+    }
     /* The last ticks are the magazine's: a period ends. */
     if (!serves(cache, code) || cache->top[code][-1] != NULL || cache->ticks[code] < 2 ||
-        hew_shelf_take(&cache->arena->pages.shelf, hew_code_size(code), code, &extent, 1) == 0) {
+        hew_shelf_take(&cache->arena->pages.shelf, hew_slab_shapes[code].size, code, &extent, 1) == 0) {
         return NULL;
     }
     cache->ticks[code]--;

@@ -262,7 +262,7 @@ hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
         *cache->top[code]++ = object;
         return;
     }
-    if (code > HEW_CODE_SMALL_LAST && hew_again_give(cache, code, object)) {
+    if (HEW_UNLIKELY((cache->flags[code] & HEW_CLASS_GROWN) != 0) && hew_again_give(cache, code, object)) {
         return;
     }
     if (cache->most[code] != 0) {

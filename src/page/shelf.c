@@ -98,7 +98,8 @@ take_one(struct hew_shelf_slot *slot, size_t size)
 }
 
 unsigned
-hew_shelf_take(struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted)
+hew_shelf_take_filled(
+    struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted)
 {
     struct hew_shelf_rank *rank = own_rank(shelf);
     unsigned index = hew_large_index(size), taken = 0;
@@ -153,8 +154,8 @@ hew_shelf_put(struct hew_shelf *shelf, struct hew_extent *const *extents, unsign
         hew_map_set_code(extents[put]->address, HEW_CODE_NONE);
         extents[put]->large.below = newest(slot);
         set_newest(slot, extents[put]);
-        *look |= ++rank->gives % HEW_SHELF_GIVES_TO_CLOCK == 0;
     }
+    *look = ++rank->gives % HEW_SHELF_GIVES_TO_CLOCK == 0;
     if (slot != NULL && !atomic_load(&shelf->filled)) {
         atomic_store(&shelf->filled, true);
     }

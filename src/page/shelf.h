@@ -62,12 +62,15 @@ struct hew_shelf {
 HEW_INLINE unsigned
 hew_large_index(size_t bytes)
 {
+    if (bytes <= HEW_SMALL_MAX) {
+        __builtin_unreachable();
+    }
     return hew_class_index(bytes) - HEW_CODE_SMALL_LAST;
 }
 
-/* Up to `wanted` active extents of just that size and code, the newest first, whose fields are as they were when they came.
- * Returns how many. */
-unsigned hew_shelf_take(struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted);
+/* What hew_shelf_take() does when the shelf is filled. */
+unsigned hew_shelf_take_filled(
+    struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted);
 
 /* Puts extents of one code there; several have one size.  Returns how many, from the first on; the others are to be given in
  * the usual way.  `look`: it is time to look at the clock. */
@@ -88,6 +91,14 @@ HEW_INLINE bool
 hew_shelf_is_filled(const struct hew_shelf *shelf)
 {
     return atomic_load_explicit(&shelf->filled, memory_order_relaxed);
+}
+
+/* Up to `wanted` active extents of just that size and code, the newest first, whose fields are as they were when they came.
+ * Returns how many. */
+HEW_INLINE unsigned
+hew_shelf_take(struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted)
+{
+    return hew_shelf_is_filled(shelf) ? hew_shelf_take_filled(shelf, size, code, extents, wanted) : 0;
 }
 
 #endif

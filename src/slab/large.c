@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "slab/large.h"
 
+#define SHELVING_BYTES ((size_t)4 << 20) /* of mappings: what flushes bring to the shelf pays off in programs that are larger */
+
 /* Large objects of a manual arena are listed, so that it can be emptied. */
 static void
 list(struct hew_arena *arena, struct hew_extent *extent)
@@ -141,7 +143,8 @@ void
 hew_large_give_some(struct hew_extent *const *extents, unsigned count)
 {
     struct hew_arena *arena = hew_arena_at(extents[0]->arena);
-    unsigned kept = hew_page_shelve(&arena->pages, extents, count);
+    bool small_heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) < SHELVING_BYTES;
+    unsigned kept = HEW_UNLIKELY(small_heap) ? 0 : hew_page_shelve(&arena->pages, extents, count);
     if (kept == count) {
         return;
     }
