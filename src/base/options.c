@@ -105,6 +105,7 @@ option_valid(const struct hew_option *option, const void *field)
         return option_in_range(option, (uint64_t)*(const int64_t *)field, true);
     case HEW_KIND_TEXT:
     case HEW_KIND_LETTERS:
+    case HEW_KIND_POOLS:
         return memchr(field, '\0', option->high) != NULL;
     case HEW_KIND_RANGES:
         return option_ranges_valid(option, field);

@@ -61,6 +61,7 @@ struct hew_option_ranges {
 #define HEW_FIELD_CHOICE(name, high) enum hew_##name name;
 #define HEW_FIELD_TEXT(name, high) char name[high];
 #define HEW_FIELD_LETTERS(name, high) char name[high];
+#define HEW_FIELD_POOLS(name, high) char name[high];
 #define HEW_FIELD_RANGES(name, high) struct hew_option_ranges name;
 
 /* One field per option, named like it: hew_options.dirty_decay_ms, hew_options.dss == HEW_DSS_PRIMARY. */
@@ -87,6 +88,7 @@ enum hew_option_kind {
     HEW_KIND_CHOICE,
     HEW_KIND_TEXT,
     HEW_KIND_LETTERS,
+    HEW_KIND_POOLS,
     HEW_KIND_RANGES,
 };
 

@@ -92,6 +92,11 @@ class Code:
     runtime: str | None
     base: int = 0
 
+    @property
+    def title(self) -> str:
+        """An allocator with its version, as far as they are known."""
+        return " ".join(filter(None, (self.kind or self.path.name, self.version.removeprefix(f"{self.kind} "))))
+
 
 @dataclass(frozen=True)
 class HeapRegion:

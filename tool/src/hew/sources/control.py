@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from hew.model.control import LIVE, Applied, Name, Outcome, RefusedError, Value, nearest, read_conf, value_of
+from hew.model.control import LIVE, Applied, Name, Outcome, RefusedError, ThreadUse, Value, nearest, read_conf, value_of
 from hew.model.errors import HewError
-from hew.sources.processes import PROC, read_text, stat_fields
+from hew.sources.processes import PROC, name_of, read_text, stat_fields, threads
 
 THREAD = "hew-control"  # what the library calls the thread that serves
 LISTENS = 0x10000  # flag of /proc/net/unix
@@ -68,6 +68,14 @@ class Control:
         """The settings that MALLOC_CONF may have."""
         return tuple(self._ask_text("settings")[1].split())
 
+    def threads(self) -> list[ThreadUse]:
+        """Who allocates where; nothing of a library that cannot tell."""
+        try:
+            rows = [[int(word) for word in line.split()] for line in self._ask_text("threads")[1].splitlines()]
+        except RefusedError:
+            return []
+        return [ThreadUse(*row) for row in rows]
+
     def _ask_text(self, request: str) -> tuple[str, str]:
         kind, body = self._ask(request)
         return kind, body.decode(errors="replace")
@@ -112,12 +120,8 @@ def connect(pid: int) -> Control:
 
 def find_socket(pid: int) -> str | None:
     """The path of a process's control socket, as the process named it; None when there is none, or none we may see."""
-    try:
-        threads = os.listdir(f"{PROC}/{pid}/task")  # noqa: PTH208
-    except OSError:
-        return None
-    for thread in threads:
-        if read_text(f"{PROC}/{pid}/task/{thread}/comm").strip() == THREAD:
+    for thread in threads(pid):
+        if name_of(pid, thread) == THREAD:
             listening = _listening(pid)
             found = (listening.get(inode) for inode in _sockets(f"{PROC}/{pid}/task/{thread}/fd"))
             return next((path for path in found if path), None)

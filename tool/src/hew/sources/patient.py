@@ -14,7 +14,7 @@ from hew.model.errors import HewError
 from hew.model.process import ProcessFacts
 from hew.sources.executable import find_command
 from hew.sources.process_facts import read_process
-from hew.sources.processes import resident, tree
+from hew.sources.processes import PROC, resident, tree
 
 FIRST_LOOK = 0.02
 MOST_BETWEEN = 0.5
@@ -52,7 +52,7 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
 def largest(pid: int, started_with: Mapping[str, str] | None = None) -> ProcessFacts | None:
     """The facts of the largest process of a tree; None when all are gone."""
     for one in sorted(tree(pid), key=resident, reverse=True):
-        if Path(f"/proc/{one}/exe").exists():
+        if Path(f"{PROC}/{one}/exe").exists():
             with contextlib.suppress(HewError, OSError):
                 return read_process(one, started_with)
     return None
