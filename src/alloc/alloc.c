@@ -40,10 +40,19 @@ hew_alloc_small(size_t size)
     return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
 }
 
+/* Whether something of that size may lie there that the thread's magazine has no room for. */
+static bool
+may_be_again(size_t size)
+{
+    const struct hew_cache *cache = hew_cache_self;
+    return size > HEW_CLASSED_MAX ||
+        (cache != NULL && (cache->flags[hew_large_codes[(size + HEW_PAGE - 1) >> HEW_LG_PAGE]] & HEW_CLASS_GROWN) != 0);
+}
+
 void *
 hew_alloc_large(size_t size, bool zero)
 {
-    void *object = zero || size <= HEW_CLASSED_MAX ? NULL : hew_serve_again(size);
+    void *object = zero || !may_be_again(size) ? NULL : hew_serve_again(size);
     return object != NULL ? object : hew_alloc_aligned(size, HEW_PAGE, zero);
 }
 
@@ -181,8 +190,7 @@ free_unclassed(const char *function, void *object)
         return;
     }
     cache->other_freed += extent->large.usable;
-    extent = hew_large_keep(extent);
-    if (extent != NULL) {
+    if (!hew_large_keep(extent)) {
         hew_large_give_back(extent);
     }
     hew_alloc_notice_due_work(true);
