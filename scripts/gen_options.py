@@ -82,6 +82,8 @@ def values_of(kind: str, low: str, high: str, rule: str, words: list[str]) -> st
         return ", ".join(words) + ("" if rule == "EXACT" else " (a beginning will do)")
     if kind == "RANGES":
         return f"default, or LOW-HIGH:NUMBER joined by \\|; {number_values(kind, low, high, rule)}"
+    if kind == "POOLS":
+        return f"SIZE-COUNT joined by \\|, each size once, up to {int(high) - 1} bytes"
     if kind in {"TEXT", "LETTERS"}:
         return f"{TYPES[kind]}, up to {int(high) - 1} bytes"
     return number_values(kind, low, high, rule) + (", or default" if kind == "COUNT" else "")

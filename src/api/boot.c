@@ -4,6 +4,7 @@
 #include "alloc/alloc.h"
 #include "alloc/fill.h"
 #include "api/messages.h"
+#include "api/pools.h"
 #include "api/profile.h"
 #include "api/stats_due.h"
 #include "base/options.h"
@@ -26,8 +27,9 @@
 enum { COLD, BOOTING, READY };
 static _Atomic uint32_t boot_state;
 
-/* The thread's end: the key's value counts the rounds of destructors, so that ours comes after those of other keys. */
-#define LAST_ROUND ((uintptr_t)PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+/* The thread's end: the key's value counts the rounds of destructors, so that ours comes after the first of other keys.
+ * Who allocates still later is served without a cache; every round more costs each thread of the program 400 instructions. */
+#define LAST_ROUND ((uintptr_t)2)
 static pthread_key_t end_key;
 static _Atomic bool end_key_made;
 
@@ -132,6 +134,9 @@ hew_boot(void)
     }
     load_settings();
     apply_slab_sizes();
+    if (HEW_UNLIKELY(hew_options.pools[0] != '\0')) {
+        hew_pools_reserve(hew_options.pools);
+    }
     atomic_store(&boot_state, READY);
     hew_futex_wake(&boot_state, INT32_MAX);
     hew_small_end = HEW_SMALL_MAX + 1;

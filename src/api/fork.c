@@ -12,6 +12,7 @@
 #include "meta/map.h"
 #include "meta/memory.h"
 #include "slab/arena_life.h"
+#include "slab/reserve.h"
 #include "pool/life.h"
 #include "prof/dump.h"
 #include "prof/profiler.h"
@@ -55,7 +56,7 @@ each_outer_mutex(mutex_action act)
     act(&hew_arenas_lock);
 }
 
-/* In the order of ranks: bins, pages, map, prof, event, meta.  Under hew_arenas_lock, so that each call finds the same arenas. */
+/* In the order of ranks: bins, reserve, pages, map, prof, event, meta.  Under hew_arenas_lock, so that each call finds the same arenas. */
 static void
 each_inner_mutex(mutex_action act)
 {
@@ -64,6 +65,7 @@ each_inner_mutex(mutex_action act)
             act(&arena->bins[code].lock);
         }
     }
+    act(&hew_reserve_lock);
     HEW_EACH_ARENA(arena) {
         act(&arena->pages.lock);
     }

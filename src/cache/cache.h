@@ -58,6 +58,7 @@ struct hew_cache {
     uint16_t seen[HEW_CODES];    /* the low bits of the allocation count when last looked at, or last full */
     uint16_t low[HEW_CODES];     /* depth when last looked at */
     uint8_t flags[HEW_CODES];
+    uint64_t touched[(HEW_CODES + 63) / 64]; /* a bit a class, set before anything about it is as in a new cache no more */
     struct hew_arena *arena;
     struct hew_list link; /* all caches, under hew_caches_lock */
     size_t granted;       /* bytes that full magazines would hold */
@@ -65,6 +66,7 @@ struct hew_cache {
     struct hew_cache_bytes {
         uint64_t allocated, freed;
     } *live;              /* kept up at each operation of a thread with a front; else NULL */
+    unsigned thread;      /* its number, with the option control; else 0.  Written before the cache is in the list */
     uint64_t reported;    /* bytes allocated when HEW_DUE_BYTES was last raised */
     int64_t until_sample; /* bytes of such objects until the next sample */
     void *profile;        /* the profiler's */
@@ -122,6 +124,24 @@ hew_cache_is_real(const struct hew_cache *cache)
 {
     return cache != NULL && cache->real != NULL;
 }
+
+/* The first touched class from `code` on, HEW_CODES when there is none. */
+HEW_INLINE unsigned
+hew_cache_next_touched(const struct hew_cache *cache, unsigned code)
+{
+    for (unsigned word = code / 64; word < sizeof cache->touched / sizeof *cache->touched; code = ++word * 64) {
+        uint64_t left = cache->touched[word] >> code % 64;
+        if (left != 0) {
+            return code + (unsigned)__builtin_ctzll(left);
+        }
+    }
+    return HEW_CODES;
+}
+
+/* Whoever is born or dies looks at what was used, not at all that could be. */
+#define HEW_EACH_TOUCHED(cache, code)                                                                                  \
+    for (unsigned code = hew_cache_next_touched(cache, 0); code < HEW_CODES;                                           \
+         code = hew_cache_next_touched(cache, code + 1))
 
 /* Objects in a magazine. */
 HEW_INLINE size_t

@@ -50,11 +50,18 @@ close_class(struct hew_cache *cache, unsigned code)
 void
 hew_magazine_begin(struct hew_cache *cache)
 {
+    memset(cache->touched, 0, sizeof cache->touched);
     for (unsigned code = 0; code < HEW_CODES; code++) {
         close_class(cache, code);
         cache->ticks[code] = usual_period(code == 0 ? 1 : code);
         cache->counted[code] = cache->ticks[code];
     }
+}
+
+static void
+touch(struct hew_cache *cache, unsigned code)
+{
+    cache->touched[code / 64] |= (uint64_t)1 << code % 64;
 }
 
 static size_t
@@ -162,6 +169,7 @@ grown_capacity(const struct hew_cache *cache, unsigned code, unsigned miss)
 static void
 miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
+    touch(cache, code);
     size_t now = capacity_of(cache, code), next = grown_capacity(cache, code, kind);
     cache->flags[code] |= (uint8_t)(kind | HEW_CLASS_MISSED);
     if (next > now && grant(cache, code, now, next)) {
@@ -262,6 +270,7 @@ hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
     }
     size_t capacity = capacity_of(cache, code);
     if (capacity == 0) {
+        touch(cache, code);
         give(cache, code, &object, 1);
         return;
     }
@@ -311,7 +320,7 @@ hew_magazine_drop(struct hew_cache *cache, unsigned code)
 void
 hew_magazine_drop_all(struct hew_cache *cache)
 {
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+    HEW_EACH_TOUCHED (cache, code) {
         hew_magazine_drop(cache, code);
     }
 }

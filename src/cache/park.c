@@ -21,9 +21,22 @@ parked_now(void)
 bool
 hew_park_suits(const struct hew_cache *cache)
 {
-    return cache->caching && !cache->custom && cache->live == NULL && cache->granted <= HEW_PARK_BYTES && !hew_options.prof &&
+    return cache->caching && !cache->custom && cache->live == NULL && !hew_options.prof &&
         atomic_load_explicit(&hew_cache_step, memory_order_relaxed) == 0 &&
         !atomic_load_explicit(&hew_arena_was_created, memory_order_relaxed);
+}
+
+void
+hew_park_trim(struct hew_cache *cache)
+{
+    size_t held = 0;
+    HEW_EACH_TOUCHED (cache, code) { /* the small ones first */
+        held += hew_cache_depth(cache, code) * hew_slab_shapes[code].size;
+        if (held > HEW_PARK_BYTES) {
+            held -= hew_cache_depth(cache, code) * hew_slab_shapes[code].size;
+            hew_magazine_drop(cache, code);
+        }
+    }
 }
 
 bool
@@ -68,7 +81,7 @@ give_up(struct hew_cache *cache)
 static void
 forget_counts(struct hew_cache *cache)
 {
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+    HEW_EACH_TOUCHED (cache, code) {
         cache->counted[code] = cache->ticks[code];
         cache->handed_over[code] = 0;
         cache->balance[code] = -(uint64_t)hew_cache_depth(cache, code);

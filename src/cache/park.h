@@ -5,7 +5,7 @@
  * A program that starts threads for small jobs pays for each of them with fills, flushes and magazines that grow; who
  * takes over a former thread's cache finds all that done.
  *
- * Promises  a few caches, of at most HEW_PARK_BYTES each; a thread that takes one over has allocated and freed nothing
+ * Promises  a few caches, with objects of at most HEW_PARK_BYTES each; a thread that takes one over has allocated and freed nothing
  *           yet.  Whoever reads statistics empties the park first, so that no object is held by nobody.
  * Locks     hew_caches_lock (rank: caches).
  */
@@ -18,6 +18,9 @@
 
 /* Whether the true cache of a thread that ends may be another's. */
 bool hew_park_suits(const struct hew_cache *cache);
+
+/* By its owner, before it is parked: a cache that holds more than HEW_PARK_BYTES gives up its largest objects. */
+void hew_park_trim(struct hew_cache *cache);
 
 /* Under hew_caches_lock: whether there is room for one more; and it goes in. */
 bool hew_park_has_room(void);

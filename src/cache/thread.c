@@ -7,6 +7,7 @@
 #include "cache/magazine.h"
 #include "cache/park.h"
 #include "meta/memory.h"
+#include "os/entry.h"
 #include "page/hooks.h"
 #include "slab/arena_life.h"
 
@@ -55,6 +56,15 @@ guard_hook(bool inside)
         hew_cache_self = empty(&hew_cache_gone);
     } else {
         hew_cache_self = set_aside;
+    }
+}
+
+/* Whose the cache is, where somebody may ask for it. */
+static void
+put_number(struct hew_cache *cache)
+{
+    if (HEW_UNLIKELY(hew_options.control[0] != '\0')) {
+        cache->thread = hew_entry_thread();
     }
 }
 
@@ -107,6 +117,7 @@ hew_thread_birth(bool caching)
     atomic_store_explicit(&hew_hooks_guard, guard_hook, memory_order_relaxed);
     cache->real = cache;
     cache->arena = arena;
+    put_number(cache);
     atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_thread_enlist(cache);
@@ -126,7 +137,7 @@ hew_thread_enlist(struct hew_cache *cache)
 static void
 hand_counts_over(struct hew_cache *cache)
 {
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+    HEW_EACH_TOUCHED (cache, code) {
         uint64_t requests = hew_magazine_requests(cache, code) - cache->handed_over[code];
         if (requests != 0) {
             atomic_fetch_add_explicit(&cache->arena->requests[code], requests, memory_order_relaxed);
@@ -185,6 +196,7 @@ hew_thread_leave(void)
     struct hew_arena *arena = cache == NULL ? NULL : cache->arena;
     bool parked = false;
     if (cache != NULL && hew_park_suits(cache)) {
+        hew_park_trim(cache);
         hew_mutex_lock(&hew_caches_lock);
         parked = hew_park_has_room();
         if (parked) {
@@ -276,6 +288,7 @@ hew_thread_after_fork(void)
     hew_list_begin(&caches);
     atomic_store_explicit(&hew_caches_alive, 0, memory_order_relaxed);
     if (hew_cache_is_real(own)) {
+        put_number(own->real);
         hew_list_push_back(&caches, &own->real->link);
         atomic_store_explicit(&own->real->arena->threads, 1, memory_order_relaxed);
         atomic_store_explicit(&hew_caches_alive, 1, memory_order_relaxed);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "control/conf_name.h"
+#include "control/conf_pools.h"
 #include "control/conf_value.h"
 
 #include <string.h>
@@ -190,6 +191,21 @@ name_is_experimental(const struct conf_pair *pair)
     return pair->name_length >= length && memcmp(pair->name, "experimental_", length) == 0;
 }
 
+/* Which of the things that can be wrong with a declaration is. */
+static void
+put_pools_fault(struct hew_text *text, const struct hew_option *option, const struct conf_pair *pair)
+{
+    const char *fault = hew_conf_pools_fault(pair->value, pair->value_length);
+    hew_text_put(text, ": ");
+    if (fault != NULL) {
+        hew_text_put(text, fault);
+    } else {
+        hew_text_put(text, "it is longer than ");
+        hew_text_put_unsigned(text, option->high - 1);
+        hew_text_put(text, " bytes");
+    }
+}
+
 static void
 say_refused(struct conf_parser *parser, const struct conf_pair *pair, const struct hew_option *option)
 {
@@ -198,8 +214,12 @@ say_refused(struct conf_parser *parser, const struct conf_pair *pair, const stru
     line_begin_with_pair(&line, parser, pair);
     hew_text_put(&line.text, "ignored: ");
     hew_text_put(&line.text, option->name);
-    hew_text_put(&line.text, " takes ");
-    put_expected(&line.text, option);
+    if (option->kind == HEW_KIND_POOLS) {
+        put_pools_fault(&line.text, option, pair);
+    } else {
+        hew_text_put(&line.text, " takes ");
+        put_expected(&line.text, option);
+    }
     if (hew_conf_value_size(option) > sizeof(bool) && has_unit(pair)) {
         hew_text_put(&line.text, "; write it without a unit");
     }

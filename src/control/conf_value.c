@@ -2,12 +2,10 @@
 /* conf_value: see conf_value.h. */
 #include "control/conf_value.h"
 
-#include <string.h>
+#include "control/conf_number.h"
+#include "control/conf_pools.h"
 
-struct conf_number {
-    uint64_t magnitude;
-    bool negative;
-};
+#include <string.h>
 
 bool
 hew_conf_value_is(const char *value, size_t length, const char *word, bool beginning)
@@ -29,6 +27,7 @@ hew_conf_value_size(const struct hew_option *option)
         return sizeof(unsigned);
     case HEW_KIND_TEXT:
     case HEW_KIND_LETTERS:
+    case HEW_KIND_POOLS:
     case HEW_KIND_RANGES:
         return 0;
     default:
@@ -39,56 +38,6 @@ hew_conf_value_size(const struct hew_option *option)
 _Static_assert(sizeof(size_t) == sizeof(uint64_t) && sizeof(ssize_t) == sizeof(int64_t) &&
                    sizeof(hew_fixed) == sizeof(int64_t),
                "numbers are stored as 64 bits or as unsigned");
-
-static unsigned
-digit_value(char byte)
-{
-    if (byte >= '0' && byte <= '9') {
-        return (unsigned)(byte - '0');
-    }
-    byte |= 0x20;
-    return byte >= 'a' && byte <= 'f' ? (unsigned)(byte - 'a') + 10 : 16;
-}
-
-/* Reads digits from `at` on and returns where they end; `at` itself when there are none or they overflow. */
-static const char *
-read_digits(const char *at, const char *end, unsigned base, uint64_t *value)
-{
-    const char *cursor = at;
-
-    *value = 0;
-    for (; cursor < end && digit_value(*cursor) < base; cursor++) {
-        if (__builtin_mul_overflow(*value, base, value) ||
-            __builtin_add_overflow(*value, digit_value(*cursor), value)) {
-            return at;
-        }
-    }
-    return cursor;
-}
-
-/* Like strtoumax with base 0: blanks, a sign, 0x or 0 before octal digits.  NULL when no number stands there. */
-static const char *
-read_number(const char *at, const char *end, struct conf_number *number)
-{
-    const char *past;
-    unsigned base = 10;
-
-    while (at < end && (*at == ' ' || (*at >= '\t' && *at <= '\r'))) {
-        at++;
-    }
-    number->negative = at < end && *at == '-';
-    if (at < end && (*at == '-' || *at == '+')) {
-        at++;
-    }
-    if (end - at > 2 && at[0] == '0' && (at[1] | 0x20) == 'x' && digit_value(at[2]) < 16) {
-        base = 16;
-        at += 2;
-    } else if (end - at > 1 && at[0] == '0') {
-        base = 8;
-    }
-    past = read_digits(at, end, base, &number->magnitude);
-    return past == at ? NULL : past;
-}
 
 /* Brings *value into low .. high if the option's rule lets it. */
 static enum hew_conf_result
@@ -106,7 +55,7 @@ fit_unsigned(const struct hew_option *option, uint64_t *value)
 }
 
 static enum hew_conf_result
-fit_number(const struct hew_option *option, const struct conf_number *number, uint64_t *value)
+fit_number(const struct hew_option *option, const struct hew_conf_number *number, uint64_t *value)
 {
     *value = number->negative ? -number->magnitude : number->magnitude;
     if (option->kind != HEW_KIND_SSIZE && option->kind != HEW_KIND_INT64) {
@@ -121,13 +70,13 @@ fit_number(const struct hew_option *option, const struct conf_number *number, ui
 static enum hew_conf_result
 take_number(void *field, const struct hew_option *option, const char *value, size_t length)
 {
-    struct conf_number number;
+    struct hew_conf_number number;
     uint64_t wide = 0;
     unsigned narrow;
     enum hew_conf_result result = HEW_CONF_TAKEN;
 
     if (option->kind != HEW_KIND_COUNT || !hew_conf_value_is(value, length, "default", false)) {
-        if (read_number(value, value + length, &number) != value + length) {
+        if (hew_conf_number_read(value, value + length, &number) != value + length) {
             return HEW_CONF_REFUSED;
         }
         result = fit_number(option, &number, &wide);
@@ -153,7 +102,7 @@ take_fixed(hew_fixed *field, const struct hew_option *option, const char *value,
 {
     const char *end = value + length;
     uint64_t whole = 0, fraction = 0;
-    const char *cursor = read_digits(value, end, 10, &whole);
+    const char *cursor = hew_conf_number_digits(value, end, 10, &whole);
     bool digits = cursor > value;
 
     if (option->low < 0 && hew_conf_value_is(value, length, "-1", false)) {
@@ -162,8 +111,8 @@ take_fixed(hew_fixed *field, const struct hew_option *option, const char *value,
     }
     if (cursor < end && *cursor == '.') {
         cursor++;
-        for (unsigned unit = 100; cursor < end && digit_value(*cursor) < 10; cursor++, unit /= 10) {
-            fraction += digit_value(*cursor) * unit;
+        for (unsigned unit = 100; cursor < end && *cursor >= '0' && *cursor <= '9'; cursor++, unit /= 10) {
+            fraction += (unsigned)(*cursor - '0') * unit;
             digits = true;
         }
     }
@@ -210,6 +159,13 @@ take_text(char *field, const struct hew_option *option, const char *value, size_
     return taken == length ? HEW_CONF_TAKEN : HEW_CONF_CUT;
 }
 
+static enum hew_conf_result
+take_pools(char *field, const struct hew_option *option, const char *value, size_t length)
+{
+    bool taken = length < option->high && hew_conf_pools_fault(value, length) == NULL;
+    return taken ? take_text(field, option, value, length) : HEW_CONF_REFUSED;
+}
+
 /* Each letter once; the buffer has room for all of them. */
 static enum hew_conf_result
 take_letters(char *field, const char *value, size_t length)
@@ -232,8 +188,8 @@ take_letters(char *field, const char *value, size_t length)
 static const char *
 read_number_before(const char *at, const char *end, char stop, size_t *value)
 {
-    struct conf_number number;
-    const char *past = read_number(at, end, &number);
+    struct hew_conf_number number;
+    const char *past = hew_conf_number_read(at, end, &number);
 
     if (past == NULL || past == end || *past != stop || number.negative) {
         return NULL;
@@ -246,11 +202,11 @@ read_number_before(const char *at, const char *end, char stop, size_t *value)
 static const char *
 read_range(const char *at, const char *end, struct hew_option_range *range)
 {
-    struct conf_number number;
+    struct hew_conf_number number;
 
     at = read_number_before(at, end, '-', &range->low);
     at = at == NULL ? NULL : read_number_before(at, end, ':', &range->high);
-    at = at == NULL ? NULL : read_number(at, end, &number);
+    at = at == NULL ? NULL : hew_conf_number_read(at, end, &number);
     if (at == NULL || number.negative || range->low > range->high) {
         return NULL;
     }
@@ -302,6 +258,8 @@ hew_conf_value_take(struct hew_options *options, const struct hew_option *option
         return take_text(field, option, value, length);
     case HEW_KIND_LETTERS:
         return take_letters(field, value, length);
+    case HEW_KIND_POOLS:
+        return take_pools(field, option, value, length);
     case HEW_KIND_RANGES:
         return take_ranges((struct hew_option_ranges *)field, option, value, length);
     default:

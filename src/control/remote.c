@@ -239,7 +239,7 @@ work(void *unused)
 {
     hew_socket_name_thread("hew-control"); /* hew ctl finds it by this */
     hew_cache_self = &hew_cache_gone; /* no cache: the thread is none of the program's */
-    atomic_store(&thread_number, hew_socket_thread_number());
+    atomic_store(&thread_number, hew_entry_thread());
     if (!hew_socket_leave_table()) {
         hew_warn("no control socket", "it needs Linux 5.9, and close_range(2) allowed");
         return unused;

@@ -9,6 +9,7 @@
 #include "control/ctl_value.h"
 #include "control/report_general.h"
 #include "control/request_profile.h"
+#include "control/request_threads.h"
 #include "slab/arena.h"
 
 #include <errno.h>
@@ -280,14 +281,14 @@ names(struct hew_reply *reply)
 static void
 settings(struct hew_reply *reply)
 {
-    for (const struct hew_option *option = hew_option_table; option->name != NULL; option++) {
+    for (const struct hew_option *option = hew_option_table; option->name[0] != '\0'; option++) {
         hew_reply_put(reply, option->name);
         hew_reply_put(reply, "\n");
     }
     hew_reply_end(reply, "text");
 }
 
-enum verb { GET, SET, DO, STATS, HEAP, NAMES, SETTINGS };
+enum verb { GET, SET, DO, STATS, HEAP, NAMES, SETTINGS, THREADS };
 static const struct {
     char word[12];
     uint8_t words; /* after it: how many there must be */
@@ -295,6 +296,7 @@ static const struct {
 } verbs[] = {
     [GET] = {"get", 1, false}, [SET] = {"set", 1, true}, [DO] = {"do", 1, false}, [STATS] = {"stats", 0, true},
     [HEAP] = {"heap", 0, false}, [NAMES] = {"names", 0, false}, [SETTINGS] = {"settings", 0, false},
+    [THREADS] = {"threads", 0, false},
 };
 
 static void
@@ -319,8 +321,11 @@ answer(enum verb verb, char *name, char *rest, struct hew_reply *reply)
     case NAMES:
         names(reply);
         break;
-    default:
+    case SETTINGS:
         settings(reply);
+        break;
+    default:
+        hew_request_threads(reply);
     }
 }
 
@@ -369,5 +374,5 @@ hew_request_answer(char *line, size_t length, struct hew_reply *reply)
         answer((enum verb)i, name, rest, reply);
         return;
     }
-    hew_reply_refuse(reply, "malformed", "a request begins with get, set, do, stats, heap, names or settings", "");
+    hew_reply_refuse(reply, "malformed", "a request begins with get, set, do, stats, heap, names, settings or threads", "");
 }

@@ -55,3 +55,9 @@ hew_entry_process(void)
 {
     return (uint64_t)hew_syscall1(SYS_getpid, 0);
 }
+
+unsigned
+hew_entry_thread(void)
+{
+    return (unsigned)hew_syscall1(SYS_gettid, 0);
+}

@@ -21,8 +21,9 @@ void hew_entry_remove(const char *path);
 /* Makes the directory if need be; false unless it is ours and nobody else may enter. */
 bool hew_entry_own_directory(const char *path);
 
-/* The effective user, and the process. */
+/* The effective user, the process, and the calling thread. */
 unsigned hew_entry_user(void);
 uint64_t hew_entry_process(void);
+unsigned hew_entry_thread(void);
 
 #endif

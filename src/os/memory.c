@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -197,6 +198,14 @@ hew_os_address_space_limit(void)
     } limit = {0, 0};
     bool known = hew_syscall4(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0;
     return known && limit.soft != (uint64_t)-1 ? (size_t)limit.soft : SIZE_MAX;
+}
+
+size_t
+hew_os_machine_memory(void)
+{
+    struct sysinfo info;
+    bool known = hew_syscall1(SYS_sysinfo, &info) == 0;
+    return known ? ((size_t)info.totalram + info.totalswap) * info.mem_unit : SIZE_MAX;
 }
 
 uintptr_t

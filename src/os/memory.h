@@ -64,8 +64,12 @@ enum hew_os_moved hew_os_move(void *from, void *to, size_t size);
 /* Extends the data segment (sbrk) by `size` bytes aligned to `alignment`; NULL when refused. */
 void *hew_os_extend_data(size_t size, size_t alignment);
 
+/* Bytes of memory and swap that the machine has; SIZE_MAX: unknown.  No more can be in use. */
+size_t hew_os_machine_memory(void);
+
 /* RLIMIT_AS in bytes, SIZE_MAX when there is none; an address inside the main program; one inside its first stack. */
 size_t hew_os_address_space_limit(void);
+
 uintptr_t hew_os_program_address(void);
 uintptr_t hew_os_stack_address(void);
 

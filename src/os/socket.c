@@ -178,12 +178,6 @@ hew_socket_alarm(void)
     return raised(hew_syscall4(SYS_signalfd4, -1, &signals, sizeof signals, O_CLOEXEC | O_NONBLOCK));
 }
 
-unsigned
-hew_socket_thread_number(void)
-{
-    return (unsigned)hew_syscall1(SYS_gettid, 0);
-}
-
 void
 hew_socket_wake(unsigned thread_number)
 {

@@ -49,6 +49,5 @@ void hew_socket_wait(struct pollfd *sockets, unsigned count, int64_t timeout_ms)
 /* A descriptor that can be read when hew_socket_wake() is called for the thread that made it. */
 int hew_socket_alarm(void);
 void hew_socket_wake(unsigned thread_number);
-unsigned hew_socket_thread_number(void);
 
 #endif

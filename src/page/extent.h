@@ -52,6 +52,7 @@ struct hew_extent {
                 struct hew_list full;      /* else, where the bin lists full slabs: in that list, unless current */
             };
             bool queued;
+            bool reserved; /* of the reserve, where it returns to: slab/reserve.h.  Never changes. */
         } slab;
         struct {
             size_t usable; /* bytes that the program may use */

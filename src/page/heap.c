@@ -360,6 +360,23 @@ hew_page_zero(struct hew_page_heap *heap, struct hew_extent *extent)
     return heap->hooks == NULL && hew_os_purge((void *)extent->address, extent->size);
 }
 
+static void
+count_in_use(struct hew_page_heap *heap, ptrdiff_t bytes)
+{
+    hew_mutex_lock(&heap->lock);
+    hew_page_add_active(heap, bytes);
+    heap->counts.mapped += (size_t)bytes;
+    hew_mutex_unlock(&heap->lock);
+}
+
+void
+hew_page_hand_over(struct hew_page_heap *from, struct hew_page_heap *to, struct hew_extent *extent)
+{
+    count_in_use(to, (ptrdiff_t)extent->size);
+    extent->arena = to->arena;
+    count_in_use(from, -(ptrdiff_t)extent->size);
+}
+
 void
 hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
 {

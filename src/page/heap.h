@@ -167,6 +167,10 @@ enum hew_os_moved hew_page_move(struct hew_extent *from, struct hew_extent *to);
  * the heap has hooks. */
 bool hew_page_zero(struct hew_page_heap *heap, struct hew_extent *extent);
 
+/* An active extent is counted in another heap from now on; its address space stays a part of this one's mappings, so it must
+ * come back before it is given.  Whoever calls has all of it. */
+void hew_page_hand_over(struct hew_page_heap *from, struct hew_page_heap *to, struct hew_extent *extent);
+
 /* Forgets an active extent: its pages are no longer known to be the heap's.  They are neither touched nor given back. */
 void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);
 

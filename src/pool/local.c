@@ -13,7 +13,7 @@ static void *no_slot[2]; /* never written: the NULL below every missing magazine
 static struct {
     struct hew_pool_local local;
     struct hew_pool_magazine magazines[HEW_POOL_SIZES_MAX];
-} nothing;
+} no_objects;
 static struct hew_pool_thread nobody;
 /* Under hew_pool_lock. */
 static struct hew_list threads;
@@ -34,14 +34,14 @@ static void
 forget_all(struct hew_pool_thread *thread)
 {
     for (unsigned id = 0; id <= HEW_POOL_SETS_MAX; id++) {
-        thread->at[id] = &nothing.local;
+        thread->at[id] = &no_objects.local;
     }
 }
 
 void
 hew_pool_local_boot(void)
 {
-    close_magazines(&nothing.local, HEW_POOL_SIZES_MAX);
+    close_magazines(&no_objects.local, HEW_POOL_SIZES_MAX);
     forget_all(&nobody);
     hew_list_begin(&threads);
 }
@@ -198,7 +198,7 @@ end_local(struct hew_pool_thread *thread, unsigned id, bool give)
         }
     }
     atomic_fetch_add_explicit(&local->set->larger, local->larger, memory_order_relaxed);
-    thread->at[id] = &nothing.local;
+    thread->at[id] = &no_objects.local;
     hew_meta_give(local, local_bytes(local->set));
 }
 

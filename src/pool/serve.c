@@ -89,14 +89,20 @@ keep_at_hand(struct hew_pool_set *set, struct hew_pool_local *local, unsigned nu
     magazine->top = top;
 }
 
+/* What the thread has at hand, with a magazine for the size; NULL: it keeps nothing of that. */
+static struct hew_pool_local *
+opened_local(struct hew_pool_set *set, unsigned number)
+{
+    struct hew_pool_local *local = hew_pool_local_get(set);
+    bool opened = local != NULL && (local->magazines[number].limit != NULL || hew_pool_local_open(local, number));
+    return opened ? local : NULL;
+}
+
 static void *
 take_one(struct hew_pool_set *set, unsigned number, size_t size)
 {
     struct hew_pool_class *class = &set->classes[number];
-    struct hew_pool_local *local = hew_pool_local_get(set);
-    if (local != NULL && local->magazines[number].limit == NULL && !hew_pool_local_open(local, number)) {
-        local = NULL;
-    }
+    struct hew_pool_local *local = opened_local(set, number);
     void *object = local == NULL ? NULL : hew_pool_local_pop(&local->magazines[number]);
     if (object != NULL) { /* a size above those in the table */
         return object;
@@ -142,9 +148,9 @@ give_back(struct hew_pool_set *set, const char *function, struct hew_pool_block 
 static void
 give_object(struct hew_pool_set *set, const char *function, struct hew_pool_block *block, void *object)
 {
-    struct hew_pool_local *local = hew_pool_local_get(set);
     unsigned number = block->number;
-    if (local == NULL || (local->magazines[number].limit == NULL && !hew_pool_local_open(local, number))) {
+    struct hew_pool_local *local = opened_local(set, number);
+    if (local == NULL) {
         give_back(set, function, block, object);
         return;
     }

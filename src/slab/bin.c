@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "slab/bin.h"
 
+#include "slab/reserve.h"
+
 #include <string.h>
 
 #define OPENS_FINE 8     /* so many slabs of a coarse class are worth a class between it and the one below */
@@ -58,13 +60,8 @@ retire_current(struct hew_bin *bin)
 static struct hew_extent *
 new_slab(struct hew_page_heap *pages, unsigned code)
 {
-    size_t size = (size_t)hew_slab_shapes[code].pages * HEW_PAGE;
-    struct hew_extent *slab = hew_page_take(pages, size, HEW_GRAIN, code);
-    if (slab != NULL && !hew_slab_begin(slab)) {
-        hew_page_give(pages, slab);
-        return NULL;
-    }
-    return slab;
+    struct hew_extent *slab = HEW_UNLIKELY(hew_reserve_used) ? hew_reserve_take(pages, code) : NULL;
+    return slab != NULL ? slab : hew_slab_make(pages, code);
 }
 
 /* Under the lock, with a current slab that is full or none: makes the lowest nonfull slab current. */
@@ -104,8 +101,12 @@ static void
 release_slabs(struct hew_page_heap *pages, struct hew_extent **slabs, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        hew_slab_end(slabs[i]);
-        hew_page_give(pages, slabs[i]);
+        if (HEW_UNLIKELY(slabs[i]->slab.reserved)) {
+            hew_reserve_give(pages, slabs[i]);
+        } else {
+            hew_slab_end(slabs[i]);
+            hew_page_give(pages, slabs[i]);
+        }
     }
 }
 

@@ -6,7 +6,7 @@
  *           the full ones, listed only where somebody may want to empty the bin.  A slab that becomes wholly free goes back to the page heap, but for the current.
  * Promises  objects leave in rising address order from the lowest slab; bad addresses are found before anything changes.
  * Locks     its own `lock` (rank: bin), never held while the page heap is called.
- * Not here  thread caches: cache/.
+ * Not here  thread caches: cache/.  Slabs that are there from the start: reserve.c.
  */
 #ifndef HEW_SLAB_BIN_H
 #define HEW_SLAB_BIN_H

@@ -2,6 +2,7 @@
 #include "slab/slab.h"
 
 #include "meta/memory.h"
+#include "page/heap.h"
 
 #define ROW 4 /* so many objects that come back at once are looked at as neighbours */
 
@@ -29,7 +30,20 @@ hew_slab_begin(struct hew_extent *extent)
     extent->slab.free_regions = regions;
     extent->slab.first_word = 0;
     extent->slab.queued = false;
+    extent->slab.reserved = false;
     return true;
+}
+
+struct hew_extent *
+hew_slab_make(struct hew_page_heap *pages, unsigned code)
+{
+    size_t size = (size_t)hew_slab_shapes[code].pages * HEW_PAGE;
+    struct hew_extent *slab = hew_page_take(pages, size, HEW_GRAIN, code);
+    if (slab != NULL && !hew_slab_begin(slab)) {
+        hew_page_give(pages, slab);
+        return NULL;
+    }
+    return slab;
 }
 
 void

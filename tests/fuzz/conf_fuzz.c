@@ -6,6 +6,7 @@
  * the same text once more changes nothing (a later pair wins, so the last word on each option is the same).
  */
 #include "control/conf.h"
+#include "control/conf_pools.h"
 #include "control/conf_sources.h"
 #include "fuzz/replay.h"
 
@@ -50,6 +51,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     once = start;
     hew_conf_parse(&once, text, "fuzz", hear, text);
     require(hew_options_valid(&once), "an option left its range", text);
+    require(hew_conf_pools_fault(once.pools, strlen(once.pools)) == NULL, "pools with a fault were taken", text);
     twice = once;
     hew_conf_parse(&twice, text, "fuzz", hear, text);
     require(memcmp(&once, &twice, sizeof(once)) == 0, "the same text changed something the second time", text);
@@ -74,7 +76,7 @@ any_name(uint64_t *random)
 {
     size_t count = 0, pick;
 
-    while (hew_option_table[count].name != NULL) {
+    while (hew_option_table[count].name[0] != '\0') {
         count++;
     }
     pick = fuzz_random(random) % (count + 2);
@@ -88,7 +90,7 @@ any_value(uint64_t *random)
         "true", "false", "default", "0", "1", "-1", "-2", "4", "23", "64", "4096", "0x10", "017",
         "18446744073709551615", "18446744073709551616", "9223372036854775807", "-9223372036854775808",
         "0.5", ".25", "-1.5", "1.", "disabled", "primary", "sec", "always", "alloc", "free", "lazy", "percpu", "high",
-        "Jgmdablxeh", "Jz", "1-64:4", "1-64:4|65-128:8", "64-1:4", "1-64:0|", "heap", "", "10k", "\x1b[1m",
+        "Jgmdablxeh", "Jz", "1-64:4", "1-64:4|65-128:8", "64-1:4", "1-64:0|", "64-10", "64-10|128-0x20", "64-10|64-1", "heap", "", "10k", "\x1b[1m",
         "a text that is longer than the buffer of the shortest text option, which has room for sixty-three",
     };
 

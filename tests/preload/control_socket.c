@@ -179,6 +179,47 @@ TEST(statistics_come_as_text_and_as_json)
     close(client);
 }
 
+static _Atomic bool enough;
+
+static void *
+allocate_and_end(void *unused)
+{
+    free(malloc(under_test_opaque(64)));
+    return unused;
+}
+
+static void *
+start_threads(void *unused)
+{
+    while (!enough) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, allocate_and_end, NULL) == 0) {
+            pthread_join(thread, NULL);
+        }
+    }
+    return unused;
+}
+
+TEST(threads_are_listed_while_others_come_and_go)
+{
+    char line[32];
+    pthread_t starters[3];
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK_EQUAL(pthread_create(&starters[i], NULL, start_threads, NULL), 0);
+    }
+    int client = open_client(getpid());
+    snprintf(line, sizeof line, "%d ", (int)getpid());
+    for (int turn = 0; turn < 300; turn++) {
+        CHECK(begins_with(ask(client, "threads"), "ok text: ") && strstr(answer, line) != NULL);
+    }
+    CHECK(begins_with(ask(client, "threads all"), "error malformed: "));
+    close(client);
+    enough = true;
+    for (unsigned i = 0; i < 3; i++) {
+        pthread_join(starters[i], NULL);
+    }
+}
+
 TEST(what_makes_no_sense_is_an_error)
 {
     static const char *const requests[] = {"", " ", "get", "get ", "get  ", "get nothing", "get arena.x.name",
@@ -298,7 +339,7 @@ TEST(thousands_come_and_go)
 /* Requests that are right but for some bytes.  Only such as would change nothing that this test relies on. */
 TEST(a_hostile_client_breaks_nothing)
 {
-    static const char *const seeds[] = {"get stats.arenas.0.bins.3.nmalloc\n", "stats Jmdablxeh\n", "heap\n", "names\n",
+    static const char *const seeds[] = {"get stats.arenas.0.bins.3.nmalloc\n", "stats Jmdablxeh\n", "heap\n", "names\n", "threads\n",
         "get arena.0.name\n", "set arena.0.name abcdefghijklmnopqrstuvwxyz0123456789\n", "set epoch 1\n", "do arena.0.decay\n",
         "get opt.malloc_conf.env_var\n", "set prof.prefix xyz\n", "do stats.mutexes.reset\n"};
     uint64_t state = (uint64_t)under_test_setting("HEW_FUZZ_SEED", 7);
@@ -342,7 +383,7 @@ TEST(the_server_allocates_nothing)
     mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
     mallctl("stats.allocated", &before, &size, NULL, 0);
     for (int turn = 0; turn < 200; turn++) {
-        ask(client, turn % 2 == 0 ? "stats J" : "names");
+        ask(client, turn % 3 == 0 ? "stats J" : turn % 3 == 1 ? "names" : "threads");
     }
     mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
     mallctl("stats.allocated", &after, &size, NULL, 0);

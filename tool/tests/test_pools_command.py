@@ -62,6 +62,12 @@ def test_what_is_larger_than_every_pool_stays_mallocs() -> None:
     assert any("10.0%" in note for note in declaration.notes)
 
 
+@pytest.mark.parametrize(("sizes", "told"), [(40, False), (200, True)])
+def test_a_setting_that_the_library_would_not_read_is_told(sizes: int, told: bool) -> None:
+    declaration = declare(seen(*(SeenSize(16 * size, 1000, 1000, 1000) for size in range(1, sizes + 1))))
+    assert any("1023 bytes" in note for note in declaration.notes) is told
+
+
 def test_nothing_counted_is_an_error() -> None:
     with pytest.raises(HewError, match="no request"):
         declare(seen(SeenSize(64, 0, 0, 0)))

@@ -2,11 +2,13 @@
 """`hew top`: the figures, and the screens as a pilot sees them; recorded pictures in data/top."""
 
 import asyncio
+import os
 import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +16,17 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Static, TabbedContent
 
-from conftest import HewRunner, environment
+from conftest import HewRunner, environment, is_as_described
 from hew.analysis.live import live_view
 from hew.commands.top import LiveFeed
 from hew.model.errors import HewError
 from hew.model.live import LiveView, Moment, Outside, ProcessRow
-from hew.model.statistics import Arena, Bin, Mutex, Sizes, Snapshot, Totals, UnusedExtents
+from hew.model.statistics import Arena, Bin, Mutex, Sizes, Snapshot, Thread, Totals, UnusedExtents
 from hew.sources.control import find_socket
 from hew.sources.live import Processes
 from hew.views.top import ProcessView, TopApp
+from hew.views.top_document import top_json
+from hew.views.top_tables import arena_rows, thread_rows
 
 MIB = 1 << 20
 PICTURES = Path(__file__).parent / "data" / "top"
@@ -52,8 +56,13 @@ def snapshot(turn: int) -> Snapshot:
         Arena("0", "auto_0", 4, pactive=12000, pdirty=2000, pmuzzy=512, retained=MIB, tcache_bytes=MIB),
         Arena("1", "[worker] pool", 1, pactive=2000, pdirty=48, pmuzzy=0, retained=0, tcache_bytes=MIB),
     )
+    threads = (
+        Thread(42, "server", "0", 100 * turn, 4096),
+        *(Thread(number, "worker", "0", 20 * turn, MIB // 4) for number in (50, 51, 52)),
+        Thread(53, "[odd] worker", "1", 5000 * turn, MIB),
+    )
     totals = Totals(allocated=45 * MIB, active=55 * MIB, metadata=3 * MIB, resident=70 * MIB)
-    return Snapshot("JSON", "5.3.1-0-ghew0.1.0", totals=totals, merged=merged, arenas=arenas)
+    return Snapshot("JSON", "5.3.1-0-ghew0.1.0", totals=totals, merged=merged, arenas=arenas, threads=threads)
 
 
 def moment(turn: int, pid: int = 42, **changes: Any) -> Moment:
@@ -161,6 +170,19 @@ def test_rates_are_between_two_looks() -> None:
     assert rates["CPUs"] == 0.25
 
 
+def test_arenas_and_threads_have_names() -> None:
+    view = live_view(moment(3), moment(1))
+    assert {row[0]: row[3] for row in arena_rows(view)} == {"0": "worker x3, server", "1": "[odd] worker"}
+    assert thread_rows(view)[:2] == [
+        ("53", "[odd] worker", "1", "2,500/s", "15,000", "1.00 MiB"),
+        ("42", "server", "0", "50/s", "300", "4.00 KiB"),
+    ]
+    assert thread_rows(live_view(moment(1), None))[0][3] == "—"
+    moved = moment(1, snapshot=replace(snapshot(1), threads=(Thread(53, "x", "0", 1, 0),)))
+    assert 53 not in live_view(moment(3), moved).thread_rates
+    assert thread_rows(live_view(moment(1, **GLIBC), None)) == []
+
+
 def test_internal_fragmentation_comes_from_heap_profiles() -> None:
     profiled = Bin(96, 42, 4096, curregs=10, curslabs=1, prof_live_requested=800, prof_live_count=10)
     arena = Arena("merged", bins=(profiled,))
@@ -197,6 +219,7 @@ def test_keys_lead_to_the_tables() -> None:
             ("2", "bins", "4.00 KiB"),
             ("3", "mutexes", "arenas: extents_dirty"),
             ("4", "extents", "4.00 KiB"),
+            ("5", "threads", "53"),
             ("1", "arenas", "0"),
         ):
             await pilot.press(key)
@@ -234,7 +257,14 @@ def picture(app: TopApp) -> str:
 
 @pytest.mark.parametrize(
     ("name", "pid", "keys"),
-    [("list", None, ()), ("hew", 42, ()), ("bins", 42, ("2",)), ("mutexes", 42, ("3",)), ("glibc", 43, ())],
+    [
+        ("list", None, ()),
+        ("hew", 42, ()),
+        ("bins", 42, ("2",)),
+        ("mutexes", 42, ("3",)),
+        ("threads", 42, ("5",)),
+        ("glibc", 43, ()),
+    ],
 )
 def test_screens_look_as_recorded(name: str, pid: int | None, keys: tuple[str, ...]) -> None:
     """To record anew: HEW_RECORD=1 pytest, then look at the pictures."""
@@ -256,7 +286,13 @@ def test_screens_look_as_recorded(name: str, pid: int | None, keys: tuple[str, .
 
 def test_real_processes(hew_library: Path, tmp_path: Path) -> None:
     conf = f"control:{tmp_path}/%p"
-    script = "import sys; kept = [bytes(1000) for _ in range(20000)]; print('', flush=True); sys.stdin.read()"
+    script = (
+        "import ctypes, sys, threading; kept = [bytes(1000) for _ in range(20000)]\n"
+        "def work():\n"
+        "    ctypes.CDLL(None).prctl(15, b'my worker'); ctypes.CDLL(None).malloc(100); print('', flush=True)\n"
+        "    threading.Event().wait()\n"
+        "threading.Thread(target=work, daemon=True).start(); sys.stdin.read()"
+    )
     settings = {"LD_PRELOAD": str(hew_library), "MALLOC_CONF": conf}
     with subprocess.Popen(
         [sys.executable, "-c", script], env=environment(settings), stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -277,9 +313,21 @@ def test_real_processes(hew_library: Path, tmp_path: Path) -> None:
         assert parts["live objects"] > 20_000_000
         assert sum(parts.values()) == view.moment.outside.resident
         assert any(rate.label == "requests" and rate.value is not None for rate in view.rates)
+        threads = {row[1]: row for row in thread_rows(view)}
+        assert threads["my worker"][2] != threads[view.moment.name][2]
+        assert "my worker" in {row[3] for row in arena_rows(view)}
         child.kill()
     with pytest.raises(HewError, match="no process"):
         feed.look(child.pid)
+
+
+def test_json_of_the_list_and_of_a_process(hew: HewRunner) -> None:
+    rows = is_as_described(hew("top", "--json").stdout, "top")["processes"]
+    assert os.getpid() in {row["pid"] for row in rows}
+    process = is_as_described(hew("top", "--json", "--every", "0.2", str(os.getpid())).stdout, "top")["process"]
+    assert sum(part["bytes"] for part in process["parts"]) == process["outside"]["resident"]
+    assert process["rates"][0]["value"] is not None
+    is_as_described(top_json((), live_view(moment(3), moment(1))), "top")
 
 
 def test_without_a_terminal_it_says_so(hew: HewRunner) -> None:

@@ -110,7 +110,63 @@ is_parked(struct hew_cache *cache)
     return cache != NULL;
 }
 
-TEST(a_cache_that_is_large_or_has_limits_of_its_own_dies_with_its_thread)
+static size_t
+held_in_all(const struct hew_cache *cache)
+{
+    size_t held = 0;
+    for (unsigned each = 1; each <= HEW_CODE_CACHED_LAST; each++) {
+        held += hew_count_held(cache, each);
+    }
+    return held;
+}
+
+TEST(a_cache_that_holds_much_is_parked_with_its_small_objects)
+{
+    enum { LARGE = 16 };
+    void *objects[LARGE], *small;
+    struct hew_cache *cache = begin();
+    for (unsigned large = hew_code_of_size(2048); large <= HEW_CODE_SMALL_LAST; large++) {
+        for (unsigned round = 0; round < 2 * LARGE; round++) { /* used both ways, the magazine grows */
+            for (unsigned i = 0; i < LARGE; i++) {
+                objects[i] = hew_magazine_pop(cache, large);
+            }
+            for (unsigned i = 0; i < LARGE; i++) {
+                hew_magazine_push(cache, large, objects[i]);
+            }
+        }
+    }
+    small = take();
+    give(small);
+    CHECK(held_in_all(cache) > HEW_PARK_BYTES);
+    hew_thread_leave();
+    CHECK(begin() == cache);
+    CHECK(held_in_all(cache) <= HEW_PARK_BYTES && held_in_all(cache) > 0);
+    CHECK(take() == small);
+    give(small);
+    hew_thread_death();
+    CHECK(layers_settled());
+}
+
+TEST(what_a_thread_asked_for_is_counted_at_its_end_even_where_it_has_no_magazine)
+{
+    struct hew_cache *cache = begin();
+    unsigned first = hew_code_of_size(1), last = HEW_CODE_CACHED_LAST;
+    uint64_t before = hew_arena_at(0)->requests[first], before_last = hew_arena_at(0)->requests[last];
+    hew_limit_choose(cache, first, 0);
+    hew_limit_choose(cache, last, 0);
+    hew_magazine_push(cache, first, hew_magazine_pop(cache, first));
+    hew_magazine_push(cache, last, hew_magazine_pop(cache, last));
+    CHECK(cache->base[first] == NULL && cache->base[last] == NULL);
+    CHECK_EQUAL(hew_cache_next_touched(cache, 0), first);
+    CHECK_EQUAL(hew_cache_next_touched(cache, first + 1), last);
+    CHECK_EQUAL(hew_cache_next_touched(cache, last + 1), HEW_CODES);
+    hew_thread_leave();
+    CHECK_EQUAL(hew_arena_at(0)->requests[first], before + 1);
+    CHECK_EQUAL(hew_arena_at(0)->requests[last], before_last + 1);
+    CHECK(layers_settled());
+}
+
+TEST(a_cache_with_limits_of_its_own_dies_with_its_thread)
 {
     CHECK(is_parked(begin()));
     struct hew_cache *cache = begin();
@@ -118,9 +174,6 @@ TEST(a_cache_that_is_large_or_has_limits_of_its_own_dies_with_its_thread)
     CHECK(!is_parked(cache));
     cache = begin();
     hew_thread_set_caching(cache, false);
-    CHECK(!is_parked(cache));
-    cache = begin();
-    cache->granted = HEW_PARK_BYTES + 1;
     CHECK(!is_parked(cache));
     hew_count_watch(1000);
     CHECK(!is_parked(begin()));

@@ -273,6 +273,56 @@ TEST(more_ranges_than_there_is_room_for_are_refused)
     CHECK_EQUAL(options.bin_shards.count, 0);
 }
 
+TEST(pools_are_sizes_and_counts_kept_as_text)
+{
+    CHECK_SILENT("pools:64-1000|0x400-500");
+    CHECK_TEXT(options.pools, "64-1000|0x400-500");
+    CHECK_SILENT("pools:64-1000,pools:");
+    CHECK_TEXT(options.pools, "");
+}
+
+TEST(what_is_wrong_with_pools_is_said_in_one_line)
+{
+    static const struct {
+        const char *value, *fault;
+    } bad[] = {
+        {"0-10", "a size of 0 is none"},
+        {"16-100|64-0", "a count of 0 declares nothing"},
+        {"64-10|32-5|64-10", "a size stands there twice"},
+        {"64-10|0x40-11", "a size stands there twice"},
+        {"14337-1", "sizes go up to 14336; what is larger has pages of its own, which dirty_decay_ms keeps"},
+        {"1024-68719476737", "size times count is more than the address space"},
+        {"64-18446744073709551615", "size times count is more than the address space"},
+        {"64-18446744073709551616", "it is not SIZE-COUNT, or several joined by |, in whole numbers"},
+        {"64", "it is not SIZE-COUNT, or several joined by |, in whole numbers"},
+        {"64:10", "it is not SIZE-COUNT, or several joined by |, in whole numbers"},
+        {"64-10k", "it is not SIZE-COUNT, or several joined by |, in whole numbers"},
+        {"64-10|", "it is not SIZE-COUNT, or several joined by |, in whole numbers"},
+        {"|64-10", "it is not SIZE-COUNT, or several joined by |, in whole numbers"},
+        {"-64-10", "it is not SIZE-COUNT, or several joined by |, in whole numbers"},
+        {"64--10", "it is not SIZE-COUNT, or several joined by |, in whole numbers"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char text[80], line[240];
+        snprintf(text, sizeof text, "pools:%s", bad[i].value);
+        snprintf(line, sizeof line, "<hew>: MALLOC_CONF: \"%s\" ignored: pools: %s\n", text, bad[i].fault);
+        CHECK_EQUAL(parse(text), 1);
+        CHECK_UNCHANGED();
+        CHECK_TEXT(heard, line);
+    }
+}
+
+TEST(pools_that_are_too_many_to_be_kept_are_refused)
+{
+    static char text[1400] = "pools:1-1";
+    for (unsigned size = 100; size < 300; size++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), "|%u-1", size);
+    }
+    CHECK_EQUAL(parse(text), 1);
+    CHECK_UNCHANGED();
+    CHECK(strstr(heard, "\" ignored: pools: it is longer than 1023 bytes\n") != NULL);
+}
+
 TEST(a_later_pair_wins_and_a_bad_one_leaves_the_earlier_in_force)
 {
     CHECK_SILENT("narenas:2,narenas:7");

@@ -35,6 +35,7 @@ type_of(const struct hew_option *option)
         [HEW_KIND_CHOICE] = HEW_CTL_TEXT,
         [HEW_KIND_TEXT] = HEW_CTL_TEXT,
         [HEW_KIND_LETTERS] = HEW_CTL_TEXT,
+        [HEW_KIND_POOLS] = HEW_CTL_TEXT,
     };
     return types[option->kind];
 }
@@ -87,12 +88,13 @@ check_text(const char *name, const char *expected)
 
 TEST(a_choice_reads_as_its_word_and_a_text_as_itself)
 {
-    set("dss:primary,thp:never,junk:free,zero_realloc:abort,prof_prefix:here,stats_print_opts:gm");
+    set("dss:primary,thp:never,junk:free,zero_realloc:abort,prof_prefix:here,stats_print_opts:gm,pools:64-10|96-5");
     check_text("opt.dss", "primary");
     check_text("opt.thp", "never");
     check_text("opt.junk", "free");
     check_text("opt.zero_realloc", "abort");
     check_text("opt.prof_prefix", "here");
+    check_text("opt.pools", "64-10|96-5");
     check_text("opt.stats_print_opts", "gm");
     check_text("opt.metadata_thp", "disabled");
 }

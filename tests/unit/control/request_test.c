@@ -7,6 +7,9 @@
 #include "layers_alloc.h"
 #include "test.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 static char heard[1 << 20];
 
 static const char *
@@ -74,6 +77,39 @@ TEST(a_list_of_names_has_only_those_that_can_be_used)
     CHECK(strstr(heard, "thread.arena") == NULL && strstr(heard, " struct ") == NULL && strstr(heard, ".reset void") != NULL);
     CHECK(strstr(heard, "arena.<i>.reset") == NULL && strstr(heard, "safety_check_abort") == NULL);
     CHECK(strstr(ask("settings"), "\ntcache_max\n") != NULL);
+}
+
+/* The second thread has the second arena; it asks who else allocates. */
+static void *
+another_thread(void *unused)
+{
+    unsigned first = 0, second = 0, arenas[2] = {9, 9};
+    unsigned long requests[2] = {0, 0}, held[2] = {0, 0};
+    layers_free(layers_malloc(48));
+    int read = sscanf(ask("threads"), "ok text %*u\n%u %u %lu %lu\n%u %u %lu %lu\n", &first, &arenas[0], &requests[0], &held[0],
+        &second, &arenas[1], &requests[1], &held[1]);
+    CHECK_EQUAL(read, 8);
+    CHECK(first == (unsigned)getpid() && arenas[0] == 0 && requests[0] >= 100 && held[0] >= 48);
+    CHECK(second == (unsigned)gettid() && arenas[1] == 1 && requests[1] == 1);
+    layers_end_thread();
+    return unused;
+}
+
+TEST(each_thread_is_listed_with_its_arena_while_it_lives)
+{
+    pthread_t thread;
+    hew_cache_self = &hew_cache_none;
+    layers_free(layers_malloc(48));
+    CHECK_TEXT(ask("threads"), "ok text 0\n\n"); /* nobody is to ask: nobody tells */
+    layers_end_thread();
+    strcpy(hew_options.control, "auto");
+    for (unsigned turn = 0; turn < 100; turn++) {
+        layers_free(layers_malloc(48));
+    }
+    CHECK(pthread_create(&thread, NULL, another_thread, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    CHECK(strchr(ask("threads"), '\n') + 1 != strrchr(heard, '\n') && strstr(heard, " 1 0 ") == NULL);
+    hew_options.control[0] = '\0';
+    hew_cache_self = &hew_cache_gone;
 }
 
 TEST(a_number_must_fit_its_type)

@@ -2,6 +2,7 @@
 """From the sizes a program was seen to use to the pools that it should declare."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hew.model.declaration import Counted, Declaration, DeclaredSize, Seen, SeenSize
 from hew.model.errors import HewError
@@ -13,6 +14,7 @@ LEAST_COUNT = 16
 AT_ITS_END = 0.1  # fewer bytes in use than this part of what slabs were made for: nobody looked when much was in use
 HEADROOM = 1.25
 WORTH_SAYING = 0.001
+SETTING_BYTES = 1023  # the most of pools: in src/base/options.def
 
 
 def declare(seen: Seen, headroom: float = HEADROOM) -> Declaration:
@@ -25,7 +27,12 @@ def declare(seen: Seen, headroom: float = HEADROOM) -> Declaration:
     declared = _gathered(sizes, counted, headroom)
     served = sum(one.requests for one in declared)
     notes = [*seen.notes, *_notes(seen, sizes, counted)]
-    return Declaration(seen.source, counted, declared, requests, served, tuple(notes))
+    declaration = Declaration(seen.source, counted, declared, requests, served)
+    if len(declaration.setting.partition(":")[2]) > SETTING_BYTES:
+        notes.append(
+            f"the setting is longer than the {SETTING_BYTES} bytes that libhew reads: leave out sizes with few requests"
+        )
+    return replace(declaration, notes=tuple(notes))
 
 
 def _rounded(sizes: Sequence[SeenSize]) -> list[SeenSize]:

@@ -11,7 +11,7 @@ from hew.model.statistics import Arena, Part, Snapshot, total
 
 def live_view(now: Moment, before: Moment | None) -> LiveView:
     """What to show, with rates where there was a look before."""
-    return LiveView(now, waterfall(now), rates(now, before))
+    return LiveView(now, waterfall(now), rates(now, before), thread_rates(now, before))
 
 
 def waterfall(now: Moment) -> tuple[Part, ...]:
@@ -73,6 +73,18 @@ def rates(now: Moment, before: Moment | None) -> tuple[Rate, ...]:
     waited = _per(_wait_ns(now.snapshot), _wait_ns(earlier) if earlier else None, seconds)
     found.append(Rate("waiting", waited / 1e9 if waited is not None else None, share=True))
     return tuple(found)
+
+
+def thread_rates(now: Moment, before: Moment | None) -> dict[int, float]:
+    """Requests a second of each thread that was there at the look before, and used the same arena."""
+    if now.snapshot is None or before is None or before.snapshot is None:
+        return {}
+    seconds = now.seconds - before.seconds
+    earlier = {(one.number, one.arena): one.requests for one in before.snapshot.threads}
+    found = {
+        one.number: _per(one.requests, earlier.get((one.number, one.arena)), seconds) for one in now.snapshot.threads
+    }
+    return {number: rate for number, rate in found.items() if rate is not None}
 
 
 def _per(now: float | None, before: float | None, seconds: float | None) -> float | None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Figures that follow from a snapshot: where memory is, how full slabs are, how well caches serve."""
 
-from hew.model.statistics import Arena, Bin, Mutex, Part, Snapshot, total
+from hew.model.statistics import Arena, Bin, Mutex, Part, Snapshot, Thread, total
 
 
 def memory_parts(snapshot: Snapshot) -> tuple[Part, ...]:
@@ -44,6 +44,11 @@ def busiest_bins(arena: Arena, count: int) -> list[Bin]:
     """The classes with the most bytes in slabs, then those with the most fills."""
     used = [one for one in arena.bins if one.curslabs or one.nfills]
     return sorted(used, key=lambda one: (slab_bytes(one), one.nfills or 0), reverse=True)[:count]
+
+
+def busiest_threads(snapshot: Snapshot, count: int) -> list[Thread]:
+    """The threads that asked most of their arenas."""
+    return sorted(snapshot.threads, key=lambda one: one.requests, reverse=True)[:count]
 
 
 def locks(snapshot: Snapshot) -> dict[str, Mutex]:

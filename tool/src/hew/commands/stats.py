@@ -3,7 +3,7 @@
 
 import click
 
-from hew.analysis.memory import busiest_bins, memory_parts, threads, waited_for
+from hew.analysis.memory import busiest_bins, busiest_threads, memory_parts, threads, waited_for
 from hew.commands.options import told
 from hew.model.snapshot_view import SnapshotView
 from hew.model.statistics import Snapshot
@@ -14,7 +14,7 @@ from hew.views.table import results_console
 
 
 @click.command("stats")
-@click.option("--rows", type=click.IntRange(min=0), default=8, show_default=True, help="Rows of locks and of classes.")
+@click.option("--rows", type=click.IntRange(min=0), default=8, show_default=True, help="Rows of each table.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead.")
 @click.argument("place", metavar="FILE|PID|-")
 def command(rows: int, as_json: bool, place: str) -> None:
@@ -34,4 +34,5 @@ def command(rows: int, as_json: bool, place: str) -> None:
 def _view(snapshot: Snapshot, rows: int) -> SnapshotView:
     arena = snapshot.all_arenas
     bins = tuple(busiest_bins(arena, rows)) if arena else ()
-    return SnapshotView(snapshot, memory_parts(snapshot), threads(snapshot), tuple(waited_for(snapshot, rows)), bins)
+    locks, busiest = tuple(waited_for(snapshot, rows)), tuple(busiest_threads(snapshot, rows))
+    return SnapshotView(snapshot, memory_parts(snapshot), threads(snapshot), locks, bins, busiest)

@@ -162,7 +162,7 @@ def _advice(seen: Observed) -> tuple[str, list[Advice]]:
         raise HewError(
             f"{name} has written no statistics at the command's end: --alloc jemalloc or --alloc hew shows it there"
         )
-    return f"{code.kind} {code.version}", list(advise(Case(None, process, None)))
+    return code.title, list(advise(Case(None, process, None)))
 
 
 def _requests(snapshot: Snapshot) -> int:

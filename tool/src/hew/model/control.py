@@ -30,6 +30,16 @@ class Name:
     access: frozenset[str]
 
 
+@dataclass(frozen=True)
+class ThreadUse:
+    """A thread by the number that its process knows; its arena, what it asked of that, the bytes it keeps at hand."""
+
+    number: int
+    arena: int
+    requests: int
+    cached: int
+
+
 def value_of(kind: str, text: str) -> Value:
     """An answer's bytes as the type says."""
     if kind == "void":

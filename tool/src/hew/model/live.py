@@ -2,7 +2,7 @@
 """What `hew top` shows: processes, where one's memory is, how fast it allocates and waits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from hew.model.statistics import Part, Snapshot
@@ -68,11 +68,13 @@ class Rate:
 
 @dataclass(frozen=True)
 class LiveView:
-    """What is shown of one process: the parts of its resident memory add up to it."""
+    """What is shown of one process: the parts of its resident memory add up to it. `thread_rates`: requests a second of
+    a thread, by its number, where there was a look before."""
 
     moment: Moment
     parts: tuple[Part, ...]
     rates: tuple[Rate, ...]
+    thread_rates: Mapping[int, float] = field(default_factory=dict)
 
 
 class Feed(Protocol):

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from hew.model.statistics import Bin, Mutex, Part, Snapshot
+from hew.model.statistics import Bin, Mutex, Part, Snapshot, Thread
 
 
 @dataclass(frozen=True)
@@ -15,3 +15,4 @@ class SnapshotView:
     threads: int | None
     locks: tuple[tuple[str, Mutex], ...]
     bins: tuple[Bin, ...]
+    busiest: tuple[Thread, ...] = ()

@@ -130,6 +130,17 @@ class Arena:
 
 
 @dataclass(frozen=True)
+class Thread:
+    """A thread of a process that was asked: its arena, what it asked of that, and the bytes it keeps at hand."""
+
+    number: int
+    name: str
+    arena: str
+    requests: int
+    cached: int
+
+
+@dataclass(frozen=True)
 class Totals:
     """Bytes of the whole process."""
 
@@ -180,6 +191,7 @@ class Snapshot:
     merged: Arena | None = None
     destroyed: Arena | None = None
     arenas: tuple[Arena, ...] = ()
+    threads: tuple[Thread, ...] = ()  # not of a report: of a process that was asked
     whole: bool = True
     notes: tuple[str, ...] = ()
 

@@ -3,7 +3,6 @@
 
 import os
 import pwd
-import re
 import time
 from collections import Counter
 
@@ -15,10 +14,19 @@ from hew.model.statistics import Snapshot
 from hew.sources.control import connect, find_socket
 from hew.sources.process_facts import read_process
 from hew.sources.process_memory import heap_regions, read_areas
-from hew.sources.processes import PROC, command_line, read_text, resident, start_time, stat_fields
-from hew.sources.statistics.stream import find_reports
+from hew.sources.processes import (
+    PROC,
+    TICK,
+    command_line,
+    name_of,
+    resident,
+    sizes_in,
+    start_time,
+    stat_fields,
+    threads,
+)
+from hew.sources.statistics.place import answered
 
-TICK = os.sysconf("SC_CLK_TCK")
 NOT_TOLD = "not told"  # processes of others
 NOT_YET = "…"
 LARGEST = 60  # processes that are shown
@@ -58,10 +66,8 @@ class Processes:
         fields = stat_fields(pid)
         if not fields:
             return None
-        name = read_text(f"{PROC}/{pid}/comm").strip()
-        return ProcessRow(
-            pid, name, _user(pid), self.allocator(pid, until), size, int(fields[17]), find_socket(pid) is not None
-        )
+        asks = find_socket(pid) is not None
+        return ProcessRow(pid, name_of(pid), _user(pid), self.allocator(pid, until), size, int(fields[17]), asks)
 
     def moment(self, pid: int) -> Moment:
         """One process now. Raises HewError when it is gone or not ours to look at."""
@@ -72,7 +78,7 @@ class Processes:
         snapshot, why = _ask(pid)
         return Moment(
             pid=pid,
-            name=read_text(f"{PROC}/{pid}/comm").strip(),
+            name=name_of(pid),
             words=" ".join(command_line(pid).split("\0")).strip(),
             allocator=allocator,
             threads=_thread_names(pid),
@@ -86,10 +92,7 @@ class Processes:
 
 
 def _named(facts: ProcessFacts) -> str:
-    if facts.provider is None:
-        return "own or none"
-    code = facts.provider.code
-    return f"{code.kind or code.path.name} {code.version}".strip()
+    return facts.provider.code.title if facts.provider else "own or none"
 
 
 def _user(pid: int) -> str:
@@ -101,11 +104,7 @@ def _user(pid: int) -> str:
 
 def _thread_names(pid: int) -> dict[str, int]:
     """How many threads of each name there are."""
-    try:
-        numbers = os.listdir(f"{PROC}/{pid}/task")  # noqa: PTH208
-    except OSError:
-        return {}
-    names = (read_text(f"{PROC}/{pid}/task/{number}/comm").strip() for number in numbers)
+    names = (name_of(pid, thread) for thread in threads(pid))
     return dict(Counter(name for name in names if name).most_common())
 
 
@@ -113,7 +112,7 @@ def _ask(pid: int) -> tuple[Snapshot | None, str]:
     """The statistics, or why there are none."""
     try:
         with connect(pid) as control:
-            reports = find_reports(control.stats(), f"process {pid}").snapshots
+            reports = answered(control).snapshots
     except HewError as error:
         return None, str(error)
     return (reports[0], "") if reports else (None, "its statistics cannot be read")
@@ -121,8 +120,8 @@ def _ask(pid: int) -> tuple[Snapshot | None, str]:
 
 def _outside(pid: int, allocator: str) -> Outside:
     """What the kernel says: smaps_rollup and status; of glibc's heaps, the map."""
-    status = _kib(read_text(f"{PROC}/{pid}/status"))
-    rollup = _kib(read_text(f"{PROC}/{pid}/smaps_rollup"))
+    status = sizes_in(f"{PROC}/{pid}/status")
+    rollup = sizes_in(f"{PROC}/{pid}/smaps_rollup")
     heap = regions = None
     count = 0
     if allocator.startswith(GLIBC):
@@ -143,7 +142,3 @@ def _outside(pid: int, allocator: str) -> Outside:
         regions=regions,
         region_count=count,
     )
-
-
-def _kib(text: str) -> dict[str, int]:
-    return {name: int(value) << 10 for name, value in re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE)}

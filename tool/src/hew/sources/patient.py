@@ -13,8 +13,9 @@ from pathlib import Path
 from hew.model.errors import HewError
 from hew.model.process import ProcessFacts
 from hew.sources.executable import find_command
+from hew.sources.inside import with_inside
 from hew.sources.process_facts import read_process
-from hew.sources.processes import resident, tree
+from hew.sources.processes import PROC, resident, tree
 
 FIRST_LOOK = 0.02
 MOST_BETWEEN = 0.5
@@ -41,7 +42,8 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
         while child.poll() is None and time.monotonic() - began < after:
             time.sleep(min(pause, max(0.0, began + after - time.monotonic())))
             pause = min(2 * pause, MOST_BETWEEN)
-            facts = largest(child.pid, environment) or facts
+            seen = largest(child.pid, environment)
+            facts = with_inside(seen) if seen else facts
     finally:
         _end(child)
     if facts is None:
@@ -52,7 +54,7 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
 def largest(pid: int, started_with: Mapping[str, str] | None = None) -> ProcessFacts | None:
     """The facts of the largest process of a tree; None when all are gone."""
     for one in sorted(tree(pid), key=resident, reverse=True):
-        if Path(f"/proc/{one}/exe").exists():
+        if Path(f"{PROC}/{one}/exe").exists():
             with contextlib.suppress(HewError, OSError):
                 return read_process(one, started_with)
     return None

@@ -18,7 +18,7 @@ from hew.sources.code import conf_owner, knows_setting, read_code
 from hew.sources.environment import preload_entries
 from hew.sources.process_limits import read_limits, read_system
 from hew.sources.process_memory import heap_regions, read_areas, read_memory, read_words
-from hew.sources.processes import PROC, command_line, read_text, stat_fields
+from hew.sources.processes import PROC, command_line, name_of, stat_fields
 
 DELETED = " (deleted)"
 SECURE = 23  # AT_SECURE of the auxiliary vector
@@ -44,7 +44,7 @@ def read_process(pid: int, started_with: Mapping[str, str] | None = None) -> Pro
     unreadable = [what for what, missing in (("smaps", not with_figures), ("environ", environment is None)) if missing]
     return ProcessFacts(
         pid=pid,
-        name=read_text(f"{PROC}/{pid}/comm").strip(),
+        name=name_of(pid),
         words=tuple(word for word in command_line(pid).split("\0") if word),
         threads=_threads(pid),
         secure=_secure(pid),

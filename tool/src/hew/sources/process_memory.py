@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from hew.model.process import Area, HeapRegion, Memory
-from hew.sources.processes import PROC, read_text
+from hew.sources.processes import PROC, read_text, sizes_in
 
 HEAD = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+ *(.*)")
 FIELDS = {
@@ -52,20 +52,17 @@ def _settle(found: list[Area], figures: dict[str, int]) -> None:
 
 def read_memory(pid: int, areas: list[Area], with_figures: bool) -> Memory:
     """The totals of a process."""
-    status = dict(re.findall(r"^(\w+):\s+(\d+) kB", read_text(f"{PROC}/{pid}/status"), re.MULTILINE))
-
-    def kept(name: str) -> int:
-        return int(status.get(name, 0)) << 10
+    kept = sizes_in(f"{PROC}/{pid}/status")
 
     def total(name: str) -> int | None:
         return sum(getattr(area, name) for area in areas) if with_figures else None
 
     return Memory(
-        virtual=kept("VmSize"),
-        resident=kept("VmRSS"),
-        peak=kept("VmHWM"),
-        anonymous=kept("RssAnon"),
-        locked=kept("VmLck"),
+        virtual=kept.get("VmSize", 0),
+        resident=kept.get("VmRSS", 0),
+        peak=kept.get("VmHWM", 0),
+        anonymous=kept.get("RssAnon", 0),
+        locked=kept.get("VmLck", 0),
         huge=total("huge"),
         lazily_freed=total("lazily_freed"),
         swapped=total("swapped"),

@@ -20,13 +20,38 @@ def read_text(path: str) -> str:
         return ""
 
 
-def children(pid: int) -> list[int]:
-    """The live children of every thread of a process."""
+def sizes_in(path: str) -> dict[str, int]:
+    """The `Name:  123 kB` lines of a file such as /proc/PID/status, in bytes."""
+    return {name: int(value) << 10 for name, value in re.findall(r"^(\w+):\s+(\d+) kB", read_text(path), re.MULTILINE)}
+
+
+def threads(pid: int) -> list[str]:
+    """The numbers of a process's threads."""
     try:
-        threads = os.listdir(f"{PROC}/{pid}/task")  # noqa: PTH208 - many times a second: no Path objects
+        return os.listdir(f"{PROC}/{pid}/task")  # noqa: PTH208 - many times a second: no Path objects
     except OSError:
         return []
-    return [int(child) for thread in threads for child in read_text(f"{PROC}/{pid}/task/{thread}/children").split()]
+
+
+def name_of(pid: int, thread: str | None = None) -> str:
+    """What a process, or one of its threads, is called."""
+    return read_text(f"{PROC}/{pid}/comm" if thread is None else f"{PROC}/{pid}/task/{thread}/comm").strip()
+
+
+def own_numbers(pid: int) -> dict[int, str]:
+    """A process's threads by the numbers that it knows itself (in a PID namespace they are others than ours)."""
+    found = {}
+    within = len(value_of(f"{PROC}/{pid}/status", "NSpid").split()) > 1
+    for thread in threads(pid):
+        own = value_of(f"{PROC}/{pid}/task/{thread}/status", "NSpid").split()[-1:] if within else [thread]
+        found.update({int(number): thread for number in own})
+    return found
+
+
+def children(pid: int) -> list[int]:
+    """The live children of every thread of a process."""
+    paths = (f"{PROC}/{pid}/task/{thread}/children" for thread in threads(pid))
+    return [int(child) for path in paths for child in read_text(path).split()]
 
 
 def tree(pid: int) -> list[int]:
@@ -45,9 +70,8 @@ def resident(pid: int) -> int:
 
 def memory_status(pid: int) -> tuple[int, int]:
     """VmRSS and VmHWM in bytes."""
-    status = read_text(f"{PROC}/{pid}/status")
-    found = dict(re.findall(r"^(VmRSS|VmHWM):\s+(\d+) kB", status, re.MULTILINE))
-    return int(found.get("VmRSS", 0)) * 1024, int(found.get("VmHWM", 0)) * 1024
+    found = sizes_in(f"{PROC}/{pid}/status")
+    return found.get("VmRSS", 0), found.get("VmHWM", 0)
 
 
 def command_line(pid: int) -> str:

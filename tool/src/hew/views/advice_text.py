@@ -9,6 +9,7 @@ from rich.markup import escape
 from hew.model.advice import MALLOC_CONF, Advice, Certainty, Evidence
 from hew.model.figures import Unit
 from hew.model.quantity import quantity
+from hew.views.table import show_note
 
 
 def show_advice(found: Sequence[Advice], notes: Sequence[str], console: Console) -> None:
@@ -26,7 +27,7 @@ def show_advice(found: Sequence[Advice], notes: Sequence[str], console: Console)
     if found and notes:
         console.print()
     for note in notes:
-        console.print(f"[yellow]•[/] {escape(note)}", soft_wrap=True)
+        show_note(note, console)
 
 
 def _answers(one: Advice) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from hew.model.figures import COMMAND_FIGURES, CPU, PEAK_RSS, SOMETIMES_FIGURES,
 from hew.model.quantity import quantity
 from hew.model.report import Ratio, Report
 from hew.views.curves import place_label
-from hew.views.table import STYLES
+from hew.views.table import STYLES, plain_table, show_note
 from hew.views.text import interval, judgement, times
 
 PIPED_WIDTH = 200  # enough for every allocator
@@ -42,19 +42,12 @@ def show_bench(report: BenchReport, console: Console) -> None:
                 console.print(f"[red]✗[/] {escape(words)}", soft_wrap=True)
     left_out = [f"{one.name}: left out: {one.reason}" for one in report.unusable]
     for words in (*left_out, *report.notes):
-        console.print(f"[yellow]•[/] {escape(words)}", soft_wrap=True)
-
-
-def _plain_table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", no_wrap=True)
-    return table
+        show_note(words, console)
 
 
 def _figure_table(report: BenchReport, figure: Figure) -> Table:
     names = [one.name for one in report.allocators if not one.is_baseline]
-    table = _plain_table(
+    table = plain_table(
         f"\n{figure.label}", "\nglibc", *(f"\n{name}" for name in names), f"\n{SUBJECT} / best", "\nbest"
     )
     for result in report.workloads:
@@ -96,7 +89,7 @@ def _ratio_cell(ratio: Ratio) -> Text:
 
 def _curve_table(report: BenchReport) -> Table:
     names = [one.name for one in report.allocators if not one.is_baseline]
-    table = _plain_table("\ncurves", *(f"\n{name}" for name in names), f"\n{SUBJECT} / best", "\nworst", "\nat")
+    table = plain_table("\ncurves", *(f"\n{name}" for name in names), f"\n{SUBJECT} / best", "\nworst", "\nat")
     for result in report.workloads:
         for mean in result.means:
             ratios = [f"{mean.ratios[name]:.3f}" if name in mean.ratios else "–" for name in names]
@@ -110,7 +103,7 @@ def _curve_table(report: BenchReport) -> Table:
 
 
 def _mean_table(report: Report) -> Table:
-    table = _plain_table("\nall workloads as one", *(f"\n{figure.label}" for figure in report.figures))
+    table = plain_table("\nall workloads as one", *(f"\n{figure.label}" for figure in report.figures))
     for row in report.results:
         ratios = [row.ratios.get(figure.key) for figure in report.figures]
         cells = [
@@ -122,7 +115,7 @@ def _mean_table(report: Report) -> Table:
 
 def show_changes(allocator: str, changes: list[Change], console: Console) -> None:
     """Print how an allocator's ratios differ between two saved runs."""
-    table = _plain_table(f"{allocator} / glibc", "figure", "before", "after", "after / before", "interval", "")
+    table = plain_table(f"{allocator} / glibc", "figure", "before", "after", "after / before", "interval", "")
     for one in changes:
         figure = FIGURES[one.figure]
         verdict = Text(judgement(one.change, figure), style=STYLES[one.change.verdict])

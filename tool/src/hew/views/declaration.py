@@ -5,11 +5,11 @@ import json
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from hew.model.declaration import Declaration
 from hew.model.figures import Unit
 from hew.model.quantity import quantity
+from hew.views.table import plain_table, show_note
 
 FORMAT = "hew-pools/1"
 
@@ -41,9 +41,7 @@ def array(declaration: Declaration) -> str:
 
 def show_declaration(declaration: Declaration, console: Console) -> None:
     """Print the evidence, both forms, and what is to be said about them."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("size", "requests", "share", "in use", "pool of", "memory"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = plain_table("size", "requests", "share", "in use", "pool of", "memory", names=0)
     for one in declaration.sizes:
         share = f"{one.requests / declaration.requests:.1%}"
         memory = quantity(one.bytes, Unit.BYTES)
@@ -59,6 +57,6 @@ def show_declaration(declaration: Declaration, console: Console) -> None:
     console.print(escape(array(declaration)), soft_wrap=True)
     console.print()
     console.print(escape(declaration.setting), soft_wrap=True)
-    console.print("(for MALLOC_CONF; libhew 0.1 does not read it yet: the array is for hew_pool_create)", style="dim")
+    console.print("(the array is for hew_pool_create; the setting for MALLOC_CONF)", style="dim")
     for note in declaration.notes:
-        console.print(f"[yellow]•[/] {escape(note)}", soft_wrap=True)
+        show_note(note, console)

@@ -9,6 +9,7 @@ from hew.model.figures import Unit
 from hew.model.quantity import quantity
 from hew.model.snapshot_view import SnapshotView
 from hew.model.statistics import Reading
+from hew.views.table import plain_table, show_note
 
 MISSING = "not reported"
 
@@ -27,11 +28,13 @@ def show_statistics(reading: Reading, views: list[SnapshotView], console: Consol
             console.print(_locks(view))
         if view.bins:
             console.print(_bins(view))
+        if view.busiest:
+            console.print(_threads(view))
         for note in view.snapshot.notes:
-            console.print(f"[yellow]•[/] {escape(note)}", soft_wrap=True)
+            show_note(note, console)
     if reading.other_bytes:
         other = f"{reading.other_bytes:,} bytes of {reading.source} belong to no report and were passed over"
-        console.print(f"[yellow]•[/] {escape(other)}", soft_wrap=True)
+        show_note(other, console)
 
 
 def _facts(view: SnapshotView) -> str:
@@ -51,16 +54,8 @@ def shown(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def _plain(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(columns[0], no_wrap=True)
-    for column in columns[1:]:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
-
-
 def _memory(view: SnapshotView) -> Table:
-    table = _plain("memory", "", "of resident")
+    table = plain_table("memory", "", "of resident")
     resident = view.snapshot.totals.resident
     for part in view.parts:
         share = f"{part.bytes / resident:.0%}" if part.bytes is not None and resident else ""
@@ -69,7 +64,7 @@ def _memory(view: SnapshotView) -> Table:
 
 
 def _locks(view: SnapshotView) -> Table:
-    table = _plain("locks waited for", "waits", "operations", "time waited", "longest")
+    table = plain_table("locks waited for", "waits", "operations", "time waited", "longest")
     for where, one in view.locks:
         times = [
             MISSING if value is None else quantity(value / 1e9, Unit.SECONDS)
@@ -79,8 +74,17 @@ def _locks(view: SnapshotView) -> Table:
     return table
 
 
+def _threads(view: SnapshotView) -> Table:
+    table = plain_table("thread", "number", "arena", "requests", "at hand")
+    for one in view.busiest:
+        table.add_row(
+            escape(one.name), str(one.number), one.arena, shown(one.requests), quantity(one.cached, Unit.BYTES)
+        )
+    return table
+
+
 def _bins(view: SnapshotView) -> Table:
-    table = _plain("size class", "objects", "in slabs", "slabs full", "requests", "fills", "requests a fill")
+    table = plain_table("size class", "objects", "in slabs", "slabs full", "requests", "fills", "requests a fill")
     for one in view.bins:
         held = (one.curslabs or 0) * (one.slab_size or 0)
         full = f"{(one.curregs or 0) * one.size / held:.0%}" if held else ""

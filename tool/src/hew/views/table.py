@@ -31,6 +31,19 @@ def results_console(piped_width: int = PIPED_WIDTH) -> Console:
     return console
 
 
+def plain_table(*columns: str, names: int = 1) -> Table:
+    """A table without lines; the first columns hold names, the others numbers."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number < names else "right", no_wrap=True)
+    return table
+
+
+def show_note(note: str, console: Console) -> None:
+    """One thing that a reader must know besides the figures."""
+    console.print(f"[yellow]•[/] {escape(note)}", soft_wrap=True)
+
+
 def show_table(report: Report, console: Console) -> None:
     """Print the whole comparison: figures, failures with what they wrote, remarks."""
     setup = report.setup
@@ -49,15 +62,11 @@ def show_table(report: Report, console: Console) -> None:
             for line in failed.failure.stderr_tail.splitlines():
                 console.print(f"    {escape(line)}", style="dim", soft_wrap=True)
     for remark in remarks(report):
-        console.print(f"[yellow]•[/] {escape(remark)}", soft_wrap=True)
+        show_note(remark, console)
 
 
 def _table(report: Report) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("")
-    table.add_column("median", justify="right", no_wrap=True)
-    table.add_column("vs glibc", justify="right", no_wrap=True)
-    table.add_column("interval", justify="right", no_wrap=True)
+    table = plain_table("", "median", "vs glibc", "interval")
     table.add_column("", no_wrap=True)
     for figure in report.figures:
         table.add_row("")

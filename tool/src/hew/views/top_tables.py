@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The texts and tables of `hew top` for one process."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from hew.model.figures import Unit
@@ -11,6 +12,7 @@ from hew.model.statistics import Arena, Mutex
 
 UNKNOWN = "—"
 LABEL = 30
+MOST_NAMES = 6
 BAR = "█"
 NOT_SHOWN = {"internal fragmentation"}  # at 0: without heap profiles nobody knows it
 
@@ -30,14 +32,18 @@ class Table:
 def headline(view: LiveView) -> str:
     """Who it is."""
     moment = view.moment
-    names = [f"{name} x{count}" if count > 1 else name for name, count in list(moment.threads.items())[:6]]
-    more = " …" if len(moment.threads) > 6 else ""
     count = sum(moment.threads.values())
     return (
         f"{moment.pid} {moment.words[:120] or moment.name}\n"
         f"{moment.allocator}, resident {size(moment.outside.resident)}, "
-        f"{count} thread{'' if count == 1 else 's'}: {', '.join(names)}{more}"
+        f"{count} thread{'' if count == 1 else 's'}: {counted(moment.threads)}"
     )
+
+
+def counted(names: Mapping[str, int]) -> str:
+    """Names with how many have them: `server, worker x4`."""
+    shown = [f"{name} x{count}" if count > 1 else name for name, count in list(names.items())[:MOST_NAMES]]
+    return ", ".join(shown) + (" …" if len(names) > MOST_NAMES else "")
 
 
 def parts_text(view: LiveView, width: int) -> str:
@@ -101,10 +107,13 @@ def _pages(count: int | None, page: int) -> str:
 
 
 def arena_rows(view: LiveView) -> list[Row]:
-    """Each arena, the one with the most active pages first."""
+    """Each arena with its threads, the one with the most active pages first."""
     snapshot = view.moment.snapshot
     if snapshot is None:
         return []
+    users = {one.key: Counter[str]() for one in snapshot.arenas}
+    for thread in snapshot.threads:
+        users.setdefault(thread.arena, Counter())[thread.name] += 1
     page = snapshot.page
     ordered = sorted(snapshot.arenas, key=lambda one: one.pactive or 0, reverse=True)
     return [
@@ -112,12 +121,32 @@ def arena_rows(view: LiveView) -> list[Row]:
             one.key,
             one.name or "",
             _count(one.nthreads),
+            counted(dict(users[one.key].most_common())),
             _pages(one.pactive, page),
             _pages(one.pdirty, page),
             _pages(one.pmuzzy, page),
             _bytes(one.retained),
             _bytes(one.tcache_bytes),
             _count(sum(lock.num_wait or 0 for lock in one.mutexes.values())),
+        )
+        for one in ordered
+    ]
+
+
+def thread_rows(view: LiveView) -> list[Row]:
+    """Each thread, the one that asks most often first."""
+    snapshot, rates = view.moment.snapshot, view.thread_rates
+    ordered = sorted(
+        snapshot.threads if snapshot else (), key=lambda one: (rates.get(one.number, 0), one.requests), reverse=True
+    )
+    return [
+        (
+            str(one.number),
+            one.name,
+            one.arena,
+            f"{rates[one.number]:,.0f}/s" if one.number in rates else UNKNOWN,
+            _count(one.requests),
+            _bytes(one.cached),
         )
         for one in ordered
     ]
@@ -190,7 +219,7 @@ TABLES = (
     Table(
         "arenas",
         "arenas",
-        ("arena", "name", "threads", "active", "dirty", "muzzy", "retained", "caches", "lock waits"),
+        ("arena", "name", "threads", "used by", "active", "dirty", "muzzy", "retained", "caches", "lock waits"),
         arena_rows,
     ),
     Table("bins", "bins", ("size", "objects", "slabs", "full", "requests", "fills", "flushes", "waits"), bin_rows),
@@ -201,4 +230,5 @@ TABLES = (
         ("size", "dirty", "bytes", "muzzy", "bytes", "retained", "bytes"),
         extent_rows,
     ),
+    Table("threads", "threads", ("thread", "name", "arena", "rate", "requests", "at hand"), thread_rows),
 )

@@ -15,7 +15,7 @@ from hew.model.quantity import quantity
 from hew.model.report import Verdict
 from hew.model.verification import WITHOUT, Outcome, Verification
 from hew.views.document import ratio_document
-from hew.views.table import STYLES
+from hew.views.table import STYLES, show_note
 from hew.views.text import command_line, interval, judgement, times
 
 FORMAT = "hew-verification/1"
@@ -40,11 +40,11 @@ def show_verification(result: Verification, console: Console) -> None:
             if outcome.variant.name != WITHOUT:
                 _show(result, outcome, console)
     for advice in result.unmeasured:
-        console.print(f"[yellow]•[/] {escape(advice.title)}: not a setting, so not measured", soft_wrap=True)
+        show_note(f"{advice.title}: not a setting, so not measured", console)
         if advice.change:
             console.print(f"    → {escape(advice.change)}", soft_wrap=True)
     for note in result.notes:
-        console.print(f"[yellow]•[/] {escape(note)}", soft_wrap=True)
+        show_note(note, console)
 
 
 def _medians(result: Verification) -> Text:

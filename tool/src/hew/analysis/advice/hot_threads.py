@@ -4,7 +4,7 @@
 Speaks when half of the arenas, or fewer, account for 80 % of what was allocated from arenas (`nmalloc`, small and
 large: the fills of thread caches), some of these have two threads or more (where the report says), and their locks
 are waited for (5 % of a thread's time, or 100 waits a second where times are not reported). With fewer than four
-arenas there is no telling a hot arena from a small machine.
+arenas there is no telling a hot arena from a small machine. A process on hew that is asked names its busiest threads.
 
 Operators who gave the 80 hot threads of 1776 an arena each, and let the others' unused pages go sooner, saved as
 much CPU (4 %) as with four times as many arenas, and no memory was added.
@@ -13,7 +13,7 @@ much CPU (4 %) as with four times as many arenas, and no memory was added.
 from hew.analysis.advice.basis import Wait, arena_evidence, arena_wait, basis
 from hew.model.advice import Advice, Case, Evidence
 from hew.model.figures import Unit
-from hew.model.statistics import Arena, Snapshot
+from hew.model.statistics import Arena, Snapshot, Thread
 
 NAME = "hot-threads"
 FEWEST_ARENAS = 4
@@ -38,6 +38,13 @@ def hot_arenas(snapshot: Snapshot) -> list[Arena]:
     return hot if len(hot) <= HOT_ARENAS * len(arenas) else []
 
 
+def _busiest(snapshot: Snapshot, arenas: list[Arena]) -> list[Thread]:
+    """The threads that ask most of these arenas, where the process was asked."""
+    keys = {one.key for one in arenas}
+    threads = [one for one in snapshot.threads if one.arena in keys]
+    return sorted(threads, key=lambda one: one.requests, reverse=True)[: len(arenas)]
+
+
 def rule(case: Case) -> Advice | None:
     """The advice, or None."""
     base = basis(case)
@@ -51,6 +58,8 @@ def rule(case: Case) -> Advice | None:
         return None
     share = sum(map(served, hot)) / sum(map(served, base.snapshot.arenas))
     names = ", ".join(one.key for one in shared)
+    busiest = _busiest(base.snapshot, shared)
+    which = f" ({', '.join(one.name for one in busiest)})" if busiest else ""
     return Advice(
         rule=NAME,
         title=f"{len(hot)} of {len(base.snapshot.arenas)} arenas do {share:.0%} of the work, and threads wait there",
@@ -60,6 +69,12 @@ def rule(case: Case) -> Advice | None:
                 f"share of all allocations in arenas {names}", share, Unit.SHARE, "stats.arenas.<i>.small.nmalloc"
             ),
             *worst.evidence(f"locks of {worst.where.split('.(')[0]}"),
+            *(
+                Evidence(
+                    f"requests of {one.name} ({one.number}) in arena {one.arena}", one.requests, Unit.COUNT, "threads"
+                )
+                for one in busiest[:3]
+            ),
             *arena_evidence(base),
         ),
         settings=(),
@@ -67,5 +82,5 @@ def rule(case: Case) -> Advice | None:
         memory="flat to a little more: as many arenas as hot threads",
         risk="an arena that outlives its thread keeps its memory: destroy it, or give it to the next such thread",
         verify="the report again: nthreads 1 in the new arenas, hardly a wait there",
-        change="in each hot thread: mallctl arenas.create, write the index to thread.arena, then thread.tcache.flush",
+        change=f"in each hot thread{which}: mallctl arenas.create, its index into thread.arena, thread.tcache.flush",
     )

@@ -4,7 +4,6 @@
 import re
 from collections.abc import Iterator
 
-from hew.analysis.doctor.malloc import named
 from hew.model.finding import Finding, Level
 from hew.model.process import ProcessFacts
 from hew.model.quantity import size
@@ -66,7 +65,7 @@ def _asked_in_vain(facts: ProcessFacts) -> Iterator[Finding]:
             yield Finding(
                 TOPIC,
                 Level.WARNING,
-                f"{setting.variable} asks {named(code)} for huge pages ({asks[0].lstrip(',')}) in vain",
+                f"{setting.variable} asks {code.title} for huge pages ({asks[0].lstrip(',')}) in vain",
                 "/sys/kernel/mm/transparent_hugepage/enabled says never: the kernel gives none",
                 "have the host's owner set it to madvise, or take the setting away",
                 {"variable": setting.variable},

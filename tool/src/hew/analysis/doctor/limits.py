@@ -4,7 +4,6 @@
 import math
 from collections.abc import Iterator
 
-from hew.analysis.doctor.malloc import named
 from hew.analysis.doctor.settings import arena_limit
 from hew.model.finding import Finding, Level
 from hew.model.known_allocators import GLIBC, HEW, JEMALLOC
@@ -40,12 +39,12 @@ def _cpus(facts: ProcessFacts) -> Finding:
     evidence |= {"arenas_by_default": default}
     if usable >= limits.cpus_allowed or _arenas_are_set(facts, kind):
         so_many = "as many arenas as it was told" if _arenas_are_set(facts, kind) else f"up to {default} arenas"
-        return Finding(TOPIC, Level.FACT, f"the process may use {what}", f"{named(code)} makes {so_many}", "", evidence)
+        return Finding(TOPIC, Level.FACT, f"the process may use {what}", f"{code.title} makes {so_many}", "", evidence)
     setting = f"{code.variable}=narenas:{fitting}" if kind == JEMALLOC else f"MALLOC_ARENA_MAX={fitting}"
     return Finding(
         TOPIC,
         Level.WARNING,
-        f"the group allows {what}, but {named(code)} counts the CPUs alone: up to {default} arenas",
+        f"the group allows {what}, but {code.title} counts the CPUs alone: up to {default} arenas",
         f"each arena keeps unused memory of its own, and no more than {math.ceil(usable)} threads run at a time",
         f"set {setting}; hew reads the quota by itself (hew run)",
         evidence | {"arenas_that_fit": fitting},

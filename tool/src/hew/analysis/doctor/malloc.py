@@ -28,11 +28,6 @@ RUNTIMES = {
 }
 
 
-def named(code: Code) -> str:
-    """An allocator with its version, as far as they are known."""
-    return " ".join(filter(None, (code.kind or "an unknown allocator", code.version.removeprefix(f"{code.kind} "))))
-
-
 def malloc_findings(facts: ProcessFacts) -> Iterator[Finding]:
     """The malloc in use, others in the process, what a preload cannot reach."""
     if facts.provider is None:
@@ -87,9 +82,9 @@ def _in_use(facts: ProcessFacts, provider: Provider) -> Finding:
         why = "a preload cannot reach a static program: hew run and LD_PRELOAD change nothing here"
         then = "to change its malloc link it anew, with libhew.a before the C library, or dynamically"
         level = Level.FACT if code.kind == HEW else Level.NOTE
-        return Finding(TOPIC, level, f"malloc is {named(code)}, {how}: {code.path}", why, then, evidence)
+        return Finding(TOPIC, level, f"malloc is {code.title}, {how}: {code.path}", why, then, evidence)
     why, then = _consequence(code)
-    return Finding(TOPIC, Level.FACT, f"malloc is {named(code)}, {how}: {code.path} ({proof})", why, then, evidence)
+    return Finding(TOPIC, Level.FACT, f"malloc is {code.title}, {how}: {code.path} ({proof})", why, then, evidence)
 
 
 def _consequence(code: Code) -> tuple[str, str]:
@@ -128,7 +123,7 @@ def _embedded(facts: ProcessFacts) -> Iterator[Finding]:
             yield Finding(
                 TOPIC,
                 Level.NOTE,
-                f"{named(code)} is in the process, too, but malloc is not its own: {code.path}",
+                f"{code.title} is in the process, too, but malloc is not its own: {code.path}",
                 "the loader found another malloc first; this one serves nobody, or only who calls it by other names",
                 "take one of the two away; of LD_PRELOAD the first counts",
                 evidence,
@@ -144,7 +139,7 @@ def _prefixed(code: Code, evidence: dict[str, str | None]) -> Finding:
     return Finding(
         TOPIC,
         Level.WARNING if code.kind != HEW else Level.NOTE,
-        f"{named(code)} is built into {code.path} {names}",
+        f"{code.title} is built into {code.path} {names}",
         f"what is allocated by those names stays there: a preload replaces malloc alone{settings}",
         then if code.kind != HEW else "",
         evidence,

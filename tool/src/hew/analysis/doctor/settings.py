@@ -4,7 +4,6 @@
 import re
 from collections.abc import Iterator
 
-from hew.analysis.doctor.malloc import named
 from hew.model.finding import Finding, Level
 from hew.model.known_allocators import CONF, GLIBC, KNOWN
 from hew.model.process import Code, ProcessFacts, Setting
@@ -33,7 +32,7 @@ def setting_findings(facts: ProcessFacts) -> Iterator[Finding]:
             TOPIC,
             Level.FACT if read else Level.NOTE,
             f"the link /etc/malloc.conf says {link}",
-            f"{named(code)} reads it before {CONF}" if read else f"{named(code)} does not read it",
+            f"{code.title} reads it before {CONF}" if read else f"{code.title} does not read it",
             "" if read else "it changes nothing for this process",
             {"link": link, "read": read},
         )
@@ -57,12 +56,12 @@ def _judged(facts: ProcessFacts, setting: Setting) -> Finding:
         return Finding(
             TOPIC,
             Level.WARNING,
-            f"{shown}: {named(reader)} knows no setting {' or '.join(setting.unknown)}",
+            f"{shown}: {reader.title} knows no setting {' or '.join(setting.unknown)}",
             "a name that it does not know is left out, with a line on stderr at its start; the rest applies",
             "look the name up for this version (docs/options.md has hew's); confirm_conf:true shows what was taken",
             evidence,
         )
-    return Finding(TOPIC, Level.FACT, f"{shown} is read by {named(reader)}", "", "", evidence)
+    return Finding(TOPIC, Level.FACT, f"{shown} is read by {reader.title}", "", "", evidence)
 
 
 def _reader(facts: ProcessFacts, variable: str) -> Code | None:
@@ -89,10 +88,10 @@ def _why_unread(facts: ProcessFacts, code: Code | None, variable: str, owner: st
         return f"it is for {owner}, and no malloc was found in the process"
     prefixed = [one for one in (facts.program, *facts.others) if one and one.variable not in {None, CONF}]
     if prefixed and variable.endswith(CONF):
-        return f"{named(prefixed[0])} in {prefixed[0].path} was built with a prefix and reads {prefixed[0].variable}"
+        return f"{prefixed[0].title} in {prefixed[0].path} was built with a prefix and reads {prefixed[0].variable}"
     if code.variable and variable.endswith(CONF):
-        return f"{named(code)} reads {code.variable}"
-    return f"it is for {owner}, and malloc is {named(code)} here"
+        return f"{code.title} reads {code.variable}"
+    return f"it is for {owner}, and malloc is {code.title} here"
 
 
 def _instead(facts: ProcessFacts, code: Code | None, variable: str) -> str:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Statistics from wherever the user points: a file, standard input, or a process."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from hew.model.errors import HewError
-from hew.model.statistics import Reading
-from hew.sources.control import connect, find_socket
-from hew.sources.processes import PROC
+from hew.model.statistics import Reading, Thread
+from hew.sources.control import Control, connect, find_socket
+from hew.sources.processes import PROC, name_of, own_numbers
 from hew.sources.statistics.stream import STDIN, find_reports, read_statistics
 
 
@@ -35,4 +36,16 @@ def asked(pid: int) -> Reading:
             "them to a file (MALLOC_CONF=stats_print:true or stats_interval:BYTES), and give that file"
         )
     with connect(pid) as control:
-        return find_reports(control.stats(), f"process {pid}")
+        return answered(control)
+
+
+def answered(control: Control) -> Reading:
+    """A process's statistics, and its threads with their names."""
+    reading = find_reports(control.stats(), f"process {control.pid}")
+    known = own_numbers(control.pid)
+    threads = tuple(
+        Thread(one.number, name_of(control.pid, known[one.number]), str(one.arena), one.requests, one.cached)
+        for one in control.threads()
+        if one.number in known  # the others have ended
+    )
+    return replace(reading, snapshots=tuple(replace(one, threads=threads) for one in reading.snapshots))

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reserve: slabs that are there from the start and stay: the setting pools.
+ *
+ * Owns      the slabs of each declared class that no bin has; they count as the first arena's.
+ * Promises  a bin of any automatic arena that needs a slab gets one from here while there is one, without a system call; a
+ *           slab of the reserve that is wholly free comes back, and never becomes free pages.
+ * Locks     `hew_reserve_lock` (rank: reserve), under which nothing else is taken.
+ * Why       one reserve for all arenas: were it cut up among them, a program with one thread would have a part of what it
+ *           declared.
+ */
+#ifndef HEW_SLAB_RESERVE_H
+#define HEW_SLAB_RESERVE_H
+
+#include "os/mutex.h"
+#include "page/heap.h"
+
+/* Whether there is a reserve: written before the first thread. */
+extern HEW_HIDDEN bool hew_reserve_used;
+extern struct hew_mutex hew_reserve_lock;
+
+/* Before the first thread: slabs for `count` more objects of class `code`, of the first arena's heap.  Returns for how many
+ * there was memory. */
+size_t hew_reserve_make(struct hew_page_heap *first, unsigned code, size_t count);
+
+/* A wholly free slab, which is the heap's from now on; NULL: there is none for that heap. */
+struct hew_extent *hew_reserve_take(struct hew_page_heap *heap, unsigned code);
+
+/* A slab of the reserve, wholly free, which is the heap's no more. */
+void hew_reserve_give(struct hew_page_heap *heap, struct hew_extent *slab);
+
+#endif
