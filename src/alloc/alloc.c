@@ -113,13 +113,6 @@ hew_alloc_note_moved(struct hew_extent *from, struct hew_extent *to, size_t size
     hew_alloc_note_resized(to, from->large.usable, size);
 }
 
-/* Whether a pool set has to do with it, which knows all else. */
-static bool
-is_of_pool(const void *object)
-{
-    return hew_map_code((uintptr_t)object) == HEW_CODE_POOL;
-}
-
 /* The live object that `object` is said to be: its slab, or its own extent.  Ends the process when it cannot be one. */
 static struct hew_extent *
 extent_of(const char *function, const void *object)
@@ -145,7 +138,7 @@ usable_in(const struct hew_extent *extent)
 static void
 free_uncached(struct hew_cache *cache, const char *function, void *object)
 {
-    if (HEW_UNLIKELY(is_of_pool(object))) {
+    if (HEW_UNLIKELY(hew_alloc_is_of_pool(object))) {
         hew_upcalls.pool_free(function, object);
         return;
     }
@@ -217,7 +210,7 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
         return;
     }
     struct hew_cache *own = cache_for_free();
-    if (is_of_pool(object)) {
+    if (hew_alloc_is_of_pool(object)) {
         free_uncached(own, function, object);
         return;
     }
@@ -254,7 +247,8 @@ hew_alloc_usable(const char *function, const void *object)
 static bool
 is_size(const void *object, size_t usable, size_t size, size_t alignment)
 {
-    return is_of_pool(object) ? size <= usable : hew_aligned_is_usable(usable, size, alignment == 0 ? 1 : alignment);
+    return hew_alloc_is_of_pool(object) ? size <= usable
+                                        : hew_aligned_is_usable(usable, size, alignment == 0 ? 1 : alignment);
 }
 
 void
