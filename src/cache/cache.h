@@ -73,6 +73,8 @@ struct hew_cache {
     uint8_t due;          /* HEW_DUE_... */
     uint8_t due_code;     /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
     uint8_t sweep;        /* the next class to look after */
+    uint8_t asked;        /* the next class to be asked for room */
+    uint8_t refusals;     /* magazines that could not grow within the share */
     bool custom;          /* the thread has limits of its own */
     bool caching;         /* false: thread.tcache.enabled is off */
 };
