@@ -4,6 +4,7 @@
 Skips say what is missing. Nothing else may skip.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -11,9 +12,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import validate
 
+from hew import views
 from hew.analysis.summary import summarise
 from hew.model.allocator import Allocator, Unusable
 from hew.model.errors import HewError
@@ -102,6 +106,13 @@ def hew_library() -> Path:
         return find_hew(None, os.environ)
     except HewError as error:
         pytest.skip(f"libhew.so is not built: {error}")
+
+
+def is_as_described(text: str, name: str) -> Any:
+    """The document, once its schema has been held against it."""
+    document = json.loads(text)
+    validate(document, json.loads((Path(views.__file__).parent / f"{name}.schema.json").read_text()))
+    return document
 
 
 def good_run(allocator: str, number: int, **changes: object) -> Run:

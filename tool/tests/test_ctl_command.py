@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -13,11 +14,22 @@ from pathlib import Path
 
 import pytest
 
-from conftest import HewRunner, environment
+from conftest import HewRunner, environment, is_as_described
+from hew.analysis.doctor import examine
 from hew.model.control import Outcome, RefusedError, read_conf, value_of
 from hew.model.errors import HewError
-from hew.sources.control import Control, apply_conf, connect, find_socket
+from hew.sources.control import (
+    Control,
+    apply_conf,
+    connect,
+    find_socket,
+    remove_stale_sockets,
+    stale_sockets,
+)
+from hew.sources.inside import with_inside
+from hew.sources.process_facts import read_process
 from hew.sources.statistics.place import read_place
+from hew.views.statistics_document import statistics_json
 
 SLEEPER = "import sys,time; kept = [bytes(1000) for _ in range(2000)]; print('ready', flush=True); sys.stdin.read()"
 
@@ -77,6 +89,7 @@ def test_statistics_and_profiles_are_fetched(process: int) -> None:
     assert profile.startswith(b"heap_v2/")
     (snapshot,) = read_place(str(process)).snapshots
     assert snapshot.allocator == "hew"
+    is_as_described(statistics_json(read_place(str(process))), "stats")
     assert (snapshot.totals.allocated or 0) > 2_000_000
 
 
@@ -117,6 +130,23 @@ def test_the_command(process: int, hew: HewRunner, tmp_path: Path) -> None:
     assert target.read_bytes().startswith(b"heap_v2/")
 
 
+def test_the_doctor_asks(process: int, hew: HewRunner) -> None:
+    with connect(process) as control:
+        control.set("arenas.dirty_decay_ms", "55")
+    document = is_as_described(hew("doctor", "--json", str(process)).stdout, "doctor")
+    assert document["inside"]["settings"]["prof_active"] is False
+    assert document["inside"]["now"]["dirty_decay_ms"] == 55
+    assert document["inside"]["threads"] >= 1
+    told = [one["what"] for one in document["findings"] if one["topic"] == "inside"]
+    assert "taken as asked for: prof:true, prof_active:false" in told
+    os.kill(process, signal.SIGSTOP)
+    try:
+        told = [one.what for one in examine(with_inside(read_process(process)))]
+    finally:
+        os.kill(process, signal.SIGCONT)
+    assert "its control socket did not answer" in told
+
+
 def test_errors_say_what_to_do(hew: HewRunner) -> None:
     assert "there is no process 4194305" in hew("ctl", "4194305", "version").stderr
     other = hew("ctl", str(os.getpid()), "version")
@@ -139,6 +169,42 @@ def test_hew_run_gives_a_socket(hew_library: Path, tmp_path: Path) -> None:
         with connect(child.pid) as control:
             assert control.get("opt.background_thread") is True
         child.kill()
+
+
+def test_what_killed_processes_left_is_taken_away_and_nothing_else(
+    hew_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "hew"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert stale_sockets() == []
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", SLEEPER],
+            env=environment({"LD_PRELOAD": str(hew_library), "MALLOC_CONF": "control:auto"}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(2)
+    ]
+    for child in children:
+        assert child.stdout is not None
+        child.stdout.readline()
+        wait_for_socket(child.pid)
+    (folder / "4194305").touch()
+    with socket.socket(socket.AF_UNIX) as elsewhere:  # of another namespace: no such process here, and it listens
+        elsewhere.bind(str(folder / "4194306"))
+        elsewhere.listen()
+        children[0].kill()
+        children[0].wait()
+        with pytest.raises(HewError, match="there is no process"):
+            connect(children[0].pid)
+        assert remove_stale_sockets() == 1
+        assert {path.name for path in folder.iterdir()} == {str(children[1].pid), "4194305", "4194306"}
+        folder.chmod(0o755)
+        assert stale_sockets() == []
+    children[1].kill()
+    for child in children:
+        child.communicate()
 
 
 def test_a_long_path_can_be_reached(hew_library: Path, tmp_path: Path) -> None:

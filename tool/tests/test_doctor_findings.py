@@ -11,7 +11,7 @@ from rich.console import Console
 
 from hew.analysis.doctor import examine
 from hew.model.finding import Finding, Level
-from hew.model.process import Code, HeapRegion, Limits, ProcessFacts, Provider, Setting, System
+from hew.model.process import Code, HeapRegion, Inside, Limits, ProcessFacts, Provider, Setting, System
 from hew.sources.process_facts import read_process
 from hew.views.doctor import show_findings
 
@@ -70,6 +70,35 @@ def test_a_quota_below_the_cpus_asks_for_fewer_arenas(facts: ProcessFacts) -> No
 def test_who_has_set_the_arenas_is_left_in_peace(facts: ProcessFacts, setting: Setting) -> None:
     facts = replace(facts, limits=replace(LIMITS, cpus_of_group=2.0), settings=(setting,))
     assert asking(facts) == []
+
+
+def test_what_the_process_says_is_held_against_what_was_asked_for(facts: ProcessFacts) -> None:
+    hew = code("hew", variable="MALLOC_CONF")
+    conf = "narenas:3,dirty_decay_ms:10,tcache_max:99999999999,dss:primary,background_thread:false,narenas:4"
+    settings: dict[str, bool | int | str]
+    settings = {"narenas": 4, "dirty_decay_ms": 10, "tcache_max": 8388608, "dss": "primary", "background_thread": False}
+    inside = Inside(settings, {"dirty_decay_ms": 500, "background_thread": False}, 2, 7)
+    facts = replace(
+        facts,
+        provider=Provider(hew, "slot", True),
+        others=(hew,),
+        inside=inside,
+        settings=(Setting("MALLOC_CONF", conf),),
+    )
+    clipped, idle = asking(facts)
+    assert clipped.what == "tcache_max began as 8388608, not 99999999999 as asked for"
+    assert idle.next == "hew ctl 1 background_thread true"
+    told = [finding.what for finding in examine(facts) if finding.topic == "inside" and finding.level is Level.FACT]
+    assert told == [
+        "dirty_decay_ms is 500 now; it began as 10",
+        "taken as asked for: narenas:4, dirty_decay_ms:10, dss:primary, background_thread:false",
+        "2 arenas in use, 4 automatic at most; threads that have allocated: 7",
+    ]
+
+
+def test_a_socket_that_does_not_answer_is_told(facts: ProcessFacts) -> None:
+    (found,) = asking(replace(facts, silence="process 1 does not answer (is it stopped?)"))
+    assert "is it stopped?" in found.why
 
 
 def test_hew_reads_the_quota_by_itself(facts: ProcessFacts) -> None:

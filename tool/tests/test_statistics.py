@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import HewRunner
+from conftest import HewRunner, is_as_described
 from hew.model.statistics import Mutex, Snapshot
 from hew.sources.statistics.misnamed import misnamed
 from hew.sources.statistics.stream import find_reports
+from hew.views.statistics_document import statistics_json
 
 DATA = Path(__file__).parent / "data" / "statistics"
 NAMES = ("jemalloc-5.2.1", "jemalloc-5.3.0", "jemalloc-5.3.1", "hew-0.1.0")
@@ -45,6 +46,15 @@ def test_a_recorded_report_is_read_whole(name: str, form: str) -> None:
     assert bins[2560].nrequests == 1840  # the program asks for as many
     assert bins[2560].mutex.num_ops
     assert {one.key for one in snapshot.arenas} >= {"0", "1"}
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.gz")), ids=lambda path: path.name)
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_what_is_read_is_as_the_schema_says(path: Path, share: float) -> None:
+    text = gzip.decompress(path.read_bytes()).decode()
+    document = is_as_described(statistics_json(find_reports(text[: int(len(text) * share)], "test")), "stats")
+    assert len(document["snapshots"]) == 1
+    assert document["snapshots"][0]["whole"] is (share == 1)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,6 +2,7 @@
 """`hew top`: the figures, and the screens as a pilot sees them; recorded pictures in data/top."""
 
 import asyncio
+import os
 import re
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Static, TabbedContent
 
-from conftest import HewRunner, environment
+from conftest import HewRunner, environment, is_as_described
 from hew.analysis.live import live_view
 from hew.commands.top import LiveFeed
 from hew.model.errors import HewError
@@ -24,6 +25,7 @@ from hew.model.statistics import Arena, Bin, Mutex, Sizes, Snapshot, Thread, Tot
 from hew.sources.control import find_socket
 from hew.sources.live import Processes
 from hew.views.top import ProcessView, TopApp
+from hew.views.top_document import top_json
 from hew.views.top_tables import arena_rows, thread_rows
 
 MIB = 1 << 20
@@ -317,6 +319,15 @@ def test_real_processes(hew_library: Path, tmp_path: Path) -> None:
         child.kill()
     with pytest.raises(HewError, match="no process"):
         feed.look(child.pid)
+
+
+def test_json_of_the_list_and_of_a_process(hew: HewRunner) -> None:
+    rows = is_as_described(hew("top", "--json").stdout, "top")["processes"]
+    assert os.getpid() in {row["pid"] for row in rows}
+    process = is_as_described(hew("top", "--json", "--every", "0.2", str(os.getpid())).stdout, "top")["process"]
+    assert sum(part["bytes"] for part in process["parts"]) == process["outside"]["resident"]
+    assert process["rates"][0]["value"] is not None
+    is_as_described(top_json((), live_view(moment(3), moment(1))), "top")
 
 
 def test_without_a_terminal_it_says_so(hew: HewRunner) -> None:

@@ -9,7 +9,7 @@ import click
 
 from hew.commands.options import told, writable
 from hew.model.control import Applied, Outcome, Value, failures
-from hew.sources.control import Control, apply_conf, connect, set_or_do
+from hew.sources.control import Control, apply_conf, connect, remove_stale_sockets, set_or_do
 
 
 @click.command("ctl")
@@ -41,6 +41,7 @@ def command(
     """
     if sum((conf is not None, as_list, heap_file is not None, name is not None)) != 1:
         raise click.UsageError("give one of: NAME [VALUE], --conf, --list, --heap")
+    remove_stale_sockets()
     with told("hew ctl"), connect(pid) as control:
         if conf is not None:
             results = apply_conf(control, conf)

@@ -6,6 +6,7 @@ import click
 from hew.analysis.doctor import examine
 from hew.commands.options import told
 from hew.sources.environment import caller_environment
+from hew.sources.inside import with_inside
 from hew.sources.patient import look_at_command
 from hew.sources.process_facts import read_process
 from hew.views.doctor import show_findings, to_json
@@ -29,7 +30,7 @@ def command(as_json: bool, after: float, words: tuple[str, ...]) -> None:
     """
     with told("hew doctor"):
         if len(words) == 1 and words[0].isdigit():
-            facts = read_process(int(words[0]))
+            facts = with_inside(read_process(int(words[0])))
         else:
             facts = look_at_command(words, caller_environment(), after)
         findings = examine(facts)

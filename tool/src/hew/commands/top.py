@@ -2,6 +2,7 @@
 """`hew top`: processes with their allocators, and where the memory of one is, as it changes."""
 
 import sys
+import time
 
 import click
 
@@ -9,9 +10,11 @@ from hew.analysis.live import live_view
 from hew.commands.options import told
 from hew.model.errors import HewError
 from hew.model.live import LiveView, Moment, ProcessRow
+from hew.sources.control import remove_stale_sockets
 from hew.sources.live import Processes
 from hew.sources.processes import stat_fields
 from hew.views.top import TopApp
+from hew.views.top_document import top_json
 
 
 class LiveFeed:
@@ -37,8 +40,9 @@ class LiveFeed:
 @click.option(
     "--every", type=click.FloatRange(min=0.2), default=2.0, show_default=True, help="Seconds between two looks."
 )
+@click.option("--json", "as_json", is_flag=True, help="Print what one look shows; of PID two, for the rates.")
 @click.argument("pid", type=click.IntRange(min=1), required=False)
-def command(every: float, pid: int | None) -> None:
+def command(every: float, as_json: bool, pid: int | None) -> None:
     """Show where the memory of processes is, and how fast they allocate, fill and wait.
 
     A process on hew with a control socket (`hew run` gives it one) is asked for its statistics; of any other, what the
@@ -47,6 +51,19 @@ def command(every: float, pid: int | None) -> None:
     with told("hew top"):
         if pid is not None and not stat_fields(pid):
             raise HewError(f"there is no process {pid}")
+        remove_stale_sockets()
+        if as_json:
+            click.echo(_looked(LiveFeed(Processes()), every, pid))
+            return
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise HewError("this needs a terminal; `hew stats PID --json` and `hew doctor PID --json` are for scripts")
+            raise HewError("this needs a terminal; `hew top --json`, with PID or without, is for scripts")
         TopApp(LiveFeed(Processes()), every, pid).run()
+
+
+def _looked(feed: LiveFeed, every: float, pid: int | None) -> str:
+    """The list, or one process as of its second look."""
+    if pid is None:
+        return top_json(feed.processes(), None)
+    feed.look(pid)
+    time.sleep(every)
+    return top_json((), feed.look(pid))

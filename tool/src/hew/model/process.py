@@ -126,8 +126,19 @@ class Provider:
 
 
 @dataclass(frozen=True)
+class Inside:
+    """What a process with a control socket says of itself: settings as they began and as they are now, arenas in use,
+    threads that have allocated."""
+
+    settings: Mapping[str, bool | int | str]
+    now: Mapping[str, bool | int | str]
+    arenas: int
+    threads: int
+
+
+@dataclass(frozen=True)
 class ProcessFacts:
-    """All of it."""
+    """All of it. `inside` is None where the process cannot be asked, or was not; `silence` is why it did not answer."""
 
     pid: int
     name: str
@@ -146,3 +157,13 @@ class ProcessFacts:
     system: System
     regions: tuple[HeapRegion, ...]
     unreadable: tuple[str, ...]
+    inside: Inside | None = None
+    silence: str = ""
+
+    @property
+    def conf(self) -> Mapping[str, str]:
+        """The settings asked for in the variable that the malloc in use reads; of several with one name the last."""
+        variable = self.provider.code.variable if self.provider else None
+        texts = [setting.value for setting in self.settings if setting.variable == variable]
+        pairs = (pair.partition(":") for text in texts for pair in text.split(",") if ":" in pair)
+        return {name.strip(): value.strip() for name, _, value in pairs}

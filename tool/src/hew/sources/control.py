@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The client of a process's control socket (docs/control.md): values, statistics, heap profiles, settings."""
 
+import contextlib
 import os
 import re
 import socket
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -103,8 +105,11 @@ class Control:
 
 def connect(pid: int) -> Control:
     """A connection to a process on hew with a control socket. Raises HewError, which says what stands in the way."""
-    if not stat_fields(pid):
+    state = stat_fields(pid)
+    if not state:
         raise HewError(f"there is no process {pid}")
+    if state[0] in "Tt":
+        raise HewError(f"process {pid} is stopped, and cannot answer: kill -CONT {pid} lets it go on")
     path = find_socket(pid)
     if path is None:
         raise HewError(_why_none(pid))
@@ -126,6 +131,42 @@ def find_socket(pid: int) -> str | None:
             found = (listening.get(inode) for inode in _sockets(f"{PROC}/{pid}/task/{thread}/fd"))
             return next((path for path in found if path), None)
     return None
+
+
+def stale_sockets() -> list[Path]:
+    """What processes of ours that were killed have left where `control:auto` puts its sockets."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    folder = Path(runtime) / "hew" if runtime else Path(f"/tmp/hew-{os.geteuid()}")  # noqa: S108 - checked below
+    try:
+        about = folder.lstat()
+        if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o077:
+            return []
+        found = [path for path in folder.iterdir() if path.name.isdigit() and path.is_socket()]
+    except OSError:
+        return []
+    return [path for path in found if not stat_fields(int(path.name)) and not _is_heard(path)]
+
+
+def remove_stale_sockets() -> int:
+    """Take them away; how many."""
+    stale = stale_sockets()
+    for path in stale:
+        with contextlib.suppress(OSError):
+            path.unlink()
+    return len(stale)
+
+
+def _is_heard(path: Path) -> bool:
+    """Whether somebody listens there: a process of another PID namespace has a number that says nothing to us."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            return False
+        except OSError:
+            return True
+    return True
 
 
 def _sockets(folder: str) -> list[int]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from hew.model.errors import HewError
 from hew.model.process import ProcessFacts
 from hew.sources.executable import find_command
+from hew.sources.inside import with_inside
 from hew.sources.process_facts import read_process
 from hew.sources.processes import PROC, resident, tree
 
@@ -41,7 +42,8 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
         while child.poll() is None and time.monotonic() - began < after:
             time.sleep(min(pause, max(0.0, began + after - time.monotonic())))
             pause = min(2 * pause, MOST_BETWEEN)
-            facts = largest(child.pid, environment) or facts
+            seen = largest(child.pid, environment)
+            facts = with_inside(seen) if seen else facts
     finally:
         _end(child)
     if facts is None:

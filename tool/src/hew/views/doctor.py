@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The doctor's findings for the terminal and for programs."""
+"""The doctor's findings for the terminal and for programs (doctor.schema.json describes those)."""
 
 import json
 import shlex
@@ -65,6 +65,7 @@ def to_document(facts: ProcessFacts, findings: Sequence[Finding]) -> dict[str, A
         "memory": asdict(facts.memory),
         "limits": asdict(facts.limits),
         "system": asdict(facts.system),
+        "inside": asdict(facts.inside) if facts.inside else None,
         "findings": [asdict(finding) for finding in findings],
         "unreadable": list(facts.unreadable),
     }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Statistics as JSON: every report as it was read, in bytes and nanoseconds. What is not reported is null."""
+"""Statistics as JSON: every report as it was read, in bytes and nanoseconds. What is not reported is null.
+stats.schema.json describes it; names are those of jemalloc's own JSON."""
 
 import json
 from dataclasses import asdict

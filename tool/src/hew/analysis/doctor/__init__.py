@@ -2,6 +2,7 @@
 """From a process's facts to what the doctor says of it. Pure functions; each module is one topic."""
 
 from hew.analysis.doctor.arenas import arena_findings
+from hew.analysis.doctor.inside import inside_findings
 from hew.analysis.doctor.kernel import kernel_findings
 from hew.analysis.doctor.limits import limit_findings
 from hew.analysis.doctor.malloc import malloc_findings
@@ -12,5 +13,5 @@ from hew.model.process import ProcessFacts
 
 def examine(facts: ProcessFacts) -> list[Finding]:
     """Every finding, topic by topic."""
-    topics = (malloc_findings, setting_findings, limit_findings, arena_findings, kernel_findings)
+    topics = (malloc_findings, setting_findings, inside_findings, limit_findings, arena_findings, kernel_findings)
     return [finding for topic in topics for finding in topic(facts)]

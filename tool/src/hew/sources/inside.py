@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""What a process says of itself when it has a control socket: the settings in force, arenas, threads."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hew.model.control import RefusedError, Value
+from hew.model.errors import HewError
+from hew.model.process import Inside, ProcessFacts
+from hew.sources.control import Control, connect, find_socket
+
+NOW = {
+    "background_thread": "background_thread",
+    "dirty_decay_ms": "arenas.dirty_decay_ms",
+    "muzzy_decay_ms": "arenas.muzzy_decay_ms",
+}  # settings that can change while it runs, and where their value is
+
+
+def with_inside(facts: ProcessFacts) -> ProcessFacts:
+    """The facts with what the process answers; as they are where it cannot be asked."""
+    if find_socket(facts.pid) is None:
+        return facts
+    try:
+        with connect(facts.pid) as control:
+            return replace(facts, inside=_asked(control, facts.conf))
+    except HewError as error:
+        return replace(facts, silence=str(error))
+
+
+def _asked(control: Control, wanted: Iterable[str]) -> Inside:
+    names = {*wanted, *NOW, "narenas"}
+    settings = {name: value for name in sorted(names) if (value := _get(control, f"opt.{name}")) is not None}
+    now = {name: value for name, where in NOW.items() if (value := _get(control, where)) is not None}
+    arenas = control.get("arenas.narenas")
+    used = [one for one in range(arenas if isinstance(arenas, int) else 0) if _get(control, f"arena.{one}.initialized")]
+    return Inside(settings, now, len(used), len(control.threads()))
+
+
+def _get(control: Control, name: str) -> Value:
+    """None: there is no such name, or it has no value from outside."""
+    try:
+        return control.get(name)
+    except RefusedError:
+        return None
