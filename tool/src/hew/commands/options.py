@@ -2,6 +2,7 @@
 """Options that several commands share, and their ways out."""
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import click
 
 from hew.model.allocator import Request
 from hew.model.errors import HewError
+from hew.model.run import PORT
 from hew.sources.discovery import known_names
 
 INTERRUPTED = 130
@@ -52,6 +54,37 @@ allocators_option = click.option(
     metavar="NAME[=PATH]",
     help="Only this allocator besides glibc; may be repeated. Default: every one found.",
 )
+
+
+def _words(_context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    try:
+        return tuple(shlex.split(value)) or None
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=parameter) from error
+
+
+server_option = click.option(
+    "--server",
+    callback=_words,
+    metavar="COMMAND",
+    help="Measure this server while the command loads it; {port} stands for a free port.",
+)
+ready_option = click.option(
+    "--ready",
+    callback=_words,
+    metavar="COMMAND",
+    help="Succeeds once the server is ready.  [default: the port accepts a connection]",
+)
+
+
+def check_server(server: tuple[str, ...] | None, ready: tuple[str, ...] | None) -> None:
+    """Refuse what cannot be meant."""
+    if ready and not server:
+        raise click.UsageError("--ready needs --server")
+    if server and not ready and not any(PORT in word for word in server):
+        raise click.UsageError("--server without {port} needs --ready")
 
 
 def writable(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
