@@ -15,7 +15,8 @@ set_target_properties(hew PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME hew LIBRARY_O
 target_link_libraries(hew PRIVATE hew_core_flags)
 # cmake/first.txt becomes an addition to the linker's own script.  Code and constants share one segment, since each one costs
 # a process pieces of its own; and the compiler's start files, which would run code at both ends of the library, are left
-# out: we have no static destructors, and are never unloaded.
+# out: we have no static destructors, and are never unloaded.  Of the extent map's roots a process touches those of the highest
+# addresses, and of the table of arenas the front: most often on the same page, where they stand so.
 file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/first.txt first REGEX "^[a-z]")
 string(REGEX REPLACE "[; ]+" ";" first "${first}")
 list(TRANSFORM first REPLACE "(.+)" "*(.rodata.\\1 .rodata.\\1.*)\n" OUTPUT_VARIABLE first_constants)
@@ -34,7 +35,9 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/first.ld @ONLY CONTENT "SECTIONS {
 INSERT BEFORE .text;
 SECTIONS {
 .bss.first (NOLOAD) : {
-@first_variables@} }
+@first_variables@. = ALIGN(4096) + 3840;
+*(.bss.hew_map_roots)
+*(.bss.hew_arenas) } }
 INSERT BEFORE .bss;
 ")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/first.txt)

@@ -130,7 +130,8 @@ struct hew_pool_options {
 };
 
 /* NULL and EINVAL: no size, a size of 0, too many sizes, size x count beyond the address space, options that cannot be;
- * ENOMEM: no memory for the fixed groups, or they alone are beyond most_bytes; EAGAIN: too many sets. */
+ * ENOMEM: no memory for the fixed groups, or they alone are beyond most_bytes or the machine's memory and swap; EAGAIN: too
+ * many sets. */
 struct hew_pool_set *hew_pool_create(const struct hew_pool_size *sizes, size_t count, const struct hew_pool_options *options);
 
 /* EBUSY: some objects are not free, and nothing has changed.  NULL is nothing. */

@@ -5,7 +5,10 @@
 #ifndef HEW_API_ENTRY_H
 #define HEW_API_ENTRY_H
 
+#include "alloc/alloc.h"
 #include "alloc/fast.h"
+
+#include <string.h>
 
 /* The end of every failed request of `function`: errno, or the end of the process.  Returns NULL. */
 void *hew_out_of_memory(const char *function);
@@ -18,6 +21,17 @@ hew_entry_malloc(size_t size)
 {
     void *object = hew_fast_take(size);
     return HEW_LIKELY(object != NULL) ? object : hew_malloc_slow(size);
+}
+
+HEW_INLINE void *
+hew_entry_calloc(size_t size)
+{
+    if (HEW_UNLIKELY(size > HEW_SMALL_MAX)) {
+        void *large = hew_alloc_large(size, true);
+        return HEW_LIKELY(large != NULL) ? large : hew_out_of_memory("calloc");
+    }
+    void *object = hew_entry_malloc(size);
+    return HEW_LIKELY(object != NULL) ? memset(object, 0, size) : NULL;
 }
 
 #endif

@@ -71,12 +71,7 @@ calloc(size_t count, size_t size)
     if (HEW_UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) {
         return hew_out_of_memory("calloc");
     }
-    if (HEW_UNLIKELY(bytes > HEW_SMALL_MAX)) {
-        void *object = hew_alloc_large(bytes, true);
-        return HEW_LIKELY(object != NULL) ? object : hew_out_of_memory("calloc");
-    }
-    void *object = hew_entry_malloc(bytes);
-    return HEW_LIKELY(object != NULL) ? memset(object, 0, bytes) : NULL;
+    return hew_entry_calloc(bytes);
 }
 
 HEW_EXPORT void *

@@ -5,6 +5,7 @@
 #include "hew/pool.h"
 
 #include "api/boot.h"
+#include "api/entry.h"
 #include "pool/fast.h"
 #include "pool/life.h"
 #include "pool/range.h"
@@ -53,7 +54,10 @@ HEW_EXPORT void *
 hew_pool_malloc(struct hew_pool_set *set, size_t size)
 {
     void *object = hew_pool_fast_take(set, size);
-    return HEW_LIKELY(object != NULL) ? object : take_slowly(set, size, false);
+    if (HEW_LIKELY(object != NULL)) {
+        return object;
+    }
+    return hew_pool_fast_passes(set, size) ? hew_entry_malloc(size) : take_slowly(set, size, false);
 }
 
 /* Nothing of the size is at hand, or may be zeroed. */
@@ -78,14 +82,22 @@ hew_pool_calloc(struct hew_pool_set *set, size_t count, size_t size)
         return NULL;
     }
     void *object = HEW_LIKELY(set->plain) ? hew_pool_fast_take(set, bytes) : NULL;
-    return HEW_LIKELY(object != NULL) ? memset(object, 0, bytes) : calloc_slowly(set, bytes);
+    if (HEW_LIKELY(object != NULL)) {
+        return memset(object, 0, bytes);
+    }
+    return hew_pool_fast_passes(set, bytes) ? hew_entry_calloc(bytes) : calloc_slowly(set, bytes);
 }
 
 HEW_EXPORT void
 hew_pool_free(struct hew_pool_set *set, void *object)
 {
-    if (HEW_UNLIKELY(!hew_pool_fast_give(set, object))) {
+    if (HEW_LIKELY(hew_pool_fast_give(set, object))) {
+        return;
+    }
+    if (!hew_pool_fast_is_mallocs(set, object)) {
         hew_pool_serve_free(set, "hew_pool_free", object);
+    } else if (!hew_fast_give(object)) {
+        hew_alloc_free("hew_pool_free", object);
     }
 }
 

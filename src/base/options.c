@@ -18,7 +18,7 @@ const struct hew_option hew_option_table[] = {
     {#name, offsetof(struct hew_options, target), HEW_KIND_LOG2, HEW_RULE_##rule, HEW_STATE_##state, low, high},
 #define HEW_OLD_OPTION(name, became)
 #include "base/options.def"
-    {.name = NULL},
+    {.name = ""},
 };
 
 const struct hew_old_option hew_old_option_table[] = {
@@ -117,7 +117,7 @@ option_valid(const struct hew_option *option, const void *field)
 bool
 hew_options_valid(const struct hew_options *options)
 {
-    for (const struct hew_option *option = hew_option_table; option->name != NULL; option++) {
+    for (const struct hew_option *option = hew_option_table; option->name[0] != '\0'; option++) {
         if (!option_valid(option, (const char *)options + option->offset)) {
             return false;
         }

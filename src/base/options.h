@@ -27,6 +27,8 @@
 /* Four ranges are the most seen in use; more than these are refused. */
 #define HEW_OPTION_RANGES_MAX 16
 
+#define HEW_OPTION_NAME_BYTES 42
+
 /* A decimal such as 0.25; three digits after the point are kept. */
 typedef struct {
     int64_t thousandths;
@@ -106,8 +108,9 @@ enum hew_option_state {
     HEW_STATE_ACCEPTED,
 };
 
+/* The name itself, not where it lies: pointers would be set up anew in each process, on pages of its own. */
 struct hew_option {
-    const char *name;
+    char name[HEW_OPTION_NAME_BYTES];
     uint16_t offset; /* of the field in struct hew_options; of the target's for LOG2 */
     uint8_t kind;
     uint8_t rule;
@@ -121,7 +124,7 @@ struct hew_old_option {
     const char *became;
 };
 
-/* The tables, in the order of options.def; each ends in a row whose name is NULL. */
+/* The tables, in the order of options.def; the first ends in a row without a name, the second in one whose name is NULL. */
 extern const struct hew_option hew_option_table[];
 extern const struct hew_old_option hew_old_option_table[];
 

@@ -38,6 +38,7 @@ enum {
     HEW_CLASS_OVERFLOWED = 2,
     HEW_CLASS_MISSED = 4,
     HEW_CLASS_CHOSEN = 8, /* the user has set how much it holds; stays */
+    HEW_CLASS_GROWN = 16, /* large, used both ways, and as large as it may be at present */
 };
 
 /* Why the slow path should call upwards before it returns: hew_cache.due. */
@@ -73,6 +74,8 @@ struct hew_cache {
     uint8_t due;          /* HEW_DUE_... */
     uint8_t due_code;     /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
     uint8_t sweep;        /* the next class to look after */
+    uint8_t asked;        /* the next class to be asked for room */
+    uint8_t refusals;     /* magazines that could not grow within the share */
     bool custom;          /* the thread has limits of its own */
     bool caching;         /* false: thread.tcache.enabled is off */
 };

@@ -2,33 +2,17 @@
 #include "cache/magazine.h"
 
 #include "base/options.h"
+#include "cache/again.h"
+#include "cache/capacity.h"
 #include "cache/count.h"
 #include "cache/route.h"
-#include "meta/memory.h"
 #include "slab/large.h"
 
 #include <string.h>
 
-#define SLOTS_MIN 8                      /* with the NULL: one cache line */
-/* Up to here a magazine grows without being used both ways: a part of the heap, within bounds. */
-#define LEAN_MIN ((size_t)4 << 10)
-#define LEAN_MAX ((size_t)32 << 10)
-#define LEAN_PART 4096
-#define LEAN_OBJECTS 64
 #define FILL_BYTES ((size_t)16 << 10)    /* a fill brings at most this much */
-/* What all threads' magazines may hold together: a sixteenth of the heap, within bounds.  A flat 8 MiB made programs of
- * 15 to 60 MB up to a third larger and at most a tenth faster. */
-#define BUDGET_MIN ((size_t)2 << 20)
-#define BUDGET_MAX ((size_t)8 << 20)
-#define BUDGET_PART 16
-/* A thread that works with few classes may hold more of each; once its magazines take up this part of its share, a small one
- * grows to so much at most. */
-#define CROWDED_PART 8
-#define CROWDED_BYTES ((size_t)64 << 10)
-#define SHARE_MIN ((size_t)32 << 10)     /* a thread's share of the budget is never less */
+#define ASKS 8                           /* a magazine asks others for room at each such refusal */
 #define SWEEP 4                          /* classes looked after at each tick */
-
-static void *no_slot[2]; /* never written: the NULL below every missing magazine */
 
 /* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
 static uint32_t
@@ -38,21 +22,12 @@ usual_period(unsigned code)
     return step == 0 || most >= HEW_CACHE_PERIOD ? HEW_CACHE_PERIOD : most == 0 ? 1 : (uint32_t)most;
 }
 
-/* Links a class to the shared empty slot. */
-static void
-close_class(struct hew_cache *cache, unsigned code)
-{
-    cache->top[code] = &no_slot[1];
-    cache->limit[code] = NULL;
-    cache->base[code] = NULL;
-}
-
 void
 hew_magazine_begin(struct hew_cache *cache)
 {
     memset(cache->touched, 0, sizeof cache->touched);
     for (unsigned code = 0; code < HEW_CODES; code++) {
-        close_class(cache, code);
+        hew_capacity_close(cache, code);
         cache->ticks[code] = usual_period(code == 0 ? 1 : code);
         cache->counted[code] = cache->ticks[code];
     }
@@ -64,129 +39,67 @@ touch(struct hew_cache *cache, unsigned code)
     cache->touched[code / 64] |= (uint64_t)1 << code % 64;
 }
 
-static size_t
-capacity_of(const struct hew_cache *cache, unsigned code)
+/* One class of those that hold most gives up half, if that is `bytes` at least. */
+static bool
+take_from_others(struct hew_cache *cache, unsigned code, size_t bytes)
 {
-    return cache->base[code] == NULL ? 0 : (size_t)(cache->limit[code] - cache->base[code]) - 1;
+    unsigned rich = hew_capacity_richest(cache, code, 2 * bytes);
+    if (rich == HEW_CODE_NONE) {
+        return false;
+    }
+    size_t before = hew_capacity_of(cache, rich), left = before / 2;
+    hew_magazine_flush(cache, rich, left);
+    if (!hew_capacity_set(cache, rich, left)) {
+        return false;
+    }
+    cache->granted -= hew_capacity_bytes(rich, before - left);
+    return true;
 }
 
-/* A magazine's array is the smallest power of two that holds its capacity and the NULL. */
-static size_t
-slots_for(size_t capacity)
-{
-    size_t slots = (size_t)1 << hew_bits_ceil_log2(capacity + 1);
-    return slots < SLOTS_MIN ? SLOTS_MIN : slots;
-}
-
-
-/* What a class begins with. */
-static size_t
-least_capacity(unsigned code)
-{
-    return code > HEW_CODE_SMALL_LAST ? 1 : SLOTS_MIN - 1;
-}
-
-/* What one thread's magazines may hold. */
-static size_t
-share_of_budget(void)
-{
-    unsigned threads = atomic_load_explicit(&hew_caches_alive, memory_order_relaxed);
-    size_t budget = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / BUDGET_PART;
-    budget = budget < BUDGET_MIN ? BUDGET_MIN : budget > BUDGET_MAX ? BUDGET_MAX : budget;
-    size_t share = budget / (threads == 0 ? 1 : threads);
-    return share < SHARE_MIN ? SHARE_MIN : share;
-}
-
-/* The most objects that a magazine may hold that is only emptied, or only filled: a batch for the bin, larger where the heap
- * is.  Nothing where a single object is more than that: it would be memory that the thread has no use for. */
-static size_t
-capacity_lean(const struct hew_cache *cache, unsigned code)
-{
-    size_t bytes = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / LEAN_PART;
-    bytes = bytes < LEAN_MIN ? LEAN_MIN : bytes > LEAN_MAX ? LEAN_MAX : bytes;
-    size_t most = cache->most[code], objects = bytes / hew_code_size(code);
-    objects = objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
-    return objects < most ? objects : most;
-}
-
+/*
+ * Whether a magazine may grow.  Once the share is used up only at the cost of another: a class that has no magazine asks
+ * each time, since each of its objects would take the slow path, others from time to time.
+ */
 static bool
 grant(struct hew_cache *cache, unsigned code, size_t from, size_t to)
 {
-    size_t more = (to - from) * hew_code_size(code);
-    if ((cache->flags[code] & HEW_CLASS_CHOSEN) == 0 && cache->granted + more > share_of_budget()) {
-        return false;
+    size_t more = hew_capacity_bytes(code, to - from);
+    if ((cache->flags[code] & HEW_CLASS_CHOSEN) == 0 && cache->granted + more > hew_capacity_share()) {
+        bool asks = from == 0 || ++cache->refusals % ASKS == 0;
+        if (!asks || !take_from_others(cache, code, more)) {
+            return false;
+        }
     }
     cache->granted += more;
     return true;
-}
-
-/* Gives the magazine a new capacity; its objects stay in order and must fit.  False: no memory, nothing changed. */
-static bool
-resize(struct hew_cache *cache, unsigned code, size_t capacity)
-{
-    size_t depth = hew_cache_depth(cache, code), before = capacity_of(cache, code);
-    void **slots = cache->base[code];
-    if (slots == NULL || slots_for(before) != slots_for(capacity)) {
-        slots = hew_meta_take(slots_for(capacity) * sizeof *slots);
-        if (slots == NULL) {
-            return false;
-        }
-        if (cache->base[code] != NULL) {
-            memcpy(slots, cache->base[code], (depth + 1) * sizeof *slots);
-            hew_meta_give(cache->base[code], slots_for(before) * sizeof *slots);
-        }
-    }
-    cache->base[code] = slots;
-    cache->top[code] = slots + 1 + depth;
-    cache->limit[code] = slots + 1 + capacity;
-    return true;
-}
-
-/* The most objects that a magazine used both ways may grow to. */
-static size_t
-capacity_most(const struct hew_cache *cache, unsigned code)
-{
-    size_t most = cache->most[code], crowded = CROWDED_BYTES / hew_code_size(code);
-    bool room = code > HEW_CODE_SMALL_LAST || cache->granted <= share_of_budget() / CROWDED_PART;
-    return room || (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 || most < crowded ? most : crowded;
-}
-
-/* The capacity that a miss leads to, at most doubled; the present one when it has reached its bounds. */
-static size_t
-grown_capacity(const struct hew_cache *cache, unsigned code, unsigned miss)
-{
-    size_t now = capacity_of(cache, code), most = capacity_most(cache, code);
-    unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED, flags = cache->flags[code] | miss;
-    if ((flags & both) != both && (flags & HEW_CLASS_CHOSEN) == 0) {
-        most = capacity_lean(cache, code);
-    }
-    size_t next = now == 0 ? least_capacity(code) : now * 2 + 1;
-    next = next > most ? most : next;
-    return next > now ? next : now;
 }
 
 /* A miss: an empty magazine at malloc, or a full one at free.  Grows where that pays. */
 static void
 miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
+    const unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED;
     touch(cache, code);
-    size_t now = capacity_of(cache, code), next = grown_capacity(cache, code, kind);
-    cache->flags[code] |= (uint8_t)(kind | HEW_CLASS_MISSED);
+    size_t now = hew_capacity_of(cache, code), next = hew_capacity_grown(cache, code, kind);
+    unsigned flags = cache->flags[code] | kind | HEW_CLASS_MISSED;
     if (next > now && grant(cache, code, now, next)) {
-        if (!resize(cache, code, next)) {
-            cache->granted -= (next - now) * hew_code_size(code);
-        } else if ((cache->flags[code] & (HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED)) == (HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED)) {
-            cache->flags[code] &= (uint8_t) ~(HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED);
+        if (!hew_capacity_set(cache, code, next)) {
+            cache->granted -= hew_capacity_bytes(code, next - now);
+        } else {
+            flags &= ~((flags & both) == both ? both | HEW_CLASS_GROWN : HEW_CLASS_GROWN);
         }
+    } else if (code > HEW_CODE_SMALL_LAST && (flags & both) == both) {
+        flags |= HEW_CLASS_GROWN;
     }
+    cache->flags[code] = (uint8_t)flags;
 }
 
 /* Half a magazine, to leave room for what is freed; a whole one, which is small, where nothing is. */
 static size_t
 fill_count(const struct hew_cache *cache, unsigned code)
 {
-    size_t capacity = capacity_of(cache, code), bound = FILL_BYTES / hew_code_size(code);
-    bool one_way = (cache->flags[code] & HEW_CLASS_OVERFLOWED) == 0 && capacity <= capacity_lean(cache, code);
+    size_t capacity = hew_capacity_of(cache, code), bound = FILL_BYTES / hew_slab_shapes[code].size;
+    bool one_way = (cache->flags[code] & HEW_CLASS_OVERFLOWED) == 0 && capacity <= hew_capacity_lean(cache, code);
     size_t count = one_way ? capacity : (capacity + 1) / 2;
     count = count < bound || code > HEW_CODE_SMALL_LAST ? count : bound; /* large ones that are at hand only */
     return count == 0 ? 1 : count;
@@ -265,10 +178,13 @@ hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
         *cache->top[code]++ = object;
         return;
     }
+    if (HEW_UNLIKELY((cache->flags[code] & HEW_CLASS_GROWN) != 0) && hew_again_give(cache, code, object)) {
+        return;
+    }
     if (cache->most[code] != 0) {
         miss(cache, code, HEW_CLASS_OVERFLOWED);
     }
-    size_t capacity = capacity_of(cache, code);
+    size_t capacity = hew_capacity_of(cache, code);
     if (capacity == 0) {
         touch(cache, code);
         give(cache, code, &object, 1);
@@ -311,10 +227,8 @@ hew_magazine_drop(struct hew_cache *cache, unsigned code)
         return;
     }
     hew_magazine_flush(cache, code, 0);
-    size_t capacity = capacity_of(cache, code);
-    cache->granted -= capacity * hew_code_size(code);
-    hew_meta_give(cache->base[code], slots_for(capacity) * sizeof(void *));
-    close_class(cache, code);
+    cache->granted -= hew_capacity_bytes(code, hew_capacity_of(cache, code));
+    hew_capacity_end(cache, code);
 }
 
 void
@@ -343,7 +257,7 @@ look_after(struct hew_cache *cache, unsigned code)
         hew_magazine_flush(cache, code, depth - low / 2);
         depth -= low / 2;
     }
-    cache->flags[code] &= (uint8_t)~HEW_CLASS_MISSED;
+    cache->flags[code] &= (uint8_t) ~(HEW_CLASS_MISSED | HEW_CLASS_GROWN);
     cache->seen[code] = count;
     cache->low[code] = (uint16_t)depth;
 }

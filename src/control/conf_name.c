@@ -14,12 +14,12 @@ hew_conf_name_find(const char *name, size_t length)
 {
     const struct hew_option *option;
 
-    for (option = hew_option_table; option->name != NULL; option++) {
+    for (option = hew_option_table; option->name[0] != '\0'; option++) {
         if (hew_conf_value_is(name, length, option->name, false)) {
             return option;
         }
     }
-    for (option = hew_option_table; option->name != NULL; option++) {
+    for (option = hew_option_table; option->name[0] != '\0'; option++) {
         if (option->rule == HEW_RULE_PREFIX_NAME && hew_conf_value_is(name, length, option->name, true)) {
             return option;
         }
@@ -100,14 +100,14 @@ hew_conf_name_nearest(const char *name, size_t length)
     if (length < 3 || length > CONF_NEAR_BYTES) {
         return NULL;
     }
-    for (const struct hew_option *option = hew_option_table; option->name != NULL; option++) {
+    for (const struct hew_option *option = hew_option_table; option->name[0] != '\0'; option++) {
         unsigned distance = edit_distance(name, length, option->name, limit);
         if (distance < best) {
             best = distance;
             nearest = option->name;
         }
     }
-    for (const struct hew_option *option = hew_option_table; nearest == NULL && option->name != NULL; option++) {
+    for (const struct hew_option *option = hew_option_table; nearest == NULL && option->name[0] != '\0'; option++) {
         nearest = length >= 4 && contains(option->name, name, length) ? option->name : NULL;
     }
     return nearest;

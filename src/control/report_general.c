@@ -248,7 +248,7 @@ static void
 settings(struct hew_report *report)
 {
     open_part(report, "opt", "Run-time option settings\n");
-    for (const struct hew_option *option = hew_option_table; option->name != NULL; option++) {
+    for (const struct hew_option *option = hew_option_table; option->name[0] != '\0'; option++) {
         char bytes[VALUE_BYTES];
         struct hew_text text;
         hew_text_begin(&text, bytes, sizeof bytes);

@@ -281,7 +281,7 @@ names(struct hew_reply *reply)
 static void
 settings(struct hew_reply *reply)
 {
-    for (const struct hew_option *option = hew_option_table; option->name != NULL; option++) {
+    for (const struct hew_option *option = hew_option_table; option->name[0] != '\0'; option++) {
         hew_reply_put(reply, option->name);
         hew_reply_put(reply, "\n");
     }

@@ -19,7 +19,7 @@ struct piece {
 struct hew_mutex hew_meta_lock;
 
 /* All guarded by hew_meta_lock. */
-static struct piece *free_pieces[HEW_CODES];
+static struct piece *free_pieces[HEW_CODES] HEW_ALIGNED(HEW_PAGE); /* first_chunk follows: see cmake/first.txt */
 static char first_chunk[FIRST_CHUNK] HEW_ALIGNED(HEW_CACHE_LINE);
 static char *chunk_at = first_chunk;
 static size_t chunk_left = FIRST_CHUNK;

@@ -59,10 +59,11 @@ take_bits(struct hew_pool_block *block, size_t word, unsigned wanted)
     return before & pick;
 }
 
+/* From the words of `among` below a word of the summary. */
 static unsigned
-take_below(struct hew_pool_block *block, size_t place, void **objects, unsigned wanted)
+take_below(struct hew_pool_block *block, size_t place, uint64_t among, void **objects, unsigned wanted)
 {
-    uint64_t words = atomic_load_explicit(&block->summary[place], memory_order_acquire);
+    uint64_t words = atomic_load_explicit(&block->summary[place], memory_order_acquire) & among;
     unsigned taken = 0;
     while (words != 0 && taken < wanted) {
         size_t word = place * 64 + (unsigned)__builtin_ctzll(words);
@@ -78,22 +79,37 @@ take_below(struct hew_pool_block *block, size_t place, void **objects, unsigned 
 }
 
 unsigned
-hew_pool_block_take(struct hew_pool_block *block, void **objects, unsigned wanted)
+hew_pool_block_take(struct hew_pool_block *block, size_t home, void **objects, unsigned wanted)
 {
-    size_t places = hew_pool_block_words(hew_pool_block_words(block->count)), taken = 0;
-    size_t place = atomic_load_explicit(&block->lowest, memory_order_relaxed), first = place;
-    for (size_t looked = 0; looked < places && taken < wanted; looked++) {
-        size_t got = take_below(block, place, objects + taken, wanted - (unsigned)taken);
+    size_t words = hew_pool_block_words(block->count), places = hew_pool_block_words(words);
+    size_t lowest = atomic_load_explicit(&block->lowest, memory_order_relaxed), first = lowest;
+    size_t start = home == 0 ? lowest * 64 : home < words ? home : home % words, place = start / 64;
+    uint64_t from = ~UINT64_C(0) << start % 64, among = from;
+    unsigned taken = 0;
+    for (size_t looked = 0; looked <= places && taken < wanted; looked++) {
+        unsigned got = take_below(block, place, among, objects + taken, wanted - taken);
         first = got != 0 && taken == 0 ? place : first;
         taken += got;
         place = place + 1 < places ? place + 1 : 0;
+        among = looked + 1 < places ? ~UINT64_C(0) : ~from; /* at last what was left out at first */
     }
-    if (taken != 0) {
-        if (first != atomic_load_explicit(&block->lowest, memory_order_relaxed)) {
-            atomic_store_explicit(&block->lowest, first, memory_order_relaxed);
-        }
+    if (home == 0 && first != lowest) {
+        atomic_store_explicit(&block->lowest, first, memory_order_relaxed);
     }
-    return (unsigned)taken;
+    return taken;
+}
+
+size_t
+hew_pool_block_idle(const struct hew_pool_block *block)
+{
+    size_t idle = 0;
+    if (hew_pool_block_counts(block)) {
+        return atomic_load_explicit(&block->free, memory_order_relaxed);
+    }
+    for (size_t word = 0; word < hew_pool_block_words(block->count); word++) {
+        idle += (size_t)__builtin_popcountll(atomic_load_explicit(&block->words[word], memory_order_relaxed));
+    }
+    return idle;
 }
 
 bool

@@ -38,14 +38,23 @@ struct hew_pool_block {
     struct hew_pool_range *range;            /* of a dynamic pool; likewise */
     _Atomic(struct hew_pool_block *) next;   /* dynamic pools of the size, the oldest first; only ever appended */
     _Atomic uint64_t whole_ms;               /* when it was last found wholly free: relaxed */
-    _Atomic size_t free HEW_ALIGNED(HEW_CACHE_LINE); /* objects; behind the words, so it may be "less than none" for a moment: relaxed */
-    _Atomic size_t lowest;                   /* where in the summary to look first: relaxed, a hint */
+    /* Objects of a dynamic pool or a store: behind the words, so it may be "less than none" for a moment.  Relaxed.  A fixed
+     * group has its words counted instead (hew_pool_block_idle): no thread need wait for a count that is seldom read. */
+    _Atomic size_t free HEW_ALIGNED(HEW_CACHE_LINE);
+    _Atomic size_t lowest; /* where in the summary to look first, for who has no home: relaxed, a hint */
 };
 
 HEW_INLINE size_t
 hew_pool_block_words(size_t count)
 {
     return (count + 63) / 64;
+}
+
+/* Whether `free` is kept. */
+HEW_INLINE bool
+hew_pool_block_counts(const struct hew_pool_block *block)
+{
+    return !block->fixed || block->store != NULL;
 }
 
 /* Bytes of the words and the summary of `count` objects. */
@@ -84,8 +93,11 @@ hew_pool_block_mask(const struct hew_pool_block *block, size_t word)
 /* `room`: hew_pool_block_bytes(count) of zeros.  No object is free yet. */
 void hew_pool_block_begin(struct hew_pool_block *block, size_t stride, size_t count, void *room);
 
-/* Up to `wanted` objects, low addresses first. */
-unsigned hew_pool_block_take(struct hew_pool_block *block, void **objects, unsigned wanted);
+/* Up to `wanted` objects, low addresses first, from word `home` on and then once round. */
+unsigned hew_pool_block_take(struct hew_pool_block *block, size_t home, void **objects, unsigned wanted);
+
+/* Free objects, as of now. */
+size_t hew_pool_block_idle(const struct hew_pool_block *block);
 
 /* The objects of `mask` in word `word` become free.  False, and nothing has changed for the others: one of them was. */
 bool hew_pool_block_give(struct hew_pool_block *block, size_t word, uint64_t mask);

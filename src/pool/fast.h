@@ -6,6 +6,7 @@
 #ifndef HEW_POOL_FAST_H
 #define HEW_POOL_FAST_H
 
+#include "alloc/fast.h"
 #include "pool/local.h"
 
 /* NULL: take the slow path. */
@@ -20,7 +21,30 @@ hew_pool_fast_take(const struct hew_pool_set *set, size_t size)
     return hew_pool_local_pop(&hew_pool_self->at[set->id]->magazines[number]);
 }
 
-/* An object of a fixed group.  False: take the slow path. */
+/* Whether the request is larger than every size and malloc's own; then it has been counted. */
+HEW_INLINE bool
+hew_pool_fast_passes(const struct hew_pool_set *set, size_t size)
+{
+    if (size <= set->malloc_from - 1) { /* 0 less 1 is more than any size */
+        return false;
+    }
+    struct hew_pool_local *local = hew_pool_self->at[set->id];
+    if (HEW_UNLIKELY(local->set == NULL)) {
+        return false;
+    }
+    hew_pool_local_count(&local->larger);
+    return true;
+}
+
+/* Whether an object that is not of a fixed group is malloc's: what the set has in place of a fallback. */
+HEW_INLINE bool
+hew_pool_fast_is_mallocs(const struct hew_pool_set *set, const void *object)
+{
+    size_t code = hew_map_code((uintptr_t)object);
+    return set->malloc_from != 0 && code != HEW_CODE_NONE && code != HEW_CODE_POOL;
+}
+
+/* An object of a fixed group.  False: take the slow path, which also ends the process for an address inside an object. */
 HEW_INLINE bool
 hew_pool_fast_give(const struct hew_pool_set *set, void *object)
 {
@@ -28,7 +52,8 @@ hew_pool_fast_give(const struct hew_pool_set *set, void *object)
     if (HEW_UNLIKELY(offset >= set->span)) {
         return false;
     }
-    return hew_pool_local_push(&hew_pool_self->at[set->id]->magazines[set->grains[offset >> HEW_LG_GRAIN]], object);
+    struct hew_pool_magazine *magazine = &hew_pool_self->at[set->id]->magazines[set->grains[offset >> HEW_LG_GRAIN]];
+    return HEW_LIKELY(hew_pool_local_may_be(magazine, object)) && hew_pool_local_push(magazine, object);
 }
 
 #endif

@@ -30,9 +30,9 @@ prepare(struct hew_pool_set *set, struct hew_pool_block *block, void **objects, 
 }
 
 static unsigned
-take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, void **objects, unsigned wanted)
+take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, size_t home, void **objects, unsigned wanted)
 {
-    unsigned taken = block->store == NULL ? hew_pool_block_take(block, objects, wanted)
+    unsigned taken = block->store == NULL ? hew_pool_block_take(block, home, objects, wanted)
                                           : take_stored(set, block, objects, wanted);
     if (taken == 0) {
         return 0;
@@ -42,14 +42,14 @@ take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, void **obj
 }
 
 unsigned
-hew_pool_group_take(struct hew_pool_set *set, unsigned number, void **objects, unsigned wanted)
+hew_pool_group_take(struct hew_pool_set *set, unsigned number, size_t home, void **objects, unsigned wanted)
 {
     struct hew_pool_class *class = &set->classes[number];
-    unsigned taken = class->declared == 0 ? 0 : take_of_block(set, class->fixed, objects, wanted);
+    unsigned taken = class->declared == 0 ? 0 : take_of_block(set, class->fixed, home, objects, wanted);
     struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_acquire);
     while (taken == 0 && block != NULL) {
         if (atomic_load_explicit(&block->free, memory_order_relaxed) != 0) {
-            taken = take_of_block(set, block, objects, wanted);
+            taken = take_of_block(set, block, 0, objects, wanted); /* low ones: others may become free */
         }
         block = atomic_load_explicit(&block->next, memory_order_acquire);
     }
@@ -104,6 +104,12 @@ number_of(const struct hew_pool_block *block, const char *function, uintptr_t ad
         not_an_object(block, function, address, inside);
     }
     return number;
+}
+
+void
+hew_pool_group_examine_place(const struct hew_pool_block *block, const char *function, const void *object)
+{
+    number_of(block, function, (uintptr_t)object);
 }
 
 void

@@ -9,8 +9,8 @@
 
 #include "pool/set.h"
 
-/* Up to `wanted` objects, at most HEW_POOL_AT_ONCE, low addresses first. */
-unsigned hew_pool_group_take(struct hew_pool_set *set, unsigned number, void **objects, unsigned wanted);
+/* Up to `wanted` objects, at most HEW_POOL_AT_ONCE, low addresses first; in the fixed group from word `home` on. */
+unsigned hew_pool_group_take(struct hew_pool_set *set, unsigned number, size_t home, void **objects, unsigned wanted);
 
 /* Objects of the set go back to their pools.  Ends the process, in the name of `function`, when one cannot be an object, or is
  * free already.  Returns whether a dynamic pool may go: see hew_pool_shrink(). */
@@ -19,7 +19,10 @@ bool hew_pool_group_give(struct hew_pool_set *set, const char *function, void *c
 /* The block of the set that the object is in.  Ends the process when there is none. */
 struct hew_pool_block *hew_pool_group_block(const struct hew_pool_set *set, const char *function, const void *object);
 
-/* Ends the process unless the address is that of an object of the block, which is not free below what threads have at hand. */
+/* Ends the process unless an object of the block begins at the address. */
+void hew_pool_group_examine_place(const struct hew_pool_block *block, const char *function, const void *object);
+
+/* The same, and unless the object is not free below what threads have at hand. */
 void hew_pool_group_examine(const struct hew_pool_block *block, const char *function, const void *object);
 
 /* Ends the process: the object has been freed twice. */

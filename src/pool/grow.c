@@ -46,6 +46,9 @@ hew_pool_grow_drop_block(struct hew_pool_set *set, struct hew_pool_block *block)
 void
 hew_pool_grow_note_taken(struct hew_pool_class *class, struct hew_pool_block *block, size_t objects)
 {
+    if (!hew_pool_block_counts(block)) {
+        return;
+    }
     size_t before = atomic_fetch_sub_explicit(&block->free, objects, memory_order_relaxed);
     if (before == block->count && !block->fixed) {
         atomic_fetch_sub_explicit(&class->whole, 1, memory_order_relaxed);
@@ -55,6 +58,9 @@ hew_pool_grow_note_taken(struct hew_pool_class *class, struct hew_pool_block *bl
 void
 hew_pool_grow_note_given(struct hew_pool_class *class, struct hew_pool_block *block, size_t objects)
 {
+    if (!hew_pool_block_counts(block)) {
+        return;
+    }
     size_t before = atomic_fetch_add_explicit(&block->free, objects, memory_order_relaxed);
     if (before + objects == block->count && !block->fixed) {
         atomic_store_explicit(&block->whole_ms, hew_clock_ms(), memory_order_relaxed);
@@ -159,7 +165,7 @@ hew_pool_grow(struct hew_pool_set *set, unsigned number, size_t capacity_seen)
 static size_t
 room_elsewhere(const struct hew_pool_class *class, const struct hew_pool_block *left_out)
 {
-    size_t room = atomic_load_explicit(&class->fixed->free, memory_order_relaxed);
+    size_t room = hew_pool_block_idle(class->fixed);
     room = room <= class->fixed->count ? room : 0;
     for (struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_relaxed); block != NULL;
          block = atomic_load_explicit(&block->next, memory_order_relaxed)) {

@@ -120,7 +120,7 @@ static size_t
 in_use(const struct hew_pool_set *set, unsigned number, size_t held)
 {
     const struct hew_pool_class *class = &set->classes[number];
-    size_t idle = held + atomic_load_explicit(&class->fixed->free, memory_order_relaxed);
+    size_t idle = held + hew_pool_block_idle(class->fixed);
     size_t capacity = atomic_load_explicit(&class->capacity, memory_order_relaxed);
     for (struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_acquire); block != NULL;
          block = atomic_load_explicit(&block->next, memory_order_acquire)) {

@@ -7,17 +7,20 @@
 
 #include <string.h>
 
+/* How far from each other threads begin to look in a fixed group, 512 objects: they neither wait for each other's words nor
+ * get objects that another one's processor has just written. */
+#define WORDS_APART (HEW_CACHE_LINE / sizeof(uint64_t))
 #define IDLE_MOST 64 /* tables of threads that have ended: some 10 KB each */
 
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
 static struct {
     struct hew_pool_local local;
     struct hew_pool_magazine magazines[HEW_POOL_SIZES_MAX];
-} nothing;
+} no_objects;
 static struct hew_pool_thread nobody;
 /* Under hew_pool_lock. */
 static struct hew_list threads;
-static unsigned idle_count;
+static unsigned idle_count, made_count;
 
 __thread struct hew_pool_thread *hew_pool_self = &nobody;
 static __thread bool ended;
@@ -26,7 +29,7 @@ static void
 close_magazines(struct hew_pool_local *local, unsigned count)
 {
     for (unsigned number = 0; number < count; number++) {
-        local->magazines[number] = (struct hew_pool_magazine){&no_slot[1], NULL};
+        local->magazines[number] = (struct hew_pool_magazine){.top = &no_slot[1]};
     }
 }
 
@@ -34,14 +37,14 @@ static void
 forget_all(struct hew_pool_thread *thread)
 {
     for (unsigned id = 0; id <= HEW_POOL_SETS_MAX; id++) {
-        thread->at[id] = &nothing.local;
+        thread->at[id] = &no_objects.local;
     }
 }
 
 void
 hew_pool_local_boot(void)
 {
-    close_magazines(&nothing.local, HEW_POOL_SIZES_MAX);
+    close_magazines(&no_objects.local, HEW_POOL_SIZES_MAX);
     forget_all(&nobody);
     hew_list_begin(&threads);
 }
@@ -79,6 +82,7 @@ begin_thread(void)
     struct hew_pool_thread *thread = idle_count == 0 ? NULL : find_idle();
     if (thread == NULL && (thread = hew_meta_take(sizeof *thread)) != NULL) {
         forget_all(thread);
+        thread->turn = made_count++;
         thread->real = true;
         hew_list_push_back(&threads, &thread->link);
     }
@@ -115,6 +119,7 @@ hew_pool_local_get(struct hew_pool_set *set)
     if (local != NULL) {
         close_magazines(local, set->count);
         local->set = set;
+        local->home = (size_t)thread->turn * WORDS_APART;
         hew_mutex_lock(&hew_pool_lock); /* others look through the tables */
         thread->at[set->id] = local;
         hew_mutex_unlock(&hew_pool_lock);
@@ -137,6 +142,8 @@ hew_pool_local_open(struct hew_pool_local *local, unsigned number)
     if (slots == NULL) {
         return false;
     }
+    local->magazines[number].first = local->set->classes[number].fixed->address;
+    local->magazines[number].reciprocal = local->set->classes[number].fixed->reciprocal;
     /* Others see a magazine by its limit. */
     __atomic_store_n(&local->magazines[number].top, slots + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&local->magazines[number].limit, slots + 1 + room, __ATOMIC_RELEASE);
@@ -198,7 +205,7 @@ end_local(struct hew_pool_thread *thread, unsigned id, bool give)
         }
     }
     atomic_fetch_add_explicit(&local->set->larger, local->larger, memory_order_relaxed);
-    thread->at[id] = &nothing.local;
+    thread->at[id] = &no_objects.local;
     hew_meta_give(local, local_bytes(local->set));
 }
 

@@ -61,14 +61,15 @@ beyond_a_bound(struct hew_pool_set *set, struct hew_pool_class *class, size_t si
 
 /* Objects of a size, from its pools or a new one. */
 static unsigned
-find_objects(struct hew_pool_set *set, unsigned number, void **objects, unsigned wanted)
+find_objects(
+    struct hew_pool_set *set, const struct hew_pool_local *local, unsigned number, void **objects, unsigned wanted)
 {
     struct hew_pool_class *class = &set->classes[number];
     size_t capacity;
     unsigned taken;
     do {
         capacity = atomic_load_explicit(&class->capacity, memory_order_relaxed);
-        taken = hew_pool_group_take(set, number, objects, wanted);
+        taken = hew_pool_group_take(set, number, local == NULL ? 0 : local->home, objects, wanted);
     } while (taken == 0 && hew_pool_grow(set, number, capacity));
     return taken;
 }
@@ -109,7 +110,7 @@ take_one(struct hew_pool_set *set, unsigned number, size_t size)
     }
     void *objects[HEW_POOL_AT_ONCE];
     unsigned wanted = local == NULL ? 1 : (class->at_hand + 1) / 2;
-    unsigned taken = find_objects(set, number, objects, wanted < HEW_POOL_AT_ONCE ? wanted : HEW_POOL_AT_ONCE);
+    unsigned taken = find_objects(set, local, number, objects, wanted < HEW_POOL_AT_ONCE ? wanted : HEW_POOL_AT_ONCE);
     if (taken == 0) {
         return beyond_a_bound(set, class, size);
     }
@@ -196,6 +197,7 @@ hew_pool_serve_free(struct hew_pool_set *set, const char *function, void *object
         struct hew_pool_block *block = range->set == set ? hew_pool_range_block(range, (uintptr_t)object)
                                                          : hew_pool_group_block(set, function, object);
         struct hew_pool_local *local = hew_pool_self->at[set->id];
+        hew_pool_group_examine_place(block, function, object);
         if (HEW_LIKELY(local->set != NULL && hew_pool_local_push(&local->magazines[block->number], object))) {
             return;
         }

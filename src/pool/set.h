@@ -57,6 +57,7 @@ struct hew_pool_set {
     uintptr_t base;         /* the fixed groups: base to base + span, whole grains of one size each */
     size_t span;
     const uint8_t *grains;  /* the number of each grain's size */
+    size_t malloc_from;     /* requests of this size or more are malloc's own; 0: never */
     struct hew_pool_lookup lookup; /* from a request to the number of its size; count when there is none */
     /* What follows is for slow paths. */
     _Atomic bool lives;

@@ -2,11 +2,13 @@
 #include "pool/shape.h"
 
 #include "meta/memory.h"
+#include "os/memory.h"
 #include "pool/grow.h"
 #include "pool/object.h"
 #include "pool/range.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #define ALIGNMENT_MAX ((size_t)2 << 20)
 #define BYTES_MAX ((size_t)1 << (HEW_LG_ADDRESS - 1)) /* what can lie in the address space */
@@ -237,24 +239,47 @@ touch(const struct hew_pool_set *set)
     }
 }
 
+/* Of all fixed groups, or of the first ones that are too much. */
+static size_t
+bytes_of_groups(const struct hew_pool_set *set)
+{
+    size_t bytes = 0;
+    for (unsigned number = 0; bytes <= BYTES_MAX && number < set->count; number++) {
+        bytes += group_bytes(set, &set->classes[number]);
+    }
+    return bytes;
+}
+
+/* What is wrong with so many bytes, before anything is made of them.  More than the machine has can be mapped on some machines,
+ * and would end the process when it is used; of a caller's source only our bit for each object counts. */
+static int
+fault_of(const struct hew_pool_set *set, size_t bytes)
+{
+    size_t ours = set->options.source == NULL ? bytes : bytes / (HEW_POOL_UNIT * CHAR_BIT);
+    if (bytes > BYTES_MAX) {
+        return EINVAL;
+    }
+    bool within = set->options.most_bytes == 0 || bytes <= set->options.most_bytes;
+    return within && ours <= hew_os_machine_memory() ? 0 : ENOMEM;
+}
+
 int
 hew_pool_shape_groups(struct hew_pool_set *set)
 {
-    size_t bytes = 0;
+    size_t bytes = bytes_of_groups(set);
+    int fault = fault_of(set, bytes);
+    if (fault != 0) {
+        return fault;
+    }
     for (unsigned number = 0; number < set->count; number++) {
         struct hew_pool_class *class = &set->classes[number];
-        bytes += group_bytes(set, class);
-        if (bytes > BYTES_MAX) {
-            return EINVAL;
-        }
         class->fixed = hew_pool_grow_block(set, number, class->declared);
         if (class->fixed == NULL) {
             return ENOMEM;
         }
         class->fixed->fixed = class->fixed->there = true;
     }
-    bool within = set->options.most_bytes == 0 || bytes <= set->options.most_bytes;
-    if (!within || !make_lookup(set) || (bytes != 0 && !make_grains(set, bytes))) {
+    if (!make_lookup(set) || (bytes != 0 && !make_grains(set, bytes))) {
         return ENOMEM;
     }
     for (unsigned number = 0; number < set->count; number++) {
@@ -265,6 +290,8 @@ hew_pool_shape_groups(struct hew_pool_set *set)
     if (set->options.touch) {
         touch(set);
     }
+    bool mallocs = set->options.fallback == NULL && unit_of(set) == HEW_POOL_UNIT;
+    set->malloc_from = mallocs ? set->strides[set->count - 1] + 1 : 0;
     return 0;
 }
 

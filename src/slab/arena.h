@@ -31,7 +31,6 @@ enum hew_arena_life {
 
 struct hew_arena {
     struct hew_page_heap pages;
-    struct hew_bin bins[HEW_CODE_SMALL_LAST + 1]; /* by code; 0 is unused */
     uint16_t index;
     _Atomic uint32_t threads; /* threads that allocate here: relaxed, a hint for the choice */
     _Atomic size_t large_bytes; /* usable bytes of the large objects that are out: relaxed */
@@ -42,9 +41,11 @@ struct hew_arena {
     uint64_t born_ns;
     struct hew_list larges;             /* of a manual arena: all large objects.  Guarded by pages.lock */
     char name[HEW_ARENA_NAME_BYTES];    /* guarded by hew_arenas_lock */
+    struct hew_bin bins[HEW_CODE_SMALL_LAST + 1]; /* by code; 0 is unused */
+    /* From here on small programs touch nothing: a page that they do not have. */
     /* Requests by code that threads made which are gone or have moved, and which no cache has counted: relaxed. */
     _Atomic uint64_t requests[HEW_CODES];
-    struct hew_large_counts large[HEW_LARGE_CLASSES]; /* last: small programs touch little of it */
+    struct hew_large_counts large[HEW_LARGE_CLASSES];
 };
 
 extern struct hew_mutex hew_arenas_lock;

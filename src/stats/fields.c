@@ -2,7 +2,7 @@
 #include "stats/fields.h"
 
 #define ROW(name, type, merge, part, width) {#name, HEW_STATS_##type, HEW_STATS_##merge, HEW_STATS_##part, width},
-#define LAST {NULL, 0, 0, 0, 0}
+#define LAST {"", 0, 0, 0, 0}
 
 const struct hew_stats_field hew_stats_total_fields[] = {
 #define HEW_STATS_TOTAL(name, type, what) ROW(name, type, ADD, JSON, 0)

@@ -27,9 +27,12 @@ enum hew_stats_part {
     HEW_STATS_HPA,
 };
 
-/* One row of a .def; a table ends in a row without a name. */
+#define HEW_STATS_NAME_BYTES 24
+
+/* One row of a .def; a table ends in a row without a name.  The name itself, not where it lies: pointers would be set up
+ * anew in each process, on pages of its own. */
 struct hew_stats_field {
-    const char *name;
+    char name[HEW_STATS_NAME_BYTES];
     uint8_t type, merge, part;
     uint8_t width; /* of its column */
 };

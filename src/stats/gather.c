@@ -228,7 +228,7 @@ merge(void *into_words, const void *from_words, const struct hew_stats_field *fi
 {
     uint64_t *into = into_words;
     const uint64_t *from = from_words;
-    for (unsigned word = 0; fields[word].name != NULL; word++) {
+    for (unsigned word = 0; fields[word].name[0] != '\0'; word++) {
         if (fields[word].merge == HEW_STATS_ADD) {
             into[word] += from[word];
         } else if (fields[word].merge == HEW_STATS_NONE) {

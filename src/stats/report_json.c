@@ -10,10 +10,10 @@
 #include <string.h>
 
 static void
-put_field(struct hew_json *json, const struct hew_stats_field *field, uint64_t value)
+put_field(struct hew_json *json, const char *name, unsigned type, uint64_t value)
 {
-    const char *key = strcmp(field->name, "uptime") == 0 ? "uptime_ns" : field->name;
-    if (field->type == HEW_STATS_SSIZE) {
+    const char *key = strcmp(name, "uptime") == 0 ? "uptime_ns" : name;
+    if (type == HEW_STATS_SSIZE) {
         hew_json_signed(json, key, (int64_t)value);
     } else {
         hew_json_unsigned(json, key, value);
@@ -24,9 +24,9 @@ void
 hew_report_fields_json(struct hew_json *json, const struct hew_stats_field *fields, const void *words)
 {
     const uint64_t *word = words;
-    for (; fields->name != NULL; fields++, word++) {
+    for (; fields->name[0] != '\0'; fields++, word++) {
         if (fields->part == HEW_STATS_JSON) {
-            put_field(json, fields, *word);
+            put_field(json, fields->name, fields->type, *word);
         }
     }
 }
@@ -44,11 +44,9 @@ static void
 arena_part(struct hew_report *report, unsigned part, const char *prefix)
 {
     const uint64_t *word = (const uint64_t *)report->arena;
-    for (const struct hew_stats_field *field = hew_stats_arena_fields; field->name != NULL; field++, word++) {
+    for (const struct hew_stats_field *field = hew_stats_arena_fields; field->name[0] != '\0'; field++, word++) {
         if (field->part == part) {
-            struct hew_stats_field shown = *field;
-            shown.name += strlen(prefix);
-            put_field(&report->json, &shown, *word);
+            put_field(&report->json, field->name + strlen(prefix), field->type, *word);
         }
     }
 }

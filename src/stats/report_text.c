@@ -76,7 +76,7 @@ groups(struct hew_writer *out, const struct hew_stats_arena *arena, uint64_t sec
     const char *const labels[] = {"small:", "large:", "total:"};
     const uint64_t *small = (const uint64_t *)&arena->small, *large = (const uint64_t *)&arena->large;
     struct hew_stats_group total;
-    for (unsigned word = 0; hew_stats_group_fields[word].name != NULL; word++) {
+    for (unsigned word = 0; hew_stats_group_fields[word].name[0] != '\0'; word++) {
         ((uint64_t *)&total)[word] = small[word] + large[word];
     }
     const struct hew_stats_group *rows[] = {&arena->small, &arena->large, &total};
@@ -107,7 +107,7 @@ tail(struct hew_writer *out, const struct hew_stats_arena *arena)
 {
     const uint64_t *word = (const uint64_t *)arena;
     named_number(out, "active", arena->pactive * HEW_PAGE);
-    for (const struct hew_stats_field *field = hew_stats_arena_fields; field->name != NULL; field++, word++) {
+    for (const struct hew_stats_field *field = hew_stats_arena_fields; field->name[0] != '\0'; field++, word++) {
         if (field->part == HEW_STATS_TAIL) {
             named_number(out, field->name, *word);
         }

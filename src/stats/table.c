@@ -21,7 +21,7 @@ has_rate(const struct hew_stats_field *field)
 void
 hew_table_head(struct hew_writer *out, const struct hew_stats_field *fields)
 {
-    for (; fields->name != NULL; fields++) {
+    for (; fields->name[0] != '\0'; fields++) {
         hew_writer_put_right(out, fields->name, width_of(fields));
         if (has_rate(fields)) {
             hew_writer_put_right(out, "(#/sec)", RATE_WIDTH);
@@ -33,7 +33,7 @@ void
 hew_table_cells(struct hew_writer *out, const struct hew_stats_field *fields, const void *words, uint64_t seconds)
 {
     const uint64_t *word = words;
-    for (; fields->name != NULL; fields++, word++) {
+    for (; fields->name[0] != '\0'; fields++, word++) {
         hew_writer_put_number(out, *word, width_of(fields));
         if (has_rate(fields)) {
             hew_writer_put_number(out, seconds == 0 ? *word : *word / seconds, RATE_WIDTH);

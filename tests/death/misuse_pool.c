@@ -121,8 +121,30 @@ pool_free_inside(void)
     struct hew_pool_set *set = CALL(hew_pool_of)(object);
     misuse_announce(object + 16);
     misuse_announce(object);
+    give(set, opaque(object));
     give(set, object + 16);
-    CALL(hew_pool_trim)(set);
+}
+
+static void
+plain_free_inside_a_pools_object(void)
+{
+    char *object = CALL(hew_pool_malloc)(make(HEW_POOL_CHECK_NOTHING), 100);
+    misuse_announce(object + 16);
+    misuse_announce(object);
+    free(opaque(object + 16));
+}
+
+static void
+pool_free_inside_a_dynamic_pools_object(void)
+{
+    struct hew_pool_set *set = make(HEW_POOL_CHECK_NOTHING);
+    char *object = NULL;
+    for (unsigned i = 0; i < 2000; i++) {
+        object = CALL(hew_pool_malloc)(set, 100);
+    }
+    misuse_announce(object + 1);
+    misuse_announce(object);
+    give(set, object + 1);
 }
 
 static void
@@ -190,6 +212,10 @@ const struct misuse pool_misuses[] = {
     {"plain_free_of_a_pool_twice", plain_free_of_a_pool_twice, NULL, "<hew>: free(%0): " TWICE},
     {"pool_free_inside", pool_free_inside, NULL,
         "<hew>: hew_pool_free(%0): points inside an allocation: inside the 1008-byte object at %1"},
+    {"plain_free_inside_a_pools_object", plain_free_inside_a_pools_object, NULL,
+        "<hew>: free(%0): points inside an allocation: inside the 112-byte object at %1"},
+    {"pool_free_inside_a_dynamic_pools_object", pool_free_inside_a_dynamic_pools_object, NULL,
+        "<hew>: hew_pool_free(%0): points inside an allocation: inside the 112-byte object at %1"},
     {"pool_used_after_its_end", pool_used_after_its_end, NULL,
         "<hew>: hew_pool_malloc(%0): this pool set has been destroyed"},
     {"pool_ended_twice", pool_ended_twice, NULL, "<hew>: hew_pool_destroy(%0): this pool set has been destroyed"},

@@ -76,7 +76,7 @@ any_name(uint64_t *random)
 {
     size_t count = 0, pick;
 
-    while (hew_option_table[count].name != NULL) {
+    while (hew_option_table[count].name[0] != '\0') {
         count++;
     }
     pick = fuzz_random(random) % (count + 2);

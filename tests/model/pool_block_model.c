@@ -70,7 +70,7 @@ static void
 take_some(unsigned wanted)
 {
     void *objects[OBJECTS];
-    note_taken(objects, hew_pool_block_take(&block, objects, wanted));
+    note_taken(objects, hew_pool_block_take(&block, 0, objects, wanted));
 }
 
 static void
@@ -96,7 +96,7 @@ static void
 take_and_give_back(void)
 {
     void *object;
-    if (hew_pool_block_take(&block, &object, 1) == 1) {
+    if (hew_pool_block_take(&block, 1, &object, 1) == 1) {
         note_taken(&object, 1);
         give_one((unsigned)(((uintptr_t)object - block.address) / STRIDE));
     }
@@ -161,7 +161,7 @@ all_free_objects_are_found(void)
     for (unsigned i = 0; i < OBJECTS; i++) {
         idle += held[i] == 0;
     }
-    CHECK_EQUAL(hew_pool_block_take(&block, objects, OBJECTS), gone ? 0 : idle);
+    CHECK_EQUAL(hew_pool_block_take(&block, 0, objects, OBJECTS), gone ? 0 : idle);
 }
 
 static void

@@ -7,7 +7,7 @@
 static const struct hew_option *
 find(const char *name)
 {
-    for (const struct hew_option *option = hew_option_table; option->name != NULL; option++) {
+    for (const struct hew_option *option = hew_option_table; option->name[0] != '\0'; option++) {
         if (strcmp(option->name, name) == 0) {
             return option;
         }
@@ -19,8 +19,8 @@ find(const char *name)
 TEST(every_setting_of_jemalloc_is_known_once)
 {
     size_t count = 0;
-    for (const struct hew_option *option = hew_option_table; option->name != NULL; option++, count++) {
-        for (const struct hew_option *other = option + 1; other->name != NULL; other++) {
+    for (const struct hew_option *option = hew_option_table; option->name[0] != '\0'; option++, count++) {
+        for (const struct hew_option *other = option + 1; other->name[0] != '\0'; other++) {
             CHECK(strcmp(option->name, other->name) != 0);
         }
         for (const struct hew_old_option *old = hew_old_option_table; old->name != NULL; old++) {
@@ -65,7 +65,7 @@ TEST(choices_have_words_in_the_order_of_their_enum)
 
 TEST(the_range_of_a_choice_ends_at_its_last_word)
 {
-    for (const struct hew_option *option = hew_option_table; option->name != NULL; option++) {
+    for (const struct hew_option *option = hew_option_table; option->name[0] != '\0'; option++) {
         const char *const *words = hew_option_words(option);
         CHECK((words != NULL) == (option->kind == HEW_KIND_CHOICE));
         if (words != NULL) {

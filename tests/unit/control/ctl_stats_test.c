@@ -34,7 +34,7 @@ number(const char *name)
 static void
 check_words(const char *prefix, const struct hew_stats_field *fields, const void *words)
 {
-    for (unsigned word = 0; fields[word].name != NULL; word++) {
+    for (unsigned word = 0; fields[word].name[0] != '\0'; word++) {
         char name[2 * HEW_CTL_NAME_MAX];
         snprintf(name, sizeof name, "%s.%s", prefix, fields[word].name);
         CHECK_EQUAL(number(name), ((const uint64_t *)words)[word]);

@@ -7,7 +7,7 @@ static unsigned
 rows(const struct hew_stats_field *fields)
 {
     unsigned count = 0;
-    while (fields[count].name != NULL) {
+    while (fields[count].name[0] != '\0') {
         count++;
     }
     return count;

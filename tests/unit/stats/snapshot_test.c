@@ -112,7 +112,7 @@ TEST(a_sum_is_the_sum_of_its_arenas)
     CHECK(hew_arena_get(1) != NULL);
     CHECK(hew_large_take(hew_arena_at(1), 300000, HEW_PAGE, hew_code_of_size(300000)) != NULL);
     CHECK(hew_stats_take());
-    for (size_t word = 0; hew_stats_arena_fields[word].name != NULL; word++) {
+    for (size_t word = 0; hew_stats_arena_fields[word].name[0] != '\0'; word++) {
         uint64_t zero = number(0, word * 8), one = number(1, word * 8), all = number(HEW_STATS_ALL, word * 8);
         unsigned merge = hew_stats_arena_fields[word].merge;
         CHECK_EQUAL(all, merge == HEW_STATS_ADD ? zero + one : merge == HEW_STATS_NONE ? UINT64_MAX : zero > one ? zero : one);

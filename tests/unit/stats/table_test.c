@@ -15,7 +15,7 @@ static const struct hew_stats_field fields[] = {
     {"rises", HEW_STATS_U64, HEW_STATS_ADD, 0, 8},
     {"is", HEW_STATS_SIZE, HEW_STATS_ADD, 0, 5},
     {"a_longer_name", HEW_STATS_U64, HEW_STATS_MAX, 0, 3},
-    {NULL, 0, 0, 0, 0},
+    {"", 0, 0, 0, 0},
 };
 
 static const char *

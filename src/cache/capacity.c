@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/capacity.h"
+
+#include "meta/memory.h"
+
+#include <string.h>
+
+#define SLOTS_MIN 8 /* with the NULL: one cache line */
+/* Up to here a magazine grows without being used both ways: a part of the heap, within bounds. */
+#define LEAN_MIN ((size_t)4 << 10)
+#define LEAN_MAX ((size_t)32 << 10)
+#define LEAN_PART 4096
+#define LEAN_OBJECTS 64
+/* What all threads' magazines may hold together: a sixteenth of the heap, within bounds.  A flat 8 MiB made programs of
+ * 15 to 60 MB up to a third larger and at most a tenth faster. */
+#define BUDGET_MIN ((size_t)3 << 19)
+#define BUDGET_MAX ((size_t)8 << 20)
+#define BUDGET_PART 16
+/* A thread that works with few classes may hold more of each; once its magazines take up this part of its share, a small one
+ * grows to so much at most. */
+#define CROWDED_PART 8
+#define CROWDED_BYTES ((size_t)64 << 10)
+#define SHARE_MIN ((size_t)32 << 10) /* a thread's share of the budget is never less */
+#define RICH_AMONG 8                 /* classes that are asked what they may hold */
+
+static void *no_slot[2]; /* never written: the NULL below every missing magazine */
+
+void
+hew_capacity_close(struct hew_cache *cache, unsigned code)
+{
+    cache->top[code] = &no_slot[1];
+    cache->limit[code] = NULL;
+    cache->base[code] = NULL;
+}
+
+/* A magazine's array is the smallest power of two that holds its capacity and the NULL. */
+static size_t
+slots_for(size_t capacity)
+{
+    size_t slots = (size_t)1 << hew_bits_ceil_log2(capacity + 1);
+    return slots < SLOTS_MIN ? SLOTS_MIN : slots;
+}
+
+void
+hew_capacity_end(struct hew_cache *cache, unsigned code)
+{
+    hew_meta_give(cache->base[code], slots_for(hew_capacity_of(cache, code)) * sizeof(void *));
+    hew_capacity_close(cache, code);
+}
+
+/* What a class begins with. */
+static size_t
+least(unsigned code)
+{
+    return code > HEW_CODE_SMALL_LAST ? 1 : SLOTS_MIN - 1;
+}
+
+/* How many objects of a class so many bytes are; less than 4 GiB, for the short division. */
+static size_t
+objects_in(size_t bytes, unsigned code)
+{
+    return (uint32_t)bytes / hew_slab_shapes[code].size;
+}
+
+size_t
+hew_capacity_share(void)
+{
+    unsigned threads = atomic_load_explicit(&hew_caches_alive, memory_order_relaxed);
+    size_t budget = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / BUDGET_PART;
+    budget = budget < BUDGET_MIN ? BUDGET_MIN : budget > BUDGET_MAX ? BUDGET_MAX : budget;
+    size_t share = (uint32_t)budget / (threads == 0 ? 1 : threads);
+    return share < SHARE_MIN ? SHARE_MIN : share;
+}
+
+size_t
+hew_capacity_lean(const struct hew_cache *cache, unsigned code)
+{
+    size_t bytes = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / LEAN_PART;
+    bytes = bytes < LEAN_MIN ? LEAN_MIN : bytes > LEAN_MAX ? LEAN_MAX : bytes;
+    size_t most = cache->most[code], objects = objects_in(bytes, code);
+    objects = objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
+    return objects < most ? objects : most;
+}
+
+bool
+hew_capacity_set(struct hew_cache *cache, unsigned code, size_t capacity)
+{
+    size_t depth = hew_cache_depth(cache, code), before = hew_capacity_of(cache, code);
+    void **slots = cache->base[code];
+    if (slots == NULL || slots_for(before) != slots_for(capacity)) {
+        slots = hew_meta_take(slots_for(capacity) * sizeof *slots);
+        if (slots == NULL) {
+            return false;
+        }
+        if (cache->base[code] != NULL) {
+            memcpy(slots, cache->base[code], (depth + 1) * sizeof *slots);
+            hew_meta_give(cache->base[code], slots_for(before) * sizeof *slots);
+        }
+    }
+    cache->base[code] = slots;
+    cache->top[code] = slots + 1 + depth;
+    cache->limit[code] = slots + 1 + capacity;
+    return true;
+}
+
+/* The most objects that a magazine used both ways may grow to. */
+static size_t
+most_used_both_ways(const struct hew_cache *cache, unsigned code)
+{
+    size_t most = cache->most[code], crowded = objects_in(CROWDED_BYTES, code);
+    bool chosen = (cache->flags[code] & HEW_CLASS_CHOSEN) != 0;
+    if (most <= crowded || code > HEW_CODE_SMALL_LAST || chosen) {
+        return most;
+    }
+    return cache->granted <= hew_capacity_share() / CROWDED_PART ? most : crowded;
+}
+
+size_t
+hew_capacity_grown(const struct hew_cache *cache, unsigned code, unsigned miss)
+{
+    unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED, flags = cache->flags[code] | miss;
+    bool one_way = (flags & both) != both && (flags & HEW_CLASS_CHOSEN) == 0;
+    size_t most = one_way ? hew_capacity_lean(cache, code) : most_used_both_ways(cache, code);
+    size_t now = hew_capacity_of(cache, code), next = now == 0 ? least(code) : now * 2 + 1;
+    next = next > most ? most : next;
+    return next > now ? next : now;
+}
+
+unsigned
+hew_capacity_richest(struct hew_cache *cache, unsigned but, size_t bytes)
+{
+    unsigned richest = HEW_CODE_NONE;
+    size_t most = bytes - 1;
+    for (unsigned looked = 0; looked < RICH_AMONG; looked++) {
+        unsigned code = hew_cache_next_touched(cache, cache->asked);
+        cache->asked = code == HEW_CODES ? 0 : (uint8_t)(code + 1);
+        if (code == HEW_CODES) {
+            continue;
+        }
+        size_t capacity = hew_capacity_of(cache, code), held = hew_capacity_bytes(code, capacity);
+        if (held > most && capacity > 1 && code != but && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
+            most = held;
+            richest = code;
+        }
+    }
+    return richest;
+}

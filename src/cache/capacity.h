@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * capacity: how many objects a magazine may hold, and the array that they stand in.
+ *
+ * Promises  a thread's magazines together never hold more than its share of one budget for all threads, unless the user has
+ *           set how much; a magazine grows only while it is both emptied and filled.
+ * Called    by the owning thread.
+ * Not here  what moves objects: magazine.c.
+ */
+#ifndef HEW_CACHE_CAPACITY_H
+#define HEW_CACHE_CAPACITY_H
+
+#include "cache/cache.h"
+
+/* Links a class to the shared empty slot. */
+void hew_capacity_close(struct hew_cache *cache, unsigned code);
+
+/* Likewise one that has an empty magazine, whose array goes back. */
+void hew_capacity_end(struct hew_cache *cache, unsigned code);
+
+/* What one thread's magazines may hold, in bytes. */
+size_t hew_capacity_share(void);
+
+/* The most objects that a magazine may hold that is only emptied, or only filled: a batch for the bin, larger where the heap
+ * is.  Nothing where a single object is more than that: it would be memory that the thread has no use for. */
+size_t hew_capacity_lean(const struct hew_cache *cache, unsigned code);
+
+/* The capacity that a miss of that kind leads to, at most doubled; the present one when it has reached its bounds. */
+size_t hew_capacity_grown(const struct hew_cache *cache, unsigned code, unsigned miss);
+
+/* Gives the magazine a new capacity; its objects stay in order and must fit.  False: no memory, nothing changed. */
+bool hew_capacity_set(struct hew_cache *cache, unsigned code, size_t capacity);
+
+/* The class among the next few that may hold most, in bytes, when that is at least `bytes` and more than one object; else
+ * HEW_CODE_NONE. */
+unsigned hew_capacity_richest(struct hew_cache *cache, unsigned but, size_t bytes);
+
+HEW_INLINE size_t
+hew_capacity_of(const struct hew_cache *cache, unsigned code)
+{
+    return cache->base[code] == NULL ? 0 : (size_t)(cache->limit[code] - cache->base[code]) - 1;
+}
+
+/* Bytes of so many objects. */
+HEW_INLINE size_t
+hew_capacity_bytes(unsigned code, size_t objects)
+{
+    return objects * hew_slab_shapes[code].size;
+}
+
+#endif
