@@ -181,7 +181,19 @@ def notes(found: Document) -> list[str]:
     """What was left out and what went wrong."""
     lines = [f"- {one['name']}: left out: {one['reason']}" for one in found["unusable"]]
     lines += [f"- {note}" for note in found["notes"]]
+    lines += failures(found)
     return ["## Notes", "", *lines] if lines else []
+
+
+def failures(found: Document) -> list[str]:
+    """Each allocator that a workload did not get through with, whatever the tables could still be made of."""
+    return [
+        f"- {workload['name']} under {row['name']}: {row['failures'][0]['reason']}; "
+        f"{row['good_runs']} of {workload['report']['runs']} rounds went well"
+        for workload in found["workloads"]
+        for row in workload["report"]["allocators"]
+        if row["failures"]
+    ]
 
 
 def pictures(drawn: list[Drawn], folder: str) -> list[str]:

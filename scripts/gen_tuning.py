@@ -19,7 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tool/src"))
 
-from hew.commands.verify import Asked, measured, place_of  # noqa: E402
+from hew.commands.asked import Asked  # noqa: E402
+from hew.commands.verify import measured, place_of  # noqa: E402
 from hew.model.advice import Advice  # noqa: E402
 from hew.model.allocator import Request  # noqa: E402
 from hew.model.errors import HewError  # noqa: E402

@@ -40,10 +40,19 @@ hew_alloc_small(size_t size)
     return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
 }
 
+/* Whether something of that size may lie there that the thread's magazine has no room for. */
+static bool
+may_be_again(size_t size)
+{
+    const struct hew_cache *cache = hew_cache_self;
+    return size > HEW_CLASSED_MAX ||
+        (cache != NULL && (cache->flags[hew_large_codes[(size + HEW_PAGE - 1) >> HEW_LG_PAGE]] & HEW_CLASS_GROWN) != 0);
+}
+
 void *
 hew_alloc_large(size_t size, bool zero)
 {
-    void *object = zero || size <= HEW_CLASSED_MAX ? NULL : hew_serve_again(size);
+    void *object = zero || !may_be_again(size) ? NULL : hew_serve_again(size);
     return object != NULL ? object : hew_alloc_aligned(size, HEW_PAGE, zero);
 }
 
@@ -104,13 +113,6 @@ hew_alloc_note_moved(struct hew_extent *from, struct hew_extent *to, size_t size
     hew_alloc_note_resized(to, from->large.usable, size);
 }
 
-/* Whether a pool set has to do with it, which knows all else. */
-static bool
-is_of_pool(const void *object)
-{
-    return hew_map_code((uintptr_t)object) == HEW_CODE_POOL;
-}
-
 /* The live object that `object` is said to be: its slab, or its own extent.  Ends the process when it cannot be one. */
 static struct hew_extent *
 extent_of(const char *function, const void *object)
@@ -136,7 +138,7 @@ usable_in(const struct hew_extent *extent)
 static void
 free_uncached(struct hew_cache *cache, const char *function, void *object)
 {
-    if (HEW_UNLIKELY(is_of_pool(object))) {
+    if (HEW_UNLIKELY(hew_alloc_is_of_pool(object))) {
         hew_upcalls.pool_free(function, object);
         return;
     }
@@ -181,8 +183,7 @@ free_unclassed(const char *function, void *object)
         return;
     }
     cache->other_freed += extent->large.usable;
-    extent = hew_large_keep(extent);
-    if (extent != NULL) {
+    if (!hew_large_keep(extent)) {
         hew_large_give_back(extent);
     }
     hew_alloc_notice_due_work(true);
@@ -209,7 +210,7 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
         return;
     }
     struct hew_cache *own = cache_for_free();
-    if (is_of_pool(object)) {
+    if (hew_alloc_is_of_pool(object)) {
         free_uncached(own, function, object);
         return;
     }
@@ -246,7 +247,8 @@ hew_alloc_usable(const char *function, const void *object)
 static bool
 is_size(const void *object, size_t usable, size_t size, size_t alignment)
 {
-    return is_of_pool(object) ? size <= usable : hew_aligned_is_usable(usable, size, alignment == 0 ? 1 : alignment);
+    return hew_alloc_is_of_pool(object) ? size <= usable
+                                        : hew_aligned_is_usable(usable, size, alignment == 0 ? 1 : alignment);
 }
 
 void

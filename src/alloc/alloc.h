@@ -38,6 +38,13 @@ hew_alloc_own_cache(void)
     return HEW_LIKELY(hew_cache_is_real(cache)) ? cache->real : hew_upcalls.start_thread();
 }
 
+/* Whether a pool set has to do with it, which knows all else. */
+HEW_INLINE bool
+hew_alloc_is_of_pool(const void *object)
+{
+    return hew_map_code((uintptr_t)object) == HEW_CODE_POOL;
+}
+
 /* Before an operation that may have given or taken pages returns. */
 HEW_INLINE void
 hew_alloc_notice_due_work(bool freeing)

@@ -133,7 +133,7 @@ hew_flags_resize(void *object, size_t size, size_t extra, int flags)
 {
     size_t usable = hew_alloc_usable("xallocx", object);
     bool aligned = ((uintptr_t)object & (alignment_of(flags) - 1)) == 0;
-    bool resizes = usable > HEW_SMALL_MAX && hew_map_code((uintptr_t)object) != HEW_CODE_POOL;
+    bool resizes = usable > HEW_SMALL_MAX && !hew_alloc_is_of_pool(object);
     if (!resizes || size > HEW_LARGE_MAX || !aligned) {
         return usable;
     }

@@ -80,7 +80,7 @@ resize_and_note(struct hew_extent *extent, size_t size)
 void *
 hew_realloc_without_copy(void *object, size_t usable, size_t size, size_t alignment, struct hew_arena *arena)
 {
-    if (HEW_UNLIKELY(hew_map_code((uintptr_t)object) == HEW_CODE_POOL)) {
+    if (HEW_UNLIKELY(hew_alloc_is_of_pool(object))) {
         return size <= usable && ((uintptr_t)object & (alignment - 1)) == 0 ? object : NULL;
     }
     unsigned code = hew_aligned_code(size, alignment);

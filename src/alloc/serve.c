@@ -3,6 +3,7 @@
 
 #include "alloc/aligned.h"
 #include "alloc/fill.h"
+#include "cache/again.h"
 #include "cache/count.h"
 #include "cache/magazine.h"
 #include "cache/park.h"
@@ -195,6 +196,9 @@ hew_serve_again(size_t size)
     if (!hew_cache_is_real(cache) || cache->real != cache || hew_fill_wanted() ||
         size >= atomic_load_explicit(&cache->arena->oversize_threshold, memory_order_relaxed)) {
         return NULL;
+    }
+    if (size <= HEW_CLASSED_MAX) {
+        return hew_again_take(cache, hew_large_codes[(size + HEW_PAGE - 1) >> HEW_LG_PAGE]);
     }
     struct hew_extent *extent = hew_large_reuse(cache->arena, size);
     if (extent == NULL) {

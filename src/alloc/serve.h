@@ -31,8 +31,8 @@ void hew_serve_relieve(void);
 /* An object of class `code` for a request of `size` bytes. */
 void *hew_serve_class(const struct hew_source *source, unsigned code, size_t size);
 
-/* More than HEW_CLASSED_MAX bytes without a class in the usual case: the calling thread's arena has just got one of that size back.  NULL: it
- * has not, or something is unusual. */
+/* A large object in the usual case: the calling thread's arena has just got one of that size back, and no magazine has it.
+ * NULL: it has not, or something is unusual. */
 void *hew_serve_again(size_t size);
 
 /* Any size at any alignment; `zero`: all of it reads as zeros. */

@@ -6,8 +6,9 @@ hew_utilization_holder(const void *address)
 {
     uintptr_t place = (uintptr_t)address;
     struct hew_extent *extent = hew_map_extent(place);
+    /* The map alone knows of a large one that was freed a moment ago. */
     bool inside = extent != NULL && extent->state == HEW_EXTENT_ACTIVE && extent->address <= place &&
-        place < hew_extent_end(extent);
+        place < hew_extent_end(extent) && hew_map_code(extent->address) != HEW_CODE_NONE;
     return inside ? extent : NULL;
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fork: every lock is held across fork(), in the order of their ranks, so that the child finds each structure whole.
+ *
+ * A process with one thread takes none: nobody else can be in the middle of anything, and what the child inherits is what
+ * it goes on with.  Each lock that was taken, and each that is made new, would be a page of ours which parent and child no longer share.
  */
 #include "api/boot.h"
 #include "api/stats_due.h"
@@ -21,6 +24,11 @@
 #include <pthread.h>
 
 HEW_WEAK int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *library);
+
+/* False from before the first pthread_create() on, until libc knows better; absent in other libcs and old ones. */
+extern HEW_WEAK char __libc_single_threaded;
+
+static bool holding; /* fork() is under way, with every lock taken */
 
 typedef void (*mutex_action)(struct hew_mutex *mutex);
 
@@ -75,23 +83,26 @@ each_inner_mutex(mutex_action act)
     act(&hew_meta_lock);
 }
 
-static void
-before_fork(void)
+HEW_COLD static void
+hold(void)
 {
     each_outer_mutex(lock);
     each_inner_mutex(lock);
+    holding = true;
 }
 
-static void
-after_fork_in_parent(void)
+HEW_COLD static void
+let_go(void)
 {
+    holding = false;
     each_inner_mutex(unlock);
     each_outer_mutex(unlock);
 }
 
-static void
-after_fork_in_child(void)
+HEW_COLD static void
+become_single(void)
 {
+    holding = false;
     each_outer_mutex(begin_anew);
     each_inner_mutex(begin_anew);
     hew_arena_life_after_fork();
@@ -107,6 +118,30 @@ after_fork_in_child(void)
     hew_purger_after_fork();
     hew_remote_after_fork();
     hew_stats_after_fork();
+}
+
+static void
+before_fork(void)
+{
+    if (&__libc_single_threaded == NULL || !__libc_single_threaded) {
+        hold();
+    }
+}
+
+static void
+after_fork_in_parent(void)
+{
+    if (holding) {
+        let_go();
+    }
+}
+
+static void
+after_fork_in_child(void)
+{
+    if (holding) {
+        become_single();
+    }
 }
 
 void

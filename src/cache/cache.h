@@ -38,6 +38,7 @@ enum {
     HEW_CLASS_OVERFLOWED = 2,
     HEW_CLASS_MISSED = 4,
     HEW_CLASS_CHOSEN = 8, /* the user has set how much it holds; stays */
+    HEW_CLASS_GROWN = 16, /* large, used both ways, and as large as it may be at present */
 };
 
 /* Why the slow path should call upwards before it returns: hew_cache.due. */

@@ -2,6 +2,7 @@
 #include "cache/magazine.h"
 
 #include "base/options.h"
+#include "cache/again.h"
 #include "cache/capacity.h"
 #include "cache/count.h"
 #include "cache/route.h"
@@ -77,18 +78,20 @@ grant(struct hew_cache *cache, unsigned code, size_t from, size_t to)
 static void
 miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
+    const unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED;
     touch(cache, code);
-    unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED;
     size_t now = hew_capacity_of(cache, code), next = hew_capacity_grown(cache, code, kind);
-    cache->flags[code] |= (uint8_t)(kind | HEW_CLASS_MISSED);
-    if (next == now || !grant(cache, code, now, next)) {
-        return;
+    unsigned flags = cache->flags[code] | kind | HEW_CLASS_MISSED;
+    if (next > now && grant(cache, code, now, next)) {
+        if (!hew_capacity_set(cache, code, next)) {
+            cache->granted -= hew_capacity_bytes(code, next - now);
+        } else {
+            flags &= ~((flags & both) == both ? both | HEW_CLASS_GROWN : HEW_CLASS_GROWN);
+        }
+    } else if (code > HEW_CODE_SMALL_LAST && (flags & both) == both) {
+        flags |= HEW_CLASS_GROWN;
     }
-    if (!hew_capacity_set(cache, code, next)) {
-        cache->granted -= hew_capacity_bytes(code, next - now);
-    } else if ((cache->flags[code] & both) == both) {
-        cache->flags[code] &= (uint8_t)~both;
-    }
+    cache->flags[code] = (uint8_t)flags;
 }
 
 /* Half a magazine, to leave room for what is freed; a whole one, which is small, where nothing is. */
@@ -175,6 +178,9 @@ hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
         *cache->top[code]++ = object;
         return;
     }
+    if (HEW_UNLIKELY((cache->flags[code] & HEW_CLASS_GROWN) != 0) && hew_again_give(cache, code, object)) {
+        return;
+    }
     if (cache->most[code] != 0) {
         miss(cache, code, HEW_CLASS_OVERFLOWED);
     }
@@ -251,7 +257,7 @@ look_after(struct hew_cache *cache, unsigned code)
         hew_magazine_flush(cache, code, depth - low / 2);
         depth -= low / 2;
     }
-    cache->flags[code] &= (uint8_t)~HEW_CLASS_MISSED;
+    cache->flags[code] &= (uint8_t) ~(HEW_CLASS_MISSED | HEW_CLASS_GROWN);
     cache->seen[code] = count;
     cache->low[code] = (uint16_t)depth;
 }

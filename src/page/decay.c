@@ -10,6 +10,13 @@ hew_decay_step_ms(const struct hew_decay *decay)
     return step == 0 ? 1 : step;
 }
 
+bool
+hew_decay_is_due(const struct hew_decay *decay, size_t bytes, uint64_t now_ms)
+{
+    return decay->decay_ms > 0 ? now_ms >= decay->epoch_ms + hew_decay_step_ms(decay)
+                               : decay->decay_ms == 0 && bytes != 0;
+}
+
 void
 hew_decay_begin(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms)
 {

@@ -31,6 +31,9 @@ void hew_decay_begin(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms)
 /* The bytes that a stock which holds `bytes` now may keep. */
 size_t hew_decay_allowance(struct hew_decay *decay, size_t bytes, uint64_t now_ms);
 
+/* False: no epoch has passed, so the stock may keep what it might keep when that was asked last, and what came since. */
+bool hew_decay_is_due(const struct hew_decay *decay, size_t bytes, uint64_t now_ms);
+
 /* Milliseconds in an epoch, at least 1. */
 uint64_t hew_decay_step_ms(const struct hew_decay *decay);
 

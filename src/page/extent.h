@@ -57,7 +57,10 @@ struct hew_extent {
         struct {
             size_t usable; /* bytes that the program may use */
             void *sample;  /* what the profiler knows of it, or NULL */
-            void *pool;     /* of code HEW_CODE_POOL: the range of a pool set that it is */
+            union {
+                void *pool;               /* of code HEW_CODE_POOL: the range of a pool set that it is */
+                struct hew_extent *below; /* on the shelf: the one that came there before */
+            };
             bool guarded;  /* the last page is a guard; the extent stays as large as it is */
             struct hew_list link; /* in an arena that can be emptied: guarded by its page heap's lock */
         } large;

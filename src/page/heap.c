@@ -76,15 +76,15 @@ hew_page_watch_active(struct hew_page_heap *heap)
     return &heap->active_pages;
 }
 
-void
-hew_page_look_after_shelf(struct hew_page_heap *heap, bool look)
+unsigned
+hew_page_shelve(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count)
 {
-    hew_page_raise_due();
-    if (!atomic_load(&heap->shelf.open)) { /* closed meanwhile, and it may have been swept before */
-        hew_page_sweep(heap);
-    } else if (look) {
+    bool look;
+    unsigned put = hew_shelf_put(&heap->shelf, extents, count, &look);
+    if (HEW_UNLIKELY(look)) {
         hew_page_decay(heap, hew_clock_ms(), false);
     }
+    return put;
 }
 
 /* Cuts the wanted part out of a free extent that holds it, as low as it can lie. */

@@ -64,7 +64,7 @@ struct hew_page_heap {
     bool ending;            /* no purge may begin */
     bool scarce;            /* the system has refused memory before */
     bool watched;           /* the program looks at active_pages */
-    struct hew_shelf shelf;  /* atomic: see there */
+    struct hew_shelf shelf;  /* has marks of its own: see there */
     _Atomic bool is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
 };
 
@@ -116,26 +116,9 @@ unsigned hew_page_take_same(
  * lock. */
 void hew_page_open_shelf(struct hew_page_heap *heap, struct hew_large_tally tally);
 
-/* Something came onto the shelf.  `look`: it is time to look at the clock. */
-void hew_page_look_after_shelf(struct hew_page_heap *heap, bool look);
-
-/* A large extent that nobody uses any more is put on the shelf.  What is to be given in the usual way instead, if anything:
- * that extent, or another one. */
-HEW_INLINE struct hew_extent *
-hew_page_shelve(struct hew_page_heap *heap, struct hew_extent *extent)
-{
-    if (extent->size >= HEW_SHELF_BELOW || extent->code != HEW_CODE_SLOW ||
-        !atomic_load_explicit(&heap->shelf.open, memory_order_relaxed)) {
-        return extent;
-    }
-    bool look;
-    struct hew_extent *former = hew_shelf_put(&heap->shelf, extent, &look);
-    bool quiet = atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 0;
-    if (HEW_UNLIKELY(look || quiet || !atomic_load(&heap->shelf.open))) {
-        hew_page_look_after_shelf(heap, look);
-    }
-    return former;
-}
+/* Large extents of one code, several of one size, that nobody uses any more are put on the shelf.  Returns how many, from the
+ * first on; the others are to be given in the usual way. */
+unsigned hew_page_shelve(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count);
 
 /* All that lies on the shelf becomes dirty pages. */
 void hew_page_sweep(struct hew_page_heap *heap);

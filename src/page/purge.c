@@ -244,7 +244,9 @@ void
 hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
 {
     hew_mutex_lock(&heap->lock);
-    if (!heap->ending) {
+    bool due = all || hew_decay_is_due(&heap->dirty_decay, heap->dirty.bytes, now_ms) ||
+        hew_decay_is_due(&heap->muzzy_decay, heap->muzzy.bytes, now_ms);
+    if (due && !heap->ending) {
         purge_both(heap, now_ms, all);
         if (!hew_options.retain && heap->hooks == NULL) { /* hooks have been asked for each extent, in purge() */
             unmap_retained(heap);
@@ -275,6 +277,7 @@ hew_page_after_fork(struct hew_page_heap *heap)
     if (hew_hooks_depth != 0) { /* a hook has forked: what its thread has in transit comes back with it */
         return;
     }
+    hew_shelf_after_fork(&heap->shelf);
     struct hew_list *node;
     while ((node = hew_list_first(&heap->transit)) != NULL) {
         struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);

@@ -39,11 +39,13 @@ hew_large_usable(size_t size)
 struct hew_extent *hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned code);
 
 /* An object without a class that was freed a moment ago and has just the room that `size` bytes have; it counts as a
- * request, too.  It was used to its end and had no guard: hew_large_give() has seen to that.  NULL: there is none. */
+ * request, too.  It was used to its end and had no guard: hew_large_keep() has seen to that.  NULL: there is none. */
 HEW_INLINE struct hew_extent *
 hew_large_reuse(struct hew_arena *arena, size_t size)
 {
-    return size < HEW_SHELF_BELOW ? hew_shelf_take(&arena->pages.shelf, hew_large_usable(size)) : NULL;
+    struct hew_extent *extent;
+    bool some = hew_shelf_take(&arena->pages.shelf, hew_large_usable(size), HEW_CODE_SLOW, &extent, 1) != 0;
+    return some ? extent : NULL;
 }
 
 /* Up to `wanted` objects of class `code`, at most HEW_LARGE_AT_ONCE; the last is to be used first.  More than one only if
@@ -52,12 +54,12 @@ unsigned hew_large_take_some(struct hew_arena *arena, unsigned code, void **obje
 
 void hew_large_give(struct hew_extent *extent);
 
-/* At hand for the next request of its size.  What is to be given to the page heap instead, if anything. */
-HEW_INLINE struct hew_extent *
+/* At hand for the next request of its size; false: it is to be given to the page heap. */
+HEW_INLINE bool
 hew_large_keep(struct hew_extent *extent)
 {
-    bool fits = extent->size > HEW_SHELF_ABOVE && extent->large.usable == extent->size;
-    return fits ? hew_page_shelve(&hew_arena_at(extent->arena)->pages, extent) : extent;
+    bool fits = (extent->code != HEW_CODE_SLOW || extent->size > HEW_SHELF_ABOVE) && extent->large.usable == extent->size;
+    return fits && hew_page_shelve(&hew_arena_at(extent->arena)->pages, &extent, 1) != 0;
 }
 
 /* To the page heap. */

@@ -9,13 +9,31 @@
 #include "unit/test.h"
 
 #define MOST_KIB (64 + 64 - 4)
+#define MANY 300
 
 static char maps[1 << 18];
+
+/* Enough of one size to fill its magazine and its slabs, and all of it freed again. */
+static void
+allocate_many(size_t size)
+{
+    static char *objects[MANY];
+    for (unsigned i = 0; i < MANY; i++) {
+        objects[i] = malloc(size);
+        objects[i][0] = 1;
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        free(objects[i]);
+    }
+}
 
 /* A little of each, as any program does. */
 static void
 allocate(void)
 {
+    for (size_t size = 24; size < 4000; size *= 3) {
+        allocate_many(size);
+    }
     for (size_t size = 8; size < 40000; size += size / 3 + 8) {
         char *object = malloc(size);
         object[0] = 1;

@@ -19,10 +19,10 @@ SERIES = "malloc lifo, threads 1"
 
 def report(**ratios: float) -> dict[str, Any]:
     rows = [
-        {"name": name, "medians": {}, "ratios": {"wall_seconds": {"value": value}}, "rss": RSS}
+        {"name": name, "medians": {}, "ratios": {"wall_seconds": {"value": value}}, "rss": RSS, "failures": []}
         for name, value in ratios.items()
     ]
-    first = {"name": "glibc", "medians": {"wall_seconds": 0.5}, "ratios": {}, "rss": RSS}
+    first = {"name": "glibc", "medians": {"wall_seconds": 0.5}, "ratios": {}, "rss": RSS, "failures": []}
     return {"runs": 6, "warmup": 1, "command": ["work"], "allocators": [first, *rows]}
 
 
@@ -105,6 +105,18 @@ def test_every_picture_of_the_page_is_there_and_no_older_one(saved: Path, tmp_pa
         root = ElementTree.parse(one).getroot()  # noqa: S314 - our own file
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         assert "prefers-color-scheme:dark" in one.read_text()
+
+
+def test_a_failure_is_told_and_the_rest_stands(saved: Path, tmp_path: Path) -> None:
+    found = json.loads(saved.read_text())
+    found["workloads"][0]["report"]["allocators"][2].update(
+        good_runs=0, ratios={}, failures=[{"round": 1, "reason": "killed by SIGSEGV"}]
+    )
+    saved.write_text(json.dumps(found))
+    assert gen_benchmarks.main([str(saved), str(tmp_path / "page.md")]) == 0
+    page = (tmp_path / "page.md").read_text()
+    assert "- buffer churn under one: killed by SIGSEGV; 0 of 6 rounds went well" in page
+    assert re.search(r"\| buffer churn \| 0.50 s \| 0.50 \| – \|", page)
 
 
 def test_goals_are_judged_by_the_figures(saved: Path, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 """`hew advise --verify`: what is run, and what is said of it."""
 
 import json
+import shlex
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from hew.model.errors import HewError
 from hew.model.report import Verdict
 from hew.model.run import Failure, Run
 from hew.model.verification import WITHOUT, Variant, Verification
+from hew.sources.discovery import find_library, library_folders
 from hew.sources.measure import Place
 from hew.sources.statistics_run import conf_variable, observe
 from hew.views.verification import verdict, verification_document
@@ -149,6 +152,45 @@ def test_hot_threads_are_measured_with_and_without(
         assert variant["good_runs"] == 1
         assert not variant["output_differs"]
         assert variant["ratios"]["peak_rss_bytes"]["verdict"] == "too few runs"
+
+
+CLIENT = (
+    "import socket, sys; talk = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); "
+    "talk.sendall(b'x'); assert talk.recv(1) == b'x'"
+)
+
+
+@pytest.mark.parametrize(("allocator", "ending"), [("hew", ""), ("jemalloc", " exits")])
+def test_a_server_is_looked_at_and_measured_under_load(
+    allocator: str, ending: str, hew: HewRunner, programs: Callable[[str], list[str]], hew_library: Path
+) -> None:
+    """hew is asked while the server lives, jemalloc writes when it exits."""
+    if allocator == "jemalloc" and find_library("jemalloc", library_folders({})) is None:
+        pytest.skip("jemalloc is not here: apt-get install libjemalloc2")
+    named = f"hew={hew_library}" if allocator == "hew" else allocator
+    options = ["--verify", "--json", "--alloc", named, "--runs", "1", "--warmup", "0"]
+    server = shlex.join(programs("serve")) + " {port}" + ending
+    client = [sys.executable, "-c", CLIENT, "{port}"]
+    done = hew("advise", *options, "--server", server, "--", *client, MALLOC_CONF="dirty_decay_ms:0")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["server"][1] == "{port}"
+    without, cured = document["variants"][:2]
+    assert (cured["name"], cured["good_runs"]) == ("decay-too-short", 1)
+    assert "dirty_decay_ms:1000" in cured["changes"]["MALLOC_CONF"]
+    assert without["medians"].keys() >= {"server_rss_bytes", "server_cpu_seconds", "client_wall_seconds"}
+
+
+def test_a_server_that_ends_without_a_word_is_told_what_to_do(
+    hew: HewRunner, programs: Callable[[str], list[str]]
+) -> None:
+    if find_library("jemalloc", library_folders({})) is None:
+        pytest.skip("jemalloc is not here: apt-get install libjemalloc2")
+    words = ["--verify", "--alloc", "jemalloc", "--server", shlex.join(programs("serve")) + " {port}"]
+    done = hew("advise", *words, "--", sys.executable, "-c", CLIENT, "{port}")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "SIGTERM" in done.stderr
+    assert hew("advise", "--server", "true", "file").returncode == 2
 
 
 def test_a_command_without_statistics_is_told_what_to_do(hew: HewRunner) -> None:

@@ -241,3 +241,16 @@ TEST(what_was_put_off_is_not_new_when_it_is_looked_at_again)
     }
     CHECK_EQUAL(keep, 0);
 }
+
+TEST(something_is_due_each_epoch_or_at_once_when_nothing_may_be_kept)
+{
+    struct hew_decay decay;
+    hew_decay_begin(&decay, 3200, 1000);
+    CHECK(!hew_decay_is_due(&decay, 4096, 1099) && hew_decay_is_due(&decay, 4096, 1100));
+    hew_decay_allowance(&decay, 4096, 1100);
+    CHECK(!hew_decay_is_due(&decay, 4096, 1199) && hew_decay_is_due(&decay, 4096, 1200));
+    hew_decay_begin(&decay, 0, 1000);
+    CHECK(hew_decay_is_due(&decay, 4096, 1000) && !hew_decay_is_due(&decay, 0, 9000));
+    hew_decay_begin(&decay, -1, 1000);
+    CHECK(!hew_decay_is_due(&decay, 4096, 9000));
+}

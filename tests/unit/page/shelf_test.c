@@ -34,14 +34,24 @@ take(size_t size)
     return extent;
 }
 
+static bool
+shelves(struct hew_extent *extent)
+{
+    return hew_page_shelve(&page_heap, &extent, 1) != 0;
+}
+
 static void
 shelve(struct hew_extent *extent)
 {
-    extent = hew_page_shelve(&page_heap, extent);
-    if (extent != NULL) {
-        bytes_out -= extent->size;
-        page_give(extent);
-    }
+    CHECK(shelves(extent));
+}
+
+/* What the shelf has of that size, without a class code. */
+static struct hew_extent *
+again(size_t size)
+{
+    struct hew_extent *extent;
+    return hew_shelf_take(&page_heap.shelf, size, HEW_CODE_SLOW, &extent, 1) == 0 ? NULL : extent;
 }
 
 static bool
@@ -58,36 +68,91 @@ TEST(who_asks_for_the_same_size_gets_what_was_freed_last)
     shelve(three);
     CHECK(!is_out(two) && !is_out(three));
     CHECK_EQUAL(page_heap.dirty.bytes, 0);
-    CHECK(hew_shelf_take(&page_heap.shelf, 2 * MIB + HEW_PAGE) == NULL);
-    CHECK(hew_shelf_take(&page_heap.shelf, 2 * MIB) == two);
+    CHECK(again(2 * MIB + HEW_PAGE) == NULL);
+    CHECK(again(2 * MIB) == two);
     CHECK(is_out(two) && !is_out(three));
-    CHECK(hew_shelf_take(&page_heap.shelf, 2 * MIB) == NULL);
-    CHECK_EQUAL(classes[hew_large_index(2 * MIB)].reused, 1);
+    CHECK(again(2 * MIB) == NULL);
     shelve(two);
+    hew_page_sweep(&page_heap);
+    CHECK_EQUAL(classes[hew_large_index(2 * MIB)].reused, 1);
     CHECK_EQUAL(page_counts().dirty, 5 * MIB);
     CHECK_EQUAL(bytes_out, 0);
     CHECK_EQUAL(classes[hew_large_index(2 * MIB)].ndalloc, 1);
     page_end();
 }
 
-TEST(what_finds_no_place_takes_the_usual_way)
+/* In the class that `size` is of. */
+static struct hew_extent *
+take_classed(size_t size)
 {
-    enum { MANY = HEW_SHELF_PLACES + 2 };
+    struct hew_extent *extent = take(size);
+    hew_page_recode(&page_heap, extent, hew_code_of_size(size));
+    return extent;
+}
+
+TEST(several_of_one_class_come_and_go_at_once)
+{
+    enum { MANY = 5 };
     begin(-1);
-    struct hew_extent *extents[MANY];
+    unsigned code = hew_code_of_size(64 * KIB);
+    struct hew_extent *extents[MANY], *taken[MANY];
     for (unsigned i = 0; i < MANY; i++) {
-        extents[i] = take(2 * MIB);
+        extents[i] = take_classed(64 * KIB);
     }
-    for (unsigned i = 0; i < MANY; i++) {
-        shelve(extents[i]);
-    }
-    CHECK_EQUAL(page_heap.dirty.bytes, 2 * 2 * MIB);
-    struct hew_extent *huge = take(HEW_SHELF_BELOW), *small = take(64 * KIB);
-    small->code = (uint8_t)hew_code_of_size(64 * KIB);
-    CHECK(hew_page_shelve(&page_heap, huge) == huge);
-    CHECK(hew_page_shelve(&page_heap, small) == small);
+    CHECK_EQUAL(hew_page_shelve(&page_heap, extents, MANY), MANY);
+    CHECK(again(64 * KIB) == NULL);
+    CHECK_EQUAL(hew_shelf_take(&page_heap.shelf, 64 * KIB, code, taken, 2), 2);
+    CHECK(taken[0] == extents[MANY - 1] && taken[1] == extents[MANY - 2]);
+    CHECK_EQUAL(hew_map_code(taken[0]->address), code);
+    CHECK_EQUAL(hew_shelf_take(&page_heap.shelf, 64 * KIB, code, taken + 2, MANY), MANY - 2);
+    CHECK_EQUAL(hew_page_shelve(&page_heap, extents, MANY), MANY);
+    CHECK_EQUAL(page_counts().dirty, MANY * 64 * KIB);
+    struct hew_large_counts *counts = &classes[hew_large_index(64 * KIB)];
+    CHECK(counts->reused == 0 && counts->nmalloc == MANY && counts->ndalloc == 2 * MANY); /* take() has not counted */
+    CHECK_EQUAL(bytes_out, 0);
+    page_end();
+}
+
+TEST(sizes_of_one_class_are_told_apart)
+{
+    begin(-1);
+    struct hew_extent *large = take(2 * MIB), *less = take(2 * MIB - HEW_PAGE), *least = take(2 * MIB - 2 * HEW_PAGE);
+    shelve(large);
+    shelve(least);
+    shelve(less);
+    CHECK(again(2 * MIB) == large && again(2 * MIB) == NULL);
+    CHECK(again(2 * MIB - 2 * HEW_PAGE) == least && again(2 * MIB - HEW_PAGE) == less);
+    shelve(large);
+    shelve(less);
+    shelve(least);
+    CHECK_EQUAL(page_counts().active, 0);
+    page_end();
+}
+
+TEST(what_comes_twice_or_finds_the_place_taken_goes_the_usual_way)
+{
+    begin(-1);
+    struct hew_extent *small = take_classed(16 * KIB), *huge = take(4 * MIB), *twice[2] = {small, small};
+    CHECK_EQUAL(hew_page_shelve(&page_heap, twice, 2), 1);
+    CHECK(!shelves(huge));
     page_give(huge);
-    page_give(small);
+    bytes_out -= huge->size;
+    page_end();
+}
+
+TEST(what_another_thread_had_in_hand_is_lost_to_a_forks_child)
+{
+    begin(-1);
+    struct hew_extent *extent = take(2 * MIB);
+    shelve(extent);
+    for (unsigned i = 0; i < HEW_SHELF_RANKS; i++) {
+        page_heap.shelf.rank[i].held = 1;
+    }
+    CHECK(again(2 * MIB) == NULL);
+    hew_page_after_fork(&page_heap);
+    CHECK(again(2 * MIB) == NULL);
+    CHECK_EQUAL(page_counts().active, 2 * MIB);
+    page_give(extent);
     page_end();
 }
 
@@ -126,7 +191,9 @@ TEST(decay_finds_it)
     CHECK_EQUAL(atomic_load(&hew_page_due), 1);
     CHECK(hew_page_next_ms(&page_heap) != 0);
     hew_page_decay(&page_heap, page_now, false);
-    CHECK_EQUAL(page_heap.dirty.bytes, 2 * MIB);
+    CHECK_EQUAL(page_heap.dirty.bytes, 0); /* no epoch has passed: why look */
+    hew_page_decay(&page_heap, page_now + 50, false);
+    CHECK(page_heap.dirty.bytes > MIB); /* all but the curve's first step */
     hew_page_decay(&page_heap, page_now + 2000, false);
     hew_page_decay(&page_heap, page_now + 4000, false);
     CHECK_EQUAL(page_counts().retained, page_counts().mapped);
@@ -137,23 +204,23 @@ TEST(nothing_lies_there_without_decay_after_scarcity_with_hooks_and_while_somebo
 {
     begin(0);
     struct hew_extent *extent = take(2 * MIB);
-    CHECK(hew_page_shelve(&page_heap, extent) == extent);
+    CHECK(!shelves(extent));
     hew_page_set_decay(&page_heap, &page_heap.dirty_decay, -1, page_now);
-    CHECK(hew_page_shelve(&page_heap, extent) == NULL);
+    CHECK(shelves(extent));
     size_t *active = hew_page_watch_active(&page_heap);
     CHECK_EQUAL(*active, 0);
     extent = take(2 * MIB);
-    CHECK(hew_page_shelve(&page_heap, extent) == extent);
+    CHECK(!shelves(extent));
     page_give(extent);
     page_end();
 
     begin(-1);
     extent = take(2 * MIB);
-    CHECK(hew_page_shelve(&page_heap, extent) == NULL);
+    CHECK(shelves(extent));
     hew_page_release(&page_heap);
     CHECK_EQUAL(page_counts().mapped, 0);
     extent = take(2 * MIB);
-    CHECK(hew_page_shelve(&page_heap, extent) == extent);
+    CHECK(!shelves(extent));
     page_give(extent);
     page_end();
 }
@@ -166,7 +233,7 @@ churn(void *mark)
 {
     for (unsigned round = 0; round < ROUNDS; round++) {
         size_t size = (2 + round % 3) * MIB;
-        struct hew_extent *extent = hew_shelf_take(&page_heap.shelf, size);
+        struct hew_extent *extent = again(size);
         if (extent == NULL) {
             extent = hew_page_take(&page_heap, size, HEW_PAGE, HEW_CODE_SLOW);
             atomic_fetch_add(&bytes_out, size);
@@ -177,10 +244,9 @@ churn(void *mark)
             hew_page_sweep(&page_heap);
         }
         CHECK(*memory == mark && extent->size == size);
-        struct hew_extent *former = hew_page_shelve(&page_heap, extent);
-        if (former != NULL) {
-            atomic_fetch_sub(&bytes_out, former->size);
-            hew_page_give(&page_heap, former);
+        if (!shelves(extent)) {
+            atomic_fetch_sub(&bytes_out, extent->size);
+            hew_page_give(&page_heap, extent);
         }
     }
     return NULL;

@@ -9,8 +9,9 @@ import click
 
 from hew.analysis.advice.rules import advise
 from hew.analysis.series import last_of_each
-from hew.commands.options import told
-from hew.commands.verify import asked_for, verify_command, verify_options
+from hew.commands.asked import asked_for, verify_options
+from hew.commands.options import ProcessId, told
+from hew.commands.verify import verify_command
 from hew.model.advice import Advice, Case
 from hew.model.errors import HewError
 from hew.model.process import ProcessFacts
@@ -23,7 +24,7 @@ from hew.views.table import results_console
 
 
 @click.command("advise")
-@click.option("--process", "pid", type=int, metavar="PID", help="The process that wrote FILE and still runs.")
+@click.option("--process", "pid", type=ProcessId(), metavar="PID", help="The process that wrote FILE and still runs.")
 @click.option("--cpus", type=click.FloatRange(min=0, min_open=True), help="CPUs it may use, if no process tells.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
 @click.option("--verify", is_flag=True, help="Run COMMAND and measure it with and without the advice.")
@@ -41,12 +42,15 @@ def command(
     are looked at from outside. Of one on jemalloc give the report that it wrote.
 
     With --verify COMMAND runs once for its statistics; then, interleaved, as it is, with each advice, with all of it.
-    "No difference" is an answer.
+    "No difference" is an answer. With --server it is the server that is looked at and measured, while COMMAND loads it
+    (see hew compare).
     """
     if verify:
         with told("hew advise --verify"):
             verify_command(asked_for(words, options), as_json)
         return
+    if options["server"] or options["ready"] or options["alloc"]:
+        raise click.UsageError("--server, --ready and --alloc belong to --verify -- COMMAND")
     if len(words) != 1:
         raise click.UsageError("one FILE, PID or - is looked at; to run a command: --verify -- COMMAND")
     place = words[0]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`hew compare`: a command, or a server under load, under every allocator found on this machine."""
 
-import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,31 +10,22 @@ import click
 
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.summary import summarise
-from hew.commands.options import allocators_option, told, writable
+from hew.commands.options import allocators_option, check_server, ready_option, server_option, told, writable
 from hew.model.allocator import Allocator, Request
 from hew.model.errors import HewError
 from hew.model.report import Report, Setup
-from hew.model.run import CommandPlan, Run, ServerPlan, Step
+from hew.model.run import CommandPlan, Plan, Run, ServerPlan, Step
 from hew.sources.discovery import discover, true_baseline, usable_under, without_allocators
 from hew.sources.environment import caller_environment
 from hew.sources.executable import find_command
 from hew.sources.experiment import run_schedule
 from hew.sources.machine import describe_machine
-from hew.sources.measure import Place, measure_command
-from hew.sources.server import PORT, measure_server
+from hew.sources.measure import Place
+from hew.sources.server import measure_plan
 from hew.views.document import to_json
 from hew.views.page import to_page
 from hew.views.progress import progress
 from hew.views.table import results_console, show_table
-
-
-def _words(_context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    try:
-        return tuple(shlex.split(value)) or None
-    except ValueError as error:
-        raise click.BadParameter(str(error), param=parameter) from error
 
 
 @click.command("compare", context_settings={"allow_interspersed_args": False})
@@ -50,18 +40,8 @@ def _words(_context: click.Context, parameter: click.Parameter, value: str | Non
     default=Path("/dev/null"),
     help="What the command reads, anew in each run.  [default: nothing]",
 )
-@click.option(
-    "--server",
-    callback=_words,
-    metavar="COMMAND",
-    help="Measure this server while the command loads it; {port} stands for a free port.",
-)
-@click.option(
-    "--ready",
-    callback=_words,
-    metavar="COMMAND",
-    help="Succeeds once the server is ready.  [default: the port accepts a connection]",
-)
+@server_option
+@ready_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
 @click.option(
     "--html",
@@ -92,10 +72,7 @@ def command(
                   --ready 'redis-cli -p {port} ping' \\
                   -- redis-benchmark -p {port} -t set -n 100000 -r 100000 -d 16
     """
-    if ready and not server:
-        raise click.UsageError("--ready needs --server")
-    if server and not ready and not any(PORT in word for word in server):
-        raise click.UsageError("--server without {port} needs --ready")
+    check_server(server, ready)
     plan = ServerPlan(server, ready, words, timeout) if server else CommandPlan(words, input_file, timeout)
     with told("hew compare"):
         report = compare(plan, requests, runs, warmup)
@@ -110,7 +87,7 @@ def command(
         sys.exit(1)
 
 
-def compare(plan: CommandPlan | ServerPlan, requests: Sequence[Request], runs: int, warmup: int) -> Report:
+def compare(plan: Plan, requests: Sequence[Request], runs: int, warmup: int) -> Report:
     """Find the allocators, run the schedule, and summarise."""
     environment, notes = without_allocators(caller_environment())
     measured = plan.server if isinstance(plan, ServerPlan) else plan.command
@@ -142,14 +119,6 @@ def compare(plan: CommandPlan | ServerPlan, requests: Sequence[Request], runs: i
     return summarise(setup, allocators, [*unusable, *refused], results, notes)
 
 
-def _measurer(
-    plan: CommandPlan | ServerPlan, allocators: Sequence[Allocator], environment: Mapping[str, str]
-) -> Callable[[Step], Run]:
+def _measurer(plan: Plan, allocators: Sequence[Allocator], environment: Mapping[str, str]) -> Callable[[Step], Run]:
     places = {one.name: Place(one.library, environment) for one in allocators}
-
-    def measure(step: Step) -> Run:
-        if isinstance(plan, ServerPlan):
-            return measure_server(plan, places[step.allocator], step)
-        return measure_command(plan, places[step.allocator], step)
-
-    return measure
+    return lambda step: measure_plan(plan, places[step.allocator], step)

@@ -2,15 +2,18 @@
 """Options that several commands share, and their ways out."""
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
 from hew.model.allocator import Request
 from hew.model.errors import HewError
+from hew.model.run import PORT
 from hew.sources.discovery import known_names
 
 INTERRUPTED = 130
@@ -25,7 +28,7 @@ def told(command: str) -> Iterator[None]:
         click.echo(f"{command}: {error}", err=True)
         sys.exit(error.exit_status)
     except OSError as error:
-        click.echo(f"{command}: {error.filename or ''}: {error.strerror}", err=True)
+        click.echo(": ".join(filter(None, (command, error.filename, error.strerror or str(error)))), err=True)
         sys.exit(1)
     except KeyboardInterrupt:
         click.echo(f"{command}: interrupted", err=True)
@@ -52,6 +55,51 @@ allocators_option = click.option(
     metavar="NAME[=PATH]",
     help="Only this allocator besides glibc; may be repeated. Default: every one found.",
 )
+
+
+def _words(_context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    try:
+        return tuple(shlex.split(value)) or None
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=parameter) from error
+
+
+server_option = click.option(
+    "--server",
+    callback=_words,
+    metavar="COMMAND",
+    help="Measure this server while the command loads it; {port} stands for a free port.",
+)
+ready_option = click.option(
+    "--ready",
+    callback=_words,
+    metavar="COMMAND",
+    help="Succeeds once the server is ready.  [default: the port accepts a connection]",
+)
+
+
+def check_server(server: tuple[str, ...] | None, ready: tuple[str, ...] | None) -> None:
+    """Refuse what cannot be meant."""
+    if ready and not server:
+        raise click.UsageError("--ready needs --server")
+    if server and not ready and not any(PORT in word for word in server):
+        raise click.UsageError("--server without {port} needs --ready")
+
+
+class ProcessId(click.ParamType[int]):
+    """A process id."""
+
+    name = "pid"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
+        """The number; a usage error for what is none."""
+        if isinstance(value, int):
+            return value
+        if not str(value).isdecimal() or int(value) < 1:
+            self.fail(f"{value!r} is no process id: pidof NAME finds one", parameter, context)
+        return int(value)
 
 
 def writable(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:

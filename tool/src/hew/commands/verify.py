@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """`hew advise --verify -- command`: one run for the statistics, then runs with and without the advice."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import click
 
@@ -14,12 +12,11 @@ from hew.analysis.advice.rules import advise
 from hew.analysis.ratios import CONFIDENCE
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.verification import figures_of, outcomes, variants
-from hew.commands.options import requested
+from hew.commands.asked import Asked
 from hew.model.advice import Advice, Case
-from hew.model.allocator import Request
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, GLIBC
-from hew.model.run import CommandPlan, Run, Step
+from hew.model.run import Plan, Run, ServerPlan, Step
 from hew.model.statistics import Snapshot
 from hew.model.verification import Variant, Verification
 from hew.sources.discovery import discover, usable_under
@@ -27,63 +24,12 @@ from hew.sources.environment import caller_environment
 from hew.sources.executable import find_command
 from hew.sources.experiment import run_schedule
 from hew.sources.machine import describe_machine
-from hew.sources.measure import Place, measure_command
-from hew.sources.statistics_run import Observed, conf_variable, observe
+from hew.sources.measure import Place
+from hew.sources.server import measure_plan
+from hew.sources.statistics_run import Observed, conf_variable, observe, observe_server
 from hew.views.progress import progress
 from hew.views.table import results_console
 from hew.views.verification import show_verification, verification_json
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the user asked for."""
-
-    words: tuple[str, ...]
-    request: Request | None
-    runs: int
-    warmup: int
-    timeout: float | None
-    input_file: Path
-
-
-def verify_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of a verification, on the command that has it."""
-    for option in reversed(
-        (
-            click.option(
-                "--alloc",
-                callback=_one_allocator,
-                metavar="NAME[=PATH]",
-                help="With --verify: run COMMAND under this allocator.  [default: as it is]",
-            ),
-            click.option(
-                "--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Rounds that count."
-            ),
-            click.option(
-                "--warmup", type=click.IntRange(min=0), default=1, show_default=True, help="Rounds before those."
-            ),
-            click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds one run may take."),
-            click.option(
-                "--input",
-                "input_file",
-                type=click.Path(exists=True, dir_okay=False, path_type=Path),
-                default=Path("/dev/null"),
-                help="What COMMAND reads, anew in each run.  [default: nothing]",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-def _one_allocator(context: click.Context, parameter: click.Parameter, value: str | None) -> Request | None:
-    return requested(context, parameter, (value,))[0] if value else None
-
-
-def asked_for(words: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
-    """The options as `verify_options` has read them."""
-    named = {name: options[name] for name in ("runs", "warmup", "timeout", "input_file")}
-    return Asked(words, options["alloc"], **named)
 
 
 def verify_command(asked: Asked, as_json: bool) -> None:
@@ -98,15 +44,20 @@ def verify_command(asked: Asked, as_json: bool) -> None:
 def verify(asked: Asked) -> Verification:
     """Look at one run, take the rules' advice, and measure the command with and without it."""
     place = place_of(asked)
-    variable = conf_variable(asked.words, place)
-    seen = observe(asked.words, place, variable, asked.timeout, asked.input_file)
+    variable, plan = conf_variable(asked.subject, place), asked.plan
+    if isinstance(plan, ServerPlan):
+        for words in (plan.client, plan.ready or plan.client):
+            find_command(words[0], place.environment)
+        seen = observe_server(plan, place, variable)
+    else:
+        seen = observe(asked.words, place, variable, asked.timeout, asked.input_file)
     return measured(asked, place, seen)
 
 
 def measured(asked: Asked, place: Place, seen: Observed, also: Sequence[Variant] = ()) -> Verification:
     """The rules' advice on what was seen, and the command with and without it; and `also` these ways to run it."""
     subject, advice = _advice(seen)
-    variable = conf_variable(asked.words, place) or CONF
+    variable = conf_variable(asked.subject, place) or CONF
     found, notes = variants(advice, variable, place.environment)
     found += also
     started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -118,7 +69,7 @@ def measured(asked: Asked, place: Place, seen: Observed, also: Sequence[Variant]
     results = outcomes(found, runs)
     if runs and not results[0].good_runs:
         failure = results[0].failures[0].failure
-        raise HewError(f"{asked.words[0]} fails without any advice: {failure.reason}\n{failure.stderr_tail}")
+        raise HewError(f"{asked.subject[0]} fails without any advice: {failure.reason}\n{failure.stderr_tail}")
     return Verification(
         command=asked.words,
         subject=subject,
@@ -131,13 +82,14 @@ def measured(asked: Asked, place: Place, seen: Observed, also: Sequence[Variant]
         outcomes=tuple(results) if runs else (),
         unmeasured=tuple(one for one in advice if not one.settings),
         notes=tuple(notes),
+        server=asked.server,
     )
 
 
 def place_of(asked: Asked) -> Place:
     """The command as it is, or under the allocator that was asked for."""
     environment = caller_environment()
-    path = find_command(asked.words[0], environment)
+    path = find_command(asked.subject[0], environment)
     if asked.request is None:
         return Place(None, environment)
     allocators, unusable = discover([asked.request], environment)
@@ -160,7 +112,8 @@ def _advice(seen: Observed) -> tuple[str, list[Advice]]:
     if process is None or code is None or code.kind != GLIBC:
         name = code.kind if code else "the command's malloc"
         raise HewError(
-            f"{name} has written no statistics at the command's end: --alloc jemalloc or --alloc hew shows it there"
+            f"{name} has told no statistics (a command must end by itself, a server on SIGTERM, as exit() does): "
+            "--alloc hew or --alloc jemalloc shows it there"
         )
     return code.title, list(advise(Case(None, process, None)))
 
@@ -170,12 +123,15 @@ def _requests(snapshot: Snapshot) -> int:
 
 
 def _measurer(asked: Asked, place: Place, found: Sequence[Variant]) -> Callable[[Step], Run]:
-    plan = CommandPlan(asked.words, asked.input_file, asked.timeout)
     ways = {
-        one.name: (
-            replace(plan, command=(*plan.command, *one.words)),
-            replace(place, environment={**place.environment, **one.changes}),
-        )
+        one.name: (_with(asked.plan, one.words), replace(place, environment={**place.environment, **one.changes}))
         for one in found
     }
-    return lambda step: measure_command(*ways[step.allocator], step)
+    return lambda step: measure_plan(*ways[step.allocator], step)
+
+
+def _with(plan: Plan, words: tuple[str, ...]) -> Plan:
+    """More words behind those of what is measured."""
+    if isinstance(plan, ServerPlan):
+        return replace(plan, server=(*plan.server, *words))
+    return replace(plan, command=(*plan.command, *words))

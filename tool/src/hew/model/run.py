@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+PORT = "{port}"
+
 
 @dataclass(frozen=True)
 class CommandPlan:
@@ -24,6 +26,9 @@ class ServerPlan:
     ready: tuple[str, ...] | None
     client: tuple[str, ...]
     timeout: float | None
+
+
+Plan = CommandPlan | ServerPlan
 
 
 @dataclass(frozen=True)

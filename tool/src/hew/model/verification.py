@@ -48,3 +48,4 @@ class Verification:
     outcomes: tuple[Outcome, ...]
     unmeasured: tuple[Advice, ...]
     notes: tuple[str, ...]
+    server: tuple[str, ...] | None = None  # that the command loads, and that is measured

@@ -14,18 +14,18 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import BinaryIO, Protocol
 
 from hew.model.errors import HewError
 from hew.model.figures import CLIENT_WALL, SERVER_CPU, SERVER_PEAK_RSS, SERVER_RSS
-from hew.model.run import Failure, Run, ServerPlan, Step
+from hew.model.run import PORT, Failure, Plan, Run, ServerPlan, Step
 from hew.sources.discovery import describe_status
 from hew.sources.launcher import Launched, Streams, launch
-from hew.sources.measure import Place, captured, end_survivors, tail
+from hew.sources.measure import Place, captured, end_survivors, measure_command, tail
 from hew.sources.processes import cpu_time, memory_status, tree
 from hew.sources.redis_benchmark import read_client_output
 from hew.sources.sampler import Sampler
 
-PORT = "{port}"
 READY_LIMIT = 30.0  # seconds a server may take to start
 READY_POLL = 0.05
 READY_TRY_LIMIT = 5.0  # seconds one try of the ready command may take
@@ -55,7 +55,22 @@ def with_port(words: Sequence[str], port: int) -> tuple[str, ...]:
     return tuple(word.replace(PORT, str(port)) for word in words)
 
 
-def measure_server(plan: ServerPlan, place: Place, step: Step) -> Run:
+def measure_plan(plan: Plan, place: Place, step: Step) -> Run:
+    """One run of whatever it is."""
+    return measure_server(plan, place, step) if isinstance(plan, ServerPlan) else measure_command(plan, place, step)
+
+
+class Onlooker(Protocol):
+    """Who wants to know more of a server than its figures."""
+
+    def loaded(self, pid: int) -> None:
+        """The load is over, and the server is still alive."""
+
+    def ended(self, errors: BinaryIO) -> None:
+        """It has been stopped; this is its stderr."""
+
+
+def measure_server(plan: ServerPlan, place: Place, step: Step, onlooker: Onlooker | None = None) -> Run:
     """Start the server under the allocator, load it, measure it, stop it."""
     port = free_port()
     with ExitStack() as stack:
@@ -70,6 +85,8 @@ def measure_server(plan: ServerPlan, place: Place, step: Step) -> Run:
         try:
             _await_ready(plan, server, place, port, streams)
             figures = _load(plan, server, place, port, streams)
+            if onlooker:
+                onlooker.loaded(server.pid)
             if sampler.misses_library():
                 failure = Failure("the preloaded library is not in the server", tail(streams.errors))
         except RunFailedError as error:
@@ -78,6 +95,8 @@ def measure_server(plan: ServerPlan, place: Place, step: Step) -> Run:
             _stop(server)
             sampler.stop()
             end_survivors(sampler)
+        if onlooker:
+            onlooker.ended(streams.errors)
         return Run(
             allocator=step.allocator,
             round=step.round,

@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: MIT
 """Runs a command once so that its malloc writes its statistics at the end, and looks at the process meanwhile."""
 
+import contextlib
 import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from hew.model.errors import HewError
-from hew.model.known_allocators import CONF
+from hew.model.known_allocators import CONF, HEW
 from hew.model.process import ProcessFacts
+from hew.model.run import ServerPlan, Step
 from hew.model.statistics import Reading
 from hew.sources.code import conf_owner, read_code
+from hew.sources.control import find_socket
 from hew.sources.discovery import describe_status
 from hew.sources.executable import find_command, libraries_of, program_behind
 from hew.sources.launcher import Launched, Streams, launch
 from hew.sources.measure import Place, tail
 from hew.sources.patient import largest
+from hew.sources.server import measure_server
+from hew.sources.statistics.place import asked
 from hew.sources.statistics.stream import find_reports
 
 LOOK_EVERY = 0.25
@@ -54,10 +60,45 @@ def observe(words: Sequence[str], place: Place, variable: str | None, timeout: f
         if ending.timed_out:
             raise HewError(f"{words[0]} did not end within {timeout:g} s: give it an end, or a longer --timeout")
         if ending.status != 0:
-            raise HewError(f"{words[0]}: {describe_status(ending.status)}\n{tail(errors)}")
+            raise HewError(f"{words[0]}: {describe_status(ending.status)}\n{tail(errors)}".rstrip())
         errors.seek(0)
         reading = find_reports(errors.read().decode(errors="replace"), f"{words[0]}'s stderr")
     return Observed(reading, watch.last)
+
+
+def observe_server(plan: ServerPlan, place: Place, variable: str | None) -> Observed:
+    """One run of a server: on hew it is asked once it has been loaded, others write at their end."""
+    environment = dict(place.environment)
+    if variable:
+        environment[variable] = with_statistics(environment.get(variable))
+    if variable and place.library and (code := read_code(place.library)) and code.kind == HEW:
+        environment[variable] = f"control:auto,{environment[variable]}"
+    seen = _Seen(plan.server[0])
+    run = measure_server(plan, Place(place.library, environment), Step(plan.server[0], 0), seen)
+    if run.failure:
+        raise HewError(f"{plan.server[0]}: {run.failure.reason}\n{run.failure.stderr_tail}".rstrip())
+    return Observed(seen.reading, seen.process)
+
+
+class _Seen:
+    """What is seen of a server."""
+
+    def __init__(self, name: str) -> None:
+        self.process: ProcessFacts | None = None
+        self.reading = Reading(name, ())
+
+    def loaded(self, pid: int) -> None:
+        """Its largest process, and what that answers."""
+        self.process = largest(pid)
+        if self.process and find_socket(self.process.pid):
+            with contextlib.suppress(HewError):
+                self.reading = asked(self.process.pid)
+
+    def ended(self, errors: BinaryIO) -> None:
+        """What it wrote, where it could not be asked."""
+        if not self.reading.snapshots:
+            errors.seek(0)
+            self.reading = find_reports(errors.read().decode(errors="replace"), f"{self.reading.source}'s stderr")
 
 
 def with_statistics(conf: str | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hew.model.figures import Figure
 from hew.model.report import AllocatorResult, FailedRun, Ratio, Report, Setup, Verdict
+from hew.model.verification import Verification
 
 WIDE = 0.25  # an interval wider than this could hide a difference that matters
 
@@ -39,7 +40,7 @@ def command_line(words: Sequence[str]) -> str:
     return shlex.join(words).replace("'{port}'", "{port}")
 
 
-def what_ran(setup: Setup) -> str:
+def what_ran(setup: Setup | Verification) -> str:
     """The measured command, and the server it loads."""
     client = command_line(setup.command)
     return f"{command_line(setup.server)}  ⟵  {client}" if setup.server else client

@@ -16,7 +16,7 @@ from hew.model.report import Verdict
 from hew.model.verification import WITHOUT, Outcome, Verification
 from hew.views.document import ratio_document
 from hew.views.table import STYLES, show_note
-from hew.views.text import command_line, interval, judgement, times
+from hew.views.text import interval, judgement, times, what_ran
 
 FORMAT = "hew-verification/1"
 NOTHING = "the rules have nothing to say of it: nothing was measured"
@@ -25,7 +25,7 @@ NOTHING = "the rules have nothing to say of it: nothing was measured"
 def show_verification(result: Verification, console: Console) -> None:
     """Print each variant with its settings and what they changed."""
     console.print()
-    console.print(f"[bold]{escape(command_line(result.command))}[/]  [dim]{escape(result.subject)}[/]", soft_wrap=True)
+    console.print(f"[bold]{escape(what_ran(result))}[/]  [dim]{escape(result.subject)}[/]", soft_wrap=True)
     if not result.outcomes:
         console.print(NOTHING)
     else:
@@ -116,6 +116,7 @@ def verification_document(result: Verification) -> dict[str, Any]:
         "format": FORMAT,
         "started": result.started,
         "command": list(result.command),
+        "server": list(result.server) if result.server else None,
         "subject": result.subject,
         "runs": result.runs,
         "warmup": result.warmup,

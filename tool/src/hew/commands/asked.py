@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""What the user of `hew advise --verify` asks for, and the options that say so."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hew.commands.options import check_server, ready_option, requested, server_option
+from hew.model.allocator import Request
+from hew.model.run import CommandPlan, Plan, ServerPlan
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked for."""
+
+    words: tuple[str, ...]
+    request: Request | None
+    runs: int
+    warmup: int
+    timeout: float | None
+    input_file: Path
+    server: tuple[str, ...] | None = None
+    ready: tuple[str, ...] | None = None
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """What is run under the allocator: the command, or the server that it loads."""
+        return self.server or self.words
+
+    @property
+    def plan(self) -> Plan:
+        """How it is run."""
+        if self.server:
+            return ServerPlan(self.server, self.ready, self.words, self.timeout)
+        return CommandPlan(self.words, self.input_file, self.timeout)
+
+
+def verify_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of a verification, on the command that has it."""
+    for option in reversed(
+        (
+            click.option(
+                "--alloc",
+                callback=_one_allocator,
+                metavar="NAME[=PATH]",
+                help="With --verify: run COMMAND under this allocator.  [default: as it is]",
+            ),
+            click.option(
+                "--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Rounds that count."
+            ),
+            click.option(
+                "--warmup", type=click.IntRange(min=0), default=1, show_default=True, help="Rounds before those."
+            ),
+            click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds one run may take."),
+            click.option(
+                "--input",
+                "input_file",
+                type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                default=Path("/dev/null"),
+                help="What COMMAND reads, anew in each run.  [default: nothing]",
+            ),
+            server_option,
+            ready_option,
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _one_allocator(context: click.Context, parameter: click.Parameter, value: str | None) -> Request | None:
+    return requested(context, parameter, (value,))[0] if value else None
+
+
+def asked_for(words: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
+    """The options as `verify_options` has read them."""
+    named = {name: options[name] for name in ("runs", "warmup", "timeout", "input_file", "server", "ready")}
+    check_server(named["server"], named["ready"])
+    return Asked(words, options["alloc"], **named)
