@@ -153,6 +153,9 @@ def test_errors_say_what_to_do(hew: HewRunner) -> None:
     assert other.returncode == 1
     assert "hew run" in other.stderr
     assert hew("ctl", "1").returncode == 2
+    for command in (("ctl", "abc", "version"), ("top", "-0"), ("advise", "--process", "0", "x")):
+        assert "Error" in hew(*command).stderr
+    assert "'abc' is no process id" in hew("top", "abc").stderr
 
 
 def test_hew_run_gives_a_socket(hew_library: Path, tmp_path: Path) -> None:

@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Limits of control groups, read from made-up trees of both versions."""
 
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from hew.analysis.doctor import examine
 from hew.sources import process_limits
+from hew.sources.discovery import find_library, library_folders
+from hew.sources.process_facts import read_process
 from hew.sources.process_limits import read_limits, read_system
 
 PID = 7
@@ -71,6 +79,50 @@ def test_a_container_that_sees_its_own_group_only_is_read_at_the_mount(machine: 
     write(root, cpu__max="200000 100000", memory__max="4096")
     limits = read_limits(PID)
     assert (limits.cpus_of_group, limits.memory_of_group) == (2.0, 4096)
+
+
+@contextmanager
+def limited_group() -> Iterator[Path]:
+    """A real group that allows half a CPU, of whichever version this machine gives us."""
+    mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    found = [(fields[4], fields[fields.index("-") + 1], fields[-1].split(",")) for fields in mounts]
+    for where, kind, options in found:
+        if kind not in {"cgroup", "cgroup2"} or (kind == "cgroup" and "cpu" not in options):
+            continue
+        folder = Path(where) / f"hew-test-{os.getpid()}"
+        try:
+            folder.mkdir()
+        except OSError:
+            continue
+        try:
+            if kind == "cgroup2" and not (folder / "cpu.max").exists():
+                continue
+            if kind == "cgroup2":
+                (folder / "cpu.max").write_text("50000 100000")
+            else:
+                (folder / "cpu.cfs_quota_us").write_text("50000")
+            yield folder
+            return
+        except OSError:
+            continue
+        finally:
+            folder.rmdir()
+    pytest.skip("no control group with a CPU limit can be made here (not root, or the hierarchy is read-only)")
+
+
+def test_a_real_group_limits_a_real_process_and_its_arenas_are_too_many() -> None:
+    library = find_library("jemalloc", library_folders({}))
+    environment = {**os.environ, "LD_PRELOAD": str(library or "")}
+    with limited_group() as folder, subprocess.Popen(["sleep", "60"], env=environment) as child:
+        try:
+            (folder / "cgroup.procs").write_text(str(child.pid))
+            time.sleep(0.1)
+            assert read_limits(child.pid).cpus_of_group == 0.5
+            if library and len(os.sched_getaffinity(0)) > 1:
+                said = [one for one in examine(read_process(child.pid)) if "counts the CPUs alone" in one.what]
+                assert said[0].next.startswith("set MALLOC_CONF=narenas:4;")
+        finally:
+            child.kill()
 
 
 def test_the_link_of_settings_is_the_process_s_own(machine: Path) -> None:

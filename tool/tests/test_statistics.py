@@ -3,6 +3,8 @@
 
 import gzip
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from hew.model.statistics import Mutex, Snapshot
 from hew.sources.statistics.misnamed import misnamed
 from hew.sources.statistics.stream import find_reports
 from hew.views.statistics_document import statistics_json
+from hew.views.table import NARROWEST, results_console
 
 DATA = Path(__file__).parent / "data" / "statistics"
 NAMES = ("jemalloc-5.2.1", "jemalloc-5.3.0", "jemalloc-5.3.1", "hew-0.1.0")
@@ -55,6 +58,21 @@ def test_what_is_read_is_as_the_schema_says(path: Path, share: float) -> None:
     document = is_as_described(statistics_json(find_reports(text[: int(len(text) * share)], "test")), "stats")
     assert len(document["snapshots"]) == 1
     assert document["snapshots"][0]["whole"] is (share == 1)
+
+
+def test_a_pipe_is_read(hew: HewRunner, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(recorded("hew-0.1.0", "json"),))
+    writer.start()
+    assert "hew 0.1.0" in hew("stats", str(pipe)).stdout
+    writer.join()
+
+
+def test_a_narrow_terminal_cuts_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert results_console().width == NARROWEST
 
 
 @pytest.mark.parametrize("name", NAMES)

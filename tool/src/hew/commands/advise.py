@@ -10,7 +10,7 @@ import click
 from hew.analysis.advice.rules import advise
 from hew.analysis.series import last_of_each
 from hew.commands.asked import asked_for, verify_options
-from hew.commands.options import told
+from hew.commands.options import ProcessId, told
 from hew.commands.verify import verify_command
 from hew.model.advice import Advice, Case
 from hew.model.errors import HewError
@@ -24,7 +24,7 @@ from hew.views.table import results_console
 
 
 @click.command("advise")
-@click.option("--process", "pid", type=int, metavar="PID", help="The process that wrote FILE and still runs.")
+@click.option("--process", "pid", type=ProcessId(), metavar="PID", help="The process that wrote FILE and still runs.")
 @click.option("--cpus", type=click.FloatRange(min=0, min_open=True), help="CPUs it may use, if no process tells.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
 @click.option("--verify", is_flag=True, help="Run COMMAND and measure it with and without the advice.")

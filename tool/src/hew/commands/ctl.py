@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hew.commands.options import told, writable
+from hew.commands.options import ProcessId, told, writable
 from hew.model.control import Applied, Outcome, Value, failures
 from hew.sources.control import Control, apply_conf, connect, remove_stale_sockets, set_or_do
 
@@ -23,7 +23,7 @@ from hew.sources.control import Control, apply_conf, connect, remove_stale_socke
     help="Write a heap profile to this file.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.argument("pid", type=click.IntRange(min=1))
+@click.argument("pid", type=ProcessId())
 @click.argument("name", required=False)
 @click.argument("value", required=False)
 def command(

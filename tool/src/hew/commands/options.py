@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -27,7 +28,7 @@ def told(command: str) -> Iterator[None]:
         click.echo(f"{command}: {error}", err=True)
         sys.exit(error.exit_status)
     except OSError as error:
-        click.echo(f"{command}: {error.filename or ''}: {error.strerror}", err=True)
+        click.echo(": ".join(filter(None, (command, error.filename, error.strerror or str(error)))), err=True)
         sys.exit(1)
     except KeyboardInterrupt:
         click.echo(f"{command}: interrupted", err=True)
@@ -85,6 +86,20 @@ def check_server(server: tuple[str, ...] | None, ready: tuple[str, ...] | None) 
         raise click.UsageError("--ready needs --server")
     if server and not ready and not any(PORT in word for word in server):
         raise click.UsageError("--server without {port} needs --ready")
+
+
+class ProcessId(click.ParamType[int]):
+    """A process id."""
+
+    name = "pid"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
+        """The number; a usage error for what is none."""
+        if isinstance(value, int):
+            return value
+        if not str(value).isdecimal() or int(value) < 1:
+            self.fail(f"{value!r} is no process id: pidof NAME finds one", parameter, context)
+        return int(value)
 
 
 def writable(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:

@@ -7,7 +7,7 @@ import time
 import click
 
 from hew.analysis.live import live_view
-from hew.commands.options import told
+from hew.commands.options import ProcessId, told
 from hew.model.errors import HewError
 from hew.model.live import LiveView, Moment, ProcessRow
 from hew.sources.control import remove_stale_sockets
@@ -41,7 +41,7 @@ class LiveFeed:
     "--every", type=click.FloatRange(min=0.2), default=2.0, show_default=True, help="Seconds between two looks."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what one look shows; of PID two, for the rates.")
-@click.argument("pid", type=click.IntRange(min=1), required=False)
+@click.argument("pid", type=ProcessId(), required=False)
 def command(every: float, as_json: bool, pid: int | None) -> None:
     """Show where the memory of processes is, and how fast they allocate, fill and wait.
 

@@ -60,7 +60,7 @@ def observe(words: Sequence[str], place: Place, variable: str | None, timeout: f
         if ending.timed_out:
             raise HewError(f"{words[0]} did not end within {timeout:g} s: give it an end, or a longer --timeout")
         if ending.status != 0:
-            raise HewError(f"{words[0]}: {describe_status(ending.status)}\n{tail(errors)}")
+            raise HewError(f"{words[0]}: {describe_status(ending.status)}\n{tail(errors)}".rstrip())
         errors.seek(0)
         reading = find_reports(errors.read().decode(errors="replace"), f"{words[0]}'s stderr")
     return Observed(reading, watch.last)

@@ -12,6 +12,7 @@ from hew.model.report import AllocatorResult, Report, Verdict
 from hew.views.text import failure_line, interval, judgement, remarks, times, what_ran
 
 PIPED_WIDTH = 100
+NARROWEST = 80
 STYLES = {
     Verdict.BETTER: "green",
     Verdict.WORSE: "red",
@@ -21,13 +22,15 @@ STYLES = {
 
 
 def results_console(piped_width: int = PIPED_WIDTH) -> Console:
-    """Standard output, `piped_width` columns wide when nobody looks.
+    """Standard output, `piped_width` columns wide when nobody looks; a narrow terminal wraps lines, but cuts no number.
 
     Rich itself honours NO_COLOR and writes no colour into a pipe.
     """
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = piped_width
+    elif console.width < NARROWEST:
+        console.width = NARROWEST
     return console
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Statistics from wherever the user points: a file, standard input, or a process."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def read_place(place: str) -> Reading:
     pid = process_named(place)
     if pid is not None:
         return asked(pid)
-    if place != STDIN and not Path(place).is_file():
+    if place != STDIN and not (Path(place).is_file() or Path(place).is_fifo()):
         raise HewError(f"{place} is neither a file nor a process id: give a file of statistics, a process id, or -")
     return read_statistics(place)
 
@@ -30,7 +31,7 @@ def asked(pid: int) -> Reading:
     """What a running process answers."""
     if not Path(f"{PROC}/{pid}").is_dir():
         raise HewError(f"there is no process {pid}, and no file of that name")
-    if find_socket(pid) is None:
+    if find_socket(pid) is None and os.access(f"{PROC}/{pid}/fd", os.R_OK):
         raise HewError(
             f"process {pid} cannot be asked for its statistics (it has no control socket of hew's): let it write "
             "them to a file (MALLOC_CONF=stats_print:true or stats_interval:BYTES), and give that file"
