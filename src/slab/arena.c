@@ -5,6 +5,7 @@
 #include "meta/memory.h"
 #include "os/clock.h"
 #include "os/cpus.h"
+#include "page/shelf.h"
 
 struct hew_mutex hew_arenas_lock;
 _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
@@ -88,11 +89,12 @@ hew_arena_make(unsigned index, bool manual)
     if (manual) {
         atomic_store_explicit(&hew_arena_was_created, true, memory_order_relaxed);
     }
-    arena->born_ns = hew_clock_early_ns();
+    uint64_t now = hew_clock_early_ns();
+    atomic_store_explicit(&arena->born_ns, now, memory_order_relaxed);
     size_t threshold = hew_options.oversize_threshold;
     atomic_store_explicit(&arena->oversize_threshold, threshold == 0 ? SIZE_MAX : threshold, memory_order_relaxed);
     atomic_store_explicit(&arena->life, HEW_ARENA_LIVES, memory_order_relaxed);
-    set_up_pages(arena, index, arena->born_ns / 1000000);
+    set_up_pages(arena, index, now / 1000000);
     set_up_name(arena);
     hew_list_begin(&arena->larges);
     for (unsigned code = 1; manual && code <= HEW_CODE_SMALL_LAST; code++) {
@@ -247,6 +249,7 @@ make_oversize(void)
     int64_t dirty_ms = pages->dirty_decay.decay_ms, muzzy_ms = pages->muzzy_decay.decay_ms;
     hew_decay_begin(&pages->dirty_decay, dirty_ms > 0 ? 0 : dirty_ms, hew_clock_ms());
     hew_decay_begin(&pages->muzzy_decay, muzzy_ms > 0 ? 0 : muzzy_ms, hew_clock_ms());
+    hew_shelf_decide(pages);
     pages->thp = hew_options.huge_arena_pac_thp ? HEW_THP_ALWAYS : pages->thp;
     hew_mutex_unlock(&pages->lock);
     atomic_store_explicit(&oversize, index, memory_order_release);

@@ -38,7 +38,7 @@ struct hew_arena {
     _Atomic uint8_t life;               /* enum hew_arena_life, changed under hew_arenas_lock */
     _Atomic size_t oversize_threshold;  /* larger requests go elsewhere: relaxed */
     _Atomic size_t large_takes;         /* large objects so far, for san_guard_large: relaxed */
-    uint64_t born_ns;
+    _Atomic uint64_t born_ns;           /* relaxed: a snapshot may look at an arena that is destroyed and made anew */
     struct hew_list larges;             /* of a manual arena: all large objects.  Guarded by pages.lock */
     char name[HEW_ARENA_NAME_BYTES];    /* guarded by hew_arenas_lock */
     struct hew_bin bins[HEW_CODE_SMALL_LAST + 1]; /* by code; 0 is unused */

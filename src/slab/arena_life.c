@@ -173,7 +173,7 @@ begun_sum(void)
 {
     if (destroyed == NULL && (destroyed = hew_meta_take(sizeof *destroyed)) != NULL) {
         hew_page_heap_begin(&destroyed->pages, 0, hew_clock_ms());
-        destroyed->born_ns = hew_clock_ns();
+        atomic_store_explicit(&destroyed->born_ns, hew_clock_ns(), memory_order_relaxed);
     }
     return destroyed;
 }

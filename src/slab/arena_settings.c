@@ -165,7 +165,7 @@ hew_arena_set_retain_grow_limit(struct hew_arena *arena, size_t bytes)
 uint64_t
 hew_arena_uptime_ns(const struct hew_arena *arena)
 {
-    return hew_clock_ns() - arena->born_ns;
+    return hew_clock_ns() - atomic_load_explicit(&arena->born_ns, memory_order_relaxed);
 }
 
 void

@@ -334,6 +334,9 @@ oversize(void)
     CHECK(hew_arena_for_large(own, MIB) == large && hew_arena_for_large(large, MIB) == large);
     CHECK(hew_arena_for_large(hew_arena_at(5), MIB) == hew_arena_at(5));
     CHECK_EQUAL(hew_arena_decay_ms(large, HEW_DECAY_DIRTY), 0);
+    hew_large_give(hew_large_take(large, 2 * MIB, HEW_PAGE, HEW_CODE_SLOW));
+    CHECK(!hew_shelf_is_filled(&large->pages.shelf));
+    CHECK_EQUAL(large->pages.dirty.bytes, 0);
     CHECK(!hew_arena_destroy(4, NULL));
     hew_arena_set_oversize_threshold(own, 0);
     CHECK(hew_arena_for_large(own, HEW_LARGE_MAX) == own);
