@@ -20,7 +20,7 @@
  * grows to so much at most. */
 #define CROWDED_PART 8
 #define CROWDED_BYTES ((size_t)64 << 10)
-#define SHARE_MIN ((size_t)32 << 10) /* a thread's share of the budget is never less */
+#define SHARE_MIN ((size_t)56 << 10) /* a thread's share of the budget is never less */
 #define RICH_AMONG 8                 /* classes that are asked what they may hold */
 
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
