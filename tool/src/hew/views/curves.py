@@ -71,7 +71,7 @@ def curve_lines(points: Sequence[CurvePoint], colors: Mapping[str, str]) -> str 
         ]
     for mark in across.marks(2, 14):
         parts.append(text(place_label(mark), across.place(mark), FLOOR + 20, text_anchor="middle"))
-    names = sorted({name for point in drawn for name in point.medians}, key=lambda name: name == "hew")
+    names = sorted({name for point in drawn for name in point.medians}, key=lambda name: (name == "hew", name))
     ends = []
     for name in names:
         mine = [(point.at, point.medians[name]) for point in drawn if point.medians.get(name, 0) > 0]
