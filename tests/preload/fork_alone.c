@@ -3,6 +3,7 @@
  * fork_alone: a process with one thread shares all of the library's data with its children until one of them allocates.
  * A process that has a second thread does not: its locks are taken and given back around fork().
  */
+#include "smaps.h"
 #include "under_test.h"
 #include "unit/test.h"
 
@@ -11,20 +12,12 @@
 
 #define MOST_KIB 8 /* the loader may have written between our variables */
 
-static char maps[1 << 18];
-
 /* KiB of the library's variables that only this process has; 0 when it cannot be told. */
 static long
 own_variables(void)
 {
-    size_t length = 0;
     long kib = 0;
-    ssize_t got;
-    int file = open("/proc/self/smaps", O_RDONLY);
-    while (file >= 0 && (got = read(file, maps + length, sizeof maps - 1 - length)) > 0) {
-        length += (size_t)got;
-    }
-    close(file);
+    char *maps = smaps_read();
     for (char *name = maps; (name = strstr(name, "libhew.so\n")) != NULL; name++) {
         char *field = strstr(name, "\nPrivate_Dirty:"), *next = strstr(name, "\nVmFlags:");
         kib += field == NULL ? 0 : strtol(field + 15, NULL, 10);

@@ -5,13 +5,12 @@
  * Where the file's mapping begins between two multiples of 64 KiB, the system may bring in the piece behind it as well.
  * More than that means that something which every program runs is not named in cmake/first.txt.
  */
+#include "smaps.h"
 #include "under_test.h"
 #include "unit/test.h"
 
 #define MOST_KIB (64 + 64 - 4)
 #define MANY 300
-
-static char maps[1 << 18];
 
 /* Enough of one size to fill its magazine and its slabs, and all of it freed again. */
 static void
@@ -47,13 +46,7 @@ allocate(void)
 static long
 resident_code(void)
 {
-    size_t length = 0;
-    ssize_t got;
-    int file = open("/proc/self/smaps", O_RDONLY);
-    while (file >= 0 && (got = read(file, maps + length, sizeof maps - 1 - length)) > 0) {
-        length += (size_t)got;
-    }
-    close(file);
+    char *maps = smaps_read();
     for (char *name = maps; (name = strstr(name, "libhew.so\n")) != NULL; name++) {
         char *line = name;
         while (line > maps && line[-1] != '\n') {
