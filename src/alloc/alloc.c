@@ -45,8 +45,7 @@ static bool
 may_be_again(size_t size)
 {
     const struct hew_cache *cache = hew_cache_self;
-    return size > HEW_CLASSED_MAX ||
-        (cache != NULL && (cache->flags[hew_large_codes[(size + HEW_PAGE - 1) >> HEW_LG_PAGE]] & HEW_CLASS_GROWN) != 0);
+    return size > HEW_CLASSED_MAX || (cache != NULL && (cache->flags[hew_paged_code(size)] & HEW_CLASS_GROWN) != 0);
 }
 
 void *

@@ -33,7 +33,7 @@ hew_fast_take_large(size_t size)
     if (size <= HEW_SMALL_MAX || size >= hew_large_end) {
         return NULL;
     }
-    void *object = hew_cache_pop(hew_cache_self, hew_large_codes[(size + HEW_PAGE - 1) >> HEW_LG_PAGE]);
+    void *object = hew_cache_pop(hew_cache_self, hew_paged_code(size));
     if (HEW_UNLIKELY(((uintptr_t)object & (HEW_PAGE - 1)) != 0)) {
         hew_describe_bad_pointer("free", (uintptr_t)object); /* nobody has looked at it so far */
     }
@@ -64,7 +64,7 @@ hew_fast_give_sized_large(void *object, size_t size)
 {
     size_t code = hew_map_code((uintptr_t)object);
     return size > HEW_SMALL_MAX && size < hew_large_end &&
-        hew_large_codes[(size + HEW_PAGE - 1) >> HEW_LG_PAGE] == code && hew_cache_push(hew_cache_self, code, object);
+        hew_paged_code(size) == code && hew_cache_push(hew_cache_self, code, object);
 }
 
 #endif

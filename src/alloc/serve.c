@@ -198,7 +198,7 @@ hew_serve_again(size_t size)
         return NULL;
     }
     if (size <= HEW_CLASSED_MAX) {
-        return hew_again_take(cache, hew_large_codes[(size + HEW_PAGE - 1) >> HEW_LG_PAGE]);
+        return hew_again_take(cache, hew_paged_code(size));
     }
     struct hew_extent *extent = hew_large_reuse(cache->arena, size);
     if (extent == NULL) {

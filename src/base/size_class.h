@@ -146,6 +146,13 @@ hew_small_code(size_t size)
     return HEW_READ_BYTE(hew_small_codes[(size + 7) >> 3]);
 }
 
+/* Likewise of a larger one of up to HEW_LARGE_CODES_MAX bytes. */
+HEW_INLINE uint8_t
+hew_paged_code(size_t size)
+{
+    return hew_large_codes[(size + HEW_PAGE - 1) >> HEW_LG_PAGE];
+}
+
 /* The same for any size. */
 HEW_INLINE unsigned
 hew_code_for(size_t size)

@@ -36,6 +36,8 @@ is_declared(const char *at, const char *until, const char *end, size_t size)
     return pool.size == size;
 }
 
+_Static_assert(HEW_SMALL_MAX == 14336, "a line below names it");
+
 static const char *
 fault_of(const struct hew_conf_pool *pool)
 {

@@ -69,7 +69,6 @@ size_t hew_os_machine_memory(void);
 
 /* RLIMIT_AS in bytes, SIZE_MAX when there is none; an address inside the main program; one inside its first stack. */
 size_t hew_os_address_space_limit(void);
-
 uintptr_t hew_os_program_address(void);
 uintptr_t hew_os_stack_address(void);
 

@@ -71,7 +71,7 @@ tell(struct hew_shelf *shelf, struct hew_shelf_slot *slot)
     slot->reused = 0;
 }
 
-/* With the mark: the next extent of that size at or below `*link`, taken out; NULL when there is none. */
+/* With the mark: the next extent of that size below `from`, taken out; NULL when none of the next few is one. */
 static struct hew_extent *
 take_below(struct hew_extent *from, size_t size)
 {

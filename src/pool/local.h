@@ -27,7 +27,6 @@ hew_pool_local_may_be(const struct hew_pool_magazine *magazine, const void *obje
     return ((uintptr_t)object - magazine->first) * magazine->reciprocal < magazine->reciprocal;
 }
 
-
 struct hew_pool_local {
     struct hew_pool_set *set; /* NULL: stands for nothing at all */
     uint64_t larger;          /* requests larger than every size */

@@ -91,15 +91,30 @@ hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned 
     return extent;
 }
 
+/* From the page heap, when some of the class's size lie there together. */
+static unsigned
+take_same(struct hew_arena *arena, unsigned code, struct hew_extent **extents, unsigned most)
+{
+    size_t size = hew_code_size(code);
+    unsigned taken = hew_options.san_guard_large != 0 ? 0 : hew_page_take_same(&arena->pages, size, code, extents, most);
+    for (unsigned i = 0; i < taken; i++) {
+        begin(arena, extents[i], size);
+    }
+    if (taken != 0) {
+        count_taken(arena, extents[0], taken);
+    }
+    return taken;
+}
+
 unsigned
 hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsigned wanted)
 {
     struct hew_extent *extents[HEW_LARGE_AT_ONCE];
     unsigned most = wanted < HEW_LARGE_AT_ONCE ? wanted : HEW_LARGE_AT_ONCE;
     size_t size = hew_code_size(code);
-    unsigned again = hew_shelf_take(&arena->pages.shelf, size, code, extents, most), taken = again;
-    if (again == 0 && hew_options.san_guard_large == 0) {
-        taken = hew_page_take_same(&arena->pages, size, code, extents, most);
+    unsigned taken = hew_shelf_take(&arena->pages.shelf, size, code, extents, most); /* which counts for itself */
+    if (taken == 0) {
+        taken = take_same(arena, code, extents, most);
     }
     if (taken == 0) {
         struct hew_extent *extent = hew_large_take(arena, size, HEW_PAGE, code);
@@ -107,13 +122,7 @@ hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsi
         return extent != NULL;
     }
     for (unsigned i = 0; i < taken; i++) {
-        if (again == 0) {
-            begin(arena, extents[i], size);
-        }
         objects[taken - 1 - i] = (void *)extents[i]->address;
-    }
-    if (again == 0) { /* the shelf counts for itself */
-        count_taken(arena, extents[0], taken);
     }
     return taken;
 }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Figures that follow from a snapshot: where memory is, how full slabs are, how well caches serve."""
 
+from collections.abc import Iterable
+
 from hew.model.statistics import Arena, Bin, Mutex, Part, Snapshot, Thread, total
 
 
@@ -46,9 +48,9 @@ def busiest_bins(arena: Arena, count: int) -> list[Bin]:
     return sorted(used, key=lambda one: (slab_bytes(one), one.nfills or 0), reverse=True)[:count]
 
 
-def busiest_threads(snapshot: Snapshot, count: int) -> list[Thread]:
-    """The threads that asked most of their arenas."""
-    return sorted(snapshot.threads, key=lambda one: one.requests, reverse=True)[:count]
+def busiest_threads(threads: Iterable[Thread], count: int) -> list[Thread]:
+    """Those that asked most of their arenas."""
+    return sorted(threads, key=lambda one: one.requests, reverse=True)[:count]
 
 
 def locks(snapshot: Snapshot) -> dict[str, Mutex]:

@@ -34,5 +34,5 @@ def command(rows: int, as_json: bool, place: str) -> None:
 def _view(snapshot: Snapshot, rows: int) -> SnapshotView:
     arena = snapshot.all_arenas
     bins = tuple(busiest_bins(arena, rows)) if arena else ()
-    locks, busiest = tuple(waited_for(snapshot, rows)), tuple(busiest_threads(snapshot, rows))
+    locks, busiest = tuple(waited_for(snapshot, rows)), tuple(busiest_threads(snapshot.threads, rows))
     return SnapshotView(snapshot, memory_parts(snapshot), threads(snapshot), locks, bins, busiest)

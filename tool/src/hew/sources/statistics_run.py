@@ -48,9 +48,7 @@ def conf_variable(words: Sequence[str], place: Place) -> str | None:
 
 def observe(words: Sequence[str], place: Place, variable: str | None, timeout: float | None, stdin: Path) -> Observed:
     """One run. Raises HewError when it fails."""
-    environment = dict(place.environment)
-    if variable:
-        environment[variable] = with_statistics(environment.get(variable))
+    environment = _told_to_write(place, variable)
     with stdin.open("rb") as given, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         launched = launch(words, environment, place.preload, Streams(given, output, errors))
         launched.open_gate()
@@ -61,16 +59,13 @@ def observe(words: Sequence[str], place: Place, variable: str | None, timeout: f
             raise HewError(f"{words[0]} did not end within {timeout:g} s: give it an end, or a longer --timeout")
         if ending.status != 0:
             raise HewError(f"{words[0]}: {describe_status(ending.status)}\n{tail(errors)}".rstrip())
-        errors.seek(0)
-        reading = find_reports(errors.read().decode(errors="replace"), f"{words[0]}'s stderr")
+        reading = _written(errors, words[0])
     return Observed(reading, watch.last)
 
 
 def observe_server(plan: ServerPlan, place: Place, variable: str | None) -> Observed:
     """One run of a server: on hew it is asked once it has been loaded, others write at their end."""
-    environment = dict(place.environment)
-    if variable:
-        environment[variable] = with_statistics(environment.get(variable))
+    environment = _told_to_write(place, variable)
     if variable and place.library and (code := read_code(place.library)) and code.kind == HEW:
         environment[variable] = f"control:auto,{environment[variable]}"
     seen = _Seen(plan.server[0])
@@ -97,8 +92,21 @@ class _Seen:
     def ended(self, errors: BinaryIO) -> None:
         """What it wrote, where it could not be asked."""
         if not self.reading.snapshots:
-            errors.seek(0)
-            self.reading = find_reports(errors.read().decode(errors="replace"), f"{self.reading.source}'s stderr")
+            self.reading = _written(errors, self.reading.source)
+
+
+def _told_to_write(place: Place, variable: str | None) -> dict[str, str]:
+    """The environment in which a malloc that reads the variable writes its statistics."""
+    environment = dict(place.environment)
+    if variable:
+        environment[variable] = with_statistics(environment.get(variable))
+    return environment
+
+
+def _written(errors: BinaryIO, name: str) -> Reading:
+    """The statistics in what a program has written to stderr."""
+    errors.seek(0)
+    return find_reports(errors.read().decode(errors="replace"), f"{name}'s stderr")
 
 
 def with_statistics(conf: str | None) -> str:

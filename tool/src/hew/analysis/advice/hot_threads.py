@@ -11,6 +11,7 @@ much CPU (4 %) as with four times as many arenas, and no memory was added.
 """
 
 from hew.analysis.advice.basis import Wait, arena_evidence, arena_wait, basis
+from hew.analysis.memory import busiest_threads
 from hew.model.advice import Advice, Case, Evidence
 from hew.model.figures import Unit
 from hew.model.statistics import Arena, Snapshot, Thread
@@ -41,8 +42,7 @@ def hot_arenas(snapshot: Snapshot) -> list[Arena]:
 def _busiest(snapshot: Snapshot, arenas: list[Arena]) -> list[Thread]:
     """The threads that ask most of these arenas, where the process was asked."""
     keys = {one.key for one in arenas}
-    threads = [one for one in snapshot.threads if one.arena in keys]
-    return sorted(threads, key=lambda one: one.requests, reverse=True)[: len(arenas)]
+    return busiest_threads((one for one in snapshot.threads if one.arena in keys), len(arenas))
 
 
 def rule(case: Case) -> Advice | None:

@@ -3,12 +3,12 @@
 
 from collections.abc import Iterator
 
+from hew.model.control import Value
 from hew.model.finding import Finding, Level
 from hew.model.known_allocators import HEW
 from hew.model.process import Inside, ProcessFacts
 
 TOPIC = "inside"
-Value = bool | int | str | None
 
 
 def inside_findings(facts: ProcessFacts) -> Iterator[Finding]:
