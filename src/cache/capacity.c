@@ -55,11 +55,11 @@ least(unsigned code)
     return code > HEW_CODE_SMALL_LAST ? 1 : SLOTS_MIN - 1;
 }
 
-/* How many objects of a class so many bytes are; less than 4 GiB, for the short division. */
+/* How many objects of a class so many bytes are. */
 static size_t
 objects_in(size_t bytes, unsigned code)
 {
-    return (uint32_t)bytes / hew_slab_shapes[code].size;
+    return (size_t)((unsigned __int128)bytes * hew_slab_shapes[code].reciprocal >> 64);
 }
 
 size_t
