@@ -9,6 +9,7 @@
 #define EMPTY_AT_ONCE 16 /* wholly free slabs collected before they are handed to the page heap */
 
 struct empties {
+    unsigned code, arena; /* of every object that the bin takes back */
     unsigned count;
     struct hew_extent *slab[EMPTY_AT_ONCE + 1]; /* and the former current one */
 };
@@ -196,8 +197,8 @@ static HEW_NOINLINE unsigned
 free_regions(struct hew_bin *bin, void *const *objects, struct hew_extent *const *slabs, unsigned count,
     struct empties *empties)
 {
-    const struct hew_slab_shape shape = *hew_slab_shape(slabs[0]);
-    unsigned code = slabs[0]->code, arena = slabs[0]->arena, at = 0, last = count - 1, done, run;
+    const struct hew_slab_shape shape = hew_slab_shapes[empties->code];
+    unsigned code = empties->code, arena = empties->arena, at = 0, last = count - 1, done, run;
     do {
         struct hew_extent *slab = slabs[at];
         if (HEW_UNLIKELY(slab == NULL || slab->code != code || slab->arena != arena)) {
@@ -229,6 +230,8 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *obje
     struct empties empties;
     unsigned done = 0;
     bool over;
+    empties.code = slabs[0]->code; /* not asked again when the batch goes on: what is next may be another bin's */
+    empties.arena = slabs[0]->arena;
     do {
         empties.count = 0;
         hew_mutex_lock(&bin->lock);
