@@ -190,7 +190,7 @@ def make_venv(extras: str) -> None:
 
 
 def install_tool(python: Path, extras: str) -> None:
-    """The tool and what it needs, into the environment of this Python, which is made if it is not there, or half made."""
+    """The tool and what it needs, into this Python's environment, which is made if it is not there, or half made."""
     if not (python.is_file() and run([str(python), "-m", "pip", "--version"], quiet=True)):
         print("prepare: making .venv", flush=True)
         run([sys.executable, "-m", "venv", "--clear", str(python.parent.parent)])
