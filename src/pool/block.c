@@ -35,15 +35,39 @@ withdraw(struct hew_pool_block *block, size_t word)
     }
 }
 
-/* The lowest `wanted` bits. */
+/* The lowest `wanted` bits that are set, more than 0.  Mostly they are side by side. */
 static uint64_t
 lowest_bits(uint64_t bits, unsigned wanted)
 {
+    uint64_t lowest = bits & -bits, run = wanted >= 64 ? UINT64_MAX : lowest * ((UINT64_C(1) << wanted) - 1);
     uint64_t rest = wanted >= 64 ? 0 : bits;
+    if ((run & ~bits) == 0) {
+        return bits & run;
+    }
     while (rest != 0 && wanted-- > 0) {
         rest &= rest - 1;
     }
     return bits & ~rest;
+}
+
+/* The objects that bits of a word stand for, the first of which lies at `address`.  Returns how many. */
+static unsigned
+list_objects(uintptr_t address, size_t stride, uint64_t bits, void **objects)
+{
+    unsigned listed = 0;
+    for (; (bits & (bits + (bits & -bits))) != 0; bits &= bits - 1) {
+        objects[listed++] = (void *)(address + (unsigned)__builtin_ctzll(bits) * stride);
+    }
+    if (bits == 0) {
+        return listed;
+    }
+    /* What is left lies side by side, which is often all of it. */
+    uintptr_t next = address + (unsigned)__builtin_ctzll(bits) * stride;
+    uintptr_t end = address + (64 - (unsigned)__builtin_clzll(bits)) * stride;
+    for (; next < end; next += stride) {
+        objects[listed++] = (void *)next;
+    }
+    return listed;
 }
 
 /* Up to `wanted` bits of a word. */
@@ -70,9 +94,7 @@ take_below(struct hew_pool_block *block, size_t place, uint64_t among, void **ob
         uint64_t bits = take_bits(block, word, wanted - taken);
         size_t stride = block->stride;
         uintptr_t first = block->address + word * 64 * stride; /* after the bits: they may be of a block that came back */
-        for (; bits != 0; bits &= bits - 1) {
-            objects[taken++] = (void *)(first + (unsigned)__builtin_ctzll(bits) * stride);
-        }
+        taken += list_objects(first, stride, bits, objects + taken);
         words &= words - 1;
     }
     return taken;

@@ -130,27 +130,37 @@ give_word(struct hew_pool_block *block, const char *function, size_t word, uint6
     }
 }
 
-/* As many of the objects as lie in the block; at least the first one does.  Objects that left together lie side by side, so
- * what is of one word is given at once. */
+/* How many of the objects, of `most` at least 1, lie side by side. */
+static unsigned
+side_by_side(void *const *objects, unsigned most, size_t stride)
+{
+    unsigned count = 1;
+    for (uintptr_t next = (uintptr_t)objects[0] + stride; count < most && (uintptr_t)objects[count] == next; next += stride) {
+        count++;
+    }
+    return count;
+}
+
+/* As many of the objects as lie in the block; at least the first one does.  What left together mostly comes back together: what
+ * is of one word is given at once.  That an object begins at each address, whoever brings them has looked. */
 static unsigned
 give_run(struct hew_pool_block *block, const char *function, void *const *objects, unsigned count)
 {
-    uintptr_t begin = block->address, bytes = block->bytes;
     size_t word = number_of(block, function, (uintptr_t)objects[0]) / 64;
     uint64_t mask = 0;
     unsigned given = 0;
-    for (; given < count && (uintptr_t)objects[given] - begin < bytes; given++) {
-        size_t number;
-        if (HEW_UNLIKELY(!hew_pool_block_find(block, (uintptr_t)objects[given], &number))) {
-            not_an_object(block, function, (uintptr_t)objects[given], true);
-        }
-        uint64_t bit = UINT64_C(1) << number % 64;
-        if (number / 64 != word || HEW_UNLIKELY((mask & bit) != 0)) {
+    while (given < count && (uintptr_t)objects[given] - block->address < block->bytes) {
+        size_t number = hew_pool_block_number(block, (uintptr_t)objects[given]);
+        unsigned left = 64 - number % 64, most = count - given < left ? count - given : left;
+        unsigned run = side_by_side(objects + given, most, block->stride);
+        uint64_t bits = UINT64_MAX >> (64 - run) << number % 64;
+        if (number / 64 != word || HEW_UNLIKELY((mask & bits) != 0)) {
             give_word(block, function, word, mask);
             word = number / 64;
             mask = 0;
         }
-        mask |= bit;
+        mask |= bits;
+        given += run;
     }
     give_word(block, function, word, mask);
     return given;

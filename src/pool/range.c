@@ -90,6 +90,8 @@ hew_pool_range_take(struct hew_pool_set *set, size_t size, struct hew_pool_block
     range->set = set;
     range->size = size;
     range->block = block;
+    range->reciprocal = block == NULL ? 0 : block->reciprocal;
+    range->number = block == NULL ? 0 : block->number;
     bool begun = set->options.source == NULL ? begin_in_arena(range, size)
                                              : begin_from_source(range, size, set->options.source);
     if (!begun) {

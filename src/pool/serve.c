@@ -3,6 +3,7 @@
 
 #include "alloc/alloc.h"
 #include "alloc/fast.h"
+#include "os/cpus.h"
 #include "os/fatal.h"
 #include "pool/fast.h"
 #include "pool/group.h"
@@ -62,14 +63,14 @@ beyond_a_bound(struct hew_pool_set *set, struct hew_pool_class *class, size_t si
 /* Objects of a size, from its pools or a new one. */
 static unsigned
 find_objects(
-    struct hew_pool_set *set, const struct hew_pool_local *local, unsigned number, void **objects, unsigned wanted)
+    struct hew_pool_set *set, unsigned number, void **objects, unsigned wanted)
 {
     struct hew_pool_class *class = &set->classes[number];
-    size_t capacity;
+    size_t capacity, home = class->apart * hew_cpus_current();
     unsigned taken;
     do {
         capacity = atomic_load_explicit(&class->capacity, memory_order_relaxed);
-        taken = hew_pool_group_take(set, number, local == NULL ? 0 : local->home, objects, wanted);
+        taken = hew_pool_group_take(set, number, home, objects, wanted);
     } while (taken == 0 && hew_pool_grow(set, number, capacity));
     return taken;
 }
@@ -110,7 +111,7 @@ take_one(struct hew_pool_set *set, unsigned number, size_t size)
     }
     void *objects[HEW_POOL_AT_ONCE];
     unsigned wanted = local == NULL ? 1 : (class->at_hand + 1) / 2;
-    unsigned taken = find_objects(set, local, number, objects, wanted < HEW_POOL_AT_ONCE ? wanted : HEW_POOL_AT_ONCE);
+    unsigned taken = find_objects(set, number, objects, wanted < HEW_POOL_AT_ONCE ? wanted : HEW_POOL_AT_ONCE);
     if (taken == 0) {
         return beyond_a_bound(set, class, size);
     }

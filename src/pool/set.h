@@ -21,10 +21,12 @@
 #define HEW_POOL_AT_ONCE 64  /* objects that are handled together: a word */
 #define HEW_POOL_NO_ID 0     /* of a set that no thread keeps objects of */
 
-/* A piece of memory in the address maps. */
+/* A piece of memory in the address maps.  What free looks at comes first, in one cache line. */
 struct hew_pool_range {
     struct hew_pool_set *set;
     uintptr_t address;
+    uint64_t reciprocal; /* of the block's stride, as in block.h; 0: the fixed groups' */
+    unsigned number;     /* of its size */
     size_t size;
     struct hew_pool_block *block; /* whose objects these are; NULL: the fixed groups' */
     struct hew_extent *extent;    /* what the extent map says: of the arena, or `own` */
@@ -38,6 +40,7 @@ struct hew_pool_class {
     struct hew_pool_block *fixed;
     struct hew_pool_kind kind;  /* construct and destruct are NULL for plain objects */
     unsigned at_hand;           /* objects that a thread keeps at most; 0: none */
+    size_t apart;               /* words of the fixed group from a processor's home to the next one's */
     _Atomic(struct hew_pool_block *) first; /* dynamic pools */
     struct hew_pool_block *last;            /* guarded by the set's lock */
     size_t pools;                           /* that are there; likewise */

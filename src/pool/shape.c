@@ -2,6 +2,7 @@
 #include "pool/shape.h"
 
 #include "meta/memory.h"
+#include "os/cpus.h"
 #include "os/memory.h"
 #include "pool/grow.h"
 #include "pool/object.h"
@@ -250,6 +251,14 @@ bytes_of_groups(const struct hew_pool_set *set)
     return bytes;
 }
 
+/* How far apart processors begin to look in a fixed group: in whole cache lines where there are as many. */
+static size_t
+words_apart(size_t count, unsigned processors)
+{
+    size_t line = HEW_CACHE_LINE / sizeof(uint64_t), part = hew_pool_block_words(count) / processors;
+    return part >= line ? part / line * line : part > 0 ? part : 1;
+}
+
 /* What is wrong with so many bytes, before anything is made of them.  More than the machine has can be mapped on some machines,
  * and would end the process when it is used; of a caller's source only our bit for each object counts. */
 static int
@@ -268,6 +277,7 @@ hew_pool_shape_groups(struct hew_pool_set *set)
 {
     size_t bytes = bytes_of_groups(set);
     int fault = fault_of(set, bytes);
+    unsigned processors = hew_cpus_usable();
     if (fault != 0) {
         return fault;
     }
@@ -278,6 +288,7 @@ hew_pool_shape_groups(struct hew_pool_set *set)
             return ENOMEM;
         }
         class->fixed->fixed = class->fixed->there = true;
+        class->apart = words_apart(class->declared, processors);
     }
     if (!make_lookup(set) || (bytes != 0 && !make_grains(set, bytes))) {
         return ENOMEM;
