@@ -83,6 +83,21 @@ take_bits(struct hew_pool_block *block, size_t word, unsigned wanted)
     return before & pick;
 }
 
+static unsigned
+take_and_list(struct hew_pool_block *block, size_t word, void **objects, unsigned wanted)
+{
+    uint64_t bits = take_bits(block, word, wanted);
+    uintptr_t first = block->address + word * 64 * block->stride; /* after the bits: they may be of a block that came back */
+    return list_objects(first, block->stride, bits, objects);
+}
+
+unsigned
+hew_pool_block_take_of_word(struct hew_pool_block *block, size_t word, void **objects, unsigned wanted)
+{
+    bool any = atomic_load_explicit(&block->words[word], memory_order_relaxed) != 0;
+    return any ? take_and_list(block, word, objects, wanted) : 0;
+}
+
 /* From the words of `among` below a word of the summary. */
 static unsigned
 take_below(struct hew_pool_block *block, size_t place, uint64_t among, void **objects, unsigned wanted)
@@ -91,10 +106,7 @@ take_below(struct hew_pool_block *block, size_t place, uint64_t among, void **ob
     unsigned taken = 0;
     while (words != 0 && taken < wanted) {
         size_t word = place * 64 + (unsigned)__builtin_ctzll(words);
-        uint64_t bits = take_bits(block, word, wanted - taken);
-        size_t stride = block->stride;
-        uintptr_t first = block->address + word * 64 * stride; /* after the bits: they may be of a block that came back */
-        taken += list_objects(first, stride, bits, objects + taken);
+        taken += take_and_list(block, word, objects + taken, wanted - taken);
         words &= words - 1;
     }
     return taken;

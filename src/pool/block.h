@@ -96,6 +96,9 @@ void hew_pool_block_begin(struct hew_pool_block *block, size_t stride, size_t co
 /* Up to `wanted` objects, low addresses first, from word `home` on and then once round. */
 unsigned hew_pool_block_take(struct hew_pool_block *block, size_t home, void **objects, unsigned wanted);
 
+/* The same from one word. */
+unsigned hew_pool_block_take_of_word(struct hew_pool_block *block, size_t word, void **objects, unsigned wanted);
+
 /* Free objects, as of now. */
 size_t hew_pool_block_idle(const struct hew_pool_block *block);
 

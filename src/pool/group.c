@@ -2,10 +2,18 @@
 #include "pool/group.h"
 
 #include "base/text.h"
+#include "os/cpus.h"
 #include "os/fatal.h"
 #include "pool/grow.h"
 #include "pool/object.h"
 #include "pool/range.h"
+
+/* The one that the thread runs on, among those that the set tells apart. */
+static unsigned
+processor_of(const struct hew_pool_set *set)
+{
+    return hew_cpus_current() % set->processors;
+}
 
 /* From a caller's store. */
 static unsigned
@@ -29,11 +37,33 @@ prepare(struct hew_pool_set *set, struct hew_pool_block *block, void **objects, 
     return good;
 }
 
+/* From a fixed group. */
 static unsigned
-take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, size_t home, void **objects, unsigned wanted)
+take_fixed(const struct hew_pool_class *class, unsigned processor, void **objects, unsigned wanted)
 {
-    unsigned taken = block->store == NULL ? hew_pool_block_take(block, home, objects, wanted)
-                                          : take_stored(set, block, objects, wanted);
+    struct hew_pool_recent *recent = &class->recent[processor];
+    unsigned taken = 0;
+    for (size_t word; taken < wanted && hew_pool_recent_top(recent, &word);) {
+        taken += hew_pool_block_take_of_word(class->fixed, word, objects + taken, wanted - taken);
+        if (taken < wanted) {
+            hew_pool_recent_pop(recent);
+        }
+    }
+    size_t home = class->apart * processor;
+    return taken == wanted ? taken : taken + hew_pool_block_take(class->fixed, home, objects + taken, wanted - taken);
+}
+
+static unsigned
+take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, void **objects, unsigned wanted)
+{
+    unsigned taken;
+    if (block->store != NULL) {
+        taken = take_stored(set, block, objects, wanted);
+    } else if (block->fixed) {
+        taken = take_fixed(&set->classes[block->number], processor_of(set), objects, wanted);
+    } else {
+        taken = hew_pool_block_take(block, 0, objects, wanted);
+    }
     if (taken == 0) {
         return 0;
     }
@@ -42,14 +72,14 @@ take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, size_t hom
 }
 
 unsigned
-hew_pool_group_take(struct hew_pool_set *set, unsigned number, size_t home, void **objects, unsigned wanted)
+hew_pool_group_take(struct hew_pool_set *set, unsigned number, void **objects, unsigned wanted)
 {
     struct hew_pool_class *class = &set->classes[number];
-    unsigned taken = class->declared == 0 ? 0 : take_of_block(set, class->fixed, home, objects, wanted);
+    unsigned taken = class->declared == 0 ? 0 : take_of_block(set, class->fixed, objects, wanted);
     struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_acquire);
     while (taken == 0 && block != NULL) {
         if (atomic_load_explicit(&block->free, memory_order_relaxed) != 0) {
-            taken = take_of_block(set, block, 0, objects, wanted); /* low ones: others may become free */
+            taken = take_of_block(set, block, objects, wanted);
         }
         block = atomic_load_explicit(&block->next, memory_order_acquire);
     }
@@ -121,9 +151,14 @@ hew_pool_group_examine(const struct hew_pool_block *block, const char *function,
     }
 }
 
+/* `recent`: NULL, or where to note the word. */
 static void
-give_word(struct hew_pool_block *block, const char *function, size_t word, uint64_t mask)
+give_word(
+    struct hew_pool_block *block, struct hew_pool_recent *recent, const char *function, size_t word, uint64_t mask)
 {
+    if (recent != NULL) {
+        hew_pool_recent_push(recent, word);
+    }
     if (HEW_UNLIKELY(!hew_pool_block_give(block, word, mask))) {
         size_t number = word * 64 + (unsigned)__builtin_ctzll(mask); /* one of them */
         hew_pool_group_twice(block, function, (void *)(block->address + number * block->stride));
@@ -144,7 +179,8 @@ side_by_side(void *const *objects, unsigned most, size_t stride)
 /* As many of the objects as lie in the block; at least the first one does.  What left together mostly comes back together: what
  * is of one word is given at once.  That an object begins at each address, whoever brings them has looked. */
 static unsigned
-give_run(struct hew_pool_block *block, const char *function, void *const *objects, unsigned count)
+give_run(struct hew_pool_block *block, struct hew_pool_recent *recent, const char *function, void *const *objects,
+    unsigned count)
 {
     size_t word = number_of(block, function, (uintptr_t)objects[0]) / 64;
     uint64_t mask = 0;
@@ -155,14 +191,14 @@ give_run(struct hew_pool_block *block, const char *function, void *const *object
         unsigned run = side_by_side(objects + given, most, block->stride);
         uint64_t bits = UINT64_MAX >> (64 - run) << number % 64;
         if (number / 64 != word || HEW_UNLIKELY((mask & bits) != 0)) {
-            give_word(block, function, word, mask);
+            give_word(block, recent, function, word, mask);
             word = number / 64;
             mask = 0;
         }
         mask |= bits;
         given += run;
     }
-    give_word(block, function, word, mask);
+    give_word(block, recent, function, word, mask);
     return given;
 }
 
@@ -173,7 +209,7 @@ give_noted(struct hew_pool_set *set, struct hew_pool_block *block, const char *f
     number_of(block, function, (uintptr_t)object);
     hew_pool_object_in(block, object);
     if (block->store == NULL) {
-        give_run(block, function, &object, 1);
+        give_run(block, NULL, function, &object, 1);
     } else {
         set->backing.give(block->store, &object, 1);
     }
@@ -183,6 +219,7 @@ bool
 hew_pool_group_give(struct hew_pool_set *set, const char *function, void *const *objects, unsigned count)
 {
     bool whole = false;
+    unsigned processor = processor_of(set);
     for (unsigned given = 0, some; given < count; given += some) {
         struct hew_pool_block *block = hew_pool_group_block(set, function, objects[given]);
         struct hew_pool_class *class = &set->classes[block->number];
@@ -190,7 +227,8 @@ hew_pool_group_give(struct hew_pool_set *set, const char *function, void *const 
         if (HEW_UNLIKELY(block->store != NULL || hew_pool_object_concerns(block))) {
             give_noted(set, block, function, objects[given]);
         } else {
-            some = give_run(block, function, objects + given, count - given);
+            struct hew_pool_recent *recent = block->fixed ? &class->recent[processor] : NULL;
+            some = give_run(block, recent, function, objects + given, count - given);
         }
         hew_pool_grow_note_given(class, block, some);
         whole = atomic_load_explicit(&class->whole, memory_order_relaxed) != 0;

@@ -3,7 +3,6 @@
 
 #include "alloc/alloc.h"
 #include "alloc/fast.h"
-#include "os/cpus.h"
 #include "os/fatal.h"
 #include "pool/fast.h"
 #include "pool/group.h"
@@ -66,11 +65,11 @@ find_objects(
     struct hew_pool_set *set, unsigned number, void **objects, unsigned wanted)
 {
     struct hew_pool_class *class = &set->classes[number];
-    size_t capacity, home = class->apart * hew_cpus_current();
+    size_t capacity;
     unsigned taken;
     do {
         capacity = atomic_load_explicit(&class->capacity, memory_order_relaxed);
-        taken = hew_pool_group_take(set, number, home, objects, wanted);
+        taken = hew_pool_group_take(set, number, objects, wanted);
     } while (taken == 0 && hew_pool_grow(set, number, capacity));
     return taken;
 }

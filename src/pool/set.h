@@ -15,6 +15,7 @@
 #include "os/mutex.h"
 #include "page/extent.h"
 #include "pool/block.h"
+#include "pool/recent.h"
 
 #define HEW_POOL_LG_UNIT 4 /* sizes are multiples of 16 */
 #define HEW_POOL_UNIT ((size_t)1 << HEW_POOL_LG_UNIT)
@@ -41,6 +42,7 @@ struct hew_pool_class {
     struct hew_pool_kind kind;  /* construct and destruct are NULL for plain objects */
     unsigned at_hand;           /* objects that a thread keeps at most; 0: none */
     size_t apart;               /* words of the fixed group from a processor's home to the next one's */
+    struct hew_pool_recent *recent; /* of the fixed group, for each processor */
     _Atomic(struct hew_pool_block *) first; /* dynamic pools */
     struct hew_pool_block *last;            /* guarded by the set's lock */
     size_t pools;                           /* that are there; likewise */
@@ -70,6 +72,7 @@ struct hew_pool_set {
     struct hew_pool_backing backing;
     struct hew_pool_fallback fallback;
     struct hew_pool_range *fixed;
+    unsigned processors;    /* that are told apart */
     size_t bytes;           /* of all pools; guarded by lock */
     size_t *strides;        /* the table that lookup searches */
     void *lookup_room;

@@ -259,6 +259,21 @@ words_apart(size_t count, unsigned processors)
     return part >= line ? part / line * line : part > 0 ? part : 1;
 }
 
+/* False: no memory. */
+static bool
+make_group(struct hew_pool_set *set, unsigned number)
+{
+    struct hew_pool_class *class = &set->classes[number];
+    class->fixed = hew_pool_grow_block(set, number, class->declared);
+    if (class->fixed == NULL) {
+        return false;
+    }
+    class->fixed->fixed = class->fixed->there = true;
+    class->apart = words_apart(class->declared, set->processors);
+    class->recent = hew_meta_take(set->processors * sizeof *class->recent);
+    return class->recent != NULL;
+}
+
 /* What is wrong with so many bytes, before anything is made of them.  More than the machine has can be mapped on some machines,
  * and would end the process when it is used; of a caller's source only our bit for each object counts. */
 static int
@@ -277,18 +292,14 @@ hew_pool_shape_groups(struct hew_pool_set *set)
 {
     size_t bytes = bytes_of_groups(set);
     int fault = fault_of(set, bytes);
-    unsigned processors = hew_cpus_usable();
     if (fault != 0) {
         return fault;
     }
+    set->processors = hew_cpus_usable();
     for (unsigned number = 0; number < set->count; number++) {
-        struct hew_pool_class *class = &set->classes[number];
-        class->fixed = hew_pool_grow_block(set, number, class->declared);
-        if (class->fixed == NULL) {
+        if (!make_group(set, number)) {
             return ENOMEM;
         }
-        class->fixed->fixed = class->fixed->there = true;
-        class->apart = words_apart(class->declared, processors);
     }
     if (!make_lookup(set) || (bytes != 0 && !make_grains(set, bytes))) {
         return ENOMEM;
@@ -315,6 +326,9 @@ end_class(struct hew_pool_set *set, struct hew_pool_class *class)
             set->backing.end(class->fixed->store);
         }
         hew_pool_grow_drop_block(set, class->fixed);
+    }
+    if (class->recent != NULL) {
+        hew_meta_give(class->recent, set->processors * sizeof *class->recent);
     }
     while (block != NULL) {
         struct hew_pool_block *next = atomic_load_explicit(&block->next, memory_order_relaxed);
