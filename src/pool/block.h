@@ -36,6 +36,7 @@ struct hew_pool_block {
     bool fixed;
     bool there;                              /* has memory: guarded by the set's lock */
     struct hew_pool_range *range;            /* of a dynamic pool; likewise */
+    struct hew_pool_block *spare_below;      /* in the class's stack; likewise */
     _Atomic(struct hew_pool_block *) next;   /* dynamic pools of the size, the oldest first; only ever appended */
     _Atomic uint64_t whole_ms;               /* when it was last found wholly free: relaxed */
     /* Objects of a dynamic pool or a store: behind the words, so it may be "less than none" for a moment.  Relaxed.  A fixed

@@ -39,28 +39,27 @@ prepare(struct hew_pool_set *set, struct hew_pool_block *block, void **objects, 
 
 /* From a fixed group. */
 static unsigned
-take_fixed(const struct hew_pool_class *class, unsigned processor, void **objects, unsigned wanted)
+take_fixed(struct hew_pool_set *set, struct hew_pool_block *block, size_t home, void **objects, unsigned wanted)
 {
-    struct hew_pool_recent *recent = &class->recent[processor];
+    struct hew_pool_recent *recent = &set->classes[block->number].recent[processor_of(set)];
     unsigned taken = 0;
     for (size_t word; taken < wanted && hew_pool_recent_top(recent, &word);) {
-        taken += hew_pool_block_take_of_word(class->fixed, word, objects + taken, wanted - taken);
+        taken += hew_pool_block_take_of_word(block, word, objects + taken, wanted - taken);
         if (taken < wanted) {
             hew_pool_recent_pop(recent);
         }
     }
-    size_t home = class->apart * processor;
-    return taken == wanted ? taken : taken + hew_pool_block_take(class->fixed, home, objects + taken, wanted - taken);
+    return taken == wanted ? taken : taken + hew_pool_block_take(block, home, objects + taken, wanted - taken);
 }
 
 static unsigned
-take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, void **objects, unsigned wanted)
+take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, size_t home, void **objects, unsigned wanted)
 {
     unsigned taken;
     if (block->store != NULL) {
         taken = take_stored(set, block, objects, wanted);
     } else if (block->fixed) {
-        taken = take_fixed(&set->classes[block->number], processor_of(set), objects, wanted);
+        taken = take_fixed(set, block, home, objects, wanted);
     } else {
         taken = hew_pool_block_take(block, 0, objects, wanted);
     }
@@ -72,14 +71,14 @@ take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, void **obj
 }
 
 unsigned
-hew_pool_group_take(struct hew_pool_set *set, unsigned number, void **objects, unsigned wanted)
+hew_pool_group_take(struct hew_pool_set *set, unsigned number, size_t home, void **objects, unsigned wanted)
 {
     struct hew_pool_class *class = &set->classes[number];
-    unsigned taken = class->declared == 0 ? 0 : take_of_block(set, class->fixed, objects, wanted);
+    unsigned taken = class->declared == 0 ? 0 : take_of_block(set, class->fixed, home, objects, wanted);
     struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_acquire);
     while (taken == 0 && block != NULL) {
         if (atomic_load_explicit(&block->free, memory_order_relaxed) != 0) {
-            taken = take_of_block(set, block, objects, wanted);
+            taken = take_of_block(set, block, 0, objects, wanted);
         }
         block = atomic_load_explicit(&block->next, memory_order_acquire);
     }

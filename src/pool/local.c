@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/* How far from each other threads begin to look in a fixed group, 512 objects: they neither wait for each other's words nor
+ * get objects that another one's processor has just written. */
+#define WORDS_APART (HEW_CACHE_LINE / sizeof(uint64_t))
 #define IDLE_MOST 64 /* tables of threads that have ended: some 10 KB each */
 
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
@@ -17,7 +20,7 @@ static struct {
 static struct hew_pool_thread nobody;
 /* Under hew_pool_lock. */
 static struct hew_list threads;
-static unsigned idle_count;
+static unsigned idle_count, made_count;
 
 __thread struct hew_pool_thread *hew_pool_self = &nobody;
 static __thread bool ended;
@@ -79,6 +82,7 @@ begin_thread(void)
     struct hew_pool_thread *thread = idle_count == 0 ? NULL : find_idle();
     if (thread == NULL && (thread = hew_meta_take(sizeof *thread)) != NULL) {
         forget_all(thread);
+        thread->turn = made_count++;
         thread->real = true;
         hew_list_push_back(&threads, &thread->link);
     }
@@ -115,6 +119,7 @@ hew_pool_local_get(struct hew_pool_set *set)
     if (local != NULL) {
         close_magazines(local, set->count);
         local->set = set;
+        local->home = (size_t)thread->turn * WORDS_APART;
         hew_mutex_lock(&hew_pool_lock); /* others look through the tables */
         thread->at[set->id] = local;
         hew_mutex_unlock(&hew_pool_lock);

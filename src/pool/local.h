@@ -30,6 +30,7 @@ hew_pool_local_may_be(const struct hew_pool_magazine *magazine, const void *obje
 struct hew_pool_local {
     struct hew_pool_set *set; /* NULL: stands for nothing at all */
     uint64_t larger;          /* requests larger than every size */
+    size_t home;              /* the word of each fixed group that the thread looks at first */
     /* Each in one cache line.  Behind them struct hew_pool_counts, as many: what the thread has done. */
     struct hew_pool_magazine magazines[] HEW_ALIGNED(sizeof(struct hew_pool_magazine));
 };
@@ -42,6 +43,7 @@ hew_pool_local_counts(const struct hew_pool_local *local, unsigned number)
 
 struct hew_pool_thread {
     struct hew_pool_local *at[HEW_POOL_SETS_MAX + 1]; /* by the set's id */
+    unsigned turn;        /* the how manyth it is, from 0 */
     bool real;
     bool idle;            /* its thread has ended: it holds nothing, and waits for a thread that begins.  Under hew_pool_lock */
     struct hew_list link; /* of all threads, likewise */

@@ -62,14 +62,14 @@ beyond_a_bound(struct hew_pool_set *set, struct hew_pool_class *class, size_t si
 /* Objects of a size, from its pools or a new one. */
 static unsigned
 find_objects(
-    struct hew_pool_set *set, unsigned number, void **objects, unsigned wanted)
+    struct hew_pool_set *set, const struct hew_pool_local *local, unsigned number, void **objects, unsigned wanted)
 {
     struct hew_pool_class *class = &set->classes[number];
     size_t capacity;
     unsigned taken;
     do {
         capacity = atomic_load_explicit(&class->capacity, memory_order_relaxed);
-        taken = hew_pool_group_take(set, number, objects, wanted);
+        taken = hew_pool_group_take(set, number, local == NULL ? 0 : local->home, objects, wanted);
     } while (taken == 0 && hew_pool_grow(set, number, capacity));
     return taken;
 }
@@ -110,7 +110,7 @@ take_one(struct hew_pool_set *set, unsigned number, size_t size)
     }
     void *objects[HEW_POOL_AT_ONCE];
     unsigned wanted = local == NULL ? 1 : (class->at_hand + 1) / 2;
-    unsigned taken = find_objects(set, number, objects, wanted < HEW_POOL_AT_ONCE ? wanted : HEW_POOL_AT_ONCE);
+    unsigned taken = find_objects(set, local, number, objects, wanted < HEW_POOL_AT_ONCE ? wanted : HEW_POOL_AT_ONCE);
     if (taken == 0) {
         return beyond_a_bound(set, class, size);
     }
@@ -226,16 +226,27 @@ hew_pool_serve_usable(struct hew_pool_set *set, const char *function, const void
     return hew_pool_group_block(set, function, object)->stride;
 }
 
+/* The set of an address in a pool. */
+static struct hew_pool_set *
+plain_set(const char *function, const void *object)
+{
+    struct hew_pool_range *range = hew_pool_range_of((uintptr_t)object);
+    if (HEW_UNLIKELY(range == NULL)) {
+        hew_fatal(HEW_FATAL_pool_foreign, function, (uintptr_t)object, "a pool's that has gone");
+    }
+    return range->set;
+}
+
 void
 hew_pool_serve_plain_free(const char *function, void *object)
 {
-    hew_pool_serve_free(hew_pool_range_of((uintptr_t)object)->set, function, object);
+    hew_pool_serve_free(plain_set(function, object), function, object);
 }
 
 size_t
 hew_pool_serve_plain_usable(const char *function, const void *object)
 {
-    struct hew_pool_set *set = hew_pool_range_of((uintptr_t)object)->set;
+    struct hew_pool_set *set = plain_set(function, object);
     struct hew_pool_block *block = hew_pool_group_block(set, function, object);
     hew_pool_group_examine(block, function, object);
     return block->stride;

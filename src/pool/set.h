@@ -24,7 +24,7 @@
 
 /* A piece of memory in the address maps.  What free looks at comes first, in one cache line. */
 struct hew_pool_range {
-    struct hew_pool_set *set;
+    struct hew_pool_set *set; /* NULL: of a pool that has gone */
     uintptr_t address;
     uint64_t reciprocal; /* of the block's stride, as in block.h; 0: the fixed groups' */
     unsigned number;     /* of its size */
@@ -41,10 +41,10 @@ struct hew_pool_class {
     struct hew_pool_block *fixed;
     struct hew_pool_kind kind;  /* construct and destruct are NULL for plain objects */
     unsigned at_hand;           /* objects that a thread keeps at most; 0: none */
-    size_t apart;               /* words of the fixed group from a processor's home to the next one's */
     struct hew_pool_recent *recent; /* of the fixed group, for each processor */
     _Atomic(struct hew_pool_block *) first; /* dynamic pools */
     struct hew_pool_block *last;            /* guarded by the set's lock */
+    _Atomic(struct hew_pool_block *) spare; /* pools that went and still have memory, the newest on top; likewise, others look */
     size_t pools;                           /* that are there; likewise */
     _Atomic size_t capacity;                /* objects, the fixed group's included: relaxed */
     _Atomic unsigned whole;                 /* dynamic pools that are wholly free: relaxed, a hint */

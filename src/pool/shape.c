@@ -15,7 +15,7 @@
 #define BYTES_MAX ((size_t)1 << (HEW_LG_ADDRESS - 1)) /* what can lie in the address space */
 #define AT_HAND_MOST 128
 #define AT_HAND_BYTES ((size_t)32 << 10)
-#define AT_HAND_PART 8
+#define AT_HAND_PART 8 /* where the fixed group is all that threads have together; else half as strict */
 #define RELEASE_MS 10000
 
 static size_t
@@ -118,7 +118,8 @@ add_size(struct hew_pool_set *set, const struct hew_pool_size *size)
 static unsigned
 at_hand_of(const struct hew_pool_set *set, const struct hew_pool_class *class)
 {
-    size_t most = set->options.at_hand, bytes = AT_HAND_BYTES / class->stride, part = class->declared / AT_HAND_PART;
+    size_t most = set->options.at_hand, bytes = AT_HAND_BYTES / class->stride;
+    size_t part = class->declared / (set->options.fixed_only ? AT_HAND_PART : AT_HAND_PART / 2);
     if (most == SIZE_MAX || set->options.check != HEW_POOL_CHECK_NOTHING) {
         return 0;
     }
@@ -251,14 +252,6 @@ bytes_of_groups(const struct hew_pool_set *set)
     return bytes;
 }
 
-/* How far apart processors begin to look in a fixed group: in whole cache lines where there are as many. */
-static size_t
-words_apart(size_t count, unsigned processors)
-{
-    size_t line = HEW_CACHE_LINE / sizeof(uint64_t), part = hew_pool_block_words(count) / processors;
-    return part >= line ? part / line * line : part > 0 ? part : 1;
-}
-
 /* False: no memory. */
 static bool
 make_group(struct hew_pool_set *set, unsigned number)
@@ -269,7 +262,6 @@ make_group(struct hew_pool_set *set, unsigned number)
         return false;
     }
     class->fixed->fixed = class->fixed->there = true;
-    class->apart = words_apart(class->declared, set->processors);
     class->recent = hew_meta_take(set->processors * sizeof *class->recent);
     return class->recent != NULL;
 }
@@ -333,7 +325,7 @@ end_class(struct hew_pool_set *set, struct hew_pool_class *class)
     while (block != NULL) {
         struct hew_pool_block *next = atomic_load_explicit(&block->next, memory_order_relaxed);
         if (block->range != NULL) {
-            hew_pool_range_give(block->range);
+            hew_pool_range_give(set, block->range);
         }
         hew_pool_grow_drop_block(set, block);
         block = next;
@@ -347,7 +339,7 @@ hew_pool_shape_end(struct hew_pool_set *set)
         end_class(set, &set->classes[number]);
     }
     if (set->fixed != NULL) {
-        hew_pool_range_give(set->fixed);
+        hew_pool_range_give(set, set->fixed);
     }
     if (set->grains != NULL) {
         hew_meta_give((void *)set->grains, set->grains_bytes);

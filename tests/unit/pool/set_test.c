@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,7 +51,7 @@ take(struct hew_pool_set *set, size_t size)
 static void
 give(struct hew_pool_set *set, void *object)
 {
-    if (!hew_pool_fast_give(set, object)) {
+    if (!hew_pool_fast_give(set, object) && !hew_pool_fast_give_dynamic(set, object)) {
         hew_pool_serve_free(set, "free", object);
     }
 }
@@ -224,6 +225,91 @@ TEST(a_wholly_free_pool_goes_after_its_time_though_nothing_else_is_free)
     CHECK_EQUAL(figures_of(set, 0).pools, 0);
     give_many(set, 100);
     CHECK(hew_pool_life_end(set, false));
+}
+
+TEST(the_next_growth_gets_the_memory_of_the_pool_that_went_last)
+{
+    struct hew_pool_set *set =
+        begin(hundred, 1, &(struct hew_pool_options){.dynamic_count = 64, .at_hand = SIZE_MAX, .release_ms = 50});
+    struct hew_pool_set_figures total;
+    take_many(set, 64, 100 + 2 * 64);
+    give_many(set, 100 + 2 * 64);
+    CHECK_EQUAL(figures_of(set, 0).pools, 0);
+    CHECK(hew_pool_range_of((uintptr_t)objects[100]) == NULL);
+    hew_pool_life_figures(set, &total, NULL, 0);
+    CHECK_EQUAL(total.dynamic_bytes, 2 * HEW_GRAIN); /* for a moment */
+    void *last = objects[100 + 64];
+    take_many(set, 64, 101);
+    CHECK(objects[100] == last);
+    give_many(set, 101);
+    while (hew_pool_life_round() != 0) {
+        usleep(5000);
+    }
+    hew_pool_life_figures(set, &total, NULL, 0);
+    CHECK_EQUAL(total.dynamic_bytes, 0);
+    CHECK_EQUAL(figures_of(set, 0).grown, 3);
+    CHECK_EQUAL(figures_of(set, 0).gone, 3);
+    CHECK(hew_pool_life_end(set, false));
+}
+
+TEST(pools_that_went_keep_no_memory_from_a_bound_or_a_trim)
+{
+    struct hew_pool_options options = {.dynamic_count = 64, .at_hand = SIZE_MAX};
+    struct hew_pool_set_figures total;
+    struct hew_pool_set *set = begin(hundred, 1, &options);
+    take_many(set, 64, 100 + 2 * 64);
+    give_many(set, 100 + 2 * 64);
+    CHECK_EQUAL(hew_pool_serve_trim(set), 2);
+    hew_pool_life_figures(set, &total, NULL, 0);
+    CHECK_EQUAL(total.dynamic_bytes, 0);
+    CHECK(hew_pool_life_end(set, false));
+    options.most_bytes = 1 << 20;
+    set = begin(hundred, 1, &options);
+    take_many(set, 64, 100 + 2 * 64);
+    give_many(set, 100 + 2 * 64);
+    hew_pool_life_figures(set, &total, NULL, 0);
+    CHECK_EQUAL(total.dynamic_bytes, 0);
+    CHECK(hew_pool_life_end(set, false));
+}
+
+TEST(a_dynamic_pools_object_goes_to_the_magazine_and_an_address_inside_it_does_not)
+{
+    struct hew_pool_set *set = begin(hundred, 1, NULL);
+    take_many(set, 64, 101);
+    char *object = objects[100];
+    CHECK(!hew_pool_fast_give(set, object));
+    CHECK(!hew_pool_fast_give_dynamic(set, object + 16));
+    CHECK(!hew_pool_fast_give_dynamic(set, objects[0]));
+    CHECK(!hew_pool_fast_give_dynamic(set, &set));
+    CHECK(hew_pool_fast_give_dynamic(set, object));
+    CHECK(take(set, 64) == object);
+    give_many(set, 101);
+    CHECK(hew_pool_life_end(set, false));
+}
+
+/* On one processor, so that there is only one that remembers. */
+TEST(what_came_back_last_is_taken_first)
+{
+    cpu_set_t all, one;
+    CPU_ZERO(&one);
+    CHECK_EQUAL(sched_getaffinity(0, sizeof all, &all), 0);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++) {
+        if (CPU_ISSET(cpu, &all)) {
+            CPU_SET(cpu, &one);
+        }
+    }
+    sched_setaffinity(0, sizeof one, &one);
+    static const struct hew_pool_size sizes[] = {{64, 64 * 64}};
+    struct hew_pool_set *set = begin(sizes, 1, &(struct hew_pool_options){.at_hand = SIZE_MAX});
+    take_many(set, 64, 40 * 64);
+    uintptr_t base = (uintptr_t)objects[0];
+    give_many(set, 40 * 64);
+    for (unsigned i = 0; i < HEW_POOL_RECENT_WORDS * 64; i++) { /* the newest word first, low addresses first in each */
+        CHECK_EQUAL(((uintptr_t)take(set, 64) - base) / 64, (39 - i / 64) * 64 + i % 64);
+    }
+    CHECK((uintptr_t)take(set, 64) == base); /* what lay deeper is forgotten */
+    CHECK(hew_pool_life_end(set, true));
+    sched_setaffinity(0, sizeof all, &all);
 }
 
 TEST(at_a_bound_the_fallback_serves_or_nobody)
