@@ -49,6 +49,7 @@ shape_slab(struct hew_slab_shape *shape, size_t pages)
 {
     shape->pages = (uint32_t)pages;
     shape->regions = (uint32_t)(pages * HEW_PAGE / shape->size);
+    shape->bytes = shape->regions * shape->size;
 }
 
 void
@@ -82,7 +83,7 @@ hew_size_class_boot(void)
         shape->size = (uint32_t)size;
         if (code <= HEW_CODE_SMALL_LAST) {
             shape_slab(shape, slab_pages(size));
-            shape->reciprocal = (uint32_t)(((UINT64_C(1) << 32) + size - 1) / size);
+            shape->reciprocal = UINT64_MAX / size + 1;
         }
     }
 }

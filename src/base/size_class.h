@@ -120,7 +120,8 @@ struct hew_slab_shape {
     uint32_t size;       /* bytes a region */
     uint32_t regions;    /* regions a slab */
     uint32_t pages;      /* pages a slab, whole grains */
-    uint32_t reciprocal; /* ceil(2^32 / size): offset * reciprocal >> 32 is the region's number */
+    uint32_t bytes;      /* of all regions; the tail follows */
+    uint64_t reciprocal; /* ceil(2^64 / size): offset * reciprocal >> 64 is the region's number */
 };
 
 extern HEW_HIDDEN struct hew_slab_shape hew_slab_shapes[HEW_CODES];

@@ -9,45 +9,31 @@
 
 #define AT_ONCE 256 /* objects looked up before the first lock is taken: their cache misses overlap */
 
-/* Ends the process when the object cannot be of class `code`. */
-static void
-examine(unsigned code, void *object, const struct hew_extent *slab)
+/* The slab that an object lies in.  Ends the process when it cannot be of class `code`. */
+static struct hew_extent *
+home_of(unsigned code, void *object)
 {
+    struct hew_extent *slab = hew_map_extent((uintptr_t)object);
     if (HEW_UNLIKELY(slab == NULL || slab->code != code)) {
         hew_describe_bad_pointer("free", (uintptr_t)object);
     }
-}
-
-/* The slabs that the objects lie in. */
-static void
-find_slabs(void *const *objects, struct hew_extent **slabs, unsigned count)
-{
-    struct hew_map_window window = HEW_MAP_NO_WINDOW;
-    for (unsigned i = 0; i < count; i++) {
-        slabs[i] = hew_map_extent_near(&window, (uintptr_t)objects[i]);
-        __builtin_prefetch(&slabs[i]->inline_bits, 1);
-    }
+    return slab;
 }
 
 /* Moves the objects of the first one's arena to the front, in order.  Returns how many there are. */
 static HEW_NOINLINE unsigned
-gather_arena(unsigned code, void **objects, struct hew_extent **slabs, unsigned count)
+gather_arena(unsigned code, void **objects, unsigned count)
 {
     void *others[AT_ONCE];
-    struct hew_extent *theirs[AT_ONCE];
-    unsigned arena = slabs[0]->arena, own = 0, left = 0;
+    unsigned arena = home_of(code, objects[0])->arena, own = 0, left = 0;
     for (unsigned i = 0; i < count; i++) {
-        examine(code, objects[i], slabs[i]);
-        if (slabs[i]->arena == arena) {
-            objects[own] = objects[i];
-            slabs[own++] = slabs[i];
+        if (home_of(code, objects[i])->arena == arena) {
+            objects[own++] = objects[i];
         } else {
-            others[left] = objects[i];
-            theirs[left++] = slabs[i];
+            others[left++] = objects[i];
         }
     }
     memcpy(objects + own, others, left * sizeof *objects);
-    memcpy(slabs + own, theirs, left * sizeof(*slabs));
     return own;
 }
 
@@ -55,23 +41,18 @@ gather_arena(unsigned code, void **objects, struct hew_extent **slabs, unsigned 
 static void
 give_small(unsigned code, void **objects, unsigned count)
 {
-    struct hew_extent *found[AT_ONCE], **slabs = found;
     bool mixed = false;
-    find_slabs(objects, slabs, count);
     while (count > 0) {
-        examine(code, objects[0], slabs[0]);
-        struct hew_arena *arena = hew_arena_at(slabs[0]->arena);
-        unsigned some = HEW_LIKELY(!mixed) ? count : gather_arena(code, objects, slabs, count);
-        unsigned done = hew_bin_give(&arena->bins[code], &arena->pages, objects, slabs, some);
+        struct hew_arena *arena = hew_arena_at(home_of(code, objects[0])->arena);
+        unsigned some = HEW_LIKELY(!mixed) ? count : gather_arena(code, objects, count);
+        unsigned done = hew_bin_give(&arena->bins[code], &arena->pages, objects, some);
         if (HEW_UNLIKELY(done < some)) {
-            examine(code, objects[done], slabs[done]);
-            if (slabs[done]->arena == arena->index) {
+            if (home_of(code, objects[done])->arena == arena->index) {
                 hew_describe_bad_pointer("free", (uintptr_t)objects[done]);
             }
             mixed = true;
         }
         objects += done;
-        slabs += done;
         count -= done;
     }
 }

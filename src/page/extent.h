@@ -18,6 +18,7 @@
 #include "base/size_class.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 enum hew_extent_state {
     HEW_EXTENT_UNUSED,   /* the struct describes no pages */
@@ -35,7 +36,7 @@ struct hew_extent {
     uintptr_t address;
     size_t size;     /* bytes, whole pages */
     _Atomic uint32_t region; /* extents merge only within one mapping; other heaps look at it, see split.c */
-    uint16_t arena;
+    uint16_t arena; /* this and the next two: hew_extent_owner() */
     uint8_t state;
     uint8_t code; /* while active: its class code in the address map */
     union {
@@ -72,7 +73,17 @@ struct hew_extent {
     uint64_t inline_bits[HEW_EXTENT_WORDS];
 };
 
+_Static_assert(offsetof(struct hew_extent, code) == offsetof(struct hew_extent, arena) + 3, "four bytes side by side");
 _Static_assert(sizeof(struct hew_extent) <= 2 * HEW_CACHE_LINE, "an extent is two cache lines");
+
+/* Arena, state and class code in one. */
+HEW_INLINE uint32_t
+hew_extent_owner(const struct hew_extent *extent)
+{
+    uint32_t owner;
+    memcpy(&owner, &extent->arena, sizeof owner);
+    return owner;
+}
 
 HEW_INLINE uintptr_t
 hew_extent_end(const struct hew_extent *extent)

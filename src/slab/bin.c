@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "slab/bin.h"
 
+#include "meta/map.h"
 #include "slab/reserve.h"
 
 #include <string.h>
 
 #define OPENS_FINE 8     /* so many slabs of a coarse class are worth a class between it and the one below */
+#define AHEAD 8          /* objects from one that comes back to the one whose slab is fetched */
 #define EMPTY_AT_ONCE 16 /* wholly free slabs collected before they are handed to the page heap */
 
 struct empties {
+    unsigned code;  /* of every object that the bin takes back */
+    uint32_t owner; /* of their slabs */
     unsigned count;
     struct hew_extent *slab[EMPTY_AT_ONCE + 1]; /* and the former current one */
 };
@@ -187,52 +191,64 @@ prefer_lowest(struct hew_bin *bin)
     return former->slab.free_regions != 0 && settle(bin, former) ? former : NULL;
 }
 
+/* The slab of an object that comes back soon: its memory may be far. */
+static void
+fetch_slab(struct hew_map_window *window, const void *object)
+{
+    uintptr_t slab = (uintptr_t)hew_map_extent_near(window, (uintptr_t)object); /* perhaps NULL */
+    __builtin_prefetch((const void *)(slab + offsetof(struct hew_extent, inline_bits)), 1);
+}
+
 /*
  * Under the lock: frees the regions of `objects` until EMPTY_AT_ONCE slabs should go or one object is not of this bin.
  * Those of one slab often follow each other: the lists are looked after when the last of them is back, and not at all when
  * the slab stays listed.  Returns how many objects were good.
  */
 static HEW_NOINLINE unsigned
-free_regions(struct hew_bin *bin, void *const *objects, struct hew_extent *const *slabs, unsigned count,
+free_regions(struct hew_bin *bin, struct hew_map_window window, void *const *objects, unsigned count,
     struct empties *empties)
 {
-    const struct hew_slab_shape shape = *hew_slab_shape(slabs[0]);
-    unsigned code = slabs[0]->code, arena = slabs[0]->arena, at = 0, last = count - 1, done, run;
+    void *const *at = objects, *const *end = objects + count, *const *far = end - (count > AHEAD ? AHEAD : count);
+    const struct hew_slab_shape shape = hew_slab_shapes[empties->code];
     do {
-        struct hew_extent *slab = slabs[at];
-        if (HEW_UNLIKELY(slab == NULL || slab->code != code || slab->arena != arena)) {
+        struct hew_extent *slab = hew_map_extent_near(&window, (uintptr_t)*at);
+        if (HEW_UNLIKELY(slab == NULL || hew_extent_owner(slab) != empties->owner)) {
             break;
         }
-        run = 1;
-        if (at < last && slabs[at + 1] == slab) {
-            do {
-                run++;
-            } while (at + run < count && slabs[at + run] == slab);
-            done = hew_slab_give_some(slab, objects + at, run);
-        } else {
-            done = hew_slab_give(slab, &shape, objects[at]);
+        if (at < far) {
+            fetch_slab(&window, at[AHEAD]);
         }
-        bool stays = done == 0 || (slab->slab.queued && slab->slab.free_regions != shape.regions);
+        unsigned done = hew_slab_give(slab, &shape, at, end);
+        if (HEW_UNLIKELY(done == 0)) {
+            break;
+        }
+        at += done;
+        bool stays = slab->slab.queued && slab->slab.free_regions != shape.regions;
         if (!stays && settle(bin, slab)) {
             empties->slab[empties->count++] = slab;
         }
-        at += done;
-    } while (HEW_LIKELY(done == run) && at < count && empties->count < EMPTY_AT_ONCE);
-    bin->counts.ndalloc += at;
-    return at;
+    } while (at != end && empties->count < EMPTY_AT_ONCE);
+    bin->counts.ndalloc += (unsigned)(at - objects);
+    return (unsigned)(at - objects);
 }
 
 unsigned
-hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *objects, struct hew_extent *const *slabs,
-    unsigned count)
+hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *objects, unsigned count)
 {
+    struct hew_map_window window = HEW_MAP_NO_WINDOW;
     struct empties empties;
     unsigned done = 0;
     bool over;
+    for (unsigned i = 0; i < AHEAD && i < count; i++) {
+        fetch_slab(&window, objects[i]);
+    }
+    const struct hew_extent *first = hew_map_extent((uintptr_t)objects[0]);
+    empties.code = first->code; /* not asked again when the batch goes on: what is next may be another bin's */
+    empties.owner = hew_extent_owner(first);
     do {
         empties.count = 0;
         hew_mutex_lock(&bin->lock);
-        done += free_regions(bin, objects + done, slabs + done, count - done, &empties);
+        done += free_regions(bin, window, objects + done, count - done, &empties);
         over = done == count || empties.count < EMPTY_AT_ONCE;
         struct hew_extent *former = over ? prefer_lowest(bin) : NULL;
         if (former != NULL) {

@@ -47,12 +47,10 @@ unsigned hew_bin_take(
     struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, void **regions, unsigned wanted);
 
 /*
- * Takes back `count` objects, at least one, with the slabs that they were found in; the first of a slab of this bin.
- * Returns how many were good: less than `count` means that the next one is not a taken region of this bin; what follows
- * it has not been looked at.
+ * Takes back `count` objects, at least one; the first lies in a slab of this bin.  Returns how many were good: less than
+ * `count` means that the next one is not a taken region of this bin; what follows it has not been looked at.
  */
-unsigned hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *objects,
-    struct hew_extent *const *slabs, unsigned count);
+unsigned hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *objects, unsigned count);
 
 /* Under the lock: counts and bits agree for the current slab and every nonfull one. */
 bool hew_bin_valid(const struct hew_bin *bin);

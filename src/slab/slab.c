@@ -4,8 +4,6 @@
 #include "meta/memory.h"
 #include "page/heap.h"
 
-#define ROW 4 /* so many objects that come back at once are looked at as neighbours */
-
 static unsigned
 words_of(const struct hew_extent *extent)
 {
@@ -102,92 +100,10 @@ hew_slab_take(struct hew_extent *extent, void **end, unsigned wanted)
     return most;
 }
 
-/* The bits of neighbours that are in word `word`. */
-static uint64_t
-bits_of_row(unsigned word, unsigned region, unsigned end)
-{
-    unsigned from = region > word * 64 ? region - word * 64 : 0, to = end - word * 64 < 64 ? end - word * 64 : 64;
-    return (~UINT64_C(0) >> (64 - (to - from))) << from;
-}
-
-/* Whether each object lies `step` bytes behind the one before it. */
-static bool
-is_row(void *const *objects, unsigned count, uintptr_t step)
-{
-    unsigned at = 1;
-    while (at < count && (uintptr_t)objects[at] - (uintptr_t)objects[at - 1] == step) {
-        at++;
-    }
-    return at == count;
-}
-
-/* Takes back neighbours from `region` on, a word at a time.  False, nothing changed: one is free already. */
-static bool
-give_row(struct hew_extent *extent, unsigned region, unsigned count)
-{
-    uint64_t *bits = extent->slab.bits, taken = 0;
-    unsigned first = region / 64, end = region + count, last = (end - 1) / 64;
-    for (unsigned word = first; word <= last; word++) {
-        taken |= bits[word] & bits_of_row(word, region, end);
-    }
-    if (HEW_UNLIKELY(taken != 0)) {
-        return false;
-    }
-    for (unsigned word = first; word <= last; word++) {
-        bits[word] |= bits_of_row(word, region, end);
-    }
-    extent->slab.free_regions += count;
-    extent->slab.first_word = first < extent->slab.first_word ? first : extent->slab.first_word;
-    return true;
-}
-
-/* Takes objects back that are neighbours, upwards or downwards.  The ends tell in most cases that they are not. */
-static bool
-give_as_row(struct hew_extent *extent, const struct hew_slab_shape *shape, void *const *objects, unsigned count)
-{
-    uintptr_t size = shape->size, row = (count - 1) * size;
-    uintptr_t across = (uintptr_t)objects[count - 1] - (uintptr_t)objects[0];
-    if ((across != row && across != -row) || !is_row(objects, count, across == row ? size : -size)) {
-        return false;
-    }
-    uintptr_t offset = (uintptr_t)objects[across == row ? 0 : count - 1] - extent->address;
-    unsigned region = hew_slab_region(extent, extent->address + offset);
-    return region + count <= shape->regions && region * size == offset && give_row(extent, region, count);
-}
-
-unsigned
-hew_slab_give_some(struct hew_extent *extent, void *const *objects, unsigned count)
-{
-    const struct hew_slab_shape shape = *hew_slab_shape(extent);
-    if (count >= ROW && give_as_row(extent, &shape, objects, count)) {
-        return count;
-    }
-    uintptr_t start = extent->address;
-    uint64_t *bits = extent->slab.bits;
-    uint32_t lowest = extent->slab.first_word;
-    unsigned done = 0;
-    do {
-        uintptr_t offset = (uintptr_t)objects[done] - start;
-        uint32_t region = (uint32_t)(offset * (uint64_t)shape.reciprocal >> 32), word = region / 64;
-        if (HEW_UNLIKELY(region >= shape.regions || (uintptr_t)region * shape.size != offset)) {
-            break;
-        }
-        uint64_t before = bits[word], after = before | UINT64_C(1) << region % 64;
-        if (HEW_UNLIKELY(before == after)) {
-            break;
-        }
-        bits[word] = after;
-        lowest = word < lowest ? word : lowest;
-    } while (++done < count);
-    extent->slab.free_regions += done;
-    extent->slab.first_word = lowest;
-    return done;
-}
-
 unsigned
 hew_slab_region(const struct hew_extent *extent, uintptr_t address)
 {
-    return (unsigned)((address - extent->address) * (uint64_t)hew_slab_shape(extent)->reciprocal >> 32);
+    return (unsigned)((unsigned __int128)(address - extent->address) * hew_slab_shape(extent)->reciprocal >> 64);
 }
 
 bool

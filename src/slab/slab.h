@@ -45,28 +45,36 @@ hew_slab_shape(const struct hew_extent *extent)
     return &hew_slab_shapes[extent->code];
 }
 
-/* Takes a region back; false: it is none, or free already.  `shape` is the slab's; the caller has it in registers. */
-HEW_INLINE bool
-hew_slab_give(struct hew_extent *extent, const struct hew_slab_shape *shape, void *object)
+/*
+ * Takes objects back, those from `objects` to `end`, at least one, up to the first that does not lie in this slab or is none
+ * that is out; returns how many.  `shape` is the slab's; the caller has it in registers.  What is left of offset * reciprocal
+ * below 2^64 is the region's number times less than the size where a region begins, and the reciprocal at least elsewhere.
+ */
+HEW_INLINE unsigned
+hew_slab_give(struct hew_extent *extent, const struct hew_slab_shape *shape, void *const *objects, void *const *end)
 {
-    uintptr_t offset = (uintptr_t)object - extent->address;
-    uint32_t region = (uint32_t)(offset * (uint64_t)shape->reciprocal >> 32), word = region / 64;
-    if (HEW_UNLIKELY(region >= shape->regions || (uintptr_t)region * shape->size != offset)) {
-        return false;
-    }
-    uint64_t *bits = &extent->slab.bits[word], bit = UINT64_C(1) << region % 64;
-    if (HEW_UNLIKELY((*bits & bit) != 0)) {
-        return false;
-    }
-    *bits |= bit;
-    extent->slab.free_regions++;
-    if (word < extent->slab.first_word) {
-        extent->slab.first_word = word;
-    }
-    return true;
+    uintptr_t start = extent->address;
+    uint64_t *bits = extent->slab.bits;
+    void *const *at = objects;
+    do {
+        uintptr_t offset = (uintptr_t)*at - start;
+        if (offset >= shape->bytes) {
+            break;
+        }
+        unsigned __int128 product = (unsigned __int128)offset * shape->reciprocal;
+        if (HEW_UNLIKELY((uint64_t)product >= shape->reciprocal)) {
+            break;
+        }
+        uint64_t region = (uint64_t)(product >> 64), *word = &bits[region / 64];
+        if (HEW_UNLIKELY((*word >> region % 64 & 1) != 0)) {
+            break;
+        }
+        *word |= UINT64_C(1) << region % 64;
+    } while (++at != end);
+    unsigned done = (unsigned)(at - objects);
+    extent->slab.free_regions += done;
+    extent->slab.first_word = 0;
+    return done;
 }
-
-/* The same for `count` objects, at least one, up to the first that is wrong; returns how many. */
-unsigned hew_slab_give_some(struct hew_extent *extent, void *const *objects, unsigned count);
 
 #endif

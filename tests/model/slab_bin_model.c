@@ -167,17 +167,6 @@ pick(struct model *model, bool wrong, void **back, struct model_slab **slab, uns
     return true;
 }
 
-/* hew_bin_give(), which wants to know the slabs. */
-static unsigned
-give_back(struct hew_bin *bin, struct hew_page_heap *pages, void *const *objects, unsigned count)
-{
-    struct hew_extent *slabs[BATCH + 1];
-    for (unsigned i = 0; i < count; i++) {
-        slabs[i] = hew_map_extent((uintptr_t)objects[i]);
-    }
-    return hew_bin_give(bin, pages, objects, slabs, count);
-}
-
 static void
 give(struct model *model)
 {
@@ -198,7 +187,7 @@ give(struct model *model)
     if (count + more == 0) {
         return;
     }
-    CHECK_EQUAL(give_back(&model->bin, &model->pages, back, count + more), count);
+    CHECK_EQUAL(hew_bin_give(&model->bin, &model->pages, back, count + more), count);
     model->ndalloc += count;
     for (unsigned i = 0; i < count; i++) {
         free_one(model, slabs[i]);
@@ -305,7 +294,7 @@ give_some(struct own *own, struct layers_random *random, unsigned most)
         own->held[at] = own->held[--own->count];
         wrong += *(void **)back[count] != own; /* somebody else has been given it, too */
     }
-    wrong += give_back(&shared, &shared_pages, back, count) != count;
+    wrong += hew_bin_give(&shared, &shared_pages, back, count) != count;
 }
 
 static void *

@@ -158,19 +158,22 @@ TEST(slabs_are_whole_grains_that_lose_at_most_a_fortieth)
         CHECK_EQUAL(shape->size, hew_code_size(code));
         CHECK_EQUAL(bytes % HEW_GRAIN, 0);
         CHECK_EQUAL(shape->regions, bytes / shape->size);
+        CHECK_EQUAL(shape->bytes, shape->regions * shape->size);
         CHECK(shape->regions >= 8);
         CHECK((bytes - (size_t)shape->regions * shape->size) * 40 <= bytes);
     }
 }
 
-TEST(the_reciprocal_finds_the_region_of_every_byte_of_a_slab)
+TEST(the_reciprocal_finds_the_region_of_every_byte_of_a_slab_and_whether_it_begins_there)
 {
     hew_size_class_boot();
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         const struct hew_slab_shape *shape = &hew_slab_shapes[code];
         size_t wrong = 0;
         for (uint64_t offset = 0; offset < (uint64_t)shape->pages * HEW_PAGE; offset++) {
-            wrong += (offset * shape->reciprocal) >> 32 != offset / shape->size;
+            unsigned __int128 product = (unsigned __int128)offset * shape->reciprocal;
+            wrong += product >> 64 != offset / shape->size;
+            wrong += ((uint64_t)product < shape->reciprocal) != (offset % shape->size == 0);
         }
         CHECK_EQUAL(wrong, 0);
     }

@@ -52,8 +52,7 @@ fill(struct hew_arena *arena)
     take_small(arena, 8192, regions, 40);
     unsigned code = hew_code_of_size(8192);
     for (unsigned i = 0; i < 40; i += 3) { /* so that full slabs become listed */
-        struct hew_extent *slab = hew_map_extent((uintptr_t)regions[i]);
-        CHECK_EQUAL(hew_bin_give(&arena->bins[code], &arena->pages, &regions[i], &slab, 1), 1);
+        CHECK_EQUAL(hew_bin_give(&arena->bins[code], &arena->pages, &regions[i], 1), 1);
     }
     take_large(arena, 20 * KIB);
     take_large(arena, 2 * MIB);

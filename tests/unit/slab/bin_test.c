@@ -15,7 +15,7 @@ struct bench {
     unsigned a_slab; /* regions in a slab */
 };
 
-static struct bench benches[16];
+static struct bench benches[20];
 static uint16_t benches_used;
 
 static struct bench *
@@ -42,11 +42,7 @@ take(struct bench *bench, unsigned from, unsigned count)
 static unsigned
 give(struct bench *bench, unsigned from, unsigned count)
 {
-    struct hew_extent *slabs[OBJECTS_MAX];
-    for (unsigned i = 0; i < count; i++) {
-        slabs[i] = hew_map_extent((uintptr_t)bench->objects[from + i]);
-    }
-    return hew_bin_give(&bench->bin, &bench->pages, bench->objects + from, slabs, count);
+    return hew_bin_give(&bench->bin, &bench->pages, bench->objects + from, count);
 }
 
 static void
@@ -182,6 +178,20 @@ TEST(many_slabs_that_become_free_in_one_batch_all_go_back)
     CHECK(hew_page_heap_valid(&bench->pages));
 }
 
+/* Sixteen slabs are collected at a time: the bin is not chosen anew when the batch goes on. */
+TEST(another_arenas_object_ends_the_batch_right_behind_many_slabs_that_became_free)
+{
+    struct bench *bench = new_bench(), *other = new_bench();
+    unsigned count = 16 * bench->a_slab;
+    take(bench, 0, count + 1); /* the current slab is the seventeenth */
+    take(other, 0, 1);
+    bench->objects[count] = other->objects[0];
+    CHECK_EQUAL(hew_bin_give(&bench->bin, &bench->pages, bench->objects, count + 1), count);
+    CHECK_EQUAL(bench->bin.counts.ndalloc, count);
+    CHECK(hew_bin_valid(&bench->bin) && hew_bin_valid(&other->bin));
+    CHECK(hew_slab_is_taken(hew_map_extent((uintptr_t)other->objects[0]), 0));
+}
+
 TEST(a_bad_object_ends_the_batch_before_anything_of_it_changes)
 {
     struct bench *bench = new_bench();
@@ -198,18 +208,21 @@ TEST(a_bad_object_ends_the_batch_before_anything_of_it_changes)
 
 TEST(what_lies_in_no_slab_of_the_bin_ends_a_give)
 {
-    struct bench *bench = new_bench();
-    take(bench, 0, 4);
-    struct hew_extent *slab = hew_map_extent((uintptr_t)bench->objects[0]), other_code = *slab, other_arena = *slab;
-    other_code.code = CODE + 1;
-    other_arena.arena++;
-    struct hew_extent *wrong[] = {NULL, &other_code, &other_arena};
-    for (unsigned i = 0; i < 3; i++) {
-        void *back[] = {bench->objects[i], bench->objects[3]};
-        struct hew_extent *slabs[] = {slab, wrong[i]};
-        CHECK_EQUAL(hew_bin_give(&bench->bin, &bench->pages, back, slabs, 2), 1);
+    struct bench *bench = new_bench(), *other = new_bench();
+    struct hew_bin larger = {0};
+    static char nowhere;
+    void *object, *wrong[] = {&nowhere, NULL, NULL, NULL};
+    take(bench, 0, 6);
+    take(other, 0, 1);
+    CHECK_EQUAL(hew_bin_take(&larger, &bench->pages, CODE + 1, &object, 1), 1);
+    wrong[1] = object;            /* another class */
+    wrong[2] = other->objects[0]; /* another arena */
+    wrong[3] = (void *)UINTPTR_MAX;
+    for (unsigned i = 0; i < 4; i++) {
+        void *back[] = {bench->objects[i], wrong[i], bench->objects[5]};
+        CHECK_EQUAL(hew_bin_give(&bench->bin, &bench->pages, back, 3), 1);
     }
-    CHECK_EQUAL(bench->bin.counts.ndalloc, 3);
+    CHECK_EQUAL(bench->bin.counts.ndalloc, 4);
     CHECK(hew_bin_valid(&bench->bin));
 }
 

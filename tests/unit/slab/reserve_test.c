@@ -53,11 +53,7 @@ take(unsigned arena, unsigned code, unsigned count)
 static void
 give(unsigned arena, unsigned code, unsigned count)
 {
-    struct hew_extent *slabs[OBJECTS_MAX];
-    for (unsigned i = 0; i < count; i++) {
-        slabs[i] = hew_map_extent((uintptr_t)objects[i]);
-    }
-    CHECK_EQUAL(hew_bin_give(&bins[arena][code], heap_of(arena), objects, slabs, count), count);
+    CHECK_EQUAL(hew_bin_give(&bins[arena][code], heap_of(arena), objects, count), count);
     hew_bin_trim(&bins[arena][code], heap_of(arena));
 }
 
