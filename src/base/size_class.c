@@ -81,9 +81,9 @@ hew_size_class_boot(void)
         size_t size = hew_code_size(code);
         struct hew_slab_shape *shape = &hew_slab_shapes[code];
         shape->size = (uint32_t)size;
+        shape->reciprocal = UINT64_MAX / size + 1;
         if (code <= HEW_CODE_SMALL_LAST) {
             shape_slab(shape, slab_pages(size));
-            shape->reciprocal = UINT64_MAX / size + 1;
         }
     }
 }

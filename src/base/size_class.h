@@ -115,7 +115,7 @@ hew_code_size(unsigned code)
 /* Classes above the small ones, up to 7 * 2^60 bytes: what jemalloc's tables go through. */
 #define HEW_CLASSES_LARGE 196u
 
-/* What a small class's slabs look like.  A cached large class has its size only. */
+/* What a small class's slabs look like.  A cached large class has size and reciprocal only. */
 struct hew_slab_shape {
     uint32_t size;       /* bytes a region */
     uint32_t regions;    /* regions a slab */

@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-#define FILL_BYTES ((size_t)16 << 10)    /* a fill brings at most this much */
-#define ASKS 8                           /* a magazine asks others for room at each such refusal */
-#define SWEEP 4                          /* classes looked after at each tick */
+#define FILL_BYTES ((size_t)16 << 10) /* a fill brings at most this much */
+#define ASKS 8                        /* a magazine asks others for room at each such refusal */
+#define SWEEP 4                       /* classes looked after at each tick */
 
 /* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
 static uint32_t
@@ -39,6 +39,13 @@ touch(struct hew_cache *cache, unsigned code)
     cache->touched[code / 64] |= (uint64_t)1 << code % 64;
 }
 
+/* Whether the thread's share has room for so many objects more. */
+static bool
+has_room(const struct hew_cache *cache, unsigned code, size_t objects)
+{
+    return cache->granted + hew_capacity_bytes(code, objects) <= hew_capacity_share();
+}
+
 /* One class of those that hold most gives up half, if that is `bytes` at least. */
 static bool
 take_from_others(struct hew_cache *cache, unsigned code, size_t bytes)
@@ -57,38 +64,54 @@ take_from_others(struct hew_cache *cache, unsigned code, size_t bytes)
 }
 
 /*
- * Whether a magazine may grow.  Once the share is used up only at the cost of another: a class that has no magazine asks
- * each time, since each of its objects would take the slow path, others from time to time.
+ * Whether a class may ask for more.  Once the share is used up it grows only at the cost of another: a class that has no
+ * magazine asks each time, since each of its objects would take the slow path, others from time to time.
  */
 static bool
-grant(struct hew_cache *cache, unsigned code, size_t from, size_t to)
+may_ask(struct hew_cache *cache, unsigned code, size_t now)
 {
-    size_t more = hew_capacity_bytes(code, to - from);
-    if ((cache->flags[code] & HEW_CLASS_CHOSEN) == 0 && cache->granted + more > hew_capacity_share()) {
-        bool asks = from == 0 || ++cache->refusals % ASKS == 0;
-        if (!asks || !take_from_others(cache, code, more)) {
-            return false;
-        }
+    bool free_to = now == 0 || (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 || has_room(cache, code, now + 1);
+    return free_to || ++cache->refusals % ASKS == 0;
+}
+
+static bool
+grant(struct hew_cache *cache, unsigned code, size_t more)
+{
+    bool chosen = (cache->flags[code] & HEW_CLASS_CHOSEN) != 0;
+    if (!chosen && !has_room(cache, code, more) && !take_from_others(cache, code, hew_capacity_bytes(code, more))) {
+        return false;
     }
-    cache->granted += more;
+    cache->granted += hew_capacity_bytes(code, more);
     return true;
 }
 
-/* A miss: an empty magazine at malloc, or a full one at free.  Grows where that pays. */
+/* A magazine of `now` objects grows where that pays. */
+static bool
+grow(struct hew_cache *cache, unsigned code, size_t now, unsigned kind)
+{
+    size_t next = hew_capacity_grown(cache, code, kind);
+    if (next <= now || !grant(cache, code, next - now)) {
+        return false;
+    }
+    if (!hew_capacity_set(cache, code, next)) {
+        cache->granted -= hew_capacity_bytes(code, next - now);
+        return false;
+    }
+    return true;
+}
+
+/* A miss: an empty magazine at malloc, or a full one at free. */
 static void
 miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
     const unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED;
     touch(cache, code);
-    size_t now = hew_capacity_of(cache, code), next = hew_capacity_grown(cache, code, kind);
+    size_t now = hew_capacity_of(cache, code);
     unsigned flags = cache->flags[code] | kind | HEW_CLASS_MISSED;
-    if (next > now && grant(cache, code, now, next)) {
-        if (!hew_capacity_set(cache, code, next)) {
-            cache->granted -= hew_capacity_bytes(code, next - now);
-        } else {
-            flags &= ~((flags & both) == both ? both | HEW_CLASS_GROWN : HEW_CLASS_GROWN);
-        }
-    } else if (code > HEW_CODE_SMALL_LAST && (flags & both) == both) {
+    bool used_both_ways = (flags & both) == both;
+    if (may_ask(cache, code, now) && grow(cache, code, now, kind)) {
+        flags &= ~(used_both_ways ? both | HEW_CLASS_GROWN : HEW_CLASS_GROWN);
+    } else if (code > HEW_CODE_SMALL_LAST && used_both_ways) {
         flags |= HEW_CLASS_GROWN;
     }
     cache->flags[code] = (uint8_t)flags;
