@@ -9,6 +9,7 @@
 #include "sets.h"
 #include "test.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -164,4 +165,53 @@ TEST(what_came_back_last_is_taken_first)
     CHECK((uintptr_t)take(set, 64) == base); /* what lay deeper is forgotten */
     CHECK(hew_pool_life_end(set, true));
     sched_setaffinity(0, sizeof all, &all);
+}
+
+/* Several threads make one set grow and shrink: what is guarded by its lock, and what nobody guards, under the sanitizer of
+ * threads as well.  tests/model/pool_threads_model.c does more of it. */
+#define THREADS 4
+#define HELD 150
+
+static struct hew_pool_set *shared_set;
+
+static _Atomic unsigned wrong;
+
+static void *
+grow_and_shrink(void *mark)
+{
+    unsigned char *held[HELD], byte = (unsigned char)(uintptr_t)mark;
+    for (unsigned round = 0; round < 20; round++) {
+        for (unsigned i = 0; i < HELD; i++) {
+            held[i] = take(shared_set, 64);
+            memset(held[i], byte, 64);
+        }
+        for (unsigned i = 0; i < HELD; i++) {
+            wrong += held[i][0] != byte || held[i][63] != byte;
+            give(shared_set, held[i]);
+        }
+        hew_pool_life_round();
+    }
+    hew_pool_life_leave();
+    layers_end_thread();
+    return NULL;
+}
+
+TEST(threads_that_make_a_set_grow_and_shrink_together_leave_only_the_fixed_group)
+{
+    pthread_t threads[THREADS];
+    struct hew_pool_set_figures total;
+    shared_set = begin(hundred, 1, &(struct hew_pool_options){.dynamic_count = 64, .at_hand = 16});
+    for (uintptr_t i = 0; i < THREADS; i++) {
+        pthread_create(&threads[i], NULL, grow_and_shrink, (void *)(i + 1));
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    CHECK_EQUAL(wrong, 0);
+    hew_pool_serve_trim(shared_set);
+    hew_pool_life_figures(shared_set, &total, NULL, 0);
+    CHECK_EQUAL(total.dynamic_bytes, 0);
+    CHECK_EQUAL(figures_of(shared_set, 0).in_use, 0);
+    CHECK_EQUAL(figures_of(shared_set, 0).grown, figures_of(shared_set, 0).gone);
+    CHECK(hew_pool_life_end(shared_set, false));
 }
