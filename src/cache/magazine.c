@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define FILL_BYTES ((size_t)16 << 10)    /* a fill brings at most this much */
+#define FILL_BYTES ((size_t)64 << 10)    /* a fill brings at most this much */
 #define ASKS 8                          /* a magazine asks others for room at each such refusal */
 #define SWEEP 4                          /* classes looked after at each tick */
 
@@ -109,7 +109,7 @@ miss(struct hew_cache *cache, unsigned code, unsigned kind)
     size_t now = hew_capacity_of(cache, code);
     unsigned flags = cache->flags[code] | kind | HEW_CLASS_MISSED;
     bool used_both_ways = (flags & both) == both;
-    if (may_ask(cache, code, now) && grow(cache, code, now, kind)) {
+    if (now < cache->most[code] && may_ask(cache, code, now) && grow(cache, code, now, kind)) {
         flags &= ~(used_both_ways ? both | HEW_CLASS_GROWN : HEW_CLASS_GROWN);
     } else if (code > HEW_CODE_SMALL_LAST && used_both_ways) {
         flags |= HEW_CLASS_GROWN;
