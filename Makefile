@@ -9,6 +9,7 @@
 #   make bench-nightly  the whole suite, 45 minutes; writes docs/benchmarks.md
 #   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
 #   make tuning      the figures of docs/tuning.md
+#   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
 #   make programs    real programs under hew: same output and exit status as under glibc?  PROGRAMS_SET=full for all
 #   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make clean       removes build/
@@ -17,6 +18,7 @@ JOBS ?= $(shell nproc)
 # Six runs are the fewest that hew compare draws a conclusion from.
 DEMO_RUNS ?= 6
 PROGRAMS_SET ?= quick
+SOAK_ROUNDS ?= 10
 
 # Ninja, where it is, needs a third less of the processors than make; a build folder keeps what it was made with.
 CONFIGURE = CMAKE_GENERATOR="$$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles')" cmake --preset $@
@@ -35,7 +37,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan clean
-.PHONY: peers bench-quick bench-nightly bench-pools tuning test checks test-release test-dev test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: peers bench-quick bench-nightly bench-pools tuning soak test checks test-release test-dev test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -75,7 +77,11 @@ checks: release
 	  set -- $$check; $(PYTHON) scripts/$$1.py $$2 || status=1; done; exit $$status
 
 # The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
-test-programs: release
+test-# For hours where there are some: races show themselves in one run of many.
+soak: release dev
+	$(PYTHON) scripts/soak.py --rounds $(SOAK_ROUNDS)
+
+programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set quick --install
 
 test-python:
@@ -120,6 +126,10 @@ bench-pools: release
 tuning: release
 	@$(PYTHON) scripts/prepare.py demo
 	.venv/bin/python scripts/gen_tuning.py
+
+# For hours where there are some: races show themselves in one run of many.
+soak: release dev
+	$(PYTHON) scripts/soak.py --rounds $(SOAK_ROUNDS)
 
 programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set $(PROGRAMS_SET)

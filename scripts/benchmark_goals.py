@@ -30,6 +30,7 @@ class Goal:
 def goals(found: Document, golden: Path) -> list[Goal]:
     """Every goal, in the order of the page."""
     return [
+        _sound(found),
         *_means(found),
         *_fast_path(golden),
         *(_sizes(found, threads) for threads in THREADS),
@@ -39,6 +40,24 @@ def goals(found: Document, golden: Path) -> list[Goal]:
         _idle_threads(found),
         *(_flat(found, one) for one in GROWTHS),
     ]
+
+
+def failed_runs(found: Document, name: str) -> list[str]:
+    """Each run of an allocator that did not end well: the workload and what happened."""
+    return [
+        f"{workload['name']}: {failure['reason']}"
+        for workload in found["workloads"]
+        for row in workload["report"]["allocators"]
+        if row["name"] == name
+        for failure in row["failures"]
+    ]
+
+
+def _sound(found: Document) -> Goal:
+    """Nothing else counts where a program ends badly."""
+    failed = failed_runs(found, SUBJECT)
+    runs = sum(workload["report"]["runs"] for workload in found["workloads"])
+    return Goal("every run under hew ends well", "; ".join(failed) or f"{runs} of {runs}", not failed)
 
 
 def ratios(report: Document | None, key: str) -> dict[str, float]:

@@ -16,7 +16,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from benchmark_goals import BASELINE, BEST, SUBJECT, goals, ratios, size
+from benchmark_goals import BASELINE, BEST, SUBJECT, failed_runs, goals, ratios, size
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tool/src"))
@@ -257,7 +257,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"gen_benchmarks: {error}", file=sys.stderr)
         return 1
     print(f"gen_benchmarks: {options.page}")
-    return 0
+    failed = failed_runs(found, SUBJECT)
+    for one in failed:
+        print(f"gen_benchmarks: a run under {SUBJECT} failed: {one}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

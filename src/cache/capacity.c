@@ -22,6 +22,9 @@
 #define CROWDED_BYTES ((size_t)64 << 10)
 #define SHARE_MIN ((size_t)56 << 10) /* a thread's share of the budget is never less */
 #define RICH_AMONG 8                 /* classes that are asked what they may hold */
+/* A class for whose usual beginning the share has no room begins with this part of the share at most: many classes with a
+ * few objects each, instead of few that take from each other what they begin with. */
+#define FEW_PART 64
 
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
 
@@ -48,13 +51,6 @@ hew_capacity_end(struct hew_cache *cache, unsigned code)
     hew_capacity_close(cache, code);
 }
 
-/* What a class begins with. */
-static size_t
-least(unsigned code)
-{
-    return code > HEW_CODE_SMALL_LAST ? 1 : SLOTS_MIN - 1;
-}
-
 /* How many objects of a class so many bytes are. */
 static size_t
 objects_in(size_t bytes, unsigned code)
@@ -70,6 +66,21 @@ hew_capacity_share(void)
     budget = budget < BUDGET_MIN ? BUDGET_MIN : budget > BUDGET_MAX ? BUDGET_MAX : budget;
     size_t share = (uint32_t)budget / (threads == 0 ? 1 : threads);
     return share < SHARE_MIN ? SHARE_MIN : share;
+}
+
+/* What a class begins with. */
+static size_t
+least(const struct hew_cache *cache, unsigned code)
+{
+    size_t usual = SLOTS_MIN - 1, share = hew_capacity_share();
+    if (code > HEW_CODE_SMALL_LAST) {
+        return 1;
+    }
+    if (cache->granted + hew_capacity_bytes(code, usual) <= share || (cache->flags[code] & HEW_CLASS_CHOSEN) != 0) {
+        return usual;
+    }
+    size_t few = objects_in(share / FEW_PART, code);
+    return few == 0 ? 1 : few < usual ? few : usual;
 }
 
 size_t
@@ -121,7 +132,7 @@ hew_capacity_grown(const struct hew_cache *cache, unsigned code, unsigned miss)
     unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED, flags = cache->flags[code] | miss;
     bool one_way = (flags & both) != both && (flags & HEW_CLASS_CHOSEN) == 0;
     size_t most = one_way ? hew_capacity_lean(cache, code) : most_used_both_ways(cache, code);
-    size_t now = hew_capacity_of(cache, code), next = now == 0 ? least(code) : now * 2 + 1;
+    size_t now = hew_capacity_of(cache, code), next = now == 0 ? least(cache, code) : now * 2 + 1;
     next = next > most ? most : next;
     return next > now ? next : now;
 }

@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-#define FILL_BYTES ((size_t)64 << 10)    /* a fill brings at most this much */
-#define ASKS 8                          /* a magazine asks others for room at each such refusal */
-#define SWEEP 4                          /* classes looked after at each tick */
+#define FILL_BYTES ((size_t)64 << 10) /* a fill brings at most this much */
+#define ASKS 8                        /* a magazine asks others for room at each such refusal */
+#define SWEEP 4                       /* classes looked after at each tick */
 
 /* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
 static uint32_t

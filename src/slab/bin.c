@@ -11,6 +11,8 @@
 #define EMPTY_AT_ONCE 16 /* wholly free slabs collected before they are handed to the page heap */
 
 struct empties {
+    unsigned code;  /* of every object that the bin takes back */
+    uint32_t owner; /* of their slabs */
     unsigned count;
     struct hew_extent *slab[EMPTY_AT_ONCE + 1]; /* and the former current one */
 };
@@ -207,10 +209,12 @@ free_regions(struct hew_bin *bin, struct hew_map_window window, void *const *obj
     struct empties *empties)
 {
     void *const *at = objects, *const *end = objects + count, *const *far = end - (count > AHEAD ? AHEAD : count);
-    struct hew_extent *slab = hew_map_extent_near(&window, (uintptr_t)*at);
-    const struct hew_slab_shape shape = *hew_slab_shape(slab);
-    uint32_t owner = hew_extent_owner(slab);
-    for (;;) {
+    const struct hew_slab_shape shape = hew_slab_shapes[empties->code];
+    do {
+        struct hew_extent *slab = hew_map_extent_near(&window, (uintptr_t)*at);
+        if (HEW_UNLIKELY(slab == NULL || hew_extent_owner(slab) != empties->owner)) {
+            break;
+        }
         if (at < far) {
             fetch_slab(&window, at[AHEAD]);
         }
@@ -222,18 +226,8 @@ free_regions(struct hew_bin *bin, struct hew_map_window window, void *const *obj
         bool stays = slab->slab.queued && slab->slab.free_regions != shape.regions;
         if (!stays && settle(bin, slab)) {
             empties->slab[empties->count++] = slab;
-            if (empties->count == EMPTY_AT_ONCE) {
-                break;
-            }
         }
-        if (at == end) {
-            break;
-        }
-        slab = hew_map_extent_near(&window, (uintptr_t)*at);
-        if (HEW_UNLIKELY(slab == NULL || hew_extent_owner(slab) != owner)) {
-            break;
-        }
-    }
+    } while (at != end && empties->count < EMPTY_AT_ONCE);
     bin->counts.ndalloc += (unsigned)(at - objects);
     return (unsigned)(at - objects);
 }
@@ -248,6 +242,9 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *obje
     for (unsigned i = 0; i < AHEAD && i < count; i++) {
         fetch_slab(&window, objects[i]);
     }
+    const struct hew_extent *first = hew_map_extent((uintptr_t)objects[0]);
+    empties.code = first->code; /* not asked again when the batch goes on: what is next may be another bin's */
+    empties.owner = hew_extent_owner(first);
     do {
         empties.count = 0;
         hew_mutex_lock(&bin->lock);

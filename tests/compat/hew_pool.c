@@ -161,7 +161,7 @@ TEST(a_forks_child_goes_on_with_every_set)
         int status = -1;
         pid_t child = fork();
         if (child == 0) {
-            alarm(20);
+            alarm(100);
             _exit(be_the_child(set));
         }
         waitpid(child, &status, 0);
@@ -186,7 +186,7 @@ TEST(time_takes_a_pool_that_nothing_else_does)
     }
     hew_pool_free(set, objects[200]);
     CHECK_EQUAL(figures_of(set, 0).pools, 1);
-    for (unsigned i = 0; i < 50 && figures_of(set, 0).pools != 0; i++) {
+    for (unsigned i = 0; i < 900 && figures_of(set, 0).pools != 0; i++) {
         nanosleep(&tenth, NULL);
         free(malloc(1000000)); /* somebody starts the purger's thread if it does not run */
     }

@@ -17,4 +17,4 @@ set_tests_properties(compat.stats_interval PROPERTIES
   ENVIRONMENT "${preload};MALLOC_CONF=stats_interval:1000000,stats_interval_opts:Jgmdablxeh")
 set_tests_properties(compat.stats_interval_prof PROPERTIES ENVIRONMENT
   "${preload};MALLOC_CONF=stats_interval:1000000,stats_interval_opts:Jgmdablxeh,prof:true,lg_prof_sample:14,prof_prefix:")
-set_tests_properties(compat.stats_calls compat.stats_interval compat.stats_interval_prof compat.stats_json PROPERTIES TIMEOUT 120 LABELS compat)
+set_tests_properties(compat.stats_calls compat.stats_interval compat.stats_interval_prof compat.stats_json PROPERTIES TIMEOUT 300 LABELS compat)

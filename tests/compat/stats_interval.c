@@ -35,14 +35,20 @@ TEST(each_million_bytes_bring_a_report)
     unsigned alone = reports;
     CHECK(alone >= 18 && alone <= 24);
     pthread_t threads[4];
+    for (unsigned thread = 0; thread < 4; thread++) { /* what each has allocated adds up */
+        pthread_create(&threads[thread], NULL, allocate, (void *)4500000);
+        pthread_join(threads[thread], NULL);
+    }
+    CHECK(reports - alone >= 16 && reports - alone <= 22);
+    alone = reports;
     for (unsigned thread = 0; thread < 4; thread++) {
         pthread_create(&threads[thread], NULL, allocate, (void *)10000000);
     }
     for (unsigned thread = 0; thread < 4; thread++) {
         pthread_join(threads[thread], NULL);
     }
-    /* Millions that pass while one report is being written share the next. */
-    CHECK(reports - alone >= 10 && reports - alone <= 48);
+    /* Millions that pass while one report is being written share the next: how many, the scheduler decides. */
+    CHECK(reports > alone && reports - alone <= 48);
     *message = NULL;
 }
 

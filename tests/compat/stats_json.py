@@ -62,7 +62,7 @@ def paths(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def printed(library: str, program: str) -> str:
     environment = dict(os.environ, LD_PRELOAD=library, MALLOC_CONF="stats_print:true,stats_print_opts:J")
-    run = subprocess.run([program], env=environment, stderr=subprocess.PIPE, text=True, timeout=60, check=True)
+    run = subprocess.run([program], env=environment, stderr=subprocess.PIPE, text=True, timeout=250, check=True)
     return run.stderr
 
 

@@ -140,7 +140,7 @@ let_all_work(const struct hew_pool_options *options)
 static void
 let_time_pass(void)
 {
-    for (uint64_t until = hew_clock_ms() + 5000; hew_pool_life_round() != 0 && hew_clock_ms() < until;) {
+    for (uint64_t until = hew_clock_ms() + 60000; hew_pool_life_round() != 0 && hew_clock_ms() < until;) {
         usleep(5000);
     }
 }

@@ -5,7 +5,7 @@
  * Half of the threads that made the burst end; the others stay alive and idle, with whatever their caches hold.
  * Nothing of the program allocates while it waits: RSS is read by system calls alone.
  *
- * Settings: HEW_IDLE_MS (how long it may take, default 4000), HEW_BURST_MIB (default 1024).
+ * Settings: HEW_IDLE_MS (how long it may take at the most, default 120000), HEW_BURST_MIB (default 1024).
  */
 #include "under_test.h"
 #include "unit/test.h"
@@ -87,7 +87,7 @@ wait_for_rss_below(long wanted_kib, long milliseconds)
 TEST(an_idle_process_returns_the_memory_of_a_burst_by_itself)
 {
     static struct burster burster[THREADS];
-    long idle_ms = under_test_setting("HEW_IDLE_MS", 4000), mebibytes = under_test_setting("HEW_BURST_MIB", 1024);
+    long idle_ms = under_test_setting("HEW_IDLE_MS", 120000), mebibytes = under_test_setting("HEW_BURST_MIB", 1024);
     long floor = under_test_rss_kib();
     pthread_barrier_init(&full, NULL, THREADS + 1);
     pthread_barrier_init(&freed, NULL, THREADS + 1);

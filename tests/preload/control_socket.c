@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 
 #define ANSWER_BYTES (1 << 20)
-#define WAIT_MS 20000
+#define WAIT_MS 60000
 
 int mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length) __attribute__((weak));
 
@@ -449,7 +449,7 @@ TEST(what_a_killed_process_left_is_replaced_and_a_file_is_not)
             char go;
             ssize_t got = read(gate[0], &go, 1);
             int client = -1;
-            for (int turn = 0; got == 1 && client < 0 && turn < (is_file ? 30 : 300); turn++) {
+            for (int turn = 0; got == 1 && client < 0 && turn < (is_file ? 30 : WAIT_MS / 10); turn++) {
                 free(malloc(under_test_opaque((size_t)1 << (turn % 12))));
                 under_test_sleep_ms(10);
                 client = try_connect(getpid());
@@ -500,7 +500,7 @@ TEST(the_thread_does_not_keep_a_process_alive)
     pid_t child = fork();
     if (child == 0) {
         pthread_t thread;
-        alarm(20);
+        alarm(100);
         pthread_create(&thread, NULL, linger, NULL);
         pthread_exit(NULL);
     }

@@ -77,7 +77,7 @@ TEST(the_child_of_a_process_with_a_second_thread_allocates)
     for (unsigned i = 0; i < 20; i++) {
         pid_t child = fork();
         if (child == 0) {
-            alarm(20);
+            alarm(100);
             allocate_once(NULL);
             pid_t grandchild = fork(); /* of a process that is alone again */
             if (grandchild == 0) {

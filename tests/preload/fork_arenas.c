@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { MAKERS = 3, CHILD_SECONDS = 20, OBJECTS = 200 };
+enum { MAKERS = 3, CHILD_SECONDS = 100, OBJECTS = 200 };
 
 static atomic_bool stop;
 static atomic_uint wrong, lives;

@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-enum { ALLOCATORS = 4, CHILD_SECONDS = 20, INHERITED = 300 };
+enum { ALLOCATORS = 4, CHILD_SECONDS = 100, INHERITED = 300 };
 
 static atomic_bool stop;
 static unsigned char *inherited[INHERITED];

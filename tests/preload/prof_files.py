@@ -27,7 +27,7 @@ def run(folder: Path, settings: str, *arguments: str) -> subprocess.CompletedPro
     conf = f"{settings},prof_prefix:{folder}/p"
     environment = {**os.environ, "LD_PRELOAD": LIBRARY, "HEW_TEST_LIBRARY": "libhew", "MALLOC_CONF": conf}
     return subprocess.run(
-        [PROGRAM, *arguments], env=environment, capture_output=True, text=True, timeout=60, check=False
+        [PROGRAM, *arguments], env=environment, capture_output=True, text=True, timeout=250, check=False
     )
 
 
@@ -130,7 +130,7 @@ def sequence(path: Path) -> int:
 
 def test_an_empty_prefix_makes_no_profile(folder: Path) -> None:
     environment = {**os.environ, "LD_PRELOAD": LIBRARY, "MALLOC_CONF": EVERY_BYTE + ",prof_prefix:"}
-    subprocess.run([PROGRAM, "leak"], env=environment, cwd=folder, timeout=60, check=True)
+    subprocess.run([PROGRAM, "leak"], env=environment, cwd=folder, timeout=250, check=True)
     assert list(folder.iterdir()) == []
 
 

@@ -270,6 +270,14 @@ TEST(pthread_exit_and_cancellation_leave_the_allocator_whole)
     CHECK_EQUAL(wrong_contents, 0);
 }
 
+/* Waits until all threads are gone but this one and the allocator's own. */
+static void
+wait_until_alone()
+{
+    for (long look = 0; under_test_threads() > 2 && look < 60000; look++)
+        under_test_sleep_ms(1);
+}
+
 /* At its end a detached thread frees the thread data of stacks that glibc no longer keeps. */
 static void
 be_idle_detached(int threads)
@@ -287,7 +295,7 @@ be_idle_detached(int threads)
         }
         for (int i = 0; i < 20; i++)
             sem_post(&detached_done);
-        under_test_sleep_ms(5);
+        wait_until_alone();
     }
     pthread_attr_destroy(&detached);
 }

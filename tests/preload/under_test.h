@@ -95,6 +95,21 @@ under_test_rss_kib(void)
     return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+/* Threads of this process that the system knows; -1 when it cannot be told. */
+static inline long
+under_test_threads(void)
+{
+    char text[1024] = "";
+    int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    const char *field = length <= 0 ? NULL : strrchr(text, ')');
+    if (file >= 0)
+        close(file);
+    for (int number = 2; field != NULL && number < 20; number++)
+        field = strchr(field + 1, ' ');
+    return field == NULL ? -1 : atol(field);
+}
+
 static inline void
 under_test_sleep_ms(long milliseconds)
 {

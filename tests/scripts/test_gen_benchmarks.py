@@ -119,6 +119,20 @@ def test_a_failure_is_told_and_the_rest_stands(saved: Path, tmp_path: Path) -> N
     assert re.search(r"\| buffer churn \| 0.50 s \| 0.50 \| – \|", page)
 
 
+def test_a_failed_run_of_hew_misses_a_goal_and_is_told_by_the_status(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = json.loads(saved.read_text())
+    assert benchmark_goals.goals(found, tmp_path / "golden")[0].met is True
+    found["workloads"][0]["report"]["allocators"][1]["failures"] = [{"round": 5, "reason": "killed by SIGABRT"}]
+    found["workloads"][0]["report"]["allocators"][1]["good_runs"] = 5
+    saved.write_text(json.dumps(found))
+    assert gen_benchmarks.main([str(saved), str(tmp_path / "page.md")]) == 1
+    goal = benchmark_goals.goals(found, tmp_path / "golden")[0]
+    assert (goal.met, goal.measured) == (False, "buffer churn: killed by SIGABRT")
+    assert "buffer churn: killed by SIGABRT" in capsys.readouterr().err
+
+
 def test_goals_are_judged_by_the_figures(saved: Path, tmp_path: Path) -> None:
     found = json.loads(saved.read_text())
     golden = tmp_path / "golden.txt"

@@ -113,7 +113,7 @@ child_works(void)
 {
     const char *file = "/dev/null";
     pthread_t thread;
-    alarm(20);
+    alarm(100);
     free(malloc(100000));
     ctl_refresh();
     malloc_stats_print(count, NULL, "J");
@@ -204,7 +204,7 @@ TEST(all_at_once_is_survived_and_so_are_forks)
     pthread_create(&threads[4], NULL, load_libraries, NULL);
     pthread_create(&threads[5], NULL, interrupt, &self);
     long forks = under_test_setting("HEW_FORKS", 60);
-    for (long i = 0; i < forks; i++) {
+    for (long i = 0; i < forks || printed <= 10000 || interrupted == 0; i++) {
         void *before = malloc(300);
         pid_t child = fork();
         if (child == 0) {
@@ -220,5 +220,4 @@ TEST(all_at_once_is_survived_and_so_are_forks)
     for (int i = 0; i < 6; i++) {
         pthread_join(threads[i], NULL);
     }
-    CHECK(printed > 10000 && interrupted > 0);
 }

@@ -102,6 +102,29 @@ def test_what_a_command_left_behind_in_its_group_is_ended_and_collected(streams:
     assert children() <= before
 
 
+@pytest.mark.parametrize("opened", [False, True])
+def test_an_interrupt_at_any_point_ends_and_collects_the_command(streams: Streams, opened: bool) -> None:
+    before = children()
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(streams, opened)
+    assert children() <= before
+
+
+def interrupted(streams: Streams, opened: bool) -> None:
+    with launch(["sh", "-c", "sleep 32 & sleep 33"], os.environ, None, streams) as one:
+        if opened:
+            one.open_gate()
+        raise KeyboardInterrupt
+
+
+def test_leaving_the_block_after_the_end_changes_nothing(streams: Streams) -> None:
+    with launch(["sh", "-c", "exit 3"], os.environ, None, streams) as one:
+        one.open_gate()
+        ending = one.wait(60)
+    one.end()
+    assert ending.status == 3
+
+
 def children() -> set[int]:
     """Our own children, zombies too."""
     listed = subprocess.Popen(["ps", "-o", "pid=", "--ppid", str(os.getpid())], stdout=subprocess.PIPE, text=True)

@@ -6,6 +6,7 @@
 #include "test.h"
 
 #define MIB ((size_t)1 << 20)
+#define SEVERAL 16u
 
 static void
 boot_once(void)
@@ -133,15 +134,28 @@ TEST(a_large_object_grows_where_it_is_over_free_pages)
     end_test();
 }
 
-/* An object with another one right behind it, so that it can only move. */
+/* An object with another one right behind it, so that it can only move.  Each is a new mapping, which the system lays
+ * beside the last one unless it finds a hole; where holes are is chance, so there are several to choose from. */
 static unsigned char *
 hemmed_in(size_t size, void **neighbour)
 {
-    hew_serve_relieve(); /* no free pages: each is a new mapping, which the system lays side by side */
-    unsigned char *one = layers_malloc(size), *other = layers_malloc(size);
-    *neighbour = one > other ? one : other;
-    unsigned char *object = one > other ? other : one;
-    CHECK((unsigned char *)*neighbour == object + size);
+    unsigned char *objects[SEVERAL];
+    hew_serve_relieve(); /* no free pages */
+    for (unsigned i = 0; i < SEVERAL; i++) {
+        objects[i] = layers_malloc(size);
+    }
+    unsigned char *object = objects[0], *behind = NULL;
+    for (unsigned pair = 0; behind == NULL && pair < SEVERAL * SEVERAL; pair++) {
+        object = objects[pair / SEVERAL];
+        behind = objects[pair % SEVERAL] == object + size ? object + size : NULL;
+    }
+    CHECK(behind != NULL);
+    for (unsigned i = 0; i < SEVERAL; i++) {
+        if (objects[i] != object && objects[i] != behind) {
+            layers_free(objects[i]);
+        }
+    }
+    *neighbour = behind;
     return object;
 }
 

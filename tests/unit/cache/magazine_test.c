@@ -248,20 +248,21 @@ TEST(an_object_that_comes_by_the_slow_path_does_not_make_a_magazine_with_room_gr
     end_cache();
 }
 
-TEST(all_magazines_of_a_thread_keep_within_its_share_of_the_budget)
+/* Six hundred more threads: each one's share is the least there is. */
+static void
+begin_crowd(struct hew_cache *first, struct hew_cache *others[600])
 {
-    struct hew_cache *first = new_cache(), *others[600];
     for (unsigned i = 0; i < 600; i++) {
         others[i] = hew_thread_birth(true);
         CHECK(others[i] != NULL);
     }
     CHECK_EQUAL(hew_caches_alive, 601);
     hew_cache_self = first;
-    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
-        work(first, code, 20, 600);
-        CHECK(first->granted <= (size_t)56 << 10); /* the least share: the budget / 601 is less */
-    }
-    CHECK_EQUAL(first->granted, full_bytes(first));
+}
+
+static void
+end_crowd(struct hew_cache *others[600])
+{
     hew_thread_death();
     for (unsigned i = 0; i < 600; i++) {
         hew_cache_self = others[i];
@@ -269,6 +270,40 @@ TEST(all_magazines_of_a_thread_keep_within_its_share_of_the_budget)
     }
     CHECK_EQUAL(hew_caches_alive, 0);
     CHECK(layers_settled());
+}
+
+TEST(all_magazines_of_a_thread_keep_within_its_share_of_the_budget)
+{
+    struct hew_cache *first = new_cache(), *others[600];
+    begin_crowd(first, others);
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        work(first, code, 20, 600);
+        CHECK(first->granted <= (size_t)56 << 10); /* the least share: the budget / 601 is less */
+    }
+    CHECK_EQUAL(first->granted, full_bytes(first));
+    end_crowd(others);
+}
+
+TEST(a_class_begins_with_few_objects_where_the_share_has_no_room_for_the_usual_ones)
+{
+    struct hew_cache *first = new_cache(), *others[600];
+    unsigned rich = hew_code_of_size(64), roomy = hew_code_of_size(512);
+    begin_crowd(first, others);
+    work(first, rich, 40, 200);
+    give(first, roomy, take(first, roomy));
+    CHECK_EQUAL(capacity(first, roomy), 7); /* there is room */
+    size_t share = hew_capacity_share();
+    first->granted += share; /* now there is none; the rich class gives some up */
+    for (size_t size = 128; size <= 1024; size *= 2) {
+        unsigned code = hew_code_of_size(size);
+        hew_magazine_drop(first, code);
+        give(first, code, take(first, code));
+        size_t few = share / 64 / size;
+        CHECK_EQUAL(capacity(first, code), few == 0 ? 1 : few < 7 ? few : 7);
+    }
+    first->granted -= share;
+    CHECK_EQUAL(first->granted, full_bytes(first));
+    end_crowd(others);
 }
 
 /* Every class in turn, so that none is idle for long. */

@@ -159,6 +159,7 @@ TEST(what_another_thread_had_in_hand_is_lost_to_a_forks_child)
 TEST(before_fresh_memory_is_touched_all_of_it_is_used)
 {
     begin(-1);
+    page_give(page_take(4 * MIB)); /* so that they lie side by side */
     struct hew_extent *first = take(2 * MIB), *second = take(2 * MIB);
     uintptr_t low = first->address < second->address ? first->address : second->address;
     shelve(first);

@@ -15,7 +15,7 @@ struct bench {
     unsigned a_slab; /* regions in a slab */
 };
 
-static struct bench benches[16];
+static struct bench benches[20];
 static uint16_t benches_used;
 
 static struct bench *
@@ -176,6 +176,20 @@ TEST(many_slabs_that_become_free_in_one_batch_all_go_back)
     CHECK_EQUAL(bench->bin.counts.slabs, 1);
     CHECK_EQUAL(bench->bin.counts.nmalloc, bench->bin.counts.ndalloc);
     CHECK(hew_page_heap_valid(&bench->pages));
+}
+
+/* Sixteen slabs are collected at a time: the bin is not chosen anew when the batch goes on. */
+TEST(another_arenas_object_ends_the_batch_right_behind_many_slabs_that_became_free)
+{
+    struct bench *bench = new_bench(), *other = new_bench();
+    unsigned count = 16 * bench->a_slab;
+    take(bench, 0, count + 1); /* the current slab is the seventeenth */
+    take(other, 0, 1);
+    bench->objects[count] = other->objects[0];
+    CHECK_EQUAL(hew_bin_give(&bench->bin, &bench->pages, bench->objects, count + 1), count);
+    CHECK_EQUAL(bench->bin.counts.ndalloc, count);
+    CHECK(hew_bin_valid(&bench->bin) && hew_bin_valid(&other->bin));
+    CHECK(hew_slab_is_taken(hew_map_extent((uintptr_t)other->objects[0]), 0));
 }
 
 TEST(a_bad_object_ends_the_batch_before_anything_of_it_changes)

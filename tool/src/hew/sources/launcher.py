@@ -21,7 +21,8 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from resource import struct_rusage
+from typing import BinaryIO, Self
 
 from hew.model.errors import HewError
 from hew.sources.executable import find_command
@@ -57,21 +58,31 @@ class Ending:
 
 
 class Launched:
-    """A command behind its gate, then running, then ended. `pid` is the command's own."""
+    """A command behind its gate, then running, then ended. `pid` is the command's own.
+
+    A context manager: however its block is left, by an interrupt at any point too, the command and what it left running
+    in its group are ended and collected.
+    """
 
     def __init__(self, pid: int, group: int, gate: int) -> None:
         self.pid = pid
         self._group = group
-        self._gate = gate
+        self._gate = os.fdopen(gate, "wb", buffering=0)
         self._ended = False
         self._expired = threading.Event()
         self.started = 0.0
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
     def open_gate(self) -> None:
         """Let the command start; its wall time counts from here."""
         self.started = time.monotonic()
-        os.write(self._gate, b"go\n")
-        os.close(self._gate)
+        self._gate.write(b"go\n")
+        self._gate.close()
 
     def running(self) -> bool:
         """Whether the command has not ended yet."""
@@ -90,20 +101,17 @@ class Launched:
 
     def wait(self, timeout: float | None) -> Ending:
         """Wait for the end, kill at the timeout, and collect the command and the leftovers of its group."""
-        timer = threading.Timer(timeout, self._expire) if timeout else None
-        if timer:
-            timer.start()
+        timer = threading.Timer(timeout or 0, self._expire)
         try:
+            if timeout:
+                timer.start()
             os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
             wall = time.monotonic() - self.started
         finally:
-            if timer:
-                timer.cancel()
+            timer.cancel()
+            if timer.is_alive():
                 timer.join()
-            self.kill()  # the zombie still holds the group's number, so this reaches nobody else
-            _, status, usage = os.wait4(self.pid, 0)
-            self._ended = True
-            self._reap_group()
+        status, usage = self._collect()
         return Ending(
             status=os.waitstatus_to_exitcode(status),
             wall=wall,
@@ -113,15 +121,25 @@ class Launched:
             timed_out=self._expired.is_set(),
         )
 
+    def end(self) -> None:
+        """Kill and collect what has not ended yet."""
+        self._gate.close()
+        if not self._ended:
+            self._collect()
+
     def _expire(self) -> None:
         self._expired.set()
         self.kill()
 
-    def _reap_group(self) -> None:
-        """Collect the adopted children of the group, just killed, so that no zombie stays."""
+    def _collect(self) -> tuple[int, struct_rusage]:
+        """Kill what runs, and collect the command and the adopted children of its group, so that no zombie stays."""
+        self.kill()  # a zombie still holds the group's number, so this reaches nobody else
+        _, status, usage = os.wait4(self.pid, 0)
+        self._ended = True
         with contextlib.suppress(ChildProcessError):
             while True:
                 os.waitpid(-self._group, 0)
+        return status, usage
 
 
 def launch(command: Sequence[str], environment: Mapping[str, str], preload: str | None, streams: Streams) -> Launched:

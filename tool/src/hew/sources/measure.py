@@ -53,15 +53,19 @@ def captured(input_file: BinaryIO) -> Iterator[Streams]:
 
 def measure_command(plan: CommandPlan, place: Place, step: Step) -> Run:
     """Run the command once to its end."""
-    with plan.input.open("rb") as input_file, captured(input_file) as streams:
-        launched = launch(plan.command, place.environment, place.preload, streams)
+    with (
+        plan.input.open("rb") as input_file,
+        captured(input_file) as streams,
+        launch(plan.command, place.environment, place.preload, streams) as launched,
+    ):
         sampler = Sampler(launched.pid, place.library)
         counter = Counter(launched.pid)
-        launched.open_gate()
-        sampler.start()
         try:
+            launched.open_gate()
+            sampler.start()
             ending = launched.wait(plan.timeout)
         finally:
+            launched.end()
             sampler.stop()
             end_survivors(sampler)
             instructions = counter.close()

@@ -54,9 +54,10 @@ class Sampler:
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and wait for the thread."""
+        """End, and wait for the thread, if it was started."""
         self._stopping.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
 
     def misses_library(self) -> bool:
         """Whether the command was looked at long enough to say that the preloaded library is not in it."""

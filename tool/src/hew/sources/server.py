@@ -76,13 +76,13 @@ def measure_server(plan: ServerPlan, place: Place, step: Step, onlooker: Onlooke
     with ExitStack() as stack:
         nothing = stack.enter_context(Path(os.devnull).open("rb"))
         streams = stack.enter_context(captured(nothing))
-        server = launch(with_port(plan.server, port), place.environment, place.preload, streams)
+        server = stack.enter_context(launch(with_port(plan.server, port), place.environment, place.preload, streams))
         sampler = Sampler(server.pid, place.library)
-        server.open_gate()
-        sampler.start()
         figures: dict[str, float] = {}
         failure = None
         try:
+            server.open_gate()
+            sampler.start()
             _await_ready(plan, server, place, port, streams)
             figures = _load(plan, server, place, port, streams)
             if onlooker:
@@ -144,9 +144,12 @@ def _is_ready(plan: ServerPlan, place: Place, port: int) -> bool:
 def _load(plan: ServerPlan, server: Launched, place: Place, port: int, streams: Streams) -> dict[str, float]:
     """Run the client, then read the server's memory and CPU time while it lives."""
     before = sum(cpu_time(pid) for pid in tree(server.pid))
-    with Path(os.devnull).open("rb") as nothing, captured(nothing) as client_streams:
-        alone = Place(None, place.environment)
-        client = launch(with_port(plan.client, port), place.environment, alone.preload, client_streams)
+    alone = Place(None, place.environment)
+    with (
+        Path(os.devnull).open("rb") as nothing,
+        captured(nothing) as client_streams,
+        launch(with_port(plan.client, port), place.environment, alone.preload, client_streams) as client,
+    ):
         client.open_gate()
         ending = client.wait(plan.timeout)
         processes = tree(server.pid)

@@ -2,7 +2,6 @@
 """Runs a command once so that its malloc writes its statistics at the end, and looks at the process meanwhile."""
 
 import contextlib
-import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +17,8 @@ from hew.sources.code import conf_owner, read_code
 from hew.sources.control import find_socket
 from hew.sources.discovery import describe_status
 from hew.sources.executable import find_command, libraries_of, program_behind
-from hew.sources.launcher import Launched, Streams, launch
-from hew.sources.measure import Place, tail
+from hew.sources.launcher import Launched, launch
+from hew.sources.measure import Place, captured, tail
 from hew.sources.patient import largest
 from hew.sources.server import measure_server
 from hew.sources.statistics.place import asked
@@ -49,8 +48,12 @@ def conf_variable(words: Sequence[str], place: Place) -> str | None:
 def observe(words: Sequence[str], place: Place, variable: str | None, timeout: float | None, stdin: Path) -> Observed:
     """One run. Raises HewError when it fails."""
     environment = _told_to_write(place, variable)
-    with stdin.open("rb") as given, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        launched = launch(words, environment, place.preload, Streams(given, output, errors))
+    with (
+        stdin.open("rb") as given,
+        captured(given) as streams,
+        launch(words, environment, place.preload, streams) as launched,
+    ):
+        errors = streams.errors
         launched.open_gate()
         watch = _Watch(launched)
         ending = launched.wait(timeout)
