@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Bring what a target of the Makefile needs: system packages, and the virtual environment .venv with the tool.
 
-    python3 scripts/prepare.py build|test|demo|bench
+    python3 scripts/prepare.py build|ci|test|demo|bench
 
 What is missing is installed with apt-get when we are root and apt-get is there; else one line says what to install.
-Exits 1 when something that the target cannot do without is still missing.  A second run takes no time.
+Exits 1 when something that the target cannot do without is still missing.  A second run takes no time.  What comes over
+the network is tried again, and has a time limit.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,12 @@ ROOT = Path(__file__).parent.parent
 OLDEST_PYTHON = (3, 11)
 OLDEST_CMAKE = (3, 21)
 STAMP = "hew-prepared"
+TRIES = 3
+PAUSE = 10.0  # seconds between two tries
+LIMIT = 600.0  # seconds that one of them may take
+# Somebody else may be installing; a mirror may stall.
+APT = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3", "-o", "Acquire::http::Timeout=30"]
+PIP = {"PIP_RETRIES": "10", "PIP_TIMEOUT": "30", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 EXTRAS = {"test": "[dev]", "demo": "", "bench": ""}
 
 
@@ -71,6 +79,7 @@ BUILD = [
     Need("cmake, 3.21 or newer", cmake_is_new_enough, "cmake"),
     command("objdump", "binutils"),
 ]
+NINJA = Need("ninja", lambda: shutil.which("ninja") is not None, "ninja-build", "make builds as well, and slower")
 VENV = Need("Python's venv", venv_works, "python3-venv")
 WHY_PEER = "hew compare leaves out the allocators that are not here"
 PEERS = [
@@ -103,26 +112,37 @@ PROGRAMS = [
 ]
 
 
+# What each target does without, too.
+WELCOME = {"build": [], "ci": [NINJA], "test": PEERS, "demo": PEERS, "bench": [*PEERS, *PROGRAMS]}
+
+
 def run(arguments: list[str], quiet: bool = False) -> str:
     """The output of a command; when quiet, nothing rather than an error."""
+    environment = {**os.environ, **PIP}
     try:
-        return subprocess.run(arguments, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout
-    except (FileNotFoundError, subprocess.CalledProcessError) as error:
+        return subprocess.run(
+            arguments, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment, timeout=LIMIT
+        ).stdout
+    except (FileNotFoundError, subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         if quiet:
             return ""
         raise PrepareError(f"failed: {' '.join(arguments)}") from error
 
 
+def apt(*words: str) -> bool:
+    """Whether apt-get could do it."""
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        done = subprocess.run([*APT, *words], env=environment, stdout=subprocess.DEVNULL, check=False, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
 def apt_install(packages: list[str]) -> bool:
     """Whether all packages could be installed."""
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages]
     print(f"prepare: apt-get install {' '.join(packages)}", flush=True)
-    for arguments in (["apt-get", "update", "-q"], install):
-        done = subprocess.run(arguments, env=environment, stdout=subprocess.DEVNULL, check=False)
-        if done.returncode != 0:
-            return False
-    return True
+    return apt("install", "-y", "--no-install-recommends", *packages)
 
 
 def bring(needs: list[Need], may_install: bool) -> list[Need]:
@@ -130,6 +150,7 @@ def bring(needs: list[Need], may_install: bool) -> list[Need]:
     missing = [need for need in needs if not need.present()]
     if missing and may_install:
         packages = sorted({need.package for need in missing})
+        apt("update")  # one source that cannot be reached does not keep the others from serving
         if not apt_install(packages) and len(packages) > 1:  # one that this distribution lacks holds up the others
             for package in packages:
                 apt_install([package])
@@ -155,12 +176,26 @@ def make_venv(extras: str) -> None:
     done = dict(line.split(" ") for line in stamp.read_text().splitlines()) if stamp.is_file() else {}
     if python.is_file() and wanted in {done.get(extras or "-"), done.get("[dev]")}:
         return
-    if not python.is_file():
-        print("prepare: making .venv", flush=True)
-        run([sys.executable, "-m", "venv", str(venv)])
-    print(f"prepare: installing the tool and what it needs into .venv: pip install -e .{extras}", flush=True)
-    run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f".{extras}"])
+    for left in reversed(range(TRIES)):
+        try:
+            install_tool(python, extras)
+        except PrepareError as error:
+            if not left:
+                raise
+            print(f"prepare: {error}; once more", flush=True)
+            time.sleep(PAUSE)
+        else:
+            break
     stamp.write_text(f"{extras or '-'} {wanted}\n")
+
+
+def install_tool(python: Path, extras: str) -> None:
+    """The tool and what it needs, into this Python's environment, which is made if it is not there, or half made."""
+    if not (python.is_file() and run([str(python), "-m", "pip", "--version"], quiet=True)):
+        print("prepare: making .venv", flush=True)
+        run([sys.executable, "-m", "venv", "--clear", str(python.parent.parent)])
+    print(f"prepare: installing the tool and what it needs into .venv: pip install -e .{extras}", flush=True)
+    run([str(python), "-m", "pip", "install", "--quiet", "-e", f".{extras}"])
 
 
 def prepare(target: str) -> None:
@@ -168,17 +203,16 @@ def prepare(target: str) -> None:
     if sys.version_info < OLDEST_PYTHON:
         raise PrepareError(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: make PYTHON=python3.11")
     may_install = os.geteuid() == 0 and shutil.which("apt-get") is not None
-    require(BUILD if target == "build" else [*BUILD, VENV], may_install)
-    if target == "build":
-        return
-    for need in bring([*PEERS, *(PROGRAMS if target == "bench" else [])], may_install):
+    require([*BUILD, VENV] if target in EXTRAS else BUILD, may_install)
+    for need in bring(WELCOME[target], may_install):
         print(f"prepare: {need.what} is not here (package {need.package}): {need.why}", flush=True)
-    make_venv(EXTRAS[target])
+    if target in EXTRAS:
+        make_venv(EXTRAS[target])
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Bring what a target of the Makefile needs.")
-    parser.add_argument("target", choices=["build", "test", "demo", "bench"])
+    parser.add_argument("target", choices=sorted(WELCOME))
     try:
         prepare(parser.parse_args(arguments).target)
     except (PrepareError, OSError) as error:

@@ -45,7 +45,7 @@ static bool
 may_be_again(size_t size)
 {
     const struct hew_cache *cache = hew_cache_self;
-    return size > HEW_CLASSED_MAX || (cache != NULL && (cache->flags[hew_paged_code(size)] & HEW_CLASS_GROWN) != 0);
+    return size > HEW_LARGE_CODES_MAX || (cache != NULL && (cache->flags[hew_paged_code(size)] & HEW_CLASS_GROWN) != 0);
 }
 
 void *

@@ -197,7 +197,7 @@ hew_serve_again(size_t size)
         size >= atomic_load_explicit(&cache->arena->oversize_threshold, memory_order_relaxed)) {
         return NULL;
     }
-    if (size <= HEW_CLASSED_MAX) {
+    if (size <= HEW_LARGE_CODES_MAX) {
         return hew_again_take(cache, hew_paged_code(size));
     }
     struct hew_extent *extent = hew_large_reuse(cache->arena, size);

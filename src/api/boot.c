@@ -4,7 +4,7 @@
 #include "alloc/alloc.h"
 #include "alloc/fill.h"
 #include "api/messages.h"
-#include "api/pools.h"
+#include "api/declared.h"
 #include "api/profile.h"
 #include "api/stats_due.h"
 #include "base/options.h"
@@ -135,7 +135,7 @@ hew_boot(void)
     load_settings();
     apply_slab_sizes();
     if (HEW_UNLIKELY(hew_options.pools[0] != '\0')) {
-        hew_pools_reserve(hew_options.pools);
+        hew_declared_reserve(hew_options.pools);
     }
     atomic_store(&boot_state, READY);
     hew_futex_wake(&boot_state, INT32_MAX);

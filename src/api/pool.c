@@ -88,6 +88,14 @@ hew_pool_calloc(struct hew_pool_set *set, size_t count, size_t size)
     return hew_pool_fast_passes(set, bytes) ? hew_entry_calloc(bytes) : calloc_slowly(set, bytes);
 }
 
+static HEW_NOINLINE void
+free_elsewhere(struct hew_pool_set *set, void *object)
+{
+    if (!hew_pool_fast_give_dynamic(set, object)) {
+        hew_pool_serve_free(set, "hew_pool_free", object);
+    }
+}
+
 HEW_EXPORT void
 hew_pool_free(struct hew_pool_set *set, void *object)
 {
@@ -95,7 +103,7 @@ hew_pool_free(struct hew_pool_set *set, void *object)
         return;
     }
     if (!hew_pool_fast_is_mallocs(set, object)) {
-        hew_pool_serve_free(set, "hew_pool_free", object);
+        free_elsewhere(set, object);
     } else if (!hew_fast_give(object)) {
         hew_alloc_free("hew_pool_free", object);
     }

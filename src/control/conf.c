@@ -193,9 +193,8 @@ name_is_experimental(const struct conf_pair *pair)
 
 /* Which of the things that can be wrong with a declaration is. */
 static void
-put_pools_fault(struct hew_text *text, const struct hew_option *option, const struct conf_pair *pair)
+put_pools_fault(struct hew_text *text, const struct hew_option *option, const char *fault)
 {
-    const char *fault = hew_conf_pools_fault(pair->value, pair->value_length);
     hew_text_put(text, ": ");
     if (fault != NULL) {
         hew_text_put(text, fault);
@@ -206,8 +205,10 @@ put_pools_fault(struct hew_text *text, const struct hew_option *option, const st
     }
 }
 
+/* `pools_fault`: what is wrong with a declaration of pools, other than its length. */
 static void
-say_refused(struct conf_parser *parser, const struct conf_pair *pair, const struct hew_option *option)
+say_refused(
+    struct conf_parser *parser, const struct conf_pair *pair, const struct hew_option *option, const char *pools_fault)
 {
     struct conf_line line;
 
@@ -215,7 +216,7 @@ say_refused(struct conf_parser *parser, const struct conf_pair *pair, const stru
     hew_text_put(&line.text, "ignored: ");
     hew_text_put(&line.text, option->name);
     if (option->kind == HEW_KIND_POOLS) {
-        put_pools_fault(&line.text, option, pair);
+        put_pools_fault(&line.text, option, pools_fault);
     } else {
         hew_text_put(&line.text, " takes ");
         put_expected(&line.text, option);
@@ -302,9 +303,12 @@ say_malformed(struct conf_parser *parser, const struct conf_pair *pair, const ch
 static void
 take_option(struct conf_parser *parser, const struct conf_pair *pair, const struct hew_option *option)
 {
-    enum hew_conf_result result = hew_conf_value_take(parser->options, option, pair->value, pair->value_length);
+    bool pools = option->kind == HEW_KIND_POOLS;
+    const char *fault = pools ? hew_conf_pools_fault(pair->value, pair->value_length) : NULL;
+    enum hew_conf_result result =
+        fault != NULL ? HEW_CONF_REFUSED : hew_conf_value_take(parser->options, option, pair->value, pair->value_length);
     if (result == HEW_CONF_REFUSED) {
-        say_refused(parser, pair, option);
+        say_refused(parser, pair, option, fault);
         return;
     }
     if (result != HEW_CONF_TAKEN) {

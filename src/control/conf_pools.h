@@ -4,7 +4,7 @@
  *
  * Promises  what has no fault reads as one declaration after the other, each size once, no product of the two beyond the
  *           address space.
- * Not here  making them: api/pools.c.
+ * Not here  making them: api/declared.c.
  */
 #ifndef HEW_CONTROL_CONF_POOLS_H
 #define HEW_CONTROL_CONF_POOLS_H

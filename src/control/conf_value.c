@@ -3,7 +3,6 @@
 #include "control/conf_value.h"
 
 #include "control/conf_number.h"
-#include "control/conf_pools.h"
 
 #include <string.h>
 
@@ -159,11 +158,11 @@ take_text(char *field, const struct hew_option *option, const char *value, size_
     return taken == length ? HEW_CONF_TAKEN : HEW_CONF_CUT;
 }
 
+/* conf.c has looked whether it has a fault: half of a declaration would be another one. */
 static enum hew_conf_result
 take_pools(char *field, const struct hew_option *option, const char *value, size_t length)
 {
-    bool taken = length < option->high && hew_conf_pools_fault(value, length) == NULL;
-    return taken ? take_text(field, option, value, length) : HEW_CONF_REFUSED;
+    return length < option->high ? take_text(field, option, value, length) : HEW_CONF_REFUSED;
 }
 
 /* Each letter once; the buffer has room for all of them. */

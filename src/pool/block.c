@@ -35,15 +35,39 @@ withdraw(struct hew_pool_block *block, size_t word)
     }
 }
 
-/* The lowest `wanted` bits. */
+/* The lowest `wanted` bits that are set, more than 0.  Mostly they are side by side. */
 static uint64_t
 lowest_bits(uint64_t bits, unsigned wanted)
 {
+    uint64_t lowest = bits & -bits, run = wanted >= 64 ? UINT64_MAX : lowest * ((UINT64_C(1) << wanted) - 1);
     uint64_t rest = wanted >= 64 ? 0 : bits;
+    if ((run & ~bits) == 0) {
+        return bits & run;
+    }
     while (rest != 0 && wanted-- > 0) {
         rest &= rest - 1;
     }
     return bits & ~rest;
+}
+
+/* The objects that bits of a word stand for, the first of which lies at `address`.  Returns how many. */
+static unsigned
+list_objects(uintptr_t address, size_t stride, uint64_t bits, void **objects)
+{
+    unsigned listed = 0;
+    for (; (bits & (bits + (bits & -bits))) != 0; bits &= bits - 1) {
+        objects[listed++] = (void *)(address + (unsigned)__builtin_ctzll(bits) * stride);
+    }
+    if (bits == 0) {
+        return listed;
+    }
+    /* What is left lies side by side, which is often all of it. */
+    uintptr_t next = address + (unsigned)__builtin_ctzll(bits) * stride;
+    uintptr_t end = address + (64 - (unsigned)__builtin_clzll(bits)) * stride;
+    for (; next < end; next += stride) {
+        objects[listed++] = (void *)next;
+    }
+    return listed;
 }
 
 /* Up to `wanted` bits of a word. */
@@ -59,6 +83,21 @@ take_bits(struct hew_pool_block *block, size_t word, unsigned wanted)
     return before & pick;
 }
 
+static unsigned
+take_and_list(struct hew_pool_block *block, size_t word, void **objects, unsigned wanted)
+{
+    uint64_t bits = take_bits(block, word, wanted);
+    uintptr_t first = block->address + word * 64 * block->stride; /* after the bits: they may be of a block that came back */
+    return list_objects(first, block->stride, bits, objects);
+}
+
+unsigned
+hew_pool_block_take_of_word(struct hew_pool_block *block, size_t word, void **objects, unsigned wanted)
+{
+    bool any = atomic_load_explicit(&block->words[word], memory_order_relaxed) != 0;
+    return any ? take_and_list(block, word, objects, wanted) : 0;
+}
+
 /* From the words of `among` below a word of the summary. */
 static unsigned
 take_below(struct hew_pool_block *block, size_t place, uint64_t among, void **objects, unsigned wanted)
@@ -67,12 +106,7 @@ take_below(struct hew_pool_block *block, size_t place, uint64_t among, void **ob
     unsigned taken = 0;
     while (words != 0 && taken < wanted) {
         size_t word = place * 64 + (unsigned)__builtin_ctzll(words);
-        uint64_t bits = take_bits(block, word, wanted - taken);
-        size_t stride = block->stride;
-        uintptr_t first = block->address + word * 64 * stride; /* after the bits: they may be of a block that came back */
-        for (; bits != 0; bits &= bits - 1) {
-            objects[taken++] = (void *)(first + (unsigned)__builtin_ctzll(bits) * stride);
-        }
+        taken += take_and_list(block, word, objects + taken, wanted - taken);
         words &= words - 1;
     }
     return taken;

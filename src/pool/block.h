@@ -36,6 +36,7 @@ struct hew_pool_block {
     bool fixed;
     bool there;                              /* has memory: guarded by the set's lock */
     struct hew_pool_range *range;            /* of a dynamic pool; likewise */
+    struct hew_pool_block *spare_below;      /* in the class's stack; likewise */
     _Atomic(struct hew_pool_block *) next;   /* dynamic pools of the size, the oldest first; only ever appended */
     _Atomic uint64_t whole_ms;               /* when it was last found wholly free: relaxed */
     /* Objects of a dynamic pool or a store: behind the words, so it may be "less than none" for a moment.  Relaxed.  A fixed
@@ -95,6 +96,9 @@ void hew_pool_block_begin(struct hew_pool_block *block, size_t stride, size_t co
 
 /* Up to `wanted` objects, low addresses first, from word `home` on and then once round. */
 unsigned hew_pool_block_take(struct hew_pool_block *block, size_t home, void **objects, unsigned wanted);
+
+/* The same from one word. */
+unsigned hew_pool_block_take_of_word(struct hew_pool_block *block, size_t word, void **objects, unsigned wanted);
 
 /* Free objects, as of now. */
 size_t hew_pool_block_idle(const struct hew_pool_block *block);

@@ -8,6 +8,7 @@
 
 #include "alloc/fast.h"
 #include "pool/local.h"
+#include "pool/range.h"
 
 /* NULL: take the slow path. */
 HEW_INLINE void *
@@ -54,6 +55,18 @@ hew_pool_fast_give(const struct hew_pool_set *set, void *object)
     }
     struct hew_pool_magazine *magazine = &hew_pool_self->at[set->id]->magazines[set->grains[offset >> HEW_LG_GRAIN]];
     return HEW_LIKELY(hew_pool_local_may_be(magazine, object)) && hew_pool_local_push(magazine, object);
+}
+
+/* The same for an object of a dynamic pool: the address maps lead to it. */
+HEW_INLINE bool
+hew_pool_fast_give_dynamic(const struct hew_pool_set *set, void *object)
+{
+    const struct hew_pool_range *range = hew_pool_range_of((uintptr_t)object);
+    if (HEW_UNLIKELY(range == NULL) || HEW_UNLIKELY(range->set != set)) {
+        return false;
+    }
+    bool may_be = ((uintptr_t)object - range->address) * range->reciprocal < range->reciprocal;
+    return HEW_LIKELY(may_be) && hew_pool_local_push(&hew_pool_self->at[set->id]->magazines[range->number], object);
 }
 
 #endif

@@ -2,10 +2,18 @@
 #include "pool/group.h"
 
 #include "base/text.h"
+#include "os/cpus.h"
 #include "os/fatal.h"
 #include "pool/grow.h"
 #include "pool/object.h"
 #include "pool/range.h"
+
+/* The one that the thread runs on, among those that the set tells apart. */
+static unsigned
+processor_of(const struct hew_pool_set *set)
+{
+    return hew_cpus_current() % set->processors;
+}
 
 /* From a caller's store. */
 static unsigned
@@ -29,11 +37,32 @@ prepare(struct hew_pool_set *set, struct hew_pool_block *block, void **objects, 
     return good;
 }
 
+/* From a fixed group. */
+static unsigned
+take_fixed(struct hew_pool_set *set, struct hew_pool_block *block, size_t home, void **objects, unsigned wanted)
+{
+    struct hew_pool_recent *recent = &set->classes[block->number].recent[processor_of(set)];
+    unsigned taken = 0;
+    for (size_t word; taken < wanted && hew_pool_recent_top(recent, &word);) {
+        taken += hew_pool_block_take_of_word(block, word, objects + taken, wanted - taken);
+        if (taken < wanted) {
+            hew_pool_recent_pop(recent);
+        }
+    }
+    return taken == wanted ? taken : taken + hew_pool_block_take(block, home, objects + taken, wanted - taken);
+}
+
 static unsigned
 take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, size_t home, void **objects, unsigned wanted)
 {
-    unsigned taken = block->store == NULL ? hew_pool_block_take(block, home, objects, wanted)
-                                          : take_stored(set, block, objects, wanted);
+    unsigned taken;
+    if (block->store != NULL) {
+        taken = take_stored(set, block, objects, wanted);
+    } else if (block->fixed) {
+        taken = take_fixed(set, block, home, objects, wanted);
+    } else {
+        taken = hew_pool_block_take(block, 0, objects, wanted);
+    }
     if (taken == 0) {
         return 0;
     }
@@ -49,7 +78,7 @@ hew_pool_group_take(struct hew_pool_set *set, unsigned number, size_t home, void
     struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_acquire);
     while (taken == 0 && block != NULL) {
         if (atomic_load_explicit(&block->free, memory_order_relaxed) != 0) {
-            taken = take_of_block(set, block, 0, objects, wanted); /* low ones: others may become free */
+            taken = take_of_block(set, block, 0, objects, wanted);
         }
         block = atomic_load_explicit(&block->next, memory_order_acquire);
     }
@@ -121,38 +150,54 @@ hew_pool_group_examine(const struct hew_pool_block *block, const char *function,
     }
 }
 
+/* `recent`: NULL, or where to note the word. */
 static void
-give_word(struct hew_pool_block *block, const char *function, size_t word, uint64_t mask)
+give_word(
+    struct hew_pool_block *block, struct hew_pool_recent *recent, const char *function, size_t word, uint64_t mask)
 {
+    if (recent != NULL) {
+        hew_pool_recent_push(recent, word);
+    }
     if (HEW_UNLIKELY(!hew_pool_block_give(block, word, mask))) {
         size_t number = word * 64 + (unsigned)__builtin_ctzll(mask); /* one of them */
         hew_pool_group_twice(block, function, (void *)(block->address + number * block->stride));
     }
 }
 
-/* As many of the objects as lie in the block; at least the first one does.  Objects that left together lie side by side, so
- * what is of one word is given at once. */
+/* How many of the objects, of `most` at least 1, lie side by side. */
 static unsigned
-give_run(struct hew_pool_block *block, const char *function, void *const *objects, unsigned count)
+side_by_side(void *const *objects, unsigned most, size_t stride)
 {
-    uintptr_t begin = block->address, bytes = block->bytes;
+    unsigned count = 1;
+    for (uintptr_t next = (uintptr_t)objects[0] + stride; count < most && (uintptr_t)objects[count] == next; next += stride) {
+        count++;
+    }
+    return count;
+}
+
+/* As many of the objects as lie in the block; at least the first one does.  What left together mostly comes back together: what
+ * is of one word is given at once.  That an object begins at each address, whoever brings them has looked. */
+static unsigned
+give_run(struct hew_pool_block *block, struct hew_pool_recent *recent, const char *function, void *const *objects,
+    unsigned count)
+{
     size_t word = number_of(block, function, (uintptr_t)objects[0]) / 64;
     uint64_t mask = 0;
     unsigned given = 0;
-    for (; given < count && (uintptr_t)objects[given] - begin < bytes; given++) {
-        size_t number;
-        if (HEW_UNLIKELY(!hew_pool_block_find(block, (uintptr_t)objects[given], &number))) {
-            not_an_object(block, function, (uintptr_t)objects[given], true);
-        }
-        uint64_t bit = UINT64_C(1) << number % 64;
-        if (number / 64 != word || HEW_UNLIKELY((mask & bit) != 0)) {
-            give_word(block, function, word, mask);
+    while (given < count && (uintptr_t)objects[given] - block->address < block->bytes) {
+        size_t number = hew_pool_block_number(block, (uintptr_t)objects[given]);
+        unsigned left = 64 - number % 64, most = count - given < left ? count - given : left;
+        unsigned run = side_by_side(objects + given, most, block->stride);
+        uint64_t bits = UINT64_MAX >> (64 - run) << number % 64;
+        if (number / 64 != word || HEW_UNLIKELY((mask & bits) != 0)) {
+            give_word(block, recent, function, word, mask);
             word = number / 64;
             mask = 0;
         }
-        mask |= bit;
+        mask |= bits;
+        given += run;
     }
-    give_word(block, function, word, mask);
+    give_word(block, recent, function, word, mask);
     return given;
 }
 
@@ -163,7 +208,7 @@ give_noted(struct hew_pool_set *set, struct hew_pool_block *block, const char *f
     number_of(block, function, (uintptr_t)object);
     hew_pool_object_in(block, object);
     if (block->store == NULL) {
-        give_run(block, function, &object, 1);
+        give_run(block, NULL, function, &object, 1);
     } else {
         set->backing.give(block->store, &object, 1);
     }
@@ -173,6 +218,7 @@ bool
 hew_pool_group_give(struct hew_pool_set *set, const char *function, void *const *objects, unsigned count)
 {
     bool whole = false;
+    unsigned processor = processor_of(set);
     for (unsigned given = 0, some; given < count; given += some) {
         struct hew_pool_block *block = hew_pool_group_block(set, function, objects[given]);
         struct hew_pool_class *class = &set->classes[block->number];
@@ -180,7 +226,8 @@ hew_pool_group_give(struct hew_pool_set *set, const char *function, void *const 
         if (HEW_UNLIKELY(block->store != NULL || hew_pool_object_concerns(block))) {
             give_noted(set, block, function, objects[given]);
         } else {
-            some = give_run(block, function, objects + given, count - given);
+            struct hew_pool_recent *recent = block->fixed ? &class->recent[processor] : NULL;
+            some = give_run(block, recent, function, objects + given, count - given);
         }
         hew_pool_grow_note_given(class, block, some);
         whole = atomic_load_explicit(&class->whole, memory_order_relaxed) != 0;

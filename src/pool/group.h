@@ -9,7 +9,8 @@
 
 #include "pool/set.h"
 
-/* Up to `wanted` objects, at most HEW_POOL_AT_ONCE, low addresses first; in the fixed group from word `home` on. */
+/* Up to `wanted` objects, at most HEW_POOL_AT_ONCE: of the fixed group those that came back last on this processor, then others
+ * from word `home` on; of dynamic pools low addresses of old ones, since others may become free. */
 unsigned hew_pool_group_take(struct hew_pool_set *set, unsigned number, size_t home, void **objects, unsigned wanted);
 
 /* Objects of the set go back to their pools.  Ends the process, in the name of `function`, when one cannot be an object, or is

@@ -9,7 +9,8 @@
 
 #define DYNAMIC_MIN ((size_t)64 << 10)
 #define DYNAMIC_MAX ((size_t)64 << 20)
-#define DYNAMIC_PART 8 /* a new pool is an eighth of what the size has */
+#define DYNAMIC_PART 4 /* a new pool is a quarter of what the size has */
+#define SPARE_MS 1000
 
 static size_t
 notes_bytes(const struct hew_pool_set *set, unsigned number, size_t count)
@@ -114,6 +115,45 @@ is_listed(const struct hew_pool_class *class, const struct hew_pool_block *block
     return block == class->last || atomic_load_explicit(&block->next, memory_order_relaxed) != NULL;
 }
 
+/* Under the lock: its objects can be had from now on. */
+static void
+open_block(struct hew_pool_class *class, struct hew_pool_block *block)
+{
+    block->there = true;
+    class->pools++;
+    atomic_fetch_add_explicit(&class->capacity, block->count, memory_order_relaxed);
+    atomic_fetch_add_explicit(&class->grown, 1, memory_order_relaxed);
+    hew_pool_block_give_all(block);
+    hew_pool_grow_note_given(class, block, block->count);
+}
+
+/* Under the lock: memory for a block that has none.  False: there is none, or a bound is reached. */
+static bool
+furnish(struct hew_pool_set *set, struct hew_pool_block *block)
+{
+    size_t bytes = hew_bits_round_up(block->count * block->stride, HEW_GRAIN), most = set->options.most_bytes;
+    struct hew_pool_range *range =
+        most == 0 || bytes <= most - set->bytes ? hew_pool_range_take(set, bytes, block) : NULL;
+    if (range != NULL) {
+        block->range = range;
+        block->address = range->address;
+        set->bytes += bytes;
+    }
+    return range != NULL;
+}
+
+/* Under the lock: the pool that went last; NULL: none has memory. */
+static struct hew_pool_block *
+take_spare(struct hew_pool_set *set, struct hew_pool_class *class)
+{
+    struct hew_pool_block *block = atomic_load_explicit(&class->spare, memory_order_relaxed);
+    if (block != NULL) {
+        atomic_store_explicit(&class->spare, block->spare_below, memory_order_relaxed);
+        block->range->set = set;
+    }
+    return block;
+}
+
 /* Under the lock. */
 static bool
 add(struct hew_pool_set *set, unsigned number)
@@ -123,31 +163,23 @@ add(struct hew_pool_set *set, unsigned number)
     if (options->fixed_only || (options->most_pools != 0 && class->pools >= options->most_pools)) {
         return false;
     }
-    struct hew_pool_block *block = find_place(set, number);
+    struct hew_pool_block *block = take_spare(set, class);
     if (block == NULL) {
-        return false;
-    }
-    size_t bytes = hew_bits_round_up(block->count * block->stride, HEW_GRAIN);
-    bool within = options->most_bytes == 0 || bytes <= options->most_bytes - set->bytes;
-    struct hew_pool_range *range = within ? hew_pool_range_take(set, bytes, block) : NULL;
-    if (range == NULL) {
-        if (!is_listed(class, block)) {
-            hew_pool_grow_drop_block(set, block);
+        block = find_place(set, number);
+        if (block == NULL) {
+            return false;
         }
-        return false;
+        if (!furnish(set, block)) {
+            if (!is_listed(class, block)) {
+                hew_pool_grow_drop_block(set, block);
+            }
+            return false;
+        }
+        if (!is_listed(class, block)) {
+            append(class, block);
+        }
     }
-    block->range = range;
-    block->address = range->address;
-    block->there = true;
-    if (!is_listed(class, block)) {
-        append(class, block);
-    }
-    class->pools++;
-    set->bytes += bytes;
-    atomic_fetch_add_explicit(&class->capacity, block->count, memory_order_relaxed);
-    atomic_fetch_add_explicit(&class->grown, 1, memory_order_relaxed);
-    hew_pool_block_give_all(block);
-    hew_pool_grow_note_given(class, block, block->count);
+    open_block(class, block);
     return true;
 }
 
@@ -199,7 +231,6 @@ claim_one(struct hew_pool_set *set, struct hew_pool_class *class, enum hew_pool_
             hew_pool_grow_note_taken(class, block, block->count);
             atomic_fetch_sub_explicit(&class->capacity, block->count, memory_order_relaxed);
             atomic_fetch_add_explicit(&class->gone, 1, memory_order_relaxed);
-            set->bytes -= block->range->size;
             class->pools--;
             block->there = false;
             return block;
@@ -208,20 +239,63 @@ claim_one(struct hew_pool_set *set, struct hew_pool_class *class, enum hew_pool_
     return NULL;
 }
 
+/* Under the lock: pools that may go become spare.  Nobody has an object of theirs: who frees one is told so. */
+static void
+put_aside(struct hew_pool_set *set, struct hew_pool_class *class, enum hew_pool_haste haste)
+{
+    struct hew_pool_block *block;
+    while (atomic_load_explicit(&class->whole, memory_order_relaxed) != 0 &&
+        (block = claim_one(set, class, haste)) != NULL) {
+        block->range->set = NULL;
+        block->spare_below = atomic_load_explicit(&class->spare, memory_order_relaxed);
+        atomic_store_explicit(&class->spare, block, memory_order_relaxed);
+    }
+}
+
+static bool
+is_old(const struct hew_pool_set *set, const struct hew_pool_block *block, enum hew_pool_haste haste)
+{
+    uint64_t most = set->options.release_ms < SPARE_MS ? set->options.release_ms : SPARE_MS;
+    if (haste == HEW_POOL_ALL || set->options.most_bytes != 0) {
+        return true;
+    }
+    return haste == HEW_POOL_BY_TIME &&
+        hew_clock_ms() - atomic_load_explicit(&block->whole_ms, memory_order_relaxed) >= most;
+}
+
+/* Under the lock: a spare pool whose memory is to leave; NULL: none. */
+static struct hew_pool_block *
+take_old_spare(struct hew_pool_set *set, struct hew_pool_class *class, enum hew_pool_haste haste)
+{
+    struct hew_pool_block *above = NULL, *block = atomic_load_explicit(&class->spare, memory_order_relaxed);
+    while (block != NULL && !is_old(set, block, haste)) {
+        above = block;
+        block = block->spare_below;
+    }
+    if (block != NULL && above != NULL) {
+        above->spare_below = block->spare_below;
+    } else if (block != NULL) {
+        atomic_store_explicit(&class->spare, block->spare_below, memory_order_relaxed);
+    }
+    set->bytes -= block != NULL ? block->range->size : 0;
+    return block;
+}
+
 unsigned
 hew_pool_shrink(struct hew_pool_set *set, unsigned number, enum hew_pool_haste haste)
 {
     struct hew_pool_class *class = &set->classes[number];
     unsigned gone = 0;
-    while (atomic_load_explicit(&class->whole, memory_order_relaxed) != 0) {
+    while (hew_pool_waits(class)) {
         hew_mutex_lock(&set->lock);
-        struct hew_pool_block *block = claim_one(set, class, haste);
+        put_aside(set, class, haste);
+        struct hew_pool_block *block = take_old_spare(set, class, haste);
         hew_mutex_unlock(&set->lock);
         if (block == NULL) {
             break;
         }
         hew_pool_object_end(set, block, true);
-        hew_pool_range_give(block->range);
+        hew_pool_range_give(set, block->range);
         hew_mutex_lock(&set->lock);
         block->range = NULL; /* the place may serve again */
         hew_mutex_unlock(&set->lock);

@@ -28,8 +28,17 @@ enum hew_pool_haste {
     HEW_POOL_ALL,
 };
 
-/* Lets wholly free dynamic pools of a size go.  Returns how many went. */
+/* Lets wholly free dynamic pools of a size go; what has gone by the quarter's rule keeps its memory for a moment, in case the
+ * next growth wants it.  Returns how many gave memory back. */
 unsigned hew_pool_shrink(struct hew_pool_set *set, unsigned number, enum hew_pool_haste haste);
+
+/* Whether time has something to do with a size. */
+HEW_INLINE bool
+hew_pool_waits(struct hew_pool_class *class)
+{
+    return atomic_load_explicit(&class->whole, memory_order_relaxed) != 0 ||
+        atomic_load_explicit(&class->spare, memory_order_relaxed) != NULL;
+}
 
 /* Objects came back to `block`, or left it: it may have become wholly free, or not be any more. */
 void hew_pool_grow_note_given(struct hew_pool_class *class, struct hew_pool_block *block, size_t objects);

@@ -161,7 +161,7 @@ end_objects(struct hew_pool_set *set, bool all_free)
         hew_pool_object_end(set, class->fixed, all_free);
         for (struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_relaxed); block != NULL;
              block = atomic_load_explicit(&block->next, memory_order_relaxed)) {
-            if (block->there) {
+            if (block->range != NULL) {
                 hew_pool_object_end(set, block, all_free);
             }
         }
@@ -253,7 +253,7 @@ shrink_each(enum hew_pool_haste haste)
         hew_mutex_lock(&hew_pool_lock);
         set->users--;
         for (unsigned number = 0; set->options.release_ms != UINT64_MAX && number < set->count; number++) {
-            waits = waits || atomic_load_explicit(&set->classes[number].whole, memory_order_relaxed) != 0;
+            waits = waits || hew_pool_waits(&set->classes[number]);
         }
     }
     hew_mutex_unlock(&hew_pool_lock);

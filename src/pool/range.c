@@ -90,6 +90,8 @@ hew_pool_range_take(struct hew_pool_set *set, size_t size, struct hew_pool_block
     range->set = set;
     range->size = size;
     range->block = block;
+    range->reciprocal = block == NULL ? 0 : block->reciprocal;
+    range->number = block == NULL ? 0 : block->number;
     bool begun = set->options.source == NULL ? begin_in_arena(range, size)
                                              : begin_from_source(range, size, set->options.source);
     if (!begun) {
@@ -103,10 +105,10 @@ hew_pool_range_take(struct hew_pool_set *set, size_t size, struct hew_pool_block
 }
 
 void
-hew_pool_range_give(struct hew_pool_range *range)
+hew_pool_range_give(struct hew_pool_set *set, struct hew_pool_range *range)
 {
     if (range->extent == &range->own) {
-        const struct hew_pool_source *source = range->set->options.source;
+        const struct hew_pool_source *source = set->options.source;
         show(range, HEW_CODE_NONE, NULL);
         source->give(source->context, (void *)range->address, range->size);
     } else {

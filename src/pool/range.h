@@ -15,7 +15,7 @@
 struct hew_pool_range *hew_pool_range_take(struct hew_pool_set *set, size_t size, struct hew_pool_block *block);
 
 /* The memory goes back to where it came from. */
-void hew_pool_range_give(struct hew_pool_range *range);
+void hew_pool_range_give(struct hew_pool_set *set, struct hew_pool_range *range);
 
 /* The range that `address` is in; NULL: it is no pool's. */
 HEW_INLINE struct hew_pool_range *
@@ -24,7 +24,8 @@ hew_pool_range_of(uintptr_t address)
     if (address >> HEW_LG_ADDRESS != 0 || hew_map_code(address) != HEW_CODE_POOL) {
         return NULL;
     }
-    return hew_map_extent(address)->large.pool;
+    struct hew_pool_range *range = hew_map_extent(address)->large.pool;
+    return HEW_LIKELY(range->set != NULL) ? range : NULL;
 }
 
 /* The block of the set that `address` lies in; NULL: it is not this set's, or in no object's place. */

@@ -226,16 +226,27 @@ hew_pool_serve_usable(struct hew_pool_set *set, const char *function, const void
     return hew_pool_group_block(set, function, object)->stride;
 }
 
+/* The set of an address in a pool. */
+static struct hew_pool_set *
+plain_set(const char *function, const void *object)
+{
+    struct hew_pool_range *range = hew_pool_range_of((uintptr_t)object);
+    if (HEW_UNLIKELY(range == NULL)) {
+        hew_fatal(HEW_FATAL_pool_foreign, function, (uintptr_t)object, "a pool's that has gone");
+    }
+    return range->set;
+}
+
 void
 hew_pool_serve_plain_free(const char *function, void *object)
 {
-    hew_pool_serve_free(hew_pool_range_of((uintptr_t)object)->set, function, object);
+    hew_pool_serve_free(plain_set(function, object), function, object);
 }
 
 size_t
 hew_pool_serve_plain_usable(const char *function, const void *object)
 {
-    struct hew_pool_set *set = hew_pool_range_of((uintptr_t)object)->set;
+    struct hew_pool_set *set = plain_set(function, object);
     struct hew_pool_block *block = hew_pool_group_block(set, function, object);
     hew_pool_group_examine(block, function, object);
     return block->stride;

@@ -15,16 +15,19 @@
 #include "os/mutex.h"
 #include "page/extent.h"
 #include "pool/block.h"
+#include "pool/recent.h"
 
 #define HEW_POOL_LG_UNIT 4 /* sizes are multiples of 16 */
 #define HEW_POOL_UNIT ((size_t)1 << HEW_POOL_LG_UNIT)
 #define HEW_POOL_AT_ONCE 64  /* objects that are handled together: a word */
 #define HEW_POOL_NO_ID 0     /* of a set that no thread keeps objects of */
 
-/* A piece of memory in the address maps. */
+/* A piece of memory in the address maps.  What free looks at comes first, in one cache line. */
 struct hew_pool_range {
-    struct hew_pool_set *set;
+    struct hew_pool_set *set; /* NULL: of a pool that has gone */
     uintptr_t address;
+    uint64_t reciprocal; /* of the block's stride, as in block.h; 0: the fixed groups' */
+    unsigned number;     /* of its size */
     size_t size;
     struct hew_pool_block *block; /* whose objects these are; NULL: the fixed groups' */
     struct hew_extent *extent;    /* what the extent map says: of the arena, or `own` */
@@ -38,8 +41,10 @@ struct hew_pool_class {
     struct hew_pool_block *fixed;
     struct hew_pool_kind kind;  /* construct and destruct are NULL for plain objects */
     unsigned at_hand;           /* objects that a thread keeps at most; 0: none */
+    struct hew_pool_recent *recent; /* of the fixed group, for each processor */
     _Atomic(struct hew_pool_block *) first; /* dynamic pools */
     struct hew_pool_block *last;            /* guarded by the set's lock */
+    _Atomic(struct hew_pool_block *) spare; /* pools that went and still have memory, the newest on top; likewise, others look */
     size_t pools;                           /* that are there; likewise */
     _Atomic size_t capacity;                /* objects, the fixed group's included: relaxed */
     _Atomic unsigned whole;                 /* dynamic pools that are wholly free: relaxed, a hint */
@@ -67,6 +72,7 @@ struct hew_pool_set {
     struct hew_pool_backing backing;
     struct hew_pool_fallback fallback;
     struct hew_pool_range *fixed;
+    unsigned processors;    /* that are told apart */
     size_t bytes;           /* of all pools; guarded by lock */
     size_t *strides;        /* the table that lookup searches */
     void *lookup_room;

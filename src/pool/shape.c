@@ -2,6 +2,7 @@
 #include "pool/shape.h"
 
 #include "meta/memory.h"
+#include "os/cpus.h"
 #include "os/memory.h"
 #include "pool/grow.h"
 #include "pool/object.h"
@@ -14,7 +15,7 @@
 #define BYTES_MAX ((size_t)1 << (HEW_LG_ADDRESS - 1)) /* what can lie in the address space */
 #define AT_HAND_MOST 128
 #define AT_HAND_BYTES ((size_t)32 << 10)
-#define AT_HAND_PART 8
+#define AT_HAND_PART 8 /* where the fixed group is all that threads have together; else half as strict */
 #define RELEASE_MS 10000
 
 static size_t
@@ -117,7 +118,8 @@ add_size(struct hew_pool_set *set, const struct hew_pool_size *size)
 static unsigned
 at_hand_of(const struct hew_pool_set *set, const struct hew_pool_class *class)
 {
-    size_t most = set->options.at_hand, bytes = AT_HAND_BYTES / class->stride, part = class->declared / AT_HAND_PART;
+    size_t most = set->options.at_hand, bytes = AT_HAND_BYTES / class->stride;
+    size_t part = class->declared / (set->options.fixed_only ? AT_HAND_PART : AT_HAND_PART / 2);
     if (most == SIZE_MAX || set->options.check != HEW_POOL_CHECK_NOTHING) {
         return 0;
     }
@@ -250,6 +252,20 @@ bytes_of_groups(const struct hew_pool_set *set)
     return bytes;
 }
 
+/* False: no memory. */
+static bool
+make_group(struct hew_pool_set *set, unsigned number)
+{
+    struct hew_pool_class *class = &set->classes[number];
+    class->fixed = hew_pool_grow_block(set, number, class->declared);
+    if (class->fixed == NULL) {
+        return false;
+    }
+    class->fixed->fixed = class->fixed->there = true;
+    class->recent = hew_meta_take(set->processors * sizeof *class->recent);
+    return class->recent != NULL;
+}
+
 /* What is wrong with so many bytes, before anything is made of them.  More than the machine has can be mapped on some machines,
  * and would end the process when it is used; of a caller's source only our bit for each object counts. */
 static int
@@ -271,13 +287,11 @@ hew_pool_shape_groups(struct hew_pool_set *set)
     if (fault != 0) {
         return fault;
     }
+    set->processors = hew_cpus_usable();
     for (unsigned number = 0; number < set->count; number++) {
-        struct hew_pool_class *class = &set->classes[number];
-        class->fixed = hew_pool_grow_block(set, number, class->declared);
-        if (class->fixed == NULL) {
+        if (!make_group(set, number)) {
             return ENOMEM;
         }
-        class->fixed->fixed = class->fixed->there = true;
     }
     if (!make_lookup(set) || (bytes != 0 && !make_grains(set, bytes))) {
         return ENOMEM;
@@ -305,10 +319,13 @@ end_class(struct hew_pool_set *set, struct hew_pool_class *class)
         }
         hew_pool_grow_drop_block(set, class->fixed);
     }
+    if (class->recent != NULL) {
+        hew_meta_give(class->recent, set->processors * sizeof *class->recent);
+    }
     while (block != NULL) {
         struct hew_pool_block *next = atomic_load_explicit(&block->next, memory_order_relaxed);
         if (block->range != NULL) {
-            hew_pool_range_give(block->range);
+            hew_pool_range_give(set, block->range);
         }
         hew_pool_grow_drop_block(set, block);
         block = next;
@@ -322,7 +339,7 @@ hew_pool_shape_end(struct hew_pool_set *set)
         end_class(set, &set->classes[number]);
     }
     if (set->fixed != NULL) {
-        hew_pool_range_give(set->fixed);
+        hew_pool_range_give(set, set->fixed);
     }
     if (set->grains != NULL) {
         hew_meta_give((void *)set->grains, set->grains_bytes);

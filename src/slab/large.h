@@ -13,14 +13,13 @@
 
 #include "slab/arena.h"
 
-#define HEW_CLASSED_MAX ((size_t)1 << 20)
 #define HEW_LARGE_AT_ONCE 32
 
 /* The code of a request above HEW_SMALL_MAX bytes. */
 HEW_INLINE unsigned
 hew_large_code(size_t size)
 {
-    return size > HEW_CLASSED_MAX && size > hew_options.tcache_max ? HEW_CODE_SLOW : hew_code_of_size(size);
+    return size > HEW_LARGE_CODES_MAX && size > hew_options.tcache_max ? HEW_CODE_SLOW : hew_code_of_size(size);
 }
 
 /* Bytes that a program may use of it: those of its class; above the classes whole pages, or as an option the class. */

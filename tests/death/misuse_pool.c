@@ -148,6 +148,23 @@ pool_free_inside_a_dynamic_pools_object(void)
 }
 
 static void
+pool_free_of_a_pool_that_went(void)
+{
+    struct hew_pool_options options = {.at_hand = SIZE_MAX, .dynamic_count = 100};
+    struct hew_pool_set *set = CALL(hew_pool_create)(sizes, 2, &options);
+    void *objects[1001];
+    for (unsigned i = 0; i < 1001; i++) {
+        objects[i] = CALL(hew_pool_malloc)(set, 100);
+    }
+    misuse_announce(objects[1000]);
+    for (unsigned i = 0; i < 50; i++) { /* more than a quarter of the pool */
+        give(set, objects[i]);
+    }
+    give(set, objects[1000]);
+    free(opaque(objects[1000]));
+}
+
+static void
 pool_used_after_its_end(void)
 {
     struct hew_pool_set *set = make(HEW_POOL_CHECK_NOTHING);
@@ -216,6 +233,8 @@ const struct misuse pool_misuses[] = {
         "<hew>: free(%0): points inside an allocation: inside the 112-byte object at %1"},
     {"pool_free_inside_a_dynamic_pools_object", pool_free_inside_a_dynamic_pools_object, NULL,
         "<hew>: hew_pool_free(%0): points inside an allocation: inside the 112-byte object at %1"},
+    {"pool_free_of_a_pool_that_went", pool_free_of_a_pool_that_went, NULL,
+        "<hew>: free(%0): " FOREIGN "a pool's that has gone"},
     {"pool_used_after_its_end", pool_used_after_its_end, NULL,
         "<hew>: hew_pool_malloc(%0): this pool set has been destroyed"},
     {"pool_ended_twice", pool_ended_twice, NULL, "<hew>: hew_pool_destroy(%0): this pool set has been destroyed"},

@@ -93,6 +93,13 @@ take_two_objects(void)
 }
 
 static void
+take_of_the_first_word(void)
+{
+    void *objects[OBJECTS];
+    note_taken(objects, hew_pool_block_take_of_word(&block, 0, objects, 2));
+}
+
+static void
 take_and_give_back(void)
 {
     void *object;
@@ -216,6 +223,18 @@ TEST(givers_of_both_words_and_takers_of_both)
 {
     interleave_all(&(struct interleave){4, begin_with_none_free, all_free_objects_are_found, hash_memory,
         {give_object_3, give_object_65, take_two_objects, take_one_object}});
+}
+
+TEST(a_taker_of_one_word_another_of_any_and_a_giver)
+{
+    interleave_all(&(struct interleave){3, begin_with_two_free, all_free_objects_are_found, hash_memory,
+        {take_of_the_first_word, take_one_object, give_object_3}});
+}
+
+TEST(a_taker_of_one_word_of_a_block_that_goes_and_comes_back)
+{
+    interleave_all(&(struct interleave){3, begin_with_all_free, all_free_objects_are_found, hash_memory,
+        {claim_and_come_back, take_of_the_first_word, take_one_object}});
 }
 
 TEST(a_claim_among_takers)

@@ -51,7 +51,7 @@ check_and_give(unsigned char *object)
     }
     wrong += !good;
     memset(object, 0xee, good ? content.size : sizeof content);
-    if (!hew_pool_fast_give(set, object)) {
+    if (!hew_pool_fast_give(set, object) && !hew_pool_fast_give_dynamic(set, object)) {
         hew_pool_serve_free(set, "free", object);
     }
 }

@@ -15,6 +15,8 @@ SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 """The distribution's own programs come first: version managers put scripts and static builds in front of them."""
 
 POLICY = Path("/usr/sbin/policy-rc.d")
+PATIENT = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3", "-o", "Acquire::http::Timeout=30"]
+"""Somebody else may be installing; a mirror may stall."""
 
 
 def search_path() -> str:
@@ -48,14 +50,12 @@ def install(names: Iterable[str]) -> str:
     if not POLICY.exists():
         made_policy = forbid_services(prefix)
     try:
-        for command in (
-            ["apt-get", "update", "-q"],
-            ["apt-get", "install", "-y", "-q", "--no-install-recommends", *wanted],
-        ):
-            environment = ["env", "DEBIAN_FRONTEND=noninteractive"]
-            done = subprocess.run([*prefix, *environment, *command], capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                return done.stderr.strip()[-500:] or f"{command[1]} failed"
+        apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "timeout", "900", "apt-get", "-q", *PATIENT]
+        subprocess.run([*apt, "update"], capture_output=True, check=False)
+        install = [*apt, "install", "-y", "--no-install-recommends", *wanted]
+        done = subprocess.run(install, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            return done.stderr.strip()[-500:] or "apt-get install failed"
     finally:
         if made_policy:
             subprocess.run([*prefix, "rm", "-f", str(POLICY)], check=False)

@@ -10,10 +10,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from jsonschema import validate
 
@@ -28,6 +30,13 @@ from hew.sources.library import find_hew
 # A shell that runs the tests in the background has them ignore it, and with them whatever they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# However busy the machine is, and the same examples each time.
+hypothesis.settings.register_profile(
+    "calm", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("calm")
+
+PATIENCE = 250.0  # seconds: what takes longer, on a busy machine too, is stuck; pytest gives a test 300
 PROGRAMS = Path(__file__).parent / "programs"
 HewRunner = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -52,11 +61,19 @@ def hew() -> HewRunner:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=50,
+            timeout=PATIENCE,
             check=False,
         )
 
     return run
+
+
+def wait_until(holds: Callable[[], object], what: str = "") -> None:
+    """Look again and again until it holds."""
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < until, what or "what was waited for has not happened"
+        time.sleep(0.01)
 
 
 @pytest.fixture(scope="session")

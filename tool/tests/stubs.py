@@ -4,12 +4,12 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from conftest import environment
+from conftest import environment, wait_until
+from hew.sources.processes import stat_fields
 
 # Allocates, says that it has, and waits to be killed.
 SLEEPER = """
@@ -113,7 +113,7 @@ def running(program: Path, changes: Mapping[str, str | None] | None = None) -> I
     try:
         assert started.stdout is not None
         assert started.stdout.read(1) == b"r"
-        time.sleep(0.01)  # until it sleeps
+        wait_until(lambda: stat_fields(started.pid)[0] == "S", "the program does not come to rest")
         yield started.pid
     finally:
         started.send_signal(signal.SIGKILL)

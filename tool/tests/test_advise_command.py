@@ -130,7 +130,7 @@ def test_glibcs_arenas_are_seen_from_outside(hew: HewRunner, programs: Programs,
     cpus = len(os.sched_getaffinity(0))
     if cpus > 16:
         pytest.skip("more CPUs than the program has threads")
-    with waiting(programs(f"hold {max(12, cpus + 4)} 1000 4000 2 50000"), tmp_path / "errors") as pid:
+    with waiting(programs(f"hold {max(12, cpus + 4)} 1000 4000 2 900000"), tmp_path / "errors") as pid:
         done = hew("advise", str(pid), "--json")
     assert done.returncode == 0
     [advice] = json.loads(done.stdout)["advice"]
@@ -139,7 +139,7 @@ def test_glibcs_arenas_are_seen_from_outside(hew: HewRunner, programs: Programs,
 
 
 def test_a_healthy_process_on_glibc_is_left_in_peace(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
-    with waiting(programs("hold 1 1000 40000 2 50000"), tmp_path / "errors") as pid:
+    with waiting(programs("hold 1 1000 40000 2 900000"), tmp_path / "errors") as pid:
         done = hew("advise", str(pid))
     assert (done.returncode, done.stdout) == (0, "")
 
@@ -174,7 +174,7 @@ def test_advise_says_what_to_do_next(hew: HewRunner, place: str, said: str) -> N
 
 
 def test_a_process_on_hew_is_asked(hew: HewRunner, programs: Programs, hew_library: Path, tmp_path: Path) -> None:
-    words, settings = programs("hold 1 128 400000 8 50000"), "control:auto"
+    words, settings = programs("hold 1 128 400000 8 900000"), "control:auto"
     with waiting(words, tmp_path / "errors", LD_PRELOAD=str(hew_library), MALLOC_CONF=settings) as pid:
         done = hew("advise", str(pid), "--json")
     assert [one["rule"] for one in json.loads(done.stdout)["advice"]] == ["external-fragmentation"]
@@ -186,7 +186,7 @@ def test_a_process_that_cannot_be_asked_is_named_with_the_way_out(
     library = find_library("jemalloc", library_folders({}))
     if library is None:
         pytest.skip("jemalloc is not here: apt-get install libjemalloc2")
-    with waiting(programs("hold 1 128 40 8 50000"), tmp_path / "errors", LD_PRELOAD=str(library)) as pid:
+    with waiting(programs("hold 1 128 40 8 900000"), tmp_path / "errors", LD_PRELOAD=str(library)) as pid:
         done = hew("advise", str(pid))
     assert done.returncode == 1
     assert "stats_print:true" in done.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import PATIENCE
 from hew.analysis.advice.rules import advise
 from hew.model.advice import Advice, Case
 from hew.model.errors import HewError
@@ -105,7 +106,7 @@ def report(library: Path, words: list[str], conf: str, form: str) -> Snapshot:
     """What the program's allocator wrote at its end."""
     settings = f"stats_print:true,stats_print_opts:{form},{conf}"
     environment = {**os.environ, "LD_PRELOAD": str(library), "MALLOC_CONF": settings}
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=50, check=True)
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=True)
     found = find_reports(done.stderr, "stderr").snapshots
     assert len(found) == 1, done.stderr[:500]
     assert found[0].whole

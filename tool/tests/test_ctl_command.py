@@ -7,14 +7,14 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from conftest import HewRunner, environment, is_as_described
+from conftest import HewRunner, environment, is_as_described, wait_until
 from hew.analysis.doctor import examine
 from hew.model.control import Outcome, RefusedError, read_conf, value_of
 from hew.model.errors import HewError
@@ -28,6 +28,7 @@ from hew.sources.control import (
 )
 from hew.sources.inside import with_inside
 from hew.sources.process_facts import read_process
+from hew.sources.processes import stat_fields
 from hew.sources.statistics.place import read_place
 from hew.views.statistics_document import statistics_json
 
@@ -53,10 +54,7 @@ def process(hew_library: Path, tmp_path: Path) -> Iterator[int]:
 
 
 def wait_for_socket(pid: int) -> None:
-    until = time.monotonic() + 20
-    while find_socket(pid) is None:
-        assert time.monotonic() < until, "no control socket has come up"
-        time.sleep(0.01)
+    wait_until(lambda: find_socket(pid) is not None, "no control socket has come up")
 
 
 def test_values_are_typed(process: int) -> None:
@@ -141,6 +139,7 @@ def test_the_doctor_asks(process: int, hew: HewRunner) -> None:
     assert "taken as asked for: prof:true, prof_active:false" in told
     os.kill(process, signal.SIGSTOP)
     try:
+        wait_until(lambda: stat_fields(process)[0] == "T")
         told = [one.what for one in examine(with_inside(read_process(process)))]
     finally:
         os.kill(process, signal.SIGCONT)
@@ -213,9 +212,9 @@ def test_what_killed_processes_left_is_taken_away_and_nothing_else(
 def test_a_long_path_can_be_reached(hew_library: Path, tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 200)
     folder.mkdir()
-    short = Path(f"/tmp/hew-test-{os.getpid()}")
-    short.symlink_to(folder)
-    try:
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
+        short = Path(place, "s")
+        short.symlink_to(folder)
         environment_ = environment({"LD_PRELOAD": str(hew_library), "MALLOC_CONF": f"control:{short}/socket"})
         with subprocess.Popen(
             [sys.executable, "-c", SLEEPER], env=environment_, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -224,8 +223,6 @@ def test_a_long_path_can_be_reached(hew_library: Path, tmp_path: Path) -> None:
             with connect(child.pid) as control:
                 assert control.get("arenas.page") == 4096
             child.kill()
-    finally:
-        short.unlink()
 
 
 @pytest.mark.parametrize(

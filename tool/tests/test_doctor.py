@@ -7,14 +7,13 @@ import re
 import resource
 import shutil
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conftest import HewRunner, build
+from conftest import HewRunner, build, wait_until
 from hew.analysis.doctor import examine
 from hew.model.finding import Finding, Level
 from hew.model.process import ProcessFacts
@@ -219,8 +218,7 @@ def test_a_go_program_has_no_malloc() -> None:
     if program is None:
         pytest.skip("no Go")
     with subprocess.Popen([program], stdin=subprocess.PIPE) as waiting:  # for its input
-        while not read_areas(waiting.pid)[0] or "gofmt" not in read_text(f"/proc/{waiting.pid}/comm"):
-            time.sleep(0.01)
+        wait_until(lambda: read_areas(waiting.pid)[0] and "gofmt" in read_text(f"/proc/{waiting.pid}/comm"))
         facts = read_process(waiting.pid)
         waiting.kill()
     assert facts.provider is None
@@ -229,7 +227,7 @@ def test_a_go_program_has_no_malloc() -> None:
 
 
 def test_a_command_is_started_looked_at_and_ended(hew: HewRunner, stub: Compile) -> None:
-    done = hew("doctor", "--after", "0.4", "--json", "--", "sh", "-c", f"{stub(SLEEPER)}; true")
+    done = hew("doctor", "--after", "2", "--json", "--", "sh", "-c", f"{stub(SLEEPER)}; true")
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     assert found["format"] == "hew-doctor/1"
@@ -240,14 +238,14 @@ def test_an_environment_that_was_written_over_is_said_or_known_from_the_start(he
     with running(stub(TITLED), {"MALLOC_CONF": "narenas:2"}) as pid:
         (found,) = topic(read_process(pid), "settings")
     assert "cannot be read" in found.what
-    done = hew("doctor", "--after", "0.5", "--", str(stub(TITLED)), MALLOC_CONF="narenas:2")
+    done = hew("doctor", "--after", "2", "--", str(stub(TITLED)), MALLOC_CONF="narenas:2")
     assert "MALLOC_CONF=narenas:2 is not read" in done.stdout
 
 
 def test_a_command_of_this_folder_is_found(hew: HewRunner, stub: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
     program = stub(SLEEPER)
     monkeypatch.chdir(program.parent)
-    done = hew("doctor", "--after", "0.3", "--json", "--", f"./{program.name}")
+    done = hew("doctor", "--after", "2", "--json", "--", f"./{program.name}")
     assert done.returncode == 0, done.stderr
 
 

@@ -3,6 +3,7 @@
 
 import os
 import struct
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -99,9 +100,7 @@ def test_the_loader_lists_a_programs_libraries_without_running_it(compiler: str,
 
 @given(st.binary(max_size=200))
 def test_any_bytes_behind_the_magic_are_read_without_an_error(body: bytes) -> None:
-    path = Path(f"/dev/shm/hew-test-{os.getpid()}")
-    path.write_bytes(b"\x7fELF" + body)
-    try:
-        read_elf(path)
-    finally:
-        path.unlink()
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(b"\x7fELF" + body)
+        file.flush()
+        read_elf(Path(file.name))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import PATIENCE
 from hew.model.errors import CommandNotFoundError
 from hew.sources.launcher import Ending, Streams, launch
 
@@ -23,7 +24,7 @@ def streams() -> Iterator[Streams]:
         yield Streams(nothing, out, errors)
 
 
-def run(streams: Streams, *command: str, preload: str | None = None, timeout: float | None = 20) -> Ending:
+def run(streams: Streams, *command: str, preload: str | None = None, timeout: float | None = PATIENCE) -> Ending:
     launched = launch(command, os.environ, preload, streams)
     launched.open_gate()
     return launched.wait(timeout)
@@ -51,13 +52,14 @@ def test_nothing_runs_before_the_gate_is_opened(streams: Streams) -> None:
     assert written(streams) == ""
     assert launched.running()
     launched.open_gate()
-    assert launched.wait(20).status == 0
+    assert launched.wait(PATIENCE).status == 0
     assert written(streams) == "ran\n"
 
 
 def test_times_are_the_commands(streams: Streams) -> None:
+    began = time.monotonic()
     ending = run(streams, "sleep", "0.3")
-    assert 0.3 <= ending.wall < 3
+    assert 0.3 <= ending.wall <= time.monotonic() - began
     assert ending.cpu < 0.2
 
 
@@ -89,16 +91,15 @@ def passes_on(descriptor: int) -> bool:
 
 
 def test_a_timeout_kills_the_command_and_its_children(streams: Streams, tmp_path: Path) -> None:
-    before, started = children(), time.monotonic()
-    ending = run(streams, "sh", "-c", f"(sleep 30; touch {tmp_path}/late) & sleep 30; true", timeout=0.3)
+    before = children()
+    ending = run(streams, "sh", "-c", f"(sleep 999; touch {tmp_path}/late) & sleep 999; true", timeout=0.3)
     assert ending.timed_out
-    assert time.monotonic() - started < 10
     assert children() <= before
 
 
 def test_what_a_command_left_behind_in_its_group_is_ended_and_collected(streams: Streams) -> None:
     before = children()
-    assert run(streams, "sh", "-c", "sleep 31 & exit 0").status == 0
+    assert run(streams, "sh", "-c", "sleep 999 & exit 0").status == 0
     assert children() <= before
 
 

@@ -2,19 +2,21 @@
 """Limits of control groups, read from made-up trees of both versions."""
 
 import os
-import subprocess
-import time
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from conftest import build, wait_until
 from hew.analysis.doctor import examine
 from hew.sources import process_limits
 from hew.sources.discovery import find_library, library_folders
 from hew.sources.process_facts import read_process
 from hew.sources.process_limits import read_limits, read_system
+from stubs import SLEEPER, running
 
 PID = 7
 
@@ -81,9 +83,18 @@ def test_a_container_that_sees_its_own_group_only_is_read_at_the_mount(machine: 
     assert (limits.cpus_of_group, limits.memory_of_group) == (2.0, 4096)
 
 
+def gone(group: Path) -> bool:
+    """Take a group away, which the system allows some time after its last process has ended."""
+    try:
+        group.rmdir()
+    except OSError:
+        return False
+    return True
+
+
 @contextmanager
-def limited_group() -> Iterator[Path]:
-    """A real group that allows half a CPU, of whichever version this machine gives us."""
+def limited_to_half_a_cpu(pid: int) -> Iterator[None]:
+    """The process in a real group, of whichever version this machine gives us."""
     mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     found = [(fields[4], fields[fields.index("-") + 1], fields[-1].split(",")) for fields in mounts]
     for where, kind, options in found:
@@ -95,34 +106,31 @@ def limited_group() -> Iterator[Path]:
         except OSError:
             continue
         try:
-            if kind == "cgroup2" and not (folder / "cpu.max").exists():
-                continue
             if kind == "cgroup2":
                 (folder / "cpu.max").write_text("50000 100000")
             else:
                 (folder / "cpu.cfs_quota_us").write_text("50000")
-            yield folder
-            return
+            (folder / "cgroup.procs").write_text(str(pid))
         except OSError:
-            continue
-        finally:
             folder.rmdir()
+            continue
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            wait_until(partial(gone, folder))
+        return
     pytest.skip("no control group with a CPU limit can be made here (not root, or the hierarchy is read-only)")
 
 
-def test_a_real_group_limits_a_real_process_and_its_arenas_are_too_many() -> None:
+def test_a_real_group_limits_a_real_process_and_its_arenas_are_too_many(compiler: str, tmp_path: Path) -> None:
     library = find_library("jemalloc", library_folders({}))
-    environment = {**os.environ, "LD_PRELOAD": str(library or "")}
-    with limited_group() as folder, subprocess.Popen(["sleep", "60"], env=environment) as child:
-        try:
-            (folder / "cgroup.procs").write_text(str(child.pid))
-            time.sleep(0.1)
-            assert read_limits(child.pid).cpus_of_group == 0.5
-            if library and len(os.sched_getaffinity(0)) > 1:
-                said = [one for one in examine(read_process(child.pid)) if "counts the CPUs alone" in one.what]
-                assert said[0].next.startswith("set MALLOC_CONF=narenas:4;")
-        finally:
-            child.kill()
+    program = build(compiler, tmp_path / "sleeper", SLEEPER)
+    with running(program, {"LD_PRELOAD": str(library) if library else None}) as pid, limited_to_half_a_cpu(pid):
+        assert read_limits(pid).cpus_of_group == 0.5
+        if library and len(os.sched_getaffinity(0)) > 1:
+            said = [one for one in examine(read_process(pid)) if "counts the CPUs alone" in one.what]
+            assert said[0].next.startswith("set MALLOC_CONF=narenas:4;")
 
 
 def test_the_link_of_settings_is_the_process_s_own(machine: Path) -> None:

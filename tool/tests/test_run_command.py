@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import HewRunner, build, environment
+from conftest import PATIENCE, HewRunner, build, environment
 
 SHOW = "import os; print(os.environ.get('{}', '(unset)'))"
 
@@ -44,7 +44,7 @@ def test_the_command_becomes_our_process_and_keeps_the_terminal(library: Path) -
         stderr=other,
     )
     os.close(other)
-    assert started.wait(20) == 0
+    assert started.wait(PATIENCE) == 0
     said = os.read(main, 1000).decode()
     os.close(main)
     assert said.split() == [str(started.pid), "True", "True"]

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from jsonschema import validate
 
-from conftest import HewRunner
+from conftest import PATIENCE, HewRunner
 from hew.sources.server import free_port, with_port
 from test_compare_command import SCHEMA, row
 
 SERVER = """
-import os, signal, socket, sys
+import os, signal, socket, sys, time
 MARKED = "marker" in os.environ.get("LD_PRELOAD", "")
 BEHAVIOUR = sys.argv[2] if MARKED else "good"
 if BEHAVIOUR == "stubborn":
@@ -31,8 +31,8 @@ while True:
     for word in talk.makefile("r"):
         if word == "load\\n":
             kept.append(bytearray(30 * 2**20))
-            deadline = os.times().user + 0.1
-            while os.times().user < deadline:
+            deadline = time.process_time() + 0.1
+            while time.process_time() < deadline:
                 pass
             if BEHAVIOUR == "dies":
                 sys.exit("fell over")
@@ -80,7 +80,7 @@ def test_the_servers_memory_and_time_and_the_clients_latencies_are_measured(
     glibc, marker = row(found, "glibc")["medians"], row(found, "marker")["medians"]
     assert 15 * 2**20 < marker["server_rss_bytes"] - glibc["server_rss_bytes"] < 25 * 2**20
     assert glibc["server_peak_rss_bytes"] >= glibc["server_rss_bytes"] > 30 * 2**20
-    assert 0.08 < glibc["server_cpu_seconds"] < 1
+    assert 0.1 <= glibc["server_cpu_seconds"] < 5
     assert glibc["client_wall_seconds"] > 0.05
     assert glibc["client.LOAD.p95_seconds"] == pytest.approx(2.5e-3)
     assert found["server"][-2:] == ["{port}", "good"]
@@ -109,7 +109,7 @@ def test_a_server_that_ignores_the_request_to_stop_is_killed(
     patch = "import sys; from hew.sources import server; server.STOP_LIMIT = 0.5; from hew.cli import main; main()"
     words = words_for(parts, library, "stubborn")
     done = subprocess.run(
-        [sys.executable, "-c", patch, *words], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-c", patch, *words], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.returncode == 0, done.stderr
     assert row(json.loads(done.stdout), "marker")["good_runs"] == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import MACHINE, HewRunner, build, good_run
+from conftest import MACHINE, PATIENCE, HewRunner, build, good_run
 from hew.analysis.verification import changes_of, figures_of, outcomes, variants
 from hew.model.advice import Advice, Setting
 from hew.model.errors import HewError
@@ -125,7 +125,7 @@ def test_the_variable_is_that_of_the_malloc_in_use(
 
 
 def test_a_run_gives_the_statistics_of_its_end(worker: Path, hew_library: Path) -> None:
-    seen = observe([str(worker)], Place(hew_library, {"PATH": "/bin"}), "MALLOC_CONF", 20, Path("/dev/null"))
+    seen = observe([str(worker)], Place(hew_library, {"PATH": "/bin"}), "MALLOC_CONF", PATIENCE, Path("/dev/null"))
     (snapshot,) = seen.reading.snapshots
     assert snapshot.allocator == "hew"
     assert snapshot.whole
@@ -133,7 +133,7 @@ def test_a_run_gives_the_statistics_of_its_end(worker: Path, hew_library: Path) 
 
 def test_a_run_that_fails_is_an_error(hew_library: Path) -> None:
     with pytest.raises(HewError, match="exit status 3"):
-        observe(["sh", "-c", "exit 3"], Place(None, {"PATH": "/bin"}), None, 20, Path("/dev/null"))
+        observe(["sh", "-c", "exit 3"], Place(None, {"PATH": "/bin"}), None, PATIENCE, Path("/dev/null"))
 
 
 @pytest.mark.skipif(not HOT.is_file(), reason="not in a checkout")

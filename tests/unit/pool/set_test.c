@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set: pool sets below api/: what sizes become, what is refused, growth, shrinking, bounds, what a caller plugs in.
+ * set: pool sets below api/: what sizes become, what is refused, bounds, what a caller plugs in.  Growth: grow_test.c.
  */
 #include "pool/set.h"
 
-#include "layers_alloc.h"
-#include "os/clock.h"
-#include "pool/fast.h"
-#include "pool/life.h"
 #include "pool/range.h"
-#include "pool/serve.h"
+#include "sets.h"
 #include "test.h"
 
 #include <errno.h>
@@ -18,20 +14,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define MANY 20000
-
-static void *objects[MANY];
-
-static struct hew_pool_set *
-begin(const struct hew_pool_size *sizes, size_t count, const struct hew_pool_options *options)
-{
-    int error;
-    static bool booted;
-    booted = booted || layers_boot();
-    return hew_pool_life_begin(sizes, count, options, &error);
-}
-
 static int
 error_of(const struct hew_pool_size *sizes, size_t count, const struct hew_pool_options *options)
 {
@@ -39,47 +21,6 @@ error_of(const struct hew_pool_size *sizes, size_t count, const struct hew_pool_
     CHECK(hew_pool_life_begin(sizes, count, options, &error) == NULL);
     return error;
 }
-
-static void *
-take(struct hew_pool_set *set, size_t size)
-{
-    void *object = hew_pool_fast_take(set, size);
-    return object != NULL ? object : hew_pool_serve(set, size, false);
-}
-
-static void
-give(struct hew_pool_set *set, void *object)
-{
-    if (!hew_pool_fast_give(set, object)) {
-        hew_pool_serve_free(set, "free", object);
-    }
-}
-
-static struct hew_pool_figures
-figures_of(struct hew_pool_set *set, unsigned number)
-{
-    struct hew_pool_figures figures[HEW_POOL_SIZES_MAX];
-    hew_pool_life_figures(set, NULL, figures, HEW_POOL_SIZES_MAX);
-    return figures[number];
-}
-
-static void
-take_many(struct hew_pool_set *set, size_t size, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        objects[i] = take(set, size);
-    }
-}
-
-static void
-give_many(struct hew_pool_set *set, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        give(set, objects[i]);
-    }
-}
-
-static const struct hew_pool_size hundred[] = {{64, 100}};
 
 TEST(sizes_come_in_any_order_and_those_that_round_up_to_the_same_are_one)
 {
@@ -154,75 +95,6 @@ TEST(an_object_is_aligned_to_every_power_of_two_that_divides_its_size)
     void *object = take(set, 64);
     CHECK_EQUAL((uintptr_t)object % 65536, 0);
     give(set, object);
-    CHECK(hew_pool_life_end(set, false));
-}
-
-TEST(a_fixed_group_gives_each_of_its_objects_once_before_the_set_grows)
-{
-    struct hew_pool_set *set = begin(hundred, 1, NULL);
-    take_many(set, 50, 100);
-    CHECK_EQUAL(figures_of(set, 0).pools, 0);
-    CHECK_EQUAL(figures_of(set, 0).in_use, 100);
-    for (unsigned i = 0; i < 100; i++) {
-        memset(objects[i], (int)i, 64);
-    }
-    for (unsigned i = 0; i < 100; i++) {
-        CHECK_EQUAL(((unsigned char *)objects[i])[63], i);
-    }
-    void *more = take(set, 64);
-    CHECK(more != NULL);
-    CHECK_EQUAL(figures_of(set, 0).pools, 1);
-    give(set, more);
-    give_many(set, 100);
-    CHECK(hew_pool_life_end(set, false));
-}
-
-TEST(a_wholly_free_dynamic_pool_goes_when_there_is_room_elsewhere)
-{
-    struct hew_pool_set *set = begin(hundred, 1, &(struct hew_pool_options){.dynamic_count = 200});
-    take_many(set, 64, 1000);
-    CHECK(figures_of(set, 0).pools >= 5);
-    give_many(set, 1000);
-    hew_pool_serve_trim(set);
-    CHECK_EQUAL(figures_of(set, 0).pools, 0);
-    CHECK_EQUAL(figures_of(set, 0).grown, figures_of(set, 0).gone);
-    CHECK_EQUAL(figures_of(set, 0).in_use, 0);
-    CHECK(hew_pool_life_end(set, false));
-}
-
-TEST(the_quarters_rule_keeps_a_pool_while_the_fixed_group_is_in_use)
-{
-    struct hew_pool_set *set =
-        begin(hundred, 1, &(struct hew_pool_options){.dynamic_count = 200, .at_hand = SIZE_MAX});
-    take_many(set, 64, 101);
-    give(set, objects[100]);
-    CHECK_EQUAL(figures_of(set, 0).pools, 1); /* nothing else is free */
-    for (unsigned i = 0; i < 50; i++) {
-        give(set, objects[i]);
-    }
-    CHECK_EQUAL(figures_of(set, 0).pools, 1); /* 50 of 200: not more than a quarter */
-    give(set, objects[50]);
-    CHECK_EQUAL(figures_of(set, 0).pools, 0);
-    for (unsigned i = 51; i < 100; i++) {
-        give(set, objects[i]);
-    }
-    CHECK(hew_pool_life_end(set, false));
-}
-
-TEST(a_wholly_free_pool_goes_after_its_time_though_nothing_else_is_free)
-{
-    struct hew_pool_set *set =
-        begin(hundred, 1, &(struct hew_pool_options){.dynamic_count = 200, .at_hand = SIZE_MAX, .release_ms = 50});
-    take_many(set, 64, 101);
-    uint64_t given = hew_clock_ms();
-    give(set, objects[100]);
-    while (hew_pool_life_round() != 0) {
-        CHECK_EQUAL(figures_of(set, 0).pools, 1);
-        usleep(5000);
-    }
-    CHECK(hew_clock_ms() >= given + 50);
-    CHECK_EQUAL(figures_of(set, 0).pools, 0);
-    give_many(set, 100);
     CHECK(hew_pool_life_end(set, false));
 }
 

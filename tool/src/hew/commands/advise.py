@@ -46,7 +46,7 @@ def command(
     (see hew compare).
     """
     if verify:
-        with told("hew advise --verify"):
+        with told("hew advise --verify", programs=True):
             verify_command(asked_for(words, options), as_json)
         return
     if options["server"] or options["ready"] or options["alloc"]:

@@ -66,10 +66,10 @@ def command(
 ) -> None:
     """Measure a suite of workloads under every allocator found: time, memory, page faults, curves by size.
 
-    Rounds are interleaved, workload by workload. Ratios are to glibc and to the best peer of each workload. Ctrl-C ends
-    it with what was measured by then.
+    Rounds are interleaved, workload by workload. Ratios are to glibc and to the best peer of each workload. Ctrl-C or
+    SIGTERM ends it with what was measured by then.
     """
-    with told("hew bench"):
+    with told("hew bench", programs=True):
         if saved:
             compare(saved, requests[0].name if requests else SUBJECT, as_json)
             return

@@ -74,7 +74,7 @@ def command(
     """
     check_server(server, ready)
     plan = ServerPlan(server, ready, words, timeout) if server else CommandPlan(words, input_file, timeout)
-    with told("hew compare"):
+    with told("hew compare", programs=True):
         report = compare(plan, requests, runs, warmup)
         if as_json:
             click.echo(to_json(report))

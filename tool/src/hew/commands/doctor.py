@@ -28,7 +28,7 @@ def command(as_json: bool, after: float, words: tuple[str, ...]) -> None:
 
     A COMMAND is started, looked at while it runs (its largest process, when it starts others), and ended.
     """
-    with told("hew doctor"):
+    with told("hew doctor", programs=True):
         if len(words) == 1 and words[0].isdigit():
             facts = with_inside(read_process(int(words[0])))
         else:

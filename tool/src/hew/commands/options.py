@@ -3,6 +3,7 @@
 
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +17,26 @@ from hew.model.errors import HewError
 from hew.model.run import PORT
 from hew.sources.discovery import known_names
 
-INTERRUPTED = 130
+# By exit status, as a shell tells of a command that a signal has ended.
+STOPPED = {128 + signal.SIGINT: "interrupted", 128 + signal.SIGTERM: "terminated"}
 
 
 @contextmanager
-def told(command: str) -> Iterator[None]:
-    """End with one line and a status of its own when something goes wrong."""
+def told(command: str, programs: bool = False) -> Iterator[None]:
+    """End with one line and a status of its own when something goes wrong.
+
+    A command that starts `programs` ends them on SIGTERM as it does on an interrupt.
+    """
+    status = 128 + signal.SIGINT
+
+    def terminate(number: int, _frame: object) -> None:
+        nonlocal status
+        signal.signal(number, signal.SIG_IGN)  # timeout(1) sends it twice; the first is being obeyed
+        status = 128 + number
+        raise KeyboardInterrupt
+
+    if programs:
+        signal.signal(signal.SIGTERM, terminate)
     try:
         yield
     except HewError as error:
@@ -31,8 +46,8 @@ def told(command: str) -> Iterator[None]:
         click.echo(": ".join(filter(None, (command, error.filename, error.strerror or str(error)))), err=True)
         sys.exit(1)
     except KeyboardInterrupt:
-        click.echo(f"{command}: interrupted", err=True)
-        sys.exit(INTERRUPTED)
+        click.echo(f"{command}: {STOPPED[status]}", err=True)
+        sys.exit(status)
 
 
 def requested(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Request, ...]:

@@ -160,7 +160,7 @@ def probe(library: Path, environment: Mapping[str, str]) -> str | None:
     try:
         preload = prepend_preload(library, [])
         outcome = subprocess.run(
-            program, env={**environment, "LD_PRELOAD": preload}, capture_output=True, timeout=20, check=False
+            program, env={**environment, "LD_PRELOAD": preload}, capture_output=True, timeout=60, check=False
         )
     except HewError as error:
         return str(error)

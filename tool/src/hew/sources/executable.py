@@ -139,7 +139,7 @@ def libraries_of(command: Path, environment: Mapping[str, str]) -> list[Path]:
     clean = {name: value for name, value in environment.items() if name != "LD_PRELOAD"}
     try:
         listed = subprocess.run(
-            [str(elf.interpreter), "--list", str(program)], capture_output=True, env=clean, timeout=10, check=False
+            [str(elf.interpreter), "--list", str(program)], capture_output=True, env=clean, timeout=60, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return []

@@ -21,7 +21,7 @@ FIRST_INTERVAL = 0.005
 FIRST_SECONDS = 0.2
 TREE_EVERY = 5
 MOST_POINTS = 1024
-# When to look at a process's map, in seconds since it was first seen: the loader needs a moment.
+# When to look at a process's map, in seconds since it was first seen; what it maps later is seen too.
 LOOKS = (0.0, 0.05, 0.15)
 
 
@@ -34,6 +34,13 @@ class Sighting:
     words: str
     looks: int = 0
     allocators: set[Path] = field(default_factory=set)
+
+
+def is_loading(mapped: set[Path]) -> bool:
+    """Whether the loader is still at work: it maps what is preloaded before it maps libc."""
+    names = [path.name for path in mapped]
+    loader = any(name.startswith("ld-linux") for name in names)
+    return loader and not any(name.startswith(("libc.so", "libc-")) for name in names)
 
 
 class Sampler:
@@ -104,10 +111,9 @@ class Sampler:
             if sighting is None or (words and words != sighting.words):
                 sighting = self.seen[pid] = Sighting(now, start_time(pid), words)
             if sighting.looks < len(LOOKS) and now - sighting.since >= LOOKS[sighting.looks]:
-                sighting.looks += 1
-                sighting.allocators |= {
-                    path for path in mapped_libraries(pid) if path == self._library or is_allocator(path)
-                }
+                mapped = mapped_libraries(pid)
+                sighting.looks += not is_loading(mapped)
+                sighting.allocators |= {path for path in mapped if path == self._library or is_allocator(path)}
 
     def _add(self, point: RssPoint) -> None:
         if point.bytes == 0:

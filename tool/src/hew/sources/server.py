@@ -7,6 +7,7 @@ its process id. Its CPU time is what it used while the client ran: neither its s
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -22,15 +23,16 @@ from hew.model.run import PORT, Failure, Plan, Run, ServerPlan, Step
 from hew.sources.discovery import describe_status
 from hew.sources.launcher import Launched, Streams, launch
 from hew.sources.measure import Place, captured, end_survivors, measure_command, tail
-from hew.sources.processes import cpu_time, memory_status, tree
+from hew.sources.processes import cpu_time, memory_status, read_text, tree
 from hew.sources.redis_benchmark import read_client_output
 from hew.sources.sampler import Sampler
 
-READY_LIMIT = 30.0  # seconds a server may take to start
+READY_LIMIT = 60.0  # seconds a server may take to start
 READY_POLL = 0.05
-READY_TRY_LIMIT = 5.0  # seconds one try of the ready command may take
+READY_TRY_LIMIT = 20.0  # seconds one try of the ready command may take
+FIRST_PORT = 10_000
 STOP_LIMIT = 10.0  # seconds between SIGTERM and SIGKILL
-DYING_LIMIT = 1.0  # seconds a server that dropped its client may take to be gone
+DYING_LIMIT = 5.0  # seconds a server that dropped its client may take to be gone
 SETTLE = 0.1  # seconds between the client's end and the reading of the server's memory
 
 
@@ -43,11 +45,18 @@ class RunFailedError(Exception):
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A loopback port that nobody listens on now.
+
+    Not one of those that the system gives to whoever connects: a connection that asks whether the server is there could
+    be given the very port that it asks, and would reach itself.
+    """
+    given = read_text("/proc/sys/net/ipv4/ip_local_port_range").split()
+    end = max(int(given[0]) if given else 0, FIRST_PORT + 1000)
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            port = random.randrange(FIRST_PORT, end)  # noqa: S311
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def with_port(words: Sequence[str], port: int) -> tuple[str, ...]:

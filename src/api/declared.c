@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pools: the setting pools, from its text to slabs that stay.
+ * declared: the setting pools, from its text to slabs that stay.
  */
-#include "api/pools.h"
+#include "api/declared.h"
 
 #include "api/messages.h"
 #include "base/text.h"
@@ -50,7 +50,7 @@ bytes_of(unsigned code, size_t count)
 }
 
 HEW_COLD void
-hew_pools_reserve(const char *setting)
+hew_declared_reserve(const char *setting)
 {
     size_t machine = hew_os_machine_memory(), left = machine;
     struct hew_arena *first = hew_arena_get(0);
