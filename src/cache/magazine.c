@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-#define FILL_BYTES ((size_t)16 << 10) /* a fill brings at most this much */
+#define FILL_BYTES ((size_t)32 << 10) /* a fill brings at most this much, */
+#define FILL_OBJECTS 4                /* or so many */
 #define ASKS 8                        /* a magazine asks others for room at each such refusal */
 #define SWEEP 4                       /* classes looked after at each tick */
 
@@ -109,7 +110,7 @@ miss(struct hew_cache *cache, unsigned code, unsigned kind)
     size_t now = hew_capacity_of(cache, code);
     unsigned flags = cache->flags[code] | kind | HEW_CLASS_MISSED;
     bool used_both_ways = (flags & both) == both;
-    if (may_ask(cache, code, now) && grow(cache, code, now, kind)) {
+    if (now < cache->most[code] && may_ask(cache, code, now) && grow(cache, code, now, kind)) {
         flags &= ~(used_both_ways ? both | HEW_CLASS_GROWN : HEW_CLASS_GROWN);
     } else if (code > HEW_CODE_SMALL_LAST && used_both_ways) {
         flags |= HEW_CLASS_GROWN;
@@ -123,6 +124,7 @@ fill_count(const struct hew_cache *cache, unsigned code)
 {
     size_t capacity = hew_capacity_of(cache, code), bound = FILL_BYTES / hew_slab_shapes[code].size;
     bool one_way = (cache->flags[code] & HEW_CLASS_OVERFLOWED) == 0 && capacity <= hew_capacity_lean(cache, code);
+    bound = bound < FILL_OBJECTS ? FILL_OBJECTS : bound;
     size_t count = one_way ? capacity : (capacity + 1) / 2;
     count = count < bound || code > HEW_CODE_SMALL_LAST ? count : bound; /* large ones that are at hand only */
     return count == 0 ? 1 : count;

@@ -5,6 +5,7 @@
 #include "base/size_class.h"
 #include "os/syscall.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -23,6 +24,9 @@
 #endif
 #ifndef SYS_process_madvise
 #define SYS_process_madvise 440
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
 #endif
 #ifndef MADV_FREE
 #define MADV_FREE 8
@@ -235,6 +239,16 @@ hew_os_resident(void *address, size_t size)
         }
     }
     return resident;
+}
+
+void
+hew_os_populate(void *address, size_t size)
+{
+    static _Atomic bool unknown; /* relaxed: whoever does not see it asks once more */
+    if (!atomic_load_explicit(&unknown, memory_order_relaxed) && !refused("madvise") &&
+        hew_syscall3(SYS_madvise, address, size, MADV_POPULATE_WRITE) == -EINVAL) {
+        atomic_store_explicit(&unknown, true, memory_order_relaxed);
+    }
 }
 
 void

@@ -150,13 +150,17 @@ hew_pool_group_examine(const struct hew_pool_block *block, const char *function,
     }
 }
 
-/* `recent`: NULL, or where to note the word. */
-static void
+/* `recent`: NULL, or where to note the word; one with less than four objects is not worth a look. */
+HEW_INLINE void
 give_word(
     struct hew_pool_block *block, struct hew_pool_recent *recent, const char *function, size_t word, uint64_t mask)
 {
-    if (recent != NULL) {
-        hew_pool_recent_push(recent, word);
+    uint64_t rest = mask & (mask - 1);
+    if (rest != 0 && recent != NULL) {
+        rest &= rest - 1;
+        if ((rest & (rest - 1)) != 0) {
+            hew_pool_recent_push(recent, word);
+        }
     }
     if (HEW_UNLIKELY(!hew_pool_block_give(block, word, mask))) {
         size_t number = word * 64 + (unsigned)__builtin_ctzll(mask); /* one of them */
@@ -164,15 +168,18 @@ give_word(
     }
 }
 
-/* How many of the objects, of `most` at least 1, lie side by side. */
-static unsigned
-side_by_side(void *const *objects, unsigned most, size_t stride)
+/* How many of the first objects lie side by side; at least 1, at most `most`. */
+static HEW_NOINLINE unsigned
+side_by_side(void *const *objects, unsigned count, unsigned most, size_t stride)
 {
-    unsigned count = 1;
-    for (uintptr_t next = (uintptr_t)objects[0] + stride; count < most && (uintptr_t)objects[count] == next; next += stride) {
-        count++;
+    unsigned side = 1;
+    uintptr_t next = (uintptr_t)objects[0] + stride;
+    most = count < most ? count : most;
+    while (side < most && (uintptr_t)objects[side] == next) {
+        next += stride;
+        side++;
     }
-    return count;
+    return side;
 }
 
 /* As many of the objects as lie in the block; at least the first one does.  What left together mostly comes back together: what
@@ -186,9 +193,12 @@ give_run(struct hew_pool_block *block, struct hew_pool_recent *recent, const cha
     unsigned given = 0;
     while (given < count && (uintptr_t)objects[given] - block->address < block->bytes) {
         size_t number = hew_pool_block_number(block, (uintptr_t)objects[given]);
-        unsigned left = 64 - number % 64, most = count - given < left ? count - given : left;
-        unsigned run = side_by_side(objects + given, most, block->stride);
-        uint64_t bits = UINT64_MAX >> (64 - run) << number % 64;
+        uint64_t bits = UINT64_C(1) << number % 64;
+        unsigned run = 1;
+        if (given + 1 < count && (uintptr_t)objects[given + 1] == (uintptr_t)objects[given] + block->stride) {
+            run = side_by_side(objects + given, count - given, 64 - number % 64, block->stride);
+            bits = UINT64_MAX >> (64 - run) << number % 64;
+        }
         if (number / 64 != word || HEW_UNLIKELY((mask & bits) != 0)) {
             give_word(block, recent, function, word, mask);
             word = number / 64;

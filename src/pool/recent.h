@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HEW_POOL_RECENT_WORDS 31
+#define HEW_POOL_RECENT_WORDS 32
 
 struct hew_pool_recent {
     _Atomic uint32_t top;                          /* counts on: modulo the number of words */

@@ -2,12 +2,14 @@
 #include "slab/bin.h"
 
 #include "meta/map.h"
+#include "os/memory.h"
 #include "slab/reserve.h"
 
 #include <string.h>
 
 #define OPENS_FINE 8     /* so many slabs of a coarse class are worth a class between it and the one below */
 #define AHEAD 8          /* objects from one that comes back to the one whose slab is fetched */
+#define POPULATED_FROM 32 /* slabs in a bin: at most so small a part of its memory is resident before it is used */
 #define EMPTY_AT_ONCE 16 /* wholly free slabs collected before they are handed to the page heap */
 
 struct empties {
@@ -114,12 +116,28 @@ release_slabs(struct hew_page_heap *pages, struct hew_extent **slabs, unsigned c
     }
 }
 
+/*
+ * A bin that has grown to many slabs will use all of the next one, too: its pages come at once, not by a fault each.  Only of
+ * objects no larger than a page, so that each page has one that begins there, and only what reads as zeros for want of memory.
+ */
+static void
+populate(const struct hew_extent *slab)
+{
+    if (slab->zeroed && !slab->huge && hew_slab_shape(slab)->size <= HEW_PAGE) {
+        hew_os_populate((void *)slab->address, slab->size);
+    }
+}
+
 /* Under the lock, which it drops, with no room in the bin.  False: still none, for want of memory. */
 static bool
 make_room(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code)
 {
+    bool grown = bin->counts.slabs >= POPULATED_FROM && !lists_full(bin);
     hew_mutex_unlock(&bin->lock);
     struct hew_extent *slab = new_slab(pages, code);
+    if (grown && slab != NULL) {
+        populate(slab);
+    }
     hew_mutex_lock(&bin->lock);
     if (slab != NULL && !adopt(bin, slab)) {
         hew_mutex_unlock(&bin->lock);

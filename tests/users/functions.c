@@ -182,12 +182,15 @@ static void
 collect(void *opaque, const char *text)
 {
     struct printed *printed = opaque;
-    size_t length = strlen(text), kept = length < 63 ? length : 63;
+    size_t length = strlen(text), kept = length < 63 ? length : 63, before = strlen(printed->last);
     if (printed->calls++ == 0) {
         memcpy(printed->first, text, kept);
     }
-    memcpy(printed->last, text + length - kept, kept);
-    printed->last[kept] = 0;
+    /* The end of all of it: where a piece ends depends on how long the numbers are. */
+    size_t older = before + kept > 63 ? 63 - kept : before;
+    memmove(printed->last, printed->last + before - older, older);
+    memcpy(printed->last + older, text + length - kept, kept);
+    printed->last[older + kept] = 0;
     printed->bytes += length;
 }
 

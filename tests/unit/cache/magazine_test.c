@@ -210,6 +210,23 @@ TEST(a_magazine_that_is_emptied_and_filled_grows_to_its_bound)
     end_cache();
 }
 
+TEST(a_fill_brings_four_objects_at_least_where_the_magazine_has_room)
+{
+    struct hew_cache *cache = new_cache();
+    const size_t sizes[] = {1024, 4096, 8192, HEW_SMALL_MAX};
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned code = hew_code_of_size(sizes[i]);
+        work(cache, code, 10, 40);
+        hew_magazine_flush(cache, code, 0);
+        CHECK(capacity(cache, code) >= 7);
+        void *object = take(cache, code);
+        CHECK(hew_cache_depth(cache, code) >= 3); /* and one is out */
+        give(cache, code, object);
+        hew_magazine_drop_all(cache); /* what the others hold would bound it */
+    }
+    end_cache();
+}
+
 TEST(a_magazine_grows_less_far_when_others_hold_a_part_of_the_share)
 {
     struct hew_cache *cache = new_cache();

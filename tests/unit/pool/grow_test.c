@@ -155,10 +155,11 @@ TEST(what_came_back_last_is_taken_first)
     }
     sched_setaffinity(0, sizeof one, &one);
     static const struct hew_pool_size sizes[] = {{64, 64 * 64}};
-    struct hew_pool_set *set = begin(sizes, 1, &(struct hew_pool_options){.at_hand = SIZE_MAX});
+    struct hew_pool_set *set = begin(sizes, 1, &(struct hew_pool_options){.at_hand = 64});
     take_many(set, 64, 40 * 64);
     uintptr_t base = (uintptr_t)objects[0];
     give_many(set, 40 * 64);
+    hew_pool_serve_trim(set); /* nothing is at hand */
     for (unsigned i = 0; i < HEW_POOL_RECENT_WORDS * 64; i++) { /* the newest word first, low addresses first in each */
         CHECK_EQUAL(((uintptr_t)take(set, 64) - base) / 64, (39 - i / 64) * 64 + i % 64);
     }

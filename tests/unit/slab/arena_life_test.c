@@ -303,7 +303,7 @@ decay(void)
     CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
     hew_arena_set_decay_ms(arena, HEW_DECAY_DIRTY, -1);
     CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
-    hew_arena_set_decay_ms(arena, HEW_DECAY_DIRTY, 100000);
+    hew_arena_set_decay_ms(arena, HEW_DECAY_DIRTY, 100000000);
     CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, 0);
     hew_large_give(take_large(arena, MIB));
     CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
