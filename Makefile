@@ -77,11 +77,7 @@ checks: release
 	  set -- $$check; $(PYTHON) scripts/$$1.py $$2 || status=1; done; exit $$status
 
 # The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
-test-# For hours where there are some: races show themselves in one run of many.
-soak: release dev
-	$(PYTHON) scripts/soak.py --rounds $(SOAK_ROUNDS)
-
-programs: release
+test-programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set quick --install
 
 test-python:
