@@ -18,10 +18,6 @@
 #define GIVES_TO_CLOCK 64
 #define SCARCE_IDLE ((size_t)1 << 20)
 #define SCARCE_PART 16
-/* What may lie idle when more is in use than ever: this part of it, or so much; what is beyond goes back in steps. */
-#define IDLE_PART 16
-#define IDLE_MIN ((size_t)512 << 10)
-#define IDLE_STEP ((size_t)128 << 10)
 
 _Atomic uint32_t hew_page_due;
 _Atomic size_t hew_page_mapped;
@@ -195,19 +191,6 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     return taken;
 }
 
-/* Under the lock: at a new peak, what lies idle is memory that the program has not needed on its way there. */
-static void
-note_taken(struct hew_page_heap *heap)
-{
-    if (heap->counts.active > heap->counts.most_active) {
-        heap->counts.most_active = heap->counts.active;
-        size_t part = heap->counts.active / IDLE_PART, keep = part < IDLE_MIN ? IDLE_MIN : part;
-        if (HEW_UNLIKELY(heap->dirty.bytes >= keep + IDLE_STEP)) {
-            hew_page_trim(heap, keep);
-        }
-    }
-}
-
 struct hew_extent *
 hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
 {
@@ -217,7 +200,6 @@ hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigne
     if (taken != NULL) {
         hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, taken, code);
-        note_taken(heap);
     }
     hew_mutex_unlock(&heap->lock);
     return taken;
@@ -327,7 +309,6 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
         grown = HEW_LIKELY(heap->hooks == NULL) ? grow_into(heap, extent, behind, more)
                                                 : hew_hooked_grow(heap, extent, behind, more);
         hew_page_add_active(heap, grown ? (ptrdiff_t)more : 0);
-        note_taken(heap);
     }
     hew_mutex_unlock(&heap->lock);
     return grown;

@@ -21,7 +21,6 @@
 struct hew_page_counts {
     size_t active, mapped, dirty, muzzy, retained; /* bytes */
     size_t abandoned;                              /* bytes, ever */
-    size_t most_active;                            /* that `active` has been after a take */
     uint64_t dirty_purged, muzzy_purged;           /* bytes that went back */
     uint64_t dirty_purges, muzzy_purges;           /* rounds in which some did */
     uint64_t dirty_calls, muzzy_calls;             /* ranges that were given to the system */
@@ -160,9 +159,6 @@ void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);
 
 /* Returns what decay says is due (`all`: everything that is free).  May call the system; the lock is dropped for it. */
 void hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all);
-
-/* Under the lock: dirty pages beyond `keep` go back, without regard to their age.  Drops the lock meanwhile. */
-void hew_page_trim(struct hew_page_heap *heap, size_t keep);
 
 /* Returns everything that is free, and its address space: the system has run out of either.  From now on the heap keeps
  * little. */

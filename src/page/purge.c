@@ -241,16 +241,6 @@ purge_both(struct hew_page_heap *heap, uint64_t now_ms, bool all)
 }
 
 void
-hew_page_trim(struct hew_page_heap *heap, size_t keep)
-{
-    if (heap->hooks != NULL || heap->ending || heap->dirty_decay.decay_ms < 0) {
-        return;
-    }
-    heap->counts.dirty_purges++;
-    purge(heap, &heap->dirty, keep, heap->muzzy_decay.decay_ms != 0 ? HEW_EXTENT_MUZZY : HEW_EXTENT_RETAINED);
-}
-
-void
 hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
 {
     hew_mutex_lock(&heap->lock);

@@ -95,59 +95,6 @@ TEST(idle_pages_go_back_steadily_and_are_all_gone_after_the_decay_time)
     page_end();
 }
 
-/* Gives 4 MiB in `pieces` that a larger request cannot use. */
-static void
-leave_idle(struct hew_extent *pieces[4], struct hew_extent *between[4])
-{
-    make_dirty(8 * MIB);
-    hew_page_decay(&page_heap, page_now, true); /* one run of free pages, from which all are cut in order */
-    for (unsigned i = 0; i < 4; i++) {
-        pieces[i] = page_take(MIB);
-        between[i] = page_take(16 * KIB);
-    }
-    for (unsigned i = 0; i < 4; i++) {
-        page_fill(pieces[i], 7);
-        page_give(pieces[i]);
-    }
-}
-
-TEST(at_a_new_peak_only_a_part_of_it_lies_idle)
-{
-    struct hew_extent *pieces[4], *between[4];
-    page_begin();
-    page_decay_times(3200, 0);
-    leave_idle(pieces, between);
-    struct hew_extent *low = page_take(2 * MIB);
-    CHECK_EQUAL(page_counts().dirty, 4 * MIB); /* as much was in use before */
-    struct hew_extent *peak = page_take(16 * MIB);
-    CHECK(page_counts().dirty > MIB && page_counts().dirty < MIB + 256 * KIB);
-    CHECK_EQUAL(page_counts().dirty_purged, 8 * MIB + 4 * MIB - page_counts().dirty);
-    page_give(low);
-    page_give(peak);
-    low = page_take(15 * MIB);
-    CHECK(page_counts().dirty > 3 * MIB); /* below the peak what was needed there may wait */
-    page_give(low);
-    for (unsigned i = 0; i < 4; i++) {
-        page_give(between[i]);
-    }
-    page_end();
-}
-
-TEST(with_endless_decay_time_a_new_peak_returns_nothing)
-{
-    struct hew_extent *pieces[4], *between[4];
-    page_begin();
-    page_decay_times(-1, 0);
-    leave_idle(pieces, between);
-    struct hew_extent *peak = page_take(16 * MIB);
-    CHECK_EQUAL(page_counts().dirty, 4 * MIB);
-    page_give(peak);
-    for (unsigned i = 0; i < 4; i++) {
-        page_give(between[i]);
-    }
-    page_end();
-}
-
 TEST(the_upper_pages_of_an_extent_go_first)
 {
     page_begin();
