@@ -3,8 +3,8 @@
 
 #include "alloc/alloc.h"
 #include "alloc/fill.h"
-#include "api/messages.h"
 #include "api/declared.h"
+#include "api/messages.h"
 #include "api/profile.h"
 #include "api/stats_due.h"
 #include "base/options.h"

@@ -68,18 +68,25 @@ hew_capacity_share(void)
     return share < SHARE_MIN ? SHARE_MIN : share;
 }
 
+bool
+hew_capacity_has_room(const struct hew_cache *cache, unsigned code, size_t objects)
+{
+    return (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 ||
+        cache->granted + hew_capacity_bytes(code, objects) <= hew_capacity_share();
+}
+
 /* What a class begins with. */
 static size_t
 least(const struct hew_cache *cache, unsigned code)
 {
-    size_t usual = SLOTS_MIN - 1, share = hew_capacity_share();
+    size_t usual = SLOTS_MIN - 1;
     if (code > HEW_CODE_SMALL_LAST) {
         return 1;
     }
-    if (cache->granted + hew_capacity_bytes(code, usual) <= share || (cache->flags[code] & HEW_CLASS_CHOSEN) != 0) {
+    if (hew_capacity_has_room(cache, code, usual)) {
         return usual;
     }
-    size_t few = objects_in(share / FEW_PART, code);
+    size_t few = objects_in(hew_capacity_share() / FEW_PART, code);
     return few == 0 ? 1 : few < usual ? few : usual;
 }
 

@@ -21,6 +21,9 @@ void hew_capacity_end(struct hew_cache *cache, unsigned code);
 /* What one thread's magazines may hold, in bytes. */
 size_t hew_capacity_share(void);
 
+/* Whether the magazines may hold so many objects of a class more: the share has room, or the user has chosen the class's. */
+bool hew_capacity_has_room(const struct hew_cache *cache, unsigned code, size_t objects);
+
 /* The most objects that a magazine may hold that is only emptied, or only filled: a batch for the bin, larger where the heap
  * is.  Nothing where a single object is more than that: it would be memory that the thread has no use for. */
 size_t hew_capacity_lean(const struct hew_cache *cache, unsigned code);

@@ -40,13 +40,6 @@ touch(struct hew_cache *cache, unsigned code)
     cache->touched[code / 64] |= (uint64_t)1 << code % 64;
 }
 
-/* Whether the thread's share has room for so many objects more. */
-static bool
-has_room(const struct hew_cache *cache, unsigned code, size_t objects)
-{
-    return cache->granted + hew_capacity_bytes(code, objects) <= hew_capacity_share();
-}
-
 /* One class of those that hold most gives up half, if that is `bytes` at least. */
 static bool
 take_from_others(struct hew_cache *cache, unsigned code, size_t bytes)
@@ -71,18 +64,17 @@ take_from_others(struct hew_cache *cache, unsigned code, size_t bytes)
 static bool
 may_ask(struct hew_cache *cache, unsigned code, size_t now)
 {
-    bool free_to = now == 0 || (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 || has_room(cache, code, now + 1);
-    return free_to || ++cache->refusals % ASKS == 0;
+    return now == 0 || hew_capacity_has_room(cache, code, now + 1) || ++cache->refusals % ASKS == 0;
 }
 
 static bool
 grant(struct hew_cache *cache, unsigned code, size_t more)
 {
-    bool chosen = (cache->flags[code] & HEW_CLASS_CHOSEN) != 0;
-    if (!chosen && !has_room(cache, code, more) && !take_from_others(cache, code, hew_capacity_bytes(code, more))) {
+    size_t bytes = hew_capacity_bytes(code, more);
+    if (!hew_capacity_has_room(cache, code, more) && !take_from_others(cache, code, bytes)) {
         return false;
     }
-    cache->granted += hew_capacity_bytes(code, more);
+    cache->granted += bytes;
     return true;
 }
 

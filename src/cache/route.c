@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define AT_ONCE 256 /* objects looked up before the first lock is taken: their cache misses overlap */
+#define AT_ONCE 256 /* objects that are handed on together: under one lock, where they are of one bin */
 
 /* The slab that an object lies in.  Ends the process when it cannot be of class `code`. */
 static struct hew_extent *

@@ -36,6 +36,8 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("calm")
 
+# What ends a command that starts programs: the signal, the status, the word.
+SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 PATIENCE = 250.0  # seconds: what takes longer, on a busy machine too, is stuck; pytest gives a test 300
 PROGRAMS = Path(__file__).parent / "programs"
 HewRunner = Callable[..., subprocess.CompletedProcess[str]]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE, HewRunner
+from conftest import PATIENCE, SIGNALS, HewRunner
 from hew.model.allocator import Allocator
 from hew.model.errors import HewError
 from hew.model.run import CommandPlan, Point, RssPoint, ServerPlan
@@ -65,9 +65,6 @@ server = ["sh", "{programs}/x", "{port}"]
 command = ["sh"]
 in = { other = [1] }
 '''
-
-
-SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@
 import json
 import os
 import pty
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import validate
 
-from conftest import PATIENCE, HewRunner, build, environment, wait_until
+from conftest import PATIENCE, SIGNALS, HewRunner, build, environment, wait_until
 from hew.views import document
 
 SCHEMA = json.loads((Path(document.__file__).parent / "compare.schema.json").read_text())
@@ -213,9 +212,7 @@ def test_progress_is_on_a_terminal_only_and_colour_follows_no_color(library: Pat
     assert (b"\x1b[38" in seen or b"\x1b[32" in seen or b"\x1b[36" in seen) is not plain
 
 
-@pytest.mark.parametrize(
-    ("number", "status", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
-)
+@pytest.mark.parametrize(("number", "status", "word"), SIGNALS)
 @pytest.mark.parametrize("command", [("compare",), ("advise", "--verify")])
 def test_a_signal_ends_the_command_and_leaves_the_shells_status(
     library: Path, tmp_path: Path, command: tuple[str, ...], number: int, status: int, word: str
