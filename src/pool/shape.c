@@ -14,7 +14,7 @@
 #define ALIGNMENT_MAX ((size_t)2 << 20)
 #define BYTES_MAX ((size_t)1 << (HEW_LG_ADDRESS - 1)) /* what can lie in the address space */
 #define AT_HAND_MOST 128
-#define AT_HAND_BYTES ((size_t)32 << 10)
+#define AT_HAND_BYTES ((size_t)64 << 10)
 #define AT_HAND_PART 8 /* where the fixed group is all that threads have together; else half as strict */
 #define RELEASE_MS 10000
 
