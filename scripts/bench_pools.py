@@ -172,7 +172,7 @@ def section(document: Point) -> str:
     runs = document["runs"]
     lines += [
         f"Microseconds of a round, medians of {runs} processes, of {ROUNDS[1] - 1} rounds after the first in each",
-        f"({ROUNDS[LARGE] - 1} in the last row). Ratios: medians and quartiles over {runs} turns, in which each ran once.",
+        f"({ROUNDS[LARGE] - 1} in the last row). Ratios: medians and quartiles over {runs} turns.",
     ]
     for threads in THREADS:
         lines += rounds_table(document["rounds"], threads, "us")
