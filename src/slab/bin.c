@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define OPENS_FINE 8      /* so many slabs of a coarse class, and one a thread, are worth a class between it and the one below */
+#define OPENS_FINE 8      /* so many slabs of a coarse class, and one a thread, are worth a class between it and the next */
 #define AHEAD 8           /* objects from one that comes back to the one whose slab is fetched */
 #define POPULATED_FROM 32 /* slabs in a bin: at most so small a part of its memory is resident before it is used */
 #define EMPTY_AT_ONCE 16  /* wholly free slabs collected before they are handed to the page heap */
