@@ -193,7 +193,7 @@ void *
 hew_serve_again(size_t size)
 {
     struct hew_cache *cache = hew_cache_self;
-    if (!hew_cache_is_real(cache) || cache->real != cache || hew_fill_wanted() ||
+    if (!hew_cache_is_plain(cache) || hew_fill_wanted() ||
         size >= atomic_load_explicit(&cache->arena->oversize_threshold, memory_order_relaxed)) {
         return NULL;
     }
