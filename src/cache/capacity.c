@@ -25,6 +25,8 @@
 /* A class for whose usual beginning the share has no room begins with this part of the share at most: many classes with a
  * few objects each, instead of few that take from each other what they begin with. */
 #define FEW_PART 64
+#define LOAN_PART 8    /* this part of the share goes round among the classes */
+#define LOAN_SLOTS 256 /* in an array of so many slots, with the NULL */
 
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
 
@@ -72,7 +74,7 @@ bool
 hew_capacity_has_room(const struct hew_cache *cache, unsigned code, size_t objects)
 {
     return (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 ||
-        cache->granted + hew_capacity_bytes(code, objects) <= hew_capacity_share();
+        cache->granted + hew_capacity_bytes(code, objects) <= hew_capacity_share() / LOAN_PART * (LOAN_PART - 1);
 }
 
 /* What a class begins with. */
@@ -121,6 +123,56 @@ hew_capacity_set(struct hew_cache *cache, unsigned code, size_t capacity)
     return true;
 }
 
+size_t
+hew_capacity_with_loan(const struct hew_cache *cache, unsigned code)
+{
+    size_t objects = objects_in(hew_capacity_share() / LOAN_PART, code);
+    size_t most = cache->most[code] < LOAN_SLOTS ? cache->most[code] : LOAN_SLOTS - 1;
+    return objects < most ? objects : most;
+}
+
+/* Another array for a class's objects; the one before. */
+static void **
+move(struct hew_cache *cache, unsigned code, void **slots, size_t capacity)
+{
+    void **before = cache->base[code];
+    size_t depth = hew_cache_depth(cache, code);
+    memcpy(slots, before, (depth + 1) * sizeof *slots);
+    cache->base[code] = slots;
+    cache->top[code] = slots + 1 + depth;
+    cache->limit[code] = slots + 1 + capacity;
+    return before;
+}
+
+void
+hew_capacity_lend(struct hew_cache *cache, unsigned code, size_t capacity)
+{
+    struct hew_cache_loan *loan = &cache->loan;
+    if (loan->slots == NULL && (loan->slots = hew_meta_take(LOAN_SLOTS * sizeof *loan->slots)) == NULL) {
+        return;
+    }
+    loan->capacity = (uint16_t)hew_capacity_of(cache, code);
+    loan->base = move(cache, code, loan->slots, capacity);
+    loan->code = (uint8_t)code;
+}
+
+void
+hew_capacity_call_in(struct hew_cache *cache)
+{
+    struct hew_cache_loan *loan = &cache->loan;
+    move(cache, loan->code, loan->base, loan->capacity);
+    loan->code = HEW_CODE_NONE;
+}
+
+void
+hew_capacity_end_loan(struct hew_cache *cache)
+{
+    if (cache->loan.slots != NULL) {
+        hew_meta_give(cache->loan.slots, LOAN_SLOTS * sizeof *cache->loan.slots);
+        cache->loan.slots = NULL;
+    }
+}
+
 /* The most objects that a magazine used both ways may grow to. */
 static size_t
 most_used_both_ways(const struct hew_cache *cache, unsigned code)
@@ -156,7 +208,7 @@ hew_capacity_richest(struct hew_cache *cache, unsigned but, size_t bytes)
             continue;
         }
         size_t capacity = hew_capacity_of(cache, code), held = hew_capacity_bytes(code, capacity);
-        if (held > most && capacity > 1 && code != but && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
+        if (held > most && capacity > 1 && code != but && code != cache->loan.code && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
             most = held;
             richest = code;
         }
