@@ -10,9 +10,16 @@ if(HEW_PREFIX)
   set_source_files_properties(${HEW_OBJECT} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 endif()
 
+# What takes the place of a function of the loader's: not with a prefix, where we are not the program's malloc, not in the
+# archive, where a static program has libc's own, and not under a sanitizer, which does the same.
+if(NOT HEW_PREFIX AND NOT HEW_SANITIZE)
+  list(APPEND HEW_SHARED_FROM ${CMAKE_SOURCE_DIR}/src/api/shared/dlopen.c)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/api/shared/dlopen.c PROPERTIES COMPILE_OPTIONS -O2)
+endif()
+
 add_library(hew SHARED ${HEW_SHARED_FROM})
 set_target_properties(hew PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME hew LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-target_link_libraries(hew PRIVATE hew_core_flags)
+target_link_libraries(hew PRIVATE hew_core_flags ${CMAKE_DL_LIBS})
 # cmake/first.txt becomes an addition to the linker's own script.  Code and constants share one segment, since each one costs
 # a process pieces of its own; and the compiler's start files, which would run code at both ends of the library, are left
 # out: we have no static destructors, and are never unloaded.  Of the extent map's roots a process touches those of the highest

@@ -115,7 +115,7 @@ struct hew_pool_options {
     bool fixed_only;        /* there are no dynamic pools */
     enum hew_pool_beyond beyond;
     size_t dynamic_count;   /* objects in a dynamic pool; 0: in proportion to the size's other pools */
-    size_t at_hand;         /* free objects of a size that a thread keeps, at most; 0: up to 128 or 32 KiB or a quarter of the
+    size_t at_hand;         /* free objects of a size that a thread keeps, at most; 0: up to 128 or 64 KiB or a quarter of the
                                fixed group (an eighth with fixed_only); SIZE_MAX: none */
     uint64_t release_ms;    /* a wholly free dynamic pool goes after so long even if nothing else is free; 0: 10000,
                                UINT64_MAX: never */

@@ -66,7 +66,7 @@ void
 hew_size_class_open(unsigned code)
 {
     unsigned fine = code - 1;
-    if (!hew_code_is_fine(fine)) {
+    if (!hew_code_is_fine(fine) || hew_small_code(hew_code_size(fine)) == fine) {
         return;
     }
     for (size_t slot = hew_code_size(fine - 1) / 8 + 1; slot <= hew_code_size(fine) / 8; slot++) {

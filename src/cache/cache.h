@@ -52,7 +52,6 @@ struct hew_cache {
     struct hew_cache *real; /* itself; behind a front, the true cache; NULL in hew_cache_none and hew_cache_gone */
     void **base[HEW_CODES];
     uint64_t counted[HEW_CODES]; /* allocations when this period is over */
-    uint64_t handed_over[HEW_CODES]; /* of these, counted by an arena that the thread has left */
     uint64_t balance[HEW_CODES]; /* objects that left for their owners less those that came from them */
     uint32_t unsampled[HEW_CODES]; /* allocations after this period until the next sample */
     uint16_t most[HEW_CODES];    /* objects that the magazine may hold at most; 0: the class is not cached */
@@ -71,7 +70,7 @@ struct hew_cache {
         uint16_t capacity;  /* what fits there */
         uint8_t code;       /* that class; HEW_CODE_NONE: nobody has it */
     } loan;
-    uint64_t other_allocated, other_freed; /* bytes of objects that no class's counts tell of */
+    uint64_t other_allocated, other_freed; /* bytes of objects that no class's counts tell of, or not any more */
     struct hew_cache_bytes {
         uint64_t allocated, freed;
     } *live;              /* kept up at each operation of a thread with a front; else NULL */

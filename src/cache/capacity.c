@@ -20,12 +20,13 @@
  * grows to so much at most. */
 #define CROWDED_PART 8
 #define CROWDED_BYTES ((size_t)64 << 10)
-#define SHARE_MIN ((size_t)56 << 10) /* a thread's share of the budget is never less */
+#define SHARE_MIN ((size_t)44 << 10) /* a thread's share of the budget is never less */
 #define RICH_AMONG 8                 /* classes that are asked what they may hold */
 /* A class for whose usual beginning the share has no room begins with this part of the share at most: many classes with a
  * few objects each, instead of few that take from each other what they begin with. */
 #define FEW_PART 64
 #define LOAN_PART 8    /* this part of the share goes round among the classes */
+#define LOAN_FROM (2 * SHARE_MIN)
 #define LOAN_SLOTS 256 /* in an array of so many slots, with the NULL */
 
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
@@ -53,13 +54,6 @@ hew_capacity_end(struct hew_cache *cache, unsigned code)
     hew_capacity_close(cache, code);
 }
 
-/* How many objects of a class so many bytes are. */
-static size_t
-objects_in(size_t bytes, unsigned code)
-{
-    return (size_t)((unsigned __int128)bytes * hew_slab_shapes[code].reciprocal >> 64);
-}
-
 size_t
 hew_capacity_share(void)
 {
@@ -70,11 +64,19 @@ hew_capacity_share(void)
     return share < SHARE_MIN ? SHARE_MIN : share;
 }
 
+/* The part that goes round: nothing of a share so small that all classes are short of room. */
+static size_t
+loan_of(size_t share)
+{
+    return share < LOAN_FROM ? 0 : share / LOAN_PART;
+}
+
 bool
 hew_capacity_has_room(const struct hew_cache *cache, unsigned code, size_t objects)
 {
+    size_t share = hew_capacity_share();
     return (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 ||
-        cache->granted + hew_capacity_bytes(code, objects) <= hew_capacity_share() / LOAN_PART * (LOAN_PART - 1);
+        cache->granted + hew_capacity_bytes(code, objects) <= share - loan_of(share);
 }
 
 /* What a class begins with. */
@@ -88,7 +90,7 @@ least(const struct hew_cache *cache, unsigned code)
     if (hew_capacity_has_room(cache, code, usual)) {
         return usual;
     }
-    size_t few = objects_in(hew_capacity_share() / FEW_PART, code);
+    size_t few = hew_capacity_objects(code, hew_capacity_share() / FEW_PART);
     return few == 0 ? 1 : few < usual ? few : usual;
 }
 
@@ -97,7 +99,7 @@ hew_capacity_lean(const struct hew_cache *cache, unsigned code)
 {
     size_t bytes = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / LEAN_PART;
     bytes = bytes < LEAN_MIN ? LEAN_MIN : bytes > LEAN_MAX ? LEAN_MAX : bytes;
-    size_t most = cache->most[code], objects = objects_in(bytes, code);
+    size_t most = cache->most[code], objects = hew_capacity_objects(code, bytes);
     objects = objects > LEAN_OBJECTS - 1 ? LEAN_OBJECTS - 1 : objects;
     return objects < most ? objects : most;
 }
@@ -126,7 +128,7 @@ hew_capacity_set(struct hew_cache *cache, unsigned code, size_t capacity)
 size_t
 hew_capacity_with_loan(const struct hew_cache *cache, unsigned code)
 {
-    size_t objects = objects_in(hew_capacity_share() / LOAN_PART, code);
+    size_t objects = hew_capacity_objects(code, loan_of(hew_capacity_share()));
     size_t most = cache->most[code] < LOAN_SLOTS ? cache->most[code] : LOAN_SLOTS - 1;
     return objects < most ? objects : most;
 }
@@ -177,7 +179,7 @@ hew_capacity_end_loan(struct hew_cache *cache)
 static size_t
 most_used_both_ways(const struct hew_cache *cache, unsigned code)
 {
-    size_t most = cache->most[code], crowded = objects_in(CROWDED_BYTES, code);
+    size_t most = cache->most[code], crowded = hew_capacity_objects(code, CROWDED_BYTES);
     bool chosen = (cache->flags[code] & HEW_CLASS_CHOSEN) != 0;
     if (most <= crowded || code > HEW_CODE_SMALL_LAST || chosen) {
         return most;
@@ -192,24 +194,40 @@ hew_capacity_grown(const struct hew_cache *cache, unsigned code, unsigned miss)
     bool one_way = (flags & both) != both && (flags & HEW_CLASS_CHOSEN) == 0;
     size_t most = one_way ? hew_capacity_lean(cache, code) : most_used_both_ways(cache, code);
     size_t now = hew_capacity_of(cache, code), next = now == 0 ? least(cache, code) : now * 2 + 1;
+    if (now != 0 && !hew_capacity_has_room(cache, code, next - now)) {
+        next = now + now / 2 + 1;
+    }
     next = next > most ? most : next;
     return next > now ? next : now;
 }
 
+/*
+ * How little a class needs its next byte.  Batches that pass through a magazine of n objects make it miss in proportion to 1 / n, frees and
+ * allocations in random order to 1 / n^2: all misses together are fewest where n^2, or n^3, times the size is the same for each class.
+ */
+static uint64_t
+wealth(unsigned code, size_t objects)
+{
+    return (uint64_t)objects * objects * hew_slab_shapes[code].size;
+}
+
 unsigned
-hew_capacity_richest(struct hew_cache *cache, unsigned but, size_t bytes)
+hew_capacity_richest(struct hew_cache *cache, unsigned poor, size_t more)
 {
     unsigned richest = HEW_CODE_NONE;
-    size_t most = bytes - 1;
+    size_t bytes = 2 * hew_capacity_bytes(poor, more);
+    uint64_t most = wealth(poor, hew_capacity_of(cache, poor) + more);
     for (unsigned looked = 0; looked < RICH_AMONG; looked++) {
         unsigned code = hew_cache_next_touched(cache, cache->asked);
         cache->asked = code == HEW_CODES ? 0 : (uint8_t)(code + 1);
         if (code == HEW_CODES) {
             continue;
         }
-        size_t capacity = hew_capacity_of(cache, code), held = hew_capacity_bytes(code, capacity);
-        if (held > most && capacity > 1 && code != but && code != cache->loan.code && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
-            most = held;
+        size_t capacity = hew_capacity_of(cache, code);
+        bool may_give = capacity > 1 && code != poor && code != cache->loan.code &&
+            (cache->flags[code] & HEW_CLASS_CHOSEN) == 0;
+        if (may_give && hew_capacity_bytes(code, capacity) >= bytes && wealth(code, capacity) > most) {
+            most = wealth(code, capacity);
             richest = code;
         }
     }

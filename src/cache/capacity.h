@@ -28,7 +28,8 @@ bool hew_capacity_has_room(const struct hew_cache *cache, unsigned code, size_t 
  * is.  Nothing where a single object is more than that: it would be memory that the thread has no use for. */
 size_t hew_capacity_lean(const struct hew_cache *cache, unsigned code);
 
-/* The capacity that a miss of that kind leads to, at most doubled; the present one when it has reached its bounds. */
+/* The capacity that a miss of that kind leads to: at most doubled, and half as much again where the share has no room for that; the
+ * present one when it has reached its bounds. */
 size_t hew_capacity_grown(const struct hew_cache *cache, unsigned code, unsigned miss);
 
 /* Gives the magazine a new capacity; its objects stay in order and must fit.  False: no memory, nothing changed. */
@@ -51,9 +52,9 @@ void hew_capacity_call_in(struct hew_cache *cache);
 /* Nobody has the loan: what it needs goes back. */
 void hew_capacity_end_loan(struct hew_cache *cache);
 
-/* The class among the next few that may hold most, in bytes, when that is at least `bytes` and more than one object; else
- * HEW_CODE_NONE. */
-unsigned hew_capacity_richest(struct hew_cache *cache, unsigned but, size_t bytes);
+/* The class among the next few that would miss the memory least, when `poor` should hold so many objects more: one that holds
+ * twice as much and needs it less.  HEW_CODE_NONE: there is none. */
+unsigned hew_capacity_richest(struct hew_cache *cache, unsigned poor, size_t more);
 
 HEW_INLINE size_t
 hew_capacity_of(const struct hew_cache *cache, unsigned code)
@@ -66,6 +67,13 @@ HEW_INLINE size_t
 hew_capacity_bytes(unsigned code, size_t objects)
 {
     return objects * hew_slab_shapes[code].size;
+}
+
+/* How many whole objects so many bytes are. */
+HEW_INLINE size_t
+hew_capacity_objects(unsigned code, size_t bytes)
+{
+    return (size_t)((unsigned __int128)bytes * hew_slab_shapes[code].reciprocal >> 64);
 }
 
 #endif

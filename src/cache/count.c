@@ -56,6 +56,16 @@ hew_count_freed(const struct hew_cache *cache)
 }
 
 void
+hew_count_forget(struct hew_cache *cache, unsigned code)
+{
+    uint64_t requests = hew_magazine_requests(cache, code), bytes = requests * hew_slab_shapes[code].size;
+    cache->counted[code] -= requests;
+    cache->seen[code] -= (uint16_t)requests;
+    cache->other_allocated += bytes;
+    cache->other_freed += bytes; /* frees are told from requests */
+}
+
+void
 hew_count_watch(size_t bytes)
 {
     size_t now = atomic_load_explicit(&hew_cache_step, memory_order_relaxed);

@@ -22,6 +22,10 @@ size_t hew_count_held(const struct hew_cache *cache, unsigned code);
 uint64_t hew_count_allocated(const struct hew_cache *cache);
 uint64_t hew_count_freed(const struct hew_cache *cache);
 
+/* The class's requests begin at nothing, for those who count requests; what the thread has allocated and freed stays.  Only the owning
+ * thread, under hew_caches_lock. */
+void hew_count_forget(struct hew_cache *cache, unsigned code);
+
 /* HEW_DUE_BYTES comes at least each time a thread has allocated `bytes` from now on; several may ask. */
 void hew_count_watch(size_t bytes);
 

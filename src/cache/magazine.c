@@ -40,15 +40,16 @@ touch(struct hew_cache *cache, unsigned code)
     cache->touched[code / 64] |= (uint64_t)1 << code % 64;
 }
 
-/* One class of those that hold most gives up half, if that is `bytes` at least. */
+/* Another class gives up room for `more` objects of this one, if there is one that needs it less. */
 static bool
-take_from_others(struct hew_cache *cache, unsigned code, size_t bytes)
+take_from_others(struct hew_cache *cache, unsigned code, size_t more)
 {
-    unsigned rich = hew_capacity_richest(cache, code, 2 * bytes);
+    unsigned rich = hew_capacity_richest(cache, code, more);
     if (rich == HEW_CODE_NONE) {
         return false;
     }
-    size_t before = hew_capacity_of(cache, rich), left = before / 2;
+    size_t before = hew_capacity_of(cache, rich);
+    size_t left = hew_capacity_objects(rich, hew_capacity_bytes(rich, before) - hew_capacity_bytes(code, more));
     hew_magazine_flush(cache, rich, left);
     if (!hew_capacity_set(cache, rich, left)) {
         return false;
@@ -71,7 +72,7 @@ static bool
 grant(struct hew_cache *cache, unsigned code, size_t more)
 {
     size_t bytes = hew_capacity_bytes(code, more);
-    if (!hew_capacity_has_room(cache, code, more) && !take_from_others(cache, code, bytes)) {
+    if (!hew_capacity_has_room(cache, code, more) && !take_from_others(cache, code, more)) {
         return false;
     }
     cache->granted += bytes;

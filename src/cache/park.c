@@ -85,7 +85,6 @@ forget_counts(struct hew_cache *cache)
 {
     HEW_EACH_TOUCHED (cache, code) {
         cache->counted[code] = cache->ticks[code];
-        cache->handed_over[code] = 0;
         cache->balance[code] = -(uint64_t)hew_cache_depth(cache, code);
     }
     cache->other_allocated = cache->other_freed = cache->reported = 0;

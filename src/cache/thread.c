@@ -133,15 +133,16 @@ hew_thread_enlist(struct hew_cache *cache)
     hew_mutex_unlock(&hew_caches_lock);
 }
 
-/* What the cache has counted becomes the arena's.  Under hew_caches_lock, so that nobody counts it twice or not at all. */
+/* What the cache has counted becomes the arena's; of the thread it is bytes.  Under hew_caches_lock, so that nobody counts it twice or
+ * not at all. */
 static void
 hand_counts_over(struct hew_cache *cache)
 {
     HEW_EACH_TOUCHED (cache, code) {
-        uint64_t requests = hew_magazine_requests(cache, code) - cache->handed_over[code];
+        uint64_t requests = hew_magazine_requests(cache, code);
         if (requests != 0) {
             atomic_fetch_add_explicit(&cache->arena->requests[code], requests, memory_order_relaxed);
-            cache->handed_over[code] += requests;
+            hew_count_forget(cache, code);
         }
     }
 }

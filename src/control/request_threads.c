@@ -16,7 +16,7 @@ put_thread(const struct hew_cache *cache, void *reply)
         return;
     }
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        requests += hew_count_requests(cache, code) - cache->handed_over[code];
+        requests += hew_count_requests(cache, code);
         held += hew_count_held(cache, code);
     }
     const uint64_t columns[] = {cache->thread, cache->arena->index, requests, held};

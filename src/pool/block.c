@@ -12,25 +12,31 @@ hew_pool_block_begin(struct hew_pool_block *block, size_t stride, size_t count, 
     block->summary = block->words + hew_pool_block_words(count);
 }
 
-/* Sets the word's bit in the summary: it has just become other than 0. */
+/* The word has just become other than 0: its bit in the summary is to be set, and mostly is (hew_pool_block_take_of_word).
+ * Whoever clears it meanwhile looks at the word after that, and we at the bit after the word was written: seq_cst for all four,
+ * so that one of the two sees the other. */
 static void
 announce(struct hew_pool_block *block, size_t word)
 {
     size_t place = word / 64;
-    atomic_fetch_or_explicit(&block->summary[place], UINT64_C(1) << word % 64, memory_order_acq_rel);
+    uint64_t bit = UINT64_C(1) << word % 64;
+    if ((atomic_load_explicit(&block->summary[place], memory_order_seq_cst) & bit) != 0) {
+        return;
+    }
+    atomic_fetch_or_explicit(&block->summary[place], bit, memory_order_acq_rel);
     if (place < atomic_load_explicit(&block->lowest, memory_order_relaxed)) {
         atomic_store_explicit(&block->lowest, place, memory_order_relaxed);
     }
 }
 
-/* The word was seen to be 0.  Whoever gives to it now either finds it 0 and sets the bit after we have cleared it, or has
- * written the word before we look again. */
+/* The word was seen to be 0.  Whoever gives to it now either sets the bit after we have cleared it, or has written the word
+ * before we look again. */
 static void
 withdraw(struct hew_pool_block *block, size_t word)
 {
     uint64_t bit = UINT64_C(1) << word % 64;
-    atomic_fetch_and_explicit(&block->summary[word / 64], ~bit, memory_order_acq_rel);
-    if (atomic_load_explicit(&block->words[word], memory_order_acquire) != 0) {
+    atomic_fetch_and_explicit(&block->summary[word / 64], ~bit, memory_order_seq_cst);
+    if (atomic_load_explicit(&block->words[word], memory_order_seq_cst) != 0) {
         atomic_fetch_or_explicit(&block->summary[word / 64], bit, memory_order_acq_rel);
     }
 }
@@ -50,70 +56,64 @@ lowest_bits(uint64_t bits, unsigned wanted)
     return bits & ~rest;
 }
 
-/* The objects that bits of a word stand for, the first of which lies at `address`.  Returns how many. */
+/* The objects that bits of a word stand for, the first of which lies at `address`: below `end`, the lowest on top.  Returns how
+ * many. */
 static unsigned
-list_objects(uintptr_t address, size_t stride, uint64_t bits, void **objects)
+list_objects(uintptr_t address, size_t stride, uint64_t bits, void **end)
 {
-    unsigned listed = 0;
+    void **next = end;
     for (; (bits & (bits + (bits & -bits))) != 0; bits &= bits - 1) {
-        objects[listed++] = (void *)(address + (unsigned)__builtin_ctzll(bits) * stride);
+        *--next = (void *)(address + (unsigned)__builtin_ctzll(bits) * stride);
     }
-    if (bits == 0) {
-        return listed;
+    if (bits != 0) { /* what is left lies side by side, which is often all of it */
+        uintptr_t object = address + (unsigned)__builtin_ctzll(bits) * stride;
+        uintptr_t last = address + (63 - (unsigned)__builtin_clzll(bits)) * stride;
+        for (; object <= last; object += stride) {
+            *--next = (void *)object;
+        }
     }
-    /* What is left lies side by side, which is often all of it. */
-    uintptr_t next = address + (unsigned)__builtin_ctzll(bits) * stride;
-    uintptr_t end = address + (64 - (unsigned)__builtin_clzll(bits)) * stride;
-    for (; next < end; next += stride) {
-        objects[listed++] = (void *)next;
-    }
-    return listed;
+    return (unsigned)(end - next);
 }
 
-/* Up to `wanted` bits of a word. */
-static uint64_t
-take_bits(struct hew_pool_block *block, size_t word, unsigned wanted)
+/* Up to `wanted` objects of a word; `*left`: what the word had beside them. */
+static unsigned
+take_and_list(struct hew_pool_block *block, size_t word, void **end, unsigned wanted, uint64_t *left)
 {
     uint64_t seen = atomic_load_explicit(&block->words[word], memory_order_relaxed), pick = lowest_bits(seen, wanted);
     /* acquire: pairs with the release of who gave the objects */
     uint64_t before = pick == 0 ? seen : atomic_fetch_and_explicit(&block->words[word], ~pick, memory_order_acq_rel);
-    if ((before & ~pick) == 0) {
-        withdraw(block, word);
-    }
-    return before & pick;
-}
-
-static unsigned
-take_and_list(struct hew_pool_block *block, size_t word, void **objects, unsigned wanted)
-{
-    uint64_t bits = take_bits(block, word, wanted);
+    *left = before & ~pick;
     uintptr_t first = block->address + word * 64 * block->stride; /* after the bits: they may be of a block that came back */
-    return list_objects(first, block->stride, bits, objects);
+    return list_objects(first, block->stride, before & pick, end);
 }
 
 unsigned
-hew_pool_block_take_of_word(struct hew_pool_block *block, size_t word, void **objects, unsigned wanted)
+hew_pool_block_take_of_word(struct hew_pool_block *block, size_t word, void **end, unsigned wanted)
 {
-    bool any = atomic_load_explicit(&block->words[word], memory_order_relaxed) != 0;
-    return any ? take_and_list(block, word, objects, wanted) : 0;
+    uint64_t left;
+    return take_and_list(block, word, end, wanted, &left);
 }
 
 /* From the words of `among` below a word of the summary. */
 static unsigned
-take_below(struct hew_pool_block *block, size_t place, uint64_t among, void **objects, unsigned wanted)
+take_below(struct hew_pool_block *block, size_t place, uint64_t among, void **end, unsigned wanted)
 {
     uint64_t words = atomic_load_explicit(&block->summary[place], memory_order_acquire) & among;
     unsigned taken = 0;
     while (words != 0 && taken < wanted) {
         size_t word = place * 64 + (unsigned)__builtin_ctzll(words);
-        taken += take_and_list(block, word, objects + taken, wanted - taken);
+        uint64_t left;
+        taken += take_and_list(block, word, end - taken, wanted - taken, &left);
+        if (left == 0) {
+            withdraw(block, word);
+        }
         words &= words - 1;
     }
     return taken;
 }
 
 unsigned
-hew_pool_block_take(struct hew_pool_block *block, size_t home, void **objects, unsigned wanted)
+hew_pool_block_take(struct hew_pool_block *block, size_t home, void **end, unsigned wanted)
 {
     size_t words = hew_pool_block_words(block->count), places = hew_pool_block_words(words);
     size_t lowest = atomic_load_explicit(&block->lowest, memory_order_relaxed), first = lowest;
@@ -121,7 +121,7 @@ hew_pool_block_take(struct hew_pool_block *block, size_t home, void **objects, u
     uint64_t from = ~UINT64_C(0) << start % 64, among = from;
     unsigned taken = 0;
     for (size_t looked = 0; looked <= places && taken < wanted; looked++) {
-        unsigned got = take_below(block, place, among, objects + taken, wanted - taken);
+        unsigned got = take_below(block, place, among, end - taken, wanted - taken);
         first = got != 0 && taken == 0 ? place : first;
         taken += got;
         place = place + 1 < places ? place + 1 : 0;
@@ -149,8 +149,8 @@ hew_pool_block_idle(const struct hew_pool_block *block)
 bool
 hew_pool_block_give(struct hew_pool_block *block, size_t word, uint64_t mask)
 {
-    /* release: what was written to the objects comes before their next use */
-    uint64_t before = atomic_fetch_or_explicit(&block->words[word], mask, memory_order_acq_rel);
+    /* release: what was written to the objects comes before their next use; seq_cst: announce() */
+    uint64_t before = atomic_fetch_or_explicit(&block->words[word], mask, memory_order_seq_cst);
     if (before == 0) {
         announce(block, word);
     }

@@ -7,7 +7,7 @@
  *
  * Takers and givers of any number of threads meet in the words alone, each with one atomic instruction on a word, which
  * nothing can be mistaken for: there are no links that could come back with another meaning.  The summary is a hint that
- * never misses: who makes a word other than 0 sets its bit, and who clears the bit looks at the word once more.
+ * never misses: who makes a word other than 0 sees to its bit, and who clears the bit looks at the word once more.
  *
  * A dynamic pool that is wholly free is removed by taking every object of it (hew_pool_block_claim): whoever still looks at
  * the block finds nothing there.  Blocks and their words therefore stay as long as their set, and serve again.
@@ -35,6 +35,7 @@ struct hew_pool_block {
     unsigned number;         /* of its size in the set */
     bool fixed;
     bool there;                              /* has memory: guarded by the set's lock */
+    struct hew_pool_recent *recent;          /* for each processor; NULL: too small for that */
     struct hew_pool_range *range;            /* of a dynamic pool; likewise */
     struct hew_pool_block *spare_below;      /* in the class's stack; likewise */
     _Atomic(struct hew_pool_block *) next;   /* dynamic pools of the size, the oldest first; only ever appended */
@@ -94,11 +95,13 @@ hew_pool_block_mask(const struct hew_pool_block *block, size_t word)
 /* `room`: hew_pool_block_bytes(count) of zeros.  No object is free yet. */
 void hew_pool_block_begin(struct hew_pool_block *block, size_t stride, size_t count, void *room);
 
-/* Up to `wanted` objects, low addresses first, from word `home` on and then once round. */
-unsigned hew_pool_block_take(struct hew_pool_block *block, size_t home, void **objects, unsigned wanted);
+/* Up to `wanted` objects, low addresses first, from word `home` on and then once round.  They are listed below `end` as a magazine
+ * has them, from the top down: the first one is end[-1]. */
+unsigned hew_pool_block_take(struct hew_pool_block *block, size_t home, void **end, unsigned wanted);
 
-/* The same from one word. */
-unsigned hew_pool_block_take_of_word(struct hew_pool_block *block, size_t word, void **objects, unsigned wanted);
+/* The same from one word.  Its bit in the summary stays set though it may be empty now: a word that is emptied and filled in turn
+ * costs nobody else anything. */
+unsigned hew_pool_block_take_of_word(struct hew_pool_block *block, size_t word, void **end, unsigned wanted);
 
 /* Free objects, as of now. */
 size_t hew_pool_block_idle(const struct hew_pool_block *block);

@@ -8,6 +8,8 @@
 #include "pool/object.h"
 #include "pool/range.h"
 
+#include <string.h>
+
 /* The one that the thread runs on, among those that the set tells apart. */
 static unsigned
 processor_of(const struct hew_pool_set *set)
@@ -15,70 +17,73 @@ processor_of(const struct hew_pool_set *set)
     return hew_cpus_current() % set->processors;
 }
 
+static struct hew_pool_recent *
+recent_of(struct hew_pool_block *block, unsigned processor)
+{
+    return block->recent == NULL ? NULL : &block->recent[processor];
+}
+
 /* From a caller's store. */
 static unsigned
-take_stored(struct hew_pool_set *set, struct hew_pool_block *block, void **objects, unsigned wanted)
+take_stored(struct hew_pool_set *set, struct hew_pool_block *block, void **end, unsigned wanted)
 {
-    return (unsigned)set->backing.take(block->store, objects, wanted);
+    unsigned taken = (unsigned)set->backing.take(block->store, end - wanted, wanted);
+    memmove(end - taken, end - wanted, taken * sizeof *end);
+    return taken;
 }
 
 /* Objects whose constructor fails go back. */
 static unsigned
-prepare(struct hew_pool_set *set, struct hew_pool_block *block, void **objects, unsigned count)
+prepare(struct hew_pool_set *set, struct hew_pool_block *block, void **end, unsigned count)
 {
     unsigned good = 0;
-    for (unsigned i = 0; i < count; i++) {
-        if (hew_pool_object_out(set, block, objects[i])) {
-            objects[good++] = objects[i];
+    for (unsigned i = 1; i <= count; i++) {
+        void *object = end[-(int)i];
+        if (hew_pool_object_out(set, block, object)) {
+            end[-(int)++good] = object;
         } else {
-            hew_pool_group_give(set, "hew_pool_malloc", &objects[i], 1);
+            hew_pool_group_give(set, "hew_pool_malloc", &object, 1);
         }
     }
     return good;
 }
 
-/* From a fixed group. */
+/* From the words that objects came back to last, then from others. */
 static unsigned
-take_fixed(struct hew_pool_set *set, struct hew_pool_block *block, size_t home, void **objects, unsigned wanted)
+take_by_bits(struct hew_pool_set *set, struct hew_pool_block *block, size_t home, void **end, unsigned wanted)
 {
-    struct hew_pool_recent *recent = &set->classes[block->number].recent[processor_of(set)];
+    struct hew_pool_recent *recent = recent_of(block, processor_of(set));
     unsigned taken = 0;
-    for (size_t word; taken < wanted && hew_pool_recent_top(recent, &word);) {
-        taken += hew_pool_block_take_of_word(block, word, objects + taken, wanted - taken);
+    for (size_t word; taken < wanted && recent != NULL && hew_pool_recent_top(recent, &word);) {
+        taken += hew_pool_block_take_of_word(block, word, end - taken, wanted - taken);
         if (taken < wanted) {
             hew_pool_recent_pop(recent);
         }
     }
-    return taken == wanted ? taken : taken + hew_pool_block_take(block, home, objects + taken, wanted - taken);
+    return taken == wanted ? taken : taken + hew_pool_block_take(block, home, end - taken, wanted - taken);
 }
 
 static unsigned
-take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, size_t home, void **objects, unsigned wanted)
+take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, size_t home, void **end, unsigned wanted)
 {
-    unsigned taken;
-    if (block->store != NULL) {
-        taken = take_stored(set, block, objects, wanted);
-    } else if (block->fixed) {
-        taken = take_fixed(set, block, home, objects, wanted);
-    } else {
-        taken = hew_pool_block_take(block, 0, objects, wanted);
-    }
+    unsigned taken = block->store != NULL ? take_stored(set, block, end, wanted)
+                                          : take_by_bits(set, block, home, end, wanted);
     if (taken == 0) {
         return 0;
     }
     hew_pool_grow_note_taken(&set->classes[block->number], block, taken);
-    return HEW_LIKELY(!hew_pool_object_concerns(block)) ? taken : prepare(set, block, objects, taken);
+    return HEW_LIKELY(!hew_pool_object_concerns(block)) ? taken : prepare(set, block, end, taken);
 }
 
 unsigned
-hew_pool_group_take(struct hew_pool_set *set, unsigned number, size_t home, void **objects, unsigned wanted)
+hew_pool_group_take(struct hew_pool_set *set, unsigned number, size_t home, void **end, unsigned wanted)
 {
     struct hew_pool_class *class = &set->classes[number];
-    unsigned taken = class->declared == 0 ? 0 : take_of_block(set, class->fixed, home, objects, wanted);
+    unsigned taken = class->declared == 0 ? 0 : take_of_block(set, class->fixed, home, end, wanted);
     struct hew_pool_block *block = atomic_load_explicit(&class->first, memory_order_acquire);
     while (taken == 0 && block != NULL) {
         if (atomic_load_explicit(&block->free, memory_order_relaxed) != 0) {
-            taken = take_of_block(set, block, 0, objects, wanted);
+            taken = take_of_block(set, block, 0, end, wanted);
         }
         block = atomic_load_explicit(&block->next, memory_order_acquire);
     }
@@ -236,8 +241,7 @@ hew_pool_group_give(struct hew_pool_set *set, const char *function, void *const 
         if (HEW_UNLIKELY(block->store != NULL || hew_pool_object_concerns(block))) {
             give_noted(set, block, function, objects[given]);
         } else {
-            struct hew_pool_recent *recent = block->fixed ? &class->recent[processor] : NULL;
-            some = give_run(block, recent, function, objects + given, count - given);
+            some = give_run(block, recent_of(block, processor), function, objects + given, count - given);
         }
         hew_pool_grow_note_given(class, block, some);
         whole = atomic_load_explicit(&class->whole, memory_order_relaxed) != 0;

@@ -9,9 +9,10 @@
 
 #include "pool/set.h"
 
-/* Up to `wanted` objects, at most HEW_POOL_AT_ONCE: of the fixed group those that came back last on this processor, then others
- * from word `home` on; of dynamic pools low addresses of old ones, since others may become free. */
-unsigned hew_pool_group_take(struct hew_pool_set *set, unsigned number, size_t home, void **objects, unsigned wanted);
+/* Up to `wanted` objects, at most HEW_POOL_AT_ONCE, of the fixed group or else the oldest dynamic pool that has some, so that the
+ * others may become free; there those that came back last on this processor, then others from word `home` of the fixed group
+ * on, or low addresses.  Listed as hew_pool_block_take() does. */
+unsigned hew_pool_group_take(struct hew_pool_set *set, unsigned number, size_t home, void **end, unsigned wanted);
 
 /* Objects of the set go back to their pools.  Ends the process, in the name of `function`, when one cannot be an object, or is
  * free already.  Returns whether a dynamic pool may go: see hew_pool_shrink(). */

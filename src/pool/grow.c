@@ -11,11 +11,21 @@
 #define DYNAMIC_MAX ((size_t)64 << 20)
 #define DYNAMIC_PART 4 /* a new pool is a quarter of what the size has */
 #define SPARE_MS 1000
+#define RECENT_PART 4
+
+/* Of the words that each processor remembers; 0 where that is much beside the objects. */
+static size_t
+recent_bytes(const struct hew_pool_set *set, unsigned number, size_t count)
+{
+    size_t bytes = set->processors * sizeof(struct hew_pool_recent);
+    return bytes <= count * set->classes[number].stride / RECENT_PART ? bytes : 0;
+}
 
 static size_t
 notes_bytes(const struct hew_pool_set *set, unsigned number, size_t count)
 {
-    return hew_pool_block_bytes(count) + hew_pool_object_bytes(set, &set->classes[number], count);
+    return recent_bytes(set, number, count) + hew_pool_block_bytes(count) +
+        hew_pool_object_bytes(set, &set->classes[number], count);
 }
 
 struct hew_pool_block *
@@ -27,9 +37,11 @@ hew_pool_grow_block(struct hew_pool_set *set, unsigned number, size_t count)
         hew_meta_give(block, block == NULL ? 0 : sizeof *block);
         return NULL;
     }
-    hew_pool_block_begin(block, set->classes[number].stride, count, notes);
+    size_t recent = recent_bytes(set, number, count);
+    block->recent = recent == 0 ? NULL : (struct hew_pool_recent *)notes;
+    hew_pool_block_begin(block, set->classes[number].stride, count, notes + recent);
     if (count != 0) {
-        hew_pool_object_begin(set, &set->classes[number], block, notes + hew_pool_block_bytes(count));
+        hew_pool_object_begin(set, &set->classes[number], block, notes + recent + hew_pool_block_bytes(count));
     }
     block->number = number;
     return block;
@@ -39,7 +51,8 @@ void
 hew_pool_grow_drop_block(struct hew_pool_set *set, struct hew_pool_block *block)
 {
     if (block->count != 0) {
-        hew_meta_give((void *)block->words, notes_bytes(set, block->number, block->count));
+        void *notes = block->recent != NULL ? (void *)block->recent : (void *)block->words;
+        hew_meta_give(notes, notes_bytes(set, block->number, block->count));
     }
     hew_meta_give(block, sizeof *block);
 }

@@ -59,22 +59,21 @@ beyond_a_bound(struct hew_pool_set *set, struct hew_pool_class *class, size_t si
     return set->options.beyond == HEW_POOL_BEYOND_NULL ? NULL : from_fallback(set, size, false);
 }
 
-/* Objects of a size, from its pools or a new one. */
+/* Objects of a size, from its pools or a new one: below `end`, the first one on top. */
 static unsigned
-find_objects(
-    struct hew_pool_set *set, const struct hew_pool_local *local, unsigned number, void **objects, unsigned wanted)
+find_objects(struct hew_pool_set *set, const struct hew_pool_local *local, unsigned number, void **end, unsigned wanted)
 {
     struct hew_pool_class *class = &set->classes[number];
     size_t capacity;
     unsigned taken;
     do {
         capacity = atomic_load_explicit(&class->capacity, memory_order_relaxed);
-        taken = hew_pool_group_take(set, number, local == NULL ? 0 : local->home, objects, wanted);
+        taken = hew_pool_group_take(set, number, local == NULL ? 0 : local->home, end, wanted);
     } while (taken == 0 && hew_pool_grow(set, number, capacity));
     return taken;
 }
 
-/* What is more than the one that is wanted goes to the thread's magazine, so that the lowest address leaves first. */
+/* What is more than the one that is wanted goes to the thread's magazine. */
 static void
 keep_at_hand(struct hew_pool_set *set, struct hew_pool_local *local, unsigned number, void **objects, unsigned count)
 {
@@ -83,11 +82,8 @@ keep_at_hand(struct hew_pool_set *set, struct hew_pool_local *local, unsigned nu
         hew_pool_group_give(set, "hew_pool_malloc", objects, count);
         return;
     }
-    void **top = magazine->top;
-    while (count > 0) {
-        *top++ = objects[--count];
-    }
-    magazine->top = top;
+    memcpy(magazine->top, objects, count * sizeof *objects);
+    magazine->top += count;
 }
 
 /* What the thread has at hand, with a magazine for the size; NULL: it keeps nothing of that. */
@@ -108,9 +104,9 @@ take_one(struct hew_pool_set *set, unsigned number, size_t size)
     if (object != NULL) { /* a size above those in the table */
         return object;
     }
-    void *objects[HEW_POOL_AT_ONCE];
+    void *objects[HEW_POOL_AT_ONCE], **end = objects + HEW_POOL_AT_ONCE;
     unsigned wanted = local == NULL ? 1 : (class->at_hand + 1) / 2;
-    unsigned taken = find_objects(set, local, number, objects, wanted < HEW_POOL_AT_ONCE ? wanted : HEW_POOL_AT_ONCE);
+    unsigned taken = find_objects(set, local, number, end, wanted < HEW_POOL_AT_ONCE ? wanted : HEW_POOL_AT_ONCE);
     if (taken == 0) {
         return beyond_a_bound(set, class, size);
     }
@@ -118,9 +114,9 @@ take_one(struct hew_pool_set *set, unsigned number, size_t size)
         hew_pool_local_count(&hew_pool_local_counts(local, number)->fills);
     }
     if (taken > 1) {
-        keep_at_hand(set, local, number, objects + 1, taken - 1);
+        keep_at_hand(set, local, number, end - taken, taken - 1);
     }
-    return objects[0];
+    return end[-1];
 }
 
 void *

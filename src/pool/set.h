@@ -41,7 +41,6 @@ struct hew_pool_class {
     struct hew_pool_block *fixed;
     struct hew_pool_kind kind;  /* construct and destruct are NULL for plain objects */
     unsigned at_hand;           /* objects that a thread keeps at most; 0: none */
-    struct hew_pool_recent *recent; /* of the fixed group, for each processor */
     _Atomic(struct hew_pool_block *) first; /* dynamic pools */
     struct hew_pool_block *last;            /* guarded by the set's lock */
     _Atomic(struct hew_pool_block *) spare; /* pools that went and still have memory, the newest on top; likewise, others look */

@@ -14,7 +14,7 @@
 #define ALIGNMENT_MAX ((size_t)2 << 20)
 #define BYTES_MAX ((size_t)1 << (HEW_LG_ADDRESS - 1)) /* what can lie in the address space */
 #define AT_HAND_MOST 128
-#define AT_HAND_BYTES ((size_t)32 << 10)
+#define AT_HAND_BYTES ((size_t)64 << 10)
 #define AT_HAND_PART 8 /* where the fixed group is all that threads have together; else half as strict */
 #define RELEASE_MS 10000
 
@@ -262,8 +262,7 @@ make_group(struct hew_pool_set *set, unsigned number)
         return false;
     }
     class->fixed->fixed = class->fixed->there = true;
-    class->recent = hew_meta_take(set->processors * sizeof *class->recent);
-    return class->recent != NULL;
+    return true;
 }
 
 /* What is wrong with so many bytes, before anything is made of them.  More than the machine has can be mapped on some machines,
@@ -318,9 +317,6 @@ end_class(struct hew_pool_set *set, struct hew_pool_class *class)
             set->backing.end(class->fixed->store);
         }
         hew_pool_grow_drop_block(set, class->fixed);
-    }
-    if (class->recent != NULL) {
-        hew_meta_give(class->recent, set->processors * sizeof *class->recent);
     }
     while (block != NULL) {
         struct hew_pool_block *next = atomic_load_explicit(&block->next, memory_order_relaxed);

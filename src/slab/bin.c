@@ -3,11 +3,12 @@
 
 #include "meta/map.h"
 #include "os/memory.h"
+#include "slab/arena.h"
 #include "slab/reserve.h"
 
 #include <string.h>
 
-#define OPENS_FINE 8      /* so many slabs of a coarse class are worth a class between it and the one below */
+#define OPENS_FINE 8      /* so many slabs of a coarse class, and one a thread, are worth a class between it and the next */
 #define AHEAD 8           /* objects from one that comes back to the one whose slab is fetched */
 #define POPULATED_FROM 32 /* slabs in a bin: at most so small a part of its memory is resident before it is used */
 #define EMPTY_AT_ONCE 16  /* wholly free slabs collected before they are handed to the page heap */
@@ -85,6 +86,18 @@ next_slab(struct hew_bin *bin)
     return true;
 }
 
+/*
+ * Under the lock: whether the class has grown large for those who fill from it.  Each of these threads has objects at hand of
+ * every class that it uses: another class costs them more than it saves until there are slabs for all of them.
+ */
+static bool
+opens_fine(const struct hew_bin *bin, const struct hew_extent *slab)
+{
+    const struct hew_arena *arena = hew_arena_at(slab->arena); /* NULL: a bin that is no arena's */
+    return bin->counts.slabs >= OPENS_FINE &&
+        (arena == NULL || bin->counts.slabs >= atomic_load_explicit(&arena->threads, memory_order_relaxed));
+}
+
 /* Under the lock: a new slab becomes the current one.  False when there is room already, which other threads have brought
  * in the meantime: the slab should go, since nobody would look at a listed one that is wholly free. */
 static bool
@@ -95,7 +108,7 @@ adopt(struct hew_bin *bin, struct hew_extent *slab)
     }
     bin->counts.slabs++;
     bin->counts.slabs_ever++;
-    if (bin->counts.slabs == OPENS_FINE) {
+    if (opens_fine(bin, slab)) {
         hew_size_class_open(slab->code);
     }
     retire_current(bin);

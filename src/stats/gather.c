@@ -183,7 +183,7 @@ add_cache(const struct hew_cache *cache, void *context)
         return;
     }
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        *requests_of(arena, code) += hew_count_requests(cache, code) - cache->handed_over[code];
+        *requests_of(arena, code) += hew_count_requests(cache, code);
         arena->tcache_bytes += hew_count_held(cache, code);
     }
 }

@@ -69,8 +69,9 @@ note_taken(void *const *objects, unsigned count)
 static void
 take_some(unsigned wanted)
 {
-    void *objects[OBJECTS];
-    note_taken(objects, hew_pool_block_take(&block, 0, objects, wanted));
+    void *objects[OBJECTS], **end = objects + OBJECTS;
+    unsigned taken = hew_pool_block_take(&block, 0, end, wanted);
+    note_taken(end - taken, taken);
 }
 
 static void
@@ -95,15 +96,16 @@ take_two_objects(void)
 static void
 take_of_the_first_word(void)
 {
-    void *objects[OBJECTS];
-    note_taken(objects, hew_pool_block_take_of_word(&block, 0, objects, 2));
+    void *objects[2], **end = objects + 2;
+    unsigned taken = hew_pool_block_take_of_word(&block, 0, end, 2);
+    note_taken(end - taken, taken);
 }
 
 static void
 take_and_give_back(void)
 {
     void *object;
-    if (hew_pool_block_take(&block, 1, &object, 1) == 1) {
+    if (hew_pool_block_take(&block, 1, &object + 1, 1) == 1) {
         note_taken(&object, 1);
         give_one((unsigned)(((uintptr_t)object - block.address) / STRIDE));
     }
@@ -168,7 +170,7 @@ all_free_objects_are_found(void)
     for (unsigned i = 0; i < OBJECTS; i++) {
         idle += held[i] == 0;
     }
-    CHECK_EQUAL(hew_pool_block_take(&block, 0, objects, OBJECTS), gone ? 0 : idle);
+    CHECK_EQUAL(hew_pool_block_take(&block, 0, objects + OBJECTS, OBJECTS), gone ? 0 : idle);
 }
 
 static void

@@ -123,8 +123,10 @@ TEST(an_arena_keeps_the_requests_of_threads_that_have_gone_or_moved)
     for (unsigned i = 0; i < 3000; i++) {
         layers_free(layers_malloc(48));
     }
+    uint64_t allocated = hew_count_allocated(cache), freed = hew_count_freed(cache);
     hew_thread_bind(cache, second);
     CHECK_EQUAL(first->requests[code] - before, 3000);
+    CHECK(hew_count_allocated(cache) == allocated && hew_count_freed(cache) == freed);
     for (unsigned i = 0; i < 500; i++) {
         layers_free(layers_malloc(48));
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bin: over a page heap of its own for each test. */
-#include "slab/bin.h"
+#include "slab/arena.h"
 
 #include "layers.h"
 #include "test.h"
@@ -70,6 +70,25 @@ TEST(eight_slabs_of_a_coarse_class_open_the_fine_one_below)
     CHECK_EQUAL(hew_code_for(961), CODE);
     CHECK_EQUAL(hew_code_for(896), CODE - 2);
     give_good(bench, 0, 7 * bench->a_slab + 1);
+}
+
+TEST(where_many_threads_allocate_a_slab_for_each_opens_the_fine_class)
+{
+    unsigned code = hew_code_of_size(512), a_slab = hew_slab_shapes[code].regions, count = 0;
+    void *objects[20 * 32];
+    CHECK(layers_boot());
+    struct hew_arena *arena = hew_arena_get(40); /* no bench's number */
+    CHECK(arena != NULL && 19 * a_slab < sizeof objects / sizeof *objects);
+    atomic_store(&arena->threads, 20);
+    for (; count < 19 * a_slab; count++) {
+        CHECK_EQUAL(hew_bin_take(&arena->bins[code], &arena->pages, code, &objects[count], 1), 1);
+    }
+    CHECK_EQUAL(arena->bins[code].counts.slabs, 19);
+    CHECK_EQUAL(hew_code_for(480), code);
+    CHECK_EQUAL(hew_bin_take(&arena->bins[code], &arena->pages, code, &objects[count++], 1), 1);
+    CHECK_EQUAL(hew_code_for(480), code - 1);
+    CHECK_EQUAL(hew_bin_give(&arena->bins[code], &arena->pages, objects, count), count);
+    atomic_store(&arena->threads, 0);
 }
 
 TEST(objects_leave_in_rising_order_from_the_lowest_slab)
