@@ -4,8 +4,10 @@
 
     python3 scripts/bench_pools.py [--runs 9] [--save FILE | --load FILE] [--page docs/pools.md]
 
-bench/pools/rounds runs as glibc's malloc, as hew's and as pool sets, one process after the other in turns; figures are
-medians over the runs.  Only what stands between the two marks of the page is written.  On a quiet machine, please.
+bench/pools/rounds runs as glibc's malloc, as hew's twice, and as pool sets, one process after the other, forwards and
+backwards in turns; figures are medians over the runs.  A ratio is the median of those of a run's processes, with its
+quartiles; what two runs of the same malloc are to each other shows how much of it is chance.  Only what stands between
+the two marks of the page is written.  On a quiet machine, please: three to four minutes there.
 """
 
 import argparse
@@ -22,9 +24,22 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 BEGIN, END = "<!-- tables: made by scripts/bench_pools.py -->", "<!-- end of tables -->"
 ROWS = {1: "declared sizes", 2: "random, unaligned", 3: "random, aligned", 4: "larger than the largest"}
-PLACES = {"glibc": 0, "hew": 0, "within": 1, "beyond": 2}
+PLACES = {"glibc": 0, "hew": 0, "again": 0, "within": 1, "beyond": 2}
+RATIOS = {
+    "within / glibc": ("within", "glibc"),
+    "within / hew": ("within", "hew"),
+    "beyond / glibc": ("beyond", "glibc"),
+    "beyond / hew": ("beyond", "hew"),
+    "hew / hew": ("again", "hew"),
+}
+LARGE = 4
+GOAL_GLIBC, GOAL_HEW = (
+    0.5,
+    1.0,
+)  # of glibc's time within the fixed groups, but for large requests; of hew's malloc anywhere
 THREADS = (5, 2, 32)
 ROUNDS = {1: 41, 2: 41, 3: 41, 4: 11}  # the last row touches 400 MB a round with 32 threads
+LOOKUP_RUNS = 3
 METHODS = ("auto", "midpoint", "interpolation", "hybrid", "flat", "doubling")
 SHAPES = ("even", "uneven", "wide")
 ORDERS = ("in order", "random order", "one after the other")
@@ -39,25 +54,31 @@ def run_program(command: list[str], preload: Path | None) -> list[Point]:
 
 
 def measure_rounds(build: Path, runs: int) -> list[Point]:
-    """One point for each number of threads, row and place: microseconds of a first round and of a later one."""
-    points = []
-    for threads, row in product(THREADS, ROWS):
-        taken: dict[str, list[Point]] = {name: [] for name in PLACES}
-        for _ in range(runs):
-            for name, place in PLACES.items():
-                command = [str(build / "bench/pools/rounds"), "--threads", str(threads)]
-                command += ["--row", str(row), "--place", str(place), "--rounds", str(ROUNDS[row])]
-                taken[name] += run_program(command, None if name == "glibc" else build / "libhew.so")
-        for name, results in taken.items():
-            later, first = (statistics.median(result[key] for result in results) for key in ("us", "first_us"))
-            points.append({"threads": threads, "row": row, "place": name, "us": later, "first_us": first})
+    """One point for each number of threads, row and place: microseconds of a first and of a later round, by run."""
+    points = [
+        {"threads": threads, "row": row, "place": place, "us": [], "first_us": []}
+        for threads, row, place in product(THREADS, ROWS, PLACES)
+    ]
+    for run in range(runs):
+        for point in points if run % 2 == 0 else reversed(points):
+            command = [str(build / "bench/pools/rounds"), "--threads", str(point["threads"])]
+            command += ["--row", str(point["row"]), "--place", str(PLACES[point["place"]])]
+            command += ["--rounds", str(ROUNDS[point["row"]])]
+            result = run_program(command, None if point["place"] == "glibc" else build / "libhew.so")[0]
+            point["us"].append(result["us"])
+            point["first_us"].append(result["first_us"])
     return points
+
+
+def measure_lookups(build: Path) -> list[Point]:
+    """Each point's median over a few processes."""
+    runs = [run_program([str(build / "bench/pools/lookup")], None) for _ in range(LOOKUP_RUNS)]
+    return [{**same[0], "ns": statistics.median(point["ns"] for point in same)} for same in zip(*runs, strict=True)]
 
 
 def measure(build: Path, runs: int) -> Point:
     """Everything, as it is saved."""
-    lookups = run_program([str(build / "bench/pools/lookup")], None)
-    return {"runs": runs, "rounds": measure_rounds(build, runs), "lookups": lookups}
+    return {"runs": runs, "rounds": measure_rounds(build, runs), "lookups": measure_lookups(build)}
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
@@ -66,16 +87,73 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
     return ["", *("| " + " | ".join(cells) + " |" for cells in (head, marks, *rows)), ""]
 
 
+def ratio_of(points: list[Point], threads: int, row: int, key: str, name: str) -> tuple[float, float, float]:
+    """The first quartile, median and third quartile of what the runs' processes took of each other's time."""
+    took = {point["place"]: point[key] for point in points if (point["threads"], point["row"]) == (threads, row)}
+    upper, lower = RATIOS[name]
+    ratios = [one / other for one, other in zip(took[upper], took[lower], strict=True)]
+    if len(ratios) == 1:
+        return ratios[0], ratios[0], ratios[0]
+    first, middle, third = statistics.quantiles(ratios, n=4, method="inclusive")
+    return first, middle, third
+
+
 def rounds_table(points: list[Point], threads: int, key: str) -> list[str]:
     """One row for each kind of size: microseconds, and what pools take of the two mallocs' time."""
     rows = []
+    shown = [place for place in PLACES if place != "again"]
     for row, title in ROWS.items():
         took = {point["place"]: point[key] for point in points if (point["threads"], point["row"]) == (threads, row)}
-        cells = [title, *(f"{took[place]:,.0f}" for place in PLACES)]
-        cells += [f"{took[place] / took[malloc]:.2f}" for place in ("within", "beyond") for malloc in ("glibc", "hew")]
+        cells = [title, *(f"{statistics.median(took[place]):,.0f}" for place in shown)]
+        for name in RATIOS:
+            first, middle, third = ratio_of(points, threads, row, key, name)
+            cells.append(f"{middle:.2f} ({first:.2f}-{third:.2f})")
         rows.append(cells)
-    head = [f"{threads} threads", "glibc", "hew", "pool, within", "pool, beyond"]
-    return table([*head, "within / glibc", "/ hew", "beyond / glibc", "/ hew"], rows)
+    return table([f"{threads} threads", "glibc", "hew", "pool, within", "pool, beyond", *RATIOS], rows)
+
+
+def verdict(points: list[Point], name: str, rows: tuple[int, ...], goal: float) -> str:
+    """In which rows a ratio meets its goal.  Beside hew's malloc, what that one shows against itself may be chance."""
+    missed = []
+    for threads, row in product(THREADS, rows):
+        middle = ratio_of(points, threads, row, "us", name)[1]
+        if middle > goal:
+            chance = ratio_of(points, threads, row, "us", "hew / hew")[2] if RATIOS[name][1] == "hew" else 0
+            missed.append(
+                f"{ROWS[row]} with {threads} threads ({middle:.3f}{', within chance' if middle <= chance else ''})"
+            )
+    count = len(THREADS) * len(rows)
+    text = f"- {name} at most {goal:g}: in {count - len(missed)} of {count} rows"
+    return text + (f"; not in {', '.join(missed)}." if missed else ".")
+
+
+def goals(points: list[Point]) -> list[str]:
+    """The goals, and what has become of them."""
+    small = tuple(row for row in ROWS if row != LARGE)
+    return [
+        "",
+        "Goals, of the medians of the later rounds' ratios;",
+        "*within chance*: not above the third quartile of hew / hew in that row.",
+        "",
+        verdict(points, "within / glibc", small, GOAL_GLIBC),
+        verdict(points, "within / hew", tuple(ROWS), GOAL_HEW),
+        verdict(points, "beyond / hew", tuple(ROWS), GOAL_HEW),
+        "",
+    ]
+
+
+def lookup_goal(points: list[Point]) -> str:
+    """How far the default is from the fastest method, at worst."""
+    took: dict[tuple[str, str, int], dict[str, float]] = {}
+    for point in points:
+        took.setdefault((point["table"], point["order"], point["sizes"]), {})[point["method"]] = point["ns"]
+    ratios = {at: methods["auto"] / min(methods.values()) for at, methods in took.items()}
+    shape, order, sizes = max(ratios, key=lambda at: ratios[at])
+    worst = ratios[(shape, order, sizes)]
+    return (
+        f"Nanoseconds a request, medians of {LOOKUP_RUNS} processes. The default took at most {worst:.2f} of the "
+        f"fastest column's time ({shape}, {order}, {sizes:,}); it is one of the five, measured once more."
+    )
 
 
 def lookup_table(points: list[Point], shape: str, order: str) -> list[str]:
@@ -91,16 +169,18 @@ def lookup_table(points: list[Point], shape: str, order: str) -> list[str]:
 def section(document: Point) -> str:
     """What stands between the marks."""
     lines = [BEGIN, "", "### Pools against malloc", ""]
-    lines.append(
-        f"Microseconds of a round, medians of {document['runs']} processes, "
-        f"of {ROUNDS[1] - 1} rounds after the first in each ({ROUNDS[4] - 1} in the last row)."
-    )
+    runs = document["runs"]
+    lines += [
+        f"Microseconds of a round, medians of {runs} processes, of {ROUNDS[1] - 1} rounds after the first in each",
+        f"({ROUNDS[LARGE] - 1} in the last row). Ratios: medians and quartiles over {runs} turns.",
+    ]
     for threads in THREADS:
         lines += rounds_table(document["rounds"], threads, "us")
+    lines += goals(document["rounds"])
     lines.append("The first round of the process, in which pages are touched for the first time:")
     for threads in THREADS:
         lines += rounds_table(document["rounds"], threads, "first_us")
-    lines += ["### Look-ups", "", "Nanoseconds a request."]
+    lines += ["### Look-ups", "", lookup_goal(document["lookups"])]
     for order, shape in product(ORDERS, SHAPES):
         lines += lookup_table(document["lookups"], shape, order)
     return "\n".join([*lines, END])

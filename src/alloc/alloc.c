@@ -6,6 +6,7 @@
 #include "alloc/serve.h"
 #include "base/options.h"
 #include "base/text.h"
+#include "cache/again.h"
 #include "cache/count.h"
 #include "cache/magazine.h"
 #include "cache/route.h"
@@ -170,13 +171,27 @@ free_any(const char *function, void *object, unsigned code)
     hew_alloc_notice_due_work(true);
 }
 
+/* A large object beyond what the thread's magazine holds, in the usual case.  False: the magazine is to be asked. */
+static HEW_NOINLINE bool
+free_beyond(void *object, unsigned code)
+{
+    struct hew_cache *cache = hew_cache_self;
+    bool usual = hew_cache_is_plain(cache) && (cache->flags[code] & HEW_CLASS_GROWN) != 0 &&
+        cache->top[code] >= cache->limit[code] && cache->top[code][-1] != object && !hew_fill_wanted();
+    if (!usual || !hew_again_give(cache, code, object)) {
+        return false;
+    }
+    hew_alloc_notice_due_work(true);
+    return true;
+}
+
 /* A large object without a class, in the usual case: straight to where the next one of its size is looked for. */
 static HEW_NOINLINE void
 free_unclassed(const char *function, void *object)
 {
     struct hew_cache *cache = hew_cache_self;
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
-    if (!hew_cache_is_real(cache) || cache->real != cache || hew_fill_wanted() || extent == NULL ||
+    if (!hew_cache_is_plain(cache) || hew_fill_wanted() || extent == NULL ||
         extent->address != (uintptr_t)object || extent->code != HEW_CODE_SLOW || extent->large.sample != NULL) {
         free_any(function, object, HEW_CODE_SLOW);
         return;
@@ -197,7 +212,7 @@ hew_alloc_free(const char *function, void *object)
     unsigned code = hew_map_code((uintptr_t)object);
     if (code == HEW_CODE_SLOW) {
         free_unclassed(function, object);
-    } else {
+    } else if (code <= HEW_CODE_SMALL_LAST || code > HEW_CODE_CACHED_LAST || !free_beyond(object, code)) {
         free_any(function, object, code);
     }
 }

@@ -26,18 +26,22 @@ hew_fast_take_aligned(size_t size, size_t alignment)
     return HEW_LIKELY(whole != 0) ? hew_fast_take(whole) : NULL;
 }
 
-/* The same for a large size that has a class; a small one gets NULL. */
+/* The same for a large class. */
 HEW_INLINE void *
-hew_fast_take_large(size_t size)
+hew_fast_take_class(struct hew_cache *cache, unsigned code)
 {
-    if (size <= HEW_SMALL_MAX || size >= hew_large_end) {
-        return NULL;
-    }
-    void *object = hew_cache_pop(hew_cache_self, hew_paged_code(size));
+    void *object = hew_cache_pop(cache, code);
     if (HEW_UNLIKELY(((uintptr_t)object & (HEW_PAGE - 1)) != 0)) {
         hew_describe_bad_pointer("free", (uintptr_t)object); /* nobody has looked at it so far */
     }
     return object;
+}
+
+/* The same for a large size up to HEW_LARGE_CODES_MAX; a small one gets NULL. */
+HEW_INLINE void *
+hew_fast_take_large(size_t size)
+{
+    return size <= HEW_SMALL_MAX || size >= hew_large_end ? NULL : hew_fast_take_class(hew_cache_self, hew_paged_code(size));
 }
 
 /*

@@ -2,6 +2,7 @@
 #include "alloc/serve.h"
 
 #include "alloc/aligned.h"
+#include "alloc/fast.h"
 #include "alloc/fill.h"
 #include "cache/again.h"
 #include "cache/count.h"
@@ -193,12 +194,14 @@ void *
 hew_serve_again(size_t size)
 {
     struct hew_cache *cache = hew_cache_self;
-    if (!hew_cache_is_real(cache) || cache->real != cache || hew_fill_wanted() ||
+    if (!hew_cache_is_plain(cache) || hew_fill_wanted() ||
         size >= atomic_load_explicit(&cache->arena->oversize_threshold, memory_order_relaxed)) {
         return NULL;
     }
-    if (size <= HEW_LARGE_CODES_MAX) {
-        return hew_again_take(cache, hew_paged_code(size));
+    unsigned code = hew_large_code(size);
+    if (code != HEW_CODE_SLOW) {
+        void *object = size <= HEW_LARGE_CODES_MAX ? NULL : hew_fast_take_class(cache, code); /* the others have been asked */
+        return object != NULL ? object : hew_again_take(cache, code);
     }
     struct hew_extent *extent = hew_large_reuse(cache->arena, size);
     if (extent == NULL) {

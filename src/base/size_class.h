@@ -88,6 +88,14 @@ hew_class_size(unsigned index)
     return (size_t)(step + 5) << (group + HEW_LG_QUANTUM);
 }
 
+/* The size of the class of a request above HEW_SMALL_MAX bytes. */
+HEW_INLINE size_t
+hew_class_round_large(size_t size)
+{
+    unsigned shift = hew_bits_floor_log2(size - 1) - 2;
+    return (((size - 1) >> shift) + 1) << shift;
+}
+
 /* Whether a class is closed at first, so that requests of its sizes go to the next one. */
 HEW_INLINE bool
 hew_code_is_fine(unsigned code)

@@ -14,13 +14,15 @@ serves(const struct hew_cache *cache, unsigned code)
 void *
 hew_again_take(struct hew_cache *cache, unsigned code)
 {
-    struct hew_extent *extent;
     if (code <= HEW_CODE_SMALL_LAST) {
         __builtin_unreachable();
     }
     /* The last ticks are the magazine's: a period ends. */
-    if (!serves(cache, code) || cache->top[code][-1] != NULL || cache->ticks[code] < 2 ||
-        hew_shelf_take(&cache->arena->pages.shelf, hew_slab_shapes[code].size, code, &extent, 1) == 0) {
+    if (!serves(cache, code) || cache->top[code][-1] != NULL || cache->ticks[code] < 2) {
+        return NULL;
+    }
+    const struct hew_extent *extent = hew_shelf_take_one(&cache->arena->pages.shelf, hew_slab_shapes[code].size, code);
+    if (extent == NULL) {
         return NULL;
     }
     cache->ticks[code]--;

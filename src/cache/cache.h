@@ -135,6 +135,13 @@ hew_cache_is_real(const struct hew_cache *cache)
     return cache != NULL && cache->real != NULL;
 }
 
+/* Whether the thread uses its true cache at once: it has one, and no front. */
+HEW_INLINE bool
+hew_cache_is_plain(const struct hew_cache *cache)
+{
+    return HEW_LIKELY(cache != NULL) && HEW_LIKELY(cache->real == cache);
+}
+
 /* The first touched class from `code` on, HEW_CODES when there is none. */
 HEW_INLINE unsigned
 hew_cache_next_touched(const struct hew_cache *cache, unsigned code)

@@ -20,7 +20,7 @@
  * grows to so much at most. */
 #define CROWDED_PART 8
 #define CROWDED_BYTES ((size_t)64 << 10)
-#define SHARE_MIN ((size_t)44 << 10) /* a thread's share of the budget is never less */
+#define SHARE_MIN ((size_t)41 << 10) /* a thread's share of the budget is never less */
 #define RICH_AMONG 8                 /* classes that are asked what they may hold */
 /* A class for whose usual beginning the share has no room begins with this part of the share at most: many classes with a
  * few objects each, instead of few that take from each other what they begin with. */

@@ -311,6 +311,7 @@ static void
 look_after(struct hew_cache *cache, unsigned code)
 {
     if (cache->base[code] == NULL) {
+        cache->flags[code] &= (uint8_t)~HEW_CLASS_GROWN; /* the share may have room by now */
         return;
     }
     uint16_t count = (uint16_t)hew_magazine_requests(cache, code);

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/size_class.h"
+#include "os/mutex.h"
 #include "os/syscall.h"
 
 #include <errno.h>
@@ -172,24 +173,34 @@ hew_os_move(void *from, void *to, size_t size)
     return result == -EINVAL || result == -EPERM || result == -ENOSYS ? HEW_OS_NOT_MOVED : HEW_OS_PLACE_LOST;
 }
 
-void *
-hew_os_extend_data(size_t size, size_t alignment)
+/* libc's sbrk, not the system call: libc keeps the current break in a variable of its own, which nobody guards. */
+static char *
+extend_data_held(size_t size, size_t alignment)
 {
-    if (refused("brk")) {
-        return NULL;
-    }
-    /* libc's sbrk, not the system call: libc keeps the current break in a variable of its own. */
-    int saved = errno;
     char *end = sbrk(0);
     char *start = NULL;
     if (end != (void *)-1) {
         size_t gap = hew_bits_round_up((uintptr_t)end, alignment) - (uintptr_t)end;
         start = size + gap > (size_t)INTPTR_MAX ? (char *)-1 : sbrk((intptr_t)(size + gap));
         start = start == (char *)-1 ? NULL : (char *)hew_bits_round_up((uintptr_t)start, alignment);
-        if (start != NULL && start != end + gap) { /* another thread moved the break in between */
+        if (start != NULL && start != end + gap) { /* the program moved the break in between */
             start = NULL;
         }
     }
+    return start;
+}
+
+void *
+hew_os_extend_data(size_t size, size_t alignment)
+{
+    static struct hew_mutex lock; /* the last of all ranks: arenas have locks of their own, the process has one break */
+    if (refused("brk")) {
+        return NULL;
+    }
+    int saved = errno;
+    hew_mutex_lock(&lock);
+    char *start = extend_data_held(size, alignment);
+    hew_mutex_unlock(&lock);
     errno = saved;
     return start;
 }

@@ -76,13 +76,19 @@ hew_page_watch_active(struct hew_page_heap *heap)
     return &heap->active_pages;
 }
 
+HEW_NOINLINE void
+hew_page_look(struct hew_page_heap *heap)
+{
+    hew_page_decay(heap, hew_clock_ms(), false);
+}
+
 unsigned
 hew_page_shelve(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count)
 {
     bool look;
-    unsigned put = hew_shelf_put(&heap->shelf, extents, count, &look);
+    unsigned put = hew_shelf_put_some(&heap->shelf, extents, count, &look);
     if (HEW_UNLIKELY(look)) {
-        hew_page_decay(heap, hew_clock_ms(), false);
+        hew_page_look(heap);
     }
     return put;
 }

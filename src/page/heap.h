@@ -160,6 +160,20 @@ void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);
 /* Returns what decay says is due (`all`: everything that is free).  May call the system; the lock is dropped for it. */
 void hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all);
 
+/* What has waited long enough goes back, if it is time to look. */
+void hew_page_look(struct hew_page_heap *heap);
+
+/* hew_page_shelve() for one extent; whether it is there. */
+HEW_INLINE bool
+hew_page_shelve_one(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    enum hew_shelf_put done = hew_shelf_put_one(&heap->shelf, extent);
+    if (HEW_UNLIKELY(done == HEW_SHELF_PUT_LOOK)) {
+        hew_page_look(heap);
+    }
+    return done != HEW_SHELF_REFUSED;
+}
+
 /* Returns everything that is free, and its address space: the system has run out of either.  From now on the heap keeps
  * little. */
 void hew_page_release(struct hew_page_heap *heap);

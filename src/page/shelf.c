@@ -71,6 +71,12 @@ tell(struct hew_shelf *shelf, struct hew_shelf_slot *slot)
     slot->reused = 0;
 }
 
+static bool
+slot_differs(const struct hew_shelf_slot *slot, unsigned index, unsigned code)
+{
+    return ((slot->index ^ index) | (slot->code ^ code)) != 0;
+}
+
 /* With the mark: the next extent of that size below `from`, taken out; NULL when none of the next few is one. */
 static struct hew_extent *
 take_below(struct hew_extent *from, size_t size)
@@ -85,16 +91,43 @@ take_below(struct hew_extent *from, size_t size)
     return NULL;
 }
 
-/* With the mark. */
+/* With the mark: one of that size and code, no longer there, but not yet known to the address map. */
 static struct hew_extent *
-take_one(struct hew_shelf_slot *slot, size_t size)
+pick(struct hew_shelf_slot *slot, size_t size, unsigned code)
 {
     struct hew_extent *first = newest(slot);
-    if (first == NULL || first->size != size) {
-        return first == NULL ? NULL : take_below(first, size);
+    if (first == NULL || first->code != code) { /* one slot, one code */
+        return NULL;
+    }
+    if (HEW_UNLIKELY(first->size != size)) {
+        return take_below(first, size);
     }
     set_newest(slot, first->large.below);
     return first;
+}
+
+static struct hew_shelf_slot *
+slot_of(struct hew_shelf_rank *rank, size_t size)
+{
+    return &rank->slot[hew_large_index(size) % HEW_SHELF_SLOTS];
+}
+
+struct hew_extent *
+hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned code)
+{
+    struct hew_shelf_rank *rank = own_rank(shelf);
+    struct hew_shelf_slot *slot = slot_of(rank, size);
+    if (newest(slot) == NULL || !hold(rank)) {
+        return NULL;
+    }
+    struct hew_extent *extent = pick(slot, size, code);
+    if (extent != NULL) {
+        hew_map_set_code(extent->address, code);
+        slot->reused++;
+        rank->bytes -= size;
+    }
+    let_go(rank);
+    return extent;
 }
 
 unsigned
@@ -102,18 +135,13 @@ hew_shelf_take_filled(
     struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted)
 {
     struct hew_shelf_rank *rank = own_rank(shelf);
-    unsigned index = hew_large_index(size), taken = 0;
-    struct hew_shelf_slot *slot = &rank->slot[index % HEW_SHELF_SLOTS];
+    struct hew_shelf_slot *slot = slot_of(rank, size);
+    unsigned taken = 0;
     if (newest(slot) == NULL || !hold(rank)) {
         return 0;
     }
-    while (slot->index == index && slot->code == code && taken < wanted) {
-        struct hew_extent *extent = take_one(slot, size);
-        if (extent == NULL) {
-            break;
-        }
-        hew_map_set_code(extent->address, code);
-        extents[taken++] = extent;
+    while (taken < wanted && (extents[taken] = pick(slot, size, code)) != NULL) {
+        hew_map_set_code(extents[taken++]->address, code);
     }
     slot->reused += taken;
     rank->bytes -= taken * size;
@@ -121,51 +149,101 @@ hew_shelf_take_filled(
     return taken;
 }
 
-/* With the mark: the slot for extents like this one, NULL when others have it. */
-static struct hew_shelf_slot *
-slot_for(struct hew_shelf *shelf, struct hew_shelf_rank *rank, const struct hew_extent *extent)
+/* With the mark: a slot that holds no extents like this one becomes theirs; NULL when others have it. */
+static HEW_NOINLINE struct hew_shelf_slot *
+claim(struct hew_shelf *shelf, struct hew_shelf_slot *slot, const struct hew_extent *extent)
 {
-    unsigned index = hew_large_index(extent->size), at = index % HEW_SHELF_SLOTS;
-    struct hew_shelf_slot *slot = &rank->slot[at];
-    if (slot->index != index || slot->code != extent->code) {
-        if (newest(slot) != NULL) {
-            return NULL;
-        }
-        tell(shelf, slot);
-        slot->index = (uint16_t)index;
-        slot->code = extent->code;
+    if (newest(slot) != NULL) {
+        return NULL;
     }
-    rank->used |= UINT32_C(1) << at;
+    tell(shelf, slot);
+    slot->index = (uint16_t)hew_large_index(extent->size);
+    slot->code = extent->code;
     return slot;
 }
 
-unsigned
-hew_shelf_put(struct hew_shelf *shelf, struct hew_extent *const *extents, unsigned count, bool *look)
+/* The rank with its mark, and where such an extent belongs; NULL: it is not to be put there. */
+HEW_INLINE struct hew_shelf_rank *
+begin_put(struct hew_shelf *shelf, const struct hew_extent *extent, struct hew_shelf_slot **slot)
 {
     struct hew_shelf_rank *rank = own_rank(shelf);
-    unsigned put = 0;
-    *look = false;
-    if (!atomic_load_explicit(&shelf->open, memory_order_relaxed) || !hold(rank)) {
-        return 0;
+    if (HEW_UNLIKELY(!atomic_load_explicit(&shelf->open, memory_order_relaxed)) || HEW_UNLIKELY(!hold(rank))) {
+        return NULL;
     }
-    struct hew_shelf_slot *slot = atomic_load(&shelf->open) ? slot_for(shelf, rank, extents[0]) : NULL;
-    /* One that the map knows as free has come twice. */
-    for (; slot != NULL && put < count && hew_map_code(extents[put]->address) != HEW_CODE_NONE; put++) {
-        hew_map_set_code(extents[put]->address, HEW_CODE_NONE);
-        extents[put]->large.below = newest(slot);
-        set_newest(slot, extents[put]);
+    unsigned index = hew_large_index(extent->size), at = index % HEW_SHELF_SLOTS;
+    struct hew_shelf_slot *own = &rank->slot[at];
+    if (HEW_UNLIKELY(slot_differs(own, index, extent->code))) {
+        own = claim(shelf, own, extent);
     }
-    *look = ++rank->gives % HEW_SHELF_GIVES_TO_CLOCK == 0;
-    if (slot != NULL && !atomic_load(&shelf->filled)) {
+    if (HEW_UNLIKELY(own == NULL) || HEW_UNLIKELY(!atomic_load(&shelf->open))) {
+        let_go(rank);
+        return NULL;
+    }
+    rank->used |= UINT32_C(1) << at;
+    *slot = own;
+    return rank;
+}
+
+/* With the mark.  False: one that the map knows as free has come twice. */
+HEW_INLINE bool
+put(struct hew_shelf_slot *slot, struct hew_extent *extent)
+{
+    if (HEW_UNLIKELY(hew_map_code(extent->address) == HEW_CODE_NONE)) {
+        return false;
+    }
+    hew_map_set_code(extent->address, HEW_CODE_NONE);
+    extent->large.below = newest(slot);
+    set_newest(slot, extent);
+    return true;
+}
+
+/* Lets the mark go. */
+HEW_INLINE enum hew_shelf_put
+end_put(struct hew_shelf *shelf, struct hew_shelf_rank *rank, size_t bytes)
+{
+    enum hew_shelf_put done = ++rank->gives % HEW_SHELF_GIVES_TO_CLOCK == 0 ? HEW_SHELF_PUT_LOOK : HEW_SHELF_PUT;
+    if (HEW_UNLIKELY(!atomic_load(&shelf->filled))) {
         atomic_store(&shelf->filled, true);
     }
-    rank->bytes += put * extents[0]->size;
+    rank->bytes += bytes;
     bool due = rank->bytes >= DUE_BYTES;
     let_go(rank);
     if (due) {
         hew_page_raise_due();
     }
-    return put;
+    return done;
+}
+
+enum hew_shelf_put
+hew_shelf_put_one(struct hew_shelf *shelf, struct hew_extent *extent)
+{
+    struct hew_shelf_slot *slot;
+    struct hew_shelf_rank *rank = begin_put(shelf, extent, &slot);
+    if (HEW_UNLIKELY(rank == NULL)) {
+        return HEW_SHELF_REFUSED;
+    }
+    if (HEW_UNLIKELY(!put(slot, extent))) {
+        let_go(rank);
+        return HEW_SHELF_REFUSED;
+    }
+    return end_put(shelf, rank, extent->size);
+}
+
+unsigned
+hew_shelf_put_some(struct hew_shelf *shelf, struct hew_extent *const *extents, unsigned count, bool *look)
+{
+    struct hew_shelf_slot *slot;
+    struct hew_shelf_rank *rank = begin_put(shelf, extents[0], &slot);
+    unsigned done = 0;
+    *look = false;
+    if (rank == NULL) {
+        return 0;
+    }
+    while (done < count && put(slot, extents[done])) {
+        done++;
+    }
+    *look = end_put(shelf, rank, done * extents[0]->size) == HEW_SHELF_PUT_LOOK;
+    return done;
 }
 
 /* Under the lock: its bytes are dirty now, and no longer out. */

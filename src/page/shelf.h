@@ -68,13 +68,24 @@ hew_large_index(size_t bytes)
     return hew_class_index(bytes) - HEW_CODE_SMALL_LAST;
 }
 
+/* An active extent of just that size and code, the newest, whose fields are as they were when it came; NULL: none. */
+struct hew_extent *hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned code);
+
 /* What hew_shelf_take() does when the shelf is filled. */
 unsigned hew_shelf_take_filled(
     struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted);
 
-/* Puts extents of one code there; several have one size.  Returns how many, from the first on; the others are to be given in
- * the usual way.  `look`: it is time to look at the clock. */
-unsigned hew_shelf_put(struct hew_shelf *shelf, struct hew_extent *const *extents, unsigned count, bool *look);
+enum hew_shelf_put {
+    HEW_SHELF_REFUSED, /* the extent is to be given in the usual way */
+    HEW_SHELF_PUT,
+    HEW_SHELF_PUT_LOOK, /* and it is time to look at the clock */
+};
+
+enum hew_shelf_put hew_shelf_put_one(struct hew_shelf *shelf, struct hew_extent *extent);
+
+/* Puts extents of one size and code there.  Returns how many, from the first on; the others are to be given in the usual
+ * way.  `look`: it is time to look at the clock. */
+unsigned hew_shelf_put_some(struct hew_shelf *shelf, struct hew_extent *const *extents, unsigned count, bool *look);
 
 struct hew_page_heap;
 
@@ -93,8 +104,7 @@ hew_shelf_is_filled(const struct hew_shelf *shelf)
     return atomic_load_explicit(&shelf->filled, memory_order_relaxed);
 }
 
-/* Up to `wanted` active extents of just that size and code, the newest first, whose fields are as they were when they came.
- * Returns how many. */
+/* Up to `wanted` of them.  Returns how many. */
 HEW_INLINE unsigned
 hew_shelf_take(struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted)
 {

@@ -299,9 +299,11 @@ hew_pool_shrink(struct hew_pool_set *set, unsigned number, enum hew_pool_haste h
 {
     struct hew_pool_class *class = &set->classes[number];
     unsigned gone = 0;
-    while (hew_pool_waits(class)) {
+    for (bool first = true; hew_pool_waits(class); first = false) {
         hew_mutex_lock(&set->lock);
-        put_aside(set, class, haste);
+        if (first) { /* once: a pool that is added meanwhile is for somebody who has not got his object yet */
+            put_aside(set, class, haste);
+        }
         struct hew_pool_block *block = take_old_spare(set, class, haste);
         hew_mutex_unlock(&set->lock);
         if (block == NULL) {

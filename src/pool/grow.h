@@ -6,7 +6,7 @@
  * Promises  a dynamic pool that is wholly free goes when the free room in the size's other pools exceeds a quarter of its
  *           capacity, or when it has been free for the time that the set's options say.
  * Locks     the set's, around the list; destructors and a caller's source get memory back without it.
- * Not here  who calls when: serve.c, group.c, life.c.
+ * Not here  who calls when: serve.c, group.c, life.c.  Every interleaving: tests/model/pool_grow_model.c.
  */
 #ifndef HEW_POOL_GROW_H
 #define HEW_POOL_GROW_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recent: the words of a fixed group that objects came back to last on one processor.
+ * recent: the words of a block that objects came back to last on one processor.
  *
  * What was given back last is most likely still in the processor's cache, whichever of its threads takes it: so the last word
  * serves first.  A stack that forgets what lies deepest; only hints, which threads of one processor may lose to each other.

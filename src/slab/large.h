@@ -2,7 +2,7 @@
 /*
  * large: objects above the small classes: an extent of its own each.
  *
- * Up to 1 MiB, or tcache_max where that is more, they have classes as small objects have: extents of the class's size,
+ * Up to tcache_max, and to 1 MiB in any case, they have classes as small objects have: extents of the class's size,
  * all of it usable, kept in magazines.  Above, extents are as large as asked, and the address map calls them slow.
  *
  * Locks     the page heap's; the counts are relaxed atomics.  An extent's fields belong to whoever holds the object.
@@ -28,7 +28,7 @@ hew_large_usable(size_t size)
 {
     return hew_large_code(size) == HEW_CODE_SLOW && hew_options.disable_large_size_classes
         ? hew_bits_round_up(size, HEW_PAGE)
-        : hew_class_size(hew_class_index(size));
+        : hew_class_round_large(size);
 }
 
 /*
@@ -42,9 +42,7 @@ struct hew_extent *hew_large_take(struct hew_arena *arena, size_t size, size_t a
 HEW_INLINE struct hew_extent *
 hew_large_reuse(struct hew_arena *arena, size_t size)
 {
-    struct hew_extent *extent;
-    bool some = hew_shelf_take(&arena->pages.shelf, hew_large_usable(size), HEW_CODE_SLOW, &extent, 1) != 0;
-    return some ? extent : NULL;
+    return hew_shelf_take_one(&arena->pages.shelf, hew_large_usable(size), HEW_CODE_SLOW);
 }
 
 /* Up to `wanted` objects of class `code`, at most HEW_LARGE_AT_ONCE; the last is to be used first.  More than one only if
@@ -58,7 +56,7 @@ HEW_INLINE bool
 hew_large_keep(struct hew_extent *extent)
 {
     bool fits = (extent->code != HEW_CODE_SLOW || extent->size > HEW_SHELF_ABOVE) && extent->large.usable == extent->size;
-    return fits && hew_page_shelve(&hew_arena_at(extent->arena)->pages, &extent, 1) != 0;
+    return fits && hew_page_shelve_one(&hew_arena_at(extent->arena)->pages, extent);
 }
 
 /* To the page heap. */

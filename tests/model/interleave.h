@@ -29,6 +29,7 @@ struct interleave_thread {
     ucontext_t context;
     void (*run)(void);
     uint64_t read; /* hash of what its operations have returned */
+    const bool *waits; /* for this lock; NULL: for none */
     bool ended;
 };
 
@@ -92,6 +93,7 @@ interleave_restart(const struct interleave *test)
         struct interleave_thread *thread = &interleave_threads[i];
         thread->run = test->run[i];
         thread->read = 0;
+        thread->waits = NULL;
         thread->ended = false;
         getcontext(&thread->context);
         thread->context.uc_stack.ss_sp = interleave_stacks[i];
@@ -133,14 +135,54 @@ interleave_is_new(const struct interleave *test)
     return true;
 }
 
-/* The first thread from `from` on that has not ended; count: none. */
+static inline bool
+interleave_can_go_on(const struct interleave_thread *thread)
+{
+    return !thread->ended && (thread->waits == NULL || !*thread->waits);
+}
+
+/* The first thread from `from` on that can go on; count: none. */
 static unsigned
 interleave_next(const struct interleave *test, unsigned from)
 {
-    while (from < test->count && interleave_threads[from].ended) {
+    while (from < test->count && !interleave_can_go_on(&interleave_threads[from])) {
         from++;
     }
     return from;
+}
+
+/* A lock, which is part of the memory under test.  What is under it is read without a step: `under` is a hash of that. */
+static inline void
+interleave_lock(bool *lock, uint64_t (*under)(void))
+{
+    if (interleave_current >= 0) {
+        struct interleave_thread *thread = &interleave_threads[interleave_current];
+        thread->waits = lock;
+        interleave_step();
+        thread->waits = NULL;
+        interleave_note(under());
+    }
+    *lock = true;
+}
+
+static inline void
+interleave_unlock(bool *lock)
+{
+    interleave_step();
+    *lock = false;
+}
+
+/* No thread can go on: each has ended, or they wait for each other. */
+static void
+interleave_end(const struct interleave *test)
+{
+    for (unsigned i = 0; i < test->count; i++) {
+        if (!interleave_threads[i].ended) {
+            printf("a thread waits for ever\n");
+            exit(1);
+        }
+    }
+    test->end();
 }
 
 /* Follows `choices` and then, while the states are new, always the first thread that can go on.  Returns how many choices
@@ -155,11 +197,15 @@ interleave_run(const struct interleave *test, unsigned char *choices, unsigned f
         if (depth >= fixed) {
             unsigned next = interleave_next(test, 0);
             if (next == test->count) {
-                test->end();
+                interleave_end(test);
                 return depth;
             }
             if (!interleave_is_new(test)) {
                 return depth;
+            }
+            if (depth == INTERLEAVE_STEPS) {
+                printf("too many steps\n");
+                exit(1);
             }
             choices[depth] = (unsigned char)next;
         }
@@ -204,12 +250,16 @@ interleave_all(const struct interleave *test)
 #undef atomic_store_explicit
 #undef atomic_fetch_or_explicit
 #undef atomic_fetch_and_explicit
+#undef atomic_fetch_add_explicit
+#undef atomic_fetch_sub_explicit
 #undef atomic_compare_exchange_strong_explicit
 #define atomic_load_explicit(pointer, order)                                                                           \
     INTERLEAVE_OPERATION(pointer, __atomic_load_n((__typeof__(*(pointer) + 0) *)(uintptr_t)(pointer), __ATOMIC_SEQ_CST))
 #define atomic_store_explicit(pointer, value, order) (interleave_step(), *(pointer) = (value))
 #define atomic_fetch_or_explicit(pointer, value, order) INTERLEAVE_OPERATION(pointer, atomic_fetch_or(pointer, value))
 #define atomic_fetch_and_explicit(pointer, value, order) INTERLEAVE_OPERATION(pointer, atomic_fetch_and(pointer, value))
+#define atomic_fetch_add_explicit(pointer, value, order) INTERLEAVE_OPERATION(pointer, atomic_fetch_add(pointer, value))
+#define atomic_fetch_sub_explicit(pointer, value, order) INTERLEAVE_OPERATION(pointer, atomic_fetch_sub(pointer, value))
 #define atomic_compare_exchange_strong_explicit(pointer, expected, desired, succeeds, fails)                           \
     (interleave_step(), interleave_note(__atomic_compare_exchange_n((__typeof__(*(pointer) + 0) *)(uintptr_t)(pointer),    \
                             expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) != 0)

@@ -39,7 +39,7 @@ all_bytes_are(const unsigned char *bytes, size_t size, unsigned char value)
 static size_t
 expected_usable(size_t size)
 {
-    return size <= (size_t)1 << 20 ? hew_code_size(hew_code_for(size)) : hew_bits_round_up(size, HEW_PAGE);
+    return size <= hew_options.tcache_max ? hew_code_size(hew_code_for(size)) : hew_bits_round_up(size, HEW_PAGE);
 }
 
 TEST(every_size_around_every_class_is_usable_aligned_and_checked)

@@ -282,6 +282,41 @@ TEST(the_data_segment_grows_by_aligned_zero_pages)
     CHECK_EQUAL(errno, 7);
 }
 
+enum { EXTENSIONS = 400 };
+
+/* Fills what it gets with a number of its own, and looks at the end whether that is still there.  NULL: it is. */
+static void *
+extend_and_look(void *number)
+{
+    char *got[EXTENSIONS];
+    char mark = (char)(intptr_t)number;
+    for (size_t i = 0; i < EXTENSIONS; i++) {
+        got[i] = hew_os_extend_data(HEW_PAGE, HEW_PAGE);
+        if (got[i] != NULL) {
+            memset(got[i], mark, HEW_PAGE);
+        }
+    }
+    for (size_t i = 0; i < EXTENSIONS; i++) {
+        if (got[i] != NULL && !is_filled(got[i], HEW_PAGE, mark)) {
+            return got[i];
+        }
+    }
+    return NULL;
+}
+
+TEST(threads_that_extend_the_data_segment_at_once_share_no_page)
+{
+    pthread_t threads[4];
+    for (size_t i = 0; i < 4; i++) {
+        CHECK_EQUAL(pthread_create(&threads[i], NULL, extend_and_look, (void *)(i + 1)), 0);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        void *lost;
+        pthread_join(threads[i], &lost);
+        CHECK(lost == NULL);
+    }
+}
+
 static void
 limited_to_a_gibibyte(void)
 {
