@@ -57,11 +57,19 @@ struct hew_cache {
     uint16_t most[HEW_CODES];    /* objects that the magazine may hold at most; 0: the class is not cached */
     uint16_t seen[HEW_CODES];    /* the low bits of the allocation count when last looked at, or last full */
     uint16_t low[HEW_CODES];     /* depth when last looked at */
+    uint16_t spent[HEW_CODES];   /* the low bits of the allocation count when the last fill is used up, if nothing is freed */
     uint8_t flags[HEW_CODES];
     uint64_t touched[(HEW_CODES + 63) / 64]; /* a bit a class, set before anything about it is as in a new cache no more */
     struct hew_arena *arena;
     struct hew_list link; /* all caches, under hew_caches_lock */
-    size_t granted;       /* bytes that full magazines would hold */
+    size_t granted;       /* bytes that full magazines would hold, without the loan */
+    struct hew_cache_loan { /* room that goes from class to class */
+        void **slots;       /* the array that goes with it, or NULL */
+        void **base;        /* the other array of the class that has it */
+        void **asked;       /* its top when another class asked for the loan last */
+        uint16_t capacity;  /* what fits there */
+        uint8_t code;       /* that class; HEW_CODE_NONE: nobody has it */
+    } loan;
     uint64_t other_allocated, other_freed; /* bytes of objects that no class's counts tell of, or not any more */
     struct hew_cache_bytes {
         uint64_t allocated, freed;

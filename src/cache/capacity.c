@@ -25,6 +25,9 @@
 /* A class for whose usual beginning the share has no room begins with this part of the share at most: many classes with a
  * few objects each, instead of few that take from each other what they begin with. */
 #define FEW_PART 64
+#define LOAN_PART 8    /* this part of the share goes round among the classes */
+#define LOAN_FROM (2 * SHARE_MIN)
+#define LOAN_SLOTS 256 /* in an array of so many slots, with the NULL */
 
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
 
@@ -61,11 +64,19 @@ hew_capacity_share(void)
     return share < SHARE_MIN ? SHARE_MIN : share;
 }
 
+/* The part that goes round: nothing of a share so small that all classes are short of room. */
+static size_t
+loan_of(size_t share)
+{
+    return share < LOAN_FROM ? 0 : share / LOAN_PART;
+}
+
 bool
 hew_capacity_has_room(const struct hew_cache *cache, unsigned code, size_t objects)
 {
+    size_t share = hew_capacity_share();
     return (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 ||
-        cache->granted + hew_capacity_bytes(code, objects) <= hew_capacity_share();
+        cache->granted + hew_capacity_bytes(code, objects) <= share - loan_of(share);
 }
 
 /* What a class begins with. */
@@ -112,6 +123,56 @@ hew_capacity_set(struct hew_cache *cache, unsigned code, size_t capacity)
     cache->top[code] = slots + 1 + depth;
     cache->limit[code] = slots + 1 + capacity;
     return true;
+}
+
+size_t
+hew_capacity_with_loan(const struct hew_cache *cache, unsigned code)
+{
+    size_t objects = hew_capacity_objects(code, loan_of(hew_capacity_share()));
+    size_t most = cache->most[code] < LOAN_SLOTS ? cache->most[code] : LOAN_SLOTS - 1;
+    return objects < most ? objects : most;
+}
+
+/* Another array for a class's objects; the one before. */
+static void **
+move(struct hew_cache *cache, unsigned code, void **slots, size_t capacity)
+{
+    void **before = cache->base[code];
+    size_t depth = hew_cache_depth(cache, code);
+    memcpy(slots, before, (depth + 1) * sizeof *slots);
+    cache->base[code] = slots;
+    cache->top[code] = slots + 1 + depth;
+    cache->limit[code] = slots + 1 + capacity;
+    return before;
+}
+
+void
+hew_capacity_lend(struct hew_cache *cache, unsigned code, size_t capacity)
+{
+    struct hew_cache_loan *loan = &cache->loan;
+    if (loan->slots == NULL && (loan->slots = hew_meta_take(LOAN_SLOTS * sizeof *loan->slots)) == NULL) {
+        return;
+    }
+    loan->capacity = (uint16_t)hew_capacity_of(cache, code);
+    loan->base = move(cache, code, loan->slots, capacity);
+    loan->code = (uint8_t)code;
+}
+
+void
+hew_capacity_call_in(struct hew_cache *cache)
+{
+    struct hew_cache_loan *loan = &cache->loan;
+    move(cache, loan->code, loan->base, loan->capacity);
+    loan->code = HEW_CODE_NONE;
+}
+
+void
+hew_capacity_end_loan(struct hew_cache *cache)
+{
+    if (cache->loan.slots != NULL) {
+        hew_meta_give(cache->loan.slots, LOAN_SLOTS * sizeof *cache->loan.slots);
+        cache->loan.slots = NULL;
+    }
 }
 
 /* The most objects that a magazine used both ways may grow to. */
@@ -163,7 +224,8 @@ hew_capacity_richest(struct hew_cache *cache, unsigned poor, size_t more)
             continue;
         }
         size_t capacity = hew_capacity_of(cache, code);
-        bool may_give = capacity > 1 && code != poor && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0;
+        bool may_give = capacity > 1 && code != poor && code != cache->loan.code &&
+            (cache->flags[code] & HEW_CLASS_CHOSEN) == 0;
         if (may_give && hew_capacity_bytes(code, capacity) >= bytes && wealth(code, capacity) > most) {
             most = wealth(code, capacity);
             richest = code;

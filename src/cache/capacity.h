@@ -35,6 +35,23 @@ size_t hew_capacity_grown(const struct hew_cache *cache, unsigned code, unsigned
 /* Gives the magazine a new capacity; its objects stay in order and must fit.  False: no memory, nothing changed. */
 bool hew_capacity_set(struct hew_cache *cache, unsigned code, size_t capacity);
 
+/*
+ * The loan: an eighth of the share is granted to nobody, and goes to the class that needs it at the moment.  Its magazine
+ * stands in another array then, as long as it has a magazine.
+ */
+
+/* The capacity of a class that has the loan. */
+size_t hew_capacity_with_loan(const struct hew_cache *cache, unsigned code);
+
+/* The class, which has a magazine, gets the loan, which nobody has.  Without memory nothing happens. */
+void hew_capacity_lend(struct hew_cache *cache, unsigned code, size_t capacity);
+
+/* The class that has the loan is without it, and in its own array, where its objects must fit. */
+void hew_capacity_call_in(struct hew_cache *cache);
+
+/* Nobody has the loan: what it needs goes back. */
+void hew_capacity_end_loan(struct hew_cache *cache);
+
 /* The class among the next few that would miss the memory least, when `poor` should hold so many objects more: one that holds
  * twice as much and needs it less.  HEW_CODE_NONE: there is none. */
 unsigned hew_capacity_richest(struct hew_cache *cache, unsigned poor, size_t more);

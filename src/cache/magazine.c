@@ -63,9 +63,9 @@ take_from_others(struct hew_cache *cache, unsigned code, size_t more)
  * magazine asks each time, since each of its objects would take the slow path, others from time to time.
  */
 static bool
-may_ask(struct hew_cache *cache, unsigned code, size_t now)
+may_ask(struct hew_cache *cache, size_t now)
 {
-    return now == 0 || hew_capacity_has_room(cache, code, now + 1) || ++cache->refusals % ASKS == 0;
+    return now == 0 || ++cache->refusals % ASKS == 0;
 }
 
 static bool
@@ -94,19 +94,62 @@ grow(struct hew_cache *cache, unsigned code, size_t now, unsigned kind)
     return true;
 }
 
-/* A miss: an empty magazine at malloc, or a full one at free. */
+/* Whether the class is only emptied at the moment, or only filled: all that the last fill has brought is used and nothing was
+ * freed since, or nothing was used since the magazine was full last. */
+static bool
+in_burst(const struct hew_cache *cache, unsigned code, unsigned kind)
+{
+    uint16_t count = (uint16_t)hew_magazine_requests(cache, code);
+    return count == (kind == HEW_CLASS_REFILLED ? cache->spent[code] : cache->seen[code]);
+}
+
+/*
+ * Nobody has the loan any more.  False: its class has moved since it was asked for last, and would only want it back.  Else it
+ * keeps as many objects as there is room for without.
+ */
+static bool
+call_in(struct hew_cache *cache)
+{
+    struct hew_cache_loan *loan = &cache->loan;
+    if (loan->code != HEW_CODE_NONE) {
+        void **top = cache->top[loan->code];
+        if (top != loan->asked) {
+            loan->asked = top;
+            return false;
+        }
+        hew_magazine_flush(cache, loan->code, loan->capacity);
+        hew_capacity_call_in(cache);
+    }
+    return true;
+}
+
+/* A magazine of `now` objects gets the loan, if that makes it twice as large. */
+static void
+borrow(struct hew_cache *cache, unsigned code, size_t now)
+{
+    size_t capacity = hew_capacity_with_loan(cache, code);
+    if (now != 0 && capacity / 2 >= now && call_in(cache)) {
+        hew_capacity_lend(cache, code, capacity);
+    }
+}
+
+/* A miss: an empty magazine at malloc, or a full one at free.  What a class may not have for good it may have for a burst. */
 static void
 miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
     const unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED;
     touch(cache, code);
-    size_t now = hew_capacity_of(cache, code);
     unsigned flags = cache->flags[code] | kind | HEW_CLASS_MISSED;
     bool used_both_ways = (flags & both) == both;
-    if (now < cache->most[code] && may_ask(cache, code, now) && grow(cache, code, now, kind)) {
+    size_t now = hew_capacity_of(cache, code);
+    bool small = code <= HEW_CODE_SMALL_LAST, room = hew_capacity_has_room(cache, code, now + 1);
+    bool lent = cache->loan.code == code; /* what it has then is more than it would grow to */
+    if (!lent && now < cache->most[code] && (room || may_ask(cache, now)) && grow(cache, code, now, kind)) {
         flags &= ~(used_both_ways ? both | HEW_CLASS_GROWN : HEW_CLASS_GROWN);
-    } else if (code > HEW_CODE_SMALL_LAST && used_both_ways) {
+    } else if (!small && used_both_ways) {
         flags |= HEW_CLASS_GROWN;
+    } else if (small && !lent && (used_both_ways || !room) && in_burst(cache, code, kind)) {
+        borrow(cache, code, now);
     }
     cache->flags[code] = (uint8_t)flags;
 }
@@ -118,7 +161,8 @@ fill_count(const struct hew_cache *cache, unsigned code)
     size_t capacity = hew_capacity_of(cache, code), bound = FILL_BYTES / hew_slab_shapes[code].size;
     bool one_way = (cache->flags[code] & HEW_CLASS_OVERFLOWED) == 0 && capacity <= hew_capacity_lean(cache, code);
     bound = bound < FILL_OBJECTS ? FILL_OBJECTS : bound;
-    size_t count = one_way ? capacity : (capacity + 1) / 2;
+    bool all = one_way || in_burst(cache, code, HEW_CLASS_REFILLED);
+    size_t count = all ? capacity : (capacity + 1) / 2;
     count = count < bound || code > HEW_CODE_SMALL_LAST ? count : bound; /* large ones that are at hand only */
     return count == 0 ? 1 : count;
 }
@@ -141,6 +185,7 @@ fill(struct hew_cache *cache, unsigned code)
     unsigned got = take(cache, code, slots, (unsigned)fill_count(cache, code));
     cache->top[code] = slots + got;
     cache->balance[code] -= got;
+    cache->spent[code] = (uint16_t)(hew_magazine_requests(cache, code) + got);
 }
 
 void *
@@ -245,6 +290,9 @@ hew_magazine_drop(struct hew_cache *cache, unsigned code)
         return;
     }
     hew_magazine_flush(cache, code, 0);
+    if (cache->loan.code == code) {
+        hew_capacity_call_in(cache);
+    }
     cache->granted -= hew_capacity_bytes(code, hew_capacity_of(cache, code));
     hew_capacity_end(cache, code);
 }
@@ -255,6 +303,7 @@ hew_magazine_drop_all(struct hew_cache *cache)
     HEW_EACH_TOUCHED (cache, code) {
         hew_magazine_drop(cache, code);
     }
+    hew_capacity_end_loan(cache);
 }
 
 /* Looks after one class: an idle one loses its magazine; one that never ran dry loses half of what it did not need. */

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* one_thread: what a thread does with its cache, for tests.  Each test works with a cache of its own. */
+#ifndef HEW_TESTS_ONE_THREAD_H
+#define HEW_TESTS_ONE_THREAD_H
+
+#include "cache/capacity.h"
+#include "cache/magazine.h"
+#include "cache/thread.h"
+#include "layers.h"
+#include "test.h"
+
+#define OBJECTS_MAX 4096
+#define CODE hew_code_of_size(64)
+
+static void *objects[OBJECTS_MAX];
+
+HEW_INLINE struct hew_cache *
+new_cache(void)
+{
+    if (hew_small_end == 0) {
+        CHECK(layers_boot());
+        hew_options.narenas = 1;
+    }
+    struct hew_cache *cache = hew_thread_birth(true);
+    CHECK(cache != NULL && cache == hew_cache_self);
+    return cache;
+}
+
+HEW_INLINE void
+end_cache(void)
+{
+    hew_thread_death();
+    CHECK(layers_settled());
+}
+
+/* What malloc does. */
+HEW_INLINE void *
+take(struct hew_cache *cache, unsigned code)
+{
+    void *object = hew_cache_pop(cache, code);
+    return object != NULL ? object : hew_magazine_pop(cache, code);
+}
+
+/* What free does. */
+HEW_INLINE void
+give(struct hew_cache *cache, unsigned code, void *object)
+{
+    if (!hew_cache_push(cache, code, object)) {
+        hew_magazine_push(cache, code, object);
+    }
+}
+
+HEW_INLINE void
+take_many(struct hew_cache *cache, unsigned code, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        objects[i] = take(cache, code);
+        CHECK(objects[i] != NULL);
+    }
+}
+
+HEW_INLINE void
+give_many(struct hew_cache *cache, unsigned code, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        give(cache, code, objects[i]);
+    }
+}
+
+HEW_INLINE void
+work(struct hew_cache *cache, unsigned code, unsigned rounds, unsigned burst)
+{
+    for (unsigned round = 0; round < rounds; round++) {
+        take_many(cache, code, burst);
+        give_many(cache, code, burst);
+    }
+}
+
+/* What a class has for good. */
+HEW_INLINE size_t
+capacity(const struct hew_cache *cache, unsigned code)
+{
+    return cache->loan.code == code ? cache->loan.capacity : hew_capacity_of(cache, code);
+}
+
+HEW_INLINE size_t
+full_bytes(const struct hew_cache *cache)
+{
+    size_t bytes = 0;
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        bytes += capacity(cache, code) * hew_code_size(code);
+    }
+    return bytes;
+}
+
+#endif
