@@ -140,8 +140,9 @@ hew_shelf_take_filled(
     if (newest(slot) == NULL || !hold(rank)) {
         return 0;
     }
-    while (taken < wanted && (extents[taken] = pick(slot, size, code)) != NULL) {
-        hew_map_set_code(extents[taken++]->address, code);
+    for (struct hew_extent *extent; taken < wanted && (extent = pick(slot, size, code)) != NULL;) {
+        hew_map_set_code(extent->address, code);
+        extents[taken++] = extent;
     }
     slot->reused += taken;
     rank->bytes -= taken * size;
