@@ -47,8 +47,8 @@ beside another malloc, and with `-DHEW_LG_QUANTUM=3` as well it is what Redis an
 
 - Sizes above 14 KiB are rounded up to whole pages, as in 5.3.1; `nallocx`, `sallocx` and `malloc_usable_size` agree.
 - The small size classes are eight a doubling from 128 bytes on, 63 in all: between two of jemalloc's there is one
-  more, which is used from when the larger of the two has eight slabs, and one for each thread. So `nallocx` of a size may
-  fall while a program runs, never rise, and `malloc_usable_size` tells older objects of the size from later ones.
+  more, which is used from when the larger of the two has eight slabs, and one for each thread. So `nallocx` of a size
+  may fall while a program runs, never rise, and `malloc_usable_size` tells older objects of the size from later ones.
 - `xallocx` never makes a small object of a large one, nor changes a small one.
 - A flag that names an arena or a cache that does not exist makes `mallocx` and `rallocx` return NULL; in jemalloc the
   process breaks. `dallocx` into such a cache frees the object straight to its owner.
