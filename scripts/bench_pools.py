@@ -33,10 +33,8 @@ RATIOS = {
     "hew / hew": ("again", "hew"),
 }
 LARGE = 4
-GOAL_GLIBC, GOAL_HEW = (
-    0.5,
-    1.0,
-)  # of glibc's time within the fixed groups, but for large requests; of hew's malloc anywhere
+GOAL_GLIBC = 0.5  # of its time within the fixed groups, but for large requests
+GOAL_HEW = 1.0  # of its malloc's time anywhere
 THREADS = (5, 2, 32)
 ROUNDS = {1: 41, 2: 41, 3: 41, 4: 11}  # the last row touches 400 MB a round with 32 threads
 LOOKUP_RUNS = 3
@@ -55,7 +53,7 @@ def run_program(command: list[str], preload: Path | None) -> list[Point]:
 
 def measure_rounds(build: Path, runs: int) -> list[Point]:
     """One point for each number of threads, row and place: microseconds of a first and of a later round, by run."""
-    points = [
+    points: list[Point] = [
         {"threads": threads, "row": row, "place": place, "us": [], "first_us": []}
         for threads, row, place in product(THREADS, ROWS, PLACES)
     ]
