@@ -85,9 +85,14 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
     return ["", *("| " + " | ".join(cells) + " |" for cells in (head, marks, *rows)), ""]
 
 
+def took_by_place(points: list[Point], threads: int, row: int, key: str) -> dict[str, list[float]]:
+    """What the runs' processes took in each place, in microseconds."""
+    return {point["place"]: point[key] for point in points if (point["threads"], point["row"]) == (threads, row)}
+
+
 def ratio_of(points: list[Point], threads: int, row: int, key: str, name: str) -> tuple[float, float, float]:
     """The first quartile, median and third quartile of what the runs' processes took of each other's time."""
-    took = {point["place"]: point[key] for point in points if (point["threads"], point["row"]) == (threads, row)}
+    took = took_by_place(points, threads, row, key)
     upper, lower = RATIOS[name]
     ratios = [one / other for one, other in zip(took[upper], took[lower], strict=True)]
     if len(ratios) == 1:
@@ -101,7 +106,7 @@ def rounds_table(points: list[Point], threads: int, key: str) -> list[str]:
     rows = []
     shown = [place for place in PLACES if place != "again"]
     for row, title in ROWS.items():
-        took = {point["place"]: point[key] for point in points if (point["threads"], point["row"]) == (threads, row)}
+        took = took_by_place(points, threads, row, key)
         cells = [title, *(f"{statistics.median(took[place]):,.0f}" for place in shown)]
         for name in RATIOS:
             first, middle, third = ratio_of(points, threads, row, key, name)

@@ -16,7 +16,7 @@ struct picture {
 
 static long pictures = 100, low_side = 200, high_side = 1600;
 
-/* Blends each pixel of a row with the one above it: through `row`, which the filter could have kept. */
+/* A row of the next picture: made in a buffer of its own, every step-th byte of the former row made brighter by its line. */
 static void
 filter_row(const struct picture *from, struct picture *to, size_t line, unsigned char *row)
 {

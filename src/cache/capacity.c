@@ -104,24 +104,33 @@ hew_capacity_lean(const struct hew_cache *cache, unsigned code)
     return objects < most ? objects : most;
 }
 
-bool
-hew_capacity_set(struct hew_cache *cache, unsigned code, size_t capacity)
+/* The class's objects stand in `slots`, which may be where they are; the array before, or NULL. */
+static void **
+move(struct hew_cache *cache, unsigned code, void **slots, size_t capacity)
 {
-    size_t depth = hew_cache_depth(cache, code), before = hew_capacity_of(cache, code);
-    void **slots = cache->base[code];
-    if (slots == NULL || slots_for(before) != slots_for(capacity)) {
-        slots = hew_meta_take(slots_for(capacity) * sizeof *slots);
-        if (slots == NULL) {
-            return false;
-        }
-        if (cache->base[code] != NULL) {
-            memcpy(slots, cache->base[code], (depth + 1) * sizeof *slots);
-            hew_meta_give(cache->base[code], slots_for(before) * sizeof *slots);
-        }
+    void **before = cache->base[code];
+    size_t depth = hew_cache_depth(cache, code);
+    if (before != NULL && before != slots) {
+        memcpy(slots, before, (depth + 1) * sizeof *slots);
     }
     cache->base[code] = slots;
     cache->top[code] = slots + 1 + depth;
     cache->limit[code] = slots + 1 + capacity;
+    return before;
+}
+
+bool
+hew_capacity_set(struct hew_cache *cache, unsigned code, size_t capacity)
+{
+    size_t held = slots_for(hew_capacity_of(cache, code)) * sizeof(void *), wanted = slots_for(capacity) * sizeof(void *);
+    void **slots = cache->base[code];
+    if ((slots == NULL || held != wanted) && (slots = hew_meta_take(wanted)) == NULL) {
+        return false;
+    }
+    void **before = move(cache, code, slots, capacity);
+    if (before != NULL && before != slots) {
+        hew_meta_give(before, held);
+    }
     return true;
 }
 
@@ -131,19 +140,6 @@ hew_capacity_with_loan(const struct hew_cache *cache, unsigned code)
     size_t objects = hew_capacity_objects(code, loan_of(hew_capacity_share()));
     size_t most = cache->most[code] < LOAN_SLOTS ? cache->most[code] : LOAN_SLOTS - 1;
     return objects < most ? objects : most;
-}
-
-/* Another array for a class's objects; the one before. */
-static void **
-move(struct hew_cache *cache, unsigned code, void **slots, size_t capacity)
-{
-    void **before = cache->base[code];
-    size_t depth = hew_cache_depth(cache, code);
-    memcpy(slots, before, (depth + 1) * sizeof *slots);
-    cache->base[code] = slots;
-    cache->top[code] = slots + 1 + depth;
-    cache->limit[code] = slots + 1 + capacity;
-    return before;
 }
 
 void

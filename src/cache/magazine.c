@@ -226,11 +226,10 @@ give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
 static size_t
 kept_at_overflow(struct hew_cache *cache, unsigned code, size_t capacity)
 {
-    uint16_t count = (uint16_t)hew_magazine_requests(cache, code);
-    bool one_way = count == cache->seen[code] && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0;
+    bool one_way = in_burst(cache, code, HEW_CLASS_OVERFLOWED) && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0;
     unsigned part = code > HEW_CODE_SMALL_LAST ? hew_options.lg_tcache_flush_large_div
                                                : hew_options.lg_tcache_flush_small_div;
-    cache->seen[code] = count;
+    cache->seen[code] = (uint16_t)hew_magazine_requests(cache, code);
     return one_way ? 0 : capacity - (capacity >> part) - (capacity >> part == 0);
 }
 
