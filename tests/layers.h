@@ -60,11 +60,11 @@ layers_bin_settled(const struct hew_arena *arena, unsigned code, size_t *slab_by
     const struct hew_bin *bin = &arena->bins[code];
     *slab_bytes += bin->counts.slabs * hew_slab_shapes[code].pages * HEW_PAGE;
     bool settled = bin->counts.nmalloc == bin->counts.ndalloc && bin->counts.slabs == (bin->current != NULL) &&
-        bin->counts.nonfull == 0 && hew_bin_valid(bin);
+                   bin->counts.nonfull == 0 && hew_bin_valid(bin);
     if (!settled) {
         printf("arena %u, %zu-byte bin: %llu taken, %llu returned, %zu slabs of which %zu listed and %d current\n",
-            arena->index, hew_code_size(code), (unsigned long long)bin->counts.nmalloc,
-            (unsigned long long)bin->counts.ndalloc, bin->counts.slabs, bin->counts.nonfull, bin->current != NULL);
+               arena->index, hew_code_size(code), (unsigned long long)bin->counts.nmalloc,
+               (unsigned long long)bin->counts.ndalloc, bin->counts.slabs, bin->counts.nonfull, bin->current != NULL);
     }
     return settled;
 }
@@ -94,16 +94,17 @@ static inline bool
 layers_settled(void)
 {
     bool settled = true;
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         size_t slab_bytes = 0, active = hew_page_counts(&arena->pages).active;
         for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
             settled = layers_bin_settled(arena, code, &slab_bytes) && settled;
         }
         uint64_t taken = layers_large(arena).nmalloc, returned = layers_large(arena).ndalloc;
         if (active != slab_bytes || taken != returned || !hew_page_heap_valid(&arena->pages)) {
-            printf("arena %u: %zu active bytes, %zu in slabs; %llu large objects taken, %llu returned; heap %s\n", arena->index,
-                active, slab_bytes, (unsigned long long)taken, (unsigned long long)returned,
-                hew_page_heap_valid(&arena->pages) ? "valid" : "not valid");
+            printf("arena %u: %zu active bytes, %zu in slabs; %llu large objects taken, %llu returned; heap %s\n",
+                   arena->index, active, slab_bytes, (unsigned long long)taken, (unsigned long long)returned,
+                   hew_page_heap_valid(&arena->pages) ? "valid" : "not valid");
             settled = false;
         }
     }

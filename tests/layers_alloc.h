@@ -55,8 +55,8 @@ layers_pass_sample_freed(struct hew_extent *extent)
 HEW_WEAK void hew_pool_serve_plain_free(const char *function, void *object);
 HEW_WEAK size_t hew_pool_serve_plain_usable(const char *function, const void *object);
 
-const struct hew_upcalls hew_upcalls = {layers_start_thread, layers_pass_attend, layers_pass_sample_freed,
-    layers_note_purge_due, hew_pool_serve_plain_free, hew_pool_serve_plain_usable};
+const struct hew_upcalls hew_upcalls = {layers_start_thread,   layers_pass_attend,        layers_pass_sample_freed,
+                                        layers_note_purge_due, hew_pool_serve_plain_free, hew_pool_serve_plain_usable};
 
 /* What malloc and free do with the fast paths that api/ has. */
 static inline void *

@@ -39,8 +39,8 @@ make_message(uint64_t number, uint64_t topic)
     struct message *message = workload_take(sizeof *message);
     message->topic = workload_take(48);
     snprintf(message->topic, 48, "topic/%llu/part/%llu", (unsigned long long)topic, (unsigned long long)number % 7);
-    message->length = workload_random(&random) % 128 == 0 ? workload_log_size(&random, 12, 17)
-                                                          : workload_between(&random, 16, 1024);
+    message->length =
+        workload_random(&random) % 128 == 0 ? workload_log_size(&random, 12, 17) : workload_between(&random, 16, 1024);
     message->payload = workload_take(message->length);
     memset(message->payload, (int)(number & 0xff), message->length);
     message->number = number;

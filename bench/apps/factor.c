@@ -206,7 +206,8 @@ common_divisor(const struct number *left, const struct number *right)
 static int
 shows_composite(const struct number *odd, uint32_t base)
 {
-    struct number *one = number_from(1), *less = distance(odd, one), *power = number_from(1), *square = number_from(base);
+    struct number *one = number_from(1), *less = distance(odd, one), *power = number_from(1),
+                  *square = number_from(base);
     size_t twos = 0, length = less->count * LIMB_BITS;
     while ((less->limb[twos / LIMB_BITS] >> twos % LIMB_BITS & 1) == 0)
         twos++;

@@ -14,11 +14,14 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace
+{
 
 struct Value {
     enum class Kind { number, text, list, object };
-    explicit Value(Kind what) : kind(what) {}
+    explicit Value(Kind what) : kind(what)
+    {
+    }
     Kind kind;
     double number = 0;
     std::string text;
@@ -59,11 +62,15 @@ write_value(std::string &out, uint64_t &random, long depth, long width)
     out += object ? '}' : ']';
 }
 
-class Parser {
-public:
-    explicit Parser(std::string_view document) : rest_(document) {}
+class Parser
+{
+  public:
+    explicit Parser(std::string_view document) : rest_(document)
+    {
+    }
 
-    std::unique_ptr<Value> parse()
+    std::unique_ptr<Value>
+    parse()
     {
         nodes_++;
         switch (rest_.front()) {
@@ -86,10 +93,15 @@ public:
         }
     }
 
-    uint64_t nodes() const { return nodes_; }
+    uint64_t
+    nodes() const
+    {
+        return nodes_;
+    }
 
-private:
-    std::string parse_text()
+  private:
+    std::string
+    parse_text()
     {
         size_t end = rest_.find('"', 1);
         std::string text(rest_.substr(1, end - 1));
@@ -98,14 +110,16 @@ private:
     }
 
     /* Steps over what stands between two members; false at the closing bracket. */
-    bool another(char close)
+    bool
+    another(char close)
     {
         char found = rest_.front();
         rest_.remove_prefix(1);
         return found != close;
     }
 
-    std::unique_ptr<Value> parse_list()
+    std::unique_ptr<Value>
+    parse_list()
     {
         auto value = std::make_unique<Value>(Value::Kind::list);
         rest_.remove_prefix(1);
@@ -115,7 +129,8 @@ private:
         return value;
     }
 
-    std::unique_ptr<Value> parse_object()
+    std::unique_ptr<Value>
+    parse_object()
     {
         auto value = std::make_unique<Value>(Value::Kind::object);
         rest_.remove_prefix(1);

@@ -115,7 +115,7 @@ main(int argc, char **argv)
             free(line[i].object[k]);
         free(line[i].object);
     }
-    workload_report("larson_like", (uint64_t)(threads * generations) * (uint64_t)operations,
-                    workload_seconds() - start, checksum);
+    workload_report("larson_like", (uint64_t)(threads * generations) * (uint64_t)operations, workload_seconds() - start,
+                    checksum);
     return 0;
 }

@@ -166,8 +166,11 @@ measure(unsigned char **objects, size_t size, size_t live, enum pattern pattern)
     double nanoseconds = 0;
     uint64_t pairs = 0;
     for (long i = 0; i < threads; i++) {
-        sweeper[i] = (struct sweeper){.size = size, .live = live, .pattern = pattern,
-                                      .object = objects + i * live_objects, .random = (uint64_t)i + 1};
+        sweeper[i] = (struct sweeper){.size = size,
+                                      .live = live,
+                                      .pattern = pattern,
+                                      .object = objects + i * live_objects,
+                                      .random = (uint64_t)i + 1};
         if (pthread_create(&sweeper[i].thread, NULL, sweep, &sweeper[i]) != 0)
             workload_fail("size_sweep", "cannot start a thread");
     }
@@ -177,8 +180,11 @@ measure(unsigned char **objects, size_t size, size_t live, enum pattern pattern)
         pairs += sweeper[i].pairs;
     }
     printf("{\"series\":\"%s %s%s, threads %ld%s\",\"at\":%zu,\"ns\":%.2f,\"live\":%zu,\"pairs\":%llu}\n", call->name,
-           pattern_name[pattern], touch == 2 ? ", all written" : touch == 1 ? ", pages touched" : "", threads,
-           by_live ? ", by live objects" : "", by_live ? live : size,
+           pattern_name[pattern],
+           touch == 2   ? ", all written"
+           : touch == 1 ? ", pages touched"
+                        : "",
+           threads, by_live ? ", by live objects" : "", by_live ? live : size,
            nanoseconds * processors_each() / (double)pairs, live, (unsigned long long)pairs);
     fflush(stdout);
 }

@@ -104,7 +104,8 @@ measure_apart(long threads)
         snprintf(text[i], sizeof text[i], "%ld", value[i]);
     pid_t child = fork();
     if (child == 0) {
-        execl("/proc/self/exe", "thread_scaling", "--only", text[0], "--ops", text[1], "--fewest", text[2], (char *)NULL);
+        execl("/proc/self/exe", "thread_scaling", "--only", text[0], "--ops", text[1], "--fewest", text[2],
+              (char *)NULL);
         _exit(127);
     }
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0)

@@ -19,8 +19,8 @@
 enum { OBJECTS = 512 };
 
 static const char *const entry[] = {
-    "malloc",         "free",          "calloc", "realloc",            "posix_memalign",
-    "aligned_alloc", "malloc_usable_size", "memalign", "_Znwm", "_ZdlPv"};
+    "malloc",   "free",  "calloc", "realloc", "posix_memalign", "aligned_alloc", "malloc_usable_size",
+    "memalign", "_Znwm", "_ZdlPv"};
 
 static void
 fail(const char *what, const char *detail)

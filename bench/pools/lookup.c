@@ -125,16 +125,16 @@ measure(const char *shape, unsigned count, enum order order)
     for (long round = 0; round < rounds; round++) {
         for (unsigned method = 0; method < METHODS; method++) {
             if (takes_part(method, count, round, seconds[method][0]))
-                seconds[method][taken[method]++] = order == CHAINED ? pass(&lookup[method], count, mask)
-                                                                    : pass_unchained(&lookup[method], count);
+                seconds[method][taken[method]++] =
+                    order == CHAINED ? pass(&lookup[method], count, mask) : pass_unchained(&lookup[method], count);
         }
     }
     for (unsigned method = 0; method < METHODS; method++) {
         if (taken[method] == 0)
             continue;
         qsort(seconds[method], (size_t)taken[method], sizeof(double), ascending);
-        printf("{\"table\":\"%s\",\"order\":\"%s\",\"method\":\"%s\",\"sizes\":%u,\"ns\":%.3f,\"chosen\":\"%s\"}\n", shape,
-               order_name[order], method_name[method], count, seconds[method][taken[method] / 2] * 1e9,
+        printf("{\"table\":\"%s\",\"order\":\"%s\",\"method\":\"%s\",\"sizes\":%u,\"ns\":%.3f,\"chosen\":\"%s\"}\n",
+               shape, order_name[order], method_name[method], count, seconds[method][taken[method] / 2] * 1e9,
                method_name[lookup[method].method]);
     }
     fflush(stdout);
@@ -147,7 +147,8 @@ measure_table(const char *shape, unsigned count)
     for (unsigned method = 0; method < METHODS; method++) {
         size_t size = hew_pool_lookup_room(table, count, (enum hew_pool_lookup_method)method);
         room[method] = malloc(size);
-        if (hew_pool_lookup_prepare(&lookup[method], table, count, (enum hew_pool_lookup_method)method, room[method], size))
+        if (hew_pool_lookup_prepare(&lookup[method], table, count, (enum hew_pool_lookup_method)method, room[method],
+                                    size))
             workload_fail("lookup", "no such table");
     }
     for (enum order order = IN_ORDER; order < ORDERS; order++) {

@@ -50,8 +50,8 @@ static const hew_cache_id HEW_NO_CACHE = {1}; /* straight from the arena, and st
 
 /* How an object is wanted.  All zeros, or NULL in place of a pointer to it: as malloc does it. */
 struct hew_request {
-    size_t alignment; /* a power of two; 0: 16, or 8 for the smallest */
-    bool zero;        /* reads as zeros; of a resized object what it gained, beyond its former usable size */
+    size_t alignment;   /* a power of two; 0: 16, or 8 for the smallest */
+    bool zero;          /* reads as zeros; of a resized object what it gained, beyond its former usable size */
     hew_arena_id arena; /* without a cache of its own: past the thread's cache unless it is the thread's arena */
     hew_cache_id cache;
 };

@@ -98,7 +98,7 @@ struct hew_pool_kind {
 
 enum hew_pool_beyond {
     HEW_POOL_BEYOND_FALLBACK, /* a bound is reached: the fallback serves */
-    HEW_POOL_BEYOND_NULL,     /* a bound is reached: NULL and ENOMEM; larger than every size still goes to the fallback */
+    HEW_POOL_BEYOND_NULL, /* a bound is reached: NULL and ENOMEM; larger than every size still goes to the fallback */
 };
 
 enum hew_pool_check {
@@ -109,20 +109,21 @@ enum hew_pool_check {
 
 /* All zeros, or NULL in place of a pointer to it, are the defaults. */
 struct hew_pool_options {
-    size_t alignment;       /* of every object, a power of two up to 2 MiB; 0: 16 */
-    size_t most_pools;      /* dynamic pools of a size, at most; 0: no bound */
-    size_t most_bytes;      /* of all pools of the set, the fixed groups included; 0: no bound */
-    bool fixed_only;        /* there are no dynamic pools */
+    size_t alignment;  /* of every object, a power of two up to 2 MiB; 0: 16 */
+    size_t most_pools; /* dynamic pools of a size, at most; 0: no bound */
+    size_t most_bytes; /* of all pools of the set, the fixed groups included; 0: no bound */
+    bool fixed_only;   /* there are no dynamic pools */
     enum hew_pool_beyond beyond;
-    size_t dynamic_count;   /* objects in a dynamic pool; 0: in proportion to the size's other pools */
-    size_t at_hand;         /* free objects of a size that a thread keeps, at most; 0: up to 128 or 64 KiB or a quarter of the
+    size_t dynamic_count; /* objects in a dynamic pool; 0: in proportion to the size's other pools */
+    size_t at_hand; /* free objects of a size that a thread keeps, at most; 0: up to 128 or 64 KiB or a quarter of the
                                fixed group (an eighth with fixed_only); SIZE_MAX: none */
-    uint64_t release_ms;    /* a wholly free dynamic pool goes after so long even if nothing else is free; 0: 10000,
+    uint64_t release_ms; /* a wholly free dynamic pool goes after so long even if nothing else is free; 0: 10000,
                                UINT64_MAX: never */
-    bool touch;             /* the fixed groups' pages are in memory when the set has been made */
+    bool touch;          /* the fixed groups' pages are in memory when the set has been made */
     enum hew_pool_check check;
     enum hew_pool_lookup_method lookup; /* how a request finds its size: HEW_POOL_LOOKUP_AUTO is the fastest */
-    const struct hew_pool_source *source;     /* NULL: hew's pages, with its decay and statistics.  Each struct is copied. */
+    const struct hew_pool_source
+        *source; /* NULL: hew's pages, with its decay and statistics.  Each struct is copied. */
     const struct hew_pool_backing *backing;   /* NULL: a bitmap */
     const struct hew_pool_fallback *fallback; /* NULL: hew's malloc */
     const struct hew_pool_kind *kinds;
@@ -132,7 +133,8 @@ struct hew_pool_options {
 /* NULL and EINVAL: no size, a size of 0, too many sizes, size x count beyond the address space, options that cannot be;
  * ENOMEM: no memory for the fixed groups, or they alone are beyond most_bytes or the machine's memory and swap; EAGAIN: too
  * many sets. */
-struct hew_pool_set *hew_pool_create(const struct hew_pool_size *sizes, size_t count, const struct hew_pool_options *options);
+struct hew_pool_set *hew_pool_create(const struct hew_pool_size *sizes, size_t count,
+                                     const struct hew_pool_options *options);
 
 /* EBUSY: some objects are not free, and nothing has changed.  NULL is nothing. */
 int hew_pool_destroy(struct hew_pool_set *set);
@@ -165,15 +167,15 @@ size_t hew_pool_trim(struct hew_pool_set *set);
 
 /* One size.  Figures of other threads are a few operations old. */
 struct hew_pool_figures {
-    size_t size;          /* usable bytes */
-    size_t fixed;         /* objects in the fixed group */
-    size_t dynamic;       /* objects in dynamic pools */
-    size_t in_use;        /* objects that are the program's */
-    size_t at_hand;       /* free objects that threads keep */
-    size_t pools;         /* dynamic pools */
-    uint64_t grown, gone; /* dynamic pools that were ever added and went */
+    size_t size;             /* usable bytes */
+    size_t fixed;            /* objects in the fixed group */
+    size_t dynamic;          /* objects in dynamic pools */
+    size_t in_use;           /* objects that are the program's */
+    size_t at_hand;          /* free objects that threads keep */
+    size_t pools;            /* dynamic pools */
+    uint64_t grown, gone;    /* dynamic pools that were ever added and went */
     uint64_t fills, flushes; /* times that a thread took objects, and gave some back */
-    uint64_t beyond;      /* requests that met a bound, or no memory */
+    uint64_t beyond;         /* requests that met a bound, or no memory */
 };
 
 struct hew_pool_set_figures {
@@ -183,8 +185,8 @@ struct hew_pool_set_figures {
 };
 
 /* Fills up to `room` of `figures`, smallest size first; returns how many sizes the set has.  Either pointer may be NULL. */
-size_t hew_pool_read_figures(struct hew_pool_set *set, struct hew_pool_set_figures *total, struct hew_pool_figures *figures,
-    size_t room);
+size_t hew_pool_read_figures(struct hew_pool_set *set, struct hew_pool_set_figures *total,
+                             struct hew_pool_figures *figures, size_t room);
 
 #ifdef __cplusplus
 }

@@ -23,10 +23,12 @@
 #include <new>
 #include <system_error>
 
-namespace hew {
+namespace hew
+{
 
-class pool_resource : public std::pmr::memory_resource {
-public:
+class pool_resource : public std::pmr::memory_resource
+{
+  public:
     // A set of its own.  It goes with the resource, and with it every object that was not given back, as in the standard's
     // own pool resources.
     explicit pool_resource(std::initializer_list<hew_pool_size> sizes, const hew_pool_options *options = nullptr,
@@ -45,7 +47,8 @@ public:
     }
 
     // A set that others use as well, and that outlives the resource.
-    explicit pool_resource(hew_pool_set *set, std::pmr::memory_resource *upstream = std::pmr::get_default_resource()) noexcept
+    explicit pool_resource(hew_pool_set *set,
+                           std::pmr::memory_resource *upstream = std::pmr::get_default_resource()) noexcept
         : set_(set), upstream_(upstream), owns_(false)
     {
     }
@@ -60,18 +63,21 @@ public:
         }
     }
 
-    hew_pool_set *set() const noexcept
+    hew_pool_set *
+    set() const noexcept
     {
         return set_;
     }
 
-    std::pmr::memory_resource *upstream_resource() const noexcept
+    std::pmr::memory_resource *
+    upstream_resource() const noexcept
     {
         return upstream_;
     }
 
-protected:
-    void *do_allocate(std::size_t bytes, std::size_t alignment) override
+  protected:
+    void *
+    do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         if (alignment <= always_) {
             void *object = hew_pool_malloc(set_, bytes);
@@ -81,7 +87,8 @@ protected:
     }
 
     // Only an object of the set can have come from it with such an alignment.
-    void do_deallocate(void *object, std::size_t bytes, std::size_t alignment) override
+    void
+    do_deallocate(void *object, std::size_t bytes, std::size_t alignment) override
     {
         if (alignment <= always_ || hew_pool_of(object) == set_) {
             hew_pool_free(set_, object);
@@ -90,16 +97,18 @@ protected:
         }
     }
 
-    bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override
+    bool
+    do_is_equal(const std::pmr::memory_resource &other) const noexcept override
     {
         return this == &other;
     }
 
-private:
+  private:
     static constexpr std::size_t always_ = 16; // what every set gives
 
     // A size that is a multiple of the alignment has it, but beyond a bound the object is the fallback's.
-    void *allocate_aligned(std::size_t bytes, std::size_t alignment)
+    void *
+    allocate_aligned(std::size_t bytes, std::size_t alignment)
     {
         std::size_t whole = (bytes + alignment - 1) & ~(alignment - 1);
         std::size_t usable = whole < bytes ? 0 : hew_pool_size_for(set_, whole == 0 ? alignment : whole);

@@ -120,8 +120,8 @@ extern JEMALLOC_EXPORT const char *je_malloc_conf_2_conf_harder;
 /* Where text goes that is for people: warnings, and statistics without a function of their own.  NULL: to stderr. */
 extern JEMALLOC_EXPORT void (*je_malloc_message)(void *context, const char *text);
 
-JEMALLOC_EXPORT void *je_malloc(size_t size) JEMALLOC_CXX_THROW JEMALLOC_ATTR(malloc) JEMALLOC_ALLOC_SIZE(1)
-    JEMALLOC_NOTHROW;
+JEMALLOC_EXPORT void *je_malloc(size_t size) JEMALLOC_CXX_THROW JEMALLOC_ATTR(malloc)
+    JEMALLOC_ALLOC_SIZE(1) JEMALLOC_NOTHROW;
 JEMALLOC_EXPORT void *je_calloc(size_t count, size_t size) JEMALLOC_CXX_THROW JEMALLOC_ATTR(malloc)
     JEMALLOC_ALLOC_SIZE2(1, 2) JEMALLOC_NOTHROW;
 JEMALLOC_EXPORT int je_posix_memalign(void **result, size_t alignment, size_t size) JEMALLOC_CXX_THROW
@@ -132,12 +132,12 @@ JEMALLOC_EXPORT void *je_realloc(void *object, size_t size) JEMALLOC_CXX_THROW J
 JEMALLOC_EXPORT void je_free(void *object) JEMALLOC_CXX_THROW JEMALLOC_NOTHROW;
 JEMALLOC_EXPORT void je_free_sized(void *object, size_t size) JEMALLOC_NOTHROW;
 JEMALLOC_EXPORT void je_free_aligned_sized(void *object, size_t alignment, size_t size) JEMALLOC_NOTHROW;
-JEMALLOC_EXPORT void *je_memalign(size_t alignment, size_t size) JEMALLOC_CXX_THROW JEMALLOC_ATTR(malloc)
-    JEMALLOC_NOTHROW;
+JEMALLOC_EXPORT void *je_memalign(size_t alignment, size_t size) JEMALLOC_CXX_THROW
+    JEMALLOC_ATTR(malloc) JEMALLOC_NOTHROW;
 JEMALLOC_EXPORT void *je_valloc(size_t size) JEMALLOC_CXX_THROW JEMALLOC_ATTR(malloc) JEMALLOC_NOTHROW;
 JEMALLOC_EXPORT void *je_pvalloc(size_t size) JEMALLOC_CXX_THROW JEMALLOC_ATTR(malloc) JEMALLOC_NOTHROW;
-JEMALLOC_EXPORT size_t je_malloc_usable_size(JEMALLOC_USABLE_SIZE_CONST void *object) JEMALLOC_CXX_THROW
-    JEMALLOC_NOTHROW;
+JEMALLOC_EXPORT size_t je_malloc_usable_size(JEMALLOC_USABLE_SIZE_CONST void *object)
+    JEMALLOC_CXX_THROW JEMALLOC_NOTHROW;
 
 JEMALLOC_EXPORT void *je_mallocx(size_t size, int flags) JEMALLOC_ATTR(malloc) JEMALLOC_ALLOC_SIZE(1) JEMALLOC_NOTHROW;
 JEMALLOC_EXPORT void *je_rallocx(void *object, size_t size, int flags) JEMALLOC_ALLOC_SIZE(2) JEMALLOC_NOTHROW;
@@ -147,13 +147,13 @@ JEMALLOC_EXPORT void je_dallocx(void *object, int flags) JEMALLOC_NOTHROW;
 JEMALLOC_EXPORT void je_sdallocx(void *object, size_t size, int flags) JEMALLOC_NOTHROW;
 JEMALLOC_EXPORT size_t je_nallocx(size_t size, int flags) JEMALLOC_ATTR(pure) JEMALLOC_NOTHROW;
 
-JEMALLOC_EXPORT int je_mallctl(const char *name, void *old, size_t *old_length, void *new_value, size_t new_length)
-    JEMALLOC_NOTHROW;
+JEMALLOC_EXPORT int je_mallctl(const char *name, void *old, size_t *old_length, void *new_value,
+                               size_t new_length) JEMALLOC_NOTHROW;
 JEMALLOC_EXPORT int je_mallctlnametomib(const char *name, size_t *mib, size_t *depth) JEMALLOC_NOTHROW;
 JEMALLOC_EXPORT int je_mallctlbymib(const size_t *mib, size_t depth, void *old, size_t *old_length, void *new_value,
-    size_t new_length) JEMALLOC_NOTHROW;
+                                    size_t new_length) JEMALLOC_NOTHROW;
 JEMALLOC_EXPORT void je_malloc_stats_print(void (*write)(void *context, const char *text), void *context,
-    const char *letters) JEMALLOC_NOTHROW;
+                                           const char *letters) JEMALLOC_NOTHROW;
 
 /* Redis' question: would a new place for this object help to give memory back?  The name is the same in every build
  * whose prefix is empty or je_. */
@@ -165,19 +165,19 @@ JEMALLOC_EXPORT int je_get_defrag_hint(void *object) JEMALLOC_NOTHROW;
  */
 typedef struct extent_hooks_s extent_hooks_t;
 typedef void *(extent_alloc_t)(extent_hooks_t *hooks, void *address, size_t size, size_t alignment, bool *zero,
-    bool *commit, unsigned arena);
+                               bool *commit, unsigned arena);
 typedef bool(extent_dalloc_t)(extent_hooks_t *hooks, void *address, size_t size, bool committed, unsigned arena);
 typedef void(extent_destroy_t)(extent_hooks_t *hooks, void *address, size_t size, bool committed, unsigned arena);
-typedef bool(extent_commit_t)(
-    extent_hooks_t *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena);
-typedef bool(extent_decommit_t)(
-    extent_hooks_t *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena);
-typedef bool(extent_purge_t)(
-    extent_hooks_t *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena);
-typedef bool(extent_split_t)(
-    extent_hooks_t *hooks, void *address, size_t size, size_t first, size_t second, bool committed, unsigned arena);
+typedef bool(extent_commit_t)(extent_hooks_t *hooks, void *address, size_t size, size_t offset, size_t length,
+                              unsigned arena);
+typedef bool(extent_decommit_t)(extent_hooks_t *hooks, void *address, size_t size, size_t offset, size_t length,
+                                unsigned arena);
+typedef bool(extent_purge_t)(extent_hooks_t *hooks, void *address, size_t size, size_t offset, size_t length,
+                             unsigned arena);
+typedef bool(extent_split_t)(extent_hooks_t *hooks, void *address, size_t size, size_t first, size_t second,
+                             bool committed, unsigned arena);
 typedef bool(extent_merge_t)(extent_hooks_t *hooks, void *first, size_t first_size, void *second, size_t second_size,
-    bool committed, unsigned arena);
+                             bool committed, unsigned arena);
 
 struct extent_hooks_s {
     extent_alloc_t *alloc;

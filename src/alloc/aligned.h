@@ -41,7 +41,8 @@ hew_aligned_is_usable(size_t usable, size_t size, size_t alignment)
 {
     unsigned fine = hew_code_of_size(size);
     unsigned coarse = hew_code_is_fine(fine) ? hew_aligned_from(fine + 1, alignment) : HEW_CODE_NONE;
-    return usable == hew_aligned_usable(size, alignment) || (coarse != HEW_CODE_NONE && usable == hew_code_size(coarse));
+    return usable == hew_aligned_usable(size, alignment) ||
+           (coarse != HEW_CODE_NONE && usable == hew_code_size(coarse));
 }
 
 #endif

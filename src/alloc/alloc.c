@@ -119,7 +119,8 @@ extent_of(const char *function, const void *object)
 {
     uintptr_t address = (uintptr_t)object;
     struct hew_extent *extent = hew_map_code(address) == HEW_CODE_NONE ? NULL : hew_map_extent(address);
-    bool right = extent != NULL && extent->state == HEW_EXTENT_ACTIVE &&
+    bool right =
+        extent != NULL && extent->state == HEW_EXTENT_ACTIVE &&
         (extent->code <= HEW_CODE_SMALL_LAST ? address - extent->address < extent->size : extent->address == address);
     if (HEW_UNLIKELY(!right)) {
         hew_describe_bad_pointer(function, address);
@@ -177,7 +178,7 @@ free_beyond(void *object, unsigned code)
 {
     struct hew_cache *cache = hew_cache_self;
     bool usual = hew_cache_is_plain(cache) && (cache->flags[code] & HEW_CLASS_GROWN) != 0 &&
-        cache->top[code] >= cache->limit[code] && cache->top[code][-1] != object && !hew_fill_wanted();
+                 cache->top[code] >= cache->limit[code] && cache->top[code][-1] != object && !hew_fill_wanted();
     if (!usual || !hew_again_give(cache, code, object)) {
         return false;
     }
@@ -191,8 +192,8 @@ free_unclassed(const char *function, void *object)
 {
     struct hew_cache *cache = hew_cache_self;
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
-    if (!hew_cache_is_plain(cache) || hew_fill_wanted() || extent == NULL ||
-        extent->address != (uintptr_t)object || extent->code != HEW_CODE_SLOW || extent->large.sample != NULL) {
+    if (!hew_cache_is_plain(cache) || hew_fill_wanted() || extent == NULL || extent->address != (uintptr_t)object ||
+        extent->code != HEW_CODE_SLOW || extent->large.sample != NULL) {
         free_any(function, object, HEW_CODE_SLOW);
         return;
     }

@@ -41,7 +41,8 @@ hew_fast_take_class(struct hew_cache *cache, unsigned code)
 HEW_INLINE void *
 hew_fast_take_large(size_t size)
 {
-    return size <= HEW_SMALL_MAX || size >= hew_large_end ? NULL : hew_fast_take_class(hew_cache_self, hew_paged_code(size));
+    return size <= HEW_SMALL_MAX || size >= hew_large_end ? NULL
+                                                          : hew_fast_take_class(hew_cache_self, hew_paged_code(size));
 }
 
 /*
@@ -59,7 +60,7 @@ hew_fast_give_sized(void *object, size_t size)
 {
     size_t code = hew_map_code((uintptr_t)object);
     return HEW_LIKELY(size < hew_small_end) && HEW_LIKELY(hew_small_code(size) == (uint8_t)code) &&
-        hew_cache_push(hew_cache_self, code, object);
+           hew_cache_push(hew_cache_self, code, object);
 }
 
 /* The same for large sizes. */
@@ -67,8 +68,8 @@ HEW_INLINE bool
 hew_fast_give_sized_large(void *object, size_t size)
 {
     size_t code = hew_map_code((uintptr_t)object);
-    return size > HEW_SMALL_MAX && size < hew_large_end &&
-        hew_paged_code(size) == code && hew_cache_push(hew_cache_self, code, object);
+    return size > HEW_SMALL_MAX && size < hew_large_end && hew_paged_code(size) == code &&
+           hew_cache_push(hew_cache_self, code, object);
 }
 
 #endif

@@ -23,7 +23,7 @@ resize_in_place(struct hew_extent *extent, size_t size)
     size_t wanted = hew_large_usable(size);
     size_t before = extent->size;
     bool fits = wanted == extent->size || (wanted < extent->size && hew_page_shrink(pages, extent, wanted)) ||
-        (wanted > extent->size && hew_page_grow(pages, extent, wanted));
+                (wanted > extent->size && hew_page_grow(pages, extent, wanted));
     if (!fits) {
         return false;
     }
@@ -37,7 +37,8 @@ move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
 {
     /* Whose pages they are is the hooks' business, where there are any. */
     bool hooked = arena->pages.hooks != NULL || hew_arena_at(from->arena)->pages.hooks != NULL;
-    struct hew_extent *to = hooked || from->large.guarded ? NULL : hew_large_take(arena, size, HEW_PAGE, hew_large_code(size));
+    struct hew_extent *to =
+        hooked || from->large.guarded ? NULL : hew_large_take(arena, size, HEW_PAGE, hew_large_code(size));
     if (to == NULL) {
         return NULL;
     }

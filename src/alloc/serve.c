@@ -46,7 +46,8 @@ hew_serve_relieve(void)
     for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
         hew_magazine_flush(cache->real, code, 0);
     }
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         hew_page_release(&arena->pages);
     }
 }
@@ -200,7 +201,8 @@ hew_serve_again(size_t size)
     }
     unsigned code = hew_large_code(size);
     if (code != HEW_CODE_SLOW) {
-        void *object = size <= HEW_LARGE_CODES_MAX ? NULL : hew_fast_take_class(cache, code); /* the others have been asked */
+        void *object =
+            size <= HEW_LARGE_CODES_MAX ? NULL : hew_fast_take_class(cache, code); /* the others have been asked */
         return object != NULL ? object : hew_again_take(cache, code);
     }
     struct hew_extent *extent = hew_large_reuse(cache->arena, size);
@@ -264,7 +266,7 @@ finish_large(void *object, bool zero)
         return hew_fill_new(object, extent->large.usable);
     }
     zeroed = zeroed || (extent->large.usable >= hew_options.calloc_madvise_threshold &&
-                           hew_page_zero(&hew_arena_at(extent->arena)->pages, extent));
+                        hew_page_zero(&hew_arena_at(extent->arena)->pages, extent));
     return zeroed ? object : memset(object, 0, extent->large.usable);
 }
 

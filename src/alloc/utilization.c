@@ -8,7 +8,7 @@ hew_utilization_holder(const void *address)
     struct hew_extent *extent = hew_map_extent(place);
     /* The map alone knows of a large one that was freed a moment ago. */
     bool inside = extent != NULL && extent->state == HEW_EXTENT_ACTIVE && extent->address <= place &&
-        place < hew_extent_end(extent) && hew_map_code(extent->address) != HEW_CODE_NONE;
+                  place < hew_extent_end(extent) && hew_map_code(extent->address) != HEW_CODE_NONE;
     return inside ? extent : NULL;
 }
 
@@ -106,7 +106,7 @@ less_used(const struct hew_bin *bin, const struct hew_extent *slab)
     size_t free_in_all = bin->counts.slabs * regions - taken_in(bin);
     size_t taken_in_partly_used = bin->counts.nonfull * regions - (free_in_all - free_in_current);
     return slab != bin->current && free_here != 0 && free_in_all > free_here &&
-        (regions - free_here) * bin->counts.nonfull <= taken_in_partly_used + taken_in_partly_used / 8;
+           (regions - free_here) * bin->counts.nonfull <= taken_in_partly_used + taken_in_partly_used / 8;
 }
 
 bool

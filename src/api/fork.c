@@ -14,11 +14,11 @@
 #include "control/remote.h"
 #include "meta/map.h"
 #include "meta/memory.h"
-#include "slab/arena_life.h"
-#include "slab/reserve.h"
 #include "pool/life.h"
 #include "prof/dump.h"
 #include "prof/profiler.h"
+#include "slab/arena_life.h"
+#include "slab/reserve.h"
 #include "stats/snapshot.h"
 
 #include <pthread.h>
@@ -68,13 +68,15 @@ each_outer_mutex(mutex_action act)
 static void
 each_inner_mutex(mutex_action act)
 {
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
             act(&arena->bins[code].lock);
         }
     }
     act(&hew_reserve_lock);
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         act(&arena->pages.lock);
     }
     act(&hew_map_lock);
@@ -106,7 +108,8 @@ become_single(void)
     each_outer_mutex(begin_anew);
     each_inner_mutex(begin_anew);
     hew_arena_life_after_fork();
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         hew_page_after_fork(&arena->pages);
     }
     hew_prof_after_fork();

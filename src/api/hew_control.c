@@ -49,7 +49,7 @@ hew_make_arena(hew_arena_id *arena, struct extent_hooks_s *hooks)
     size_t length = sizeof index;
     hew_boot();
     int error = hew_ctl_by_name("arenas.create", &index, &length, hooks == NULL ? NULL : &hooks,
-        hooks == NULL ? 0 : sizeof(struct extent_hooks_s *));
+                                hooks == NULL ? 0 : sizeof(struct extent_hooks_s *));
     arena->number = error == 0 ? index + ARENA_FIRST : ARENA_OWN;
     return error;
 }
@@ -87,7 +87,8 @@ hew_arena_of(const void *object, hew_arena_id *arena)
 HEW_EXPORT int
 hew_purge(hew_arena_id arena)
 {
-    return arena_control("arena.0.purge", arena.number == ARENA_OWN ? EVERY_ARENA : arena.number - ARENA_FIRST, NULL, 0);
+    return arena_control("arena.0.purge", arena.number == ARENA_OWN ? EVERY_ARENA : arena.number - ARENA_FIRST, NULL,
+                         0);
 }
 
 HEW_EXPORT int
@@ -162,8 +163,8 @@ hew_read_figures(struct hew_figures *figures, size_t size)
         .metadata = totals.metadata,
         .resident = totals.resident,
         .purged = (of_all_arenas(offsetof(struct hew_stats_arena, dirty_purged)) +
-                      of_all_arenas(offsetof(struct hew_stats_arena, muzzy_purged))) *
-            HEW_PAGE,
+                   of_all_arenas(offsetof(struct hew_stats_arena, muzzy_purged))) *
+                  HEW_PAGE,
         .arenas = hew_arenas_count(),
         .threads = (unsigned)of_all_arenas(offsetof(struct hew_stats_arena, nthreads)),
     };

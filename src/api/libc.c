@@ -17,7 +17,8 @@ static uint64_t
 purged_bytes(void)
 {
     uint64_t bytes = 0;
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         struct hew_page_counts counts = hew_page_counts(&arena->pages);
         bytes += counts.dirty_purged + counts.muzzy_purged;
     }
@@ -89,14 +90,15 @@ malloc_info(int options, FILE *stream)
         return -1;
     }
     struct hew_figures now = figures_now();
-    int written = fprintf(stream,
-        "<malloc version=\"hew-1\">\n"
-        "<total type=\"allocated\" size=\"%zu\"/>\n<total type=\"cached\" size=\"%zu\"/>\n"
-        "<total type=\"active\" size=\"%zu\"/>\n<total type=\"idle\" size=\"%zu\"/>\n"
-        "<total type=\"retained\" size=\"%zu\"/>\n"
-        "<system type=\"current\" size=\"%zu\"/>\n<system type=\"metadata\" size=\"%zu\"/>\n"
-        "</malloc>\n",
-        now.allocated, now.cached, now.active, now.dirty + now.muzzy, now.retained, now.mapped, now.metadata);
+    int written =
+        fprintf(stream,
+                "<malloc version=\"hew-1\">\n"
+                "<total type=\"allocated\" size=\"%zu\"/>\n<total type=\"cached\" size=\"%zu\"/>\n"
+                "<total type=\"active\" size=\"%zu\"/>\n<total type=\"idle\" size=\"%zu\"/>\n"
+                "<total type=\"retained\" size=\"%zu\"/>\n"
+                "<system type=\"current\" size=\"%zu\"/>\n<system type=\"metadata\" size=\"%zu\"/>\n"
+                "</malloc>\n",
+                now.allocated, now.cached, now.active, now.dirty + now.muzzy, now.retained, now.mapped, now.metadata);
     return written < 0 ? -1 : 0;
 }
 

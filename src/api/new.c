@@ -5,9 +5,9 @@
  *
  * Not here  operator new(nothrow) without memory: new_nothrow.cpp.
  */
+#include "api/new.h"
 #include "alloc/alloc.h"
 #include "api/entry.h"
-#include "api/new.h"
 #include "base/options.h"
 #include "os/fatal.h"
 

@@ -162,7 +162,7 @@ hew_pool_trim(struct hew_pool_set *set)
 
 HEW_EXPORT size_t
 hew_pool_read_figures(struct hew_pool_set *set, struct hew_pool_set_figures *total, struct hew_pool_figures *figures,
-    size_t room)
+                      size_t room)
 {
     return hew_pool_life_figures(set, total, figures, room);
 }

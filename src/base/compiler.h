@@ -71,7 +71,7 @@ hew_count_down(uint32_t *counter)
 }
 
 /* The object of type `type` whose member `member` is at `pointer`. */
-#define HEW_CONTAINER(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+#define HEW_CONTAINER(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
 
 /* An internal invariant, compiled away below check level `level`. */
 #define HEW_ASSERT(level, condition)                                                                                   \

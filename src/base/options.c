@@ -34,7 +34,10 @@ _Static_assert(sizeof(enum hew_dss) == sizeof(unsigned), "choices are read and w
 
 #define HEW_CHOICES(option) static const char *const words_of_##option[] = {
 #define HEW_CHOICE(constant, word) word,
-#define HEW_CHOICES_END(option) NULL};
+#define HEW_CHOICES_END(option)                                                                                        \
+    NULL                                                                                                               \
+    }                                                                                                                  \
+    ;
 #include "base/option_choices.def"
 
 static const struct {

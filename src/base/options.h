@@ -47,9 +47,13 @@ struct hew_option_ranges {
 };
 
 /* enum hew_dss { HEW_DSS_DISABLED, ... }; and so on. */
-#define HEW_CHOICES(option) enum hew_##option {
+#define HEW_CHOICES(option)                                                                                            \
+    enum hew_##option                                                                                                  \
+    {
 #define HEW_CHOICE(constant, word) constant,
-#define HEW_CHOICES_END(option) };
+#define HEW_CHOICES_END(option)                                                                                        \
+    }                                                                                                                  \
+    ;
 #include "base/option_choices.def"
 
 #define HEW_FIELD_BOOL(name, high) bool name;

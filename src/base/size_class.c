@@ -13,18 +13,33 @@ size_t hew_small_end, hew_large_end;
 #define REGULAR(usual) CODE(usual, (usual) + 3)
 /* The four coarse classes of one doubling: from slot `from` on, `step` slots each, their codes `by` apart; three of them for
  * the last small ones. */
-#define THREE(from, step, first, by)                                                                                  \
-    [(from) + 1 ... (from) + (step)] = REGULAR(first),                                                                  \
-    [(from) + (step) + 1 ... (from) + 2 * (step)] = REGULAR((first) + (by)),                                             \
-    [(from) + 2 * (step) + 1 ... (from) + 3 * (step)] = REGULAR((first) + 2 * (by))
-#define FOUR(from, step, first, by)                                                                                   \
-    THREE(from, step, first, by), [(from) + 3 * (step) + 1 ... (from) + 4 * (step)] = REGULAR((first) + 3 * (by))
+#define THREE(from, step, first, by)                                                                                   \
+    [(from) + 1 ...(from) + (step)] = REGULAR(first),                                                                  \
+                            [(from) + (step) + 1 ...(from) + 2 * (step)] = REGULAR((first) + (by)),                    \
+                            [(from) + 2 * (step) + 1 ...(from) + 3 * (step)] = REGULAR((first) + 2 * (by))
+#define FOUR(from, step, first, by)                                                                                    \
+    THREE(from, step, first, by), [(from) + 3 * (step) + 1 ...(from) + 4 * (step)] = REGULAR((first) + 3 * (by))
 
-uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1] HEW_ALIGNED(HEW_CACHE_LINE) = {1, 1, 2, 3, CODE(3, 4), CODE(4, 5),
-    CODE(4, 6), CODE(5, 7), CODE(5, 8), FOUR(8, 2, 6, 1), FOUR(16, 4, 11, 2), FOUR(32, 8, 19, 2), FOUR(64, 16, 27, 2),
-    FOUR(128, 32, 35, 2), FOUR(256, 64, 43, 2), FOUR(512, 128, 51, 2), THREE(1024, 256, 59, 2)};
-const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1] = {[4] = REGULAR(64), FOUR(4, 1, 65, 1),
-    FOUR(8, 2, 69, 1), FOUR(16, 4, 73, 1), FOUR(32, 8, 77, 1), FOUR(64, 16, 81, 1), FOUR(128, 32, 85, 1)};
+uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1] HEW_ALIGNED(HEW_CACHE_LINE) = {1,
+                                                                              1,
+                                                                              2,
+                                                                              3,
+                                                                              CODE(3, 4),
+                                                                              CODE(4, 5),
+                                                                              CODE(4, 6),
+                                                                              CODE(5, 7),
+                                                                              CODE(5, 8),
+                                                                              FOUR(8, 2, 6, 1),
+                                                                              FOUR(16, 4, 11, 2),
+                                                                              FOUR(32, 8, 19, 2),
+                                                                              FOUR(64, 16, 27, 2),
+                                                                              FOUR(128, 32, 35, 2),
+                                                                              FOUR(256, 64, 43, 2),
+                                                                              FOUR(512, 128, 51, 2),
+                                                                              THREE(1024, 256, 59, 2)};
+const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1] = {
+    [4] = REGULAR(64),  FOUR(4, 1, 65, 1),   FOUR(8, 2, 69, 1),   FOUR(16, 4, 73, 1),
+    FOUR(32, 8, 77, 1), FOUR(64, 16, 81, 1), FOUR(128, 32, 85, 1)};
 
 _Static_assert(HEW_CODE_CACHED_LAST < HEW_CODE_SLOW, "every cached class needs a code of its own");
 

@@ -33,7 +33,7 @@
 #define HEW_GRAIN ((size_t)1 << HEW_LG_GRAIN)
 #define HEW_GRAIN_PAGES (HEW_GRAIN / HEW_PAGE)
 
-#define HEW_SMALL_MAX ((size_t)14336) /* 3.5 pages */
+#define HEW_SMALL_MAX ((size_t)14336)    /* 3.5 pages */
 #define HEW_CACHED_MAX ((size_t)8 << 20) /* the largest class that a thread cache can be told to keep */
 #define HEW_CODES 107
 #define HEW_CODE_NONE 0

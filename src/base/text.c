@@ -67,7 +67,8 @@ text_digits(char *digits, uint64_t value, unsigned base)
     do {
         count++;
         unsigned digit = (unsigned)(value % base);
-        digits[HEW_TEXT_DIGITS - count] = (char)(digit + (digit < 10 ? '0' : 'a' - 10)); /* no table: first.txt's 64 KiB */
+        digits[HEW_TEXT_DIGITS - count] =
+            (char)(digit + (digit < 10 ? '0' : 'a' - 10)); /* no table: first.txt's 64 KiB */
         value /= base;
     } while (value != 0);
     return count;

@@ -8,7 +8,8 @@
 static bool
 serves(const struct hew_cache *cache, unsigned code)
 {
-    return (cache->flags[code] & HEW_CLASS_GROWN) != 0 && cache->limit[code] - cache->base[code] <= HEW_AGAIN_OBJECTS + 1;
+    return (cache->flags[code] & HEW_CLASS_GROWN) != 0 &&
+           cache->limit[code] - cache->base[code] <= HEW_AGAIN_OBJECTS + 1;
 }
 
 void *
@@ -35,8 +36,8 @@ bool
 hew_again_give(struct hew_cache *cache, unsigned code, void *object)
 {
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
-    bool usual = serves(cache, code) && extent != NULL && extent->address == (uintptr_t)object && extent->code == code &&
-        extent->state == HEW_EXTENT_ACTIVE;
+    bool usual = serves(cache, code) && extent != NULL && extent->address == (uintptr_t)object &&
+                 extent->code == code && extent->state == HEW_EXTENT_ACTIVE;
     if (!usual || !hew_large_keep(extent)) {
         return false;
     }

@@ -51,18 +51,20 @@ struct hew_cache {
     /* What follows is for slow paths. */
     struct hew_cache *real; /* itself; behind a front, the true cache; NULL in hew_cache_none and hew_cache_gone */
     void **base[HEW_CODES];
-    uint64_t counted[HEW_CODES]; /* allocations when this period is over */
-    uint64_t balance[HEW_CODES]; /* objects that left for their owners less those that came from them */
+    uint64_t counted[HEW_CODES];   /* allocations when this period is over */
+    uint64_t balance[HEW_CODES];   /* objects that left for their owners less those that came from them */
     uint32_t unsampled[HEW_CODES]; /* allocations after this period until the next sample */
-    uint16_t most[HEW_CODES];    /* objects that the magazine may hold at most; 0: the class is not cached */
-    uint16_t seen[HEW_CODES];    /* the low bits of the allocation count when last looked at, or last full */
-    uint16_t low[HEW_CODES];     /* depth when last looked at */
-    uint16_t spent[HEW_CODES];   /* the low bits of the allocation count when the last fill is used up, if nothing is freed */
+    uint16_t most[HEW_CODES];      /* objects that the magazine may hold at most; 0: the class is not cached */
+    uint16_t seen[HEW_CODES];      /* the low bits of the allocation count when last looked at, or last full */
+    uint16_t low[HEW_CODES];       /* depth when last looked at */
+    uint16_t
+        spent[HEW_CODES]; /* the low bits of the allocation count when the last fill is used up, if nothing is freed */
     uint8_t flags[HEW_CODES];
-    uint64_t touched[(HEW_CODES + 63) / 64]; /* a bit a class, set before anything about it is as in a new cache no more */
+    uint64_t
+        touched[(HEW_CODES + 63) / 64]; /* a bit a class, set before anything about it is as in a new cache no more */
     struct hew_arena *arena;
-    struct hew_list link; /* all caches, under hew_caches_lock */
-    size_t granted;       /* bytes that full magazines would hold, without the loan */
+    struct hew_list link;   /* all caches, under hew_caches_lock */
+    size_t granted;         /* bytes that full magazines would hold, without the loan */
     struct hew_cache_loan { /* room that goes from class to class */
         void **slots;       /* the array that goes with it, or NULL */
         void **base;        /* the other array of the class that has it */

@@ -25,7 +25,7 @@
 /* A class for whose usual beginning the share has no room begins with this part of the share at most: many classes with a
  * few objects each, instead of few that take from each other what they begin with. */
 #define FEW_PART 64
-#define LOAN_PART 8    /* this part of the share goes round among the classes */
+#define LOAN_PART 8 /* this part of the share goes round among the classes */
 #define LOAN_FROM (2 * SHARE_MIN)
 #define LOAN_SLOTS 256 /* in an array of so many slots, with the NULL */
 
@@ -76,7 +76,7 @@ hew_capacity_has_room(const struct hew_cache *cache, unsigned code, size_t objec
 {
     size_t share = hew_capacity_share();
     return (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 ||
-        cache->granted + hew_capacity_bytes(code, objects) <= share - loan_of(share);
+           cache->granted + hew_capacity_bytes(code, objects) <= share - loan_of(share);
 }
 
 /* What a class begins with. */
@@ -122,7 +122,8 @@ move(struct hew_cache *cache, unsigned code, void **slots, size_t capacity)
 bool
 hew_capacity_set(struct hew_cache *cache, unsigned code, size_t capacity)
 {
-    size_t held = slots_for(hew_capacity_of(cache, code)) * sizeof(void *), wanted = slots_for(capacity) * sizeof(void *);
+    size_t held = slots_for(hew_capacity_of(cache, code)) * sizeof(void *),
+           wanted = slots_for(capacity) * sizeof(void *);
     void **slots = cache->base[code];
     if ((slots == NULL || held != wanted) && (slots = hew_meta_take(wanted)) == NULL) {
         return false;
@@ -220,8 +221,8 @@ hew_capacity_richest(struct hew_cache *cache, unsigned poor, size_t more)
             continue;
         }
         size_t capacity = hew_capacity_of(cache, code);
-        bool may_give = capacity > 1 && code != poor && code != cache->loan.code &&
-            (cache->flags[code] & HEW_CLASS_CHOSEN) == 0;
+        bool may_give =
+            capacity > 1 && code != poor && code != cache->loan.code && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0;
         if (may_give && hew_capacity_bytes(code, capacity) >= bytes && wealth(code, capacity) > most) {
             most = wealth(code, capacity);
             richest = code;

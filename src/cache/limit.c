@@ -4,8 +4,8 @@
 #include "base/options.h"
 #include "cache/magazine.h"
 
-#define CLASS_BYTES ((size_t)256 << 10)  /* a small class's magazine holds at most this much */
-#define LARGE_BYTES ((size_t)1 << 20) /* a large class's, or one object */
+#define CLASS_BYTES ((size_t)256 << 10) /* a small class's magazine holds at most this much */
+#define LARGE_BYTES ((size_t)1 << 20)   /* a large class's, or one object */
 #define OBJECTS_MAX 1023
 #define CHOSEN (UINT32_C(1) << 31)
 
@@ -17,7 +17,7 @@ static bool
 slots_chosen(void)
 {
     return hew_options.tcache_nslots_small_min != 20 || hew_options.tcache_nslots_small_max != 200 ||
-        hew_options.tcache_nslots_large != 20 || hew_options.lg_tcache_nslots_mul != 1;
+           hew_options.tcache_nslots_large != 20 || hew_options.lg_tcache_nslots_mul != 1;
 }
 
 /* jemalloc's rule: the regions of a slab, times 2^lg_tcache_nslots_mul, within bounds. */

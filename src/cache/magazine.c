@@ -227,8 +227,8 @@ static size_t
 kept_at_overflow(struct hew_cache *cache, unsigned code, size_t capacity)
 {
     bool one_way = in_burst(cache, code, HEW_CLASS_OVERFLOWED) && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0;
-    unsigned part = code > HEW_CODE_SMALL_LAST ? hew_options.lg_tcache_flush_large_div
-                                               : hew_options.lg_tcache_flush_small_div;
+    unsigned part =
+        code > HEW_CODE_SMALL_LAST ? hew_options.lg_tcache_flush_large_div : hew_options.lg_tcache_flush_small_div;
     cache->seen[code] = (uint16_t)hew_magazine_requests(cache, code);
     return one_way ? 0 : capacity - (capacity >> part) - (capacity >> part == 0);
 }
@@ -299,7 +299,8 @@ hew_magazine_drop(struct hew_cache *cache, unsigned code)
 void
 hew_magazine_drop_all(struct hew_cache *cache)
 {
-    HEW_EACH_TOUCHED (cache, code) {
+    HEW_EACH_TOUCHED(cache, code)
+    {
         hew_magazine_drop(cache, code);
     }
     hew_capacity_end_loan(cache);
@@ -324,7 +325,7 @@ look_after(struct hew_cache *cache, unsigned code)
         hew_magazine_flush(cache, code, depth - low / 2);
         depth -= low / 2;
     }
-    cache->flags[code] &= (uint8_t) ~(HEW_CLASS_MISSED | HEW_CLASS_GROWN);
+    cache->flags[code] &= (uint8_t)~(HEW_CLASS_MISSED | HEW_CLASS_GROWN);
     cache->seen[code] = count;
     cache->low[code] = (uint16_t)depth;
 }

@@ -10,7 +10,7 @@
 #define CACHES_PER_ARENA 2
 
 static struct hew_list parked = {&parked, &parked}; /* guarded by hew_caches_lock */
-static _Atomic unsigned count; /* written under it; without it a hint: relaxed */
+static _Atomic unsigned count;                      /* written under it; without it a hint: relaxed */
 
 static unsigned
 parked_now(void)
@@ -23,15 +23,16 @@ bool
 hew_park_suits(const struct hew_cache *cache)
 {
     return cache->caching && !cache->custom && cache->live == NULL && !hew_options.prof &&
-        atomic_load_explicit(&hew_cache_step, memory_order_relaxed) == 0 &&
-        !atomic_load_explicit(&hew_arena_was_created, memory_order_relaxed);
+           atomic_load_explicit(&hew_cache_step, memory_order_relaxed) == 0 &&
+           !atomic_load_explicit(&hew_arena_was_created, memory_order_relaxed);
 }
 
 void
 hew_park_trim(struct hew_cache *cache)
 {
     size_t held = 0;
-    HEW_EACH_TOUCHED (cache, code) { /* the small ones first */
+    HEW_EACH_TOUCHED(cache, code)
+    { /* the small ones first */
         size_t bytes = hew_capacity_bytes(code, hew_cache_depth(cache, code));
         if (held + bytes > HEW_PARK_BYTES) {
             hew_magazine_drop(cache, code);
@@ -83,7 +84,8 @@ give_up(struct hew_cache *cache)
 static void
 forget_counts(struct hew_cache *cache)
 {
-    HEW_EACH_TOUCHED (cache, code) {
+    HEW_EACH_TOUCHED(cache, code)
+    {
         cache->counted[code] = cache->ticks[code];
         cache->balance[code] = -(uint64_t)hew_cache_depth(cache, code);
     }

@@ -69,7 +69,7 @@ give_large(unsigned code, void **objects, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         struct hew_extent *extent = extents[i];
         if (HEW_UNLIKELY(extent == NULL || extent->address != (uintptr_t)objects[i] || extent->code != code ||
-                extent->state != HEW_EXTENT_ACTIVE)) {
+                         extent->state != HEW_EXTENT_ACTIVE)) {
             hew_describe_bad_pointer("free", (uintptr_t)objects[i]);
         }
         if (extent->arena != extents[begin]->arena) {

@@ -13,7 +13,8 @@
 
 /* A cache as each thread gets it, to copy: made when a process has a second thread. */
 static _Atomic(struct hew_cache *) model;
-static size_t model_step; /* hew_cache_step when it was made, which the periods follow: fixed before the model is seen */
+static size_t
+    model_step; /* hew_cache_step when it was made, which the periods follow: fixed before the model is seen */
 
 static __thread struct hew_cache *set_aside; /* while the thread is inside a hook of an arena */
 
@@ -138,7 +139,8 @@ hew_thread_enlist(struct hew_cache *cache)
 static void
 hand_counts_over(struct hew_cache *cache)
 {
-    HEW_EACH_TOUCHED (cache, code) {
+    HEW_EACH_TOUCHED(cache, code)
+    {
         uint64_t requests = hew_magazine_requests(cache, code);
         if (requests != 0) {
             atomic_fetch_add_explicit(&cache->arena->requests[code], requests, memory_order_relaxed);
@@ -283,7 +285,8 @@ hew_thread_after_fork(void)
     /* What the other threads had cached is lost to the child: bounded by the budget, and shared with the parent until
      * written.  They may have been in the middle of a slow path, so their magazines cannot be trusted. */
     struct hew_cache *own = hew_hooks_depth != 0 ? set_aside : hew_cache_self;
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         atomic_store_explicit(&arena->threads, 0, memory_order_relaxed);
     }
     hew_list_begin(&caches);

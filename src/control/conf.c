@@ -207,8 +207,8 @@ put_pools_fault(struct hew_text *text, const struct hew_option *option, const ch
 
 /* `pools_fault`: what is wrong with a declaration of pools, other than its length. */
 static void
-say_refused(
-    struct conf_parser *parser, const struct conf_pair *pair, const struct hew_option *option, const char *pools_fault)
+say_refused(struct conf_parser *parser, const struct conf_pair *pair, const struct hew_option *option,
+            const char *pools_fault)
 {
     struct conf_line line;
 
@@ -305,8 +305,9 @@ take_option(struct conf_parser *parser, const struct conf_pair *pair, const stru
 {
     bool pools = option->kind == HEW_KIND_POOLS;
     const char *fault = pools ? hew_conf_pools_fault(pair->value, pair->value_length) : NULL;
-    enum hew_conf_result result =
-        fault != NULL ? HEW_CONF_REFUSED : hew_conf_value_take(parser->options, option, pair->value, pair->value_length);
+    enum hew_conf_result result = fault != NULL
+                                      ? HEW_CONF_REFUSED
+                                      : hew_conf_value_take(parser->options, option, pair->value, pair->value_length);
     if (result == HEW_CONF_REFUSED) {
         say_refused(parser, pair, option, fault);
         return;

@@ -5,11 +5,11 @@
  * The index may be an arena's; 4096, or the number of arenas (as in old programs), for all; 4097 for destroyed ones.
  * What makes no sense for an index, or for an arena that nobody has used yet, is EFAULT.
  */
+#include "control/ctl_arena.h"
 #include "alloc/alloc.h"
 #include "base/options.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
-#include "control/ctl_arena.h"
 #include "control/ctl_names_macros.h"
 #include "control/ctl_value.h"
 #include "control/purger.h"
@@ -193,8 +193,8 @@ hew_ctl_arena_extent_hooks(const struct hew_ctl_call *call)
         return EFAULT;
     }
     struct hew_arena *arena = arena_of(call);
-    struct hew_extent_hooks *before = arena != NULL ? hew_arena_hooks(arena)
-                                                    : (struct hew_extent_hooks *)(uintptr_t)&hew_hooks_default;
+    struct hew_extent_hooks *before =
+        arena != NULL ? hew_arena_hooks(arena) : (struct hew_extent_hooks *)(uintptr_t)&hew_hooks_default;
     struct hew_extent_hooks *after = before;
     int error = hew_ctl_write(call, &after, sizeof after);
     if (error == 0 && (after == NULL || after->alloc == NULL)) {

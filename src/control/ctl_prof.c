@@ -241,8 +241,8 @@ hew_ctl_prof_recent_dump(const struct hew_ctl_call *call)
     if (error != 0) {
         return error;
     }
-    bool told = hew_event_tell_recent(
-        packet.write == NULL ? write_error : packet.write, packet.context, hew_prof_interval());
+    bool told =
+        hew_event_tell_recent(packet.write == NULL ? write_error : packet.write, packet.context, hew_prof_interval());
     return told ? 0 : EAGAIN;
 }
 

@@ -38,8 +38,8 @@ hew_ctl_stats_background(const struct hew_ctl_call *call)
 {
     struct hew_stats_background_numbers numbers = hew_stats_background_numbers();
     uint64_t number = call->row->field == HEW_CTL_STATS_THREADS ? numbers.num_threads
-        : call->row->field == HEW_CTL_STATS_RUNS               ? numbers.num_runs
-                                                               : numbers.run_interval;
+                      : call->row->field == HEW_CTL_STATS_RUNS  ? numbers.num_runs
+                                                                : numbers.run_interval;
     return hew_ctl_read_number(call, number);
 }
 

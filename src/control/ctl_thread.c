@@ -169,8 +169,7 @@ hew_ctl_thread_ncached_max_write(const struct hew_ctl_call *call)
         return 0;
     }
     int error = hew_ctl_write(call, &text, sizeof text);
-    if (error != 0 || text == NULL ||
-        hew_conf_value_take(&chosen, option, text, strlen(text)) == HEW_CONF_REFUSED) {
+    if (error != 0 || text == NULL || hew_conf_value_take(&chosen, option, text, strlen(text)) == HEW_CONF_REFUSED) {
         return EINVAL;
     }
     struct hew_cache *cache = hew_alloc_own_cache();

@@ -45,7 +45,7 @@ is_under(const struct hew_ctl_node *node, size_t row)
     size_t length = (size_t)node->begin + node->length;
     const char *name = hew_ctl_rows[row].name;
     return row < ROWS && memcmp(name, hew_ctl_rows[node->row].name, length) == 0 &&
-        (length == 0 || name[length] == '.' || name[length] == '\0');
+           (length == 0 || name[length] == '.' || name[length] == '\0');
 }
 
 /* Appends the children of a node: the parts that follow its name, in the order of the rows. */

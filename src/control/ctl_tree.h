@@ -14,9 +14,9 @@
 #include "os/mutex.h"
 
 struct hew_ctl_node {
-    uint16_t first, count;  /* its children */
-    uint16_t row;           /* the first row under it; its own if it has one */
-    uint8_t begin, length;  /* of its part in that row's name */
+    uint16_t first, count; /* its children */
+    uint16_t row;          /* the first row under it; its own if it has one */
+    uint8_t begin, length; /* of its part in that row's name */
 };
 
 extern struct hew_mutex hew_ctl_lock;

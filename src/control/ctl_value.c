@@ -119,8 +119,8 @@ hew_ctl_type_size(enum hew_ctl_type type)
 }
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t) && sizeof(ssize_t) == sizeof(uint64_t) &&
-        sizeof(void *) == sizeof(uint64_t) && sizeof(unsigned) == sizeof(uint32_t),
-    "hew_ctl_read_number() knows three widths");
+                   sizeof(void *) == sizeof(uint64_t) && sizeof(unsigned) == sizeof(uint32_t),
+               "hew_ctl_read_number() knows three widths");
 
 int
 hew_ctl_read_number(const struct hew_ctl_call *call, uint64_t value)

@@ -44,7 +44,8 @@ hew_purger_round(uint64_t now_ms, bool all)
     if (all) {
         hew_park_empty();
     }
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         hew_arena_trim(arena);
         hew_page_decay(&arena->pages, now_ms, all);
         uint64_t own = hew_page_next_ms(&arena->pages);

@@ -134,7 +134,8 @@ advance(struct client *client)
     if (end == NULL && (!receive_some(client) || (end = end_of_line(client)) == NULL)) {
         if (client->present && client->held == LINE_BYTES) {
             hew_reply_refuse(&client->reply, "malformed", "a request is one line of less than 4096 bytes", "");
-            client->held = 0; /* what follows is no request: the next look finds the end of the connection, or drops it */
+            client->held =
+                0; /* what follows is no request: the next look finds the end of the connection, or drops it */
             if (has_reply(client) && send_some(client)) {
                 drop(client);
             }
@@ -221,7 +222,8 @@ serve(int listener, int alarm)
         now = hew_clock_ms();
         for (unsigned i = 0; i < CLIENTS; i++) {
             struct client *client = &clients[i];
-            if (client->present && (sockets[2 + i].revents != 0 || (!has_reply(client) && end_of_line(client) != NULL))) {
+            if (client->present &&
+                (sockets[2 + i].revents != 0 || (!has_reply(client) && end_of_line(client) != NULL))) {
                 advance(client);
             }
             if (client->present && client->deadline <= now) {
@@ -238,7 +240,7 @@ static void *
 work(void *unused)
 {
     hew_socket_name_thread("hew-control"); /* hew ctl finds it by this */
-    hew_cache_self = &hew_cache_gone; /* no cache: the thread is none of the program's */
+    hew_cache_self = &hew_cache_gone;      /* no cache: the thread is none of the program's */
     atomic_store(&thread_number, hew_entry_thread());
     if (!hew_socket_leave_table()) {
         hew_warn("no control socket", "it needs Linux 5.9, and close_range(2) allowed");

@@ -123,7 +123,7 @@ subtree(struct hew_report *report, const char *prefix, const char *title)
     for (const struct hew_ctl_row *row = hew_ctl_rows; row->name[0] != '\0'; row++) {
         struct value value;
         bool below = strncmp(row->name, prefix, length) == 0 && row->name[length] == '.' &&
-            strchr(row->name + length + 1, '.') == NULL;
+                     strchr(row->name + length + 1, '.') == NULL;
         if (below && (row->access & HEW_CTL_READ) != 0 && read_name(row->name, row->type, &value)) {
             char label[HEW_CTL_NAME_MAX + 2] = "  ";
             strcpy(label + 2, row->name);

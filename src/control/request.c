@@ -19,14 +19,14 @@
 
 /* The names of enum hew_ctl_type and enum hew_ctl_access in docs/control.md. */
 static const char type_names[][12] = {
-    [HEW_CTL_VOID] = "void", [HEW_CTL_BOOL] = "bool", [HEW_CTL_UNSIGNED] = "unsigned", [HEW_CTL_U32] = "u32",
-    [HEW_CTL_U64] = "u64", [HEW_CTL_I64] = "i64", [HEW_CTL_SIZE] = "size", [HEW_CTL_SSIZE] = "ssize",
-    [HEW_CTL_TEXT] = "text", [HEW_CTL_POINTER] = "pointer", [HEW_CTL_STRUCT] = "struct", [HEW_CTL_INDEX] = "index"};
+    [HEW_CTL_VOID] = "void", [HEW_CTL_BOOL] = "bool",       [HEW_CTL_UNSIGNED] = "unsigned", [HEW_CTL_U32] = "u32",
+    [HEW_CTL_U64] = "u64",   [HEW_CTL_I64] = "i64",         [HEW_CTL_SIZE] = "size",         [HEW_CTL_SSIZE] = "ssize",
+    [HEW_CTL_TEXT] = "text", [HEW_CTL_POINTER] = "pointer", [HEW_CTL_STRUCT] = "struct",     [HEW_CTL_INDEX] = "index"};
 static const char access_names[][8] = {"do", "get", "set", "get,set"};
 
 /* What belongs to a thread of the program, or makes or ends something that the program must know of. */
-static const char refused_beginnings[][32] = {
-    "thread.", "tcache.", "arenas.create", "experimental.arenas_create_ext", "experimental.batch_alloc"};
+static const char refused_beginnings[][32] = {"thread.", "tcache.", "arenas.create", "experimental.arenas_create_ext",
+                                              "experimental.batch_alloc"};
 static const char refused_endings[][12] = {".reset", ".destroy"}; /* of an arena */
 
 static bool
@@ -294,9 +294,9 @@ static const struct {
     uint8_t words; /* after it: how many there must be */
     bool may_have_one_more;
 } verbs[] = {
-    [GET] = {"get", 1, false}, [SET] = {"set", 1, true}, [DO] = {"do", 1, false}, [STATS] = {"stats", 0, true},
-    [HEAP] = {"heap", 0, false}, [NAMES] = {"names", 0, false}, [SETTINGS] = {"settings", 0, false},
-    [THREADS] = {"threads", 0, false},
+    [GET] = {"get", 1, false},           [SET] = {"set", 1, true},          [DO] = {"do", 1, false},
+    [STATS] = {"stats", 0, true},        [HEAP] = {"heap", 0, false},       [NAMES] = {"names", 0, false},
+    [SETTINGS] = {"settings", 0, false}, [THREADS] = {"threads", 0, false},
 };
 
 static void
@@ -374,5 +374,6 @@ hew_request_answer(char *line, size_t length, struct hew_reply *reply)
         answer((enum verb)i, name, rest, reply);
         return;
     }
-    hew_reply_refuse(reply, "malformed", "a request begins with get, set, do, stats, heap, names, settings or threads", "");
+    hew_reply_refuse(reply, "malformed", "a request begins with get, set, do, stats, heap, names, settings or threads",
+                     "");
 }

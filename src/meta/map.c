@@ -32,10 +32,11 @@ static size_t kept_roots;      /* after hew_map_narrow(), under hew_map_lock: ho
 static bool
 boot_piecewise(void)
 {
-    static const uintptr_t places[] = {
-        (uintptr_t)0x200000000000, (uintptr_t)0x300000000000, (uintptr_t)0x100000000000, (uintptr_t)0x080000000000};
+    static const uintptr_t places[] = {(uintptr_t)0x200000000000, (uintptr_t)0x300000000000, (uintptr_t)0x100000000000,
+                                       (uintptr_t)0x080000000000};
     piecewise = true;
-    const uintptr_t held[] = {(uintptr_t)__builtin_frame_address(0), (uintptr_t)&hew_map_roots, hew_os_program_address()};
+    const uintptr_t held[] = {(uintptr_t)__builtin_frame_address(0), (uintptr_t)&hew_map_roots,
+                              hew_os_program_address()};
     for (size_t place = 0; place < sizeof places / sizeof places[0]; place++) {
         hew_code_map = (uint8_t *)places[place];
         if (hew_os_map_at(hew_code_map, HEW_PAGE)) {
@@ -61,8 +62,8 @@ hew_map_boot(void)
 static bool
 keeps(size_t root)
 {
-    const uintptr_t held[] = {0, hew_os_program_address(), (uintptr_t)&hew_map_roots,
-        hew_os_stack_address(), (uintptr_t)hew_code_map};
+    const uintptr_t held[] = {0, hew_os_program_address(), (uintptr_t)&hew_map_roots, hew_os_stack_address(),
+                              (uintptr_t)hew_code_map};
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
         size_t middle = held[i] >> HEW_LG_LEAF, reach = i == 0 ? 0 : kept_roots;
         if (root + reach >= middle && root <= middle + reach) {

@@ -41,7 +41,7 @@ hew_entry_own_directory(const char *path)
     struct stat status;
     hew_syscall3(SYS_mkdirat, AT_FDCWD, path, S_IRWXU);
     return look(path, &status) && S_ISDIR(status.st_mode) && status.st_uid == hew_entry_user() &&
-        (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+           (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
 unsigned

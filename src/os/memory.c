@@ -49,7 +49,7 @@ map(void *address, size_t size, int protection, int flags)
         return NULL;
     }
     long result = hew_syscall6(SYS_mmap, (long)address, (long)size, protection,
-        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
     return (unsigned long)result > -4096UL ? NULL : (void *)result;
 }
 
@@ -132,7 +132,7 @@ hew_os_purge_ranges(const struct hew_os_range *ranges, unsigned count)
         bytes += ranges[i].size;
     }
     return !refused("process_madvise") &&
-        hew_syscall5(SYS_process_madvise, PIDFD_SELF_THREAD, ranges, count, MADV_DONTNEED, 0) == (long)bytes;
+           hew_syscall5(SYS_process_madvise, PIDFD_SELF_THREAD, ranges, count, MADV_DONTNEED, 0) == (long)bytes;
 }
 
 bool
@@ -161,8 +161,7 @@ hew_os_move(void *from, void *to, size_t size)
     }
     /* MREMAP_DONTUNMAP (Linux 5.7): without it the old range would be a hole for a moment, and what another thread maps
      * there would be ours to destroy.  Kernels before 6.17 unmap the new range before they look for what may fail. */
-    long result =
-        hew_syscall5(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
+    long result = hew_syscall5(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
     if (result == (long)to) {
         /* The old range is ours and empty.  Mapped anew it joins its neighbours in the kernel's eyes; qemu's user mode,
          * which does not know that it is still there, learns of it. */

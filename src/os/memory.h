@@ -51,7 +51,7 @@ bool hew_os_purge_lazily(void *address, size_t size);
 
 enum hew_os_moved {
     HEW_OS_MOVED,
-    HEW_OS_NOT_MOVED, /* nothing has changed */
+    HEW_OS_NOT_MOVED,  /* nothing has changed */
     HEW_OS_PLACE_LOST, /* the pages are where they were, but what is at the new place is unknown: never touch it again */
 };
 

@@ -13,8 +13,8 @@ take(struct hew_mutex *mutex, uint32_t mark)
 {
     uint32_t expected = 0;
     return atomic_load_explicit(&mutex->state, memory_order_relaxed) == 0 &&
-        atomic_compare_exchange_weak_explicit(
-            &mutex->state, &expected, mark, memory_order_acquire, memory_order_relaxed);
+           atomic_compare_exchange_weak_explicit(&mutex->state, &expected, mark, memory_order_acquire,
+                                                 memory_order_relaxed);
 }
 
 void

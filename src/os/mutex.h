@@ -53,8 +53,8 @@ hew_mutex_lock(struct hew_mutex *mutex)
 {
     uint32_t expected = 0;
     /* acquire: pairs with the release in hew_mutex_unlock */
-    if (HEW_UNLIKELY(!atomic_compare_exchange_strong_explicit(
-            &mutex->state, &expected, 1, memory_order_acquire, memory_order_relaxed))) {
+    if (HEW_UNLIKELY(!atomic_compare_exchange_strong_explicit(&mutex->state, &expected, 1, memory_order_acquire,
+                                                              memory_order_relaxed))) {
         hew_mutex_lock_slow(mutex);
     }
     hew_mutex_note(mutex);
@@ -65,8 +65,8 @@ HEW_INLINE bool
 hew_mutex_try_lock(struct hew_mutex *mutex)
 {
     uint32_t expected = 0;
-    if (!atomic_compare_exchange_strong_explicit(
-            &mutex->state, &expected, 1, memory_order_acquire, memory_order_relaxed)) {
+    if (!atomic_compare_exchange_strong_explicit(&mutex->state, &expected, 1, memory_order_acquire,
+                                                 memory_order_relaxed)) {
         return false;
     }
     hew_mutex_note(mutex);

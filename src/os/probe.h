@@ -49,8 +49,10 @@ hew_probe_alloc(const void *object, size_t size, uint64_t weighted_bytes)
     HEW_PROBE_REGISTER(first, HEW_PROBE_FIRST, (uintptr_t)object);
     HEW_PROBE_REGISTER(second, HEW_PROBE_SECOND, size);
     HEW_PROBE_REGISTER(third, HEW_PROBE_THIRD, weighted_bytes);
-    __asm__ volatile(
-        HEW_PROBE_TEXT("otel_memory", "alloc", HEW_PROBE_3) : : "r"(first), "r"(second), "r"(third) : "memory");
+    __asm__ volatile(HEW_PROBE_TEXT("otel_memory", "alloc", HEW_PROBE_3)
+                     :
+                     : "r"(first), "r"(second), "r"(third)
+                     : "memory");
 }
 
 HEW_INLINE void

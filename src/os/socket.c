@@ -14,7 +14,7 @@
 #include <time.h>
 
 #define BACKLOG 64
-#define FIRST_NUMBER 16 /* above those that code of the program, run in our thread, might take for its own */
+#define FIRST_NUMBER 16  /* above those that code of the program, run in our thread, might take for its own */
 #define WAKING SIGSTKFLT /* which the kernel never sends; it stays blocked, so that nobody's handler sees it */
 
 /* linux/close_range.h, which old systems lack. */

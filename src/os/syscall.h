@@ -34,10 +34,7 @@ hew_syscall6(long number, long a, long b, long c, long d, long e, long f)
     register long x3 __asm__("x3") = d;
     register long x4 __asm__("x4") = e;
     register long x5 __asm__("x5") = f;
-    __asm__ volatile("svc 0"
-                     : "+r"(x0)
-                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-                     : "memory", "cc");
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory", "cc");
     return x0;
 #else
 #error "hew knows x86-64 and aarch64 Linux"
@@ -47,8 +44,7 @@ hew_syscall6(long number, long a, long b, long c, long d, long e, long f)
 #define hew_syscall1(number, a) hew_syscall6((number), (long)(a), 0, 0, 0, 0, 0)
 #define hew_syscall2(number, a, b) hew_syscall6((number), (long)(a), (long)(b), 0, 0, 0, 0)
 #define hew_syscall3(number, a, b, c) hew_syscall6((number), (long)(a), (long)(b), (long)(c), 0, 0, 0)
-#define hew_syscall4(number, a, b, c, d)                                                                               \
-    hew_syscall6((number), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define hew_syscall4(number, a, b, c, d) hew_syscall6((number), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 #define hew_syscall5(number, a, b, c, d, e)                                                                            \
     hew_syscall6((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 

@@ -19,11 +19,11 @@
 #define HEW_DECAY_EPOCHS 32
 
 struct hew_decay {
-    int64_t decay_ms;                /* -1 never, 0 at once */
-    uint64_t epoch_ms;               /* when the current epoch began */
+    int64_t decay_ms;                 /* -1 never, 0 at once */
+    uint64_t epoch_ms;                /* when the current epoch began */
     size_t backlog[HEW_DECAY_EPOCHS]; /* bytes that came in each past epoch, the newest last */
-    size_t left;                     /* bytes in the stock when the epoch began */
-    size_t put_off;                  /* bytes that were due, and which the caller keeps a while: not new either */
+    size_t left;                      /* bytes in the stock when the epoch began */
+    size_t put_off;                   /* bytes that were due, and which the caller keeps a while: not new either */
 };
 
 void hew_decay_begin(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms);

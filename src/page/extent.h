@@ -34,18 +34,18 @@ enum hew_extent_state {
 
 struct hew_extent {
     uintptr_t address;
-    size_t size;     /* bytes, whole pages */
+    size_t size;             /* bytes, whole pages */
     _Atomic uint32_t region; /* extents merge only within one mapping; other heaps look at it, see split.c */
-    uint16_t arena; /* this and the next two: hew_extent_owner() */
+    uint16_t arena;          /* this and the next two: hew_extent_owner() */
     uint8_t state;
     uint8_t code; /* while active: its class code in the address map */
     union {
-        struct { /* every free state */
+        struct {                             /* every free state */
             struct hew_extent *next, **link; /* the stock's bucket */
             struct hew_list age;             /* the stock's extents, oldest first */
             struct hew_list unmerged;        /* in the stock's list, or next == NULL */
         } free;
-        struct { /* guarded by the bin's lock */
+        struct {            /* guarded by the bin's lock */
             uint64_t *bits; /* 1 = free region */
             uint32_t free_regions, first_word;
             union {
@@ -62,7 +62,7 @@ struct hew_extent {
                 void *pool;               /* of code HEW_CODE_POOL: the range of a pool set that it is */
                 struct hew_extent *below; /* on the shelf: the one that came there before */
             };
-            bool guarded;  /* the last page is a guard; the extent stays as large as it is */
+            bool guarded;         /* the last page is a guard; the extent stays as large as it is */
             struct hew_list link; /* in an arena that can be emptied: guarded by its page heap's lock */
         } large;
     };

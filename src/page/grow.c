@@ -96,8 +96,11 @@ join_run(struct hew_page_heap *heap, struct hew_extent *extent)
 static struct hew_extent *
 enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
 {
-    struct hew_extent model = {.address = (uintptr_t)memory, .size = size, .state = HEW_EXTENT_RETAINED,
-        .arena = heap->arena, .data_segment = data_segment};
+    struct hew_extent model = {.address = (uintptr_t)memory,
+                               .size = size,
+                               .state = HEW_EXTENT_RETAINED,
+                               .arena = heap->arena,
+                               .data_segment = data_segment};
     struct hew_extent *extent = hew_grow_enter(heap, &model);
     if (extent != NULL && !data_segment && heap->hooks == NULL) {
         join_run(heap, extent);

@@ -201,8 +201,8 @@ struct hew_extent *
 hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
 {
     hew_mutex_lock(&heap->lock);
-    struct hew_extent *taken = HEW_LIKELY(heap->hooks == NULL) ? take_pages(heap, size, alignment)
-                                                               : hew_hooked_take(heap, size, alignment);
+    struct hew_extent *taken =
+        HEW_LIKELY(heap->hooks == NULL) ? take_pages(heap, size, alignment) : hew_hooked_take(heap, size, alignment);
     if (taken != NULL) {
         hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, taken, code);
@@ -212,8 +212,7 @@ hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigne
 }
 
 unsigned
-hew_page_take_same(
-    struct hew_page_heap *heap, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted)
+hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted)
 {
     unsigned taken = 0;
     hew_mutex_lock(&heap->lock);
@@ -255,7 +254,7 @@ static bool
 too_idle(const struct hew_page_heap *heap)
 {
     return HEW_UNLIKELY(heap->scarce) &&
-        heap->counts.mapped - heap->counts.active > SCARCE_IDLE + heap->counts.active / SCARCE_PART;
+           heap->counts.mapped - heap->counts.active > SCARCE_IDLE + heap->counts.active / SCARCE_PART;
 }
 
 void
@@ -336,8 +335,8 @@ bool
 hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
     hew_mutex_lock(&heap->lock);
-    struct hew_extent *tail = HEW_LIKELY(heap->hooks == NULL) ? cut_tail(heap, extent, size)
-                                                              : hew_hooked_cut_tail(heap, extent, size);
+    struct hew_extent *tail =
+        HEW_LIKELY(heap->hooks == NULL) ? cut_tail(heap, extent, size) : hew_hooked_cut_tail(heap, extent, size);
     bool look = false;
     if (tail != NULL) {
         hew_page_add_active(heap, -(ptrdiff_t)tail->size);

@@ -15,8 +15,8 @@
 #include "os/memory.h"
 #include "os/mutex.h"
 #include "page/decay.h"
-#include "page/stock.h"
 #include "page/shelf.h"
+#include "page/stock.h"
 
 struct hew_page_counts {
     size_t active, mapped, dirty, muzzy, retained; /* bytes */
@@ -48,9 +48,9 @@ struct hew_page_heap {
         uintptr_t address;
         size_t size;
         uint32_t region;
-    } probe;    /* the beginning of the last region, where no huge pages are asked for: huge.c */
-    bool huge;  /* some region asks for huge pages by the heap's own choice */
-    bool dense; /* what was handed out there, when it was last looked at, had been touched */
+    } probe;                      /* the beginning of the last region, where no huge pages are asked for: huge.c */
+    bool huge;                    /* some region asks for huge pages by the heap's own choice */
+    bool dense;                   /* what was handed out there, when it was last looked at, had been touched */
     uintptr_t run_start, run_end; /* the last mapping, with those before it that it touches: one region */
     uint32_t run_region;
     struct hew_extent_hooks *hooks; /* NULL: none were ever set, and nothing in hooked.c concerns this heap */
@@ -64,8 +64,9 @@ struct hew_page_heap {
     bool ending;            /* no purge may begin */
     bool scarce;            /* the system has refused memory before */
     bool watched;           /* the program looks at active_pages */
-    struct hew_shelf shelf;  /* has marks of its own: see there */
-    _Atomic bool is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
+    struct hew_shelf shelf; /* has marks of its own: see there */
+    _Atomic bool
+        is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
 };
 
 /* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while, and when the heaps have become
@@ -109,8 +110,8 @@ void hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t no
 struct hew_extent *hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code);
 
 /* Up to `wanted` active extents of just that size with dirty pages; returns how many are at hand. */
-unsigned hew_page_take_same(
-    struct hew_page_heap *heap, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted);
+unsigned hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struct hew_extent **extents,
+                            unsigned wanted);
 
 /* Large extents may lie on the heap's shelf from now on, and are counted there in `tally` as they leave it.  Under the
  * lock. */

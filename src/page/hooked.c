@@ -46,7 +46,7 @@ split_refused(struct hew_page_heap *heap, const struct hew_extent *extent, size_
     hew_mutex_unlock(&heap->lock);
     int saved = hew_hooks_enter();
     bool refused = hooks->split(hooks, (void *)extent->address, extent->size, size_a, extent->size - size_a,
-        !extent->decommitted, heap->arena);
+                                !extent->decommitted, heap->arena);
     hew_hooks_leave(saved);
     hew_mutex_lock(&heap->lock);
     return refused;
@@ -65,7 +65,7 @@ merge_refused(struct hew_page_heap *heap, const struct hew_extent *low, const st
     hew_mutex_unlock(&heap->lock);
     int saved = hew_hooks_enter();
     bool refused = hooks->merge(hooks, (void *)low->address, low->size, (void *)high->address, high->size,
-        !low->decommitted, heap->arena);
+                                !low->decommitted, heap->arena);
     hew_hooks_leave(saved);
     hew_mutex_lock(&heap->lock);
     return refused;
@@ -79,8 +79,7 @@ commit(struct hew_page_heap *heap, struct hew_extent *extent)
     if (extent->decommitted && hooks->commit != NULL) {
         hew_mutex_unlock(&heap->lock);
         int saved = hew_hooks_enter();
-        extent->decommitted =
-            hooks->commit(hooks, (void *)extent->address, extent->size, 0, extent->size, heap->arena);
+        extent->decommitted = hooks->commit(hooks, (void *)extent->address, extent->size, 0, extent->size, heap->arena);
         hew_hooks_leave(saved);
         hew_mutex_lock(&heap->lock);
         return !extent->decommitted;
@@ -93,8 +92,7 @@ commit(struct hew_page_heap *heap, struct hew_extent *extent)
 static struct hew_extent *
 cut(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
-    struct hew_extent *upper =
-        hew_split_new_extent(heap, extent, extent->address + size, extent->size - size);
+    struct hew_extent *upper = hew_split_new_extent(heap, extent, extent->address + size, extent->size - size);
     if (upper == NULL) {
         return NULL;
     }
@@ -161,8 +159,7 @@ call_dalloc(struct hew_extent_hooks *hooks, const struct hew_extent *extent)
         return true;
     }
     int saved = hew_hooks_enter();
-    bool refused =
-        hooks->dalloc(hooks, (void *)extent->address, extent->size, !extent->decommitted, extent->arena);
+    bool refused = hooks->dalloc(hooks, (void *)extent->address, extent->size, !extent->decommitted, extent->arena);
     hew_hooks_leave(saved);
     return refused;
 }
@@ -181,8 +178,12 @@ map(struct hew_page_heap *heap, size_t size, size_t alignment)
     }
     /* Two active extents never begin in one grain, because each is at least a grain long: this holds at any address.  The
      * alignment is what the caller relies on. */
-    struct hew_extent model = {.address = (uintptr_t)memory, .size = size, .state = HEW_EXTENT_TRANSIT,
-        .arena = heap->arena, .zeroed = zero_commit[0], .decommitted = !zero_commit[1]};
+    struct hew_extent model = {.address = (uintptr_t)memory,
+                               .size = size,
+                               .state = HEW_EXTENT_TRANSIT,
+                               .arena = heap->arena,
+                               .zeroed = zero_commit[0],
+                               .decommitted = !zero_commit[1]};
     bool sound = ((uintptr_t)memory & (alignment - 1)) == 0;
     struct hew_extent *extent = sound ? hew_grow_enter(heap, &model) : NULL;
     if (extent == NULL) {
@@ -207,8 +208,7 @@ grow(struct hew_page_heap *heap, size_t size, size_t alignment)
     size_t step = hew_grow_step(heap, size);
     if (step > size) {
         struct hew_extent *fresh = map(heap, step, alignment);
-        struct hew_extent *taken =
-            fresh == NULL ? NULL : carve(heap, fresh, size, alignment, HEW_EXTENT_RETAINED);
+        struct hew_extent *taken = fresh == NULL ? NULL : carve(heap, fresh, size, alignment, HEW_EXTENT_RETAINED);
         if (taken != NULL) {
             hew_grow_note_step(heap);
             return taken;
@@ -225,8 +225,7 @@ hew_hooked_take(struct hew_page_heap *heap, size_t size, size_t alignment)
     struct hew_extent *taken = NULL;
     for (unsigned kind = 0; taken == NULL && kind < 3; kind++) {
         struct hew_stock *stock = hew_split_stock_of(heap, states[kind]);
-        struct hew_extent *found =
-            heap->hooks->split == NULL ? NULL : hew_stock_find(stock, size, alignment, SIZE_MAX);
+        struct hew_extent *found = heap->hooks->split == NULL ? NULL : hew_stock_find(stock, size, alignment, SIZE_MAX);
         if (found != NULL) {
             depart(heap, found);
             taken = carve(heap, found, size, alignment, states[kind]);
@@ -317,8 +316,8 @@ hew_hooked_cut_tail(struct hew_page_heap *heap, struct hew_extent *extent, size_
     return cut(heap, extent, size);
 }
 
-typedef bool (*page_hook)(
-    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena);
+typedef bool (*page_hook)(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length,
+                          unsigned arena);
 
 static bool
 call_on_all(struct hew_extent_hooks *hooks, page_hook hook, const struct hew_extent *extent)

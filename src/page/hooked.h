@@ -44,8 +44,7 @@ bool hew_hooked_cuts_freely(const struct hew_page_heap *heap);
  * Without the lock: gives up what an extent in transit holds: lazily if `to` is HEW_EXTENT_MUZZY, else for good.  Its
  * new state; HEW_EXTENT_UNUSED: the address range is gone.
  */
-unsigned hew_hooked_release(
-    struct hew_extent_hooks *hooks, struct hew_extent *extent, unsigned from, unsigned to);
+unsigned hew_hooked_release(struct hew_extent_hooks *hooks, struct hew_extent *extent, unsigned from, unsigned to);
 
 /* Without the lock: the address range of an extent in no stock is given back for good. */
 void hew_hooked_destroy(struct hew_extent_hooks *hooks, struct hew_extent *extent);

@@ -40,7 +40,7 @@ hew_hooks_leave(int saved_errno)
 
 static void *
 default_alloc(struct hew_extent_hooks *hooks, void *new_address, size_t size, size_t alignment, bool *zero,
-    bool *commit, unsigned arena)
+              bool *commit, unsigned arena)
 {
     void *memory = new_address;
     if (new_address == NULL) {
@@ -74,56 +74,48 @@ default_destroy(struct hew_extent_hooks *hooks, void *address, size_t size, bool
 
 /* The system commits a page when it is touched. */
 static bool
-default_commit(
-    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
+default_commit(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
 {
     return address == NULL || offset + length > size;
 }
 
 /* Purging does all that could be gained. */
 static bool
-default_decommit(
-    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
+default_decommit(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length,
+                 unsigned arena)
 {
     return true;
 }
 
 static bool
-default_purge_lazy(
-    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
+default_purge_lazy(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length,
+                   unsigned arena)
 {
     return !hew_os_purge_lazily((char *)address + offset, length);
 }
 
 static bool
-default_purge_forced(
-    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
+default_purge_forced(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length,
+                     unsigned arena)
 {
     return !hew_os_purge((char *)address + offset, length);
 }
 
 static bool
 default_split(struct hew_extent_hooks *hooks, void *address, size_t size, size_t size_a, size_t size_b, bool committed,
-    unsigned arena)
+              unsigned arena)
 {
     return false;
 }
 
 static bool
 default_merge(struct hew_extent_hooks *hooks, void *address_a, size_t size_a, void *address_b, size_t size_b,
-    bool committed, unsigned arena)
+              bool committed, unsigned arena)
 {
     return false;
 }
 
 const struct hew_extent_hooks hew_hooks_default = {
-    default_alloc,
-    default_dalloc,
-    default_destroy,
-    default_commit,
-    default_decommit,
-    default_purge_lazy,
-    default_purge_forced,
-    default_split,
-    default_merge,
+    default_alloc,      default_dalloc,       default_destroy, default_commit, default_decommit,
+    default_purge_lazy, default_purge_forced, default_split,   default_merge,
 };

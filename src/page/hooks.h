@@ -19,21 +19,21 @@
 /* Every bool is false for success.  A member that is NULL, but for alloc, stands for one that always refuses. */
 struct hew_extent_hooks {
     void *(*alloc)(struct hew_extent_hooks *hooks, void *new_address, size_t size, size_t alignment, bool *zero,
-        bool *commit, unsigned arena);
+                   bool *commit, unsigned arena);
     bool (*dalloc)(struct hew_extent_hooks *hooks, void *address, size_t size, bool committed, unsigned arena);
     void (*destroy)(struct hew_extent_hooks *hooks, void *address, size_t size, bool committed, unsigned arena);
     bool (*commit)(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length,
-        unsigned arena);
+                   unsigned arena);
     bool (*decommit)(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length,
-        unsigned arena);
+                     unsigned arena);
     bool (*purge_lazy)(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length,
-        unsigned arena);
+                       unsigned arena);
     bool (*purge_forced)(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length,
-        unsigned arena);
+                         unsigned arena);
     bool (*split)(struct hew_extent_hooks *hooks, void *address, size_t size, size_t size_a, size_t size_b,
-        bool committed, unsigned arena);
+                  bool committed, unsigned arena);
     bool (*merge)(struct hew_extent_hooks *hooks, void *address_a, size_t size_a, void *address_b, size_t size_b,
-        bool committed, unsigned arena);
+                  bool committed, unsigned arena);
 };
 
 /* What hew does by itself, as functions.  Programs get its address without const, as jemalloc's; it is not writable. */

@@ -28,8 +28,7 @@ look_at_probe(struct hew_page_heap *heap)
     size_t used = 0, touched = 0;
     while (at < end) {
         struct hew_extent *extent = hew_map_extent(at);
-        if (extent == NULL ||
-            atomic_load_explicit(&extent->region, memory_order_relaxed) != heap->probe.region ||
+        if (extent == NULL || atomic_load_explicit(&extent->region, memory_order_relaxed) != heap->probe.region ||
             extent->address > at || hew_extent_end(extent) <= at) {
             break;
         }
@@ -51,7 +50,8 @@ small_part(struct hew_page_heap *heap, const struct hew_extent *region, size_t w
 {
     size_t before = heap->counts.mapped - region->size, used = before - heap->retained.bytes;
     size_t until = used < hew_options.thp_threshold ? hew_options.thp_threshold - used : 0;
-    if (hew_options.thp_threshold == 0 || until >= region->size || region->data_segment || wanted > before / LONE_SHARE) {
+    if (hew_options.thp_threshold == 0 || until >= region->size || region->data_segment ||
+        wanted > before / LONE_SHARE) {
         return SIZE_MAX;
     }
     look_at_probe(heap);

@@ -55,7 +55,7 @@ static struct hew_extent *
 take_site(struct hew_page_heap *heap, const struct site *site)
 {
     uintptr_t start = site->dirty->address, end = hew_extent_end(site->dirty);
-    bool lower = site->start < start, upper = site->end > end;
+    bool lower = site->start<start, upper = site->end> end;
     struct hew_extent *below = NULL, *above = NULL, *middle = NULL;
     if (lower) {
         below = hew_split_cut(heap, &heap->retained, site->before, site->start, start - site->start);

@@ -13,8 +13,8 @@
 #include "page/shelf.h"
 #include "page/split.h"
 
-#define AT_ONCE 32                    /* extents taken out of a stock at a time */
-#define LOOKS 64                      /* extents in which whole huge pages are looked for */
+#define AT_ONCE 32                       /* extents taken out of a stock at a time */
+#define LOOKS 64                         /* extents in which whole huge pages are looked for */
 #define BYTES_AT_ONCE ((size_t)64 << 20) /* so that the system's map lock is not held for long */
 
 struct batch {
@@ -127,8 +127,8 @@ static unsigned
 release_in_groups(const struct batch *batch, unsigned *states)
 {
     struct hew_os_range ranges[AT_ONCE];
-    unsigned most = hew_options.process_madvise_max_batch < AT_ONCE ? (unsigned)hew_options.process_madvise_max_batch
-                                                                   : AT_ONCE;
+    unsigned most =
+        hew_options.process_madvise_max_batch < AT_ONCE ? (unsigned)hew_options.process_madvise_max_batch : AT_ONCE;
     unsigned done = 0;
     while (done < batch->count) {
         unsigned group = batch->count - done < most ? batch->count - done : most;
@@ -245,7 +245,7 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
 {
     hew_mutex_lock(&heap->lock);
     bool due = all || hew_decay_is_due(&heap->dirty_decay, heap->dirty.bytes, now_ms) ||
-        hew_decay_is_due(&heap->muzzy_decay, heap->muzzy.bytes, now_ms);
+               hew_decay_is_due(&heap->muzzy_decay, heap->muzzy.bytes, now_ms);
     if (due && !heap->ending) {
         purge_both(heap, now_ms, all);
         if (!hew_options.retain && heap->hooks == NULL) { /* hooks have been asked for each extent, in purge() */

@@ -131,8 +131,7 @@ hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned code)
 }
 
 unsigned
-hew_shelf_take_filled(
-    struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted)
+hew_shelf_take_filled(struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted)
 {
     struct hew_shelf_rank *rank = own_rank(shelf);
     struct hew_shelf_slot *slot = slot_of(rank, size);
@@ -312,7 +311,7 @@ hew_shelf_decide(struct hew_page_heap *heap)
 {
     bool unusual = hew_options.san_guard_large != 0 || hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED;
     bool open = heap->shelf.tally.classes != NULL && heap->hooks == NULL && !heap->scarce && !heap->ending &&
-        !heap->watched && heap->dirty_decay.decay_ms != 0 && !unusual;
+                !heap->watched && heap->dirty_decay.decay_ms != 0 && !unusual;
     atomic_store(&heap->shelf.open, open);
     if (!open) {
         hew_page_sweep_held(heap);

@@ -39,7 +39,7 @@ struct hew_shelf_rank {
     struct hew_shelf_slot slot[HEW_SHELF_SLOTS];
 } HEW_ALIGNED(HEW_CACHE_LINE);
 
-struct hew_large_counts { /* relaxed */
+struct hew_large_counts {              /* relaxed */
     _Atomic uint64_t nmalloc, ndalloc; /* extents that left the arena and came back, thread caches included */
     _Atomic uint64_t reused;           /* and by way of the shelf, without a class code: one of each, and a request */
     _Atomic uint64_t nrequests;        /* requests that no thread cache has counted */
@@ -72,8 +72,8 @@ hew_large_index(size_t bytes)
 struct hew_extent *hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned code);
 
 /* What hew_shelf_take() does when the shelf is filled. */
-unsigned hew_shelf_take_filled(
-    struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted);
+unsigned hew_shelf_take_filled(struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents,
+                               unsigned wanted);
 
 enum hew_shelf_put {
     HEW_SHELF_REFUSED, /* the extent is to be given in the usual way */

@@ -76,9 +76,8 @@ hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *oth
 {
     /* Region numbers are unique in the process, so an equal one is in this heap and under the lock we hold; an unequal
      * one may be changing at this moment under another heap's lock, which is why it is read as an atomic. */
-    return other != NULL &&
-        atomic_load_explicit(&other->region, memory_order_relaxed) ==
-        atomic_load_explicit(&extent->region, memory_order_relaxed);
+    return other != NULL && atomic_load_explicit(&other->region, memory_order_relaxed) ==
+                                atomic_load_explicit(&extent->region, memory_order_relaxed);
 }
 
 struct hew_stock *
@@ -92,13 +91,14 @@ hew_split_free_behind(struct hew_extent *extent)
 {
     struct hew_extent *behind = hew_map_extent(hew_extent_end(extent));
     return hew_split_joinable(extent, behind) && behind->address == hew_extent_end(extent) &&
-            behind->state >= HEW_EXTENT_DIRTY && behind->state <= HEW_EXTENT_RETAINED
-        ? behind
-        : NULL;
+                   behind->state >= HEW_EXTENT_DIRTY && behind->state <= HEW_EXTENT_RETAINED
+               ? behind
+               : NULL;
 }
 
 struct hew_extent *
-hew_split_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, uintptr_t start, size_t size)
+hew_split_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, uintptr_t start,
+              size_t size)
 {
     size_t lead = start - extent->address, trail = hew_extent_end(extent) - start - size;
     if (lead == 0 && trail == 0) {
@@ -143,7 +143,7 @@ hew_split_insert(struct hew_page_heap *heap, struct hew_stock *stock, struct hew
     extent->code = HEW_CODE_NONE;
     struct hew_extent *before, *behind;
     while (mergeable(extent, before = hew_map_extent(extent->address - 1), state) &&
-        hew_extent_end(before) == extent->address) {
+           hew_extent_end(before) == extent->address) {
         hew_stock_remove(stock, before);
         extent->address = before->address;
         extent->size += before->size;
@@ -151,7 +151,7 @@ hew_split_insert(struct hew_page_heap *heap, struct hew_stock *stock, struct hew
         hew_split_drop_extent(heap, before);
     }
     while (mergeable(extent, behind = hew_map_extent(hew_extent_end(extent)), state) &&
-        behind->address == hew_extent_end(extent)) {
+           behind->address == hew_extent_end(extent)) {
         hew_stock_remove(stock, behind);
         extent->size += behind->size;
         extent->huge |= behind->huge;

@@ -10,8 +10,8 @@
 #include "page/heap.h"
 
 /* A struct for [address, address + size) that inherits region, arena and state from `from`.  NULL: no memory. */
-struct hew_extent *hew_split_new_extent(
-    struct hew_page_heap *heap, const struct hew_extent *from, uintptr_t address, size_t size);
+struct hew_extent *hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, uintptr_t address,
+                                        size_t size);
 
 /* The struct is unused again. */
 void hew_split_drop_extent(struct hew_page_heap *heap, struct hew_extent *extent);
@@ -27,8 +27,8 @@ bool hew_split_joinable(const struct hew_extent *extent, const struct hew_extent
 
 /* Takes [start, start + size) out of a free extent that holds it; the rest stays in its stock, as old as before.  NULL: no
  * memory for a struct. */
-struct hew_extent *hew_split_cut(
-    struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, uintptr_t start, size_t size);
+struct hew_extent *hew_split_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent,
+                                 uintptr_t start, size_t size);
 
 struct hew_stock *hew_split_stock_of(struct hew_page_heap *heap, unsigned state);
 

@@ -28,7 +28,7 @@ struct hew_stock_bucket {
 
 struct hew_stock {
     uint64_t nonempty[(HEW_STOCK_BUCKETS + 63) / 64];
-    struct hew_list oldest; /* head of the age list */
+    struct hew_list oldest;   /* head of the age list */
     struct hew_list unmerged; /* members that may have neighbours in the stock */
     size_t bytes;
     size_t extents;
@@ -40,7 +40,7 @@ hew_stock_count(const struct hew_stock *stock, unsigned bucket)
 {
     uint64_t held = stock->buckets[bucket].held;
     return (struct hew_stock_count){held & (((uint64_t)1 << HEW_STOCK_LG_EXTENTS) - 1),
-        held >> HEW_STOCK_LG_EXTENTS << HEW_LG_PAGE};
+                                    held >> HEW_STOCK_LG_EXTENTS << HEW_LG_PAGE};
 }
 
 void hew_stock_begin(struct hew_stock *stock);

@@ -83,7 +83,8 @@ take_and_list(struct hew_pool_block *block, size_t word, void **end, unsigned wa
     /* acquire: pairs with the release of who gave the objects */
     uint64_t before = pick == 0 ? seen : atomic_fetch_and_explicit(&block->words[word], ~pick, memory_order_acq_rel);
     *left = before & ~pick;
-    uintptr_t first = block->address + word * 64 * block->stride; /* after the bits: they may be of a block that came back */
+    uintptr_t first =
+        block->address + word * 64 * block->stride; /* after the bits: they may be of a block that came back */
     return list_objects(first, block->stride, before & pick, end);
 }
 
@@ -171,8 +172,8 @@ hew_pool_block_claim(struct hew_pool_block *block)
     size_t words = hew_pool_block_words(block->count), claimed = 0;
     while (claimed < words) {
         uint64_t whole = hew_pool_block_mask(block, claimed);
-        if (!atomic_compare_exchange_strong_explicit(
-                &block->words[claimed], &whole, 0, memory_order_acq_rel, memory_order_relaxed)) {
+        if (!atomic_compare_exchange_strong_explicit(&block->words[claimed], &whole, 0, memory_order_acq_rel,
+                                                     memory_order_relaxed)) {
             break;
         }
         claimed++;

@@ -27,19 +27,19 @@ struct hew_pool_block {
     size_t stride;       /* from object to object, and what may be used of each */
     uint64_t reciprocal; /* ceil(2^64 / stride): offset * reciprocal >> 64 is the object's number */
     size_t count;
-    size_t bytes;        /* of all objects */
+    size_t bytes; /* of all objects */
     _Atomic uint64_t *words, *summary;
     _Atomic uint64_t *built; /* 1 = constructed; NULL: the size has no constructor */
-    uint64_t *sums;          /* what a free object held, with HEW_POOL_CHECK_WRITES; else NULL.  Whoever holds the object. */
-    void *store;             /* the caller's, in place of words and summary; else NULL */
-    unsigned number;         /* of its size in the set */
+    uint64_t *sums;  /* what a free object held, with HEW_POOL_CHECK_WRITES; else NULL.  Whoever holds the object. */
+    void *store;     /* the caller's, in place of words and summary; else NULL */
+    unsigned number; /* of its size in the set */
     bool fixed;
-    bool there;                              /* has memory: guarded by the set's lock */
-    struct hew_pool_recent *recent;          /* for each processor; NULL: too small for that */
-    struct hew_pool_range *range;            /* of a dynamic pool; likewise */
-    struct hew_pool_block *spare_below;      /* in the class's stack; likewise */
-    _Atomic(struct hew_pool_block *) next;   /* dynamic pools of the size, the oldest first; only ever appended */
-    _Atomic uint64_t whole_ms;               /* when it was last found wholly free: relaxed */
+    bool there;                            /* has memory: guarded by the set's lock */
+    struct hew_pool_recent *recent;        /* for each processor; NULL: too small for that */
+    struct hew_pool_range *range;          /* of a dynamic pool; likewise */
+    struct hew_pool_block *spare_below;    /* in the class's stack; likewise */
+    _Atomic(struct hew_pool_block *) next; /* dynamic pools of the size, the oldest first; only ever appended */
+    _Atomic uint64_t whole_ms;             /* when it was last found wholly free: relaxed */
     /* Objects of a dynamic pool or a store: behind the words, so it may be "less than none" for a moment.  Relaxed.  A fixed
      * group has its words counted instead (hew_pool_block_idle): no thread need wait for a count that is seldom read. */
     _Atomic size_t free HEW_ALIGNED(HEW_CACHE_LINE);

@@ -66,8 +66,8 @@ take_by_bits(struct hew_pool_set *set, struct hew_pool_block *block, size_t home
 static unsigned
 take_of_block(struct hew_pool_set *set, struct hew_pool_block *block, size_t home, void **end, unsigned wanted)
 {
-    unsigned taken = block->store != NULL ? take_stored(set, block, end, wanted)
-                                          : take_by_bits(set, block, home, end, wanted);
+    unsigned taken =
+        block->store != NULL ? take_stored(set, block, end, wanted) : take_by_bits(set, block, home, end, wanted);
     if (taken == 0) {
         return 0;
     }
@@ -96,7 +96,7 @@ hew_pool_group_block(const struct hew_pool_set *set, const char *function, const
     struct hew_pool_range *range = hew_pool_range_of((uintptr_t)object);
     if (HEW_UNLIKELY(range == NULL || range->set != set)) {
         hew_fatal(HEW_FATAL_pool_foreign, function, (uintptr_t)object,
-            range != NULL ? "another set's" : "no pool's, and not the fallback's");
+                  range != NULL ? "another set's" : "no pool's, and not the fallback's");
     }
     return hew_pool_range_block(range, (uintptr_t)object);
 }
@@ -157,8 +157,8 @@ hew_pool_group_examine(const struct hew_pool_block *block, const char *function,
 
 /* `recent`: NULL, or where to note the word; one with less than four objects is not worth a look. */
 HEW_INLINE void
-give_word(
-    struct hew_pool_block *block, struct hew_pool_recent *recent, const char *function, size_t word, uint64_t mask)
+give_word(struct hew_pool_block *block, struct hew_pool_recent *recent, const char *function, size_t word,
+          uint64_t mask)
 {
     uint64_t rest = mask & (mask - 1);
     if (rest != 0 && recent != NULL) {
@@ -191,7 +191,7 @@ side_by_side(void *const *objects, unsigned count, unsigned most, size_t stride)
  * is of one word is given at once.  That an object begins at each address, whoever brings them has looked. */
 static unsigned
 give_run(struct hew_pool_block *block, struct hew_pool_recent *recent, const char *function, void *const *objects,
-    unsigned count)
+         unsigned count)
 {
     size_t word = number_of(block, function, (uintptr_t)objects[0]) / 64;
     uint64_t mask = 0;

@@ -25,7 +25,7 @@ static size_t
 notes_bytes(const struct hew_pool_set *set, unsigned number, size_t count)
 {
     return recent_bytes(set, number, count) + hew_pool_block_bytes(count) +
-        hew_pool_object_bytes(set, &set->classes[number], count);
+           hew_pool_object_bytes(set, &set->classes[number], count);
 }
 
 struct hew_pool_block *
@@ -222,7 +222,7 @@ room_elsewhere(const struct hew_pool_class *class, const struct hew_pool_block *
 
 static bool
 may_go(const struct hew_pool_set *set, const struct hew_pool_class *class, const struct hew_pool_block *block,
-    enum hew_pool_haste haste)
+       enum hew_pool_haste haste)
 {
     if (!block->there || atomic_load_explicit(&block->free, memory_order_relaxed) != block->count) {
         return false;
@@ -258,7 +258,7 @@ put_aside(struct hew_pool_set *set, struct hew_pool_class *class, enum hew_pool_
 {
     struct hew_pool_block *block;
     while (atomic_load_explicit(&class->whole, memory_order_relaxed) != 0 &&
-        (block = claim_one(set, class, haste)) != NULL) {
+           (block = claim_one(set, class, haste)) != NULL) {
         block->range->set = NULL;
         block->spare_below = atomic_load_explicit(&class->spare, memory_order_relaxed);
         atomic_store_explicit(&class->spare, block, memory_order_relaxed);
@@ -273,7 +273,7 @@ is_old(const struct hew_pool_set *set, const struct hew_pool_block *block, enum 
         return true;
     }
     return haste == HEW_POOL_BY_TIME &&
-        hew_clock_ms() - atomic_load_explicit(&block->whole_ms, memory_order_relaxed) >= most;
+           hew_clock_ms() - atomic_load_explicit(&block->whole_ms, memory_order_relaxed) >= most;
 }
 
 /* Under the lock: a spare pool whose memory is to leave; NULL: none. */

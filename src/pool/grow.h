@@ -37,7 +37,7 @@ HEW_INLINE bool
 hew_pool_waits(struct hew_pool_class *class)
 {
     return atomic_load_explicit(&class->whole, memory_order_relaxed) != 0 ||
-        atomic_load_explicit(&class->spare, memory_order_relaxed) != NULL;
+           atomic_load_explicit(&class->spare, memory_order_relaxed) != NULL;
 }
 
 /* Objects came back to `block`, or left it: it may have become wholly free, or not be any more. */

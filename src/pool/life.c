@@ -93,8 +93,7 @@ enlist(struct hew_pool_set *set)
 }
 
 struct hew_pool_set *
-hew_pool_life_begin(
-    const struct hew_pool_size *sizes, size_t count, const struct hew_pool_options *options, int *error)
+hew_pool_life_begin(const struct hew_pool_size *sizes, size_t count, const struct hew_pool_options *options, int *error)
 {
     struct hew_pool_set *set = sizes == NULL ? NULL : new_set();
     *error = sizes == NULL ? EINVAL : ENOMEM;
@@ -209,7 +208,7 @@ figures_of(const struct hew_pool_set *set, unsigned number)
 
 size_t
 hew_pool_life_figures(struct hew_pool_set *set, struct hew_pool_set_figures *total, struct hew_pool_figures *figures,
-    size_t room)
+                      size_t room)
 {
     hew_pool_set_examine("hew_pool_read_figures", set);
     hew_mutex_lock(&hew_pool_lock);

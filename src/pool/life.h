@@ -12,15 +12,15 @@
 extern HEW_HIDDEN _Atomic bool hew_pool_used;
 
 /* As hew_pool_create(); NULL and *error otherwise. */
-struct hew_pool_set *hew_pool_life_begin(
-    const struct hew_pool_size *sizes, size_t count, const struct hew_pool_options *options, int *error);
+struct hew_pool_set *hew_pool_life_begin(const struct hew_pool_size *sizes, size_t count,
+                                         const struct hew_pool_options *options, int *error);
 
 /* False: some objects are not free; with `objects` that does not matter. */
 bool hew_pool_life_end(struct hew_pool_set *set, bool objects);
 
 /* As hew_pool_read_figures(). */
 size_t hew_pool_life_figures(struct hew_pool_set *set, struct hew_pool_set_figures *total,
-    struct hew_pool_figures *figures, size_t room);
+                             struct hew_pool_figures *figures, size_t room);
 
 /* The calling thread ends: what it has at hand goes back. */
 void hew_pool_life_leave(void);

@@ -53,7 +53,7 @@ static size_t
 local_bytes(const struct hew_pool_set *set)
 {
     return sizeof(struct hew_pool_local) +
-        set->count * (sizeof(struct hew_pool_magazine) + sizeof(struct hew_pool_counts));
+           set->count * (sizeof(struct hew_pool_magazine) + sizeof(struct hew_pool_counts));
 }
 
 static struct hew_pool_thread *

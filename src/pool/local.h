@@ -14,9 +14,9 @@
 #include "pool/set.h"
 
 struct hew_pool_magazine {
-    void **top;   /* top[-1] is the newest object */
-    void **limit; /* NULL: no magazine */
-    uintptr_t first;     /* of the fixed group: its first object, and the reciprocal of block.h */
+    void **top;      /* top[-1] is the newest object */
+    void **limit;    /* NULL: no magazine */
+    uintptr_t first; /* of the fixed group: its first object, and the reciprocal of block.h */
     uint64_t reciprocal;
 };
 
@@ -43,9 +43,9 @@ hew_pool_local_counts(const struct hew_pool_local *local, unsigned number)
 
 struct hew_pool_thread {
     struct hew_pool_local *at[HEW_POOL_SETS_MAX + 1]; /* by the set's id */
-    unsigned turn;        /* the how manyth it is, from 0 */
+    unsigned turn;                                    /* the how manyth it is, from 0 */
     bool real;
-    bool idle;            /* its thread has ended: it holds nothing, and waits for a thread that begins.  Under hew_pool_lock */
+    bool idle; /* its thread has ended: it holds nothing, and waits for a thread that begins.  Under hew_pool_lock */
     struct hew_list link; /* of all threads, likewise */
 };
 

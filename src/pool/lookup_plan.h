@@ -13,10 +13,10 @@
 
 struct hew_pool_lookup_plan {
     enum hew_pool_lookup_method method; /* AUTO: there cannot be such a look-up */
-    bool direct;      /* FLAT: no size lies within a stretch, only at its end */
-    unsigned shift;   /* FLAT: a stretch is 2^shift sizes */
-    uint32_t entries; /* FLAT and DOUBLING: with one more that ends the last stretch */
-    unsigned most;    /* FLAT and DOUBLING: declared sizes in one stretch */
+    bool direct;                        /* FLAT: no size lies within a stretch, only at its end */
+    unsigned shift;                     /* FLAT: a stretch is 2^shift sizes */
+    uint32_t entries;                   /* FLAT and DOUBLING: with one more that ends the last stretch */
+    unsigned most;                      /* FLAT and DOUBLING: declared sizes in one stretch */
     struct hew_pool_lookup_doubling doublings[HEW_POOL_DOUBLINGS]; /* DOUBLING */
 };
 

@@ -27,8 +27,8 @@ hew_pool_object_bytes(const struct hew_pool_set *set, const struct hew_pool_clas
 }
 
 void
-hew_pool_object_begin(
-    const struct hew_pool_set *set, const struct hew_pool_class *class, struct hew_pool_block *block, void *room)
+hew_pool_object_begin(const struct hew_pool_set *set, const struct hew_pool_class *class, struct hew_pool_block *block,
+                      void *room)
 {
     size_t bits = bits_bytes(class, block->count);
     block->built = bits == 0 ? NULL : room;
@@ -94,7 +94,7 @@ hew_pool_object_end(struct hew_pool_set *set, struct hew_pool_block *block, bool
             verify(block, object);
         }
         bool built = block->built != NULL &&
-            (atomic_load_explicit(&block->built[number / 64], memory_order_relaxed) >> number % 64 & 1) != 0;
+                     (atomic_load_explicit(&block->built[number / 64], memory_order_relaxed) >> number % 64 & 1) != 0;
         if (built && kind->destruct != NULL) {
             kind->destruct(object, block->stride, kind->context);
         }

@@ -13,8 +13,8 @@
 size_t hew_pool_object_bytes(const struct hew_pool_set *set, const struct hew_pool_class *class, size_t count);
 
 /* A block's notes on its objects, in `room` of zeros. */
-void hew_pool_object_begin(
-    const struct hew_pool_set *set, const struct hew_pool_class *class, struct hew_pool_block *block, void *room);
+void hew_pool_object_begin(const struct hew_pool_set *set, const struct hew_pool_class *class,
+                           struct hew_pool_block *block, void *room);
 
 /* Whether the functions below have anything to do. */
 HEW_INLINE bool

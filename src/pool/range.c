@@ -92,8 +92,8 @@ hew_pool_range_take(struct hew_pool_set *set, size_t size, struct hew_pool_block
     range->block = block;
     range->reciprocal = block == NULL ? 0 : block->reciprocal;
     range->number = block == NULL ? 0 : block->number;
-    bool begun = set->options.source == NULL ? begin_in_arena(range, size)
-                                             : begin_from_source(range, size, set->options.source);
+    bool begun =
+        set->options.source == NULL ? begin_in_arena(range, size) : begin_from_source(range, size, set->options.source);
     if (!begun) {
         hew_meta_give(range, sizeof *range);
         return NULL;

@@ -36,7 +36,8 @@ HEW_INLINE void
 hew_pool_recent_push(struct hew_pool_recent *recent, size_t word)
 {
     uint32_t top = atomic_load_explicit(&recent->top, memory_order_relaxed), entry = (uint32_t)word + 1;
-    if (atomic_load_explicit(&recent->words[top % HEW_POOL_RECENT_WORDS], memory_order_relaxed) != entry && entry == word + 1) {
+    if (atomic_load_explicit(&recent->words[top % HEW_POOL_RECENT_WORDS], memory_order_relaxed) != entry &&
+        entry == word + 1) {
         atomic_store_explicit(&recent->words[(top + 1) % HEW_POOL_RECENT_WORDS], entry, memory_order_relaxed);
         atomic_store_explicit(&recent->top, top + 1, memory_order_relaxed);
     }

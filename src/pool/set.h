@@ -19,8 +19,8 @@
 
 #define HEW_POOL_LG_UNIT 4 /* sizes are multiples of 16 */
 #define HEW_POOL_UNIT ((size_t)1 << HEW_POOL_LG_UNIT)
-#define HEW_POOL_AT_ONCE 64  /* objects that are handled together: a word */
-#define HEW_POOL_NO_ID 0     /* of a set that no thread keeps objects of */
+#define HEW_POOL_AT_ONCE 64 /* objects that are handled together: a word */
+#define HEW_POOL_NO_ID 0    /* of a set that no thread keeps objects of */
 
 /* A piece of memory in the address maps.  What free looks at comes first, in one cache line. */
 struct hew_pool_range {
@@ -37,16 +37,17 @@ struct hew_pool_range {
 /* One size. */
 struct hew_pool_class {
     size_t stride;
-    size_t declared;            /* objects in the fixed group */
+    size_t declared; /* objects in the fixed group */
     struct hew_pool_block *fixed;
-    struct hew_pool_kind kind;  /* construct and destruct are NULL for plain objects */
-    unsigned at_hand;           /* objects that a thread keeps at most; 0: none */
+    struct hew_pool_kind kind;              /* construct and destruct are NULL for plain objects */
+    unsigned at_hand;                       /* objects that a thread keeps at most; 0: none */
     _Atomic(struct hew_pool_block *) first; /* dynamic pools */
     struct hew_pool_block *last;            /* guarded by the set's lock */
-    _Atomic(struct hew_pool_block *) spare; /* pools that went and still have memory, the newest on top; likewise, others look */
-    size_t pools;                           /* that are there; likewise */
-    _Atomic size_t capacity;                /* objects, the fixed group's included: relaxed */
-    _Atomic unsigned whole;                 /* dynamic pools that are wholly free: relaxed, a hint */
+    _Atomic(struct hew_pool_block *)
+        spare;               /* pools that went and still have memory, the newest on top; likewise, others look */
+    size_t pools;            /* that are there; likewise */
+    _Atomic size_t capacity; /* objects, the fixed group's included: relaxed */
+    _Atomic unsigned whole;  /* dynamic pools that are wholly free: relaxed, a hint */
     _Atomic uint64_t grown, gone, beyond; /* relaxed */
     struct hew_pool_counts {
         uint64_t fills, flushes;
@@ -55,13 +56,13 @@ struct hew_pool_class {
 
 struct hew_pool_set {
     /* What every operation reads.  Of a set that has been destroyed all zeros, which leads to the slow paths. */
-    uint32_t id;            /* its place in struct hew_pool_thread */
-    uint16_t count;         /* of sizes */
-    bool plain;             /* no size has a constructor */
-    uintptr_t base;         /* the fixed groups: base to base + span, whole grains of one size each */
+    uint32_t id;    /* its place in struct hew_pool_thread */
+    uint16_t count; /* of sizes */
+    bool plain;     /* no size has a constructor */
+    uintptr_t base; /* the fixed groups: base to base + span, whole grains of one size each */
     size_t span;
-    const uint8_t *grains;  /* the number of each grain's size */
-    size_t malloc_from;     /* requests of this size or more are malloc's own; 0: never */
+    const uint8_t *grains;         /* the number of each grain's size */
+    size_t malloc_from;            /* requests of this size or more are malloc's own; 0: never */
     struct hew_pool_lookup lookup; /* from a request to the number of its size; count when there is none */
     /* What follows is for slow paths. */
     _Atomic bool lives;
@@ -71,15 +72,15 @@ struct hew_pool_set {
     struct hew_pool_backing backing;
     struct hew_pool_fallback fallback;
     struct hew_pool_range *fixed;
-    unsigned processors;    /* that are told apart */
-    size_t bytes;           /* of all pools; guarded by lock */
-    size_t *strides;        /* the table that lookup searches */
+    unsigned processors; /* that are told apart */
+    size_t bytes;        /* of all pools; guarded by lock */
+    size_t *strides;     /* the table that lookup searches */
     void *lookup_room;
     size_t lookup_bytes, grains_bytes; /* of the tables */
     _Atomic uint64_t larger;
-    unsigned users;         /* guarded by hew_pool_lock: who works on it without the program's knowing */
+    unsigned users; /* guarded by hew_pool_lock: who works on it without the program's knowing */
     struct hew_mutex lock;
-    struct hew_list link;   /* of all sets, or the dead ones */
+    struct hew_list link; /* of all sets, or the dead ones */
 };
 
 extern struct hew_mutex hew_pool_lock;

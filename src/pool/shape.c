@@ -31,11 +31,10 @@ source_can_be(const struct hew_pool_options *options)
     const struct hew_pool_backing *backing = options->backing;
     const struct hew_pool_fallback *fallback = options->fallback;
     return (source == NULL || (source->take != NULL && source->give != NULL)) &&
-        (backing == NULL ||
+           (backing == NULL ||
             (backing->begin != NULL && backing->take != NULL && backing->give != NULL && backing->end != NULL)) &&
-        (fallback == NULL ||
-            (fallback->take != NULL && fallback->owns != NULL && fallback->give != NULL &&
-                fallback->usable_size != NULL));
+           (fallback == NULL || (fallback->take != NULL && fallback->owns != NULL && fallback->give != NULL &&
+                                 fallback->usable_size != NULL));
 }
 
 /* The program's structs may be gone when create returns. */
@@ -65,13 +64,13 @@ hew_pool_shape_options(struct hew_pool_set *set, const struct hew_pool_options *
         *options = *given;
     }
     options->alignment = options->alignment < HEW_POOL_UNIT && hew_bits_is_power_of_two(options->alignment | 16)
-        ? HEW_POOL_UNIT
-        : options->alignment;
+                             ? HEW_POOL_UNIT
+                             : options->alignment;
     options->release_ms = options->release_ms == 0 ? RELEASE_MS : options->release_ms;
     bool can_be = hew_bits_is_power_of_two(options->alignment) && options->alignment <= ALIGNMENT_MAX &&
-        options->beyond <= HEW_POOL_BEYOND_NULL && options->check <= HEW_POOL_CHECK_WRITES &&
-        options->lookup <= HEW_POOL_LOOKUP_DOUBLING &&
-        (options->kinds != NULL || options->kinds_count == 0) && source_can_be(options);
+                  options->beyond <= HEW_POOL_BEYOND_NULL && options->check <= HEW_POOL_CHECK_WRITES &&
+                  options->lookup <= HEW_POOL_LOOKUP_DOUBLING &&
+                  (options->kinds != NULL || options->kinds_count == 0) && source_can_be(options);
     copy_functions(set);
     return can_be ? 0 : EINVAL;
 }
@@ -187,8 +186,8 @@ make_lookup(struct hew_pool_set *set)
     }
     set->lookup_bytes = hew_pool_lookup_room(set->strides, set->count, method);
     set->lookup_room = set->lookup_bytes == 0 ? NULL : hew_meta_take(set->lookup_bytes);
-    return hew_pool_lookup_prepare(
-               &set->lookup, set->strides, set->count, method, set->lookup_room, set->lookup_bytes) == 0;
+    return hew_pool_lookup_prepare(&set->lookup, set->strides, set->count, method, set->lookup_room,
+                                   set->lookup_bytes) == 0;
 }
 
 /* Which size each grain of the fixed groups is of, and where each group begins. */

@@ -235,7 +235,7 @@ run_register(struct machine *machine, const struct common *common, uint8_t code,
 {
     struct state *state = &machine->now;
     bool takes_register = (code >= 0x05 && code <= 0x09) || code == 0x0c || (code >= 0x10 && code <= 0x12) ||
-        code == 0x14 || code == 0x15 || code == 0x16 || code == 0x2f;
+                          code == 0x14 || code == 0x15 || code == 0x16 || code == 0x2f;
     if (!takes_register) {
         return false;
     }

@@ -28,7 +28,7 @@ bool
 hew_event_wanted(void)
 {
     return atomic_load_explicit(&recent_most, memory_order_relaxed) != 0 ||
-        atomic_load_explicit(&log_now, memory_order_relaxed) != 0;
+           atomic_load_explicit(&log_now, memory_order_relaxed) != 0;
 }
 
 uint64_t

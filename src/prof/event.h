@@ -30,7 +30,7 @@ struct hew_event_end {
 };
 
 struct hew_event {
-    struct hew_list recent; /* the list, while it is on it */
+    struct hew_list recent;   /* the list, while it is on it */
     struct hew_event *logged; /* the next older one of the log */
     unsigned holders;
     bool listed, freed;

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define FRAME_BYTES 22 /* "0x7fffffffffff1234", */
+#define FRAME_BYTES 22   /* "0x7fffffffffff1234", */
 #define EVENT_BYTES 1024 /* keys and numbers; a name of 63 bytes may double by its escapes */
 
 size_t

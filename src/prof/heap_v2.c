@@ -6,7 +6,7 @@
 /* "<live objects>: <live bytes> [<objects ever>: <bytes ever>]"; what was ever allocated is told with prof_accum only. */
 static void
 put_counts(struct hew_sink *sink, const struct hew_prof_totals *live, const struct hew_prof_totals *ever,
-    uint64_t interval)
+           uint64_t interval)
 {
     struct hew_prof_shown now = hew_weight_for_heap_v2(live, interval, hew_options.prof_unbias);
     struct hew_prof_shown all = {0, 0};
@@ -24,7 +24,8 @@ put_counts(struct hew_sink *sink, const struct hew_prof_totals *live, const stru
 }
 
 static void
-put_all(struct hew_sink *sink, const struct hew_prof_totals *live, const struct hew_prof_totals *ever, uint64_t interval)
+put_all(struct hew_sink *sink, const struct hew_prof_totals *live, const struct hew_prof_totals *ever,
+        uint64_t interval)
 {
     hew_sink_put_text(sink, "  t*: ");
     put_counts(sink, live, ever, interval);
@@ -33,7 +34,7 @@ put_all(struct hew_sink *sink, const struct hew_prof_totals *live, const struct 
 
 static void
 put_thread(struct hew_sink *sink, uint64_t number, const struct hew_prof_totals *live,
-    const struct hew_prof_totals *ever, uint64_t interval)
+           const struct hew_prof_totals *ever, uint64_t interval)
 {
     hew_sink_put_text(sink, "  t");
     hew_sink_put_unsigned(sink, number);

@@ -21,7 +21,9 @@ take_hex(const char **at, const char *end, uint64_t *value, char after)
     *value = 0;
     for (; *at < end && **at != after; ++*at) {
         char c = **at;
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                                : 16;
         if (digit == 16) {
             return false;
         }
@@ -118,7 +120,8 @@ hew_mappings_build_id(uintptr_t begin, uint8_t *id, unsigned most)
 }
 
 static void
-visit_line(const char *line, size_t length, void (*visit)(const struct hew_mapping *mapping, void *context), void *context)
+visit_line(const char *line, size_t length, void (*visit)(const struct hew_mapping *mapping, void *context),
+           void *context)
 {
     struct hew_mapping mapping;
     struct hew_os_object object;

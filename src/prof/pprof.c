@@ -19,12 +19,28 @@ enum { PROFILE_DROP_FRAMES = 7, PROFILE_TIME = 9, PROFILE_PERIOD_TYPE = 11, PROF
 enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3 };
-enum { MAPPING_ID = 1, MAPPING_START = 2, MAPPING_LIMIT = 3, MAPPING_OFFSET = 4, MAPPING_FILE = 5, MAPPING_BUILD_ID = 6 };
+enum {
+    MAPPING_ID = 1,
+    MAPPING_START = 2,
+    MAPPING_LIMIT = 3,
+    MAPPING_OFFSET = 4,
+    MAPPING_FILE = 5,
+    MAPPING_BUILD_ID = 6
+};
 enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3 };
 
 /* The strings that every profile has, in the order of their numbers; number 0 must be "". */
-static const char *const strings[] = {"", "alloc_objects", "count", "alloc_space", "bytes", "inuse_objects",
-    "inuse_space", "space", "thread", "thread_name",
+static const char *const strings[] = {
+    "",
+    "alloc_objects",
+    "count",
+    "alloc_space",
+    "bytes",
+    "inuse_objects",
+    "inuse_space",
+    "space",
+    "thread",
+    "thread_name",
     "(__libc_|__GI___libc_)?(malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|valloc|pvalloc|"
     "mallocx|rallocx)|operator new(\\[\\])?.*"};
 enum { ALLOC_OBJECTS = 1, COUNT, ALLOC_SPACE, BYTES, INUSE_OBJECTS, INUSE_SPACE, SPACE, THREAD, THREAD_NAME, DROPPED };
@@ -230,7 +246,7 @@ put_label(struct writer *writer, uint64_t key, uint64_t text, uint64_t number)
 
 static void
 put_counts(struct writer *writer, const struct hew_snapshot_stack *stack, const struct hew_prof_totals *live,
-    const struct hew_prof_totals *ever)
+           const struct hew_prof_totals *ever)
 {
     uint64_t locations[HEW_PROF_FRAMES_MAX], values[4];
     unsigned count = 0;

@@ -149,8 +149,8 @@ static void
 note_removal(struct hew_prof_record *record)
 {
     record->next = atomic_load_explicit(&waiting, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(
-        &waiting, &record->next, record, memory_order_release, memory_order_relaxed)) {
+    while (!atomic_compare_exchange_weak_explicit(&waiting, &record->next, record, memory_order_release,
+                                                  memory_order_relaxed)) {
     }
 }
 
@@ -184,7 +184,8 @@ hew_prof_enter(struct hew_prof_own *own)
         return false;
     }
     own->inside = true;
-    atomic_signal_fence(memory_order_seq_cst); /* a signal handler of this thread sees it before anything that follows */
+    atomic_signal_fence(
+        memory_order_seq_cst); /* a signal handler of this thread sees it before anything that follows */
     return true;
 }
 

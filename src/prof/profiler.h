@@ -27,10 +27,10 @@
 /* What the profiler keeps for a thread: hew_cache.profile.  The thread's own, but for what is atomic. */
 struct hew_prof_own {
     struct hew_random random;
-    struct hew_prof_thread *thread; /* NULL until it has a name or a sample */
-    bool active;                    /* thread.prof.active */
-    bool inside;                    /* it is at work here */
-    uintptr_t walks_from;           /* where on its stack the profiler asked for frames */
+    struct hew_prof_thread *thread;          /* NULL until it has a name or a sample */
+    bool active;                             /* thread.prof.active */
+    bool inside;                             /* it is at work here */
+    uintptr_t walks_from;                    /* where on its stack the profiler asked for frames */
     uint64_t left[HEW_CODE_CACHED_LAST + 1]; /* of a count to the next sample, what did not fit the cache's counter */
 };
 

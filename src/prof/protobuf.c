@@ -30,7 +30,7 @@ static bool
 has_room(const struct hew_protobuf *message, size_t count)
 {
     return message->capacity - message->length >= 2 * VARINT_MOST &&
-        message->capacity - message->length - 2 * VARINT_MOST >= count;
+           message->capacity - message->length - 2 * VARINT_MOST >= count;
 }
 
 static void

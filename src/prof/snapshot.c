@@ -52,7 +52,7 @@ static size_t
 bytes_for(struct hew_prof_table_sizes sizes)
 {
     return sizes.stacks * sizeof(struct hew_snapshot_stack) + sizes.threads * sizeof(struct hew_snapshot_thread) +
-        sizes.counters * sizeof(struct hew_snapshot_counter) + sizes.frames * sizeof(uintptr_t);
+           sizes.counters * sizeof(struct hew_snapshot_counter) + sizes.frames * sizeof(uintptr_t);
 }
 
 /* Under hew_prof_lock; the memory is large enough. */

@@ -152,7 +152,7 @@ take_counter(struct hew_prof_stack *stack, struct hew_prof_thread *thread)
 
 struct hew_prof_counter *
 hew_prof_table_add(struct hew_prof_thread *thread, const uintptr_t *frames, unsigned depth,
-    const struct hew_prof_totals *weight)
+                   const struct hew_prof_totals *weight)
 {
     struct hew_prof_stack *stack = take_stack(frames, depth);
     struct hew_prof_counter *counter = stack == NULL ? NULL : take_counter(stack, thread);

@@ -66,7 +66,7 @@ void hew_prof_table_leave(struct hew_prof_thread *thread);
 
 /* Counts an object of `thread`; NULL without memory. */
 struct hew_prof_counter *hew_prof_table_add(struct hew_prof_thread *thread, const uintptr_t *frames, unsigned depth,
-    const struct hew_prof_totals *weight);
+                                            const struct hew_prof_totals *weight);
 
 /* The object has gone. */
 void hew_prof_table_remove(struct hew_prof_counter *counter, const struct hew_prof_totals *weight);

@@ -164,7 +164,8 @@ step(struct hew_registers *registers, bool *exact)
 {
     struct hew_cfi_rule rule;
     uintptr_t before = registers->pc, sp = registers->sp;
-    bool found = find_rule(*exact ? before : before - 1, &rule) ||
+    bool found =
+        find_rule(*exact ? before : before - 1, &rule) ||
         (!*exact && find_rule(before, &rule) && rule.signal); /* such a function begins at the return address */
     *exact = false;
     if (!found) {

@@ -17,7 +17,7 @@
 #define HEW_WEIGHT_SHIFT 16 /* `weight_objects` counts 2^-16 objects */
 
 struct hew_prof_totals {
-    uint64_t objects, bytes; /* sampled */
+    uint64_t objects, bytes;               /* sampled */
     uint64_t weight_objects, weight_bytes; /* what they stand for */
 };
 

@@ -13,8 +13,8 @@ _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
 struct hew_arena_defaults hew_arena_defaults;
 _Atomic bool hew_arena_was_created, hew_arena_was_destroyed;
 /* Guarded by hew_arenas_lock. */
-static unsigned count;         /* 0 = not known yet */
-static _Atomic unsigned limit; /* likewise; read by anyone */
+static unsigned count;           /* 0 = not known yet */
+static _Atomic unsigned limit;   /* likewise; read by anyone */
 static struct hew_arena *unmade; /* linked by larges.next */
 
 static _Atomic unsigned end;      /* no arena has this number or a higher one; written under hew_arenas_lock */

@@ -32,15 +32,15 @@ enum hew_arena_life {
 struct hew_arena {
     struct hew_page_heap pages;
     uint16_t index;
-    _Atomic uint32_t threads; /* threads that allocate here: relaxed, a hint for the choice */
-    _Atomic size_t large_bytes; /* usable bytes of the large objects that are out: relaxed */
-    bool manual;                        /* a program made it.  Written before the arena is seen. */
-    _Atomic uint8_t life;               /* enum hew_arena_life, changed under hew_arenas_lock */
-    _Atomic size_t oversize_threshold;  /* larger requests go elsewhere: relaxed */
-    _Atomic size_t large_takes;         /* large objects so far, for san_guard_large: relaxed */
-    _Atomic uint64_t born_ns;           /* relaxed: a snapshot may look at an arena that is destroyed and made anew */
-    struct hew_list larges;             /* of a manual arena: all large objects.  Guarded by pages.lock */
-    char name[HEW_ARENA_NAME_BYTES];    /* guarded by hew_arenas_lock */
+    _Atomic uint32_t threads;          /* threads that allocate here: relaxed, a hint for the choice */
+    _Atomic size_t large_bytes;        /* usable bytes of the large objects that are out: relaxed */
+    bool manual;                       /* a program made it.  Written before the arena is seen. */
+    _Atomic uint8_t life;              /* enum hew_arena_life, changed under hew_arenas_lock */
+    _Atomic size_t oversize_threshold; /* larger requests go elsewhere: relaxed */
+    _Atomic size_t large_takes;        /* large objects so far, for san_guard_large: relaxed */
+    _Atomic uint64_t born_ns;          /* relaxed: a snapshot may look at an arena that is destroyed and made anew */
+    struct hew_list larges;            /* of a manual arena: all large objects.  Guarded by pages.lock */
+    char name[HEW_ARENA_NAME_BYTES];   /* guarded by hew_arenas_lock */
     struct hew_bin bins[HEW_CODE_SMALL_LAST + 1]; /* by code; 0 is unused */
     /* From here on small programs touch nothing: a page that they do not have. */
     /* Requests by code that threads made which are gone or have moved, and which no cache has counted: relaxed. */

@@ -210,7 +210,8 @@ void
 hew_arena_life_after_fork(void)
 {
     hew_arenas_after_fork();
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         if (arena->life == HEW_ARENA_BUSY && hew_hooks_depth == 0) { /* else a hook of our own destruction has forked */
             arena->life = HEW_ARENA_LIVES;
             arena->pages.ending = false;

@@ -54,8 +54,8 @@ known_defaults(void)
 {
     struct hew_arena_defaults *defaults = &hew_arena_defaults;
     if (!defaults->set) {
-        *defaults = (struct hew_arena_defaults){
-            true, hew_options.dirty_decay_ms, hew_options.muzzy_decay_ms, hew_options.dss};
+        *defaults =
+            (struct hew_arena_defaults){true, hew_options.dirty_decay_ms, hew_options.muzzy_decay_ms, hew_options.dss};
     }
     return defaults;
 }

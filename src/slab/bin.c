@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#define OPENS_FINE 8      /* so many slabs of a coarse class, and one a thread, are worth a class between it and the next */
-#define AHEAD 8           /* objects from one that comes back to the one whose slab is fetched */
+#define OPENS_FINE 8 /* so many slabs of a coarse class, and one a thread, are worth a class between it and the next */
+#define AHEAD 8      /* objects from one that comes back to the one whose slab is fetched */
 #define POPULATED_FROM 32 /* slabs in a bin: at most so small a part of its memory is resident before it is used */
 #define EMPTY_AT_ONCE 16  /* wholly free slabs collected before they are handed to the page heap */
 
@@ -95,7 +95,7 @@ opens_fine(const struct hew_bin *bin, const struct hew_extent *slab)
 {
     const struct hew_arena *arena = hew_arena_at(slab->arena); /* NULL: a bin that is no arena's */
     return bin->counts.slabs >= OPENS_FINE &&
-        (arena == NULL || bin->counts.slabs >= atomic_load_explicit(&arena->threads, memory_order_relaxed));
+           (arena == NULL || bin->counts.slabs >= atomic_load_explicit(&arena->threads, memory_order_relaxed));
 }
 
 /* Under the lock: a new slab becomes the current one.  False when there is room already, which other threads have brought
@@ -237,7 +237,7 @@ fetch_slab(struct hew_map_window *window, const void *object)
  */
 static HEW_NOINLINE unsigned
 free_regions(struct hew_bin *bin, struct hew_map_window window, void *const *objects, unsigned count,
-    struct empties *empties)
+             struct empties *empties)
 {
     void *const *at = objects, *const *end = objects + count, *const *far = end - (count > AHEAD ? AHEAD : count);
     const struct hew_slab_shape shape = hew_slab_shapes[empties->code];

@@ -61,8 +61,8 @@ hew_describe_bad_pointer(const char *function, uintptr_t address)
     if (extent == NULL) {
         bool destroyed = atomic_load_explicit(&hew_arena_was_destroyed, memory_order_relaxed);
         hew_fatal(HEW_FATAL_foreign, function, address,
-            destroyed ? "an arena's that was destroyed, the stack, static data, or another allocator's"
-                      : "the stack, static data, or another allocator's");
+                  destroyed ? "an arena's that was destroyed, the stack, static data, or another allocator's"
+                            : "the stack, static data, or another allocator's");
     }
     bool shelved = extent->code > HEW_CODE_SMALL_LAST && hew_map_code(extent->address) == HEW_CODE_NONE;
     if (extent->state != HEW_EXTENT_ACTIVE || shelved) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "slab/large.h"
 
-#define SHELVING_BYTES ((size_t)4 << 20) /* of mappings: what flushes bring to the shelf pays off in programs that are larger */
+#define SHELVING_BYTES                                                                                                 \
+    ((size_t)4 << 20) /* of mappings: what flushes bring to the shelf pays off in programs that are larger */
 
 /* Large objects of a manual arena are listed, so that it can be emptied. */
 static void
@@ -31,7 +32,7 @@ guard_due(struct hew_arena *arena)
 {
     size_t every = hew_options.san_guard_large;
     return HEW_UNLIKELY(every != 0) && arena->pages.hooks == NULL &&
-        atomic_fetch_add_explicit(&arena->large_takes, 1, memory_order_relaxed) % every == 0;
+           atomic_fetch_add_explicit(&arena->large_takes, 1, memory_order_relaxed) % every == 0;
 }
 
 static void
@@ -79,8 +80,8 @@ hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned 
 {
     size_t usable = code != HEW_CODE_SLOW ? hew_code_size(code) : hew_large_usable(size);
     bool guarded = guard_due(arena);
-    struct hew_extent *extent = hew_page_take(
-        &arena->pages, usable + (guarded ? HEW_PAGE : 0), alignment, guarded ? HEW_CODE_SLOW : code);
+    struct hew_extent *extent =
+        hew_page_take(&arena->pages, usable + (guarded ? HEW_PAGE : 0), alignment, guarded ? HEW_CODE_SLOW : code);
     if (extent != NULL) {
         begin(arena, extent, usable);
         count_taken(arena, extent, 1);
@@ -96,7 +97,8 @@ static unsigned
 take_same(struct hew_arena *arena, unsigned code, struct hew_extent **extents, unsigned most)
 {
     size_t size = hew_code_size(code);
-    unsigned taken = hew_options.san_guard_large != 0 ? 0 : hew_page_take_same(&arena->pages, size, code, extents, most);
+    unsigned taken =
+        hew_options.san_guard_large != 0 ? 0 : hew_page_take_same(&arena->pages, size, code, extents, most);
     for (unsigned i = 0; i < taken; i++) {
         begin(arena, extents[i], size);
     }

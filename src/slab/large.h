@@ -27,8 +27,8 @@ HEW_INLINE size_t
 hew_large_usable(size_t size)
 {
     return hew_large_code(size) == HEW_CODE_SLOW && hew_options.disable_large_size_classes
-        ? hew_bits_round_up(size, HEW_PAGE)
-        : hew_class_round_large(size);
+               ? hew_bits_round_up(size, HEW_PAGE)
+               : hew_class_round_large(size);
 }
 
 /*
@@ -55,7 +55,8 @@ void hew_large_give(struct hew_extent *extent);
 HEW_INLINE bool
 hew_large_keep(struct hew_extent *extent)
 {
-    bool fits = (extent->code != HEW_CODE_SLOW || extent->size > HEW_SHELF_ABOVE) && extent->large.usable == extent->size;
+    bool fits =
+        (extent->code != HEW_CODE_SLOW || extent->size > HEW_SHELF_ABOVE) && extent->large.usable == extent->size;
     return fits && hew_page_shelve_one(&hew_arena_at(extent->arena)->pages, extent);
 }
 

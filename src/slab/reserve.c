@@ -5,7 +5,7 @@
 
 struct hew_mutex hew_reserve_lock;
 bool hew_reserve_used;
-static struct hew_page_heap *home;                     /* the first arena's */
+static struct hew_page_heap *home;                    /* the first arena's */
 static struct hew_list idle[HEW_CODE_SMALL_LAST + 1]; /* guarded by the lock; not begun: the class is not declared */
 
 size_t
@@ -56,6 +56,7 @@ hew_reserve_give(struct hew_page_heap *heap, struct hew_extent *slab)
         hew_page_hand_over(heap, home, slab);
     }
     hew_mutex_lock(&hew_reserve_lock);
-    hew_list_push_front(&idle[slab->code], &slab->slab.full); /* what was used last is used first: the rest stays untouched */
+    hew_list_push_front(&idle[slab->code],
+                        &slab->slab.full); /* what was used last is used first: the rest stays untouched */
     hew_mutex_unlock(&hew_reserve_lock);
 }

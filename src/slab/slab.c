@@ -59,7 +59,7 @@ take_of_word(uint64_t *word, char *start, size_t size, void **end, unsigned most
     uint64_t bits = *word, lowest = bits & -bits;
     unsigned first = (unsigned)__builtin_ctzll(bits);
     char *region = start + first * size;
-    if (((bits + lowest) & bits) == 0) { /* neighbours go in one stroke: in a new slab all regions are */
+    if (((bits + lowest) & bits) == 0) {  /* neighbours go in one stroke: in a new slab all regions are */
         uint64_t gone = ~(bits >> first); /* 0: all 64 */
         unsigned run = gone == 0 ? 64 : (unsigned)__builtin_ctzll(gone);
         run = run < most ? run : most;

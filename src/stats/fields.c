@@ -70,6 +70,5 @@ const char *const hew_stats_arena_mutex_names[] = {
 
 const struct hew_stats_field hew_stats_mutex_fields[] = {
 #define MUTEX_ROW(of, name, type, merge, width, what) ROW(name, type, merge, JSON, width)
-    HEW_STATS_MUTEX_FIELDS(MUTEX_ROW, )
-    LAST,
+    HEW_STATS_MUTEX_FIELDS(MUTEX_ROW, ) LAST,
 };

@@ -75,7 +75,8 @@ bytes_in_use(const struct hew_stats_arena *arena)
 static void
 gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
 {
-    static struct hew_page_bucket buckets[HEW_STOCK_BUCKETS]; /* guarded by hew_stats_lock; too large for a small stack */
+    static struct hew_page_bucket
+        buckets[HEW_STOCK_BUCKETS]; /* guarded by hew_stats_lock; too large for a small stack */
     struct hew_page_counts counts = hew_page_census(heap, buckets);
     for (unsigned bucket = 0; bucket < HEW_STOCK_BUCKETS; bucket++) {
         into->extents[bucket] = (struct hew_stats_extents){
@@ -89,7 +90,8 @@ gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
     }
     /* The classes were read before, and threads go on: an object counted there may be gone from here, or a new slab not
      * be in its bin yet.  What is larger was true at one of the two moments. */
-    size_t in_use = hew_bits_round_up(bytes_in_use(into), HEW_PAGE), active = counts.active > in_use ? counts.active : in_use;
+    size_t in_use = hew_bits_round_up(bytes_in_use(into), HEW_PAGE),
+           active = counts.active > in_use ? counts.active : in_use;
     into->pactive = active / HEW_PAGE;
     into->pdirty = counts.dirty / HEW_PAGE;
     into->pmuzzy = counts.muzzy / HEW_PAGE;

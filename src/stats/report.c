@@ -13,8 +13,8 @@ static void
 read_letters(struct hew_report *report, const char *letters)
 {
     static const char leaving_out[] = "gmdablxeh";
-    bool *const parts[] = {&report->general, &report->merged, &report->destroyed, &report->arenas, &report->bins,
-        &report->large, &report->mutexes, &report->extents, &report->hpa};
+    bool *const parts[] = {&report->general, &report->merged,  &report->destroyed, &report->arenas, &report->bins,
+                           &report->large,   &report->mutexes, &report->extents,   &report->hpa};
     for (unsigned part = 0; part < sizeof parts / sizeof parts[0]; part++) {
         *parts[part] = strchr(letters, leaving_out[part]) == NULL;
     }

@@ -41,6 +41,6 @@ void hew_report_mutex_json(struct hew_json *json, const char *key, const struct 
 
 /* The table of locks that have names; `seconds` as in table.h. */
 void hew_report_mutexes_text(struct hew_writer *out, const char *const *names, const struct hew_stats_mutex *mutexes,
-    uint64_t seconds);
+                             uint64_t seconds);
 
 #endif

@@ -64,8 +64,7 @@ mutexes(struct hew_report *report)
 {
     hew_json_open(&report->json, "mutexes", '{');
     for (unsigned mutex = 0; mutex < HEW_STATS_ARENA_MUTEXES; mutex++) {
-        hew_report_mutex_json(
-            &report->json, hew_stats_arena_mutex_names[mutex], &report->arena->mutexes[mutex]);
+        hew_report_mutex_json(&report->json, hew_stats_arena_mutex_names[mutex], &report->arena->mutexes[mutex]);
     }
     hew_json_close(&report->json, '}');
 }
@@ -109,8 +108,8 @@ lextents(struct hew_report *report)
     for (unsigned index = 0; index < HEW_CLASSES_LARGE; index++) {
         bool known = index < HEW_LARGE_CLASSES;
         hew_json_open(json, NULL, '{');
-        hew_report_fields_json(
-            json, hew_stats_lextent_fields, known ? (const void *)&report->arena->lextents[index] : zeros);
+        hew_report_fields_json(json, hew_stats_lextent_fields,
+                               known ? (const void *)&report->arena->lextents[index] : zeros);
         samples(json, HEW_CODE_SMALL_LAST + index);
         hew_json_close(json, '}');
     }
@@ -125,8 +124,8 @@ extents(struct hew_report *report)
     for (unsigned bucket = 0; bucket < HEW_STATS_BUCKETS; bucket++) {
         bool known = bucket < HEW_STOCK_BUCKETS;
         hew_json_open(json, NULL, '{');
-        hew_report_fields_json(
-            json, hew_stats_extents_fields, known ? (const void *)&report->arena->extents[bucket] : zeros);
+        hew_report_fields_json(json, hew_stats_extents_fields,
+                               known ? (const void *)&report->arena->extents[bucket] : zeros);
         hew_json_close(json, '}');
     }
     hew_json_close(json, ']');

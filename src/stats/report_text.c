@@ -21,8 +21,8 @@ put_label(struct hew_writer *out, const char *label, size_t width)
 }
 
 void
-hew_report_mutexes_text(
-    struct hew_writer *out, const char *const *names, const struct hew_stats_mutex *mutexes, uint64_t seconds)
+hew_report_mutexes_text(struct hew_writer *out, const char *const *names, const struct hew_stats_mutex *mutexes,
+                        uint64_t seconds)
 {
     put_label(out, "", LOCK_WIDTH);
     hew_table_head(out, hew_stats_mutex_fields);
@@ -65,9 +65,9 @@ head(struct hew_writer *out, const struct hew_stats_arena *arena)
     hew_writer_put(out, arena->dss);
     hew_writer_put(out, "\"\ndecaying:         time       npages       sweeps     madvises       purged\n");
     decay_row(out, "   dirty:", arena->dirty_decay_ms,
-        (const uint64_t[]){arena->pdirty, arena->dirty_npurge, arena->dirty_nmadvise, arena->dirty_purged});
+              (const uint64_t[]){arena->pdirty, arena->dirty_npurge, arena->dirty_nmadvise, arena->dirty_purged});
     decay_row(out, "   muzzy:", arena->muzzy_decay_ms,
-        (const uint64_t[]){arena->pmuzzy, arena->muzzy_npurge, arena->muzzy_nmadvise, arena->muzzy_purged});
+              (const uint64_t[]){arena->pmuzzy, arena->muzzy_npurge, arena->muzzy_nmadvise, arena->muzzy_purged});
 }
 
 static void

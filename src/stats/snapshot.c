@@ -240,7 +240,8 @@ hew_stats_reset_mutexes(void)
     reset(&hew_prof_lock);
     reset(&hew_caches_lock);
     reset(&hew_meta_lock);
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
             reset(&arena->bins[code].lock);
         }

@@ -13,7 +13,6 @@
 void hew_table_head(struct hew_writer *out, const struct hew_stats_field *fields);
 
 /* `words`: the struct that the fields describe; `seconds`: how long it has been counted. */
-void hew_table_cells(
-    struct hew_writer *out, const struct hew_stats_field *fields, const void *words, uint64_t seconds);
+void hew_table_cells(struct hew_writer *out, const struct hew_stats_field *fields, const void *words, uint64_t seconds);
 
 #endif

@@ -87,8 +87,13 @@ TEST(the_standard_functions_work)
 
 TEST(the_functions_with_flags_agree_with_each_other)
 {
-    const int flags[] = {0, MALLOCX_ZERO, MALLOCX_ALIGN(64), MALLOCX_LG_ALIGN(12), MALLOCX_TCACHE_NONE,
-        MALLOCX_ARENA(1), MALLOCX_ARENA(2) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(8192) | MALLOCX_ZERO};
+    const int flags[] = {0,
+                         MALLOCX_ZERO,
+                         MALLOCX_ALIGN(64),
+                         MALLOCX_LG_ALIGN(12),
+                         MALLOCX_TCACHE_NONE,
+                         MALLOCX_ARENA(1),
+                         MALLOCX_ARENA(2) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(8192) | MALLOCX_ZERO};
     for (unsigned i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         for (size_t size = 1; size < 3000000; size = size * 5 + 3) {
             unsigned char *object = mallocx(size, flags[i]);

@@ -15,26 +15,29 @@
 #endif
 
 static const char purge_all[] = "arena." STRING(MALLCTL_ARENAS_ALL) ".purge" JEMALLOC_VERSION;
-static const int encodings[] = {MALLOCX_ALIGN(16), MALLOCX_LG_ALIGN(4), MALLOCX_ZERO, MALLOCX_TCACHE(3),
-    MALLOCX_TCACHE_NONE, MALLOCX_ARENA(7), MALLCTL_ARENAS_DESTROYED, JEMALLOC_VERSION_BUGFIX, JEMALLOC_VERSION_NREV};
+static const int encodings[] = {MALLOCX_ALIGN(16),        MALLOCX_LG_ALIGN(4),     MALLOCX_ZERO,
+                                MALLOCX_TCACHE(3),        MALLOCX_TCACHE_NONE,     MALLOCX_ARENA(7),
+                                MALLCTL_ARENAS_DESTROYED, JEMALLOC_VERSION_BUGFIX, JEMALLOC_VERSION_NREV};
 
 JEMALLOC_ALIGNED(64) static char aligned_by_macro[64];
 
 static void *
-hook_alloc(extent_hooks_t *hooks, void *address, size_t size, size_t alignment, bool *zero, bool *commit, unsigned arena)
+hook_alloc(extent_hooks_t *hooks, void *address, size_t size, size_t alignment, bool *zero, bool *commit,
+           unsigned arena)
 {
     return NULL;
 }
 
 static bool
-hook_split(extent_hooks_t *hooks, void *address, size_t size, size_t first, size_t second, bool committed, unsigned arena)
+hook_split(extent_hooks_t *hooks, void *address, size_t size, size_t first, size_t second, bool committed,
+           unsigned arena)
 {
     return true;
 }
 
 static bool
 hook_merge(extent_hooks_t *hooks, void *first, size_t first_size, void *second, size_t second_size, bool committed,
-    unsigned arena)
+           unsigned arena)
 {
     return true;
 }
@@ -56,8 +59,8 @@ hook_destroy(extent_hooks_t *hooks, void *address, size_t size, bool committed, 
 {
 }
 
-static const extent_hooks_t hooks_in_order = {hook_alloc, hook_dalloc, hook_destroy, hook_range, hook_range, hook_range,
-    hook_range, hook_split, hook_merge};
+static const extent_hooks_t hooks_in_order = {hook_alloc, hook_dalloc, hook_destroy, hook_range, hook_range,
+                                              hook_range, hook_range,  hook_split,   hook_merge};
 
 static void JEMALLOC_NOINLINE
 use_everything(void (*write)(void *, const char *))
@@ -84,4 +87,4 @@ use_everything(void (*write)(void *, const char *))
 }
 
 void *compat_uses[] = {(void *)purge_all, (void *)encodings, (void *)aligned_by_macro, (void *)&hooks_in_order,
-    (void *)use_everything};
+                       (void *)use_everything};

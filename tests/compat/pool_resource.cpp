@@ -14,19 +14,22 @@
 struct counting_resource : std::pmr::memory_resource {
     int held = 0;
 
-    void *do_allocate(std::size_t bytes, std::size_t alignment) override
+    void *
+    do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         held++;
         return std::pmr::new_delete_resource()->allocate(bytes, alignment);
     }
 
-    void do_deallocate(void *object, std::size_t bytes, std::size_t alignment) override
+    void
+    do_deallocate(void *object, std::size_t bytes, std::size_t alignment) override
     {
         held--;
         std::pmr::new_delete_resource()->deallocate(object, bytes, alignment);
     }
 
-    bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override
+    bool
+    do_is_equal(const std::pmr::memory_resource &other) const noexcept override
     {
         return this == &other;
     }

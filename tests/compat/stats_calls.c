@@ -3,8 +3,8 @@
  * stats_calls: statistics as programs written for jemalloc ask for them: malloc_stats_print with a function of their own,
  * malloc_message, epoch and the stats names of mallctl, by name and by MIB, while threads work.
  */
-#include "under_test.h"
 #include "test.h"
+#include "under_test.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -128,7 +128,8 @@ TEST(each_write_of_epoch_gives_new_numbers)
 TEST(numbers_of_one_snapshot_go_together)
 {
     refresh();
-    size_t allocated = size_of("stats.allocated"), active = size_of("stats.active"), resident = size_of("stats.resident");
+    size_t allocated = size_of("stats.allocated"), active = size_of("stats.active"),
+           resident = size_of("stats.resident");
     CHECK(active >= allocated && active % 4096 == 0);
     CHECK(resident >= active + size_of("stats.metadata"));
     CHECK(size_of("stats.mapped") >= active);

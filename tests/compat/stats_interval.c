@@ -3,8 +3,8 @@
  * stats_interval: run with stats_interval:1000000,stats_interval_opts:Jgmdablxeh: a report each time the program's threads
  * have allocated a million bytes more.  And once more with prof:true: both are due at the same places.
  */
-#include "under_test.h"
 #include "test.h"
+#include "under_test.h"
 
 #include <malloc.h>
 #include <pthread.h>

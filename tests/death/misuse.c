@@ -195,13 +195,14 @@ free_after_its_arena(void)
     unsigned arena = 0;
     size_t length = sizeof arena;
     size_t mib[3] = {0}, depth = 3;
-    ((int (*)(const char *, void *, size_t *, void *, size_t))function("mallctl"))("arenas.create", &arena, &length, NULL, 0);
+    ((int (*)(const char *, void *, size_t *, void *, size_t))function("mallctl"))("arenas.create", &arena, &length,
+                                                                                   NULL, 0);
     void *object = ((void *(*)(size_t, int))function("mallocx"))(100, (int)(arena + 1) << 20 | 0x100);
     misuse_announce(object);
     ((int (*)(const char *, size_t *, size_t *))function("mallctlnametomib"))("arena.0.destroy", mib, &depth);
     mib[1] = arena;
-    ((int (*)(const size_t *, size_t, void *, size_t *, void *, size_t))function("mallctlbymib"))(
-        mib, depth, NULL, NULL, NULL, 0);
+    ((int (*)(const size_t *, size_t, void *, size_t *, void *, size_t))function("mallctlbymib"))(mib, depth, NULL,
+                                                                                                  NULL, NULL, 0);
     free(opaque(object));
 }
 
@@ -380,8 +381,8 @@ dallocx_twice_into_an_explicit_cache(void)
     unsigned number;
     size_t length = sizeof number;
     void *object = allocate(100);
-    ((int (*)(const char *, void *, size_t *, void *, size_t))function("mallctl"))(
-        "tcache.create", &number, &length, NULL, 0);
+    ((int (*)(const char *, void *, size_t *, void *, size_t))function("mallctl"))("tcache.create", &number, &length,
+                                                                                   NULL, 0);
     dallocx_with(object, (int)(number + 2) << 8);
     dallocx_with(object, (int)(number + 2) << 8);
 }
@@ -500,15 +501,15 @@ const struct misuse misuses[] = {
     {"free_small_twice", free_small_twice, NULL, FREE "double free: the 112-byte object at %0 is free already"},
     {"free_large_twice", free_large_twice, NULL, FREE "double free: the 114688-byte object at %0 is free already"},
     {"free_small_again_after_it_left_the_cache", free_small_again_after_it_left_the_cache, NULL,
-        FREE "double free: the 112-byte object at %0 is free already"},
+     FREE "double free: the 112-byte object at %0 is free already"},
     {"free_small_again_after_a_neighbour", free_small_again_after_a_neighbour, NULL,
-        FREE "double free: the 1024-byte object at %0 is free already"},
+     FREE "double free: the 1024-byte object at %0 is free already"},
     {"free_small_twice_in_a_thread_that_ends", free_small_twice_in_a_thread_that_ends, NULL,
-        FREE "double free: the 112-byte object at %0 is free already"},
+     FREE "double free: the 112-byte object at %0 is free already"},
     {"free_twice_without_a_cache", free_twice_without_a_cache, "tcache:false",
-        FREE "double free: the 112-byte object at %0 is free already"},
+     FREE "double free: the 112-byte object at %0 is free already"},
     {"realloc_small_and_free_the_old_place", realloc_small_and_free_the_old_place, NULL,
-        FREE "double free: the 112-byte object at %0 is free already"},
+     FREE "double free: the 112-byte object at %0 is free already"},
     {"free_huge_twice", free_huge_twice, QUIET, FREE FREED},
     {"free_inside_freed_pages", free_inside_freed_pages, QUIET, FREE FREED},
     {"ask_the_size_of_what_is_free", ask_the_size_of_what_is_free, QUIET, "<hew>: malloc_usable_size(%0): " FREED},
@@ -517,7 +518,8 @@ const struct misuse misuses[] = {
     {"free_static_data", free_static_data, NULL, FREE FOREIGN},
     {"free_a_literal", free_a_literal, NULL, FREE FOREIGN},
     {"free_after_its_arena", free_after_its_arena, QUIET,
-        FREE "not memory that hew gave out: an arena's that was destroyed, the stack, static data, or another allocator's"},
+     FREE
+     "not memory that hew gave out: an arena's that was destroyed, the stack, static data, or another allocator's"},
     {"free_a_mapping", free_a_mapping, NULL, FREE FOREIGN},
     {"free_a_small_number", free_a_small_number, NULL, FREE FOREIGN},
     {"realloc_a_mapping", realloc_a_mapping, NULL, "<hew>: realloc(%0): " FOREIGN},
@@ -525,48 +527,49 @@ const struct misuse misuses[] = {
     {"free_inside_a_small_object", free_inside_a_small_object, NULL, FREE INSIDE "1024-byte object at %1"},
     {"free_inside_a_large_object", free_inside_a_large_object, NULL, FREE INSIDE "229376-byte object at %1"},
     {"free_inside_the_first_pages_of_a_large_object", free_inside_the_first_pages_of_a_large_object, NULL,
-        FREE INSIDE "229376-byte object at %1"},
+     FREE INSIDE "229376-byte object at %1"},
     {"free_inside_the_first_pages_of_a_huge_object", free_inside_the_first_pages_of_a_huge_object, NULL,
-        FREE INSIDE "5242880-byte object at %1"},
+     FREE INSIDE "5242880-byte object at %1"},
     {"free_inside_a_huge_object", free_inside_a_huge_object, NULL, FREE INSIDE "5242880-byte object at %1"},
     {"realloc_inside_a_large_object", realloc_inside_a_large_object, NULL,
-        "<hew>: realloc(%0): " INSIDE "229376-byte object at %1"},
+     "<hew>: realloc(%0): " INSIDE "229376-byte object at %1"},
     {"free_the_tail_of_a_slab", free_the_tail_of_a_slab, NULL,
-        FREE "points inside an allocation: in the unused tail of a slab"},
+     FREE "points inside an allocation: in the unused tail of a slab"},
     {"delete_small_with_the_wrong_size", delete_small_with_the_wrong_size, NULL,
-        "<hew>: operator delete(%0): " SIZE "200 bytes, the object has room for 112"},
+     "<hew>: operator delete(%0): " SIZE "200 bytes, the object has room for 112"},
     {"delete_large_with_the_wrong_size", delete_large_with_the_wrong_size, NULL,
-        "<hew>: operator delete(%0): " SIZE "100 bytes, the object has room for 114688"},
+     "<hew>: operator delete(%0): " SIZE "100 bytes, the object has room for 114688"},
     {"delete_small_with_the_size_of_a_large", delete_small_with_the_size_of_a_large, NULL,
-        "<hew>: operator delete(%0): " SIZE "100000 bytes, the object has room for 112"},
+     "<hew>: operator delete(%0): " SIZE "100000 bytes, the object has room for 112"},
     {"free_sized_with_the_wrong_size", free_sized_with_the_wrong_size, NULL,
-        "<hew>: free_sized(%0): " SIZE "1025 bytes, the object has room for 1024"},
+     "<hew>: free_sized(%0): " SIZE "1025 bytes, the object has room for 1024"},
     {"free_aligned_sized_with_the_wrong_size", free_aligned_sized_with_the_wrong_size, NULL,
-        "<hew>: free_aligned_sized(%0): " SIZE "300 bytes, the object has room for 256"},
+     "<hew>: free_aligned_sized(%0): " SIZE "300 bytes, the object has room for 256"},
     {"free_aligned_sized_with_the_wrong_alignment", free_aligned_sized_with_the_wrong_alignment, NULL,
-        "<hew>: free_aligned_sized(%0): freed with the wrong alignment"},
+     "<hew>: free_aligned_sized(%0): freed with the wrong alignment"},
     {"delete_with_the_wrong_alignment", delete_with_the_wrong_alignment, NULL,
-        "<hew>: operator delete(%0): freed with the wrong alignment"},
+     "<hew>: operator delete(%0): freed with the wrong alignment"},
     {"free_aligned_sized_with_an_impossible_alignment", free_aligned_sized_with_an_impossible_alignment, NULL,
-        "<hew>: free_aligned_sized(%0): alignment is not a power of two"},
+     "<hew>: free_aligned_sized(%0): alignment is not a power of two"},
     {"dallocx_twice_past_the_caches", dallocx_twice_past_the_caches, NULL,
-        FREE "double free: the 112-byte object at %0 is free already"},
+     FREE "double free: the 112-byte object at %0 is free already"},
     {"dallocx_twice_into_an_explicit_cache", dallocx_twice_into_an_explicit_cache, NULL,
-        "<hew>: dallocx(%0): double free: the 112-byte object at %0 is free already"},
+     "<hew>: dallocx(%0): double free: the 112-byte object at %0 is free already"},
     {"dallocx_the_stack", dallocx_the_stack, NULL, "<hew>: dallocx(%0): " FOREIGN},
     {"sdallocx_with_the_wrong_size", sdallocx_with_the_wrong_size, NULL,
-        "<hew>: sdallocx(%0): " SIZE "200 bytes, the object has room for 112"},
+     "<hew>: sdallocx(%0): " SIZE "200 bytes, the object has room for 112"},
     {"mallocx_too_much", mallocx_too_much, "xmalloc:true", "<hew>: mallocx(): out of memory with xmalloc:true"},
     {"allocate_too_much", allocate_too_much, "xmalloc:true", "<hew>: malloc(): out of memory with xmalloc:true"},
     {"new_too_much", new_too_much, "experimental_infallible_new:true",
-        "<hew>: operator new(): out of memory with experimental_infallible_new:true"},
+     "<hew>: operator new(): out of memory with experimental_infallible_new:true"},
     {"allocate_too_many", allocate_too_many, "xmalloc:true", "<hew>: calloc(): out of memory with xmalloc:true"},
     {"realloc_too_much", realloc_too_much, "xmalloc:true", "<hew>: realloc(): out of memory with xmalloc:true"},
     {"align_too_much", align_too_much, "xmalloc:true", "<hew>: aligned_alloc(): out of memory with xmalloc:true"},
     {"realloc_to_nothing", realloc_to_nothing, "zero_realloc:abort",
-        "<hew>: realloc(%0): realloc to size 0 with zero_realloc:abort"},
-    {"bad_settings", allocate_something, "abort_conf:true,narenas:few", "<hew>: malloc(): bad settings with abort_conf:true"},
+     "<hew>: realloc(%0): realloc to size 0 with zero_realloc:abort"},
+    {"bad_settings", allocate_something, "abort_conf:true,narenas:few",
+     "<hew>: malloc(): bad settings with abort_conf:true"},
     {"begin_without_memory", begin_without_memory, NULL,
-        "<hew>: malloc(): the system gave no memory for the address map"},
+     "<hew>: malloc(): the system gave no memory for the address map"},
     {NULL, NULL, NULL, NULL},
 };

@@ -25,7 +25,7 @@
 #endif
 
 struct child_end {
-    int status;      /* as of waitpid: 0 when every CHECK held */
+    int status;       /* as of waitpid: 0 when every CHECK held */
     char error[1024]; /* what it wrote to standard error */
 };
 

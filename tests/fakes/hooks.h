@@ -37,8 +37,8 @@ static unsigned hooks_odds = 1;
 static bool hooks_zero, hooks_commit_late;
 static void (*hooks_inside)(void); /* called in every hook, without hooks_lock */
 static atomic_uint hooks_wrong, hooks_turn;
-static atomic_uint hooks_allocs, hooks_dallocs, hooks_destroys, hooks_commits, hooks_decommits, hooks_lazy, hooks_forced,
-    hooks_splits, hooks_merges;
+static atomic_uint hooks_allocs, hooks_dallocs, hooks_destroys, hooks_commits, hooks_decommits, hooks_lazy,
+    hooks_forced, hooks_splits, hooks_merges;
 
 static inline bool
 hooks_refuses(const char *name)
@@ -88,7 +88,7 @@ hooks_add(char *address, size_t size, bool committed)
 
 static inline void *
 hooks_alloc(struct hew_extent_hooks *hooks, void *new_address, size_t size, size_t alignment, bool *zero, bool *commit,
-    unsigned arena)
+            unsigned arena)
 {
     (void)hooks;
     (void)arena;
@@ -178,8 +178,7 @@ hooks_set_committed(void *address, size_t size, bool committed)
 }
 
 static inline bool
-hooks_commit(
-    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
+hooks_commit(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
 {
     (void)hooks;
     (void)arena;
@@ -193,8 +192,7 @@ hooks_commit(
 }
 
 static inline bool
-hooks_decommit(
-    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
+hooks_decommit(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
 {
     (void)hooks;
     (void)arena;
@@ -209,8 +207,8 @@ hooks_decommit(
 }
 
 static inline bool
-hooks_purge_lazy(
-    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
+hooks_purge_lazy(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length,
+                 unsigned arena)
 {
     (void)hooks;
     (void)arena;
@@ -218,13 +216,14 @@ hooks_purge_lazy(
     if (hooks_refuses("lazy") || !hooks_known("purge_lazy", address, size, offset, length)) {
         return true;
     }
-    memset((char *)address + offset, 0x5c, length); /* the contents are lost, and nothing is said of what comes instead */
+    memset((char *)address + offset, 0x5c,
+           length); /* the contents are lost, and nothing is said of what comes instead */
     return false;
 }
 
 static inline bool
-hooks_purge_forced(
-    struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length, unsigned arena)
+hooks_purge_forced(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length,
+                   unsigned arena)
 {
     (void)hooks;
     (void)arena;
@@ -238,7 +237,7 @@ hooks_purge_forced(
 
 static inline bool
 hooks_split(struct hew_extent_hooks *hooks, void *address, size_t size, size_t size_a, size_t size_b, bool committed,
-    unsigned arena)
+            unsigned arena)
 {
     (void)hooks;
     (void)arena;
@@ -249,8 +248,8 @@ hooks_split(struct hew_extent_hooks *hooks, void *address, size_t size, size_t s
     pthread_mutex_lock(&hooks_lock);
     struct hooks_extent *extent = hooks_find(address, size);
     if (hooks_note(extent != NULL && size_a + size_b == size && size_a != 0 && size_b != 0 &&
-                extent->committed == committed,
-            "split", address, size)) {
+                       extent->committed == committed,
+                   "split", address, size)) {
         extent->size = size_a;
         hooks_add((char *)address + size_a, size_b, committed);
     }
@@ -260,7 +259,7 @@ hooks_split(struct hew_extent_hooks *hooks, void *address, size_t size, size_t s
 
 static inline bool
 hooks_merge(struct hew_extent_hooks *hooks, void *address_a, size_t size_a, void *address_b, size_t size_b,
-    bool committed, unsigned arena)
+            bool committed, unsigned arena)
 {
     (void)hooks;
     (void)arena;
@@ -271,7 +270,7 @@ hooks_merge(struct hew_extent_hooks *hooks, void *address_a, size_t size_a, void
     pthread_mutex_lock(&hooks_lock);
     struct hooks_extent *low = hooks_find(address_a, size_a), *high = hooks_find(address_b, size_b);
     bool fits = low != NULL && high != NULL && (char *)address_a + size_a == (char *)address_b &&
-        low->committed == committed && high->committed == committed;
+                low->committed == committed && high->committed == committed;
     if (hooks_note(fits, "merge", address_a, size_a)) {
         low->size += size_b;
         *high = hooks_extents[--hooks_count];
@@ -280,8 +279,9 @@ hooks_merge(struct hew_extent_hooks *hooks, void *address_a, size_t size_a, void
     return false;
 }
 
-static struct hew_extent_hooks hooks_table = {hooks_alloc, hooks_dalloc, hooks_destroy, hooks_commit, hooks_decommit,
-    hooks_purge_lazy, hooks_purge_forced, hooks_split, hooks_merge};
+static struct hew_extent_hooks hooks_table = {hooks_alloc,        hooks_dalloc,   hooks_destroy,
+                                              hooks_commit,       hooks_decommit, hooks_purge_lazy,
+                                              hooks_purge_forced, hooks_split,    hooks_merge};
 
 /* Everything as at first; nothing may be out. */
 static inline void

@@ -52,7 +52,7 @@ static bool
 is_setting(const struct hew_ctl_row *row)
 {
     return row->access == HEW_CTL_BOTH && hew_ctl_type_size(row->type) != 0 && strstr(row->name, "create") == NULL &&
-        strstr(row->name, ".name") == NULL;
+           strstr(row->name, ".name") == NULL;
 }
 
 static void
@@ -96,9 +96,27 @@ any_row(struct input *input)
 static void
 choose_name(struct input *input, struct attempt *attempt)
 {
-    static const char *const indices[] = {
-        "0", "0", "0", "1", "2", "3", "9", "35", "36", "64", "195", "198", "4095", "4096", "4097", "4098", "",
-        "18446744073709551615", "18446744073709551616", "-1", "x"};
+    static const char *const indices[] = {"0",
+                                          "0",
+                                          "0",
+                                          "1",
+                                          "2",
+                                          "3",
+                                          "9",
+                                          "35",
+                                          "36",
+                                          "64",
+                                          "195",
+                                          "198",
+                                          "4095",
+                                          "4096",
+                                          "4097",
+                                          "4098",
+                                          "",
+                                          "18446744073709551615",
+                                          "18446744073709551616",
+                                          "-1",
+                                          "x"};
     ctl_concrete(any_row(input), indices[number(input, sizeof indices / sizeof *indices)], attempt->name);
     size_t length = strlen(attempt->name);
     for (unsigned hits = number(input, 8) == 0 ? 1 + number(input, 3) : 0; hits > 0; hits--) {
@@ -158,7 +176,7 @@ choose_value(struct input *input, struct attempt *attempt)
     uint64_t value = (uint64_t)numbers[number(input, sizeof numbers / sizeof *numbers)];
     if (strstr(attempt->target, "batch_alloc") != NULL) {
         struct hew_batch batch = {number(input, 4) == 0 ? NULL : attempt->batch, number(input, OBJECTS + 1),
-            number(input, 3) == 0 ? (size_t)value : number(input, 5000), (int)number(input, 7)};
+                                  number(input, 3) == 0 ? (size_t)value : number(input, 5000), (int)number(input, 7)};
         memcpy(attempt->new, &batch, sizeof batch);
         return;
     }
@@ -170,7 +188,7 @@ choose_value(struct input *input, struct attempt *attempt)
         return;
     }
     bool is_text = strstr(attempt->target, "dss") != NULL || strstr(attempt->target, "name") != NULL ||
-        strstr(attempt->target, "write") != NULL || strstr(attempt->target, "prof.") != NULL;
+                   strstr(attempt->target, "write") != NULL || strstr(attempt->target, "prof.") != NULL;
     bool is_hooks = strstr(attempt->target, "extent_hooks") != NULL || strstr(attempt->target, "arenas") != NULL;
     bool is_pointer = is_hooks || strstr(attempt->target, "hooks") != NULL || strstr(attempt->target, "create") != NULL;
     static struct hew_extent_hooks own, without; /* an arena may keep them */

@@ -108,7 +108,7 @@ make_object(struct worker *worker, struct object *object, int arena)
     made++;
     if (zero) {
         expect(object->address[0] == 0 && memcmp(object->address, object->address + 1, object->size - 1) == 0,
-            "what was asked for as zeros is zero");
+               "what was asked for as zeros is zero");
     }
     write_object(object);
 }
@@ -252,7 +252,8 @@ purge(void *argument)
 {
     uint64_t random = *(uint64_t *)argument;
     while (!over) {
-        HEW_EACH_ARENA(arena) {
+        HEW_EACH_ARENA(arena)
+        {
             hew_page_decay(&arena->pages, hew_clock_ms() + random_below(&random, 20000), random_below(&random, 8) == 0);
             hew_page_next_ms(&arena->pages);
             hew_page_counts(&arena->pages);

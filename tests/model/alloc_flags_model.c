@@ -123,7 +123,8 @@ check_place(struct table *table, struct object *object)
     for (unsigned i = 0; i < SLOTS; i++) {
         struct object *other = &table->slots[i];
         expect(other == object || other->address == NULL || other->address + other->size <= object->address ||
-                object->address + room <= other->address, "no two objects overlap");
+                   object->address + room <= other->address,
+               "no two objects overlap");
     }
     object->seed = (unsigned char)layers_random_next(&table->dice);
     walk(object, object->size, true);
@@ -142,7 +143,7 @@ take(struct table *table, struct object *object)
     bool own = arena == hew_alloc_own_cache()->arena->index + 1u;
     bool cached = (object->flags & HEW_FLAGS_CACHE) != 1 << 8 && (own || (object->flags & HEW_FLAGS_CACHE) != 0);
     expect(arena == 0 || cached || hew_map_extent((uintptr_t)object->address)->arena == arena - 1,
-        "the arena is the right one"); /* a cache may hold objects of any */
+           "the arena is the right one"); /* a cache may hold objects of any */
     bool zero = (object->flags & HEW_FLAGS_ZERO) != 0;
     expect(!zero || zeros(object->address, usable(object)), "zeroed memory is zero");
     table->allocated += usable(object);
@@ -198,7 +199,8 @@ resize_in_place(struct table *table, struct object *object)
     int flags = chance(table, 2) ? HEW_FLAGS_ZERO : 0;
     size_t now = hew_flags_resize(object->address, size, extra, flags);
     expect(now == usable(object), "the answer is the usable size");
-    expect(now == before || (before > HEW_SMALL_MAX && now >= size && now <= hew_flags_usable(size + extra, 0)), "it is as asked for");
+    expect(now == before || (before > HEW_SMALL_MAX && now >= size && now <= hew_flags_usable(size + extra, 0)),
+           "it is as asked for");
     expect(flags == 0 || now <= before || zeros(object->address + before, now - before), "what was gained is zero");
     walk(object, object->size < now ? object->size : now, false);
     if (now != before) {

@@ -97,7 +97,8 @@ check_new(struct table *table, struct object *object, size_t alignment)
     for (unsigned i = 0; i < SLOTS; i++) {
         struct object *other = &table->slots[i];
         expect(other == object || other->address == NULL || other->address + other->size <= object->address ||
-                object->address + usable <= other->address, "no two objects overlap");
+                   object->address + usable <= other->address,
+               "no two objects overlap");
     }
     object->seed = (unsigned char)layers_random_next(&table->dice);
     walk(object, object->size, true);
@@ -267,7 +268,8 @@ TEST(one_thread_finds_what_it_left_when_memory_is_refused_now_and_then)
 static void
 set_decay(int64_t dirty_ms, int64_t muzzy_ms)
 {
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         arena->pages.dirty_decay.decay_ms = dirty_ms;
         arena->pages.muzzy_decay.decay_ms = muzzy_ms;
     }

@@ -28,7 +28,7 @@
 struct interleave_thread {
     ucontext_t context;
     void (*run)(void);
-    uint64_t read; /* hash of what its operations have returned */
+    uint64_t read;     /* hash of what its operations have returned */
     const bool *waits; /* for this lock; NULL: for none */
     bool ended;
 };
@@ -36,7 +36,7 @@ struct interleave_thread {
 struct interleave {
     unsigned count; /* of threads */
     void (*begin)(void);
-    void (*end)(void); /* after each complete run: what must hold */
+    void (*end)(void);        /* after each complete run: what must hold */
     uint64_t (*memory)(void); /* a hash of what the threads share */
     void (*run[INTERLEAVE_THREADS])(void);
 };
@@ -261,7 +261,8 @@ interleave_all(const struct interleave *test)
 #define atomic_fetch_add_explicit(pointer, value, order) INTERLEAVE_OPERATION(pointer, atomic_fetch_add(pointer, value))
 #define atomic_fetch_sub_explicit(pointer, value, order) INTERLEAVE_OPERATION(pointer, atomic_fetch_sub(pointer, value))
 #define atomic_compare_exchange_strong_explicit(pointer, expected, desired, succeeds, fails)                           \
-    (interleave_step(), interleave_note(__atomic_compare_exchange_n((__typeof__(*(pointer) + 0) *)(uintptr_t)(pointer),    \
-                            expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) != 0)
+    (interleave_step(),                                                                                                \
+     interleave_note(__atomic_compare_exchange_n((__typeof__(*(pointer) + 0) *)(uintptr_t)(pointer), expected,         \
+                                                 desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) != 0)
 
 #endif

@@ -45,7 +45,7 @@ check_pool(struct hew_stock *pool)
         check_no_overlap(&free);
         const struct hew_extent *behind = hew_map_extent(hew_extent_end(extent));
         MUST(&run, !merged || !hew_split_joinable(extent, behind) || behind->address != hew_extent_end(extent) ||
-                behind->state != extent->state);
+                       behind->state != extent->state);
     }
 }
 

@@ -66,7 +66,7 @@ struct run {
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
             printf("%s:%d: not true: %s\nseed %llu, operation %llu\n", __FILE__, __LINE__, #condition,                 \
-                (unsigned long long)(run)->seed, (unsigned long long)(run)->step);                                     \
+                   (unsigned long long)(run)->seed, (unsigned long long)(run)->step);                                  \
             exit(1);                                                                                                   \
         }                                                                                                              \
     } while (0)

@@ -205,60 +205,90 @@ begin_with_all_but_two(void)
 
 TEST(two_takers_and_a_giver_of_the_same_word)
 {
-    interleave_all(&(struct interleave){3, begin_with_two_free, all_free_objects_are_found, hash_memory,
-        {take_two_objects, take_one_object, give_object_3}});
+    interleave_all(&(struct interleave){3,
+                                        begin_with_two_free,
+                                        all_free_objects_are_found,
+                                        hash_memory,
+                                        {take_two_objects, take_one_object, give_object_3}});
 }
 
 TEST(two_givers_and_a_taker_of_an_empty_word)
 {
-    interleave_all(&(struct interleave){3, begin_with_none_free, all_free_objects_are_found, hash_memory,
-        {give_object_3, give_object_4, take_one_object}});
+    interleave_all(&(struct interleave){3,
+                                        begin_with_none_free,
+                                        all_free_objects_are_found,
+                                        hash_memory,
+                                        {give_object_3, give_object_4, take_one_object}});
 }
 
 TEST(a_taker_that_gives_back_and_two_others)
 {
-    interleave_all(&(struct interleave){3, begin_with_one_in_each_word, all_free_objects_are_found, hash_memory,
-        {take_and_give_back, take_one_object, give_object_3}});
+    interleave_all(&(struct interleave){3,
+                                        begin_with_one_in_each_word,
+                                        all_free_objects_are_found,
+                                        hash_memory,
+                                        {take_and_give_back, take_one_object, give_object_3}});
 }
 
 TEST(givers_of_both_words_and_takers_of_both)
 {
-    interleave_all(&(struct interleave){4, begin_with_none_free, all_free_objects_are_found, hash_memory,
-        {give_object_3, give_object_65, take_two_objects, take_one_object}});
+    interleave_all(&(struct interleave){4,
+                                        begin_with_none_free,
+                                        all_free_objects_are_found,
+                                        hash_memory,
+                                        {give_object_3, give_object_65, take_two_objects, take_one_object}});
 }
 
 TEST(a_taker_of_one_word_another_of_any_and_a_giver)
 {
-    interleave_all(&(struct interleave){3, begin_with_two_free, all_free_objects_are_found, hash_memory,
-        {take_of_the_first_word, take_one_object, give_object_3}});
+    interleave_all(&(struct interleave){3,
+                                        begin_with_two_free,
+                                        all_free_objects_are_found,
+                                        hash_memory,
+                                        {take_of_the_first_word, take_one_object, give_object_3}});
 }
 
 TEST(a_taker_of_one_word_of_a_block_that_goes_and_comes_back)
 {
-    interleave_all(&(struct interleave){3, begin_with_all_free, all_free_objects_are_found, hash_memory,
-        {claim_and_come_back, take_of_the_first_word, take_one_object}});
+    interleave_all(&(struct interleave){3,
+                                        begin_with_all_free,
+                                        all_free_objects_are_found,
+                                        hash_memory,
+                                        {claim_and_come_back, take_of_the_first_word, take_one_object}});
 }
 
 TEST(a_claim_among_takers)
 {
-    interleave_all(&(struct interleave){3, begin_with_all_free, all_free_objects_are_found, hash_memory,
-        {claim_for_good, take_and_give_back, take_one_object}});
+    interleave_all(&(struct interleave){3,
+                                        begin_with_all_free,
+                                        all_free_objects_are_found,
+                                        hash_memory,
+                                        {claim_for_good, take_and_give_back, take_one_object}});
 }
 
 TEST(a_claim_while_the_last_objects_come_back)
 {
-    interleave_all(&(struct interleave){3, begin_with_all_but_two, all_free_objects_are_found, hash_memory,
-        {claim_for_good, give_the_last_two, take_and_give_back}});
+    interleave_all(&(struct interleave){3,
+                                        begin_with_all_but_two,
+                                        all_free_objects_are_found,
+                                        hash_memory,
+                                        {claim_for_good, give_the_last_two, take_and_give_back}});
 }
 
 TEST(a_block_that_goes_and_comes_back_with_other_memory)
 {
-    interleave_all(&(struct interleave){3, begin_with_all_free, all_free_objects_are_found, hash_memory,
-        {claim_and_come_back, take_one_object, take_one_object}});
+    interleave_all(&(struct interleave){3,
+                                        begin_with_all_free,
+                                        all_free_objects_are_found,
+                                        hash_memory,
+                                        {claim_and_come_back, take_one_object, take_one_object}});
 }
 
 TEST(two_claims_at_once)
 {
-    interleave_all(&(struct interleave){3, begin_with_all_free, all_free_objects_are_found, hash_memory,
-        {claim_and_come_back, claim_and_come_back, take_and_give_back}});
+    interleave_all(&(struct interleave){3,
+                                        begin_with_all_free,
+                                        all_free_objects_are_found,
+                                        hash_memory,
+                                        {claim_and_come_back, claim_and_come_back, take_and_give_back}});
 }

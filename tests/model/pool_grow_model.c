@@ -110,8 +110,8 @@ range_of(uintptr_t address)
 #define hew_pool_range_of(address) range_of(address)
 
 #include "pool/block.c"
-#include "pool/grow.c"
 #include "pool/group.c"
+#include "pool/grow.c"
 
 static void
 begin_empty(void)
@@ -265,19 +265,20 @@ TEST(two_takers_that_make_a_set_grow)
 
 TEST(an_object_comes_back_while_another_thread_makes_the_set_grow)
 {
-    interleave_all(
-        &(struct interleave){2, begin_with_a_pool_in_use, what_can_go_goes, hash_memory, {give_the_first, take_and_keep}});
+    interleave_all(&(struct interleave){
+        2, begin_with_a_pool_in_use, what_can_go_goes, hash_memory, {give_the_first, take_and_keep}});
 }
 
 TEST(a_taker_that_keeps_what_it_has_while_another_thread_trims)
 {
-    interleave_all(&(struct interleave){2, begin_with_a_whole_pool, what_can_go_goes, hash_memory, {take_and_keep, trim}});
+    interleave_all(
+        &(struct interleave){2, begin_with_a_whole_pool, what_can_go_goes, hash_memory, {take_and_keep, trim}});
 }
 
 TEST(the_last_two_objects_of_a_pool_come_back_at_once)
 {
-    interleave_all(&(struct interleave){2, begin_with_a_pool_in_use, what_can_go_goes, hash_memory,
-        {give_the_first, give_the_second}});
+    interleave_all(&(struct interleave){
+        2, begin_with_a_pool_in_use, what_can_go_goes, hash_memory, {give_the_first, give_the_second}});
 }
 
 TEST(two_trims_at_once)
@@ -287,6 +288,6 @@ TEST(two_trims_at_once)
 
 TEST(the_last_objects_come_back_while_another_thread_trims)
 {
-    interleave_all(&(struct interleave){3, begin_with_a_pool_in_use, what_can_go_goes, hash_memory,
-        {give_the_first, give_the_second, trim}});
+    interleave_all(&(struct interleave){
+        3, begin_with_a_pool_in_use, what_can_go_goes, hash_memory, {give_the_first, give_the_second, trim}});
 }

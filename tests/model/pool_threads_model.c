@@ -162,7 +162,8 @@ only_the_fixed_groups_are_left(void)
     }
     CHECK_EQUAL(total.dynamic_bytes, 0);
     CHECK(hew_pool_life_end(set, false));
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         CHECK_EQUAL(layers_large(arena).nmalloc, layers_large(arena).ndalloc);
     }
 }

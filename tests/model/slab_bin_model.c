@@ -181,7 +181,8 @@ give(struct model *model)
         }
     }
     unsigned more = 0;
-    if (layers_random_once_in(&dice, 5) && pick(model, true, &back[count], &slab, &region) && has_objects(model, slab)) {
+    if (layers_random_once_in(&dice, 5) && pick(model, true, &back[count], &slab, &region) &&
+        has_objects(model, slab)) {
         more = 1; /* is free already, in a slab that stays a slab */
     }
     if (count + more == 0) {
@@ -217,8 +218,7 @@ compare(struct model *model)
     CHECK(model->current == NULL || model->bin.current == hew_map_extent(model->current->address));
     CHECK(hew_bin_valid(&model->bin));
     CHECK(hew_page_heap_valid(&model->pages));
-    CHECK_EQUAL(hew_page_counts(&model->pages).active,
-        model->count * hew_slab_shapes[model->code].pages * HEW_PAGE);
+    CHECK_EQUAL(hew_page_counts(&model->pages).active, model->count * hew_slab_shapes[model->code].pages * HEW_PAGE);
 }
 
 static void

@@ -114,7 +114,8 @@ check_progress(const struct hew_stats_arena *before, const struct hew_stats_aren
     CHECK(now->small.ndalloc >= before->small.ndalloc && now->large.ndalloc >= before->large.ndalloc);
     CHECK(now->small.nrequests >= before->small.nrequests);
     CHECK(now->dirty_purged >= before->dirty_purged && now->dirty_npurge >= before->dirty_npurge);
-    CHECK(now->mutexes[HEW_STATS_ARENA_extents_dirty].num_ops >= before->mutexes[HEW_STATS_ARENA_extents_dirty].num_ops);
+    CHECK(now->mutexes[HEW_STATS_ARENA_extents_dirty].num_ops >=
+          before->mutexes[HEW_STATS_ARENA_extents_dirty].num_ops);
 }
 
 TEST(every_snapshot_agrees_with_itself_while_threads_work)

@@ -3,8 +3,8 @@
  * stats_counters: random requests of several threads, counted by hand, against what the statistics say afterwards: with
  * full thread caches, with empty ones, and when everything is freed.
  */
-#include "layers_alloc.h"
 #include "cache/magazine.h"
+#include "layers_alloc.h"
 #include "layers_random.h"
 #include "stats/snapshot.h"
 #include "test.h"

@@ -49,12 +49,12 @@ int
 main(void)
 {
     static const struct oom_variant layers = {.malloc = layers_malloc,
-        .calloc = calloc_here,
-        .realloc = hew_realloc_object,
-        .aligned = aligned_here,
-        .free = layers_free,
-        .begin = begin,
-        .end_thread = layers_end_thread,
-        .left = left};
+                                              .calloc = calloc_here,
+                                              .realloc = hew_realloc_object,
+                                              .aligned = aligned_here,
+                                              .free = layers_free,
+                                              .begin = begin,
+                                              .end_thread = layers_end_thread,
+                                              .left = left};
     return oom_run(&layers);
 }

@@ -96,12 +96,12 @@ int
 main(void)
 {
     static const struct oom_variant library = {.malloc = malloc_here,
-        .calloc = calloc_here,
-        .realloc = realloc_here,
-        .aligned = aligned_here,
-        .free = free_here,
-        .begin = begin,
-        .end_thread = nothing,
-        .left = left};
+                                               .calloc = calloc_here,
+                                               .realloc = realloc_here,
+                                               .aligned = aligned_here,
+                                               .free = free_here,
+                                               .begin = begin,
+                                               .end_thread = nothing,
+                                               .left = left};
     return oom_run(&library);
 }

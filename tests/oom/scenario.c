@@ -300,7 +300,10 @@ run_series(const char *settings, unsigned again, size_t most_left)
     }
     say("%s - %s: the n-th call refused%s, n up to %u\n", failed == 0 ? "ok" : "not ok",
         settings == NULL ? "default settings" : settings,
-        again == 0 ? "" : again == 1 ? " and all after it" : " and every third after it", at - 1);
+        again == 0   ? ""
+        : again == 1 ? " and all after it"
+                     : " and every third after it",
+        at - 1);
     return failed == 0;
 }
 
@@ -308,7 +311,7 @@ int
 oom_run(const struct oom_variant *chosen)
 {
     static const char *const settings[] = {NULL, "dirty_decay_ms:0,muzzy_decay_ms:100,retain:false,thp:always",
-        "dss:primary,tcache:false"};
+                                           "dss:primary,tcache:false"};
     static const unsigned agains[] = {0, 1, 3};
     bool good = true;
     variant = chosen;

@@ -117,9 +117,8 @@ check_aligned(size_t alignment, size_t size)
 TEST(aligned_calls_serve_every_power_of_two_with_every_kind_of_size)
 {
     for (size_t alignment = 8; alignment <= largest_alignment; alignment *= 2) {
-        const size_t sizes[] = {1,    8,     alignment - 1, alignment, alignment + 1, alignment * 3 / 2,
-                                100,  1000,  4096,          5000,      16384,         100000,
-                                (1 << 20) + 3};
+        const size_t sizes[] = {1,    8,    alignment - 1, alignment, alignment + 1, alignment * 3 / 2, 100,
+                                1000, 4096, 5000,          16384,     100000,        (1 << 20) + 3};
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
             check_aligned(alignment, sizes[i]);
     }

@@ -222,14 +222,46 @@ TEST(threads_are_listed_while_others_come_and_go)
 
 TEST(what_makes_no_sense_is_an_error)
 {
-    static const char *const requests[] = {"", " ", "get", "get ", "get  ", "get nothing", "get arena.x.name",
-        "get arena.0", "get arena.99999999999999999999.name", "get stats.arenas.0.bins.4000.size", "set", "set arenas.page",
-        "set arenas.page 1", "set arenas.dirty_decay_ms", "set arenas.dirty_decay_ms ", "set arenas.dirty_decay_ms x",
-        "set arenas.dirty_decay_ms 1 2", "set arenas.dirty_decay_ms 99999999999999999999", "set arenas.dirty_decay_ms --1",
-        "set background_thread maybe", "do", "do version", "do nothing", "do thread.tcache.flush", "get thread.arena",
-        "set thread.arena 0", "get arenas.create", "do arena.0.reset", "do arena.0.destroy", "set tcache.flush 0",
-        "set arena.0.extent_hooks 4096", "set experimental.hooks.prof_backtrace 4096", "get experimental.utilization.query",
-        "heap now", "names all", "GET version", "get version\t", "get version\r", "stats J J", "\xff\xfe"};
+    static const char *const requests[] = {"",
+                                           " ",
+                                           "get",
+                                           "get ",
+                                           "get  ",
+                                           "get nothing",
+                                           "get arena.x.name",
+                                           "get arena.0",
+                                           "get arena.99999999999999999999.name",
+                                           "get stats.arenas.0.bins.4000.size",
+                                           "set",
+                                           "set arenas.page",
+                                           "set arenas.page 1",
+                                           "set arenas.dirty_decay_ms",
+                                           "set arenas.dirty_decay_ms ",
+                                           "set arenas.dirty_decay_ms x",
+                                           "set arenas.dirty_decay_ms 1 2",
+                                           "set arenas.dirty_decay_ms 99999999999999999999",
+                                           "set arenas.dirty_decay_ms --1",
+                                           "set background_thread maybe",
+                                           "do",
+                                           "do version",
+                                           "do nothing",
+                                           "do thread.tcache.flush",
+                                           "get thread.arena",
+                                           "set thread.arena 0",
+                                           "get arenas.create",
+                                           "do arena.0.reset",
+                                           "do arena.0.destroy",
+                                           "set tcache.flush 0",
+                                           "set arena.0.extent_hooks 4096",
+                                           "set experimental.hooks.prof_backtrace 4096",
+                                           "get experimental.utilization.query",
+                                           "heap now",
+                                           "names all",
+                                           "GET version",
+                                           "get version\t",
+                                           "get version\r",
+                                           "stats J J",
+                                           "\xff\xfe"};
     int client = open_client(getpid());
     CHECK_TEXT(ask(client, "set arenas.dirty_decay_ms 777"), "ok void: ");
     for (unsigned i = 0; i < sizeof requests / sizeof requests[0]; i++) {
@@ -339,9 +371,18 @@ TEST(thousands_come_and_go)
 /* Requests that are right but for some bytes.  Only such as would change nothing that this test relies on. */
 TEST(a_hostile_client_breaks_nothing)
 {
-    static const char *const seeds[] = {"get stats.arenas.0.bins.3.nmalloc\n", "stats Jmdablxeh\n", "heap\n", "names\n", "threads\n",
-        "get arena.0.name\n", "set arena.0.name abcdefghijklmnopqrstuvwxyz0123456789\n", "set epoch 1\n", "do arena.0.decay\n",
-        "get opt.malloc_conf.env_var\n", "set prof.prefix xyz\n", "do stats.mutexes.reset\n"};
+    static const char *const seeds[] = {"get stats.arenas.0.bins.3.nmalloc\n",
+                                        "stats Jmdablxeh\n",
+                                        "heap\n",
+                                        "names\n",
+                                        "threads\n",
+                                        "get arena.0.name\n",
+                                        "set arena.0.name abcdefghijklmnopqrstuvwxyz0123456789\n",
+                                        "set epoch 1\n",
+                                        "do arena.0.decay\n",
+                                        "get opt.malloc_conf.env_var\n",
+                                        "set prof.prefix xyz\n",
+                                        "do stats.mutexes.reset\n"};
     uint64_t state = (uint64_t)under_test_setting("HEW_FUZZ_SEED", 7);
     long rounds = under_test_setting("HEW_FUZZ_ROUNDS", 3000);
     int client = open_client(getpid());
@@ -362,7 +403,8 @@ TEST(a_hostile_client_breaks_nothing)
             length += 4000;
         }
         bool sent = send(client, line, length, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
-        if (!sent || under_test_random(&state) % 4 == 0) { /* it may have hung up; or we do, in the middle of an answer */
+        if (!sent ||
+            under_test_random(&state) % 4 == 0) { /* it may have hung up; or we do, in the middle of an answer */
             close(client);
             client = open_client(getpid());
         }

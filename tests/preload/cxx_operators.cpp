@@ -17,7 +17,8 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace
+{
 
 const std::size_t impossible = static_cast<std::size_t>(PTRDIFF_MAX) + 1;
 const std::size_t huge = static_cast<std::size_t>(PTRDIFF_MAX) - 4096;

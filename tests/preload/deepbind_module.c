@@ -33,6 +33,7 @@ module_free(void *object)
 void *
 module_open(const char *name)
 {
-    void *volatile library = dlopen(name, RTLD_NOW | RTLD_DEEPBIND); /* volatile: no tail call, so that we are the caller */
+    void *volatile library =
+        dlopen(name, RTLD_NOW | RTLD_DEEPBIND); /* volatile: no tail call, so that we are the caller */
     return library;
 }

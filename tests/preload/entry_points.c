@@ -47,10 +47,16 @@ pvalloc_belongs(void)
 
 TEST(every_entry_point_comes_from_one_library)
 {
-    static const char *const names[] = {
-        "malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "free_sized", "free_aligned_sized",
-        "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc", "malloc_usable_size", "malloc_trim",
-        "mallopt", "mallinfo", "mallinfo2", "malloc_info", "malloc_stats"};
+    static const char *const names[] = {"malloc",         "calloc",
+                                        "realloc",        "reallocarray",
+                                        "free",           "cfree",
+                                        "free_sized",     "free_aligned_sized",
+                                        "posix_memalign", "aligned_alloc",
+                                        "memalign",       "valloc",
+                                        "pvalloc",        "malloc_usable_size",
+                                        "malloc_trim",    "mallopt",
+                                        "mallinfo",       "mallinfo2",
+                                        "malloc_info",    "malloc_stats"};
     const char *wanted = getenv("HEW_TEST_LIBRARY");
     for (size_t i = 0; wanted != NULL && i < sizeof names / sizeof names[0]; i++) {
         const char *home = home_of(names[i]);

@@ -114,13 +114,24 @@ goes_on(void)
 
 TEST(any_entry_point_may_be_the_first_call_of_a_process)
 {
-    bool (*const first[])(void) = {
-        first_free_of_null, first_malloc, first_large_malloc, first_calloc, first_realloc_of_null, first_posix_memalign,
-        first_aligned_alloc, first_usable_size_of_null, first_refusal, first_trim, first_mallopt, first_mallinfo2,
-        first_child};
+    bool (*const first[])(void) = {first_free_of_null,
+                                   first_malloc,
+                                   first_large_malloc,
+                                   first_calloc,
+                                   first_realloc_of_null,
+                                   first_posix_memalign,
+                                   first_aligned_alloc,
+                                   first_usable_size_of_null,
+                                   first_refusal,
+                                   first_trim,
+                                   first_mallopt,
+                                   first_mallinfo2,
+                                   first_child};
     static const char *const name[] = {
-        "free of NULL", "malloc", "large malloc", "calloc", "realloc of NULL", "posix_memalign", "aligned_alloc",
-        "malloc_usable_size of NULL", "refused malloc", "malloc_trim", "mallopt", "mallinfo2", "malloc in a child"};
+        "free of NULL",     "malloc",         "large malloc",  "calloc",
+        "realloc of NULL",  "posix_memalign", "aligned_alloc", "malloc_usable_size of NULL",
+        "refused malloc",   "malloc_trim",    "mallopt",       "mallinfo2",
+        "malloc in a child"};
     enum { COUNT = sizeof first / sizeof first[0] };
     int status[COUNT];
     for (size_t i = 0; i < COUNT; i++) {

@@ -25,7 +25,7 @@ static struct hooks wrapped;
 /* A hook that allocates. */
 static bool
 split_with_malloc(struct hooks *hooks, void *address, size_t size, size_t first, size_t second, bool committed,
-    unsigned arena)
+                  unsigned arena)
 {
     char *volatile note = malloc(100);
     if (note != NULL) {

@@ -22,8 +22,7 @@ static void
 expect(bool condition, const char *what, size_t left, size_t right)
 {
     char line[256];
-    int length =
-        snprintf(line, sizeof line, "%s - %s (%zu, %zu)\n", condition ? "ok" : "not ok", what, left, right);
+    int length = snprintf(line, sizeof line, "%s - %s (%zu, %zu)\n", condition ? "ok" : "not ok", what, left, right);
     if (write(STDOUT_FILENO, line, (size_t)length) != length)
         _exit(4);
     failures += !condition;

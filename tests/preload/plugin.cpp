@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace
+{
 
 std::map<std::string, int> table = {{"one of the first keys", 1}, {"another key, longer than a short string", 2}};
 thread_local std::vector<std::string> lines;

@@ -18,7 +18,8 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace
+{
 
 constexpr int keys = 8;
 pthread_key_t key[keys];
@@ -86,9 +87,14 @@ allocate_first_in_destructor(void *)
     use_the_allocator();
 }
 
-class LocalOwner {
-public:
-    void add(std::size_t size) { strings_.emplace_back(size, 'x'); }
+class LocalOwner
+{
+  public:
+    void
+    add(std::size_t size)
+    {
+        strings_.emplace_back(size, 'x');
+    }
     ~LocalOwner()
     {
         std::vector<std::string> copy = strings_;
@@ -100,7 +106,7 @@ public:
         use_the_allocator();
     }
 
-private:
+  private:
     std::vector<std::string> strings_;
 };
 
@@ -252,16 +258,22 @@ TEST(pthread_exit_and_cancellation_leave_the_allocator_whole)
 {
     for (int round = 0; round < 100; round++) {
         pthread_t leaving, cancelled;
-        CHECK(pthread_create(&leaving, nullptr, [](void *) -> void * {
-                  own_locally(nullptr);
-                  pthread_exit(nullptr);
-              }, nullptr) == 0);
-        CHECK(pthread_create(&cancelled, nullptr, [](void *) -> void * {
-                  for (;;) {
-                      use_the_allocator();
-                      pthread_testcancel();
-                  }
-              }, nullptr) == 0);
+        CHECK(pthread_create(
+                  &leaving, nullptr,
+                  [](void *) -> void * {
+                      own_locally(nullptr);
+                      pthread_exit(nullptr);
+                  },
+                  nullptr) == 0);
+        CHECK(pthread_create(
+                  &cancelled, nullptr,
+                  [](void *) -> void * {
+                      for (;;) {
+                          use_the_allocator();
+                          pthread_testcancel();
+                      }
+                  },
+                  nullptr) == 0);
         pthread_cancel(cancelled);
         pthread_join(leaving, nullptr);
         pthread_join(cancelled, nullptr);
@@ -288,10 +300,13 @@ be_idle_detached(int threads)
     for (int round = 0; round < threads / 20; round++) {
         for (int i = 0; i < 20; i++) {
             pthread_t thread;
-            CHECK(pthread_create(&thread, &detached, [](void *) -> void * {
-                      sem_wait(&detached_done);
-                      return nullptr;
-                  }, nullptr) == 0);
+            CHECK(pthread_create(
+                      &thread, &detached,
+                      [](void *) -> void * {
+                          sem_wait(&detached_done);
+                          return nullptr;
+                      },
+                      nullptr) == 0);
         }
         for (int i = 0; i < 20; i++)
             sem_post(&detached_done);

@@ -16,9 +16,18 @@ TEST(every_weak_name_is_there_and_comes_from_the_library_of_malloc)
     const struct {
         const char *name;
         void *address;
-    } names[] = {NAMED(mallocx), NAMED(rallocx), NAMED(xallocx), NAMED(sallocx), NAMED(dallocx), NAMED(sdallocx),
-        NAMED(nallocx), NAMED(mallctl), NAMED(mallctlnametomib), NAMED(mallctlbymib), NAMED(malloc_stats_print),
-        NAMED(malloc_usable_size)};
+    } names[] = {NAMED(mallocx),
+                 NAMED(rallocx),
+                 NAMED(xallocx),
+                 NAMED(sallocx),
+                 NAMED(dallocx),
+                 NAMED(sdallocx),
+                 NAMED(nallocx),
+                 NAMED(mallctl),
+                 NAMED(mallctlnametomib),
+                 NAMED(mallctlbymib),
+                 NAMED(malloc_stats_print),
+                 NAMED(malloc_usable_size)};
     Dl_info of_malloc = {0}, info;
     dladdr(dlsym(RTLD_DEFAULT, "malloc"), &of_malloc);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -30,10 +39,27 @@ TEST(every_weak_name_is_there_and_comes_from_the_library_of_malloc)
 
 TEST(the_other_public_names_are_there)
 {
-    static const char *const names[] = {"aligned_alloc", "calloc", "free", "free_aligned_sized", "free_sized", "malloc",
-        "memalign", "posix_memalign", "pvalloc", "realloc", "valloc", "malloc_conf", "malloc_conf_2_conf_harder",
-        "malloc_message", "_ZdaPv", "_ZdaPvRKSt9nothrow_t", "_ZdaPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "_Znwm",
-        "_ZnwmRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t"};
+    static const char *const names[] = {"aligned_alloc",
+                                        "calloc",
+                                        "free",
+                                        "free_aligned_sized",
+                                        "free_sized",
+                                        "malloc",
+                                        "memalign",
+                                        "posix_memalign",
+                                        "pvalloc",
+                                        "realloc",
+                                        "valloc",
+                                        "malloc_conf",
+                                        "malloc_conf_2_conf_harder",
+                                        "malloc_message",
+                                        "_ZdaPv",
+                                        "_ZdaPvRKSt9nothrow_t",
+                                        "_ZdaPvSt11align_val_t",
+                                        "_ZdlPvmSt11align_val_t",
+                                        "_Znwm",
+                                        "_ZnwmRKSt9nothrow_t",
+                                        "_ZnamSt11align_val_tRKSt9nothrow_t"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         void *found = dlsym(RTLD_DEFAULT, names[i]);
         if (found == NULL) {

@@ -12,19 +12,92 @@
         return;                                                                                                        \
     }
 
-static const char *const parts[] = {"arena", "arenas", "stats", "opt", "prof", "thread", "tcache", "config", "version",
-    "epoch", "experimental", "bin", "bins", "lextent", "lextents", "extents", "mutexes", "0", "1", "35", "36", "195",
-    "196", "198", "199", "4095", "4096", "4097", "4098", "18446744073709551615", "18446744073709551616", "-1", "0x0",
-    "00", "+1", " ", "", "purge", "decay", "name", "size", "nregs", "create", "lookup", "nmalloc", "small", "large",
-    "allocated", "read", "write", "ncached_max", "read_sizeclass", "query", "batch_query", "hooks", "utilization",
-    "dirty_decay_ms", "extent_hooks", "num_ops", "ctl", "live", "bins", "hpa_shard", "nonfull_slabs", "dss", "i", "<i>"};
+static const char *const parts[] = {"arena",
+                                    "arenas",
+                                    "stats",
+                                    "opt",
+                                    "prof",
+                                    "thread",
+                                    "tcache",
+                                    "config",
+                                    "version",
+                                    "epoch",
+                                    "experimental",
+                                    "bin",
+                                    "bins",
+                                    "lextent",
+                                    "lextents",
+                                    "extents",
+                                    "mutexes",
+                                    "0",
+                                    "1",
+                                    "35",
+                                    "36",
+                                    "195",
+                                    "196",
+                                    "198",
+                                    "199",
+                                    "4095",
+                                    "4096",
+                                    "4097",
+                                    "4098",
+                                    "18446744073709551615",
+                                    "18446744073709551616",
+                                    "-1",
+                                    "0x0",
+                                    "00",
+                                    "+1",
+                                    " ",
+                                    "",
+                                    "purge",
+                                    "decay",
+                                    "name",
+                                    "size",
+                                    "nregs",
+                                    "create",
+                                    "lookup",
+                                    "nmalloc",
+                                    "small",
+                                    "large",
+                                    "allocated",
+                                    "read",
+                                    "write",
+                                    "ncached_max",
+                                    "read_sizeclass",
+                                    "query",
+                                    "batch_query",
+                                    "hooks",
+                                    "utilization",
+                                    "dirty_decay_ms",
+                                    "extent_hooks",
+                                    "num_ops",
+                                    "ctl",
+                                    "live",
+                                    "bins",
+                                    "hpa_shard",
+                                    "nonfull_slabs",
+                                    "dss",
+                                    "i",
+                                    "<i>"};
 
 /* Harmless with any value that fits: not reset, destroy, dump, the hooks, tcaches that may exist, nor what we need. */
 static bool
 may_be_called(const char *name)
 {
-    static const char *const never[] = {"destroy", "reset", "hooks", "dump", "prefix", "log_", "thread.arena", "enabled",
-        "create", "background_thread", "batch_alloc", "tcache.", "oversize_threshold", "grow_limit"};
+    static const char *const never[] = {"destroy",
+                                        "reset",
+                                        "hooks",
+                                        "dump",
+                                        "prefix",
+                                        "log_",
+                                        "thread.arena",
+                                        "enabled",
+                                        "create",
+                                        "background_thread",
+                                        "batch_alloc",
+                                        "tcache.",
+                                        "oversize_threshold",
+                                        "grow_limit"};
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
         if (strstr(name, never[i]) != NULL) {
             return false;
@@ -56,8 +129,10 @@ call_at_random(uint64_t *random, const char *name)
     memset(frame[2], under_test_random(random) % 3 == 0 ? 0 : (int)under_test_random(random), 200);
     void *old = under_test_random(random) % 4 == 0 ? NULL : frame[1];
     void *new = under_test_random(random) % 4 != 0 ? NULL : frame[2];
-    int status = mallctl(name, old, under_test_random(random) % 8 == 0 ? NULL : &length, new, new == NULL ? 0 : written);
-    CHECK(status == 0 || status == ENOENT || status == EINVAL || status == EPERM || status == EFAULT || status == EAGAIN);
+    int status =
+        mallctl(name, old, under_test_random(random) % 8 == 0 ? NULL : &length, new, new == NULL ? 0 : written);
+    CHECK(status == 0 || status == ENOENT || status == EINVAL || status == EPERM || status == EFAULT ||
+          status == EAGAIN);
     CHECK(length <= asked);
     CHECK(frame[0][255] == 0xd7 && memcmp(frame[1] + asked, before + asked, sizeof before - asked) == 0);
 }
@@ -135,8 +210,12 @@ TEST(places_need_no_alignment)
 TEST(texts_that_are_no_texts_are_refused)
 {
     STRICT;
-    const char *nothing = NULL, *empty = "", *wild[] = {"1-", "-1:2", "1-2:", "1-2:3|", "|", ":", "99999999999999999999-1:1",
-        "1-18446744073709551615:65536", "8-8:-1", "1-64:4|x"};
+    const char
+        *nothing = NULL,
+        *empty = "",
+        *wild[] = {
+            "1-",     "-1:2",    "1-2:", "1-2:3|", "|", ":", "99999999999999999999-1:1", "1-18446744073709551615:65536",
+            "8-8:-1", "1-64:4|x"};
     CHECK_EQUAL(ctl_write("arena.0.dss", &nothing, 8), EINVAL);
     CHECK_EQUAL(ctl_write("arena.0.dss", &empty, 8), EINVAL);
     CHECK(ctl_write("thread.tcache.ncached_max.write", &nothing, 8) != 0);

@@ -138,7 +138,7 @@ hook_split(struct hooks *self, void *address, size_t size, size_t first, size_t 
 
 static bool
 hook_merge(struct hooks *self, void *first, size_t first_size, void *second, size_t second_size, bool committed,
-    unsigned arena)
+           unsigned arena)
 {
     (void)self, (void)second_size, (void)committed, (void)arena;
     CHECK((char *)first + first_size == (char *)second);
@@ -146,8 +146,8 @@ hook_merge(struct hooks *self, void *first, size_t first_size, void *second, siz
     return refuses(MERGE);
 }
 
-static struct hooks all_hooks = {hook_alloc, hook_dalloc, hook_destroy, hook_commit, hook_decommit, hook_lazy, hook_forced,
-    hook_split, hook_merge};
+static struct hooks all_hooks = {hook_alloc, hook_dalloc, hook_destroy, hook_commit, hook_decommit,
+                                 hook_lazy,  hook_forced, hook_split,   hook_merge};
 
 static unsigned
 arena_with(struct hooks *hooks)
@@ -248,7 +248,8 @@ TEST(one_hook_is_enough)
 }
 
 static void *
-refuse_always(struct hooks *self, void *address, size_t size, size_t alignment, bool *zero, bool *commit, unsigned arena)
+refuse_always(struct hooks *self, void *address, size_t size, size_t alignment, bool *zero, bool *commit,
+              unsigned arena)
 {
     (void)self, (void)address, (void)size, (void)alignment, (void)zero, (void)commit, (void)arena;
     return NULL;

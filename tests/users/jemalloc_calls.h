@@ -43,16 +43,18 @@ size_t malloc_usable_size(void *object) WEAK;
 
 /* extent_hooks_t: nine functions, in this order. */
 struct hooks {
-    void *(*alloc)(struct hooks *, void *address, size_t size, size_t alignment, bool *zero, bool *commit, unsigned arena);
+    void *(*alloc)(struct hooks *, void *address, size_t size, size_t alignment, bool *zero, bool *commit,
+                   unsigned arena);
     bool (*dalloc)(struct hooks *, void *address, size_t size, bool committed, unsigned arena);
     void (*destroy)(struct hooks *, void *address, size_t size, bool committed, unsigned arena);
     bool (*commit)(struct hooks *, void *address, size_t size, size_t offset, size_t length, unsigned arena);
     bool (*decommit)(struct hooks *, void *address, size_t size, size_t offset, size_t length, unsigned arena);
     bool (*purge_lazy)(struct hooks *, void *address, size_t size, size_t offset, size_t length, unsigned arena);
     bool (*purge_forced)(struct hooks *, void *address, size_t size, size_t offset, size_t length, unsigned arena);
-    bool (*split)(struct hooks *, void *address, size_t size, size_t first, size_t second, bool committed, unsigned arena);
+    bool (*split)(struct hooks *, void *address, size_t size, size_t first, size_t second, bool committed,
+                  unsigned arena);
     bool (*merge)(struct hooks *, void *first, size_t first_size, void *second, size_t second_size, bool committed,
-        unsigned arena);
+                  unsigned arena);
 };
 
 /* mallctl that reads one value of exactly `size` bytes. */

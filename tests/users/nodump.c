@@ -15,8 +15,8 @@ static _Atomic size_t mappings, mapped;
 static unsigned cache_arena;
 
 static void *
-alloc_without_dump(
-    struct hooks *hooks, void *address, size_t size, size_t alignment, bool *zero, bool *commit, unsigned arena)
+alloc_without_dump(struct hooks *hooks, void *address, size_t size, size_t alignment, bool *zero, bool *commit,
+                   unsigned arena)
 {
     (void)hooks;
     void *result = original.alloc(&original, address, size, alignment, zero, commit, arena);

@@ -76,11 +76,35 @@ TEST(a_write_gives_the_old_value_in_the_same_call)
 
 TEST(names_that_are_not_there_are_enoent)
 {
-    static const char *const names[] = {"", ".", "arenas", "arenas.", "arenas.page.", "arenas.page.x", "arenas..page",
-        "Arenas.page", " arenas.page", "arenas.page ", "opt.", "opt.no_such", "stats.arenas.0", "stats.arenas.0.bins.0",
-        "stats.background_thread.run_intervals", "stats.arenas.0.small.resident", "arena.x.purge", "arena.-1.purge",
-        "arena..purge", "arena.0", "arena.0.", "arena.0.no_such", "arena.99999999999999999999.purge", "thread",
-        "version.", "stats.arenas.0.bins.64.nmalloc", "arenas.bin.64.size", "arenas.lextent.196.size", "arena.0.0"};
+    static const char *const names[] = {"",
+                                        ".",
+                                        "arenas",
+                                        "arenas.",
+                                        "arenas.page.",
+                                        "arenas.page.x",
+                                        "arenas..page",
+                                        "Arenas.page",
+                                        " arenas.page",
+                                        "arenas.page ",
+                                        "opt.",
+                                        "opt.no_such",
+                                        "stats.arenas.0",
+                                        "stats.arenas.0.bins.0",
+                                        "stats.background_thread.run_intervals",
+                                        "stats.arenas.0.small.resident",
+                                        "arena.x.purge",
+                                        "arena.-1.purge",
+                                        "arena..purge",
+                                        "arena.0",
+                                        "arena.0.",
+                                        "arena.0.no_such",
+                                        "arena.99999999999999999999.purge",
+                                        "thread",
+                                        "version.",
+                                        "stats.arenas.0.bins.64.nmalloc",
+                                        "arenas.bin.64.size",
+                                        "arenas.lextent.196.size",
+                                        "arena.0.0"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         uint64_t value[2];
         size_t length = sizeof *value;

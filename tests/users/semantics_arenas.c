@@ -115,8 +115,8 @@ TEST(a_new_arena_is_counted_and_serves_only_those_who_ask)
     CHECK_EQUAL(arena, before);
     CHECK_EQUAL(ctl_unsigned("arenas.narenas"), before + 1);
     void *objects[3] = {mallocx(100, MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE),
-        mallocx(100 << 10, MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE),
-        mallocx(10 << 20, MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE)};
+                        mallocx(100 << 10, MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE),
+                        mallocx(10 << 20, MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE)};
     for (int i = 0; i < 3; i++) {
         length = sizeof owner;
         CHECK(objects[i] != NULL);
@@ -225,8 +225,8 @@ TEST(an_arena_that_a_thread_is_bound_to_cannot_be_destroyed)
 
 TEST(a_thread_cannot_be_bound_to_an_arena_out_of_range)
 {
-    unsigned before = ctl_unsigned("thread.arena"), wrong[] = {ctl_unsigned("arenas.narenas"), 4096, 4097, 100000,
-        UINT32_MAX};
+    unsigned before = ctl_unsigned("thread.arena"),
+             wrong[] = {ctl_unsigned("arenas.narenas"), 4096, 4097, 100000, UINT32_MAX};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK_EQUAL(ctl_write("thread.arena", &wrong[i], sizeof wrong[i]), EFAULT);
         CHECK_EQUAL(ctl_unsigned("thread.arena"), before);

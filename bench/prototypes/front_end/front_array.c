@@ -43,9 +43,9 @@ struct thread {
     uint32_t slot_count[CLASSES]; /* including the NULL at the bottom */
     struct bin *bins;
     uint64_t requests;
-    size_t capacity;     /* bytes that all magazines together can hold */
+    size_t capacity;          /* bytes that all magazines together can hold */
     uint8_t refused[CLASSES]; /* growth asked for at the bound; every STEAL_PERIOD-th time it may steal */
-    unsigned steal_next; /* class whose capacity is taken next when the bound is reached */
+    unsigned steal_next;      /* class whose capacity is taken next when the bound is reached */
 };
 
 static void *no_slots[1];
@@ -67,7 +67,7 @@ thread_birth(void)
 {
     struct thread *thread = meta_take(sizeof *thread);
     memcpy(thread, &no_thread, sizeof *thread);
-    for (unsigned class = 0; class < CLASSES; class++) {
+    for (unsigned class = 0; class < CLASSES; class ++) {
         thread->ticks[class] = TICKS;
     }
     thread->bins = bins[__atomic_fetch_add(&next_arena, 1, __ATOMIC_RELAXED) % ARENAS];
@@ -297,7 +297,7 @@ proto_thread_exit(void)
     if (thread == &no_thread) {
         return;
     }
-    for (unsigned class = 1; class < CLASSES; class++) {
+    for (unsigned class = 1; class < CLASSES; class ++) {
         if (thread->slot_count[class] != 0) {
             void **first = thread->slots[class] + 1;
             bin_flush(first, (size_t)(thread->top[class] - first));
@@ -312,7 +312,7 @@ void
 proto_purge(void)
 {
     for (unsigned arena = 0; arena < ARENAS; arena++) {
-        for (unsigned class = 1; class < CLASSES; class++) {
+        for (unsigned class = 1; class < CLASSES; class ++) {
             struct bin *bin = &bins[arena][class];
             if (bin->depot_count != 0) {
                 void *batch[64];

@@ -52,7 +52,7 @@ thread_birth(void)
 {
     struct thread *thread = meta_take(sizeof *thread);
     *thread = no_thread;
-    for (unsigned class = 1; class < CLASSES; class++) {
+    for (unsigned class = 1; class < CLASSES; class ++) {
         struct magazine *magazine = &thread->magazines[class];
         magazine->limit = chain_most(class) < CHAIN_FIRST ? chain_most(class) : CHAIN_FIRST;
         magazine->room = magazine->limit;
@@ -255,7 +255,7 @@ proto_thread_exit(void)
     if (thread == &no_thread) {
         return;
     }
-    for (unsigned class = 1; class < CLASSES; class++) {
+    for (unsigned class = 1; class < CLASSES; class ++) {
         chain_flush(thread->magazines[class].head);
         chain_flush(thread->magazines[class].spare);
     }
@@ -267,7 +267,7 @@ void
 proto_purge(void)
 {
     for (unsigned arena = 0; arena < ARENAS; arena++) {
-        for (unsigned class = 1; class < CLASSES; class++) {
+        for (unsigned class = 1; class < CLASSES; class ++) {
             struct bin *bin = &bins[arena][class];
             while (bin->depot_chains != 0) {
                 chain_flush(depot_take(bin).head);

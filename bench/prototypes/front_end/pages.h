@@ -44,10 +44,10 @@ struct class_info {
     uint32_t cache_max;  /* most objects that a thread may keep: clamp(64 KiB / size, 2, 1023) */
 };
 
-extern HIDDEN uint8_t *page_map;              /* indexed by address >> PAGE_SHIFT */
+extern HIDDEN uint8_t *page_map; /* indexed by address >> PAGE_SHIFT */
 extern HIDDEN uintptr_t heap_base;
-extern HIDDEN size_t heap_fresh;              /* pages of the heap used so far; table entries below it are never NULL */
-extern HIDDEN void *page_slab[HEAP_PAGES];    /* indexed by (address - heap_base) >> PAGE_SHIFT */
+extern HIDDEN size_t heap_fresh;           /* pages of the heap used so far; table entries below it are never NULL */
+extern HIDDEN void *page_slab[HEAP_PAGES]; /* indexed by (address - heap_base) >> PAGE_SHIFT */
 extern HIDDEN uint8_t class_of[PROTO_SMALL_MAX / 8 + 1];
 extern HIDDEN struct class_info classes[CLASSES];
 

@@ -13,7 +13,7 @@ slabs_boot(void)
 {
     pages_boot(&dead_slab);
     for (unsigned arena = 0; arena < ARENAS; arena++) {
-        for (unsigned class = 1; class < CLASSES && classes[class].size != 0; class++) {
+        for (unsigned class = 1; class < CLASSES && classes[class].size != 0; class ++) {
             struct bin *bin = &bins[arena][class];
             pthread_mutex_init(&bin->lock, NULL);
             bin->slabs = meta_reserve(sizeof(struct bitset));
@@ -183,7 +183,7 @@ void
 bins_trim(void)
 {
     for (unsigned arena = 0; arena < ARENAS; arena++) {
-        for (unsigned class = 1; class < CLASSES && classes[class].size != 0; class++) {
+        for (unsigned class = 1; class < CLASSES && classes[class].size != 0; class ++) {
             struct bin *bin = &bins[arena][class];
             pthread_mutex_lock(&bin->lock);
             if (bin->empty != NULL) {

@@ -37,11 +37,11 @@ struct depot_chain {
 
 struct bin {
     pthread_mutex_t lock;
-    struct bitset *slabs;    /* with a free region */
-    struct slab *empty;      /* one without live objects, kept */
-    uint32_t depot_count;    /* objects there */
-    uint32_t depot_chains;   /* chain front end */
-    void **depot;            /* array front end: one stack */
+    struct bitset *slabs;  /* with a free region */
+    struct slab *empty;    /* one without live objects, kept */
+    uint32_t depot_count;  /* objects there */
+    uint32_t depot_chains; /* chain front end */
+    void **depot;          /* array front end: one stack */
     struct depot_chain *chains;
     unsigned class;
 } __attribute__((aligned(64)));

@@ -118,8 +118,9 @@ check_aligned(size_t size, size_t alignment)
 TEST(every_size_can_be_had_at_every_alignment)
 {
     boot_once();
-    static const size_t sizes[] = {0, 1, 8, 9, 24, 63, 64, 65, 100, 1000, 1024, 1025, 4095, 4096, 4097, 8192, 12288,
-        14335, 14336, 14337, 16384, 20480, 65536, 100000, 1048576, 1048577, 3000000};
+    static const size_t sizes[] = {0,     1,     8,     9,     24,    63,     64,      65,      100,
+                                   1000,  1024,  1025,  4095,  4096,  4097,   8192,    12288,   14335,
+                                   14336, 14337, 16384, 20480, 65536, 100000, 1048576, 1048577, 3000000};
     for (size_t alignment = 1; alignment <= (size_t)16 << 20; alignment *= 2) {
         for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             check_aligned(sizes[i], alignment);
@@ -223,8 +224,8 @@ TEST(zeroed_memory_is_zero_also_when_it_was_used_before)
 TEST(what_no_system_can_give_is_refused)
 {
     boot_once();
-    static const size_t sizes[] = {HEW_SIZE_MAX, HEW_SIZE_MAX - HEW_PAGE, HEW_SIZE_MAX + 1, SIZE_MAX, SIZE_MAX - HEW_PAGE,
-        (size_t)1 << 62, (size_t)1 << 47};
+    static const size_t sizes[] = {HEW_SIZE_MAX,        HEW_SIZE_MAX - HEW_PAGE, HEW_SIZE_MAX + 1, SIZE_MAX,
+                                   SIZE_MAX - HEW_PAGE, (size_t)1 << 62,         (size_t)1 << 47};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         CHECK(hew_alloc_large(sizes[i], false) == NULL);
         CHECK(hew_alloc_large(sizes[i], true) == NULL);

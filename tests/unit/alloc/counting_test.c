@@ -47,7 +47,8 @@ static void
 step(struct layers_random *random)
 {
     unsigned slot = (unsigned)layers_random_below(random, SLOTS);
-    size_t size = layers_random_below(random, 8) == 0 ? layers_random_below(random, (size_t)3 << 20) : layers_random_below(random, 3000);
+    size_t size = layers_random_below(random, 8) == 0 ? layers_random_below(random, (size_t)3 << 20)
+                                                      : layers_random_below(random, 3000);
     if (model.objects[slot] == NULL) {
         take(slot, size + 1);
     } else if (layers_random_below(random, 4) != 0) {
@@ -233,4 +234,3 @@ TEST(the_user_chooses_how_much_of_a_class_is_kept)
     hew_thread_death();
     CHECK(layers_settled());
 }
-

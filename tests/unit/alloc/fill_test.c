@@ -84,8 +84,13 @@ TEST(junk_fills_new_and_freed_objects_as_asked)
 
 TEST(what_realloc_adds_is_filled_and_what_was_there_is_not)
 {
-    static const size_t steps[][2] = {{100, 1000}, {1000, 20000}, {20000, 20480}, {20000, 24000}, {30000, 300000},
-        {(size_t)2 << 20, (size_t)3 << 20}, {(size_t)2 << 20, (size_t)90 << 20}};
+    static const size_t steps[][2] = {{100, 1000},
+                                      {1000, 20000},
+                                      {20000, 20480},
+                                      {20000, 24000},
+                                      {30000, 300000},
+                                      {(size_t)2 << 20, (size_t)3 << 20},
+                                      {(size_t)2 << 20, (size_t)90 << 20}};
     for (unsigned i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         for (unsigned zero = 0; zero < 2; zero++) {
             begin_test(false, HEW_JUNK_FALSE);

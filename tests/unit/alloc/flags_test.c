@@ -157,7 +157,8 @@ TEST(an_explicit_cache_keeps_objects_of_private_arenas)
     CHECK(hew_explicit_create(&number));
     struct hew_arena *arena = hew_arena_get(4);
     arena->pages.is_private = true;
-    void *object = hew_flags_alloc(100, ARENA(4) | CACHE(number)), *large = hew_flags_alloc(50000, ARENA(4) | CACHE(number));
+    void *object = hew_flags_alloc(100, ARENA(4) | CACHE(number)),
+         *large = hew_flags_alloc(50000, ARENA(4) | CACHE(number));
     CHECK_EQUAL(hew_map_code((uintptr_t)object), HEW_CODE_SLOW);
     size_t depth = hew_cache_depth(hew_explicit_at(number), code);
     hew_flags_free("test", object, CACHE(number));

@@ -58,8 +58,14 @@ TEST(a_large_object_is_one_region)
 TEST(what_is_not_ours_is_told_and_not_touched)
 {
     struct hew_utilization_bin answer;
-    const void *strangers[] = {NULL, &on_no_heap, &answer, (void *)1, (void *)0x7fffffffffff, (void *)~0ul,
-        (void *)(1ul << 47), (void *)(1ul << 46)};
+    const void *strangers[] = {NULL,
+                               &on_no_heap,
+                               &answer,
+                               (void *)1,
+                               (void *)0x7fffffffffff,
+                               (void *)~0ul,
+                               (void *)(1ul << 47),
+                               (void *)(1ul << 46)};
     enum { COUNT = sizeof strangers / sizeof strangers[0] };
     for (unsigned i = 0; i < COUNT; i++) {
         CHECK(!hew_utilization_query(strangers[i], &answer));
@@ -106,7 +112,8 @@ TEST(moving_what_should_be_moved_empties_slabs)
             }
         }
     }
-    printf("# %u objects: %zu slabs, %zu after %u rounds; %zu would do\n", left, before, bin->counts.slabs, rounds, least);
+    printf("# %u objects: %zu slabs, %zu after %u rounds; %zu would do\n", left, before, bin->counts.slabs, rounds,
+           least);
     CHECK(rounds < 100);
     CHECK(bin->counts.slabs <= least + 1 + least / 10);
     for (unsigned i = 0; i < left; i++) {

@@ -14,8 +14,8 @@ static void *(*volatile new_object)(size_t size) = _Znwm;
 static void *(*volatile new_array)(size_t size) = _Znam;
 static void *(*volatile new_aligned)(size_t size, size_t alignment) = _ZnwmSt11align_val_t;
 static void *(*volatile new_or_null)(size_t size, const void *nothrow) = _ZnwmRKSt9nothrow_t;
-static void *(*volatile new_aligned_or_null)(
-    size_t size, size_t alignment, const void *nothrow) = _ZnamSt11align_val_tRKSt9nothrow_t;
+static void *(*volatile new_aligned_or_null)(size_t size, size_t alignment,
+                                             const void *nothrow) = _ZnamSt11align_val_tRKSt9nothrow_t;
 
 static uint64_t
 requests(size_t size)

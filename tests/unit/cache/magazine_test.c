@@ -146,7 +146,7 @@ TEST(a_magazine_grows_less_far_when_others_hold_a_part_of_the_share)
     unsigned first = hew_code_of_size(2048), second = hew_code_of_size(1024);
     work(cache, first, 40, 1200);
     CHECK(cache->granted > (size_t)192 << 10); /* an eighth of the least budget */
-    for (unsigned i = 0; i < 10; i++) { /* in turns, so that neither is idle */
+    for (unsigned i = 0; i < 10; i++) {        /* in turns, so that neither is idle */
         work(cache, second, 4, 1200);
         work(cache, first, 1, 1200);
     }

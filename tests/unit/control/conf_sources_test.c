@@ -94,8 +94,9 @@ TEST(abort_conf_ends_after_the_source_with_the_bad_pair)
     CHECK(!load(input));
     CHECK(options.zero);
     CHECK_EQUAL(options.narenas, 0);
-    CHECK_TEXT(heard, "<hew>: " HEW_CONF_VARIABLE ": \"narenas:x\" ignored: narenas takes a whole number from 1 to 4094, "
-                      "or default\n");
+    CHECK_TEXT(heard,
+               "<hew>: " HEW_CONF_VARIABLE ": \"narenas:x\" ignored: narenas takes a whole number from 1 to 4094, "
+               "or default\n");
 }
 
 TEST(abort_conf_counts_what_was_bad_in_earlier_sources)

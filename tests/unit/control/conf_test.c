@@ -247,9 +247,9 @@ TEST(ranges_are_lists_of_sizes_and_numbers)
 
 TEST(broken_ranges_are_refused_as_a_whole)
 {
-    static const char *const broken[] = {"1-64",     "1-64:",    "64-1:2",     "1-64:0", "1-64:513", "1-64:2|",
-                                         "1-64:2|x", "1-64:2 x", "1-64:2:3",   "",       "-1-64:2",  "1-64:-2",
-                                         "1:2",      "1-64;2",   "1-64:2||2-3"};
+    static const char *const broken[] = {"1-64",    "1-64:",    "64-1:2",   "1-64:0",   "1-64:513",
+                                         "1-64:2|", "1-64:2|x", "1-64:2 x", "1-64:2:3", "",
+                                         "-1-64:2", "1-64:-2",  "1:2",      "1-64;2",   "1-64:2||2-3"};
     for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
         char text[64] = "slab_sizes:";
         strcat(text, broken[i]);
@@ -421,9 +421,11 @@ TEST(a_very_long_source_name_still_gives_one_line)
 
 TEST(confirm_conf_tells_each_setting_that_was_taken)
 {
-    CHECK_SAYS("confirm_conf:true,narenas:2", 0, "\"confirm_conf:true\" taken\n"
+    CHECK_SAYS("confirm_conf:true,narenas:2", 0,
+               "\"confirm_conf:true\" taken\n"
                "<hew>: MALLOC_CONF: \"narenas:2\" taken");
-    CHECK_SAYS("confirm_conf:true,hpa:true", 0, "\"confirm_conf:true\" taken\n"
+    CHECK_SAYS("confirm_conf:true,hpa:true", 0,
+               "\"confirm_conf:true\" taken\n"
                "<hew>: MALLOC_CONF: \"hpa:true\" taken, without effect here: docs/options.md says why");
 }
 

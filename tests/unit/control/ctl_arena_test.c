@@ -114,8 +114,8 @@ TEST(an_arena_that_nobody_uses_yet_has_nothing_to_set_and_is_not_made_by_asking)
 TEST(what_stands_for_several_arenas_has_no_settings_of_its_own)
 {
     boot_once();
-    static const char *const leaves[] = {
-        "dirty_decay_ms", "muzzy_decay_ms", "oversize_threshold", "retain_grow_limit", "extent_hooks", "name"};
+    static const char *const leaves[] = {"dirty_decay_ms",    "muzzy_decay_ms", "oversize_threshold",
+                                         "retain_grow_limit", "extent_hooks",   "name"};
     const unsigned indices[] = {count(), 4096, 4097};
     for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
         for (size_t j = 0; j < 3; j++) {
@@ -265,7 +265,7 @@ static int answer_inside;
 /* A hook that asks mallctl itself, about its own arena. */
 static void *
 asking_alloc(struct hew_extent_hooks *hooks, void *new_address, size_t size, size_t alignment, bool *zero, bool *commit,
-    unsigned arena)
+             unsigned arena)
 {
     int64_t decay = 0;
     uint64_t epoch = 1;
@@ -303,11 +303,9 @@ TEST(the_extended_form_of_create_takes_a_struct)
     } settings = {(struct hew_extent_hooks *)(uintptr_t)&hew_hooks_default, false};
     unsigned index = 0;
     size_t length = sizeof index;
-    CHECK_EQUAL(
-        hew_ctl_by_name("experimental.arenas_create_ext", &index, &length, &settings, sizeof settings), 0);
+    CHECK_EQUAL(hew_ctl_by_name("experimental.arenas_create_ext", &index, &length, &settings, sizeof settings), 0);
     CHECK_EQUAL(ctl_do(leaf_of(index, "destroy")), 0);
     CHECK_EQUAL(hew_ctl_by_name("experimental.arenas_create_ext", &index, &length, &settings, 8), EINVAL);
     settings.hooks = NULL;
-    CHECK_EQUAL(
-        hew_ctl_by_name("experimental.arenas_create_ext", &index, &length, &settings, sizeof settings), EINVAL);
+    CHECK_EQUAL(hew_ctl_by_name("experimental.arenas_create_ext", &index, &length, &settings, sizeof settings), EINVAL);
 }

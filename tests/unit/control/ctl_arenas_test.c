@@ -83,8 +83,7 @@ TEST(the_cached_classes_follow_tcache_max)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hew_options.tcache_max = cases[i].setting;
         CHECK_EQUAL(read_size("arenas.tcache_max"), cases[i].largest);
-        CHECK_EQUAL(
-            read_unsigned("arenas.nhbins"), cases[i].largest == 0 ? 0 : hew_class_index(cases[i].largest) + 1);
+        CHECK_EQUAL(read_unsigned("arenas.nhbins"), cases[i].largest == 0 ? 0 : hew_class_index(cases[i].largest) + 1);
     }
     hew_options.tcache_max = before;
 }

@@ -55,23 +55,22 @@ TEST(a_batch_of_queries_has_an_answer_each)
     boot_once();
     void *objects[3] = {layers_malloc(8), layers_malloc(1000), layers_malloc(50000)};
     size_t answers[9], length = sizeof answers;
-    CHECK_EQUAL(
-        hew_ctl_by_name("experimental.utilization.batch_query", answers, &length, objects, sizeof objects), 0);
+    CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.batch_query", answers, &length, objects, sizeof objects), 0);
     for (unsigned i = 0; i < 3; i++) {
         CHECK_EQUAL(answers[i * 3 + 2], hew_map_extent((uintptr_t)objects[i])->size);
     }
     CHECK(answers[6] == 0 && answers[7] == 1);
     void *foreign[3] = {objects[2], &length, objects[0]};
-    CHECK_EQUAL(
-        hew_ctl_by_name("experimental.utilization.batch_query", answers, &length, foreign, sizeof foreign), EINVAL);
+    CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.batch_query", answers, &length, foreign, sizeof foreign),
+                EINVAL);
     CHECK(answers[7] == 1 && answers[8] == hew_map_extent((uintptr_t)objects[2])->size);
     static const struct {
         size_t old, new;
     } wrong[] = {{72, 23}, {72, 16}, {71, 24}, {0, 0}, {0, 24}, {72, 0}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         length = wrong[i].old;
-        CHECK_EQUAL(
-            hew_ctl_by_name("experimental.utilization.batch_query", answers, &length, objects, wrong[i].new), EINVAL);
+        CHECK_EQUAL(hew_ctl_by_name("experimental.utilization.batch_query", answers, &length, objects, wrong[i].new),
+                    EINVAL);
     }
     for (unsigned i = 0; i < 3; i++) {
         layers_free(objects[i]);

@@ -24,18 +24,10 @@ static enum hew_ctl_type
 type_of(const struct hew_option *option)
 {
     static const enum hew_ctl_type types[] = {
-        [HEW_KIND_BOOL] = HEW_CTL_BOOL,
-        [HEW_KIND_UNSIGNED] = HEW_CTL_UNSIGNED,
-        [HEW_KIND_COUNT] = HEW_CTL_UNSIGNED,
-        [HEW_KIND_SIZE] = HEW_CTL_SIZE,
-        [HEW_KIND_SSIZE] = HEW_CTL_SSIZE,
-        [HEW_KIND_INT64] = HEW_CTL_I64,
-        [HEW_KIND_UINT64] = HEW_CTL_U64,
-        [HEW_KIND_FIXED] = HEW_CTL_U32,
-        [HEW_KIND_CHOICE] = HEW_CTL_TEXT,
-        [HEW_KIND_TEXT] = HEW_CTL_TEXT,
-        [HEW_KIND_LETTERS] = HEW_CTL_TEXT,
-        [HEW_KIND_POOLS] = HEW_CTL_TEXT,
+        [HEW_KIND_BOOL] = HEW_CTL_BOOL,  [HEW_KIND_UNSIGNED] = HEW_CTL_UNSIGNED, [HEW_KIND_COUNT] = HEW_CTL_UNSIGNED,
+        [HEW_KIND_SIZE] = HEW_CTL_SIZE,  [HEW_KIND_SSIZE] = HEW_CTL_SSIZE,       [HEW_KIND_INT64] = HEW_CTL_I64,
+        [HEW_KIND_UINT64] = HEW_CTL_U64, [HEW_KIND_FIXED] = HEW_CTL_U32,         [HEW_KIND_CHOICE] = HEW_CTL_TEXT,
+        [HEW_KIND_TEXT] = HEW_CTL_TEXT,  [HEW_KIND_LETTERS] = HEW_CTL_TEXT,      [HEW_KIND_POOLS] = HEW_CTL_TEXT,
     };
     return types[option->kind];
 }

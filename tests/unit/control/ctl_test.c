@@ -113,7 +113,7 @@ check_mib(const char *name, const struct hew_ctl_row *row)
         size_t prefix[HEW_CTL_DEPTH_MAX], room = shorter;
         result = hew_ctl_to_mib(name, prefix, &room);
         expect(result == 0 && room == shorter && memcmp(prefix, mib, shorter * sizeof *mib) == 0, name,
-            "a MIB cut short", result);
+               "a MIB cut short", result);
         result = ctl_by_mib(mib, shorter, NULL, 0);
         expect(result == ENOENT, name, "a prefix asked by MIB", result);
     }
@@ -150,11 +150,33 @@ TEST(a_name_and_its_MIB_give_the_same_value)
 TEST(a_misspelt_name_is_ENOENT_and_leaves_the_length_alone)
 {
     static const char *const wrong[] = {
-        "", ".", "..", "epoch.", ".epoch", "Epoch", "epoc", "epochs", "epoch.x", "arenas", "arenas.", "arenas.page.",
-        "arenas.page.x", "arenas..page", "arenas.bin", "arenas.bin.0", "arenas.bin.66.size", "arenas.bin.x.size",
-        "arenas.bin.<i>.size", "arenas.bin.-1.size", "arenas.lextent.196.size", "opt", "opt.nope",
-        "stats.background_thread.run_intervals", "stats.arenas.0.small.resident",
-        "a.name.that.has.more.parts.than.any.in.the.table", "arenas.bin.0.size.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0",
+        "",
+        ".",
+        "..",
+        "epoch.",
+        ".epoch",
+        "Epoch",
+        "epoc",
+        "epochs",
+        "epoch.x",
+        "arenas",
+        "arenas.",
+        "arenas.page.",
+        "arenas.page.x",
+        "arenas..page",
+        "arenas.bin",
+        "arenas.bin.0",
+        "arenas.bin.66.size",
+        "arenas.bin.x.size",
+        "arenas.bin.<i>.size",
+        "arenas.bin.-1.size",
+        "arenas.lextent.196.size",
+        "opt",
+        "opt.nope",
+        "stats.background_thread.run_intervals",
+        "stats.arenas.0.small.resident",
+        "a.name.that.has.more.parts.than.any.in.the.table",
+        "arenas.bin.0.size.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0",
     };
     boot_once();
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -110,8 +110,8 @@ TEST(limits_of_classes_are_read_by_size_and_written_as_ranges)
     CHECK_EQUAL(hew_ctl_by_name("thread.tcache.ncached_max.read_sizeclass", &limit, &length, &size, sizeof size), 0);
     CHECK_EQUAL(limit, 7);
     size = HEW_CACHED_MAX + 1;
-    CHECK_EQUAL(
-        hew_ctl_by_name("thread.tcache.ncached_max.read_sizeclass", &limit, &length, &size, sizeof size), EINVAL);
+    CHECK_EQUAL(hew_ctl_by_name("thread.tcache.ncached_max.read_sizeclass", &limit, &length, &size, sizeof size),
+                EINVAL);
     CHECK_EQUAL(ctl_read("thread.tcache.ncached_max.read_sizeclass", &limit, sizeof limit), EINVAL);
 }
 

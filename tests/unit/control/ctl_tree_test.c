@@ -77,9 +77,27 @@ TEST(an_index_is_digits_and_no_more_than_a_size_holds)
     CHECK(find("arena.007.purge", mib, &depth) != NULL && mib[1] == 7 && depth == 3);
     CHECK(find("arena.18446744073709551615.purge", mib, &depth) != NULL && mib[1] == SIZE_MAX);
     static const char *const wrong[] = {
-        "arena.18446744073709551616.purge", "arena.99999999999999999999.purge", "arena.0x1.purge", "arena.1a.purge",
-        "arena.-1.purge", "arena.+1.purge", "arena. 1.purge", "arena..purge", "arena.<i>.purge", "arena.1.", "arena.",
-        "arena.1.purge.", ".arena", "", ".", "arenas..nbins", "Version", "versio", "versions", "epoch.", "epoch.0",
+        "arena.18446744073709551616.purge",
+        "arena.99999999999999999999.purge",
+        "arena.0x1.purge",
+        "arena.1a.purge",
+        "arena.-1.purge",
+        "arena.+1.purge",
+        "arena. 1.purge",
+        "arena..purge",
+        "arena.<i>.purge",
+        "arena.1.",
+        "arena.",
+        "arena.1.purge.",
+        ".arena",
+        "",
+        ".",
+        "arenas..nbins",
+        "Version",
+        "versio",
+        "versions",
+        "epoch.",
+        "epoch.0",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK(find(wrong[i], mib, &depth) == NULL);

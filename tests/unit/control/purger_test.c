@@ -84,9 +84,9 @@ TEST(dirty_pages_go_bit_by_bit_as_time_passes_and_none_is_left_at_the_end)
         half = passed == DECAY_MS / 2 ? before : half;
         CHECK_EQUAL(next, before == 0 ? 0 : DECAY_MS / 32);
     }
-    CHECK(first > 60 * MIB); /* slow at first, */
+    CHECK(first > 60 * MIB);                   /* slow at first, */
     CHECK(half > 16 * MIB && half < 48 * MIB); /* then fast, */
-    CHECK_EQUAL(before, 0); /* and to the end. */
+    CHECK_EQUAL(before, 0);                    /* and to the end. */
 }
 
 TEST(the_next_round_is_when_the_first_of_the_arenas_wants_it)

@@ -60,10 +60,18 @@ TEST(every_name_can_be_asked_for)
 
 TEST(what_belongs_to_the_program_is_refused)
 {
-    static const char *const requests[] = {"get thread.arena", "set thread.arena 0", "do thread.idle", "get tcache.create",
-        "set tcache.destroy 0", "get arenas.create", "do arena.0.reset", "do arena.0.destroy",
-        "set arena.0.extent_hooks 4096", "set experimental.hooks.safety_check_abort 4096",
-        "get experimental.arenas_create_ext", "get experimental.batch_alloc"};
+    static const char *const requests[] = {"get thread.arena",
+                                           "set thread.arena 0",
+                                           "do thread.idle",
+                                           "get tcache.create",
+                                           "set tcache.destroy 0",
+                                           "get arenas.create",
+                                           "do arena.0.reset",
+                                           "do arena.0.destroy",
+                                           "set arena.0.extent_hooks 4096",
+                                           "set experimental.hooks.safety_check_abort 4096",
+                                           "get experimental.arenas_create_ext",
+                                           "get experimental.batch_alloc"};
     for (unsigned i = 0; i < sizeof requests / sizeof requests[0]; i++) {
         CHECK(strncmp(ask(requests[i]), "error not-permitted ", 20) == 0);
     }
@@ -74,7 +82,8 @@ TEST(a_list_of_names_has_only_those_that_can_be_used)
     CHECK(strstr(ask("names"), "\narenas.dirty_decay_ms ssize get,set\n") != NULL);
     CHECK(strstr(heard, "\narena.<i>.purge void do\n") != NULL);
     CHECK(strstr(heard, "\nopt.prof bool get\n") != NULL);
-    CHECK(strstr(heard, "thread.arena") == NULL && strstr(heard, " struct ") == NULL && strstr(heard, ".reset void") != NULL);
+    CHECK(strstr(heard, "thread.arena") == NULL && strstr(heard, " struct ") == NULL &&
+          strstr(heard, ".reset void") != NULL);
     CHECK(strstr(heard, "arena.<i>.reset") == NULL && strstr(heard, "safety_check_abort") == NULL);
     CHECK(strstr(ask("settings"), "\ntcache_max\n") != NULL);
 }
@@ -86,8 +95,8 @@ another_thread(void *unused)
     unsigned first = 0, second = 0, arenas[2] = {9, 9};
     unsigned long requests[2] = {0, 0}, held[2] = {0, 0};
     layers_free(layers_malloc(48));
-    int read = sscanf(ask("threads"), "ok text %*u\n%u %u %lu %lu\n%u %u %lu %lu\n", &first, &arenas[0], &requests[0], &held[0],
-        &second, &arenas[1], &requests[1], &held[1]);
+    int read = sscanf(ask("threads"), "ok text %*u\n%u %u %lu %lu\n%u %u %lu %lu\n", &first, &arenas[0], &requests[0],
+                      &held[0], &second, &arenas[1], &requests[1], &held[1]);
     CHECK_EQUAL(read, 8);
     CHECK(first == (unsigned)getpid() && arenas[0] == 0 && requests[0] >= 100 && held[0] >= 48);
     CHECK(second == (unsigned)gettid() && arenas[1] == 1 && requests[1] == 1);

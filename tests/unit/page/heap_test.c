@@ -119,7 +119,8 @@ TEST(what_is_asked_for_again_is_found_as_it_was_the_newest_first)
     CHECK_EQUAL(hew_page_take_same(&page_heap, 64 * KIB, HEW_CODE_SLOW, found, 3), 2);
     CHECK(found[0] == second && found[1] == first && !first->zeroed);
     CHECK_EQUAL(page_counts().active, 128 * KIB);
-    CHECK_EQUAL(hew_page_take_same(&page_heap, 64 * KIB, HEW_CODE_SLOW, found + 2, 1), 0); /* it never asks for more memory */
+    CHECK_EQUAL(hew_page_take_same(&page_heap, 64 * KIB, HEW_CODE_SLOW, found + 2, 1),
+                0); /* it never asks for more memory */
     hew_page_give_some(&page_heap, found, 2);
     CHECK_EQUAL(page_counts().dirty, 128 * KIB);
     page_end();

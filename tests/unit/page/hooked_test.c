@@ -262,8 +262,8 @@ TEST(a_hook_that_gives_what_was_not_asked_for_is_not_believed)
 }
 
 static void *
-crooked_alloc(struct hew_extent_hooks *hooks, void *new_address, size_t size, size_t alignment, bool *zero, bool *commit,
-    unsigned arena)
+crooked_alloc(struct hew_extent_hooks *hooks, void *new_address, size_t size, size_t alignment, bool *zero,
+              bool *commit, unsigned arena)
 {
     static bool odd;
     char *memory = hooks_alloc(hooks, new_address, size + HEW_PAGE, alignment, zero, commit, arena);

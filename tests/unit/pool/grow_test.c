@@ -48,8 +48,7 @@ TEST(a_wholly_free_dynamic_pool_goes_when_there_is_room_elsewhere)
 
 TEST(the_quarters_rule_keeps_a_pool_while_the_fixed_group_is_in_use)
 {
-    struct hew_pool_set *set =
-        begin(hundred, 1, &(struct hew_pool_options){.dynamic_count = 200, .at_hand = SIZE_MAX});
+    struct hew_pool_set *set = begin(hundred, 1, &(struct hew_pool_options){.dynamic_count = 200, .at_hand = SIZE_MAX});
     take_many(set, 64, 101);
     give(set, objects[100]);
     CHECK_EQUAL(figures_of(set, 0).pools, 1); /* nothing else is free */
@@ -159,7 +158,7 @@ TEST(what_came_back_last_is_taken_first)
     take_many(set, 64, 40 * 64);
     uintptr_t base = (uintptr_t)objects[0];
     give_many(set, 40 * 64);
-    hew_pool_serve_trim(set); /* nothing is at hand */
+    hew_pool_serve_trim(set);                                   /* nothing is at hand */
     for (unsigned i = 0; i < HEW_POOL_RECENT_WORDS * 64; i++) { /* the newest word first, low addresses first in each */
         CHECK_EQUAL(((uintptr_t)take(set, 64) - base) / 64, (39 - i / 64) * 64 + i % 64);
     }

@@ -11,8 +11,8 @@ static size_t table[MOST + 1];
 static _Alignas(16) char room[8 << 20];
 static struct hew_random random_state = {1};
 
-static const enum hew_pool_lookup_method methods[] = {HEW_POOL_LOOKUP_AUTO,   HEW_POOL_LOOKUP_MIDPOINT,
-                                                      HEW_POOL_LOOKUP_HYBRID, HEW_POOL_LOOKUP_FLAT,
+static const enum hew_pool_lookup_method methods[] = {HEW_POOL_LOOKUP_AUTO,     HEW_POOL_LOOKUP_MIDPOINT,
+                                                      HEW_POOL_LOOKUP_HYBRID,   HEW_POOL_LOOKUP_FLAT,
                                                       HEW_POOL_LOOKUP_DOUBLING, HEW_POOL_LOOKUP_INTERPOLATION};
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
@@ -164,7 +164,8 @@ make_random(unsigned most)
     size_t size = 0;
     for (unsigned i = 0; i < count; i++) {
         uint64_t draw = hew_random_next(&random_state);
-        size_t step = 1 + (size_t)(hew_random_next(&random_state) >> (8 + draw % 56)) % ((SIZE_MAX - size) / (count - i));
+        size_t step =
+            1 + (size_t)(hew_random_next(&random_state) >> (8 + draw % 56)) % ((SIZE_MAX - size) / (count - i));
         table[i] = size += step;
     }
     return count;

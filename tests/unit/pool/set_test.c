@@ -38,7 +38,8 @@ TEST(sizes_come_in_any_order_and_those_that_round_up_to_the_same_are_one)
 
 TEST(bad_declarations_are_refused)
 {
-    static const struct hew_pool_size zero[] = {{64, 10}, {0, 10}}, huge[] = {{SIZE_MAX, 1}}, overflow[] = {{1 << 20, SIZE_MAX / 1000}};
+    static const struct hew_pool_size zero[] = {{64, 10}, {0, 10}}, huge[] = {{SIZE_MAX, 1}},
+                                      overflow[] = {{1 << 20, SIZE_MAX / 1000}};
     static struct hew_pool_size many[HEW_POOL_SIZES_MAX + 1];
     for (unsigned i = 0; i < COUNT(many); i++) {
         many[i] = (struct hew_pool_size){(i + 1) * 16, 1};
@@ -58,7 +59,8 @@ TEST(bad_declarations_are_refused)
 TEST(more_than_the_machine_has_is_refused_before_anything_is_made)
 {
     size_t machine = hew_os_machine_memory();
-    struct hew_pool_size small[] = {{16, machine / 16 + 1}}, large[] = {{machine / 2, 3}}, most[] = {{16, (size_t)1 << 41}};
+    struct hew_pool_size small[] = {{16, machine / 16 + 1}}, large[] = {{machine / 2, 3}},
+                         most[] = {{16, (size_t)1 << 41}};
     size_t mapped = hew_page_counts(&hew_arena_get(0)->pages).mapped;
     CHECK_EQUAL(error_of(small, 1, NULL), ENOMEM);
     CHECK_EQUAL(error_of(large, 1, NULL), ENOMEM);
@@ -213,7 +215,8 @@ TEST(a_cached_object_is_constructed_once_and_stays_as_it_was_left)
 TEST(an_object_whose_constructor_fails_is_not_handed_out)
 {
     struct hew_pool_kind kind = {.size = 64, .construct = construct, .destruct = destruct, .context = &kind};
-    struct hew_pool_options options = {.kinds = &kind, .kinds_count = 1, .fixed_only = true, .beyond = HEW_POOL_BEYOND_NULL};
+    struct hew_pool_options options = {
+        .kinds = &kind, .kinds_count = 1, .fixed_only = true, .beyond = HEW_POOL_BEYOND_NULL};
     struct hew_pool_set *set = begin(hundred, 1, &options);
     refused = 1000000;
     CHECK(take(set, 64) == NULL);

@@ -56,13 +56,14 @@ TEST(the_latest_samples_are_told_in_their_order)
     struct hew_event *events[3] = {begin(10), begin(20), begin(30)};
     struct hew_event_end end = here(2, "");
     hew_event_end(events[1], &end);
-    CHECK_TEXT(recent(),
-               "{\"sample_interval\":1024,\"recent_alloc_max\":2,\"recent_alloc\":["
-               "{\"size\":20,\"usize\":40,\"released\":true,\"alloc_thread_uid\":1,\"alloc_thread_name\":\"a \\\"name\\\"\","
-               "\"alloc_time\":5,\"alloc_trace\":[\"0x10\",\"0x20\"],\"dalloc_thread_uid\":2,\"dalloc_time\":5,"
-               "\"dalloc_trace\":[\"0x10\",\"0x20\"]},"
-               "{\"size\":30,\"usize\":60,\"released\":false,\"alloc_thread_uid\":1,\"alloc_thread_name\":\"a \\\"name\\\"\","
-               "\"alloc_time\":5,\"alloc_trace\":[\"0x10\",\"0x20\"]}]}");
+    CHECK_TEXT(
+        recent(),
+        "{\"sample_interval\":1024,\"recent_alloc_max\":2,\"recent_alloc\":["
+        "{\"size\":20,\"usize\":40,\"released\":true,\"alloc_thread_uid\":1,\"alloc_thread_name\":\"a \\\"name\\\"\","
+        "\"alloc_time\":5,\"alloc_trace\":[\"0x10\",\"0x20\"],\"dalloc_thread_uid\":2,\"dalloc_time\":5,"
+        "\"dalloc_trace\":[\"0x10\",\"0x20\"]},"
+        "{\"size\":30,\"usize\":60,\"released\":false,\"alloc_thread_uid\":1,\"alloc_thread_name\":\"a \\\"name\\\"\","
+        "\"alloc_time\":5,\"alloc_trace\":[\"0x10\",\"0x20\"]}]}");
     hew_event_end(events[0], &end);
     hew_event_keep_recent(0);
     hew_event_end(events[2], NULL);
@@ -99,8 +100,10 @@ TEST(a_log_holds_what_began_and_ended_in_it)
     CHECK(hew_event_log_end(path));
     hew_event_end(after, &end);
     CHECK(read(file, text, sizeof text - 1) > 0);
-    CHECK(strstr(text, "\"threads\":[{\"thr_uid\":1,\"thr_name\":\"a \\\"name\\\"\"},{\"thr_uid\":2,\"thr_name\":\"other\"}]") !=
-        NULL);
+    CHECK(strstr(
+              text,
+              "\"threads\":[{\"thr_uid\":1,\"thr_name\":\"a \\\"name\\\"\"},{\"thr_uid\":2,\"thr_name\":\"other\"}]") !=
+          NULL);
     CHECK(strstr(text, "\"allocations\":[{\"alloc_thread\":1,\"free_thread\":2,\"alloc_trace\":0,\"free_trace\":1,"
                        "\"alloc_timestamp\":5,\"free_timestamp\":5,\"usize\":16}]}") != NULL);
     hew_event_keep_recent(0);

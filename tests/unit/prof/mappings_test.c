@@ -40,8 +40,13 @@ TEST(memory_without_a_file_has_no_path)
 
 TEST(what_cannot_be_run_and_what_is_no_such_line_is_left_out)
 {
-    static const char *const lines[] = {"7f00-7f10 rw-p 00000000 00:00 0", "", "7f00", "7f00-7f10", "zz-7f r-xp 0 0 0",
-        "7f00-7f10 r-x", "7f00-7f10 r-xp 00"};
+    static const char *const lines[] = {"7f00-7f10 rw-p 00000000 00:00 0",
+                                        "",
+                                        "7f00",
+                                        "7f00-7f10",
+                                        "zz-7f r-xp 0 0 0",
+                                        "7f00-7f10 r-x",
+                                        "7f00-7f10 r-xp 00"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         struct hew_mapping mapping;
         CHECK(!hew_mappings_parse(lines[i], strlen(lines[i]), &mapping));

@@ -77,7 +77,8 @@ numbers(void)
     CHECK_EQUAL(hew_arena_create(NULL), 7);
     CHECK(hew_arena_find(2) != NULL); /* an automatic one, made now */
     unsigned seen = 0;
-    HEW_EACH_ARENA(arena) {
+    HEW_EACH_ARENA(arena)
+    {
         seen++;
     }
     CHECK_EQUAL(seen, 6);

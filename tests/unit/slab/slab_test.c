@@ -162,10 +162,19 @@ TEST(what_is_not_the_start_of_a_region_is_refused_and_changes_nothing)
         CHECK(hew_slab_begin(&slab));
         unsigned count = take(&slab, regions, REGIONS_MAX);
         size_t size = hew_slab_shape(&slab)->size;
-        const uintptr_t wrong[] = {slab.address + 1, slab.address + size - 1, region_address(&slab, count / 2) + size / 2,
-            region_address(&slab, count - 1) + 1, region_address(&slab, count), hew_extent_end(&slab) - 1,
-            hew_extent_end(&slab), slab.address - 1, slab.address - size, slab.address - slab.size, 0, UINTPTR_MAX,
-            slab.address + (uintptr_t)(UINT64_C(1) << 32) * size};
+        const uintptr_t wrong[] = {slab.address + 1,
+                                   slab.address + size - 1,
+                                   region_address(&slab, count / 2) + size / 2,
+                                   region_address(&slab, count - 1) + 1,
+                                   region_address(&slab, count),
+                                   hew_extent_end(&slab) - 1,
+                                   hew_extent_end(&slab),
+                                   slab.address - 1,
+                                   slab.address - size,
+                                   slab.address - slab.size,
+                                   0,
+                                   UINTPTR_MAX,
+                                   slab.address + (uintptr_t)(UINT64_C(1) << 32) * size};
         for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
             CHECK(!give(&slab, wrong[i]));
         }

@@ -68,10 +68,10 @@ TEST(the_text_has_the_lines_that_are_looked_for)
     CHECK(hew_large_take(cache->arena, 100000, HEW_PAGE, hew_code_of_size(100000)) != NULL);
     print("");
     CHECK(says("Version: x\n") && says("\nAllocated: ") && says(", active: ") && says(", metadata: ") &&
-        says(" (n_thp 0, edata ") && says("), resident: ") && says(", mapped: ") && says(", retained: "));
+          says(" (n_thp 0, edata ") && says("), resident: ") && says(", mapped: ") && says(", retained: "));
     CHECK(says("\narenas[0]:\n") && says("\nassigned threads: 1\n") && says("\nuptime: ") && says("\ndecaying:") &&
-        says("\nsmall: ") && says("\nlarge: ") && says("\ntotal: ") && says("\nbins: ") && says("\nextents:") &&
-        says("(#/sec)") && says(" ---\n"));
+          says("\nsmall: ") && says("\nlarge: ") && says("\ntotal: ") && says("\nbins: ") && says("\nextents:") &&
+          says("(#/sec)") && says(" ---\n"));
     CHECK(!says("Merged arenas stats:"));
 }
 
@@ -119,7 +119,7 @@ TEST(json_is_one_line_with_jemallocs_outline)
     CHECK(strchr(heard, '\n') == NULL);
     CHECK(strncmp(heard, "{\"jemalloc\":{\"version\":\"x\",\"stats\":{\"allocated\":", 47) == 0);
     CHECK(says("\"stats.arenas\":{\"merged\":{\"dss\":\"N/A\"") && says("\"0\":{\"name\":\"auto_0\"") &&
-        says("\"uptime_ns\":") && says("\"dirty_decay_ms\":-1"));
+          says("\"uptime_ns\":") && says("\"dirty_decay_ms\":-1"));
     CHECK_EQUAL(count("\"curregs\":"), 3 * HEW_STATS_BINS);
     CHECK_EQUAL(count("\"curlextents\":"), 3 * 196);
     CHECK_EQUAL(count("\"ndirty\":"), 3 * (199 + 1));

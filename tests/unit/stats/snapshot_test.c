@@ -115,10 +115,13 @@ TEST(a_sum_is_the_sum_of_its_arenas)
     for (size_t word = 0; hew_stats_arena_fields[word].name[0] != '\0'; word++) {
         uint64_t zero = number(0, word * 8), one = number(1, word * 8), all = number(HEW_STATS_ALL, word * 8);
         unsigned merge = hew_stats_arena_fields[word].merge;
-        CHECK_EQUAL(all, merge == HEW_STATS_ADD ? zero + one : merge == HEW_STATS_NONE ? UINT64_MAX : zero > one ? zero : one);
+        CHECK_EQUAL(all, merge == HEW_STATS_ADD    ? zero + one
+                         : merge == HEW_STATS_NONE ? UINT64_MAX
+                         : zero > one              ? zero
+                                                   : one);
     }
     CHECK_EQUAL(number(hew_arenas_count(), offsetof(struct hew_stats_arena, pactive)),
-        number(HEW_STATS_ALL, offsetof(struct hew_stats_arena, pactive)));
+                number(HEW_STATS_ALL, offsetof(struct hew_stats_arena, pactive)));
     struct hew_stats_totals totals = hew_stats_totals();
     CHECK_EQUAL(totals.active, number(HEW_STATS_ALL, offsetof(struct hew_stats_arena, pactive)) * HEW_PAGE);
     CHECK(totals.resident >= totals.active + totals.metadata && totals.metadata >= totals.metadata_rtree);

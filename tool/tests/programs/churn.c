@@ -21,65 +21,65 @@ static int threads, stride;
 static double
 now(void)
 {
-	struct timespec at;
+    struct timespec at;
 
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
 }
 
 static void
 churn(void)
 {
-	char **objects = calloc(batch, sizeof *objects);
+    char **objects = calloc(batch, sizeof *objects);
 
-	while (now() < deadline) {
-		for (size_t i = 0; i < batch; i++) {
-			objects[i] = malloc(size);
-			for (size_t at = 0; at < size; at += 4096)
-				objects[i][at] = 1;
-		}
-		for (size_t i = 0; i < batch; i++)
-			free(objects[i]);
-	}
-	free(objects);
+    while (now() < deadline) {
+        for (size_t i = 0; i < batch; i++) {
+            objects[i] = malloc(size);
+            for (size_t at = 0; at < size; at += 4096)
+                objects[i][at] = 1;
+        }
+        for (size_t i = 0; i < batch; i++)
+            free(objects[i]);
+    }
+    free(objects);
 }
 
 static void *
 work(void *number)
 {
-	void *volatile once = malloc(16);
+    void *volatile once = malloc(16);
 
-	(void)once;
-	atomic_fetch_add(&ready, 1);
-	while (atomic_load(&ready) < threads)
-		usleep(1000);
-	if ((int)(intptr_t)number % stride == 0)
-		churn();
-	atomic_fetch_add(&finished, 1);
-	for (;;)
-		pause();
-	return NULL;
+    (void)once;
+    atomic_fetch_add(&ready, 1);
+    while (atomic_load(&ready) < threads)
+        usleep(1000);
+    if ((int)(intptr_t)number % stride == 0)
+        churn();
+    atomic_fetch_add(&finished, 1);
+    for (;;)
+        pause();
+    return NULL;
 }
 
 int
 main(int count, char **words)
 {
-	pthread_t thread;
+    pthread_t thread;
 
-	if (count < 5)
-		return 2;
-	threads = atoi(words[1]);
-	size = strtoul(words[2], NULL, 10);
-	batch = strtoul(words[3], NULL, 10);
-	stride = count > 5 ? atoi(words[5]) : 1;
-	deadline = now() + atof(words[4]) / 1000;
-	for (int i = 0; i < threads; i++) {
-		if (pthread_create(&thread, NULL, work, (void *)(intptr_t)i) != 0)
-			return 1;
-		while (atomic_load(&ready) <= i) /* in order: which threads share an arena is not left to chance */
-			usleep(100);
-	}
-	while (atomic_load(&finished) < threads)
-		usleep(1000);
-	exit(0);
+    if (count < 5)
+        return 2;
+    threads = atoi(words[1]);
+    size = strtoul(words[2], NULL, 10);
+    batch = strtoul(words[3], NULL, 10);
+    stride = count > 5 ? atoi(words[5]) : 1;
+    deadline = now() + atof(words[4]) / 1000;
+    for (int i = 0; i < threads; i++) {
+        if (pthread_create(&thread, NULL, work, (void *)(intptr_t)i) != 0)
+            return 1;
+        while (atomic_load(&ready) <= i) /* in order: which threads share an arena is not left to chance */
+            usleep(100);
+    }
+    while (atomic_load(&finished) < threads)
+        usleep(1000);
+    exit(0);
 }

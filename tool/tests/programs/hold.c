@@ -20,47 +20,47 @@ static int threads;
 static void *
 work(void *unused)
 {
-	char **objects = calloc(amount, sizeof *objects);
+    char **objects = calloc(amount, sizeof *objects);
 
-	(void)unused;
-	for (size_t i = 0; i < amount; i++) {
-		objects[i] = malloc(size);
-		memset(objects[i], 1, size);
-	}
-	/* Nobody frees before everybody has allocated: memory freed by one would serve the next. */
-	atomic_fetch_add(&filled, 1);
-	while (atomic_load(&filled) < threads)
-		usleep(1000);
-	for (size_t i = 0; i < amount; i++)
-		if (keep == 0 || i % keep != 0)
-			free(objects[i]);
-	atomic_fetch_add(&finished, 1);
-	for (;;)
-		pause();
-	return NULL;
+    (void)unused;
+    for (size_t i = 0; i < amount; i++) {
+        objects[i] = malloc(size);
+        memset(objects[i], 1, size);
+    }
+    /* Nobody frees before everybody has allocated: memory freed by one would serve the next. */
+    atomic_fetch_add(&filled, 1);
+    while (atomic_load(&filled) < threads)
+        usleep(1000);
+    for (size_t i = 0; i < amount; i++)
+        if (keep == 0 || i % keep != 0)
+            free(objects[i]);
+    atomic_fetch_add(&finished, 1);
+    for (;;)
+        pause();
+    return NULL;
 }
 
 int
 main(int count, char **words)
 {
-	pthread_attr_t small;
-	pthread_t thread;
+    pthread_attr_t small;
+    pthread_t thread;
 
-	if (count < 6)
-		return 2;
-	threads = atoi(words[1]);
-	size = strtoul(words[2], NULL, 10);
-	amount = strtoul(words[3], NULL, 10);
-	keep = strtoul(words[4], NULL, 10);
-	pthread_attr_init(&small);
-	pthread_attr_setstacksize(&small, 64 << 10);
-	for (int i = 0; i < threads; i++)
-		if (pthread_create(&thread, &small, work, NULL) != 0)
-			return 1;
-	while (atomic_load(&finished) < threads)
-		usleep(1000);
-	if (write(STDOUT_FILENO, "ready\n", 6) != 6)
-		return 1;
-	usleep((useconds_t)atoi(words[5]) * 1000);
-	exit(0);
+    if (count < 6)
+        return 2;
+    threads = atoi(words[1]);
+    size = strtoul(words[2], NULL, 10);
+    amount = strtoul(words[3], NULL, 10);
+    keep = strtoul(words[4], NULL, 10);
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 << 10);
+    for (int i = 0; i < threads; i++)
+        if (pthread_create(&thread, &small, work, NULL) != 0)
+            return 1;
+    while (atomic_load(&finished) < threads)
+        usleep(1000);
+    if (write(STDOUT_FILENO, "ready\n", 6) != 6)
+        return 1;
+    usleep((useconds_t)atoi(words[5]) * 1000);
+    exit(0);
 }

@@ -12,20 +12,23 @@
 
 static volatile sig_atomic_t over;
 
-static void end(int number)
+static void
+end(int number)
 {
     (void)number;
     over = 1;
 }
 
-static double now(void)
+static double
+now(void)
 {
     struct timespec at;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at); /* however busy the machine is */
     return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
 }
 
-static void work(void)
+static void
+work(void)
 {
     for (double until = now() + 0.3; now() < until;) {
         char *blocks[20];
@@ -39,7 +42,8 @@ static void work(void)
     }
 }
 
-int main(int count, char **words)
+int
+main(int count, char **words)
 {
     struct sockaddr_in place = {.sin_family = AF_INET, .sin_port = htons((unsigned short)atoi(words[1]))};
     struct sigaction ending = {.sa_handler = end};
