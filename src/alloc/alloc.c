@@ -97,6 +97,17 @@ forget_sample(struct hew_extent *extent)
 }
 
 void
+hew_alloc_note_kept(size_t usable)
+{
+    struct hew_cache *cache = hew_alloc_own_cache();
+    if (cache != NULL) {
+        cache->other_allocated += usable;
+        cache->other_freed += usable;
+        hew_count_operation(cache, usable, usable);
+    }
+}
+
+void
 hew_alloc_note_resized(struct hew_extent *extent, size_t freed, size_t size)
 {
     struct hew_cache *cache = hew_alloc_own_cache();

@@ -15,10 +15,12 @@ struct hew_upcalls {
     /* Starts the library if it has not started, and gives the thread a cache.  NULL: it can have none (not yet, not any
      * more); the caller goes without. */
     struct hew_cache *(*start_thread)(void);
-    /* cache->due says what is due, and is 0 afterwards; `size` bytes have been asked for.  Of a large object, `large`, the
+    /* cache->due says what is due, and is 0 afterwards; `size` bytes have been asked for, and
+     * are to come from class `code` (HEW_CODE_SLOW: from none).  Of a large object, `large`, the
      * profiler may keep a sample in it.  A small one (NULL) is replaced when the return value is not NULL: by an object of
      * hew_alloc_sampled() in `arena`.  It may call functions of the program, which allocate from the thread's own arena. */
-    void *(*attend)(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large);
+    void *(*attend)(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t size,
+                    struct hew_extent *large);
     /* A sampled object is about to be freed. */
     void (*sample_freed)(struct hew_extent *extent);
     /* Some heap holds idle memory that a purger should return.  `freeing`: we are inside free(), where no thread can be
@@ -56,6 +58,9 @@ hew_alloc_notice_due_work(bool freeing)
 
 /* An extent that stands for a small object of `code`, with what the profiler knows of it.  NULL without memory. */
 struct hew_extent *hew_alloc_sampled(struct hew_arena *arena, unsigned code, void *sample);
+
+/* realloc has left an object of `usable` bytes as it is, which counts as freeing one and allocating another. */
+void hew_alloc_note_kept(size_t usable);
 
 /* A large object is known as `sample` to the profiler from now on. */
 void hew_alloc_mark_sampled(struct hew_extent *large, void *sample);

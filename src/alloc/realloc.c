@@ -78,6 +78,13 @@ resize_and_note(struct hew_extent *extent, size_t size)
     return true;
 }
 
+static void *
+keep(void *object, size_t usable)
+{
+    hew_alloc_note_kept(usable);
+    return object;
+}
+
 void *
 hew_realloc_without_copy(void *object, size_t usable, size_t size, size_t alignment, struct hew_arena *arena)
 {
@@ -86,7 +93,7 @@ hew_realloc_without_copy(void *object, size_t usable, size_t size, size_t alignm
     }
     unsigned code = hew_aligned_code(size, alignment);
     if (usable <= HEW_SMALL_MAX || code != HEW_CODE_NONE) {
-        return code != HEW_CODE_NONE && hew_code_size(code) == usable ? object : NULL;
+        return code != HEW_CODE_NONE && hew_code_size(code) == usable ? keep(object, usable) : NULL;
     }
     size_t least = size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
@@ -148,7 +155,7 @@ hew_realloc_object(void *object, size_t size)
         return resize_any(object, size);
     }
     if (hew_small_code(size) == code) {
-        return object;
+        return keep(object, hew_slab_shapes[code].size);
     }
     size_t usable = hew_slab_shapes[code].size;
     void *result = copy_and_free(object, usable < size ? usable : size, size);

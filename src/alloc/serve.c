@@ -48,6 +48,7 @@ hew_serve_relieve(void)
     }
     HEW_EACH_ARENA(arena)
     {
+        hew_arena_trim(arena);
         hew_page_release(&arena->pages);
     }
 }
@@ -78,7 +79,7 @@ static HEW_NOINLINE void *
 attend(const struct hew_source *source, unsigned code, size_t size, void *object)
 {
     struct hew_extent *large = code > HEW_CODE_SMALL_LAST ? hew_map_extent((uintptr_t)object) : NULL;
-    void *sampled = hew_upcalls.attend(source->own, source->arena, size, large);
+    void *sampled = hew_upcalls.attend(source->own, source->arena, code, size, large);
     if (sampled == NULL || large != NULL) {
         return object;
     }
@@ -181,7 +182,7 @@ hew_serve_note_slow(struct hew_cache *cache, size_t size, struct hew_extent *ext
         cache->due_code = HEW_CODE_NONE;
     }
     if (HEW_UNLIKELY(cache->due != 0)) {
-        hew_upcalls.attend(cache, hew_arena_at(extent->arena), size, extent);
+        hew_upcalls.attend(cache, hew_arena_at(extent->arena), extent->code, size, extent);
     }
 }
 
@@ -217,9 +218,17 @@ hew_serve_again(size_t size)
     return (void *)extent->address;
 }
 
-static struct hew_extent *
-take_slow(const struct hew_source *source, size_t size, size_t alignment)
+/* A small request can become a large object by its alignment. */
+static size_t
+room_of(size_t size)
 {
+    return size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
+}
+
+static struct hew_extent *
+take_slow(const struct hew_source *source, size_t asked, size_t alignment)
+{
+    size_t size = room_of(asked);
     struct hew_arena *arena = arena_for_large(source, size);
     unsigned code = hew_large_code(size);
     struct hew_extent *extent = NULL;
@@ -273,7 +282,7 @@ finish_large(void *object, bool zero)
 static void *
 serve_large(const struct hew_source *source, size_t size, size_t alignment, bool zero)
 {
-    unsigned code = hew_large_code(size);
+    unsigned code = hew_large_code(room_of(size));
     void *object = code != HEW_CODE_SLOW && alignment <= HEW_PAGE ? hew_serve_class(source, code, size)
                                                                   : serve_slow(source, size, alignment);
     return object == NULL ? NULL : finish_large(object, zero);
@@ -284,10 +293,9 @@ hew_serve(const struct hew_source *source, size_t size, size_t alignment, bool z
 {
     unsigned code = hew_aligned_code(size, alignment);
     if (code == HEW_CODE_NONE) {
-        return serve_large(source, size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1, alignment, zero);
+        return serve_large(source, size, alignment, zero);
     }
-    /* For whoever looks at the size, one that leads to the class that the alignment has chosen. */
-    void *object = hew_serve_class(source, code, hew_small_code(size) == code ? size : hew_code_size(code));
+    void *object = hew_serve_class(source, code, size);
     size_t usable = object == NULL ? 0 : hew_slab_shapes[code].size;
     return zero && object != NULL ? memset(object, 0, usable) : hew_fill_new(object, usable);
 }

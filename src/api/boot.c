@@ -182,12 +182,12 @@ purge_due(bool freeing)
 }
 
 static void *
-attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large)
+attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t size, struct hew_extent *large)
 {
     uint8_t due = cache->due;
     cache->due = 0;
     /* First: a report may end in a function of the program, which allocates, and then cache->due_code is another class. */
-    void *sampled = (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, arena, size, large) : NULL;
+    void *sampled = (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, arena, code, size, large) : NULL;
     if ((due & HEW_DUE_BYTES) != 0) {
         hew_peak_look(cache);
         hew_stats_passed(hew_count_passed(cache));

@@ -137,6 +137,10 @@ void hew_page_recode(struct hew_page_heap *heap, struct hew_extent *extent, unsi
 void hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent);
 void hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count);
 
+/* The memory of a large extent goes to the system at once, whatever decay says.  False, nothing done: it is to be kept for ever, and
+ * the extent to be given in the usual way. */
+bool hew_page_give_through(struct hew_page_heap *heap, struct hew_extent *extent);
+
 /* Grows a large extent by the free pages behind it, or cuts its tail off.  False: nothing has changed. */
 bool hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
 bool hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);

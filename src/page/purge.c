@@ -4,6 +4,7 @@
  * in the next state.
  */
 #include "base/options.h"
+#include "meta/map.h"
 #include "os/memory.h"
 #include "page/grow.h"
 #include "page/heap.h"
@@ -58,6 +59,20 @@ take_oldest(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
     return hew_split_cut(heap, stock, extent, hew_extent_end(extent) - size, size);
 }
 
+/* Under the lock: an extent that is in no stock goes to meet the system. */
+static void
+depart(struct hew_page_heap *heap, struct hew_extent *extent, struct batch *batch)
+{
+    hew_split_mark_ends(extent);
+    if (heap->hooks != NULL) { /* a hook may give the addresses back, and another heap be given them */
+        hew_split_forget_ends(extent);
+    }
+    extent->state = HEW_EXTENT_TRANSIT;
+    hew_list_push_back(&heap->transit, &extent->free.age);
+    batch->extents[batch->count++] = extent;
+    batch->bytes += extent->size;
+}
+
 /* Under the lock: takes old extents until the stock holds no more than `keep`, or the batch is full. */
 static void
 collect(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, struct batch *batch)
@@ -76,14 +91,7 @@ collect(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, struct
         if (extent == NULL) {
             return;
         }
-        hew_split_mark_ends(extent);
-        if (heap->hooks != NULL) { /* a hook may give the addresses back, and another heap be given them */
-            hew_split_forget_ends(extent);
-        }
-        extent->state = HEW_EXTENT_TRANSIT;
-        hew_list_push_back(&heap->transit, &extent->free.age);
-        batch->extents[batch->count++] = extent;
-        batch->bytes += extent->size;
+        depart(heap, extent, batch);
     }
 }
 
@@ -253,6 +261,35 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
         }
     }
     hew_mutex_unlock(&heap->lock);
+}
+
+bool
+hew_page_give_through(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    struct batch batch = {.count = 0, .bytes = 0};
+    unsigned state;
+    hew_mutex_lock(&heap->lock);
+    if (heap->ending || heap->dirty_decay.decay_ms < 0 || heap->muzzy_decay.decay_ms < 0) {
+        hew_mutex_unlock(&heap->lock);
+        return false;
+    }
+    hew_page_add_active(heap, -(ptrdiff_t)extent->size);
+    hew_map_set_code(extent->address, HEW_CODE_NONE);
+    if (extent->huge) {
+        hew_huge_forgo(extent);
+    }
+    depart(heap, extent, &batch);
+    heap->counts.dirty_purges++;
+    struct hew_extent_hooks *hooks = heap->hooks;
+    hew_mutex_unlock(&heap->lock);
+    release_all(hooks, &batch, HEW_EXTENT_DIRTY, HEW_EXTENT_RETAINED, &state);
+    hew_mutex_lock(&heap->lock);
+    arrive_all(heap, &batch, HEW_EXTENT_DIRTY, &state);
+    if (!hew_options.retain && heap->hooks == NULL) {
+        unmap_retained(heap);
+    }
+    hew_mutex_unlock(&heap->lock);
+    return true;
 }
 
 void

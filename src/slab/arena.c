@@ -129,12 +129,44 @@ hew_arena_next(unsigned index)
     return NULL;
 }
 
+/* Whether the arena's bins may be worked on: a manual one may not while it is reset or destroyed, and who does that waits for
+ * those who have begun before. */
+static bool
+begin_trim(struct hew_arena *arena)
+{
+    if (HEW_LIKELY(!arena->manual)) {
+        return true;
+    }
+    hew_mutex_lock(&hew_arenas_lock);
+    bool lives = arena->life == HEW_ARENA_LIVES && hew_arena_at(arena->index) == arena;
+    if (lives) {
+        atomic_fetch_add_explicit(&arena->trims, 1, memory_order_relaxed);
+    }
+    hew_mutex_unlock(&hew_arenas_lock);
+    return lives;
+}
+
+/* In a child that a hook has forked the trim goes on, and is not counted any more. */
+static void
+end_trim(struct hew_arena *arena)
+{
+    uint32_t trims = arena->manual ? atomic_load_explicit(&arena->trims, memory_order_relaxed) : 0;
+    /* release: pairs with the acquire in await_trims(), which finds the slabs back in the page heap */
+    while (trims != 0 && !atomic_compare_exchange_weak_explicit(&arena->trims, &trims, trims - 1, memory_order_release,
+                                                                memory_order_relaxed)) {
+    }
+}
+
 void
 hew_arena_trim(struct hew_arena *arena)
 {
-    for (unsigned code = 1; !arena->manual && code <= HEW_CODE_SMALL_LAST; code++) {
+    if (!begin_trim(arena)) {
+        return;
+    }
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         hew_bin_trim(&arena->bins[code], &arena->pages);
     }
+    end_trim(arena);
 }
 
 static void

@@ -137,6 +137,23 @@ hew_large_give(struct hew_extent *extent)
     }
 }
 
+/* Of an arena that a program made, memory that is at least as large as its oversize_threshold is not kept; an automatic one has
+ * sent such requests elsewhere. */
+static void
+give_pages(struct hew_arena *arena, struct hew_extent *const *extents, unsigned count)
+{
+    size_t threshold = atomic_load_explicit(&arena->oversize_threshold, memory_order_relaxed);
+    if (HEW_LIKELY(!arena->manual || extents[0]->size < threshold)) {
+        hew_page_give_some(&arena->pages, extents, count);
+        return;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (!hew_page_give_through(&arena->pages, extents[i])) {
+            hew_page_give(&arena->pages, extents[i]);
+        }
+    }
+}
+
 void
 hew_large_give_back(struct hew_extent *extent)
 {
@@ -144,7 +161,7 @@ hew_large_give_back(struct hew_extent *extent)
     unlist(arena, extent);
     count_given(arena, extent, 1);
     if (HEW_LIKELY(unguard(extent))) {
-        hew_page_give(&arena->pages, extent);
+        give_pages(arena, &extent, 1);
     } else {
         hew_page_abandon(&arena->pages, extent);
     }
@@ -165,7 +182,7 @@ hew_large_give_some(struct hew_extent *const *extents, unsigned count)
         unlist(arena, extents[i]);
     }
     count_given(arena, extents[0], count);
-    hew_page_give_some(&arena->pages, extents, count);
+    give_pages(arena, extents, count);
 }
 
 void

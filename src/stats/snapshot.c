@@ -111,7 +111,6 @@ sum_up(void)
         .resident = merged.resident,
         .mapped = merged.mapped,
         .retained = merged.retained,
-        .zero_reallocs = atomic_load_explicit(&hew_stats_zero_reallocs, memory_order_relaxed),
     };
 }
 
@@ -161,6 +160,8 @@ hew_stats_totals(void)
     hew_mutex_lock(&hew_stats_lock);
     struct hew_stats_totals copy = totals;
     hew_mutex_unlock(&hew_stats_lock);
+    /* Not of the snapshot: as in jemalloc, a program sees its last call at once. */
+    copy.zero_reallocs = atomic_load_explicit(&hew_stats_zero_reallocs, memory_order_relaxed);
     return copy;
 }
 

@@ -210,6 +210,43 @@ TEST(pages_that_the_system_refuses_to_purge_stay_dirty_and_go_at_the_next_try)
     page_end();
 }
 
+TEST(what_is_given_through_goes_at_once_and_other_idle_pages_stay)
+{
+    page_begin();
+    page_decay_times(10000, 10000);
+    struct hew_extent *kept = page_take(256 * KIB), *between = page_take(64 * KIB), *through = page_take(MIB);
+    uintptr_t address = through->address;
+    page_fill(kept, 7);
+    page_fill(through, 7);
+    page_give(kept);
+    CHECK(hew_page_give_through(&page_heap, through));
+    CHECK_EQUAL(page_counts().dirty, 256 * KIB);
+    CHECK_EQUAL(page_counts().active, 64 * KIB);
+    CHECK_EQUAL(page_counts().dirty_purged, MIB);
+    CHECK_EQUAL(resident(address, MIB), 0);
+    CHECK_EQUAL(hew_map_code(address), HEW_CODE_NONE);
+    page_give(between);
+    page_end();
+}
+
+TEST(what_is_given_through_is_kept_where_the_system_refuses_it_or_everything_is_kept_for_ever)
+{
+    page_begin();
+    page_decay_times(10000, 0);
+    struct hew_extent *extent = page_take(MIB);
+    faults_refuse("madvise", 0, FAULTS_ALL);
+    CHECK(hew_page_give_through(&page_heap, extent));
+    faults_end();
+    CHECK_EQUAL(page_counts().dirty, MIB);
+    hew_page_decay(&page_heap, page_now, true);
+    page_decay_times(-1, 0);
+    extent = page_take(MIB);
+    CHECK(!hew_page_give_through(&page_heap, extent));
+    page_give(extent);
+    CHECK_EQUAL(page_counts().dirty, MIB);
+    page_end();
+}
+
 TEST(where_lazy_purging_is_unknown_pages_are_dropped_instead)
 {
     page_begin();
