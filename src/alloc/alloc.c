@@ -96,8 +96,8 @@ forget_sample(struct hew_extent *extent)
     }
 }
 
-void
-hew_alloc_note_kept(size_t usable)
+void *
+hew_alloc_note_kept(void *object, size_t usable)
 {
     struct hew_cache *cache = hew_alloc_own_cache();
     if (cache != NULL) {
@@ -105,6 +105,7 @@ hew_alloc_note_kept(size_t usable)
         cache->other_freed += usable;
         hew_count_operation(cache, usable, usable);
     }
+    return object;
 }
 
 void

@@ -59,8 +59,9 @@ hew_alloc_notice_due_work(bool freeing)
 /* An extent that stands for a small object of `code`, with what the profiler knows of it.  NULL without memory. */
 struct hew_extent *hew_alloc_sampled(struct hew_arena *arena, unsigned code, void *sample);
 
-/* realloc has left an object of `usable` bytes as it is, which counts as freeing one and allocating another. */
-void hew_alloc_note_kept(size_t usable);
+/* realloc has left an object of `usable` bytes as it is, which counts as freeing one and allocating another.
+ * Returns the object. */
+void *hew_alloc_note_kept(void *object, size_t usable);
 
 /* A large object is known as `sample` to the profiler from now on. */
 void hew_alloc_mark_sampled(struct hew_extent *large, void *sample);

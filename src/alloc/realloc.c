@@ -78,10 +78,16 @@ resize_and_note(struct hew_extent *extent, size_t size)
     return true;
 }
 
-static void *
+/* A small object stays as it is. */
+HEW_INLINE void *
 keep(void *object, size_t usable)
 {
-    hew_alloc_note_kept(usable);
+    struct hew_cache *cache = hew_cache_self;
+    if (HEW_UNLIKELY(!hew_cache_is_plain(cache))) {
+        return hew_alloc_note_kept(object, usable);
+    }
+    cache->other_allocated += usable;
+    cache->other_freed += usable;
     return object;
 }
 
@@ -147,6 +153,13 @@ resize_any(void *object, size_t size)
     return result == NULL && size <= usable ? object : result; /* a smaller size needs no memory */
 }
 
+static HEW_NOINLINE void *
+resize_small(void *object, size_t usable, size_t size)
+{
+    void *result = copy_and_free(object, usable < size ? usable : size, size);
+    return result == NULL && size <= usable ? object : result;
+}
+
 void *
 hew_realloc_object(void *object, size_t size)
 {
@@ -154,10 +167,6 @@ hew_realloc_object(void *object, size_t size)
     if (HEW_UNLIKELY(code - 1 >= HEW_CODE_SMALL_LAST || size >= hew_small_end)) {
         return resize_any(object, size);
     }
-    if (hew_small_code(size) == code) {
-        return keep(object, hew_slab_shapes[code].size);
-    }
     size_t usable = hew_slab_shapes[code].size;
-    void *result = copy_and_free(object, usable < size ? usable : size, size);
-    return result == NULL && size <= usable ? object : result;
+    return HEW_LIKELY(hew_small_code(size) == code) ? keep(object, usable) : resize_small(object, usable, size);
 }

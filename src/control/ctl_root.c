@@ -51,7 +51,7 @@ hew_ctl_max_background_threads(const struct hew_ctl_call *call)
     size_t before = hew_options.max_background_threads - atomic_load_explicit(&forgone, memory_order_relaxed);
     size_t after = before;
     int error = hew_ctl_write(call, &after, sizeof after);
-    if (error == 0 && after > hew_options.max_background_threads) {
+    if (error == 0 && (after == 0 || after > hew_options.max_background_threads)) {
         error = EINVAL;
     }
     error = error != 0 ? error : hew_ctl_read_size(call, before);
