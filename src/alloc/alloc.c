@@ -52,6 +52,9 @@ may_be_again(size_t size)
 void *
 hew_alloc_large(size_t size, bool zero)
 {
+    if (HEW_UNLIKELY(size > HEW_LARGE_MAX)) {
+        return NULL; /* nothing below is made for it */
+    }
     void *object = zero || !may_be_again(size) ? NULL : hew_serve_again(size);
     return object != NULL ? object : hew_alloc_aligned(size, HEW_PAGE, zero);
 }

@@ -184,14 +184,13 @@ begin_put(struct hew_shelf *shelf, const struct hew_extent *extent, struct hew_s
     return rank;
 }
 
-/* With the mark.  False: one that the map knows as free has come twice. */
+/* With the mark.  False: it has been freed already. */
 HEW_INLINE bool
 put(struct hew_shelf_slot *slot, struct hew_extent *extent)
 {
-    if (HEW_UNLIKELY(hew_map_code(extent->address) == HEW_CODE_NONE)) {
+    if (HEW_UNLIKELY(!hew_extent_claim(extent))) {
         return false;
     }
-    hew_map_set_code(extent->address, HEW_CODE_NONE);
     extent->large.below = newest(slot);
     set_newest(slot, extent);
     return true;

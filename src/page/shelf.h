@@ -62,10 +62,8 @@ struct hew_shelf {
 HEW_INLINE unsigned
 hew_large_index(size_t bytes)
 {
-    if (bytes <= HEW_SMALL_MAX) {
-        __builtin_unreachable();
-    }
-    return hew_class_index(bytes) - HEW_CODE_SMALL_LAST;
+    HEW_ASSERT(1, bytes > HEW_SMALL_MAX); /* impossible sizes are refused where they come in: alloc/ */
+    return hew_class_index_large(bytes) - HEW_CODE_SMALL_LAST;
 }
 
 /* An active extent of just that size and code, the newest, whose fields are as they were when it came; NULL: none. */
@@ -76,7 +74,7 @@ unsigned hew_shelf_take_filled(struct hew_shelf *shelf, size_t size, unsigned co
                                unsigned wanted);
 
 enum hew_shelf_put {
-    HEW_SHELF_REFUSED, /* the extent is to be given in the usual way */
+    HEW_SHELF_REFUSED, /* the extent is to be given in the usual way, which ends the process if it is free already */
     HEW_SHELF_PUT,
     HEW_SHELF_PUT_LOOK, /* and it is time to look at the clock */
 };

@@ -87,8 +87,10 @@ hew_describe_double_free(const char *function, uintptr_t address)
     struct hew_extent *extent = hew_map_extent(address);
     if (extent != NULL && extent->code <= HEW_CODE_SMALL_LAST) {
         put_object(&text, "the ", hew_slab_shape(extent)->size, address);
-    } else if (extent != NULL) {
+    } else if (extent != NULL && extent->state == HEW_EXTENT_ACTIVE) {
         put_object(&text, "the ", extent->large.usable, address);
+    } else {
+        hew_text_put(&text, "the object");
     }
     hew_text_put(&text, " is free already");
     hew_fatal(HEW_FATAL_double_free, function, address, words);
