@@ -261,6 +261,23 @@ hew_alloc_usable(const char *function, const void *object)
                                                : usable_in(extent_of(function, object));
 }
 
+void
+hew_alloc_check_kept(const char *function, const void *object)
+{
+    const struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
+    unsigned code = hew_map_code((uintptr_t)object);
+    if (cache == NULL || code > HEW_CODE_CACHED_LAST) {
+        return;
+    }
+    size_t looks = hew_cache_depth(cache, code);
+    looks = code <= HEW_CODE_SMALL_LAST && looks > 1 ? 1 : looks;
+    for (void *const *at = cache->top[code]; looks > 0; looks--) {
+        if (*--at == object) {
+            hew_describe_free(function, (uintptr_t)object);
+        }
+    }
+}
+
 /* Whether an object may have been asked for with `size`: a pool's size is any that holds it. */
 static bool
 is_size(const void *object, size_t usable, size_t size, size_t alignment)

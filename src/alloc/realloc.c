@@ -132,6 +132,7 @@ static HEW_NOINLINE void *
 resize_any(void *object, size_t size)
 {
     size_t usable = hew_alloc_usable("realloc", object);
+    hew_alloc_check_kept("realloc", object);
     if (size > HEW_LARGE_MAX) {
         return NULL;
     }
@@ -146,6 +147,9 @@ hew_realloc_object(void *object, size_t size)
     size_t code = hew_map_code((uintptr_t)object);
     if (HEW_UNLIKELY(code - 1 >= HEW_CODE_SMALL_LAST || size >= hew_small_end)) {
         return resize_any(object, size);
+    }
+    if (HEW_UNLIKELY(hew_cache_newest_is(hew_cache_self, code, object))) {
+        hew_describe_free("realloc", (uintptr_t)object);
     }
     if (hew_small_code(size) == code) {
         return object;

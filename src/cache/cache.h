@@ -130,6 +130,13 @@ hew_cache_push(struct hew_cache *cache, size_t code, void *object)
     return true;
 }
 
+/* Whether it is the object of class `code` that the thread freed last. */
+HEW_INLINE bool
+hew_cache_newest_is(const struct hew_cache *cache, size_t code, const void *object)
+{
+    return cache != NULL && cache->top[code][-1] == object;
+}
+
 /* Thread data is still zero while the loader relocates the first program: NULL stands for hew_cache_none then. */
 HEW_INLINE bool
 hew_cache_is_real(const struct hew_cache *cache)

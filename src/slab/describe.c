@@ -78,8 +78,8 @@ hew_describe_bad_pointer(const char *function, uintptr_t address)
     hew_fatal(HEW_FATAL_interior, function, address, words);
 }
 
-HEW_COLD _Noreturn void
-hew_describe_double_free(const char *function, uintptr_t address)
+static _Noreturn void
+free_already(enum hew_fatal_kind kind, const char *function, uintptr_t address)
 {
     char words[160];
     struct hew_text text;
@@ -93,5 +93,17 @@ hew_describe_double_free(const char *function, uintptr_t address)
         hew_text_put(&text, "the object");
     }
     hew_text_put(&text, " is free already");
-    hew_fatal(HEW_FATAL_double_free, function, address, words);
+    hew_fatal(kind, function, address, words);
+}
+
+HEW_COLD _Noreturn void
+hew_describe_double_free(const char *function, uintptr_t address)
+{
+    free_already(HEW_FATAL_double_free, function, address);
+}
+
+HEW_COLD _Noreturn void
+hew_describe_free(const char *function, uintptr_t address)
+{
+    free_already(HEW_FATAL_not_allocated, function, address);
 }

@@ -98,6 +98,22 @@ free_twice_without_a_cache(void)
 }
 
 static void
+realloc_small_that_is_free_to_its_own_class(void)
+{
+    void *object = allocate(100);
+    free(object);
+    unseen = realloc(opaque(object), 105);
+}
+
+static void
+realloc_small_that_is_free_to_another_class(void)
+{
+    void *object = allocate(100);
+    free(object);
+    unseen = realloc(opaque(object), 1000);
+}
+
+static void
 realloc_small_and_free_the_old_place(void)
 {
     void *object = allocate(100);
@@ -388,6 +404,10 @@ const struct misuse misuses[] = {
      FREE "double free: the 112-byte object at %0 is free already"},
     {"free_twice_without_a_cache", free_twice_without_a_cache, "tcache:false",
      FREE "double free: the 112-byte object at %0 is free already"},
+    {"realloc_small_that_is_free_to_its_own_class", realloc_small_that_is_free_to_its_own_class, NULL,
+     "<hew>: realloc(%0): not a live allocation: the 112-byte object at %0 is free already"},
+    {"realloc_small_that_is_free_to_another_class", realloc_small_that_is_free_to_another_class, NULL,
+     "<hew>: realloc(%0): not a live allocation: the 112-byte object at %0 is free already"},
     {"realloc_small_and_free_the_old_place", realloc_small_and_free_the_old_place, NULL,
      FREE "double free: the 112-byte object at %0 is free already"},
     {"free_the_stack", free_the_stack, NULL, FREE FOREIGN},

@@ -4,6 +4,7 @@
  */
 #include "misuse.h"
 
+#include <dlfcn.h>
 #include <malloc.h>
 
 static void
@@ -67,6 +68,58 @@ free_large_again_after_it_left_the_cache(void)
     exchange(20000, 2);
     free(opaque(object));
     exchange(20000, 50);
+}
+
+/* Its class and its place would do for the new size, or pages behind it; or it would be copied. */
+static void
+realloc_large_that_is_free(size_t size)
+{
+    exchange(100000, 50);
+    void *object = allocate(100000), *other = malloc(100000);
+    free(object);
+    free(other);
+    unseen = realloc(opaque(object), size);
+    exit(0);
+}
+
+static void
+realloc_large_that_is_free_to_its_own_class(void)
+{
+    realloc_large_that_is_free(100001);
+}
+
+static void
+realloc_large_that_is_free_to_half(void)
+{
+    realloc_large_that_is_free(50000);
+}
+
+static void
+realloc_large_that_is_free_to_more(void)
+{
+    realloc_large_that_is_free(300000);
+}
+
+static void
+realloc_large_that_is_free_to_a_small_size(void)
+{
+    realloc_large_that_is_free(100);
+}
+
+static void
+rallocx_of_large_that_is_free(void)
+{
+    void *object = allocate(100000);
+    free(object);
+    unseen = ((void *(*)(void *, size_t, int))dlsym(RTLD_DEFAULT, "rallocx"))(opaque(object), 200000, 0);
+}
+
+static void
+xallocx_of_large_that_is_free(void)
+{
+    void *object = allocate(100000);
+    free(object);
+    ((size_t (*)(void *, size_t, size_t, int))dlsym(RTLD_DEFAULT, "xallocx"))(opaque(object), 200000, 0, 0);
 }
 
 static void
@@ -165,7 +218,17 @@ realloc_inside_a_large_object(void)
     unseen = realloc(opaque(object + 8192), 300000);
 }
 
+#define NOT_LIVE "not a live allocation: the 114688-byte object at %0 is free already"
+
 const struct misuse large_misuses[] = {
+    {"realloc_large_that_is_free_to_its_own_class", realloc_large_that_is_free_to_its_own_class, QUIET,
+     "<hew>: realloc(%0): " NOT_LIVE},
+    {"realloc_large_that_is_free_to_half", realloc_large_that_is_free_to_half, QUIET, "<hew>: realloc(%0): " NOT_LIVE},
+    {"realloc_large_that_is_free_to_more", realloc_large_that_is_free_to_more, QUIET, "<hew>: realloc(%0): " NOT_LIVE},
+    {"realloc_large_that_is_free_to_a_small_size", realloc_large_that_is_free_to_a_small_size, QUIET,
+     "<hew>: realloc(%0): " NOT_LIVE},
+    {"rallocx_of_large_that_is_free", rallocx_of_large_that_is_free, QUIET, "<hew>: rallocx(%0): " NOT_LIVE},
+    {"xallocx_of_large_that_is_free", xallocx_of_large_that_is_free, QUIET, "<hew>: xallocx(%0): " NOT_LIVE},
     {"free_large_twice", free_large_twice, NULL, FREE "double free: the 114688-byte object at %0 is free already"},
     {"free_20000_bytes_twice_with_one_between", free_20000_bytes_twice_with_one_between, QUIET,
      FREE "double free: the 20480-byte object at %0 is free already"},
