@@ -110,6 +110,8 @@ hew_cache_pop(struct hew_cache *cache, size_t code)
 {
     void **top = cache->top[code];
     void *object = top[-1];
+    /* Who got NULL because the period is over has ended it in the slow path before he asks again. */
+    HEW_ASSERT(1, object == NULL || cache->ticks[code] != 0);
     if (HEW_UNLIKELY(object == NULL) || HEW_UNLIKELY(hew_count_down(&cache->ticks[code]))) {
         return NULL;
     }

@@ -7,7 +7,7 @@
  * Promises  put and take need no more than the group's own mark, never wait and never take the heap's lock.  Nothing is
  *           kept from anybody: before more memory is touched, before decay and before statistics, a sweep
  *           (hew_page_sweep_held()) makes dirty pages of all of it.
- * Locks     hew_shelf_empty() and hew_shelf_decide() are called under the heap's lock.
+ * Locks     hew_shelf_empty(), hew_shelf_close() and hew_shelf_decide() are called under the heap's lock.
  * Not here  when to sweep: heap.c, purge.c.
  */
 #ifndef HEW_PAGE_SHELF_H
@@ -89,6 +89,9 @@ struct hew_page_heap;
 
 /* All that lies there comes back to the heap.  False: nothing did.  With hooks the lock may be dropped. */
 bool hew_shelf_empty(struct hew_page_heap *heap);
+
+/* Nothing lies there from now on. */
+void hew_shelf_close(struct hew_page_heap *heap);
 
 /* After a change of what decides whether large extents may lie there. */
 void hew_shelf_decide(struct hew_page_heap *heap);
