@@ -52,6 +52,9 @@ may_be_again(size_t size)
 void *
 hew_alloc_large(size_t size, bool zero)
 {
+    if (HEW_UNLIKELY(size > HEW_LARGE_MAX)) {
+        return NULL; /* nothing below is made for it */
+    }
     void *object = zero || !may_be_again(size) ? NULL : hew_serve_again(size);
     return object != NULL ? object : hew_alloc_aligned(size, HEW_PAGE, zero);
 }
@@ -268,6 +271,23 @@ hew_alloc_usable(const char *function, const void *object)
     }
     return HEW_UNLIKELY(code == HEW_CODE_POOL) ? hew_upcalls.pool_usable(function, object)
                                                : usable_in(extent_of(function, object));
+}
+
+void
+hew_alloc_check_kept(const char *function, const void *object)
+{
+    const struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
+    unsigned code = hew_map_code((uintptr_t)object);
+    if (cache == NULL || code > HEW_CODE_CACHED_LAST) {
+        return;
+    }
+    size_t looks = hew_cache_depth(cache, code);
+    looks = code <= HEW_CODE_SMALL_LAST && looks > 1 ? 1 : looks;
+    for (void *const *at = cache->top[code]; looks > 0; looks--) {
+        if (*--at == object) {
+            hew_describe_free(function, (uintptr_t)object);
+        }
+    }
 }
 
 /* Whether an object may have been asked for with `size`: a pool's size is any that holds it. */

@@ -90,6 +90,10 @@ void hew_alloc_free(const char *function, void *object);
 /* The same past the thread's own cache: into an explicit one, or, NULL, straight to its owner. */
 void hew_alloc_free_into(const char *function, void *object, struct hew_cache *explicit);
 
+/* Ends the process when `object`, not NULL and known to be ours, lies free in the thread's own magazine.  Of a small class
+ * only the newest is looked at. */
+void hew_alloc_check_kept(const char *function, const void *object);
+
 /* Ends the process unless `object` is live and was asked for with `size` (at `alignment`, 0: as malloc does). */
 void hew_alloc_check_size(const char *function, void *object, size_t size, size_t alignment);
 

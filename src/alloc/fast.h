@@ -7,7 +7,7 @@
 #define HEW_ALLOC_FAST_H
 
 #include "cache/cache.h"
-#include "slab/describe.h"
+#include "slab/large.h"
 
 /* The whole of malloc for a small size: the newest object of this thread's magazine.  NULL: take the slow path. */
 HEW_INLINE void *
@@ -31,10 +31,7 @@ HEW_INLINE void *
 hew_fast_take_class(struct hew_cache *cache, unsigned code)
 {
     void *object = hew_cache_pop(cache, code);
-    if (HEW_UNLIKELY(((uintptr_t)object & (HEW_PAGE - 1)) != 0)) {
-        hew_describe_bad_pointer("free", (uintptr_t)object); /* nobody has looked at it so far */
-    }
-    return object;
+    return object != NULL ? hew_large_of_magazine(object, code) : NULL;
 }
 
 /* The same for a large size up to HEW_LARGE_CODES_MAX; a small one gets NULL. */

@@ -145,6 +145,7 @@ static HEW_NOINLINE void *
 resize_any(void *object, size_t size)
 {
     size_t usable = hew_alloc_usable("realloc", object);
+    hew_alloc_check_kept("realloc", object);
     if (size > HEW_LARGE_MAX) {
         return NULL;
     }
@@ -166,6 +167,9 @@ hew_realloc_object(void *object, size_t size)
     size_t code = hew_map_code((uintptr_t)object);
     if (HEW_UNLIKELY(code - 1 >= HEW_CODE_SMALL_LAST || size >= hew_small_end)) {
         return resize_any(object, size);
+    }
+    if (HEW_UNLIKELY(hew_cache_newest_is(hew_cache_self, code, object))) {
+        hew_describe_free("realloc", (uintptr_t)object);
     }
     size_t usable = hew_slab_shapes[code].size;
     return HEW_LIKELY(hew_small_code(size) == code) ? keep(object, usable) : resize_small(object, usable, size);

@@ -249,9 +249,6 @@ take_slow(const struct hew_source *source, size_t asked, size_t alignment)
 static void *
 serve_slow(const struct hew_source *source, size_t size, size_t alignment)
 {
-    if (size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX) {
-        return NULL;
-    }
     struct hew_extent *extent = take_slow(source, size, alignment);
     if (HEW_UNLIKELY(extent == NULL)) {
         hew_serve_relieve();
@@ -291,6 +288,9 @@ serve_large(const struct hew_source *source, size_t size, size_t alignment, bool
 void *
 hew_serve(const struct hew_source *source, size_t size, size_t alignment, bool zero)
 {
+    if (HEW_UNLIKELY(size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX)) {
+        return NULL; /* nothing below is made for it */
+    }
     unsigned code = hew_aligned_code(size, alignment);
     if (code == HEW_CODE_NONE) {
         return serve_large(source, size, alignment, zero);

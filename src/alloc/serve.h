@@ -31,7 +31,7 @@ void hew_serve_relieve(void);
 /* An object of class `code` for a request of `size` bytes. */
 void *hew_serve_class(const struct hew_source *source, unsigned code, size_t size);
 
-/* A large object in the usual case: the calling thread's arena has just got one of that size back, and no magazine has it.
+/* A large object, of up to HEW_LARGE_MAX bytes, in the usual case: the calling thread's arena has just got one of that size back, and no magazine has it.
  * NULL: it has not, or something is unusual. */
 void *hew_serve_again(size_t size);
 

@@ -68,6 +68,15 @@ hew_class_index(size_t size)
     return before + (top < HEW_LG_FINE ? 0 : HEW_CLASSES_FINE) + (unsigned)(((size - 1) >> (top - 2)) & 3);
 }
 
+/* The same for a size above HEW_SMALL_MAX: there all classes are coarse. */
+HEW_INLINE unsigned
+hew_class_index_large(size_t size)
+{
+    unsigned top = hew_bits_floor_log2(size - 1);
+    return HEW_CLASS_REGULAR + HEW_CLASSES_FINE + (top - (HEW_LG_QUANTUM + 2)) * 4 +
+           (unsigned)(((size - 1) >> (top - 2)) & 3);
+}
+
 /* The largest request that class `index` holds. */
 HEW_INLINE size_t
 hew_class_size(unsigned index)

@@ -15,9 +15,6 @@ serves(const struct hew_cache *cache, unsigned code)
 void *
 hew_again_take(struct hew_cache *cache, unsigned code)
 {
-    if (code <= HEW_CODE_SMALL_LAST) {
-        __builtin_unreachable();
-    }
     /* The last ticks are the magazine's: a period ends. */
     if (!serves(cache, code) || cache->top[code][-1] != NULL || cache->ticks[code] < 2) {
         return NULL;
@@ -36,8 +33,7 @@ bool
 hew_again_give(struct hew_cache *cache, unsigned code, void *object)
 {
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
-    bool usual = serves(cache, code) && extent != NULL && extent->address == (uintptr_t)object &&
-                 extent->code == code && extent->state == HEW_EXTENT_ACTIVE;
+    bool usual = serves(cache, code) && hew_extent_is_out(extent, (uintptr_t)object, code);
     if (!usual || !hew_large_keep(extent)) {
         return false;
     }

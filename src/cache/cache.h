@@ -110,6 +110,8 @@ hew_cache_pop(struct hew_cache *cache, size_t code)
 {
     void **top = cache->top[code];
     void *object = top[-1];
+    /* Who got NULL because the period is over has ended it in the slow path before he asks again. */
+    HEW_ASSERT(1, object == NULL || cache->ticks[code] != 0);
     if (HEW_UNLIKELY(object == NULL) || HEW_UNLIKELY(hew_count_down(&cache->ticks[code]))) {
         return NULL;
     }
@@ -128,6 +130,13 @@ hew_cache_push(struct hew_cache *cache, size_t code, void *object)
     *top = object;
     cache->top[code] = top + 1;
     return true;
+}
+
+/* Whether it is the object of class `code` that the thread freed last. */
+HEW_INLINE bool
+hew_cache_newest_is(const struct hew_cache *cache, size_t code, const void *object)
+{
+    return cache != NULL && cache->top[code][-1] == object;
 }
 
 /* Thread data is still zero while the loader relocates the first program: NULL stands for hew_cache_none then. */

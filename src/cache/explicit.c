@@ -33,7 +33,7 @@ static struct hew_arena *
 home_arena(void)
 {
     struct hew_cache *own = hew_cache_self;
-    struct hew_arena *arena = hew_cache_is_real(own) ? own->real->arena : hew_arena_least_loaded();
+    struct hew_arena *arena = hew_cache_is_real(own) ? own->real->arena : hew_arena_get(0);
     return arena == NULL || arena->index < hew_arena_limit() ? arena : hew_arena_get(0);
 }
 

@@ -202,6 +202,7 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
     }
     if (cache->top[code][-1] != NULL) {
         object = *--cache->top[code];
+        object = code > HEW_CODE_SMALL_LAST ? hew_large_of_magazine(object, code) : object;
     }
     if (object == NULL) {
         return NULL;

@@ -68,8 +68,7 @@ give_large(unsigned code, void **objects, unsigned count)
     unsigned begin = 0;
     for (unsigned i = 0; i < count; i++) {
         struct hew_extent *extent = extents[i];
-        if (HEW_UNLIKELY(extent == NULL || extent->address != (uintptr_t)objects[i] || extent->code != code ||
-                         extent->state != HEW_EXTENT_ACTIVE)) {
+        if (HEW_UNLIKELY(!hew_extent_is_out(extent, (uintptr_t)objects[i], code))) {
             hew_describe_bad_pointer("free", (uintptr_t)objects[i]);
         }
         if (extent->arena != extents[begin]->arena) {

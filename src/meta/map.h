@@ -68,6 +68,14 @@ hew_map_extent(uintptr_t address)
     return atomic_load_explicit(&leaf[(address >> HEW_LG_PAGE) & (HEW_LEAF_PAGES - 1)], memory_order_relaxed);
 }
 
+/* The same for an address that has been covered. */
+HEW_INLINE struct hew_extent *
+hew_map_extent_covered(uintptr_t address)
+{
+    hew_map_entry *leaf = atomic_load_explicit(&hew_map_roots[address >> HEW_LG_LEAF], memory_order_relaxed);
+    return atomic_load_explicit(&leaf[(address >> HEW_LG_PAGE) & (HEW_LEAF_PAGES - 1)], memory_order_relaxed);
+}
+
 /* The leaf that was looked at last: the next address is hardly ever in another one. */
 struct hew_map_window {
     uintptr_t number;
@@ -105,6 +113,14 @@ HEW_INLINE void
 hew_map_set_code(uintptr_t address, unsigned code)
 {
     __atomic_store_n(&hew_code_map[address >> HEW_LG_GRAIN], (uint8_t)code, __ATOMIC_RELAXED);
+}
+
+/* From now on nothing is there.  Returns what was: of several who do this at once, one gets the code and the others
+ * HEW_CODE_NONE.  `address` must be covered.  Relaxed, as above. */
+HEW_INLINE unsigned
+hew_map_clear_code(uintptr_t address)
+{
+    return __atomic_exchange_n(&hew_code_map[address >> HEW_LG_GRAIN], (uint8_t)HEW_CODE_NONE, __ATOMIC_RELAXED);
 }
 
 #endif

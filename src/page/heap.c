@@ -445,8 +445,7 @@ hew_page_set_hooks(struct hew_page_heap *heap, struct hew_extent_hooks *hooks)
         return NULL;
     }
     if (former == NULL) {
-        atomic_store(&heap->shelf.open, false);
-        hew_page_sweep_held(heap); /* no hook is asked for what came back before */
+        hew_shelf_close(heap); /* no hook is asked for what came back before */
         /* What is retained without hooks reads as zeros; from now on each extent tells. */
         for (struct hew_list *node = heap->retained.oldest.next; node != &heap->retained.oldest; node = node->next) {
             HEW_CONTAINER(node, struct hew_extent, free.age)->zeroed = true;

@@ -313,31 +313,46 @@ hew_arena_of_cpu(void)
     return hew_arena_get(hew_cpus_current() % most);
 }
 
-struct hew_arena *
-hew_arena_least_loaded(void)
+/* Under the lock; `best` is the first arena. */
+static struct hew_arena *
+least_loaded(struct hew_arena *best)
 {
-    if (HEW_UNLIKELY(hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED)) {
-        return hew_arena_of_cpu();
-    }
-    struct hew_arena *best = hew_arena_get(0);
-    if (best == NULL || atomic_load_explicit(&best->threads, memory_order_relaxed) == 0) {
-        return best;
-    }
-    hew_mutex_lock(&hew_arenas_lock);
     unsigned most = known_limit();
     for (unsigned index = 1; index < most; index++) {
         struct hew_arena *arena = hew_arena_at(index);
         if (arena == NULL) {
             bool idle = atomic_load_explicit(&best->threads, memory_order_relaxed) == 0;
             arena = idle ? NULL : hew_arena_make(index, false);
-            best = arena == NULL ? best : arena;
-            break;
+            return arena == NULL ? best : arena;
         }
         if (atomic_load_explicit(&arena->threads, memory_order_relaxed) <
             atomic_load_explicit(&best->threads, memory_order_relaxed)) {
             best = arena;
         }
     }
-    hew_mutex_unlock(&hew_arenas_lock);
     return best;
+}
+
+/* The first thread of all asks for no lock, and not for the CPUs' limits. */
+static bool
+join_idle(struct hew_arena *arena)
+{
+    uint32_t nobody = 0;
+    return atomic_compare_exchange_strong_explicit(&arena->threads, &nobody, 1, memory_order_relaxed,
+                                                   memory_order_relaxed);
+}
+
+struct hew_arena *
+hew_arena_join_least_loaded(void)
+{
+    bool of_cpu = HEW_UNLIKELY(hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED);
+    struct hew_arena *arena = of_cpu ? hew_arena_of_cpu() : hew_arena_get(0);
+    if (arena == NULL || (!of_cpu && join_idle(arena))) {
+        return arena;
+    }
+    hew_mutex_lock(&hew_arenas_lock);
+    arena = of_cpu ? arena : least_loaded(arena);
+    atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
+    hew_mutex_unlock(&hew_arenas_lock);
+    return arena;
 }

@@ -102,9 +102,9 @@ struct hew_arena *hew_arena_without_hooks(void);
 /* With the option percpu_arena: the arena of the CPU that the caller runs on; NULL without memory. */
 struct hew_arena *hew_arena_of_cpu(void);
 
-/* The automatic arena with the fewest threads; a new one rather than sharing, while there may be more.
- * With percpu_arena that of the CPU. */
-struct hew_arena *hew_arena_least_loaded(void);
+/* The automatic arena with the fewest threads, or with percpu_arena that of the CPU, has one thread more from now on; a new one
+ * rather than sharing, while there may be more.  NULL without memory.  Threads that are born together count each other. */
+struct hew_arena *hew_arena_join_least_loaded(void);
 
 HEW_INLINE struct hew_arena *
 hew_arena_at(unsigned index)

@@ -48,6 +48,15 @@ unguard(struct hew_extent *extent)
     return !extent->large.guarded || hew_os_make_writable((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
 }
 
+/* Of several who free one object, one goes on. */
+static void
+claim(const struct hew_extent *extent)
+{
+    if (HEW_UNLIKELY(!hew_extent_claim(extent))) {
+        hew_describe_double_free("free", extent->address);
+    }
+}
+
 /* Of one size. */
 static void
 count_taken(struct hew_arena *arena, const struct hew_extent *extent, unsigned count)
@@ -158,6 +167,7 @@ void
 hew_large_give_back(struct hew_extent *extent)
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
+    claim(extent);
     unlist(arena, extent);
     count_given(arena, extent, 1);
     if (HEW_LIKELY(unguard(extent))) {
@@ -179,6 +189,7 @@ hew_large_give_some(struct hew_extent *const *extents, unsigned count)
     extents += kept;
     count -= kept;
     for (unsigned i = 0; i < count; i++) {
+        claim(extents[i]);
         unlist(arena, extents[i]);
     }
     count_given(arena, extents[0], count);
@@ -189,6 +200,7 @@ void
 hew_large_abandon(struct hew_extent *extent)
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
+    claim(extent);
     unlist(arena, extent);
     count_given(arena, extent, 1);
     hew_page_abandon(&arena->pages, extent);

@@ -140,6 +140,24 @@ TEST(what_comes_twice_or_finds_the_place_taken_goes_the_usual_way)
     page_end();
 }
 
+TEST(an_extent_is_claimed_once_for_each_time_it_goes_out)
+{
+    begin(-1);
+    struct hew_extent *extent = take(2 * MIB);
+    CHECK(hew_extent_is_out(extent, extent->address, HEW_CODE_SLOW));
+    CHECK(!hew_extent_is_out(extent, extent->address + HEW_PAGE, HEW_CODE_SLOW));
+    CHECK(!hew_extent_is_out(extent, extent->address, hew_code_of_size(16 * KIB)));
+    shelve(extent);
+    CHECK(!hew_extent_is_out(extent, extent->address, HEW_CODE_SLOW) && !hew_extent_claim(extent));
+    CHECK(again(2 * MIB) == extent && hew_extent_claim(extent) && !hew_extent_claim(extent));
+    CHECK(!shelves(extent)); /* who has claimed it gives it: nobody else can */
+    page_give(extent);
+    bytes_out -= 2 * MIB;
+    CHECK(!hew_extent_claim(extent) && !hew_extent_is_out(extent, extent->address, HEW_CODE_SLOW));
+    CHECK(!hew_extent_is_out(NULL, 0, HEW_CODE_SLOW));
+    page_end();
+}
+
 TEST(what_another_thread_had_in_hand_is_lost_to_a_forks_child)
 {
     begin(-1);
