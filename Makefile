@@ -101,6 +101,7 @@ test-python:
 	.venv/bin/ruff check --extend-per-file-ignores 'tests/scripts/*:S101' tool scripts tests/scripts
 	.venv/bin/mypy
 	MYPYPATH=scripts:tool/src .venv/bin/mypy --strict scripts tests/scripts
+	.venv/bin/python scripts/build_wheel.py
 	@status=0; for tests in tool/tests tests/scripts; do \
 	  echo "pytest $$tests"; .venv/bin/pytest -q $$tests || status=1; done; exit $$status
 
