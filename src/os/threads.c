@@ -11,6 +11,7 @@ void
 hew_threads_at_end(void (*ends)(void *argument), void *argument)
 {
     if (!hew_threads_here() && __cxa_thread_atexit_impl != NULL && hew_entry_thread() != hew_entry_process()) {
-        __cxa_thread_atexit_impl(ends, argument, NULL); /* NULL: of the program itself, which is never unloaded */
+        __cxa_thread_atexit_impl(ends, argument,
+                                 (void *)hew_threads_at_end); /* an address of the library that is not to go */
     }
 }
