@@ -19,7 +19,15 @@ endif()
 
 add_library(hew SHARED ${HEW_SHARED_FROM})
 set_target_properties(hew PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME hew LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-target_link_libraries(hew PRIVATE hew_core_flags ${CMAKE_DL_LIBS})
+target_link_libraries(hew PRIVATE hew_core_flags)
+if(HEW_GLIBC)
+  add_dependencies(hew hew_glibc)
+  target_link_options(hew PRIVATE -nodefaultlibs -Wl,-z,defs)
+  target_link_libraries(hew PRIVATE -Wl,${HEW_GLIBC} -l:libc_nonshared.a -lgcc) # the second: glibc's atexit()
+  set_property(TARGET hew APPEND PROPERTY LINK_DEPENDS ${HEW_GLIBC})
+else()
+  target_link_libraries(hew PRIVATE ${CMAKE_DL_LIBS})
+endif()
 # cmake/first.txt becomes an addition to the linker's own script.  Code and constants share one segment, since each one costs
 # a process pieces of its own; and the compiler's start files, which would run code at both ends of the library, are left
 # out: we have no static destructors, and are never unloaded.  Of the extent map's roots a process touches those of the highest
@@ -61,10 +69,16 @@ if(HEW_SONAME)
   target_link_options(hew PRIVATE -Wl,-soname,${HEW_SONAME})
 endif()
 
+add_library(hew_archived OBJECT ${CMAKE_SOURCE_DIR}/src/api/archive/threads.c)
+target_link_libraries(hew_archived PRIVATE hew_core_flags)
+set(HEW_ARCHIVED ${CMAKE_BINARY_DIR}/archive/hew.o)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
+
 add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/libhew.a
+  COMMAND ${CMAKE_LINKER} -r -o ${HEW_ARCHIVED} ${HEW_OBJECT} $<TARGET_OBJECTS:hew_archived>
   COMMAND ${CMAKE_COMMAND} -E rm -f ${CMAKE_BINARY_DIR}/libhew.a
-  COMMAND ${CMAKE_AR} rcs ${CMAKE_BINARY_DIR}/libhew.a ${HEW_OBJECT}
-  DEPENDS ${HEW_OBJECT} VERBATIM)
+  COMMAND ${CMAKE_AR} rcs ${CMAKE_BINARY_DIR}/libhew.a ${HEW_ARCHIVED}
+  DEPENDS ${HEW_OBJECT} $<TARGET_OBJECTS:hew_archived> VERBATIM)
 add_custom_target(hew_static ALL DEPENDS ${CMAKE_BINARY_DIR}/libhew.a)
 add_dependencies(hew_object hew_api) # one of the two makes the objects before the other looks at them
 add_dependencies(hew hew_object)

@@ -16,12 +16,12 @@
 #include "control/remote.h"
 #include "os/futex.h"
 #include "os/object.h"
+#include "os/threads.h"
 #include "pool/life.h"
 #include "pool/serve.h"
 #include "prof/profiler.h"
 #include "slab/describe.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 enum { COLD, BOOTING, READY };
@@ -86,7 +86,7 @@ apply_slab_sizes(void)
 static void
 boot_with_malloc(void)
 {
-    if (pthread_key_create(&end_key, thread_ends) == 0) {
+    if (hew_threads_here() && pthread_key_create(&end_key, thread_ends) == 0) {
         atomic_store(&end_key_made, true);
     }
     hew_fork_register();
@@ -148,6 +148,17 @@ hew_boot(void)
     boot_with_malloc();
 }
 
+/* Where there is no key the end comes once, before the destructors of the program's keys. */
+static void
+watch_end(void)
+{
+    if (atomic_load(&end_key_made)) {
+        pthread_setspecific(end_key, (void *)1);
+    } else {
+        hew_threads_at_end(thread_ends, (void *)LAST_ROUND);
+    }
+}
+
 static struct hew_cache *
 start_thread(void)
 {
@@ -159,8 +170,8 @@ start_thread(void)
     }
     struct hew_cache *cache = hew_cache_self;
     cache = hew_cache_is_real(cache) ? cache->real : birth();
-    if (cache != NULL && atomic_load(&end_key_made)) {
-        pthread_setspecific(end_key, (void *)1);
+    if (cache != NULL) {
+        watch_end();
     }
     return cache;
 }

@@ -14,6 +14,7 @@
 #include "control/remote.h"
 #include "meta/map.h"
 #include "meta/memory.h"
+#include "os/object.h"
 #include "pool/life.h"
 #include "prof/dump.h"
 #include "prof/profiler.h"
@@ -22,6 +23,7 @@
 #include "stats/snapshot.h"
 
 #include <pthread.h>
+#pragma weak pthread_atfork
 
 HEW_WEAK int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *library);
 
@@ -88,6 +90,7 @@ each_inner_mutex(mutex_action act)
 HEW_COLD static void
 hold(void)
 {
+    hew_os_object_before_fork(); /* outside of all locks: who searches may be waiting for one */
     each_outer_mutex(lock);
     each_inner_mutex(lock);
     holding = true;
@@ -99,12 +102,14 @@ let_go(void)
     holding = false;
     each_inner_mutex(unlock);
     each_outer_mutex(unlock);
+    hew_os_object_after_fork(false);
 }
 
 HEW_COLD static void
 become_single(void)
 {
     holding = false;
+    hew_os_object_after_fork(true);
     each_outer_mutex(begin_anew);
     each_inner_mutex(begin_anew);
     hew_arena_life_after_fork();
@@ -151,10 +156,10 @@ void
 hew_fork_register(void)
 {
     /* What glibc's pthread_atfork() calls.  That one is a stub at the very end of a shared library, which would bring the
-     * last 64 KiB of ours into every process. */
+     * last 64 KiB of ours into every process, and needs that name.  musl has it in libc. */
     if (__register_atfork != NULL) {
         __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL);
-    } else {
+    } else if (pthread_atfork != NULL) {
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     }
 }

@@ -141,7 +141,7 @@ hew_purger_end(void)
     atomic_store(&hew_page_due, AT_WORK);
     hew_futex_wake(&stop, 1);
     hew_futex_wake(&hew_page_due, 1);
-    pthread_join(thread, NULL);
+    hew_own_thread_join(thread);
     atomic_store(&stop, 0);
     atomic_store(&hew_page_due, QUIET);
     atomic_store(&thread_state, NO_THREAD);
