@@ -274,10 +274,10 @@ hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t 
 void
 hew_page_after_fork(struct hew_page_heap *heap)
 {
-    if (hew_hooks_depth != 0) { /* a hook has forked: what its thread has in transit comes back with it */
+    hew_shelf_after_fork(&heap->shelf); /* also in a hook: no thread holds a mark while it calls one */
+    if (hew_hooks_depth != 0) {         /* a hook has forked: what its thread has in transit comes back with it */
         return;
     }
-    hew_shelf_after_fork(&heap->shelf);
     struct hew_list *node;
     while ((node = hew_list_first(&heap->transit)) != NULL) {
         struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);

@@ -89,7 +89,7 @@ hew_arena_make(unsigned index, bool manual)
     if (manual) {
         atomic_store_explicit(&hew_arena_was_created, true, memory_order_relaxed);
     }
-    uint64_t now = hew_clock_early_ns();
+    uint64_t now = index == 0 ? hew_clock_early_ns() : hew_clock_ns(); /* later, no system call: it may be forbidden */
     atomic_store_explicit(&arena->born_ns, now, memory_order_relaxed);
     size_t threshold = hew_options.oversize_threshold;
     atomic_store_explicit(&arena->oversize_threshold, threshold == 0 ? SIZE_MAX : threshold, memory_order_relaxed);
@@ -176,7 +176,7 @@ hew_arena_get(unsigned index)
     return arena;
 }
 
-/* Under the lock.  Reading the CPUs' limits costs some system calls: not before a second arena may be wanted. */
+/* Under the lock.  Asks the system for the CPUs' limits: first at boot, before the program can have forbidden that. */
 static unsigned
 known_limit(void)
 {
