@@ -34,7 +34,8 @@ HEW_WEAK int __register_atfork(void (*before)(void), void (*parent)(void), void 
 /* False from before the first pthread_create() on, until libc knows better; absent in other libcs and old ones. */
 extern HEW_WEAK char __libc_single_threaded;
 
-static bool under_way; /* fork(), behind a closed gate: written by whoever has closed it */
+static bool registered; /* by the constructor, or by a first call of malloc before it: there is one thread yet */
+static bool under_way;  /* fork(), behind a closed gate: written by whoever has closed it */
 
 typedef void (*mutex_action)(struct hew_mutex *mutex);
 
@@ -159,7 +160,6 @@ register_first(void)
 void
 hew_fork_register(void)
 {
-    static bool registered; /* by the constructor, or by a first call of malloc before it: there is one thread yet */
     if (registered) {
         return;
     }

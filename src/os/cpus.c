@@ -10,23 +10,40 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 #define PATH_BYTES 512
+#define NUMBERS_BYTES 64 /* two of them, as text */
 
 /* Where no more CPUs are usable, only a container's quota is looked for: the group of a service lies anywhere, and finding it takes
  * 25 us of each process's start, which is worth it where it saves hundreds of arenas. */
 #define FEW_CPUS 16
 
-static unsigned
-affinity_cpus(void)
+/* 0: the system knows more CPUs than there are bits. */
+static HEW_NOINLINE unsigned
+count_cpus(unsigned long *mask, size_t size)
 {
-    unsigned long mask[8192 / (8 * sizeof(unsigned long))]; /* the most CPUs that Linux is built for */
-    long bytes = hew_syscall3(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    long bytes = hew_syscall3(SYS_sched_getaffinity, 0, size, mask);
     unsigned count = 0;
-    for (long word = 0; word < bytes / (long)sizeof(unsigned long); word++) {
+    for (long word = 0; word < bytes / (long)sizeof *mask; word++) {
         for (unsigned long bits = mask[word]; bits != 0; bits &= bits - 1) {
             count++;
         }
     }
+    return count;
+}
+
+static HEW_NOINLINE unsigned
+many_cpus(void)
+{
+    unsigned long mask[8192 / (8 * sizeof(unsigned long))]; /* the most CPUs that Linux is built for */
+    unsigned count = count_cpus(mask, sizeof mask);
     return count == 0 ? 1 : count;
+}
+
+static unsigned
+affinity_cpus(void)
+{
+    unsigned long mask[1024 / (8 * sizeof(unsigned long))]; /* less of the stack, which every process pays for */
+    unsigned count = count_cpus(mask, sizeof mask);
+    return count == 0 ? many_cpus() : count;
 }
 
 static const char *
@@ -39,12 +56,6 @@ parse_number(const char *text, uint64_t *value)
     return text;
 }
 
-static unsigned
-whole_cpus(uint64_t quota, uint64_t period)
-{
-    return quota == 0 || period == 0 ? 0 : (unsigned)((quota + period - 1) / period);
-}
-
 unsigned
 hew_cpus_parse_quota(const char *text)
 {
@@ -54,38 +65,34 @@ hew_cpus_parse_quota(const char *text)
         return 0;
     }
     parse_number(rest + 1, &period);
-    return whole_cpus(quota, period);
+    return quota == 0 || period == 0 ? 0 : (unsigned)((quota + period - 1) / period);
 }
 
-/* Of the version 2 group that the file is of; 0 when there is none. */
-static unsigned
-quota_in(const char *path)
+/* Of the version 2 group that the file is of, or of the version 1 group with its two files; 0 when there is none. */
+static HEW_NOINLINE unsigned
+quota_in(const char *path, const char *period)
 {
-    char content[64];
-    return hew_file_read(path, content, sizeof content) ? hew_cpus_parse_quota(content) : 0;
-}
-
-static uint64_t
-number_in(const char *path)
-{
-    char content[32];
-    uint64_t number = 0;
-    if (hew_file_read(path, content, sizeof content)) {
-        parse_number(content, &number); /* "-1" is 0: none */
+    char content[2 * NUMBERS_BYTES];
+    if (!hew_file_read(path, content, NUMBERS_BYTES)) {
+        return 0;
     }
-    return number;
+    if (period != NULL) {
+        unsigned end = 0;
+        while (content[end] > ' ') {
+            end++;
+        }
+        content[end] = ' ';
+        hew_file_read(period, content + end + 1, NUMBERS_BYTES);
+    }
+    return hew_cpus_parse_quota(content);
 }
 
 /* As it is in a container: of the group whose files are at the root of what is mounted. */
 static unsigned
 quota_of_container(void)
 {
-    unsigned quota = quota_in(CGROUPS "/cpu.max");
-    if (quota != 0) {
-        return quota;
-    }
-    uint64_t time = number_in(CGROUPS "/cpu/cpu.cfs_quota_us");
-    return time == 0 ? 0 : whole_cpus(time, number_in(CGROUPS "/cpu/cpu.cfs_period_us"));
+    unsigned quota = quota_in(CGROUPS "/cpu.max", NULL);
+    return quota != 0 ? quota : quota_in(CGROUPS "/cpu/cpu.cfs_quota_us", CGROUPS "/cpu/cpu.cfs_period_us");
 }
 
 /* 0 is none. */
@@ -107,7 +114,7 @@ least_quota(char *group)
         hew_text_put(&text, CGROUPS);
         hew_text_put(&text, group);
         hew_text_put(&text, "/cpu.max");
-        least = lesser(least, quota_in(path));
+        least = lesser(least, quota_in(path, NULL));
     }
     return least;
 }

@@ -15,8 +15,9 @@ take(struct hew_mutex *mutex, uint32_t mark)
                                                  memory_order_relaxed);
 }
 
-void
-hew_mutex_lock_slow(struct hew_mutex *mutex)
+/* Waits for whoever has the lock. */
+static void
+contend(struct hew_mutex *mutex)
 {
     int64_t most = hew_options.mutex_max_spin;
     if (hew_gate_is_closed()) {
@@ -51,8 +52,19 @@ hew_mutex_may_pass(struct hew_mutex *mutex)
         hew_gate_await();
         return false;
     }
-    hew_mutex_lock_slow(mutex);
+    contend(mutex);
     return true;
+}
+
+void
+hew_mutex_lock_slow(struct hew_mutex *mutex, bool taken)
+{
+    if (!taken) {
+        contend(mutex);
+    }
+    while (hew_gate_is_closed() && !hew_mutex_may_pass(mutex)) {
+        contend(mutex);
+    }
 }
 
 HEW_COLD void

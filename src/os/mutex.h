@@ -27,7 +27,8 @@ struct hew_mutex {
     uint32_t max_waiting;
 };
 
-void hew_mutex_lock_slow(struct hew_mutex *mutex);
+/* Somebody else has the lock, or it is `taken` and the gate is closed.  Returns with the lock. */
+void hew_mutex_lock_slow(struct hew_mutex *mutex, bool taken);
 void hew_mutex_wake(struct hew_mutex *mutex);
 
 /* With the lock, the gate being closed: true when the caller may go on.  False: the lock is free again. */
@@ -72,11 +73,9 @@ hew_mutex_free(struct hew_mutex *mutex)
 HEW_INLINE void
 hew_mutex_lock(struct hew_mutex *mutex)
 {
-    if (HEW_UNLIKELY(!hew_mutex_seize(mutex))) {
-        hew_mutex_lock_slow(mutex);
-    }
-    while (HEW_UNLIKELY(hew_gate_is_closed()) && !hew_mutex_may_pass(mutex)) {
-        hew_mutex_lock_slow(mutex);
+    bool taken = hew_mutex_seize(mutex);
+    if (HEW_UNLIKELY(!taken) || hew_gate_is_closed()) {
+        hew_mutex_lock_slow(mutex, taken);
     }
     hew_gate_held++;
     hew_mutex_note(mutex);

@@ -192,16 +192,20 @@ known_limit(void)
     return known;
 }
 
+static HEW_NOINLINE unsigned
+ask_limit(void)
+{
+    hew_mutex_lock(&hew_arenas_lock);
+    unsigned known = known_limit();
+    hew_mutex_unlock(&hew_arenas_lock);
+    return known;
+}
+
 unsigned
 hew_arena_limit(void)
 {
     unsigned known = atomic_load_explicit(&limit, memory_order_relaxed);
-    if (HEW_UNLIKELY(known == 0)) {
-        hew_mutex_lock(&hew_arenas_lock);
-        known = known_limit();
-        hew_mutex_unlock(&hew_arenas_lock);
-    }
-    return known;
+    return HEW_LIKELY(known != 0) ? known : ask_limit();
 }
 
 /* Under the lock. */
