@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run a command where the machine has just booted: in a time namespace whose monotonic and boot clocks stand at one second.
+"""Run a command where the machine has just booted: in a time namespace whose clocks, but for the wall's, stand at 1 s.
 
     python3 scripts/just_booted.py ctest --test-dir build/release -R '^unit'
 
-No test may depend on how long the machine has been up.  Where the system refuses such a namespace (it takes root, and Linux
-5.6), the command is left out, which is said, and the exit status is 0.
+No test may depend on how long the machine has been up.  Where the system refuses such a namespace (it takes root, and
+Linux 5.6), the command is left out, which is said, and the exit status is 0.
 """
 
 from __future__ import annotations
