@@ -38,7 +38,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: peers bench-quick bench-nightly bench-pools tuning soak test checks test-release test-dev test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: peers bench-quick bench-nightly bench-pools tuning soak test checks test-release test-just-booted test-dev test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -55,10 +55,14 @@ asan tsan:
 	$(BUILD) --target hew_sanitized
 
 # The parts one after the other; make -k test goes on to the next part when one fails.
-test: checks test-release test-dev test-asan test-tsan test-programs test-python
+test: checks test-release test-just-booted test-dev test-asan test-tsan test-programs test-python
 
 test-release: release
 	$(CTEST) --test-dir build/release
+
+# The unit tests on a machine whose clocks have just begun.
+test-just-booted: release
+	$(PYTHON) scripts/just_booted.py $(CTEST) --test-dir build/release -R '^unit\.'
 
 # Less what has nothing to do with the checks inside the library.
 test-dev: dev

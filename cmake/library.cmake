@@ -10,11 +10,13 @@ if(HEW_PREFIX)
   set_source_files_properties(${HEW_OBJECT} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 endif()
 
-# What takes the place of a function of the loader's: not with a prefix, where we are not the program's malloc, not in the
+# What takes the place of a function of the loader's or the system's: not with a prefix, where we are not the program's malloc, not in the
 # archive, where a static program has libc's own, and not under a sanitizer, which does the same.
 if(NOT HEW_PREFIX AND NOT HEW_SANITIZE)
-  list(APPEND HEW_SHARED_FROM ${CMAKE_SOURCE_DIR}/src/api/shared/dlopen.c)
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/api/shared/dlopen.c PROPERTIES COMPILE_OPTIONS -O2)
+  foreach(name dlopen prctl)
+    list(APPEND HEW_SHARED_FROM ${CMAKE_SOURCE_DIR}/src/api/shared/${name}.c)
+    set_source_files_properties(${CMAKE_SOURCE_DIR}/src/api/shared/${name}.c PROPERTIES COMPILE_OPTIONS -O2)
+  endforeach()
 endif()
 
 add_library(hew SHARED ${HEW_SHARED_FROM})
@@ -63,7 +65,8 @@ if(HEW_LINKS_FIRST AND NOT HEW_SANITIZE AND NOT HEW_FUZZ)
   set_property(TARGET hew APPEND PROPERTY LINK_DEPENDS ${CMAKE_BINARY_DIR}/first.ld)
 endif()
 target_link_options(hew PRIVATE -Wl,--as-needed -Wl,-z,now -Wl,-z,relro -Wl,--gc-sections -Wl,-z,noexecstack
-  -Wl,-z,nodelete) # threads, fork handlers and keys hold addresses in it for good
+  -Wl,-z,nodelete  # threads, fork handlers and keys hold addresses in it for good
+  -Wl,-z,initfirst) # our handlers of fork are registered before everybody else's: src/api/fork.c
 if(HEW_SONAME)
   set_target_properties(hew PROPERTIES NO_SONAME ON)
   target_link_options(hew PRIVATE -Wl,-soname,${HEW_SONAME})

@@ -13,7 +13,7 @@
 HEW_INLINE void *
 hew_fast_take(size_t size)
 {
-    return HEW_LIKELY(size < hew_small_end) ? hew_cache_pop(hew_cache_self, hew_small_code(size)) : NULL;
+    return HEW_LIKELY(hew_size_is_small(size)) ? hew_cache_pop(hew_cache_self, hew_small_code(size)) : NULL;
 }
 
 /* The same at an alignment, a power of two.  The class of a multiple of it is one, too: classes that lie as close as the
@@ -38,8 +38,7 @@ hew_fast_take_class(struct hew_cache *cache, unsigned code)
 HEW_INLINE void *
 hew_fast_take_large(size_t size)
 {
-    return size <= HEW_SMALL_MAX || size >= hew_large_end ? NULL
-                                                          : hew_fast_take_class(hew_cache_self, hew_paged_code(size));
+    return hew_size_is_coded_large(size) ? hew_fast_take_class(hew_cache_self, hew_paged_code(size)) : NULL;
 }
 
 /*

@@ -73,7 +73,7 @@ static void *
 take_aligned(size_t size, int flags)
 {
     bool zero = (flags & HEW_FLAGS_ZERO) != 0;
-    if (size >= hew_small_end) {
+    if (!hew_size_is_small(size)) {
         return zero || alignment_of(flags) > HEW_PAGE ? NULL : hew_fast_take_large(size);
     }
     unsigned code = hew_aligned_code(size, alignment_of(flags));

@@ -17,9 +17,11 @@
 #include "os/futex.h"
 #include "os/object.h"
 #include "os/threads.h"
+#include "page/huge.h"
 #include "pool/life.h"
 #include "pool/serve.h"
 #include "prof/profiler.h"
+#include "slab/arena.h"
 #include "slab/describe.h"
 
 #include <stdlib.h>
@@ -139,11 +141,13 @@ hew_boot(void)
     }
     atomic_store(&boot_state, READY);
     hew_futex_wake(&boot_state, INT32_MAX);
-    hew_small_end = HEW_SMALL_MAX + 1;
-    hew_large_end = HEW_LARGE_CODES_MAX + 1;
+    __atomic_store_n(&hew_small_end, HEW_SMALL_MAX + 1,
+                     __ATOMIC_RELEASE); /* pairs with hew_size_is_small() and its like */
+    __atomic_store_n(&hew_large_end, HEW_LARGE_CODES_MAX + 1, __ATOMIC_RELEASE);
     if (hew_options.prof) {
         hew_prof_boot();
     }
+    hew_arena_limit();
     birth();
     boot_with_malloc();
 }
@@ -157,6 +161,13 @@ watch_end(void)
     } else {
         hew_threads_at_end(thread_ends, (void *)LAST_ROUND);
     }
+}
+
+void
+hew_expect_filter(void)
+{
+    hew_purger_start_no_more();
+    hew_huge_look_no_more();
 }
 
 static struct hew_cache *

@@ -25,6 +25,7 @@ static pthread_t thread; /* while RUNNING or ENDING */
 static _Atomic uint32_t stop;
 static __thread bool is_purger;
 static _Atomic bool large_stack; /* the program's hooks run in the thread */
+static _Atomic bool start_no_more;
 
 /* What the program has chosen for background_thread. */
 enum { AS_SET, FORBIDDEN, ALLOWED };
@@ -110,7 +111,8 @@ hew_purger_wake(void)
         /* A program's thread-local data lies on each thread's stack and may be larger than our small one.  Where there
          * are to be no threads, the heaps decay as memory is freed; no further try. */
         size_t stack = atomic_load(&large_stack) ? 0 : STACK_BYTES;
-        bool created = hew_own_thread_create(&thread, stack, work) || hew_own_thread_create(&thread, 0, work);
+        bool created = !atomic_load(&start_no_more) &&
+                       (hew_own_thread_create(&thread, stack, work) || hew_own_thread_create(&thread, 0, work));
         atomic_store(&thread_state, created ? RUNNING : NO_THREADS_HERE);
         if (!hew_purger_enabled()) { /* forbidden in the meantime */
             hew_purger_end();
@@ -158,11 +160,18 @@ hew_purger_enable(bool enabled)
     atomic_store_explicit(&choice, enabled ? ALLOWED : FORBIDDEN, memory_order_relaxed);
     if (!enabled) {
         hew_purger_end();
-    } else if (!before && hew_purger_round(hew_clock_ms(), false) != 0) { /* what has come in by now raised nothing */
+    } else if (atomic_load(&thread_state) ==
+               NO_THREAD) { /* at once: a program may be about to forbid threads to itself */
         hew_page_raise_due();
         hew_purger_wake();
     }
     return true;
+}
+
+void
+hew_purger_start_no_more(void)
+{
+    atomic_store(&start_no_more, true);
 }
 
 void

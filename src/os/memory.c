@@ -189,17 +189,19 @@ extend_data_held(size_t size, size_t alignment)
     return start;
 }
 
+struct hew_mutex
+    hew_os_data_lock; /* the last of all ranks: arenas have locks of their own, the process has one break */
+
 void *
 hew_os_extend_data(size_t size, size_t alignment)
 {
-    static struct hew_mutex lock; /* the last of all ranks: arenas have locks of their own, the process has one break */
     if (refused("brk")) {
         return NULL;
     }
     int saved = errno;
-    hew_mutex_lock(&lock);
+    hew_mutex_lock(&hew_os_data_lock);
     char *start = extend_data_held(size, alignment);
-    hew_mutex_unlock(&lock);
+    hew_mutex_unlock(&hew_os_data_lock);
     errno = saved;
     return start;
 }

@@ -9,6 +9,7 @@
 #define HEW_OS_MEMORY_H
 
 #include "base/compiler.h"
+#include "os/mutex.h"
 
 /* Every system call for memory passes here; tests put their own in to let the n-th call fail.  Set before threads. */
 struct hew_os_faults {
@@ -63,6 +64,9 @@ enum hew_os_moved hew_os_move(void *from, void *to, size_t size);
 
 /* Extends the data segment (sbrk) by `size` bytes aligned to `alignment`; NULL when refused. */
 void *hew_os_extend_data(size_t size, size_t alignment);
+
+/* For fork. */
+extern struct hew_mutex hew_os_data_lock;
 
 /* Bytes of memory and swap that the machine has; SIZE_MAX: unknown.  No more can be in use. */
 size_t hew_os_machine_memory(void);

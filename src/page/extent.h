@@ -40,10 +40,14 @@ struct hew_extent {
     uint8_t state;
     uint8_t code; /* while active: its class code in the address map */
     union {
-        struct {                             /* every free state */
-            struct hew_extent *next, **link; /* the stock's bucket */
-            struct hew_list age;             /* the stock's extents, oldest first */
-            struct hew_list unmerged;        /* in the stock's list, or next == NULL */
+        struct { /* every free state */
+            union {
+                struct hew_extent *next; /* the stock's bucket, as is `link` */
+                const void *worker;      /* in transit: the token of the thread that has it */
+            };
+            struct hew_extent **link;
+            struct hew_list age;      /* the stock's extents, oldest first */
+            struct hew_list unmerged; /* in the stock's list, or next == NULL */
         } free;
         struct {            /* guarded by the bin's lock */
             uint64_t *bits; /* 1 = free region */

@@ -69,6 +69,14 @@ struct hew_page_heap {
         is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
 };
 
+/* Under the lock: an extent that is in no stock is worked on without the lock from now on, by the caller. */
+HEW_INLINE void
+hew_page_enter_transit(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    extent->free.worker = hew_thread_token();
+    hew_list_push_back(&heap->transit, &extent->free.age);
+}
+
 /* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while, and when the heaps have become
  * large; lowered by the purger. */
 extern _Atomic uint32_t hew_page_due;

@@ -68,7 +68,7 @@ depart(struct hew_page_heap *heap, struct hew_extent *extent, struct batch *batc
         hew_split_forget_ends(extent);
     }
     extent->state = HEW_EXTENT_TRANSIT;
-    hew_list_push_back(&heap->transit, &extent->free.age);
+    hew_page_enter_transit(heap, extent);
     batch->extents[batch->count++] = extent;
     batch->bytes += extent->size;
 }
@@ -311,13 +311,13 @@ hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t 
 void
 hew_page_after_fork(struct hew_page_heap *heap)
 {
-    if (hew_hooks_depth != 0) { /* a hook has forked: what its thread has in transit comes back with it */
-        return;
-    }
-    hew_shelf_after_fork(&heap->shelf);
-    struct hew_list *node;
-    while ((node = hew_list_first(&heap->transit)) != NULL) {
+    hew_shelf_after_fork(&heap->shelf); /* also in a hook: no thread holds a mark while it calls one */
+    for (struct hew_list *node = heap->transit.next, *next; node != &heap->transit; node = next) {
         struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
+        next = node->next;
+        if (hew_hooks_depth != 0 && extent->free.worker == hew_thread_token()) {
+            continue; /* a hook has forked: what its thread has in transit comes back with it */
+        }
         /* Whether a hook had given the addresses back when the process split is not known. */
         bool unknown = heap->hooks != NULL;
         if (unknown) {

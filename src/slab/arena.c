@@ -89,7 +89,7 @@ hew_arena_make(unsigned index, bool manual)
     if (manual) {
         atomic_store_explicit(&hew_arena_was_created, true, memory_order_relaxed);
     }
-    uint64_t now = hew_clock_early_ns();
+    uint64_t now = index == 0 ? hew_clock_early_ns() : hew_clock_ns(); /* later, no system call: it may be forbidden */
     atomic_store_explicit(&arena->born_ns, now, memory_order_relaxed);
     size_t threshold = hew_options.oversize_threshold;
     atomic_store_explicit(&arena->oversize_threshold, threshold == 0 ? SIZE_MAX : threshold, memory_order_relaxed);
@@ -208,7 +208,7 @@ hew_arena_get(unsigned index)
     return arena;
 }
 
-/* Under the lock.  Reading the CPUs' limits costs some system calls: not before a second arena may be wanted. */
+/* Under the lock.  Asks the system for the CPUs' limits: first at boot, before the program can have forbidden that. */
 static unsigned
 known_limit(void)
 {
@@ -224,16 +224,20 @@ known_limit(void)
     return known;
 }
 
+static HEW_NOINLINE unsigned
+ask_limit(void)
+{
+    hew_mutex_lock(&hew_arenas_lock);
+    unsigned known = known_limit();
+    hew_mutex_unlock(&hew_arenas_lock);
+    return known;
+}
+
 unsigned
 hew_arena_limit(void)
 {
     unsigned known = atomic_load_explicit(&limit, memory_order_relaxed);
-    if (HEW_UNLIKELY(known == 0)) {
-        hew_mutex_lock(&hew_arenas_lock);
-        known = known_limit();
-        hew_mutex_unlock(&hew_arenas_lock);
-    }
-    return known;
+    return HEW_LIKELY(known != 0) ? known : ask_limit();
 }
 
 /* Under the lock. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit tests of page/purge: when free pages go back, what they read as afterwards, and a system that refuses. */
 #include "page/heap.h"
+#include "page/hooks.h"
 
 #include "test.h"
 
@@ -361,10 +362,13 @@ TEST(a_mebibyte_of_idle_pages_calls_the_purger)
 TEST(without_a_purger_giving_pages_looks_at_the_clock_now_and_then)
 {
     page_begin();
-    page_now -= 1000000; /* a decay that began long ago, so that epochs have passed by the real clock */
-    page_decay_times(3200, 0);
+    page_decay_times(20, 0);
     make_dirty(MIB);
-    hew_page_decay(&page_heap, page_now + 100, false);
+    hew_page_decay(&page_heap, page_now + 1, false);
+    while (hew_clock_ms() <
+           page_now + 40) { /* until all epochs have passed by the real clock, which may have just begun */
+        continue;
+    }
     CHECK(page_counts().dirty > 900 * KIB);
     for (unsigned i = 1; i < 63; i++) {
         make_dirty(16 * KIB);
@@ -405,6 +409,40 @@ TEST(what_is_being_purged_during_a_fork_is_not_lost_to_the_child)
     hew_page_decay(&page_heap, page_now, true);
     CHECK_EQUAL(forked.status, 0);
     CHECK_EQUAL(page_counts().dirty, 0);
+    page_end();
+}
+
+/* In a hook: what the thread itself has in hand stays there, what another one had comes back. */
+static void
+look_at_childs_heap_in_hook(void)
+{
+    static const char other_thread;
+    hew_mutex_after_fork(&page_heap.lock);
+    int saved = hew_hooks_enter();
+    hew_page_after_fork(&page_heap);
+    CHECK_EQUAL(page_heap.dirty.bytes, 0);
+    HEW_CONTAINER(hew_list_first(&page_heap.transit), struct hew_extent, free.age)->free.worker = &other_thread;
+    hew_page_after_fork(&page_heap);
+    hew_hooks_leave(saved);
+    CHECK(hew_list_is_empty(&page_heap.transit));
+    CHECK_EQUAL(page_counts().dirty, 3 * MIB);
+}
+
+static bool
+fork_in_a_hook(const char *call)
+{
+    hew_os_faults.refuse = NULL;
+    forked = child_run(look_at_childs_heap_in_hook);
+    return false;
+}
+
+TEST(what_another_thread_was_purging_when_a_hook_forked_is_not_lost_to_the_child)
+{
+    page_begin();
+    page_give(page_take(3 * MIB));
+    hew_os_faults.refuse = fork_in_a_hook;
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(forked.status, 0);
     page_end();
 }
 
