@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -59,9 +60,99 @@ advise(void *address, size_t size, int advice)
     return !refused("madvise") && hew_syscall3(SYS_madvise, address, size, advice) == 0;
 }
 
+/* What the system would not take back, in the first bytes of each range.  A push is a release, a pop of all an acquire; whoever
+ * has popped them is alone with them. */
+struct kept {
+    struct kept *next;
+    size_t size;
+};
+static _Atomic(struct kept *) kept_ranges;
+
+static void
+keep(char *address, size_t size)
+{
+    struct kept *range = (struct kept *)address;
+    range->size = size;
+    range->next = atomic_load_explicit(&kept_ranges, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&kept_ranges, &range->next, range, memory_order_release,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+static void
+keep_unless_empty(char *address, size_t size)
+{
+    if (size != 0) {
+        keep(address, size);
+    }
+}
+
+static struct kept *
+pop_kept(void)
+{
+    return atomic_exchange_explicit(&kept_ranges, NULL, memory_order_acquire);
+}
+
+static void
+keep_all(struct kept *range)
+{
+    for (struct kept *next; range != NULL; range = next) {
+        next = range->next;
+        keep((char *)range, range->size);
+    }
+}
+
+/* Of a kept range, `size` bytes that read as zeros; the rest of it is kept.  NULL: it has not so many. */
+static char *
+take_from(struct kept *range, size_t size, size_t alignment)
+{
+    char *start = (char *)range, *end = start + range->size;
+    char *aligned = (char *)hew_bits_round_up((uintptr_t)start, alignment);
+    if (aligned > end || (size_t)(end - aligned) < size) {
+        return NULL;
+    }
+    keep_unless_empty(aligned + size, (size_t)(end - aligned - size));
+    keep_unless_empty(start, (size_t)(aligned - start));
+    if (!hew_os_purge(aligned, size)) { /* the program has locked its memory */
+        memset(aligned, 0, size);
+    }
+    return aligned;
+}
+
+HEW_COLD static void *
+map_kept(size_t size, size_t alignment)
+{
+    char *taken = NULL;
+    for (struct kept *range = pop_kept(), *next; range != NULL; range = next) {
+        next = range->next;
+        if (taken == NULL && (taken = take_from(range, size, alignment)) != NULL) {
+            continue;
+        }
+        keep((char *)range, range->size);
+    }
+    return taken;
+}
+
+/* After the system has taken something back: it may have room for more. */
+HEW_COLD static void
+offer_kept(void)
+{
+    struct kept *range = pop_kept(), *next;
+    while (range != NULL && (next = range->next, hew_os_try_unmap(range, range->size))) {
+        range = next;
+    }
+    keep_all(range);
+}
+
 void *
 hew_os_map(size_t size, size_t alignment)
 {
+    if (HEW_UNLIKELY(atomic_load_explicit(&kept_ranges, memory_order_relaxed) != NULL)) {
+        void *again = map_kept(size, alignment);
+        if (again != NULL) {
+            return again;
+        }
+    }
     if (alignment <= HEW_PAGE) {
         return map(NULL, size, PROT_READ | PROT_WRITE, 0);
     }
@@ -84,21 +175,33 @@ hew_os_map(size_t size, size_t alignment)
 }
 
 void *
-hew_os_reserve_readable(size_t size)
+hew_os_reserve(size_t size)
 {
-    return map(NULL, size, PROT_READ, 0);
+    return map(NULL, size, PROT_NONE, 0);
+}
+
+static bool
+protect(void *address, size_t size, int protection)
+{
+    return !refused("mprotect") && hew_syscall3(SYS_mprotect, address, size, protection) == 0;
+}
+
+bool
+hew_os_make_readable(void *address, size_t size)
+{
+    return protect(address, size, PROT_READ);
 }
 
 bool
 hew_os_make_writable(void *address, size_t size)
 {
-    return !refused("mprotect") && hew_syscall3(SYS_mprotect, address, size, PROT_READ | PROT_WRITE) == 0;
+    return protect(address, size, PROT_READ | PROT_WRITE);
 }
 
 bool
 hew_os_guard(void *address, size_t size)
 {
-    return !refused("mprotect") && hew_syscall3(SYS_mprotect, address, size, PROT_NONE) == 0;
+    return protect(address, size, PROT_NONE);
 }
 
 bool
@@ -112,10 +215,21 @@ hew_os_map_at(void *address, size_t size)
     return got != NULL;
 }
 
+bool
+hew_os_try_unmap(void *address, size_t size)
+{
+    return !refused("munmap") && hew_syscall2(SYS_munmap, address, size) == 0;
+}
+
 void
 hew_os_unmap(void *address, size_t size)
 {
-    hew_syscall2(SYS_munmap, address, size);
+    if (!hew_os_try_unmap(address, size)) {
+        hew_os_purge(address, size);
+        keep(address, size);
+    } else if (HEW_UNLIKELY(atomic_load_explicit(&kept_ranges, memory_order_relaxed) != NULL)) {
+        offer_kept();
+    }
 }
 
 bool
@@ -204,14 +318,32 @@ hew_os_extend_data(size_t size, size_t alignment)
     return start;
 }
 
-size_t
-hew_os_address_space_limit(void)
+static size_t
+limit_of(int resource)
 {
     struct {
         uint64_t soft, hard;
     } limit = {0, 0};
-    bool known = hew_syscall4(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0;
+    bool known = hew_syscall4(SYS_prlimit64, 0, resource, NULL, &limit) == 0;
     return known && limit.soft != (uint64_t)-1 ? (size_t)limit.soft : SIZE_MAX;
+}
+
+size_t
+hew_os_address_space_limit(void)
+{
+    return limit_of(RLIMIT_AS);
+}
+
+size_t
+hew_os_locked_limit(void)
+{
+    return limit_of(RLIMIT_MEMLOCK);
+}
+
+int
+hew_os_lock_all(int flags)
+{
+    return (int)hew_syscall1(SYS_mlockall, flags);
 }
 
 size_t
@@ -232,6 +364,17 @@ uintptr_t
 hew_os_stack_address(void)
 {
     return (uintptr_t)getauxval(AT_RANDOM); /* bytes that the kernel puts above the first frame */
+}
+
+uint64_t
+hew_os_random_seed(void)
+{
+    uint64_t drawn[2] = {0, 0};
+    const void *sixteen_bytes = (const void *)getauxval(AT_RANDOM);
+    if (sixteen_bytes != NULL) {
+        memcpy(drawn, sixteen_bytes, sizeof drawn);
+    }
+    return drawn[0] ^ (drawn[1] << 32 | drawn[1] >> 32) ^ (uintptr_t)sixteen_bytes;
 }
 
 size_t

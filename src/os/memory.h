@@ -22,8 +22,10 @@ extern struct hew_os_faults hew_os_faults;
  */
 void *hew_os_map(size_t size, size_t alignment);
 
-/* Address space that can be read (zeros) and costs no memory; hew_os_make_writable() opens parts of it. */
-void *hew_os_reserve_readable(size_t size);
+/* Address space that cannot be touched and costs no memory, not even when the program locks all it has; the next two open parts
+ * of it, which read as zeros.  False: nothing has changed. */
+void *hew_os_reserve(size_t size);
+bool hew_os_make_readable(void *address, size_t size);
 bool hew_os_make_writable(void *address, size_t size);
 
 /* The pages can no longer be touched, until they are made writable.  False when the system refused. */
@@ -32,7 +34,11 @@ bool hew_os_guard(void *address, size_t size);
 /* Zero-filled pages exactly at `address`, only if nothing is mapped there. */
 bool hew_os_map_at(void *address, size_t size);
 
-/* Gives pages and their address space back. */
+/* Gives pages and their address space back.  False when the system refused: all of them are as they were. */
+bool hew_os_try_unmap(void *address, size_t size);
+
+/* The same for who cannot keep what is refused: it stays here, is handed out by the next hew_os_map() that it fits, and is offered
+ * to the system again after each one that it takes.  The pages must be writable. */
 void hew_os_unmap(void *address, size_t size);
 
 /* Drops the contents now: the pages read as zeros afterwards.  False when the system refused (contents kept). */
@@ -71,6 +77,13 @@ size_t hew_os_machine_memory(void);
 size_t hew_os_address_space_limit(void);
 uintptr_t hew_os_program_address(void);
 uintptr_t hew_os_stack_address(void);
+
+/* A number that the system draws for each process.  No secret: what is made of it may be seen. */
+uint64_t hew_os_random_seed(void);
+
+/* mlockall(): 0 or -errno; and RLIMIT_MEMLOCK in bytes, SIZE_MAX when there is none. */
+int hew_os_lock_all(int flags);
+size_t hew_os_locked_limit(void);
 
 /* How many bytes of the range are in memory; 0 when the system does not tell. */
 size_t hew_os_resident(void *address, size_t size);
