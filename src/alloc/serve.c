@@ -11,7 +11,7 @@
 #include "cache/route.h"
 #include "cache/thread.h"
 #include "meta/map.h"
-#include "os/memory.h"
+#include "os/process.h"
 #include "page/hooks.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
  */
 #include "base/compiler.h"
 #include "meta/map.h"
-#include "os/memory.h"
+#include "os/process.h"
 
 #include <errno.h>
 #include <sys/mman.h>

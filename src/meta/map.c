@@ -5,6 +5,7 @@
 #include "meta/space.h"
 #include "os/memory.h"
 #include "os/mutex.h"
+#include "os/process.h"
 
 #include <string.h>
 

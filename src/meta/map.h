@@ -4,7 +4,7 @@
  *
  * Two maps.  The *code map* holds one byte per 16 KiB grain of the whole user address space, so that free() learns an
  * object's class with one load and no test: 0 means nothing of ours.  It is address space only (8 GiB, on aarch64 16;
- * readable, not writable); a page of it becomes real when the 64 MiB that it covers are first used.  The *extent map* is
+ * readable, not writable, between guards); a page of it becomes real when the 64 MiB that it covers are first used.  The *extent map* is
  * a two-level tree with one pointer per page, for the slow paths.
  *
  *     address  47        30 29           12 11       0

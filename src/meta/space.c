@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "base/size_class.h"
 #include "os/memory.h"
+#include "os/process.h"
 
 /* Where address space is no concern: leaves of the address map for 512 GiB of objects. */
 #define RESERVE ((size_t)1 << 30)

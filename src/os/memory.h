@@ -3,6 +3,26 @@
  * memory: the contract with the system for pages.
  *
  * Addresses and sizes are multiples of HEW_PAGE.  Every call is thread-safe, keeps errno and allocates nothing.
+ *
+ * Any of them may be refused at any time: for want of memory, at a limit (address space, mappings), for locked memory, in a sandbox.
+ * Then nothing has changed, but for hew_os_purge_ranges() and HEW_OS_PLACE_LOST, and no address is lost (tests/oom lets each call
+ * fail in turn and looks for what is left):
+ *
+ *     mmap       a new region    page/grow.c asks for what is needed alone, then idle memory goes back (alloc/serve.c), then malloc
+ *                                gives NULL
+ *                our own data    meta/space.c reserves half as much, again and again
+ *                code map        meta/map.c opens it piece by piece
+ *     munmap     idle memory     page/purge.c keeps it as retained, to be used or offered again; page/end.c leaves it to another heap
+ *                an object whose guard stays, ends of what was mapped wider than needed, buffers
+ *                                hew_os_unmap() keeps them, for the next hew_os_map()
+ *                code map        meta/map.c goes on with what is still there
+ *     mprotect   our own data    it stays closed, and is tried again at the next request; a leaf that is open waits for its window
+ *                the guard of a large object    on: it has none; off: slab/large.c gives the object's addresses back
+ *     madvise    purge           page/purge.c leaves the pages dirty or muzzy and ends the round; meta/memory.c and calloc write
+ *                                zeros themselves
+ *                advice          forgone
+ *     mremap     a move          alloc/realloc.c copies; what may have been destroyed is never touched again
+ *     brk        dss             mmap instead, or NULL
  * Not here  which pages, and when: page/.
  */
 #ifndef HEW_OS_MEMORY_H
@@ -69,21 +89,6 @@ enum hew_os_moved hew_os_move(void *from, void *to, size_t size);
 
 /* Extends the data segment (sbrk) by `size` bytes aligned to `alignment`; NULL when refused. */
 void *hew_os_extend_data(size_t size, size_t alignment);
-
-/* Bytes of memory and swap that the machine has; SIZE_MAX: unknown.  No more can be in use. */
-size_t hew_os_machine_memory(void);
-
-/* RLIMIT_AS in bytes, SIZE_MAX when there is none; an address inside the main program; one inside its first stack. */
-size_t hew_os_address_space_limit(void);
-uintptr_t hew_os_program_address(void);
-uintptr_t hew_os_stack_address(void);
-
-/* A number that the system draws for each process.  No secret: what is made of it may be seen. */
-uint64_t hew_os_random_seed(void);
-
-/* mlockall(): 0 or -errno; and RLIMIT_MEMLOCK in bytes, SIZE_MAX when there is none. */
-int hew_os_lock_all(int flags);
-size_t hew_os_locked_limit(void);
 
 /* How many bytes of the range are in memory; 0 when the system does not tell. */
 size_t hew_os_resident(void *address, size_t size);

@@ -146,7 +146,7 @@ hew_large_give_back(struct hew_extent *extent)
     if (HEW_LIKELY(unguard(extent))) {
         hew_page_give(&arena->pages, extent);
     } else {
-        hew_page_abandon(&arena->pages, extent);
+        hew_page_discard(&arena->pages, extent);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "meta/map.h"
 
 #include "os/memory.h"
+#include "os/process.h"
 #include "test.h"
 
 #include "fakes/child.h"

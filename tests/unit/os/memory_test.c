@@ -377,30 +377,6 @@ TEST(threads_that_extend_the_data_segment_at_once_share_no_page)
     }
 }
 
-static void
-limited_to_a_gibibyte(void)
-{
-    const struct rlimit limit = {1024 * MIB, 2048 * MIB};
-    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
-    CHECK_EQUAL(hew_os_address_space_limit(), 1024 * MIB);
-    CHECK(CHILD_SANITIZED || hew_os_map(1024 * MIB, HEW_PAGE) == NULL);
-    CHECK(CHILD_SANITIZED || hew_os_map(64 * MIB, HEW_PAGE) != NULL);
-}
-
-TEST(the_address_space_limit_is_the_soft_one_or_none)
-{
-    struct rlimit limit;
-    getrlimit(RLIMIT_AS, &limit);
-    CHECK_EQUAL(hew_os_address_space_limit(), limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur);
-    CHECK_EQUAL(child_run(limited_to_a_gibibyte).status, 0);
-}
-
-TEST(the_programs_address_lies_in_the_page_of_its_elf_header)
-{
-    const char *page = (const char *)hew_bits_round_down(hew_os_program_address(), HEW_PAGE);
-    CHECK(memcmp(page, "\177ELF", 4) == 0);
-}
-
 /* The letters after "VmFlags:" of the mapping that holds `address`. */
 static bool
 has_flag(const void *address, const char *flag)
