@@ -33,17 +33,11 @@
 
 struct hew_os_faults hew_os_faults;
 
-static bool
-refused(const char *call)
-{
-    return HEW_UNLIKELY(hew_os_faults.refuse != NULL) && hew_os_faults.refuse(call);
-}
-
 /* NULL when the system refuses. */
 static void *
 map(void *address, size_t size, int protection, int flags)
 {
-    if (refused("mmap")) {
+    if (hew_os_is_refused("mmap")) {
         return NULL;
     }
     long result = hew_syscall6(SYS_mmap, (long)address, (long)size, protection,
@@ -54,7 +48,7 @@ map(void *address, size_t size, int protection, int flags)
 static bool
 advise(void *address, size_t size, int advice)
 {
-    return !refused("madvise") && hew_syscall3(SYS_madvise, address, size, advice) == 0;
+    return !hew_os_is_refused("madvise") && hew_syscall3(SYS_madvise, address, size, advice) == 0;
 }
 
 /* What the system would not take back, in the first bytes of each range.  A push is a release, a pop of all an acquire; whoever
@@ -180,7 +174,7 @@ hew_os_reserve(size_t size)
 static bool
 protect(void *address, size_t size, int protection)
 {
-    return !refused("mprotect") && hew_syscall3(SYS_mprotect, address, size, protection) == 0;
+    return !hew_os_is_refused("mprotect") && hew_syscall3(SYS_mprotect, address, size, protection) == 0;
 }
 
 bool
@@ -215,7 +209,7 @@ hew_os_map_at(void *address, size_t size)
 bool
 hew_os_try_unmap(void *address, size_t size)
 {
-    return !refused("munmap") && hew_syscall2(SYS_munmap, address, size) == 0;
+    return !hew_os_is_refused("munmap") && hew_syscall2(SYS_munmap, address, size) == 0;
 }
 
 void
@@ -242,7 +236,7 @@ hew_os_purge_ranges(const struct hew_os_range *ranges, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         bytes += ranges[i].size;
     }
-    return !refused("process_madvise") &&
+    return !hew_os_is_refused("process_madvise") &&
            hew_syscall5(SYS_process_madvise, PIDFD_SELF_THREAD, ranges, count, MADV_DONTNEED, 0) == (long)bytes;
 }
 
@@ -267,7 +261,8 @@ enum hew_os_moved
 hew_os_move(void *from, void *to, size_t size)
 {
     static _Atomic bool never; /* once the kernel has failed half-way, we do not ask it again */
-    if (refused("mremap") || atomic_load_explicit(&never, memory_order_relaxed) || !is_one_mapping(from, size)) {
+    if (hew_os_is_refused("mremap") || atomic_load_explicit(&never, memory_order_relaxed) ||
+        !is_one_mapping(from, size)) {
         return HEW_OS_NOT_MOVED;
     }
     /* MREMAP_DONTUNMAP (Linux 5.7): without it the old range would be a hole for a moment, and what another thread maps
@@ -304,7 +299,7 @@ void *
 hew_os_extend_data(size_t size, size_t alignment)
 {
     static struct hew_mutex lock; /* the last of all ranks: arenas have locks of their own, the process has one break */
-    if (refused("brk")) {
+    if (hew_os_is_refused("brk")) {
         return NULL;
     }
     int saved = errno;
@@ -322,7 +317,7 @@ hew_os_resident(void *address, size_t size)
     size_t resident = 0, part;
     for (char *at = address; size != 0; at += part, size -= part) {
         part = size < sizeof pages * HEW_PAGE ? size : sizeof pages * HEW_PAGE;
-        if (refused("mincore") || hew_syscall3(SYS_mincore, at, part, pages) != 0) {
+        if (hew_os_is_refused("mincore") || hew_syscall3(SYS_mincore, at, part, pages) != 0) {
             return 0;
         }
         for (size_t page = 0; page < part / HEW_PAGE; page++) {
@@ -336,7 +331,7 @@ void
 hew_os_populate(void *address, size_t size)
 {
     static _Atomic bool unknown; /* relaxed: whoever does not see it asks once more */
-    if (!atomic_load_explicit(&unknown, memory_order_relaxed) && !refused("madvise") &&
+    if (!atomic_load_explicit(&unknown, memory_order_relaxed) && !hew_os_is_refused("madvise") &&
         hew_syscall3(SYS_madvise, address, size, MADV_POPULATE_WRITE) == -EINVAL) {
         atomic_store_explicit(&unknown, true, memory_order_relaxed);
     }

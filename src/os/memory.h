@@ -23,6 +23,7 @@
  *                advice          forgone
  *     mremap     a move          alloc/realloc.c copies; what may have been destroyed is never touched again
  *     brk        dss             mmap instead, or NULL
+ *     mlockall   (os/process.h)  api/locked.c gives back what is only reserved, and asks again
  * Not here  which pages, and when: page/.
  */
 #ifndef HEW_OS_MEMORY_H
@@ -35,6 +36,12 @@ struct hew_os_faults {
     bool (*refuse)(const char *call);
 };
 extern struct hew_os_faults hew_os_faults;
+
+HEW_INLINE bool
+hew_os_is_refused(const char *call)
+{
+    return HEW_UNLIKELY(hew_os_faults.refuse != NULL) && hew_os_faults.refuse(call);
+}
 
 /*
  * New zero-filled read-write pages that are charged only when touched (MAP_NORESERVE); NULL when refused.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "os/process.h"
 
+#include "os/memory.h"
 #include "os/syscall.h"
 
 #include <string.h>
@@ -33,7 +34,7 @@ hew_os_locked_limit(void)
 int
 hew_os_lock_all(int flags)
 {
-    return (int)hew_syscall1(SYS_mlockall, flags);
+    return hew_os_is_refused("mlockall") ? -ENOMEM : (int)hew_syscall1(SYS_mlockall, flags);
 }
 
 size_t
