@@ -159,7 +159,10 @@ refused_calls(void)
         CHECK_EQUAL(faults_refused, 1);
         CHECK_EQUAL(hew_map_code(address), HEW_CODE_NONE);
         CHECK(hew_map_extent(address) == NULL);
+        faults_count("mprotect");
         CHECK(hew_map_cover(address, HEW_GRAIN));
+        faults_end();
+        CHECK_EQUAL(faults_asked, 2 - i); /* the leaf waits for its window */
         hew_map_set_code(address, 5);
         hew_map_set_extent(address, extent(5));
         CHECK(hew_map_code(address) == 5 && hew_map_extent(address) == extent(5));
@@ -254,6 +257,8 @@ space_becomes_limited(void)
     hew_map_set_code((uintptr_t)memory, 6);
     CHECK_EQUAL(hew_map_code((uintptr_t)memory), 6);
     CHECK_EQUAL(hew_map_code(0x100000000000), 5);
+    CHECK_EQUAL(hew_map_code(0x100000000000 - 1), HEW_CODE_NONE); /* the guards of an open window stay */
+    CHECK_EQUAL(hew_map_code(0x100000000000 + WINDOW), HEW_CODE_NONE);
     CHECK_EQUAL(hew_map_code(0), HEW_CODE_NONE);
     CHECK_EQUAL(hew_map_code((uintptr_t)&limit), HEW_CODE_NONE);
     CHECK_EQUAL(hew_map_code((uintptr_t)&hew_map_lock), HEW_CODE_NONE);

@@ -184,6 +184,19 @@ TEST(what_nobody_could_keep_is_mapped_again_as_new_in_parts_as_well)
     CHECK(is_filled(first, 2 * HEW_PAGE, 6));
 }
 
+TEST(what_was_kept_with_its_contents_is_zero_all_the_same)
+{
+    char *memory = hew_os_map(MIB, HEW_PAGE);
+    memset(memory, 5, MIB);
+    faults_refuse(NULL, 0, 2); /* munmap and madvise, as for locked memory at the limit of mappings */
+    hew_os_unmap(memory, MIB);
+    faults_refuse("madvise", 0, FAULTS_ALL);
+    char *again = hew_os_map(MIB, HEW_PAGE);
+    faults_end();
+    CHECK(again == memory && is_filled(again, MIB, 0));
+    hew_os_unmap(again, MIB);
+}
+
 TEST(what_nobody_could_keep_is_offered_again_after_something_else_went)
 {
     char *first = hew_os_map(MIB, HEW_PAGE), *second = hew_os_map(MIB, HEW_PAGE), *third = hew_os_map(MIB, HEW_PAGE);
