@@ -10,6 +10,8 @@
 #include "cache/park.h"
 #include "cache/route.h"
 #include "cache/thread.h"
+#include "meta/map.h"
+#include "os/process.h"
 #include "page/hooks.h"
 
 #include <string.h>
@@ -41,7 +43,7 @@ HEW_COLD void
 hew_serve_relieve(void)
 {
     struct hew_cache *cache = hew_cache_self;
-    hew_map_narrow();
+    hew_map_narrow(hew_os_address_space_limit());
     hew_park_empty();
     for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
         hew_magazine_flush(cache->real, code, 0);

@@ -4,7 +4,7 @@
  *
  * Two maps.  The *code map* holds one byte per 16 KiB grain of the whole user address space, so that free() learns an
  * object's class with one load and no test: 0 means nothing of ours.  It is address space only (8 GiB, on aarch64 16;
- * readable, not writable); a page of it becomes real when the 64 MiB that it covers are first used.  The *extent map* is
+ * readable, not writable, between guards); a page of it becomes real when the 64 MiB that it covers are first used.  The *extent map* is
  * a two-level tree with one pointer per page, for the slow paths.
  *
  *     address  47        30 29           12 11       0
@@ -40,9 +40,13 @@ bool hew_map_boot(void);
 /* Makes both maps writable for [address, address + size).  False when the system refused. */
 bool hew_map_cover(uintptr_t address, size_t size);
 
-/* When RLIMIT_AS has been lowered since boot: gives back the parts of the code map's address space that nothing within the
+/* The process may not have more than `limit` bytes of address space: gives back the parts of the code map's that nothing within the
  * limit needs, so that new mappings fit under it.  False when there is nothing to give.  No lock may be held. */
-bool hew_map_narrow(void);
+bool hew_map_narrow(size_t limit);
+
+/* The program is about to lock all its memory: the parts of the code map that lie far from whatever is mapped can no longer be
+ * read, for locking would bring them in.  A wild pointer given to free() may fault there from now on.  No lock may be held. */
+void hew_map_close(void);
 
 /* Bytes of both maps that `mapped` bytes of regions make real: a page pointer a page and a code a grain, and their first
  * pages.  An estimate: large objects leave most of theirs untouched. */

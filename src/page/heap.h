@@ -167,6 +167,9 @@ bool hew_page_zero(struct hew_page_heap *heap, struct hew_extent *extent);
  * come back before it is given.  Whoever calls has all of it. */
 void hew_page_hand_over(struct hew_page_heap *from, struct hew_page_heap *to, struct hew_extent *extent);
 
+/* An active extent whose last page cannot be touched any more leaves the heap, and the process's map with it. */
+void hew_page_discard(struct hew_page_heap *heap, struct hew_extent *extent);
+
 /* Forgets an active extent: its pages are no longer known to be the heap's.  They are neither touched nor given back. */
 void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);
 

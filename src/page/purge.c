@@ -16,6 +16,7 @@
 
 #define AT_ONCE 32                       /* extents taken out of a stock at a time */
 #define LOOKS 64                         /* extents in which whole huge pages are looked for */
+#define REFUSALS_MOST 16                 /* in one round of giving address space back */
 #define BYTES_AT_ONCE ((size_t)64 << 20) /* so that the system's map lock is not held for long */
 
 struct batch {
@@ -202,19 +203,40 @@ purge(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, unsigned
     }
 }
 
-/* Under the lock: address space that nobody wants goes back, with retain:false. */
+/* Under the lock: the extent and its addresses leave the heap.  False: the system refused, and all is as it was. */
+static bool
+unmap(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    hew_split_forget_ends(extent); /* before another heap can be given the addresses */
+    if (!hew_os_try_unmap((void *)extent->address, extent->size)) {
+        hew_split_mark_ends(extent);
+        return false;
+    }
+    hew_stock_remove(&heap->retained, extent);
+    forget(heap, extent);
+    return true;
+}
+
+/*
+ * Under the lock: address space that nobody wants goes back, with retain:false; the newest first.
+ *
+ * At its limit of mappings the system refuses to take a piece out of the middle of one, but for most that are freed later it no
+ * longer is the middle.  So what is refused stays, can be used again, and waits at the other end of the queue; and few refusals
+ * end the round, for all of them may stand there.
+ */
 static void
 unmap_retained(struct hew_page_heap *heap)
 {
-    struct hew_list *node = heap->retained.oldest.next;
-    while (node != &heap->retained.oldest) {
+    unsigned refusals = 0;
+    size_t looks = heap->retained.extents;
+    struct hew_list *oldest = &heap->retained.oldest, *node = oldest->previous;
+    for (; looks != 0 && refusals < REFUSALS_MOST && node != oldest; looks--) {
         struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
-        node = node->next;
-        if (!extent->data_segment) {
-            hew_stock_remove(&heap->retained, extent);
-            hew_split_forget_ends(extent); /* before another heap can be given the addresses */
-            hew_os_unmap((void *)extent->address, extent->size);
-            forget(heap, extent);
+        node = node->previous;
+        if (!extent->data_segment && !unmap(heap, extent)) {
+            refusals++;
+            hew_list_remove(&extent->free.age);
+            hew_list_push_front(oldest, &extent->free.age);
         }
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "prof/unwind.h"
 
-#include "os/memory.h"
 #include "os/object.h"
+#include "os/process.h"
 #include "prof/cfi.h"
 
 #include <stdatomic.h>

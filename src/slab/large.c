@@ -173,7 +173,7 @@ hew_large_give_back(struct hew_extent *extent)
     if (HEW_LIKELY(unguard(extent))) {
         give_pages(arena, &extent, 1);
     } else {
-        hew_page_abandon(&arena->pages, extent);
+        hew_page_discard(&arena->pages, extent);
     }
 }
 

@@ -102,6 +102,7 @@ main(void)
                                                .free = free_here,
                                                .begin = begin,
                                                .end_thread = nothing,
-                                               .left = left};
+                                               .left = left,
+                                               .release = oom_release};
     return oom_run(&library);
 }

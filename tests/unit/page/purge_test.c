@@ -309,6 +309,61 @@ TEST(without_retain_purged_pages_leave_the_address_space)
     page_end();
 }
 
+TEST(address_space_that_is_not_taken_back_serves_the_next_request_and_goes_when_it_can)
+{
+    page_begin();
+    hew_options.retain = false;
+    struct hew_extent *first = page_take(256 * KIB), *second = page_take(256 * KIB);
+    uintptr_t address = first->address;
+    page_fill(first, 7);
+    page_give(first);
+    faults_refuse("munmap", 0, 1);
+    hew_page_decay(&page_heap, page_now, true);
+    faults_end();
+    CHECK_EQUAL(faults_refused, 1);
+    CHECK_EQUAL(page_counts().mapped, 512 * KIB);
+    CHECK_EQUAL(page_counts().retained, 256 * KIB);
+    faults_refuse("mmap", 0, FAULTS_ALL);
+    first = page_take(256 * KIB);
+    faults_end();
+    CHECK(first->address == address && page_filled(first, 0));
+    page_give(first);
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(page_counts().mapped, 256 * KIB);
+    page_give(second);
+    page_end();
+}
+
+/* Each of them in the middle of a mapping, as at the system's limit of mappings. */
+TEST(a_round_that_is_refused_again_and_again_ends_and_the_next_one_begins_with_others)
+{
+    static struct hew_extent *extents[200];
+    page_begin();
+    hew_options.retain = false;
+    for (unsigned i = 0; i < 200; i++) {
+        extents[i] = page_take(64 * KIB);
+    }
+    for (unsigned i = 0; i < 200; i += 2) {
+        page_give(extents[i]);
+    }
+    faults_refuse("munmap", 0, FAULTS_ALL);
+    hew_page_decay(&page_heap, page_now, true);
+    int asked = faults_asked;
+    CHECK(asked >= 1 && asked <= 20);
+    CHECK_EQUAL(page_counts().retained, 100 * 64 * KIB);
+    uintptr_t last = hew_stock_oldest(&page_heap.retained)->address;
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK(hew_stock_oldest(&page_heap.retained)->address != last);
+    faults_end();
+    CHECK_EQUAL(page_counts().mapped, 200 * 64 * KIB);
+    for (unsigned i = 1; i < 200; i += 2) {
+        page_give(extents[i]);
+    }
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(page_counts().mapped, 0);
+    page_end();
+}
+
 TEST(release_returns_address_space_even_with_retain)
 {
     page_begin();

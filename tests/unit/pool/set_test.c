@@ -4,6 +4,7 @@
  */
 #include "pool/set.h"
 
+#include "os/process.h"
 #include "pool/range.h"
 #include "sets.h"
 #include "test.h"

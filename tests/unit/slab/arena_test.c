@@ -3,12 +3,12 @@
  * own, which starts from nothing. */
 #include "slab/arena.h"
 
+#include "fakes/faults.h"
 #include "layers.h"
 #include "os/cpus.h"
 #include "test.h"
 
 #include <pthread.h>
-
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -250,6 +250,26 @@ TEST(every_other_large_object_has_a_guard_behind_it)
             hew_large_give(extents[i]);
         }
         CHECK(readable(guard));
+        CHECK(layers_settled());
+        end_child();
+    }
+}
+
+TEST(an_object_whose_guard_the_system_leaves_in_place_goes_back_with_its_addresses)
+{
+    if (in_child()) {
+        hew_options.san_guard_large = 1;
+        struct hew_arena *arena = hew_arena_get(0);
+        struct hew_extent *extent = hew_large_take(arena, 20000, HEW_PAGE, hew_code_of_size(20000));
+        uintptr_t address = extent->address;
+        size_t size = extent->size, mapped = hew_page_counts(&arena->pages).mapped;
+        faults_refuse("mprotect", 0, 1);
+        hew_large_give(extent);
+        faults_end();
+        CHECK_EQUAL(faults_refused, 1);
+        CHECK_EQUAL(hew_page_counts(&arena->pages).mapped, mapped - size);
+        CHECK(hew_os_map_at((void *)address, size)); /* nothing is there */
+        hew_os_unmap((void *)address, size);
         CHECK(layers_settled());
         end_child();
     }
