@@ -91,6 +91,13 @@ hew_meta_take(size_t size)
 }
 
 void *
+hew_meta_take_raw(size_t size)
+{
+    bool reused;
+    return take(rounded(size), &reused);
+}
+
+void *
 hew_meta_take_copy(const void *model, size_t size)
 {
     bool reused;
