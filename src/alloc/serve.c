@@ -4,11 +4,11 @@
 #include "alloc/aligned.h"
 #include "alloc/fast.h"
 #include "alloc/fill.h"
-#include "cache/again.h"
 #include "cache/count.h"
+#include "cache/depot.h"
 #include "cache/magazine.h"
 #include "cache/park.h"
-#include "cache/route.h"
+#include "cache/owner.h"
 #include "cache/thread.h"
 #include "meta/map.h"
 #include "os/process.h"
@@ -48,6 +48,7 @@ hew_serve_relieve(void)
     for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
         hew_magazine_flush(cache->real, code, 0);
     }
+    hew_depot_drain(true);
     HEW_EACH_ARENA(arena)
     {
         hew_arena_trim(arena);
@@ -88,7 +89,7 @@ attend(const struct hew_source *source, unsigned code, size_t size, void *object
     if (counted_by_class(source)) {
         hew_magazine_unpop(source->own, code, object);
     } else {
-        hew_route_give(code, &object, 1);
+        hew_owner_give(code, &object, 1);
     }
     return sampled;
 }
@@ -150,9 +151,14 @@ take(const struct hew_source *source, unsigned code)
 void *
 hew_serve_class(const struct hew_source *source, unsigned code, size_t size)
 {
+    return hew_serve_finish(source, code, size, take(source, code));
+}
+
+void *
+hew_serve_finish(const struct hew_source *source, unsigned code, size_t size, void *object)
+{
     struct hew_cache *own = source->own;
     size_t usable = hew_slab_shapes[code].size;
-    void *object = take(source, code);
     if (HEW_UNLIKELY(object == NULL)) {
         hew_serve_relieve();
         object = take(source, code);
@@ -204,9 +210,7 @@ hew_serve_again(size_t size)
     }
     unsigned code = hew_large_code(size);
     if (code != HEW_CODE_SLOW) {
-        void *object =
-            size <= HEW_LARGE_CODES_MAX ? NULL : hew_fast_take_class(cache, code); /* the others have been asked */
-        return object != NULL ? object : hew_again_take(cache, code);
+        return hew_fast_take_class(cache, code);
     }
     struct hew_extent *extent = hew_large_reuse(cache->arena, size);
     if (extent == NULL) {

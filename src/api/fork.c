@@ -12,6 +12,7 @@
  */
 #include "api/boot.h"
 #include "api/stats_due.h"
+#include "cache/depot.h"
 #include "cache/explicit.h"
 #include "cache/thread.h"
 #include "control/ctl_tree.h"
@@ -105,6 +106,7 @@ become_single(void)
     }
     hew_prof_after_fork();
     hew_thread_after_fork();
+    hew_depot_after_fork();
     if (atomic_load_explicit(&hew_pool_used, memory_order_relaxed)) {
         hew_pool_life_after_fork();
     }

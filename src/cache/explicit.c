@@ -49,6 +49,7 @@ hew_explicit_create(unsigned *number)
     cache->real = cache;
     cache->arena = arena;
     cache->caching = true;
+    cache->direct = true;
     hew_limit_begin(cache);
     hew_thread_enlist(cache);
     if (!enter(cache, number)) {

@@ -7,6 +7,7 @@
 #include "alloc/alloc.h"
 #include "base/options.h"
 #include "cache/count.h"
+#include "cache/depot.h"
 #include "cache/limit.h"
 #include "cache/magazine.h"
 #include "cache/peak.h"
@@ -139,6 +140,7 @@ hew_ctl_thread_tcache_flush(const struct hew_ctl_call *call)
         return EFAULT;
     }
     hew_magazine_drop_all(cache);
+    hew_depot_drain(true); /* where most of it went */
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "control/purger.h"
 
 #include "base/options.h"
+#include "cache/depot.h"
 #include "cache/park.h"
 #include "control/own_thread.h"
 #include "os/clock.h"
@@ -16,6 +17,7 @@
 #define STACK_BYTES ((size_t)64 << 10)
 #define SLEEP_MIN_MS 10
 #define SLEEP_MAX_MS 1000
+#define DRAIN_MS 250 /* between two rounds through the depots */
 
 /* hew_page_due: 0 nothing is due and the thread, if any, sleeps; 1 raised by a heap; 2 the thread works on it. */
 enum { QUIET = 0, RAISED = 1, AT_WORK = 2 };
@@ -38,13 +40,28 @@ earlier(uint64_t one, uint64_t other)
     return one == 0 || (other != 0 && other < one) ? other : one;
 }
 
+/* What nobody has taken from the depots in two rounds goes back.  Milliseconds to the next one, 0 when they are empty. */
+static uint64_t
+drain_depots(uint64_t now_ms, bool all)
+{
+    static _Atomic uint64_t drained_ms; /* both relaxed: two threads that drain at once do no harm */
+    static _Atomic bool some_left;
+    uint64_t since = now_ms - atomic_load_explicit(&drained_ms, memory_order_relaxed);
+    if (all || since >= DRAIN_MS) {
+        atomic_store_explicit(&drained_ms, now_ms, memory_order_relaxed);
+        atomic_store_explicit(&some_left, hew_depot_drain(all), memory_order_relaxed);
+        since = 0;
+    }
+    return atomic_load_explicit(&some_left, memory_order_relaxed) ? DRAIN_MS - since : 0;
+}
+
 uint64_t
 hew_purger_round(uint64_t now_ms, bool all)
 {
-    uint64_t next = 0;
     if (all) {
         hew_park_empty();
     }
+    uint64_t next = drain_depots(now_ms, all);
     HEW_EACH_ARENA(arena)
     {
         hew_arena_trim(arena);

@@ -128,6 +128,13 @@ hew_meta_take(size_t size)
 }
 
 void *
+hew_meta_take_raw(size_t size)
+{
+    size_t dirty;
+    return take(rounded(size), &dirty);
+}
+
+void *
 hew_meta_take_copy(const void *model, size_t size)
 {
     size_t dirty;

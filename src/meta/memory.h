@@ -17,6 +17,9 @@
 /* NULL when the system has no more memory. */
 void *hew_meta_take(size_t size);
 
+/* The same with anything in it. */
+void *hew_meta_take_raw(size_t size);
+
 /* The same with the contents of `model`; what lies behind them is not zero. */
 void *hew_meta_take_copy(const void *model, size_t size);
 

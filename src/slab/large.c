@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "slab/large.h"
 
-#define SHELVING_BYTES                                                                                                 \
-    ((size_t)4 << 20) /* of mappings: what flushes bring to the shelf pays off in programs that are larger */
-
 /* Large objects of a manual arena are listed, so that it can be emptied. */
 static void
 list(struct hew_arena *arena, struct hew_extent *extent)
@@ -123,10 +120,7 @@ hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsi
     struct hew_extent *extents[HEW_LARGE_AT_ONCE];
     unsigned most = wanted < HEW_LARGE_AT_ONCE ? wanted : HEW_LARGE_AT_ONCE;
     size_t size = hew_code_size(code);
-    unsigned taken = hew_shelf_take(&arena->pages.shelf, size, code, extents, most); /* which counts for itself */
-    if (taken == 0) {
-        taken = take_same(arena, code, extents, most);
-    }
+    unsigned taken = take_same(arena, code, extents, most);
     if (taken == 0) {
         struct hew_extent *extent = hew_large_take(arena, size, HEW_PAGE, code);
         objects[0] = extent == NULL ? NULL : (void *)extent->address;
@@ -181,13 +175,6 @@ void
 hew_large_give_some(struct hew_extent *const *extents, unsigned count)
 {
     struct hew_arena *arena = hew_arena_at(extents[0]->arena);
-    bool small_heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) < SHELVING_BYTES;
-    unsigned kept = HEW_UNLIKELY(small_heap) ? 0 : hew_page_shelve(&arena->pages, extents, count);
-    if (kept == count) {
-        return;
-    }
-    extents += kept;
-    count -= kept;
     for (unsigned i = 0; i < count; i++) {
         claim(extents[i]);
         unlist(arena, extents[i]);

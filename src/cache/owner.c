@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache/route.h"
+#include "cache/owner.h"
 
 #include "meta/map.h"
 #include "slab/describe.h"
@@ -80,7 +80,7 @@ give_large(unsigned code, void **objects, unsigned count)
 }
 
 void
-hew_route_give(unsigned code, void **objects, unsigned count)
+hew_owner_give(unsigned code, void **objects, unsigned count)
 {
     while (count > 0) {
         unsigned some = count < AT_ONCE ? count : AT_ONCE;
