@@ -18,7 +18,7 @@ static uint8_t nothing_yet; /* free(NULL) before the first allocation reads this
 uint8_t *hew_code_map = &nothing_yet;
 _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_ADDRESS - HEW_LG_LEAF)];
 
-struct hew_mutex hew_map_lock; /* guards opening windows and adding leaves */
+struct hew_mutex hew_map_lock = HEW_MUTEX(map); /* guards opening windows and adding leaves */
 static bool piecewise;         /* fixed after boot */
 static size_t windows;         /* opened so far, under hew_map_lock */
 static size_t kept_roots;      /* after hew_map_narrow(), under hew_map_lock: how far around what is held; 0 before */

@@ -16,7 +16,7 @@ struct piece {
 
 #define PIECE_MAX ((size_t)1 << 20) /* larger pieces have a mapping of their own, and are not reused */
 
-struct hew_mutex hew_meta_lock;
+struct hew_mutex hew_meta_lock = HEW_MUTEX(meta);
 
 /* All guarded by hew_meta_lock. */
 static struct piece *free_pieces[HEW_CODES] HEW_ALIGNED(HEW_PAGE); /* first_chunk follows: see cmake/first.txt */

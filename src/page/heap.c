@@ -34,6 +34,7 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     size_t structs = heap->counts.structs, spare = heap->counts.spare_structs; /* they outlive the heap */
     heap->counts = (struct hew_page_counts){.structs = structs, .spare_structs = spare};
     heap->arena = arena;
+    HEW_MUTEX_PLACE(&heap->lock, page, arena);
     heap->grow_bytes = HEW_GROW_FIRST;
     heap->grow_limit = HEW_OPTION_CLASS_MAX;
     heap->probe.size = 0;

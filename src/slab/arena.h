@@ -68,6 +68,9 @@ extern _Atomic bool hew_arena_was_created;
 /* Whether an arena was ever destroyed: relaxed, for the words of fatal messages. */
 extern _Atomic bool hew_arena_was_destroyed;
 
+/* Before anybody knows of it: the order of its bins' locks among all. */
+void hew_arena_place_bins(struct hew_arena *arena, unsigned number);
+
 /* Under hew_arenas_lock: an arena that owns nothing leaves the table, and is kept for the next one. */
 void hew_arena_unmake(struct hew_arena *arena);
 

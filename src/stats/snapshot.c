@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-struct hew_mutex hew_stats_lock;
+struct hew_mutex hew_stats_lock = HEW_MUTEX(stats);
 
 /* All guarded by hew_stats_lock. */
 static uint64_t epoch;                                 /* 0: no snapshot yet */
