@@ -110,6 +110,7 @@ hew_cache_pop(struct hew_cache *cache, size_t code)
 {
     void **top = cache->top[code];
     void *object = top[-1];
+    HEW_ASSERT(1, object == NULL || cache->ticks[code] != 0); /* after a 0 the slow path has to be asked */
     if (HEW_UNLIKELY(object == NULL) || HEW_UNLIKELY(hew_count_down(&cache->ticks[code]))) {
         return NULL;
     }

@@ -6,6 +6,7 @@
 #include "cache/capacity.h"
 #include "cache/count.h"
 #include "cache/route.h"
+#include "cache/valid.h"
 #include "slab/large.h"
 
 #include <string.h>
@@ -184,6 +185,8 @@ fill(struct hew_cache *cache, unsigned code)
     void **slots = cache->base[code] + 1;
     unsigned got = take(cache, code, slots, (unsigned)fill_count(cache, code));
     cache->top[code] = slots + got;
+    HEW_ASSERT(1, cache->top[code] <= cache->limit[code] && cache->base[code][0] == NULL);
+    HEW_ASSERT(3, hew_cache_class_valid(cache, code));
     cache->balance[code] -= got;
     cache->spent[code] = (uint16_t)(hew_magazine_requests(cache, code) + got);
 }
@@ -217,6 +220,7 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
 static void
 give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
 {
+    HEW_ASSERT(1, count != 0 && code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST);
     cache->balance[code] += count;
     hew_route_give(code, objects, count);
 }
@@ -280,6 +284,7 @@ hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep)
     give(cache, code, slots, (unsigned)(depth - keep));
     memmove(slots, slots + depth - keep, keep * sizeof *slots);
     cache->top[code] = slots + keep;
+    HEW_ASSERT(3, hew_cache_class_valid(cache, code));
 }
 
 void

@@ -19,9 +19,9 @@ uint8_t *hew_code_map = &nothing_yet;
 _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_ADDRESS - HEW_LG_LEAF)];
 
 struct hew_mutex hew_map_lock = HEW_MUTEX(map); /* guards opening windows and adding leaves */
-static bool piecewise;         /* fixed after boot */
-static size_t windows;         /* opened so far, under hew_map_lock */
-static size_t kept_roots;      /* after hew_map_narrow(), under hew_map_lock: how far around what is held; 0 before */
+static bool piecewise;                          /* fixed after boot */
+static size_t windows;                          /* opened so far, under hew_map_lock */
+static size_t kept_roots; /* after hew_map_narrow(), under hew_map_lock: how far around what is held; 0 before */
 
 /*
  * Without 8 GiB of address space: the map's place is a range that the kernel, which hands out addresses from the top
@@ -118,6 +118,8 @@ open_window(size_t root)
         hew_os_unmap(leaf, LEAF_BYTES);
         return false;
     }
+    HEW_ASSERT(1, (uintptr_t)leaf % HEW_PAGE == 0 &&
+                      atomic_load_explicit(&hew_map_roots[root], memory_order_relaxed) == NULL);
     /* release: pairs with the acquire in hew_map_extent */
     atomic_store_explicit(&hew_map_roots[root], leaf, memory_order_release);
     windows++;

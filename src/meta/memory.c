@@ -15,6 +15,7 @@ struct piece {
 };
 
 #define PIECE_MAX ((size_t)1 << 20) /* larger pieces have a mapping of their own, and are not reused */
+#define LOOKS 16                    /* free pieces that check level 2 looks at */
 
 struct hew_mutex hew_meta_lock = HEW_MUTEX(meta);
 
@@ -64,6 +65,30 @@ carve(size_t bytes)
     return piece;
 }
 
+/* Under the lock: whether the piece is one of the next few to go out. */
+static bool
+is_free_piece(const struct piece *piece, unsigned code)
+{
+    const struct piece *free = free_pieces[code];
+    for (unsigned look = 0; free != NULL && free != piece && look < LOOKS; look++) {
+        free = free->next;
+    }
+    return free == piece;
+}
+
+/* Under the lock: the next few pieces to go out are where pieces can be. */
+static bool
+pieces_valid(unsigned code)
+{
+    const struct piece *free = free_pieces[code];
+    for (unsigned look = 0; free != NULL && look < LOOKS; look++, free = free->next) {
+        if ((uintptr_t)free % HEW_CACHE_LINE != 0 || (uintptr_t)free >> HEW_LG_ADDRESS != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void *
 take(size_t bytes, bool *reused)
 {
@@ -77,6 +102,9 @@ take(size_t bytes, bool *reused)
         piece = carve(bytes);
     }
     bytes_used += piece == NULL ? 0 : bytes;
+    HEW_ASSERT(1,
+               (uintptr_t)piece % HEW_CACHE_LINE == 0 && bytes_used <= bytes_touched && bytes_touched <= bytes_mapped);
+    HEW_ASSERT(2, pieces_valid(code));
     hew_mutex_unlock(&hew_meta_lock);
     return piece;
 }
@@ -103,9 +131,11 @@ hew_meta_give(void *pointer, size_t size)
 {
     size_t bytes = rounded(size), unmapped = bytes > PIECE_MAX ? bytes : 0;
     hew_mutex_lock(&hew_meta_lock);
+    HEW_ASSERT(1, size != 0 && pointer != NULL && (uintptr_t)pointer % HEW_CACHE_LINE == 0 && bytes_used >= bytes);
     if (unmapped == 0) {
         struct piece *piece = pointer;
         unsigned code = hew_code_of_size(bytes);
+        HEW_ASSERT(2, !is_free_piece(piece, code));
         piece->next = free_pieces[code];
         free_pieces[code] = piece;
     }

@@ -145,6 +145,12 @@ hew_mutex_before_unlock(struct hew_mutex *mutex)
     unlink_held(mutex);
 }
 
+bool
+hew_mutex_none_is_held(void)
+{
+    return newest_held == NULL;
+}
+
 /* In a fork's child: what was in the list of another thread of the parent is in none. */
 void
 hew_mutex_forget(struct hew_mutex *mutex)

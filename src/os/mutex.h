@@ -64,6 +64,7 @@ void hew_mutex_before_lock(const struct hew_mutex *mutex);
 void hew_mutex_locked(struct hew_mutex *mutex);
 void hew_mutex_before_unlock(struct hew_mutex *mutex);
 void hew_mutex_forget(struct hew_mutex *mutex);
+bool hew_mutex_none_is_held(void); /* by this thread */
 
 extern HEW_HIDDEN __thread char hew_thread_mark;
 

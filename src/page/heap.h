@@ -86,6 +86,7 @@ hew_page_raise_due(void)
 HEW_INLINE void
 hew_page_add_active(struct hew_page_heap *heap, ptrdiff_t bytes)
 {
+    HEW_ASSERT(1, bytes >= 0 || heap->counts.active >= (size_t)-bytes);
     heap->counts.active += (size_t)bytes;
     __atomic_store_n(&heap->active_pages, heap->counts.active / HEW_PAGE, __ATOMIC_RELAXED);
 }
@@ -202,7 +203,10 @@ struct hew_page_counts hew_page_counts(struct hew_page_heap *heap);
 /* The same, and the free extents of that moment by size. */
 struct hew_page_counts hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_STOCK_BUCKETS]);
 
-/* Under the lock: every stock agrees with the map. */
+/* Under the lock: every stock agrees with the map, and all that is mapped is somewhere. */
 bool hew_page_heap_valid(struct hew_page_heap *heap);
+
+/* The same at the end of an operation, where a walk as long is due: os/check.h. */
+bool hew_page_valid_if_due(struct hew_page_heap *heap);
 
 #endif

@@ -30,6 +30,12 @@ bool hew_split_joinable(const struct hew_extent *extent, const struct hew_extent
 struct hew_extent *hew_split_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent,
                                  uintptr_t start, size_t size);
 
+/* Neither neighbour of its region reaches into it, as far as the map knows them. */
+bool hew_split_beside(const struct hew_extent *extent);
+
+/* Bytes that somebody purges, or asks hooks about, without the lock. */
+size_t hew_split_in_transit(const struct hew_page_heap *heap);
+
 struct hew_stock *hew_split_stock_of(struct hew_page_heap *heap, unsigned state);
 
 /* The free extent that begins where `extent` ends, in the same region; NULL when there is none. */
