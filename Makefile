@@ -37,7 +37,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan clean
-.PHONY: peers bench-quick bench-nightly bench-pools tuning soak test checks test-release test-dev test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: peers bench-quick bench-nightly bench-pools tuning soak test checks test-release test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -54,7 +54,7 @@ asan tsan:
 	$(BUILD) --target hew_sanitized
 
 # The parts one after the other; make -k test goes on to the next part when one fails.
-test: checks test-release test-dev test-asan test-tsan test-programs test-python
+test: checks test-release test-dev test-planted test-asan test-tsan test-programs test-python
 
 test-release: release
 	$(CTEST) --test-dir build/release
@@ -62,6 +62,10 @@ test-release: release
 # Less what has nothing to do with the checks inside the library.
 test-dev: dev
 	$(CTEST) --test-dir build/dev -LE once
+
+# Faults that the checks inside the library must find, each at its level.
+test-planted: dev
+	$(PYTHON) tests/planted/run.py
 
 # These two sanitizers bring a malloc and a new of their own, so the tests of ours cannot run; and frames of their own.
 test-asan test-tsan: EXCEPT = -E '^unit\.(api\.|prof\.unwind)'

@@ -104,6 +104,7 @@ take(size_t bytes, bool *reused)
     bytes_used += piece == NULL ? 0 : bytes;
     HEW_ASSERT(1,
                (uintptr_t)piece % HEW_CACHE_LINE == 0 && bytes_used <= bytes_touched && bytes_touched <= bytes_mapped);
+    HEW_ASSERT(1, piece == NULL || free_pieces[code] != piece);
     HEW_ASSERT(2, pieces_valid(code));
     hew_mutex_unlock(&hew_meta_lock);
     return piece;

@@ -155,6 +155,8 @@ hew_split_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_ex
     } else {
         hew_stock_resize(stock, extent, start + size, trail);
     }
+    HEW_ASSERT(1,
+               lead != 0 ? hew_extent_end(extent) == start : extent->address == start + size && extent->size == trail);
     hew_split_mark_ends(extent);
     return taken;
 }

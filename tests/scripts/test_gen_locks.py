@@ -17,7 +17,9 @@ def source(tmp_path: Path) -> Path:
     (tmp_path / "os" / "locks.def").write_text(ROWS)
     (tmp_path / "README.md").write_text(f"before\n{gen_locks.BEGIN}\nold\n{gen_locks.END}\nafter\n")
     (tmp_path / "a.c").write_text(OUTER + INNER)
-    (tmp_path / "a.h").write_text("struct thing {\n    struct hew_mutex lock;\n};\nextern struct hew_mutex hew_outer_lock;\n")
+    (tmp_path / "a.h").write_text(
+        "struct thing {\n    struct hew_mutex lock;\n};\nextern struct hew_mutex hew_outer_lock;\n"
+    )
     return tmp_path
 
 
