@@ -19,9 +19,6 @@
 #define SCARCE_IDLE ((size_t)1 << 20)
 #define SCARCE_PART 16
 
-_Atomic uint32_t hew_page_due;
-_Atomic size_t hew_page_mapped;
-
 void
 hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
 {

@@ -304,6 +304,12 @@ hew_shelf_empty(struct hew_page_heap *heap)
     return some;
 }
 
+bool
+hew_page_sweep_held(struct hew_page_heap *heap)
+{
+    return HEW_UNLIKELY(hew_shelf_is_filled(&heap->shelf)) && hew_shelf_empty(heap);
+}
+
 void
 hew_shelf_after_fork(struct hew_shelf *shelf)
 {

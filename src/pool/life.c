@@ -16,8 +16,7 @@
 #define DEAD_KEPT 64 /* sets that have been destroyed and are still known */
 #define ROUND_MS 1000
 
-struct hew_mutex hew_pool_lock = HEW_MUTEX(pools);
-/* Guarded by it. */
+/* Guarded by hew_pool_lock. */
 static struct hew_list sets, dead;
 static unsigned dead_count;
 static struct hew_pool_set *by_id[HEW_POOL_SETS_MAX + 1];

@@ -8,7 +8,6 @@
 #include "page/shelf.h"
 
 struct hew_mutex hew_arenas_lock = HEW_MUTEX(arenas);
-_Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
 
 struct hew_arena_defaults hew_arena_defaults;
 _Atomic bool hew_arena_was_created, hew_arena_was_destroyed;

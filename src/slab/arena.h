@@ -12,9 +12,9 @@
 
 #include "base/options.h"
 #include "meta/map.h"
+#include "slab/arena_table.h"
 #include "slab/bin.h"
 
-#define HEW_ARENAS_MAX 4096
 /* Where malloc finds memory inside a hook while the first arena has hooks, too; no program sees that arena. */
 #define HEW_ARENA_REFUGE (HEW_ARENAS_MAX - 1)
 #define HEW_ARENA_NAME_BYTES 32
@@ -49,7 +49,6 @@ struct hew_arena {
 };
 
 extern struct hew_mutex hew_arenas_lock;
-extern _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
 
 /* Under hew_arenas_lock: what arenas begin with that are made from now on.  Not `set`: as the options say. */
 struct hew_arena_defaults {
@@ -107,12 +106,6 @@ struct hew_arena *hew_arena_of_cpu(void);
 /* The automatic arena with the fewest threads; a new one rather than sharing, while there may be more.
  * With percpu_arena that of the CPU. */
 struct hew_arena *hew_arena_least_loaded(void);
-
-HEW_INLINE struct hew_arena *
-hew_arena_at(unsigned index)
-{
-    return atomic_load_explicit(&hew_arenas[index], memory_order_acquire);
-}
 
 /* Where a thread of `own` finds a large object of `size` bytes: with the option oversize_threshold, or its like for one
  * arena, the largest have an arena of their own. */
