@@ -4,6 +4,7 @@
 #   make             libhew.so and libhew.a in build/release
 #   make demo        hew compare on two of our workloads, and on Redis's SET when redis-server is there
 #   make test        every test
+#   make tidy        clang-tidy over all of src/
 #   make peers       newer jemalloc, mimalloc, snmalloc, rpmalloc from cargo crates, into build/peers
 #   make bench-quick    our suite under every allocator, five minutes: tables and a page
 #   make bench-nightly  the whole suite, 45 minutes; writes docs/benchmarks.md
@@ -19,6 +20,7 @@ JOBS ?= $(shell nproc)
 DEMO_RUNS ?= 6
 PROGRAMS_SET ?= quick
 SOAK_ROUNDS ?= 10
+TIDY_SINCE ?= HEAD~1
 
 # Ninja, where it is, needs a third less of the processors than make; a build folder keeps what it was made with.
 CONFIGURE = CMAKE_GENERATOR="$$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles')" cmake --preset $@
@@ -37,7 +39,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan clean
-.PHONY: peers bench-quick bench-nightly bench-pools tuning soak test checks test-release test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: peers bench-quick bench-nightly bench-pools tuning soak test checks tidy test-release test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -75,10 +77,16 @@ test-asan: asan
 test-tsan: tsan
 	$(FIXED_ADDRESSES) $(CTEST) --test-dir build/tsan -R '^unit\.' $(EXCEPT)
 
-# All of them, whichever fails.
+# All of them, whichever fails.  clang-tidy here only over what differs from the commit before: all of it is `make tidy`.
 checks: release
-	@status=0; for check in check_layers check_sizes 'gen_locks --check' 'gen_options --check' 'gen_compatibility --check' 'gen_mallctl --check' 'gen_advice --check' call_cycles check_first fast_path; do \
-	  set -- $$check; $(PYTHON) scripts/$$1.py $$2 || status=1; done; exit $$status
+	@$(PYTHON) scripts/prepare.py test
+	@status=0; for check in check_format 'check_tidy --since $(TIDY_SINCE)' check_layers check_sizes 'gen_locks --check' 'gen_options --check' 'gen_compatibility --check' 'gen_mallctl --check' 'gen_advice --check' call_cycles check_first fast_path; do \
+	  set -- $$check; command=$$1; shift; $(PYTHON) scripts/$$command.py "$$@" || status=1; done; exit $$status
+
+# clang-tidy over all of src/: some minutes.
+tidy: release
+	@$(PYTHON) scripts/prepare.py test
+	$(PYTHON) scripts/check_tidy.py
 
 # The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
 test-programs: release

@@ -4,9 +4,10 @@
 
     python3 scripts/check_tidy.py [--build build/release] [--since COMMIT] [FILE ...]
 
-Compiles as the build does, from its compile_commands.json, less what only gcc knows.  FILE: only those; --since: only what
-differs from that commit, where a header is looked at by way of one file that includes it; all when .clang-tidy does.
-What is meant and looks like a bug has NOLINT(check) with the reason beside it.  Exits 1 when something was found.
+Compiles as the build does, from its compile_commands.json, less what only gcc knows. FILE: only those; --since:
+only what differs from that commit, where a header is looked at by way of one file that includes it; all when
+.clang-tidy does. What is meant and looks like a bug has NOLINT(check) with the reason beside it. Exits 1 when
+something was found.
 """
 
 import argparse
@@ -41,7 +42,7 @@ def write_database(build: Path, folder: Path) -> list[Path]:
 
 
 def changed(files: list[Path], names: list[str]) -> list[Path]:
-    """Of all files those to look at when the named ones have changed; a header is seen through a file that includes it."""
+    """Of all files those to look at when the named ones have changed; a header is seen where it is included."""
     if ".clang-tidy" in names:
         return files
     wanted = {file for file in files if str(file.relative_to(ROOT)) in names}

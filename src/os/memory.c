@@ -192,7 +192,8 @@ extend_data_held(size_t size, size_t alignment)
 void *
 hew_os_extend_data(size_t size, size_t alignment)
 {
-    static struct hew_mutex lock = HEW_MUTEX(data_segment); /* the last of all ranks: arenas have locks of their own, the process has one break */
+    static struct hew_mutex lock =
+        HEW_MUTEX(data_segment); /* the last of all ranks: arenas have locks of their own, the process has one break */
     if (refused("brk")) {
         return NULL;
     }
