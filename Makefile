@@ -5,6 +5,8 @@
 #   make demo        hew compare on two of our workloads, and on Redis's SET when redis-server is there
 #   make test        every test
 #   make tidy        clang-tidy over all of src/
+#   make coverage    branches of page, slab and cache that their tests take, as a page
+#   make mutants     small changes of the lower layers: which ones do the tests not notice?  MUTANTS=150
 #   make peers       newer jemalloc, mimalloc, snmalloc, rpmalloc from cargo crates, into build/peers
 #   make bench-quick    our suite under every allocator, five minutes: tables and a page
 #   make bench-nightly  the whole suite, 45 minutes; writes docs/benchmarks.md
@@ -39,7 +41,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan clean
-.PHONY: peers bench-quick bench-nightly bench-pools tuning soak test checks tidy test-release test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: peers bench-quick bench-nightly bench-pools tuning soak test checks tidy coverage mutants test-release test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -87,6 +89,22 @@ checks: release
 tidy: release
 	@$(PYTHON) scripts/prepare.py test
 	$(PYTHON) scripts/check_tidy.py
+
+# Which branches of page, slab and cache their unit and model tests take: a summary, and build/cov/coverage/index.html.
+COVERED = page|slab|cache
+coverage:
+	@$(PYTHON) scripts/prepare.py test
+	CMAKE_GENERATOR="$$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles')" cmake --preset cov -DHEW_BENCH=OFF
+	cmake --build --preset cov --parallel $(JOBS) --target hew_covered
+	find build/cov -name '*.gcda' -delete
+	$(CTEST) --test-dir build/cov -R '^(unit|model)\.($(COVERED))\.'
+	@mkdir -p build/cov/coverage
+	.venv/bin/gcovr --root . --filter 'src/($(COVERED))/' --txt-metric branch --print-summary --html-details build/cov/coverage/index.html build/cov
+
+# To be read: each survivor is a test that is missing, or code that does not matter.
+MUTANTS ?= 150
+mutants: release
+	$(PYTHON) scripts/mutants.py --count $(MUTANTS)
 
 # The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
 test-programs: release
