@@ -41,6 +41,12 @@ def test_a_change_concerns_its_files_and_one_that_includes_its_header() -> None:
     assert check_tidy.changed(files, [".clang-tidy"]) == files
 
 
+def test_where_the_commit_is_unknown_everything_has_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [check_tidy.ROOT / "src" / "os" / "clock.c"]
+    assert check_tidy.changed(files, check_tidy.changed_since("no-such-commit")) == files
+    assert "no commit no-such-commit here" in capsys.readouterr().out
+
+
 def test_the_commands_for_clang_leave_out_what_only_gcc_knows(tmp_path: Path) -> None:
     file = check_tidy.ROOT / "src" / "os" / "clock.c"
     (tmp_path / "compile_commands.json").write_text(
