@@ -132,6 +132,7 @@ copy_and_free(void *object, size_t kept, size_t size)
     copy = HEW_LIKELY(copy != NULL) ? copy : hew_fast_take_large(size);
     copy = HEW_LIKELY(copy != NULL) ? copy : hew_alloc_slow(size);
     if (copy != NULL) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): what is resized is an object */
         memcpy(copy, object, kept);
         if (HEW_UNLIKELY(!hew_fast_give(object))) {
             hew_alloc_free("realloc", object);

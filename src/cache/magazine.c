@@ -6,6 +6,7 @@
 #include "cache/count.h"
 #include "cache/depot.h"
 #include "cache/owner.h"
+#include "cache/valid.h"
 #include "slab/large.h"
 
 #include <string.h>
@@ -130,6 +131,8 @@ refill(struct hew_cache *cache, unsigned code)
     size_t capacity = hew_budget_capacity(cache, code);
     unsigned got = take(cache, code, slots + 1, (unsigned)(again ? capacity : (capacity + 1) / 2));
     cache->top[code] = slots + (got == 0 ? 1 : got);
+    HEW_ASSERT(1, cache->top[code] <= cache->limit[code] && cache->base[code][0] == NULL);
+    HEW_ASSERT(3, hew_cache_class_valid(cache, code));
     return got == 0 ? NULL : slots[got];
 }
 
@@ -159,6 +162,7 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
 static void
 give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
 {
+    HEW_ASSERT(1, count != 0 && code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST);
     cache->balance[code] += count;
     if (has_depot(cache, code)) {
         hew_depot_give(cache->depot, code, objects, count);
@@ -234,6 +238,7 @@ hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep)
     give(cache, code, slots, (unsigned)(depth - keep));
     memmove(slots, slots + depth - keep, keep * sizeof *slots);
     cache->top[code] = slots + keep;
+    HEW_ASSERT(3, hew_cache_class_valid(cache, code));
 }
 
 void
@@ -253,12 +258,13 @@ hew_magazine_drop_all(struct hew_cache *cache)
     }
 }
 
+/* What is left leaves room for what the program frees next, so that this alone does not make the magazine grow again. */
 static void
 halve(struct hew_cache *cache, unsigned code)
 {
     size_t half = hew_budget_capacity(cache, code) / 2;
     if (half != 0) {
-        hew_magazine_flush(cache, code, half);
+        hew_magazine_flush(cache, code, half / 2);
         hew_budget_set(cache, code, half);
     }
 }

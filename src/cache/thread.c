@@ -23,7 +23,7 @@ static void *nothing[2]; /* as a magazine: empty */
 struct hew_cache hew_cache_none, hew_cache_gone; /* not set up in the file: that would be two pages for each process */
 __thread struct hew_cache *hew_cache_self = &hew_cache_none;
 
-struct hew_mutex hew_caches_lock;
+struct hew_mutex hew_caches_lock = HEW_MUTEX(caches);
 static struct hew_list caches = {&caches, &caches}; /* guarded by hew_caches_lock */
 _Atomic unsigned hew_caches_alive;
 _Atomic size_t hew_cache_step;
