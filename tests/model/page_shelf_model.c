@@ -75,6 +75,7 @@ begin(void)
     the_heap.shelf.tally = (struct hew_large_tally){classes, &bytes_out};
     the_heap.shelf.open = true;
     the_heap.dirty_decay.decay_ms = 1000;
+    the_heap.counts.active = EXTENTS * SIZE;
     hew_code_map = codes;
     locked = false;
     for (unsigned i = 0; i < EXTENTS; i++) {
