@@ -88,6 +88,9 @@ extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;
 /* HEW_DUE_BYTES is raised each time a thread has allocated so many bytes; 0: never.  Relaxed. */
 extern HEW_HIDDEN _Atomic size_t hew_cache_step;
 
+/* Guards the list of caches, parked ones, and the hand-over of a cache's counts to its arena (rank: caches). */
+extern struct hew_mutex hew_caches_lock;
+
 /* Threads that have a cache: relaxed, a hint for each one's share of the budget. */
 extern HEW_HIDDEN _Atomic unsigned hew_caches_alive;
 
@@ -170,6 +173,13 @@ HEW_INLINE size_t
 hew_cache_depth(const struct hew_cache *cache, unsigned code)
 {
     return cache->base[code] == NULL ? 0 : (size_t)(cache->top[code] - cache->base[code]) - 1;
+}
+
+/* Allocations counted so far, for the owning thread. */
+HEW_INLINE uint64_t
+hew_cache_requests(const struct hew_cache *cache, unsigned code)
+{
+    return cache->counted[code] - cache->ticks[code];
 }
 
 #endif

@@ -274,7 +274,7 @@ halve(struct hew_cache *cache, unsigned code)
 static void
 look_after(struct hew_cache *cache, unsigned code)
 {
-    uint16_t count = (uint16_t)hew_magazine_requests(cache, code);
+    uint16_t count = (uint16_t)hew_cache_requests(cache, code);
     bool missed = (cache->flags[code] & HEW_CLASS_MISSED) != 0;
     if (cache->base[code] != NULL && !missed && count == cache->seen[code]) {
         hew_magazine_drop(cache, code);
@@ -315,7 +315,7 @@ void
 hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t allocations)
 {
     uint32_t usual = usual_period(code), period = allocations < usual ? allocations : usual;
-    uint64_t requests = hew_magazine_requests(cache, code);
+    uint64_t requests = hew_cache_requests(cache, code);
     cache->unsampled[code] = allocations - period;
     begin_period(cache, code, requests + period, period);
 }
