@@ -126,6 +126,7 @@ take_piece(size_t bytes, size_t *dirty)
     struct piece *piece = free_pieces[code];
     if (piece != NULL) {
         free_pieces[code] = piece->next;
+        HEW_ASSERT(1, free_pieces[code] != piece);
         *dirty = bytes;
     }
     return piece;
