@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* controls: the calls that are on no object: arenas, caches, purging, decay, statistics, time; see operations.h. */
+#include "kernel.h"
+#include "machine.h"
+#include "objects.h"
+#include "operations.h"
+#include "settings.h"
+#include "tested.h"
+
+#include <stdio.h>
+
+#define ARENAS 4
+#define CACHES 4
+#define ALL 4096
+
+static struct {
+    int number; /* 0: none; the program's own arenas come after automatic ones */
+    unsigned users;
+    bool closing;
+} arenas[ARENAS];
+
+static struct {
+    int number; /* + 1; 0: none */
+    bool busy;
+} caches[CACHES];
+
+int
+controls_borrow_arena(void)
+{
+    unsigned i = (unsigned)machine_below(ARENAS);
+    if (arenas[i].number == 0 || arenas[i].closing) {
+        return -1;
+    }
+    arenas[i].users++;
+    return arenas[i].number;
+}
+
+bool
+controls_borrow_arena_of(uint32_t arena)
+{
+    for (unsigned i = 0; arena != 0 && i < ARENAS; i++) {
+        if (arenas[i].number + 1 == (int)arena) {
+            arenas[i].users += !arenas[i].closing;
+            return !arenas[i].closing;
+        }
+    }
+    return true;
+}
+
+void
+controls_return_arena(uint32_t arena)
+{
+    for (unsigned i = 0; arena != 0 && i < ARENAS; i++) {
+        if (arenas[i].number + 1 == (int)arena) {
+            arenas[i].users--;
+        }
+    }
+}
+
+int
+controls_borrow_cache(void)
+{
+    unsigned i = (unsigned)machine_below(CACHES);
+    if (caches[i].number == 0 || caches[i].busy) {
+        return -1;
+    }
+    caches[i].busy = true;
+    return caches[i].number - 1;
+}
+
+void
+controls_return_cache(int number)
+{
+    for (unsigned i = 0; number >= 0 && i < CACHES; i++) {
+        caches[i].busy = caches[i].busy && caches[i].number != number + 1;
+    }
+}
+
+/* A call of mallctl by a name with one number in it. */
+static int
+control(const char *format, int number, void *old, size_t old_size, void *new, size_t new_size)
+{
+    char name[96];
+    snprintf(name, sizeof name, format, number);
+    int result = tested_mallctl(name, old, old == NULL ? NULL : &old_size, new, new_size);
+    operations_say("mallctl %s -> %d", name, result);
+    return result;
+}
+
+/* The program has let go of all that came from an arena. */
+static void
+forget_objects_of(int number)
+{
+    for (unsigned i = 0; i < OBJECTS_MOST; i++) {
+        if (objects[i].address != NULL && objects[i].arena == (uint32_t)number + 1) {
+            objects_check(&objects[i]);
+            objects_leave(&objects[i]);
+            objects[i].address = NULL;
+        }
+    }
+}
+
+static void
+end_arena(unsigned i, bool destroy)
+{
+    int number = arenas[i].number;
+    arenas[i].closing = true;
+    forget_objects_of(number);
+    int result = control(destroy ? "arena.%d.destroy" : "arena.%d.reset", number, NULL, 0, NULL, 0);
+    if (result != 0) {
+        machine_finding("arena: %s of arena %d is refused: %d", destroy ? "destroy" : "reset", number, result);
+    }
+    arenas[i].number = destroy ? 0 : number;
+    arenas[i].closing = false;
+}
+
+static void
+change_arenas(void)
+{
+    unsigned i = (unsigned)machine_below(ARENAS);
+    if (arenas[i].number == 0 && !arenas[i].closing) {
+        unsigned made = 0;
+        arenas[i].closing = true;
+        int result = control("arenas.create", 0, &made, sizeof made, NULL, 0);
+        arenas[i].number = result == 0 ? (int)made : 0;
+        arenas[i].closing = false;
+    } else if (!arenas[i].closing && arenas[i].users == 0) {
+        end_arena(i, machine_below(2) == 0);
+    }
+}
+
+static void
+change_caches(void)
+{
+    unsigned i = (unsigned)machine_below(CACHES), made = 0;
+    if (caches[i].busy) {
+        return;
+    }
+    caches[i].busy = true;
+    if (caches[i].number == 0) {
+        caches[i].number = control("tcache.create", 0, &made, sizeof made, NULL, 0) == 0 ? (int)made + 1 : 0;
+    } else {
+        bool destroy = machine_below(2) == 0;
+        unsigned number = (unsigned)caches[i].number - 1;
+        if (control(destroy ? "tcache.destroy" : "tcache.flush", 0, NULL, 0, &number, sizeof number) != 0) {
+            machine_finding("cache: cache %u is not there", number);
+        }
+        caches[i].number = destroy ? 0 : caches[i].number;
+    }
+    caches[i].busy = false;
+}
+
+static void
+change_thread(void)
+{
+    bool on = machine_below(4) != 0;
+    unsigned narenas = 1, arena;
+    switch (machine_below(4)) {
+    case 0:
+        control("thread.tcache.enabled", 0, NULL, 0, &on, sizeof on);
+        break;
+    case 1:
+        control("thread.idle", 0, NULL, 0, NULL, 0);
+        break;
+    case 2:
+        control("opt.narenas", 0, &narenas, sizeof narenas, NULL, 0);
+        arena = (unsigned)machine_below(narenas);
+        control("thread.arena", 0, NULL, 0, &arena, sizeof arena);
+        break;
+    default:
+        control("thread.tcache.flush", 0, NULL, 0, NULL, 0);
+    }
+}
+
+static size_t
+number_of(const char *format, int number)
+{
+    size_t value = 0;
+    control(format, number, &value, sizeof value, NULL, 0);
+    return value;
+}
+
+/* What holds at any time. */
+static void
+look_at_statistics(void)
+{
+    static bool looking; /* the numbers are of one snapshot only while nobody takes the next */
+    uint64_t epoch = 1;
+    if (looking) {
+        return;
+    }
+    looking = true;
+    if (control("epoch", 0, NULL, 0, &epoch, sizeof epoch) == 0) {
+        size_t allocated = number_of("stats.allocated", 0), active = number_of("stats.active", 0);
+        size_t metadata = number_of("stats.metadata", 0), resident = number_of("stats.resident", 0);
+        if (allocated > active || active % KERNEL_PAGE != 0 || active + metadata > resident) {
+            machine_finding("statistics: allocated %zu, active %zu, metadata %zu, resident %zu", allocated, active, metadata, resident);
+        }
+    }
+    looking = false;
+}
+
+static void
+change_decay(void)
+{
+    static const ssize_t times[] = {-1, 0, 0, 10, 1000};
+    ssize_t ms = times[machine_below(5)];
+    const char *name = machine_below(2) == 0 ? "arena.%d.dirty_decay_ms" : "arena.%d.muzzy_decay_ms";
+    control(name, 0, NULL, 0, &ms, sizeof ms);
+}
+
+void
+controls_one(void)
+{
+    bool on = machine_below(2) == 0;
+    switch (machine_below(12)) {
+    case 0:
+        control("arena.%d.purge", ALL, NULL, 0, NULL, 0);
+        break;
+    case 1:
+        control("arena.%d.decay", ALL, NULL, 0, NULL, 0);
+        break;
+    case 2:
+        tested_malloc_trim(0);
+        break;
+    case 3:
+        control("background_thread", 0, NULL, 0, &on, sizeof on);
+        break;
+    case 4:
+        change_decay();
+        break;
+    case 5:
+    case 6:
+        change_arenas();
+        break;
+    case 7:
+    case 8:
+        change_caches();
+        break;
+    case 9:
+        look_at_statistics();
+        break;
+    default:
+        change_thread();
+    }
+}
+
+void
+controls_end_all(void)
+{
+    for (unsigned i = 0; i < ARENAS; i++) {
+        if (arenas[i].number != 0) {
+            end_arena(i, true);
+        }
+    }
+    for (unsigned i = 0; i < CACHES; i++) {
+        unsigned number = (unsigned)caches[i].number - 1;
+        if (caches[i].number != 0) {
+            control("tcache.destroy", 0, NULL, 0, &number, sizeof number);
+        }
+    }
+    control("thread.tcache.flush", 0, NULL, 0, NULL, 0);
+}
+
+/* With nobody at work: to the byte. */
+void
+quiet_check(void)
+{
+    uint64_t epoch = 1;
+    if (control("epoch", 0, NULL, 0, &epoch, sizeof epoch) != 0) {
+        return; /* no memory for it */
+    }
+    size_t allocated = number_of("stats.allocated", 0), cached = number_of("stats.arenas.%d.tcache_bytes", ALL);
+    if (allocated - cached != objects_bytes) {
+        machine_finding("statistics: %zu bytes are allocated, %zu of them cached; the program holds %zu", allocated, cached,
+                        objects_bytes);
+    }
+    objects_check_all();
+}
+
+#define SLACK ((size_t)1 << 20) /* of pages that are touched only in part, and hew's own */
+
+void
+quiet_check_empty(void)
+{
+    uint64_t epoch = 1;
+    control("arena.%d.purge", ALL, NULL, 0, NULL, 0);
+    if (control("epoch", 0, NULL, 0, &epoch, sizeof epoch) != 0) {
+        return;
+    }
+    size_t active = number_of("stats.active", 0), metadata = number_of("stats.metadata", 0), resident = kernel_resident();
+    size_t dirty = number_of("stats.arenas.%d.pdirty", ALL), muzzy = number_of("stats.arenas.%d.pmuzzy", ALL);
+    if (dirty + muzzy != 0 && !program_habits.refuses) {
+        machine_finding("returned: after a purge %zu dirty and %zu muzzy pages are left", dirty, muzzy);
+    }
+    if (resident > active + metadata + SLACK && !program_habits.refuses) {
+        machine_finding("returned: %zu bytes are resident when nothing is held, %zu active, %zu of its own", resident, active, metadata);
+    }
+}
