@@ -37,6 +37,14 @@ machine_drain(struct machine_thread *thread)
 }
 
 void
+machine_drain_all(void)
+{
+    for (unsigned i = 0; i < MACHINE_THREADS; i++) {
+        machine_drain(&machine_threads[i]);
+    }
+}
+
+void
 machine_buffer(void *address, unsigned size, uint64_t value, bool ordered)
 {
     struct machine_thread *self = machine_self;

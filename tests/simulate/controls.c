@@ -65,6 +65,7 @@ controls_borrow_cache(void)
         return -1;
     }
     caches[i].busy = true;
+    machine_drain_all(); /* whoever had it has handed it over */
     return caches[i].number - 1;
 }
 
@@ -105,6 +106,7 @@ end_arena(unsigned i, bool destroy)
 {
     int number = arenas[i].number;
     arenas[i].closing = true;
+    machine_drain_all();
     forget_objects_of(number);
     int result = control(destroy ? "arena.%d.destroy" : "arena.%d.reset", number, NULL, 0, NULL, 0);
     if (result != 0) {
@@ -137,6 +139,7 @@ change_caches(void)
         return;
     }
     caches[i].busy = true;
+    machine_drain_all();
     if (caches[i].number == 0) {
         caches[i].number = control("tcache.create", 0, &made, sizeof made, NULL, 0) == 0 ? (int)made + 1 : 0;
     } else {

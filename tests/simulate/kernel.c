@@ -121,6 +121,9 @@ tell_time(struct timespec *time)
 static long
 memory_call(long number, const long *a)
 {
+    if (machine_self != NULL) {
+        machine_drain(machine_self); /* who changes pages makes sure that no store is on its way */
+    }
     switch (number) {
     case SYS_mmap:
         return kernel_mmap((uintptr_t)a[0], (size_t)a[1], (int)a[2], (int)a[3]);

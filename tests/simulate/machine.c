@@ -4,6 +4,7 @@
 
 #include "thread_data.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -87,6 +88,22 @@ is_ready(struct machine_thread *thread)
     return thread->state == MACHINE_RUNS;
 }
 
+/* Nobody can go on, now or later. */
+static void
+say_who_waits(void)
+{
+    char who[256];
+    size_t used = 0;
+    for (unsigned i = 0; i < machine_count && used < sizeof who - 64; i++) {
+        struct machine_thread *thread = &machine_threads[i];
+        if (thread->state == MACHINE_WAITS || thread->state == MACHINE_JOINS) {
+            used += (size_t)snprintf(who + used, sizeof who - used, " %u (operation %u.%u) for %p;", i, thread->at_thread,
+                                     thread->at_operation, thread->waits_for);
+        }
+    }
+    machine_finding("stuck: every thread waits for ever:%s", who);
+}
+
 /* Nobody can go on: time passes until somebody's deadline. */
 static void
 pass_time(void)
@@ -99,7 +116,7 @@ pass_time(void)
         }
     }
     if (earliest == UINT64_MAX) {
-        machine_finding("every thread waits for ever");
+        say_who_waits();
     }
     machine_now_ns = earliest;
 }

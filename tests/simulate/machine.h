@@ -44,6 +44,7 @@ struct machine_thread {
     void *keys[MACHINE_KEYS];
     int error_number; /* errno */
     bool detached;
+    uint32_t at_thread, at_operation; /* of the plan: run.c */
     unsigned stores;
     struct machine_store store[MACHINE_BUFFERED];
 };
@@ -107,6 +108,7 @@ void machine_buffer(void *address, unsigned size, uint64_t value, bool ordered);
 bool machine_buffered(const void *address, unsigned size, uint64_t *value);
 void machine_settle(const void *address, unsigned size); /* its stores there are seen now */
 void machine_drain(struct machine_thread *thread);
+void machine_drain_all(void);
 void machine_drain_some(struct machine_thread *thread);
 
 /* scaling.c: called for each access instead. */

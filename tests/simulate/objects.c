@@ -63,7 +63,7 @@ next_place(size_t place, size_t size)
         return place + 8;
     }
     size_t last = size - 8, next = place + (size > (256 << 10) ? 16 * STRIDE : STRIDE);
-    return next < last || place == last ? next : last;
+    return next + 8 <= last || place == last ? next : last;
 }
 
 static void

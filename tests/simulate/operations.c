@@ -25,7 +25,7 @@ static void
 say_on_host(void *context)
 {
     struct saying *saying = context;
-    printf("  thread %ld op %u.%-5u ", (long)(machine_self - machine_threads), run_report->at_thread, run_report->at_operation);
+    printf("  thread %ld op %u.%-5u ", (long)(machine_self - machine_threads), machine_self->at_thread, machine_self->at_operation);
     vprintf(saying->format, saying->values);
     puts("");
 }
@@ -231,6 +231,10 @@ operations_on_object(unsigned thread)
         return;
     }
     uint32_t arena = object->address == NULL ? 0 : object->arena;
+    if (object->owner != NULL && object->owner != machine_self) {
+        machine_drain(object->owner);
+    }
+    object->owner = machine_self;
     object->busy = true;
     if (object->address == NULL) {
         make(object);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define SWITCHES_AN_OPERATION 20000 /* more than any takes: the run is in an endless loop */
@@ -67,7 +68,8 @@ machine_finding(const char *format, ...)
 static void
 fault(int signal, siginfo_t *info, void *context)
 {
-    machine_finding("signal %d at address %p", signal, info->si_addr);
+    uintptr_t code = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    machine_finding("signal %d: address %p, code %#lx (addr2line -ife simulate)", signal, info->si_addr, code);
 }
 
 static void
@@ -95,8 +97,8 @@ static void
 begin_operation(unsigned thread, uint32_t number)
 {
     machine_self->dice = machine_mix(run_plan->seed ^ machine_mix(((uint64_t)thread << 32) + number + 1));
-    run_report->at_thread = thread;
-    run_report->at_operation = number;
+    machine_self->at_thread = run_report->at_thread = thread;
+    machine_self->at_operation = run_report->at_operation = number;
     run_report->last[thread] = number;
     run_report->operations++;
 }
@@ -195,11 +197,27 @@ work(void *argument)
     return NULL;
 }
 
+/* Whether a thread is in the middle of something: its end too. */
+static bool
+is_at_work(const struct machine_thread *thread)
+{
+    bool rests = thread->state == MACHINE_WAITS && (thread->work != work || thread->waits_for == &phase);
+    return thread != machine_self && thread->state != MACHINE_FREE && thread->state != MACHINE_ENDED && !rests;
+}
+
 static void
 wait_for_all(void)
 {
     while (working != 0) {
         machine_wait(&working, 0);
+    }
+    for (unsigned i = 0; i < MACHINE_THREADS;) {
+        if (is_at_work(&machine_threads[i])) {
+            machine_preempt();
+            i = 0;
+        } else {
+            i++;
+        }
     }
 }
 
@@ -236,11 +254,21 @@ look(bool last)
     be_quiet(false);
 }
 
+/* Without memory at its start the library ends the process, as it says. */
+static void
+boot(void)
+{
+    struct kernel_habits before = kernel_habits;
+    memset(kernel_habits.refuses, 0, sizeof kernel_habits.refuses);
+    tested_free(tested_malloc(1));
+    kernel_habits = before;
+}
+
 static void *
 program(void *unused)
 {
     machine_self->dice = run_plan->seed;
-    tested_free(tested_malloc(1));
+    boot();
     simulated___libc_single_threaded = program_habits.threads == 1;
     for (unsigned thread = 0; thread < program_habits.threads; thread++) {
         machine_birth(work, (void *)(uintptr_t)thread)->detached = true;
@@ -258,9 +286,6 @@ program(void *unused)
     working = program_habits.threads; /* all of them leave */
     machine_wake(&phase, RUN_THREADS);
     wait_for_all();
-    for (unsigned i = 0; i < 100; i++) {
-        machine_preempt(); /* their last steps */
-    }
     look(true);
     return NULL;
 }
@@ -333,10 +358,7 @@ process_fork(void (*child)(void))
     if (process_handlers.before != NULL) {
         process_handlers.before();
     }
-    machine_drain(machine_self);
-    for (unsigned i = 0; i < MACHINE_THREADS; i++) {
-        machine_drain(&machine_threads[i]); /* the kernel's work orders them all */
-    }
+    machine_drain_all(); /* the kernel's work orders them all */
     machine_on_host(fork_on_host, &result);
     if (result.child == 0) {
         machine_alone();
