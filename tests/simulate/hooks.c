@@ -13,10 +13,13 @@ void (*machine_charge)(const void *address, unsigned size, enum machine_access a
 
 #define RELEASE __ATOMIC_RELEASE
 
-static inline void
+const void *machine_site;
+
+__attribute__((always_inline)) static inline void
 note(const void *address, unsigned size, enum machine_access access)
 {
     if (__builtin_expect(machine_charge != NULL, 0)) {
+        machine_site = __builtin_return_address(0);
         machine_charge(address, size, access);
     } else if (__builtin_expect(--machine_budget < 0, 0)) {
         machine_preempt();

@@ -57,6 +57,9 @@ size_t kernel_mapped(void);
 size_t kernel_resident(void);
 unsigned kernel_mappings(void);
 
+/* Prints what is mapped. */
+void kernel_say(void);
+
 /* kernel_memory.c: each as the system call of that name. */
 long kernel_mmap(uintptr_t address, size_t size, int protection, int flags);
 long kernel_munmap(uintptr_t address, size_t size);

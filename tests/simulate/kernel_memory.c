@@ -317,3 +317,14 @@ kernel_resident(void)
     }
     return resident;
 }
+
+void
+kernel_say(void)
+{
+    for (unsigned i = 0; i < mappings_count; i++) {
+        size_t size = mappings[i].end - mappings[i].begin;
+        bool small = size < KERNEL_BYTES / 64;
+        printf("  mapped: %#lx, %zu KiB, protection %d, %zu KiB resident\n", mappings[i].begin, size / 1024,
+               mappings[i].protection, small ? resident_of(&mappings[i]) / 1024 : 0);
+    }
+}

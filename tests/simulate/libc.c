@@ -22,6 +22,7 @@
     result simulated_##name(__VA_ARGS__)
 
 char simulated___libc_single_threaded;
+struct process_handlers process_handlers;
 static void (*destructors[MACHINE_KEYS])(void *value);
 static unsigned keys_made;
 static int host_error_number;

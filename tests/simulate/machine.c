@@ -10,6 +10,7 @@
 
 #define STACK_BASE ((char *)0x300000000000)
 #define STACK_BYTES ((size_t)256 << 10)
+#define WAKE_NS 3000 /* from a wake to the first instruction of the one who slept */
 #define DESTRUCTOR_ROUNDS 4 /* as PTHREAD_DESTRUCTOR_ITERATIONS */
 
 struct machine_thread machine_threads[MACHINE_THREADS];
@@ -190,6 +191,9 @@ machine_wake(const void *word, unsigned most)
         if (thread->state == MACHINE_WAITS && thread->waits_for == word) {
             thread->state = MACHINE_RUNS;
             thread->waits_for = NULL;
+            if (machine_choose != NULL && thread->clock_ns < machine_self->clock_ns + WAKE_NS) {
+                thread->clock_ns = machine_self->clock_ns + WAKE_NS;
+            }
             woken++;
         }
     }

@@ -114,7 +114,9 @@ void machine_drain_some(struct machine_thread *thread);
 /* scaling.c: called for each access instead. */
 enum machine_access { MACHINE_READ, MACHINE_WRITE, MACHINE_LOAD, MACHINE_STORE, MACHINE_CHANGE }; /* the last three atomic */
 extern void (*machine_charge)(const void *address, unsigned size, enum machine_access access);
+extern const void *machine_site; /* where the library is that makes the access */
 extern struct machine_thread *(*machine_choose)(void);
+void simulated_pause(void); /* a turn of a loop that waits */
 
 /* What went wrong: says it with seed and step, and ends the process. */
 _Noreturn void machine_finding(const char *format, ...) __attribute__((format(printf, 1, 2)));

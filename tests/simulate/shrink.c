@@ -7,9 +7,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+#define SECONDS_MOST 60
 
 static char kind[24]; /* of finding: up to its colon */
 static unsigned tries_left;
+static time_t deadline;
 static struct run_plan trial;
 
 static void
@@ -26,7 +30,7 @@ static bool
 keep_if_it_fails(struct run_plan *plan, struct run_report *report)
 {
     char word[sizeof kind];
-    if (tries_left == 0) {
+    if (tries_left == 0 || time(NULL) > deadline) {
         return false;
     }
     tries_left--;
@@ -97,6 +101,7 @@ shrink(struct run_plan *plan, struct run_report *report, unsigned tries)
 {
     kind_of(report->finding, kind);
     tries_left = tries;
+    deadline = time(NULL) + SECONDS_MOST;
     uint32_t last[RUN_THREADS];
     memcpy(last, report->last, sizeof last);
     trial = *plan;

@@ -5,9 +5,19 @@
 #ifndef HEW_SIMULATE_COMPILER_H
 #define HEW_SIMULATE_COMPILER_H
 
+#define hew_cpu_pause hew_cpu_pause_of_processor
 #define hew_count_down hew_count_down_in_one_instruction
 #include_next "base/compiler.h"
 #undef hew_count_down
+#undef hew_cpu_pause
+
+void simulated_pause(void);
+
+HEW_INLINE void
+hew_cpu_pause(void)
+{
+    simulated_pause();
+}
 
 HEW_INLINE bool
 hew_count_down(uint32_t *counter)
