@@ -15,7 +15,8 @@
 static bool
 overlaps(const struct machine_store *store, const void *address, unsigned size)
 {
-    return (char *)store->address < (const char *)address + size && (const char *)address < (char *)store->address + store->size;
+    return (char *)store->address < (const char *)address + size &&
+           (const char *)address < (char *)store->address + store->size;
 }
 
 /* The store at `index` is seen now. */

@@ -77,15 +77,35 @@ controls_return_cache(int number)
     }
 }
 
-/* A call of mallctl by a name with one number in it. */
+/* mallctl by a name with one number in it: written, read, or only called. */
 static int
-control(const char *format, int number, void *old, size_t old_size, void *new, size_t new_size)
+control_both(const char *format, int number, void *const values[2], size_t size)
 {
     char name[96];
+    size_t old_size = size;
     snprintf(name, sizeof name, format, number);
-    int result = tested_mallctl(name, old, old == NULL ? NULL : &old_size, new, new_size);
+    int result =
+        tested_mallctl(name, values[0], values[0] == NULL ? NULL : &old_size, values[1], values[1] == NULL ? 0 : size);
     operations_say("mallctl %s -> %d", name, result);
     return result;
+}
+
+static int
+control_set(const char *format, int number, void *value, size_t size)
+{
+    return control_both(format, number, (void *const[]){NULL, value}, size);
+}
+
+static int
+control_get(const char *format, int number, void *value, size_t size)
+{
+    return control_both(format, number, (void *const[]){value, NULL}, size);
+}
+
+static int
+control(const char *format, int number)
+{
+    return control_both(format, number, (void *const[]){NULL, NULL}, 0);
 }
 
 /* The program has let go of all that came from an arena. */
@@ -109,7 +129,7 @@ end_arena(unsigned i, bool destroy)
     machine_drain_all();
     forget_objects_of(number);
     arenas[i].number = destroy ? 0 : number; /* it may be another one's before the call returns */
-    int result = control(destroy ? "arena.%d.destroy" : "arena.%d.reset", number, NULL, 0, NULL, 0);
+    int result = control(destroy ? "arena.%d.destroy" : "arena.%d.reset", number);
     if (result != 0) {
         machine_finding("arena: %s of arena %d is refused: %d", destroy ? "destroy" : "reset", number, result);
     }
@@ -123,7 +143,7 @@ change_arenas(void)
     if (arenas[i].number == 0 && !arenas[i].closing) {
         unsigned made = 0;
         arenas[i].closing = true;
-        int result = control("arenas.create", 0, &made, sizeof made, NULL, 0);
+        int result = control_get("arenas.create", 0, &made, sizeof made);
         arenas[i].number = result == 0 ? (int)made : 0;
         arenas[i].closing = false;
     } else if (!arenas[i].closing && arenas[i].users == 0) {
@@ -141,12 +161,12 @@ change_caches(void)
     caches[i].busy = true;
     machine_drain_all();
     if (caches[i].number == 0) {
-        caches[i].number = control("tcache.create", 0, &made, sizeof made, NULL, 0) == 0 ? (int)made + 1 : 0;
+        caches[i].number = control_get("tcache.create", 0, &made, sizeof made) == 0 ? (int)made + 1 : 0;
     } else {
         bool destroy = machine_below(2) == 0;
         unsigned number = (unsigned)caches[i].number - 1;
         caches[i].number = destroy ? 0 : caches[i].number; /* the number may be another one's before the call returns */
-        if (control(destroy ? "tcache.destroy" : "tcache.flush", 0, NULL, 0, &number, sizeof number) != 0) {
+        if (control_set(destroy ? "tcache.destroy" : "tcache.flush", 0, &number, sizeof number) != 0) {
             machine_finding("cache: cache %u is not there", number);
         }
     }
@@ -160,18 +180,18 @@ change_thread(void)
     unsigned narenas = 1, arena;
     switch (machine_below(4)) {
     case 0:
-        control("thread.tcache.enabled", 0, NULL, 0, &on, sizeof on);
+        control_set("thread.tcache.enabled", 0, &on, sizeof on);
         break;
     case 1:
-        control("thread.idle", 0, NULL, 0, NULL, 0);
+        control("thread.idle", 0);
         break;
     case 2:
-        control("opt.narenas", 0, &narenas, sizeof narenas, NULL, 0);
+        control_get("opt.narenas", 0, &narenas, sizeof narenas);
         arena = (unsigned)machine_below(narenas);
-        control("thread.arena", 0, NULL, 0, &arena, sizeof arena);
+        control_set("thread.arena", 0, &arena, sizeof arena);
         break;
     default:
-        control("thread.tcache.flush", 0, NULL, 0, NULL, 0);
+        control("thread.tcache.flush", 0);
     }
 }
 
@@ -179,7 +199,7 @@ static size_t
 number_of(const char *format, int number)
 {
     size_t value = 0;
-    control(format, number, &value, sizeof value, NULL, 0);
+    control_get(format, number, &value, sizeof value);
     return value;
 }
 
@@ -193,11 +213,12 @@ look_at_statistics(void)
         return;
     }
     looking = true;
-    if (control("epoch", 0, NULL, 0, &epoch, sizeof epoch) == 0) {
+    if (control_set("epoch", 0, &epoch, sizeof epoch) == 0) {
         size_t allocated = number_of("stats.allocated", 0), active = number_of("stats.active", 0);
         size_t metadata = number_of("stats.metadata", 0), resident = number_of("stats.resident", 0);
         if (allocated > active || active % KERNEL_PAGE != 0 || active + metadata > resident) {
-            machine_finding("statistics: allocated %zu, active %zu, metadata %zu, resident %zu", allocated, active, metadata, resident);
+            machine_finding("statistics: allocated %zu, active %zu, metadata %zu, resident %zu", allocated, active,
+                            metadata, resident);
         }
     }
     looking = false;
@@ -209,7 +230,7 @@ change_decay(void)
     static const ssize_t times[] = {-1, 0, 0, 10, 1000};
     ssize_t ms = times[machine_below(5)];
     const char *name = machine_below(2) == 0 ? "arena.%d.dirty_decay_ms" : "arena.%d.muzzy_decay_ms";
-    control(name, 0, NULL, 0, &ms, sizeof ms);
+    control_set(name, 0, &ms, sizeof ms);
 }
 
 void
@@ -218,16 +239,16 @@ controls_one(void)
     bool on = machine_below(2) == 0;
     switch (machine_below(12)) {
     case 0:
-        control("arena.%d.purge", ALL, NULL, 0, NULL, 0);
+        control("arena.%d.purge", ALL);
         break;
     case 1:
-        control("arena.%d.decay", ALL, NULL, 0, NULL, 0);
+        control("arena.%d.decay", ALL);
         break;
     case 2:
         tested_malloc_trim(0);
         break;
     case 3:
-        control("background_thread", 0, NULL, 0, &on, sizeof on);
+        control_set("background_thread", 0, &on, sizeof on);
         break;
     case 4:
         change_decay();
@@ -259,10 +280,10 @@ controls_end_all(void)
     for (unsigned i = 0; i < CACHES; i++) {
         unsigned number = (unsigned)caches[i].number - 1;
         if (caches[i].number != 0) {
-            control("tcache.destroy", 0, NULL, 0, &number, sizeof number);
+            control_set("tcache.destroy", 0, &number, sizeof number);
         }
     }
-    control("thread.tcache.flush", 0, NULL, 0, NULL, 0);
+    control("thread.tcache.flush", 0);
 }
 
 /* With nobody at work: to the byte. */
@@ -270,13 +291,13 @@ void
 quiet_check(void)
 {
     uint64_t epoch = 1;
-    if (control("epoch", 0, NULL, 0, &epoch, sizeof epoch) != 0) {
+    if (control_set("epoch", 0, &epoch, sizeof epoch) != 0) {
         return; /* no memory for it */
     }
     size_t allocated = number_of("stats.allocated", 0), cached = number_of("stats.arenas.%d.tcache_bytes", ALL);
     if (allocated - cached != objects_bytes) {
-        machine_finding("statistics: %zu bytes are allocated, %zu of them cached; the program holds %zu", allocated, cached,
-                        objects_bytes);
+        machine_finding("statistics: %zu bytes are allocated, %zu of them cached; the program holds %zu", allocated,
+                        cached, objects_bytes);
     }
     objects_check_all();
 }
@@ -288,17 +309,20 @@ quiet_check_empty(void)
 {
     uint64_t epoch = 1;
     bool off = false;
-    control("background_thread", 0, NULL, 0, &off, sizeof off); /* what the purger has in hand is nobody else's */
-    control("arena.%d.purge", ALL, NULL, 0, NULL, 0);
-    if (control("epoch", 0, NULL, 0, &epoch, sizeof epoch) != 0) {
+    control_set("background_thread", 0, &off, sizeof off); /* what the purger has in hand is nobody else's */
+    control("arena.%d.purge", ALL);
+    if (control_set("epoch", 0, &epoch, sizeof epoch) != 0) {
         return;
     }
-    size_t active = number_of("stats.active", 0), metadata = number_of("stats.metadata", 0), resident = kernel_resident();
+    size_t active = number_of("stats.active", 0), metadata = number_of("stats.metadata", 0),
+           resident = kernel_resident();
     size_t dirty = number_of("stats.arenas.%d.pdirty", ALL), muzzy = number_of("stats.arenas.%d.pmuzzy", ALL);
     if (dirty + muzzy != 0 && !program_habits.refuses) {
         machine_finding("returned: after a purge %zu dirty and %zu muzzy pages are left", dirty, muzzy);
     }
-    if (resident > active + metadata + SLACK && !program_habits.refuses && !kernel_habits.anywhere) { /* far apart, each has a leaf of the address map */
-        machine_finding("returned: %zu bytes are resident when nothing is held, %zu active, %zu of its own", resident, active, metadata);
+    if (resident > active + metadata + SLACK && !program_habits.refuses &&
+        !kernel_habits.anywhere) { /* far apart, each has a leaf of the address map */
+        machine_finding("returned: %zu bytes are resident when nothing is held, %zu active, %zu of its own", resident,
+                        active, metadata);
     }
 }

@@ -68,6 +68,7 @@ transfer(struct line *line)
     uint64_t begin = machine_self->clock_ns > line->free_ns ? machine_self->clock_ns : line->free_ns;
     line->free_ns = machine_self->clock_ns = begin + cost_transfer_ns;
     cost_counts->transfers++;
+    cost_counts->own_transfers += machine_site == NULL;
     count_site((uintptr_t)machine_site);
 }
 
@@ -185,7 +186,8 @@ choose(void)
 void
 cost_boot(void)
 {
-    lines = mmap(NULL, sizeof *lines << LG_LINES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    lines = mmap(NULL, sizeof *lines << LG_LINES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
     machine_charge = charge;
     machine_choose = choose;
 }

@@ -22,8 +22,8 @@ struct cost_site {
 };
 
 struct cost_counts {
-    uint64_t accesses, changes; /* changes: atomic operations that read and write */
-    uint64_t transfers;
+    uint64_t accesses, changes;        /* changes: atomic operations that read and write */
+    uint64_t transfers, own_transfers; /* all; those of the workload itself */
     struct cost_site site[COST_SITES]; /* by hash of `code`; 0: free */
 };
 

@@ -95,7 +95,8 @@ affinity(unsigned char *mask, size_t size)
 static long
 limit(int resource, struct rlimit *old)
 {
-    size_t most = resource == RLIMIT_AS && kernel_habits.bytes_most != SIZE_MAX ? kernel_habits.bytes_most : RLIM_INFINITY;
+    size_t most =
+        resource == RLIMIT_AS && kernel_habits.bytes_most != SIZE_MAX ? kernel_habits.bytes_most : RLIM_INFINITY;
     if (old != NULL) {
         *old = (struct rlimit){most, most};
     }

@@ -11,7 +11,8 @@
 #include <sys/mman.h>
 
 #define END (KERNEL_BASE + KERNEL_BYTES)
-#define BREAK_BASE (KERNEL_BASE + KERNEL_BYTES / 4) /* where the data segment would be: what lies below is never given out */
+#define BREAK_BASE                                                                                                     \
+    (KERNEL_BASE + KERNEL_BYTES / 4) /* where the data segment would be: what lies below is never given out */
 #define BREAK_BYTES ((size_t)64 << 20)
 #define LOWEST (BREAK_BASE + BREAK_BYTES)
 
@@ -35,7 +36,8 @@ at(uintptr_t address)
 static void
 make_true(uintptr_t address, size_t size, int protection, bool anew)
 {
-    bool done = anew ? mmap(at(address), size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == at(address)
+    bool done = anew ? mmap(at(address), size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                            0) == at(address)
                      : mprotect(at(address), size, protection) == 0;
     if (!done) {
         machine_finding("the true system is out of memory or mappings");
@@ -59,7 +61,8 @@ kernel_refuses(enum kernel_call call)
         return false;
     }
     kernel_refusals[call]++;
-    kernel_refused_memory += call == KERNEL_MMAP || call == KERNEL_MPROTECT || call == KERNEL_MREMAP || call == KERNEL_BRK;
+    kernel_refused_memory +=
+        call == KERNEL_MMAP || call == KERNEL_MPROTECT || call == KERNEL_MREMAP || call == KERNEL_BRK;
     return true;
 }
 
@@ -234,7 +237,9 @@ kernel_mremap(uintptr_t from, size_t size, size_t new_size, int flags, uintptr_t
     if (flags == 0) { /* larger, where it is */
         uintptr_t end = from + size;
         bool room = new_size > size && end + (new_size - size) <= END && mappings_inside(end, from + new_size) == 0;
-        return room && kernel_mmap(end, new_size - size, mappings[i].protection, MAP_ANONYMOUS | MAP_FIXED) > 0 ? (long)from : -ENOMEM;
+        return room && kernel_mmap(end, new_size - size, mappings[i].protection, MAP_ANONYMOUS | MAP_FIXED) > 0
+                   ? (long)from
+                   : -ENOMEM;
     }
     if (kernel_refuses(KERNEL_MREMAP)) {
         if (kernel_habits.loses_place) {
@@ -269,7 +274,8 @@ kernel_sbrk(intptr_t by)
         return at(before);
     }
     bool refused = by < 0 || kernel_refuses(KERNEL_BRK) || (size_t)by > BREAK_BASE + BREAK_BYTES - before;
-    if (refused || kernel_mmap(rounded(before), rounded((size_t)by), PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_FIXED) < 0) {
+    if (refused ||
+        kernel_mmap(rounded(before), rounded((size_t)by), PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_FIXED) < 0) {
         return (void *)-1;
     }
     program_break += (size_t)by;

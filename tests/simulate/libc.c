@@ -17,9 +17,9 @@
 #include <sys/auxv.h>
 #include <time.h>
 
-#define DECLARED(result, name, ...)                                                                                    \
-    result simulated_##name(__VA_ARGS__);                                                                              \
-    result simulated_##name(__VA_ARGS__)
+#define DECLARED(result, name, parameters)                                                                             \
+    result simulated_##name parameters;                                                                                \
+    result simulated_##name parameters
 
 char simulated___libc_single_threaded;
 struct process_handlers process_handlers;
@@ -28,78 +28,78 @@ static unsigned keys_made;
 static int host_error_number;
 static char random_bytes[16];
 
-DECLARED(int *, __errno_location, void)
+DECLARED(int *, __errno_location, (void))
 {
     return machine_self == NULL ? &host_error_number : &machine_self->error_number;
 }
 
-DECLARED(int, clock_gettime, int clock, struct timespec *time)
+DECLARED(int, clock_gettime, (int clock, struct timespec *time))
 {
     uint64_t now = machine_choose != NULL && machine_self != NULL ? machine_self->clock_ns : machine_now_ns;
     *time = (struct timespec){(time_t)(now / 1000000000), (long)(now % 1000000000)};
     return 0;
 }
 
-DECLARED(int, sched_getcpu, void)
+DECLARED(int, sched_getcpu, (void))
 {
     unsigned thread = machine_self == NULL ? 0 : (unsigned)(machine_self - machine_threads);
     bool moves = machine_choose == NULL && machine_self != NULL && machine_below(8) == 0;
     return (int)((moves ? (unsigned)machine_below(1024) : thread) % kernel_habits.processors);
 }
 
-DECLARED(void *, sbrk, intptr_t by)
+DECLARED(void *, sbrk, (intptr_t by))
 {
     return kernel_sbrk(by);
 }
 
-DECLARED(unsigned long, getauxval, unsigned long type)
+DECLARED(unsigned long, getauxval, (unsigned long type))
 {
     return type == AT_RANDOM ? (unsigned long)random_bytes : 0x400040;
 }
 
-DECLARED(char *, secure_getenv, const char *name)
+DECLARED(char *, secure_getenv, (const char *name))
 {
     return NULL;
 }
 
-DECLARED(void, abort, void)
+DECLARED(void, abort, (void))
 {
     machine_finding("the library has ended the process (abort)");
 }
 
-DECLARED(void, exit, int status)
+DECLARED(void, exit, (int status))
 {
     machine_finding("the library has ended the process (exit)");
 }
 
-DECLARED(int, atexit, void (*act)(void))
+DECLARED(int, atexit, (void (*act)(void)))
 {
     return 0;
 }
 
-DECLARED(int, fprintf, FILE *file, const char *format, ...)
+DECLARED(int, fprintf, (FILE * file, const char *format, ...))
 {
     return 0;
 }
 
-DECLARED(int, dl_iterate_phdr, int (*look)(struct dl_phdr_info *info, size_t size, void *context), void *context)
+DECLARED(int, dl_iterate_phdr, (int (*look)(struct dl_phdr_info *info, size_t size, void *context), void *context))
 {
     return dl_iterate_phdr(look, context);
 }
 
-DECLARED(int, __register_atfork, void (*before)(void), void (*parent)(void), void (*child)(void), void *library)
+DECLARED(int, __register_atfork, (void (*before)(void), void (*parent)(void), void (*child)(void), void *library))
 {
     process_handlers = (struct process_handlers){before, parent, child};
     return 0;
 }
 
-DECLARED(int, pthread_atfork, void (*before)(void), void (*parent)(void), void (*child)(void))
+DECLARED(int, pthread_atfork, (void (*before)(void), void (*parent)(void), void (*child)(void)))
 {
     process_handlers = (struct process_handlers){before, parent, child};
     return 0;
 }
 
-DECLARED(int, pthread_key_create, pthread_key_t *key, void (*destructor)(void *value))
+DECLARED(int, pthread_key_create, (pthread_key_t * key, void (*destructor)(void *value)))
 {
     if (keys_made == MACHINE_KEYS) {
         return EAGAIN;
@@ -109,7 +109,7 @@ DECLARED(int, pthread_key_create, pthread_key_t *key, void (*destructor)(void *v
     return 0;
 }
 
-DECLARED(int, pthread_setspecific, pthread_key_t key, const void *value)
+DECLARED(int, pthread_setspecific, (pthread_key_t key, const void *value))
 {
     machine_self->keys[key] = (void *)(uintptr_t)value;
     return 0;
@@ -133,7 +133,8 @@ threads_end(struct machine_thread *thread, unsigned rounds)
     }
 }
 
-DECLARED(int, pthread_create, pthread_t *thread, const pthread_attr_t *attributes, void *(*work)(void *), void *argument)
+DECLARED(int, pthread_create,
+         (pthread_t * thread, const pthread_attr_t *attributes, void *(*work)(void *), void *argument))
 {
     if (kernel_refuses(KERNEL_THREAD)) {
         return EAGAIN;
@@ -144,33 +145,33 @@ DECLARED(int, pthread_create, pthread_t *thread, const pthread_attr_t *attribute
     return made == NULL ? EAGAIN : 0;
 }
 
-DECLARED(int, pthread_join, pthread_t thread, void **result)
+DECLARED(int, pthread_join, (pthread_t thread, void **result))
 {
     machine_join((struct machine_thread *)thread);
     return 0;
 }
 
-DECLARED(int, pthread_attr_init, pthread_attr_t *attributes)
+DECLARED(int, pthread_attr_init, (pthread_attr_t * attributes))
 {
     return 0;
 }
 
-DECLARED(int, pthread_attr_destroy, pthread_attr_t *attributes)
+DECLARED(int, pthread_attr_destroy, (pthread_attr_t * attributes))
 {
     return 0;
 }
 
-DECLARED(int, pthread_attr_setstacksize, pthread_attr_t *attributes, size_t size)
+DECLARED(int, pthread_attr_setstacksize, (pthread_attr_t * attributes, size_t size))
 {
     return 0;
 }
 
-DECLARED(int, pthread_sigmask, int how, const sigset_t *set, sigset_t *before)
+DECLARED(int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *before))
 {
     return 0;
 }
 
-DECLARED(int, sigfillset, sigset_t *set)
+DECLARED(int, sigfillset, (sigset_t * set))
 {
     return 0;
 }

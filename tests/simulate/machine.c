@@ -10,7 +10,7 @@
 
 #define STACK_BASE ((char *)0x300000000000)
 #define STACK_BYTES ((size_t)256 << 10)
-#define WAKE_NS 3000 /* from a wake to the first instruction of the one who slept */
+#define WAKE_NS 3000        /* from a wake to the first instruction of the one who slept */
 #define DESTRUCTOR_ROUNDS 4 /* as PTHREAD_DESTRUCTOR_ITERATIONS */
 
 struct machine_thread machine_threads[MACHINE_THREADS];
@@ -77,7 +77,8 @@ go_on(struct machine_thread *next)
         return;
     }
     machine_self = next;
-    machine_change(before == NULL ? &host_stack_pointer : &before->stack_pointer, next->stack_pointer, next->thread_data);
+    machine_change(before == NULL ? &host_stack_pointer : &before->stack_pointer, next->stack_pointer,
+                   next->thread_data);
 }
 
 static bool
@@ -98,8 +99,8 @@ say_who_waits(void)
     for (unsigned i = 0; i < machine_count && used < sizeof who - 64; i++) {
         struct machine_thread *thread = &machine_threads[i];
         if (thread->state == MACHINE_WAITS || thread->state == MACHINE_JOINS) {
-            used += (size_t)snprintf(who + used, sizeof who - used, " %u (operation %u.%u) for %p;", i, thread->at_thread,
-                                     thread->at_operation, thread->waits_for);
+            used += (size_t)snprintf(who + used, sizeof who - used, " %u (operation %u.%u) for %p;", i,
+                                     thread->at_thread, thread->at_operation, thread->waits_for);
         }
     }
     machine_finding("stuck: every thread waits for ever:%s", who);
@@ -250,7 +251,8 @@ machine_birth(void *(*work)(void *argument), void *argument)
     }
     struct machine_thread *thread = &machine_threads[i];
     uintptr_t thread_data = thread->thread_data;
-    *thread = (struct machine_thread){.thread_data = thread_data, .state = MACHINE_RUNS, .work = work, .argument = argument};
+    *thread =
+        (struct machine_thread){.thread_data = thread_data, .state = MACHINE_RUNS, .work = work, .argument = argument};
     thread->dice = machine_self == NULL ? 1 : machine_random();
     thread->clock_ns = machine_self == NULL ? 0 : machine_self->clock_ns;
     thread_data_renew(thread_data);

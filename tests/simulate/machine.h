@@ -35,10 +35,10 @@ struct machine_thread {
     void *stack_pointer;
     uintptr_t thread_data; /* what the processor's register for it holds */
     enum machine_state state;
-    const void *waits_for;   /* WAITS: a word; JOINS: a thread */
-    uint64_t deadline_ns;    /* WAITS; 0: none */
-    uint64_t clock_ns;       /* scaling.c: this processor's own time */
-    uint64_t dice;           /* decides what happens to the thread until its next operation */
+    const void *waits_for; /* WAITS: a word; JOINS: a thread */
+    uint64_t deadline_ns;  /* WAITS; 0: none */
+    uint64_t clock_ns;     /* scaling.c: this processor's own time */
+    uint64_t dice;         /* decides what happens to the thread until its next operation */
     void *(*work)(void *argument);
     void *argument;
     void *keys[MACHINE_KEYS];
@@ -112,7 +112,13 @@ void machine_drain_all(void);
 void machine_drain_some(struct machine_thread *thread);
 
 /* scaling.c: called for each access instead. */
-enum machine_access { MACHINE_READ, MACHINE_WRITE, MACHINE_LOAD, MACHINE_STORE, MACHINE_CHANGE }; /* the last three atomic */
+enum machine_access {
+    MACHINE_READ,
+    MACHINE_WRITE,
+    MACHINE_LOAD,
+    MACHINE_STORE,
+    MACHINE_CHANGE
+}; /* the last three atomic */
 extern void (*machine_charge)(const void *address, unsigned size, enum machine_access access);
 extern const void *machine_site; /* where the library is that makes the access */
 extern struct machine_thread *(*machine_choose)(void);

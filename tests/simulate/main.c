@@ -59,7 +59,8 @@ read_arguments(int count, char **words, struct wishes *wishes, struct run_plan *
             uint64_t value = strtoull(next, NULL, 0);
             *(strcmp(words[i], "--operations") == 0 ? &wishes->operations
               : strcmp(words[i], "--seconds") == 0  ? &wishes->seconds
-                                                    : &wishes->seed) = strcmp(words[i], "--length") == 0 ? wishes->seed : value;
+                                                    : &wishes->seed) =
+                strcmp(words[i], "--length") == 0 ? wishes->seed : value;
             if (strcmp(words[i], "--length") == 0) {
                 plan->operations = value < RUN_OPERATIONS ? (uint32_t)value : RUN_OPERATIONS;
             }
@@ -71,12 +72,13 @@ read_arguments(int count, char **words, struct wishes *wishes, struct run_plan *
 static void
 tell(const struct run_report *report, uint64_t runs, uint64_t seconds, uint64_t first)
 {
-    printf("%llu operations in %llu runs (seeds %llu to %llu), %llu s: %llu changes of threads, %llu refusals, %llu forks, "
+    printf("%llu operations in %llu runs (seeds %llu to %llu), %llu s: %llu changes of threads, %llu refusals, %llu "
+           "forks, "
            "%llu threads ended, %llu objects checked\n",
            (unsigned long long)report->operations, (unsigned long long)runs, (unsigned long long)first,
            (unsigned long long)(first + runs - 1), (unsigned long long)seconds, (unsigned long long)report->switches,
-           (unsigned long long)report->refusals, (unsigned long long)report->forks, (unsigned long long)report->thread_ends,
-           (unsigned long long)report->checks);
+           (unsigned long long)report->refusals, (unsigned long long)report->forks,
+           (unsigned long long)report->thread_ends, (unsigned long long)report->checks);
 }
 
 int
@@ -94,8 +96,8 @@ main(int count, char **words)
         plan->seed = wishes.seed + runs++;
         if (!run_in_child(plan, report)) {
             found++;
-            printf("seed %llu, thread %u, operation %u: %s\n  settings: %s\n", (unsigned long long)plan->seed, report->at_thread,
-                   report->at_operation, report->finding, report->settings);
+            printf("seed %llu, thread %u, operation %u: %s\n  settings: %s\n", (unsigned long long)plan->seed,
+                   report->at_thread, report->at_operation, report->finding, report->settings);
             fflush(stdout);
             if (wishes.shrink) {
                 struct run_plan *small = shared(sizeof *small);

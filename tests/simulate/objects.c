@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define GRAIN 8           /* bytes a bit: what no object is smaller than */
-#define WHOLE 2048        /* up to here every word is written and looked at */
+#define GRAIN 8            /* bytes a bit: what no object is smaller than */
+#define WHOLE 2048         /* up to here every word is written and looked at */
 #define STRIDE (4096 - 64) /* above, words that are this far apart */
 
 struct object objects[OBJECTS_MOST];
@@ -21,7 +21,8 @@ static unsigned char *there;
 void
 objects_boot(void)
 {
-    there = mmap(NULL, KERNEL_BYTES / GRAIN / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    there = mmap(NULL, KERNEL_BYTES / GRAIN / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
     if (there == MAP_FAILED) {
         machine_finding("no address space for the model");
     }
@@ -88,8 +89,8 @@ check_up_to(const struct object *object, const unsigned char *address, size_t si
         uint64_t word;
         memcpy(&word, address + place, 8);
         if (word != word_of(object, place)) {
-            machine_finding("contents: byte %zu of a %zu-byte object at %p has changed by itself (%#lx, not %#lx)", place,
-                            object->size, (const void *)address, word, word_of(object, place));
+            machine_finding("contents: byte %zu of a %zu-byte object at %p has changed by itself (%#lx, not %#lx)",
+                            place, object->size, (const void *)address, word, word_of(object, place));
         }
     }
     if (object->size < 8 && memcmp(address, &object->pattern, size < object->size ? size : object->size) != 0) {

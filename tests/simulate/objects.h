@@ -21,8 +21,8 @@ struct object {
     size_t size;            /* as asked for */
     size_t usable;
     uint64_t pattern;
-    uint32_t arena; /* number + 1 of the arena that the program made; 0: any */
-    bool busy;      /* a thread is at it */
+    uint32_t arena;               /* number + 1 of the arena that the program made; 0: any */
+    bool busy;                    /* a thread is at it */
     struct machine_thread *owner; /* who was at it last: his stores are seen by whom he hands it to */
 };
 

@@ -25,7 +25,8 @@ static void
 say_on_host(void *context)
 {
     struct saying *saying = context;
-    printf("  thread %ld op %u.%-5u ", (long)(machine_self - machine_threads), machine_self->at_thread, machine_self->at_operation);
+    printf("  thread %ld op %u.%-5u ", (long)(machine_self - machine_threads), machine_self->at_thread,
+           machine_self->at_operation);
     vprintf(saying->format, saying->values);
     puts("");
 }
@@ -44,7 +45,8 @@ operations_say(const char *format, ...)
 static size_t
 draw_size(void)
 {
-    static const size_t fixed[] = {1, 8, 16, 48, 64, 100, 512, 4096, 14336, 14337, 16384, 20000, 65536, 1 << 20, (1 << 20) + 1};
+    static const size_t fixed[] = {1,     8,     16,    48,    64,    100,     512,          4096,
+                                   14336, 14337, 16384, 20000, 65536, 1 << 20, (1 << 20) + 1};
     unsigned kind = program_habits.size_kind;
     kind = kind == 0 || machine_below(20) == 0 ? 1 + (unsigned)machine_below(5) : kind;
     switch (kind) {
@@ -120,8 +122,11 @@ make(struct object *object)
         arena = machine_below(2) == 0 ? controls_borrow_arena() : -1;
         cache = arena < 0 && machine_below(2) == 0 ? controls_borrow_cache() : -1;
         request.alignment = lg < 3 ? 8 : (size_t)1 << lg;
-        request.flags = (int)lg | (request.zero ? TESTED_ZERO : 0) | (arena >= 0 ? TESTED_ARENA(arena) | TESTED_NO_CACHE : 0) |
-                        (cache >= 0 ? TESTED_CACHE(cache) : arena < 0 && machine_below(2) == 0 ? TESTED_NO_CACHE : 0);
+        request.flags = (int)lg | (request.zero ? TESTED_ZERO : 0) |
+                        (arena >= 0 ? TESTED_ARENA(arena) | TESTED_NO_CACHE : 0) |
+                        (cache >= 0                           ? TESTED_CACHE(cache)
+                         : arena < 0 && machine_below(2) == 0 ? TESTED_NO_CACHE
+                                                              : 0);
     }
     uint64_t refused = kernel_refused_memory;
     machine_self->error_number = ERRNO_BEFORE;
@@ -129,9 +134,11 @@ make(struct object *object)
     if (address == NULL) {
         note_failure(request.call, request.size, refused);
     } else {
-        operations_say("%s(%zu) at %zu flags %#x -> %p", request.call, request.size, request.alignment, (unsigned)request.flags, address);
+        operations_say("%s(%zu) at %zu flags %#x -> %p", request.call, request.size, request.alignment,
+                       (unsigned)request.flags, address);
         check_errno(request.call, ERRNO_BEFORE);
-        objects_born(object, address, request.size, request.size < 8 && kind == 4 ? 1 : request.alignment, request.zero);
+        objects_born(object, address, request.size, request.size < 8 && kind == 4 ? 1 : request.alignment,
+                     request.zero);
         object->arena = (uint32_t)(arena + 1);
     }
     controls_return_arena((uint32_t)(arena + 1));
@@ -183,8 +190,7 @@ resize(struct object *object)
 {
     size_t size = new_size(object);
     bool with_flags = object->arena != 0 || machine_below(4) == 0, zero = with_flags && machine_below(2) == 0;
-    int flags = (zero ? TESTED_ZERO : 0) |
-                (object->arena != 0 ? TESTED_ARENA(object->arena - 1) | TESTED_NO_CACHE : 0);
+    int flags = (zero ? TESTED_ZERO : 0) | (object->arena != 0 ? TESTED_ARENA(object->arena - 1) | TESTED_NO_CACHE : 0);
     size_t kept = size < object->size ? size : object->size;
     uint64_t refused = kernel_refused_memory;
     objects_check(object);
@@ -208,9 +214,11 @@ stretch(struct object *object)
     objects_check(object);
     objects_leave(object);
     size_t before = object->usable, usable = tested_xallocx(object->address, size, extra, 0);
-    operations_say("xallocx of the %zu bytes at %p to %zu and %zu -> %zu", object->size, (void *)object->address, size, extra, usable);
+    operations_say("xallocx of the %zu bytes at %p to %zu and %zu -> %zu", object->size, (void *)object->address, size,
+                   extra, usable);
     if (usable != tested_malloc_usable_size(object->address)) {
-        machine_finding("usable: xallocx says %zu, malloc_usable_size %zu", usable, tested_malloc_usable_size(object->address));
+        machine_finding("usable: xallocx says %zu, malloc_usable_size %zu", usable,
+                        tested_malloc_usable_size(object->address));
     }
     if (usable < size && usable != before) {
         machine_finding("usable: xallocx to %zu has failed and left %zu of %zu", size, usable, before);

@@ -345,7 +345,8 @@ wait_on_host(void *context)
     waitpid(((struct fork_result *)context)->child, &status, 0);
     if (status != 0) {
         if (run_report->finding[0] == '\0') {
-            snprintf(run_report->finding, sizeof run_report->finding, "the child has ended with status %#x", (unsigned)status);
+            snprintf(run_report->finding, sizeof run_report->finding, "the child has ended with status %#x",
+                     (unsigned)status);
         }
         leave();
     }
@@ -357,7 +358,6 @@ leave_child(void *unused)
     fflush(stdout);
     _exit(0);
 }
-
 
 void
 process_fork(void (*child)(void))

@@ -79,19 +79,24 @@ without_machine(struct run_plan *plan, struct run_report *report)
 }
 
 static void
+without_some(struct run_plan *plan, struct run_report *report, unsigned thread, uint32_t step)
+{
+    for (uint32_t from = 0; from < plan->operations; from += step) {
+        uint32_t to = from + step < plan->operations ? from + step : plan->operations;
+        if (!says_nothing(plan, thread, from, to)) {
+            trial = *plan;
+            leave_out(&trial, thread, from, to);
+            keep_if_it_fails(plan, report);
+        }
+    }
+}
+
+static void
 without_operations(struct run_plan *plan, struct run_report *report)
 {
     for (uint32_t step = plan->operations; step > 0; step /= 2) {
         for (unsigned thread = 0; thread < RUN_THREADS; thread++) {
-            for (uint32_t from = 0; from < plan->operations; from += step) {
-                uint32_t to = from + step < plan->operations ? from + step : plan->operations;
-                if (says_nothing(plan, thread, from, to)) {
-                    continue;
-                }
-                trial = *plan;
-                leave_out(&trial, thread, from, to);
-                keep_if_it_fails(plan, report);
-            }
+            without_some(plan, report, thread, step);
         }
     }
 }
