@@ -302,7 +302,8 @@ quiet_check(void)
     objects_check_all();
 }
 
-#define SLACK ((size_t)1 << 20) /* of pages that are touched only in part, and hew's own */
+#define LEAVES ((size_t)8 << 20) /* of the address map: 2 MiB for each GiB in which something lies */
+#define SLACK ((size_t)1 << 20)  /* of pages that are touched only in part, and hew's own */
 
 void
 quiet_check_empty(void)
@@ -316,6 +317,12 @@ quiet_check_empty(void)
     }
     size_t active = number_of("stats.active", 0), metadata = number_of("stats.metadata", 0),
            resident = kernel_resident();
+    size_t leaves = kernel_habits.anywhere ? SIZE_MAX / 2 : LEAVES;
+    if (program_habits.unmaps && kernel_writable() > active + metadata + leaves) {
+        machine_finding(
+            "returned: %zu bytes are mapped when nothing is held, %zu active, %zu of its own (retain:false)",
+            kernel_writable(), active, metadata);
+    }
     size_t dirty = number_of("stats.arenas.%d.pdirty", ALL), muzzy = number_of("stats.arenas.%d.pmuzzy", ALL);
     if (dirty + muzzy != 0 && !program_habits.refuses) {
         machine_finding("returned: after a purge %zu dirty and %zu muzzy pages are left", dirty, muzzy);

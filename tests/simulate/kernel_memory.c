@@ -292,6 +292,16 @@ kernel_mapped(void)
     return bytes;
 }
 
+size_t
+kernel_writable(void)
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < mappings_count; i++) {
+        bytes += mappings[i].protection == (PROT_READ | PROT_WRITE) ? mappings[i].end - mappings[i].begin : 0;
+    }
+    return bytes;
+}
+
 unsigned
 kernel_mappings(void)
 {

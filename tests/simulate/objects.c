@@ -13,6 +13,9 @@
 #define WHOLE 2048         /* up to here every word is written and looked at */
 #define STRIDE (4096 - 64) /* above, words that are this far apart */
 
+#define MIDDLE ((size_t)64 << 10) /* above, not even each page is touched: a page costs more than all else */
+#define FAR (16 * (size_t)STRIDE)
+
 struct object objects[OBJECTS_MOST];
 size_t objects_bytes;
 uint64_t objects_checks;
@@ -63,7 +66,7 @@ next_place(size_t place, size_t size)
     if (size <= WHOLE || place < 64) {
         return place + 8;
     }
-    size_t last = size - 8, next = place + (size > (256 << 10) ? 16 * STRIDE : STRIDE);
+    size_t last = size - 8, next = place + (size > MIDDLE ? FAR : STRIDE);
     return next + 8 <= last || place == last ? next : last;
 }
 
@@ -117,7 +120,7 @@ objects_check_all(void)
 static void
 check_zero(const unsigned char *address, size_t size)
 {
-    for (size_t i = 0; i < size; i += size <= WHOLE || i < 64 ? 1 : 509) {
+    for (size_t i = 0; i < size; i += size <= WHOLE || i < 64 ? 1 : size <= MIDDLE ? 509 : FAR) {
         if (address[i] != 0) {
             machine_finding("zero: byte %zu of %zu at %p is not zero", i, size, (const void *)address);
         }

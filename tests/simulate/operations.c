@@ -57,7 +57,7 @@ draw_size(void)
     case 3:
         return machine_below(65536);
     case 4:
-        return 14000 + machine_below(machine_below(3) == 0 ? (3 << 20) : (256 << 10));
+        return 14000 + machine_below(machine_below(12) == 0 ? (3 << 20) : (200 << 10));
     default:
         return fixed[machine_below(sizeof fixed / sizeof fixed[0])];
     }

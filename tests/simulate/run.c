@@ -240,6 +240,8 @@ be_quiet(bool quiet)
         before = kernel_habits;
         accesses = machine_habits.accesses_between;
         memset(kernel_habits.refuses, 0, sizeof kernel_habits.refuses);
+        kernel_habits.mappings_most = KERNEL_MAPPINGS_MOST;
+        kernel_habits.bytes_most = SIZE_MAX;
         machine_habits.accesses_between = 1u << 30;
     } else {
         kernel_habits = before;

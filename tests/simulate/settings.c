@@ -72,6 +72,7 @@ draw_library(char *text, size_t room)
         }
     }
     tested_malloc_conf = text;
+    program_habits.unmaps = strstr(text, "retain:false") != NULL;
 }
 
 static void
@@ -118,7 +119,7 @@ draw_program(const struct run_plan *plan)
     habits->threads = 1 + (unsigned)below(RUN_THREADS > 6 ? 6 : RUN_THREADS);
     habits->threads = plan->threads != 0 ? plan->threads : habits->threads;
     habits->slots = (unsigned)ONE_OF(16, 64, 200, 1000, 4000);
-    habits->size_kind = (unsigned)below(6);
+    habits->size_kind = (unsigned)ONE_OF(0, 1, 1, 2, 2, 2, 3, 3, 4, 5);
     habits->remote = (unsigned)ONE_OF(0, 10, 60, 256);
     habits->controls = (unsigned)ONE_OF(0, 60, 600, 3000);
     habits->keeps = (unsigned)ONE_OF(10, 100);

@@ -18,6 +18,7 @@ struct program_habits {
     bool free_only; /* the last thread makes no objects */
     bool forks;
     bool refuses;
+    bool unmaps; /* retain:false */
 };
 extern struct program_habits program_habits;
 
