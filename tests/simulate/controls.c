@@ -302,8 +302,8 @@ quiet_check(void)
     objects_check_all();
 }
 
-#define LEAVES ((size_t)8 << 20) /* of the address map: 2 MiB for each GiB in which something lies */
-#define SLACK ((size_t)1 << 20)  /* of pages that are touched only in part, and hew's own */
+#define LEAVES ((size_t)16 << 20) /* of the address map: 2 MiB for each GiB in which something lies */
+#define SLACK ((size_t)1 << 20)   /* of pages that are touched only in part, and hew's own */
 
 void
 quiet_check_empty(void)

@@ -55,7 +55,7 @@ bool kernel_refuses(enum kernel_call call);
 /* What the program has mapped: bytes, and those that are resident and writable. */
 size_t kernel_mapped(void);
 size_t kernel_resident(void);
-size_t kernel_writable(void); /* mapped, and may be written */
+size_t kernel_writable(void); /* mapped, and may be written; without the data segment, which cannot go back */
 unsigned kernel_mappings(void);
 
 /* Prints what is mapped. */

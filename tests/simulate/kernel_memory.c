@@ -297,7 +297,8 @@ kernel_writable(void)
 {
     size_t bytes = 0;
     for (unsigned i = 0; i < mappings_count; i++) {
-        bytes += mappings[i].protection == (PROT_READ | PROT_WRITE) ? mappings[i].end - mappings[i].begin : 0;
+        bool counts = mappings[i].protection == (PROT_READ | PROT_WRITE) && mappings[i].begin >= LOWEST;
+        bytes += counts ? mappings[i].end - mappings[i].begin : 0;
     }
     return bytes;
 }
