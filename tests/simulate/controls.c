@@ -4,6 +4,7 @@
 #include "machine.h"
 #include "objects.h"
 #include "operations.h"
+#include "run.h"
 #include "settings.h"
 #include "tested.h"
 
@@ -237,7 +238,7 @@ void
 controls_one(void)
 {
     bool on = machine_below(2) == 0;
-    switch (machine_below(12)) {
+    switch (run_plan->control != 0 ? run_plan->control - 1 : machine_below(12)) {
     case 0:
         control("arena.%d.purge", ALL);
         break;

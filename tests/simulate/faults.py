@@ -83,6 +83,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--build", type=Path, default=ROOT / "build/release")
+    parser.add_argument("--also", default="", help="further arguments of the simulator, in one word")
     parser.add_argument("--seconds", type=int, default=120)
     arguments = parser.parse_args()
     work = arguments.build / "tests/simulate/faults"
@@ -93,7 +94,7 @@ def main() -> int:
             continue
         program = compile_with(fault, arguments.build.resolve(), work)
         begin = time.monotonic()
-        done = subprocess.run([program, "--no-shrink", "--seconds", str(arguments.seconds)], capture_output=True, text=True, check=False)
+        done = subprocess.run([program, "--no-shrink", "--seconds", str(arguments.seconds), *arguments.also.split()], capture_output=True, text=True, check=False)
         took = time.monotonic() - begin
         first = done.stdout.splitlines()[0] if done.returncode == 1 else "NOT FOUND: " + done.stdout.strip()
         missed += done.returncode != 1

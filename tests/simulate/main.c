@@ -2,10 +2,11 @@
 /*
  * simulate: runs seeds until so many operations or seconds have passed, or the first finding.
  *
- *     simulate [--operations N] [--seconds N] [--seed N] [--length N] [--say] [--keep-going] [--no-shrink]
+ *     simulate [--operations N] [--seconds N] [--seed N] [--length N] [--control N] [--say] [--keep-going] [--no-shrink]
  *
  * --seed     the first one; with --operations 0 it is the only one
  * --length   operations of each thread in a run
+ * --control  of the calls that are on no object only the N-th of controls.c, and that one often
  */
 #include "kernel.h"
 #include "machine.h"
@@ -45,6 +46,25 @@ shared(size_t size)
 }
 
 static void
+read_number(const char *name, uint64_t value, struct wishes *wishes, struct run_plan *plan)
+{
+    if (strcmp(name, "--length") == 0) {
+        plan->operations = value < RUN_OPERATIONS ? (uint32_t)value : RUN_OPERATIONS;
+    } else if (strcmp(name, "--control") == 0) {
+        plan->control = (uint32_t)value + 1;
+    } else if (strcmp(name, "--operations") == 0) {
+        wishes->operations = value;
+    } else if (strcmp(name, "--seconds") == 0) {
+        wishes->seconds = value;
+    } else if (strcmp(name, "--seed") == 0) {
+        wishes->seed = value;
+    } else {
+        fprintf(stderr, "simulate: what is %s?\n", name);
+        exit(2);
+    }
+}
+
+static void
 read_arguments(int count, char **words, struct wishes *wishes, struct run_plan *plan)
 {
     for (int i = 1; i < count; i++) {
@@ -56,14 +76,7 @@ read_arguments(int count, char **words, struct wishes *wishes, struct run_plan *
         } else if (strcmp(words[i], "--no-shrink") == 0) {
             wishes->shrink = false;
         } else {
-            uint64_t value = strtoull(next, NULL, 0);
-            *(strcmp(words[i], "--operations") == 0 ? &wishes->operations
-              : strcmp(words[i], "--seconds") == 0  ? &wishes->seconds
-                                                    : &wishes->seed) =
-                strcmp(words[i], "--length") == 0 ? wishes->seed : value;
-            if (strcmp(words[i], "--length") == 0) {
-                plan->operations = value < RUN_OPERATIONS ? (uint32_t)value : RUN_OPERATIONS;
-            }
+            read_number(words[i], strtoull(next, NULL, 0), wishes, plan);
             i++;
         }
     }

@@ -122,6 +122,7 @@ draw_program(const struct run_plan *plan)
     habits->size_kind = (unsigned)ONE_OF(0, 1, 1, 2, 2, 2, 3, 3, 4, 5);
     habits->remote = (unsigned)ONE_OF(0, 10, 60, 256);
     habits->controls = (unsigned)ONE_OF(0, 60, 600, 3000);
+    habits->controls = plan->control != 0 ? 8000 : habits->controls;
     habits->keeps = (unsigned)ONE_OF(10, 100);
     habits->rests = (unsigned)ONE_OF(0, 20, 500);
     habits->rest_ms = ONE_OF(1, 50, 2000, 20000);
