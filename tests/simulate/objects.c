@@ -146,7 +146,7 @@ settle(struct object *object, void *address, size_t size, size_t alignment)
     if (!turn(at, object->usable, false)) {
         machine_finding("overlap: the %zu-byte object at %p lies where another one is", size, address);
     }
-    objects_bytes += object->usable;
+    objects_bytes += object->pooled ? 0 : object->usable;
 }
 
 void
@@ -162,7 +162,7 @@ objects_born(struct object *object, void *address, size_t size, size_t alignment
 void
 objects_leave(struct object *object)
 {
-    objects_bytes -= object->usable;
+    objects_bytes -= object->pooled ? 0 : object->usable;
     if (!turn((uintptr_t)object->address, object->usable, true)) {
         machine_finding("model: the object at %p was not there", (void *)object->address);
     }

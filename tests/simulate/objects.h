@@ -22,17 +22,19 @@ struct object {
     size_t usable;
     uint64_t pattern;
     uint32_t arena;               /* number + 1 of the arena that the program made; 0: any */
+    bool pooled;                  /* of the pool set */
     bool busy;                    /* a thread is at it */
     struct machine_thread *owner; /* who was at it last: his stores are seen by whom he hands it to */
 };
 
 extern struct object objects[OBJECTS_MOST];
-extern size_t objects_bytes; /* usable, of all */
+extern size_t objects_bytes; /* usable, of all that is malloc's */
 extern uint64_t objects_checks;
 
 void objects_boot(void);
 
 /* The library has given `address` for this request. */
+/* object->pooled says whose it is. */
 void objects_born(struct object *object, void *address, size_t size, size_t alignment, bool zero);
 
 /* The object has changed its size, and perhaps its place: the first `kept` bytes must be as they were. */

@@ -5,6 +5,7 @@
 #include "kernel.h"
 #include "machine.h"
 #include "objects.h"
+#include "pools.h"
 #include "run.h"
 #include "settings.h"
 #include "tested.h"
@@ -206,6 +207,31 @@ resize(struct object *object)
     objects_resized(object, address, size, kept, zero);
 }
 
+static void
+make_pooled(struct object *object)
+{
+    size_t size = 1 + machine_below(machine_below(8) == 0 ? 20000 : 600);
+    bool zero = machine_below(3) == 0;
+    object->pooled = true;
+    object->arena = 0;
+    void *address = pools_take(size, zero);
+    operations_say("pool %s(%zu) -> %p", zero ? "calloc" : "malloc", size, address);
+    if (address != NULL) {
+        objects_born(object, address, size, 8, zero);
+    }
+}
+
+static void
+end_pooled(struct object *object)
+{
+    void *address = object->address;
+    operations_say("free of the pool's %zu bytes at %p", object->size, address);
+    objects_check(object);
+    objects_leave(object);
+    object->address = NULL;
+    pools_give(address);
+}
+
 /* In place only. */
 static void
 stretch(struct object *object)
@@ -244,8 +270,13 @@ operations_on_object(unsigned thread)
     }
     object->owner = machine_self;
     object->busy = true;
-    if (object->address == NULL) {
+    if (object->address == NULL && pools_there() && machine_below(2) == 0) {
+        make_pooled(object);
+    } else if (object->address == NULL) {
+        object->pooled = false;
         make(object);
+    } else if (object->pooled) {
+        end_pooled(object);
     } else if (machine_below(256) < program_habits.keeps && objects_bytes < BYTES_MOST) {
         unsigned kind = (unsigned)machine_below(4);
         if (kind == 0) {
@@ -267,7 +298,7 @@ operations_free_all(void)
 {
     for (unsigned i = 0; i < OBJECTS_MOST; i++) {
         if (objects[i].address != NULL) {
-            end(&objects[i]);
+            (objects[i].pooled ? end_pooled : end)(&objects[i]);
         }
     }
 }

@@ -6,6 +6,7 @@
 #include "machine.h"
 #include "objects.h"
 #include "operations.h"
+#include "pools.h"
 #include "process.h"
 #include "settings.h"
 #include "tested.h"
@@ -280,6 +281,9 @@ program(void *unused)
 {
     machine_self->dice = run_plan->seed;
     boot();
+    if (program_habits.pools) {
+        pools_begin();
+    }
     simulated___libc_single_threaded = program_habits.threads == 1;
     for (unsigned thread = 0; thread < program_habits.threads; thread++) {
         machine_birth(work, (void *)(uintptr_t)thread)->detached = true;

@@ -129,6 +129,7 @@ draw_program(const struct run_plan *plan)
     habits->phases = (unsigned)ONE_OF(1, 2, 5);
     habits->free_only = habits->threads > 1 && habits->remote > 20 && below(4) == 0;
     habits->forks = below(4) == 0;
+    habits->pools = below(4) == 0;
 }
 
 void

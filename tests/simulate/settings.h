@@ -16,7 +16,7 @@ struct program_habits {
     uint64_t rest_ms;
     unsigned phases;
     bool free_only; /* the last thread makes no objects */
-    bool forks;
+    bool forks, pools;
     bool refuses;
     bool unmaps; /* retain:false */
 };
