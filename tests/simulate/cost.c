@@ -23,7 +23,7 @@ struct line {
 struct cost_counts *cost_counts;
 uint32_t cost_local_ps = 450, cost_change_ps = 4500, cost_transfer_ns = 80, cost_pause_ns = 40;
 static struct line *lines;
-static uint64_t horizon_ns, fraction_ps[MACHINE_THREADS];
+static uint64_t fraction_ps[MACHINE_THREADS];
 
 static struct line *
 line_of(uint64_t number)
@@ -133,7 +133,7 @@ charge(const void *address, unsigned size, enum machine_access access)
         }
         spend(processor, access == MACHINE_CHANGE ? cost_change_ps : cost_local_ps);
     }
-    if (machine_self->clock_ns > horizon_ns) {
+    if (machine_self->clock_ns > machine_horizon_ns) {
         machine_preempt();
     }
 }
@@ -149,7 +149,7 @@ void
 cost_compute(uint64_t ns)
 {
     machine_self->clock_ns += ns;
-    if (machine_self->clock_ns > horizon_ns) {
+    if (machine_self->clock_ns > machine_horizon_ns) {
         machine_preempt();
     }
 }
@@ -179,7 +179,7 @@ choose(void)
         first->state = MACHINE_RUNS;
         first->clock_ns = first_ns;
     }
-    horizon_ns = second_ns == UINT64_MAX ? first_ns + AHEAD_NS : second_ns + AHEAD_NS;
+    machine_horizon_ns = second_ns == UINT64_MAX ? first_ns + AHEAD_NS : second_ns + AHEAD_NS;
     return first;
 }
 

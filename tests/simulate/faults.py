@@ -50,7 +50,7 @@ FAULTS = [
     Fault("resized_large_objects_do_not_count", "src/slab/large.c", "large_bytes, more, memory_order_relaxed", "large_bytes, 0, memory_order_relaxed"),
     Fault("pool_bitmap_without_compare", "src/pool/block.c", "seen : atomic_fetch_and_explicit(&block->words[word], ~pick, memory_order_acq_rel);",
           "seen; atomic_fetch_and_explicit(&block->words[word], ~pick, memory_order_acq_rel);"),
-    Fault("fork_forgets_a_lock", "src/api/fork.c", "    act(&hew_map_lock);\n", ""),
+    Fault("fork_forgets_a_lock", "src/api/fork.c", "        act(&arena->pages.lock);\n", ""),
     Fault("calloc_believes_dirty_pages", "src/alloc/serve.c", "bool zeroed = extent->zeroed;", "bool zeroed = true;"),
 ]
 

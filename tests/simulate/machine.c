@@ -19,6 +19,7 @@ struct machine_habits machine_habits = {.accesses_between = 1000, .starved = MAC
 int64_t machine_budget = INT64_MAX;
 uint64_t machine_now_ns = UINT64_C(1000000000000), machine_switches, machine_switches_most = UINT64_MAX;
 struct machine_thread *(*machine_choose)(void);
+uint64_t machine_horizon_ns;
 
 static unsigned machine_count;
 static void *host_stack_pointer;
@@ -195,6 +196,7 @@ machine_wake(const void *word, unsigned most)
             if (machine_choose != NULL && thread->clock_ns < machine_self->clock_ns + WAKE_NS) {
                 thread->clock_ns = machine_self->clock_ns + WAKE_NS;
             }
+            machine_horizon_ns = thread->clock_ns < machine_horizon_ns ? thread->clock_ns : machine_horizon_ns;
             woken++;
         }
     }
@@ -255,6 +257,7 @@ machine_birth(void *(*work)(void *argument), void *argument)
         (struct machine_thread){.thread_data = thread_data, .state = MACHINE_RUNS, .work = work, .argument = argument};
     thread->dice = machine_self == NULL ? 1 : machine_random();
     thread->clock_ns = machine_self == NULL ? 0 : machine_self->clock_ns;
+    machine_horizon_ns = thread->clock_ns;
     thread_data_renew(thread_data);
     void **top = (void **)(STACK_BASE + i * STACK_BYTES * 2 + STACK_BYTES) - 2;
     memset(top - 6, 0, 8 * sizeof *top);

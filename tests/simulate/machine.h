@@ -122,7 +122,8 @@ enum machine_access {
 extern void (*machine_charge)(const void *address, unsigned size, enum machine_access access);
 extern const void *machine_site; /* where the library is that makes the access */
 extern struct machine_thread *(*machine_choose)(void);
-void simulated_pause(void); /* a turn of a loop that waits */
+extern uint64_t machine_horizon_ns; /* the thread's own time at which another one is behind it */
+void simulated_pause(void);         /* a turn of a loop that waits */
 
 /* What went wrong: says it with seed and step, and ends the process. */
 _Noreturn void machine_finding(const char *format, ...) __attribute__((format(printf, 1, 2)));

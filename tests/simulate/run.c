@@ -22,7 +22,7 @@
 
 #define SWITCHES_AN_OPERATION 20000 /* more than any takes: the run is in an endless loop */
 #define END_CHANCE 4                /* of 8192 operations: the thread ends and another one follows */
-#define FORK_CHANCE 1
+#define FORK_CHANCE 3
 
 const struct run_plan *run_plan;
 struct run_report *run_report;

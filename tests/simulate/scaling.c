@@ -4,7 +4,7 @@
  *
  *     scaling [--conf SETTINGS] [--pairs N] [--transfer NS] [--sites N] [--processors N] [WORKLOAD ...]
  *
- * --pairs    of each thread (default 20000); the figures are for a million in any case
+ * --pairs    of each thread (default 10000); the figures are for a million in any case
  * --sites    also print the N places in the library that most lines were transferred for
  */
 #include "cost.h"
@@ -36,7 +36,7 @@ struct result {
 
 static struct result *result;
 static const struct workload *workload;
-static uint64_t pairs_each = 20000;
+static uint64_t pairs_each = 10000;
 static unsigned arrived, finished, start;
 static uint64_t begin_ns, end_ns;
 
