@@ -322,11 +322,12 @@ quiet_check_empty(void)
     }
     size_t active = number_of("stats.active", 0), metadata = number_of("stats.metadata", 0),
            resident = kernel_resident();
+    unsigned limit = kernel_habits_drawn.mappings_most;
     size_t leaves = kernel_habits.anywhere ? SIZE_MAX / 2 : LEAVES;
     if (program_habits.unmaps && kernel_writable() > active + metadata + leaves) {
-        machine_finding(
-            "returned: %zu bytes are mapped when nothing is held, %zu active, %zu of its own (retain:false)",
-            kernel_writable(), active, metadata);
+        machine_finding("returned: %zu bytes are mapped when nothing is held, %zu active, %zu of its own "
+                        "(retain:false, at most %u mappings)",
+                        kernel_writable(), active, metadata, limit);
     }
     size_t dirty = number_of("stats.arenas.%d.pdirty", ALL), muzzy = number_of("stats.arenas.%d.pmuzzy", ALL);
     if (dirty + muzzy != 0 && !program_habits.refuses) {

@@ -48,8 +48,10 @@ FAULTS = [
           "advise(address, size, MADV_DONTNEED);\n    return true;"),
     Fault("move_refusal_is_lost", "src/os/memory.c", "if (result == (long)to) {", "if (result != -1) {"),
     Fault("resized_large_objects_do_not_count", "src/slab/large.c", "large_bytes, more, memory_order_relaxed", "large_bytes, 0, memory_order_relaxed"),
-    Fault("pool_bitmap_without_compare", "src/pool/block.c", "seen : atomic_fetch_and_explicit(&block->words[word], ~pick, memory_order_acq_rel);",
-          "seen; atomic_fetch_and_explicit(&block->words[word], ~pick, memory_order_acq_rel);"),
+    Fault("pool_bitmap_without_compare", "src/pool/block.c",
+          "atomic_fetch_and_explicit(&block->words[word], ~pick, memory_order_acq_rel)",
+          "(atomic_store_explicit(&block->words[word], seen & ~pick, memory_order_release), seen)"),
+    Fault("shelf_keeps_the_mark_of_zeros", "src/alloc/realloc.c", "    to->zeroed = false;", "    (void)0;"),
     Fault("fork_forgets_a_lock", "src/api/fork.c", "        act(&arena->pages.lock);\n", ""),
     Fault("calloc_believes_dirty_pages", "src/alloc/serve.c", "bool zeroed = extent->zeroed;", "bool zeroed = true;"),
 ]

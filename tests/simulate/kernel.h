@@ -43,9 +43,9 @@ struct kernel_habits {
     unsigned processors, quota;
 };
 
-extern struct kernel_habits kernel_habits;
-extern uint64_t kernel_refusals[KERNEL_CALLS]; /* so far */
-extern uint64_t kernel_refused_memory;         /* of them, and by limits: those after which malloc may fail */
+extern struct kernel_habits kernel_habits, kernel_habits_drawn; /* now; as the seed says, while all are at rest */
+extern uint64_t kernel_refusals[KERNEL_CALLS];                  /* so far */
+extern uint64_t kernel_refused_memory; /* of them, and by limits: those after which malloc may fail */
 
 void kernel_boot(void);
 

@@ -16,7 +16,7 @@
 #define BREAK_BYTES ((size_t)64 << 20)
 #define LOWEST (BREAK_BASE + BREAK_BYTES)
 
-struct kernel_habits kernel_habits;
+struct kernel_habits kernel_habits, kernel_habits_drawn;
 uint64_t kernel_refusals[KERNEL_CALLS], kernel_refused_memory;
 static uintptr_t program_break = BREAK_BASE;
 

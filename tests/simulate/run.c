@@ -235,17 +235,16 @@ wait_for_all(void)
 static void
 be_quiet(bool quiet)
 {
-    static struct kernel_habits before;
     static uint32_t accesses;
     if (quiet) {
-        before = kernel_habits;
+        kernel_habits_drawn = kernel_habits;
         accesses = machine_habits.accesses_between;
         memset(kernel_habits.refuses, 0, sizeof kernel_habits.refuses);
         kernel_habits.mappings_most = KERNEL_MAPPINGS_MOST;
         kernel_habits.bytes_most = SIZE_MAX;
         machine_habits.accesses_between = 1u << 30;
     } else {
-        kernel_habits = before;
+        kernel_habits = kernel_habits_drawn;
         machine_habits.accesses_between = accesses;
     }
 }

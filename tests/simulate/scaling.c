@@ -100,14 +100,14 @@ static void *
 work(void *argument)
 {
     unsigned thread = (unsigned)(uintptr_t)argument;
-    workload->pairs(thread, pairs_each);
+    workload->pairs(thread, pairs_each / workload->part);
     if (++arrived == workloads_threads) {
         begin_measuring();
     }
     while (start == 0) {
         machine_wait(&start, 0);
     }
-    workload->pairs(thread, pairs_each);
+    workload->pairs(thread, pairs_each / workload->part);
     end_ns = machine_self->clock_ns > end_ns ? machine_self->clock_ns : end_ns;
     if (++finished == workloads_threads) {
         machine_wake(&finished, 1);
@@ -139,7 +139,7 @@ program(void *unused)
     result->locks.pages -= before.pages;
     result->locks.waited -= before.waited;
     result->ns = end_ns - begin_ns;
-    result->pairs = pairs_each * workloads_threads;
+    result->pairs = pairs_each / workload->part * workloads_threads;
     fflush(stdout);
     _exit(0);
 }

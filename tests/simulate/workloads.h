@@ -11,6 +11,7 @@
 struct workload {
     const char *name, *what;
     void (*pairs)(unsigned thread, uint64_t pairs);
+    unsigned part; /* of the pairs that are made: the costly ones make fewer */
 };
 
 extern const struct workload workloads[];
