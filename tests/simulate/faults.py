@@ -82,6 +82,25 @@ def compile_with(fault: Fault, build: Path, work: Path) -> Path:
     return program
 
 
+# What a library without a planted fault is known to do: docs/simulator.md.
+KNOWN = ["are mapped when nothing is held"]
+
+
+def look_for(program: Path, end: float, also: list[str]) -> str | None:
+    """The first finding that is not known."""
+    seed = 1
+    while (left := int(end - time.monotonic())) > 0:
+        words = [program, "--no-shrink", "--seconds", str(left), "--seed", str(seed), *also]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return None
+        first = done.stdout.splitlines()[0]
+        if not any(known in first for known in KNOWN):
+            return first
+        seed = int(first.split()[1].rstrip(",")) + 1
+    return None
+
+
 def main() -> int:
     """Try all of them, or those that are named."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -98,11 +117,9 @@ def main() -> int:
             continue
         program = compile_with(fault, arguments.build.resolve(), work)
         begin = time.monotonic()
-        done = subprocess.run([program, "--no-shrink", "--seconds", str(arguments.seconds), *arguments.also.split()], capture_output=True, text=True, check=False)
-        took = time.monotonic() - begin
-        first = done.stdout.splitlines()[0] if done.returncode == 1 else "NOT FOUND: " + done.stdout.strip()
-        missed += done.returncode != 1
-        print(f"| {fault.name} | {took:.0f} s | {first[:150]} |", flush=True)
+        first = look_for(program, begin + arguments.seconds, arguments.also.split())
+        missed += first is None
+        print(f"| {fault.name} | {time.monotonic() - begin:.0f} s | {(first or 'NOT FOUND')[:150]} |", flush=True)
     return 1 if missed else 0
 
 
