@@ -83,16 +83,7 @@ checks: release
 	  set -- $$check; $(PYTHON) scripts/$$1.py $$2 || status=1; done; exit $$status
 
 # The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
-test-simulate: release
-	@status=0; pids=; for i in $$(seq $(JOBS)); do \
-	  nice build/release/tests/simulate/simulate --seed $$(($(SIMULATE_SEED) + i * 1000000000000)) \
-	    --operations $(SIMULATE_OPERATIONS) --seconds $(SIMULATE_SECONDS) & pids="$$pids $$!"; done; \
-	  for pid in $$pids; do wait $$pid || status=1; done; exit $$status
-
-scaling: release
-	build/release/tests/simulate/scaling
-
-programs: release
+test-programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set quick --install
 
 test-python:
