@@ -10,16 +10,26 @@ if(HEW_PREFIX)
   set_source_files_properties(${HEW_OBJECT} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 endif()
 
-# What takes the place of a function of the loader's: not with a prefix, where we are not the program's malloc, not in the
+# What takes the place of a function of the loader's or the system's: not with a prefix, where we are not the program's malloc, not in the
 # archive, where a static program has libc's own, and not under a sanitizer, which does the same.
 if(NOT HEW_PREFIX AND NOT HEW_SANITIZE)
-  list(APPEND HEW_SHARED_FROM ${CMAKE_SOURCE_DIR}/src/api/shared/dlopen.c)
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/api/shared/dlopen.c PROPERTIES COMPILE_OPTIONS -O2)
+  foreach(name dlopen prctl)
+    list(APPEND HEW_SHARED_FROM ${CMAKE_SOURCE_DIR}/src/api/shared/${name}.c)
+    set_source_files_properties(${CMAKE_SOURCE_DIR}/src/api/shared/${name}.c PROPERTIES COMPILE_OPTIONS -O2)
+  endforeach()
 endif()
 
 add_library(hew SHARED ${HEW_SHARED_FROM})
 set_target_properties(hew PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME hew LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-target_link_libraries(hew PRIVATE hew_core_flags ${CMAKE_DL_LIBS})
+target_link_libraries(hew PRIVATE hew_core_flags)
+if(HEW_GLIBC)
+  add_dependencies(hew hew_glibc)
+  target_link_options(hew PRIVATE -nodefaultlibs -Wl,-z,defs)
+  target_link_libraries(hew PRIVATE -Wl,${HEW_GLIBC} -l:libc_nonshared.a -lgcc) # the second: glibc's atexit()
+  set_property(TARGET hew APPEND PROPERTY LINK_DEPENDS ${HEW_GLIBC})
+else()
+  target_link_libraries(hew PRIVATE ${CMAKE_DL_LIBS})
+endif()
 # cmake/first.txt becomes an addition to the linker's own script.  Code and constants share one segment, since each one costs
 # a process pieces of its own; and the compiler's start files, which would run code at both ends of the library, are left
 # out: we have no static destructors, and are never unloaded.  Of the extent map's roots a process touches those of the highest
@@ -55,16 +65,23 @@ if(HEW_LINKS_FIRST AND NOT HEW_SANITIZE AND NOT HEW_FUZZ)
   set_property(TARGET hew APPEND PROPERTY LINK_DEPENDS ${CMAKE_BINARY_DIR}/first.ld)
 endif()
 target_link_options(hew PRIVATE -Wl,--as-needed -Wl,-z,now -Wl,-z,relro -Wl,--gc-sections -Wl,-z,noexecstack
-  -Wl,-z,nodelete) # threads, fork handlers and keys hold addresses in it for good
+  -Wl,-z,nodelete  # threads, fork handlers and keys hold addresses in it for good
+  -Wl,-z,initfirst) # our handlers of fork are registered before everybody else's: src/api/fork.c
 if(HEW_SONAME)
   set_target_properties(hew PROPERTIES NO_SONAME ON)
   target_link_options(hew PRIVATE -Wl,-soname,${HEW_SONAME})
 endif()
 
+add_library(hew_archived OBJECT ${CMAKE_SOURCE_DIR}/src/api/archive/threads.c)
+target_link_libraries(hew_archived PRIVATE hew_core_flags)
+set(HEW_ARCHIVED ${CMAKE_BINARY_DIR}/archive/hew.o)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
+
 add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/libhew.a
+  COMMAND ${CMAKE_LINKER} -r -o ${HEW_ARCHIVED} ${HEW_OBJECT} $<TARGET_OBJECTS:hew_archived>
   COMMAND ${CMAKE_COMMAND} -E rm -f ${CMAKE_BINARY_DIR}/libhew.a
-  COMMAND ${CMAKE_AR} rcs ${CMAKE_BINARY_DIR}/libhew.a ${HEW_OBJECT}
-  DEPENDS ${HEW_OBJECT} VERBATIM)
+  COMMAND ${CMAKE_AR} rcs ${CMAKE_BINARY_DIR}/libhew.a ${HEW_ARCHIVED}
+  DEPENDS ${HEW_OBJECT} $<TARGET_OBJECTS:hew_archived> VERBATIM)
 add_custom_target(hew_static ALL DEPENDS ${CMAKE_BINARY_DIR}/libhew.a)
 add_dependencies(hew_object hew_api) # one of the two makes the objects before the other looks at them
 add_dependencies(hew hew_object)

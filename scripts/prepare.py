@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Bring what a target of the Makefile needs: system packages, and the virtual environment .venv with the tool.
 
-    python3 scripts/prepare.py build|ci|test|demo|bench
+    python3 scripts/prepare.py build|ci|test|demo|bench|aarch64
 
 What is missing is installed with apt-get when we are root and apt-get is there; else one line says what to install.
 Exits 1 when something that the target cannot do without is still missing.  A second run takes no time.  What comes over
@@ -80,6 +80,12 @@ BUILD = [
     command("objdump", "binutils"),
 ]
 NINJA = Need("ninja", lambda: shutil.which("ninja") is not None, "ninja-build", "make builds as well, and slower")
+MUSL = Need("musl-gcc", lambda: shutil.which("musl-gcc") is not None, "musl-tools", "no test of programs of musl's")
+AARCH64 = [
+    command("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    command("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu"),
+    command("qemu-aarch64", "qemu-user"),
+]
 VENV = Need("Python's venv", venv_works, "python3-venv")
 WHY_PEER = "hew compare leaves out the allocators that are not here"
 PEERS = [
@@ -113,7 +119,14 @@ PROGRAMS = [
 
 
 # What each target does without, too.
-WELCOME = {"build": [], "ci": [NINJA], "test": PEERS, "demo": PEERS, "bench": [*PEERS, *PROGRAMS]}
+WELCOME = {
+    "build": [],
+    "ci": [NINJA, MUSL],
+    "test": PEERS,
+    "demo": PEERS,
+    "bench": [*PEERS, *PROGRAMS],
+    "aarch64": [],
+}
 
 
 def run(arguments: list[str], quiet: bool = False) -> str:
@@ -203,7 +216,7 @@ def prepare(target: str) -> None:
     if sys.version_info < OLDEST_PYTHON:
         raise PrepareError(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: make PYTHON=python3.11")
     may_install = os.geteuid() == 0 and shutil.which("apt-get") is not None
-    require([*BUILD, VENV] if target in EXTRAS else BUILD, may_install)
+    require([*BUILD, *([VENV] if target in EXTRAS else []), *(AARCH64 if target == "aarch64" else [])], may_install)
     for need in bring(WELCOME[target], may_install):
         print(f"prepare: {need.what} is not here (package {need.package}): {need.why}", flush=True)
     if target in EXTRAS:

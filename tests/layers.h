@@ -16,8 +16,9 @@
 
 #include <stdio.h>
 
-/* Of cache/thread.c, where a test links that. */
+/* Of cache/, where a test links that. */
 HEW_WEAK void hew_thread_boot(void);
+HEW_WEAK bool hew_depot_drain(bool all);
 
 /* What api/boot.c does before the first cache.  Once a process. */
 static inline bool
@@ -88,12 +89,15 @@ layers_large(struct hew_arena *arena)
 
 /*
  * True when nothing is handed out: every region and every large object came back, and the only active pages are those
- * of one wholly free current slab a bin.  No other thread may be in the allocator; no cache may hold anything.
+ * of one wholly free current slab a bin.  No other thread may be in the allocator; no thread's cache may hold anything.
  */
 static inline bool
 layers_settled(void)
 {
     bool settled = true;
+    if (hew_depot_drain != NULL) {
+        hew_depot_drain(true);
+    }
     HEW_EACH_ARENA(arena)
     {
         size_t slab_bytes = 0, active = hew_page_counts(&arena->pages).active;

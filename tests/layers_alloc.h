@@ -32,13 +32,15 @@ layers_note_purge_due(bool freeing)
 }
 
 /* A test that wants samples puts its own in. */
-static void *(*layers_attend)(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large);
+static void *(*layers_attend)(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t size,
+                              struct hew_extent *large);
 static void (*layers_sample_freed)(struct hew_extent *extent);
 
 static void *
-layers_pass_attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large)
+layers_pass_attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t size,
+                   struct hew_extent *large)
 {
-    void *sampled = layers_attend == NULL ? NULL : layers_attend(cache, arena, size, large);
+    void *sampled = layers_attend == NULL ? NULL : layers_attend(cache, arena, code, size, large);
     cache->due = 0;
     return sampled;
 }

@@ -6,10 +6,9 @@
 #include "alloc/serve.h"
 #include "base/options.h"
 #include "base/text.h"
-#include "cache/again.h"
 #include "cache/count.h"
 #include "cache/magazine.h"
-#include "cache/route.h"
+#include "cache/owner.h"
 #include "page/hooks.h"
 #include "slab/describe.h"
 
@@ -32,27 +31,40 @@ cache_for_free(void)
     return hew_alloc_own_cache();
 }
 
+/* Whether a thread's cache serves it, and nothing has to be done to what it gets or frees. */
+static bool
+is_usual(const struct hew_cache *cache)
+{
+    return hew_cache_is_plain(cache) && HEW_LIKELY(!hew_fill_wanted());
+}
+
 void *
 hew_alloc_small(size_t size)
 {
-    struct hew_source source = hew_serve_own();
+    struct hew_cache *cache = hew_cache_self;
     unsigned code = hew_small_code(size);
+    if (is_usual(cache) && HEW_LIKELY(hew_options.percpu_arena == HEW_PERCPU_ARENA_DISABLED)) {
+        void *object = hew_magazine_pop(cache, code);
+        if (HEW_LIKELY(object != NULL) && HEW_LIKELY(cache->due == 0)) {
+            hew_alloc_notice_due_work(false);
+            return object;
+        }
+        struct hew_source source = {.own = cache, .cache = cache, .arena = cache->arena};
+        return hew_serve_finish(&source, code, size, object);
+    }
+    struct hew_source source = hew_serve_own();
+    code = hew_small_code(size); /* the first call of all comes before the table is filled */
     void *object = hew_serve_class(&source, code, size);
     return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
-}
-
-/* Whether something of that size may lie there that the thread's magazine has no room for. */
-static bool
-may_be_again(size_t size)
-{
-    const struct hew_cache *cache = hew_cache_self;
-    return size > HEW_LARGE_CODES_MAX || (cache != NULL && (cache->flags[hew_paged_code(size)] & HEW_CLASS_GROWN) != 0);
 }
 
 void *
 hew_alloc_large(size_t size, bool zero)
 {
-    void *object = zero || !may_be_again(size) ? NULL : hew_serve_again(size);
+    if (HEW_UNLIKELY(size > HEW_LARGE_MAX)) {
+        return NULL; /* nothing below is made for it */
+    }
+    void *object = zero || size <= HEW_LARGE_CODES_MAX ? NULL : hew_serve_again(size);
     return object != NULL ? object : hew_alloc_aligned(size, HEW_PAGE, zero);
 }
 
@@ -94,6 +106,18 @@ forget_sample(struct hew_extent *extent)
         hew_upcalls.sample_freed(extent);
         extent->large.sample = NULL;
     }
+}
+
+void *
+hew_alloc_note_kept(void *object, size_t usable)
+{
+    struct hew_cache *cache = hew_alloc_own_cache();
+    if (cache != NULL) {
+        cache->other_allocated += usable;
+        cache->other_freed += usable;
+        hew_count_operation(cache, usable, usable);
+    }
+    return object;
 }
 
 void
@@ -146,7 +170,7 @@ free_uncached(struct hew_cache *cache, const char *function, void *object)
     struct hew_extent *extent = extent_of(function, object);
     hew_count_other_freed(cache, usable_in(extent));
     if (extent->code <= HEW_CODE_SMALL_LAST) {
-        hew_route_give(extent->code, &object, 1);
+        hew_owner_give(extent->code, &object, 1);
         return;
     }
     forget_sample(extent);
@@ -170,20 +194,6 @@ free_any(const char *function, void *object, unsigned code)
         hew_magazine_push(cache, code, object);
     }
     hew_alloc_notice_due_work(true);
-}
-
-/* A large object beyond what the thread's magazine holds, in the usual case.  False: the magazine is to be asked. */
-static HEW_NOINLINE bool
-free_beyond(void *object, unsigned code)
-{
-    struct hew_cache *cache = hew_cache_self;
-    bool usual = hew_cache_is_plain(cache) && (cache->flags[code] & HEW_CLASS_GROWN) != 0 &&
-                 cache->top[code] >= cache->limit[code] && cache->top[code][-1] != object && !hew_fill_wanted();
-    if (!usual || !hew_again_give(cache, code, object)) {
-        return false;
-    }
-    hew_alloc_notice_due_work(true);
-    return true;
 }
 
 /* A large object without a class, in the usual case: straight to where the next one of its size is looked for. */
@@ -213,9 +223,15 @@ hew_alloc_free(const char *function, void *object)
     unsigned code = hew_map_code((uintptr_t)object);
     if (code == HEW_CODE_SLOW) {
         free_unclassed(function, object);
-    } else if (code <= HEW_CODE_SMALL_LAST || code > HEW_CODE_CACHED_LAST || !free_beyond(object, code)) {
-        free_any(function, object, code);
+        return;
     }
+    struct hew_cache *cache = hew_cache_self;
+    if (code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST && is_usual(cache) && cache->top[code][-1] != object) {
+        hew_magazine_push(cache, code, object);
+        hew_alloc_notice_due_work(true);
+        return;
+    }
+    free_any(function, object, code);
 }
 
 void
@@ -256,6 +272,23 @@ hew_alloc_usable(const char *function, const void *object)
     }
     return HEW_UNLIKELY(code == HEW_CODE_POOL) ? hew_upcalls.pool_usable(function, object)
                                                : usable_in(extent_of(function, object));
+}
+
+void
+hew_alloc_check_kept(const char *function, const void *object)
+{
+    const struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
+    unsigned code = hew_map_code((uintptr_t)object);
+    if (cache == NULL || code > HEW_CODE_CACHED_LAST) {
+        return;
+    }
+    size_t looks = hew_cache_depth(cache, code);
+    looks = code <= HEW_CODE_SMALL_LAST && looks > 1 ? 1 : looks;
+    for (void *const *at = cache->top[code]; looks > 0; looks--) {
+        if (*--at == object) {
+            hew_describe_free(function, (uintptr_t)object);
+        }
+    }
 }
 
 /* Whether an object may have been asked for with `size`: a pool's size is any that holds it. */

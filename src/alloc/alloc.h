@@ -15,10 +15,12 @@ struct hew_upcalls {
     /* Starts the library if it has not started, and gives the thread a cache.  NULL: it can have none (not yet, not any
      * more); the caller goes without. */
     struct hew_cache *(*start_thread)(void);
-    /* cache->due says what is due, and is 0 afterwards; `size` bytes have been asked for.  Of a large object, `large`, the
+    /* cache->due says what is due, and is 0 afterwards; `size` bytes have been asked for, and
+     * are to come from class `code` (HEW_CODE_SLOW: from none).  Of a large object, `large`, the
      * profiler may keep a sample in it.  A small one (NULL) is replaced when the return value is not NULL: by an object of
      * hew_alloc_sampled() in `arena`.  It may call functions of the program, which allocate from the thread's own arena. */
-    void *(*attend)(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large);
+    void *(*attend)(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t size,
+                    struct hew_extent *large);
     /* A sampled object is about to be freed. */
     void (*sample_freed)(struct hew_extent *extent);
     /* Some heap holds idle memory that a purger should return.  `freeing`: we are inside free(), where no thread can be
@@ -57,6 +59,10 @@ hew_alloc_notice_due_work(bool freeing)
 /* An extent that stands for a small object of `code`, with what the profiler knows of it.  NULL without memory. */
 struct hew_extent *hew_alloc_sampled(struct hew_arena *arena, unsigned code, void *sample);
 
+/* realloc has left an object of `usable` bytes as it is, which counts as freeing one and allocating another.
+ * Returns the object. */
+void *hew_alloc_note_kept(void *object, size_t usable);
+
 /* A large object is known as `sample` to the profiler from now on. */
 void hew_alloc_mark_sampled(struct hew_extent *large, void *sample);
 
@@ -83,6 +89,10 @@ void hew_alloc_free(const char *function, void *object);
 
 /* The same past the thread's own cache: into an explicit one, or, NULL, straight to its owner. */
 void hew_alloc_free_into(const char *function, void *object, struct hew_cache *explicit);
+
+/* Ends the process when `object`, not NULL and known to be ours, lies free in the thread's own magazine.  Of a small class
+ * only the newest is looked at. */
+void hew_alloc_check_kept(const char *function, const void *object);
 
 /* Ends the process unless `object` is live and was asked for with `size` (at `alignment`, 0: as malloc does). */
 void hew_alloc_check_size(const char *function, void *object, size_t size, size_t alignment);

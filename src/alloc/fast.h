@@ -7,13 +7,13 @@
 #define HEW_ALLOC_FAST_H
 
 #include "cache/cache.h"
-#include "slab/describe.h"
+#include "slab/large.h"
 
 /* The whole of malloc for a small size: the newest object of this thread's magazine.  NULL: take the slow path. */
 HEW_INLINE void *
 hew_fast_take(size_t size)
 {
-    return HEW_LIKELY(size < hew_small_end) ? hew_cache_pop(hew_cache_self, hew_small_code(size)) : NULL;
+    return HEW_LIKELY(hew_size_is_small(size)) ? hew_cache_pop(hew_cache_self, hew_small_code(size)) : NULL;
 }
 
 /* The same at an alignment, a power of two.  The class of a multiple of it is one, too: classes that lie as close as the
@@ -31,18 +31,14 @@ HEW_INLINE void *
 hew_fast_take_class(struct hew_cache *cache, unsigned code)
 {
     void *object = hew_cache_pop(cache, code);
-    if (HEW_UNLIKELY(((uintptr_t)object & (HEW_PAGE - 1)) != 0)) {
-        hew_describe_bad_pointer("free", (uintptr_t)object); /* nobody has looked at it so far */
-    }
-    return object;
+    return object != NULL ? hew_large_of_magazine(object, code) : NULL;
 }
 
 /* The same for a large size up to HEW_LARGE_CODES_MAX; a small one gets NULL. */
 HEW_INLINE void *
 hew_fast_take_large(size_t size)
 {
-    return size <= HEW_SMALL_MAX || size >= hew_large_end ? NULL
-                                                          : hew_fast_take_class(hew_cache_self, hew_paged_code(size));
+    return hew_size_is_coded_large(size) ? hew_fast_take_class(hew_cache_self, hew_paged_code(size)) : NULL;
 }
 
 /*

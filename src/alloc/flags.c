@@ -73,7 +73,7 @@ static void *
 take_aligned(size_t size, int flags)
 {
     bool zero = (flags & HEW_FLAGS_ZERO) != 0;
-    if (size >= hew_small_end) {
+    if (!hew_size_is_small(size)) {
         return zero || alignment_of(flags) > HEW_PAGE ? NULL : hew_fast_take_large(size);
     }
     unsigned code = hew_aligned_code(size, alignment_of(flags));
@@ -109,6 +109,7 @@ hew_flags_realloc(void *object, size_t size, int flags)
 {
     struct hew_source source;
     size_t usable = hew_alloc_usable("rallocx", object), alignment = alignment_of(flags);
+    hew_alloc_check_kept("rallocx", object);
     size = size == 0 ? 1 : size;
     if (size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX || !find_source(&source, flags)) {
         return NULL;
@@ -132,6 +133,7 @@ size_t
 hew_flags_resize(void *object, size_t size, size_t extra, int flags)
 {
     size_t usable = hew_alloc_usable("xallocx", object);
+    hew_alloc_check_kept("xallocx", object);
     bool aligned = ((uintptr_t)object & (alignment_of(flags) - 1)) == 0;
     bool resizes = usable > HEW_SMALL_MAX && !hew_alloc_is_of_pool(object);
     if (!resizes || size > HEW_LARGE_MAX || !aligned) {

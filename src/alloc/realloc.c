@@ -78,6 +78,19 @@ resize_and_note(struct hew_extent *extent, size_t size)
     return true;
 }
 
+/* A small object stays as it is. */
+HEW_INLINE void *
+keep(void *object, size_t usable)
+{
+    struct hew_cache *cache = hew_cache_self;
+    if (HEW_UNLIKELY(!hew_cache_is_plain(cache))) {
+        return hew_alloc_note_kept(object, usable);
+    }
+    cache->other_allocated += usable;
+    cache->other_freed += usable;
+    return object;
+}
+
 void *
 hew_realloc_without_copy(void *object, size_t usable, size_t size, size_t alignment, struct hew_arena *arena)
 {
@@ -86,7 +99,7 @@ hew_realloc_without_copy(void *object, size_t usable, size_t size, size_t alignm
     }
     unsigned code = hew_aligned_code(size, alignment);
     if (usable <= HEW_SMALL_MAX || code != HEW_CODE_NONE) {
-        return code != HEW_CODE_NONE && hew_code_size(code) == usable ? object : NULL;
+        return code != HEW_CODE_NONE && hew_code_size(code) == usable ? keep(object, usable) : NULL;
     }
     size_t least = size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
@@ -132,12 +145,20 @@ static HEW_NOINLINE void *
 resize_any(void *object, size_t size)
 {
     size_t usable = hew_alloc_usable("realloc", object);
+    hew_alloc_check_kept("realloc", object);
     if (size > HEW_LARGE_MAX) {
         return NULL;
     }
     void *result = hew_realloc_without_copy(object, usable, size, 1, NULL);
     result = result != NULL ? result : copy_and_free(object, usable < size ? usable : size, size);
     return result == NULL && size <= usable ? object : result; /* a smaller size needs no memory */
+}
+
+static HEW_NOINLINE void *
+resize_small(void *object, size_t usable, size_t size)
+{
+    void *result = copy_and_free(object, usable < size ? usable : size, size);
+    return result == NULL && size <= usable ? object : result;
 }
 
 void *
@@ -147,10 +168,9 @@ hew_realloc_object(void *object, size_t size)
     if (HEW_UNLIKELY(code - 1 >= HEW_CODE_SMALL_LAST || size >= hew_small_end)) {
         return resize_any(object, size);
     }
-    if (hew_small_code(size) == code) {
-        return object;
+    if (HEW_UNLIKELY(hew_cache_newest_is(hew_cache_self, code, object))) {
+        hew_describe_free("realloc", (uintptr_t)object);
     }
     size_t usable = hew_slab_shapes[code].size;
-    void *result = copy_and_free(object, usable < size ? usable : size, size);
-    return result == NULL && size <= usable ? object : result;
+    return HEW_LIKELY(hew_small_code(size) == code) ? keep(object, usable) : resize_small(object, usable, size);
 }

@@ -4,12 +4,14 @@
 #include "alloc/aligned.h"
 #include "alloc/fast.h"
 #include "alloc/fill.h"
-#include "cache/again.h"
 #include "cache/count.h"
+#include "cache/depot.h"
 #include "cache/magazine.h"
 #include "cache/park.h"
-#include "cache/route.h"
+#include "cache/owner.h"
 #include "cache/thread.h"
+#include "meta/map.h"
+#include "os/process.h"
 #include "page/hooks.h"
 
 #include <string.h>
@@ -41,13 +43,15 @@ HEW_COLD void
 hew_serve_relieve(void)
 {
     struct hew_cache *cache = hew_cache_self;
-    hew_map_narrow();
+    hew_map_narrow(hew_os_address_space_limit());
     hew_park_empty();
     for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
         hew_magazine_flush(cache->real, code, 0);
     }
+    hew_depot_drain(true);
     HEW_EACH_ARENA(arena)
     {
+        hew_arena_trim(arena);
         hew_page_release(&arena->pages);
     }
 }
@@ -78,14 +82,14 @@ static HEW_NOINLINE void *
 attend(const struct hew_source *source, unsigned code, size_t size, void *object)
 {
     struct hew_extent *large = code > HEW_CODE_SMALL_LAST ? hew_map_extent((uintptr_t)object) : NULL;
-    void *sampled = hew_upcalls.attend(source->own, source->arena, size, large);
+    void *sampled = hew_upcalls.attend(source->own, source->arena, code, size, large);
     if (sampled == NULL || large != NULL) {
         return object;
     }
     if (counted_by_class(source)) {
         hew_magazine_unpop(source->own, code, object);
     } else {
-        hew_route_give(code, &object, 1);
+        hew_owner_give(code, &object, 1);
     }
     return sampled;
 }
@@ -147,9 +151,14 @@ take(const struct hew_source *source, unsigned code)
 void *
 hew_serve_class(const struct hew_source *source, unsigned code, size_t size)
 {
+    return hew_serve_finish(source, code, size, take(source, code));
+}
+
+void *
+hew_serve_finish(const struct hew_source *source, unsigned code, size_t size, void *object)
+{
     struct hew_cache *own = source->own;
     size_t usable = hew_slab_shapes[code].size;
-    void *object = take(source, code);
     if (HEW_UNLIKELY(object == NULL)) {
         hew_serve_relieve();
         object = take(source, code);
@@ -181,7 +190,7 @@ hew_serve_note_slow(struct hew_cache *cache, size_t size, struct hew_extent *ext
         cache->due_code = HEW_CODE_NONE;
     }
     if (HEW_UNLIKELY(cache->due != 0)) {
-        hew_upcalls.attend(cache, hew_arena_at(extent->arena), size, extent);
+        hew_upcalls.attend(cache, hew_arena_at(extent->arena), extent->code, size, extent);
     }
 }
 
@@ -201,9 +210,7 @@ hew_serve_again(size_t size)
     }
     unsigned code = hew_large_code(size);
     if (code != HEW_CODE_SLOW) {
-        void *object =
-            size <= HEW_LARGE_CODES_MAX ? NULL : hew_fast_take_class(cache, code); /* the others have been asked */
-        return object != NULL ? object : hew_again_take(cache, code);
+        return hew_fast_take_class(cache, code);
     }
     struct hew_extent *extent = hew_large_reuse(cache->arena, size);
     if (extent == NULL) {
@@ -217,9 +224,17 @@ hew_serve_again(size_t size)
     return (void *)extent->address;
 }
 
-static struct hew_extent *
-take_slow(const struct hew_source *source, size_t size, size_t alignment)
+/* A small request can become a large object by its alignment. */
+static size_t
+room_of(size_t size)
 {
+    return size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
+}
+
+static struct hew_extent *
+take_slow(const struct hew_source *source, size_t asked, size_t alignment)
+{
+    size_t size = room_of(asked);
     struct hew_arena *arena = arena_for_large(source, size);
     unsigned code = hew_large_code(size);
     struct hew_extent *extent = NULL;
@@ -240,9 +255,6 @@ take_slow(const struct hew_source *source, size_t size, size_t alignment)
 static void *
 serve_slow(const struct hew_source *source, size_t size, size_t alignment)
 {
-    if (size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX) {
-        return NULL;
-    }
     struct hew_extent *extent = take_slow(source, size, alignment);
     if (HEW_UNLIKELY(extent == NULL)) {
         hew_serve_relieve();
@@ -273,7 +285,7 @@ finish_large(void *object, bool zero)
 static void *
 serve_large(const struct hew_source *source, size_t size, size_t alignment, bool zero)
 {
-    unsigned code = hew_large_code(size);
+    unsigned code = hew_large_code(room_of(size));
     void *object = code != HEW_CODE_SLOW && alignment <= HEW_PAGE ? hew_serve_class(source, code, size)
                                                                   : serve_slow(source, size, alignment);
     return object == NULL ? NULL : finish_large(object, zero);
@@ -282,12 +294,14 @@ serve_large(const struct hew_source *source, size_t size, size_t alignment, bool
 void *
 hew_serve(const struct hew_source *source, size_t size, size_t alignment, bool zero)
 {
+    if (HEW_UNLIKELY(size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX)) {
+        return NULL; /* nothing below is made for it */
+    }
     unsigned code = hew_aligned_code(size, alignment);
     if (code == HEW_CODE_NONE) {
-        return serve_large(source, size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1, alignment, zero);
+        return serve_large(source, size, alignment, zero);
     }
-    /* For whoever looks at the size, one that leads to the class that the alignment has chosen. */
-    void *object = hew_serve_class(source, code, hew_small_code(size) == code ? size : hew_code_size(code));
+    void *object = hew_serve_class(source, code, size);
     size_t usable = object == NULL ? 0 : hew_slab_shapes[code].size;
     return zero && object != NULL ? memset(object, 0, usable) : hew_fill_new(object, usable);
 }

@@ -31,7 +31,10 @@ void hew_serve_relieve(void);
 /* An object of class `code` for a request of `size` bytes. */
 void *hew_serve_class(const struct hew_source *source, unsigned code, size_t size);
 
-/* A large object in the usual case: the calling thread's arena has just got one of that size back, and no magazine has it.
+/* The rest of it, for whoever has asked the source for an object: NULL when there was none. */
+void *hew_serve_finish(const struct hew_source *source, unsigned code, size_t size, void *object);
+
+/* A large object, of up to HEW_LARGE_MAX bytes, in the usual case: the calling thread's arena has just got one of that size back, and no magazine has it.
  * NULL: it has not, or something is unusual. */
 void *hew_serve_again(size_t size);
 

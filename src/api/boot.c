@@ -16,12 +16,14 @@
 #include "control/remote.h"
 #include "os/futex.h"
 #include "os/object.h"
+#include "os/threads.h"
+#include "page/huge.h"
 #include "pool/life.h"
 #include "pool/serve.h"
 #include "prof/profiler.h"
+#include "slab/arena.h"
 #include "slab/describe.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 enum { COLD, BOOTING, READY };
@@ -86,7 +88,7 @@ apply_slab_sizes(void)
 static void
 boot_with_malloc(void)
 {
-    if (pthread_key_create(&end_key, thread_ends) == 0) {
+    if (hew_threads_here() && pthread_key_create(&end_key, thread_ends) == 0) {
         atomic_store(&end_key_made, true);
     }
     hew_fork_register();
@@ -139,13 +141,33 @@ hew_boot(void)
     }
     atomic_store(&boot_state, READY);
     hew_futex_wake(&boot_state, INT32_MAX);
-    hew_small_end = HEW_SMALL_MAX + 1;
-    hew_large_end = HEW_LARGE_CODES_MAX + 1;
+    __atomic_store_n(&hew_small_end, HEW_SMALL_MAX + 1,
+                     __ATOMIC_RELEASE); /* pairs with hew_size_is_small() and its like */
+    __atomic_store_n(&hew_large_end, HEW_LARGE_CODES_MAX + 1, __ATOMIC_RELEASE);
     if (hew_options.prof) {
         hew_prof_boot();
     }
+    hew_arena_limit();
     birth();
     boot_with_malloc();
+}
+
+/* Where there is no key the end comes once, before the destructors of the program's keys. */
+static void
+watch_end(void)
+{
+    if (atomic_load(&end_key_made)) {
+        pthread_setspecific(end_key, (void *)1);
+    } else {
+        hew_threads_at_end(thread_ends, (void *)LAST_ROUND);
+    }
+}
+
+void
+hew_expect_filter(void)
+{
+    hew_purger_start_no_more();
+    hew_huge_look_no_more();
 }
 
 static struct hew_cache *
@@ -159,8 +181,8 @@ start_thread(void)
     }
     struct hew_cache *cache = hew_cache_self;
     cache = hew_cache_is_real(cache) ? cache->real : birth();
-    if (cache != NULL && atomic_load(&end_key_made)) {
-        pthread_setspecific(end_key, (void *)1);
+    if (cache != NULL) {
+        watch_end();
     }
     return cache;
 }
@@ -182,12 +204,12 @@ purge_due(bool freeing)
 }
 
 static void *
-attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large)
+attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t size, struct hew_extent *large)
 {
     uint8_t due = cache->due;
     cache->due = 0;
     /* First: a report may end in a function of the program, which allocates, and then cache->due_code is another class. */
-    void *sampled = (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, arena, size, large) : NULL;
+    void *sampled = (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, arena, code, size, large) : NULL;
     if ((due & HEW_DUE_BYTES) != 0) {
         hew_peak_look(cache);
         hew_stats_passed(hew_count_passed(cache));

@@ -14,7 +14,10 @@
 /* Thread-safe, idempotent; after it every layer works. */
 void hew_boot(void);
 
-/* Registers the handlers that carry the locks over a fork. */
+/* The program is about to forbid itself system calls: from now on no kind is made that is not for memory. */
+void hew_expect_filter(void);
+
+/* Registers, once, the handlers that carry the locks over a fork. */
 void hew_fork_register(void);
 
 #endif

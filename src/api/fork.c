@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork: every lock is held across fork(), in the order of their ranks, so that the child finds each structure whole.
+ * fork: nobody else holds a lock while the process is copied, so that the child finds each structure whole.
  *
- * A process with one thread takes none: nobody else can be in the middle of anything, and what the child inherits is what
- * it goes on with.  Each lock that was taken, and each that is made new, would be a page of ours which parent and child no longer share.
+ * The thread that forks closes the gate (os/gate.h) and looks at every lock, in the order of their ranks, until nobody holds
+ * it.  None is written, and none is held: what the program's own handlers allocate, they get, whichever of us was registered
+ * first.  A handler that waits for another thread, which waits for the gate, would wait for ever; so ours are registered
+ * before all others, by a constructor, and run closest to the fork itself.
+ *
+ * A process with one thread does nothing: nobody else can be in the middle of anything, and what the child inherits is what
+ * it goes on with.
  */
 #include "api/boot.h"
 #include "api/stats_due.h"
+#include "cache/depot.h"
 #include "cache/explicit.h"
 #include "cache/thread.h"
 #include "control/ctl_tree.h"
@@ -14,6 +20,8 @@
 #include "control/remote.h"
 #include "meta/map.h"
 #include "meta/memory.h"
+#include "os/memory.h"
+#include "os/object.h"
 #include "pool/life.h"
 #include "prof/dump.h"
 #include "prof/profiler.h"
@@ -22,26 +30,22 @@
 #include "stats/snapshot.h"
 
 #include <pthread.h>
+#pragma weak pthread_atfork
 
 HEW_WEAK int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *library);
 
 /* False from before the first pthread_create() on, until libc knows better; absent in other libcs and old ones. */
 extern HEW_WEAK char __libc_single_threaded;
 
-static bool holding; /* fork() is under way, with every lock taken */
+static bool registered; /* by the constructor, or by a first call of malloc before it: there is one thread yet */
+static bool under_way;  /* fork(), behind a closed gate: written by whoever has closed it */
 
 typedef void (*mutex_action)(struct hew_mutex *mutex);
 
 static void
-lock(struct hew_mutex *mutex)
+settle(struct hew_mutex *mutex)
 {
-    hew_mutex_lock(mutex);
-}
-
-static void
-unlock(struct hew_mutex *mutex)
-{
-    hew_mutex_unlock(mutex);
+    hew_mutex_settle(mutex);
 }
 
 static void
@@ -64,7 +68,8 @@ each_outer_mutex(mutex_action act)
     act(&hew_arenas_lock);
 }
 
-/* In the order of ranks: bins, reserve, pages, map, prof, event, meta.  Under hew_arenas_lock, so that each call finds the same arenas. */
+/* In the order of ranks: bins, reserve, pages, map, prof, event, meta, data.  With hew_arenas_lock settled, so that each call finds the
+ * same arenas. */
 static void
 each_inner_mutex(mutex_action act)
 {
@@ -83,28 +88,15 @@ each_inner_mutex(mutex_action act)
     act(&hew_prof_lock);
     act(&hew_event_lock);
     act(&hew_meta_lock);
-}
-
-HEW_COLD static void
-hold(void)
-{
-    each_outer_mutex(lock);
-    each_inner_mutex(lock);
-    holding = true;
-}
-
-HEW_COLD static void
-let_go(void)
-{
-    holding = false;
-    each_inner_mutex(unlock);
-    each_outer_mutex(unlock);
+    act(&hew_os_data_lock);
 }
 
 HEW_COLD static void
 become_single(void)
 {
-    holding = false;
+    under_way = false;
+    hew_os_object_after_fork(true);
+    hew_gate_after_fork();
     each_outer_mutex(begin_anew);
     each_inner_mutex(begin_anew);
     hew_arena_life_after_fork();
@@ -114,6 +106,7 @@ become_single(void)
     }
     hew_prof_after_fork();
     hew_thread_after_fork();
+    hew_depot_after_fork();
     if (atomic_load_explicit(&hew_pool_used, memory_order_relaxed)) {
         hew_pool_life_after_fork();
     }
@@ -123,38 +116,66 @@ become_single(void)
     hew_stats_after_fork();
 }
 
+HEW_COLD static void
+stop_others(void)
+{
+    hew_os_object_before_fork(); /* outside of all locks: who searches may be waiting for one */
+    hew_gate_close(become_single);
+    each_outer_mutex(settle);
+    each_inner_mutex(settle);
+    under_way = true;
+}
+
 static void
 before_fork(void)
 {
     if (&__libc_single_threaded == NULL || !__libc_single_threaded) {
-        hold();
+        stop_others();
     }
 }
 
 static void
 after_fork_in_parent(void)
 {
-    if (holding) {
-        let_go();
+    if (under_way) {
+        under_way = false;
+        hew_gate_open();
+        hew_os_object_after_fork(false);
     }
 }
 
+/* Not the first to be called, when a handler that came before has asked for a lock. */
 static void
 after_fork_in_child(void)
 {
-    if (holding) {
+    if (under_way) {
         become_single();
     }
+}
+
+/*
+ * Before any other code of the program or of another library: cmake/library.cmake has glibc's loader start with us
+ * (initfirst), and in a static program the number puts us before all constructors without one.  Elsewhere a library that does not
+ * depend on us may be earlier.  Nothing is asked for that might not be ready yet: the call below is all.
+ */
+__attribute__((constructor(101))) static void
+register_first(void)
+{
+    hew_fork_register();
 }
 
 void
 hew_fork_register(void)
 {
+    if (registered) {
+        return;
+    }
+    registered = true; /* first: the call below may allocate */
     /* What glibc's pthread_atfork() calls.  That one is a stub at the very end of a shared library, which would bring the
-     * last 64 KiB of ours into every process. */
+     * last 64 KiB of ours into every process, and needs that name.  musl has it in libc. */
     if (__register_atfork != NULL) {
         __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL);
-    } else {
+    } else if (pthread_atfork != NULL) {
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     }
 }

@@ -14,7 +14,7 @@ int mallctlbymib(const size_t *mib, size_t depth, void *old, size_t *old_length,
 static void
 start(void)
 {
-    if (HEW_UNLIKELY(hew_small_end == 0)) {
+    if (HEW_UNLIKELY(!hew_is_booted())) {
         hew_boot();
     }
 }

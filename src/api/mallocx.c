@@ -79,7 +79,7 @@ sdallocx(void *object, size_t size, int flags)
 HEW_EXPORT size_t
 nallocx(size_t size, int flags)
 {
-    if (HEW_UNLIKELY(hew_small_end == 0)) { /* the first call of all */
+    if (HEW_UNLIKELY(!hew_is_booted())) { /* the first call of all */
         hew_boot();
     }
     return hew_flags_usable(size, flags);

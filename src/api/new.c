@@ -9,6 +9,7 @@
 #include "alloc/alloc.h"
 #include "api/entry.h"
 #include "base/options.h"
+#include "base/text.h"
 #include "os/fatal.h"
 
 #include <stdlib.h>
@@ -23,11 +24,22 @@ hew_new_try(size_t size, size_t alignment)
     return alignment == 0 ? hew_entry_malloc(size) : hew_alloc_aligned(size, alignment, false);
 }
 
+static _Noreturn void
+end_for_want_of(size_t size)
+{
+    char words[32];
+    struct hew_text text;
+    hew_text_begin(&text, words, sizeof words);
+    hew_text_put_unsigned(&text, size);
+    hew_text_put(&text, " bytes");
+    hew_fatal(HEW_FATAL_infallible_new, "operator new", 0, words);
+}
+
 bool
-hew_new_call_handler(void)
+hew_new_call_handler(size_t size)
 {
     if (hew_options.experimental_infallible_new) {
-        hew_fatal(HEW_FATAL_infallible_new, "operator new", 0, NULL);
+        end_for_want_of(size);
     }
     new_handler handler = _ZSt15get_new_handlerv == NULL ? NULL : _ZSt15get_new_handlerv();
     if (handler == NULL) {
@@ -44,7 +56,7 @@ new_slow(size_t size, size_t alignment)
 {
     void *object;
     while ((object = alignment == 0 ? hew_malloc_slow(size) : hew_alloc_aligned(size, alignment, false)) == NULL) {
-        if (!hew_new_call_handler()) {
+        if (!hew_new_call_handler(size)) {
             if (_ZSt17__throw_bad_allocv != NULL) {
                 _ZSt17__throw_bad_allocv();
             }

@@ -12,8 +12,8 @@
 /* NULL without memory.  `alignment` 0: as malloc aligns. */
 void *hew_new_try(size_t size, size_t alignment);
 
-/* Calls the program's new_handler, which may throw.  False when there is none. */
-bool hew_new_call_handler(void);
+/* `size` bytes cannot be had: calls the program's new_handler, which may throw.  False when there is none. */
+bool hew_new_call_handler(size_t size);
 
 void *_Znwm(size_t size);
 void *_Znam(size_t size);

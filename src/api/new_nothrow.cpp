@@ -17,7 +17,7 @@ new_nothrow(size_t size, size_t alignment)
 {
     void *object;
     try {
-        while ((object = hew_new_try(size, alignment)) == nullptr && hew_new_call_handler()) {
+        while ((object = hew_new_try(size, alignment)) == nullptr && hew_new_call_handler(size)) {
         }
     } catch (...) {
         return nullptr;

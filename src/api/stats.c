@@ -10,7 +10,7 @@
 HEW_EXPORT void
 malloc_stats_print(void (*write)(void *context, const char *piece), void *context, const char *letters)
 {
-    if (HEW_UNLIKELY(hew_small_end == 0)) { /* a program may ask before it allocates */
+    if (HEW_UNLIKELY(!hew_is_booted())) { /* a program may ask before it allocates */
         hew_boot();
     }
     hew_stats_print(write == NULL ? hew_messages_pass : write, context, letters);

@@ -43,6 +43,21 @@
 #define HEW_READ_BYTE(place) (place)
 #endif
 
+/* Reads a word that is written once, with release, when all that belongs to it has been: an acquire.  Each load of an x86 processor
+ * is one, and a plain one goes into the compare that follows; hew_published() keeps the compiler from moving what comes after
+ * that before it. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define HEW_READ_PUBLISHED(word) (word)
+#else
+#define HEW_READ_PUBLISHED(word) __atomic_load_n(&(word), __ATOMIC_ACQUIRE)
+#endif
+
+HEW_INLINE void
+hew_published(void)
+{
+    __atomic_signal_fence(__ATOMIC_ACQUIRE);
+}
+
 /* Tell the CPU that this is a spin loop. */
 HEW_INLINE void
 hew_cpu_pause(void)

@@ -68,6 +68,15 @@ hew_class_index(size_t size)
     return before + (top < HEW_LG_FINE ? 0 : HEW_CLASSES_FINE) + (unsigned)(((size - 1) >> (top - 2)) & 3);
 }
 
+/* The same for a size above HEW_SMALL_MAX: there all classes are coarse. */
+HEW_INLINE unsigned
+hew_class_index_large(size_t size)
+{
+    unsigned top = hew_bits_floor_log2(size - 1);
+    return HEW_CLASS_REGULAR + HEW_CLASSES_FINE + (top - (HEW_LG_QUANTUM + 2)) * 4 +
+           (unsigned)(((size - 1) >> (top - 2)) & 3);
+}
+
 /* The largest request that class `index` holds. */
 HEW_INLINE size_t
 hew_class_size(unsigned index)
@@ -134,11 +143,43 @@ struct hew_slab_shape {
 
 extern HEW_HIDDEN struct hew_slab_shape hew_slab_shapes[HEW_CODES];
 
-/* The first request size that is not small; 0 until boot, so that every request before it leaves the fast path. */
+/* The first request size that is not small; 0 until boot, so that every request before it leaves the fast path.  Written with
+ * release by hew_boot(); read with acquire, by the three functions below, where the reader may be a thread that has nothing
+ * yet from the one that booted.  Whoever has an object has been handed everything with it, and just reads. */
 extern HEW_HIDDEN size_t hew_small_end;
 
 /* Likewise the first that hew_large_codes does not hold. */
 extern HEW_HIDDEN size_t hew_large_end;
+
+HEW_INLINE bool
+hew_is_booted(void)
+{
+    bool booted = HEW_READ_PUBLISHED(hew_small_end) != 0;
+    hew_published();
+    return booted;
+}
+
+/* False for every size before boot. */
+HEW_INLINE bool
+hew_size_is_small(size_t size)
+{
+    if (HEW_LIKELY(size < HEW_READ_PUBLISHED(hew_small_end))) {
+        hew_published();
+        return true;
+    }
+    return false;
+}
+
+/* Not small, and in hew_large_codes; likewise. */
+HEW_INLINE bool
+hew_size_is_coded_large(size_t size)
+{
+    if (size > HEW_SMALL_MAX && size < HEW_READ_PUBLISHED(hew_large_end)) {
+        hew_published();
+        return true;
+    }
+    return false;
+}
 
 /* Request size -> code of the open class for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8.  Relaxed: whoever still sees
  * a class closed gets the larger one. */

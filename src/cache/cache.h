@@ -34,11 +34,10 @@
 
 /* What has happened to a class since it was last looked after: hew_cache.flags. */
 enum {
-    HEW_CLASS_REFILLED = 1,
-    HEW_CLASS_OVERFLOWED = 2,
+    HEW_CLASS_EMPTIED = 1, /* its magazine was found empty last, */
+    HEW_CLASS_FILLED = 2,  /* or full */
     HEW_CLASS_MISSED = 4,
     HEW_CLASS_CHOSEN = 8, /* the user has set how much it holds; stays */
-    HEW_CLASS_GROWN = 16, /* large, used both ways, and as large as it may be at present */
 };
 
 /* Why the slow path should call upwards before it returns: hew_cache.due. */
@@ -52,27 +51,20 @@ struct hew_cache {
     struct hew_cache *real; /* itself; behind a front, the true cache; NULL in hew_cache_none and hew_cache_gone */
     void **base[HEW_CODES];
     uint64_t counted[HEW_CODES];   /* allocations when this period is over */
-    uint64_t balance[HEW_CODES];   /* objects that left for their owners less those that came from them */
+    uint64_t balance[HEW_CODES];   /* objects that left for a depot or their owners less those that came from there */
     uint32_t unsampled[HEW_CODES]; /* allocations after this period until the next sample */
     uint16_t most[HEW_CODES];      /* objects that the magazine may hold at most; 0: the class is not cached */
-    uint16_t seen[HEW_CODES];      /* the low bits of the allocation count when last looked at, or last full */
-    uint16_t low[HEW_CODES];       /* depth when last looked at */
-    uint16_t
-        spent[HEW_CODES]; /* the low bits of the allocation count when the last fill is used up, if nothing is freed */
+    uint16_t seen[HEW_CODES];      /* the low bits of the allocation count when last looked after */
+    uint16_t missed[HEW_CODES];    /* `misses` when the class missed last */
     uint8_t flags[HEW_CODES];
-    uint64_t
-        touched[(HEW_CODES + 63) / 64]; /* a bit a class, set before anything about it is as in a new cache no more */
+    /* A bit a class, set before anything about it is as in a new cache no more. */
+    uint64_t touched[(HEW_CODES + 63) / 64];
     struct hew_arena *arena;
-    struct hew_list link;   /* all caches, under hew_caches_lock */
-    size_t granted;         /* bytes that full magazines would hold, without the loan */
-    struct hew_cache_loan { /* room that goes from class to class */
-        void **slots;       /* the array that goes with it, or NULL */
-        void **base;        /* the other array of the class that has it */
-        void **asked;       /* its top when another class asked for the loan last */
-        uint16_t capacity;  /* what fits there */
-        uint8_t code;       /* that class; HEW_CODE_NONE: nobody has it */
-    } loan;
-    uint64_t other_allocated, other_freed; /* bytes of objects that no class's counts tell of, or not any more */
+    struct hew_list link; /* all caches, under hew_caches_lock */
+    size_t granted;       /* bytes that full magazines would hold, */
+    size_t share;         /* and may; as of a moment ago */
+    /* Bytes of objects that no class's counts tell of, or not any more. */
+    uint64_t other_allocated, other_freed;
     struct hew_cache_bytes {
         uint64_t allocated, freed;
     } *live;              /* kept up at each operation of a thread with a front; else NULL */
@@ -80,11 +72,13 @@ struct hew_cache {
     uint64_t reported;    /* bytes allocated when HEW_DUE_BYTES was last raised */
     int64_t until_sample; /* bytes of such objects until the next sample */
     void *profile;        /* the profiler's */
+    uint16_t misses;      /* magazines that were found empty or full: only differences count */
+    uint16_t depot;       /* that of the CPU which the thread ran on a moment ago */
     uint8_t due;          /* HEW_DUE_... */
     uint8_t due_code;     /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
     uint8_t sweep;        /* the next class to look after */
     uint8_t asked;        /* the next class to be asked for room */
-    uint8_t refusals;     /* magazines that could not grow within the share */
+    bool direct;          /* an explicit cache: no depot lies between it and the arenas */
     bool custom;          /* the thread has limits of its own */
     bool caching;         /* false: thread.tcache.enabled is off */
 };
@@ -110,6 +104,8 @@ hew_cache_pop(struct hew_cache *cache, size_t code)
 {
     void **top = cache->top[code];
     void *object = top[-1];
+    /* Who got NULL because the period is over has ended it in the slow path before he asks again. */
+    HEW_ASSERT(1, object == NULL || cache->ticks[code] != 0);
     if (HEW_UNLIKELY(object == NULL) || HEW_UNLIKELY(hew_count_down(&cache->ticks[code]))) {
         return NULL;
     }
@@ -128,6 +124,13 @@ hew_cache_push(struct hew_cache *cache, size_t code, void *object)
     *top = object;
     cache->top[code] = top + 1;
     return true;
+}
+
+/* Whether it is the object of class `code` that the thread freed last. */
+HEW_INLINE bool
+hew_cache_newest_is(const struct hew_cache *cache, size_t code, const void *object)
+{
+    return cache != NULL && cache->top[code][-1] == object;
 }
 
 /* Thread data is still zero while the loader relocates the first program: NULL stands for hew_cache_none then. */

@@ -61,7 +61,6 @@ hew_count_forget(struct hew_cache *cache, unsigned code)
     uint64_t requests = hew_magazine_requests(cache, code), bytes = requests * hew_slab_shapes[code].size;
     cache->counted[code] -= requests;
     cache->seen[code] -= (uint16_t)requests;
-    cache->spent[code] -= (uint16_t)requests;
     cache->other_allocated += bytes;
     cache->other_freed += bytes; /* frees are told from requests */
 }

@@ -33,7 +33,7 @@ static struct hew_arena *
 home_arena(void)
 {
     struct hew_cache *own = hew_cache_self;
-    struct hew_arena *arena = hew_cache_is_real(own) ? own->real->arena : hew_arena_least_loaded();
+    struct hew_arena *arena = hew_cache_is_real(own) ? own->real->arena : hew_arena_get(0);
     return arena == NULL || arena->index < hew_arena_limit() ? arena : hew_arena_get(0);
 }
 
@@ -49,6 +49,7 @@ hew_explicit_create(unsigned *number)
     cache->real = cache;
     cache->arena = arena;
     cache->caching = true;
+    cache->direct = true;
     hew_limit_begin(cache);
     hew_thread_enlist(cache);
     if (!enter(cache, number)) {

@@ -2,18 +2,18 @@
 #include "cache/magazine.h"
 
 #include "base/options.h"
-#include "cache/again.h"
-#include "cache/capacity.h"
+#include "cache/budget.h"
 #include "cache/count.h"
-#include "cache/route.h"
+#include "cache/depot.h"
+#include "cache/owner.h"
 #include "slab/large.h"
 
 #include <string.h>
 
-#define FILL_BYTES ((size_t)32 << 10) /* a fill brings at most this much, */
-#define FILL_OBJECTS 4                /* or so many */
-#define ASKS 8                        /* a magazine asks others for room at each such refusal */
+#define FILL_OBJECTS 4 /* a step from the slabs brings so many where there is room, whatever their size */
 #define SWEEP 4                       /* classes looked after at each tick */
+#define REFRESH 16                    /* misses after which a thread asks again where it runs, and what its share is */
+#define ASKS 8                        /* misses between two at which a class asks another one for room */
 
 /* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
 static uint32_t
@@ -28,7 +28,7 @@ hew_magazine_begin(struct hew_cache *cache)
 {
     memset(cache->touched, 0, sizeof cache->touched);
     for (unsigned code = 0; code < HEW_CODES; code++) {
-        hew_capacity_close(cache, code);
+        hew_budget_close(cache, code);
         cache->ticks[code] = usual_period(code == 0 ? 1 : code);
         cache->counted[code] = cache->ticks[code];
     }
@@ -40,170 +40,112 @@ touch(struct hew_cache *cache, unsigned code)
     cache->touched[code / 64] |= (uint64_t)1 << code % 64;
 }
 
-/* Another class gives up room for `more` objects of this one, if there is one that needs it less. */
+/* Whether a depot stands between the class and the arenas: it is cached, and not by an explicit cache. */
 static bool
-take_from_others(struct hew_cache *cache, unsigned code, size_t more)
+has_depot(const struct hew_cache *cache, unsigned code)
 {
-    unsigned rich = hew_capacity_richest(cache, code, more);
-    if (rich == HEW_CODE_NONE) {
-        return false;
-    }
-    size_t before = hew_capacity_of(cache, rich);
-    size_t left = hew_capacity_objects(rich, hew_capacity_bytes(rich, before) - hew_capacity_bytes(code, more));
-    hew_magazine_flush(cache, rich, left);
-    if (!hew_capacity_set(cache, rich, left)) {
-        return false;
-    }
-    cache->granted -= hew_capacity_bytes(rich, before - left);
-    return true;
+    return HEW_LIKELY(cache->most[code] != 0) && HEW_LIKELY(!cache->direct) && HEW_LIKELY(!cache->arena->manual);
 }
 
-/*
- * Whether a class may ask for more.  Once the share is used up it grows only at the cost of another: a class that has no
- * magazine asks each time, since each of its objects would take the slow path, others from time to time.
- */
+/* Its magazine was found empty, or full.  True when it was so the last time, too: all that happens to the class at present are
+ * allocations, or frees. */
 static bool
-may_ask(struct hew_cache *cache, size_t now)
+note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
-    return now == 0 || ++cache->refusals % ASKS == 0;
-}
-
-static bool
-grant(struct hew_cache *cache, unsigned code, size_t more)
-{
-    size_t bytes = hew_capacity_bytes(code, more);
-    if (!hew_capacity_has_room(cache, code, more) && !take_from_others(cache, code, more)) {
-        return false;
-    }
-    cache->granted += bytes;
-    return true;
-}
-
-/* A magazine of `now` objects grows where that pays. */
-static bool
-grow(struct hew_cache *cache, unsigned code, size_t now, unsigned kind)
-{
-    size_t next = hew_capacity_grown(cache, code, kind);
-    if (next <= now || !grant(cache, code, next - now)) {
-        return false;
-    }
-    if (!hew_capacity_set(cache, code, next)) {
-        cache->granted -= hew_capacity_bytes(code, next - now);
-        return false;
-    }
-    return true;
-}
-
-/* Whether the class is only emptied at the moment, or only filled: all that the last fill has brought is used and nothing was
- * freed since, or nothing was used since the magazine was full last. */
-static bool
-in_burst(const struct hew_cache *cache, unsigned code, unsigned kind)
-{
-    uint16_t count = (uint16_t)hew_magazine_requests(cache, code);
-    return count == (kind == HEW_CLASS_REFILLED ? cache->spent[code] : cache->seen[code]);
-}
-
-/*
- * Nobody has the loan any more.  False: its class has moved since it was asked for last, and would only want it back.  Else it
- * keeps as many objects as there is room for without.
- */
-static bool
-call_in(struct hew_cache *cache)
-{
-    struct hew_cache_loan *loan = &cache->loan;
-    if (loan->code != HEW_CODE_NONE) {
-        void **top = cache->top[loan->code];
-        if (top != loan->asked) {
-            loan->asked = top;
-            return false;
-        }
-        hew_magazine_flush(cache, loan->code, loan->capacity);
-        hew_capacity_call_in(cache);
-    }
-    return true;
-}
-
-/* A magazine of `now` objects gets the loan, if that makes it twice as large. */
-static void
-borrow(struct hew_cache *cache, unsigned code, size_t now)
-{
-    size_t capacity = hew_capacity_with_loan(cache, code);
-    if (now != 0 && capacity / 2 >= now && call_in(cache)) {
-        hew_capacity_lend(cache, code, capacity);
-    }
-}
-
-/* A miss: an empty magazine at malloc, or a full one at free.  What a class may not have for good it may have for a burst. */
-static void
-miss(struct hew_cache *cache, unsigned code, unsigned kind)
-{
-    const unsigned both = HEW_CLASS_REFILLED | HEW_CLASS_OVERFLOWED;
+    bool again = (cache->flags[code] & kind) != 0;
     touch(cache, code);
-    unsigned flags = cache->flags[code] | kind | HEW_CLASS_MISSED;
-    bool used_both_ways = (flags & both) == both;
-    size_t now = hew_capacity_of(cache, code);
-    bool small = code <= HEW_CODE_SMALL_LAST, room = hew_capacity_has_room(cache, code, now + 1);
-    bool lent = cache->loan.code == code; /* what it has then is more than it would grow to */
-    if (!lent && now < cache->most[code] && (room || may_ask(cache, now)) && grow(cache, code, now, kind)) {
-        flags &= ~(used_both_ways ? both | HEW_CLASS_GROWN : HEW_CLASS_GROWN);
-    } else if (!small && used_both_ways) {
-        flags |= HEW_CLASS_GROWN;
-    } else if (small && !lent && (used_both_ways || !room) && in_burst(cache, code, kind)) {
-        borrow(cache, code, now);
+    if (HEW_UNLIKELY(cache->misses % REFRESH == 0)) {
+        cache->depot = (uint16_t)hew_depot_here();
+        cache->share = hew_budget_share();
     }
-    cache->flags[code] = (uint8_t)flags;
+    cache->missed[code] = ++cache->misses;
+    cache->flags[code] = (uint8_t)((cache->flags[code] & HEW_CLASS_CHOSEN) | kind | HEW_CLASS_MISSED);
+    return again;
 }
 
-/* Half a magazine, to leave room for what is freed; a whole one, which is small, where nothing is. */
-static size_t
-fill_count(const struct hew_cache *cache, unsigned code)
+/*
+ * The magazine may hold more from now on, where that is due and there is room.  A small class always has room for its first
+ * objects.  Once the share is used up the class that missed longest ago is asked for its room, from time to time.
+ */
+static void
+grow(struct hew_cache *cache, unsigned code, bool filled)
 {
-    size_t capacity = hew_capacity_of(cache, code), bound = FILL_BYTES / hew_slab_shapes[code].size;
-    bool one_way = (cache->flags[code] & HEW_CLASS_OVERFLOWED) == 0 && capacity <= hew_capacity_lean(cache, code);
-    bound = bound < FILL_OBJECTS ? FILL_OBJECTS : bound;
-    bool all = one_way || in_burst(cache, code, HEW_CLASS_REFILLED);
-    size_t count = all ? capacity : (capacity + 1) / 2;
-    count = count < bound || code > HEW_CODE_SMALL_LAST ? count : bound; /* large ones that are at hand only */
-    return count == 0 ? 1 : count;
+    size_t now = hew_budget_capacity(cache, code), next = hew_budget_next(cache, code, filled);
+    if (next <= now) {
+        return;
+    }
+    bool first = now == 0 && code <= HEW_CODE_SMALL_LAST;
+    if (!first && !hew_budget_has_room(cache, code, next - now)) {
+        unsigned idlest =
+            now != 0 && cache->misses % ASKS != 0 ? HEW_CODE_NONE : hew_budget_idlest(cache, code);
+        if (HEW_LIKELY(idlest == HEW_CODE_NONE)) {
+            return;
+        }
+        hew_magazine_drop(cache, idlest);
+        if (!hew_budget_has_room(cache, code, next - now)) {
+            return;
+        }
+    }
+    hew_budget_set(cache, code, next);
 }
 
-/* New objects, the last of which should be used first. */
+/* Objects from the arena, the last of which should be used first. */
 static unsigned
-take(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
+take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
 {
     if (code > HEW_CODE_SMALL_LAST) {
         return hew_large_take_some(hew_arena_for_large(cache->arena, hew_code_size(code)), code, objects, wanted);
     }
+    size_t most = hew_budget_objects(code, HEW_BUDGET_STEP);
+    most = most < FILL_OBJECTS ? FILL_OBJECTS : most;
+    wanted = wanted < most ? wanted : (unsigned)most;
     return hew_bin_take(&cache->arena->bins[code], &cache->arena->pages, code, objects, wanted);
 }
 
-/* Fills an empty magazine. */
-static void
-fill(struct hew_cache *cache, unsigned code)
+static unsigned
+take(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
 {
-    void **slots = cache->base[code] + 1;
-    unsigned got = take(cache, code, slots, (unsigned)fill_count(cache, code));
-    cache->top[code] = slots + got;
+    unsigned got = has_depot(cache, code) ? hew_depot_take(cache->depot, code, objects, wanted) : 0;
+    got = got != 0 ? got : take_fresh(cache, code, objects, wanted);
     cache->balance[code] -= got;
-    cache->spent[code] = (uint16_t)(hew_magazine_requests(cache, code) + got);
+    return got;
+}
+
+/* An object for a class whose magazine is empty.  Half a magazine comes with it, to leave room for what is freed; a whole one
+ * where nothing is. */
+static HEW_NOINLINE void *
+refill(struct hew_cache *cache, unsigned code)
+{
+    bool again = false;
+    void *object = NULL;
+    if (cache->most[code] != 0) {
+        again = note_miss(cache, code, HEW_CLASS_EMPTIED);
+        grow(cache, code, false);
+    }
+    void **slots = cache->base[code];
+    if (slots == NULL) {
+        touch(cache, code);
+        return take(cache, code, &object, 1) == 0 ? NULL : object;
+    }
+    size_t capacity = hew_budget_capacity(cache, code);
+    unsigned got = take(cache, code, slots + 1, (unsigned)(again ? capacity : (capacity + 1) / 2));
+    cache->top[code] = slots + (got == 0 ? 1 : got);
+    return got == 0 ? NULL : slots[got];
 }
 
 void *
 hew_magazine_pop(struct hew_cache *cache, unsigned code)
 {
-    void *object = NULL;
-    if (cache->top[code][-1] == NULL) {
-        miss(cache, code, HEW_CLASS_REFILLED);
-        if (cache->base[code] != NULL) {
-            fill(cache, code);
-        } else {
-            cache->balance[code] -= take(cache, code, &object, 1);
-        }
+    void *object = cache->top[code][-1];
+    if (object != NULL) {
+        cache->top[code]--;
+    } else {
+        object = refill(cache, code);
     }
-    if (cache->top[code][-1] != NULL) {
-        object = *--cache->top[code];
+    if (object != NULL && code > HEW_CODE_SMALL_LAST) {
+        object = hew_large_of_magazine(object, code);
     }
-    if (object == NULL) {
+    if (HEW_UNLIKELY(object == NULL)) {
         return NULL;
     }
     /* 0: hew_cache_pop() has counted this one, and left the end of the period to us. */
@@ -213,24 +155,51 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
     return object;
 }
 
-/* Objects of this cache go back to their owners. */
+/* Objects leave this cache, the oldest first. */
 static void
 give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
 {
     cache->balance[code] += count;
-    hew_route_give(code, objects, count);
+    if (has_depot(cache, code)) {
+        hew_depot_give(cache->depot, code, objects, count);
+    } else {
+        hew_owner_give(code, objects, count);
+    }
 }
 
-/* How many objects of a full magazine stay: none when the thread has allocated nothing of the class since it was last
- * full, for it will hardly want them soon. */
+/* A full magazine gives away a part, to have room for what comes: all of it where nothing was allocated since it was full last. */
 static size_t
-kept_at_overflow(struct hew_cache *cache, unsigned code, size_t capacity)
+given_of(const struct hew_cache *cache, unsigned code, bool again)
 {
-    bool one_way = in_burst(cache, code, HEW_CLASS_OVERFLOWED) && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0;
+    size_t capacity = hew_budget_capacity(cache, code);
     unsigned part =
         code > HEW_CODE_SMALL_LAST ? hew_options.lg_tcache_flush_large_div : hew_options.lg_tcache_flush_small_div;
-    cache->seen[code] = (uint16_t)hew_magazine_requests(cache, code);
-    return one_way ? 0 : capacity - (capacity >> part) - (capacity >> part == 0);
+    if (again && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
+        return capacity;
+    }
+    return capacity >> part == 0 ? 1 : capacity >> part;
+}
+
+/* An object for a class whose magazine is full.  One that is never empty need not grow. */
+static HEW_NOINLINE void
+overflow(struct hew_cache *cache, unsigned code, void *object)
+{
+    bool again = false;
+    if (cache->most[code] != 0) {
+        again = note_miss(cache, code, HEW_CLASS_FILLED);
+        if (again || cache->base[code] == NULL) {
+            grow(cache, code, true);
+        }
+    }
+    if (cache->base[code] == NULL) {
+        touch(cache, code);
+        give(cache, code, &object, 1);
+        return;
+    }
+    if (cache->top[code] == cache->limit[code]) {
+        hew_magazine_flush(cache, code, hew_budget_capacity(cache, code) - given_of(cache, code, again));
+    }
+    *cache->top[code]++ = object;
 }
 
 void
@@ -238,31 +207,16 @@ hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
 {
     if (cache->top[code] < cache->limit[code]) {
         *cache->top[code]++ = object;
-        return;
+    } else {
+        overflow(cache, code, object);
     }
-    if (HEW_UNLIKELY((cache->flags[code] & HEW_CLASS_GROWN) != 0) && hew_again_give(cache, code, object)) {
-        return;
-    }
-    if (cache->most[code] != 0) {
-        miss(cache, code, HEW_CLASS_OVERFLOWED);
-    }
-    size_t capacity = hew_capacity_of(cache, code);
-    if (capacity == 0) {
-        touch(cache, code);
-        give(cache, code, &object, 1);
-        return;
-    }
-    if (cache->top[code] == cache->limit[code]) {
-        hew_magazine_flush(cache, code, kept_at_overflow(cache, code, capacity));
-    }
-    *cache->top[code]++ = object;
 }
 
 void
 hew_magazine_unpop(struct hew_cache *cache, unsigned code, void *object)
 {
     if (cache->base[code] == NULL || cache->top[code] == cache->limit[code]) {
-        hew_route_give(code, &object, 1); /* the count of those that came in stands: the request has been served */
+        hew_owner_give(code, &object, 1); /* the count of those that came in stands: the request has been served */
         return;
     }
     *cache->top[code]++ = object;
@@ -285,49 +239,44 @@ hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep)
 void
 hew_magazine_drop(struct hew_cache *cache, unsigned code)
 {
-    if (cache->base[code] == NULL) {
-        return;
+    if (cache->base[code] != NULL) {
+        hew_magazine_flush(cache, code, 0);
+        hew_budget_end(cache, code);
     }
-    hew_magazine_flush(cache, code, 0);
-    if (cache->loan.code == code) {
-        hew_capacity_call_in(cache);
-    }
-    cache->granted -= hew_capacity_bytes(code, hew_capacity_of(cache, code));
-    hew_capacity_end(cache, code);
 }
 
 void
 hew_magazine_drop_all(struct hew_cache *cache)
 {
-    HEW_EACH_TOUCHED(cache, code)
-    {
+    HEW_EACH_TOUCHED (cache, code) {
         hew_magazine_drop(cache, code);
     }
-    hew_capacity_end_loan(cache);
 }
 
-/* Looks after one class: an idle one loses its magazine; one that never ran dry loses half of what it did not need. */
+static void
+halve(struct hew_cache *cache, unsigned code)
+{
+    size_t half = hew_budget_capacity(cache, code) / 2;
+    if (half != 0) {
+        hew_magazine_flush(cache, code, half);
+        hew_budget_set(cache, code, half);
+    }
+}
+
+/* A class that was not used since it was looked after last loses its magazine; one that has not missed, or whose thread has
+ * more than its share by now, half of it. */
 static void
 look_after(struct hew_cache *cache, unsigned code)
 {
-    if (cache->base[code] == NULL) {
-        cache->flags[code] &= (uint8_t)~HEW_CLASS_GROWN; /* the share may have room by now */
-        return;
-    }
     uint16_t count = (uint16_t)hew_magazine_requests(cache, code);
     bool missed = (cache->flags[code] & HEW_CLASS_MISSED) != 0;
-    size_t depth = hew_cache_depth(cache, code);
-    size_t low = depth < cache->low[code] ? depth : cache->low[code];
-    if (!missed && count == cache->seen[code]) {
+    if (cache->base[code] != NULL && !missed && count == cache->seen[code]) {
         hew_magazine_drop(cache, code);
-        depth = 0;
-    } else if (!missed && low > 1) {
-        hew_magazine_flush(cache, code, depth - low / 2);
-        depth -= low / 2;
+    } else if ((!missed && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) || !hew_budget_has_room(cache, code, 0)) {
+        halve(cache, code);
     }
-    cache->flags[code] &= (uint8_t)~(HEW_CLASS_MISSED | HEW_CLASS_GROWN);
+    cache->flags[code] &= (uint8_t)~HEW_CLASS_MISSED;
     cache->seen[code] = count;
-    cache->low[code] = (uint16_t)depth;
 }
 
 /* How many allocations the next period takes: to the next sample at most, and not past what is watched. */

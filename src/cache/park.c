@@ -2,7 +2,7 @@
 #include "cache/park.h"
 
 #include "base/options.h"
-#include "cache/capacity.h"
+#include "cache/budget.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "meta/memory.h"
@@ -33,7 +33,7 @@ hew_park_trim(struct hew_cache *cache)
     size_t held = 0;
     HEW_EACH_TOUCHED(cache, code)
     { /* the small ones first */
-        size_t bytes = hew_capacity_bytes(code, hew_cache_depth(cache, code));
+        size_t bytes = hew_budget_bytes(code, hew_cache_depth(cache, code));
         if (held + bytes > HEW_PARK_BYTES) {
             hew_magazine_drop(cache, code);
         } else {

@@ -103,7 +103,7 @@ find_model(bool caching)
 struct hew_cache *
 hew_thread_birth(bool caching)
 {
-    struct hew_arena *arena = hew_arena_least_loaded();
+    struct hew_arena *arena = hew_arena_join_least_loaded();
     if (arena == NULL) {
         return NULL;
     }
@@ -113,13 +113,13 @@ hew_thread_birth(bool caching)
         cache = like == NULL ? new_cache(caching) : hew_meta_take_copy(like, sizeof *cache);
     }
     if (cache == NULL) {
+        hew_arena_leave(arena);
         return NULL;
     }
     atomic_store_explicit(&hew_hooks_guard, guard_hook, memory_order_relaxed);
     cache->real = cache;
     cache->arena = arena;
     put_number(cache);
-    atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_thread_enlist(cache);
     hew_cache_self = cache;

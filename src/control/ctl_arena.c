@@ -167,15 +167,15 @@ hew_ctl_exchange_decay_ms(const struct hew_ctl_call *call, struct hew_arena *are
 {
     enum hew_decay_kind kind = call->row->field == HEW_CTL_DIRTY ? HEW_DECAY_DIRTY : HEW_DECAY_MUZZY;
     int64_t before = hew_arena_decay_ms(arena, kind), after = before;
-    int error = hew_ctl_exchange(call, &before, &after, sizeof after);
-    if (error != 0 || call->new == NULL) {
-        return error;
+    int error = hew_ctl_write(call, &after, sizeof after);
+    if (error == 0 && call->new != NULL && after < -1) {
+        error = EFAULT;
     }
-    if (after < -1) {
-        return EFAULT;
+    error = error != 0 ? error : hew_ctl_read(call, &before, sizeof before);
+    if (error == 0 && call->new != NULL) {
+        hew_arena_set_decay_ms(arena, kind, after);
     }
-    hew_arena_set_decay_ms(arena, kind, after);
-    return 0;
+    return error;
 }
 
 int
@@ -200,17 +200,14 @@ hew_ctl_arena_extent_hooks(const struct hew_ctl_call *call)
     if (error == 0 && (after == NULL || after->alloc == NULL)) {
         error = EINVAL;
     }
-    error = error != 0 ? error : hew_ctl_read_pointer(call, before);
-    if (error != 0 || call->new == NULL) {
-        return error;
+    bool sets = error == 0 && call->new != NULL &&hew_ctl_fits(call, sizeof before);
+    if (sets && (arena = hew_arena_find((unsigned)index_of(call))) == NULL) {
+        error = EFAULT;
+    } else if (sets) {
+        hew_purger_before_hooks();
+        before = hew_arena_set_hooks(arena, after);
     }
-    arena = hew_arena_find((unsigned)index_of(call));
-    if (arena == NULL) {
-        return EFAULT;
-    }
-    hew_purger_before_hooks();
-    hew_arena_set_hooks(arena, after);
-    return 0;
+    return error != 0 ? error : hew_ctl_read_pointer(call, before);
 }
 
 int
@@ -223,12 +220,12 @@ hew_ctl_arena_retain_grow_limit(const struct hew_ctl_call *call)
     if (arena == NULL) {
         return EFAULT;
     }
-    size_t before = hew_arena_retain_grow_limit(arena), after;
-    int error = hew_ctl_exchange(call, &before, &after, sizeof after);
-    if (error != 0 || call->new == NULL) {
-        return error;
+    size_t before = hew_arena_retain_grow_limit(arena), after = before;
+    int error = hew_ctl_write(call, &after, sizeof after);
+    if (error == 0 && call->new != NULL && hew_ctl_fits(call, sizeof before)) {
+        error = hew_arena_set_retain_grow_limit(arena, after) ? 0 : EFAULT;
     }
-    return hew_arena_set_retain_grow_limit(arena, after) ? 0 : EFAULT;
+    return error != 0 ? error : hew_ctl_read_size(call, before);
 }
 
 /* A reader gives the address of a pointer to its own buffer of HEW_ARENA_NAME_BYTES. */

@@ -92,8 +92,11 @@ int
 hew_ctl_experimental_pactivep(const struct hew_ctl_call *call)
 {
     size_t index = call->mib[call->depth - 2];
-    if (call->old == NULL || call->new != NULL || call->new_length != 0) {
+    if (call->old == NULL || !hew_ctl_fits(call, sizeof(size_t *))) {
         return EINVAL;
+    }
+    if (call->new != NULL || call->new_length != 0) {
+        return EPERM;
     }
     struct hew_arena *arena = index < HEW_ARENAS_MAX ? hew_arena_at((unsigned)index) : NULL;
     return arena == NULL ? EFAULT : hew_ctl_read_pointer(call, hew_page_watch_active(&arena->pages));

@@ -32,12 +32,13 @@ exchange_switch(const struct hew_ctl_call *call, _Atomic bool *flag)
 int
 hew_ctl_prof_active(const struct hew_ctl_call *call)
 {
-    bool off = false;
-    if (!hew_options.prof && call->new != NULL) { /* it may be turned off where it cannot be on */
-        int error = hew_ctl_exchange_bool(call, &off);
-        return error == 0 && off ? ENOENT : error;
+    unsigned char wanted = false;
+    if (hew_options.prof || call->new == NULL) {
+        return exchange_switch(call, &hew_prof_active);
     }
-    return exchange_switch(call, &hew_prof_active);
+    int error = hew_ctl_write(call, &wanted, sizeof wanted); /* it may be turned off where it cannot be on */
+    error = error == 0 && wanted ? ENOENT : error;
+    return error != 0 ? error : hew_ctl_read_bool(call, false);
 }
 
 int
@@ -60,11 +61,11 @@ hew_ctl_thread_prof_active(const struct hew_ctl_call *call)
     if (call->new != NULL && !hew_options.prof) {
         return ENOENT;
     }
+    if (call->new != NULL && own == NULL) {
+        return EAGAIN;
+    }
     int error = hew_ctl_exchange_bool(call, &value);
     if (error == 0 && call->new != NULL) {
-        if (own == NULL) {
-            return EAGAIN;
-        }
         own->active = value;
     }
     return error;
@@ -88,7 +89,7 @@ set_name(const char *name)
     struct hew_prof_own *own = hew_prof_own();
     struct hew_prof_thread *thread = own == NULL ? NULL : hew_prof_thread_of(own);
     if (name == NULL || !is_name(name)) {
-        return name == NULL ? EINVAL : EFAULT;
+        return EINVAL;
     }
     if (hew_options.prof_sys_thread_name) {
         return ENOENT;
@@ -184,15 +185,15 @@ hew_ctl_prof_hook(const struct hew_ctl_call *call)
     if (call->old == NULL && call->new == NULL) {
         return EINVAL;
     }
-    int error = hew_ctl_exchange(call, &before, &after, sizeof after);
-    if (error != 0 || call->new == NULL) {
-        return error;
+    int error = hew_ctl_write(call, &after, sizeof after);
+    if (error == 0 && call->new != NULL && after == NULL && call->row->field == HEW_PROF_ON_BACKTRACE) {
+        error = EINVAL;
     }
-    if (after == NULL && call->row->field == HEW_PROF_ON_BACKTRACE) {
-        return EINVAL;
+    error = error != 0 ? error : hew_ctl_read(call, &before, sizeof before);
+    if (error == 0 && call->new != NULL) {
+        atomic_store_explicit(hook, after, memory_order_relaxed);
     }
-    atomic_store_explicit(hook, after, memory_order_relaxed);
-    return 0;
+    return error;
 }
 
 int
@@ -213,15 +214,15 @@ int
 hew_ctl_prof_recent_max(const struct hew_ctl_call *call)
 {
     ssize_t before = hew_event_recent_most(), after = before;
-    int error = hew_ctl_exchange(call, &before, &after, sizeof after);
-    if (error != 0 || call->new == NULL) {
-        return error;
+    int error = hew_ctl_write(call, &after, sizeof after);
+    if (error == 0 && call->new != NULL && after < -1) {
+        error = EINVAL;
     }
-    if (after < -1) {
-        return EINVAL;
+    error = error != 0 ? error : hew_ctl_read(call, &before, sizeof before);
+    if (error == 0 && call->new != NULL) {
+        hew_event_keep_recent(after);
     }
-    hew_event_keep_recent(after);
-    return 0;
+    return error;
 }
 
 static void

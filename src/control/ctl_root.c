@@ -34,12 +34,13 @@ hew_ctl_config_malloc_conf(const struct hew_ctl_call *call)
 int
 hew_ctl_background_thread(const struct hew_ctl_call *call)
 {
-    bool enabled = hew_purger_enabled();
-    int error = hew_ctl_exchange_bool(call, &enabled);
-    if (error != 0 || call->new == NULL) {
-        return error;
+    bool before = hew_purger_enabled();
+    unsigned char after = before;
+    int error = hew_ctl_write(call, &after, sizeof after);
+    if (error == 0 && call->new != NULL && hew_ctl_fits(call, sizeof before)) {
+        error = hew_purger_enable(after != 0) ? 0 : EAGAIN;
     }
-    return hew_purger_enable(enabled) ? 0 : EAGAIN;
+    return error != 0 ? error : hew_ctl_read_bool(call, before);
 }
 
 int
@@ -50,7 +51,7 @@ hew_ctl_max_background_threads(const struct hew_ctl_call *call)
     size_t before = hew_options.max_background_threads - atomic_load_explicit(&forgone, memory_order_relaxed);
     size_t after = before;
     int error = hew_ctl_write(call, &after, sizeof after);
-    if (error == 0 && after > hew_options.max_background_threads) {
+    if (error == 0 && (after == 0 || after > hew_options.max_background_threads)) {
         error = EINVAL;
     }
     error = error != 0 ? error : hew_ctl_read_size(call, before);

@@ -7,6 +7,7 @@
 #include "alloc/alloc.h"
 #include "base/options.h"
 #include "cache/count.h"
+#include "cache/depot.h"
 #include "cache/limit.h"
 #include "cache/magazine.h"
 #include "cache/peak.h"
@@ -19,6 +20,22 @@
 #include <errno.h>
 #include <string.h>
 
+static int
+move_to(struct hew_cache *cache, unsigned index)
+{
+    if (index >= hew_arenas_count()) {
+        return EFAULT;
+    }
+    if (hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED && index < hew_arena_limit()) {
+        return EPERM; /* the CPU chooses among these */
+    }
+    struct hew_arena *arena = hew_arena_find(index);
+    if (arena == NULL) {
+        return index < hew_arena_limit() ? EAGAIN : EFAULT;
+    }
+    return hew_thread_bind(cache, arena) ? 0 : EFAULT;
+}
+
 int
 hew_ctl_thread_arena(const struct hew_ctl_call *call)
 {
@@ -27,21 +44,11 @@ hew_ctl_thread_arena(const struct hew_ctl_call *call)
         return EAGAIN;
     }
     unsigned before = cache->arena->index, after = before;
-    int error = hew_ctl_exchange(call, &before, &after, sizeof after);
-    if (error != 0 || after == before) {
-        return error;
+    int error = hew_ctl_write(call, &after, sizeof after);
+    if (error == 0 && after != before && hew_ctl_fits(call, sizeof before)) {
+        error = move_to(cache, after);
     }
-    if (after >= hew_arenas_count()) {
-        return EFAULT;
-    }
-    if (hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED && after < hew_arena_limit()) {
-        return EPERM; /* the CPU chooses among these */
-    }
-    struct hew_arena *arena = hew_arena_find(after);
-    if (arena == NULL) {
-        return after < hew_arena_limit() ? EAGAIN : EFAULT;
-    }
-    return hew_thread_bind(cache, arena) ? 0 : EFAULT;
+    return error != 0 ? error : hew_ctl_read_unsigned(call, before);
 }
 
 int
@@ -114,10 +121,11 @@ hew_ctl_thread_tcache_max(const struct hew_ctl_call *call)
         return EAGAIN;
     }
     size_t before = largest_cached(cache), after = before;
-    int error = hew_ctl_exchange(call, &before, &after, sizeof after);
+    int error = hew_ctl_write(call, &after, sizeof after);
     if (error == 0 && call->new != NULL && !cache->caching) {
         error = EFAULT;
     }
+    error = error != 0 ? error : hew_ctl_read_size(call, before);
     if (error == 0 && call->new != NULL) {
         hew_limit_sizes(cache, after >= HEW_CACHED_MAX ? HEW_CACHED_MAX : hew_class_size(hew_class_index(after)));
     }
@@ -132,6 +140,7 @@ hew_ctl_thread_tcache_flush(const struct hew_ctl_call *call)
         return EFAULT;
     }
     hew_magazine_drop_all(cache);
+    hew_depot_drain(true); /* where most of it went */
     return 0;
 }
 

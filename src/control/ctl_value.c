@@ -49,6 +49,12 @@ hew_ctl_exchange_bool(const struct hew_ctl_call *call, bool *value)
     return error;
 }
 
+bool
+hew_ctl_fits(const struct hew_ctl_call *call, size_t size)
+{
+    return call->old == NULL || *call->old_length == size;
+}
+
 int
 hew_ctl_must_read(const struct hew_ctl_call *call, size_t size)
 {

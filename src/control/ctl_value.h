@@ -32,6 +32,10 @@ int hew_ctl_exchange(const struct hew_ctl_call *call, const void *before, void *
 /* The same for a bool, of which any byte but 0 is true. */
 int hew_ctl_exchange_bool(const struct hew_ctl_call *call, bool *value);
 
+/* Whether a reader, if there is one, has room for the value: then reading it cannot fail.  For leaves whose writing can, so that they
+ * write first: after an error other than a reader's wrong length the place is as it was. */
+bool hew_ctl_fits(const struct hew_ctl_call *call, size_t size);
+
 /* For leaves that make something and hand it out: nothing may be made unless the caller can take it.  *old_length is 0
  * after an error. */
 int hew_ctl_must_read(const struct hew_ctl_call *call, size_t size);

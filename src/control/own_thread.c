@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/own_thread.h"
 
-#include <signal.h>
+#include "os/threads.h"
 
 bool
 hew_own_thread_create(pthread_t *thread, size_t stack, void *(*work)(void *unused))
 {
     pthread_attr_t attributes;
     sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0) {
+    if (!hew_threads_here() || pthread_attr_init(&attributes) != 0) {
         return false;
     }
     if (stack != 0) {
@@ -20,4 +20,10 @@ hew_own_thread_create(pthread_t *thread, size_t stack, void *(*work)(void *unuse
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return created;
+}
+
+void
+hew_own_thread_join(pthread_t thread)
+{
+    pthread_join(thread, NULL);
 }

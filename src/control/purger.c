@@ -2,6 +2,7 @@
 #include "control/purger.h"
 
 #include "base/options.h"
+#include "cache/depot.h"
 #include "cache/park.h"
 #include "control/own_thread.h"
 #include "os/clock.h"
@@ -16,6 +17,7 @@
 #define STACK_BYTES ((size_t)64 << 10)
 #define SLEEP_MIN_MS 10
 #define SLEEP_MAX_MS 1000
+#define DRAIN_MS 250 /* between two rounds through the depots */
 
 /* hew_page_due: 0 nothing is due and the thread, if any, sleeps; 1 raised by a heap; 2 the thread works on it. */
 enum { QUIET = 0, RAISED = 1, AT_WORK = 2 };
@@ -25,6 +27,7 @@ static pthread_t thread; /* while RUNNING or ENDING */
 static _Atomic uint32_t stop;
 static __thread bool is_purger;
 static _Atomic bool large_stack; /* the program's hooks run in the thread */
+static _Atomic bool start_no_more;
 
 /* What the program has chosen for background_thread. */
 enum { AS_SET, FORBIDDEN, ALLOWED };
@@ -37,13 +40,28 @@ earlier(uint64_t one, uint64_t other)
     return one == 0 || (other != 0 && other < one) ? other : one;
 }
 
+/* What nobody has taken from the depots in two rounds goes back.  Milliseconds to the next one, 0 when they are empty. */
+static uint64_t
+drain_depots(uint64_t now_ms, bool all)
+{
+    static _Atomic uint64_t drained_ms; /* both relaxed: two threads that drain at once do no harm */
+    static _Atomic bool some_left;
+    uint64_t since = now_ms - atomic_load_explicit(&drained_ms, memory_order_relaxed);
+    if (all || since >= DRAIN_MS) {
+        atomic_store_explicit(&drained_ms, now_ms, memory_order_relaxed);
+        atomic_store_explicit(&some_left, hew_depot_drain(all), memory_order_relaxed);
+        since = 0;
+    }
+    return atomic_load_explicit(&some_left, memory_order_relaxed) ? DRAIN_MS - since : 0;
+}
+
 uint64_t
 hew_purger_round(uint64_t now_ms, bool all)
 {
-    uint64_t next = 0;
     if (all) {
         hew_park_empty();
     }
+    uint64_t next = drain_depots(now_ms, all);
     HEW_EACH_ARENA(arena)
     {
         hew_arena_trim(arena);
@@ -110,7 +128,8 @@ hew_purger_wake(void)
         /* A program's thread-local data lies on each thread's stack and may be larger than our small one.  Where there
          * are to be no threads, the heaps decay as memory is freed; no further try. */
         size_t stack = atomic_load(&large_stack) ? 0 : STACK_BYTES;
-        bool created = hew_own_thread_create(&thread, stack, work) || hew_own_thread_create(&thread, 0, work);
+        bool created = !atomic_load(&start_no_more) &&
+                       (hew_own_thread_create(&thread, stack, work) || hew_own_thread_create(&thread, 0, work));
         atomic_store(&thread_state, created ? RUNNING : NO_THREADS_HERE);
         if (!hew_purger_enabled()) { /* forbidden in the meantime */
             hew_purger_end();
@@ -141,7 +160,7 @@ hew_purger_end(void)
     atomic_store(&hew_page_due, AT_WORK);
     hew_futex_wake(&stop, 1);
     hew_futex_wake(&hew_page_due, 1);
-    pthread_join(thread, NULL);
+    hew_own_thread_join(thread);
     atomic_store(&stop, 0);
     atomic_store(&hew_page_due, QUIET);
     atomic_store(&thread_state, NO_THREAD);
@@ -158,11 +177,18 @@ hew_purger_enable(bool enabled)
     atomic_store_explicit(&choice, enabled ? ALLOWED : FORBIDDEN, memory_order_relaxed);
     if (!enabled) {
         hew_purger_end();
-    } else if (!before && hew_purger_round(hew_clock_ms(), false) != 0) { /* what has come in by now raised nothing */
+    } else if (atomic_load(&thread_state) ==
+               NO_THREAD) { /* at once: a program may be about to forbid threads to itself */
         hew_page_raise_due();
         hew_purger_wake();
     }
     return true;
+}
+
+void
+hew_purger_start_no_more(void)
+{
+    atomic_store(&start_no_more, true);
 }
 
 void

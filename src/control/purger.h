@@ -19,10 +19,13 @@
 void hew_purger_wake(void);
 void hew_purger_wake_running(void);
 
-/* Whether the thread may run: as background_thread says, until the program chooses.  Forbidding it returns when it is
- * gone; false: nothing has changed, because the purger itself asks (out of an extent hook). */
+/* Whether the thread may run: as background_thread says, until the program chooses.  Allowing it starts it.  Forbidding it
+ * returns when it is gone; false: nothing has changed, because the purger itself asks (out of an extent hook). */
 bool hew_purger_enabled(void);
 bool hew_purger_enable(bool enabled);
+
+/* Where none runs, none is started from now on, in this process and its children. */
+void hew_purger_start_no_more(void);
 
 /* A program's extent hooks will be called in the thread: it gets a stack as large as those of the program's threads. */
 void hew_purger_before_hooks(void);

@@ -306,7 +306,7 @@ hew_remote_end(void)
     if (atomic_load(&thread_number) != 0) {
         hew_socket_wake(atomic_load(&thread_number));
     }
-    pthread_join(thread, NULL);
+    hew_own_thread_join(thread);
     atomic_store(&stop, false);
     atomic_store(&thread_number, 0);
     atomic_store(&thread_state, DUE); /* a thread may still come that has not allocated so far */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "meta/map.h"
 
+#include "meta/memory.h"
+#include "meta/space.h"
 #include "os/memory.h"
 #include "os/mutex.h"
+#include "os/process.h"
 
 #include <string.h>
 
@@ -12,21 +15,56 @@
 #define WINDOW_BYTES ((size_t)1 << (HEW_LG_LEAF - HEW_LG_GRAIN))
 #define LEAF_BYTES (HEW_LEAF_PAGES * sizeof(hew_map_entry))
 #define ROOTS (sizeof hew_map_roots / sizeof hew_map_roots[0])
-#define SPARE_ROOTS 16 /* more than the hole that the map itself leaves when it is narrowed */
+#define SPARE_ROOTS 16 /* around what is held: more than the hole that the map itself leaves when it is narrowed */
+#define LEAD ((size_t)4 << 20)  /* the most that is drawn for the distance of the code map from what lies below it */
+#define SPACE ((size_t)1 << 30) /* of our own data, behind the code map: see space.c */
+#define HELD 5
 
 static uint8_t nothing_yet; /* free(NULL) before the first allocation reads this */
 uint8_t *hew_code_map = &nothing_yet;
 _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_ADDRESS - HEW_LG_LEAF)];
 
 struct hew_mutex hew_map_lock; /* guards opening windows and adding leaves */
-static bool piecewise;         /* fixed after boot */
-static size_t windows;         /* opened so far, under hew_map_lock */
-static size_t kept_roots;      /* after hew_map_narrow(), under hew_map_lock: how far around what is held; 0 before */
+/* Fixed after boot: the map is opened piece by piece, and these windows have been without a leaf from the beginning. */
+static bool piecewise;
+static size_t shown[HELD];
+/* The rest under hew_map_lock. */
+static size_t windows;            /* opened so far */
+static bool narrowed;             /* hew_map_narrow() has been here */
+static uint64_t gone[ROOTS / 64]; /* a bit for each window whose address space it has given back */
+static hew_map_entry *spare_leaf; /* of a window that could not be opened */
+
+/* Addresses of which one is near whatever a program holds: NULL, itself, its libraries (and we), its first stack, and the map. */
+static void
+find_held(uintptr_t held[HELD])
+{
+    held[0] = 0;
+    held[1] = hew_os_program_address();
+    held[2] = (uintptr_t)&hew_map_roots;
+    held[3] = hew_os_stack_address();
+    held[4] = (uintptr_t)hew_code_map;
+}
+
+static uint8_t *
+window_of(size_t root)
+{
+    return hew_code_map + root * WINDOW_BYTES;
+}
+
+static bool
+is_shown(size_t root)
+{
+    bool found = false;
+    for (unsigned i = 0; i < HELD; i++) {
+        found = found || shown[i] == root;
+    }
+    return found && root != 0;
+}
 
 /*
  * Without 8 GiB of address space: the map's place is a range that the kernel, which hands out addresses from the top
  * of the 47 bits and from just above the program, does not reach within a limited address space.
- * The pages for addresses that programs hold anyway (program, libraries, stack) are opened at boot, so that free() of
+ * The windows of what programs hold anyway (program, libraries, stack) are opened at boot, so that free() of
  * a foreign pointer there reads a 0; any wilder pointer faults in free() itself.
  */
 static bool
@@ -34,94 +72,174 @@ boot_piecewise(void)
 {
     static const uintptr_t places[] = {(uintptr_t)0x200000000000, (uintptr_t)0x300000000000, (uintptr_t)0x100000000000,
                                        (uintptr_t)0x080000000000};
+    uintptr_t held[HELD];
+    size_t place = 0;
+    do {
+        if (place == sizeof places / sizeof places[0]) {
+            return false;
+        }
+        hew_code_map = (uint8_t *)places[place++];
+    } while (!hew_os_map_at(hew_code_map, HEW_PAGE)); /* what NULL and the zero page read; root 0 opens the rest */
     piecewise = true;
-    const uintptr_t held[] = {(uintptr_t)__builtin_frame_address(0), (uintptr_t)&hew_map_roots,
-                              hew_os_program_address()};
-    for (size_t place = 0; place < sizeof places / sizeof places[0]; place++) {
-        hew_code_map = (uint8_t *)places[place];
-        if (hew_os_map_at(hew_code_map, HEW_PAGE)) {
-            return hew_map_cover(held[0], 1) && hew_map_cover(held[1], 1) && hew_map_cover(held[2], 1);
+    find_held(held);
+    bool all = true;
+    for (unsigned i = 1; i < HELD - 1; i++) {
+        size_t root = held[i] >> HEW_LG_LEAF;
+        if (root != 0 && !is_shown(root)) {
+            all = all && hew_os_map_at(window_of(root), WINDOW_BYTES);
+            shown[i] = root;
         }
     }
-    return false;
+    return all;
+}
+
+/* One mapping for the code map and the first of our own data, with something before and between them and at the end that nobody
+ * can touch. */
+static bool
+boot_whole(void)
+{
+    size_t lead = HEW_SPACE_GUARD + hew_space_draw(LEAD), size = lead + CODE_MAP_BYTES + SPACE;
+    char *reserved = hew_os_reserve(size);
+    if (reserved == NULL) {
+        return false;
+    }
+    if (!hew_os_make_readable(reserved + lead, CODE_MAP_BYTES)) {
+        hew_os_try_unmap(reserved,
+                         size); /* the calls at boot are few: if this one is refused as well, the range is of no use */
+        return false;
+    }
+    hew_code_map = (uint8_t *)reserved + lead;
+    hew_os_advise_no_dump(hew_code_map, CODE_MAP_BYTES);
+    hew_space_begin(hew_code_map + CODE_MAP_BYTES, SPACE);
+    return true;
 }
 
 bool
 hew_map_boot(void)
 {
-    hew_code_map = hew_os_address_space_limit() / 8 < CODE_MAP_BYTES ? NULL : hew_os_reserve_readable(CODE_MAP_BYTES);
-    if (hew_code_map == NULL) {
-        return boot_piecewise();
-    }
-    hew_os_advise_no_dump(hew_code_map, CODE_MAP_BYTES);
-    return true;
+    bool room = hew_os_address_space_limit() / 8 >= CODE_MAP_BYTES;
+    hew_mutex_lock(&hew_map_lock); /* somebody may call hew_map_close() */
+    bool booted = (room && boot_whole()) || boot_piecewise();
+    hew_mutex_unlock(&hew_map_lock);
+    return booted;
 }
 
-/* Under hew_map_lock: whether a narrowed map still has the window.  It has those for every address that the kernel may
- * hand out within the limit: NULL, and what lies around the program, the libraries, the stack and the map. */
 static bool
-keeps(size_t root)
+is_open(size_t root)
 {
-    const uintptr_t held[] = {0, hew_os_program_address(), (uintptr_t)&hew_map_roots, hew_os_stack_address(),
-                              (uintptr_t)hew_code_map};
-    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
-        size_t middle = held[i] >> HEW_LG_LEAF, reach = i == 0 ? 0 : kept_roots;
-        if (root + reach >= middle && root <= middle + reach) {
-            return true;
+    return root < ROOTS && atomic_load_explicit(&hew_map_roots[root], memory_order_relaxed) != NULL;
+}
+
+/* Whether a map that keeps `reach` roots around what is held still has the window: those for every address that the kernel may
+ * hand out within a limit, and a guard at both ends of what is open. */
+static bool
+is_wanted(size_t root, size_t reach, const uintptr_t held[HELD])
+{
+    bool wanted = is_open(root) || is_open(root + 1) || is_open(root - 1);
+    for (unsigned i = 0; i < HELD; i++) {
+        size_t middle = held[i] >> HEW_LG_LEAF, around = i == 0 ? 0 : reach;
+        wanted = wanted || (root + around >= middle && root <= middle + around);
+    }
+    return wanted;
+}
+
+/* Under hew_map_lock: what nothing within reach needs of the whole form goes, one run of windows after the other. */
+static void
+give_up_runs(size_t reach, void (*give_up)(size_t first, size_t count))
+{
+    uintptr_t held[HELD];
+    size_t first = 0; /* of a run that goes */
+    find_held(held);
+    for (size_t root = 0; root <= ROOTS; root++) {
+        if (root < ROOTS && !is_wanted(root, reach, held)) {
+            continue;
+        }
+        if (root > first) {
+            give_up(first, root - first);
+        }
+        first = root + 1;
+    }
+}
+
+/* What the system does not take back stays as it is. */
+static void
+unmap_windows(size_t first, size_t count)
+{
+    if (hew_os_try_unmap(window_of(first), count * WINDOW_BYTES)) {
+        for (size_t root = first; root < first + count; root++) {
+            gone[root / 64] |= (uint64_t)1 << root % 64;
         }
     }
-    return false;
 }
 
 bool
-hew_map_narrow(void)
+hew_map_narrow(size_t limit)
 {
-    size_t limit = hew_os_address_space_limit();
     hew_mutex_lock(&hew_map_lock);
-    bool narrow = !piecewise && kept_roots == 0 && limit / 8 < CODE_MAP_BYTES;
+    bool narrow = !piecewise && !narrowed && limit / 8 < CODE_MAP_BYTES && hew_code_map != &nothing_yet;
     if (narrow) {
-        kept_roots = (limit >> HEW_LG_LEAF) + SPARE_ROOTS;
-        size_t first = 0; /* of a run that goes */
-        for (size_t root = 0; root <= ROOTS; root++) {
-            if (root < ROOTS && hew_map_roots[root] == NULL && !keeps(root)) {
-                continue;
-            }
-            if (root > first) {
-                hew_os_unmap(hew_code_map + first * WINDOW_BYTES, (root - first) * WINDOW_BYTES);
-            }
-            first = root + 1;
-        }
+        give_up_runs((limit >> HEW_LG_LEAF) + SPARE_ROOTS, unmap_windows);
+        narrowed = true;
+        hew_meta_narrow();
     }
     hew_mutex_unlock(&hew_map_lock);
     return narrow;
+}
+
+/* Refused, it costs the program time, and nothing else. */
+static void
+guard_windows(size_t first, size_t count)
+{
+    hew_os_guard(window_of(first), count * WINDOW_BYTES);
+}
+
+void
+hew_map_close(void)
+{
+    hew_mutex_lock(&hew_map_lock);
+    if (!piecewise && !narrowed && hew_code_map != &nothing_yet) {
+        give_up_runs(SPARE_ROOTS, guard_windows);
+    }
+    hew_mutex_unlock(&hew_map_lock);
+}
+
+/* Under hew_map_lock: whether the code map has no address space there. */
+static bool
+is_absent(size_t root)
+{
+    return piecewise || (narrowed && (gone[root / 64] >> root % 64 & 1) != 0);
+}
+
+/* Under hew_map_lock: the code map's part can be written. */
+static bool
+open_codes(size_t root)
+{
+    if (is_shown(root)) {
+        return true;
+    }
+    if (!is_absent(root)) {
+        return hew_os_make_writable(window_of(root), WINDOW_BYTES);
+    }
+    size_t there = piecewise && root == 0 ? HEW_PAGE : 0; /* since boot */
+    return hew_os_map_at(window_of(root) + there, WINDOW_BYTES - there);
 }
 
 /* Under hew_map_lock. */
 static bool
 open_window(size_t root)
 {
-    if (atomic_load_explicit(&hew_map_roots[root], memory_order_relaxed) != NULL) {
+    if (is_open(root)) {
         return true;
     }
-    uint8_t *window = hew_code_map + root * WINDOW_BYTES;
-    if (piecewise && root == 0) { /* its first page is mapped already */
-        window += HEW_PAGE;
+    hew_map_entry *leaf = spare_leaf != NULL ? spare_leaf : hew_meta_take_pages(LEAF_BYTES);
+    bool open = leaf != NULL && open_codes(root);
+    spare_leaf = open ? NULL : leaf;
+    if (open) {
+        /* release: pairs with the acquire in hew_map_extent */
+        atomic_store_explicit(&hew_map_roots[root], leaf, memory_order_release);
+        windows++;
     }
-    size_t bytes = WINDOW_BYTES - (size_t)(window - (hew_code_map + root * WINDOW_BYTES));
-    hew_map_entry *leaf = hew_os_map(LEAF_BYTES, HEW_PAGE);
-    if (leaf == NULL) {
-        return false;
-    }
-    hew_os_advise_small(leaf, LEAF_BYTES);
-    bool absent = piecewise || (kept_roots != 0 && !keeps(root));
-    if (!(absent ? hew_os_map_at(window, bytes) : hew_os_make_writable(window, bytes))) {
-        hew_os_unmap(leaf, LEAF_BYTES);
-        return false;
-    }
-    /* release: pairs with the acquire in hew_map_extent */
-    atomic_store_explicit(&hew_map_roots[root], leaf, memory_order_release);
-    windows++;
-    return true;
+    return open;
 }
 
 size_t

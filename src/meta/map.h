@@ -4,7 +4,7 @@
  *
  * Two maps.  The *code map* holds one byte per 16 KiB grain of the whole user address space, so that free() learns an
  * object's class with one load and no test: 0 means nothing of ours.  It is address space only (8 GiB, on aarch64 16;
- * readable, not writable); a page of it becomes real when the 64 MiB that it covers are first used.  The *extent map* is
+ * readable, not writable, between guards); a page of it becomes real when the 64 MiB that it covers are first used.  The *extent map* is
  * a two-level tree with one pointer per page, for the slow paths.
  *
  *     address  47        30 29           12 11       0
@@ -40,9 +40,13 @@ bool hew_map_boot(void);
 /* Makes both maps writable for [address, address + size).  False when the system refused. */
 bool hew_map_cover(uintptr_t address, size_t size);
 
-/* When RLIMIT_AS has been lowered since boot: gives back the parts of the code map's address space that nothing within the
+/* The process may not have more than `limit` bytes of address space: gives back the parts of the code map's that nothing within the
  * limit needs, so that new mappings fit under it.  False when there is nothing to give.  No lock may be held. */
-bool hew_map_narrow(void);
+bool hew_map_narrow(size_t limit);
+
+/* The program is about to lock all its memory: the parts of the code map that lie far from whatever is mapped can no longer be
+ * read, for locking would bring them in.  A wild pointer given to free() may fault there from now on.  No lock may be held. */
+void hew_map_close(void);
 
 /* Bytes of both maps that `mapped` bytes of regions make real: a page pointer a page and a code a grain, and their first
  * pages.  An estimate: large objects leave most of theirs untouched. */
@@ -65,6 +69,14 @@ hew_map_extent(uintptr_t address)
     if (HEW_UNLIKELY(leaf == NULL)) {
         return NULL;
     }
+    return atomic_load_explicit(&leaf[(address >> HEW_LG_PAGE) & (HEW_LEAF_PAGES - 1)], memory_order_relaxed);
+}
+
+/* The same for an address that has been covered. */
+HEW_INLINE struct hew_extent *
+hew_map_extent_covered(uintptr_t address)
+{
+    hew_map_entry *leaf = atomic_load_explicit(&hew_map_roots[address >> HEW_LG_LEAF], memory_order_relaxed);
     return atomic_load_explicit(&leaf[(address >> HEW_LG_PAGE) & (HEW_LEAF_PAGES - 1)], memory_order_relaxed);
 }
 
@@ -105,6 +117,14 @@ HEW_INLINE void
 hew_map_set_code(uintptr_t address, unsigned code)
 {
     __atomic_store_n(&hew_code_map[address >> HEW_LG_GRAIN], (uint8_t)code, __ATOMIC_RELAXED);
+}
+
+/* From now on nothing is there.  Returns what was: of several who do this at once, one gets the code and the others
+ * HEW_CODE_NONE.  `address` must be covered.  Relaxed, as above. */
+HEW_INLINE unsigned
+hew_map_clear_code(uintptr_t address)
+{
+    return __atomic_exchange_n(&hew_code_map[address >> HEW_LG_GRAIN], (uint8_t)HEW_CODE_NONE, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "meta/memory.h"
 
 #include "base/size_class.h"
+#include "meta/space.h"
 #include "os/memory.h"
 
 #include <string.h>
@@ -14,13 +15,21 @@ struct piece {
     struct piece *next;
 };
 
-#define PIECE_MAX ((size_t)1 << 20) /* larger pieces have a mapping of their own, and are not reused */
+#define PIECE_MAX ((size_t)1 << 20) /* larger pieces are whole pages, in a list of their own */
+
+/* A larger piece that is free, in its first bytes. */
+struct whole {
+    struct whole *next;
+    size_t size;
+    bool zeroed; /* but for these bytes */
+};
 
 struct hew_mutex hew_meta_lock;
 
 /* All guarded by hew_meta_lock. */
 static struct piece *free_pieces[HEW_CODES] HEW_ALIGNED(HEW_PAGE); /* first_chunk follows: see cmake/first.txt */
 static char first_chunk[FIRST_CHUNK] HEW_ALIGNED(HEW_CACHE_LINE);
+static struct whole *free_wholes;
 static char *chunk_at = first_chunk;
 static size_t chunk_left = FIRST_CHUNK;
 static size_t bytes_mapped = FIRST_CHUNK;
@@ -38,17 +47,17 @@ static void *
 carve(size_t bytes)
 {
     if (bytes > CHUNK / 4 && bytes > chunk_left) {
-        void *own = hew_os_map(hew_bits_round_up(bytes, HEW_PAGE), HEW_PAGE);
+        void *own = hew_space_open(hew_bits_round_up(bytes, HEW_PAGE));
         bytes_mapped += own == NULL ? 0 : bytes;
         bytes_touched += own == NULL ? 0 : bytes;
         return own;
     }
     if (bytes > chunk_left) {
         size_t size = CHUNK;
-        char *chunk = hew_os_map(size, HEW_PAGE);
+        char *chunk = hew_space_open(size);
         while (chunk == NULL && size / 2 >= bytes && size > HEW_PAGE) { /* address space may be short */
             size /= 2;
-            chunk = hew_os_map(size, HEW_PAGE);
+            chunk = hew_space_open(size);
         }
         if (chunk == NULL) {
             return NULL;
@@ -64,18 +73,47 @@ carve(size_t bytes)
     return piece;
 }
 
+/* Under the lock: the front of a free piece of whole pages; the rest of it stays free.  The first `*dirty` bytes are not zero. */
 static void *
-take(size_t bytes, bool *reused)
+take_whole(size_t bytes, size_t *dirty)
 {
-    unsigned code = bytes <= PIECE_MAX ? hew_code_of_size(bytes) : 0;
-    hew_mutex_lock(&hew_meta_lock);
-    struct piece *piece = free_pieces[code];
-    *reused = code != 0 && piece != NULL;
-    if (*reused) {
-        free_pieces[code] = piece->next;
-    } else {
-        piece = carve(bytes);
+    for (struct whole **link = &free_wholes, *whole; (whole = *link) != NULL; link = &whole->next) {
+        if (whole->size < bytes) {
+            continue;
+        }
+        struct whole *rest = whole->size == bytes ? whole->next : (struct whole *)((char *)whole + bytes);
+        if (rest != whole->next) {
+            *rest = (struct whole){whole->next, whole->size - bytes, whole->zeroed};
+        }
+        *link = rest;
+        *dirty = whole->zeroed ? sizeof *whole : bytes;
+        bytes_touched += whole->zeroed ? bytes : 0;
+        return whole;
     }
+    return NULL;
+}
+
+/* Under the lock. */
+static void *
+take_piece(size_t bytes, size_t *dirty)
+{
+    unsigned code = hew_code_of_size(bytes);
+    struct piece *piece = free_pieces[code];
+    if (piece != NULL) {
+        free_pieces[code] = piece->next;
+        *dirty = bytes;
+    }
+    return piece;
+}
+
+/* The first `*dirty` bytes are not zero. */
+static void *
+take(size_t bytes, size_t *dirty)
+{
+    *dirty = 0;
+    hew_mutex_lock(&hew_meta_lock);
+    void *piece = bytes <= PIECE_MAX ? take_piece(bytes, dirty) : take_whole(bytes, dirty);
+    piece = piece != NULL ? piece : carve(bytes);
     bytes_used += piece == NULL ? 0 : bytes;
     hew_mutex_unlock(&hew_meta_lock);
     return piece;
@@ -84,38 +122,71 @@ take(size_t bytes, bool *reused)
 void *
 hew_meta_take(size_t size)
 {
-    size_t bytes = rounded(size);
-    bool reused;
-    void *piece = take(bytes, &reused);
-    return reused ? memset(piece, 0, bytes) : piece;
+    size_t dirty;
+    void *piece = take(rounded(size), &dirty);
+    return dirty != 0 ? memset(piece, 0, dirty) : piece;
+}
+
+void *
+hew_meta_take_raw(size_t size)
+{
+    size_t dirty;
+    return take(rounded(size), &dirty);
 }
 
 void *
 hew_meta_take_copy(const void *model, size_t size)
 {
-    bool reused;
-    void *piece = take(rounded(size), &reused);
+    size_t dirty;
+    void *piece = take(rounded(size), &dirty);
     return piece == NULL ? NULL : memcpy(piece, model, size);
+}
+
+void *
+hew_meta_take_pages(size_t size)
+{
+    hew_mutex_lock(&hew_meta_lock);
+    void *pages = hew_space_open(size);
+    hew_mutex_unlock(&hew_meta_lock);
+    return pages;
+}
+
+static void
+give_whole(void *pointer, size_t bytes)
+{
+    struct whole *whole = pointer;
+    bool zeroed = hew_os_purge(whole, bytes); /* refused for memory that the program has locked */
+    hew_mutex_lock(&hew_meta_lock);
+    *whole = (struct whole){free_wholes, bytes, zeroed};
+    free_wholes = whole;
+    bytes_touched -= zeroed ? bytes : 0;
+    bytes_used -= bytes;
+    hew_mutex_unlock(&hew_meta_lock);
 }
 
 void
 hew_meta_give(void *pointer, size_t size)
 {
-    size_t bytes = rounded(size), unmapped = bytes > PIECE_MAX ? bytes : 0;
-    hew_mutex_lock(&hew_meta_lock);
-    if (unmapped == 0) {
-        struct piece *piece = pointer;
-        unsigned code = hew_code_of_size(bytes);
-        piece->next = free_pieces[code];
-        free_pieces[code] = piece;
+    size_t bytes = rounded(size);
+    if (bytes > PIECE_MAX) {
+        give_whole(pointer, bytes);
+        return;
     }
-    bytes_mapped -= unmapped;
-    bytes_touched -= unmapped;
+    struct piece *piece = pointer;
+    unsigned code = hew_code_of_size(bytes);
+    hew_mutex_lock(&hew_meta_lock);
+    piece->next = free_pieces[code];
+    free_pieces[code] = piece;
     bytes_used -= bytes;
     hew_mutex_unlock(&hew_meta_lock);
-    if (unmapped != 0) {
-        hew_os_unmap(pointer, unmapped);
-    }
+}
+
+void
+hew_meta_narrow(void)
+{
+    hew_mutex_lock(&hew_meta_lock);
+    hew_space_narrow();
+    hew_mutex_unlock(&hew_meta_lock);
 }
 
 struct hew_meta_usage

@@ -2,9 +2,10 @@
 /*
  * memory: where hew's own data lives, apart from the program's.
  *
- * Owns      chunks from the system, never given back; freed pieces are kept by size and reused.
- * Promises  zero-filled memory aligned to a cache line; freed pieces of up to 1 MiB stay mapped, so that a stale reader
- *           never faults.
+ * Owns      chunks of the address space of our own (space.h), never given back; freed pieces are kept by size and reused.
+ * Promises  zero-filled memory aligned to a cache line; freed pieces stay mapped, so that a stale reader never faults.
+ * The first chunk is a variable.  In libhew.so it lies behind pages of code that nobody can write; in a static program among its other
+ * variables.
  * Thread-safe: one lock of its own, the innermost of all.
  */
 #ifndef HEW_META_MEMORY_H
@@ -16,11 +17,20 @@
 /* NULL when the system has no more memory. */
 void *hew_meta_take(size_t size);
 
+/* The same with anything in it. */
+void *hew_meta_take_raw(size_t size);
+
 /* The same with the contents of `model`; what lies behind them is not zero. */
 void *hew_meta_take_copy(const void *model, size_t size);
 
-/* `size` is what was asked for.  Above 1 MiB the piece goes back to the system. */
+/* `size` is what was asked for.  Above 1 MiB the piece's memory goes back to the system; its addresses wait for the next one. */
 void hew_meta_give(void *piece, size_t size);
+
+/* Whole pages, zero-filled, in no piece and no count, for good.  NULL when the system refused. */
+void *hew_meta_take_pages(size_t size);
+
+/* Address space has become scarce: what is reserved and not used goes back. */
+void hew_meta_narrow(void);
 
 /* Bytes taken from the system, those of them that have ever been handed out, and those in use, for statistics. */
 struct hew_meta_usage {

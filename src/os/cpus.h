@@ -8,8 +8,9 @@
 #include "base/compiler.h"
 
 /*
- * The least of the affinity mask and the cgroup's CPU quota (v2 cpu.max or v1 cfs quota, rounded up), at least 1.
- * Reads files by system call; allocates nothing.  A few 10 us: call once.
+ * The least of the affinity mask and the CPU quota of the process's container (v2 cpu.max or v1 cfs quota, rounded up; on a
+ * machine with many CPUs also of its cgroup, wherever that is), at least 1.
+ * Reads files by system call; allocates nothing.  5 to 30 us: call once, before the program can have forbidden it.
  */
 unsigned hew_cpus_usable(void);
 

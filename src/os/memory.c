@@ -8,10 +8,8 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <sys/auxv.h>
+#include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -35,17 +33,11 @@
 
 struct hew_os_faults hew_os_faults;
 
-static bool
-refused(const char *call)
-{
-    return HEW_UNLIKELY(hew_os_faults.refuse != NULL) && hew_os_faults.refuse(call);
-}
-
 /* NULL when the system refuses. */
 static void *
 map(void *address, size_t size, int protection, int flags)
 {
-    if (refused("mmap")) {
+    if (hew_os_is_refused("mmap")) {
         return NULL;
     }
     long result = hew_syscall6(SYS_mmap, (long)address, (long)size, protection,
@@ -56,12 +48,102 @@ map(void *address, size_t size, int protection, int flags)
 static bool
 advise(void *address, size_t size, int advice)
 {
-    return !refused("madvise") && hew_syscall3(SYS_madvise, address, size, advice) == 0;
+    return !hew_os_is_refused("madvise") && hew_syscall3(SYS_madvise, address, size, advice) == 0;
+}
+
+/* What the system would not take back, in the first bytes of each range.  A push is a release, a pop of all an acquire; whoever
+ * has popped them is alone with them. */
+struct kept {
+    struct kept *next;
+    size_t size;
+};
+static _Atomic(struct kept *) kept_ranges;
+
+static void
+keep(char *address, size_t size)
+{
+    struct kept *range = (struct kept *)address;
+    range->size = size;
+    range->next = atomic_load_explicit(&kept_ranges, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&kept_ranges, &range->next, range, memory_order_release,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+static void
+keep_unless_empty(char *address, size_t size)
+{
+    if (size != 0) {
+        keep(address, size);
+    }
+}
+
+static struct kept *
+pop_kept(void)
+{
+    return atomic_exchange_explicit(&kept_ranges, NULL, memory_order_acquire);
+}
+
+static void
+keep_all(struct kept *range)
+{
+    for (struct kept *next; range != NULL; range = next) {
+        next = range->next;
+        keep((char *)range, range->size);
+    }
+}
+
+/* Of a kept range, `size` bytes that read as zeros; the rest of it is kept.  NULL: it has not so many. */
+static char *
+take_from(struct kept *range, size_t size, size_t alignment)
+{
+    char *start = (char *)range, *end = start + range->size;
+    char *aligned = (char *)hew_bits_round_up((uintptr_t)start, alignment);
+    if (aligned > end || (size_t)(end - aligned) < size) {
+        return NULL;
+    }
+    keep_unless_empty(aligned + size, (size_t)(end - aligned - size));
+    keep_unless_empty(start, (size_t)(aligned - start));
+    if (!hew_os_purge(aligned, size)) { /* the program has locked its memory */
+        memset(aligned, 0, size);
+    }
+    return aligned;
+}
+
+HEW_COLD static void *
+map_kept(size_t size, size_t alignment)
+{
+    char *taken = NULL;
+    for (struct kept *range = pop_kept(), *next; range != NULL; range = next) {
+        next = range->next;
+        if (taken == NULL && (taken = take_from(range, size, alignment)) != NULL) {
+            continue;
+        }
+        keep((char *)range, range->size);
+    }
+    return taken;
+}
+
+/* After the system has taken something back: it may have room for more. */
+HEW_COLD static void
+offer_kept(void)
+{
+    struct kept *range = pop_kept(), *next;
+    while (range != NULL && (next = range->next, hew_os_try_unmap(range, range->size))) {
+        range = next;
+    }
+    keep_all(range);
 }
 
 void *
 hew_os_map(size_t size, size_t alignment)
 {
+    if (HEW_UNLIKELY(atomic_load_explicit(&kept_ranges, memory_order_relaxed) != NULL)) {
+        void *again = map_kept(size, alignment);
+        if (again != NULL) {
+            return again;
+        }
+    }
     if (alignment <= HEW_PAGE) {
         return map(NULL, size, PROT_READ | PROT_WRITE, 0);
     }
@@ -84,21 +166,33 @@ hew_os_map(size_t size, size_t alignment)
 }
 
 void *
-hew_os_reserve_readable(size_t size)
+hew_os_reserve(size_t size)
 {
-    return map(NULL, size, PROT_READ, 0);
+    return map(NULL, size, PROT_NONE, 0);
+}
+
+static bool
+protect(void *address, size_t size, int protection)
+{
+    return !hew_os_is_refused("mprotect") && hew_syscall3(SYS_mprotect, address, size, protection) == 0;
+}
+
+bool
+hew_os_make_readable(void *address, size_t size)
+{
+    return protect(address, size, PROT_READ);
 }
 
 bool
 hew_os_make_writable(void *address, size_t size)
 {
-    return !refused("mprotect") && hew_syscall3(SYS_mprotect, address, size, PROT_READ | PROT_WRITE) == 0;
+    return protect(address, size, PROT_READ | PROT_WRITE);
 }
 
 bool
 hew_os_guard(void *address, size_t size)
 {
-    return !refused("mprotect") && hew_syscall3(SYS_mprotect, address, size, PROT_NONE) == 0;
+    return protect(address, size, PROT_NONE);
 }
 
 bool
@@ -112,10 +206,21 @@ hew_os_map_at(void *address, size_t size)
     return got != NULL;
 }
 
+bool
+hew_os_try_unmap(void *address, size_t size)
+{
+    return !hew_os_is_refused("munmap") && hew_syscall2(SYS_munmap, address, size) == 0;
+}
+
 void
 hew_os_unmap(void *address, size_t size)
 {
-    hew_syscall2(SYS_munmap, address, size);
+    if (!hew_os_try_unmap(address, size)) {
+        hew_os_purge(address, size);
+        keep(address, size);
+    } else if (HEW_UNLIKELY(atomic_load_explicit(&kept_ranges, memory_order_relaxed) != NULL)) {
+        offer_kept();
+    }
 }
 
 bool
@@ -131,7 +236,7 @@ hew_os_purge_ranges(const struct hew_os_range *ranges, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         bytes += ranges[i].size;
     }
-    return !refused("process_madvise") &&
+    return !hew_os_is_refused("process_madvise") &&
            hew_syscall5(SYS_process_madvise, PIDFD_SELF_THREAD, ranges, count, MADV_DONTNEED, 0) == (long)bytes;
 }
 
@@ -156,7 +261,8 @@ enum hew_os_moved
 hew_os_move(void *from, void *to, size_t size)
 {
     static _Atomic bool never; /* once the kernel has failed half-way, we do not ask it again */
-    if (refused("mremap") || atomic_load_explicit(&never, memory_order_relaxed) || !is_one_mapping(from, size)) {
+    if (hew_os_is_refused("mremap") || atomic_load_explicit(&never, memory_order_relaxed) ||
+        !is_one_mapping(from, size)) {
         return HEW_OS_NOT_MOVED;
     }
     /* MREMAP_DONTUNMAP (Linux 5.7): without it the old range would be a hole for a moment, and what another thread maps
@@ -189,49 +295,21 @@ extend_data_held(size_t size, size_t alignment)
     return start;
 }
 
+struct hew_mutex
+    hew_os_data_lock; /* the last of all ranks: arenas have locks of their own, the process has one break */
+
 void *
 hew_os_extend_data(size_t size, size_t alignment)
 {
-    static struct hew_mutex lock; /* the last of all ranks: arenas have locks of their own, the process has one break */
-    if (refused("brk")) {
+    if (hew_os_is_refused("brk")) {
         return NULL;
     }
     int saved = errno;
-    hew_mutex_lock(&lock);
+    hew_mutex_lock(&hew_os_data_lock);
     char *start = extend_data_held(size, alignment);
-    hew_mutex_unlock(&lock);
+    hew_mutex_unlock(&hew_os_data_lock);
     errno = saved;
     return start;
-}
-
-size_t
-hew_os_address_space_limit(void)
-{
-    struct {
-        uint64_t soft, hard;
-    } limit = {0, 0};
-    bool known = hew_syscall4(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0;
-    return known && limit.soft != (uint64_t)-1 ? (size_t)limit.soft : SIZE_MAX;
-}
-
-size_t
-hew_os_machine_memory(void)
-{
-    struct sysinfo info;
-    bool known = hew_syscall1(SYS_sysinfo, &info) == 0;
-    return known ? ((size_t)info.totalram + info.totalswap) * info.mem_unit : SIZE_MAX;
-}
-
-uintptr_t
-hew_os_program_address(void)
-{
-    return (uintptr_t)getauxval(AT_PHDR);
-}
-
-uintptr_t
-hew_os_stack_address(void)
-{
-    return (uintptr_t)getauxval(AT_RANDOM); /* bytes that the kernel puts above the first frame */
 }
 
 size_t
@@ -241,7 +319,7 @@ hew_os_resident(void *address, size_t size)
     size_t resident = 0, part;
     for (char *at = address; size != 0; at += part, size -= part) {
         part = size < sizeof pages * HEW_PAGE ? size : sizeof pages * HEW_PAGE;
-        if (refused("mincore") || hew_syscall3(SYS_mincore, at, part, pages) != 0) {
+        if (hew_os_is_refused("mincore") || hew_syscall3(SYS_mincore, at, part, pages) != 0) {
             return 0;
         }
         for (size_t page = 0; page < part / HEW_PAGE; page++) {
@@ -255,7 +333,7 @@ void
 hew_os_populate(void *address, size_t size)
 {
     static _Atomic bool unknown; /* relaxed: whoever does not see it asks once more */
-    if (!atomic_load_explicit(&unknown, memory_order_relaxed) && !refused("madvise") &&
+    if (!atomic_load_explicit(&unknown, memory_order_relaxed) && !hew_os_is_refused("madvise") &&
         hew_syscall3(SYS_madvise, address, size, MADV_POPULATE_WRITE) == -EINVAL) {
         atomic_store_explicit(&unknown, true, memory_order_relaxed);
     }

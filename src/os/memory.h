@@ -3,12 +3,34 @@
  * memory: the contract with the system for pages.
  *
  * Addresses and sizes are multiples of HEW_PAGE.  Every call is thread-safe, keeps errno and allocates nothing.
+ *
+ * Any of them may be refused at any time: for want of memory, at a limit (address space, mappings), for locked memory, in a sandbox.
+ * Then nothing has changed, but for hew_os_purge_ranges() and HEW_OS_PLACE_LOST, and no address is lost (tests/oom lets each call
+ * fail in turn and looks for what is left):
+ *
+ *     mmap       a new region    page/grow.c asks for what is needed alone, then idle memory goes back (alloc/serve.c), then malloc
+ *                                gives NULL
+ *                our own data    meta/space.c reserves half as much, again and again
+ *                code map        meta/map.c opens it piece by piece
+ *     munmap     idle memory     page/purge.c keeps it as retained, to be used or offered again; page/end.c leaves it to another heap
+ *                an object whose guard stays, ends of what was mapped wider than needed, buffers
+ *                                hew_os_unmap() keeps them, for the next hew_os_map()
+ *                code map        meta/map.c goes on with what is still there
+ *     mprotect   our own data    it stays closed, and is tried again at the next request; a leaf that is open waits for its window
+ *                the guard of a large object    on: it has none; off: slab/large.c gives the object's addresses back
+ *     madvise    purge           page/purge.c leaves the pages dirty or muzzy and ends the round; meta/memory.c and calloc write
+ *                                zeros themselves
+ *                advice          forgone
+ *     mremap     a move          alloc/realloc.c copies; what may have been destroyed is never touched again
+ *     brk        dss             mmap instead, or NULL
+ *     mlockall   (os/process.h)  api/locked.c gives back what is only reserved, and asks again
  * Not here  which pages, and when: page/.
  */
 #ifndef HEW_OS_MEMORY_H
 #define HEW_OS_MEMORY_H
 
 #include "base/compiler.h"
+#include "os/mutex.h"
 
 /* Every system call for memory passes here; tests put their own in to let the n-th call fail.  Set before threads. */
 struct hew_os_faults {
@@ -16,14 +38,22 @@ struct hew_os_faults {
 };
 extern struct hew_os_faults hew_os_faults;
 
+HEW_INLINE bool
+hew_os_is_refused(const char *call)
+{
+    return HEW_UNLIKELY(hew_os_faults.refuse != NULL) && hew_os_faults.refuse(call);
+}
+
 /*
  * New zero-filled read-write pages that are charged only when touched (MAP_NORESERVE); NULL when refused.
  * `alignment` is a power of two >= HEW_PAGE.  The system's answer decides the address.
  */
 void *hew_os_map(size_t size, size_t alignment);
 
-/* Address space that can be read (zeros) and costs no memory; hew_os_make_writable() opens parts of it. */
-void *hew_os_reserve_readable(size_t size);
+/* Address space that cannot be touched and costs no memory, not even when the program locks all it has; the next two open parts
+ * of it, which read as zeros.  False: nothing has changed. */
+void *hew_os_reserve(size_t size);
+bool hew_os_make_readable(void *address, size_t size);
 bool hew_os_make_writable(void *address, size_t size);
 
 /* The pages can no longer be touched, until they are made writable.  False when the system refused. */
@@ -32,7 +62,11 @@ bool hew_os_guard(void *address, size_t size);
 /* Zero-filled pages exactly at `address`, only if nothing is mapped there. */
 bool hew_os_map_at(void *address, size_t size);
 
-/* Gives pages and their address space back. */
+/* Gives pages and their address space back.  False when the system refused: all of them are as they were. */
+bool hew_os_try_unmap(void *address, size_t size);
+
+/* The same for who cannot keep what is refused: it stays here, is handed out by the next hew_os_map() that it fits, and is offered
+ * to the system again after each one that it takes.  The pages must be writable. */
 void hew_os_unmap(void *address, size_t size);
 
 /* Drops the contents now: the pages read as zeros afterwards.  False when the system refused (contents kept). */
@@ -64,13 +98,8 @@ enum hew_os_moved hew_os_move(void *from, void *to, size_t size);
 /* Extends the data segment (sbrk) by `size` bytes aligned to `alignment`; NULL when refused. */
 void *hew_os_extend_data(size_t size, size_t alignment);
 
-/* Bytes of memory and swap that the machine has; SIZE_MAX: unknown.  No more can be in use. */
-size_t hew_os_machine_memory(void);
-
-/* RLIMIT_AS in bytes, SIZE_MAX when there is none; an address inside the main program; one inside its first stack. */
-size_t hew_os_address_space_limit(void);
-uintptr_t hew_os_program_address(void);
-uintptr_t hew_os_stack_address(void);
+/* For fork. */
+extern struct hew_mutex hew_os_data_lock;
 
 /* How many bytes of the range are in memory; 0 when the system does not tell. */
 size_t hew_os_resident(void *address, size_t size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex: a lock that spins for a short time, then sleeps in the kernel, and counts what it cost.
+ * mutex: a lock that spins for a short time, then sleeps in the kernel, and counts what it cost.  It stands behind the gate of
+ * os/gate.h.
  *
  * Promises  no memory, no libc; unlocked when zero-filled; hew_mutex_lock is an acquire, hew_mutex_unlock a release.
  * Guards    its own counters: they are written only while it is held.
@@ -10,6 +11,7 @@
 #define HEW_OS_MUTEX_H
 
 #include "base/compiler.h"
+#include "os/gate.h"
 
 #include <stdatomic.h>
 
@@ -25,16 +27,18 @@ struct hew_mutex {
     uint32_t max_waiting;
 };
 
-void hew_mutex_lock_slow(struct hew_mutex *mutex);
+/* Somebody else has the lock, or it is `taken` and the gate is closed.  Returns with the lock. */
+void hew_mutex_lock_slow(struct hew_mutex *mutex, bool taken);
 void hew_mutex_wake(struct hew_mutex *mutex);
 
-extern HEW_HIDDEN __thread char hew_thread_mark;
+/* With the lock, the gate being closed: true when the caller may go on.  False: the lock is free again. */
+bool hew_mutex_may_pass(struct hew_mutex *mutex);
 
 /* An address that differs between living threads. */
 HEW_INLINE const void *
 hew_thread_token(void)
 {
-    return &hew_thread_mark;
+    return &hew_gate_held;
 }
 
 HEW_INLINE void
@@ -48,15 +52,32 @@ hew_mutex_note(struct hew_mutex *mutex)
     }
 }
 
+/* Takes a free lock. */
+HEW_INLINE bool
+hew_mutex_seize(struct hew_mutex *mutex)
+{
+    uint32_t expected = 0;
+    /* acquire: pairs with the release in hew_mutex_free(); the rest of it is for the gate */
+    return HEW_LIKELY(atomic_compare_exchange_strong_explicit(&mutex->state, &expected, 1, memory_order_seq_cst,
+                                                              memory_order_relaxed));
+}
+
+HEW_INLINE void
+hew_mutex_free(struct hew_mutex *mutex)
+{
+    if (HEW_UNLIKELY(atomic_exchange_explicit(&mutex->state, 0, memory_order_release) == 2)) {
+        hew_mutex_wake(mutex);
+    }
+}
+
 HEW_INLINE void
 hew_mutex_lock(struct hew_mutex *mutex)
 {
-    uint32_t expected = 0;
-    /* acquire: pairs with the release in hew_mutex_unlock */
-    if (HEW_UNLIKELY(!atomic_compare_exchange_strong_explicit(&mutex->state, &expected, 1, memory_order_acquire,
-                                                              memory_order_relaxed))) {
-        hew_mutex_lock_slow(mutex);
+    bool taken = hew_mutex_seize(mutex);
+    if (HEW_UNLIKELY(!taken) || hew_gate_is_closed()) {
+        hew_mutex_lock_slow(mutex, taken);
     }
+    hew_gate_held++;
     hew_mutex_note(mutex);
 }
 
@@ -64,11 +85,13 @@ hew_mutex_lock(struct hew_mutex *mutex)
 HEW_INLINE bool
 hew_mutex_try_lock(struct hew_mutex *mutex)
 {
-    uint32_t expected = 0;
-    if (!atomic_compare_exchange_strong_explicit(&mutex->state, &expected, 1, memory_order_acquire,
-                                                 memory_order_relaxed)) {
+    if (!hew_mutex_seize(mutex)) {
         return false;
     }
+    if (HEW_UNLIKELY(hew_gate_is_closed()) && !hew_mutex_may_pass(mutex)) {
+        return false;
+    }
+    hew_gate_held++;
     hew_mutex_note(mutex);
     return true;
 }
@@ -76,20 +99,34 @@ hew_mutex_try_lock(struct hew_mutex *mutex)
 HEW_INLINE void
 hew_mutex_unlock(struct hew_mutex *mutex)
 {
-    if (HEW_UNLIKELY(atomic_exchange_explicit(&mutex->state, 0, memory_order_release) == 2)) {
-        hew_mutex_wake(mutex);
+    hew_gate_held--;
+    hew_mutex_free(mutex);
+}
+
+/* By whoever has closed the gate, when the locks around this one are settled: returns when nobody holds it, and nobody will. */
+HEW_INLINE void
+hew_mutex_settle(struct hew_mutex *mutex)
+{
+    /* acquire: pairs with the release in hew_mutex_free() */
+    if (HEW_UNLIKELY(atomic_load(&mutex->state) != 0)) {
+        hew_mutex_lock(mutex);
+        hew_mutex_unlock(mutex);
     }
 }
 
 /* By the holder: what the lock has cost is counted anew. */
 void hew_mutex_reset_counts(struct hew_mutex *mutex);
 
-/* In a fork's child: whatever the parent's other threads held is free again.  The counters stay. */
+/* In a fork's child: whatever the parent's other threads held, or wanted, is free again.  The counters stay.  Most locks are
+ * free: a write would be a page that parent and child no longer share. */
 HEW_INLINE void
 hew_mutex_after_fork(struct hew_mutex *mutex)
 {
-    atomic_store_explicit(&mutex->state, 0, memory_order_relaxed);
-    atomic_store_explicit(&mutex->waiting, 0, memory_order_relaxed);
+    if (atomic_load_explicit(&mutex->state, memory_order_relaxed) != 0 ||
+        atomic_load_explicit(&mutex->waiting, memory_order_relaxed) != 0) {
+        atomic_store_explicit(&mutex->state, 0, memory_order_relaxed);
+        atomic_store_explicit(&mutex->waiting, 0, memory_order_relaxed);
+    }
 }
 
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "os/object.h"
 
+#include "os/futex.h"
 #include "os/syscall.h"
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdatomic.h>
+#include <string.h>
 #include <sys/uio.h>
 
 struct search {
@@ -76,6 +79,27 @@ find_without_lock(uintptr_t address, struct hew_os_object *object, bool *found)
 }
 #endif
 
+/*
+ * Before glibc 2.35.  fork() does not hold the loader's lock there: a child would wait for ever for what a thread that it does not
+ * have has taken.  So none of ours is under that lock while there is a fork: who comes then finds nothing.  Both counters are
+ * atomic, sequentially consistent: either the one who searches sees the fork, or the fork sees him.
+ *
+ * The bound is for a fork in a callback of dl_iterate_phdr(), which has the lock itself.
+ */
+#define ROUND_MS 1 /* a search takes a few microseconds, when it has a processor */
+#define ROUNDS_MAX 1000
+static _Atomic uint32_t searching, forking;
+
+static bool
+find_with_lock(uintptr_t address, struct hew_os_object *object)
+{
+    struct search search = {address, object};
+    atomic_fetch_add(&searching, 1);
+    bool found = atomic_load(&forking) == 0 && dl_iterate_phdr(look_into, &search) != 0;
+    atomic_fetch_sub(&searching, 1);
+    return found;
+}
+
 bool
 hew_os_find_object(uintptr_t address, struct hew_os_object *object)
 {
@@ -83,8 +107,52 @@ hew_os_find_object(uintptr_t address, struct hew_os_object *object)
     if (HEW_LIKELY(find_without_lock(address, object, &found))) {
         return found;
     }
-    struct search search = {address, object};
-    return dl_iterate_phdr(look_into, &search) != 0;
+    return find_with_lock(address, object);
+}
+
+void
+hew_os_object_before_fork(void)
+{
+    atomic_fetch_add(&forking, 1);
+    for (unsigned rounds = 0; rounds < ROUNDS_MAX; rounds++) {
+        uint32_t now = atomic_load(&searching);
+        if (now == 0) {
+            return;
+        }
+        hew_futex_wait(&searching, now, ROUND_MS);
+    }
+}
+
+void
+hew_os_object_after_fork(bool child)
+{
+    if (child) {
+        atomic_store(&searching, 0);
+        atomic_store(&forking, 0);
+    } else {
+        atomic_fetch_sub(&forking, 1);
+    }
+}
+
+/* Whether eight bytes can be read, by a system call that every kernel and every filter has: it reads the mask that it is to
+ * set, and then finds that it does not know how. */
+static bool
+is_readable(uintptr_t address)
+{
+    return hew_syscall4(SYS_rt_sigprocmask, -1, address, NULL, sizeof(uint64_t)) != -EFAULT;
+}
+
+/* Where process_vm_readv() is not to be had: filters of containers, qemu.  Another thread may unmap what was readable. */
+static bool
+copy_readable(uintptr_t address, void *bytes, size_t size)
+{
+    for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += sizeof(uint64_t)) {
+        if (!is_readable(at)) {
+            return false;
+        }
+    }
+    memcpy(bytes, (const void *)address, size);
+    return true;
 }
 
 bool
@@ -92,5 +160,6 @@ hew_os_peek(uintptr_t address, void *bytes, size_t size)
 {
     struct iovec here = {bytes, size}, there = {(void *)address, size};
     long own = hew_syscall1(SYS_getpid, 0);
-    return hew_syscall6(SYS_process_vm_readv, own, (long)&here, 1, (long)&there, 1, 0) == (long)size;
+    long copied = hew_syscall6(SYS_process_vm_readv, own, (long)&here, 1, (long)&there, 1, 0);
+    return copied == -ENOSYS || copied == -EPERM ? copy_readable(address, bytes, size) : copied == (long)size;
 }

@@ -11,14 +11,18 @@
 
 #include "base/compiler.h"
 
+#include <signal.h>
 #include <ucontext.h>
 
 #if defined(__x86_64__)
 enum { HEW_KEPT_FRAME = 1, HEW_KEPT_RETURN = 6, HEW_KEPT = 7 }; /* rbx rbp r12 r13 r14 r15, return address */
 #define HEW_DWARF_STACK 7
+#define HEW_HANDLER_END UINT64_C(0) /* the tables know it */
 #elif defined(__aarch64__)
 enum { HEW_KEPT_FRAME = 10, HEW_KEPT_RETURN = 11, HEW_KEPT = 12 }; /* x19 to x29, x30 */
 #define HEW_DWARF_STACK 31
+/* The code that ends a signal handler, mov x8, 139 (rt_sigreturn) and svc 0: the kernel's tables do not say what it is. */
+#define HEW_HANDLER_END UINT64_C(0xd4000001d2801168)
 #endif
 
 struct hew_registers {

@@ -23,8 +23,8 @@ await_purgers(struct hew_page_heap *heap)
     }
 }
 
-/* Under no lock: memory that can only stay in the process goes on in another heap, and merges with none of its region: the
- * neighbours are in the ending heap yet, under another lock. */
+/* Under no lock: memory that can only stay in the process, or that the system does not take back now, goes on in another heap, and
+ * merges with none of its region: the neighbours are in the ending heap yet, under another lock. */
 static void
 bequeath(struct hew_page_heap *heir, struct hew_extent *extent)
 {
@@ -53,14 +53,12 @@ give_up(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_page_h
     heap->counts.mapped -= extent->size;
     struct hew_extent_hooks *hooks = heap->hooks;
     hew_mutex_unlock(&heap->lock);
-    if (extent->data_segment) {
+    if (extent->data_segment || (hooks == NULL && !hew_os_try_unmap((void *)extent->address, extent->size))) {
         bequeath(heir, extent);
         hew_mutex_lock(&heap->lock);
         return;
     }
-    if (hooks == NULL) {
-        hew_os_unmap((void *)extent->address, extent->size);
-    } else {
+    if (hooks != NULL) {
         hew_hooked_destroy(hooks, extent);
     }
     atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);

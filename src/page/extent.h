@@ -15,7 +15,7 @@
 
 #include "base/heap.h"
 #include "base/list.h"
-#include "base/size_class.h"
+#include "meta/map.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -40,10 +40,14 @@ struct hew_extent {
     uint8_t state;
     uint8_t code; /* while active: its class code in the address map */
     union {
-        struct {                             /* every free state */
-            struct hew_extent *next, **link; /* the stock's bucket */
-            struct hew_list age;             /* the stock's extents, oldest first */
-            struct hew_list unmerged;        /* in the stock's list, or next == NULL */
+        struct { /* every free state */
+            union {
+                struct hew_extent *next; /* the stock's bucket, as is `link` */
+                const void *worker;      /* in transit: the token of the thread that has it */
+            };
+            struct hew_extent **link;
+            struct hew_list age;      /* the stock's extents, oldest first */
+            struct hew_list unmerged; /* in the stock's list, or next == NULL */
         } free;
         struct {            /* guarded by the bin's lock */
             uint64_t *bits; /* 1 = free region */
@@ -89,6 +93,23 @@ HEW_INLINE uintptr_t
 hew_extent_end(const struct hew_extent *extent)
 {
     return extent->address + extent->size;
+}
+
+/* Whether a large object of `code` begins at `address`, which `extent` is said to hold (NULL: nothing does), and is out:
+ * the program's, or in some thread's magazine. */
+HEW_INLINE bool
+hew_extent_is_out(const struct hew_extent *extent, uintptr_t address, unsigned code)
+{
+    return extent != NULL && extent->address == address && extent->state == HEW_EXTENT_ACTIVE && extent->code == code &&
+           hew_map_code(address) != HEW_CODE_NONE;
+}
+
+/* Whoever gives a large extent back claims it before anything else.  True exactly once for each time that it went out;
+ * false: it has been freed already. */
+HEW_INLINE bool
+hew_extent_claim(const struct hew_extent *extent)
+{
+    return extent->state == HEW_EXTENT_ACTIVE && hew_map_clear_code(extent->address) != HEW_CODE_NONE;
 }
 
 #endif

@@ -110,6 +110,16 @@ enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
     return extent;
 }
 
+/* A region of `size` bytes.  NULL: the system refused it, or what is to be written down of it. */
+static struct hew_extent *
+map_region(struct hew_page_heap *heap, size_t size, size_t alignment)
+{
+    bool data_segment;
+    size_t whole = hew_bits_round_up(size, HEW_GRAIN);
+    void *memory = map_memory(heap->dss, whole, alignment, &data_segment);
+    return memory == NULL ? NULL : enter(heap, memory, whole, data_segment);
+}
+
 struct hew_extent *
 hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
@@ -118,19 +128,13 @@ hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     }
     /* The usual step: twice the last one, as long as the system plays along; else just what is needed. */
     size_t step = hew_grow_step(heap, size);
-    bool data_segment;
     size_t at = step >= HEW_HUGE_PAGE && alignment < HEW_HUGE_PAGE ? HEW_HUGE_PAGE : alignment;
-    void *memory = map_memory(heap->dss, hew_bits_round_up(step, HEW_GRAIN), at, &data_segment);
-    if (memory == NULL && (step > size || at > alignment)) {
-        step = size;
-        memory = map_memory(heap->dss, hew_bits_round_up(step, HEW_GRAIN), alignment, &data_segment);
-    } else if (memory != NULL) {
+    struct hew_extent *region = map_region(heap, step, at);
+    if (region != NULL) {
         hew_grow_note_step(heap);
+    } else if (step > size || at > alignment) {
+        region = map_region(heap, size, alignment);
     }
-    if (memory == NULL) {
-        return NULL;
-    }
-    struct hew_extent *region = enter(heap, memory, hew_bits_round_up(step, HEW_GRAIN), data_segment);
     if (region != NULL) {
         hew_huge_begin(heap, region, size);
         hew_split_insert(heap, &heap->retained, region, HEW_EXTENT_RETAINED);

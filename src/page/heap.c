@@ -382,18 +382,40 @@ hew_page_hand_over(struct hew_page_heap *from, struct hew_page_heap *to, struct 
     count_in_use(from, -(ptrdiff_t)extent->size);
 }
 
-void
-hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
+/* The extent's pages are no longer the heap's; `*lost` counts them. */
+static void
+forget_active(struct hew_page_heap *heap, struct hew_extent *extent, size_t *lost)
 {
     hew_mutex_lock(&heap->lock);
     hew_page_add_active(heap, -(ptrdiff_t)extent->size);
     heap->counts.mapped -= extent->size;
-    heap->counts.abandoned += extent->size;
+    *lost += extent->size;
     atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
     deactivate(extent);
     hew_split_forget_ends(extent);
     hew_split_drop_extent(heap, extent);
     hew_mutex_unlock(&heap->lock);
+}
+
+void
+hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    forget_active(heap, extent, &heap->counts.abandoned);
+}
+
+void
+hew_page_discard(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    if (extent->data_segment) {
+        hew_page_abandon(heap, extent);
+        return;
+    }
+    char *start = (char *)extent->address;
+    size_t size = 0;
+    forget_active(heap, extent, &size); /* first: as soon as they are unmapped the addresses may be another heap's */
+    if (!hew_os_try_unmap(start, size)) {
+        hew_os_unmap(start, size - HEW_PAGE);
+    }
 }
 
 /* Under the lock.  What somebody is giving back at this moment still counts as dirty. */
@@ -445,8 +467,7 @@ hew_page_set_hooks(struct hew_page_heap *heap, struct hew_extent_hooks *hooks)
         return NULL;
     }
     if (former == NULL) {
-        atomic_store(&heap->shelf.open, false);
-        hew_page_sweep_held(heap); /* no hook is asked for what came back before */
+        hew_shelf_close(heap); /* no hook is asked for what came back before */
         /* What is retained without hooks reads as zeros; from now on each extent tells. */
         for (struct hew_list *node = heap->retained.oldest.next; node != &heap->retained.oldest; node = node->next) {
             HEW_CONTAINER(node, struct hew_extent, free.age)->zeroed = true;

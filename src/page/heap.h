@@ -69,6 +69,14 @@ struct hew_page_heap {
         is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
 };
 
+/* Under the lock: an extent that is in no stock is worked on without the lock from now on, by the caller. */
+HEW_INLINE void
+hew_page_enter_transit(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    extent->free.worker = hew_thread_token();
+    hew_list_push_back(&heap->transit, &extent->free.age);
+}
+
 /* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while, and when the heaps have become
  * large; lowered by the purger. */
 extern _Atomic uint32_t hew_page_due;
@@ -137,6 +145,10 @@ void hew_page_recode(struct hew_page_heap *heap, struct hew_extent *extent, unsi
 void hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent);
 void hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count);
 
+/* The memory of a large extent goes to the system at once, whatever decay says.  False, nothing done: it is to be kept for ever, and
+ * the extent to be given in the usual way. */
+bool hew_page_give_through(struct hew_page_heap *heap, struct hew_extent *extent);
+
 /* Grows a large extent by the free pages behind it, or cuts its tail off.  False: nothing has changed. */
 bool hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
 bool hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
@@ -154,6 +166,9 @@ bool hew_page_zero(struct hew_page_heap *heap, struct hew_extent *extent);
 /* An active extent is counted in another heap from now on; its address space stays a part of this one's mappings, so it must
  * come back before it is given.  Whoever calls has all of it. */
 void hew_page_hand_over(struct hew_page_heap *from, struct hew_page_heap *to, struct hew_extent *extent);
+
+/* An active extent whose last page cannot be touched any more leaves the heap, and the process's map with it. */
+void hew_page_discard(struct hew_page_heap *heap, struct hew_extent *extent);
 
 /* Forgets an active extent: its pages are no longer known to be the heap's.  They are neither touched nor given back. */
 void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);

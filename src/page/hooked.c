@@ -13,7 +13,7 @@ depart(struct hew_page_heap *heap, struct hew_extent *extent)
 {
     hew_stock_remove(hew_split_stock_of(heap, extent->state), extent);
     extent->state = HEW_EXTENT_TRANSIT;
-    hew_list_push_back(&heap->transit, &extent->free.age);
+    hew_page_enter_transit(heap, extent);
 }
 
 /* Puts a departed extent into a stock as it is. */
@@ -120,7 +120,7 @@ carve(struct hew_page_heap *heap, struct hew_extent *extent, size_t size, size_t
             return NULL;
         }
         upper->state = HEW_EXTENT_TRANSIT;
-        hew_list_push_back(&heap->transit, &upper->free.age);
+        hew_page_enter_transit(heap, upper);
         extent = upper;
     }
     if (extent->size != size) {
@@ -129,7 +129,7 @@ carve(struct hew_page_heap *heap, struct hew_extent *extent, size_t size, size_t
             settle(heap, extent, state);
             return NULL;
         }
-        hew_list_push_back(&heap->transit, &upper->free.age);
+        hew_page_enter_transit(heap, upper);
         settle(heap, upper, state);
     }
     if (!commit(heap, extent)) {
@@ -194,7 +194,7 @@ map(struct hew_page_heap *heap, size_t size, size_t alignment)
     }
     extent->zeroed = model.zeroed;
     extent->decommitted = model.decommitted;
-    hew_list_push_back(&heap->transit, &extent->free.age);
+    hew_page_enter_transit(heap, extent);
     return extent;
 }
 
@@ -266,7 +266,7 @@ hew_hooked_insert(struct hew_page_heap *heap, struct hew_extent *extent, unsigne
 {
     extent->state = HEW_EXTENT_TRANSIT;
     extent->code = HEW_CODE_NONE;
-    hew_list_push_back(&heap->transit, &extent->free.age);
+    hew_page_enter_transit(heap, extent);
     struct hew_extent *before = hew_map_extent(extent->address - 1);
     if (mergeable(extent, before, state) && hew_extent_end(before) == extent->address) {
         depart(heap, before);
@@ -295,7 +295,7 @@ hew_hooked_grow(struct hew_page_heap *heap, struct hew_extent *extent, struct he
     if (piece == NULL) {
         return false;
     }
-    hew_list_push_back(&heap->transit, &piece->free.age);
+    hew_page_enter_transit(heap, piece);
     bool refused = merge_refused(heap, extent, piece);
     hew_list_remove(&piece->free.age);
     if (refused) {

@@ -56,14 +56,11 @@ default_alloc(struct hew_extent_hooks *hooks, void *new_address, size_t size, si
     return memory;
 }
 
-/* With retain:true address space is kept: the caller purges it instead. */
+/* With retain:true, or where the system refuses, address space is kept: the caller purges it instead. */
 static bool
 default_dalloc(struct hew_extent_hooks *hooks, void *address, size_t size, bool committed, unsigned arena)
 {
-    if (!hew_options.retain) {
-        hew_os_unmap(address, size);
-    }
-    return hew_options.retain;
+    return hew_options.retain || !hew_os_try_unmap(address, size);
 }
 
 static void

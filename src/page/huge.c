@@ -10,6 +10,8 @@
 #define LONE_SHARE 4  /* no single request larger than this part of the heap has huge pages made for it */
 #define DENSE_SHARE 8 /* dense: less than one part in so many was never touched */
 
+static _Atomic bool look_no_more; /* relaxed: set by the thread that has the reason */
+
 void
 hew_huge_advise(void *memory, size_t size, enum hew_thp thp)
 {
@@ -44,13 +46,26 @@ look_at_probe(struct hew_page_heap *heap)
     }
 }
 
+/* Without a background thread nothing but memory is asked of the system: docs/sandboxes.md. */
+static bool
+may_look(void)
+{
+    return hew_options.background_thread && !atomic_load_explicit(&look_no_more, memory_order_relaxed);
+}
+
+void
+hew_huge_look_no_more(void)
+{
+    atomic_store_explicit(&look_no_more, true, memory_order_relaxed);
+}
+
 /* How much of a region that has just been entered, and is in no stock yet, is to keep small pages; all of it: SIZE_MAX. */
 static size_t
 small_part(struct hew_page_heap *heap, const struct hew_extent *region, size_t wanted)
 {
     size_t before = heap->counts.mapped - region->size, used = before - heap->retained.bytes;
     size_t until = used < hew_options.thp_threshold ? hew_options.thp_threshold - used : 0;
-    if (hew_options.thp_threshold == 0 || until >= region->size || region->data_segment ||
+    if (hew_options.thp_threshold == 0 || !may_look() || until >= region->size || region->data_segment ||
         wanted > before / LONE_SHARE) {
         return SIZE_MAX;
     }

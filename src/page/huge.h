@@ -29,6 +29,9 @@ void hew_huge_begin(struct hew_page_heap *heap, struct hew_extent *region, size_
  * many bytes.  0: there are none. */
 size_t hew_huge_within(const struct hew_extent *extent, size_t most, uintptr_t *start);
 
+/* What is resident is not looked at from now on; so no heap chooses huge pages. */
+void hew_huge_look_no_more(void);
+
 /* The extent asks no more, nor does what lies around it in its region and asked. */
 void hew_huge_forgo(struct hew_extent *extent);
 

@@ -4,6 +4,7 @@
  * in the next state.
  */
 #include "base/options.h"
+#include "meta/map.h"
 #include "os/memory.h"
 #include "page/grow.h"
 #include "page/heap.h"
@@ -15,6 +16,7 @@
 
 #define AT_ONCE 32                       /* extents taken out of a stock at a time */
 #define LOOKS 64                         /* extents in which whole huge pages are looked for */
+#define REFUSALS_MOST 16                 /* in one round of giving address space back */
 #define BYTES_AT_ONCE ((size_t)64 << 20) /* so that the system's map lock is not held for long */
 
 struct batch {
@@ -58,6 +60,20 @@ take_oldest(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
     return hew_split_cut(heap, stock, extent, hew_extent_end(extent) - size, size);
 }
 
+/* Under the lock: an extent that is in no stock goes to meet the system. */
+static void
+depart(struct hew_page_heap *heap, struct hew_extent *extent, struct batch *batch)
+{
+    hew_split_mark_ends(extent);
+    if (heap->hooks != NULL) { /* a hook may give the addresses back, and another heap be given them */
+        hew_split_forget_ends(extent);
+    }
+    extent->state = HEW_EXTENT_TRANSIT;
+    hew_page_enter_transit(heap, extent);
+    batch->extents[batch->count++] = extent;
+    batch->bytes += extent->size;
+}
+
 /* Under the lock: takes old extents until the stock holds no more than `keep`, or the batch is full. */
 static void
 collect(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, struct batch *batch)
@@ -76,14 +92,7 @@ collect(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, struct
         if (extent == NULL) {
             return;
         }
-        hew_split_mark_ends(extent);
-        if (heap->hooks != NULL) { /* a hook may give the addresses back, and another heap be given them */
-            hew_split_forget_ends(extent);
-        }
-        extent->state = HEW_EXTENT_TRANSIT;
-        hew_list_push_back(&heap->transit, &extent->free.age);
-        batch->extents[batch->count++] = extent;
-        batch->bytes += extent->size;
+        depart(heap, extent, batch);
     }
 }
 
@@ -194,19 +203,40 @@ purge(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, unsigned
     }
 }
 
-/* Under the lock: address space that nobody wants goes back, with retain:false. */
+/* Under the lock: the extent and its addresses leave the heap.  False: the system refused, and all is as it was. */
+static bool
+unmap(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    hew_split_forget_ends(extent); /* before another heap can be given the addresses */
+    if (!hew_os_try_unmap((void *)extent->address, extent->size)) {
+        hew_split_mark_ends(extent);
+        return false;
+    }
+    hew_stock_remove(&heap->retained, extent);
+    forget(heap, extent);
+    return true;
+}
+
+/*
+ * Under the lock: address space that nobody wants goes back, with retain:false; the newest first.
+ *
+ * At its limit of mappings the system refuses to take a piece out of the middle of one, but for most that are freed later it no
+ * longer is the middle.  So what is refused stays, can be used again, and waits at the other end of the queue; and few refusals
+ * end the round, for all of them may stand there.
+ */
 static void
 unmap_retained(struct hew_page_heap *heap)
 {
-    struct hew_list *node = heap->retained.oldest.next;
-    while (node != &heap->retained.oldest) {
+    unsigned refusals = 0;
+    size_t looks = heap->retained.extents;
+    struct hew_list *oldest = &heap->retained.oldest, *node = oldest->previous;
+    for (; looks != 0 && refusals < REFUSALS_MOST && node != oldest; looks--) {
         struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
-        node = node->next;
-        if (!extent->data_segment) {
-            hew_stock_remove(&heap->retained, extent);
-            hew_split_forget_ends(extent); /* before another heap can be given the addresses */
-            hew_os_unmap((void *)extent->address, extent->size);
-            forget(heap, extent);
+        node = node->previous;
+        if (!extent->data_segment && !unmap(heap, extent)) {
+            refusals++;
+            hew_list_remove(&extent->free.age);
+            hew_list_push_front(oldest, &extent->free.age);
         }
     }
 }
@@ -255,6 +285,35 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
     hew_mutex_unlock(&heap->lock);
 }
 
+bool
+hew_page_give_through(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    struct batch batch = {.count = 0, .bytes = 0};
+    unsigned state;
+    hew_mutex_lock(&heap->lock);
+    if (heap->ending || heap->dirty_decay.decay_ms < 0 || heap->muzzy_decay.decay_ms < 0) {
+        hew_mutex_unlock(&heap->lock);
+        return false;
+    }
+    hew_page_add_active(heap, -(ptrdiff_t)extent->size);
+    hew_map_set_code(extent->address, HEW_CODE_NONE);
+    if (extent->huge) {
+        hew_huge_forgo(extent);
+    }
+    depart(heap, extent, &batch);
+    heap->counts.dirty_purges++;
+    struct hew_extent_hooks *hooks = heap->hooks;
+    hew_mutex_unlock(&heap->lock);
+    release_all(hooks, &batch, HEW_EXTENT_DIRTY, HEW_EXTENT_RETAINED, &state);
+    hew_mutex_lock(&heap->lock);
+    arrive_all(heap, &batch, HEW_EXTENT_DIRTY, &state);
+    if (!hew_options.retain && heap->hooks == NULL) {
+        unmap_retained(heap);
+    }
+    hew_mutex_unlock(&heap->lock);
+    return true;
+}
+
 void
 hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms)
 {
@@ -274,13 +333,13 @@ hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t 
 void
 hew_page_after_fork(struct hew_page_heap *heap)
 {
-    if (hew_hooks_depth != 0) { /* a hook has forked: what its thread has in transit comes back with it */
-        return;
-    }
-    hew_shelf_after_fork(&heap->shelf);
-    struct hew_list *node;
-    while ((node = hew_list_first(&heap->transit)) != NULL) {
+    hew_shelf_after_fork(&heap->shelf); /* also in a hook: no thread holds a mark while it calls one */
+    for (struct hew_list *node = heap->transit.next, *next; node != &heap->transit; node = next) {
         struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
+        next = node->next;
+        if (hew_hooks_depth != 0 && extent->free.worker == hew_thread_token()) {
+            continue; /* a hook has forked: what its thread has in transit comes back with it */
+        }
         /* Whether a hook had given the addresses back when the process split is not known. */
         bool unknown = heap->hooks != NULL;
         if (unknown) {

@@ -184,14 +184,13 @@ begin_put(struct hew_shelf *shelf, const struct hew_extent *extent, struct hew_s
     return rank;
 }
 
-/* With the mark.  False: one that the map knows as free has come twice. */
+/* With the mark.  False: it has been freed already. */
 HEW_INLINE bool
 put(struct hew_shelf_slot *slot, struct hew_extent *extent)
 {
-    if (HEW_UNLIKELY(hew_map_code(extent->address) == HEW_CODE_NONE)) {
+    if (HEW_UNLIKELY(!hew_extent_claim(extent))) {
         return false;
     }
-    hew_map_set_code(extent->address, HEW_CODE_NONE);
     extent->large.below = newest(slot);
     set_newest(slot, extent);
     return true;
@@ -306,14 +305,25 @@ hew_shelf_after_fork(struct hew_shelf *shelf)
     }
 }
 
+/* Each rank's mark is asked for, whether the shelf says that it is filled or not: who holds one may have found it open, and
+ * says so only at the end; who comes later finds it closed. */
+void
+hew_shelf_close(struct hew_page_heap *heap)
+{
+    if (atomic_exchange(&heap->shelf.open, false)) {
+        hew_shelf_empty(heap);
+    }
+}
+
 void
 hew_shelf_decide(struct hew_page_heap *heap)
 {
     bool unusual = hew_options.san_guard_large != 0 || hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED;
     bool open = heap->shelf.tally.classes != NULL && heap->hooks == NULL && !heap->scarce && !heap->ending &&
                 !heap->watched && heap->dirty_decay.decay_ms != 0 && !unusual;
-    atomic_store(&heap->shelf.open, open);
-    if (!open) {
-        hew_page_sweep_held(heap);
+    if (open) {
+        atomic_store(&heap->shelf.open, true);
+    } else {
+        hew_shelf_close(heap);
     }
 }

@@ -7,7 +7,7 @@
  * Promises  put and take need no more than the group's own mark, never wait and never take the heap's lock.  Nothing is
  *           kept from anybody: before more memory is touched, before decay and before statistics, a sweep
  *           (hew_page_sweep_held()) makes dirty pages of all of it.
- * Locks     hew_shelf_empty() and hew_shelf_decide() are called under the heap's lock.
+ * Locks     hew_shelf_empty(), hew_shelf_close() and hew_shelf_decide() are called under the heap's lock.
  * Not here  when to sweep: heap.c, purge.c.
  */
 #ifndef HEW_PAGE_SHELF_H
@@ -62,10 +62,8 @@ struct hew_shelf {
 HEW_INLINE unsigned
 hew_large_index(size_t bytes)
 {
-    if (bytes <= HEW_SMALL_MAX) {
-        __builtin_unreachable();
-    }
-    return hew_class_index(bytes) - HEW_CODE_SMALL_LAST;
+    HEW_ASSERT(1, bytes > HEW_SMALL_MAX); /* impossible sizes are refused where they come in: alloc/ */
+    return hew_class_index_large(bytes) - HEW_CODE_SMALL_LAST;
 }
 
 /* An active extent of just that size and code, the newest, whose fields are as they were when it came; NULL: none. */
@@ -76,7 +74,7 @@ unsigned hew_shelf_take_filled(struct hew_shelf *shelf, size_t size, unsigned co
                                unsigned wanted);
 
 enum hew_shelf_put {
-    HEW_SHELF_REFUSED, /* the extent is to be given in the usual way */
+    HEW_SHELF_REFUSED, /* the extent is to be given in the usual way, which ends the process if it is free already */
     HEW_SHELF_PUT,
     HEW_SHELF_PUT_LOOK, /* and it is time to look at the clock */
 };
@@ -91,6 +89,9 @@ struct hew_page_heap;
 
 /* All that lies there comes back to the heap.  False: nothing did.  With hooks the lock may be dropped. */
 bool hew_shelf_empty(struct hew_page_heap *heap);
+
+/* Nothing lies there from now on. */
+void hew_shelf_close(struct hew_page_heap *heap);
 
 /* After a change of what decides whether large extents may lie there. */
 void hew_shelf_decide(struct hew_page_heap *heap);

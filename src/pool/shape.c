@@ -3,7 +3,7 @@
 
 #include "meta/memory.h"
 #include "os/cpus.h"
-#include "os/memory.h"
+#include "os/process.h"
 #include "pool/grow.h"
 #include "pool/object.h"
 #include "pool/range.h"

@@ -265,7 +265,8 @@ hew_event_log_end(const char *path)
         return false;
     }
     hew_text_begin(&text, memory, bytes);
-    hew_event_json_log(&text, logged, hew_event_now_ns() - log_began_ns);
+    uint64_t now = hew_event_now_ns(); /* by the wall, it may have been set back */
+    hew_event_json_log(&text, logged, now > log_began_ns ? now - log_began_ns : 0);
     while (logged != NULL) {
         struct hew_event *next = logged->logged;
         let_go(logged);

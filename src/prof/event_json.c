@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define FRAME_BYTES 22   /* "0x7fffffffffff1234", */
-#define EVENT_BYTES 1024 /* keys and numbers; a name of 63 bytes may double by its escapes */
+#define EVENT_BYTES 1024 /* keys and numbers; a name of 15 bytes may double by its escapes */
 
 size_t
 hew_event_json_bytes(const struct hew_event *event)

@@ -329,25 +329,24 @@ is_wanted(const struct hew_prof_own *own)
 }
 
 void *
-hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large)
+hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t size, struct hew_extent *large)
 {
     struct hew_prof_own *own = cache->profile;
-    unsigned code = cache->due_code;
+    unsigned counted = cache->due_code;
     if (own == NULL) {
         hew_prof_birth(cache);
         return NULL;
     }
-    if (code == HEW_CODE_NONE) { /* counted by bytes */
+    if (counted == HEW_CODE_NONE) { /* by bytes */
         if (cache->until_sample >= 0) {
             return NULL;
         }
         draw_bytes(cache, own);
-        code = hew_code_for(size);
-    } else if (own->left[code] != 0) { /* only a part of the count is over */
-        set_count(cache, own, code, own->left[code]);
+    } else if (own->left[counted] != 0) { /* only a part of the count is over */
+        set_count(cache, own, counted, own->left[counted]);
         return NULL;
     } else {
-        draw_class(cache, own, code);
+        draw_class(cache, own, counted);
     }
     if (!is_wanted(own) || !hew_prof_enter(own)) {
         return NULL;

@@ -84,7 +84,8 @@ void hew_prof_birth(struct hew_cache *cache);
 void hew_prof_death(struct hew_cache *cache);
 
 /* hew_upcalls.attend, when a sample is due, and hew_upcalls.sample_freed. */
-void *hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large);
+void *hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t size,
+                      struct hew_extent *large);
 void hew_prof_freed(struct hew_extent *extent);
 
 /* Forgets everything counted so far; from now on a byte in 2^lg_sample is sampled, but for the counts that threads have

@@ -20,7 +20,7 @@
 #include "prof/hash.h"
 #include "prof/weight.h"
 
-#define HEW_PROF_NAME_BYTES 64
+#define HEW_PROF_NAME_BYTES 16 /* as much as jemalloc keeps, and the kernel */
 
 struct hew_prof_thread {
     struct hew_list link; /* all threads, in the order of their numbers */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "prof/unwind.h"
 
-#include "os/memory.h"
 #include "os/object.h"
+#include "os/process.h"
 #include "prof/cfi.h"
 
 #include <stdatomic.h>
@@ -158,6 +158,22 @@ step_by_frame(struct hew_registers *registers)
     return registers->pc != 0 && hew_os_peek(registers->pc - 1, &code, 1);
 }
 
+/* Between a signal handler and what it interrupted. */
+static bool
+ends_handler(const struct hew_registers *registers)
+{
+    uint64_t code;
+    return HEW_HANDLER_END != 0 && hew_os_peek(registers->pc, &code, sizeof code) && code == HEW_HANDLER_END;
+}
+
+static bool
+step_over_signal(struct hew_registers *registers, bool *exact)
+{
+    hew_registers_before_signal(registers);
+    *exact = true;
+    return registers->pc != 0;
+}
+
 /* One frame outwards.  `exact`: pc is an instruction, not a return address, which may lie in the next function. */
 static bool
 step(struct hew_registers *registers, bool *exact)
@@ -169,12 +185,10 @@ step(struct hew_registers *registers, bool *exact)
         (!*exact && find_rule(before, &rule) && rule.signal); /* such a function begins at the return address */
     *exact = false;
     if (!found) {
-        return step_by_frame(registers);
+        return ends_handler(registers) ? step_over_signal(registers, exact) : step_by_frame(registers);
     }
     if (rule.signal) {
-        hew_registers_before_signal(registers);
-        *exact = true;
-        return registers->pc != 0;
+        return step_over_signal(registers, exact);
     }
     return step_by_rule(registers, &rule) && registers->pc != 0 && (registers->pc != before || registers->sp != sp);
 }

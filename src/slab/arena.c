@@ -89,7 +89,7 @@ hew_arena_make(unsigned index, bool manual)
     if (manual) {
         atomic_store_explicit(&hew_arena_was_created, true, memory_order_relaxed);
     }
-    uint64_t now = hew_clock_early_ns();
+    uint64_t now = index == 0 ? hew_clock_early_ns() : hew_clock_ns(); /* later, no system call: it may be forbidden */
     atomic_store_explicit(&arena->born_ns, now, memory_order_relaxed);
     size_t threshold = hew_options.oversize_threshold;
     atomic_store_explicit(&arena->oversize_threshold, threshold == 0 ? SIZE_MAX : threshold, memory_order_relaxed);
@@ -129,12 +129,44 @@ hew_arena_next(unsigned index)
     return NULL;
 }
 
+/* Whether the arena's bins may be worked on: a manual one may not while it is reset or destroyed, and who does that waits for
+ * those who have begun before. */
+static bool
+begin_trim(struct hew_arena *arena)
+{
+    if (HEW_LIKELY(!arena->manual)) {
+        return true;
+    }
+    hew_mutex_lock(&hew_arenas_lock);
+    bool lives = arena->life == HEW_ARENA_LIVES && hew_arena_at(arena->index) == arena;
+    if (lives) {
+        atomic_fetch_add_explicit(&arena->trims, 1, memory_order_relaxed);
+    }
+    hew_mutex_unlock(&hew_arenas_lock);
+    return lives;
+}
+
+/* In a child that a hook has forked the trim goes on, and is not counted any more. */
+static void
+end_trim(struct hew_arena *arena)
+{
+    uint32_t trims = arena->manual ? atomic_load_explicit(&arena->trims, memory_order_relaxed) : 0;
+    /* release: pairs with the acquire in await_trims(), which finds the slabs back in the page heap */
+    while (trims != 0 && !atomic_compare_exchange_weak_explicit(&arena->trims, &trims, trims - 1, memory_order_release,
+                                                                memory_order_relaxed)) {
+    }
+}
+
 void
 hew_arena_trim(struct hew_arena *arena)
 {
-    for (unsigned code = 1; !arena->manual && code <= HEW_CODE_SMALL_LAST; code++) {
+    if (!begin_trim(arena)) {
+        return;
+    }
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         hew_bin_trim(&arena->bins[code], &arena->pages);
     }
+    end_trim(arena);
 }
 
 static void
@@ -176,7 +208,7 @@ hew_arena_get(unsigned index)
     return arena;
 }
 
-/* Under the lock.  Reading the CPUs' limits costs some system calls: not before a second arena may be wanted. */
+/* Under the lock.  Asks the system for the CPUs' limits: first at boot, before the program can have forbidden that. */
 static unsigned
 known_limit(void)
 {
@@ -192,16 +224,20 @@ known_limit(void)
     return known;
 }
 
+static HEW_NOINLINE unsigned
+ask_limit(void)
+{
+    hew_mutex_lock(&hew_arenas_lock);
+    unsigned known = known_limit();
+    hew_mutex_unlock(&hew_arenas_lock);
+    return known;
+}
+
 unsigned
 hew_arena_limit(void)
 {
     unsigned known = atomic_load_explicit(&limit, memory_order_relaxed);
-    if (HEW_UNLIKELY(known == 0)) {
-        hew_mutex_lock(&hew_arenas_lock);
-        known = known_limit();
-        hew_mutex_unlock(&hew_arenas_lock);
-    }
-    return known;
+    return HEW_LIKELY(known != 0) ? known : ask_limit();
 }
 
 /* Under the lock. */
@@ -281,31 +317,46 @@ hew_arena_of_cpu(void)
     return hew_arena_get(hew_cpus_current() % most);
 }
 
-struct hew_arena *
-hew_arena_least_loaded(void)
+/* Under the lock; `best` is the first arena. */
+static struct hew_arena *
+least_loaded(struct hew_arena *best)
 {
-    if (HEW_UNLIKELY(hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED)) {
-        return hew_arena_of_cpu();
-    }
-    struct hew_arena *best = hew_arena_get(0);
-    if (best == NULL || atomic_load_explicit(&best->threads, memory_order_relaxed) == 0) {
-        return best;
-    }
-    hew_mutex_lock(&hew_arenas_lock);
     unsigned most = known_limit();
     for (unsigned index = 1; index < most; index++) {
         struct hew_arena *arena = hew_arena_at(index);
         if (arena == NULL) {
             bool idle = atomic_load_explicit(&best->threads, memory_order_relaxed) == 0;
             arena = idle ? NULL : hew_arena_make(index, false);
-            best = arena == NULL ? best : arena;
-            break;
+            return arena == NULL ? best : arena;
         }
         if (atomic_load_explicit(&arena->threads, memory_order_relaxed) <
             atomic_load_explicit(&best->threads, memory_order_relaxed)) {
             best = arena;
         }
     }
-    hew_mutex_unlock(&hew_arenas_lock);
     return best;
+}
+
+/* The first thread of all asks for no lock, and not for the CPUs' limits. */
+static bool
+join_idle(struct hew_arena *arena)
+{
+    uint32_t nobody = 0;
+    return atomic_compare_exchange_strong_explicit(&arena->threads, &nobody, 1, memory_order_relaxed,
+                                                   memory_order_relaxed);
+}
+
+struct hew_arena *
+hew_arena_join_least_loaded(void)
+{
+    bool of_cpu = HEW_UNLIKELY(hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED);
+    struct hew_arena *arena = of_cpu ? hew_arena_of_cpu() : hew_arena_get(0);
+    if (arena == NULL || (!of_cpu && join_idle(arena))) {
+        return arena;
+    }
+    hew_mutex_lock(&hew_arenas_lock);
+    arena = of_cpu ? arena : least_loaded(arena);
+    atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
+    hew_mutex_unlock(&hew_arenas_lock);
+    return arena;
 }

@@ -36,7 +36,8 @@ struct hew_arena {
     _Atomic size_t large_bytes;        /* usable bytes of the large objects that are out: relaxed */
     bool manual;                       /* a program made it.  Written before the arena is seen. */
     _Atomic uint8_t life;              /* enum hew_arena_life, changed under hew_arenas_lock */
-    _Atomic size_t oversize_threshold; /* larger requests go elsewhere: relaxed */
+    _Atomic uint32_t trims;            /* of a manual arena: who trims it now; raised under hew_arenas_lock */
+    _Atomic size_t oversize_threshold; /* larger requests go elsewhere, or are not kept when they are freed: relaxed */
     _Atomic size_t large_takes;        /* large objects so far, for san_guard_large: relaxed */
     _Atomic uint64_t born_ns;          /* relaxed: a snapshot may look at an arena that is destroyed and made anew */
     struct hew_list larges;            /* of a manual arena: all large objects.  Guarded by pages.lock */
@@ -92,7 +93,7 @@ struct hew_arena *hew_arena_next(unsigned index);
 /* Part of hew_arena_life_after_fork(). */
 void hew_arenas_after_fork(void);
 
-/* The slabs that an automatic arena's bins keep at hand without an object in them become dirty pages. */
+/* The slabs that the arena's bins keep at hand without an object in them become dirty pages.  Without locks. */
 void hew_arena_trim(struct hew_arena *arena);
 
 /* For a thread that is inside a hook: an arena without hooks.  NULL without memory. */
@@ -101,9 +102,9 @@ struct hew_arena *hew_arena_without_hooks(void);
 /* With the option percpu_arena: the arena of the CPU that the caller runs on; NULL without memory. */
 struct hew_arena *hew_arena_of_cpu(void);
 
-/* The automatic arena with the fewest threads; a new one rather than sharing, while there may be more.
- * With percpu_arena that of the CPU. */
-struct hew_arena *hew_arena_least_loaded(void);
+/* The automatic arena with the fewest threads, or with percpu_arena that of the CPU, has one thread more from now on; a new one
+ * rather than sharing, while there may be more.  NULL without memory.  Threads that are born together count each other. */
+struct hew_arena *hew_arena_join_least_loaded(void);
 
 HEW_INLINE struct hew_arena *
 hew_arena_at(unsigned index)

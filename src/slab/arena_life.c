@@ -3,9 +3,12 @@
 
 #include "meta/memory.h"
 #include "os/clock.h"
+#include "os/futex.h"
 #include "slab/large.h"
 
 #include <string.h>
+
+#define NAP_MS 1
 
 static struct hew_arena *destroyed; /* guarded by hew_arenas_lock: the sum of what destroyed arenas counted */
 
@@ -50,6 +53,17 @@ hew_arena_leave(struct hew_arena *arena)
     atomic_fetch_sub_explicit(&arena->threads, 1, memory_order_relaxed);
 }
 
+/* Who trims a busy arena is soon done, and nobody begins. */
+static void
+await_trims(struct hew_arena *arena)
+{
+    _Atomic uint32_t never = 0;
+    /* acquire: pairs with the release in end_trim() */
+    while (atomic_load_explicit(&arena->trims, memory_order_acquire) != 0) {
+        hew_futex_wait(&never, 0, NAP_MS);
+    }
+}
+
 /* Marks a manual arena as being worked on; NULL when that cannot be. */
 static struct hew_arena *
 seize(unsigned index, bool joined_too)
@@ -66,6 +80,9 @@ seize(unsigned index, bool joined_too)
         arena->life = HEW_ARENA_BUSY;
     }
     hew_mutex_unlock(&hew_arenas_lock);
+    if (arena != NULL) {
+        await_trims(arena);
+    }
     return arena;
 }
 
@@ -212,6 +229,7 @@ hew_arena_life_after_fork(void)
     hew_arenas_after_fork();
     HEW_EACH_ARENA(arena)
     {
+        arena->trims = 0;
         if (arena->life == HEW_ARENA_BUSY && hew_hooks_depth == 0) { /* else a hook of our own destruction has forked */
             arena->life = HEW_ARENA_LIVES;
             arena->pages.ending = false;

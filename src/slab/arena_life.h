@@ -60,7 +60,8 @@ void hew_arena_set_decay_ms(struct hew_arena *arena, enum hew_decay_kind kind, i
 enum hew_dss hew_arena_dss(struct hew_arena *arena);
 void hew_arena_set_dss(struct hew_arena *arena, enum hew_dss dss);
 
-/* Requests of that many bytes go to the arena of oversize requests, when the arena is automatic; 0 and SIZE_MAX: none. */
+/* Requests of that many bytes go to the arena of oversize requests, when the arena is automatic; in one that a program made,
+ * memory that large goes to the system when it is freed.  0 and SIZE_MAX: none. */
 size_t hew_arena_oversize_threshold(const struct hew_arena *arena);
 void hew_arena_set_oversize_threshold(struct hew_arena *arena, size_t bytes);
 
@@ -71,7 +72,8 @@ bool hew_arena_set_retain_grow_limit(struct hew_arena *arena, size_t bytes);
 /* Nanoseconds since the arena was made. */
 uint64_t hew_arena_uptime_ns(const struct hew_arena *arena);
 
-/* Purges what decay says is due, or all that is idle. */
+/* Purges what decay says is due, or all that is idle; the slabs that bins keep without an object in them have come to the
+ * other idle pages before. */
 void hew_arena_decay(struct hew_arena *arena, bool all);
 
 #endif

@@ -85,6 +85,7 @@ void
 hew_arena_set_decay_ms(struct hew_arena *arena, enum hew_decay_kind kind, int64_t decay_ms)
 {
     if (arena != NULL) {
+        hew_arena_trim(arena);
         hew_page_set_decay(&arena->pages, decay_of(arena, kind), decay_ms, hew_clock_ms());
         return;
     }
@@ -171,5 +172,6 @@ hew_arena_uptime_ns(const struct hew_arena *arena)
 void
 hew_arena_decay(struct hew_arena *arena, bool all)
 {
+    hew_arena_trim(arena);
     hew_page_decay(&arena->pages, hew_clock_ms(), all);
 }

@@ -39,7 +39,7 @@ void hew_bin_list_full(struct hew_bin *bin);
 /* Every region that is out goes back, unseen, and every slab with it. */
 void hew_bin_clear(struct hew_bin *bin, struct hew_page_heap *pages);
 
-/* The current slab goes back if it is wholly free: nobody has asked for a while. */
+/* The current slab goes back if it is wholly free: nobody has asked for a while, or idle memory is to go. */
 void hew_bin_trim(struct hew_bin *bin, struct hew_page_heap *pages);
 
 /* Up to `wanted` regions of class `code`, the lowest one last; at least one unless the system has no more memory. */

@@ -78,8 +78,8 @@ hew_describe_bad_pointer(const char *function, uintptr_t address)
     hew_fatal(HEW_FATAL_interior, function, address, words);
 }
 
-HEW_COLD _Noreturn void
-hew_describe_double_free(const char *function, uintptr_t address)
+static _Noreturn void
+free_already(enum hew_fatal_kind kind, const char *function, uintptr_t address)
 {
     char words[160];
     struct hew_text text;
@@ -87,9 +87,23 @@ hew_describe_double_free(const char *function, uintptr_t address)
     struct hew_extent *extent = hew_map_extent(address);
     if (extent != NULL && extent->code <= HEW_CODE_SMALL_LAST) {
         put_object(&text, "the ", hew_slab_shape(extent)->size, address);
-    } else if (extent != NULL) {
+    } else if (extent != NULL && extent->state == HEW_EXTENT_ACTIVE) {
         put_object(&text, "the ", extent->large.usable, address);
+    } else {
+        hew_text_put(&text, "the object");
     }
     hew_text_put(&text, " is free already");
-    hew_fatal(HEW_FATAL_double_free, function, address, words);
+    hew_fatal(kind, function, address, words);
+}
+
+HEW_COLD _Noreturn void
+hew_describe_double_free(const char *function, uintptr_t address)
+{
+    free_already(HEW_FATAL_double_free, function, address);
+}
+
+HEW_COLD _Noreturn void
+hew_describe_free(const char *function, uintptr_t address)
+{
+    free_already(HEW_FATAL_not_allocated, function, address);
 }

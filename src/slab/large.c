@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "slab/large.h"
 
-#define SHELVING_BYTES                                                                                                 \
-    ((size_t)4 << 20) /* of mappings: what flushes bring to the shelf pays off in programs that are larger */
-
 /* Large objects of a manual arena are listed, so that it can be emptied. */
 static void
 list(struct hew_arena *arena, struct hew_extent *extent)
@@ -46,6 +43,15 @@ static bool
 unguard(struct hew_extent *extent)
 {
     return !extent->large.guarded || hew_os_make_writable((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
+}
+
+/* Of several who free one object, one goes on. */
+static void
+claim(const struct hew_extent *extent)
+{
+    if (HEW_UNLIKELY(!hew_extent_claim(extent))) {
+        hew_describe_double_free("free", extent->address);
+    }
 }
 
 /* Of one size. */
@@ -114,10 +120,7 @@ hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsi
     struct hew_extent *extents[HEW_LARGE_AT_ONCE];
     unsigned most = wanted < HEW_LARGE_AT_ONCE ? wanted : HEW_LARGE_AT_ONCE;
     size_t size = hew_code_size(code);
-    unsigned taken = hew_shelf_take(&arena->pages.shelf, size, code, extents, most); /* which counts for itself */
-    if (taken == 0) {
-        taken = take_same(arena, code, extents, most);
-    }
+    unsigned taken = take_same(arena, code, extents, most);
     if (taken == 0) {
         struct hew_extent *extent = hew_large_take(arena, size, HEW_PAGE, code);
         objects[0] = extent == NULL ? NULL : (void *)extent->address;
@@ -137,16 +140,34 @@ hew_large_give(struct hew_extent *extent)
     }
 }
 
+/* Of an arena that a program made, memory that is at least as large as its oversize_threshold is not kept; an automatic one has
+ * sent such requests elsewhere. */
+static void
+give_pages(struct hew_arena *arena, struct hew_extent *const *extents, unsigned count)
+{
+    size_t threshold = atomic_load_explicit(&arena->oversize_threshold, memory_order_relaxed);
+    if (HEW_LIKELY(!arena->manual || extents[0]->size < threshold)) {
+        hew_page_give_some(&arena->pages, extents, count);
+        return;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (!hew_page_give_through(&arena->pages, extents[i])) {
+            hew_page_give(&arena->pages, extents[i]);
+        }
+    }
+}
+
 void
 hew_large_give_back(struct hew_extent *extent)
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
+    claim(extent);
     unlist(arena, extent);
     count_given(arena, extent, 1);
     if (HEW_LIKELY(unguard(extent))) {
-        hew_page_give(&arena->pages, extent);
+        give_pages(arena, &extent, 1);
     } else {
-        hew_page_abandon(&arena->pages, extent);
+        hew_page_discard(&arena->pages, extent);
     }
 }
 
@@ -154,24 +175,19 @@ void
 hew_large_give_some(struct hew_extent *const *extents, unsigned count)
 {
     struct hew_arena *arena = hew_arena_at(extents[0]->arena);
-    bool small_heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) < SHELVING_BYTES;
-    unsigned kept = HEW_UNLIKELY(small_heap) ? 0 : hew_page_shelve(&arena->pages, extents, count);
-    if (kept == count) {
-        return;
-    }
-    extents += kept;
-    count -= kept;
     for (unsigned i = 0; i < count; i++) {
+        claim(extents[i]);
         unlist(arena, extents[i]);
     }
     count_given(arena, extents[0], count);
-    hew_page_give_some(&arena->pages, extents, count);
+    give_pages(arena, extents, count);
 }
 
 void
 hew_large_abandon(struct hew_extent *extent)
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
+    claim(extent);
     unlist(arena, extent);
     count_given(arena, extent, 1);
     hew_page_abandon(&arena->pages, extent);

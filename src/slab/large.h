@@ -12,6 +12,7 @@
 #define HEW_SLAB_LARGE_H
 
 #include "slab/arena.h"
+#include "slab/describe.h"
 
 #define HEW_LARGE_AT_ONCE 32
 
@@ -49,9 +50,23 @@ hew_large_reuse(struct hew_arena *arena, size_t size)
  * they are at hand.  Returns how many, 0 without memory.  Several never count as zeroed. */
 unsigned hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsigned wanted);
 
+/* What a magazine has for class `code`.  free() has looked at no more than its grain's code: now is the time to end the
+ * process for what does not begin there or has gone elsewhere. */
+HEW_INLINE void *
+hew_large_of_magazine(void *object, unsigned code)
+{
+    const struct hew_extent *extent = hew_map_extent_covered((uintptr_t)object);
+    if (HEW_UNLIKELY(extent == NULL) || HEW_UNLIKELY(extent->address != (uintptr_t)object)) {
+        hew_describe_bad_pointer("free", (uintptr_t)object);
+    }
+    return object;
+}
+
+/* An object that is out comes back.  This, and what gives or abandons below, ends the process when it has come back already,
+ * or does so in another thread at the same moment. */
 void hew_large_give(struct hew_extent *extent);
 
-/* At hand for the next request of its size; false: it is to be given to the page heap. */
+/* At hand for the next request of its size; false: it is to be given to the page heap, which finds those that are free. */
 HEW_INLINE bool
 hew_large_keep(struct hew_extent *extent)
 {

@@ -3,6 +3,7 @@
 
 #include "base/options.h"
 #include "cache/count.h"
+#include "cache/depot.h"
 #include "cache/thread.h"
 #include "slab/arena_life.h"
 
@@ -196,6 +197,10 @@ hew_gather_caches(struct hew_stats_arena *const *arenas, unsigned count)
     struct arenas context = {arenas, count, false};
     hew_thread_each(add_cache, &context);
     begin(&context); /* there were none */
+    /* What lies in depots may be any arena's. */
+    for (unsigned code = 1; arenas[0] != NULL && code <= HEW_CODE_CACHED_LAST; code++) {
+        arenas[0]->tcache_bytes += hew_depot_held(code) * hew_code_size(code);
+    }
 }
 
 void

@@ -13,8 +13,9 @@
 
 struct hew_mutex hew_stats_lock;
 
+/* Written under hew_stats_lock, read by anyone, relaxed: whoever then reads the snapshot takes the lock.  0: none yet. */
+static _Atomic uint64_t epoch;
 /* All guarded by hew_stats_lock. */
-static uint64_t epoch;                                 /* 0: no snapshot yet */
 static struct hew_stats_arena *arenas[HEW_ARENAS_MAX]; /* NULL: never in a snapshot; not ->present: not in this one */
 static unsigned arenas_end;                            /* above the last one */
 static struct hew_stats_arena merged, just_made;       /* just_made: all 0, for an arena that came after the snapshot */
@@ -111,7 +112,6 @@ sum_up(void)
         .resident = merged.resident,
         .mapped = merged.mapped,
         .retained = merged.retained,
-        .zero_reallocs = atomic_load_explicit(&hew_stats_zero_reallocs, memory_order_relaxed),
     };
 }
 
@@ -130,7 +130,7 @@ take(const struct hew_stats_mutex *dump)
     hew_gather_held_mutex(&hew_stats_lock, &global_mutexes[HEW_STATS_GLOBAL_ctl]);
     hew_gather_mutex(&hew_prof_lock, &global_mutexes[HEW_STATS_GLOBAL_prof]);
     global_mutexes[HEW_STATS_GLOBAL_prof_dump] = *dump;
-    epoch++;
+    atomic_fetch_add_explicit(&epoch, 1, memory_order_relaxed);
     return true;
 }
 
@@ -149,9 +149,7 @@ hew_stats_take(void)
 uint64_t
 hew_stats_epoch(void)
 {
-    hew_mutex_lock(&hew_stats_lock);
-    uint64_t now = epoch;
-    hew_mutex_unlock(&hew_stats_lock);
+    uint64_t now = atomic_load_explicit(&epoch, memory_order_relaxed);
     return now != 0 || hew_stats_take() ? now + (now == 0) : 0;
 }
 
@@ -161,6 +159,8 @@ hew_stats_totals(void)
     hew_mutex_lock(&hew_stats_lock);
     struct hew_stats_totals copy = totals;
     hew_mutex_unlock(&hew_stats_lock);
+    /* Not of the snapshot: as in jemalloc, a program sees its last call at once. */
+    copy.zero_reallocs = atomic_load_explicit(&hew_stats_zero_reallocs, memory_order_relaxed);
     return copy;
 }
 

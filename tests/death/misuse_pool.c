@@ -15,14 +15,6 @@
 
 static const struct hew_pool_size sizes[] = {{100, 1000}, {1000, 100}};
 
-static void *volatile unseen;
-static void *
-opaque(void *pointer)
-{
-    unseen = pointer;
-    return unseen;
-}
-
 static struct hew_pool_set *
 make(enum hew_pool_check check)
 {
@@ -214,16 +206,17 @@ pool_object_written_before_the_end(void)
     CALL(hew_pool_destroy)(set);
 }
 
-#define FOREIGN "not an object of this pool set: "
+#define NOT_OF_THE_SET "not an object of this pool set: "
 #define TWICE "double free: the 112-byte object of a pool is free already"
 #define WRITTEN "<hew>: hew_pool_malloc(%0): written to after it was freed: the program wrote to it after that"
 
 const struct misuse pool_misuses[] = {
     {"pool_free_the_stack", pool_free_the_stack, NULL,
-     "<hew>: hew_pool_free(%0): " FOREIGN "no pool's, and not the fallback's"},
-    {"pool_free_of_another_set", pool_free_of_another_set, NULL, "<hew>: hew_pool_free(%0): " FOREIGN "another set's"},
+     "<hew>: hew_pool_free(%0): " NOT_OF_THE_SET "no pool's, and not the fallback's"},
+    {"pool_free_of_another_set", pool_free_of_another_set, NULL,
+     "<hew>: hew_pool_free(%0): " NOT_OF_THE_SET "another set's"},
     {"pool_size_of_the_stack", pool_size_of_the_stack, NULL,
-     "<hew>: hew_pool_usable_size(%0): " FOREIGN "no pool's, and not the fallback's"},
+     "<hew>: hew_pool_usable_size(%0): " NOT_OF_THE_SET "no pool's, and not the fallback's"},
     {"pool_free_twice", pool_free_twice, NULL, "<hew>: hew_pool_free(%0): " TWICE},
     {"pool_free_twice_with_one_between", pool_free_twice_with_one_between, NULL, "<hew>: hew_pool_free(%0): " TWICE},
     {"pool_free_twice_found_late", pool_free_twice_found_late, NULL, "<hew>: hew_pool_free(%0): " TWICE},
@@ -235,7 +228,7 @@ const struct misuse pool_misuses[] = {
     {"pool_free_inside_a_dynamic_pools_object", pool_free_inside_a_dynamic_pools_object, NULL,
      "<hew>: hew_pool_free(%0): points inside an allocation: inside the 112-byte object at %1"},
     {"pool_free_of_a_pool_that_went", pool_free_of_a_pool_that_went, NULL,
-     "<hew>: free(%0): " FOREIGN "a pool's that has gone"},
+     "<hew>: free(%0): " NOT_OF_THE_SET "a pool's that has gone"},
     {"pool_used_after_its_end", pool_used_after_its_end, NULL,
      "<hew>: hew_pool_malloc(%0): this pool set has been destroyed"},
     {"pool_ended_twice", pool_ended_twice, NULL, "<hew>: hew_pool_destroy(%0): this pool set has been destroyed"},

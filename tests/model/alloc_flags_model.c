@@ -180,9 +180,8 @@ resize(struct table *table, struct object *object)
         walk(object, object->size, false);
         return;
     }
-    bool untouched = after.address == object->address && before <= HEW_SMALL_MAX;
-    table->allocated += untouched ? 0 : usable(&after);
-    table->freed += untouched ? 0 : before;
+    table->allocated += usable(&after); /* also where nothing moved */
+    table->freed += before;
     object->address = after.address;
     walk(object, kept, false);
     bool zero = (after.flags & HEW_FLAGS_ZERO) != 0 && usable(&after) > before;

@@ -246,6 +246,10 @@ interleave_all(const struct interleave *test)
 #define INTERLEAVE_OPERATION(pointer, operation)                                                                       \
     (interleave_step(), (__typeof__(*(pointer) + 0))interleave_note((uint64_t)(operation)))
 
+#undef atomic_load
+#undef atomic_store
+#undef atomic_exchange
+#undef atomic_compare_exchange_strong
 #undef atomic_load_explicit
 #undef atomic_store_explicit
 #undef atomic_fetch_or_explicit
@@ -253,8 +257,7 @@ interleave_all(const struct interleave *test)
 #undef atomic_fetch_add_explicit
 #undef atomic_fetch_sub_explicit
 #undef atomic_compare_exchange_strong_explicit
-#define atomic_load_explicit(pointer, order)                                                                           \
-    INTERLEAVE_OPERATION(pointer, __atomic_load_n((__typeof__(*(pointer) + 0) *)(uintptr_t)(pointer), __ATOMIC_SEQ_CST))
+#define atomic_load_explicit(pointer, order) INTERLEAVE_OPERATION(pointer, *(pointer))
 #define atomic_store_explicit(pointer, value, order) (interleave_step(), *(pointer) = (value))
 #define atomic_fetch_or_explicit(pointer, value, order) INTERLEAVE_OPERATION(pointer, atomic_fetch_or(pointer, value))
 #define atomic_fetch_and_explicit(pointer, value, order) INTERLEAVE_OPERATION(pointer, atomic_fetch_and(pointer, value))
@@ -264,5 +267,15 @@ interleave_all(const struct interleave *test)
     (interleave_step(),                                                                                                \
      interleave_note(__atomic_compare_exchange_n((__typeof__(*(pointer) + 0) *)(uintptr_t)(pointer), expected,         \
                                                  desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) != 0)
+#define atomic_load(pointer) atomic_load_explicit(pointer, memory_order_seq_cst)
+#define atomic_store(pointer, value) atomic_store_explicit(pointer, value, memory_order_seq_cst)
+#define atomic_exchange(pointer, value)                                                                                \
+    INTERLEAVE_OPERATION(pointer, ({                                                                                   \
+                             __typeof__(*(pointer) + 0) before = *(pointer);                                           \
+                             *(pointer) = (value);                                                                     \
+                             before;                                                                                   \
+                         }))
+#define atomic_compare_exchange_strong(pointer, expected, desired)                                                     \
+    atomic_compare_exchange_strong_explicit(pointer, expected, desired, memory_order_seq_cst, memory_order_seq_cst)
 
 #endif

@@ -40,6 +40,7 @@ live(void *seed)
         }
     }
     hew_thread_death();
+    hew_depot_drain(true);
     lives_left--;
     return NULL;
 }
@@ -130,7 +131,8 @@ TEST(every_snapshot_agrees_with_itself_while_threads_work)
     }
     while (lives_left > 0 && test_failures < 20) {
         uint64_t epoch = hew_stats_epoch();
-        CHECK(hew_stats_take() && hew_stats_epoch() == epoch + 1);
+        hew_depot_drain(true);
+    CHECK(hew_stats_take() && hew_stats_epoch() == epoch + 1);
         CHECK(hew_stats_copy_arena(HEW_STATS_ALL, &now));
         check_process(&now);
         check_sum(&now);
@@ -151,6 +153,7 @@ TEST(afterwards_every_object_is_accounted_for)
         layers_free(shared[slot]);
     }
     layers_end_thread();
+    hew_depot_drain(true);
     CHECK(hew_stats_take() && hew_stats_copy_arena(HEW_STATS_ALL, &all));
     CHECK_EQUAL(all.small.allocated + all.large.allocated, 0);
     CHECK_EQUAL(all.tcache_bytes + all.nthreads, 0);

@@ -63,6 +63,7 @@ step(struct worker *worker)
     }
     if (layers_random_once_in(&worker->dice, 2000)) {
         hew_magazine_drop_all(hew_alloc_own_cache());
+        hew_depot_drain(true);
     }
 }
 
@@ -82,6 +83,7 @@ work(void *argument)
 static void
 snapshot(void)
 {
+    hew_depot_drain(true);
     CHECK(hew_stats_take());
     CHECK(hew_stats_copy_arena(HEW_STATS_ALL, &all));
 }

@@ -30,6 +30,9 @@ begin(const char *settings)
         hew_options.retain = false;
         hew_options.thp = HEW_THP_ALWAYS;
     }
+    if (settings != NULL && strstr(settings, "dss:disabled") != NULL) {
+        hew_options.dss = HEW_DSS_DISABLED;
+    }
     if (settings != NULL && strstr(settings, "dss:primary") != NULL) {
         hew_options.dss = HEW_DSS_PRIMARY;
         layers_without_caches = true;
@@ -55,6 +58,7 @@ main(void)
                                               .free = layers_free,
                                               .begin = begin,
                                               .end_thread = layers_end_thread,
-                                              .left = left};
+                                              .left = left,
+                                              .release = oom_release};
     return oom_run(&layers);
 }

@@ -6,6 +6,7 @@
 #include "scenario.h"
 
 #include "api/messages.h"
+#include "cache/depot.h"
 #include "cache/thread.h"
 #include "stats/snapshot.h"
 
@@ -89,6 +90,7 @@ static size_t
 left(void)
 {
     hew_thread_death();
+    hew_depot_drain(true);
     return hew_stats_take() ? hew_stats_totals().allocated : SIZE_MAX;
 }
 
@@ -102,6 +104,7 @@ main(void)
                                                .free = free_here,
                                                .begin = begin,
                                                .end_thread = nothing,
-                                               .left = left};
+                                               .left = left,
+                                               .release = oom_release};
     return oom_run(&library);
 }

@@ -2,11 +2,14 @@
 #include "scenario.h"
 
 #include "os/memory.h"
+#include "slab/arena.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -234,11 +237,59 @@ run_scenario(void)
     variant->end_thread();
 }
 
+/* What is left in the end: bytes handed out, and pages of address space that no heap knows (not with
+ * sbrk: what it takes for alignment is in no heap). */
+struct remains {
+    size_t bytes, pages;
+};
+
+static size_t
+pages_unknown(void)
+{
+    char text[64] = "";
+    int file = open("/proc/self/statm", O_RDONLY);
+    if (file < 0 || read(file, text, sizeof text - 1) <= 0) {
+        oom_wrong("what is mapped can be read");
+    }
+    close(file);
+    return strtoul(text, NULL, 10) - atomic_load(&hew_page_mapped) / 4096;
+}
+
+void
+oom_release(void)
+{
+    HEW_EACH_ARENA(arena)
+    {
+        hew_page_release(&arena->pages);
+    }
+    hew_os_unmap(hew_os_map(4096, 4096), 4096); /* what nobody could keep is offered again after any other range */
+}
+
+/* With nothing refused any more: what a refused call left behind goes now, or is lost for ever. */
+static struct remains
+clear_up(bool known)
+{
+    size_t bytes = variant->left();
+    variant->release();
+    return (struct remains){bytes, known ? pages_unknown() : 0};
+}
+
+static bool
+is_more(const struct remains *left, const struct remains *most)
+{
+    if (left->bytes > most->bytes || left->pages > most->pages) {
+        say("  left: %zu bytes, and %zu without a refusal; pages of address space %zd more\n", left->bytes, most->bytes,
+            left->pages - most->pages);
+        return true;
+    }
+    return false;
+}
+
 enum { FAILED = 1, PASSED = 0, PASSED_WITHOUT_REFUSAL = 2 };
 
-/* In a process of its own.  `left`: what is left without a refusal. */
+/* In a process of its own.  `most`: what is left without a refusal. */
 static int
-run_once(const char *settings, unsigned at, unsigned again, size_t most_left, int report)
+run_once(const char *settings, unsigned at, unsigned again, struct remains most, int report)
 {
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     alarm(60);
@@ -251,11 +302,8 @@ run_once(const char *settings, unsigned at, unsigned again, size_t most_left, in
     hew_os_faults.refuse = refuse;
     run_scenario();
     hew_os_faults.refuse = NULL;
-    size_t left = variant->left();
-    if (left > most_left) {
-        say("  %zu bytes are left, %zu without a refusal\n", left, most_left);
-        right = false;
-    }
+    struct remains left = clear_up(settings != NULL && strstr(settings, "dss:disabled") != NULL);
+    right = right && !is_more(&left, &most);
     if (write(report, &left, sizeof left) != sizeof left) {
         return FAILED;
     }
@@ -263,7 +311,7 @@ run_once(const char *settings, unsigned at, unsigned again, size_t most_left, in
 }
 
 static int
-run_in_child(const char *settings, unsigned at, unsigned again, size_t most_left, size_t *left)
+run_in_child(const char *settings, unsigned at, unsigned again, struct remains most, struct remains *left)
 {
     int report[2], status = 0;
     if (pipe(report) != 0) {
@@ -271,7 +319,7 @@ run_in_child(const char *settings, unsigned at, unsigned again, size_t most_left
     }
     pid_t child = fork();
     if (child == 0) {
-        _exit(run_once(settings, at, again, most_left, report[1]));
+        _exit(run_once(settings, at, again, most, report[1]));
     }
     close(report[1]);
     bool told = read(report[0], left, sizeof *left) == sizeof *left;
@@ -286,13 +334,13 @@ run_in_child(const char *settings, unsigned at, unsigned again, size_t most_left
 
 /* Refuses the first call, and after it as `again` says; then the second ... until the scenario makes no more calls. */
 static bool
-run_series(const char *settings, unsigned again, size_t most_left)
+run_series(const char *settings, unsigned again, struct remains most)
 {
     unsigned at = 1, failed = 0;
     int result = PASSED;
-    size_t left;
+    struct remains left;
     for (; result != PASSED_WITHOUT_REFUSAL && failed < 3; at++) {
-        result = run_in_child(settings, at, again, most_left, &left);
+        result = run_in_child(settings, at, again, most, &left);
         if (result != PASSED && result != PASSED_WITHOUT_REFUSAL) {
             say("  so it was with call %u refused, and every %u-th after it\n", at, again);
             failed++;
@@ -310,14 +358,15 @@ run_series(const char *settings, unsigned again, size_t most_left)
 int
 oom_run(const struct oom_variant *chosen)
 {
-    static const char *const settings[] = {NULL, "dirty_decay_ms:0,muzzy_decay_ms:100,retain:false,thp:always",
-                                           "dss:primary,tcache:false"};
+    static const char *const settings[] = {NULL,
+                                           "dirty_decay_ms:0,muzzy_decay_ms:100,retain:false,thp:always,dss:disabled",
+                                           "dss:primary,tcache:false", "dss:disabled"};
     static const unsigned agains[] = {0, 1, 3};
     bool good = true;
     variant = chosen;
     for (unsigned i = 0; i < sizeof settings / sizeof settings[0]; i++) {
-        size_t left = SIZE_MAX;
-        if (run_in_child(settings[i], 0, 0, SIZE_MAX, &left) != PASSED_WITHOUT_REFUSAL) {
+        struct remains left = {SIZE_MAX, SIZE_MAX};
+        if (run_in_child(settings[i], 0, 0, left, &left) != PASSED_WITHOUT_REFUSAL) {
             say("not ok - without a refusal\n");
             return 1;
         }

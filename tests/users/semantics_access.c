@@ -277,3 +277,59 @@ TEST(statistics_stand_still_between_epochs)
     CHECK(ctl_size("stats.allocated") >= before + (3 << 20));
     free(object);
 }
+
+TEST(a_realloc_to_nothing_is_counted_at_once)
+{
+    ctl_refresh();
+    size_t before = ctl_size("stats.zero_reallocs");
+    void *object = malloc(100);
+    void *volatile nothing = realloc(object, 0);
+    CHECK_EQUAL(ctl_size("stats.zero_reallocs"), before + 1);
+    free(nothing);
+}
+
+/* A value that is refused for what it is: the place for the old one is as it was, and so is the setting. */
+static void
+refuse(const char *name, const void *wrong, size_t size)
+{
+    unsigned char place[8], now[8], later[8];
+    size_t length = size;
+    memset(place, 0x5a, sizeof place);
+    CHECK_EQUAL(ctl_read(name, now, size), 0);
+    int status = mallctl(name, place, &length, (void *)(uintptr_t)wrong, size);
+    if (status == 0 || place[0] != 0x5a || place[size - 1] != 0x5a) {
+        printf("# %s gave %d\n", name, status);
+    }
+    CHECK(status != 0);
+    CHECK(place[0] == 0x5a && place[size - 1] == 0x5a);
+    CHECK_EQUAL(ctl_read(name, later, size), 0);
+    CHECK(memcmp(now, later, size) == 0);
+}
+
+/* jemalloc has handed out the old value by then. */
+TEST(a_value_that_is_refused_leaves_the_place_for_the_old_one_alone)
+{
+    ssize_t below = -2;
+    size_t most = SIZE_MAX, few = 100;
+    unsigned no_arena = 100000;
+    const char *word = "sometimes";
+    bool on = true, profiles = false;
+    CHECK_EQUAL(ctl_read("opt.prof", &profiles, sizeof profiles), 0);
+    if (!profiles) {
+        refuse("prof.active", &on, sizeof on);
+        refuse("prof.thread_active_init", &on, sizeof on);
+        refuse("prof.gdump", &on, sizeof on);
+        refuse("thread.prof.active", &on, sizeof on);
+    }
+    if (!under_test_strict()) {
+        return;
+    }
+    refuse("thread.arena", &no_arena, sizeof no_arena);
+    refuse("arena.0.dirty_decay_ms", &below, sizeof below);
+    refuse("arena.0.muzzy_decay_ms", &below, sizeof below);
+    refuse("arenas.dirty_decay_ms", &below, sizeof below);
+    refuse("arenas.muzzy_decay_ms", &below, sizeof below);
+    refuse("arena.0.retain_grow_limit", &few, sizeof few);
+    refuse("arena.0.dss", &word, sizeof word);
+    refuse("max_background_threads", &most, sizeof most);
+}

@@ -306,3 +306,87 @@ TEST(dss_is_one_of_three_words)
     CHECK_EQUAL(ctl_read("arena.0.dss", &word, sizeof word), 0);
     CHECK_TEXT(word, "disabled");
 }
+
+/* An object of every small class, freed again: the arena has no object, and each bin perhaps a slab. */
+static unsigned
+arena_that_was_used(void)
+{
+    unsigned arena = ctl_new_arena(), bins = ctl_unsigned("arenas.nbins");
+    for (unsigned bin = 0; bin < bins; bin++) {
+        void *object =
+            mallocx(ctl_size(ctl_name("arenas.bin.%zu.size", bin)), MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE);
+        CHECK(object != NULL);
+        dallocx(object, MALLOCX_TCACHE_NONE);
+    }
+    return arena;
+}
+
+TEST(a_purge_takes_the_slabs_that_hold_no_object)
+{
+    unsigned arena = arena_that_was_used();
+    CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.purge", arena)), 0);
+    ctl_refresh();
+    CHECK_EQUAL(ctl_size(ctl_name("stats.arenas.%zu.pactive", arena)), 0);
+    CHECK_EQUAL(ctl_size(ctl_name("stats.arenas.%zu.pdirty", arena)), 0);
+    void *object = mallocx(100, MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE);
+    CHECK(object != NULL);
+    memset(object, 1, 100);
+    CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.purge", arena)), 0);
+    CHECK_EQUAL(*(unsigned char *)object, 1);
+    dallocx(object, MALLOCX_TCACHE_NONE);
+    CHECK_EQUAL(ctl_do("arena.4096.purge"), 0);
+    ctl_refresh();
+    CHECK_EQUAL(ctl_size(ctl_name("stats.arenas.%zu.pactive", arena)), 0);
+    CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.destroy", arena)), 0);
+}
+
+TEST(decay_makes_idle_pages_of_slabs_that_hold_no_object)
+{
+    unsigned arena = arena_that_was_used();
+    CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.decay", arena)), 0);
+    ctl_refresh();
+    CHECK_EQUAL(ctl_size(ctl_name("stats.arenas.%zu.pactive", arena)), 0);
+    CHECK(ctl_size(ctl_name("stats.arenas.%zu.pdirty", arena)) > 0);
+    CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.destroy", arena)), 0);
+}
+
+TEST(a_decay_time_of_nothing_takes_them_at_once)
+{
+    unsigned arena = arena_that_was_used();
+    ssize_t at_once = 0;
+    CHECK_EQUAL(ctl_write(ctl_name("arena.%zu.muzzy_decay_ms", arena), &at_once, sizeof at_once), 0);
+    CHECK_EQUAL(ctl_write(ctl_name("arena.%zu.dirty_decay_ms", arena), &at_once, sizeof at_once), 0);
+    ctl_refresh();
+    CHECK_EQUAL(ctl_size(ctl_name("stats.arenas.%zu.pactive", arena)), 0);
+    CHECK_EQUAL(ctl_size(ctl_name("stats.arenas.%zu.pdirty", arena)), 0);
+    CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.destroy", arena)), 0);
+}
+
+TEST(memory_of_the_oversize_threshold_is_not_kept_by_an_arena_that_a_program_made)
+{
+    size_t wanted = 1 << 20, before = 0, length = sizeof before, none = SIZE_MAX;
+    unsigned arena = ctl_new_arena();
+    int flags = MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE;
+    CHECK_EQUAL(mallctl(ctl_name("arena.%zu.oversize_threshold", arena), &before, &length, &wanted, sizeof wanted), 0);
+    void *kept = mallocx(512 << 10, flags), *between = mallocx(4096, flags), *oversize = mallocx(2 << 20, flags);
+    unsigned owner = 0;
+    length = sizeof owner;
+    CHECK_EQUAL(mallctl("arenas.lookup", &owner, &length, &oversize, sizeof oversize), 0);
+    CHECK_EQUAL(owner, arena);
+    memset(kept, 1, 512 << 10);
+    memset(oversize, 1, 2 << 20);
+    dallocx(kept, MALLOCX_TCACHE_NONE);
+    dallocx(oversize, MALLOCX_TCACHE_NONE);
+    ctl_refresh();
+    CHECK_EQUAL(ctl_size(ctl_name("stats.arenas.%zu.pdirty", arena)), 128);
+    CHECK(ctl_size(ctl_name("stats.arenas.%zu.pactive", arena)) < 128); /* the slab of what lies between */
+    CHECK_EQUAL(ctl_write(ctl_name("arena.%zu.oversize_threshold", arena), &none, sizeof none), 0);
+    oversize = mallocx(2 << 20, flags);
+    unsigned char *bytes = oversize;
+    CHECK(bytes[0] == 0 && bytes[(2 << 20) - 1] == 0);
+    dallocx(oversize, MALLOCX_TCACHE_NONE);
+    ctl_refresh();
+    CHECK(ctl_size(ctl_name("stats.arenas.%zu.pdirty", arena)) >= 128 + 512);
+    dallocx(between, MALLOCX_TCACHE_NONE);
+    CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.destroy", arena)), 0);
+}

@@ -225,3 +225,23 @@ TEST(background_threads_can_be_stopped_and_started)
     CHECK(most >= 1 && most != SIZE_MAX);
     CHECK_EQUAL(ctl_write("max_background_threads", &many, sizeof many), EINVAL);
 }
+
+TEST(a_realloc_within_the_class_counts_what_it_kept_as_freed_and_allocated)
+{
+    static const size_t sizes[] = {100, 5000, 20000, 100000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        void *object = malloc(sizes[i]);
+        size_t usable = malloc_usable_size(object);
+        uint64_t allocated = ctl_u64("thread.allocated"), freed = ctl_u64("thread.deallocated");
+        object = realloc(object, sizes[i] + 1);
+        CHECK_EQUAL(ctl_u64("thread.allocated") - allocated, usable);
+        CHECK_EQUAL(ctl_u64("thread.deallocated") - freed, usable);
+        object = rallocx(object, sizes[i], 0);
+        CHECK_EQUAL(ctl_u64("thread.allocated") - allocated, 2 * usable);
+        CHECK_EQUAL(ctl_u64("thread.deallocated") - freed, 2 * usable);
+        CHECK_EQUAL(xallocx(object, sizes[i], 0, 0), usable);
+        CHECK_EQUAL(ctl_u64("thread.allocated") - allocated, 2 * usable);
+        free(object);
+        CHECK_EQUAL(ctl_u64("thread.deallocated") - freed, 3 * usable);
+    }
+}

@@ -10,6 +10,10 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 
+/* Before glibc 2.34 it lies in libdl.so.2, as the true dlopen() does: who calls that one has loaded both, or looked whether it is
+ * there and was misled by ours. */
+#pragma weak dlsym
+
 /*
  * The call at the end must be a jump (-O2 makes it one): the loader looks at the return address for the caller, whose
  * RUNPATH and name space count.
@@ -20,6 +24,9 @@ dlopen(const char *file, int mode)
     static _Atomic(void *) next;
     void *found = atomic_load_explicit(&next, memory_order_relaxed);
     if (found == NULL) {
+        if (dlsym == NULL) {
+            return NULL;
+        }
         found = dlsym(RTLD_NEXT, "dlopen");
         atomic_store_explicit(&next, found, memory_order_relaxed);
     }

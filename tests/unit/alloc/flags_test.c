@@ -253,9 +253,9 @@ TEST(inside_an_extent_hook_arenas_and_caches_are_not_touched)
 static unsigned samples;
 
 static void *
-sample_it(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct hew_extent *large)
+sample_it(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t size, struct hew_extent *large)
 {
-    CHECK(large == NULL && cache->due_code == HEW_CODE_NONE && cache->until_sample < 0);
+    CHECK(large == NULL && size == 90 && cache->due_code == HEW_CODE_NONE && cache->until_sample < 0);
     cache->until_sample = 10000;
     cache->due = 0;
     samples++;
@@ -263,7 +263,7 @@ sample_it(struct hew_cache *cache, struct hew_arena *arena, size_t size, struct 
     CHECK_EQUAL(arena_of(mine), cache->arena->index);
     CHECK(arena_of(mine) != arena->index);
     hew_flags_free("test", mine, 0);
-    return (void *)hew_alloc_sampled(arena, hew_code_of_size(size), &samples)->address;
+    return (void *)hew_alloc_sampled(arena, code, &samples)->address;
 }
 
 TEST(requests_past_the_cache_are_sampled_by_their_bytes_and_in_their_arena)

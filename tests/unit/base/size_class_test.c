@@ -70,6 +70,16 @@ TEST(the_named_codes_are_where_the_named_sizes_end)
     CHECK_EQUAL(hew_code_of_size(HEW_CACHED_MAX), HEW_CODE_CACHED_LAST);
 }
 
+TEST(a_large_sizes_index_is_the_same_by_the_shorter_way)
+{
+    for (unsigned index = HEW_CODE_SMALL_LAST; index < 150; index++) {
+        size_t size = hew_class_size(index);
+        CHECK_EQUAL(hew_class_index_large(size), index);
+        CHECK_EQUAL(hew_class_index_large(size + 1), index + 1);
+    }
+    CHECK_EQUAL(hew_class_index_large(HEW_SMALL_MAX + 1), HEW_CODE_SMALL_LAST);
+}
+
 TEST(every_class_is_aligned_as_malloc_must_be)
 {
     for (unsigned code = 2; code <= HEW_CODE_CACHED_LAST; code++) {

@@ -3,7 +3,7 @@
 #include "one_thread.h"
 
 #include "cache/limit.h"
-#include "cache/route.h"
+#include "cache/owner.h"
 
 TEST(a_class_without_a_magazine_is_empty_and_full_at_once)
 {
@@ -39,47 +39,36 @@ TEST(the_newest_object_is_handed_out_first)
     end_cache();
 }
 
-TEST(a_magazine_that_is_only_emptied_stays_lean)
-{
-    struct hew_cache *cache = new_cache();
-    take_many(cache, CODE, OBJECTS_MAX);
-    CHECK(capacity(cache, CODE) > 0 && capacity(cache, CODE) <= 63);
-    CHECK(capacity(cache, CODE) * 64 <= 4 << 10);
-    hew_route_give(CODE, objects, OBJECTS_MAX);
-    end_cache();
-}
-
-TEST(a_magazine_that_is_only_filled_stays_lean)
+TEST(a_thread_that_only_frees_keeps_what_one_step_brings_at_most)
 {
     struct hew_cache *cache = new_cache();
     struct hew_arena *arena = cache->arena;
-    for (unsigned i = 0; i < OBJECTS_MAX; i++) {
-        CHECK_EQUAL(hew_bin_take(&arena->bins[CODE], &arena->pages, CODE, &objects[i], 1), 1);
+    unsigned code = hew_code_of_size(8192), given = 0, got = 0;
+    while (got < 20) {
+        got += hew_bin_take(&arena->bins[code], &arena->pages, code, objects + got, 20 - got);
     }
-    give_many(cache, CODE, OBJECTS_MAX);
-    CHECK(capacity(cache, CODE) > 0 && capacity(cache, CODE) <= 63);
+    while (given < got) {
+        give(cache, code, objects[given++]);
+        CHECK(hew_cache_depth(cache, code) <= 4); /* what one step brings */
+    }
+    CHECK_EQUAL(capacity(cache, code), 4);
+    CHECK(hew_depot_held(code) >= 16);
     end_cache();
 }
 
-TEST(a_thread_that_only_frees_keeps_at_most_a_batch_and_nothing_large)
+TEST(what_one_thread_frees_another_one_gets)
 {
     struct hew_cache *cache = new_cache();
-    struct hew_arena *arena = cache->arena;
-    unsigned code = hew_code_of_size(256), wide = hew_code_of_size(6000), large = hew_code_of_size(20000);
-    CHECK_EQUAL(hew_bin_take(&arena->bins[code], &arena->pages, code, objects, 150), 64);
-    give_many(cache, code, 16);
-    CHECK_EQUAL(hew_cache_depth(cache, code), 16);
-    give(cache, code, objects[16]);
-    CHECK_EQUAL(hew_cache_depth(cache, code), 1); /* all that was there has gone at once */
-    for (unsigned i = 17; i < 64; i++) {
-        give(cache, code, objects[i]);
-    }
-    CHECK_EQUAL(capacity(cache, code), 16);
-    CHECK_EQUAL(hew_bin_take(&arena->bins[wide], &arena->pages, wide, objects, 1), 1);
-    give(cache, wide, objects[0]);
-    CHECK_EQUAL(hew_cache_depth(cache, wide), 0);
-    give(cache, large, (void *)hew_large_take(arena, 20000, HEW_PAGE, large)->address);
-    CHECK_EQUAL(hew_cache_depth(cache, large), 0);
+    work(cache, CODE, 20, 600);
+    uint64_t made = cache->arena->bins[CODE].counts.nmalloc;
+    hew_magazine_drop(cache, CODE);
+    struct hew_cache *other = hew_thread_birth(true);
+    CHECK(other != NULL && other != cache);
+    take_many(other, CODE, 300);
+    CHECK_EQUAL(cache->arena->bins[CODE].counts.nmalloc, made);
+    give_many(other, CODE, 300);
+    hew_thread_death();
+    hew_cache_self = cache;
     end_cache();
 }
 
@@ -137,21 +126,6 @@ TEST(a_fill_brings_four_objects_at_least_where_the_magazine_has_room)
         give(cache, code, object);
         hew_magazine_drop_all(cache); /* what the others hold would bound it */
     }
-    end_cache();
-}
-
-TEST(a_magazine_grows_less_far_when_others_hold_a_part_of_the_share)
-{
-    struct hew_cache *cache = new_cache();
-    unsigned first = hew_code_of_size(2048), second = hew_code_of_size(1024);
-    work(cache, first, 40, 1200);
-    CHECK(cache->granted > (size_t)192 << 10); /* an eighth of the least budget */
-    for (unsigned i = 0; i < 10; i++) {        /* in turns, so that neither is idle */
-        work(cache, second, 4, 1200);
-        work(cache, first, 1, 1200);
-    }
-    CHECK_EQUAL(capacity(cache, first), 127);
-    CHECK_EQUAL(capacity(cache, second), 64);
     end_cache();
 }
 
@@ -239,6 +213,7 @@ TEST(an_idle_class_loses_its_magazine_while_others_work)
     work(cache, CODE, 3 * HEW_CODES / 4, HEW_CACHE_PERIOD); /* every tick looks after 4 classes: three looks at each */
     CHECK(cache->base[idle] == NULL);
     CHECK_EQUAL(hew_cache_depth(cache, idle), 0);
+    hew_depot_drain(true);
     CHECK_EQUAL(cache->arena->bins[idle].counts.nmalloc, cache->arena->bins[idle].counts.ndalloc);
     CHECK_EQUAL(cache->granted, full_bytes(cache));
     end_cache();
@@ -257,7 +232,7 @@ TEST(a_class_in_use_keeps_its_magazine)
     end_cache();
 }
 
-TEST(a_class_that_never_ran_dry_loses_what_it_did_not_need)
+TEST(a_class_that_never_missed_loses_half_of_its_room_again_and_again)
 {
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size(128);
@@ -277,6 +252,7 @@ TEST(flush_gives_back_the_oldest_and_keeps_the_newest)
     take_many(cache, CODE, 40);
     hew_magazine_flush(cache, CODE, 0);
     CHECK_EQUAL(hew_cache_depth(cache, CODE), 0);
+    hew_depot_drain(true);
     CHECK_EQUAL(cache->arena->bins[CODE].counts.nmalloc - cache->arena->bins[CODE].counts.ndalloc, 40);
     give_many(cache, CODE, 40);
     hew_magazine_flush(cache, CODE, 50); /* fewer are there: nothing to do */
@@ -299,6 +275,7 @@ TEST(drop_gives_everything_back_and_the_class_can_begin_again)
     hew_magazine_drop(cache, CODE);
     CHECK(cache->base[CODE] == NULL && hew_cache_pop(cache, CODE) == NULL);
     CHECK_EQUAL(cache->granted, 0);
+    hew_depot_drain(true);
     CHECK_EQUAL(cache->arena->bins[CODE].counts.nmalloc, cache->arena->bins[CODE].counts.ndalloc);
     hew_magazine_drop(cache, CODE); /* nothing there: nothing to do */
     work(cache, CODE, 2, 10);
@@ -319,6 +296,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
     CHECK_EQUAL(hew_cache_depth(cache, code), 1);
     CHECK(take(cache, code) == (void *)two->address);
     give(cache, code, (void *)two->address);
+    hew_depot_drain(true);
     CHECK_EQUAL(layers_large(cache->arena).ndalloc + 1, layers_large(cache->arena).nmalloc);
     end_cache();
 }

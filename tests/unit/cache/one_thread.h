@@ -3,7 +3,8 @@
 #ifndef HEW_TESTS_ONE_THREAD_H
 #define HEW_TESTS_ONE_THREAD_H
 
-#include "cache/capacity.h"
+#include "cache/budget.h"
+#include "cache/depot.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers.h"
@@ -76,11 +77,11 @@ work(struct hew_cache *cache, unsigned code, unsigned rounds, unsigned burst)
     }
 }
 
-/* What a class has for good. */
+/* What a class's magazine holds when it is full. */
 HEW_INLINE size_t
 capacity(const struct hew_cache *cache, unsigned code)
 {
-    return cache->loan.code == code ? cache->loan.capacity : hew_capacity_of(cache, code);
+    return hew_budget_capacity(cache, code);
 }
 
 HEW_INLINE size_t

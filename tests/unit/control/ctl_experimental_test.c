@@ -141,7 +141,9 @@ TEST(the_count_of_active_pages_can_be_watched)
     layers_free(large);
     CHECK_EQUAL(*pages, before);
     CHECK_EQUAL(ctl_do(name), EINVAL);
-    CHECK_EQUAL(hew_ctl_by_name(name, &pages, &length, &before, sizeof before), EINVAL);
+    CHECK_EQUAL(hew_ctl_by_name(name, &pages, &length, &before, sizeof before), EPERM);
+    length = 4;
+    CHECK_EQUAL(hew_ctl_by_name(name, &pages, &length, NULL, 0), EINVAL);
     CHECK_EQUAL(ctl_read("experimental.arenas.4096.pactivep", &pages, sizeof pages), EFAULT);
     CHECK_EQUAL(ctl_read("experimental.arenas.4095.pactivep", &pages, sizeof pages), ENOENT);
     layers_free(first);

@@ -56,10 +56,11 @@ TEST(background_thread_gives_its_former_state_and_takes_a_byte_for_truth)
 
 TEST(max_background_threads_stays_within_the_setting)
 {
-    size_t value = 0, more = hew_options.max_background_threads + 1, fewer = 1;
+    size_t value = 0, more = hew_options.max_background_threads + 1, fewer = 1, none = 0;
     CHECK_EQUAL(ctl_exchange("max_background_threads", &value, &fewer, sizeof value), 0);
     CHECK_EQUAL(value, hew_options.max_background_threads);
     CHECK_EQUAL(ctl_write("max_background_threads", &more, sizeof more), EINVAL);
+    CHECK_EQUAL(ctl_write("max_background_threads", &none, sizeof none), EINVAL);
     CHECK_EQUAL(ctl_read("max_background_threads", &value, sizeof value), 0);
     CHECK_EQUAL(value, 1);
 }

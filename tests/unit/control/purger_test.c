@@ -206,6 +206,18 @@ TEST(the_program_forbids_the_thread_and_allows_it_again)
     CHECK(goes_by_itself(2));
 }
 
+TEST(allowing_the_thread_starts_it_though_nothing_is_due)
+{
+    boot_once();
+    hew_purger_end();
+    unsigned without = threads_here();
+    CHECK_EQUAL(hew_page_due, 0);
+    CHECK(hew_purger_enable(true));
+    CHECK_EQUAL(threads_here(), without + 1);
+    CHECK(hew_purger_enable(true)); /* there is one already */
+    CHECK_EQUAL(threads_here(), without + 1);
+}
+
 TEST(a_forks_child_gets_a_thread_of_its_own)
 {
     boot_once();

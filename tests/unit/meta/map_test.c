@@ -7,12 +7,14 @@
 #include "meta/map.h"
 
 #include "os/memory.h"
+#include "os/process.h"
 #include "test.h"
 
 #include "fakes/child.h"
 #include "fakes/faults.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 #define WINDOW ((uintptr_t)1 << HEW_LG_LEAF)
 #define GIB ((size_t)1 << 30)
@@ -148,17 +150,19 @@ TEST(addresses_beyond_47_bits_cannot_be_covered)
 static void
 refused_calls(void)
 {
-    static const char *const calls[] = {"mmap", "mprotect"};
     CHECK(hew_map_boot());
-    for (uintptr_t i = 0; i < 2; i++) {
-        uintptr_t address = 0x7d0000000000 + i * WINDOW;
-        faults_refuse(calls[i], 0, 1);
+    for (int i = 0; i < 2; i++) { /* the leaf, the codes */
+        uintptr_t address = 0x7d0000000000 + (uintptr_t)i * WINDOW;
+        faults_refuse("mprotect", i, 1);
         CHECK(!hew_map_cover(address, HEW_GRAIN));
         faults_end();
         CHECK_EQUAL(faults_refused, 1);
         CHECK_EQUAL(hew_map_code(address), HEW_CODE_NONE);
         CHECK(hew_map_extent(address) == NULL);
+        faults_count("mprotect");
         CHECK(hew_map_cover(address, HEW_GRAIN));
+        faults_end();
+        CHECK_EQUAL(faults_asked, 2 - i); /* the leaf waits for its window */
         hew_map_set_code(address, 5);
         hew_map_set_extent(address, extent(5));
         CHECK(hew_map_code(address) == 5 && hew_map_extent(address) == extent(5));
@@ -241,18 +245,20 @@ space_becomes_limited(void)
 {
     struct rlimit limit = {2 * GIB, 2 * GIB};
     CHECK(hew_map_boot());
-    CHECK(!hew_map_narrow()); /* no limit */
+    CHECK(!hew_map_narrow(hew_os_address_space_limit())); /* no limit */
     CHECK(hew_map_cover(0x100000000000, HEW_GRAIN));
     hew_map_set_code(0x100000000000, 5);
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
     CHECK(hew_os_map(GIB, HEW_PAGE) == NULL);
-    CHECK(hew_map_narrow());
-    CHECK(!hew_map_narrow()); /* once is all there is */
+    CHECK(hew_map_narrow(hew_os_address_space_limit()));
+    CHECK(!hew_map_narrow(hew_os_address_space_limit())); /* once is all there is */
     char *memory = hew_os_map(GIB, HEW_PAGE);
     CHECK(memory != NULL && hew_map_cover((uintptr_t)memory, GIB));
     hew_map_set_code((uintptr_t)memory, 6);
     CHECK_EQUAL(hew_map_code((uintptr_t)memory), 6);
     CHECK_EQUAL(hew_map_code(0x100000000000), 5);
+    CHECK_EQUAL(hew_map_code(0x100000000000 - 1), HEW_CODE_NONE); /* the guards of an open window stay */
+    CHECK_EQUAL(hew_map_code(0x100000000000 + WINDOW), HEW_CODE_NONE);
     CHECK_EQUAL(hew_map_code(0), HEW_CODE_NONE);
     CHECK_EQUAL(hew_map_code((uintptr_t)&limit), HEW_CODE_NONE);
     CHECK_EQUAL(hew_map_code((uintptr_t)&hew_map_lock), HEW_CODE_NONE);
@@ -262,6 +268,99 @@ space_becomes_limited(void)
 TEST(when_address_space_becomes_limited_the_map_makes_room)
 {
     CHECK(CHILD_SANITIZED || child_run(space_becomes_limited).status == 0);
+}
+
+static void
+pieces_stay(void)
+{
+    CHECK(hew_map_boot());
+    CHECK(hew_map_cover(0x100000000000, HEW_GRAIN));
+    faults_refuse("munmap", 1, 2);
+    CHECK(hew_map_narrow(2 * GIB));
+    faults_end();
+    for (uintptr_t address = 0x010000000000; address < 0x7f0000000000; address += 0x010000000000) {
+        CHECK(hew_map_cover(address, HEW_GRAIN)); /* whether its part has gone or not */
+        hew_map_set_code(address, 9);
+        CHECK_EQUAL(hew_map_code(address), 9);
+    }
+}
+
+TEST(a_part_that_the_system_does_not_take_back_is_used_again)
+{
+    CHECK(CHILD_SANITIZED || child_run(pieces_stay).status == 0);
+}
+
+/* Ends at the first byte before, or behind, what the map has. */
+static uint8_t *beside;
+
+static void
+write_beside(void)
+{
+    *(volatile uint8_t *)beside = 1;
+}
+
+static void
+ends_of_the_map(void)
+{
+    uintptr_t last = ((uintptr_t)1 << HEW_LG_ADDRESS) - HEW_GRAIN;
+    CHECK(hew_map_boot());
+    CHECK(hew_map_cover(0, HEW_GRAIN) && hew_map_cover(last, HEW_GRAIN));
+    beside = hew_code_map - 1;
+    CHECK(child_run(write_beside).status != 0);
+    beside = &hew_code_map[last >> HEW_LG_GRAIN] + 1;
+    CHECK(child_run(write_beside).status != 0);
+    CHECK(hew_map_cover(0x7d0000000000, HEW_GRAIN)); /* and on both sides of a window that stands alone */
+    beside = &hew_code_map[0x7d0000000000 >> HEW_LG_GRAIN] - 1;
+    CHECK(child_run(write_beside).status != 0);
+    beside += WINDOW / HEW_GRAIN + 1;
+    CHECK(child_run(write_beside).status != 0);
+}
+
+TEST(nobody_can_write_beside_an_open_window)
+{
+    CHECK_EQUAL(child_run(ends_of_the_map).status, 0);
+}
+
+static size_t
+resident_tables(void)
+{
+    char line[256];
+    size_t kib = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    CHECK(status != NULL);
+    while (fgets(line, sizeof line, status) != NULL) {
+        sscanf(line, "VmPTE: %zu", &kib);
+    }
+    fclose(status);
+    return kib;
+}
+
+static void
+locked(void)
+{
+    static const char here[] = "a foreign pointer";
+    CHECK(hew_map_boot());
+    CHECK(hew_map_cover(0x100000000000, HEW_GRAIN));
+    hew_map_set_code(0x100000000000, 5);
+    hew_map_close();
+    size_t before = resident_tables();
+    if (mlockall(MCL_CURRENT) == 0) { /* only where the limit of locked memory allows for all that is reserved */
+        CHECK(resident_tables() - before < 1024);
+        munlockall();
+    }
+    CHECK_EQUAL(hew_map_code(0x100000000000), 5);
+    CHECK_EQUAL(hew_map_code(0), HEW_CODE_NONE);
+    CHECK_EQUAL(hew_map_code((uintptr_t)here), HEW_CODE_NONE);
+    CHECK_EQUAL(hew_map_code((uintptr_t)&before), HEW_CODE_NONE);
+    CHECK_EQUAL(hew_map_code(hew_os_program_address()), HEW_CODE_NONE);
+    write_both_sides_of_a_border(0x300000000000); /* far from all, and opened afterwards */
+    hew_map_close();                              /* as often as one likes */
+    CHECK_EQUAL(hew_map_code(0x300000000000 - 1), 61);
+}
+
+TEST(a_closed_map_costs_locked_memory_next_to_nothing_and_works)
+{
+    CHECK(CHILD_SANITIZED || child_run(locked).status == 0);
 }
 
 static void

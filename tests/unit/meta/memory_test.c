@@ -3,6 +3,7 @@
 #include "meta/memory.h"
 
 #include "base/size_class.h"
+#include "os/memory.h"
 #include "test.h"
 
 #include "fakes/faults.h"
@@ -89,7 +90,7 @@ TEST(pieces_do_not_overlap_while_chunks_are_added)
     CHECK(hew_meta_usage().mapped > mapped);
 }
 
-TEST(a_piece_larger_than_a_chunk_has_a_mapping_of_its_own)
+TEST(a_piece_larger_than_a_chunk_gives_its_memory_back_and_keeps_its_addresses)
 {
     struct hew_meta_usage before = hew_meta_usage();
     unsigned char *piece = hew_meta_take(5000 * KIB);
@@ -99,8 +100,26 @@ TEST(a_piece_larger_than_a_chunk_has_a_mapping_of_its_own)
     CHECK_EQUAL(hew_meta_usage().mapped - before.mapped, 5000 * KIB);
     hew_meta_give(piece, 5000 * KIB);
     CHECK_EQUAL(hew_meta_usage().used, before.used);
-    CHECK_EQUAL(hew_meta_usage().mapped, before.mapped);
     CHECK_EQUAL(hew_meta_usage().touched, before.touched);
+    CHECK(hew_os_resident(piece, 5000 * KIB) <= 4 * KIB);
+    unsigned char *front = hew_meta_take(2000 * KIB), *rest = hew_meta_take(3000 * KIB);
+    CHECK(front == piece && rest == piece + 2000 * KIB);
+    CHECK(is_filled(front, 2000 * KIB, 0) && is_filled(rest, 3000 * KIB, 0));
+    CHECK_EQUAL(hew_meta_usage().mapped - before.mapped, 5000 * KIB);
+    hew_meta_give(front, 2000 * KIB);
+    hew_meta_give(rest, 3000 * KIB);
+}
+
+TEST(a_large_piece_whose_memory_the_system_did_not_take_is_zero_all_the_same)
+{
+    unsigned char *piece = hew_meta_take(1700 * KIB);
+    memset(piece, 0xff, 1700 * KIB);
+    faults_refuse("madvise", 0, 1);
+    hew_meta_give(piece, 1700 * KIB);
+    faults_end();
+    unsigned char *again = hew_meta_take(1700 * KIB);
+    CHECK(again == piece && is_filled(again, 1700 * KIB, 0));
+    hew_meta_give(again, 1700 * KIB);
 }
 
 /* Takes pieces of 4 KiB until the system is asked for a chunk; the one that needed it. */
@@ -117,7 +136,7 @@ take_until_asked(void)
 TEST(without_room_for_a_whole_chunk_a_smaller_one_will_do)
 {
     size_t mapped = hew_meta_usage().mapped;
-    faults_refuse("mmap", 0, 3);
+    faults_refuse("mprotect", 0, 3);
     CHECK(take_until_asked() != NULL);
     faults_end();
     CHECK_EQUAL(faults_asked, 4);
@@ -126,12 +145,12 @@ TEST(without_room_for_a_whole_chunk_a_smaller_one_will_do)
 
 TEST(without_any_room_there_is_no_piece_and_what_is_counted_stays)
 {
-    faults_refuse("mmap", 0, FAULTS_ALL);
+    faults_refuse(NULL, 0, FAULTS_ALL);
     CHECK(take_until_asked() == NULL);
     struct hew_meta_usage before = hew_meta_usage();
     CHECK(hew_meta_take(4 * KIB) == NULL);
     CHECK(hew_meta_take(500 * KIB) == NULL);
-    CHECK(hew_meta_take(5000 * KIB) == NULL);
+    CHECK(hew_meta_take(9000 * KIB) == NULL);
     faults_end();
     CHECK_EQUAL(hew_meta_usage().used, before.used);
     CHECK_EQUAL(hew_meta_usage().mapped, before.mapped);
@@ -142,7 +161,7 @@ TEST(a_piece_given_back_needs_no_room_to_come_again)
 {
     void *piece = hew_meta_take(3 * KIB);
     hew_meta_give(piece, 3 * KIB);
-    faults_refuse("mmap", 0, FAULTS_ALL);
+    faults_refuse(NULL, 0, FAULTS_ALL);
     CHECK(hew_meta_take(3 * KIB) == piece);
     faults_end();
 }

@@ -68,7 +68,7 @@ TEST(what_no_address_space_can_hold_is_refused_and_errno_is_kept)
     CHECK(hew_os_map((size_t)1 << 50, HEW_PAGE) == NULL);
     CHECK(hew_os_map((size_t)1 << 50, MIB) == NULL);
     CHECK(hew_os_map(SIZE_MAX - HEW_PAGE + 1, MIB) == NULL); /* size + alignment wraps */
-    CHECK(hew_os_reserve_readable((size_t)1 << 50) == NULL);
+    CHECK(hew_os_reserve((size_t)1 << 50) == NULL);
     CHECK_EQUAL(errno, 7);
 }
 
@@ -80,14 +80,17 @@ TEST(a_refused_call_says_so_and_changes_nothing)
     faults_refuse(NULL, 0, FAULTS_ALL);
     CHECK(hew_os_map(HEW_PAGE, HEW_PAGE) == NULL);
     CHECK(hew_os_map(HEW_PAGE, MIB) == NULL);
-    CHECK(hew_os_reserve_readable(HEW_PAGE) == NULL);
+    CHECK(hew_os_reserve(HEW_PAGE) == NULL);
+    CHECK(!hew_os_make_readable(memory, HEW_PAGE));
     CHECK(!hew_os_make_writable(memory, HEW_PAGE));
+    CHECK(!hew_os_guard(memory, HEW_PAGE));
+    CHECK(!hew_os_try_unmap(memory, HEW_PAGE));
     CHECK(!hew_os_map_at(memory + HEW_PAGE, HEW_PAGE));
     CHECK(!hew_os_purge(memory, HEW_PAGE));
     CHECK(!hew_os_purge_lazily(memory, HEW_PAGE));
     CHECK(hew_os_move(memory, memory + HEW_PAGE, HEW_PAGE) == HEW_OS_NOT_MOVED);
     CHECK(hew_os_extend_data(HEW_PAGE, HEW_PAGE) == NULL);
-    CHECK_EQUAL(faults_refused, 9);
+    CHECK_EQUAL(faults_refused, 12);
     faults_end();
     CHECK_EQUAL(errno, 7);
     CHECK(is_filled(memory, 2 * HEW_PAGE, 5));
@@ -113,15 +116,15 @@ TEST(a_fault_is_asked_for_by_the_name_of_its_call)
     hew_os_unmap(memory, 2 * HEW_PAGE);
 }
 
-TEST(reserved_space_reads_as_zeros_and_opens_in_parts)
+TEST(reserved_space_reads_as_zeros_where_it_is_opened_and_opens_in_parts)
 {
-    char *space = hew_os_reserve_readable(1024 * MIB);
-    CHECK(space != NULL);
+    char *space = hew_os_reserve(1024 * MIB);
+    CHECK(space != NULL && hew_os_make_readable(space, 1024 * MIB));
     CHECK(space[0] == 0 && space[1024 * MIB - 1] == 0);
     CHECK(hew_os_make_writable(space + 512 * MIB, HEW_PAGE));
     space[512 * MIB] = 1;
     CHECK(space[512 * MIB] == 1 && space[512 * MIB + HEW_PAGE] == 0);
-    hew_os_unmap(space, 1024 * MIB);
+    hew_os_try_unmap(space, 1024 * MIB);
 }
 
 static char *closed_page;
@@ -132,11 +135,81 @@ write_to_closed_page(void)
     *(volatile char *)closed_page = 1;
 }
 
-TEST(reserved_space_that_is_not_opened_cannot_be_written)
+static void
+read_closed_page(void)
 {
-    closed_page = hew_os_reserve_readable(HEW_PAGE);
+    (void)*(volatile char *)closed_page;
+}
+
+TEST(reserved_space_that_is_not_opened_can_be_neither_read_nor_written)
+{
+    closed_page = hew_os_reserve(HEW_PAGE);
+    CHECK(child_run(read_closed_page).status != 0);
+    CHECK(hew_os_make_readable(closed_page, HEW_PAGE));
+    CHECK_EQUAL(child_run(read_closed_page).status, 0);
     CHECK(child_run(write_to_closed_page).status != 0);
-    hew_os_unmap(closed_page, HEW_PAGE);
+    hew_os_try_unmap(closed_page, HEW_PAGE);
+}
+
+TEST(address_space_that_the_system_does_not_take_back_is_as_it_was)
+{
+    char *memory = hew_os_map(2 * HEW_PAGE, HEW_PAGE);
+    memset(memory, 5, 2 * HEW_PAGE);
+    faults_refuse("munmap", 0, 1);
+    CHECK(!hew_os_try_unmap(memory, 2 * HEW_PAGE));
+    faults_end();
+    CHECK(is_filled(memory, 2 * HEW_PAGE, 5));
+    CHECK(hew_os_try_unmap(memory, 2 * HEW_PAGE));
+}
+
+TEST(what_nobody_could_keep_is_mapped_again_as_new_in_parts_as_well)
+{
+    char *memory = hew_os_map(64 * HEW_PAGE, HEW_PAGE);
+    memset(memory, 5, 64 * HEW_PAGE);
+    faults_refuse("munmap", 0, 1);
+    hew_os_unmap(memory, 64 * HEW_PAGE);
+    faults_count("mmap");
+    size_t got = 0;
+    char *first = NULL;
+    for (unsigned i = 0; i < 16; i++) { /* aligned, out of the middle */
+        char *part = hew_os_map(2 * HEW_PAGE, 4 * HEW_PAGE);
+        CHECK(part != NULL && (uintptr_t)part % (4 * HEW_PAGE) == 0);
+        CHECK(is_filled(part, 2 * HEW_PAGE, 0));
+        memset(part, 6, 2 * HEW_PAGE);
+        got += part >= memory && part < memory + 64 * HEW_PAGE;
+        first = first == NULL ? part : first;
+    }
+    CHECK(got >= 15); /* of a range that need not begin at a multiple of four pages */
+    faults_end();
+    CHECK(is_filled(first, 2 * HEW_PAGE, 6));
+}
+
+TEST(what_was_kept_with_its_contents_is_zero_all_the_same)
+{
+    char *memory = hew_os_map(MIB, HEW_PAGE);
+    memset(memory, 5, MIB);
+    faults_refuse(NULL, 0, 2); /* munmap and madvise, as for locked memory at the limit of mappings */
+    hew_os_unmap(memory, MIB);
+    faults_refuse("madvise", 0, FAULTS_ALL);
+    char *again = hew_os_map(MIB, HEW_PAGE);
+    faults_end();
+    CHECK(again == memory && is_filled(again, MIB, 0));
+    hew_os_unmap(again, MIB);
+}
+
+TEST(what_nobody_could_keep_is_offered_again_after_something_else_went)
+{
+    char *first = hew_os_map(MIB, HEW_PAGE), *second = hew_os_map(MIB, HEW_PAGE), *third = hew_os_map(MIB, HEW_PAGE);
+    faults_refuse("munmap", 0, 2);
+    hew_os_unmap(first, MIB);
+    hew_os_unmap(second, MIB);
+    faults_count("munmap");
+    hew_os_unmap(third, MIB);
+    CHECK(faults_asked >= 3); /* the parts that another test left may come as well */
+    faults_end();
+    CHECK(hew_os_map_at(first, MIB) && hew_os_map_at(second, MIB)); /* nothing is there */
+    hew_os_unmap(first, MIB);
+    hew_os_unmap(second, MIB);
 }
 
 TEST(a_place_is_mapped_only_when_nothing_is_there)
@@ -315,30 +388,6 @@ TEST(threads_that_extend_the_data_segment_at_once_share_no_page)
         pthread_join(threads[i], &lost);
         CHECK(lost == NULL);
     }
-}
-
-static void
-limited_to_a_gibibyte(void)
-{
-    const struct rlimit limit = {1024 * MIB, 2048 * MIB};
-    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
-    CHECK_EQUAL(hew_os_address_space_limit(), 1024 * MIB);
-    CHECK(CHILD_SANITIZED || hew_os_map(1024 * MIB, HEW_PAGE) == NULL);
-    CHECK(CHILD_SANITIZED || hew_os_map(64 * MIB, HEW_PAGE) != NULL);
-}
-
-TEST(the_address_space_limit_is_the_soft_one_or_none)
-{
-    struct rlimit limit;
-    getrlimit(RLIMIT_AS, &limit);
-    CHECK_EQUAL(hew_os_address_space_limit(), limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur);
-    CHECK_EQUAL(child_run(limited_to_a_gibibyte).status, 0);
-}
-
-TEST(the_programs_address_lies_in_the_page_of_its_elf_header)
-{
-    const char *page = (const char *)hew_bits_round_down(hew_os_program_address(), HEW_PAGE);
-    CHECK(memcmp(page, "\177ELF", 4) == 0);
 }
 
 /* The letters after "VmFlags:" of the mapping that holds `address`. */

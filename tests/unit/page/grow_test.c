@@ -152,6 +152,27 @@ TEST(what_an_ended_heap_leaves_to_another_merges_with_none_of_its_neighbours)
     CHECK(hew_page_heap_valid(&heir));
 }
 
+TEST(what_the_system_does_not_take_back_from_an_ended_heap_goes_on_in_another)
+{
+    static struct hew_page_heap heir;
+    page_begin();
+    memset(&heir, 0, sizeof heir);
+    hew_page_heap_begin(&heir, 0, page_now);
+    page_give(page_take(64 * KIB));
+    size_t bytes = page_counts().mapped;
+    faults_refuse("munmap", 0, FAULTS_ALL);
+    hew_page_heap_end(&page_heap, &heir);
+    faults_refuse("mmap", 0, FAULTS_ALL);
+    struct hew_extent *extent = hew_page_take(&heir, 64 * KIB, HEW_PAGE, HEW_CODE_SLOW);
+    faults_end();
+    CHECK_EQUAL(page_counts().mapped, 0);
+    CHECK_EQUAL(hew_page_counts(&heir).mapped, bytes);
+    CHECK(extent != NULL && hew_page_heap_valid(&heir));
+    hew_page_give(&heir, extent);
+    hew_page_release(&heir);
+    CHECK_EQUAL(hew_page_counts(&heir).mapped, 0);
+}
+
 TEST(with_dss_primary_and_sbrk_refused_pages_are_mapped)
 {
     page_begin();

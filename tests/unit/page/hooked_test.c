@@ -4,6 +4,7 @@
 
 #include "test.h"
 
+#include "fakes/faults.h"
 #include "fakes/hooks.h"
 #include "page_fixture.h"
 
@@ -326,6 +327,18 @@ TEST(hooks_that_come_later_are_asked_for_memory_that_came_without_them)
     hooks_count = 0;
     hew_page_heap_end(&page_heap, &heir);
     CHECK_EQUAL(page_counts().mapped, 0);
+}
+
+TEST(the_default_dalloc_tells_when_the_system_does_not_take_back)
+{
+    page_begin();
+    hew_options.retain = false;
+    void *memory = hew_os_map(64 * KIB, HEW_PAGE);
+    faults_refuse("munmap", 0, 1);
+    CHECK(hew_hooks_default.dalloc(NULL, memory, 64 * KIB, true, 0));
+    faults_end();
+    CHECK(!hew_hooks_default.dalloc(NULL, memory, 64 * KIB, true, 0));
+    hew_options = page_defaults;
 }
 
 TEST(the_default_table_works_when_it_is_called_through_a_copy)

@@ -142,6 +142,17 @@ TEST(a_system_that_does_not_tell_what_is_resident_gives_small_pages)
     end();
 }
 
+TEST(with_background_thread_false_nobody_asks_what_is_resident)
+{
+    begin(7 * MIB);
+    hew_options.background_thread = false;
+    faults_refuse("mincore", 0, FAULTS_ALL);
+    take_until(15 * MIB, true);
+    CHECK(faults_refused == 0 && !page_heap.huge);
+    faults_end();
+    end();
+}
+
 TEST(the_huge_pages_within_an_extent_are_whole_and_its_highest)
 {
     struct hew_extent extent = {.address = 3 * MIB, .size = 8 * MIB}; /* 4, 6 and 8 lie in it */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit tests of page/purge: when free pages go back, what they read as afterwards, and a system that refuses. */
 #include "page/heap.h"
+#include "page/hooks.h"
 
 #include "test.h"
 
@@ -210,6 +211,43 @@ TEST(pages_that_the_system_refuses_to_purge_stay_dirty_and_go_at_the_next_try)
     page_end();
 }
 
+TEST(what_is_given_through_goes_at_once_and_other_idle_pages_stay)
+{
+    page_begin();
+    page_decay_times(10000, 10000);
+    struct hew_extent *kept = page_take(256 * KIB), *between = page_take(64 * KIB), *through = page_take(MIB);
+    uintptr_t address = through->address;
+    page_fill(kept, 7);
+    page_fill(through, 7);
+    page_give(kept);
+    CHECK(hew_page_give_through(&page_heap, through));
+    CHECK_EQUAL(page_counts().dirty, 256 * KIB);
+    CHECK_EQUAL(page_counts().active, 64 * KIB);
+    CHECK_EQUAL(page_counts().dirty_purged, MIB);
+    CHECK_EQUAL(resident(address, MIB), 0);
+    CHECK_EQUAL(hew_map_code(address), HEW_CODE_NONE);
+    page_give(between);
+    page_end();
+}
+
+TEST(what_is_given_through_is_kept_where_the_system_refuses_it_or_everything_is_kept_for_ever)
+{
+    page_begin();
+    page_decay_times(10000, 0);
+    struct hew_extent *extent = page_take(MIB);
+    faults_refuse("madvise", 0, FAULTS_ALL);
+    CHECK(hew_page_give_through(&page_heap, extent));
+    faults_end();
+    CHECK_EQUAL(page_counts().dirty, MIB);
+    hew_page_decay(&page_heap, page_now, true);
+    page_decay_times(-1, 0);
+    extent = page_take(MIB);
+    CHECK(!hew_page_give_through(&page_heap, extent));
+    page_give(extent);
+    CHECK_EQUAL(page_counts().dirty, MIB);
+    page_end();
+}
+
 TEST(where_lazy_purging_is_unknown_pages_are_dropped_instead)
 {
     page_begin();
@@ -271,6 +309,61 @@ TEST(without_retain_purged_pages_leave_the_address_space)
     page_end();
 }
 
+TEST(address_space_that_is_not_taken_back_serves_the_next_request_and_goes_when_it_can)
+{
+    page_begin();
+    hew_options.retain = false;
+    struct hew_extent *first = page_take(256 * KIB), *second = page_take(256 * KIB);
+    uintptr_t address = first->address;
+    page_fill(first, 7);
+    page_give(first);
+    faults_refuse("munmap", 0, 1);
+    hew_page_decay(&page_heap, page_now, true);
+    faults_end();
+    CHECK_EQUAL(faults_refused, 1);
+    CHECK_EQUAL(page_counts().mapped, 512 * KIB);
+    CHECK_EQUAL(page_counts().retained, 256 * KIB);
+    faults_refuse("mmap", 0, FAULTS_ALL);
+    first = page_take(256 * KIB);
+    faults_end();
+    CHECK(first->address == address && page_filled(first, 0));
+    page_give(first);
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(page_counts().mapped, 256 * KIB);
+    page_give(second);
+    page_end();
+}
+
+/* Each of them in the middle of a mapping, as at the system's limit of mappings. */
+TEST(a_round_that_is_refused_again_and_again_ends_and_the_next_one_begins_with_others)
+{
+    static struct hew_extent *extents[200];
+    page_begin();
+    hew_options.retain = false;
+    for (unsigned i = 0; i < 200; i++) {
+        extents[i] = page_take(64 * KIB);
+    }
+    for (unsigned i = 0; i < 200; i += 2) {
+        page_give(extents[i]);
+    }
+    faults_refuse("munmap", 0, FAULTS_ALL);
+    hew_page_decay(&page_heap, page_now, true);
+    int asked = faults_asked;
+    CHECK(asked >= 1 && asked <= 20);
+    CHECK_EQUAL(page_counts().retained, 100 * 64 * KIB);
+    uintptr_t last = hew_stock_oldest(&page_heap.retained)->address;
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK(hew_stock_oldest(&page_heap.retained)->address != last);
+    faults_end();
+    CHECK_EQUAL(page_counts().mapped, 200 * 64 * KIB);
+    for (unsigned i = 1; i < 200; i += 2) {
+        page_give(extents[i]);
+    }
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(page_counts().mapped, 0);
+    page_end();
+}
+
 TEST(release_returns_address_space_even_with_retain)
 {
     page_begin();
@@ -324,10 +417,13 @@ TEST(a_mebibyte_of_idle_pages_calls_the_purger)
 TEST(without_a_purger_giving_pages_looks_at_the_clock_now_and_then)
 {
     page_begin();
-    page_now -= 1000000; /* a decay that began long ago, so that epochs have passed by the real clock */
-    page_decay_times(3200, 0);
+    page_decay_times(20, 0);
     make_dirty(MIB);
-    hew_page_decay(&page_heap, page_now + 100, false);
+    hew_page_decay(&page_heap, page_now + 1, false);
+    while (hew_clock_ms() <
+           page_now + 40) { /* until all epochs have passed by the real clock, which may have just begun */
+        continue;
+    }
     CHECK(page_counts().dirty > 900 * KIB);
     for (unsigned i = 1; i < 63; i++) {
         make_dirty(16 * KIB);
@@ -368,6 +464,40 @@ TEST(what_is_being_purged_during_a_fork_is_not_lost_to_the_child)
     hew_page_decay(&page_heap, page_now, true);
     CHECK_EQUAL(forked.status, 0);
     CHECK_EQUAL(page_counts().dirty, 0);
+    page_end();
+}
+
+/* In a hook: what the thread itself has in hand stays there, what another one had comes back. */
+static void
+look_at_childs_heap_in_hook(void)
+{
+    static const char other_thread;
+    hew_mutex_after_fork(&page_heap.lock);
+    int saved = hew_hooks_enter();
+    hew_page_after_fork(&page_heap);
+    CHECK_EQUAL(page_heap.dirty.bytes, 0);
+    HEW_CONTAINER(hew_list_first(&page_heap.transit), struct hew_extent, free.age)->free.worker = &other_thread;
+    hew_page_after_fork(&page_heap);
+    hew_hooks_leave(saved);
+    CHECK(hew_list_is_empty(&page_heap.transit));
+    CHECK_EQUAL(page_counts().dirty, 3 * MIB);
+}
+
+static bool
+fork_in_a_hook(const char *call)
+{
+    hew_os_faults.refuse = NULL;
+    forked = child_run(look_at_childs_heap_in_hook);
+    return false;
+}
+
+TEST(what_another_thread_was_purging_when_a_hook_forked_is_not_lost_to_the_child)
+{
+    page_begin();
+    page_give(page_take(3 * MIB));
+    hew_os_faults.refuse = fork_in_a_hook;
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(forked.status, 0);
     page_end();
 }
 

@@ -140,18 +140,60 @@ TEST(what_comes_twice_or_finds_the_place_taken_goes_the_usual_way)
     page_end();
 }
 
+TEST(an_extent_is_claimed_once_for_each_time_it_goes_out)
+{
+    begin(-1);
+    struct hew_extent *extent = take(2 * MIB);
+    CHECK(hew_extent_is_out(extent, extent->address, HEW_CODE_SLOW));
+    CHECK(!hew_extent_is_out(extent, extent->address + HEW_PAGE, HEW_CODE_SLOW));
+    CHECK(!hew_extent_is_out(extent, extent->address, hew_code_of_size(16 * KIB)));
+    shelve(extent);
+    CHECK(!hew_extent_is_out(extent, extent->address, HEW_CODE_SLOW) && !hew_extent_claim(extent));
+    CHECK(again(2 * MIB) == extent && hew_extent_claim(extent) && !hew_extent_claim(extent));
+    CHECK(!shelves(extent)); /* who has claimed it gives it: nobody else can */
+    page_give(extent);
+    bytes_out -= 2 * MIB;
+    CHECK(!hew_extent_claim(extent) && !hew_extent_is_out(extent, extent->address, HEW_CODE_SLOW));
+    CHECK(!hew_extent_is_out(NULL, 0, HEW_CODE_SLOW));
+    page_end();
+}
+
+/* As another thread's that works on every part of the shelf. */
+static void
+mark_all(void)
+{
+    for (unsigned i = 0; i < HEW_SHELF_RANKS; i++) {
+        page_heap.shelf.rank[i].held = 1;
+    }
+}
+
 TEST(what_another_thread_had_in_hand_is_lost_to_a_forks_child)
 {
     begin(-1);
     struct hew_extent *extent = take(2 * MIB);
     shelve(extent);
-    for (unsigned i = 0; i < HEW_SHELF_RANKS; i++) {
-        page_heap.shelf.rank[i].held = 1;
-    }
+    mark_all();
     CHECK(again(2 * MIB) == NULL);
     hew_page_after_fork(&page_heap);
     CHECK(again(2 * MIB) == NULL);
     CHECK_EQUAL(page_counts().active, 2 * MIB);
+    page_give(extent);
+    page_end();
+}
+
+TEST(the_child_of_a_fork_inside_a_hook_does_not_wait_for_another_thread)
+{
+    begin(-1);
+    struct hew_extent *extent = take(2 * MIB);
+    mark_all();
+    int saved = hew_hooks_enter();
+    hew_page_after_fork(&page_heap);
+    hew_hooks_leave(saved);
+    for (unsigned i = 0; i < HEW_SHELF_RANKS; i++) {
+        CHECK_EQUAL(page_heap.shelf.rank[i].held, 0);
+    }
+    shelve(extent);
+    CHECK(again(2 * MIB) == extent);
     page_give(extent);
     page_end();
 }

@@ -4,6 +4,7 @@
  */
 #include "pool/set.h"
 
+#include "os/process.h"
 #include "pool/range.h"
 #include "sets.h"
 #include "test.h"
@@ -52,7 +53,8 @@ TEST(bad_declarations_are_refused)
     CHECK_EQUAL(error_of(many, COUNT(many), NULL), EINVAL);
     struct hew_pool_set *set = begin(many, HEW_POOL_SIZES_MAX, NULL);
     CHECK(set != NULL && hew_pool_life_end(set, false));
-    static const struct hew_pool_size halves[] = {{(size_t)1 << 45, 1}, {(size_t)3 << 44, 1}};
+    static const struct hew_pool_size halves[] = {{(size_t)1 << (HEW_LG_ADDRESS - 2), 1},
+                                                  {(size_t)3 << (HEW_LG_ADDRESS - 3), 1}};
     CHECK_EQUAL(error_of(halves, 2, NULL), EINVAL); /* each could be, both cannot */
 }
 

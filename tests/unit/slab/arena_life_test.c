@@ -6,6 +6,10 @@
 #include "layers.h"
 #include "test.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
 #include "fakes/child.h"
 #include "fakes/hooks.h"
 
@@ -352,6 +356,145 @@ oversize_of_one_arena(void)
     hew_arena_set_oversize_threshold(own, 2 * MIB);
     CHECK_EQUAL(hew_arena_for_large(own, 2 * MIB)->index, 4);
     CHECK_EQUAL(hew_arena_create(NULL), 5);
+}
+
+static void
+oversize_of_a_manual_arena(void)
+{
+    boot();
+    struct hew_arena *arena = hew_arena_find((unsigned)hew_arena_create(NULL));
+    hew_arena_set_decay_ms(arena, HEW_DECAY_DIRTY, 10000);
+    hew_arena_set_oversize_threshold(arena, 2 * MIB);
+    CHECK(hew_arena_for_large(arena, 4 * MIB) == arena);
+    struct hew_extent *large = hew_large_take(arena, 4 * MIB, HEW_PAGE, HEW_CODE_SLOW);
+    struct hew_extent *less = hew_large_take(arena, MIB, HEW_PAGE, HEW_CODE_SLOW);
+    hew_large_give(large);
+    CHECK_EQUAL(arena->pages.dirty.bytes, 0);
+    hew_large_give(less);
+    CHECK_EQUAL(arena->pages.dirty.bytes, MIB);
+    CHECK_EQUAL(hew_page_counts(&arena->pages).active, 0);
+    CHECK(hew_arena_destroy(arena->index, NULL));
+}
+
+TEST(an_arena_that_a_program_made_keeps_nothing_above_its_threshold)
+{
+    CHECK_EQUAL(child_run(oversize_of_a_manual_arena).status, 0);
+}
+
+/* A slab of each class, of which nothing is out. */
+static void
+use_all_classes(struct hew_arena *arena)
+{
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        void *object;
+        CHECK_EQUAL(hew_bin_take(&arena->bins[code], &arena->pages, code, &object, 1), 1);
+        CHECK_EQUAL(hew_bin_give(&arena->bins[code], &arena->pages, &object, 1), 1);
+    }
+}
+
+static void
+trims(void)
+{
+    boot();
+    struct hew_arena *own = hew_arena_get(0), *manual = hew_arena_find((unsigned)hew_arena_create(NULL));
+    use_all_classes(own);
+    use_all_classes(manual);
+    size_t idle = hew_page_counts(&manual->pages).active;
+    CHECK(idle > 100 * HEW_PAGE);
+    hew_arena_decay(manual, false);
+    CHECK_EQUAL(hew_page_counts(&manual->pages).active, 0);
+    CHECK_EQUAL(hew_page_counts(&manual->pages).dirty, idle);
+    hew_arena_decay(own, true);
+    CHECK_EQUAL(hew_page_counts(&own->pages).active, 0);
+    CHECK_EQUAL(hew_page_counts(&own->pages).dirty, 0);
+    use_all_classes(manual);
+    hew_arena_set_decay_ms(manual, HEW_DECAY_DIRTY, 0);
+    CHECK_EQUAL(hew_page_counts(&manual->pages).active, 0);
+    use_all_classes(manual);
+    idle = hew_page_counts(&manual->pages).active;
+    manual->life = HEW_ARENA_BUSY;
+    hew_arena_trim(manual);
+    CHECK_EQUAL(hew_page_counts(&manual->pages).active, idle);
+    manual->life = HEW_ARENA_LIVES;
+    CHECK(hew_arena_destroy(manual->index, NULL));
+    hew_arena_trim(manual); /* who has looked it up before is late */
+}
+
+TEST(a_trim_takes_all_slabs_without_an_object_but_of_an_arena_that_is_about_to_end)
+{
+    CHECK_EQUAL(child_run(trims).status, 0);
+}
+
+static _Atomic bool over;
+
+static void *
+trim_all(void *unused)
+{
+    while (!over) {
+        HEW_EACH_ARENA(arena)
+        {
+            hew_arena_trim(arena);
+        }
+    }
+    return unused;
+}
+
+/* A slab that is on its way from a bin to the page heap must not be missing when the heap ends. */
+static void
+trimmed_while_they_end(void)
+{
+    boot();
+    pthread_t thread;
+    pthread_create(&thread, NULL, trim_all, NULL);
+    size_t mapped = atomic_load(&hew_page_mapped);
+    for (unsigned round = 0; round < 200; round++) {
+        struct hew_arena *arena = hew_arena_find((unsigned)hew_arena_create(NULL));
+        use_all_classes(arena);
+        CHECK(round % 2 != 0 || hew_arena_reset(arena->index, NULL));
+        CHECK(hew_arena_destroy(arena->index, NULL));
+        CHECK_EQUAL(hew_page_counts(&arena->pages).active, 0);
+        CHECK_EQUAL(hew_page_counts(&arena->pages).mapped, 0);
+    }
+    over = true;
+    pthread_join(thread, NULL);
+    CHECK_EQUAL(atomic_load(&hew_page_mapped), mapped);
+}
+
+TEST(an_arena_that_is_trimmed_ends_whole)
+{
+    CHECK_EQUAL(child_run(trimmed_while_they_end).status, 0);
+}
+
+static void *
+destroy(void *arena)
+{
+    CHECK(hew_arena_destroy(((struct hew_arena *)arena)->index, NULL));
+    return NULL;
+}
+
+static void
+waits_for_trims(void)
+{
+    boot();
+    struct hew_arena *arena = hew_arena_find((unsigned)hew_arena_create(NULL));
+    pthread_t thread;
+    atomic_store(&arena->trims, 1);
+    pthread_create(&thread, NULL, destroy, arena);
+    while (arena->life != HEW_ARENA_BUSY) {
+        sched_yield();
+    }
+    for (unsigned look = 0; look < 20; look++) {
+        usleep(1000);
+        CHECK(hew_arena_at(arena->index) == arena);
+    }
+    atomic_store(&arena->trims, 0);
+    pthread_join(thread, NULL);
+    CHECK(hew_arena_at(arena->index) == NULL);
+}
+
+TEST(the_end_of_an_arena_waits_for_those_who_trim_it)
+{
+    CHECK_EQUAL(child_run(waits_for_trims).status, 0);
 }
 
 TEST(requests_above_the_threshold_go_to_an_arena_that_keeps_nothing)

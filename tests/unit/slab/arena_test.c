@@ -3,10 +3,12 @@
  * own, which starts from nothing. */
 #include "slab/arena.h"
 
+#include "fakes/faults.h"
 #include "layers.h"
 #include "os/cpus.h"
 #include "test.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,9 +39,8 @@ end_child(void)
 static struct hew_arena *
 join(void)
 {
-    struct hew_arena *arena = hew_arena_least_loaded();
+    struct hew_arena *arena = hew_arena_join_least_loaded();
     CHECK(arena != NULL);
-    arena->threads++;
     return arena;
 }
 
@@ -119,6 +120,35 @@ TEST(the_limit_is_never_below_one_nor_above_the_table)
     }
 }
 
+static void *
+join_many(void *arenas)
+{
+    for (unsigned i = 0; i < 1000; i++) {
+        ((unsigned *)arenas)[join()->index]++;
+    }
+    return NULL;
+}
+
+TEST(threads_that_choose_at_once_are_spread_evenly)
+{
+    if (in_child()) {
+        enum { ARENAS = 4, CHOOSERS = 4 };
+        unsigned chosen[CHOOSERS][ARENAS] = {0};
+        pthread_t choosers[CHOOSERS];
+        hew_options.narenas = ARENAS;
+        for (unsigned i = 0; i < CHOOSERS; i++) {
+            pthread_create(&choosers[i], NULL, join_many, chosen[i]);
+        }
+        for (unsigned i = 0; i < CHOOSERS; i++) {
+            pthread_join(choosers[i], NULL);
+        }
+        for (unsigned index = 0; index < ARENAS; index++) {
+            CHECK_EQUAL(hew_arena_at(index)->threads, 1000);
+        }
+        end_child();
+    }
+}
+
 TEST(without_memory_there_is_no_new_arena_and_threads_share)
 {
     if (in_child()) {
@@ -135,7 +165,7 @@ TEST(without_memory_there_is_no_new_arena_and_threads_share)
     if (in_child()) {
         hew_os_faults.refuse = layers_refuse_everything;
         layers_use_up_metadata();
-        CHECK(hew_arena_least_loaded() == NULL);
+        CHECK(hew_arena_join_least_loaded() == NULL);
         end_child();
     }
 }
@@ -225,6 +255,26 @@ TEST(every_other_large_object_has_a_guard_behind_it)
     }
 }
 
+TEST(an_object_whose_guard_the_system_leaves_in_place_goes_back_with_its_addresses)
+{
+    if (in_child()) {
+        hew_options.san_guard_large = 1;
+        struct hew_arena *arena = hew_arena_get(0);
+        struct hew_extent *extent = hew_large_take(arena, 20000, HEW_PAGE, hew_code_of_size(20000));
+        uintptr_t address = extent->address;
+        size_t size = extent->size, mapped = hew_page_counts(&arena->pages).mapped;
+        faults_refuse("mprotect", 0, 1);
+        hew_large_give(extent);
+        faults_end();
+        CHECK_EQUAL(faults_refused, 1);
+        CHECK_EQUAL(hew_page_counts(&arena->pages).mapped, mapped - size);
+        CHECK(hew_os_map_at((void *)address, size)); /* nothing is there */
+        hew_os_unmap((void *)address, size);
+        CHECK(layers_settled());
+        end_child();
+    }
+}
+
 TEST(usable_sizes_are_classes_and_above_them_whole_pages_or_as_an_option_classes)
 {
     if (in_child()) {
@@ -252,9 +302,9 @@ TEST(with_percpu_arena_the_cpu_chooses)
         CPU_SET(sched_getcpu(), &one);
         CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
         unsigned cpu = hew_cpus_current();
-        CHECK_EQUAL(hew_arena_least_loaded()->index, cpu % 4);
+        CHECK_EQUAL(hew_arena_join_least_loaded()->index, cpu % 4);
         hew_options.percpu_arena = HEW_PERCPU_ARENA_PHYCPU;
-        CHECK_EQUAL(hew_arena_least_loaded()->index, cpu % 2);
+        CHECK_EQUAL(hew_arena_join_least_loaded()->index, cpu % 2);
         end_child();
     }
 }

@@ -169,6 +169,7 @@ TEST(requests_of_threads_that_are_gone_still_count)
     }
     CHECK_EQUAL(take(HEW_STATS_ALL)->bins[code - 1].nrequests, before + 5);
     hew_thread_death();
+    hew_depot_drain(true);
     CHECK_EQUAL(take(HEW_STATS_ALL)->bins[code - 1].nrequests, before + 5);
     CHECK_EQUAL(arena.nthreads + arena.tcache_bytes, 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache/route.h"
+#include "cache/owner.h"
 
 #include "meta/map.h"
 #include "slab/describe.h"
@@ -68,8 +68,7 @@ give_large(unsigned code, void **objects, unsigned count)
     unsigned begin = 0;
     for (unsigned i = 0; i < count; i++) {
         struct hew_extent *extent = extents[i];
-        if (HEW_UNLIKELY(extent == NULL || extent->address != (uintptr_t)objects[i] || extent->code != code ||
-                         extent->state != HEW_EXTENT_ACTIVE)) {
+        if (HEW_UNLIKELY(!hew_extent_is_out(extent, (uintptr_t)objects[i], code))) {
             hew_describe_bad_pointer("free", (uintptr_t)objects[i]);
         }
         if (extent->arena != extents[begin]->arena) {
@@ -81,7 +80,7 @@ give_large(unsigned code, void **objects, unsigned count)
 }
 
 void
-hew_route_give(unsigned code, void **objects, unsigned count)
+hew_owner_give(unsigned code, void **objects, unsigned count)
 {
     while (count > 0) {
         unsigned some = count < AT_ONCE ? count : AT_ONCE;

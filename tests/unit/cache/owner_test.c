@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache/route.h"
+#include "cache/owner.h"
 
 #include "layers.h"
 #include "test.h"
@@ -35,7 +35,7 @@ TEST(objects_of_several_arenas_in_one_batch_all_go_home)
     for (unsigned i = 0; i < OBJECTS; i++) {
         objects[i] = take_from(i * 7 / 3 % ARENAS);
     }
-    hew_route_give(CODE, objects, OBJECTS);
+    hew_owner_give(CODE, objects, OBJECTS);
     for (unsigned index = 0; index < ARENAS; index++) {
         const struct hew_bin_counts *counts = &hew_arena_at(index)->bins[CODE].counts;
         CHECK_EQUAL(counts->nmalloc, OBJECTS / ARENAS);
@@ -55,7 +55,7 @@ TEST(an_arena_is_visited_once_for_a_batch_however_its_objects_are_mixed_but_for_
     for (unsigned index = 0; index < ARENAS; index++) {
         before[index] = hew_arena_at(index)->bins[CODE].counts.flushes;
     }
-    hew_route_give(CODE, objects, 60);
+    hew_owner_give(CODE, objects, 60);
     for (unsigned index = 0; index < ARENAS; index++) {
         CHECK_EQUAL(hew_arena_at(index)->bins[CODE].counts.flushes, before[index] + 1 + (index == 0));
     }
@@ -64,8 +64,8 @@ TEST(an_arena_is_visited_once_for_a_batch_however_its_objects_are_mixed_but_for_
 TEST(nothing_to_give_is_fine)
 {
     boot_once();
-    hew_route_give(CODE, NULL, 0);
-    hew_route_give(hew_code_of_size(65536), NULL, 0);
+    hew_owner_give(CODE, NULL, 0);
+    hew_owner_give(hew_code_of_size(65536), NULL, 0);
     CHECK(layers_settled());
 }
 
@@ -79,7 +79,7 @@ TEST(large_objects_go_home_too)
         CHECK(extent != NULL);
         objects[i] = (void *)extent->address;
     }
-    hew_route_give(code, objects, ARENAS * 2);
+    hew_owner_give(code, objects, ARENAS * 2);
     for (unsigned index = 0; index < ARENAS; index++) {
         CHECK_EQUAL(layers_large(hew_arena_at(index)).ndalloc, 2);
     }

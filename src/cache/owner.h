@@ -2,13 +2,13 @@
 /*
  * route: objects on their way from a thread to the slabs and arenas that own them.  Thread-safe.
  */
-#ifndef HEW_CACHE_ROUTE_H
-#define HEW_CACHE_ROUTE_H
+#ifndef HEW_CACHE_OWNER_H
+#define HEW_CACHE_OWNER_H
 
 #include "slab/arena.h"
 
 /* Gives back `count` objects of one class code, small or large, whoever owns them.  Ends the process, naming the
  * address, when one is not a live object. */
-void hew_route_give(unsigned code, void **objects, unsigned count);
+void hew_owner_give(unsigned code, void **objects, unsigned count);
 
 #endif

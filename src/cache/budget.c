@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/budget.h"
+
+#include "meta/memory.h"
+
+#include <string.h>
+
+/* A thread's magazines may hold this part of the heap, or so much; all threads' together a fixed sum; and each of them always
+ * enough for a batch of a few dozen classes. */
+#define SHARE_PART 16
+#define SHARE_SMALL ((size_t)512 << 10)
+#define SHARES_SUM ((size_t)8 << 20)
+#define SHARE_MIN ((size_t)64 << 10)
+/* All depots hold a part of the heap, within bounds. */
+#define DEPOT_PART 16
+#define DEPOTS_MIN ((size_t)3 << 19)
+#define DEPOTS_MAX ((size_t)8 << 20)
+/* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
+#define BATCH 7
+#define BATCH_BYTES ((size_t)2 << 10)
+/* A class that has missed within so many misses of its cache needs its room as much as another. */
+#define RECENT 64
+#define ASKED 8 /* classes that are looked at for the one that missed longest ago */
+
+static void *no_slot[2]; /* never written: the NULL below every missing magazine */
+
+void
+hew_budget_close(struct hew_cache *cache, unsigned code)
+{
+    cache->top[code] = &no_slot[1];
+    cache->limit[code] = NULL;
+    cache->base[code] = NULL;
+}
+
+/* A magazine's array is the smallest power of two that holds its capacity and the NULL. */
+static size_t
+slots_for(size_t capacity)
+{
+    size_t slots = (size_t)1 << hew_bits_ceil_log2(capacity + 1);
+    return slots <= BATCH ? BATCH + 1 : slots;
+}
+
+void
+hew_budget_end(struct hew_cache *cache, unsigned code)
+{
+    size_t capacity = hew_budget_capacity(cache, code);
+    hew_meta_give(cache->base[code], slots_for(capacity) * sizeof(void *));
+    cache->granted -= hew_budget_bytes(code, capacity);
+    hew_budget_close(cache, code);
+}
+
+static unsigned
+threads_alive(void)
+{
+    unsigned threads = atomic_load_explicit(&hew_caches_alive, memory_order_relaxed);
+    return threads == 0 ? 1 : threads;
+}
+
+static size_t
+within(size_t bytes, size_t least, size_t most)
+{
+    return bytes < least ? least : bytes > most ? most : bytes;
+}
+
+size_t
+hew_budget_share(void)
+{
+    size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / SHARE_PART;
+    return within((uint32_t)SHARES_SUM / threads_alive(), SHARE_MIN, part < SHARE_SMALL ? SHARE_SMALL : part);
+}
+
+size_t
+hew_budget_depot(void)
+{
+    size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART;
+    unsigned depots = hew_arena_limit(), threads = threads_alive();
+    return (uint32_t)within(part, DEPOTS_MIN, DEPOTS_MAX) / (threads < depots ? threads : depots);
+}
+
+size_t
+hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
+{
+    size_t now = hew_budget_capacity(cache, code), most = cache->most[code];
+    if (filled && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
+        size_t step = hew_budget_objects(code, HEW_BUDGET_STEP);
+        most = step < most ? step : most;
+    }
+    size_t batch = hew_budget_objects(code, BATCH_BYTES);
+    batch = batch == 0 ? 1 : batch > BATCH ? BATCH : batch;
+    size_t next = now == 0 ? batch : now * 2 + 1;
+    next = next > most ? most : next;
+    return next > now ? next : now;
+}
+
+unsigned
+hew_budget_idlest(struct hew_cache *cache, unsigned code)
+{
+    unsigned idlest = HEW_CODE_NONE;
+    uint16_t longest = cache->base[code] == NULL ? 1 : RECENT;
+    for (unsigned looked = 0; looked < ASKED; looked++) {
+        unsigned other = hew_cache_next_touched(cache, cache->asked);
+        cache->asked = other == HEW_CODES ? 0 : (uint8_t)(other + 1);
+        if (other == HEW_CODES || other == code || cache->base[other] == NULL ||
+            (cache->flags[other] & HEW_CLASS_CHOSEN) != 0) {
+            continue;
+        }
+        uint16_t since = (uint16_t)(cache->misses - cache->missed[other]);
+        if (since >= longest) {
+            longest = since;
+            idlest = other;
+        }
+    }
+    return idlest;
+}
+
+/* The class's objects stand in `slots`, which may be where they are. */
+static void
+move(struct hew_cache *cache, unsigned code, void **slots, size_t capacity)
+{
+    void **before = cache->base[code];
+    size_t depth = hew_cache_depth(cache, code);
+    if (before != NULL && before != slots) {
+        memcpy(slots, before, (depth + 1) * sizeof *slots);
+    }
+    slots[0] = NULL;
+    cache->base[code] = slots;
+    cache->top[code] = slots + 1 + depth;
+    cache->limit[code] = slots + 1 + capacity;
+}
+
+bool
+hew_budget_set(struct hew_cache *cache, unsigned code, size_t capacity)
+{
+    size_t now = hew_budget_capacity(cache, code);
+    size_t held = slots_for(now) * sizeof(void *), wanted = slots_for(capacity) * sizeof(void *);
+    void **before = cache->base[code], **slots = before;
+    if ((before == NULL || held != wanted) && (slots = hew_meta_take_raw(wanted)) == NULL) {
+        return false;
+    }
+    move(cache, code, slots, capacity);
+    if (before != NULL && before != slots) {
+        hew_meta_give(before, held);
+    }
+    cache->granted += hew_budget_bytes(code, capacity) - hew_budget_bytes(code, now);
+    return true;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * budget: how much memory may lie free in caches, and how many objects a magazine may hold.
+ *
+ * Owns      the answer to "this class of this cache has run empty: how many objects may it hold?", and the arrays that
+ *           magazines stand in.
+ * Promises  three rules, unless the user has set how much a class holds:
+ *           slow start      a magazine grows by one batch each time that it has run empty, up to its class's limit;
+ *           shared room     a thread's magazines together hold at most its share of one budget; a class for which there is
+ *                           no room takes that of the class that missed longest ago;
+ *           time            what is not used is given up (magazine.c, depot.c).
+ * Called    by the owning thread.
+ * Not here  what moves objects: magazine.c.
+ * Why       docs/design/thread-cache.md.
+ */
+#ifndef HEW_CACHE_BUDGET_H
+#define HEW_CACHE_BUDGET_H
+
+#include "cache/cache.h"
+
+/* Links a class to the shared empty slot. */
+void hew_budget_close(struct hew_cache *cache, unsigned code);
+
+/* Likewise one that has an empty magazine, whose array goes back and whose room is free. */
+void hew_budget_end(struct hew_cache *cache, unsigned code);
+
+/* What one thread's magazines may hold, in bytes: it falls as threads come. */
+size_t hew_budget_share(void);
+
+/* What one CPU's depot may hold, in bytes. */
+size_t hew_budget_depot(void);
+
+/* What one step brings from the slabs at most; and what a magazine that was never empty grows to. */
+#define HEW_BUDGET_STEP ((size_t)32 << 10)
+
+/* The objects that the class's magazine should hold now that it was found empty, or, `filled`, full: as many as before, or
+ * more. */
+size_t hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled);
+
+/* The class that should give up its magazine so that `code` gets room: of some others, the one that missed longest ago.
+ * HEW_CODE_NONE: each of them has missed lately. */
+unsigned hew_budget_idlest(struct hew_cache *cache, unsigned code);
+
+/* Gives the magazine a new capacity, which counts against the share; its objects stay in order and must fit.  False: no
+ * memory, nothing changed. */
+bool hew_budget_set(struct hew_cache *cache, unsigned code, size_t capacity);
+
+HEW_INLINE size_t
+hew_budget_capacity(const struct hew_cache *cache, unsigned code)
+{
+    return cache->base[code] == NULL ? 0 : (size_t)(cache->limit[code] - cache->base[code]) - 1;
+}
+
+/* Bytes of so many objects. */
+HEW_INLINE size_t
+hew_budget_bytes(unsigned code, size_t objects)
+{
+    return objects * hew_slab_shapes[code].size;
+}
+
+/* How many whole objects so many bytes are. */
+HEW_INLINE size_t
+hew_budget_objects(unsigned code, size_t bytes)
+{
+    return (size_t)((unsigned __int128)bytes * hew_slab_shapes[code].reciprocal >> 64);
+}
+
+/* Whether the cache has room for so many objects of a class more, or the user has chosen how many it holds. */
+HEW_INLINE bool
+hew_budget_has_room(const struct hew_cache *cache, unsigned code, size_t more)
+{
+    return cache->granted + hew_budget_bytes(code, more) <= cache->share ||
+           (cache->flags[code] & HEW_CLASS_CHOSEN) != 0;
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * depot: free objects between threads' magazines and the slabs: the second level of the cache.
+ *
+ * For each CPU and class a stack of addresses.  A magazine that runs empty takes a batch from the stack of the CPU that its
+ * thread runs on, a full one leaves a batch there: a copy of some words under one mark, whatever the number of threads.  So
+ * threads need few objects of their own, those that run find many one step away, and what one thread has freed
+ * is used by the next one while it is still in that CPU's caches.
+ *
+ *     magazine (a thread's) <-> depot (a CPU's) <-> slabs and extents (an arena's)
+ *
+ * Owns      objects that no program and no magazine holds, as addresses; they are never read or written here.
+ * Promises  nobody waits for a mark in malloc or free: who finds it held goes on to the next level.  A CPU's depot holds at most
+ *           hew_budget_depot() bytes; what nobody has needed between two visits of its hand goes back to its owners.
+ * Locks     a mark for each CPU's depot, held for some copies of words; of other locks only hew_meta_lock is taken under it.
+ * Why       magazines and depots: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.  Measured against other shapes in
+ *           docs/decisions/0041-two-levels.md.
+ */
+#ifndef HEW_CACHE_DEPOT_H
+#define HEW_CACHE_DEPOT_H
+
+#include "cache/cache.h"
+
+/* What passed by, summed over CPUs: relaxed. */
+struct hew_depot_counts {
+    uint64_t takes, gives;   /* batches that went to magazines, and came from them */
+    uint64_t misses, refusals; /* requests for a batch that found none; batches for which there was no room */
+    size_t bytes;            /* held now */
+};
+
+/* The number of the depot of the CPU that the caller runs on. */
+unsigned hew_depot_here(void);
+
+/* Up to `wanted` objects of class `code`, written from `objects` on, the last one to be used first: from the depot `own`, or
+ * another one.  Returns how many. */
+unsigned hew_depot_take(unsigned own, unsigned code, void **objects, unsigned wanted);
+
+/* The depot `own` takes over objects of a class, the oldest first; those for which there is no room go back to their owners. */
+void hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count);
+
+/* What nobody has needed since this was called last goes back to its owners; with `all` everything.  By any thread; waits
+ * for who is at work on a depot.  False: the depots are empty. */
+bool hew_depot_drain(bool all);
+
+/* Objects of a class in all depots. */
+size_t hew_depot_held(unsigned code);
+
+struct hew_depot_counts hew_depot_counts(void);
+
+/* In a fork's child: what another thread was taking or giving is lost. */
+void hew_depot_after_fork(void);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* gate: closing and opening it, and a child that asks for locks before its time. */
+#include "os/gate.h"
+
+#include "os/futex.h"
+#include "os/syscall.h"
+
+_Atomic uint32_t hew_gate;
+__thread uint32_t hew_gate_held;
+
+/* Of whoever has closed the gate; read by others only to see that they are not he: relaxed. */
+static _Atomic(const void *) closer;
+static long closed_in; /* his process */
+static void (*when_in_child)(void);
+
+void
+hew_gate_close(void (*in_child)(void))
+{
+    uint32_t open = 0;
+    while (!atomic_compare_exchange_strong(&hew_gate, &open, 1)) {
+        hew_gate_await();
+        open = 0;
+    }
+    closed_in = hew_syscall1(SYS_getpid, 0);
+    when_in_child = in_child;
+    hew_gate_held++;
+    atomic_store_explicit(&closer, &hew_gate_held, memory_order_relaxed);
+}
+
+void
+hew_gate_open(void)
+{
+    atomic_store_explicit(&closer, NULL, memory_order_relaxed);
+    hew_gate_held--;
+    if (atomic_exchange(&hew_gate, 0) == 2) {
+        hew_futex_wake(&hew_gate, INT32_MAX);
+    }
+}
+
+HEW_COLD void
+hew_gate_await(void)
+{
+    uint32_t closed = 1;
+    atomic_compare_exchange_strong(&hew_gate, &closed, 2);
+    hew_futex_wait(&hew_gate, 2, 0);
+}
+
+/* A handler that runs in the child before ours would wait for threads that are not there. */
+HEW_COLD void
+hew_gate_look(void)
+{
+    if (atomic_load_explicit(&closer, memory_order_relaxed) == &hew_gate_held &&
+        hew_syscall1(SYS_getpid, 0) != closed_in) {
+        when_in_child();
+    }
+}
+
+void
+hew_gate_after_fork(void)
+{
+    atomic_store_explicit(&closer, NULL, memory_order_relaxed);
+    atomic_store(&hew_gate, 0);
+    hew_gate_held--;
+}

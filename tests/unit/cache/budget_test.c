@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* budget: what a thread's magazines may hold. */
+#include "one_thread.h"
+
+#include "cache/limit.h"
+
+#define CROWD 300 /* threads: each one's share is the least there is */
+
+static struct hew_cache *others[CROWD];
+
+static void
+begin_crowd(struct hew_cache *first)
+{
+    for (unsigned i = 0; i < CROWD; i++) {
+        others[i] = hew_thread_birth(true);
+        CHECK(others[i] != NULL);
+    }
+    hew_cache_self = first;
+    first->misses = 0; /* it asks for its share at once */
+}
+
+static void
+end_crowd(void)
+{
+    hew_thread_death();
+    for (unsigned i = 0; i < CROWD; i++) {
+        hew_cache_self = others[i];
+        hew_thread_death();
+    }
+    CHECK_EQUAL(hew_caches_alive, 0);
+    CHECK(layers_settled());
+}
+
+/* What the first objects of all classes may hold beyond the share. */
+static size_t
+first_bytes(void)
+{
+    size_t bytes = 0;
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        size_t size = hew_code_size(code), most = ((size_t)2 << 10) / size;
+        bytes += (most == 0 ? 1 : most > 7 ? 7 : most) * size;
+    }
+    return bytes;
+}
+
+TEST(a_share_falls_as_threads_come_and_has_a_least)
+{
+    struct hew_cache *first = new_cache();
+    CHECK_EQUAL(hew_budget_share(), (size_t)512 << 10);
+    begin_crowd(first);
+    CHECK_EQUAL(hew_budget_share(), (size_t)64 << 10);
+    end_crowd();
+}
+
+TEST(all_magazines_of_a_thread_keep_within_its_share_but_for_the_first_objects)
+{
+    struct hew_cache *first = new_cache();
+    begin_crowd(first);
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        work(first, code, 20, 600);
+        CHECK(first->granted <= hew_budget_share() + first_bytes());
+    }
+    CHECK_EQUAL(first->granted, full_bytes(first));
+    end_crowd();
+}
+
+TEST(a_magazine_begins_with_a_line_and_doubles_each_time_that_it_runs_empty)
+{
+    struct hew_cache *cache = new_cache();
+    size_t expected = 7;
+    unsigned taken = 0;
+    for (unsigned miss = 0; miss < 6; miss++, expected = expected * 2 + 1) {
+        while (hew_cache_depth(cache, CODE) > 0) {
+            objects[taken++] = take(cache, CODE);
+        }
+        objects[taken++] = take(cache, CODE);
+        CHECK_EQUAL(capacity(cache, CODE), expected);
+    }
+    give_many(cache, CODE, taken);
+    end_cache();
+}
+
+TEST(a_large_class_begins_with_one_object_where_there_is_room)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned large = hew_code_of_size(65536);
+    give(cache, large, take(cache, large));
+    CHECK_EQUAL(capacity(cache, large), 1);
+    cache->share = cache->granted;
+    unsigned other = hew_code_of_size(131072);
+    give(cache, other, take(cache, other));
+    CHECK_EQUAL(capacity(cache, other), 0);
+    end_cache();
+}
+
+TEST(a_class_gets_room_from_the_one_that_missed_longest_ago)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned idle = hew_code_of_size(2048), busy = hew_code_of_size(512);
+    work(cache, idle, 10, 400);
+    size_t had = capacity(cache, idle);
+    CHECK(had > 60);
+    work(cache, busy, 40, 4000);
+    CHECK(capacity(cache, idle) < had);
+    CHECK(capacity(cache, busy) > 200);
+    CHECK_EQUAL(cache->granted, full_bytes(cache));
+    end_cache();
+}
+
+TEST(a_class_that_the_user_has_chosen_is_never_asked_for_its_room)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned chosen = hew_code_of_size(2048), busy = hew_code_of_size(512);
+    hew_limit_choose(cache, chosen, 200);
+    for (unsigned round = 0; round < 40; round++) { /* in turns, so that neither is idle */
+        work(cache, chosen, 1, 400);
+        work(cache, busy, 1, 4000);
+    }
+    CHECK_EQUAL(capacity(cache, chosen), 200);
+    end_cache();
+}
