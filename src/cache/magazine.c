@@ -77,8 +77,7 @@ grow(struct hew_cache *cache, unsigned code, bool filled)
     }
     bool first = now == 0 && code <= HEW_CODE_SMALL_LAST;
     if (!first && !hew_budget_has_room(cache, code, next - now)) {
-        unsigned idlest =
-            now != 0 && cache->misses % ASKS != 0 ? HEW_CODE_NONE : hew_budget_idlest(cache, code);
+        unsigned idlest = cache->misses % ASKS != 0 ? HEW_CODE_NONE : hew_budget_idlest(cache, code);
         if (HEW_LIKELY(idlest == HEW_CODE_NONE)) {
             return;
         }
@@ -256,6 +255,7 @@ hew_magazine_drop_all(struct hew_cache *cache)
     HEW_EACH_TOUCHED (cache, code) {
         hew_magazine_drop(cache, code);
     }
+    hew_budget_end_all(cache);
 }
 
 /* What is left leaves room for what the program frees next, so that this alone does not make the magazine grow again. */
