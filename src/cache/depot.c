@@ -6,6 +6,7 @@
 #include "meta/memory.h"
 #include "os/cpus.h"
 #include "os/futex.h"
+#include "os/gate.h"
 
 #include <string.h>
 
@@ -51,25 +52,39 @@ depot_at(unsigned index)
     return atomic_load_explicit(&depots[index], memory_order_acquire); /* pairs with the release of make() */
 }
 
+/* The mark is a lock to the gate: while a thread forks, who holds none gets none, and who holds one gets done. */
 static bool
 hold(struct depot *depot)
 {
-    uint32_t nobody = 0; /* acquire: pairs with the release of let_go() */
-    return atomic_compare_exchange_strong_explicit(&depot->held, &nobody, 1, memory_order_acquire,
-                                                   memory_order_relaxed);
+    uint32_t nobody = 0; /* acquire: pairs with the release of let_go(); the rest of it is for the gate */
+    if (!atomic_compare_exchange_strong_explicit(&depot->held, &nobody, 1, memory_order_seq_cst,
+                                                 memory_order_relaxed)) {
+        return false;
+    }
+    if (hew_gate_is_closed() && hew_gate_held == 0) {
+        atomic_store_explicit(&depot->held, 0, memory_order_release);
+        return false;
+    }
+    hew_gate_held++;
+    return true;
 }
 
 static void
 hold_or_wait(struct depot *depot)
 {
     while (!hold(depot)) {
-        hew_futex_wait(&depot->held, 1, 1);
+        if (hew_gate_is_closed() && hew_gate_held == 0) {
+            hew_gate_await();
+        } else {
+            hew_futex_wait(&depot->held, 1, 1);
+        }
     }
 }
 
 static void
 let_go(struct depot *depot)
 {
+    hew_gate_held--;
     atomic_store_explicit(&depot->held, 0, memory_order_release);
 }
 
@@ -336,6 +351,9 @@ bool
 hew_depot_drain(bool all)
 {
     bool left = false;
+    if (hew_gate_is_closed()) { /* perhaps a handler in the child of a fork: who held a mark is not there */
+        hew_gate_look();
+    }
     for (unsigned index = 0; index < DEPOTS_MAX; index++) {
         struct depot *depot = depot_at(index);
         for (unsigned code = 1; depot != NULL && code <= HEW_CODE_CACHED_LAST; code++) {
@@ -374,12 +392,23 @@ hew_depot_counts(void)
 }
 
 void
+hew_depot_settle(void)
+{
+    for (unsigned index = 0; index < DEPOTS_MAX; index++) {
+        struct depot *depot = depot_at(index);
+        while (depot != NULL && hew_gate_held == 1 && atomic_load(&depot->held) != 0) {
+            hew_futex_wait(&depot->held, 1, 1);
+        }
+    }
+}
+
+void
 hew_depot_after_fork(void)
 {
     for (unsigned index = 0; index < DEPOTS_MAX; index++) {
         struct depot *depot = depot_at(index);
         if (depot != NULL && atomic_load_explicit(&depot->held, memory_order_relaxed) != 0) {
-            memset(depot, 0, sizeof *depot);
+            atomic_store_explicit(&depots[index], NULL, memory_order_relaxed);
         }
     }
 }
