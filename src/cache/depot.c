@@ -38,12 +38,18 @@ struct depot {
 
 static _Atomic(struct depot *) depots[DEPOTS_MAX]; /* made when something is to be put there, for good */
 
-/* Only one thread: one depot is enough, and no CPU need be asked for. */
+static unsigned
+all_depots(void)
+{
+    unsigned most = hew_arena_limit();
+    return most < DEPOTS_MAX ? most : DEPOTS_MAX;
+}
+
+/* Only one thread: what it frees needs one depot, and no CPU need be asked for. */
 static unsigned
 in_use(void)
 {
-    unsigned most = atomic_load_explicit(&hew_caches_alive, memory_order_relaxed) <= 1 ? 1 : hew_arena_limit();
-    return most < DEPOTS_MAX ? most : DEPOTS_MAX;
+    return atomic_load_explicit(&hew_caches_alive, memory_order_relaxed) <= 1 ? 1 : all_depots();
 }
 
 static struct depot *
@@ -153,12 +159,13 @@ take_from(struct depot *depot, unsigned code, void **objects, unsigned wanted)
     return taken;
 }
 
-/* What another CPU's threads have freed: theirs is looked at where something was found last, else the next one. */
+/* What another CPU's threads have freed, those among them that are no more: theirs is looked at where something was found last,
+ * else the next one. */
 static HEW_NOINLINE unsigned
 take_elsewhere(unsigned own, unsigned code, void **objects, unsigned wanted)
 {
     struct depot *here = depot_at(own);
-    unsigned count = in_use();
+    unsigned count = all_depots();
     unsigned other = here == NULL ? own + 1 : atomic_load_explicit(&here->friend, memory_order_relaxed);
     other %= count;
     struct depot *depot = other == own ? NULL : depot_at(other);
