@@ -192,18 +192,11 @@ hew_depot_take(unsigned own, unsigned code, void **objects, unsigned wanted)
     return HEW_LIKELY(taken != 0) ? taken : take_elsewhere(own, code, objects, wanted);
 }
 
-/* With the mark: room for `more` objects.  False: as many as may be, or no memory. */
+/* With the mark: the objects move to a ring of `room` places.  False: no memory, they stay where they are. */
 static bool
-make_room(struct stack *stack, unsigned more)
+move_ring(struct stack *stack, uint32_t room)
 {
-    uint32_t wanted = stack->count + more, room = stack->room;
-    if (HEW_LIKELY(wanted <= room)) {
-        return true;
-    }
-    for (room = room == 0 ? ROOM_MIN : room; room < wanted;) {
-        room *= 2;
-    }
-    void **slots = room > ROOM_MAX ? NULL : hew_meta_take_raw(room * sizeof *slots);
+    void **slots = hew_meta_take_raw(room * sizeof *slots);
     if (slots == NULL) {
         return false;
     }
@@ -215,6 +208,37 @@ make_room(struct stack *stack, unsigned more)
     stack->oldest = 0;
     stack->room = room;
     return true;
+}
+
+/* With the mark: room for `more` objects.  False: as many as may be, or no memory. */
+static bool
+make_room(struct stack *stack, unsigned more)
+{
+    uint32_t wanted = stack->count + more, room = stack->room;
+    if (HEW_LIKELY(wanted <= room)) {
+        return true;
+    }
+    for (room = room == 0 ? ROOM_MIN : room; room < wanted;) {
+        room *= 2;
+    }
+    return room <= ROOM_MAX && move_ring(stack, room);
+}
+
+/* With the mark: a ring that is hardly used becomes smaller. */
+static void
+shrink(struct stack *stack)
+{
+    uint32_t room = stack->room;
+    if (stack->count == 0 && room != 0) {
+        hew_meta_give(stack->slots, room * sizeof *stack->slots);
+        stack->slots = NULL;
+        stack->room = 0;
+    } else if (stack->count <= room / 8 && room > ROOM_MIN) {
+        while (stack->count <= room / 4 && room > ROOM_MIN) {
+            room /= 2;
+        }
+        move_ring(stack, room);
+    }
 }
 
 /* With the mark: up to AT_ONCE of the oldest objects of a class, but for the newest `keep`. */
@@ -344,11 +368,7 @@ drain_class(struct depot *depot, unsigned code, bool all)
         stack->least = stack->count < stack->least ? stack->count : stack->least;
     }
     stack->least = stack->count;
-    if (stack->count == 0 && stack->room != 0) {
-        hew_meta_give(stack->slots, stack->room * sizeof *stack->slots);
-        stack->slots = NULL;
-        stack->room = 0;
-    }
+    shrink(stack);
     bool left = stack->count != 0;
     let_go(depot);
     return left;
