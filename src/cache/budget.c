@@ -17,7 +17,7 @@
 #define DEPOTS_MAX ((size_t)8 << 20)
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
 #define BATCH 7
-#define BATCH_BYTES ((size_t)2 << 10)
+#define BATCH_BYTES ((size_t)1 << 10)
 /* A class that has missed within so many misses of its cache needs its room as much as another. */
 #define RECENT 64
 #define ASKED 8 /* classes that are looked at for the one that missed longest ago */
@@ -128,7 +128,7 @@ hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
         most = step < most ? step : most;
     }
     size_t batch = hew_budget_objects(code, BATCH_BYTES);
-    batch = batch == 0 ? 1 : batch > BATCH ? BATCH : batch;
+    batch = batch == 0 ? 1 : batch > BATCH / 2 ? BATCH / 2 : batch;
     size_t next = now == 0 ? batch : now * 2 + 1;
     next = next > most ? most : next;
     return next > now ? next : now;

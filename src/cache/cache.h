@@ -41,6 +41,7 @@ enum {
     HEW_CLASS_FILLED = 2,  /* or full */
     HEW_CLASS_MISSED = 4,
     HEW_CLASS_CHOSEN = 8, /* the user has set how much it holds; stays */
+    HEW_CLASS_EARNS = 16, /* and the bits above: misses since its magazine grew last */
 };
 
 /* Why the slow path should call upwards before it returns: hew_cache.due. */

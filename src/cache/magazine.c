@@ -12,6 +12,9 @@
 #include <string.h>
 
 #define FILL_OBJECTS 4 /* a step from the slabs brings so many where there is room, whatever their size */
+#define EARNED 6                       /* misses for which a magazine grows, and one more */
+#define EARNED_BYTES 2048u             /* for so many bytes of an object: who does little keeps little */
+#define FIRST_BYTES 1024u              /* a class of objects up to so large always has room for a few */
 #define SWEEP 4                       /* classes looked after at each tick */
 #define REFRESH 16                    /* misses after which a thread asks again where it runs, and what its share is */
 #define ASKS 8                        /* misses between two at which a class asks another one for room */
@@ -60,8 +63,21 @@ note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
         cache->share = hew_budget_share();
     }
     cache->missed[code] = ++cache->misses;
-    cache->flags[code] = (uint8_t)((cache->flags[code] & HEW_CLASS_CHOSEN) | kind | HEW_CLASS_MISSED);
+    uint8_t stays = cache->flags[code] & (uint8_t) ~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
+    cache->flags[code] = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
     return again;
+}
+
+/* Whether the class has missed often enough since its magazine grew last: the more often, the larger its objects are. */
+static bool
+has_earned(struct hew_cache *cache, unsigned code)
+{
+    unsigned needed = EARNED + hew_slab_shapes[code].size / EARNED_BYTES, most = UINT8_MAX / HEW_CLASS_EARNS;
+    if (cache->flags[code] / HEW_CLASS_EARNS < most) {
+        cache->flags[code] += HEW_CLASS_EARNS;
+    }
+    return cache->flags[code] / HEW_CLASS_EARNS >= (needed < most ? needed : most) ||
+           (cache->flags[code] & HEW_CLASS_CHOSEN) != 0;
 }
 
 /*
@@ -72,10 +88,12 @@ static void
 grow(struct hew_cache *cache, unsigned code, bool filled)
 {
     size_t now = hew_budget_capacity(cache, code);
-    bool first = now == 0 && code <= HEW_CODE_SMALL_LAST, asks = cache->misses % ASKS == 0;
-    if (now >= cache->most[code] || (!first && !asks && !hew_budget_has_room(cache, code, now + 1))) {
+    bool first = now == 0 && hew_slab_shapes[code].size <= FIRST_BYTES, asks = cache->misses % ASKS == 0;
+    if (now >= cache->most[code] || (!first && !has_earned(cache, code)) ||
+        (!first && !asks && !hew_budget_has_room(cache, code, now + 1))) {
         return;
     }
+    cache->flags[code] %= HEW_CLASS_EARNS;
     size_t next = hew_budget_next(cache, code, filled);
     unsigned idlest = HEW_CODE_NONE;
     if (next > now && !first && !hew_budget_has_room(cache, code, next - now)) {
