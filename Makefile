@@ -93,7 +93,7 @@ test-aarch64: aarch64
 
 # All of them, whichever fails.
 checks: release
-	@status=0; for check in check_layers check_sizes 'gen_options --check' 'gen_compatibility --check' 'gen_mallctl --check' 'gen_advice --check' call_cycles check_first check_symbols fast_path; do \
+	@status=0; for check in check_layers check_sizes check_decisions 'gen_options --check' 'gen_compatibility --check' 'gen_mallctl --check' 'gen_advice --check' call_cycles check_first check_symbols fast_path; do \
 	  set -- $$check; $(PYTHON) scripts/$$1.py $$2 || status=1; done; exit $$status
 
 # The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
