@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Hold every decision of docs/decisions to a state, and their index to what the files say.
 
-Under its title a decision says "State: current", "State: superseded by NNNN" or "State: partly superseded by NNNN (what)",
-several of the latter with commas.  Each row of the index README.md is number, title as a link, state, and one line.
+Under its title a decision says "State: current", "State: superseded by NNNN" or
+"State: partly superseded by NNNN (what)", several of the latter with commas.  Each row of the index README.md is number, title as a link, state, and one line.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 DECISIONS = Path(__file__).parent.parent / "docs" / "decisions"
 ONE_PART = r"\d{4} \([^()]+\)"
 STATE = re.compile(rf"current|superseded by \d{{4}}(, \d{{4}})*|partly superseded by {ONE_PART}(, {ONE_PART})*")
-ROW = re.compile(r"\| (?P<number>\d{4}) \| \[(?P<title>.+)\]\((?P<name>[^)]+)\) \| (?P<state>[^|]+) \| (?P<line>[^|]+) \|")
+ROW = re.compile(r"\| (?P<number>\d{4}) \| \[(?P<title>.+)\]\((?P<name>[^)]+)\) \| (?P<state>[^|]+) \| [^|]+ \|")
 
 
 def read_decision(path: Path) -> tuple[str, str]:

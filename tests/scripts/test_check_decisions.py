@@ -45,7 +45,11 @@ def test_decisions_in_order_pass(folder: Path, capsys: pytest.CaptureFixture[str
             "0002-arrays.md: README.md has another number, title or state",
         ),
         ("0003-new.md", "# 0003: New\n\nState: current\n", "0003-new.md: not in README.md"),
-        ("README.md", INDEX + "| 0004 | [Gone](0004-gone.md) | current | x |\n", "README.md: 0004-gone.md is no decision"),
+        (
+            "README.md",
+            INDEX + "| 0004 | [Gone](0004-gone.md) | current | x |\n",
+            "README.md: 0004-gone.md is no decision",
+        ),
     ],
 )
 def test_what_is_out_of_order_is_named(
