@@ -4,12 +4,17 @@
 #   make             libhew.so and libhew.a in build/release
 #   make demo        hew compare on two of our workloads, and on Redis's SET when redis-server is there
 #   make test        every test
+#   make tidy        clang-tidy over all of src/
+#   make coverage    branches of page, slab and cache that their tests take, as a page
+#   make mutants     small changes of the lower layers: which ones do the tests not notice?  MUTANTS=150
 #   make peers       newer jemalloc, mimalloc, snmalloc, rpmalloc from cargo crates, into build/peers
 #   make bench-quick    our suite under every allocator, five minutes: tables and a page
 #   make bench-nightly  the whole suite, 45 minutes; writes docs/benchmarks.md
 #   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
 #   make tuning      the figures of docs/tuning.md
 #   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
+#   make simulate    the library on a simulated machine: random histories, each from its seed; SIMULATE_OPERATIONS=100000000
+#   make scaling     what a million pairs would cost on 1 to 192 processors, by the same machine
 #   make programs    real programs under hew: same output and exit status as under glibc?  PROGRAMS_SET=full for all
 #   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make test-aarch64   builds for aarch64 and runs unit tests, settings fuzzers and whole programs under qemu-user
@@ -20,6 +25,11 @@ JOBS ?= $(shell nproc)
 DEMO_RUNS ?= 6
 PROGRAMS_SET ?= quick
 SOAK_ROUNDS ?= 10
+TIDY_SINCE ?= HEAD~1
+# Of each process, of which there are JOBS; the first seed is the time, so that each run sees other histories.
+SIMULATE_OPERATIONS ?= 1000000
+SIMULATE_SECONDS ?= 0
+SIMULATE_SEED ?= $(shell date +%s)000
 
 # Ninja, where it is, needs a third less of the processors than make; a build folder keeps what it was made with.
 CONFIGURE = CMAKE_GENERATOR="$$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles')" cmake --preset $@
@@ -38,7 +48,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: peers bench-quick bench-nightly bench-pools tuning soak test checks test-release test-just-booted test-dev test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: peers bench-quick bench-nightly bench-pools tuning soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -55,7 +65,7 @@ asan tsan:
 	$(BUILD) --target hew_sanitized
 
 # The parts one after the other; make -k test goes on to the next part when one fails.
-test: checks test-release test-just-booted test-dev test-asan test-tsan test-programs test-python
+test: checks test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python
 
 test-release: release
 	$(CTEST) --test-dir build/release
@@ -67,6 +77,10 @@ test-just-booted: release
 # Less what has nothing to do with the checks inside the library.
 test-dev: dev
 	$(CTEST) --test-dir build/dev -LE once
+
+# Faults that the checks inside the library must find, each at its level.
+test-planted: dev
+	$(PYTHON) tests/planted/run.py
 
 # These two sanitizers bring a malloc and a new of their own, so the tests of ours cannot run; and frames of their own.
 test-asan test-tsan: EXCEPT = -E '^unit\.(api\.|prof\.unwind)'
@@ -91,10 +105,32 @@ test-aarch64: aarch64
 	$(CTEST) --test-dir build/aarch64 -R '^(unit|fuzz)\.' -E '^$(NOT_UNDER_QEMU)$$'
 	$(CTEST) --test-dir build/aarch64 -R '^preload\.($(UNDER_QEMU))$$'
 
-# All of them, whichever fails.
+# All of them, whichever fails.  clang-tidy here only over what differs from the commit before: all of it is `make tidy`.
 checks: release
-	@status=0; for check in check_layers check_sizes check_decisions 'gen_options --check' 'gen_compatibility --check' 'gen_mallctl --check' 'gen_advice --check' call_cycles check_first check_symbols fast_path; do \
-	  set -- $$check; $(PYTHON) scripts/$$1.py $$2 || status=1; done; exit $$status
+	@$(PYTHON) scripts/prepare.py test
+	@status=0; for check in check_format 'check_tidy --since $(TIDY_SINCE)' check_layers check_sizes check_decisions 'gen_locks --check' 'gen_options --check' 'gen_compatibility --check' 'gen_mallctl --check' 'gen_advice --check' call_cycles check_first check_symbols fast_path; do \
+	  set -- $$check; command=$$1; shift; $(PYTHON) scripts/$$command.py "$$@" || status=1; done; exit $$status
+
+# clang-tidy over all of src/: some minutes.
+tidy: release
+	@$(PYTHON) scripts/prepare.py test
+	$(PYTHON) scripts/check_tidy.py
+
+# Which branches of page, slab and cache their unit and model tests take: a summary, and build/cov/coverage/index.html.
+COVERED = page|slab|cache
+coverage:
+	@$(PYTHON) scripts/prepare.py test
+	CMAKE_GENERATOR="$$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles')" cmake --preset cov -DHEW_BENCH=OFF
+	cmake --build --preset cov --parallel $(JOBS) --target hew_covered
+	find build/cov -name '*.gcda' -delete
+	$(CTEST) --test-dir build/cov -R '^(unit|model)\.($(COVERED))\.'
+	@mkdir -p build/cov/coverage
+	.venv/bin/gcovr --root . --filter 'src/($(COVERED))/' --txt-metric branch --print-summary --html-details build/cov/coverage/index.html build/cov
+
+# To be read: each survivor is a test that is missing, or code that does not matter.
+MUTANTS ?= 150
+mutants: release
+	$(PYTHON) scripts/mutants.py --count $(MUTANTS)
 
 # The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
 test-programs: release
@@ -147,6 +183,15 @@ tuning: release
 # For hours where there are some: races show themselves in one run of many.
 soak: release dev
 	$(PYTHON) scripts/soak.py --rounds $(SOAK_ROUNDS)
+
+simulate: release
+	@status=0; pids=; for i in $$(seq $(JOBS)); do \
+	  nice build/release/tests/simulate/simulate --seed $$(($(SIMULATE_SEED) + i * 1000000000000)) \
+	    --operations $(SIMULATE_OPERATIONS) --seconds $(SIMULATE_SECONDS) & pids="$$pids $$!"; done; \
+	  for pid in $$pids; do wait $$pid || status=1; done; exit $$status
+
+scaling: release
+	build/release/tests/simulate/scaling
 
 programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set $(PROGRAMS_SET)

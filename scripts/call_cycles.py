@@ -1,22 +1,49 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Find call cycles between the files of one layer.
+"""Find circles between the modules of one layer.
 
-Layers cannot call upwards (an upward call does not link); inside a layer nothing but this script keeps files in an
-order.  It reads the object files of a build with nm: file A calls file B when A refers to a function that B defines.
-Prints each cycle with the functions that close it, and exits 1 when one is not in scripts/call_cycles_allowed.txt,
-whose lines read  LAYER/FILE.c LAYER/FILE.c ... : REASON.
+Layers cannot call upwards (an upward call does not link); inside a layer nothing but this script keeps modules in
+an order.  A module is a .c file and the header of its name, or one of the two alone.  Module A needs module B when
+the code of A names a function or a variable that B defines: what object files show (the symbols that nm knows to be
+global), and what they do not, since it was inlined or is in a macro (inline functions of headers, by the rule that
+a function's name begins its line; bodies of macros, which count where the macro is used).  Types, constants and
+declarations bind nobody.  Prints each circle with the names that close it, and exits 1 when one is not in
+scripts/call_cycles_allowed.txt, whose lines read LAYER/MODULE LAYER/MODULE ... : REASON.
 """
 
 import argparse
+import re
 import subprocess
 import sys
 from collections import defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FUNCTION_TYPES = set("TtWwi")
+GLOBAL_TYPES = set("TDBRVWCi")
+NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
+MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|[^\n])*)", re.MULTILINE)
+BODY = re.compile(r"^(\w+)\([^;{]*?\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+PROTOTYPE = re.compile(r"^\w[\w *]*\b\w+\([^{};=]*\)[\w ()]*;", re.MULTILINE)
+EXTERN = re.compile(r"^extern[^;]*;", re.MULTILINE)
+TAG = re.compile(r"\b(?:struct|enum|union)\s+\w+")
+NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 Graph = dict[str, dict[str, set[str]]]
+
+
+@dataclass
+class Module:
+    """What a module defines in headers, and the names in its code."""
+
+    inline: set[str] = field(default_factory=set)
+    macros: dict[str, set[str]] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+
+
+def module_of(path: str) -> str:
+    """layer/module of layer/file.c or layer/file.h."""
+    return path.rsplit(".", 1)[0]
 
 
 def source_of(path: Path) -> str | None:
@@ -28,96 +55,128 @@ def source_of(path: Path) -> str | None:
     return "/".join(parts[index + 1 :])[: -len(".o")]
 
 
-def symbols_of(path: Path) -> tuple[set[str], set[str]]:
-    """The functions that an object file defines for others, and the names that it takes from others."""
-    output = subprocess.run(["nm", str(path)], check=True, capture_output=True, text=True).stdout
-    defined, wanted = set(), set()
-    for line in output.splitlines():
-        kind, name = line.split()[-2:]
-        if kind in {"U", "w", "v"}:
-            wanted.add(name)
-        elif kind in FUNCTION_TYPES:
-            defined.add(name)
-    return defined, wanted
+def symbols_of(path: Path) -> set[str]:
+    """The functions and variables that an object file defines for others."""
+    output = subprocess.run(["nm", "-g", str(path)], check=True, capture_output=True, text=True).stdout
+    rows = (line.split()[-2:] for line in output.splitlines())
+    return {name for kind, name in rows if kind in GLOBAL_TYPES}
 
 
-def call_graph(objects: dict[str, Path]) -> Graph:
-    """From each file to the files of its own layer that it calls, with the functions called."""
+def read_file(path: Path, module: Module) -> None:
+    """Adds what a file defines and names.  Of a header only bodies are code: the rest may be defined elsewhere."""
+    text = TAG.sub(" ", INCLUDE.sub("", NOT_CODE.sub(" ", path.read_text())))
+    for name, body in MACRO.findall(text):
+        module.macros[name] = set(NAME.findall(body))
+    text = MACRO.sub("", text)
+    if path.suffix == ".h":
+        for name, body in BODY.findall(text):
+            module.inline.add(name)
+            module.names |= set(NAME.findall(body))
+    else:
+        module.names |= set(NAME.findall(EXTERN.sub("", PROTOTYPE.sub("", text))))
+
+
+def read_modules(source: Path) -> dict[str, Module]:
+    """Every module of src/ by layer/module."""
+    modules: dict[str, Module] = defaultdict(Module)
+    for path in sorted(source.rglob("*")):
+        if path.suffix in {".c", ".h", ".cpp"}:
+            read_file(path, modules[module_of(str(path.relative_to(source)))])
+    return dict(modules)
+
+
+def spelled_out(names: set[str], macros: dict[str, set[str]]) -> set[str]:
+    """The names with those that their macros stand for."""
+    found: set[str] = set()
+    rest = list(names)
+    while rest:
+        name = rest.pop()
+        if name not in found:
+            found.add(name)
+            rest += macros.get(name, ())
+    return found
+
+
+def call_graph(objects: dict[str, Path], modules: dict[str, Module]) -> Graph:
+    """From each module to the modules of its own layer that it needs, with the names."""
     defined_in: dict[str, str] = {}
-    wanted_by: dict[str, set[str]] = {}
-    for source, path in objects.items():
-        defined, wanted_by[source] = symbols_of(path)
-        defined_in.update(dict.fromkeys(defined, source))
-    graph: Graph = {source: defaultdict(set) for source in objects}
-    for source, wanted in wanted_by.items():
-        for name in wanted & defined_in.keys():
-            target = defined_in[name]
-            if target != source and target.split("/")[0] == source.split("/")[0]:
-                graph[source][target].add(name)
+    for file, path in objects.items():
+        defined_in.update(dict.fromkeys(symbols_of(path), module_of(file)))
+    macros: dict[str, set[str]] = {}
+    for name, module in modules.items():
+        defined_in.update(dict.fromkeys(module.inline, name))
+        macros.update(module.macros)
+    graph: Graph = {name: defaultdict(set) for name in modules}
+    for user, module in modules.items():
+        for name in spelled_out(module.names, macros) & defined_in.keys():
+            owner = defined_in[name]
+            if owner != user and owner.split("/")[0] == user.split("/")[0]:
+                graph[user][owner].add(name)
     return graph
 
 
 def reachable(graph: Graph, start: str) -> set[str]:
-    """Every file that can be reached by one call or more."""
+    """Every module that can be reached by one step or more."""
     found: set[str] = set()
     rest = list(graph[start])
     while rest:
-        source = rest.pop()
-        if source not in found:
-            found.add(source)
-            rest += graph[source]
+        module = rest.pop()
+        if module not in found:
+            found.add(module)
+            rest += graph.get(module, ())
     return found
 
 
 def cycles(graph: Graph) -> list[tuple[str, ...]]:
-    """The largest groups of files that all reach each other, sorted."""
-    reach = {source: reachable(graph, source) for source in graph}
+    """The largest groups of modules that all reach each other, sorted."""
+    reach = {module: reachable(graph, module) for module in graph}
     groups = {
-        tuple(sorted(other for other in reach[source] if source in reach[other]))
-        for source in graph
-        if source in reach[source]
+        tuple(sorted(other for other in reach[module] if module in reach.get(other, ())))
+        for module in graph
+        if module in reach[module]
     }
     return sorted(groups)
 
 
 def read_allowed(path: Path) -> set[tuple[str, ...]]:
-    """The cycles that are allowed; raises ValueError on a line without a reason."""
+    """The circles that are allowed; raises ValueError on a line without a reason."""
     allowed = set()
     for number, line in enumerate(path.read_text().splitlines() if path.is_file() else [], 1):
         if not line.strip() or line.startswith("#"):
             continue
-        files, _, reason = line.partition(":")
+        modules, _, reason = line.partition(":")
         if not reason.strip():
-            raise ValueError(f"{path}:{number}: write FILE FILE ... : REASON")
-        allowed.add(tuple(sorted(files.split())))
+            raise ValueError(f"{path}:{number}: write MODULE MODULE ... : REASON")
+        allowed.add(tuple(sorted(modules.split())))
     return allowed
 
 
 def describe(graph: Graph, cycle: tuple[str, ...]) -> list[str]:
-    """The cycle and the calls that make it."""
-    lines = ["cycle: " + " ".join(cycle)]
-    for source in cycle:
-        for target in sorted(set(graph[source]) & set(cycle)):
-            lines.append(f"  {source} calls {target}: {', '.join(sorted(graph[source][target]))}")
+    """The circle and the names that make it."""
+    lines = ["circle: " + " ".join(cycle)]
+    for user in cycle:
+        for owner in sorted(set(graph[user]) & set(cycle)):
+            lines.append(f"  {user} needs {owner}: {', '.join(sorted(graph[user][owner]))}")
     return lines
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Find call cycles between the files of a layer.")
+    parser = argparse.ArgumentParser(description="Find circles between the modules of a layer.")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release", help="a build directory")
+    parser.add_argument("--source", type=Path, default=ROOT / "src", help="the src/ directory")
     parser.add_argument("--allowed", type=Path, default=ROOT / "scripts" / "call_cycles_allowed.txt")
     options = parser.parse_args(arguments)
     objects = {}
     for path in options.build.rglob("*.o"):
         source = source_of(path.relative_to(options.build))
-        if source is not None and "_objects.dir" in str(path):
+        if source is not None and "_objects.dir" in str(path) and (options.source / source).is_file():
             objects[source] = path
     if not objects:
         print(f"call_cycles: no object files of src/ under {options.build}; build first", file=sys.stderr)
         return 2
     try:
         allowed = read_allowed(options.allowed)
-        graph = call_graph(objects)
+        graph = call_graph(objects, read_modules(options.source))
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
         print(f"call_cycles: {error}", file=sys.stderr)
         return 2
@@ -126,8 +185,8 @@ def main(arguments: list[str] | None = None) -> int:
         print("\n".join(describe(graph, cycle)) + ("\n  (allowed)" if cycle in allowed else ""))
     stale = sorted(allowed - set(found))
     for cycle in stale:
-        print(f"call_cycles: {' '.join(cycle)} is allowed but is no cycle any more")
-    print(f"call_cycles: {len(found)} cycles between {len(objects)} files")
+        print(f"call_cycles: {' '.join(cycle)} is allowed but is no circle any more")
+    print(f"call_cycles: {len(found)} circles between {len(graph)} modules")
     return 1 if stale or set(found) - allowed else 0
 
 

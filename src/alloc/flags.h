@@ -10,7 +10,7 @@
  *
  * Promises  NULL without memory, and for an arena, cache or alignment that cannot be; size 0 counts as 1.  Thread-safe
  *           but for what an explicit cache needs.  errno is never touched.
- * Not here  the fast paths for flags that are all 0: api/entry.h.
+ * Not here  the fast paths for flags that are all 0: api/malloc.h.
  */
 #ifndef HEW_ALLOC_FLAGS_H
 #define HEW_ALLOC_FLAGS_H

@@ -46,9 +46,9 @@ move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
     if (to == NULL) {
         return NULL;
     }
+    to->zeroed = false; /* also where nothing moves: from the shelf it goes out to whoever does not ask what it holds */
     enum hew_os_moved moved = hew_page_move(from, to);
     if (moved == HEW_OS_MOVED) {
-        to->zeroed = false;
         hew_alloc_note_moved(from, to, size);
         hew_large_give(from);
     } else if (moved == HEW_OS_NOT_MOVED) {
@@ -136,6 +136,7 @@ copy_and_free(void *object, size_t kept, size_t size)
     copy = HEW_LIKELY(copy != NULL) ? copy : hew_fast_take_large(size);
     copy = HEW_LIKELY(copy != NULL) ? copy : hew_alloc_slow(size);
     if (copy != NULL) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): what is resized is an object */
         memcpy(copy, object, kept);
         if (HEW_UNLIKELY(!hew_fast_give(object))) {
             hew_alloc_free("realloc", object);

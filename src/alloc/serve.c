@@ -248,7 +248,7 @@ take_slow(const struct hew_source *source, size_t asked, size_t alignment)
     if (code == HEW_CODE_SLOW && alignment <= HEW_PAGE && (extent = reuse(arena, size)) != NULL) {
         return extent;
     }
-    extent = hew_large_take(arena, size, alignment, code);
+    extent = hew_large_take(arena, size, alignment < HEW_PAGE ? HEW_PAGE : alignment, code);
     if (extent != NULL) {
         atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nrequests, 1, memory_order_relaxed);
     }

@@ -9,7 +9,7 @@
 #include "alloc/flags.h"
 #include "alloc/utilization.h"
 #include "api/boot.h"
-#include "api/entry.h"
+#include "api/malloc.h"
 #include "base/bits.h"
 #include "cache/count.h"
 

@@ -5,10 +5,10 @@
  * Fast path: no #if, no loop, no lock, no atomic read-modify-write; each rare case leaves through one tail call.
  * Budgets, in instructions: malloc 18, free 16; held by tests/golden/fast_path.txt.
  */
+#include "api/malloc.h"
 #include "alloc/alloc.h"
 #include "alloc/realloc.h"
 #include "api/boot.h"
-#include "api/entry.h"
 #include "base/options.h"
 #include "os/fatal.h"
 #include "stats/outside.h"

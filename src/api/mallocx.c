@@ -6,7 +6,7 @@
 #include "alloc/flags.h"
 #include "alloc/utilization.h"
 #include "api/boot.h"
-#include "api/entry.h"
+#include "api/malloc.h"
 
 #include "jemalloc/jemalloc.h"
 

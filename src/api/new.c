@@ -7,7 +7,7 @@
  */
 #include "api/new.h"
 #include "alloc/alloc.h"
-#include "api/entry.h"
+#include "api/malloc.h"
 #include "base/options.h"
 #include "base/text.h"
 #include "os/fatal.h"

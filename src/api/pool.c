@@ -5,7 +5,7 @@
 #include "hew/pool.h"
 
 #include "api/boot.h"
-#include "api/entry.h"
+#include "api/malloc.h"
 #include "pool/fast.h"
 #include "pool/life.h"
 #include "pool/range.h"

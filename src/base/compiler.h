@@ -23,7 +23,7 @@
 #define HEW_CACHE_LINE 64
 #define HEW_ALIGNED(bytes) __attribute__((aligned(bytes)))
 
-/* 0 argument checks only; 1 constant-time internal checks; 2 structure checks; 3 whole-structure walks. */
+/* What HEW_ASSERT() looks at: 0 nothing of ours, 1 hand-overs, 2 structures of bounded size, 3 whole ones. */
 #ifndef HEW_CHECK_LEVEL
 #define HEW_CHECK_LEVEL 0
 #endif
@@ -88,11 +88,28 @@ hew_count_down(uint32_t *counter)
 /* The object of type `type` whose member `member` is at `pointer`. */
 #define HEW_CONTAINER(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
 
-/* An internal invariant, compiled away below check level `level`. */
+#if defined(__FILE_NAME__)
+#define HEW_FILE_NAME __FILE_NAME__
+#else
+#define HEW_FILE_NAME __FILE__
+#endif
+#define HEW_TEXT(number) HEW_TEXT_OF(number)
+#define HEW_TEXT_OF(number) #number
+
+/* Ends the process with the place and the words of the check.  In os/fatal.c: base itself hands nothing over. */
+_Noreturn void hew_check_failed(const char *function, const char *what);
+
+/*
+ * An internal invariant; below check level `level` it is compiled and then dropped, condition and all.
+ *
+ *     1  at a hand-over, on both sides: what is given and what is taken is what the other side says.  Some loads each.
+ *     2  one structure of bounded size: a slab's bits, both neighbours of an extent.
+ *     3  a walk over a whole heap, bin or magazine: os/check.h says how often.
+ */
 #define HEW_ASSERT(level, condition)                                                                                   \
     do {                                                                                                               \
         if ((level) <= HEW_CHECK_LEVEL && HEW_UNLIKELY(!(condition))) {                                                \
-            __builtin_trap();                                                                                          \
+            hew_check_failed(__func__, HEW_FILE_NAME ":" HEW_TEXT(__LINE__) ": " #condition);                          \
         }                                                                                                              \
     } while (0)
 

@@ -94,6 +94,7 @@ hew_class_size(unsigned index)
         return (size_t)(number % 8 + 9) << (number / 8 + HEW_LG_FINE - 3);
     }
     unsigned group = (index - HEW_CLASS_REGULAR) / 4, step = (index - HEW_CLASS_REGULAR) % 4;
+    /* NOLINTNEXTLINE(clang-analyzer-core.BitwiseShift): no class lies below the regular ones here */
     return (size_t)(step + 5) << (group + HEW_LG_QUANTUM);
 }
 

@@ -34,6 +34,9 @@
 /* Most allocations of a class between two looks after its magazine. */
 #define HEW_CACHE_PERIOD 1024u
 
+/* Sizes of arrays of which a cache keeps one at hand. */
+#define HEW_CACHE_SPARES 5
+
 /* What has happened to a class since it was last looked after: hew_cache.flags. */
 enum {
     HEW_CLASS_EMPTIED = 1, /* its magazine was found empty last, */
@@ -67,6 +70,7 @@ struct hew_cache {
     size_t share;         /* and may; as of a moment ago */
     /* Bytes of objects that no class's counts tell of, or not any more. */
     uint64_t other_allocated, other_freed;
+    void **spare[HEW_CACHE_SPARES]; /* an array of 8, 16, 32 ... slots each that no magazine stands in at present, or NULL */
     struct hew_cache_bytes {
         uint64_t allocated, freed;
     } *live;              /* kept up at each operation of a thread with a front; else NULL */
@@ -89,6 +93,9 @@ extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;
 
 /* HEW_DUE_BYTES is raised each time a thread has allocated so many bytes; 0: never.  Relaxed. */
 extern HEW_HIDDEN _Atomic size_t hew_cache_step;
+
+/* Guards the list of caches, parked ones, and the hand-over of a cache's counts to its arena (rank: caches). */
+extern struct hew_mutex hew_caches_lock;
 
 /* Threads that have a cache: relaxed, a hint for each one's share of the budget. */
 extern HEW_HIDDEN _Atomic unsigned hew_caches_alive;
@@ -172,6 +179,13 @@ HEW_INLINE size_t
 hew_cache_depth(const struct hew_cache *cache, unsigned code)
 {
     return cache->base[code] == NULL ? 0 : (size_t)(cache->top[code] - cache->base[code]) - 1;
+}
+
+/* Allocations counted so far, for the owning thread. */
+HEW_INLINE uint64_t
+hew_cache_requests(const struct hew_cache *cache, unsigned code)
+{
+    return cache->counted[code] - cache->ticks[code];
 }
 
 #endif

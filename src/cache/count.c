@@ -43,7 +43,7 @@ hew_count_allocated(const struct hew_cache *cache)
 {
     uint64_t bytes = cache->other_allocated;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        bytes += hew_magazine_requests(cache, code) * hew_slab_shapes[code].size;
+        bytes += hew_cache_requests(cache, code) * hew_slab_shapes[code].size;
     }
     return bytes;
 }
@@ -53,7 +53,7 @@ hew_count_freed(const struct hew_cache *cache)
 {
     uint64_t bytes = cache->other_freed;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        uint64_t frees = hew_magazine_requests(cache, code) + cache->balance[code] + hew_cache_depth(cache, code);
+        uint64_t frees = hew_cache_requests(cache, code) + cache->balance[code] + hew_cache_depth(cache, code);
         bytes += frees * hew_slab_shapes[code].size;
     }
     return bytes;
@@ -62,7 +62,7 @@ hew_count_freed(const struct hew_cache *cache)
 void
 hew_count_forget(struct hew_cache *cache, unsigned code)
 {
-    uint64_t requests = hew_magazine_requests(cache, code), bytes = requests * hew_slab_shapes[code].size;
+    uint64_t requests = hew_cache_requests(cache, code), bytes = requests * hew_slab_shapes[code].size;
     cache->counted[code] -= requests;
     cache->seen[code] -= (uint16_t)requests;
     cache->other_allocated += bytes;

@@ -4,6 +4,7 @@
 #include "cache/budget.h"
 #include "cache/owner.h"
 #include "meta/memory.h"
+#include "os/check.h"
 #include "os/cpus.h"
 #include "os/futex.h"
 
@@ -120,6 +121,35 @@ make(unsigned index)
     return depot;
 }
 
+/* With the mark: what it holds is what the stacks hold. */
+static bool
+depot_valid(const struct depot *depot)
+{
+    size_t bytes = 0;
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        const struct stack *stack = &depot->stack[code];
+        bytes += hew_budget_bytes(code, stack->count);
+        if (stack->count > stack->room || stack->least > stack->count) {
+            return false;
+        }
+    }
+    return bytes == depot->counts.bytes;
+}
+
+/* With the mark: every address in the ring is one. */
+static bool
+stack_valid(const struct stack *stack, unsigned code)
+{
+    for (uint32_t i = 0; hew_check_may_walk(stack->count) && i < stack->count; i++) {
+        const void *object = stack->slots[(stack->oldest + i) & (stack->room - 1)];
+        unsigned shown = hew_map_code((uintptr_t)object);
+        if (object == NULL || (shown != code && shown != HEW_CODE_SLOW)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static unsigned
 take_from(struct depot *depot, unsigned code, void **objects, unsigned wanted)
 {
@@ -134,6 +164,7 @@ take_from(struct depot *depot, unsigned code, void **objects, unsigned wanted)
     stack->least = count < stack->least ? count : stack->least;
     depot->counts.bytes -= hew_budget_bytes(code, taken);
     depot->counts.takes++;
+    HEW_ASSERT(2, depot_valid(depot));
     let_go(depot);
     return taken;
 }
@@ -248,6 +279,8 @@ put(struct depot *depot, unsigned code, void *const *objects, unsigned count)
     set_count(stack, stack->count + count);
     depot->counts.bytes += hew_budget_bytes(code, count);
     depot->counts.gives++;
+    HEW_ASSERT(2, depot_valid(depot));
+    HEW_ASSERT(3, stack_valid(stack, code));
     return count;
 }
 

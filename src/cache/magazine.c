@@ -6,6 +6,7 @@
 #include "cache/count.h"
 #include "cache/depot.h"
 #include "cache/owner.h"
+#include "cache/valid.h"
 #include "slab/large.h"
 
 #include <string.h>
@@ -76,8 +77,7 @@ grow(struct hew_cache *cache, unsigned code, bool filled)
     }
     bool first = now == 0 && code <= HEW_CODE_SMALL_LAST;
     if (!first && !hew_budget_has_room(cache, code, next - now)) {
-        unsigned idlest =
-            now != 0 && cache->misses % ASKS != 0 ? HEW_CODE_NONE : hew_budget_idlest(cache, code);
+        unsigned idlest = cache->misses % ASKS != 0 ? HEW_CODE_NONE : hew_budget_idlest(cache, code);
         if (HEW_LIKELY(idlest == HEW_CODE_NONE)) {
             return;
         }
@@ -130,6 +130,8 @@ refill(struct hew_cache *cache, unsigned code)
     size_t capacity = hew_budget_capacity(cache, code);
     unsigned got = take(cache, code, slots + 1, (unsigned)(again ? capacity : (capacity + 1) / 2));
     cache->top[code] = slots + (got == 0 ? 1 : got);
+    HEW_ASSERT(1, cache->top[code] <= cache->limit[code] && cache->base[code][0] == NULL);
+    HEW_ASSERT(3, hew_cache_class_valid(cache, code));
     return got == 0 ? NULL : slots[got];
 }
 
@@ -159,6 +161,7 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
 static void
 give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
 {
+    HEW_ASSERT(1, count != 0 && code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST);
     cache->balance[code] += count;
     if (has_depot(cache, code)) {
         hew_depot_give(cache->depot, code, objects, count);
@@ -234,6 +237,7 @@ hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep)
     give(cache, code, slots, (unsigned)(depth - keep));
     memmove(slots, slots + depth - keep, keep * sizeof *slots);
     cache->top[code] = slots + keep;
+    HEW_ASSERT(3, hew_cache_class_valid(cache, code));
 }
 
 void
@@ -251,14 +255,16 @@ hew_magazine_drop_all(struct hew_cache *cache)
     HEW_EACH_TOUCHED (cache, code) {
         hew_magazine_drop(cache, code);
     }
+    hew_budget_end_all(cache);
 }
 
+/* What is left leaves room for what the program frees next, so that this alone does not make the magazine grow again. */
 static void
 halve(struct hew_cache *cache, unsigned code)
 {
     size_t half = hew_budget_capacity(cache, code) / 2;
     if (half != 0) {
-        hew_magazine_flush(cache, code, half);
+        hew_magazine_flush(cache, code, half / 2);
         hew_budget_set(cache, code, half);
     }
 }
@@ -268,7 +274,7 @@ halve(struct hew_cache *cache, unsigned code)
 static void
 look_after(struct hew_cache *cache, unsigned code)
 {
-    uint16_t count = (uint16_t)hew_magazine_requests(cache, code);
+    uint16_t count = (uint16_t)hew_cache_requests(cache, code);
     bool missed = (cache->flags[code] & HEW_CLASS_MISSED) != 0;
     if (cache->base[code] != NULL && !missed && count == cache->seen[code]) {
         hew_magazine_drop(cache, code);
@@ -309,7 +315,7 @@ void
 hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t allocations)
 {
     uint32_t usual = usual_period(code), period = allocations < usual ? allocations : usual;
-    uint64_t requests = hew_magazine_requests(cache, code);
+    uint64_t requests = hew_cache_requests(cache, code);
     cache->unsampled[code] = allocations - period;
     begin_period(cache, code, requests + period, period);
 }

@@ -50,11 +50,4 @@ void hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t 
 /* Raises HEW_DUE_BYTES when the thread has allocated hew_cache_step bytes since `reported`. */
 void hew_magazine_watch(struct hew_cache *cache);
 
-/* Allocations counted so far, for the owning thread. */
-HEW_INLINE uint64_t
-hew_magazine_requests(const struct hew_cache *cache, unsigned code)
-{
-    return cache->counted[code] - cache->ticks[code];
-}
-
 #endif

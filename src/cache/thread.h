@@ -11,8 +11,6 @@
 
 #include "cache/cache.h"
 
-extern struct hew_mutex hew_caches_lock;
-
 /* Before the first allocation: what threads without a cache find. */
 void hew_thread_boot(void);
 

@@ -117,6 +117,7 @@ choose_dss(const char *word, enum hew_dss *dss)
     const char *const *words = hew_option_words(&hew_option_table[HEW_CTL_OPTION_dss]);
     for (unsigned choice = 0; word != NULL && words[choice] != NULL; choice++) {
         if (strcmp(word, words[choice]) == 0) {
+            /* NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): as many words as choices */
             *dss = (enum hew_dss)choice;
             return true;
         }

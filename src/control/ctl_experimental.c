@@ -92,8 +92,11 @@ int
 hew_ctl_experimental_pactivep(const struct hew_ctl_call *call)
 {
     size_t index = call->mib[call->depth - 2];
-    if (call->old == NULL || !hew_ctl_fits(call, sizeof(size_t *))) {
+    if (call->old == NULL) {
         return EINVAL;
+    }
+    if (!hew_ctl_fits(call, sizeof(size_t *))) {
+        return hew_ctl_read_pointer(call, NULL);
     }
     if (call->new != NULL || call->new_length != 0) {
         return EPERM;

@@ -21,7 +21,7 @@ const struct hew_ctl_row hew_ctl_rows[] = {
 /* Rows and the prefixes between them; ctl_tree_test.c holds that it is enough. */
 #define NODES_MAX (ROWS + 128)
 
-struct hew_mutex hew_ctl_lock;
+struct hew_mutex hew_ctl_lock = HEW_MUTEX(ctl);
 static struct hew_ctl_node nodes[NODES_MAX]; /* [0] is the root; written under hew_ctl_lock before `made` */
 static size_t node_count;                    /* guarded by hew_ctl_lock */
 static _Atomic bool made;                    /* release when the tree is whole, acquire by readers */

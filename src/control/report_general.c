@@ -126,6 +126,7 @@ subtree(struct hew_report *report, const char *prefix, const char *title)
                      strchr(row->name + length + 1, '.') == NULL;
         if (below && (row->access & HEW_CTL_READ) != 0 && read_name(row->name, row->type, &value)) {
             char label[HEW_CTL_NAME_MAX + 2] = "  ";
+            /* NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.strcpy): no name is longer than HEW_CTL_NAME_MAX */
             strcpy(label + 2, row->name);
             show(report, row->name + length + 1, label, &value);
         }

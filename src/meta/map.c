@@ -28,7 +28,7 @@ static uint8_t nothing_yet; /* free(NULL) before the first allocation reads this
 uint8_t *hew_code_map = &nothing_yet;
 _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_ADDRESS - HEW_LG_LEAF)];
 
-struct hew_mutex hew_map_lock; /* guards opening windows and adding leaves */
+struct hew_mutex hew_map_lock = HEW_MUTEX(map); /* guards opening windows and adding leaves */
 /* Fixed after boot: the map is opened piece by piece, and these windows have been without a leaf from the beginning. */
 static bool piecewise;
 static size_t shown[HELD];
@@ -239,6 +239,7 @@ open_window(size_t root)
     bool open = leaf != NULL && open_codes(root);
     spare_leaf = open ? NULL : leaf;
     if (open) {
+        HEW_ASSERT(1, (uintptr_t)leaf % HEW_PAGE == 0);
         /* release: pairs with the acquire in hew_map_extent */
         atomic_store_explicit(&hew_map_roots[root], leaf, memory_order_release);
         windows++;

@@ -110,12 +110,15 @@ HEW_INLINE void
 hew_map_set_extent(uintptr_t address, struct hew_extent *extent)
 {
     hew_map_entry *leaf = atomic_load_explicit(&hew_map_roots[address >> HEW_LG_LEAF], memory_order_relaxed);
+    HEW_ASSERT(1, leaf != NULL);
     atomic_store_explicit(&leaf[(address >> HEW_LG_PAGE) & (HEW_LEAF_PAGES - 1)], extent, memory_order_relaxed);
 }
 
 HEW_INLINE void
 hew_map_set_code(uintptr_t address, unsigned code)
 {
+    HEW_ASSERT(1, code < HEW_CODES &&
+                      atomic_load_explicit(&hew_map_roots[address >> HEW_LG_LEAF], memory_order_relaxed) != NULL);
     __atomic_store_n(&hew_code_map[address >> HEW_LG_GRAIN], (uint8_t)code, __ATOMIC_RELAXED);
 }
 

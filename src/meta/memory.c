@@ -27,8 +27,9 @@ struct whole {
     size_t size;
     bool zeroed; /* but for these bytes */
 };
+#define LOOKS 16 /* free pieces that check level 2 looks at */
 
-struct hew_mutex hew_meta_lock;
+struct hew_mutex hew_meta_lock = HEW_MUTEX(meta);
 
 /* All guarded by hew_meta_lock. */
 static struct piece *free_pieces[HEW_CODES] HEW_ALIGNED(HEW_PAGE); /* first_chunk follows: see cmake/first.txt */
@@ -77,6 +78,30 @@ carve(size_t bytes)
     return piece;
 }
 
+/* Under the lock: whether the piece is one of the next few to go out. */
+static bool
+is_free_piece(const struct piece *piece, unsigned code)
+{
+    const struct piece *free = free_pieces[code];
+    for (unsigned look = 0; free != NULL && free != piece && look < LOOKS; look++) {
+        free = free->next;
+    }
+    return free == piece;
+}
+
+/* Under the lock: the next few pieces to go out are where pieces can be. */
+static bool
+pieces_valid(unsigned code)
+{
+    const struct piece *free = free_pieces[code];
+    for (unsigned look = 0; free != NULL && look < LOOKS; look++, free = free->next) {
+        if ((uintptr_t)free % HEW_CACHE_LINE != 0 || (uintptr_t)free >> HEW_LG_ADDRESS != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Under the lock: the front of a free piece of whole pages; the rest of it stays free.  The first `*dirty` bytes are not zero. */
 static void *
 take_whole(size_t bytes, size_t *dirty)
@@ -105,6 +130,7 @@ take_piece(size_t bytes, size_t *dirty)
     struct piece *piece = free_pieces[code];
     if (piece != NULL) {
         free_pieces[code] = piece->next;
+        HEW_ASSERT(1, free_pieces[code] != piece);
         *dirty = bytes;
     }
     return piece;
@@ -119,6 +145,9 @@ take(size_t bytes, size_t *dirty)
     void *piece = bytes <= PIECE_MAX ? take_piece(bytes, dirty) : take_whole(bytes, dirty);
     piece = piece != NULL ? piece : carve(bytes);
     bytes_used += piece == NULL ? 0 : bytes;
+    HEW_ASSERT(1,
+               (uintptr_t)piece % HEW_CACHE_LINE == 0 && bytes_used <= bytes_touched && bytes_touched <= bytes_mapped);
+    HEW_ASSERT(2, bytes > PIECE_MAX || pieces_valid(hew_code_of_size(bytes)));
     hew_mutex_unlock(&hew_meta_lock);
     return piece;
 }
@@ -179,6 +208,8 @@ hew_meta_give(void *pointer, size_t size)
     struct piece *piece = pointer;
     unsigned code = hew_code_of_size(bytes);
     hew_mutex_lock(&hew_meta_lock);
+    HEW_ASSERT(1, size != 0 && pointer != NULL && (uintptr_t)pointer % HEW_CACHE_LINE == 0 && bytes_used >= bytes);
+    HEW_ASSERT(2, !is_free_piece(piece, code));
     piece->next = free_pieces[code];
     free_pieces[code] = piece;
     bytes_used -= bytes;

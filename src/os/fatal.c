@@ -78,3 +78,9 @@ hew_fatal(enum hew_fatal_kind kind, const char *function, uintptr_t address, con
     hew_os_write_error(line, text.length + 1);
     abort();
 }
+
+HEW_COLD _Noreturn void
+hew_check_failed(const char *function, const char *what)
+{
+    hew_fatal(HEW_FATAL_check_failed, function, 0, what);
+}

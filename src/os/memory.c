@@ -295,8 +295,8 @@ extend_data_held(size_t size, size_t alignment)
     return start;
 }
 
-struct hew_mutex
-    hew_os_data_lock; /* the last of all ranks: arenas have locks of their own, the process has one break */
+/* The last of all ranks: arenas have locks of their own, the process has one break */
+struct hew_mutex hew_os_data_lock = HEW_MUTEX(data_segment);
 
 void *
 hew_os_extend_data(size_t size, size_t alignment)

@@ -2,7 +2,9 @@
 #include "os/mutex.h"
 
 #include "base/options.h"
+#include "base/text.h"
 #include "os/clock.h"
+#include "os/fatal.h"
 #include "os/futex.h"
 
 /* Takes a free lock; leaves a lock with sleepers marked as such when `mark` is 2. */
@@ -80,3 +82,108 @@ hew_mutex_reset_counts(struct hew_mutex *mutex)
     mutex->waits = mutex->total_wait_ns = mutex->max_wait_ns = 0;
     mutex->max_waiting = 0;
 }
+
+#if HEW_CHECK_LEVEL > 0
+static __thread struct hew_mutex *newest_held;
+
+static const char *
+name_of(const struct hew_mutex *mutex)
+{
+    static const char *const names[] = {
+        "a lock without a rank",
+#define LOCK(rank, name, guards) name,
+#include "os/locks.def"
+#undef LOCK
+    };
+    return names[mutex->place >> HEW_LOCK_LG_NUMBERS];
+}
+
+static bool
+is_held_here(const struct hew_mutex *mutex)
+{
+    const struct hew_mutex *held = newest_held;
+    while (held != NULL && held != mutex) {
+        held = held->older;
+    }
+    return held != NULL;
+}
+
+HEW_COLD static _Noreturn void
+end_for_order(const struct hew_mutex *mutex, const struct hew_mutex *held)
+{
+    char detail[160];
+    struct hew_text text;
+    hew_text_begin(&text, detail, sizeof detail);
+    hew_text_put(&text, name_of(mutex));
+    hew_text_put(&text, " while ");
+    hew_text_put(&text, name_of(held));
+    hew_text_put(&text, " is held");
+    hew_fatal(HEW_FATAL_lock_order, "hew_mutex_lock", (uintptr_t)mutex, detail);
+}
+
+/* The list rises from the oldest to the newest, but for locks without a rank and tries: the first that has a rank tells. */
+void
+hew_mutex_before_lock(const struct hew_mutex *mutex)
+{
+    const struct hew_mutex *held = newest_held;
+    while (held != NULL && held->place == 0 && held != mutex) {
+        held = held->older;
+    }
+    if (HEW_LIKELY(held == NULL) || HEW_LIKELY(held->place < mutex->place)) {
+        return;
+    }
+    if (is_held_here(mutex)) {
+        hew_fatal(HEW_FATAL_lock_twice, "hew_mutex_lock", (uintptr_t)mutex, name_of(mutex));
+    }
+    if (mutex->place != 0) {
+        end_for_order(mutex, held);
+    }
+}
+
+void
+hew_mutex_locked(struct hew_mutex *mutex)
+{
+    mutex->newer = NULL;
+    mutex->older = newest_held;
+    if (newest_held != NULL) {
+        newest_held->newer = mutex;
+    }
+    newest_held = mutex;
+}
+
+/* Takes a lock that this thread holds out of its list. */
+static void
+unlink_held(struct hew_mutex *mutex)
+{
+    *(mutex->newer == NULL ? &newest_held : &mutex->newer->older) = mutex->older;
+    if (mutex->older != NULL) {
+        mutex->older->newer = mutex->newer;
+    }
+}
+
+void
+hew_mutex_before_unlock(struct hew_mutex *mutex)
+{
+    bool held = atomic_load_explicit(&mutex->state, memory_order_relaxed) != 0;
+    if (HEW_UNLIKELY(!held || mutex->owner != hew_thread_token())) {
+        hew_fatal(HEW_FATAL_lock_not_held, "hew_mutex_unlock", (uintptr_t)mutex, name_of(mutex));
+    }
+    unlink_held(mutex);
+}
+
+bool
+hew_mutex_none_is_held(void)
+{
+    return newest_held == NULL;
+}
+
+/* In a fork's child: what was in the list of another thread of the parent is in none. */
+void
+hew_mutex_forget(struct hew_mutex *mutex)
+{
+    if (is_held_here(mutex)) {
+        unlink_held(mutex);
+    }
+    mutex->older = mutex->newer = NULL;
+}
+#endif

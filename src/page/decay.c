@@ -68,11 +68,14 @@ hew_decay_allowance(struct hew_decay *decay, size_t bytes, uint64_t now_ms)
     size_t allowance = 0;
     unsigned epochs = epochs_to_live(decay);
     for (unsigned age = 1; age <= epochs; age++) {
+        HEW_ASSERT(1,
+                   kept(decay->backlog[HEW_DECAY_EPOCHS - age], age, epochs) <= decay->backlog[HEW_DECAY_EPOCHS - age]);
         allowance += kept(decay->backlog[HEW_DECAY_EPOCHS - age], age, epochs);
     }
     if (passed > 0) {
         decay->left = bytes < allowance ? bytes : allowance;
         decay->put_off = 0;
+        HEW_ASSERT(1, decay->left <= bytes && now_ms - decay->epoch_ms < hew_decay_step_ms(decay));
         return allowance;
     }
     size_t old = decay->left + decay->put_off;

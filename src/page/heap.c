@@ -24,9 +24,6 @@
 #define SCARCE_IDLE ((size_t)1 << 20)
 #define SCARCE_PART 16
 
-_Atomic uint32_t hew_page_due;
-_Atomic size_t hew_page_mapped;
-
 void
 hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
 {
@@ -39,6 +36,7 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     size_t structs = heap->counts.structs, spare = heap->counts.spare_structs; /* they outlive the heap */
     heap->counts = (struct hew_page_counts){.structs = structs, .spare_structs = spare};
     heap->arena = arena;
+    HEW_MUTEX_PLACE(&heap->lock, page, arena);
     heap->grow_bytes = HEW_GROW_FIRST;
     heap->grow_limit = HEW_OPTION_CLASS_MAX;
     heap->probe.size = 0;
@@ -109,6 +107,9 @@ cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *exte
 static void
 activate(struct hew_page_heap *heap, struct hew_extent *extent, unsigned code)
 {
+    HEW_ASSERT(1, extent->arena == heap->arena && extent->state != HEW_EXTENT_ACTIVE &&
+                      extent->state != HEW_EXTENT_UNUSED);
+    HEW_ASSERT(1, code != HEW_CODE_NONE && code < HEW_CODES);
     unsigned shown = heap->is_private ? HEW_CODE_SLOW : code;
     extent->state = HEW_EXTENT_ACTIVE;
     extent->code = (uint8_t)code;
@@ -141,6 +142,7 @@ hew_page_recode(struct hew_page_heap *heap, struct hew_extent *extent, unsigned 
 static void
 deactivate(struct hew_extent *extent)
 {
+    HEW_ASSERT(1, hew_map_extent(extent->address) == extent && hew_map_extent(hew_extent_end(extent) - 1) == extent);
     if (extent->code > HEW_CODE_SMALL_LAST) {
         hew_map_set_code(extent->address, HEW_CODE_NONE);
         return;
@@ -205,13 +207,17 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
 struct hew_extent *
 hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
 {
+    HEW_ASSERT(1, size != 0 && ((size | alignment) & (HEW_PAGE - 1)) == 0 && (alignment & (alignment - 1)) == 0);
     hew_mutex_lock(&heap->lock);
     struct hew_extent *taken =
         HEW_LIKELY(heap->hooks == NULL) ? take_pages(heap, size, alignment) : hew_hooked_take(heap, size, alignment);
     if (taken != NULL) {
+        HEW_ASSERT(1, taken->size == size && (taken->address & (alignment - 1)) == 0);
         hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, taken, code);
+        HEW_ASSERT(2, hew_split_beside(taken));
     }
+    HEW_ASSERT(3, hew_page_valid_if_due(heap));
     hew_mutex_unlock(&heap->lock);
     return taken;
 }
@@ -226,6 +232,7 @@ hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struc
         if (extent == NULL) {
             break;
         }
+        HEW_ASSERT(1, extent->size == size && extent->state == HEW_EXTENT_DIRTY);
         hew_stock_remove(&heap->dirty, extent);
         extent->zeroed = false;
         hew_page_add_active(heap, (ptrdiff_t)size);
@@ -273,11 +280,13 @@ hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents
 {
     hew_mutex_lock(&heap->lock);
     for (unsigned i = 0; i < count; i++) {
+        HEW_ASSERT(1, extents[i]->state == HEW_EXTENT_ACTIVE && extents[i]->arena == heap->arena);
         hew_page_add_active(heap, -(ptrdiff_t)extents[i]->size);
         deactivate(extents[i]);
         hew_hooked_insert_dirty(heap, extents[i]);
     }
     bool look = note_given(heap), release = too_idle(heap);
+    HEW_ASSERT(3, hew_page_valid_if_due(heap));
     hew_mutex_unlock(&heap->lock);
     if (release) {
         hew_page_release(heap);
@@ -307,6 +316,7 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
 {
     size_t more = size - extent->size;
     bool grown = false;
+    HEW_ASSERT(1, size > extent->size && extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena);
     hew_mutex_lock(&heap->lock);
     struct hew_extent *behind = hew_split_free_behind(extent);
     if ((behind == NULL || behind->size < more) && heap->hooks == NULL && hew_page_sweep_held(heap)) {
@@ -320,6 +330,8 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
                                                 : hew_hooked_grow(heap, extent, behind, more);
         hew_page_add_active(heap, grown ? (ptrdiff_t)more : 0);
     }
+    HEW_ASSERT(1, extent->size == (grown ? size : size - more));
+    HEW_ASSERT(3, hew_page_valid_if_due(heap));
     hew_mutex_unlock(&heap->lock);
     return grown;
 }
@@ -339,6 +351,8 @@ cut_tail(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 bool
 hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
+    HEW_ASSERT(1,
+               size != 0 && size < extent->size && extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena);
     hew_mutex_lock(&heap->lock);
     struct hew_extent *tail =
         HEW_LIKELY(heap->hooks == NULL) ? cut_tail(heap, extent, size) : hew_hooked_cut_tail(heap, extent, size);
@@ -348,6 +362,7 @@ hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t si
         hew_hooked_insert_dirty(heap, tail);
         look = note_given(heap);
     }
+    HEW_ASSERT(3, hew_page_valid_if_due(heap));
     hew_mutex_unlock(&heap->lock);
     if (look) {
         hew_page_decay(heap, hew_clock_ms(), false);
@@ -358,6 +373,7 @@ hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t si
 enum hew_os_moved
 hew_page_move(struct hew_extent *from, struct hew_extent *to)
 {
+    HEW_ASSERT(1, from->state == HEW_EXTENT_ACTIVE && to->state == HEW_EXTENT_ACTIVE && from->size <= to->size);
     if (from->data_segment || to->data_segment) {
         return HEW_OS_NOT_MOVED;
     }
@@ -392,6 +408,8 @@ static void
 forget_active(struct hew_page_heap *heap, struct hew_extent *extent, size_t *lost)
 {
     hew_mutex_lock(&heap->lock);
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena &&
+                      heap->counts.mapped >= extent->size);
     hew_page_add_active(heap, -(ptrdiff_t)extent->size);
     heap->counts.mapped -= extent->size;
     *lost += extent->size;
@@ -428,10 +446,7 @@ static struct hew_page_counts
 counts_now(const struct hew_page_heap *heap)
 {
     struct hew_page_counts counts = heap->counts;
-    counts.dirty = heap->dirty.bytes;
-    for (const struct hew_list *node = heap->transit.next; node != &heap->transit; node = node->next) {
-        counts.dirty += HEW_CONTAINER(node, const struct hew_extent, free.age)->size;
-    }
+    counts.dirty = heap->dirty.bytes + hew_split_in_transit(heap);
     counts.muzzy = heap->muzzy.bytes;
     counts.retained = heap->retained.bytes;
     return counts;
@@ -482,38 +497,4 @@ hew_page_set_hooks(struct hew_page_heap *heap, struct hew_extent_hooks *hooks)
     heap->whole = hooks->split == NULL;
     hew_mutex_unlock(&heap->lock);
     return former;
-}
-
-/* Both maps agree with a free extent.  A grain that it holds in part only may carry the code of a neighbour. */
-static bool
-free_in_maps(struct hew_extent *extent)
-{
-    uintptr_t end = hew_extent_end(extent);
-    uintptr_t first = hew_bits_round_up(extent->address, HEW_GRAIN);
-    for (uintptr_t grain = first; grain + HEW_GRAIN <= end; grain += HEW_GRAIN) {
-        if (hew_map_code(grain) != HEW_CODE_NONE) {
-            return false;
-        }
-    }
-    return hew_map_extent(extent->address) == extent && hew_map_extent(end - 1) == extent;
-}
-
-bool
-hew_page_heap_valid(struct hew_page_heap *heap)
-{
-    const struct hew_stock *const stocks[] = {&heap->dirty, &heap->muzzy, &heap->retained};
-    size_t bytes = heap->counts.active;
-    for (unsigned kind = 0; kind < 3; kind++) {
-        if (!hew_stock_valid(stocks[kind])) {
-            return false;
-        }
-        bytes += stocks[kind]->bytes;
-        for (struct hew_list *node = stocks[kind]->oldest.next; node != &stocks[kind]->oldest; node = node->next) {
-            struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
-            if (!free_in_maps(extent)) {
-                return false;
-            }
-        }
-    }
-    return bytes == heap->counts.mapped;
 }

@@ -15,6 +15,7 @@
 #include "os/memory.h"
 #include "os/mutex.h"
 #include "page/decay.h"
+#include "page/due.h"
 #include "page/shelf.h"
 #include "page/stock.h"
 
@@ -68,45 +69,6 @@ struct hew_page_heap {
     _Atomic bool
         is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
 };
-
-/* Under the lock: an extent that is in no stock is worked on without the lock from now on, by the caller. */
-HEW_INLINE void
-hew_page_enter_transit(struct hew_page_heap *heap, struct hew_extent *extent)
-{
-    extent->free.worker = hew_thread_token();
-    hew_list_push_back(&heap->transit, &extent->free.age);
-}
-
-/* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while, and when the heaps have become
- * large; lowered by the purger. */
-extern _Atomic uint32_t hew_page_due;
-
-HEW_INLINE void
-hew_page_raise_due(void)
-{
-    uint32_t quiet = 0;
-    if (atomic_load_explicit(&hew_page_due, memory_order_relaxed) == quiet) {
-        atomic_compare_exchange_strong(&hew_page_due, &quiet, 1);
-    }
-}
-
-/* Under the lock. */
-HEW_INLINE void
-hew_page_add_active(struct hew_page_heap *heap, ptrdiff_t bytes)
-{
-    heap->counts.active += (size_t)bytes;
-    __atomic_store_n(&heap->active_pages, heap->counts.active / HEW_PAGE, __ATOMIC_RELAXED);
-}
-
-/* Under the lock: what large objects have left on the shelf becomes dirty pages.  False: there was nothing. */
-HEW_INLINE bool
-hew_page_sweep_held(struct hew_page_heap *heap)
-{
-    return HEW_UNLIKELY(hew_shelf_is_filled(&heap->shelf)) && hew_shelf_empty(heap);
-}
-
-/* Bytes of all heaps' mappings: relaxed, a hint for what is in proportion. */
-extern _Atomic size_t hew_page_mapped;
 
 void hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms);
 
@@ -217,7 +179,10 @@ struct hew_page_counts hew_page_counts(struct hew_page_heap *heap);
 /* The same, and the free extents of that moment by size. */
 struct hew_page_counts hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_STOCK_BUCKETS]);
 
-/* Under the lock: every stock agrees with the map. */
+/* Under the lock: every stock agrees with the map, and all that is mapped is somewhere. */
 bool hew_page_heap_valid(struct hew_page_heap *heap);
+
+/* The same at the end of an operation, where a walk as long is due: os/check.h. */
+bool hew_page_valid_if_due(struct hew_page_heap *heap);
 
 #endif

@@ -26,6 +26,7 @@ guard(bool inside)
 int
 hew_hooks_enter(void)
 {
+    HEW_ASSERT(1, hew_mutex_none_is_held());
     int saved = errno;
     if (hew_hooks_depth++ == 0) {
         guard(true);

@@ -112,6 +112,7 @@ release(struct hew_extent *extent, unsigned from, unsigned to)
 static void
 forget(struct hew_page_heap *heap, struct hew_extent *extent)
 {
+    HEW_ASSERT(1, heap->counts.mapped >= extent->size);
     heap->counts.mapped -= extent->size;
     atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
     hew_split_drop_extent(heap, extent);
@@ -121,6 +122,7 @@ forget(struct hew_page_heap *heap, struct hew_extent *extent)
 static void
 arrive(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
 {
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_TRANSIT && state != HEW_EXTENT_TRANSIT && state != HEW_EXTENT_ACTIVE);
     hew_list_remove(&extent->free.age);
     if (state == HEW_EXTENT_UNUSED) {
         forget(heap, extent);
@@ -281,6 +283,7 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
         if (!hew_options.retain && heap->hooks == NULL) { /* hooks have been asked for each extent, in purge() */
             unmap_retained(heap);
         }
+        HEW_ASSERT(3, hew_page_valid_if_due(heap));
     }
     hew_mutex_unlock(&heap->lock);
 }

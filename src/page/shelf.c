@@ -44,6 +44,7 @@ hold_or_wait(struct hew_shelf_rank *rank)
 static void
 let_go(struct hew_shelf_rank *rank)
 {
+    HEW_ASSERT(1, atomic_load_explicit(&rank->held, memory_order_relaxed) == 1);
     atomic_store_explicit(&rank->held, 0, memory_order_release);
 }
 
@@ -127,6 +128,8 @@ hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned code)
     }
     struct hew_extent *extent = pick(slot, size, code);
     if (extent != NULL) {
+        HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && hew_map_code(extent->address) == HEW_CODE_NONE);
+        HEW_ASSERT(1, extent->size == size && rank->bytes >= size);
         hew_map_set_code(extent->address, code);
         slot->reused++;
         rank->bytes -= size;
@@ -145,9 +148,11 @@ hew_shelf_take_filled(struct hew_shelf *shelf, size_t size, unsigned code, struc
         return 0;
     }
     for (struct hew_extent *extent; taken < wanted && (extent = pick(slot, size, code)) != NULL;) {
+        HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && hew_map_code(extent->address) == HEW_CODE_NONE);
         hew_map_set_code(extent->address, code);
         extents[taken++] = extent;
     }
+    HEW_ASSERT(1, rank->bytes >= taken * size);
     slot->reused += taken;
     rank->bytes -= taken * size;
     let_go(rank);
@@ -196,6 +201,7 @@ put(struct hew_shelf_slot *slot, struct hew_extent *extent)
     if (HEW_UNLIKELY(!hew_extent_claim(extent))) {
         return false;
     }
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->code == slot->code && extent != newest(slot));
     extent->large.below = newest(slot);
     set_newest(slot, extent);
     return true;
@@ -254,6 +260,8 @@ hew_shelf_put_some(struct hew_shelf *shelf, struct hew_extent *const *extents, u
 static void
 hand_in(struct hew_page_heap *heap, struct hew_extent *extent)
 {
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena);
+    HEW_ASSERT(1, hew_map_code(extent->address) == HEW_CODE_NONE);
     struct hew_large_tally *tally = &heap->shelf.tally;
     atomic_fetch_add_explicit(&tally->classes[hew_large_index(extent->size)].ndalloc, 1, memory_order_release);
     atomic_fetch_sub_explicit(tally->bytes, extent->size, memory_order_relaxed);
@@ -298,6 +306,12 @@ hew_shelf_empty(struct hew_page_heap *heap)
         some |= empty_rank(heap, rank);
     }
     return some;
+}
+
+bool
+hew_page_sweep_held(struct hew_page_heap *heap)
+{
+    return HEW_UNLIKELY(hew_shelf_is_filled(&heap->shelf)) && hew_shelf_empty(heap);
 }
 
 void

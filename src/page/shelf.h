@@ -93,6 +93,8 @@ bool hew_shelf_empty(struct hew_page_heap *heap);
 
 /* Nothing lies there from now on. */
 void hew_shelf_close(struct hew_page_heap *heap);
+/* Under the lock: what large objects have left on the shelf becomes dirty pages.  False: there was nothing. */
+bool hew_page_sweep_held(struct hew_page_heap *heap);
 
 /* After a change of what decides whether large extents may lie there. */
 void hew_shelf_decide(struct hew_page_heap *heap);

@@ -35,6 +35,8 @@ hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, 
     if (heap->spare == NULL && !refill_spare(heap)) {
         return NULL;
     }
+    HEW_ASSERT(1, size != 0 && ((address | size) & (HEW_PAGE - 1)) == 0);
+    HEW_ASSERT(1, heap->spare->state == HEW_EXTENT_UNUSED && heap->counts.spare_structs != 0);
     struct hew_extent *extent = heap->spare;
     heap->spare = extent->free.next;
     heap->counts.spare_structs--;
@@ -54,6 +56,7 @@ hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, 
 void
 hew_split_drop_extent(struct hew_page_heap *heap, struct hew_extent *extent)
 {
+    HEW_ASSERT(1, extent->state != HEW_EXTENT_UNUSED);
     extent->state = HEW_EXTENT_UNUSED;
     set_region(extent, 0);
     extent->free.next = heap->spare;
@@ -84,6 +87,30 @@ hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *oth
                                 atomic_load_explicit(&extent->region, memory_order_relaxed);
 }
 
+static bool
+overlap(const struct hew_extent *extent, const struct hew_extent *other)
+{
+    return other != extent && hew_split_joinable(extent, other) && other->address < hew_extent_end(extent) &&
+           extent->address < hew_extent_end(other);
+}
+
+bool
+hew_split_beside(const struct hew_extent *extent)
+{
+    return !overlap(extent, hew_map_extent(extent->address - 1)) &&
+           !overlap(extent, hew_map_extent(hew_extent_end(extent)));
+}
+
+size_t
+hew_split_in_transit(const struct hew_page_heap *heap)
+{
+    size_t bytes = 0;
+    for (const struct hew_list *node = heap->transit.next; node != &heap->transit; node = node->next) {
+        bytes += HEW_CONTAINER(node, const struct hew_extent, free.age)->size;
+    }
+    return bytes;
+}
+
 struct hew_stock *
 hew_split_stock_of(struct hew_page_heap *heap, unsigned state)
 {
@@ -105,6 +132,8 @@ hew_split_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_ex
               size_t size)
 {
     size_t lead = start - extent->address, trail = hew_extent_end(extent) - start - size;
+    HEW_ASSERT(1, start >= extent->address && start + size <= hew_extent_end(extent) && start + size > start);
+    HEW_ASSERT(1, stock == hew_split_stock_of(heap, extent->state) && extent->arena == heap->arena);
     if (lead == 0 && trail == 0) {
         hew_stock_remove(stock, extent);
         return extent;
@@ -130,6 +159,8 @@ hew_split_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_ex
     } else {
         hew_stock_resize(stock, extent, start + size, trail);
     }
+    HEW_ASSERT(1,
+               lead != 0 ? hew_extent_end(extent) == start : extent->address == start + size && extent->size == trail);
     hew_split_mark_ends(extent);
     return taken;
 }
@@ -143,6 +174,7 @@ mergeable(const struct hew_extent *extent, const struct hew_extent *other, unsig
 void
 hew_split_insert(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, unsigned state)
 {
+    HEW_ASSERT(1, stock == hew_split_stock_of(heap, state) && extent->arena == heap->arena);
     extent->state = (uint8_t)state;
     extent->code = HEW_CODE_NONE;
     struct hew_extent *before, *behind;
@@ -161,6 +193,7 @@ hew_split_insert(struct hew_page_heap *heap, struct hew_stock *stock, struct hew
         extent->huge |= behind->huge;
         hew_split_drop_extent(heap, behind);
     }
+    HEW_ASSERT(2, hew_split_beside(extent));
     hew_split_mark_ends(extent);
     hew_stock_insert(stock, extent, NULL);
 }

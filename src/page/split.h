@@ -13,6 +13,23 @@
 struct hew_extent *hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, uintptr_t address,
                                         size_t size);
 
+/* Under the lock: an extent that is in no stock is worked on without the lock from now on, by the caller. */
+HEW_INLINE void
+hew_page_enter_transit(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    extent->free.worker = hew_thread_token();
+    hew_list_push_back(&heap->transit, &extent->free.age);
+}
+
+/* Under the lock. */
+HEW_INLINE void
+hew_page_add_active(struct hew_page_heap *heap, ptrdiff_t bytes)
+{
+    HEW_ASSERT(1, bytes >= 0 || heap->counts.active >= (size_t)-bytes);
+    heap->counts.active += (size_t)bytes;
+    __atomic_store_n(&heap->active_pages, heap->counts.active / HEW_PAGE, __ATOMIC_RELAXED);
+}
+
 /* The struct is unused again. */
 void hew_split_drop_extent(struct hew_page_heap *heap, struct hew_extent *extent);
 
@@ -29,6 +46,12 @@ bool hew_split_joinable(const struct hew_extent *extent, const struct hew_extent
  * memory for a struct. */
 struct hew_extent *hew_split_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent,
                                  uintptr_t start, size_t size);
+
+/* Neither neighbour of its region reaches into it, as far as the map knows them. */
+bool hew_split_beside(const struct hew_extent *extent);
+
+/* Bytes that somebody purges, or asks hooks about, without the lock. */
+size_t hew_split_in_transit(const struct hew_page_heap *heap);
 
 struct hew_stock *hew_split_stock_of(struct hew_page_heap *heap, unsigned state);
 

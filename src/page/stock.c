@@ -66,6 +66,7 @@ hew_stock_begin(struct hew_stock *stock)
 void
 hew_stock_insert(struct hew_stock *stock, struct hew_extent *extent, struct hew_extent *beside)
 {
+    HEW_ASSERT(1, extent->size != 0 && extent->state >= HEW_EXTENT_DIRTY && extent->state <= HEW_EXTENT_RETAINED);
     link_bucket(stock, extent);
     hew_list_insert_after(beside == NULL ? stock->oldest.previous : &beside->free.age, &extent->free.age);
     extent->free.unmerged.next = NULL;
@@ -82,6 +83,7 @@ hew_stock_mark_unmerged(struct hew_stock *stock, struct hew_extent *extent)
 void
 hew_stock_remove(struct hew_stock *stock, struct hew_extent *extent)
 {
+    HEW_ASSERT(1, *extent->free.link == extent && stock->extents != 0 && stock->bytes >= extent->size);
     unlink_bucket(stock, extent);
     hew_list_remove(&extent->free.age);
     if (extent->free.unmerged.next != NULL) {
@@ -94,6 +96,7 @@ hew_stock_remove(struct hew_stock *stock, struct hew_extent *extent)
 void
 hew_stock_resize(struct hew_stock *stock, struct hew_extent *extent, uintptr_t address, size_t size)
 {
+    HEW_ASSERT(1, *extent->free.link == extent && size != 0 && stock->bytes >= extent->size);
     unlink_bucket(stock, extent);
     stock->bytes += size - extent->size;
     extent->address = address;

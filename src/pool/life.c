@@ -16,8 +16,7 @@
 #define DEAD_KEPT 64 /* sets that have been destroyed and are still known */
 #define ROUND_MS 1000
 
-struct hew_mutex hew_pool_lock;
-/* Guarded by it. */
+/* Guarded by hew_pool_lock. */
 static struct hew_list sets, dead;
 static unsigned dead_count;
 static struct hew_pool_set *by_id[HEW_POOL_SETS_MAX + 1];
@@ -84,6 +83,7 @@ enlist(struct hew_pool_set *set)
     bool found = id <= HEW_POOL_SETS_MAX;
     if (found) {
         set->id = id;
+        HEW_MUTEX_PLACE(&set->lock, pool_set, id);
         by_id[id] = set;
         atomic_store_explicit(&set->lives, true, memory_order_relaxed);
         hew_list_push_back(&sets, &set->link);

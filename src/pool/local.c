@@ -18,7 +18,8 @@ static struct {
     struct hew_pool_magazine magazines[HEW_POOL_SIZES_MAX];
 } no_objects;
 static struct hew_pool_thread nobody;
-/* Under hew_pool_lock. */
+struct hew_mutex hew_pool_lock = HEW_MUTEX(pools);
+/* Guarded by it. */
 static struct hew_list threads;
 static unsigned idle_count, made_count;
 

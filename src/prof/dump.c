@@ -18,7 +18,7 @@
 
 #define PATH_BYTES 1280 /* a prefix of up to 1023 bytes, and the rest */
 
-struct hew_mutex hew_dump_lock;
+struct hew_mutex hew_dump_lock = HEW_MUTEX(dump);
 _Atomic bool hew_dump_at_peaks;
 
 /* Guarded by hew_dump_lock. */

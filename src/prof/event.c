@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-struct hew_mutex hew_event_lock;
+struct hew_mutex hew_event_lock = HEW_MUTEX(event);
 
 static _Atomic ssize_t recent_most; /* written under the lock */
 static _Atomic uint64_t log_now;    /* the number of the log that runs, 0: none; written under the lock */

@@ -31,16 +31,9 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3 };
 
 /* The strings that every profile has, in the order of their numbers; number 0 must be "". */
 static const char *const strings[] = {
-    "",
-    "alloc_objects",
-    "count",
-    "alloc_space",
-    "bytes",
-    "inuse_objects",
-    "inuse_space",
-    "space",
-    "thread",
+    "", "alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "inuse_space", "space", "thread",
     "thread_name",
+    /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one pattern in two lines */
     "(__libc_|__GI___libc_)?(malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|valloc|pvalloc|"
     "mallocx|rallocx)|operator new(\\[\\])?.*"};
 enum { ALLOC_OBJECTS = 1, COUNT, ALLOC_SPACE, BYTES, INUSE_OBJECTS, INUSE_SPACE, SPACE, THREAD, THREAD_NAME, DROPPED };

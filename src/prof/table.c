@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-struct hew_mutex hew_prof_lock;
+struct hew_mutex hew_prof_lock = HEW_MUTEX(prof);
 uint64_t hew_prof_generation;
 
 /* All guarded by hew_prof_lock. */

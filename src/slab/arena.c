@@ -11,8 +11,7 @@
 #include "os/cpus.h"
 #include "page/shelf.h"
 
-struct hew_mutex hew_arenas_lock;
-_Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
+struct hew_mutex hew_arenas_lock = HEW_MUTEX(arenas);
 
 struct hew_arena_defaults hew_arena_defaults;
 _Atomic bool hew_arena_was_created, hew_arena_was_destroyed;
@@ -30,6 +29,14 @@ next_unmade(const struct hew_arena *arena)
     return (struct hew_arena *)arena->larges.next;
 }
 
+void
+hew_arena_place_bins(struct hew_arena *arena, unsigned number)
+{
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        HEW_MUTEX_PLACE(&arena->bins[code].lock, bin, number * HEW_CODES + code);
+    }
+}
+
 /* Under the lock: memory that has never been anything but the arena of that number, so that who reads it too late reads
  * the right number. */
 static struct hew_arena *
@@ -44,6 +51,7 @@ take_struct(unsigned index)
         arena = hew_meta_take(sizeof *arena);
         if (arena != NULL) {
             arena->index = (uint16_t)index;
+            hew_arena_place_bins(arena, index);
         }
     } else if (before == NULL) {
         unmade = next_unmade(arena);

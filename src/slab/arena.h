@@ -12,9 +12,9 @@
 
 #include "base/options.h"
 #include "meta/map.h"
+#include "slab/arena_table.h"
 #include "slab/bin.h"
 
-#define HEW_ARENAS_MAX 4096
 /* Where malloc finds memory inside a hook while the first arena has hooks, too; no program sees that arena. */
 #define HEW_ARENA_REFUGE (HEW_ARENAS_MAX - 1)
 #define HEW_ARENA_NAME_BYTES 32
@@ -50,7 +50,6 @@ struct hew_arena {
 };
 
 extern struct hew_mutex hew_arenas_lock;
-extern _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
 
 /* Under hew_arenas_lock: what arenas begin with that are made from now on.  Not `set`: as the options say. */
 struct hew_arena_defaults {
@@ -68,6 +67,9 @@ extern _Atomic bool hew_arena_was_created;
 
 /* Whether an arena was ever destroyed: relaxed, for the words of fatal messages. */
 extern _Atomic bool hew_arena_was_destroyed;
+
+/* Before anybody knows of it: the order of its bins' locks among all. */
+void hew_arena_place_bins(struct hew_arena *arena, unsigned number);
 
 /* Under hew_arenas_lock: an arena that owns nothing leaves the table, and is kept for the next one. */
 void hew_arena_unmake(struct hew_arena *arena);
@@ -105,12 +107,6 @@ struct hew_arena *hew_arena_of_cpu(void);
 /* The automatic arena with the fewest threads, or with percpu_arena that of the CPU, has one thread more from now on; a new one
  * rather than sharing, while there may be more.  NULL without memory.  Threads that are born together count each other. */
 struct hew_arena *hew_arena_join_least_loaded(void);
-
-HEW_INLINE struct hew_arena *
-hew_arena_at(unsigned index)
-{
-    return atomic_load_explicit(&hew_arenas[index], memory_order_acquire);
-}
 
 /* Where a thread of `own` finds a large object of `size` bytes: with the option oversize_threshold, or its like for one
  * arena, the largest have an arena of their own. */

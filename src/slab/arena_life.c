@@ -181,8 +181,8 @@ fold(struct hew_arena *sum, struct hew_arena *arena)
     for (unsigned code = 0; code < HEW_CODES; code++) {
         move_count(&sum->requests[code], &arena->requests[code]);
     }
-    hew_mutex_lock(&sum->pages.lock);
     struct hew_page_counts counts = hew_page_counts(&arena->pages);
+    hew_mutex_lock(&sum->pages.lock);
     fold_pages(&sum->pages.counts, &counts);
     hew_mutex_unlock(&sum->pages.lock);
     arena->large_bytes = 0;
@@ -194,6 +194,8 @@ begun_sum(void)
 {
     if (destroyed == NULL && (destroyed = hew_meta_take(sizeof *destroyed)) != NULL) {
         hew_page_heap_begin(&destroyed->pages, 0, hew_clock_ms());
+        HEW_MUTEX_PLACE(&destroyed->pages.lock, page, HEW_ARENAS_MAX); /* taken after any arena's */
+        hew_arena_place_bins(destroyed, HEW_ARENAS_MAX);
         atomic_store_explicit(&destroyed->born_ns, hew_clock_ns(), memory_order_relaxed);
     }
     return destroyed;

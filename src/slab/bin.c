@@ -33,6 +33,7 @@ slab_of(struct hew_heap_node *node)
 static void
 enqueue(struct hew_bin *bin, struct hew_extent *slab)
 {
+    HEW_ASSERT(1, !slab->slab.queued && slab->slab.free_regions != 0 && slab != bin->current);
     hew_heap_insert(&bin->nonfull, &slab->slab.node, slab->address);
     slab->slab.queued = true;
     bin->counts.nonfull++;
@@ -41,6 +42,7 @@ enqueue(struct hew_bin *bin, struct hew_extent *slab)
 static void
 dequeue(struct hew_bin *bin, struct hew_extent *slab)
 {
+    HEW_ASSERT(1, slab->slab.queued && bin->counts.nonfull != 0);
     hew_heap_remove(&bin->nonfull, &slab->slab.node);
     slab->slab.queued = false;
     bin->counts.nonfull--;
@@ -83,6 +85,8 @@ next_slab(struct hew_bin *bin)
     if (lowest == NULL) {
         return false;
     }
+    HEW_ASSERT(1, lowest != bin->current && lowest->slab.free_regions != 0 &&
+                      lowest->slab.free_regions <= hew_slab_shape(lowest)->regions);
     dequeue(bin, lowest);
     retire_current(bin);
     bin->current = lowest;
@@ -110,6 +114,7 @@ adopt(struct hew_bin *bin, struct hew_extent *slab)
     if (bin->nonfull.root != NULL || (bin->current != NULL && bin->current->slab.free_regions != 0)) {
         return false;
     }
+    HEW_ASSERT(1, slab->slab.free_regions == hew_slab_shape(slab)->regions && !slab->slab.queued);
     bin->counts.slabs++;
     bin->counts.slabs_ever++;
     if (opens_fine(bin, slab)) {
@@ -124,6 +129,8 @@ static void
 release_slabs(struct hew_page_heap *pages, struct hew_extent **slabs, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
+        HEW_ASSERT(1, slabs[i]->state == HEW_EXTENT_ACTIVE && slabs[i]->code <= HEW_CODE_SMALL_LAST &&
+                          !slabs[i]->slab.queued);
         if (HEW_UNLIKELY(slabs[i]->slab.reserved)) {
             hew_reserve_give(pages, slabs[i]);
         } else {
@@ -181,6 +188,8 @@ hew_bin_take(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, vo
     }
     bin->counts.nmalloc += wanted - left;
     bin->counts.fills++;
+    HEW_ASSERT(1, left == wanted || hew_map_extent((uintptr_t)regions[left])->code == code);
+    HEW_ASSERT(3, hew_bin_valid_if_due(bin));
     hew_mutex_unlock(&bin->lock);
     if (left > 0) {
         memmove(regions, regions + left, (wanted - left) * sizeof *regions);
@@ -202,6 +211,7 @@ settle(struct hew_bin *bin, struct hew_extent *slab)
         if (slab->slab.queued) {
             dequeue(bin, slab);
         }
+        HEW_ASSERT(1, bin->counts.slabs != 0);
         bin->counts.slabs--;
         return true;
     }
@@ -290,6 +300,8 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *obje
             empties.slab[empties.count++] = former;
         }
         bin->counts.flushes += over;
+        HEW_ASSERT(1, done <= count && bin->counts.ndalloc <= bin->counts.nmalloc);
+        HEW_ASSERT(3, hew_bin_valid_if_due(bin));
         hew_mutex_unlock(&bin->lock);
         release_slabs(pages, empties.slab, empties.count);
     } while (!over);
@@ -303,6 +315,7 @@ hew_bin_trim(struct hew_bin *bin, struct hew_page_heap *pages)
     struct hew_extent *current = bin->current;
     bool idle = current != NULL && current->slab.free_regions == hew_slab_shape(current)->regions;
     if (idle) {
+        HEW_ASSERT(1, bin->counts.slabs != 0 && !current->slab.queued);
         bin->current = NULL;
         bin->counts.slabs--;
     }
@@ -347,22 +360,4 @@ hew_bin_clear(struct hew_bin *bin, struct hew_page_heap *pages)
         struct hew_extent *slab = HEW_CONTAINER(node, struct hew_extent, slab.full);
         release_slabs(pages, &slab, 1);
     }
-}
-
-static bool
-nonfull_valid(const struct hew_heap_node *node)
-{
-    for (; node != NULL; node = node->next) {
-        const struct hew_extent *slab = HEW_CONTAINER(node, struct hew_extent, slab.node);
-        if (slab->slab.free_regions == 0 || !hew_slab_valid(slab) || !nonfull_valid(node->child)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool
-hew_bin_valid(const struct hew_bin *bin)
-{
-    return (bin->current == NULL || hew_slab_valid(bin->current)) && nonfull_valid(bin->nonfull.root);
 }

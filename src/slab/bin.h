@@ -54,4 +54,7 @@ unsigned hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *co
 /* Under the lock: counts and bits agree for the current slab and every nonfull one. */
 bool hew_bin_valid(const struct hew_bin *bin);
 
+/* The same at the end of an operation, where a walk as long is due: os/check.h. */
+bool hew_bin_valid_if_due(const struct hew_bin *bin);
+
 #endif

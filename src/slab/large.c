@@ -70,6 +70,9 @@ count_taken(struct hew_arena *arena, const struct hew_extent *extent, unsigned c
 static void
 count_given(struct hew_arena *arena, const struct hew_extent *extent, unsigned count)
 {
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->code > HEW_CODE_SMALL_LAST &&
+                      extent->arena == arena->index);
+    HEW_ASSERT(1, extent->large.usable <= extent->size);
     /* release: pairs with the acquire of who reads both counts, and finds no more returned than taken */
     atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].ndalloc, count, memory_order_release);
     atomic_fetch_sub_explicit(&arena->large_bytes, count * extent->large.usable, memory_order_relaxed);
@@ -93,6 +96,8 @@ hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned 
     struct hew_extent *extent =
         hew_page_take(&arena->pages, usable + (guarded ? HEW_PAGE : 0), alignment, guarded ? HEW_CODE_SLOW : code);
     if (extent != NULL) {
+        HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->size >= usable &&
+                          (code != HEW_CODE_SLOW || usable >= size));
         begin(arena, extent, usable);
         count_taken(arena, extent, 1);
         if (guarded) {
@@ -200,6 +205,7 @@ hew_large_abandon(struct hew_extent *extent)
 void
 hew_large_set_usable(struct hew_extent *extent, size_t usable)
 {
+    HEW_ASSERT(1, usable != 0 && usable <= extent->size);
     size_t more = usable - extent->large.usable;
     extent->large.usable = usable;
     atomic_fetch_add_explicit(&hew_arena_at(extent->arena)->large_bytes, more, memory_order_relaxed);

@@ -7,7 +7,7 @@
 
 #include "slab/slab.h"
 
-struct hew_mutex hew_reserve_lock;
+struct hew_mutex hew_reserve_lock = HEW_MUTEX(reserve);
 bool hew_reserve_used;
 static struct hew_page_heap *home;                    /* the first arena's */
 static struct hew_list idle[HEW_CODE_SMALL_LAST + 1]; /* guarded by the lock; not begun: the class is not declared */

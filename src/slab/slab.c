@@ -18,6 +18,9 @@ bool
 hew_slab_begin(struct hew_extent *extent)
 {
     unsigned words = words_of(extent), regions = hew_slab_shape(extent)->regions;
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->code != HEW_CODE_NONE &&
+                      extent->code <= HEW_CODE_SMALL_LAST);
+    HEW_ASSERT(1, extent->size >= regions * (size_t)hew_slab_shape(extent)->size);
     uint64_t *bits = words <= HEW_EXTENT_WORDS ? extent->inline_bits : hew_meta_take(words * sizeof *bits);
     if (bits == NULL) {
         return false;
@@ -89,11 +92,13 @@ unsigned
 hew_slab_take(struct hew_extent *extent, void **end, unsigned wanted)
 {
     size_t size = hew_slab_shape(extent)->size;
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->slab.free_regions <= hew_slab_shape(extent)->regions);
     unsigned most = extent->slab.free_regions < wanted ? extent->slab.free_regions : wanted;
     void **last = end - most;
     uint64_t *bits = extent->slab.bits;
     unsigned word = extent->slab.first_word;
     for (; end > last; word++) {
+        HEW_ASSERT(1, word < words_of(extent));
         extent->slab.first_word = word; /* no free region is in a lower word */
         if (bits[word] != 0) {
             char *start = (char *)extent->address + (size_t)word * 64 * size;
@@ -101,12 +106,14 @@ hew_slab_take(struct hew_extent *extent, void **end, unsigned wanted)
         }
     }
     extent->slab.free_regions -= most;
+    HEW_ASSERT(2, hew_slab_valid(extent));
     return most;
 }
 
 unsigned
 hew_slab_region(const struct hew_extent *extent, uintptr_t address)
 {
+    HEW_ASSERT(1, address >= extent->address && address < hew_extent_end(extent));
     return (unsigned)((unsigned __int128)(address - extent->address) * hew_slab_shape(extent)->reciprocal >> 64);
 }
 

@@ -74,6 +74,8 @@ hew_slab_give(struct hew_extent *extent, const struct hew_slab_shape *shape, voi
     unsigned done = (unsigned)(at - objects);
     extent->slab.free_regions += done;
     extent->slab.first_word = 0;
+    HEW_ASSERT(1, extent->slab.free_regions <= shape->regions);
+    HEW_ASSERT(2, hew_slab_valid(extent));
     return done;
 }
 

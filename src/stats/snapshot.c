@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-struct hew_mutex hew_stats_lock;
+struct hew_mutex hew_stats_lock = HEW_MUTEX(stats);
 
 /* Written under hew_stats_lock, read by anyone, relaxed: whoever then reads the snapshot takes the lock.  0: none yet. */
 static _Atomic uint64_t epoch;

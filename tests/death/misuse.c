@@ -37,7 +37,13 @@ push_out(size_t size)
     for (unsigned i = 0; i < MANY; i++) {
         free(objects[i]);
     }
-    malloc_trim(0); /* what lies between threads and slabs, too */
+}
+
+/* Likewise what lies between threads and slabs. */
+static void
+send_home(void)
+{
+    malloc_trim(0);
 }
 
 /* double free */
@@ -68,6 +74,7 @@ free_small_again_after_a_neighbour(void)
     free(other);
     free(opaque(object));
     push_out(1000);
+    send_home();
 }
 
 static void *
@@ -214,6 +221,7 @@ free_inside_a_small_object(void)
     misuse_announce(object);
     free(opaque(object + 16));
     push_out(1000);
+    send_home();
 }
 
 /* Between the last region and the end of a slab of the class of 48 bytes there is room for no other. */
@@ -224,6 +232,7 @@ free_the_tail_of_a_slab(void)
     misuse_announce(slab + 16384 - 8);
     free(opaque(slab + 16384 - 8));
     push_out(48);
+    send_home();
 }
 
 /* wrong size */

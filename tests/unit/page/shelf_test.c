@@ -309,3 +309,16 @@ TEST(no_two_threads_have_the_same_extent)
     CHECK_EQUAL(bytes_out, 0);
     page_end();
 }
+
+TEST(every_64th_extent_that_comes_is_a_reason_to_look_at_the_clock)
+{
+    begin(-1);
+    struct hew_extent *extent = take(2 * MIB);
+    for (unsigned turn = 1; turn <= 3 * HEW_SHELF_GIVES_TO_CLOCK; turn++) {
+        bool due = turn % HEW_SHELF_GIVES_TO_CLOCK == 0;
+        CHECK_EQUAL(hew_shelf_put_one(&page_heap.shelf, extent), due ? HEW_SHELF_PUT_LOOK : HEW_SHELF_PUT);
+        CHECK(again(2 * MIB) == extent);
+    }
+    page_give(extent);
+    page_end();
+}

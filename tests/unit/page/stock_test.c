@@ -17,6 +17,9 @@ begin(void)
     memset(&stock, 0, sizeof stock);
     memset(extents, 0, sizeof extents);
     hew_stock_begin(&stock);
+    for (unsigned number = 0; number < sizeof extents / sizeof extents[0]; number++) {
+        extents[number].state = HEW_EXTENT_DIRTY;
+    }
 }
 
 /* Puts extent `number` in, `pages` long, at `page` pages above BASE. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entry: what the exported functions share.
+ * malloc: what the exported functions share.
  */
-#ifndef HEW_API_ENTRY_H
-#define HEW_API_ENTRY_H
+#ifndef HEW_API_MALLOC_H
+#define HEW_API_MALLOC_H
 
 #include "alloc/alloc.h"
 #include "alloc/fast.h"

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arena_table: from a number to its arena, for everybody who has an extent in hand.
+ *
+ * Its entries are atomic: release when made, acquire when read.  Who changes it, and when: arena.c, under hew_arenas_lock.
+ */
+#ifndef HEW_SLAB_ARENA_TABLE_H
+#define HEW_SLAB_ARENA_TABLE_H
+
+#include "base/compiler.h"
+
+#include <stdatomic.h>
+
+#define HEW_ARENAS_MAX 4096
+
+struct hew_arena;
+
+extern _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];
+
+HEW_INLINE struct hew_arena *
+hew_arena_at(unsigned index)
+{
+    return atomic_load_explicit(&hew_arenas[index], memory_order_acquire);
+}
+
+#endif
