@@ -10,7 +10,7 @@
 #define SHARE_PART 16
 #define SHARE_SMALL ((size_t)512 << 10)
 #define SHARES_SUM ((size_t)8 << 20)
-#define SHARE_MIN ((size_t)64 << 10)
+#define SHARE_MIN ((size_t)256 << 10)
 /* All depots hold a part of the heap, within bounds. */
 #define DEPOT_PART 16
 #define DEPOTS_MIN ((size_t)3 << 19)

@@ -71,22 +71,23 @@ note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
 static void
 grow(struct hew_cache *cache, unsigned code, bool filled)
 {
-    size_t now = hew_budget_capacity(cache, code), next = hew_budget_next(cache, code, filled);
-    if (next <= now) {
+    size_t now = hew_budget_capacity(cache, code);
+    bool first = now == 0 && code <= HEW_CODE_SMALL_LAST, asks = cache->misses % ASKS == 0;
+    if (now >= cache->most[code] || (!first && !asks && !hew_budget_has_room(cache, code, now + 1))) {
         return;
     }
-    bool first = now == 0 && code <= HEW_CODE_SMALL_LAST;
-    if (!first && !hew_budget_has_room(cache, code, next - now)) {
-        unsigned idlest = cache->misses % ASKS != 0 ? HEW_CODE_NONE : hew_budget_idlest(cache, code);
-        if (HEW_LIKELY(idlest == HEW_CODE_NONE)) {
+    size_t next = hew_budget_next(cache, code, filled);
+    unsigned idlest = HEW_CODE_NONE;
+    if (next > now && !first && !hew_budget_has_room(cache, code, next - now)) {
+        idlest = hew_budget_idlest(cache, code);
+        if (idlest == HEW_CODE_NONE) {
             return;
         }
         hew_magazine_drop(cache, idlest);
-        if (!hew_budget_has_room(cache, code, next - now)) {
-            return;
-        }
     }
-    hew_budget_set(cache, code, next);
+    if (next > now && (first || hew_budget_has_room(cache, code, next - now))) {
+        hew_budget_set(cache, code, next);
+    }
 }
 
 /* Objects from the arena, the last of which should be used first. */
