@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * realloc: the cheapest way that keeps the contents: nothing, resizing where it is, moving pages, copying.  In that
+ * order, since a copy of a large object costs more than anything else here.
+ */
 #include "alloc/realloc.h"
 
 #include "alloc/aligned.h"

@@ -14,6 +14,8 @@
  * use leaves the fast path.  A thread without a cache uses hew_cache_none, in which every class is like that; so does
  * the *front* of a thread whose every operation is to be counted at once, behind which its true cache stands.
  *
+ * What a magazine has not, or has no room for, passes between it and the depot of a CPU: depot.h.
+ *
  * The arrays stand side by side (one of tops, one of limits, one of ticks) so that a class costs 20 bytes of hot memory
  * and one scaled load each.
  *

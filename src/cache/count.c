@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * count: the sums behind count.h.  Who reads another thread's cache may find it between two of its stores: requests
+ * are read again until they fit, and a depth that cannot be is told as 0.
+ */
 #include "cache/count.h"
 
 #include "cache/magazine.h"

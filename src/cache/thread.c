@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * thread: making a cache and taking it apart.  Programs start many short threads, so a new cache is a copy of a
+ * prepared one, and its end looks only at classes that were used.
+ */
 #include "cache/thread.h"
 
 #include "base/options.h"

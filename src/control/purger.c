@@ -40,7 +40,7 @@ earlier(uint64_t one, uint64_t other)
     return one == 0 || (other != 0 && other < one) ? other : one;
 }
 
-/* What nobody has taken from the depots in two rounds goes back.  Milliseconds to the next one, 0 when they are empty. */
+/* What nobody has needed of the depots between two rounds goes back.  Milliseconds to the next one, 0 when they are empty. */
 static uint64_t
 drain_depots(uint64_t now_ms, bool all)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * memory: a bump pointer, and lists of freed pieces by size, under one lock.  malloc and free come here on rare paths
+ * only, so what counts is that little memory is held, not that it is quick.
+ */
 #include "meta/memory.h"
 
 #include "base/size_class.h"
