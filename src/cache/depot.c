@@ -470,6 +470,7 @@ hew_depot_counts(void)
     for (unsigned index = 0; index < DEPOTS_MAX; index++) {
         const struct depot *depot = depot_at(index);
         if (depot != NULL) {
+            sum.depots++;
             sum.takes += depot->counts.takes;
             sum.gives += depot->counts.gives;
             sum.misses += atomic_load_explicit(&depot->misses, memory_order_relaxed);
