@@ -17,6 +17,7 @@
 #define ROOM_MAX (1u << 15) /* and the most that it grows to */
 #define AT_ONCE 128u        /* objects that the hand takes at a time: they are copied under the mark */
 #define LOOKS 8             /* empty stacks that the hand passes by in one go */
+#define DUE_FROM ((size_t)8 << 20)   /* bytes of mappings from which on half a depot is worth a purger */
 #define GIVES_TO_LOOK 64u   /* gives after which a depot asks again what it may hold */
 
 /* Addresses in a ring, so that the oldest can leave as easily as the newest. */
@@ -384,7 +385,8 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
         idle_count = move_hand(depot, idle, &idle_code);
     }
     unsigned done = put(depot, code, objects, count);
-    bool due = before < depot->most / 2 && depot->counts.bytes >= depot->most / 2;
+    bool due = before < depot->most / 2 && depot->counts.bytes >= depot->most / 2 &&
+               atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) >= DUE_FROM;
     let_go(depot);
     if (HEW_UNLIKELY(idle_count != 0)) {
         send_home(idle_code, idle, idle_count);
