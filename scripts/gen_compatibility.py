@@ -3,8 +3,8 @@
 """Write docs/compatibility.md: every function, setting and mallctl name of jemalloc, with its state in hew.
 
 Made from the tables that the code is made from: src/api/names.def, src/base/options.def and, through the C
-preprocessor because it includes other tables, src/control/ctl_names.def.  A name whose leaf is called hew_ctl_absent
-answers ENOENT for good, one whose leaf is called ..._absent until it is there.
+preprocessor because it includes other tables, src/control/mallctl/ctl_names.def.  A name whose leaf is called
+hew_ctl_absent answers ENOENT for good, one whose leaf is called ..._absent until it is there.
 
 --check writes nothing and exits 1 when the page is not what the tables say.
 """
@@ -36,8 +36,8 @@ NOTES = {
 INTRODUCTION = """\
 # What of jemalloc works here
 
-<!-- Made by scripts/gen_compatibility.py from src/api/names.def, src/base/options.def and src/control/ctl_names.def;
-change those files, then run the script. -->
+<!-- Made by scripts/gen_compatibility.py from src/api/names.def, src/base/options.def and
+src/control/mallctl/ctl_names.def; change those files, then run the script. -->
 
 The version to match is jemalloc 5.3.1. A program compiled for jemalloc runs with hew in its place without a rebuild:
 preloaded, linked, or installed as `libjemalloc.so.2` (`-DHEW_AS_JEMALLOC=ON`); with `-DHEW_PREFIX=je_` hew stands

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write docs/mallctl.md from src/control/ctl_names.def, which the C preprocessor puts together.
+"""Write docs/mallctl.md from src/control/mallctl/ctl_names.def, which the C preprocessor puts together.
 
 --check writes nothing and exits 1 when the page is not what the table says.
 """
@@ -16,10 +16,10 @@ from generated_page import write_or_check
 
 PROGRAM = """\
 #define HEW_CTL_ABOUT(what) @about@ what @end@
-#include "control/ctl_names_macros.h"
+#include "control/mallctl/ctl_names_macros.h"
 #define HEW_CTL(name, type, access, leaf, field) @row@ name @ type @ access @ leaf @end@
 @begin@
-#include "control/ctl_names.def"
+#include "control/mallctl/ctl_names.def"
 """
 ENTRY = re.compile(r"@(about|row)@(.*?)@end@", re.DOTALL)
 STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
@@ -41,7 +41,7 @@ ABSENT = "hew_ctl_absent"
 INTRODUCTION = """\
 # mallctl
 
-<!-- Made by scripts/gen_mallctl.py from src/control/ctl_names.def; change that file, then run the script. -->
+<!-- Made by scripts/gen_mallctl.py from src/control/mallctl/ctl_names.def; change that file, then run the script. -->
 
 `mallctl(name, old, old_length, new, new_length)` reads and writes what the table lists, under jemalloc's names and with
 its results: 0; `ENOENT` no such name or index; `EINVAL` a wrong length or value; `EPERM` what the name does not allow;

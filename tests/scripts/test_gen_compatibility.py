@@ -35,8 +35,8 @@ def root(tmp_path: Path) -> Path:
         "base/options.def": OPTIONS,
         "base/options.h": "",
         "base/option_choices.def": "",
-        "control/ctl_names_macros.h": MACROS,
-        "control/ctl_names.def": CONTROLS,
+        "control/mallctl/ctl_names_macros.h": MACROS,
+        "control/mallctl/ctl_names.def": CONTROLS,
     }
     for name, text in files.items():
         path = tmp_path / "src" / name
@@ -79,6 +79,6 @@ def test_a_stale_page_is_noticed(root: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_a_table_that_is_missing_is_told(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (root / "src" / "control" / "ctl_names.def").unlink()
+    (root / "src" / "control" / "mallctl" / "ctl_names.def").unlink()
     assert gen_compatibility.main(["--root", str(root)]) == 2
     assert "gen_compatibility" in capsys.readouterr().err

@@ -20,13 +20,13 @@ HEW_CTL_ABOUT("events")
 HEW_CTL("hooks.install", POINTER, BOTH, hew_ctl_absent, 0)
 HEW_CTL_ABOUT("a dump")
 HEW_CTL("prof.dump", TEXT, WRITE_PROF, hew_ctl_dump, 0)
-#include "control/more.def"
+#include "control/mallctl/more.def"
 """
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    control = tmp_path / "src" / "control"
+    control = tmp_path / "src" / "control" / "mallctl"
     control.mkdir(parents=True)
     (control / "ctl_names_macros.h").write_text(MACROS)
     (control / "ctl_names.def").write_text(NAMES)
@@ -60,7 +60,7 @@ def test_check_notices_a_page_that_is_stale(root: Path, capsys: pytest.CaptureFi
 
 
 def test_a_table_that_does_not_compile_is_told_in_one_line(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (root / "src" / "control" / "more.def").unlink()
+    (root / "src" / "control" / "mallctl" / "more.def").unlink()
     assert gen_mallctl.main(["--root", str(root)]) == 2
     error = capsys.readouterr().err
     assert error.startswith("gen_mallctl: ")
