@@ -16,7 +16,7 @@ enum { HEW_CTL_DIRTY, HEW_CTL_MUZZY };
 /* The field of stats.background_thread.*. */
 enum { HEW_CTL_STATS_THREADS, HEW_CTL_STATS_RUNS, HEW_CTL_STATS_INTERVAL };
 
-/* scripts/gen_mallctl.py alone makes something of it. */
+/* scripts/pages/mallctl.py alone makes something of it. */
 #ifndef HEW_CTL_ABOUT
 #define HEW_CTL_ABOUT(what)
 #endif

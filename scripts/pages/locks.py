@@ -1,23 +1,18 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write the table of locks in src/README.md from src/os/locks.def, and see that every lock of src/ has its rank.
-
-    python3 scripts/gen_locks.py            write the table
-    python3 scripts/gen_locks.py --check    exit 1 when the table is an old one, or a lock is not in locks.def
+"""The table of locks in src/README.md, from src/os/locks.def; and whether every lock of src/ has its rank.
 
 A lock that is a variable is defined as  struct hew_mutex NAME = HEW_MUTEX(rank);  a lock in a struct gets its rank by
 HEW_MUTEX_PLACE(&...lock, rank, number).  Each rank has one of the two, and only one kind.
 """
 
-import argparse
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from pages.page import Page
+
 ROW = re.compile(r'^LOCK\((\w+), "([^"]*)", "([^"]*)"\)$')
-BEGIN, END = "<!-- made by scripts/gen_locks.py from os/locks.def -->", "<!-- end of the table -->"
+BEGIN, END = "<!-- made by scripts/gen_pages.py from os/locks.def -->", "<!-- end of the table -->"
 VARIABLE = re.compile(r"^\s*(?:static\s+)?struct hew_mutex (\w+)(?:\s*=\s*HEW_MUTEX\((\w+)\))?;", re.MULTILINE)
 PLACED = re.compile(r"HEW_MUTEX_PLACE\([^,]+, (\w+),")
 
@@ -87,27 +82,15 @@ def breaches(source: Path, locks: list[Lock]) -> list[str]:
     return found
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Make the table of locks; see that every lock has a rank.")
-    parser.add_argument("--check", action="store_true", help="write nothing")
-    parser.add_argument("--source", type=Path, default=ROOT / "src", help="the src/ directory")
-    options = parser.parse_args(arguments)
-    page = options.source / "README.md"
-    try:
-        locks = read_locks(options.source / "os" / "locks.def")
-        text = page.read_text()
-        wanted = with_table(text, locks)
-        found = breaches(options.source, locks)
-    except (OSError, ValueError) as error:
-        print(f"gen_locks: {error}", file=sys.stderr)
-        return 2
-    if wanted != text and options.check:
-        found.append(f"{page}: the table of locks is not what os/locks.def says: run scripts/gen_locks.py")
-    elif wanted != text:
-        page.write_text(wanted)
-    print("\n".join(found) if found else f"gen_locks: {len(locks)} ranks, every lock has one")
-    return 1 if found else 0
+def make_page(root: Path) -> str:
+    """src/README.md of a project with its table made anew."""
+    source = root / "src"
+    return with_table((source / "README.md").read_text(), read_locks(source / "os" / "locks.def"))
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def find_breaches(root: Path) -> list[str]:
+    """What the locks of a project lack."""
+    return breaches(root / "src", read_locks(root / "src" / "os" / "locks.def"))
+
+
+PAGE = Page("locks", "src/README.md", make_page, find_breaches)

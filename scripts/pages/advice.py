@@ -1,21 +1,16 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write docs/advice.md from the rules of tool/src/hew/analysis/advice, each of which says what it looks for.
-
---check writes nothing and exits 1 when the page is not what the rules say.
-"""
+"""docs/advice.md, from the rules of tool/src/hew/analysis/advice, each of which says what it looks for."""
 
 import ast
-import sys
 from pathlib import Path
 
-from generated_page import write_or_check
+from pages.page import Page
 
 RULES = Path("tool/src/hew/analysis/advice")
 INTRODUCTION = """\
 # The rules of `hew advise`
 
-<!-- Made by scripts/gen_advice.py from the modules of tool/src/hew/analysis/advice; change those, then run it. -->
+<!-- Made by scripts/gen_pages.py from the modules of tool/src/hew/analysis/advice; change those, then run it. -->
 
 Each rule looks at one report of an allocator's statistics (`hew stats`), or at a process from outside. It speaks from
 certain numbers on and is silent otherwise; what it says holds its evidence, with the name under which each number
@@ -50,9 +45,4 @@ def page(root: Path) -> str:
     return "\n".join([INTRODUCTION, *(chapter(path) for path in modules(root))])
 
 
-def main(arguments: list[str] | None = None) -> int:
-    return write_or_check("gen_advice", "advice.md", page, arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+PAGE = Page("advice", "docs/advice.md", page)

@@ -1,16 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write docs/options.md from src/base/options.def and src/base/option_choices.def.
-
---check writes nothing and exits 1 when the page is not what the tables say.
-"""
+"""docs/options.md, from src/base/options.def and src/base/option_choices.def."""
 
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from generated_page import write_or_check
+from pages.page import Page
 
 ROW = re.compile(r"^(HEW_OPTION|HEW_LOG2_OPTION|HEW_OLD_OPTION)\((.*?)\)$", re.MULTILINE | re.DOTALL)
 SECTION = re.compile(r"^/\* (.+) \*/$", re.MULTILINE)
@@ -25,7 +20,7 @@ STATES = {"WORKS": "works", "ACCEPTED": "accepted"}
 INTRODUCTION = """\
 # Settings
 
-<!-- Made by scripts/gen_options.py from src/base/options.def; change that file, then run the script. -->
+<!-- Made by scripts/gen_pages.py from src/base/options.def; change that file, then run the script. -->
 
 hew reads jemalloc's settings: `MALLOC_CONF=name:value,name:value`. The sources, later ones win: the text built into the
 library, the program's variable `malloc_conf`, the target of the symbolic link `/etc/malloc.conf`, the environment's
@@ -152,9 +147,4 @@ def make_page(root: Path) -> str:
     return page(*read_options(rows, choices))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    return write_or_check("gen_options", "options.md", make_page, arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+PAGE = Page("options", "docs/options.md", make_page)

@@ -1,22 +1,20 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes docs/misuse.md: what hew, hew without caches, glibc and scudo say of each misuse of misuse_table."""
+"""docs/misuse.md: what hew, hew without caches, glibc and scudo say of each misuse of misuse_table."""
 
-import argparse
 import os
 import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "misuse.md"
-PROGRAM = ROOT / "build" / "release" / "tests" / "death" / "misuse_table"
-LIBRARY = ROOT / "build" / "release" / "libhew.so"
+from pages.page import Page
+
+PROGRAM = Path("build") / "release" / "tests" / "death" / "misuse_table"
+LIBRARY = Path("build") / "release" / "libhew.so"
 SECONDS = 20  # a misuse that takes longer has made an endless loop
 
 HEAD = """# Misuse: what is found, and when
 
-Written by `scripts/gen_misuse.py`, which runs `tests/death/misuse_table.c`. Each misuse is done in a process of its
-own, which then allocates and frees many objects of the size.
+Written by `scripts/gen_pages.py misuse`, which runs `tests/death/misuse_table.c`. Each misuse is done in a process of
+its own, which then allocates and frees many objects of the size.
 
 **at once**: the call itself ends the process with a message. **later**: an operation after it does, with a message;
 when memory was handed out twice before, it says so. **crash**: a signal without a message. **hang**: no end.
@@ -42,11 +40,11 @@ found; AddressSanitizer is the tool for them.
 """
 
 
-def outcome(name: str, environment: dict[str, str]) -> str:
+def outcome(program: Path, name: str, environment: dict[str, str]) -> str:
     """One misuse under one allocator, in a word or three."""
     try:
         run = subprocess.run(
-            [PROGRAM, name],
+            [program, name],
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
@@ -63,23 +61,22 @@ def outcome(name: str, environment: dict[str, str]) -> str:
     return ("later, twice before" if overlap else "later") if passed else "at once"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scudo", default="", help="path of libclang_rt.scudo_standalone; else the column is left out")
-    options = parser.parse_args()
+def make_page(root: Path) -> str:
+    """docs/misuse.md, measured with the release build of a project."""
+    program, library = root / PROGRAM, str(root / LIBRARY)
     allocators: dict[str, dict[str, str]] = {
-        "hew": {"LD_PRELOAD": str(LIBRARY)},
-        "hew, tcache:false": {"LD_PRELOAD": str(LIBRARY), "MALLOC_CONF": "tcache:false"},
+        "hew": {"LD_PRELOAD": library},
+        "hew, tcache:false": {"LD_PRELOAD": library, "MALLOC_CONF": "tcache:false"},
         "glibc": {},
     }
-    if options.scudo:
-        allocators["scudo (LLVM 14)"] = {"LD_PRELOAD": options.scudo}
-    names = subprocess.run([PROGRAM], capture_output=True, text=True, check=True).stdout.splitlines()
+    if os.environ.get("SCUDO"):
+        allocators["scudo (LLVM 14)"] = {"LD_PRELOAD": os.environ["SCUDO"]}
+    names = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
     lines = [f"| | {' | '.join(allocators)} |", "|---" * (len(allocators) + 1) + "|"]
     for name in names:
-        lines.append(f"| {name} | {' | '.join(outcome(name, where) for where in allocators.values())} |")
-    PAGE.write_text(HEAD + "\n".join(lines) + "\n" + TAIL)
+        words = (outcome(program, name, environment) for environment in allocators.values())
+        lines.append(f"| {name} | {' | '.join(words)} |")
+    return HEAD + "\n".join(lines) + "\n" + TAIL
 
 
-if __name__ == "__main__":
-    main()
+PAGE = Page("misuse", "docs/misuse.md", make_page, measured=True)

@@ -1,18 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write docs/mallctl.md from src/control/mallctl/ctl_names.def, which the C preprocessor puts together.
-
---check writes nothing and exits 1 when the page is not what the table says.
-"""
+"""docs/mallctl.md, from src/control/mallctl/ctl_names.def, which the C preprocessor puts together."""
 
 import os
 import re
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from generated_page import write_or_check
+from pages.page import Page
 
 PROGRAM = """\
 #define HEW_CTL_ABOUT(what) @about@ what @end@
@@ -41,7 +36,7 @@ ABSENT = "hew_ctl_absent"
 INTRODUCTION = """\
 # mallctl
 
-<!-- Made by scripts/gen_mallctl.py from src/control/mallctl/ctl_names.def; change that file, then run the script. -->
+<!-- Made by scripts/gen_pages.py from src/control/mallctl/ctl_names.def; change that file, then run the script. -->
 
 `mallctl(name, old, old_length, new, new_length)` reads and writes what the table lists, under jemalloc's names and with
 its results: 0; `ENOENT` no such name or index; `EINVAL` a wrong length or value; `EPERM` what the name does not allow;
@@ -122,9 +117,9 @@ def page(names: list[Name]) -> str:
     return "\n".join(lines)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    return write_or_check("gen_mallctl", "mallctl.md", lambda root: page(read_names(expand(root))), arguments)
+def make_page(root: Path) -> str:
+    """docs/mallctl.md of a project."""
+    return page(read_names(expand(root)))
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+PAGE = Page("mallctl", "docs/mallctl.md", make_page)

@@ -1,22 +1,18 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write docs/compatibility.md: every function, setting and mallctl name of jemalloc, with its state in hew.
+"""docs/compatibility.md: every function, setting and mallctl name of jemalloc, with its state in hew.
 
 Made from the tables that the code is made from: src/api/names.def, src/base/options.def and, through the C
 preprocessor because it includes other tables, src/control/mallctl/ctl_names.def.  A name whose leaf is called
 hew_ctl_absent answers ENOENT for good, one whose leaf is called ..._absent until it is there.
-
---check writes nothing and exits 1 when the page is not what the tables say.
 """
 
 import re
-import sys
 from pathlib import Path
 
-import gen_mallctl
-from gen_mallctl import ABSENT, TYPES, Name
-from gen_options import CONSTANT, Option, read_choices, read_options
-from generated_page import write_or_check
+from pages import mallctl
+from pages.mallctl import ABSENT, TYPES, Name
+from pages.options import CONSTANT, Option, read_choices, read_options
+from pages.page import Page
 
 NAME = re.compile(r'^HEW_NAME\((\w+), (\w+), "([^"]*)"\)$', re.MULTILINE)
 GROUPS = {
@@ -36,7 +32,7 @@ NOTES = {
 INTRODUCTION = """\
 # What of jemalloc works here
 
-<!-- Made by scripts/gen_compatibility.py from src/api/names.def, src/base/options.def and
+<!-- Made by scripts/gen_pages.py from src/api/names.def, src/base/options.def and
 src/control/mallctl/ctl_names.def; change those files, then run the script. -->
 
 The version to match is jemalloc 5.3.1. A program compiled for jemalloc runs with hew in its place without a rebuild:
@@ -130,14 +126,9 @@ def page(root: Path) -> str:
     lines = [INTRODUCTION]
     lines += function_lines(read_names((root / "src" / "api" / "names.def").read_text()))
     lines += option_lines(options, old)
-    controls = [name for name in gen_mallctl.read_names(gen_mallctl.expand(root)) if name.type != "INDEX"]
+    controls = [name for name in mallctl.read_names(mallctl.expand(root)) if name.type != "INDEX"]
     lines += control_lines(controls, options)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    return write_or_check("gen_compatibility", "compatibility.md", page, arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+PAGE = Page("compatibility", "docs/compatibility.md", page)
