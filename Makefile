@@ -108,7 +108,7 @@ test-aarch64: aarch64
 # All of them, whichever fails.  clang-tidy here only over what differs from the commit before: all of it is `make tidy`.
 checks: release
 	@$(PYTHON) scripts/prepare.py test
-	@status=0; for check in check_format 'check_tidy --since $(TIDY_SINCE)' check_layers check_sizes check_decisions 'gen_locks --check' 'gen_options --check' 'gen_compatibility --check' 'gen_mallctl --check' 'gen_advice --check' call_cycles check_first check_symbols fast_path; do \
+	@status=0; for check in check_format 'check_tidy --since $(TIDY_SINCE)' check_layers check_sizes check_decisions 'gen_pages --check' call_cycles check_first check_symbols fast_path; do \
 	  set -- $$check; command=$$1; shift; $(PYTHON) scripts/$$command.py "$$@" || status=1; done; exit $$status
 
 # clang-tidy over all of src/: some minutes.

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Hold the layers of src/ apart.
 
-Three rules, each a line of docs in src/LAYERS and the style guide:
+Three rules, as in src/LAYERS and the style guide:
 
-- a file includes only its own layer and those that src/LAYERS lists before it;
+- a file includes only its own layer and those that src/LAYERS lists before it; in a layer with rooms (lines set in
+  under it) only its own room, those before it, and the files beside the rooms;
 - no file includes a .c file;
 - conditionals of the preprocessor stand only in os/, api/override_*, base/compiler.h, in header guards and in
   defaults of build-time constants (#ifndef NAME, #define NAME ..., #endif).
@@ -23,10 +24,15 @@ DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)")
 SOURCES = {".c", ".h", ".def", ".cc", ".cpp"}
 
 
-def read_layers(path: Path) -> list[str]:
-    """The layers from bottom to top."""
-    lines = (line.split("#")[0].strip() for line in path.read_text().splitlines())
-    return [line for line in lines if line]
+def read_layers(path: Path) -> dict[str, list[str]]:
+    """The layers from bottom to top, each with its rooms from bottom to top."""
+    layers: dict[str, list[str]] = {}
+    for line in (line.split("#")[0].rstrip() for line in path.read_text().splitlines()):
+        if line.startswith(" "):
+            layers[next(reversed(layers))].append(line.strip())
+        elif line:
+            layers[line] = []
+    return layers
 
 
 def may_have_conditionals(relative: Path) -> bool:
@@ -36,10 +42,21 @@ def may_have_conditionals(relative: Path) -> bool:
     return parts[0] == "os" or is_override or relative.as_posix() == "base/compiler.h"
 
 
-def include_breaches(relative: Path, lines: list[str], layers: list[str]) -> list[str]:
+def room_of(path: Path) -> str | None:
+    """The room that a file stands in; None beside the rooms."""
+    return path.parts[1] if len(path.parts) > 2 else None
+
+
+def is_above(target: str | None, own: str | None, rooms: list[str]) -> bool:
+    """Whether one room of a layer lies above another."""
+    order = [None, *rooms]
+    return target in order and own in order and order.index(target) > order.index(own)
+
+
+def include_breaches(relative: Path, lines: list[str], layers: dict[str, list[str]]) -> list[str]:
     """What is wrong with the includes of one file."""
     breaches = []
-    own = layers.index(relative.parts[0])
+    layer, order = relative.parts[0], list(layers)
     for number, line in enumerate(lines, 1):
         match = INCLUDE.match(line)
         if not match:
@@ -50,8 +67,10 @@ def include_breaches(relative: Path, lines: list[str], layers: list[str]) -> lis
             breaches.append(f"{where}: no file includes a source file")
         elif len(target.parts) < 2:
             breaches.append(f"{where}: write the layer as well, {relative.parts[0]}/{target}")
-        elif target.parts[0] in layers and layers.index(target.parts[0]) > own:
-            breaches.append(f"{where}: {relative.parts[0]} lies below {target.parts[0]} in src/LAYERS")
+        elif target.parts[0] in layers and order.index(target.parts[0]) > order.index(layer):
+            breaches.append(f"{where}: {layer} lies below {target.parts[0]} in src/LAYERS")
+        elif target.parts[0] == layer and is_above(room_of(target), room_of(relative), layers[layer]):
+            breaches.append(f"{where}: {relative.parent} lies below {target.parent} in src/LAYERS")
     return breaches
 
 
@@ -89,6 +108,9 @@ def check(source: Path) -> list[str]:
         if relative.parts[0] not in layers:
             breaches.append(f"src/{relative}: {relative.parts[0]} is no layer of src/LAYERS")
             continue
+        rooms = layers[relative.parts[0]]
+        if rooms and room_of(relative) not in {None, *rooms}:
+            breaches.append(f"src/{relative}: {relative.parent} is no room of src/LAYERS")
         lines = path.read_text().splitlines()
         breaches += include_breaches(relative, lines, layers)
         if not may_have_conditionals(relative):

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl_calls: short forms of mallctl's calls for tests of control/ctl*, and the names of the table made concrete.
+ * ctl_calls: short forms of mallctl's calls for tests of control/mallctl/ctl*, and the names of the table made concrete.
  */
 #ifndef HEW_TESTS_CTL_CALLS_H
 #define HEW_TESTS_CTL_CALLS_H
 
-#include "control/ctl.h"
+#include "control/mallctl/ctl.h"
 
 #include <errno.h>
 #include <string.h>

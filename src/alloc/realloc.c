@@ -84,7 +84,7 @@ resize_and_note(struct hew_extent *extent, size_t size)
 
 /* A small object stays as it is. */
 HEW_INLINE void *
-keep(void *object, size_t usable)
+realloc_keep(void *object, size_t usable)
 {
     struct hew_cache *cache = hew_cache_self;
     if (HEW_UNLIKELY(!hew_cache_is_plain(cache))) {
@@ -103,7 +103,7 @@ hew_realloc_without_copy(void *object, size_t usable, size_t size, size_t alignm
     }
     unsigned code = hew_aligned_code(size, alignment);
     if (usable <= HEW_SMALL_MAX || code != HEW_CODE_NONE) {
-        return code != HEW_CODE_NONE && hew_code_size(code) == usable ? keep(object, usable) : NULL;
+        return code != HEW_CODE_NONE && hew_code_size(code) == usable ? realloc_keep(object, usable) : NULL;
     }
     size_t least = size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
@@ -177,5 +177,5 @@ hew_realloc_object(void *object, size_t size)
         hew_describe_free("realloc", (uintptr_t)object);
     }
     size_t usable = hew_slab_shapes[code].size;
-    return HEW_LIKELY(hew_small_code(size) == code) ? keep(object, usable) : resize_small(object, usable, size);
+    return HEW_LIKELY(hew_small_code(size) == code) ? realloc_keep(object, usable) : resize_small(object, usable, size);
 }

@@ -83,7 +83,7 @@ count_bytes(const struct hew_source *source, size_t usable)
 /* Something is due in this thread, which is about to get `object`: a sampled one may take its place.  A large one is
  * sampled itself. */
 static HEW_NOINLINE void *
-attend(const struct hew_source *source, unsigned code, size_t size, void *object)
+serve_attend(const struct hew_source *source, unsigned code, size_t size, void *object)
 {
     struct hew_extent *large = code > HEW_CODE_SMALL_LAST ? hew_map_extent((uintptr_t)object) : NULL;
     void *sampled = hew_upcalls.attend(source->own, source->arena, code, size, large);
@@ -138,7 +138,7 @@ take_from_explicit(struct hew_cache *cache, struct hew_arena *arena, unsigned co
 }
 
 static void *
-take(const struct hew_source *source, unsigned code)
+serve_take(const struct hew_source *source, unsigned code)
 {
     if (HEW_UNLIKELY(source->arena == NULL)) {
         return NULL;
@@ -155,7 +155,7 @@ take(const struct hew_source *source, unsigned code)
 void *
 hew_serve_class(const struct hew_source *source, unsigned code, size_t size)
 {
-    return hew_serve_finish(source, code, size, take(source, code));
+    return hew_serve_finish(source, code, size, serve_take(source, code));
 }
 
 void *
@@ -165,14 +165,14 @@ hew_serve_finish(const struct hew_source *source, unsigned code, size_t size, vo
     size_t usable = hew_slab_shapes[code].size;
     if (HEW_UNLIKELY(object == NULL)) {
         hew_serve_relieve();
-        object = take(source, code);
+        object = serve_take(source, code);
     }
     if (HEW_LIKELY(own != NULL && object != NULL)) {
         if (HEW_UNLIKELY(!counted_by_class(source))) {
             count_bytes(source, usable);
         }
         if (HEW_UNLIKELY(own->due != 0)) {
-            object = attend(source, code, size, object);
+            object = serve_attend(source, code, size, object);
         }
         hew_count_operation(own, usable, 0);
     }

@@ -6,7 +6,7 @@
 
 #include "api/messages.h"
 #include "base/text.h"
-#include "control/conf_pools.h"
+#include "control/settings/conf_pools.h"
 #include "os/process.h"
 #include "slab/arena.h"
 #include "slab/reserve.h"

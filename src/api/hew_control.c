@@ -3,8 +3,8 @@
  * hew_control: the functions of hew/hew.h that are mallctl's names in other words.
  */
 #include "api/boot.h"
-#include "control/ctl_tree.h"
-#include "control/ctl_value.h"
+#include "control/mallctl/ctl_tree.h"
+#include "control/mallctl/ctl_value.h"
 #include "hew/hew.h"
 #include "stats/snapshot.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mallctl: the exported doors to control/ctl.c.  Errors are the result; errno stays as it was.
+ * mallctl: the exported doors to control/mallctl/ctl.c.  Errors are the result; errno stays as it was.
  */
 #include "api/boot.h"
 #include "base/size_class.h"
-#include "control/ctl.h"
+#include "control/mallctl/ctl.h"
 
 int mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length);
 int mallctlnametomib(const char *name, size_t *mib, size_t *depth);

@@ -4,7 +4,7 @@
 #include "api/messages.h"
 #include "base/options.h"
 #include "cache/count.h"
-#include "control/report_general.h"
+#include "control/mallctl/report_general.h"
 
 #include <stdlib.h>
 

@@ -2,10 +2,10 @@
 /*
  * options: the settings of MALLOC_CONF as plain data.
  *
- * Owns      `hew_options`, the settings in force.  Written by the parser (control/conf.c) before the first allocation
+ * Owns      `hew_options`, the settings in force.  Written by the parser (control/settings/conf.c) before the first allocation
  *           and sealed after boot, so it is read without a lock.
  * Promises  before anything is parsed each option has its default; each number lies in the range of its row.
- * Not here  the text syntax and its messages: control/conf.c.  Where text comes from: control/conf_sources.c.
+ * Not here  the text syntax and its messages: control/settings/conf.c.  Where text comes from: control/settings/conf_sources.c.
  * Why       options are read by every layer, so they lie at the bottom; all about one option stands in one row of
  *           options.def.
  */

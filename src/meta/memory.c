@@ -49,7 +49,7 @@ rounded(size_t size)
 }
 
 static void *
-carve(size_t bytes)
+meta_carve(size_t bytes)
 {
     if (bytes > CHUNK / 4 && bytes > chunk_left) {
         void *own = hew_space_open(hew_bits_round_up(bytes, HEW_PAGE));
@@ -138,12 +138,12 @@ take_piece(size_t bytes, size_t *dirty)
 
 /* The first `*dirty` bytes are not zero. */
 static void *
-take(size_t bytes, size_t *dirty)
+meta_take(size_t bytes, size_t *dirty)
 {
     *dirty = 0;
     hew_mutex_lock(&hew_meta_lock);
     void *piece = bytes <= PIECE_MAX ? take_piece(bytes, dirty) : take_whole(bytes, dirty);
-    piece = piece != NULL ? piece : carve(bytes);
+    piece = piece != NULL ? piece : meta_carve(bytes);
     bytes_used += piece == NULL ? 0 : bytes;
     HEW_ASSERT(1,
                (uintptr_t)piece % HEW_CACHE_LINE == 0 && bytes_used <= bytes_touched && bytes_touched <= bytes_mapped);
@@ -156,7 +156,7 @@ void *
 hew_meta_take(size_t size)
 {
     size_t dirty;
-    void *piece = take(rounded(size), &dirty);
+    void *piece = meta_take(rounded(size), &dirty);
     return dirty != 0 ? memset(piece, 0, dirty) : piece;
 }
 
@@ -164,14 +164,14 @@ void *
 hew_meta_take_raw(size_t size)
 {
     size_t dirty;
-    return take(rounded(size), &dirty);
+    return meta_take(rounded(size), &dirty);
 }
 
 void *
 hew_meta_take_copy(const void *model, size_t size)
 {
     size_t dirty;
-    void *piece = take(rounded(size), &dirty);
+    void *piece = meta_take(rounded(size), &dirty);
     return piece == NULL ? NULL : memcpy(piece, model, size);
 }
 

@@ -35,7 +35,7 @@ struct hew_os_faults hew_os_faults;
 
 /* NULL when the system refuses. */
 static void *
-map(void *address, size_t size, int protection, int flags)
+os_map(void *address, size_t size, int protection, int flags)
 {
     if (hew_os_is_refused("mmap")) {
         return NULL;
@@ -60,7 +60,7 @@ struct kept {
 static _Atomic(struct kept *) kept_ranges;
 
 static void
-keep(char *address, size_t size)
+os_keep(char *address, size_t size)
 {
     struct kept *range = (struct kept *)address;
     range->size = size;
@@ -74,7 +74,7 @@ static void
 keep_unless_empty(char *address, size_t size)
 {
     if (size != 0) {
-        keep(address, size);
+        os_keep(address, size);
     }
 }
 
@@ -89,13 +89,13 @@ keep_all(struct kept *range)
 {
     for (struct kept *next; range != NULL; range = next) {
         next = range->next;
-        keep((char *)range, range->size);
+        os_keep((char *)range, range->size);
     }
 }
 
 /* Of a kept range, `size` bytes that read as zeros; the rest of it is kept.  NULL: it has not so many. */
 static char *
-take_from(struct kept *range, size_t size, size_t alignment)
+os_take_from(struct kept *range, size_t size, size_t alignment)
 {
     char *start = (char *)range, *end = start + range->size;
     char *aligned = (char *)hew_bits_round_up((uintptr_t)start, alignment);
@@ -116,10 +116,10 @@ map_kept(size_t size, size_t alignment)
     char *taken = NULL;
     for (struct kept *range = pop_kept(), *next; range != NULL; range = next) {
         next = range->next;
-        if (taken == NULL && (taken = take_from(range, size, alignment)) != NULL) {
+        if (taken == NULL && (taken = os_take_from(range, size, alignment)) != NULL) {
             continue;
         }
-        keep((char *)range, range->size);
+        os_keep((char *)range, range->size);
     }
     return taken;
 }
@@ -145,13 +145,13 @@ hew_os_map(size_t size, size_t alignment)
         }
     }
     if (alignment <= HEW_PAGE) {
-        return map(NULL, size, PROT_READ | PROT_WRITE, 0);
+        return os_map(NULL, size, PROT_READ | PROT_WRITE, 0);
     }
     size_t wide = size + alignment - HEW_PAGE;
     if (wide < size) {
         return NULL;
     }
-    char *start = map(NULL, wide, PROT_READ | PROT_WRITE, 0);
+    char *start = os_map(NULL, wide, PROT_READ | PROT_WRITE, 0);
     if (start == NULL) {
         return NULL;
     }
@@ -168,7 +168,7 @@ hew_os_map(size_t size, size_t alignment)
 void *
 hew_os_reserve(size_t size)
 {
-    return map(NULL, size, PROT_NONE, 0);
+    return os_map(NULL, size, PROT_NONE, 0);
 }
 
 static bool
@@ -198,7 +198,7 @@ hew_os_guard(void *address, size_t size)
 bool
 hew_os_map_at(void *address, size_t size)
 {
-    void *got = map(address, size, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE);
+    void *got = os_map(address, size, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE);
     if (got != NULL && got != address) { /* a kernel before 4.17 takes the address as a hint */
         hew_os_unmap(got, size);
         return false;
@@ -217,7 +217,7 @@ hew_os_unmap(void *address, size_t size)
 {
     if (!hew_os_try_unmap(address, size)) {
         hew_os_purge(address, size);
-        keep(address, size);
+        os_keep(address, size);
     } else if (HEW_UNLIKELY(atomic_load_explicit(&kept_ranges, memory_order_relaxed) != NULL)) {
         offer_kept();
     }
@@ -271,7 +271,7 @@ hew_os_move(void *from, void *to, size_t size)
     if (result == (long)to) {
         /* The old range is ours and empty.  Mapped anew it joins its neighbours in the kernel's eyes; qemu's user mode,
          * which does not know that it is still there, learns of it. */
-        map(from, size, PROT_READ | PROT_WRITE, MAP_FIXED);
+        os_map(from, size, PROT_READ | PROT_WRITE, MAP_FIXED);
         return HEW_OS_MOVED;
     }
     atomic_store_explicit(&never, true, memory_order_relaxed);

@@ -9,7 +9,7 @@
 
 /* Takes a free lock; leaves a lock with sleepers marked as such when `mark` is 2. */
 static bool
-take(struct hew_mutex *mutex, uint32_t mark)
+mutex_take(struct hew_mutex *mutex, uint32_t mark)
 {
     uint32_t expected = 0;
     return atomic_load_explicit(&mutex->state, memory_order_relaxed) == 0 &&
@@ -26,7 +26,7 @@ contend(struct hew_mutex *mutex)
         hew_gate_look();
     }
     for (int64_t spin = 0; most < 0 || spin < most; spin++) {
-        if (take(mutex, 1)) {
+        if (mutex_take(mutex, 1)) {
             mutex->spin_acquisitions++;
             return;
         }

@@ -46,7 +46,7 @@ any_free(struct hew_page_heap *heap)
 
 /* Under the lock, which it drops: one free extent and its addresses leave the heap. */
 static void
-give_up(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_page_heap *heir)
+end_give_up(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_page_heap *heir)
 {
     hew_stock_remove(hew_split_stock_of(heap, extent->state), extent);
     hew_split_forget_ends(extent); /* before another heap can be given the addresses */
@@ -73,7 +73,7 @@ hew_page_heap_end(struct hew_page_heap *heap, struct hew_page_heap *heir)
     await_purgers(heap);
     struct hew_extent *extent;
     while ((extent = any_free(heap)) != NULL) {
-        give_up(heap, extent, heir);
+        end_give_up(heap, extent, heir);
     }
     heap->hooks = NULL;
     hew_mutex_unlock(&heap->lock);

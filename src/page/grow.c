@@ -98,7 +98,7 @@ join_run(struct hew_page_heap *heap, struct hew_extent *extent)
 
 /* Enters a mapping of our own, which the heap then no longer has when there is no memory for that. */
 static struct hew_extent *
-enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
+grow_enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
 {
     struct hew_extent model = {.address = (uintptr_t)memory,
                                .size = size,
@@ -121,7 +121,7 @@ map_region(struct hew_page_heap *heap, size_t size, size_t alignment)
     bool data_segment;
     size_t whole = hew_bits_round_up(size, HEW_GRAIN);
     void *memory = map_memory(heap->dss, whole, alignment, &data_segment);
-    return memory == NULL ? NULL : enter(heap, memory, whole, data_segment);
+    return memory == NULL ? NULL : grow_enter(heap, memory, whole, data_segment);
 }
 
 struct hew_extent *

@@ -98,7 +98,7 @@ hew_page_shelve(struct hew_page_heap *heap, struct hew_extent *const *extents, u
 
 /* Cuts the wanted part out of a free extent that holds it, as low as it can lie. */
 static struct hew_extent *
-cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, size_t size, size_t alignment)
+heap_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, size_t size, size_t alignment)
 {
     return hew_split_cut(heap, stock, extent, hew_bits_round_up(extent->address, alignment), size);
 }
@@ -175,7 +175,7 @@ take_unmerged(struct hew_page_heap *heap, size_t size, size_t alignment)
         hew_split_merge(heap, &heap->dirty);
         return NULL;
     }
-    return cut(heap, &heap->dirty, found, size, alignment);
+    return heap_cut(heap, &heap->dirty, found, size, alignment);
 }
 
 static struct hew_extent *
@@ -185,18 +185,18 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     struct hew_extent *taken = take_unmerged(heap, size, alignment);
     for (unsigned kind = 0; taken == NULL && kind < 2; kind++) {
         struct hew_extent *found = hew_stock_find(with_memory[kind], size, alignment, most_fit(size));
-        taken = found == NULL ? NULL : cut(heap, with_memory[kind], found, size, alignment);
+        taken = found == NULL ? NULL : heap_cut(heap, with_memory[kind], found, size, alignment);
     }
     if (taken == NULL) {
         taken = hew_join_take(heap, size, alignment);
     }
     if (taken == NULL) {
         struct hew_extent *found = hew_stock_find(&heap->retained, size, alignment, SIZE_MAX);
-        taken = found == NULL ? NULL : cut(heap, &heap->retained, found, size, alignment);
+        taken = found == NULL ? NULL : heap_cut(heap, &heap->retained, found, size, alignment);
     }
     if (taken == NULL) {
         struct hew_extent *fresh = hew_grow_map(heap, size, alignment);
-        taken = fresh == NULL ? NULL : cut(heap, &heap->retained, fresh, size, alignment);
+        taken = fresh == NULL ? NULL : heap_cut(heap, &heap->retained, fresh, size, alignment);
     }
     if (taken != NULL) {
         taken->zeroed = taken->state == HEW_EXTENT_RETAINED;
@@ -299,7 +299,7 @@ hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents
 static bool
 grow_into(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_extent *behind, size_t more)
 {
-    struct hew_extent *piece = cut(heap, hew_split_stock_of(heap, behind->state), behind, more, HEW_PAGE);
+    struct hew_extent *piece = heap_cut(heap, hew_split_stock_of(heap, behind->state), behind, more, HEW_PAGE);
     if (piece == NULL) {
         return false;
     }

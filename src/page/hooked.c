@@ -13,7 +13,7 @@
 
 /* Takes an extent out of its stock, so that the lock may be dropped. */
 static void
-depart(struct hew_page_heap *heap, struct hew_extent *extent)
+hooked_depart(struct hew_page_heap *heap, struct hew_extent *extent)
 {
     hew_stock_remove(hew_split_stock_of(heap, extent->state), extent);
     extent->state = HEW_EXTENT_TRANSIT;
@@ -22,7 +22,7 @@ depart(struct hew_page_heap *heap, struct hew_extent *extent)
 
 /* Puts a departed extent into a stock as it is. */
 static void
-settle(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
+hooked_settle(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
 {
     hew_list_remove(&extent->free.age);
     extent->state = (uint8_t)state;
@@ -94,7 +94,7 @@ commit(struct hew_page_heap *heap, struct hew_extent *extent)
 
 /* Cuts an extent that is in no stock at `size`; the upper part, in no stock and no list; NULL when refused. */
 static struct hew_extent *
-cut(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
+hooked_cut(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
     struct hew_extent *upper = hew_split_new_extent(heap, extent, extent->address + size, extent->size - size);
     if (upper == NULL) {
@@ -114,12 +114,12 @@ cut(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 /* Cuts the wanted part out of a departed extent that came from the stock of `state`; what is left over goes back there.
  * NULL: refused; all of it is back. */
 static struct hew_extent *
-carve(struct hew_page_heap *heap, struct hew_extent *extent, size_t size, size_t alignment, unsigned state)
+hooked_carve(struct hew_page_heap *heap, struct hew_extent *extent, size_t size, size_t alignment, unsigned state)
 {
     uintptr_t start = hew_bits_round_up(extent->address, alignment);
     if (start != extent->address) {
-        struct hew_extent *upper = cut(heap, extent, start - extent->address);
-        settle(heap, extent, state);
+        struct hew_extent *upper = hooked_cut(heap, extent, start - extent->address);
+        hooked_settle(heap, extent, state);
         if (upper == NULL) {
             return NULL;
         }
@@ -128,16 +128,16 @@ carve(struct hew_page_heap *heap, struct hew_extent *extent, size_t size, size_t
         extent = upper;
     }
     if (extent->size != size) {
-        struct hew_extent *upper = cut(heap, extent, size);
+        struct hew_extent *upper = hooked_cut(heap, extent, size);
         if (upper == NULL) {
-            settle(heap, extent, state);
+            hooked_settle(heap, extent, state);
             return NULL;
         }
         hew_page_enter_transit(heap, upper);
-        settle(heap, upper, state);
+        hooked_settle(heap, upper, state);
     }
     if (!commit(heap, extent)) {
-        settle(heap, extent, state);
+        hooked_settle(heap, extent, state);
         return NULL;
     }
     hew_list_remove(&extent->free.age);
@@ -170,7 +170,7 @@ call_dalloc(struct hew_extent_hooks *hooks, const struct hew_extent *extent)
 
 /* A new mapping of exactly `size` bytes, departed.  Drops the lock. */
 static struct hew_extent *
-map(struct hew_page_heap *heap, size_t size, size_t alignment)
+hooked_map(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
     struct hew_extent_hooks *hooks = heap->hooks;
     bool zero_commit[2];
@@ -204,22 +204,23 @@ map(struct hew_page_heap *heap, size_t size, size_t alignment)
 
 /* The usual step, if it may be cut; else exactly what is wanted. */
 static struct hew_extent *
-grow(struct hew_page_heap *heap, size_t size, size_t alignment)
+hooked_grow(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
     if (alignment < HEW_GRAIN) {
         alignment = HEW_GRAIN;
     }
     size_t step = hew_grow_step(heap, size);
     if (step > size) {
-        struct hew_extent *fresh = map(heap, step, alignment);
-        struct hew_extent *taken = fresh == NULL ? NULL : carve(heap, fresh, size, alignment, HEW_EXTENT_RETAINED);
+        struct hew_extent *fresh = hooked_map(heap, step, alignment);
+        struct hew_extent *taken =
+            fresh == NULL ? NULL : hooked_carve(heap, fresh, size, alignment, HEW_EXTENT_RETAINED);
         if (taken != NULL) {
             hew_grow_note_step(heap);
             return taken;
         }
     }
-    struct hew_extent *fresh = map(heap, size, alignment);
-    return fresh == NULL ? NULL : carve(heap, fresh, size, alignment, HEW_EXTENT_RETAINED);
+    struct hew_extent *fresh = hooked_map(heap, size, alignment);
+    return fresh == NULL ? NULL : hooked_carve(heap, fresh, size, alignment, HEW_EXTENT_RETAINED);
 }
 
 struct hew_extent *
@@ -231,28 +232,28 @@ hew_hooked_take(struct hew_page_heap *heap, size_t size, size_t alignment)
         struct hew_stock *stock = hew_split_stock_of(heap, states[kind]);
         struct hew_extent *found = heap->hooks->split == NULL ? NULL : hew_stock_find(stock, size, alignment, SIZE_MAX);
         if (found != NULL) {
-            depart(heap, found);
-            taken = carve(heap, found, size, alignment, states[kind]);
+            hooked_depart(heap, found);
+            taken = hooked_carve(heap, found, size, alignment, states[kind]);
         }
         found = taken == NULL ? hew_stock_find_exact(stock, size, alignment) : NULL;
         if (found != NULL) {
-            depart(heap, found);
-            taken = carve(heap, found, size, alignment, states[kind]);
+            hooked_depart(heap, found);
+            taken = hooked_carve(heap, found, size, alignment, states[kind]);
         }
     }
-    return taken != NULL ? taken : grow(heap, size, alignment);
+    return taken != NULL ? taken : hooked_grow(heap, size, alignment);
 }
 
 /* The neighbour takes part in a merge: it is free, in the same stock, and as committed as `extent`. */
 static bool
-mergeable(const struct hew_extent *extent, const struct hew_extent *other, unsigned state)
+hooked_mergeable(const struct hew_extent *extent, const struct hew_extent *other, unsigned state)
 {
     return hew_split_joinable(extent, other) && other->state == state && other->decommitted == extent->decommitted;
 }
 
 /* Merges two departed neighbours; the upper one's struct is gone then.  False: refused. */
 static bool
-merge(struct hew_page_heap *heap, struct hew_extent *low, struct hew_extent *high)
+hooked_merge(struct hew_page_heap *heap, struct hew_extent *low, struct hew_extent *high)
 {
     if (merge_refused(heap, low, high)) {
         return false;
@@ -272,30 +273,30 @@ hew_hooked_insert(struct hew_page_heap *heap, struct hew_extent *extent, unsigne
     extent->code = HEW_CODE_NONE;
     hew_page_enter_transit(heap, extent);
     struct hew_extent *before = hew_map_extent(extent->address - 1);
-    if (mergeable(extent, before, state) && hew_extent_end(before) == extent->address) {
-        depart(heap, before);
-        if (merge(heap, before, extent)) {
+    if (hooked_mergeable(extent, before, state) && hew_extent_end(before) == extent->address) {
+        hooked_depart(heap, before);
+        if (hooked_merge(heap, before, extent)) {
             extent = before;
         } else {
-            settle(heap, before, state);
+            hooked_settle(heap, before, state);
         }
     }
     struct hew_extent *behind = hew_map_extent(hew_extent_end(extent));
-    if (mergeable(extent, behind, state) && behind->address == hew_extent_end(extent)) {
-        depart(heap, behind);
-        if (!merge(heap, extent, behind)) {
-            settle(heap, behind, state);
+    if (hooked_mergeable(extent, behind, state) && behind->address == hew_extent_end(extent)) {
+        hooked_depart(heap, behind);
+        if (!hooked_merge(heap, extent, behind)) {
+            hooked_settle(heap, behind, state);
         }
     }
-    settle(heap, extent, state);
+    hooked_settle(heap, extent, state);
 }
 
 bool
 hew_hooked_grow(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_extent *behind, size_t more)
 {
     unsigned state = behind->state;
-    depart(heap, behind);
-    struct hew_extent *piece = carve(heap, behind, more, HEW_PAGE, state);
+    hooked_depart(heap, behind);
+    struct hew_extent *piece = hooked_carve(heap, behind, more, HEW_PAGE, state);
     if (piece == NULL) {
         return false;
     }
@@ -317,7 +318,7 @@ hew_hooked_grow(struct hew_page_heap *heap, struct hew_extent *extent, struct he
 struct hew_extent *
 hew_hooked_cut_tail(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
-    return cut(heap, extent, size);
+    return hooked_cut(heap, extent, size);
 }
 
 typedef bool (*page_hook)(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length,

@@ -15,7 +15,7 @@ __thread unsigned hew_hooks_depth;
 _Atomic(hew_hooks_guard_call) hew_hooks_guard;
 
 static void
-guard(bool inside)
+hooks_guard(bool inside)
 {
     hew_hooks_guard_call call = atomic_load_explicit(&hew_hooks_guard, memory_order_relaxed);
     if (call != NULL) {
@@ -29,7 +29,7 @@ hew_hooks_enter(void)
     HEW_ASSERT(1, hew_mutex_none_is_held());
     int saved = errno;
     if (hew_hooks_depth++ == 0) {
-        guard(true);
+        hooks_guard(true);
     }
     return saved;
 }
@@ -38,7 +38,7 @@ void
 hew_hooks_leave(int saved_errno)
 {
     if (--hew_hooks_depth == 0) {
-        guard(false);
+        hooks_guard(false);
     }
     errno = saved_errno;
 }

@@ -47,7 +47,7 @@ put_back(struct hew_page_heap *heap, struct hew_extent *piece)
 }
 
 static void
-drop(struct hew_page_heap *heap, struct hew_extent *piece)
+join_drop(struct hew_page_heap *heap, struct hew_extent *piece)
 {
     if (piece != NULL) {
         hew_split_drop_extent(heap, piece);
@@ -76,8 +76,8 @@ take_site(struct hew_page_heap *heap, const struct site *site)
         return NULL;
     }
     middle->huge |= (lower && below->huge) || (upper && above->huge);
-    drop(heap, below);
-    drop(heap, above);
+    join_drop(heap, below);
+    join_drop(heap, above);
     middle->address = site->start;
     middle->size = site->end - site->start;
     return middle;

@@ -44,7 +44,7 @@ take_huge(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
 /* Under the lock: the oldest extent, or `most` bytes of it: the upper part goes, the lower part is what the next request
  * would be given.  NULL: no memory for bookkeeping, or a hook would have to be asked in the middle of this. */
 static struct hew_extent *
-take_oldest(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
+purge_take_oldest(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
 {
     struct hew_extent *extent = hew_stock_oldest(stock);
     size_t size = extent->size < most ? extent->size : most;
@@ -62,7 +62,7 @@ take_oldest(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
 
 /* Under the lock: an extent that is in no stock goes to meet the system. */
 static void
-depart(struct hew_page_heap *heap, struct hew_extent *extent, struct batch *batch)
+purge_depart(struct hew_page_heap *heap, struct hew_extent *extent, struct batch *batch)
 {
     hew_split_mark_ends(extent);
     if (heap->hooks != NULL) { /* a hook may give the addresses back, and another heap be given them */
@@ -88,11 +88,11 @@ collect(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, struct
         }
         bool huge = heap->huge && heap->hooks == NULL && most >= HEW_HUGE_PAGE;
         struct hew_extent *extent = huge ? take_huge(heap, stock, most) : NULL;
-        extent = extent != NULL ? extent : take_oldest(heap, stock, most);
+        extent = extent != NULL ? extent : purge_take_oldest(heap, stock, most);
         if (extent == NULL) {
             return;
         }
-        depart(heap, extent, batch);
+        purge_depart(heap, extent, batch);
     }
 }
 
@@ -303,7 +303,7 @@ hew_page_give_through(struct hew_page_heap *heap, struct hew_extent *extent)
     if (extent->huge) {
         hew_huge_forgo(extent);
     }
-    depart(heap, extent, &batch);
+    purge_depart(heap, extent, &batch);
     heap->counts.dirty_purges++;
     struct hew_extent_hooks *hooks = heap->hooks;
     hew_mutex_unlock(&heap->lock);

@@ -26,7 +26,7 @@ own_rank(struct hew_shelf *shelf)
 
 /* Sequentially consistent, so that who finds the mark at 0 after he has closed the shelf is seen by the next holder. */
 static bool
-hold(struct hew_shelf_rank *rank)
+shelf_hold(struct hew_shelf_rank *rank)
 {
     uint32_t nobody = 0;
     return atomic_compare_exchange_strong(&rank->held, &nobody, 1);
@@ -34,15 +34,15 @@ hold(struct hew_shelf_rank *rank)
 
 /* Nobody is woken: only a sweep waits, for some ten instructions of a thread that may be off its processor. */
 static void
-hold_or_wait(struct hew_shelf_rank *rank)
+shelf_hold_or_wait(struct hew_shelf_rank *rank)
 {
-    while (!hold(rank)) {
+    while (!shelf_hold(rank)) {
         hew_futex_wait(&rank->held, 1, 1);
     }
 }
 
 static void
-let_go(struct hew_shelf_rank *rank)
+shelf_let_go(struct hew_shelf_rank *rank)
 {
     HEW_ASSERT(1, atomic_load_explicit(&rank->held, memory_order_relaxed) == 1);
     atomic_store_explicit(&rank->held, 0, memory_order_release);
@@ -62,7 +62,7 @@ set_newest(struct hew_shelf_slot *slot, struct hew_extent *extent)
 
 /* With the mark: the tally is told of what has left again.  Requests for sizes with codes are counted by thread caches. */
 static void
-tell(struct hew_shelf *shelf, struct hew_shelf_slot *slot)
+shelf_tell(struct hew_shelf *shelf, struct hew_shelf_slot *slot)
 {
     if (slot->reused == 0) {
         return;
@@ -85,7 +85,7 @@ slot_differs(const struct hew_shelf_slot *slot, unsigned index, unsigned code)
 
 /* With the mark: the next extent of that size below `from`, taken out; NULL when none of the next few is one. */
 static struct hew_extent *
-take_below(struct hew_extent *from, size_t size)
+shelf_take_below(struct hew_extent *from, size_t size)
 {
     for (unsigned look = 0; from->large.below != NULL && look < LOOKS; look++, from = from->large.below) {
         struct hew_extent *extent = from->large.below;
@@ -106,7 +106,7 @@ pick(struct hew_shelf_slot *slot, size_t size, unsigned code)
         return NULL;
     }
     if (HEW_UNLIKELY(first->size != size)) {
-        return take_below(first, size);
+        return shelf_take_below(first, size);
     }
     set_newest(slot, first->large.below);
     return first;
@@ -123,7 +123,7 @@ hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned code)
 {
     struct hew_shelf_rank *rank = own_rank(shelf);
     struct hew_shelf_slot *slot = slot_of(rank, size);
-    if (newest(slot) == NULL || !hold(rank)) {
+    if (newest(slot) == NULL || !shelf_hold(rank)) {
         return NULL;
     }
     struct hew_extent *extent = pick(slot, size, code);
@@ -134,7 +134,7 @@ hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned code)
         slot->reused++;
         rank->bytes -= size;
     }
-    let_go(rank);
+    shelf_let_go(rank);
     return extent;
 }
 
@@ -144,7 +144,7 @@ hew_shelf_take_filled(struct hew_shelf *shelf, size_t size, unsigned code, struc
     struct hew_shelf_rank *rank = own_rank(shelf);
     struct hew_shelf_slot *slot = slot_of(rank, size);
     unsigned taken = 0;
-    if (newest(slot) == NULL || !hold(rank)) {
+    if (newest(slot) == NULL || !shelf_hold(rank)) {
         return 0;
     }
     for (struct hew_extent *extent; taken < wanted && (extent = pick(slot, size, code)) != NULL;) {
@@ -155,18 +155,18 @@ hew_shelf_take_filled(struct hew_shelf *shelf, size_t size, unsigned code, struc
     HEW_ASSERT(1, rank->bytes >= taken * size);
     slot->reused += taken;
     rank->bytes -= taken * size;
-    let_go(rank);
+    shelf_let_go(rank);
     return taken;
 }
 
 /* With the mark: a slot that holds no extents like this one becomes theirs; NULL when others have it. */
 static HEW_NOINLINE struct hew_shelf_slot *
-claim(struct hew_shelf *shelf, struct hew_shelf_slot *slot, const struct hew_extent *extent)
+shelf_claim(struct hew_shelf *shelf, struct hew_shelf_slot *slot, const struct hew_extent *extent)
 {
     if (newest(slot) != NULL) {
         return NULL;
     }
-    tell(shelf, slot);
+    shelf_tell(shelf, slot);
     slot->index = (uint16_t)hew_large_index(extent->size);
     slot->code = extent->code;
     return slot;
@@ -177,16 +177,16 @@ HEW_INLINE struct hew_shelf_rank *
 begin_put(struct hew_shelf *shelf, const struct hew_extent *extent, struct hew_shelf_slot **slot)
 {
     struct hew_shelf_rank *rank = own_rank(shelf);
-    if (HEW_UNLIKELY(!atomic_load_explicit(&shelf->open, memory_order_relaxed)) || HEW_UNLIKELY(!hold(rank))) {
+    if (HEW_UNLIKELY(!atomic_load_explicit(&shelf->open, memory_order_relaxed)) || HEW_UNLIKELY(!shelf_hold(rank))) {
         return NULL;
     }
     unsigned index = hew_large_index(extent->size), at = index % HEW_SHELF_SLOTS;
     struct hew_shelf_slot *own = &rank->slot[at];
     if (HEW_UNLIKELY(slot_differs(own, index, extent->code))) {
-        own = claim(shelf, own, extent);
+        own = shelf_claim(shelf, own, extent);
     }
     if (HEW_UNLIKELY(own == NULL) || HEW_UNLIKELY(!atomic_load(&shelf->open))) {
-        let_go(rank);
+        shelf_let_go(rank);
         return NULL;
     }
     rank->used |= UINT32_C(1) << at;
@@ -196,7 +196,7 @@ begin_put(struct hew_shelf *shelf, const struct hew_extent *extent, struct hew_s
 
 /* With the mark.  False: it has been freed already. */
 HEW_INLINE bool
-put(struct hew_shelf_slot *slot, struct hew_extent *extent)
+shelf_put(struct hew_shelf_slot *slot, struct hew_extent *extent)
 {
     if (HEW_UNLIKELY(!hew_extent_claim(extent))) {
         return false;
@@ -217,7 +217,7 @@ end_put(struct hew_shelf *shelf, struct hew_shelf_rank *rank, size_t bytes)
     }
     rank->bytes += bytes;
     bool due = rank->bytes >= DUE_BYTES;
-    let_go(rank);
+    shelf_let_go(rank);
     if (due) {
         hew_page_raise_due();
     }
@@ -232,8 +232,8 @@ hew_shelf_put_one(struct hew_shelf *shelf, struct hew_extent *extent)
     if (HEW_UNLIKELY(rank == NULL)) {
         return HEW_SHELF_REFUSED;
     }
-    if (HEW_UNLIKELY(!put(slot, extent))) {
-        let_go(rank);
+    if (HEW_UNLIKELY(!shelf_put(slot, extent))) {
+        shelf_let_go(rank);
         return HEW_SHELF_REFUSED;
     }
     return end_put(shelf, rank, extent->size);
@@ -249,7 +249,7 @@ hew_shelf_put_some(struct hew_shelf *shelf, struct hew_extent *const *extents, u
     if (rank == NULL) {
         return 0;
     }
-    while (done < count && put(slot, extents[done])) {
+    while (done < count && shelf_put(slot, extents[done])) {
         done++;
     }
     *look = end_put(shelf, rank, done * extents[0]->size) == HEW_SHELF_PUT_LOOK;
@@ -277,12 +277,12 @@ empty_rank(struct hew_page_heap *heap, struct hew_shelf_rank *rank)
     unsigned count = 0;
     for (; rank->used != 0; rank->used &= rank->used - 1) {
         struct hew_shelf_slot *slot = &rank->slot[__builtin_ctz(rank->used)];
-        tell(&heap->shelf, slot);
+        shelf_tell(&heap->shelf, slot);
         all[count++] = newest(slot);
         set_newest(slot, NULL);
     }
     rank->bytes = 0;
-    let_go(rank);
+    shelf_let_go(rank);
     bool some = false;
     while (count > 0) {
         struct hew_extent *extent = all[--count], *below;
@@ -302,7 +302,7 @@ hew_shelf_empty(struct hew_page_heap *heap)
     atomic_store(&shelf->filled, false);
     for (unsigned i = 0; i < HEW_SHELF_RANKS; i++) {
         struct hew_shelf_rank *rank = &shelf->rank[i];
-        hold_or_wait(rank);
+        shelf_hold_or_wait(rank);
         some |= empty_rank(heap, rank);
     }
     return some;

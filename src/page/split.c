@@ -166,7 +166,7 @@ hew_split_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_ex
 }
 
 static bool
-mergeable(const struct hew_extent *extent, const struct hew_extent *other, unsigned state)
+split_mergeable(const struct hew_extent *extent, const struct hew_extent *other, unsigned state)
 {
     return hew_split_joinable(extent, other) && other->state == state;
 }
@@ -178,7 +178,7 @@ hew_split_insert(struct hew_page_heap *heap, struct hew_stock *stock, struct hew
     extent->state = (uint8_t)state;
     extent->code = HEW_CODE_NONE;
     struct hew_extent *before, *behind;
-    while (mergeable(extent, before = hew_map_extent(extent->address - 1), state) &&
+    while (split_mergeable(extent, before = hew_map_extent(extent->address - 1), state) &&
            hew_extent_end(before) == extent->address) {
         hew_stock_remove(stock, before);
         extent->address = before->address;
@@ -186,7 +186,7 @@ hew_split_insert(struct hew_page_heap *heap, struct hew_stock *stock, struct hew
         extent->huge |= before->huge;
         hew_split_drop_extent(heap, before);
     }
-    while (mergeable(extent, behind = hew_map_extent(hew_extent_end(extent)), state) &&
+    while (split_mergeable(extent, behind = hew_map_extent(hew_extent_end(extent)), state) &&
            behind->address == hew_extent_end(extent)) {
         hew_stock_remove(stock, behind);
         extent->size += behind->size;

@@ -101,7 +101,7 @@ any_large(struct hew_arena *arena)
 
 /* Without locks: every object goes. */
 static void
-empty(struct hew_arena *arena, hew_arena_gone gone)
+arena_empty(struct hew_arena *arena, hew_arena_gone gone)
 {
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         hew_bin_clear(&arena->bins[code], &arena->pages);
@@ -122,7 +122,7 @@ hew_arena_reset(unsigned index, hew_arena_gone gone)
     if (arena == NULL) {
         return false;
     }
-    empty(arena, gone);
+    arena_empty(arena, gone);
     hew_mutex_lock(&hew_arenas_lock);
     arena->life = HEW_ARENA_LIVES;
     hew_mutex_unlock(&hew_arenas_lock);
@@ -208,7 +208,7 @@ hew_arena_destroy(unsigned index, hew_arena_gone gone)
     if (arena == NULL) {
         return false;
     }
-    empty(arena, gone);
+    arena_empty(arena, gone);
     hew_page_heap_end(&arena->pages, &heir->pages);
     hew_mutex_lock(&hew_arenas_lock);
     struct hew_arena *sum = begun_sum();

@@ -154,7 +154,7 @@ populate(const struct hew_extent *slab)
 
 /* Under the lock, which it drops, with no room in the bin.  False: still none, for want of memory. */
 static bool
-make_room(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code)
+bin_make_room(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code)
 {
     bool grown = bin->counts.slabs >= POPULATED_FROM && !lists_full(bin);
     hew_mutex_unlock(&bin->lock);
@@ -181,7 +181,7 @@ hew_bin_take(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, vo
             left -= hew_slab_take(bin->current, regions + left, left);
         } else if (!next_slab(bin)) {
             /* A fresh slab only for the first: what is at hand is enough. */
-            if (left < wanted || !make_room(bin, pages, code)) {
+            if (left < wanted || !bin_make_room(bin, pages, code)) {
                 break;
             }
         }
@@ -199,7 +199,7 @@ hew_bin_take(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, vo
 
 /* Under the lock, after a region of `slab` became free: keeps the lists right.  True when the slab should go. */
 static bool
-settle(struct hew_bin *bin, struct hew_extent *slab)
+bin_settle(struct hew_bin *bin, struct hew_extent *slab)
 {
     if (slab == bin->current) {
         return false;
@@ -233,7 +233,7 @@ prefer_lowest(struct hew_bin *bin)
     dequeue(bin, lowest);
     retire_current(bin);
     bin->current = lowest;
-    return former->slab.free_regions != 0 && settle(bin, former) ? former : NULL;
+    return former->slab.free_regions != 0 && bin_settle(bin, former) ? former : NULL;
 }
 
 /* The slab of an object that comes back soon: its memory may be far. */
@@ -269,7 +269,7 @@ free_regions(struct hew_bin *bin, struct hew_map_window window, void *const *obj
         }
         at += done;
         bool stays = slab->slab.queued && slab->slab.free_regions != shape.regions;
-        if (!stays && settle(bin, slab)) {
+        if (!stays && bin_settle(bin, slab)) {
             empties->slab[empties->count++] = slab;
         }
     } while (at != end && empties->count < EMPTY_AT_ONCE);

@@ -37,7 +37,7 @@ guard_due(struct hew_arena *arena)
 }
 
 static void
-guard(struct hew_extent *extent)
+large_guard(struct hew_extent *extent)
 {
     extent->large.guarded = hew_os_guard((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
 }
@@ -51,7 +51,7 @@ unguard(struct hew_extent *extent)
 
 /* Of several who free one object, one goes on. */
 static void
-claim(const struct hew_extent *extent)
+large_claim(const struct hew_extent *extent)
 {
     if (HEW_UNLIKELY(!hew_extent_claim(extent))) {
         hew_describe_double_free("free", extent->address);
@@ -80,7 +80,7 @@ count_given(struct hew_arena *arena, const struct hew_extent *extent, unsigned c
 
 /* The object is out, and may be used for `usable` bytes. */
 static void
-begin(struct hew_arena *arena, struct hew_extent *extent, size_t usable)
+large_begin(struct hew_arena *arena, struct hew_extent *extent, size_t usable)
 {
     extent->large.usable = usable;
     extent->large.sample = NULL;
@@ -98,10 +98,10 @@ hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned 
     if (extent != NULL) {
         HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->size >= usable &&
                           (code != HEW_CODE_SLOW || usable >= size));
-        begin(arena, extent, usable);
+        large_begin(arena, extent, usable);
         count_taken(arena, extent, 1);
         if (guarded) {
-            guard(extent);
+            large_guard(extent);
         }
     }
     return extent;
@@ -115,7 +115,7 @@ take_same(struct hew_arena *arena, unsigned code, struct hew_extent **extents, u
     unsigned taken =
         hew_options.san_guard_large != 0 ? 0 : hew_page_take_same(&arena->pages, size, code, extents, most);
     for (unsigned i = 0; i < taken; i++) {
-        begin(arena, extents[i], size);
+        large_begin(arena, extents[i], size);
     }
     if (taken != 0) {
         count_taken(arena, extents[0], taken);
@@ -179,7 +179,7 @@ void
 hew_large_give_back(struct hew_extent *extent)
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
-    claim(extent);
+    large_claim(extent);
     unlist(arena, extent);
     count_given(arena, extent, 1);
     if (HEW_LIKELY(unguard(extent))) {
@@ -194,7 +194,7 @@ hew_large_give_some(struct hew_extent *const *extents, unsigned count)
 {
     struct hew_arena *arena = hew_arena_at(extents[0]->arena);
     for (unsigned i = 0; i < count; i++) {
-        claim(extents[i]);
+        large_claim(extents[i]);
         unlist(arena, extents[i]);
     }
     count_given(arena, extents[0], count);
@@ -205,7 +205,7 @@ void
 hew_large_abandon(struct hew_extent *extent)
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
-    claim(extent);
+    large_claim(extent);
     unlist(arena, extent);
     count_given(arena, extent, 1);
     hew_page_abandon(&arena->pages, extent);

@@ -7,7 +7,7 @@
  *           nothing is negative, a sum over arenas is the sum of what each arena shows.
  * Locks     hew_stats_lock (rank: stats, inside hew_dump_lock and hew_ctl_lock only); the others are taken under it, in turn.
  *           Never call in while holding a lock of ours.
- * Not here  what it looks like: report.h.  mallctl's names: control/ctl_stats.c.
+ * Not here  what it looks like: report.h.  mallctl's names: control/mallctl/ctl_stats.c.
  */
 #ifndef HEW_STATS_SNAPSHOT_H
 #define HEW_STATS_SNAPSHOT_H

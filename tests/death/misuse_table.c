@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse_table: one misuse for each run, under whatever malloc is preloaded; scripts/gen_misuse.py makes docs/misuse.md of it.
+ * misuse_table: one misuse for each run, under whatever malloc is preloaded; scripts/gen_pages.py makes docs/misuse.md of it.
  *
  *     misuse_table           the names of the misuses
  *     misuse_table NAME      does it, then allocates and frees objects of the size; prints what came of it

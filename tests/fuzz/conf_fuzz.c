@@ -5,9 +5,9 @@
  * Holds that it never crashes, that the options stay in their ranges, that each message is one printable line, and that
  * the same text once more changes nothing (a later pair wins, so the last word on each option is the same).
  */
-#include "control/conf.h"
-#include "control/conf_pools.h"
-#include "control/conf_sources.h"
+#include "control/settings/conf.h"
+#include "control/settings/conf_pools.h"
+#include "control/settings/conf_sources.h"
 #include "fuzz/replay.h"
 
 #include <stdio.h>

@@ -7,9 +7,9 @@
  * leads to something of its kind; where mallctl only wants to know whose an address is, it is anything.
  */
 #include "alloc/batch.h"
-#include "control/ctl.h"
-#include "control/ctl_tree.h"
-#include "control/ctl_value.h"
+#include "control/mallctl/ctl.h"
+#include "control/mallctl/ctl_tree.h"
+#include "control/mallctl/ctl_value.h"
 #include "ctl_calls.h"
 #include "fuzz/replay.h"
 #include "layers_alloc.h"

@@ -9,15 +9,17 @@ import pytest
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A src/ of three layers, all in order."""
-    (tmp_path / "LAYERS").write_text("# bottom to top\nbase\nos\nslab\n")
+    """A src/ of four layers, the last with two rooms, all in order."""
+    (tmp_path / "LAYERS").write_text("# bottom to top\nbase\nos\nslab\ncontrol\n  settings\n  remote\n")
     write(tmp_path, "base/text.h", "#ifndef HEW_TEXT_H\n#define HEW_TEXT_H\n#include <stddef.h>\n#endif\n")
     write(tmp_path, "slab/bin.c", '#include "base/text.h"\n#include "slab/bin.h"\n')
+    write(tmp_path, "control/purger.c", '#include "slab/bin.h"\n')
+    write(tmp_path, "control/remote/place.c", '#include "control/purger.h"\n#include "control/settings/conf.h"\n')
     return tmp_path
 
 
 def write(source: Path, name: str, text: str) -> None:
-    (source / name).parent.mkdir(exist_ok=True)
+    (source / name).parent.mkdir(parents=True, exist_ok=True)
     (source / name).write_text(text)
 
 
@@ -35,6 +37,17 @@ def test_a_tree_in_order_passes(source: Path, capsys: pytest.CaptureFixture[str]
         ("slab/bin3.c", "#ifdef __linux__\n#endif\n", "src/slab/bin3.c:1: #ifdef: only os/"),
         ("base/bits.h", "#ifndef A\n#define A\n#if B\n#else\n#endif\n#endif\n", "src/base/bits.h:3: #if: only os/"),
         ("base/bits.h", "#ifndef A\n#define B\n#endif\n", "src/base/bits.h:1: #ifndef: only os/"),
+        (
+            "control/settings/conf.c",
+            '#include "control/remote/place.h"\n',
+            "includes control/remote/place.h: control/settings lies below control/remote",
+        ),
+        (
+            "control/purger.c",
+            '#include "control/settings/conf.h"\n',
+            "src/control/purger.c:1: includes control/settings/conf.h: control lies below control/settings",
+        ),
+        ("control/mallctl/ctl.c", "", "src/control/mallctl/ctl.c: control/mallctl is no room of src/LAYERS"),
         ("heap/x.c", "", "src/heap/x.c: heap is no layer of src/LAYERS"),
     ],
 )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""gen_compatibility: the page says what the tables say, and a stale page is noticed."""
+"""gen_pages compatibility: the page says what the tables say, and a stale page is noticed."""
 
 from pathlib import Path
 
-import gen_compatibility
+import gen_pages
 import pytest
 
 NAMES = 'HEW_NAME(mallocx, JEMALLOC, "every flag")\nHEW_NAME(_Znwm, CXX, "operator new(size_t)")\n#undef HEW_NAME\n'
@@ -35,8 +35,8 @@ def root(tmp_path: Path) -> Path:
         "base/options.def": OPTIONS,
         "base/options.h": "",
         "base/option_choices.def": "",
-        "control/ctl_names_macros.h": MACROS,
-        "control/ctl_names.def": CONTROLS,
+        "control/mallctl/ctl_names_macros.h": MACROS,
+        "control/mallctl/ctl_names.def": CONTROLS,
     }
     for name, text in files.items():
         path = tmp_path / "src" / name
@@ -65,20 +65,20 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_each_row_has_its_state(root: Path, row: str) -> None:
-    assert gen_compatibility.main(["--root", str(root)]) == 0
+    assert gen_pages.main(["compatibility", "--root", str(root)]) == 0
     assert row in (root / "docs" / "compatibility.md").read_text().splitlines()
 
 
 def test_a_stale_page_is_noticed(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert gen_compatibility.main(["--root", str(root)]) == 0
-    assert gen_compatibility.main(["--root", str(root), "--check"]) == 0
+    assert gen_pages.main(["compatibility", "--root", str(root)]) == 0
+    assert gen_pages.main(["compatibility", "--root", str(root), "--check"]) == 0
     table = root / "src" / "api" / "names.def"
     table.write_text(table.read_text().replace("every flag", "no flag"))
-    assert gen_compatibility.main(["--root", str(root), "--check"]) == 1
+    assert gen_pages.main(["compatibility", "--root", str(root), "--check"]) == 1
     assert "not up to date" in capsys.readouterr().err
 
 
 def test_a_table_that_is_missing_is_told(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (root / "src" / "control" / "ctl_names.def").unlink()
-    assert gen_compatibility.main(["--root", str(root)]) == 2
-    assert "gen_compatibility" in capsys.readouterr().err
+    (root / "src" / "control" / "mallctl" / "ctl_names.def").unlink()
+    assert gen_pages.main(["compatibility", "--root", str(root)]) == 2
+    assert "gen_pages: compatibility: " in capsys.readouterr().err

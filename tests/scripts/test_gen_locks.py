@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""gen_locks: the page's table is the one of locks.def, and no lock is without a rank."""
+"""gen_pages locks: the page's table is the one of locks.def, and no lock is without a rank."""
 
 from pathlib import Path
 
-import gen_locks
+import gen_pages
 import pytest
+from pages import locks
 
 ROWS = 'LOCK(outer, "hew_outer_lock", "all")\nLOCK(inner, "an inner lock", "one")\n'
 OUTER = "struct hew_mutex hew_outer_lock = HEW_MUTEX(outer);\n"
@@ -13,18 +14,19 @@ INNER = "void f(void) { HEW_MUTEX_PLACE(&thing->lock, inner, 3); }\n"
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    (tmp_path / "os").mkdir()
-    (tmp_path / "os" / "locks.def").write_text(ROWS)
-    (tmp_path / "README.md").write_text(f"before\n{gen_locks.BEGIN}\nold\n{gen_locks.END}\nafter\n")
-    (tmp_path / "a.c").write_text(OUTER + INNER)
-    (tmp_path / "a.h").write_text(
+    source = tmp_path / "src"
+    (source / "os").mkdir(parents=True)
+    (source / "os" / "locks.def").write_text(ROWS)
+    (source / "README.md").write_text(f"before\n{locks.BEGIN}\nold\n{locks.END}\nafter\n")
+    (source / "a.c").write_text(OUTER + INNER)
+    (source / "a.h").write_text(
         "struct thing {\n    struct hew_mutex lock;\n};\nextern struct hew_mutex hew_outer_lock;\n"
     )
-    return tmp_path
+    return source
 
 
 def run(source: Path, *arguments: str) -> int:
-    return gen_locks.main(["--source", str(source), *arguments])
+    return gen_pages.main(["locks", "--root", str(source.parent), *arguments])
 
 
 def test_an_old_table_is_found_and_made_anew(source: Path) -> None:
@@ -55,7 +57,7 @@ def test_a_lock_that_the_table_does_not_know_is_found(
     (source / "a.c").write_text(text)
     capsys.readouterr()
     assert run(source, "--check") == 1
-    assert words in capsys.readouterr().out
+    assert words in capsys.readouterr().err
 
 
 def test_a_crooked_row_is_told_with_its_line(source: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""gen_mallctl: the page says what the table says, macros and all, and a stale page is noticed."""
+"""gen_pages mallctl: the page says what the table says, macros and all, and a stale page is noticed."""
 
 from pathlib import Path
 
-import gen_mallctl
+import gen_pages
 import pytest
 
 MACROS = """
@@ -20,13 +20,13 @@ HEW_CTL_ABOUT("events")
 HEW_CTL("hooks.install", POINTER, BOTH, hew_ctl_absent, 0)
 HEW_CTL_ABOUT("a dump")
 HEW_CTL("prof.dump", TEXT, WRITE_PROF, hew_ctl_dump, 0)
-#include "control/more.def"
+#include "control/mallctl/more.def"
 """
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    control = tmp_path / "src" / "control"
+    control = tmp_path / "src" / "control" / "mallctl"
     control.mkdir(parents=True)
     (control / "ctl_names_macros.h").write_text(MACROS)
     (control / "ctl_names.def").write_text(NAMES)
@@ -48,20 +48,20 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_each_kind_of_row_is_put_in_words(root: Path, row: str) -> None:
-    assert gen_mallctl.main(["--root", str(root)]) == 0
+    assert gen_pages.main(["mallctl", "--root", str(root)]) == 0
     assert row in (root / "docs" / "mallctl.md").read_text().splitlines()
 
 
 def test_check_notices_a_page_that_is_stale(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert gen_mallctl.main(["--root", str(root), "--check"]) == 1
-    assert "run scripts/gen_mallctl.py" in capsys.readouterr().err
-    assert gen_mallctl.main(["--root", str(root)]) == 0
-    assert gen_mallctl.main(["--root", str(root), "--check"]) == 0
+    assert gen_pages.main(["mallctl", "--root", str(root), "--check"]) == 1
+    assert "run scripts/gen_pages.py mallctl" in capsys.readouterr().err
+    assert gen_pages.main(["mallctl", "--root", str(root)]) == 0
+    assert gen_pages.main(["mallctl", "--root", str(root), "--check"]) == 0
 
 
 def test_a_table_that_does_not_compile_is_told_in_one_line(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (root / "src" / "control" / "more.def").unlink()
-    assert gen_mallctl.main(["--root", str(root)]) == 2
+    (root / "src" / "control" / "mallctl" / "more.def").unlink()
+    assert gen_pages.main(["mallctl", "--root", str(root)]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("gen_mallctl: ")
+    assert error.startswith("gen_pages: mallctl: ")
     assert error.count("\n") == 1

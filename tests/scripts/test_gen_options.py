@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""gen_options: the page says what the tables say, and a stale page is noticed."""
+"""gen_pages options: the page says what the tables say, and a stale page is noticed."""
 
 from pathlib import Path
 
-import gen_options
+import gen_pages
 import pytest
 
 CHOICES = 'HEW_CHOICES(dss)\nHEW_CHOICE(HEW_DSS_OFF, "off")\nHEW_CHOICE(HEW_DSS_ON, "on")\nHEW_CHOICES_END(dss)\n'
@@ -48,15 +48,15 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_each_kind_of_row_is_put_in_words(root: Path, row: str) -> None:
-    assert gen_options.main(["--root", str(root)]) == 0
+    assert gen_pages.main(["options", "--root", str(root)]) == 0
     assert row in (root / "docs" / "options.md").read_text().splitlines()
 
 
 def test_check_notices_a_page_that_is_stale(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert gen_options.main(["--root", str(root), "--check"]) == 1
-    assert "run scripts/gen_options.py" in capsys.readouterr().err
-    assert gen_options.main(["--root", str(root)]) == 0
-    assert gen_options.main(["--root", str(root), "--check"]) == 0
+    assert gen_pages.main(["options", "--root", str(root), "--check"]) == 1
+    assert "run scripts/gen_pages.py options" in capsys.readouterr().err
+    assert gen_pages.main(["options", "--root", str(root)]) == 0
+    assert gen_pages.main(["options", "--root", str(root), "--check"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -72,5 +72,5 @@ def test_check_notices_a_page_that_is_stale(root: Path, capsys: pytest.CaptureFi
 def test_a_bad_row_is_told_in_one_line(root: Path, capsys: pytest.CaptureFixture[str], row: str, message: str) -> None:
     with (root / "src" / "base" / "options.def").open("a") as table:
         table.write(row)
-    assert gen_options.main(["--root", str(root)]) == 2
+    assert gen_pages.main(["options", "--root", str(root)]) == 2
     assert message in capsys.readouterr().err

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctl_arena: what ctl_arena.c and ctl_arenas.c share.
+ */
+#ifndef HEW_CONTROL_CTL_ARENA_H
+#define HEW_CONTROL_CTL_ARENA_H
+
+#include "control/mallctl/ctl.h"
+#include "slab/arena.h"
+
+/* Indices that stand for no single arena; users have them compiled in. */
+#define HEW_CTL_ARENAS_ALL 4096u
+#define HEW_CTL_ARENAS_DESTROYED 4097u
+
+/* Reads and sets a decay time, that of arenas made later when `arena` is NULL. */
+int hew_ctl_exchange_decay_ms(const struct hew_ctl_call *call, struct hew_arena *arena);
+
+#endif

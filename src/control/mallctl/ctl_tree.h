@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctl_tree: the rows of ctl_names.def as a tree of name parts.
+ *
+ * Owns      the rows and the tree.  Siblings stand side by side, so that a part of a MIB is one addition.
+ * Promises  made at the first use, constant from then on; no memory.
+ * Locks     hew_ctl_lock (rank: outermost) while it is made.
+ * Not here  what a row means: ctl.c.
+ */
+#ifndef HEW_CONTROL_CTL_TREE_H
+#define HEW_CONTROL_CTL_TREE_H
+
+#include "control/mallctl/ctl.h"
+#include "os/mutex.h"
+
+struct hew_ctl_node {
+    uint16_t first, count; /* its children */
+    uint16_t row;          /* the first row under it; its own if it has one */
+    uint8_t begin, length; /* of its part in that row's name */
+};
+
+extern struct hew_mutex hew_ctl_lock;
+
+/* The rows in the order of ctl_names.def; the last one has an empty name. */
+extern const struct hew_ctl_row hew_ctl_rows[];
+
+/* The node of the empty name. */
+const struct hew_ctl_node *hew_ctl_tree_root(void);
+
+/* The row of a node; NULL when the node is only a prefix of others. */
+const struct hew_ctl_row *hew_ctl_tree_row(const struct hew_ctl_node *node);
+
+/* The child at that place; any place will do where the children are an index.  NULL: none. */
+const struct hew_ctl_node *hew_ctl_tree_child(const struct hew_ctl_node *node, size_t place);
+
+/* The place of the child that the part names, or the index that it is; false when there is none. */
+bool hew_ctl_tree_place(const struct hew_ctl_node *node, const char *part, size_t length, size_t *place);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* conf_sources: see conf_sources.h. */
+#include "control/settings/conf_sources.h"
+
+#include "base/text.h"
+#include "os/fatal.h"
+#include "os/syscall.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONF_SOURCE_COUNT 5
+
+/* A symbolic link's target is at most PATH_MAX - 1 bytes long. */
+static char conf_link_target[PATH_MAX];
+
+struct hew_conf_input hew_conf_applied;
+
+struct conf_source {
+    const char *name;
+    const char *text;
+};
+
+/* Most processes have no settings, and need not have the parser's pages. */
+static bool
+says_something(const struct conf_source *source)
+{
+    return source->text != NULL && source->text[0] != '\0';
+}
+
+/* A system call, not readlink(): a library preloaded along with us may replace that by code that calls malloc. */
+const char *
+hew_conf_read_link(const char *path, char *buffer, size_t capacity)
+{
+    long length = hew_syscall4(SYS_readlinkat, AT_FDCWD, path, buffer, capacity - 1);
+
+    if (length < 0) {
+        return NULL;
+    }
+    buffer[length] = '\0';
+    return buffer;
+}
+
+static void
+write_line(void *context, const char *line, size_t length)
+{
+    hew_os_write_error(line, length);
+}
+
+void
+hew_conf_gather(struct hew_conf_input *input)
+{
+    input->built_in = HEW_MALLOC_CONF;
+    input->link = hew_conf_read_link(HEW_CONF_LINK, conf_link_target, sizeof(conf_link_target));
+    input->environment = secure_getenv(HEW_SETTINGS_NAME); /* NULL in setuid programs */
+    input->warn = write_line;
+    input->context = NULL;
+}
+
+static void
+list_sources(const struct hew_conf_input *input, struct conf_source *sources)
+{
+    sources[0] = (struct conf_source){"built-in settings", input->built_in};
+    sources[1] = (struct conf_source){HEW_CONF_VARIABLE, input->variable};
+    sources[2] = (struct conf_source){HEW_CONF_LINK, input->link};
+    sources[3] = (struct conf_source){HEW_SETTINGS_NAME, input->environment};
+    sources[4] = (struct conf_source){HEW_CONF_HARDER, input->harder};
+}
+
+static void
+say_source(const struct hew_conf_input *input, const struct conf_source *source)
+{
+    const char *shown = says_something(source) ? source->text : "none";
+    char buffer[PATH_MAX + 128];
+    struct hew_text text;
+
+    hew_text_begin(&text, buffer, sizeof(buffer) - 1); /* one byte stays for the newline */
+    hew_text_put(&text, "<hew>: reading ");
+    hew_text_put(&text, source->name);
+    hew_text_put(&text, ": ");
+    hew_text_put_printable(&text, shown, strlen(shown));
+    buffer[text.length] = '\n';
+    buffer[text.length + 1] = '\0';
+    input->warn(input->context, buffer, text.length + 1);
+}
+
+bool
+hew_conf_load(struct hew_options *options, const struct hew_conf_input *input)
+{
+    struct conf_source sources[CONF_SOURCE_COUNT];
+    size_t bad = 0;
+
+    hew_conf_applied = *input;
+    list_sources(input, sources);
+    for (int i = 0; i < CONF_SOURCE_COUNT; i++) {
+        if (says_something(&sources[i])) {
+            hew_conf_read_bool(sources[i].text, "confirm_conf", &options->confirm_conf);
+        }
+    }
+    for (int i = 0; i < CONF_SOURCE_COUNT; i++) {
+        if (options->confirm_conf) {
+            say_source(input, &sources[i]);
+        }
+        if (says_something(&sources[i])) {
+            bad += hew_conf_parse(options, sources[i].text, sources[i].name, input->warn, input->context);
+        }
+        if (bad > 0 && options->abort_conf) {
+            return false;
+        }
+    }
+    return true;
+}

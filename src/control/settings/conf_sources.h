@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conf_sources: the places where settings come from, and their order.
+ *
+ * Owns      jemalloc's order, later ones win: the text built in, the program's variable malloc_conf, the target of the
+ *           symbolic link /etc/malloc.conf, the environment's MALLOC_CONF, the variable malloc_conf_2_conf_harder.
+ * Promises  confirm_conf counts from the first source on, wherever it is set; abort_conf is looked at after each source
+ *           with all that was bad so far.  errno stays as it was.  No malloc.
+ * Called    once, at boot, by one thread; the caller aborts and picks the fields of the two weak variables.
+ * Not here  the syntax: conf.c.
+ */
+#ifndef HEW_CONTROL_CONF_SOURCES_H
+#define HEW_CONTROL_CONF_SOURCES_H
+
+#include "control/settings/conf.h"
+
+/* Settings chosen when the library is built, for example -DHEW_MALLOC_CONF='"narenas:8"'. */
+#ifndef HEW_MALLOC_CONF
+#define HEW_MALLOC_CONF ""
+#endif
+
+/* In a library with a prefix the other sources have names of their own: je_malloc_conf, /etc/je_malloc.conf,
+ * JE_MALLOC_CONF. */
+#ifndef HEW_PREFIX
+#define HEW_PREFIX ""
+#endif
+#ifndef HEW_SETTINGS_NAME
+#define HEW_SETTINGS_NAME "MALLOC_CONF"
+#endif
+#define HEW_CONF_VARIABLE HEW_PREFIX "malloc_conf variable"
+#define HEW_CONF_LINK "/etc/" HEW_PREFIX "malloc.conf"
+#define HEW_CONF_HARDER HEW_PREFIX "malloc_conf_2_conf_harder variable"
+
+/* A text each, in the order in which they apply; NULL where there is none. */
+struct hew_conf_input {
+    const char *built_in;
+    const char *variable;
+    const char *link;
+    const char *environment;
+    const char *harder;
+    hew_conf_warn warn;
+    void *context;
+};
+
+/* Fills built_in, link and environment from this process, and warn with a writer to file descriptor 2. */
+void hew_conf_gather(struct hew_conf_input *input);
+
+/* The target of the symbolic link at path as text in buffer; NULL when there is no link. */
+const char *hew_conf_read_link(const char *path, char *buffer, size_t capacity);
+
+/* What hew_conf_load() was last given: the texts behind the settings in force. */
+extern struct hew_conf_input hew_conf_applied;
+
+/* Applies all sources.  False when something was bad and abort_conf asks for an end; later ones are not read then. */
+bool hew_conf_load(struct hew_options *options, const struct hew_conf_input *input);
+
+#endif
