@@ -13,6 +13,8 @@
 #   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
 #   make tuning      the figures of docs/tuning.md
 #   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
+#   make simulate    the library on a simulated machine: random histories, each from its seed; SIMULATE_OPERATIONS=100000000
+#   make scaling     what a million pairs would cost on 1 to 192 processors, by the same machine
 #   make programs    real programs under hew: same output and exit status as under glibc?  PROGRAMS_SET=full for all
 #   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make test-aarch64   builds for aarch64 and runs unit tests, settings fuzzers and whole programs under qemu-user
@@ -24,6 +26,10 @@ DEMO_RUNS ?= 6
 PROGRAMS_SET ?= quick
 SOAK_ROUNDS ?= 10
 TIDY_SINCE ?= HEAD~1
+# Of each process, of which there are JOBS; the first seed is the time, so that each run sees other histories.
+SIMULATE_OPERATIONS ?= 1000000
+SIMULATE_SECONDS ?= 0
+SIMULATE_SEED ?= $(shell date +%s)000
 
 # Ninja, where it is, needs a third less of the processors than make; a build folder keeps what it was made with.
 CONFIGURE = CMAKE_GENERATOR="$$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles')" cmake --preset $@
@@ -42,7 +48,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: peers bench-quick bench-nightly bench-pools tuning soak test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: peers bench-quick bench-nightly bench-pools tuning soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -102,7 +108,7 @@ test-aarch64: aarch64
 # All of them, whichever fails.  clang-tidy here only over what differs from the commit before: all of it is `make tidy`.
 checks: release
 	@$(PYTHON) scripts/prepare.py test
-	@status=0; for check in check_format 'check_tidy --since $(TIDY_SINCE)' check_layers check_sizes 'gen_pages --check' call_cycles check_first check_symbols fast_path; do \
+	@status=0; for check in check_format 'check_tidy --since $(TIDY_SINCE)' check_layers check_sizes check_decisions 'gen_pages --check' call_cycles check_first check_symbols fast_path; do \
 	  set -- $$check; command=$$1; shift; $(PYTHON) scripts/$$command.py "$$@" || status=1; done; exit $$status
 
 # clang-tidy over all of src/: some minutes.
@@ -177,6 +183,15 @@ tuning: release
 # For hours where there are some: races show themselves in one run of many.
 soak: release dev
 	$(PYTHON) scripts/soak.py --rounds $(SOAK_ROUNDS)
+
+simulate: release
+	@status=0; pids=; for i in $$(seq $(JOBS)); do \
+	  nice build/release/tests/simulate/simulate --seed $$(($(SIMULATE_SEED) + i * 1000000000000)) \
+	    --operations $(SIMULATE_OPERATIONS) --seconds $(SIMULATE_SECONDS) & pids="$$pids $$!"; done; \
+	  for pid in $$pids; do wait $$pid || status=1; done; exit $$status
+
+scaling: release
+	build/release/tests/simulate/scaling
 
 programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set $(PROGRAMS_SET)

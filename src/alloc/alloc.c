@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * alloc: where the fast paths' rare cases arrive.  The usual ones come first and are short, as a full or empty
+ * magazine is not rare at all in many programs; whatever is unusual about thread, object or settings is told apart
+ * behind them.
+ */
 #include "alloc/alloc.h"
 
 #include "alloc/aligned.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* batch: a loop around one request, so that statistics, samples and running out of memory are as for single ones. */
 #include "alloc/batch.h"
 
 #include "alloc/flags.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * flags: taking mallocx's flags apart and finding what they name; then the request is one like any other, from
+ * another source.
+ */
 #include "alloc/flags.h"
 
 #include "alloc/aligned.h"

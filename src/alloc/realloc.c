@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * realloc: the cheapest way that keeps the contents: nothing, resizing where it is, moving pages, copying.  In that
+ * order, since a copy of a large object costs more than anything else here.
+ */
 #include "alloc/realloc.h"
 
 #include "alloc/aligned.h"
@@ -42,9 +46,9 @@ move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
     if (to == NULL) {
         return NULL;
     }
+    to->zeroed = false; /* also where nothing moves: from the shelf it goes out to whoever does not ask what it holds */
     enum hew_os_moved moved = hew_page_move(from, to);
     if (moved == HEW_OS_MOVED) {
-        to->zeroed = false;
         hew_alloc_note_moved(from, to, size);
         hew_large_give(from);
     } else if (moved == HEW_OS_NOT_MOVED) {

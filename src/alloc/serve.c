@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * serve: the one place where a request that is not served by the thread's own cache in the usual way gets its object,
+ * so that counting, sampling and the last try without memory are written once.
+ */
 #include "alloc/serve.h"
 
 #include "alloc/aligned.h"

@@ -34,8 +34,8 @@ void *hew_serve_class(const struct hew_source *source, unsigned code, size_t siz
 /* The rest of it, for whoever has asked the source for an object: NULL when there was none. */
 void *hew_serve_finish(const struct hew_source *source, unsigned code, size_t size, void *object);
 
-/* A large object, of up to HEW_LARGE_MAX bytes, in the usual case: the calling thread's arena has just got one of that size back, and no magazine has it.
- * NULL: it has not, or something is unusual. */
+/* A large object above HEW_LARGE_CODES_MAX bytes in the usual case: from the thread's magazine, where tcache_max is as large, else
+ * one of that size that the thread's arena got back a moment ago.  NULL: there is none, or something is unusual. */
 void *hew_serve_again(size_t size);
 
 /* Any size at any alignment; `zero`: all of it reads as zeros. */

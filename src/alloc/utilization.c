@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * utilization: reading a slab from outside.  Its extent may go while it is looked at, so the bin is locked first, and
+ * then asked whether the slab is still one.
+ */
 #include "alloc/utilization.h"
 
 struct hew_extent *

@@ -122,6 +122,7 @@ stop_others(void)
     hew_os_object_before_fork(); /* outside of all locks: who searches may be waiting for one */
     hew_gate_close(become_single);
     each_outer_mutex(settle);
+    hew_depot_settle(); /* under a mark hew_meta_lock may be taken */
     each_inner_mutex(settle);
     under_way = true;
 }

@@ -10,14 +10,14 @@
 #define SHARE_PART 16
 #define SHARE_SMALL ((size_t)512 << 10)
 #define SHARES_SUM ((size_t)8 << 20)
-#define SHARE_MIN ((size_t)64 << 10)
+#define SHARE_MIN ((size_t)256 << 10)
 /* All depots hold a part of the heap, within bounds. */
 #define DEPOT_PART 16
 #define DEPOTS_MIN ((size_t)3 << 19)
 #define DEPOTS_MAX ((size_t)8 << 20)
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
 #define BATCH 7
-#define BATCH_BYTES ((size_t)2 << 10)
+#define BATCH_BYTES ((size_t)1 << 10)
 /* A class that has missed within so many misses of its cache needs its room as much as another. */
 #define RECENT 64
 #define ASKED 8 /* classes that are looked at for the one that missed longest ago */
@@ -40,11 +40,53 @@ slots_for(size_t capacity)
     return slots <= BATCH ? BATCH + 1 : slots;
 }
 
+/* Where an array of so many slots is kept; beyond the others: it is not. */
+static unsigned
+spare_of(size_t slots)
+{
+    return hew_bits_ceil_log2(slots) - hew_bits_ceil_log2(BATCH + 1);
+}
+
+/* Arrays come and go with the classes that a thread works with: not each time by way of the lock of our own memory. */
+static void **
+take_slots(struct hew_cache *cache, size_t slots)
+{
+    unsigned spare = spare_of(slots);
+    void **array = spare < HEW_CACHE_SPARES ? cache->spare[spare] : NULL;
+    if (array != NULL) {
+        cache->spare[spare] = NULL;
+        return array;
+    }
+    return hew_meta_take_raw(slots * sizeof *array);
+}
+
+static void
+give_slots(struct hew_cache *cache, void **array, size_t slots)
+{
+    unsigned spare = spare_of(slots);
+    if (spare < HEW_CACHE_SPARES && cache->spare[spare] == NULL) {
+        cache->spare[spare] = array;
+    } else {
+        hew_meta_give(array, slots * sizeof *array);
+    }
+}
+
+void
+hew_budget_end_all(struct hew_cache *cache)
+{
+    for (unsigned spare = 0; spare < HEW_CACHE_SPARES; spare++) {
+        if (cache->spare[spare] != NULL) {
+            hew_meta_give(cache->spare[spare], (((size_t)BATCH + 1) << spare) * sizeof(void *));
+            cache->spare[spare] = NULL;
+        }
+    }
+}
+
 void
 hew_budget_end(struct hew_cache *cache, unsigned code)
 {
     size_t capacity = hew_budget_capacity(cache, code);
-    hew_meta_give(cache->base[code], slots_for(capacity) * sizeof(void *));
+    give_slots(cache, cache->base[code], slots_for(capacity));
     cache->granted -= hew_budget_bytes(code, capacity);
     hew_budget_close(cache, code);
 }
@@ -86,7 +128,7 @@ hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
         most = step < most ? step : most;
     }
     size_t batch = hew_budget_objects(code, BATCH_BYTES);
-    batch = batch == 0 ? 1 : batch > BATCH ? BATCH : batch;
+    batch = batch == 0 ? 1 : batch > BATCH / 2 ? BATCH / 2 : batch;
     size_t next = now == 0 ? batch : now * 2 + 1;
     next = next > most ? most : next;
     return next > now ? next : now;
@@ -96,7 +138,7 @@ unsigned
 hew_budget_idlest(struct hew_cache *cache, unsigned code)
 {
     unsigned idlest = HEW_CODE_NONE;
-    uint16_t longest = cache->base[code] == NULL ? 1 : RECENT;
+    uint16_t longest = RECENT;
     for (unsigned looked = 0; looked < ASKED; looked++) {
         unsigned other = hew_cache_next_touched(cache, cache->asked);
         cache->asked = other == HEW_CODES ? 0 : (uint8_t)(other + 1);
@@ -131,15 +173,14 @@ move(struct hew_cache *cache, unsigned code, void **slots, size_t capacity)
 bool
 hew_budget_set(struct hew_cache *cache, unsigned code, size_t capacity)
 {
-    size_t now = hew_budget_capacity(cache, code);
-    size_t held = slots_for(now) * sizeof(void *), wanted = slots_for(capacity) * sizeof(void *);
+    size_t now = hew_budget_capacity(cache, code), held = slots_for(now), wanted = slots_for(capacity);
     void **before = cache->base[code], **slots = before;
-    if ((before == NULL || held != wanted) && (slots = hew_meta_take_raw(wanted)) == NULL) {
+    if ((before == NULL || held != wanted) && (slots = take_slots(cache, wanted)) == NULL) {
         return false;
     }
     move(cache, code, slots, capacity);
     if (before != NULL && before != slots) {
-        hew_meta_give(before, held);
+        give_slots(cache, before, held);
     }
     cache->granted += hew_budget_bytes(code, capacity) - hew_budget_bytes(code, now);
     return true;

@@ -5,9 +5,10 @@
  * Owns      the answer to "this class of this cache has run empty: how many objects may it hold?", and the arrays that
  *           magazines stand in.
  * Promises  three rules, unless the user has set how much a class holds:
- *           slow start      a magazine grows by one batch each time that it has run empty, up to its class's limit;
- *           shared room     a thread's magazines together hold at most its share of one budget; a class for which there is
- *                           no room takes that of the class that missed longest ago;
+ *           slow start      a magazine begins with a few objects and doubles each time that it has run empty, up to its class's
+ *                           limit;
+ *           shared room     a thread's magazines together hold at most its share of one budget, but for the first objects of
+ *                           small classes; a class for which there is no room takes that of the class that missed longest ago;
  *           time            what is not used is given up (magazine.c, depot.c).
  * Called    by the owning thread.
  * Not here  what moves objects: magazine.c.
@@ -23,6 +24,9 @@ void hew_budget_close(struct hew_cache *cache, unsigned code);
 
 /* Likewise one that has an empty magazine, whose array goes back and whose room is free. */
 void hew_budget_end(struct hew_cache *cache, unsigned code);
+
+/* The cache ends, without magazines: arrays that it keeps at hand go back. */
+void hew_budget_end_all(struct hew_cache *cache);
 
 /* What one thread's magazines may hold, in bytes: it falls as threads come. */
 size_t hew_budget_share(void);

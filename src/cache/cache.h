@@ -14,6 +14,8 @@
  * use leaves the fast path.  A thread without a cache uses hew_cache_none, in which every class is like that; so does
  * the *front* of a thread whose every operation is to be counted at once, behind which its true cache stands.
  *
+ * What a magazine has not, or has no room for, passes between it and the depot of a CPU: depot.h.
+ *
  * The arrays stand side by side (one of tops, one of limits, one of ticks) so that a class costs 20 bytes of hot memory
  * and one scaled load each.
  *
@@ -32,12 +34,16 @@
 /* Most allocations of a class between two looks after its magazine. */
 #define HEW_CACHE_PERIOD 1024u
 
+/* Sizes of arrays of which a cache keeps one at hand. */
+#define HEW_CACHE_SPARES 5
+
 /* What has happened to a class since it was last looked after: hew_cache.flags. */
 enum {
     HEW_CLASS_EMPTIED = 1, /* its magazine was found empty last, */
     HEW_CLASS_FILLED = 2,  /* or full */
     HEW_CLASS_MISSED = 4,
     HEW_CLASS_CHOSEN = 8, /* the user has set how much it holds; stays */
+    HEW_CLASS_EARNS = 16, /* and the bits above: misses since its magazine grew last */
 };
 
 /* Why the slow path should call upwards before it returns: hew_cache.due. */
@@ -65,6 +71,7 @@ struct hew_cache {
     size_t share;         /* and may; as of a moment ago */
     /* Bytes of objects that no class's counts tell of, or not any more. */
     uint64_t other_allocated, other_freed;
+    void **spare[HEW_CACHE_SPARES]; /* an array of 8, 16, 32 ... slots each that no magazine stands in at present, or NULL */
     struct hew_cache_bytes {
         uint64_t allocated, freed;
     } *live;              /* kept up at each operation of a thread with a front; else NULL */
@@ -87,6 +94,9 @@ extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;
 
 /* HEW_DUE_BYTES is raised each time a thread has allocated so many bytes; 0: never.  Relaxed. */
 extern HEW_HIDDEN _Atomic size_t hew_cache_step;
+
+/* Guards the list of caches, parked ones, and the hand-over of a cache's counts to its arena (rank: caches). */
+extern struct hew_mutex hew_caches_lock;
 
 /* Threads that have a cache: relaxed, a hint for each one's share of the budget. */
 extern HEW_HIDDEN _Atomic unsigned hew_caches_alive;
@@ -170,6 +180,13 @@ HEW_INLINE size_t
 hew_cache_depth(const struct hew_cache *cache, unsigned code)
 {
     return cache->base[code] == NULL ? 0 : (size_t)(cache->top[code] - cache->base[code]) - 1;
+}
+
+/* Allocations counted so far, for the owning thread. */
+HEW_INLINE uint64_t
+hew_cache_requests(const struct hew_cache *cache, unsigned code)
+{
+    return cache->counted[code] - cache->ticks[code];
 }
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * count: the sums behind count.h.  Who reads another thread's cache may find it between two of its stores: requests
+ * are read again until they fit, and a depth that cannot be is told as 0.
+ */
 #include "cache/count.h"
 
 #include "cache/magazine.h"
@@ -39,7 +43,7 @@ hew_count_allocated(const struct hew_cache *cache)
 {
     uint64_t bytes = cache->other_allocated;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        bytes += hew_magazine_requests(cache, code) * hew_slab_shapes[code].size;
+        bytes += hew_cache_requests(cache, code) * hew_slab_shapes[code].size;
     }
     return bytes;
 }
@@ -49,7 +53,7 @@ hew_count_freed(const struct hew_cache *cache)
 {
     uint64_t bytes = cache->other_freed;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        uint64_t frees = hew_magazine_requests(cache, code) + cache->balance[code] + hew_cache_depth(cache, code);
+        uint64_t frees = hew_cache_requests(cache, code) + cache->balance[code] + hew_cache_depth(cache, code);
         bytes += frees * hew_slab_shapes[code].size;
     }
     return bytes;
@@ -58,7 +62,7 @@ hew_count_freed(const struct hew_cache *cache)
 void
 hew_count_forget(struct hew_cache *cache, unsigned code)
 {
-    uint64_t requests = hew_magazine_requests(cache, code), bytes = requests * hew_slab_shapes[code].size;
+    uint64_t requests = hew_cache_requests(cache, code), bytes = requests * hew_slab_shapes[code].size;
     cache->counted[code] -= requests;
     cache->seen[code] -= (uint16_t)requests;
     cache->other_allocated += bytes;

@@ -4,8 +4,10 @@
 #include "cache/budget.h"
 #include "cache/owner.h"
 #include "meta/memory.h"
+#include "os/check.h"
 #include "os/cpus.h"
 #include "os/futex.h"
+#include "os/gate.h"
 
 #include <string.h>
 
@@ -37,12 +39,18 @@ struct depot {
 
 static _Atomic(struct depot *) depots[DEPOTS_MAX]; /* made when something is to be put there, for good */
 
-/* Only one thread: one depot is enough, and no CPU need be asked for. */
+static unsigned
+all_depots(void)
+{
+    unsigned most = hew_arena_limit();
+    return most < DEPOTS_MAX ? most : DEPOTS_MAX;
+}
+
+/* Only one thread: what it frees needs one depot, and no CPU need be asked for. */
 static unsigned
 in_use(void)
 {
-    unsigned most = atomic_load_explicit(&hew_caches_alive, memory_order_relaxed) <= 1 ? 1 : hew_arena_limit();
-    return most < DEPOTS_MAX ? most : DEPOTS_MAX;
+    return atomic_load_explicit(&hew_caches_alive, memory_order_relaxed) <= 1 ? 1 : all_depots();
 }
 
 static struct depot *
@@ -51,25 +59,39 @@ depot_at(unsigned index)
     return atomic_load_explicit(&depots[index], memory_order_acquire); /* pairs with the release of make() */
 }
 
+/* The mark is a lock to the gate: while a thread forks, who holds none gets none, and who holds one gets done. */
 static bool
 hold(struct depot *depot)
 {
-    uint32_t nobody = 0; /* acquire: pairs with the release of let_go() */
-    return atomic_compare_exchange_strong_explicit(&depot->held, &nobody, 1, memory_order_acquire,
-                                                   memory_order_relaxed);
+    uint32_t nobody = 0; /* acquire: pairs with the release of let_go(); the rest of it is for the gate */
+    if (!atomic_compare_exchange_strong_explicit(&depot->held, &nobody, 1, memory_order_seq_cst,
+                                                 memory_order_relaxed)) {
+        return false;
+    }
+    if (hew_gate_is_closed() && hew_gate_held == 0) {
+        atomic_store_explicit(&depot->held, 0, memory_order_release);
+        return false;
+    }
+    hew_gate_held++;
+    return true;
 }
 
 static void
 hold_or_wait(struct depot *depot)
 {
     while (!hold(depot)) {
-        hew_futex_wait(&depot->held, 1, 1);
+        if (hew_gate_is_closed() && hew_gate_held == 0) {
+            hew_gate_await();
+        } else {
+            hew_futex_wait(&depot->held, 1, 1);
+        }
     }
 }
 
 static void
 let_go(struct depot *depot)
 {
+    hew_gate_held--;
     atomic_store_explicit(&depot->held, 0, memory_order_release);
 }
 
@@ -120,6 +142,35 @@ make(unsigned index)
     return depot;
 }
 
+/* With the mark: what it holds is what the stacks hold. */
+static bool
+depot_valid(const struct depot *depot)
+{
+    size_t bytes = 0;
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        const struct stack *stack = &depot->stack[code];
+        bytes += hew_budget_bytes(code, stack->count);
+        if (stack->count > stack->room || stack->least > stack->count) {
+            return false;
+        }
+    }
+    return bytes == depot->counts.bytes;
+}
+
+/* With the mark: every address in the ring is one. */
+static bool
+stack_valid(const struct stack *stack, unsigned code)
+{
+    for (uint32_t i = 0; hew_check_may_walk(stack->count) && i < stack->count; i++) {
+        const void *object = stack->slots[(stack->oldest + i) & (stack->room - 1)];
+        unsigned shown = hew_map_code((uintptr_t)object);
+        if (object == NULL || (shown != code && shown != HEW_CODE_SLOW)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static unsigned
 take_from(struct depot *depot, unsigned code, void **objects, unsigned wanted)
 {
@@ -134,16 +185,18 @@ take_from(struct depot *depot, unsigned code, void **objects, unsigned wanted)
     stack->least = count < stack->least ? count : stack->least;
     depot->counts.bytes -= hew_budget_bytes(code, taken);
     depot->counts.takes++;
+    HEW_ASSERT(2, depot_valid(depot));
     let_go(depot);
     return taken;
 }
 
-/* What another CPU's threads have freed: theirs is looked at where something was found last, else the next one. */
+/* What another CPU's threads have freed, those among them that are no more: theirs is looked at where something was found last,
+ * else the next one. */
 static HEW_NOINLINE unsigned
 take_elsewhere(unsigned own, unsigned code, void **objects, unsigned wanted)
 {
     struct depot *here = depot_at(own);
-    unsigned count = in_use();
+    unsigned count = all_depots();
     unsigned other = here == NULL ? own + 1 : atomic_load_explicit(&here->friend, memory_order_relaxed);
     other %= count;
     struct depot *depot = other == own ? NULL : depot_at(other);
@@ -170,18 +223,11 @@ hew_depot_take(unsigned own, unsigned code, void **objects, unsigned wanted)
     return HEW_LIKELY(taken != 0) ? taken : take_elsewhere(own, code, objects, wanted);
 }
 
-/* With the mark: room for `more` objects.  False: as many as may be, or no memory. */
+/* With the mark: the objects move to a ring of `room` places.  False: no memory, they stay where they are. */
 static bool
-make_room(struct stack *stack, unsigned more)
+move_ring(struct stack *stack, uint32_t room)
 {
-    uint32_t wanted = stack->count + more, room = stack->room;
-    if (HEW_LIKELY(wanted <= room)) {
-        return true;
-    }
-    for (room = room == 0 ? ROOM_MIN : room; room < wanted;) {
-        room *= 2;
-    }
-    void **slots = room > ROOM_MAX ? NULL : hew_meta_take_raw(room * sizeof *slots);
+    void **slots = hew_meta_take_raw(room * sizeof *slots);
     if (slots == NULL) {
         return false;
     }
@@ -193,6 +239,37 @@ make_room(struct stack *stack, unsigned more)
     stack->oldest = 0;
     stack->room = room;
     return true;
+}
+
+/* With the mark: room for `more` objects.  False: as many as may be, or no memory. */
+static bool
+make_room(struct stack *stack, unsigned more)
+{
+    uint32_t wanted = stack->count + more, room = stack->room;
+    if (HEW_LIKELY(wanted <= room)) {
+        return true;
+    }
+    for (room = room == 0 ? ROOM_MIN : room; room < wanted;) {
+        room *= 2;
+    }
+    return room <= ROOM_MAX && move_ring(stack, room);
+}
+
+/* With the mark: a ring that is hardly used becomes smaller. */
+static void
+shrink(struct stack *stack)
+{
+    uint32_t room = stack->room;
+    if (stack->count == 0 && room != 0) {
+        hew_meta_give(stack->slots, room * sizeof *stack->slots);
+        stack->slots = NULL;
+        stack->room = 0;
+    } else if (stack->count <= room / 8 && room > ROOM_MIN) {
+        while (stack->count <= room / 4 && room > ROOM_MIN) {
+            room /= 2;
+        }
+        move_ring(stack, room);
+    }
 }
 
 /* With the mark: up to AT_ONCE of the oldest objects of a class, but for the newest `keep`. */
@@ -248,6 +325,8 @@ put(struct depot *depot, unsigned code, void *const *objects, unsigned count)
     set_count(stack, stack->count + count);
     depot->counts.bytes += hew_budget_bytes(code, count);
     depot->counts.gives++;
+    HEW_ASSERT(2, depot_valid(depot));
+    HEW_ASSERT(3, stack_valid(stack, code));
     return count;
 }
 
@@ -322,11 +401,7 @@ drain_class(struct depot *depot, unsigned code, bool all)
         stack->least = stack->count < stack->least ? stack->count : stack->least;
     }
     stack->least = stack->count;
-    if (stack->count == 0 && stack->room != 0) {
-        hew_meta_give(stack->slots, stack->room * sizeof *stack->slots);
-        stack->slots = NULL;
-        stack->room = 0;
-    }
+    shrink(stack);
     bool left = stack->count != 0;
     let_go(depot);
     return left;
@@ -336,6 +411,9 @@ bool
 hew_depot_drain(bool all)
 {
     bool left = false;
+    if (hew_gate_is_closed()) { /* perhaps a handler in the child of a fork: who held a mark is not there */
+        hew_gate_look();
+    }
     for (unsigned index = 0; index < DEPOTS_MAX; index++) {
         struct depot *depot = depot_at(index);
         for (unsigned code = 1; depot != NULL && code <= HEW_CODE_CACHED_LAST; code++) {
@@ -374,12 +452,23 @@ hew_depot_counts(void)
 }
 
 void
+hew_depot_settle(void)
+{
+    for (unsigned index = 0; index < DEPOTS_MAX; index++) {
+        struct depot *depot = depot_at(index);
+        while (depot != NULL && hew_gate_held == 1 && atomic_load(&depot->held) != 0) {
+            hew_futex_wait(&depot->held, 1, 1);
+        }
+    }
+}
+
+void
 hew_depot_after_fork(void)
 {
     for (unsigned index = 0; index < DEPOTS_MAX; index++) {
         struct depot *depot = depot_at(index);
         if (depot != NULL && atomic_load_explicit(&depot->held, memory_order_relaxed) != 0) {
-            memset(depot, 0, sizeof *depot);
+            atomic_store_explicit(&depots[index], NULL, memory_order_relaxed);
         }
     }
 }

@@ -12,7 +12,8 @@
  * Owns      objects that no program and no magazine holds, as addresses; they are never read or written here.
  * Promises  nobody waits for a mark in malloc or free: who finds it held goes on to the next level.  A CPU's depot holds at most
  *           hew_budget_depot() bytes; what nobody has needed between two visits of its hand goes back to its owners.
- * Locks     a mark for each CPU's depot, held for some copies of words; of other locks only hew_meta_lock is taken under it.
+ * Locks     a mark for each CPU's depot, held for some copies of words; of other locks only hew_meta_lock is taken under it.  To the
+ *           gate of fork() it is a lock (os/gate.h).
  * Why       magazines and depots: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.  Measured against other shapes in
  *           docs/decisions/0041-two-levels.md.
  */
@@ -47,7 +48,11 @@ size_t hew_depot_held(unsigned code);
 
 struct hew_depot_counts hew_depot_counts(void);
 
-/* In a fork's child: what another thread was taking or giving is lost. */
+/* By whoever has closed the gate: returns when nobody works on a depot, and nobody will.  Not so in a signal's handler that has
+ * interrupted the work of its own thread. */
+void hew_depot_settle(void);
+
+/* In a fork's child: a depot that is still being worked on is left to whoever does, with all that is in it. */
 void hew_depot_after_fork(void);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * explicit: a cache as threads have it, in a table instead of thread data.  The table is an array of atomics, so that
+ * finding one by its number needs no lock and a number that was never given out finds nothing.
+ */
 #include "cache/explicit.h"
 
 #include "cache/limit.h"

@@ -5,7 +5,7 @@
  *
  * Owns      the table of numbers: a destroyed one's number is given out again, the lowest first.
  * Promises  any number may be asked for.  Making, finding and destroying are thread-safe; what a cache holds is not.
- *           The magazines work as a thread's do, and they count in the same budget.
+ *           The magazines work as a thread's do, each cache with a thread's share, but without a depot.
  * Locks     none: the table's entries are atomic, release when made, acquire when found.
  * Not here  the flag that names one: alloc/flags.h.
  */

@@ -12,6 +12,9 @@
 #include <string.h>
 
 #define FILL_OBJECTS 4 /* a step from the slabs brings so many where there is room, whatever their size */
+#define EARNED 6                       /* misses for which a magazine grows, and one more */
+#define EARNED_BYTES 2048u             /* for so many bytes of an object: who does little keeps little */
+#define FIRST_BYTES 1024u              /* a class of objects up to so large always has room for a few */
 #define SWEEP 4                       /* classes looked after at each tick */
 #define REFRESH 16                    /* misses after which a thread asks again where it runs, and what its share is */
 #define ASKS 8                        /* misses between two at which a class asks another one for room */
@@ -60,8 +63,21 @@ note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
         cache->share = hew_budget_share();
     }
     cache->missed[code] = ++cache->misses;
-    cache->flags[code] = (uint8_t)((cache->flags[code] & HEW_CLASS_CHOSEN) | kind | HEW_CLASS_MISSED);
+    uint8_t stays = cache->flags[code] & (uint8_t) ~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
+    cache->flags[code] = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
     return again;
+}
+
+/* Whether the class has missed often enough since its magazine grew last: the more often, the larger its objects are. */
+static bool
+has_earned(struct hew_cache *cache, unsigned code)
+{
+    unsigned needed = EARNED + hew_slab_shapes[code].size / EARNED_BYTES, most = UINT8_MAX / HEW_CLASS_EARNS;
+    if (cache->flags[code] / HEW_CLASS_EARNS < most) {
+        cache->flags[code] += HEW_CLASS_EARNS;
+    }
+    return cache->flags[code] / HEW_CLASS_EARNS >= (needed < most ? needed : most) ||
+           (cache->flags[code] & HEW_CLASS_CHOSEN) != 0;
 }
 
 /*
@@ -71,23 +87,25 @@ note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
 static void
 grow(struct hew_cache *cache, unsigned code, bool filled)
 {
-    size_t now = hew_budget_capacity(cache, code), next = hew_budget_next(cache, code, filled);
-    if (next <= now) {
+    size_t now = hew_budget_capacity(cache, code);
+    bool first = now == 0 && hew_slab_shapes[code].size <= FIRST_BYTES, asks = cache->misses % ASKS == 0;
+    if (now >= cache->most[code] || (!first && !has_earned(cache, code)) ||
+        (!first && !asks && !hew_budget_has_room(cache, code, now + 1))) {
         return;
     }
-    bool first = now == 0 && code <= HEW_CODE_SMALL_LAST;
-    if (!first && !hew_budget_has_room(cache, code, next - now)) {
-        unsigned idlest =
-            now != 0 && cache->misses % ASKS != 0 ? HEW_CODE_NONE : hew_budget_idlest(cache, code);
-        if (HEW_LIKELY(idlest == HEW_CODE_NONE)) {
+    cache->flags[code] %= HEW_CLASS_EARNS;
+    size_t next = hew_budget_next(cache, code, filled);
+    unsigned idlest = HEW_CODE_NONE;
+    if (next > now && !first && !hew_budget_has_room(cache, code, next - now)) {
+        idlest = hew_budget_idlest(cache, code);
+        if (idlest == HEW_CODE_NONE) {
             return;
         }
         hew_magazine_drop(cache, idlest);
-        if (!hew_budget_has_room(cache, code, next - now)) {
-            return;
-        }
     }
-    hew_budget_set(cache, code, next);
+    if (next > now && (first || hew_budget_has_room(cache, code, next - now))) {
+        hew_budget_set(cache, code, next);
+    }
 }
 
 /* Objects from the arena, the last of which should be used first. */
@@ -256,6 +274,7 @@ hew_magazine_drop_all(struct hew_cache *cache)
     HEW_EACH_TOUCHED (cache, code) {
         hew_magazine_drop(cache, code);
     }
+    hew_budget_end_all(cache);
 }
 
 /* What is left leaves room for what the program frees next, so that this alone does not make the magazine grow again. */
@@ -274,7 +293,7 @@ halve(struct hew_cache *cache, unsigned code)
 static void
 look_after(struct hew_cache *cache, unsigned code)
 {
-    uint16_t count = (uint16_t)hew_magazine_requests(cache, code);
+    uint16_t count = (uint16_t)hew_cache_requests(cache, code);
     bool missed = (cache->flags[code] & HEW_CLASS_MISSED) != 0;
     if (cache->base[code] != NULL && !missed && count == cache->seen[code]) {
         hew_magazine_drop(cache, code);
@@ -315,7 +334,7 @@ void
 hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t allocations)
 {
     uint32_t usual = usual_period(code), period = allocations < usual ? allocations : usual;
-    uint64_t requests = hew_magazine_requests(cache, code);
+    uint64_t requests = hew_cache_requests(cache, code);
     cache->unsampled[code] = allocations - period;
     begin_period(cache, code, requests + period, period);
 }

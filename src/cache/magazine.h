@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * magazine: what happens at the end of the fast path: filling, making room, sizing, and looking after idle classes.
+ * magazine: what happens at the end of the fast path: filling, making room, and looking after idle classes.
  *
- * Promises  a thread's magazines never hold more than its share of one budget for all threads; a magazine grows only
- *           while it is both emptied and filled, and shrinks when it is not used.
+ * Promises  an empty magazine is filled from the depot of the thread's CPU, or from the arena; a full one gives its oldest objects
+ *           to that depot.  A magazine that is not used is given up, one that does not miss is halved.
  * Called    by the owning thread.
+ * Not here  how much a magazine may hold: budget.h.  What lies behind: depot.h, owner.h.
+ * Why       docs/design/thread-cache.md.
  */
 #ifndef HEW_CACHE_MAGAZINE_H
 #define HEW_CACHE_MAGAZINE_H
@@ -20,13 +22,13 @@ void hew_magazine_push(struct hew_cache *cache, unsigned code, void *object);
 /* The period of a class is over: counts it and returns what was not needed. */
 void hew_magazine_tick(struct hew_cache *cache, unsigned code);
 
-/* Gives everything back; the class has no magazine afterwards. */
+/* All objects go to the depot or their owners; the class has no magazine afterwards. */
 void hew_magazine_drop(struct hew_cache *cache, unsigned code);
 
 /* The same for every class. */
 void hew_magazine_drop_all(struct hew_cache *cache);
 
-/* Gives back all objects but the newest `keep`. */
+/* All objects but the newest `keep` go there. */
 void hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep);
 
 /* Links every class of a new cache to the shared empty slot. */
@@ -47,12 +49,5 @@ void hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t 
 
 /* Raises HEW_DUE_BYTES when the thread has allocated hew_cache_step bytes since `reported`. */
 void hew_magazine_watch(struct hew_cache *cache);
-
-/* Allocations counted so far, for the owning thread. */
-HEW_INLINE uint64_t
-hew_magazine_requests(const struct hew_cache *cache, unsigned code)
-{
-    return cache->counted[code] - cache->ticks[code];
-}
 
 #endif

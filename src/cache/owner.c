@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * owner: sorting a batch by whom its objects belong to, so that each bin's and each page heap's lock is taken once
+ * for many of them.  Nobody sorts before the first object of another arena is met: batches of one arena pay nothing.
+ */
 #include "cache/owner.h"
 
 #include "meta/map.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * route: objects on their way from a thread to the slabs and arenas that own them.  Thread-safe.
+ * owner: objects on their way from magazines and depots to the slabs and page heaps that own them.  Thread-safe.
  */
 #ifndef HEW_CACHE_OWNER_H
 #define HEW_CACHE_OWNER_H

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * park: a list of caches, the one that came last in front: what it holds is most likely still in the processor's
+ * caches.
+ */
 #include "cache/park.h"
 
 #include "base/options.h"

@@ -29,7 +29,7 @@ void hew_park_put(struct hew_cache *cache);
 /* A parked cache of `arena`, which is in no list yet; NULL: there is none. */
 struct hew_cache *hew_park_take(const struct hew_arena *arena);
 
-/* What is parked goes back to its owners. */
+/* What is parked goes to the depot or its owners. */
 void hew_park_empty(void);
 
 #endif

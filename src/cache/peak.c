@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * peak: looks at what the thread holds each time that it has allocated some bytes more; nothing is kept up in
+ * between, so that nobody pays before somebody asks.
+ */
 #include "cache/peak.h"
 
 #include "cache/count.h"

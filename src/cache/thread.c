@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * thread: making a cache and taking it apart.  Programs start many short threads, so a new cache is a copy of a
+ * prepared one, and its end looks only at classes that were used.
+ */
 #include "cache/thread.h"
 
 #include "base/options.h"
@@ -20,13 +24,8 @@ static __thread struct hew_cache *set_aside; /* while the thread is inside a hoo
 
 static void *nothing[2]; /* as a magazine: empty */
 
-struct hew_cache hew_cache_none, hew_cache_gone; /* not set up in the file: that would be two pages for each process */
-__thread struct hew_cache *hew_cache_self = &hew_cache_none;
 
-struct hew_mutex hew_caches_lock = HEW_MUTEX(caches);
 static struct hew_list caches = {&caches, &caches}; /* guarded by hew_caches_lock */
-_Atomic unsigned hew_caches_alive;
-_Atomic size_t hew_cache_step;
 
 /* A cache without any magazine, for those threads that have no true one.  Several may set it up at once. */
 static struct hew_cache *
@@ -141,7 +140,7 @@ hand_counts_over(struct hew_cache *cache)
 {
     HEW_EACH_TOUCHED(cache, code)
     {
-        uint64_t requests = hew_magazine_requests(cache, code);
+        uint64_t requests = hew_cache_requests(cache, code);
         if (requests != 0) {
             atomic_fetch_add_explicit(&cache->arena->requests[code], requests, memory_order_relaxed);
             hew_count_forget(cache, code);

@@ -11,8 +11,6 @@
 
 #include "cache/cache.h"
 
-extern struct hew_mutex hew_caches_lock;
-
 /* Before the first allocation: what threads without a cache find. */
 void hew_thread_boot(void);
 
@@ -20,7 +18,7 @@ void hew_thread_boot(void);
  * the thread stays as it was. */
 struct hew_cache *hew_thread_birth(bool caching);
 
-/* Everything in the calling thread's cache goes back to its owners; the thread is left with hew_cache_gone. */
+/* Everything in the calling thread's cache goes to the depot or its owners; the thread is left with hew_cache_gone. */
 void hew_thread_death(void);
 
 /* The same at a thread's true end, when another thread may take the cache over with what it holds: see park.h. */
@@ -43,7 +41,7 @@ void hew_thread_set_caching(struct hew_cache *cache, bool caching);
  */
 struct hew_cache_bytes *hew_thread_counters(struct hew_cache *cache);
 
-/* A cache that belongs to no thread joins the list; and leaves it: what it holds goes back to its owners. */
+/* A cache joins the list; and leaves it: what it holds goes to the depot, that of an explicit cache to its owners. */
 void hew_thread_enlist(struct hew_cache *cache);
 void hew_thread_retire(struct hew_cache *cache);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* valid: a walk over one magazine, which never reads an object; long ones are not walked each time. */
 #include "cache/valid.h"
 
 #include "os/check.h"

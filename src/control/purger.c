@@ -40,7 +40,7 @@ earlier(uint64_t one, uint64_t other)
     return one == 0 || (other != 0 && other < one) ? other : one;
 }
 
-/* What nobody has taken from the depots in two rounds goes back.  Milliseconds to the next one, 0 when they are empty. */
+/* What nobody has needed of the depots between two rounds goes back.  Milliseconds to the next one, 0 when they are empty. */
 static uint64_t
 drain_depots(uint64_t now_ms, bool all)
 {
@@ -107,7 +107,7 @@ work(void *unused)
         atomic_store(&hew_page_due, QUIET);
         /* Once more: what came in before this store has raised nothing. */
         bool quiet = hew_purger_round(hew_clock_ms(), false) == 0;
-        while (quiet && atomic_load(&hew_page_due) == QUIET) {
+        while (quiet && atomic_load(&stop) == 0 && atomic_load(&hew_page_due) == QUIET) {
             hew_futex_wait(&hew_page_due, QUIET, 0);
         }
         atomic_store(&hew_page_due, AT_WORK);

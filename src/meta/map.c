@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * map: opening the maps as addresses come into use.  Until then the code map is address space that reads as zeros, so
+ * that free() needs no test before its load, and the extent map has no leaf: a small program pays for a few pages.
+ */
 #include "meta/map.h"
 
 #include "meta/memory.h"

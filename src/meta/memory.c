@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * memory: a bump pointer, and lists of freed pieces by size, under one lock.  malloc and free come here on rare paths
+ * only, so what counts is that little memory is held, not that it is quick.
+ */
 #include "meta/memory.h"
 
 #include "base/size_class.h"
@@ -126,6 +130,7 @@ take_piece(size_t bytes, size_t *dirty)
     struct piece *piece = free_pieces[code];
     if (piece != NULL) {
         free_pieces[code] = piece->next;
+        HEW_ASSERT(1, free_pieces[code] != piece);
         *dirty = bytes;
     }
     return piece;

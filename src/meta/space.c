@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * space: a reservation that is opened from one end to the other, by making pages writable.  So what nobody can touch
+ * is on both sides of our data before any of it is there.
+ */
 #include "meta/space.h"
 
 #include "base/random.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * decay: the curve as a backlog of what came in each epoch, weighed by age, so that old memory leaves at its time,
+ * however much has come in since.
+ */
 #include "page/decay.h"
 
 #include <string.h>

@@ -96,7 +96,7 @@ hew_extent_end(const struct hew_extent *extent)
 }
 
 /* Whether a large object of `code` begins at `address`, which `extent` is said to hold (NULL: nothing does), and is out:
- * the program's, or in some thread's magazine. */
+ * the program's, or in some magazine or depot. */
 HEW_INLINE bool
 hew_extent_is_out(const struct hew_extent *extent, uintptr_t address, unsigned code)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * grow: each mapping is twice the last one, up to a bound, since each costs a system call and the process may have
+ * only so many.  Neighbouring ones become one region, so that free pages of both can serve one request.
+ */
 #include "page/grow.h"
 
 #include "meta/map.h"

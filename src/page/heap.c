@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * heap: every way in which pages are taken, given, grown, cut and moved.  Requests meet the cheapest memory first:
+ * dirty pages of much that size, dirty ones after merging, muzzy, dirty joined with retained, retained, a new
+ * mapping.
+ */
 #include "page/heap.h"
 
 #include "base/options.h"

@@ -70,14 +70,6 @@ struct hew_page_heap {
         is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
 };
 
-/* Under the lock: an extent that is in no stock is worked on without the lock from now on, by the caller. */
-HEW_INLINE void
-hew_page_enter_transit(struct hew_page_heap *heap, struct hew_extent *extent)
-{
-    extent->free.worker = hew_thread_token();
-    hew_list_push_back(&heap->transit, &extent->free.age);
-}
-
 void hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms);
 
 /*

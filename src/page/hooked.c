@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * hooked: the same steps as heap.c, split.c and grow.c take, with the program asked before each.  It is asked without
+ * a lock, so each step takes the extent out of its stock first and puts it back afterwards.
+ */
 #include "page/hooked.h"
 
 #include "base/options.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * hooks: the default table, which does what heaps without hooks do, in functions that a program's own hooks may call;
+ * and entering and leaving a hook.
+ */
 #include "page/hooks.h"
 
 #include "base/options.h"

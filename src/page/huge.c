@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * huge: a huge page is there as a whole as soon as a byte of it is touched, so it is asked for only where a look at
+ * earlier memory has shown that it is used densely.
+ */
 #include "page/huge.h"
 
 #include "meta/map.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * join: the largest dirty extents are tried first: the more of a request they cover, the less new memory is touched.
+ */
 #include "page/join.h"
 
 #include "meta/map.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * shelf: above 1 MiB a lock, a cut and an insert for each object would cost more than all the rest of malloc, so the
+ * extent waits here as it is for the next request of its size.  Threads are spread over groups, each with a mark of
+ * its own, so that they seldom meet.
+ */
 #include "page/shelf.h"
 
 #include "base/options.h"

@@ -8,7 +8,8 @@
  *           kept from anybody: before more memory is touched, before decay and before statistics, a sweep
  *           (hew_page_sweep_held()) makes dirty pages of all of it.
  * Locks     hew_shelf_empty(), hew_shelf_close() and hew_shelf_decide() are called under the heap's lock.
- * Not here  when to sweep: heap.c, purge.c.
+ * Not here  when to sweep: heap.c, purge.c.  Sizes of up to 1 MiB, or tcache_max: who asks for them finds them in magazines and
+ *           depots (cache/), and does not look here.
  */
 #ifndef HEW_PAGE_SHELF_H
 #define HEW_PAGE_SHELF_H

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * split: cutting and merging extents.  The extent map names a free extent at its first and last page only; neighbours
+ * find each other there, so nothing is searched for.
+ */
 #include "page/split.h"
 
 #include "meta/map.h"

@@ -13,6 +13,14 @@
 struct hew_extent *hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, uintptr_t address,
                                         size_t size);
 
+/* Under the lock: an extent that is in no stock is worked on without the lock from now on, by the caller. */
+HEW_INLINE void
+hew_page_enter_transit(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    extent->free.worker = hew_thread_token();
+    hew_list_push_back(&heap->transit, &extent->free.age);
+}
+
 /* Under the lock. */
 HEW_INLINE void
 hew_page_add_active(struct hew_page_heap *heap, ptrdiff_t bytes)

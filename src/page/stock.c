@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * stock: lists by size, so that a fit is found in a few steps whatever the number of extents; and one list by age, so
+ * that what has been idle longest goes back first.
+ */
 #include "page/stock.h"
 
 #define LOOKS 8        /* extents looked at in a bucket before the next one is tried */

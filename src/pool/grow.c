@@ -34,7 +34,9 @@ hew_pool_grow_block(struct hew_pool_set *set, unsigned number, size_t count)
     struct hew_pool_block *block = hew_meta_take(sizeof *block);
     char *notes = block == NULL || count == 0 ? NULL : hew_meta_take(notes_bytes(set, number, count));
     if (block == NULL || (notes == NULL && count != 0)) {
-        hew_meta_give(block, block == NULL ? 0 : sizeof *block);
+        if (block != NULL) {
+            hew_meta_give(block, sizeof *block);
+        }
         return NULL;
     }
     size_t recent = recent_bytes(set, number, count);

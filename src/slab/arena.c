@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * arena: the table of arenas, their making, and the choice among them.  An arena is made when it is first needed, so
+ * that programs with few threads pay for few.
+ */
 #include "slab/arena.h"
 
 #include "base/text.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * arena_life: emptying an arena whose objects the program may still hold addresses of.  It is marked as seized under
+ * the lock and emptied without one, because extent hooks of the program may run meanwhile.
+ */
 #include "slab/arena_life.h"
 
 #include "meta/memory.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * bin: the way of objects between batches and slabs.  All is done for a batch under one lock, and slabs come from and
+ * go to the page heap while that lock is not held, so that nobody who wants an object waits for the system.
+ */
 #include "slab/bin.h"
 
 #include "meta/map.h"

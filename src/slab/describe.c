@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * describe: the last words about a bad address.  Only the end of a process runs this, so it may search, and must not
+ * wait: whoever holds a lock may be the one that broke.
+ */
 #include "slab/describe.h"
 
 #include "base/text.h"

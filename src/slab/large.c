@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * large: what is written down of a large object as it leaves and comes back: its counts, its guard, its place in a
+ * manual arena's list.  The pages themselves are the page heap's.
+ */
 #include "slab/large.h"
 
 /* Large objects of a manual arena are listed, so that it can be emptied. */

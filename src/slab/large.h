@@ -3,7 +3,7 @@
  * large: objects above the small classes: an extent of its own each.
  *
  * Up to tcache_max, and to 1 MiB in any case, they have classes as small objects have: extents of the class's size,
- * all of it usable, kept in magazines.  Above, extents are as large as asked, and the address map calls them slow.
+ * all of it usable, kept in magazines and depots.  Above, extents are as large as asked, and the address map calls them slow.
  *
  * Locks     the page heap's; the counts are relaxed atomics.  An extent's fields belong to whoever holds the object.
  * Not here  which arena: arena.h, cache/thread.c.

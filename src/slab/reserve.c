@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * reserve: lists of ready slabs, one for each declared class.  Slabs are all made in the first arena's page heap and
+ * change hands as whole extents, so that only counts move with them.
+ */
 #include "slab/reserve.h"
 
 #include "slab/slab.h"

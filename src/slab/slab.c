@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * slab: the bits.  They lie outside of the slab, in its extent's struct where they fit, so that a free region's
+ * memory is not touched to take it or give it back.
+ */
 #include "slab/slab.h"
 
 #include "meta/memory.h"

@@ -19,6 +19,7 @@
 #define SIZE ((size_t)2 << 20)
 
 static struct hew_page_heap the_heap;
+static hew_map_entry no_leaf;
 static struct hew_extent the_extents[EXTENTS];
 static uint8_t codes[EXTENTS + 1];
 static struct hew_large_counts classes[256];
@@ -77,6 +78,7 @@ begin(void)
     the_heap.dirty_decay.decay_ms = 1000;
     the_heap.counts.active = EXTENTS * SIZE;
     hew_code_map = codes;
+    atomic_store(&hew_map_roots[0], &no_leaf); /* what lies below 1 GiB is ours */
     locked = false;
     for (unsigned i = 0; i < EXTENTS; i++) {
         codes[i + 1] = HEW_CODE_SLOW;

@@ -3,6 +3,7 @@
 #ifndef HEW_TESTS_PRELOAD_FORK_HANDLERS_H
 #define HEW_TESTS_PRELOAD_FORK_HANDLERS_H
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -28,6 +29,7 @@ take_handled(void)
 {
     handled[0]++;
     allocate_all_sizes();
+    malloc_trim(0); /* waits for who is at work on a cache of all threads */
     for (size_t i = 0; i < 32; i++) {
         kept_over_fork[i] = malloc(100 * i);
     }
@@ -36,6 +38,7 @@ take_handled(void)
 static void
 give_handled(void)
 {
+    malloc_trim(0);
     for (size_t i = 0; i < 32; i++) {
         free(kept_over_fork[i]);
     }

@@ -168,11 +168,11 @@ TEST(aligned_objects_of_a_small_class_are_counted_like_others)
     boot_once();
     struct hew_cache *cache = layers_start_thread();
     unsigned code = hew_aligned_code(100, 64);
-    uint64_t before = hew_magazine_requests(cache, code);
+    uint64_t before = hew_cache_requests(cache, code);
     for (unsigned i = 0; i < 5000; i++) {
         layers_free(hew_alloc_aligned(100, 64, false));
     }
-    CHECK_EQUAL(hew_magazine_requests(cache, code) - before, 5000);
+    CHECK_EQUAL(hew_cache_requests(cache, code) - before, 5000);
     end_test();
 }
 

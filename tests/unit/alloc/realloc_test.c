@@ -55,6 +55,46 @@ only_mremap(const char *call)
     return strcmp(call, "mremap") == 0;
 }
 
+/* Fills objects[]; the one that has another right behind it.  Each is a new mapping, which the system lays beside the last
+ * one unless it finds a hole; where holes are is chance, so there are several to choose from. */
+static unsigned char *
+several(unsigned char **objects, size_t size)
+{
+    for (unsigned i = 0; i < SEVERAL; i++) {
+        objects[i] = layers_malloc(size);
+    }
+    for (unsigned pair = 0; pair < SEVERAL * SEVERAL; pair++) {
+        if (objects[pair % SEVERAL] == objects[pair / SEVERAL] + size) {
+            return objects[pair / SEVERAL];
+        }
+    }
+    CHECK(!"two objects side by side");
+    return objects[0];
+}
+
+/* The first one: the heap has not been short of memory yet, and keeps what is freed at hand. */
+TEST(zeroed_memory_is_zero_where_pages_could_not_be_moved_before)
+{
+    boot_once();
+    unsigned char *objects[SEVERAL];
+    unsigned char *object = several(objects, 4 * MIB);
+    hew_os_faults.refuse = only_mremap;
+    unsigned char *copy = hew_realloc_object(object, 9 * MIB); /* into the place to which nothing could be moved */
+    hew_os_faults.refuse = NULL;
+    CHECK(copy != NULL && copy != object);
+    paint(copy, 0, 9 * MIB, 9);
+    layers_free(copy);
+    unsigned char *zeroed = hew_alloc_large(9 * MIB, true);
+    CHECK(zeroed != NULL && zeroed[0] == 0 && memcmp(zeroed, zeroed + 1, 9 * MIB - 1) == 0);
+    layers_free(zeroed);
+    for (unsigned i = 0; i < SEVERAL; i++) {
+        if (objects[i] != object) {
+            layers_free(objects[i]);
+        }
+    }
+    end_test();
+}
+
 TEST(contents_survive_every_change_of_class)
 {
     boot_once();
@@ -134,22 +174,13 @@ TEST(a_large_object_grows_where_it_is_over_free_pages)
     end_test();
 }
 
-/* An object with another one right behind it, so that it can only move.  Each is a new mapping, which the system lays
- * beside the last one unless it finds a hole; where holes are is chance, so there are several to choose from. */
+/* An object with another one right behind it, so that it can only move. */
 static unsigned char *
 hemmed_in(size_t size, void **neighbour)
 {
     unsigned char *objects[SEVERAL];
     hew_serve_relieve(); /* no free pages */
-    for (unsigned i = 0; i < SEVERAL; i++) {
-        objects[i] = layers_malloc(size);
-    }
-    unsigned char *object = objects[0], *behind = NULL;
-    for (unsigned pair = 0; behind == NULL && pair < SEVERAL * SEVERAL; pair++) {
-        object = objects[pair / SEVERAL];
-        behind = objects[pair % SEVERAL] == object + size ? object + size : NULL;
-    }
-    CHECK(behind != NULL);
+    unsigned char *object = several(objects, size), *behind = object + size;
     for (unsigned i = 0; i < SEVERAL; i++) {
         if (objects[i] != object && objects[i] != behind) {
             layers_free(objects[i]);

@@ -20,7 +20,7 @@ static void *(*volatile new_aligned_or_null)(size_t size, size_t alignment,
 static uint64_t
 requests(size_t size)
 {
-    return hew_magazine_requests(hew_cache_self, hew_code_of_size(size));
+    return hew_cache_requests(hew_cache_self, hew_code_of_size(size));
 }
 
 TEST(operator_new_counts_each_object_once_over_many_periods)

@@ -150,3 +150,28 @@ TEST(objects_of_an_arena_that_a_program_has_made_are_not_kept)
     atomic_store(&hew_arena_was_created, false);
     end_cache();
 }
+
+TEST(a_ring_that_was_large_once_does_not_stay_so)
+{
+    enum { MANY = 4096, FEW = 100 };
+    new_cache();
+    taken_from_bin(CODE, MANY);
+    hew_depot_give(0, CODE, objects, FEW);
+    size_t before = hew_meta_usage().used;
+    hew_depot_give(0, CODE, objects + FEW, MANY - FEW);
+    CHECK(hew_meta_usage().used >= before + MANY * sizeof(void *) / 2);
+    hew_depot_drain(false);
+    CHECK_EQUAL(hew_depot_take(0, CODE, objects, MANY - FEW), MANY - FEW);
+    hew_owner_give(CODE, objects, MANY - FEW);
+    hew_depot_take(0, CODE, objects, FEW); /* they are in use, */
+    hew_depot_give(0, CODE, objects, FEW);
+    hew_depot_drain(false);
+    CHECK_EQUAL(hew_depot_held(CODE), FEW); /* and stay */
+    CHECK(hew_meta_usage().used <= before + 4 * FEW * sizeof(void *));
+    CHECK_EQUAL(hew_depot_take(0, CODE, objects + FEW, FEW), FEW);
+    for (unsigned i = 0; i < FEW; i++) {
+        CHECK(objects[i] == objects[FEW + i]);
+    }
+    hew_owner_give(CODE, objects, FEW);
+    end_cache();
+}

@@ -163,7 +163,7 @@ TEST(every_allocation_is_counted_once)
         taken[code] += burst;
     }
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
-        CHECK_EQUAL(hew_magazine_requests(cache, code), taken[code]);
+        CHECK_EQUAL(hew_cache_requests(cache, code), taken[code]);
     }
     end_cache();
 }
@@ -175,7 +175,7 @@ TEST(allocations_of_a_class_that_may_have_no_magazine_are_counted_too)
     hew_limit_sizes(cache, 1024);
     work(cache, code, 3, 700);
     CHECK_EQUAL(capacity(cache, code), 0);
-    CHECK_EQUAL(hew_magazine_requests(cache, code), 2100);
+    CHECK_EQUAL(hew_cache_requests(cache, code), 2100);
     end_cache();
 }
 
@@ -187,7 +187,7 @@ TEST(objects_taken_by_the_slow_path_alone_are_counted_too)
         give(cache, CODE, object);
         give(cache, CODE, take(cache, CODE));
     }
-    CHECK_EQUAL(hew_magazine_requests(cache, CODE), 6 * HEW_CACHE_PERIOD);
+    CHECK_EQUAL(hew_cache_requests(cache, CODE), 6 * HEW_CACHE_PERIOD);
     end_cache();
 }
 
@@ -198,7 +198,7 @@ TEST(large_classes_are_served_and_counted_as_small_ones)
     for (unsigned i = 0; i < 3000; i++) {
         give(cache, code, take(cache, code));
     }
-    CHECK_EQUAL(hew_magazine_requests(cache, code), 3000);
+    CHECK_EQUAL(hew_cache_requests(cache, code), 3000);
     CHECK(layers_large(cache->arena).nmalloc < 3000 / 10); /* the magazine served most of them */
     end_cache();
 }
@@ -334,7 +334,7 @@ TEST(a_magazine_without_objects_says_so_and_recovers)
     CHECK(got < OBJECTS_MAX);
     CHECK(take(cache, code) == NULL);
     hew_os_faults.refuse = NULL;
-    CHECK_EQUAL(hew_magazine_requests(cache, code), got);
+    CHECK_EQUAL(hew_cache_requests(cache, code), got);
     objects[got] = take(cache, code);
     CHECK(objects[got] != NULL);
     give_many(cache, code, got + 1);

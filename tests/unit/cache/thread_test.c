@@ -66,7 +66,7 @@ born_later(void *first)
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         CHECK_EQUAL(cache->most[code], model->most[code]);
         CHECK_EQUAL(cache->flags[code], model->flags[code]);
-        CHECK_EQUAL(hew_magazine_requests(cache, code), 0);
+        CHECK_EQUAL(hew_cache_requests(cache, code), 0);
         CHECK_EQUAL(cache->balance[code], 0);
     }
     uint32_t period = cache->ticks[hew_code_of_size(4096)];

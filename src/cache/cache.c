@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache: what the files of this folder share: the calling thread's cache, and what is known of all of them.
+ *
+ * A thread begins with a cache that is empty and full at once, so that the fast paths need not ask whether there is one.
+ */
+#include "cache/cache.h"
+
+struct hew_cache hew_cache_none, hew_cache_gone; /* not set up in the file: that would be two pages for each process */
+__thread struct hew_cache *hew_cache_self = &hew_cache_none;
+
+struct hew_mutex hew_caches_lock = HEW_MUTEX(caches);
+_Atomic unsigned hew_caches_alive;
+_Atomic size_t hew_cache_step;
