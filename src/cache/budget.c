@@ -112,11 +112,10 @@ hew_budget_share(void)
 }
 
 size_t
-hew_budget_depot(void)
+hew_budget_depot(unsigned depots)
 {
     size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART;
-    unsigned depots = hew_arena_limit(), threads = threads_alive();
-    return (uint32_t)within(part, DEPOTS_MIN, DEPOTS_MAX) / (threads < depots ? threads : depots);
+    return (uint32_t)within(part, DEPOTS_MIN, DEPOTS_MAX) / (depots == 0 ? 1 : depots);
 }
 
 size_t

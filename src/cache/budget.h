@@ -31,8 +31,8 @@ void hew_budget_end_all(struct hew_cache *cache);
 /* What one thread's magazines may hold, in bytes: it falls as threads come. */
 size_t hew_budget_share(void);
 
-/* What one CPU's depot may hold, in bytes. */
-size_t hew_budget_depot(void);
+/* What one of so many depots may hold, in bytes. */
+size_t hew_budget_depot(unsigned depots);
 
 /* What one step brings from the slabs at most; and what a magazine that was never empty grows to. */
 #define HEW_BUDGET_STEP ((size_t)32 << 10)

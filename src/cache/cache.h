@@ -71,7 +71,8 @@ struct hew_cache {
     size_t share;         /* and may; as of a moment ago */
     /* Bytes of objects that no class's counts tell of, or not any more. */
     uint64_t other_allocated, other_freed;
-    void **spare[HEW_CACHE_SPARES]; /* an array of 8, 16, 32 ... slots each that no magazine stands in at present, or NULL */
+    void **spare
+        [HEW_CACHE_SPARES]; /* an array of 8, 16, 32 ... slots each that no magazine stands in at present, or NULL */
     struct hew_cache_bytes {
         uint64_t allocated, freed;
     } *live;              /* kept up at each operation of a thread with a front; else NULL */

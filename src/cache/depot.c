@@ -8,15 +8,17 @@
 #include "os/cpus.h"
 #include "os/futex.h"
 #include "os/gate.h"
+#include "slab/large.h"
 
 #include <string.h>
 
-#define DEPOTS_MAX 256              /* CPUs beyond share one */
-#define ROOM_MIN 64u                /* places that a stack begins with, */
-#define ROOM_MAX (1u << 15)         /* and the most that it grows to */
-#define AT_ONCE 128u                /* objects that the hand takes at a time: they are copied under the mark */
-#define LOOKS 8                     /* empty stacks that the hand passes by in one go */
-#define DUE_BYTES ((size_t)1 << 20) /* in one depot, from which on a purger is wanted */
+#define DEPOTS_MAX 256      /* CPUs beyond share one */
+#define ROOM_MIN 64u        /* places that a stack begins with, */
+#define ROOM_MAX (1u << 15) /* and the most that it grows to */
+#define AT_ONCE 128u        /* objects that the hand takes at a time: they are copied under the mark */
+#define LOOKS 8             /* empty stacks that the hand passes by in one go */
+#define DUE_FROM ((size_t)8 << 20)   /* bytes of mappings from which on half a depot is worth a purger */
+#define GIVES_TO_LOOK 64u   /* gives after which a depot asks again what it may hold */
 
 /* Addresses in a ring, so that the oldest can leave as easily as the newest. */
 struct stack {
@@ -37,6 +39,7 @@ struct depot {
     struct stack stack[HEW_CODES];
 } HEW_ALIGNED(HEW_CACHE_LINE);
 
+static _Atomic unsigned made;                      /* how many there are: relaxed */
 static _Atomic(struct depot *) depots[DEPOTS_MAX]; /* made when something is to be put there, for good */
 
 static unsigned
@@ -130,6 +133,22 @@ write_ring(struct stack *stack, uint32_t place, void *const *from, uint32_t coun
     }
 }
 
+static void
+show(unsigned code, void *const *objects, unsigned count)
+{
+    for (unsigned i = 0; code > HEW_CODE_SMALL_LAST && i < count; i++) {
+        hew_large_show(objects[i], code);
+    }
+}
+
+/* Without the mark: what lay here goes back to its owners. */
+static void
+send_home(unsigned code, void **objects, unsigned count)
+{
+    show(code, objects, count);
+    hew_owner_give(code, objects, count);
+}
+
 static HEW_NOINLINE struct depot *
 make(unsigned index)
 {
@@ -138,6 +157,9 @@ make(unsigned index)
                                                                   memory_order_acquire)) {
         hew_meta_give(depot, sizeof *depot);
         return nobody;
+    }
+    if (depot != NULL) {
+        atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
     }
     return depot;
 }
@@ -164,7 +186,7 @@ stack_valid(const struct stack *stack, unsigned code)
     for (uint32_t i = 0; hew_check_may_walk(stack->count) && i < stack->count; i++) {
         const void *object = stack->slots[(stack->oldest + i) & (stack->room - 1)];
         unsigned shown = hew_map_code((uintptr_t)object);
-        if (object == NULL || (shown != code && shown != HEW_CODE_SLOW)) {
+        if (object == NULL || shown != (code > HEW_CODE_SMALL_LAST ? HEW_CODE_NONE : code)) {
             return false;
         }
     }
@@ -187,6 +209,7 @@ take_from(struct depot *depot, unsigned code, void **objects, unsigned wanted)
     depot->counts.takes++;
     HEW_ASSERT(2, depot_valid(depot));
     let_go(depot);
+    show(code, objects, taken);
     return taken;
 }
 
@@ -355,15 +378,18 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
     void *idle[AT_ONCE];
     unsigned idle_code = code, idle_count = 0;
     size_t before = depot->counts.bytes;
+    if (HEW_UNLIKELY(depot->counts.gives % GIVES_TO_LOOK == 0)) {
+        depot->most = hew_budget_depot(atomic_load_explicit(&made, memory_order_relaxed));
+    }
     if (HEW_UNLIKELY(before + hew_budget_bytes(code, count) > depot->most)) {
-        depot->most = hew_budget_depot();
         idle_count = move_hand(depot, idle, &idle_code);
     }
     unsigned done = put(depot, code, objects, count);
-    bool due = before < DUE_BYTES && depot->counts.bytes >= DUE_BYTES;
+    bool due = before < depot->most / 2 && depot->counts.bytes >= depot->most / 2 &&
+               atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) >= DUE_FROM;
     let_go(depot);
     if (HEW_UNLIKELY(idle_count != 0)) {
-        hew_owner_give(idle_code, idle, idle_count);
+        send_home(idle_code, idle, idle_count);
     }
     if (HEW_UNLIKELY(due)) {
         hew_page_raise_due();
@@ -377,11 +403,14 @@ hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count)
     if (HEW_UNLIKELY(atomic_load_explicit(&hew_arena_was_created, memory_order_relaxed))) {
         count = give_manual(code, objects, count);
     }
+    for (unsigned i = 0; code > HEW_CODE_SMALL_LAST && i < count; i++) {
+        hew_large_hide(objects[i], code);
+    }
     struct depot *depot = depot_at(own);
     depot = HEW_LIKELY(depot != NULL) ? depot : make(own);
     unsigned done = depot != NULL && hold(depot) ? give_to(depot, code, objects, count) : 0;
     if (done < count) {
-        hew_owner_give(code, objects + done, count - done);
+        send_home(code, objects + done, count - done);
     }
 }
 
@@ -393,10 +422,12 @@ drain_class(struct depot *depot, unsigned code, bool all)
     void *objects[AT_ONCE];
     unsigned taken;
     hold_or_wait(depot);
-    uint32_t keep = all ? 0 : stack->count - stack->least;
-    while ((taken = take_oldest(depot, code, keep, objects)) != 0) {
+    uint32_t keep = all ? 0 : stack->count - stack->least,
+             left_to_go = stack->count; /* what comes meanwhile may stay */
+    while (left_to_go != 0 && (taken = take_oldest(depot, code, keep, objects)) != 0) {
+        left_to_go -= taken < left_to_go ? taken : left_to_go;
         let_go(depot);
-        hew_owner_give(code, objects, taken);
+        send_home(code, objects, taken);
         hold_or_wait(depot);
         stack->least = stack->count < stack->least ? stack->count : stack->least;
     }
@@ -441,6 +472,7 @@ hew_depot_counts(void)
     for (unsigned index = 0; index < DEPOTS_MAX; index++) {
         const struct depot *depot = depot_at(index);
         if (depot != NULL) {
+            sum.depots++;
             sum.takes += depot->counts.takes;
             sum.gives += depot->counts.gives;
             sum.misses += atomic_load_explicit(&depot->misses, memory_order_relaxed);

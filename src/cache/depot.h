@@ -24,9 +24,10 @@
 
 /* What passed by, summed over CPUs: relaxed. */
 struct hew_depot_counts {
-    uint64_t takes, gives;   /* batches that went to magazines, and came from them */
+    uint64_t takes, gives;     /* batches that went to magazines, and came from them */
     uint64_t misses, refusals; /* requests for a batch that found none; batches for which there was no room */
-    size_t bytes;            /* held now */
+    size_t bytes;              /* held now */
+    size_t depots;             /* that exist */
 };
 
 /* The number of the depot of the CPU that the caller runs on. */

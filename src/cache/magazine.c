@@ -11,13 +11,13 @@
 
 #include <string.h>
 
-#define FILL_OBJECTS 4 /* a step from the slabs brings so many where there is room, whatever their size */
-#define EARNED 6                       /* misses for which a magazine grows, and one more */
-#define EARNED_BYTES 2048u             /* for so many bytes of an object: who does little keeps little */
-#define FIRST_BYTES 1024u              /* a class of objects up to so large always has room for a few */
-#define SWEEP 4                       /* classes looked after at each tick */
-#define REFRESH 16                    /* misses after which a thread asks again where it runs, and what its share is */
-#define ASKS 8                        /* misses between two at which a class asks another one for room */
+#define FILL_OBJECTS 4     /* a step from the slabs brings so many where there is room, whatever their size */
+#define EARNED 6           /* misses for which a magazine grows, and one more */
+#define EARNED_BYTES 2048u /* for so many bytes of an object: who does little keeps little */
+#define FIRST_BYTES 1024u  /* a class of objects up to so large always has room for a few */
+#define SWEEP 4            /* classes looked after at each tick */
+#define REFRESH 16         /* misses after which a thread asks again where it runs, and what its share is */
+#define ASKS 8             /* misses between two at which a class asks another one for room */
 
 /* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
 static uint32_t
@@ -63,7 +63,7 @@ note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
         cache->share = hew_budget_share();
     }
     cache->missed[code] = ++cache->misses;
-    uint8_t stays = cache->flags[code] & (uint8_t) ~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
+    uint8_t stays = cache->flags[code] & (uint8_t)~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
     cache->flags[code] = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
     return again;
 }
@@ -77,7 +77,7 @@ has_earned(struct hew_cache *cache, unsigned code)
         cache->flags[code] += HEW_CLASS_EARNS;
     }
     return cache->flags[code] / HEW_CLASS_EARNS >= (needed < most ? needed : most) ||
-           (cache->flags[code] & HEW_CLASS_CHOSEN) != 0;
+           (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 || cache->direct;
 }
 
 /*
@@ -271,10 +271,20 @@ hew_magazine_drop(struct hew_cache *cache, unsigned code)
 void
 hew_magazine_drop_all(struct hew_cache *cache)
 {
-    HEW_EACH_TOUCHED (cache, code) {
+    HEW_EACH_TOUCHED(cache, code)
+    {
         hew_magazine_drop(cache, code);
     }
     hew_budget_end_all(cache);
+}
+
+void
+hew_magazine_send_all_home(struct hew_cache *cache)
+{
+    bool direct = cache->direct;
+    cache->direct = true;
+    hew_magazine_drop_all(cache);
+    cache->direct = direct;
 }
 
 /* What is left leaves room for what the program frees next, so that this alone does not make the magazine grow again. */

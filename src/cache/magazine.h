@@ -28,6 +28,9 @@ void hew_magazine_drop(struct hew_cache *cache, unsigned code);
 /* The same for every class. */
 void hew_magazine_drop_all(struct hew_cache *cache);
 
+/* The same past the depot: everything goes to its owners at once. */
+void hew_magazine_send_all_home(struct hew_cache *cache);
+
 /* All objects but the newest `keep` go there. */
 void hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep);
 

@@ -24,7 +24,6 @@ static __thread struct hew_cache *set_aside; /* while the thread is inside a hoo
 
 static void *nothing[2]; /* as a magazine: empty */
 
-
 static struct hew_list caches = {&caches, &caches}; /* guarded by hew_caches_lock */
 
 /* A cache without any magazine, for those threads that have no true one.  Several may set it up at once. */

@@ -69,6 +69,9 @@ hew_describe_bad_pointer(const char *function, uintptr_t address)
                             : "the stack, static data, or another allocator's");
     }
     bool shelved = extent->code > HEW_CODE_SMALL_LAST && hew_map_code(extent->address) == HEW_CODE_NONE;
+    if (extent->state == HEW_EXTENT_ACTIVE && shelved && address == extent->address) {
+        hew_describe_free(function, address);
+    }
     if (extent->state != HEW_EXTENT_ACTIVE || shelved) {
         hew_fatal(HEW_FATAL_not_allocated, function, address, "these pages have been freed already");
     }

@@ -142,6 +142,15 @@ hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsi
 }
 
 void
+hew_large_hide(void *object, unsigned code)
+{
+    const struct hew_extent *extent = hew_map_extent((uintptr_t)object);
+    if (HEW_UNLIKELY(!hew_extent_is_out(extent, (uintptr_t)object, code) || !hew_extent_claim(extent))) {
+        hew_describe_bad_pointer("free", (uintptr_t)object);
+    }
+}
+
+void
 hew_large_give(struct hew_extent *extent)
 {
     if (!hew_large_keep(extent)) {

@@ -70,9 +70,19 @@ void hew_large_give(struct hew_extent *extent);
 HEW_INLINE bool
 hew_large_keep(struct hew_extent *extent)
 {
-    bool fits =
-        (extent->code != HEW_CODE_SLOW || extent->size > HEW_SHELF_ABOVE) && extent->large.usable == extent->size;
+    bool fits = extent->code == HEW_CODE_SLOW && extent->size > HEW_SHELF_ABOVE && extent->large.usable == extent->size;
     return fits && hew_page_shelve_one(&hew_arena_at(extent->arena)->pages, extent);
+}
+
+/* An object of class `code` lies in a depot from now on: whoever frees it again, or asks for its size, is told that it is free.
+ * Ends the process when it is not out. */
+void hew_large_hide(void *object, unsigned code);
+
+/* It leaves the depot. */
+HEW_INLINE void
+hew_large_show(void *object, unsigned code)
+{
+    hew_map_set_code((uintptr_t)object, code);
 }
 
 /* To the page heap. */

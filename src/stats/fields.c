@@ -10,6 +10,12 @@ const struct hew_stats_field hew_stats_total_fields[] = {
     LAST,
 };
 
+const struct hew_stats_field hew_stats_depot_fields[] = {
+#define HEW_STATS_DEPOT(name, type, what) ROW(name, type, ADD, JSON, 0)
+#include "stats/depot.def"
+    LAST,
+};
+
 const struct hew_stats_field hew_stats_arena_fields[] = {
 #define HEW_STATS_ARENA(name, type, merge, part, what) ROW(name, type, merge, part, 0)
 #include "stats/arena.def"

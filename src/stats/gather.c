@@ -2,6 +2,7 @@
 #include "stats/gather.h"
 
 #include "base/options.h"
+#include "cache/budget.h"
 #include "cache/count.h"
 #include "cache/depot.h"
 #include "cache/thread.h"
@@ -197,10 +198,24 @@ hew_gather_caches(struct hew_stats_arena *const *arenas, unsigned count)
     struct arenas context = {arenas, count, false};
     hew_thread_each(add_cache, &context);
     begin(&context); /* there were none */
-    /* What lies in depots may be any arena's. */
-    for (unsigned code = 1; arenas[0] != NULL && code <= HEW_CODE_CACHED_LAST; code++) {
-        arenas[0]->tcache_bytes += hew_depot_held(code) * hew_code_size(code);
+}
+
+void
+hew_gather_depot(struct hew_stats_depot *into, struct hew_stats_arena *first)
+{
+    struct hew_depot_counts counts = hew_depot_counts();
+    *into = (struct hew_stats_depot){
+        .limit = hew_budget_depot((unsigned)counts.depots),
+        .depots = counts.depots,
+        .takes = counts.takes,
+        .gives = counts.gives,
+        .misses = counts.misses,
+        .refusals = counts.refusals,
+    };
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        into->bytes += hew_depot_held(code) * hew_code_size(code);
     }
+    first->tcache_bytes += into->bytes;
 }
 
 void

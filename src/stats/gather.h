@@ -19,6 +19,9 @@ void hew_gather_requests(const struct hew_arena *arena, struct hew_stats_arena *
 /* Adds the requests of all threads, and what their caches hold; arenas[i] may be NULL. */
 void hew_gather_caches(struct hew_stats_arena *const *arenas, unsigned count);
 
+/* The depots.  What they hold may be any arena's: it is added to tcache_bytes of the `first` one. */
+void hew_gather_depot(struct hew_stats_depot *into, struct hew_stats_arena *first);
+
 /* The arena's totals over its classes, once everything is in. */
 void hew_gather_finish(struct hew_stats_arena *arena);
 

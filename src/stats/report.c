@@ -29,6 +29,10 @@ totals_json(struct hew_report *report)
     struct hew_stats_background_numbers background = hew_stats_background_numbers();
     hew_json_open(json, "stats", '{');
     hew_report_fields_json(json, hew_stats_total_fields, &totals);
+    struct hew_stats_depot depot = hew_stats_depot();
+    hew_json_open(json, "depot", '{');
+    hew_report_fields_json(json, hew_stats_depot_fields, &depot);
+    hew_json_close(json, '}');
     hew_json_open(json, "background_thread", '{');
     hew_json_unsigned(json, "num_threads", background.num_threads);
     hew_json_unsigned(json, "num_runs", background.num_runs);
@@ -53,6 +57,20 @@ put_named(struct hew_report *report, const char *before, uint64_t value)
 }
 
 static void
+depot_text(struct hew_report *report)
+{
+    struct hew_stats_depot depot = hew_stats_depot();
+    put_named(report, "Depots: ", depot.depots);
+    put_named(report, ", bytes: ", depot.bytes);
+    put_named(report, ", limit: ", depot.limit);
+    put_named(report, ", takes: ", depot.takes);
+    put_named(report, ", gives: ", depot.gives);
+    put_named(report, ", misses: ", depot.misses);
+    put_named(report, ", refusals: ", depot.refusals);
+    hew_writer_put_byte(&report->out, '\n');
+}
+
+static void
 totals_text(struct hew_report *report)
 {
     struct hew_stats_totals totals = hew_stats_totals();
@@ -71,6 +89,7 @@ totals_text(struct hew_report *report)
     put_named(report, ", num_runs: ", background.num_runs);
     put_named(report, ", run_interval: ", background.run_interval);
     hew_writer_put(&report->out, " ns\n");
+    depot_text(report);
     if (report->mutexes) {
         struct hew_stats_mutex counts[HEW_STATS_GLOBAL_MUTEXES];
         for (unsigned mutex = 0; mutex < HEW_STATS_GLOBAL_MUTEXES; mutex++) {

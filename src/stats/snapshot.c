@@ -21,6 +21,7 @@ static unsigned arenas_end;                            /* above the last one */
 static struct hew_stats_arena merged, just_made;       /* just_made: all 0, for an arena that came after the snapshot */
 static struct hew_stats_arena *destroyed;              /* the sum of destroyed arenas; NULL while there is none */
 static struct hew_stats_totals totals;
+static struct hew_stats_depot depot;
 static struct hew_stats_mutex global_mutexes[HEW_STATS_GLOBAL_MUTEXES];
 
 /* Makes room for every arena that exists.  False without memory; the snapshot stays as it is. */
@@ -57,6 +58,7 @@ gather_arenas(unsigned end)
     }
     arenas_end = end;
     hew_gather_caches(arenas, end);
+    hew_gather_depot(&depot, arenas[0]);
 }
 
 /* Arenas that are no more: what they did; they have nothing left. */
@@ -161,6 +163,15 @@ hew_stats_totals(void)
     hew_mutex_unlock(&hew_stats_lock);
     /* Not of the snapshot: as in jemalloc, a program sees its last call at once. */
     copy.zero_reallocs = atomic_load_explicit(&hew_stats_zero_reallocs, memory_order_relaxed);
+    return copy;
+}
+
+struct hew_stats_depot
+hew_stats_depot(void)
+{
+    hew_mutex_lock(&hew_stats_lock);
+    struct hew_stats_depot copy = depot;
+    hew_mutex_unlock(&hew_stats_lock);
     return copy;
 }
 

@@ -27,8 +27,9 @@ bool hew_stats_take(void);
 /* The number of the snapshot in force, from 1 on; it is taken if there is none yet.  0: no memory. */
 uint64_t hew_stats_epoch(void);
 
-/* The numbers of the whole process, and of a global lock; of the snapshot in force, or 0 without one. */
+/* The numbers of the whole process, of its depots, and of a global lock; of the snapshot in force, or 0 without one. */
 struct hew_stats_totals hew_stats_totals(void);
+struct hew_stats_depot hew_stats_depot(void);
 struct hew_stats_mutex hew_stats_global_mutex(unsigned mutex);
 
 /* Whether there is such an arena: an index, HEW_STATS_ALL (also as the number of arenas) or HEW_STATS_DESTROYED. */

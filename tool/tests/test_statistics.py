@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import HewRunner, is_as_described
-from hew.model.statistics import Mutex, Snapshot
+from hew.model.statistics import Depot, Mutex, Snapshot
 from hew.sources.statistics.misnamed import misnamed
 from hew.sources.statistics.stream import find_reports
 from hew.views.statistics_document import statistics_json
@@ -218,3 +218,17 @@ def test_stats_says_what_to_do_next(hew: HewRunner, place: str, said: str) -> No
     assert done.returncode == 1
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_both_forms_tell_of_the_depots_where_there_are_any() -> None:
+    text = recorded("hew-0.1.0", "txt")
+    line = "Depots: 2, bytes: 4096, limit: 8192, takes: 5, gives: 6, misses: 7, refusals: 1\n"
+    counts = Depot(bytes=4096, limit=8192, depots=2, takes=5, gives=6, misses=7, refusals=1)
+    at = text.index("Background threads:")
+    assert only(text[:at] + line + text[at:]).depot == counts
+    document = json.loads(recorded("hew-0.1.0", "json"))
+    document["jemalloc"]["stats"]["depot"] = {
+        "bytes": 4096, "limit": 8192, "depots": 2, "takes": 5, "gives": 6, "misses": 7, "refusals": 1,
+    }  # fmt: skip
+    assert only(json.dumps(document)).depot == counts
+    assert only(recorded("jemalloc-5.3.0", "json")).depot == Depot()

@@ -8,6 +8,7 @@
 #include "control/mallctl/ctl_arena.h"
 #include "alloc/alloc.h"
 #include "base/options.h"
+#include "cache/depot.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "control/mallctl/ctl_names_macros.h"
@@ -73,6 +74,7 @@ hew_ctl_arena_decay(const struct hew_ctl_call *call)
 int
 hew_ctl_arena_purge(const struct hew_ctl_call *call)
 {
+    hew_depot_drain(true); /* what lies there may be of any arena */
     decay(call, true);
     return 0;
 }

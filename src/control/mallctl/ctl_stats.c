@@ -34,6 +34,16 @@ hew_ctl_stats_total(const struct hew_ctl_call *call)
 }
 
 int
+hew_ctl_stats_depot(const struct hew_ctl_call *call)
+{
+    if (hew_stats_epoch() == 0) {
+        return EAGAIN;
+    }
+    struct hew_stats_depot depot = hew_stats_depot();
+    return hew_ctl_read_number(call, *(const uint64_t *)((const char *)&depot + call->row->field));
+}
+
+int
 hew_ctl_stats_background(const struct hew_ctl_call *call)
 {
     struct hew_stats_background_numbers numbers = hew_stats_background_numbers();

@@ -7,7 +7,6 @@
 #include "alloc/alloc.h"
 #include "base/options.h"
 #include "cache/count.h"
-#include "cache/depot.h"
 #include "cache/limit.h"
 #include "cache/magazine.h"
 #include "cache/peak.h"
@@ -139,8 +138,7 @@ hew_ctl_thread_tcache_flush(const struct hew_ctl_call *call)
     if (cache == NULL || !cache->caching) {
         return EFAULT;
     }
-    hew_magazine_drop_all(cache);
-    hew_depot_drain(true); /* where most of it went */
+    hew_magazine_send_all_home(cache);
     return 0;
 }
 

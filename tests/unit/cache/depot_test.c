@@ -83,9 +83,9 @@ TEST(a_depot_holds_so_many_bytes_and_what_is_more_goes_to_its_owners)
     for (unsigned round = 0; round < 3; round++) {
         taken_from_bin(code, 400);
         hew_depot_give(0, code, objects, 400);
-        CHECK(hew_depot_counts().bytes <= hew_budget_depot());
+        CHECK(hew_depot_counts().bytes <= hew_budget_depot(1));
     }
-    CHECK(hew_depot_counts().bytes + 4096 > hew_budget_depot());
+    CHECK(hew_depot_counts().bytes + 4096 > hew_budget_depot(1));
     CHECK(hew_depot_counts().refusals > refused);
     end_cache();
 }

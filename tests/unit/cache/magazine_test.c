@@ -51,7 +51,7 @@ TEST(a_thread_that_only_frees_keeps_what_one_step_brings_at_most)
         give(cache, code, objects[given++]);
         CHECK(hew_cache_depth(cache, code) <= 4); /* what one step brings */
     }
-    CHECK_EQUAL(capacity(cache, code), 4);
+    CHECK(capacity(cache, code) <= 4);
     CHECK(hew_depot_held(code) >= 16);
     end_cache();
 }
@@ -289,7 +289,9 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
     unsigned code = hew_code_of_size((size_t)1 << 20);
     struct hew_extent *one = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
     struct hew_extent *two = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
-    give(cache, code, take(cache, code)); /* the thread asks for such objects */
+    for (unsigned i = 0; i < 20; i++) { /* the thread asks for such objects */
+        give(cache, code, take(cache, code));
+    }
     give(cache, code, (void *)one->address);
     CHECK_EQUAL(capacity(cache, code), 1);
     give(cache, code, (void *)two->address);
@@ -306,7 +308,7 @@ TEST(a_magazine_without_memory_for_its_slots_does_without)
     struct hew_cache *cache = new_cache();
     take_many(cache, CODE, 1); /* a slab and its neighbours are there */
     void *first = objects[0];
-    hew_magazine_drop(cache, CODE);
+    hew_magazine_drop_all(cache);
     hew_os_faults.refuse = layers_refuse_everything;
     layers_use_up_metadata();
     take_many(cache, CODE, 20);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats/snapshot.h"
 
+#include "cache/depot.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers_alloc.h"
@@ -172,6 +173,29 @@ TEST(requests_of_threads_that_are_gone_still_count)
     hew_depot_drain(true);
     CHECK_EQUAL(take(HEW_STATS_ALL)->bins[code - 1].nrequests, before + 5);
     CHECK_EQUAL(arena.nthreads + arena.tcache_bytes, 0);
+}
+
+TEST(depots_are_a_part_of_what_the_first_arena_caches)
+{
+    unsigned code = hew_code_of_size(64);
+    struct hew_cache *cache = hew_thread_birth(true);
+    void *object = hew_magazine_pop(cache, code);
+    CHECK(object != NULL);
+    take(0);
+    struct hew_stats_depot before = hew_stats_depot();
+    hew_depot_give(0, code, &object, 1);
+    CHECK_EQUAL(hew_stats_depot().bytes, before.bytes); /* as of the snapshot */
+    size_t cached = arena.tcache_bytes;
+    CHECK_EQUAL(take(0)->tcache_bytes, cached + 64);
+    CHECK_EQUAL(hew_stats_depot().bytes, before.bytes + 64);
+    CHECK_EQUAL(hew_stats_depot().gives, before.gives + 1);
+    CHECK(hew_stats_depot().depots >= 1 && hew_stats_depot().limit > 0);
+    CHECK_EQUAL(hew_depot_take(0, code, &object, 1), 1);
+    CHECK_EQUAL(take(0)->tcache_bytes, cached);
+    CHECK_EQUAL(hew_stats_depot().takes, before.takes + 1);
+    hew_magazine_push(cache, code, object);
+    hew_thread_death();
+    hew_depot_drain(true);
 }
 
 TEST(counts_of_locks_can_begin_anew)

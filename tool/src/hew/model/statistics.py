@@ -176,6 +176,19 @@ class BackgroundThreads:
 
 
 @dataclass(frozen=True)
+class Depot:
+    """hew's depots, the level of the cache between threads and arenas: of all CPUs together."""
+
+    bytes: int | None = None
+    limit: int | None = None
+    depots: int | None = None
+    takes: int | None = None
+    gives: int | None = None
+    misses: int | None = None
+    refusals: int | None = None
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """One report, whole or in part: `notes` says what was wrong with it and what was done about that."""
 
@@ -187,6 +200,7 @@ class Snapshot:
     layout: Layout = field(default_factory=Layout)
     totals: Totals = field(default_factory=Totals)
     background: BackgroundThreads = field(default_factory=BackgroundThreads)
+    depot: Depot = field(default_factory=Depot)
     mutexes: Mapping[str, Mutex] = field(default_factory=dict)
     merged: Arena | None = None
     destroyed: Arena | None = None

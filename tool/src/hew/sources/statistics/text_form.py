@@ -9,6 +9,7 @@ from hew.model.statistics import (
     Arena,
     BackgroundThreads,
     Bin,
+    Depot,
     LargeClass,
     Layout,
     Mutex,
@@ -33,6 +34,7 @@ LAYOUT = {
     "Maximum thread-cached size class": "tcache_max",
 }
 ARENA_NAMES = {"assigned threads": "nthreads", "uptime": "uptime_ns"}
+DEPOT_PAIR = re.compile(r"(\w+): (\d+)")
 TOTALS = re.compile(r"Allocated: \d+, active: \d+")
 PAIR = re.compile(r"(\w+): (\d+)")
 DECAYING = re.compile(r"\s*(dirty|muzzy):\s*(N/A|-?\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)$")
@@ -65,6 +67,7 @@ class _Reader:
         self.layout: dict[str, object] = {}
         self.totals: dict[str, object] = {}
         self.background: dict[str, object] = {}
+        self.depot: dict[str, object] = {}
         self.process = _Draft()
         self.drafts: dict[str, _Draft] = {}
         self.current = self.process
@@ -134,6 +137,8 @@ class _Reader:
             self.totals = {name.lower(): int(value) for name, value in PAIR.findall(line)}
         elif line.startswith("Background threads:"):
             self.background = dict(zip(BACKGROUND, map(int, re.findall(r"\d+", line)), strict=False))
+        elif line.startswith("Depots: "):
+            self.depot = {name.lower(): int(value) for name, value in DEPOT_PAIR.findall(line)}
         elif line.startswith("Version: "):
             self.version = line.partition(": ")[2].strip().strip('"')
         elif "thp_mode:" in line:
@@ -199,6 +204,7 @@ def from_text(text: str) -> Snapshot:
         layout=record(Layout, reader.layout),
         totals=record(Totals, reader.totals),
         background=record(BackgroundThreads, reader.background),
+        depot=record(Depot, reader.depot),
         mutexes=reader.process.mutexes,
         merged=arenas.get("merged"),
         destroyed=arenas.get("destroyed"),
