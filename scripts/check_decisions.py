@@ -3,7 +3,8 @@
 """Hold every decision of docs/decisions to a state, and their index to what the files say.
 
 Under its title a decision says "State: current", "State: superseded by NNNN" or
-"State: partly superseded by NNNN (what)", several of the latter with commas.  Each row of the index README.md is number, title as a link, state, and one line.
+"State: partly superseded by NNNN (what)", several of the latter with commas.  Each row of the index README.md is
+number, title as a link, state, and one line.
 """
 
 import argparse

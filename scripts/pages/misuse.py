@@ -28,8 +28,8 @@ TAIL = """
 - **Large objects** (above 14 KiB): who gives one back claims its extent, so a second free is named when it reaches
   the page heap at the latest. A pointer to its inside is named by free, or by the next request that would get it.
 - **Small objects**: a free that repeats the thread's last one of its class is named at once. Otherwise a second free,
-  or a pointer to the inside, is named when it reaches its slab: when the thread's magazine, and the CPU's depot, give it up. Until then the
-  memory may go out twice.
+  or a pointer to the inside, is named when it reaches its slab: when the thread's magazine, and the CPU's depot, give
+  it up. Until then the memory may go out twice.
 - **realloc** names an object that lies in the thread's own magazine: of a small class the newest, of a large one any.
 - **malloc_usable_size** of a small object that is free is answered.
 - **Foreign pointers**: the stack, static data, mappings, are named at once.

@@ -12,13 +12,13 @@
 
 #include <string.h>
 
-#define DEPOTS_MAX 256      /* CPUs beyond share one */
-#define ROOM_MIN 64u        /* places that a stack begins with, */
-#define ROOM_MAX (1u << 15) /* and the most that it grows to */
-#define AT_ONCE 128u        /* objects that the hand takes at a time: they are copied under the mark */
-#define LOOKS 8             /* empty stacks that the hand passes by in one go */
-#define DUE_FROM ((size_t)8 << 20)   /* bytes of mappings from which on half a depot is worth a purger */
-#define GIVES_TO_LOOK 64u   /* gives after which a depot asks again what it may hold */
+#define DEPOTS_MAX 256             /* CPUs beyond share one */
+#define ROOM_MIN 64u               /* places that a stack begins with, */
+#define ROOM_MAX (1u << 15)        /* and the most that it grows to */
+#define AT_ONCE 128u               /* objects that the hand takes at a time: they are copied under the mark */
+#define LOOKS 8                    /* empty stacks that the hand passes by in one go */
+#define DUE_FROM ((size_t)8 << 20) /* bytes of mappings from which on half a depot is worth a purger */
+#define GIVES_TO_LOOK 64u          /* gives after which a depot asks again what it may hold */
 
 /* Addresses in a ring, so that the oldest can leave as easily as the newest. */
 struct stack {
@@ -306,6 +306,7 @@ take_oldest(struct depot *depot, unsigned code, uint32_t keep, void **objects)
         read_ring(stack, stack->oldest, objects, taken);
         stack->oldest += taken;
         set_count(stack, count - taken);
+        stack->least = stack->least < count - taken ? stack->least : count - taken;
         depot->counts.bytes -= hew_budget_bytes(code, taken);
     }
     return taken;

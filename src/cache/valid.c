@@ -9,7 +9,8 @@ static bool
 object_valid(const void *object, unsigned code)
 {
     unsigned shown = hew_map_code((uintptr_t)object);
-    return object != NULL && (shown == code || shown == HEW_CODE_SLOW);
+    bool large = code > HEW_CODE_SMALL_LAST; /* one that was freed twice may lie in a depot as well */
+    return object != NULL && (shown == code || shown == HEW_CODE_SLOW || (large && shown == HEW_CODE_NONE));
 }
 
 bool

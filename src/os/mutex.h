@@ -72,7 +72,6 @@ void hew_mutex_before_unlock(struct hew_mutex *mutex);
 void hew_mutex_forget(struct hew_mutex *mutex);
 bool hew_mutex_none_is_held(void); /* by this thread */
 
-
 /* An address that differs between living threads. */
 HEW_INLINE const void *
 hew_thread_token(void)

@@ -132,7 +132,7 @@ TEST(every_snapshot_agrees_with_itself_while_threads_work)
     while (lives_left > 0 && test_failures < 20) {
         uint64_t epoch = hew_stats_epoch();
         hew_depot_drain(true);
-    CHECK(hew_stats_take() && hew_stats_epoch() == epoch + 1);
+        CHECK(hew_stats_take() && hew_stats_epoch() == epoch + 1);
         CHECK(hew_stats_copy_arena(HEW_STATS_ALL, &now));
         check_process(&now);
         check_sum(&now);
