@@ -12,6 +12,7 @@
 #include "base/options.h"
 #include "base/text.h"
 #include "cache/count.h"
+#include "cache/depot.h"
 #include "cache/magazine.h"
 #include "cache/owner.h"
 #include "page/hooks.h"
@@ -293,6 +294,9 @@ hew_alloc_check_kept(const char *function, const void *object)
         if (*--at == object) {
             hew_describe_free(function, (uintptr_t)object);
         }
+    }
+    if (cache->base[code] == NULL && code <= HEW_CODE_SMALL_LAST && hew_depot_newest_is(cache->depot, code, object)) {
+        hew_describe_free(function, (uintptr_t)object);
     }
 }
 

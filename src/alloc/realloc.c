@@ -173,8 +173,12 @@ hew_realloc_object(void *object, size_t size)
     if (HEW_UNLIKELY(code - 1 >= HEW_CODE_SMALL_LAST || size >= hew_small_end)) {
         return resize_any(object, size);
     }
-    if (HEW_UNLIKELY(hew_cache_newest_is(hew_cache_self, code, object))) {
+    const struct hew_cache *cache = hew_cache_self;
+    if (HEW_UNLIKELY(hew_cache_newest_is(cache, code, object))) {
         hew_describe_free("realloc", (uintptr_t)object);
+    }
+    if (HEW_UNLIKELY(cache != NULL && cache->base[code] == NULL)) {
+        hew_alloc_check_kept("realloc", object);
     }
     size_t usable = hew_slab_shapes[code].size;
     return HEW_LIKELY(hew_small_code(size) == code) ? realloc_keep(object, usable) : resize_small(object, usable, size);

@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-/* A thread's magazines may hold this part of the heap, or so much; all threads' together a fixed sum; and each of them always
- * enough for a batch of a few dozen classes. */
+/* What a thread's magazines may hold: alone, a part of the heap; among others so much, and less in a crowd, but always
+ * enough for bursts of some hundred objects.  It has to be earned: see HEW_CLASS_EARNS. */
 #define SHARE_PART 16
-#define SHARE_SMALL ((size_t)512 << 10)
-#define SHARES_SUM ((size_t)8 << 20)
+#define SHARE_MOST ((size_t)512 << 10)
 #define SHARE_MIN ((size_t)256 << 10)
+#define SHARES_SUM ((size_t)8 << 20)
 /* All depots hold a part of the heap, within bounds. */
 #define DEPOT_PART 16
 #define DEPOTS_MIN ((size_t)3 << 19)
@@ -107,8 +107,10 @@ within(size_t bytes, size_t least, size_t most)
 size_t
 hew_budget_share(void)
 {
+    unsigned threads = threads_alive();
     size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / SHARE_PART;
-    return within((uint32_t)SHARES_SUM / threads_alive(), SHARE_MIN, part < SHARE_SMALL ? SHARE_SMALL : part);
+    return threads == 1 ? within(part, SHARE_MOST, SHARES_SUM)
+                        : within((uint32_t)SHARES_SUM / threads, SHARE_MIN, SHARE_MOST);
 }
 
 size_t

@@ -8,6 +8,7 @@
 #include "os/cpus.h"
 #include "os/futex.h"
 #include "os/gate.h"
+#include "slab/describe.h"
 #include "slab/large.h"
 
 #include <string.h>
@@ -246,6 +247,25 @@ hew_depot_take(unsigned own, unsigned code, void **objects, unsigned wanted)
     return HEW_LIKELY(taken != 0) ? taken : take_elsewhere(own, code, objects, wanted);
 }
 
+/* With the mark: whether it came last of its class, and is still there. */
+static bool
+is_newest(const struct stack *stack, const void *object)
+{
+    return stack->count != 0 && stack->slots[(stack->oldest + stack->count - 1) & (stack->room - 1)] == object;
+}
+
+bool
+hew_depot_newest_is(unsigned own, unsigned code, const void *object)
+{
+    struct depot *depot = depot_at(own);
+    if (depot == NULL || !hold(depot)) {
+        return false;
+    }
+    bool newest = is_newest(&depot->stack[code], object);
+    let_go(depot);
+    return newest;
+}
+
 /* With the mark: the objects move to a ring of `room` places.  False: no memory, they stay where they are. */
 static bool
 move_ring(struct stack *stack, uint32_t room)
@@ -379,6 +399,10 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
     void *idle[AT_ONCE];
     unsigned idle_code = code, idle_count = 0;
     size_t before = depot->counts.bytes;
+    if (HEW_UNLIKELY(is_newest(&depot->stack[code], objects[0]))) { /* of a class without a magazine */
+        let_go(depot);
+        hew_describe_double_free("free", (uintptr_t)objects[0]);
+    }
     if (HEW_UNLIKELY(depot->counts.gives % GIVES_TO_LOOK == 0)) {
         depot->most = hew_budget_depot(atomic_load_explicit(&made, memory_order_relaxed));
     }

@@ -40,6 +40,10 @@ unsigned hew_depot_take(unsigned own, unsigned code, void **objects, unsigned wa
 /* The depot `own` takes over objects of a class, the oldest first; those for which there is no room go back to their owners. */
 void hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count);
 
+/* Whether the object is the one of its class that the depot `own` was given last: it is free then.  False also when somebody
+ * is at work on the depot. */
+bool hew_depot_newest_is(unsigned own, unsigned code, const void *object);
+
 /* What nobody has needed since this was called last goes back to its owners; with `all` everything.  By any thread; waits
  * for who is at work on a depot.  False: the depots are empty. */
 bool hew_depot_drain(bool all);

@@ -50,10 +50,11 @@ _Static_assert(HEW_CHECK_LEVEL > 0 || sizeof(struct hew_mutex) == 72, "ranks cos
 /* What a lock begins as that is alone in its rank: all zeros at check level 0. */
 #define HEW_MUTEX(rank) {.place = HEW_LOCK_PLACE(rank, 0)}
 
-/* One of several locks of a rank; `number` below 2^24. */
+/* One of several locks of a rank; `number` below 2^24.  Who looks at a struct that is used again finds the same place: it is
+ * written once, before others know of the lock. */
 #define HEW_MUTEX_PLACE(mutex, rank, number)                                                                           \
     do {                                                                                                               \
-        if (HEW_CHECK_LEVEL > 0) {                                                                                     \
+        if (HEW_CHECK_LEVEL > 0 && (mutex)->place != HEW_LOCK_PLACE(rank, number)) {                                   \
             (mutex)->place = HEW_LOCK_PLACE(rank, number);                                                             \
         }                                                                                                              \
     } while (0)

@@ -48,6 +48,24 @@ send_home(void)
 
 /* double free */
 
+/* Of a class that has not earned a magazine yet. */
+static void
+free_5000_bytes_twice_with_another_class_between(void)
+{
+    void *object = allocate(5000), *other = malloc(9000);
+    free(object);
+    free(other);
+    free(opaque(object));
+}
+
+static void
+realloc_5000_bytes_that_are_free(void)
+{
+    void *object = allocate(5000);
+    free(object);
+    unseen = realloc(opaque(object), 2500);
+}
+
 static void
 free_small_twice(void)
 {
@@ -408,6 +426,10 @@ const struct misuse misuses[] = {
     {"free_small_twice", free_small_twice, NULL, FREE "double free: the 112-byte object at %0 is free already"},
     {"free_small_again_after_it_left_the_cache", free_small_again_after_it_left_the_cache, NULL,
      FREE "double free: the 112-byte object at %0 is free already"},
+    {"free_5000_bytes_twice_with_another_class_between", free_5000_bytes_twice_with_another_class_between, QUIET,
+     FREE "double free: the 5120-byte object at %0 is free already"},
+    {"realloc_5000_bytes_that_are_free", realloc_5000_bytes_that_are_free, QUIET,
+     "<hew>: realloc(%0): not a live allocation: the 5120-byte object at %0 is free already"},
     {"free_small_again_after_a_neighbour", free_small_again_after_a_neighbour, NULL,
      FREE "double free: the 1024-byte object at %0 is free already"},
     {"free_small_twice_in_a_thread_that_ends", free_small_twice_in_a_thread_that_ends, NULL,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define BLOCK 65536
+#define BLOCKS 100 /* more than any allocator's caches keep */
 
 static volatile sig_atomic_t over;
 
@@ -31,12 +32,12 @@ static void
 work(void)
 {
     for (double until = now() + 0.3; now() < until;) {
-        char *blocks[20];
-        for (int i = 0; i < 20; i++) {
+        char *blocks[BLOCKS];
+        for (int i = 0; i < BLOCKS; i++) {
             blocks[i] = malloc(BLOCK);
             memset(blocks[i], 1, BLOCK);
         }
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < BLOCKS; i++) {
             free(blocks[i]);
         }
     }
