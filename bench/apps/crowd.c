@@ -4,7 +4,7 @@
  *
  * In a burst a thread makes some objects and then frees them all, or, with --pass, leaves them to the next thread, unless
  * that has not come to the last ones yet, and frees what the one before it has left.  All threads begin together, when the last of them has been started, so that all of them
- * are alive while the pairs are counted.  The last two bytes of each object's first line are written unless --touch is 0.
+ * are alive while the pairs are counted.  Each object's first byte and its eighth are written unless --touch is 0.
  */
 #include "workload.h"
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * budget: shares are computed from the threads alive and the heap's size at every few misses, not kept: nobody has to be told
+ * when a thread comes or goes.  Arrays are powers of two, and one spare of each size stays, so that a thread whose classes
+ * come and go does not take the lock of our own memory each time.
+ */
 #include "cache/budget.h"
 
 #include "meta/memory.h"

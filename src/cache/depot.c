@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * depot: rings, since threads want the newest objects and whoever cleans up the oldest; one mark for all rings of a CPU, since
+ * only one thread runs there at a time.
+ */
 #include "cache/depot.h"
 
 #include "cache/budget.h"

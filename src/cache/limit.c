@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * limit: settings do not change, so each class's limit is computed once, not for each thread.
+ */
 #include "cache/limit.h"
 
 #include "base/options.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * magazine: the two directions of a miss, refill() and overflow(), stand side by side; all that is decided about room is asked
+ * of budget.c, and where objects come from or go to is one of two places: a depot, or their owners.
+ */
 #include "cache/magazine.h"
 
 #include "base/options.h"
@@ -82,7 +86,7 @@ has_earned(struct hew_cache *cache, unsigned code)
 
 /*
  * The magazine may hold more from now on, where that is due and there is room.  A small class always has room for its first
- * objects.  Once the share is used up the class that missed longest ago is asked for its room, from time to time.
+ * objects.  Once the share is used up the class that missed longest ago is asked for its room, at every ASKS-th miss.
  */
 static void
 grow(struct hew_cache *cache, unsigned code, bool filled)
