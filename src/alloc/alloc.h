@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc: what malloc means: the rare half of every entry point, behind the fast paths of cache/cache.h.
+ * alloc: what malloc means: the rare half of every entry point, behind the fast paths of cache/cache.h.  Requests stand in request.c,
+ * frees and questions about an object in free.c.
  *
  * Promises  NULL means out of memory; errno is never touched (api/ sets it).  Thread-safe.
  * Not here  exported names: api/.  Realloc's rules: realloc.h.
@@ -8,6 +9,7 @@
 #ifndef HEW_ALLOC_ALLOC_H
 #define HEW_ALLOC_ALLOC_H
 
+#include "alloc/fill.h"
 #include "alloc/upcalls.h"
 
 /* Whether a pool set has to do with it, which knows all else. */
@@ -17,20 +19,28 @@ hew_alloc_is_of_pool(const void *object)
     return hew_map_code((uintptr_t)object) == HEW_CODE_POOL;
 }
 
+/* Whether a thread's cache serves it, and nothing has to be done to what it gets or frees. */
+HEW_INLINE bool
+hew_alloc_is_usual(const struct hew_cache *cache)
+{
+    return hew_cache_is_plain(cache) && HEW_LIKELY(!hew_fill_wanted());
+}
+
+/* The profiler, where it knows the object, hears of its end. */
+HEW_INLINE void
+hew_alloc_forget_sample(struct hew_extent *extent)
+{
+    if (HEW_UNLIKELY(extent->large.sample != NULL)) {
+        hew_upcalls.sample_freed(extent);
+        extent->large.sample = NULL;
+    }
+}
+
 /* An extent that stands for a small object of `code`, with what the profiler knows of it.  NULL without memory. */
 struct hew_extent *hew_alloc_sampled(struct hew_arena *arena, unsigned code, void *sample);
 
-/* realloc has left an object of `usable` bytes as it is, which counts as freeing one and allocating another.
- * Returns the object. */
-void *hew_alloc_note_kept(void *object, size_t usable);
-
 /* A large object is known as `sample` to the profiler from now on. */
 void hew_alloc_mark_sampled(struct hew_extent *large, void *sample);
-
-/* A large object of `freed` usable bytes has been resized where it is, or its pages have gone to another one: it counts,
- * and is sampled, as one that was freed and one that was allocated. */
-void hew_alloc_note_resized(struct hew_extent *extent, size_t freed, size_t size);
-void hew_alloc_note_moved(struct hew_extent *from, struct hew_extent *to, size_t size);
 
 /* A request of up to HEW_SMALL_MAX bytes that the fast path did not serve.  By size, not by code: the first call of all
  * comes before the table of codes is filled. */

@@ -8,7 +8,7 @@
 #include "alloc/aligned.h"
 #include "alloc/fast.h"
 #include "alloc/realloc.h"
-#include "alloc/serve.h"
+#include "alloc/request.h"
 #include "cache/explicit.h"
 #include "page/hooks.h"
 
@@ -55,7 +55,7 @@ static bool
 find_source(struct hew_source *source, int flags)
 {
     unsigned arena = arena_of(flags), cache = cache_of(flags);
-    *source = hew_serve_own();
+    *source = hew_request_own();
     if (inside_a_hook()) {
         return source->arena != NULL;
     }
@@ -94,7 +94,7 @@ hew_flags_alloc(size_t size, int flags)
     if (object != NULL || !find_source(&source, flags)) {
         return object;
     }
-    return hew_serve(&source, size == 0 ? 1 : size, alignment_of(flags), (flags & HEW_FLAGS_ZERO) != 0);
+    return hew_request(&source, size == 0 ? 1 : size, alignment_of(flags), (flags & HEW_FLAGS_ZERO) != 0);
 }
 
 /* `object`, which had room for `before` bytes, has what it gained zeroed if asked. */
@@ -123,7 +123,7 @@ hew_flags_realloc(void *object, size_t size, int flags)
     if (same != NULL) {
         return zero_gained(same, usable, flags);
     }
-    void *copy = hew_serve(&source, size, alignment, false);
+    void *copy = hew_request(&source, size, alignment, false);
     if (copy == NULL) {
         return NULL;
     }

@@ -9,11 +9,45 @@
 #include "alloc/alloc.h"
 #include "alloc/fast.h"
 #include "alloc/fill.h"
+#include "alloc/request.h"
+#include "cache/count.h"
 
 #include <string.h>
 
 /* From here on moving pages (two system calls and some 10 ns a page) beats copying them. */
 #define MOVE_BYTES ((size_t)512 << 10)
+
+/* realloc has left an object of `usable` bytes as it is, which counts as freeing one and allocating another. */
+static void *
+note_kept(void *object, size_t usable)
+{
+    struct hew_cache *cache = hew_alloc_own_cache();
+    if (cache != NULL) {
+        cache->other_allocated += usable;
+        cache->other_freed += usable;
+        hew_count_operation(cache, usable, usable);
+    }
+    return object;
+}
+
+/* A large object of `freed` usable bytes has been resized where it is, or its pages have gone to another one: it counts, and is
+ * sampled, as one that was freed and one that was allocated. */
+static void
+note_resized(struct hew_extent *extent, size_t freed, size_t size)
+{
+    struct hew_cache *cache = hew_alloc_own_cache();
+    hew_alloc_forget_sample(extent);
+    hew_count_other_freed(cache, freed);
+    hew_count_operation(cache, 0, freed);
+    hew_request_note_slow(cache, size, extent);
+}
+
+static void
+note_moved(struct hew_extent *from, struct hew_extent *to, size_t size)
+{
+    hew_alloc_forget_sample(from);
+    note_resized(to, from->large.usable, size);
+}
 
 /* True when the large extent now holds `size` bytes where it is. */
 static bool
@@ -49,7 +83,7 @@ move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
     to->zeroed = false; /* also where nothing moves: from the shelf it goes out to whoever does not ask what it holds */
     enum hew_os_moved moved = hew_page_move(from, to);
     if (moved == HEW_OS_MOVED) {
-        hew_alloc_note_moved(from, to, size);
+        note_moved(from, to, size);
         hew_large_give(from);
     } else if (moved == HEW_OS_NOT_MOVED) {
         hew_large_give(to);
@@ -77,7 +111,7 @@ resize_and_note(struct hew_extent *extent, size_t size)
     if (!resize_in_place(extent, size)) {
         return false;
     }
-    hew_alloc_note_resized(extent, before, size);
+    note_resized(extent, before, size);
     fill_gained((void *)extent->address, before);
     return true;
 }
@@ -88,7 +122,7 @@ realloc_keep(void *object, size_t usable)
 {
     struct hew_cache *cache = hew_cache_self;
     if (HEW_UNLIKELY(!hew_cache_is_plain(cache))) {
-        return hew_alloc_note_kept(object, usable);
+        return note_kept(object, usable);
     }
     cache->other_allocated += usable;
     cache->other_freed += usable;

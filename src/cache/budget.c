@@ -163,7 +163,7 @@ hew_budget_idlest(struct hew_cache *cache, unsigned code)
 
 /* The class's objects stand in `slots`, which may be where they are. */
 static void
-move(struct hew_cache *cache, unsigned code, void **slots, size_t capacity)
+budget_move(struct hew_cache *cache, unsigned code, void **slots, size_t capacity)
 {
     void **before = cache->base[code];
     size_t depth = hew_cache_depth(cache, code);
@@ -184,7 +184,7 @@ hew_budget_set(struct hew_cache *cache, unsigned code, size_t capacity)
     if ((before == NULL || held != wanted) && (slots = take_slots(cache, wanted)) == NULL) {
         return false;
     }
-    move(cache, code, slots, capacity);
+    budget_move(cache, code, slots, capacity);
     if (before != NULL && before != slots) {
         give_slots(cache, before, held);
     }

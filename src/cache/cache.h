@@ -96,7 +96,7 @@ extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;
 /* HEW_DUE_BYTES is raised each time a thread has allocated so many bytes; 0: never.  Relaxed. */
 extern HEW_HIDDEN _Atomic size_t hew_cache_step;
 
-/* Guards the list of caches, parked ones, and the hand-over of a cache's counts to its arena (rank: caches). */
+/* Guards the list of caches, kept ones, and the hand-over of a cache's counts to its arena (rank: caches). */
 extern struct hew_mutex hew_caches_lock;
 
 /* Threads that have a cache: relaxed, a hint for each one's share of the budget. */

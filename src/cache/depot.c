@@ -18,20 +18,20 @@
 #include <string.h>
 
 #define DEPOTS_MAX 256             /* CPUs beyond share one */
-#define ROOM_MIN 64u               /* places that a stack begins with, */
+#define ROOM_MIN 64u               /* places that a ring begins with, */
 #define ROOM_MAX (1u << 15)        /* and the most that it grows to */
 #define AT_ONCE 128u               /* objects that the hand takes at a time: they are copied under the mark */
-#define LOOKS 8                    /* empty stacks that the hand passes by in one go */
+#define LOOKS 8                    /* classes that the hand passes by in one go */
 #define DUE_FROM ((size_t)8 << 20) /* bytes of mappings from which on half a depot is worth a purger */
 #define GIVES_TO_LOOK 64u          /* gives after which a depot asks again what it may hold */
 
 /* Addresses in a ring, so that the oldest can leave as easily as the newest. */
-struct stack {
+struct ring {
     void **slots;
     uint32_t oldest; /* the place of the oldest */
     uint32_t count;  /* also looked at without the mark: relaxed */
     uint32_t least;  /* the fewest there were since the hand came by */
-    uint32_t room;   /* places: a power of two, or 0 */
+    uint32_t room;   /* places: a power of two, or 0.  Also looked at without the mark: relaxed */
 };
 
 struct depot {
@@ -41,7 +41,7 @@ struct depot {
     struct hew_depot_counts counts;
     _Atomic uint32_t friend; /* without the mark, relaxed: where a batch was found that was not here */
     _Atomic uint64_t misses; /* likewise */
-    struct stack stack[HEW_CODES];
+    struct ring ring[HEW_CODES];
 } HEW_ALIGNED(HEW_CACHE_LINE);
 
 static _Atomic unsigned made;                      /* how many there are: relaxed */
@@ -64,14 +64,14 @@ in_use(void)
 static struct depot *
 depot_at(unsigned index)
 {
-    return atomic_load_explicit(&depots[index], memory_order_acquire); /* pairs with the release of make() */
+    return atomic_load_explicit(&depots[index], memory_order_acquire); /* pairs with the release of depot_make() */
 }
 
 /* The mark is a lock to the gate: while a thread forks, who holds none gets none, and who holds one gets done. */
 static bool
-hold(struct depot *depot)
+depot_hold(struct depot *depot)
 {
-    uint32_t nobody = 0; /* acquire: pairs with the release of let_go(); the rest of it is for the gate */
+    uint32_t nobody = 0; /* acquire: pairs with the release of depot_let_go(); the rest of it is for the gate */
     if (!atomic_compare_exchange_strong_explicit(&depot->held, &nobody, 1, memory_order_seq_cst,
                                                  memory_order_relaxed)) {
         return false;
@@ -85,9 +85,9 @@ hold(struct depot *depot)
 }
 
 static void
-hold_or_wait(struct depot *depot)
+depot_hold_or_wait(struct depot *depot)
 {
-    while (!hold(depot)) {
+    while (!depot_hold(depot)) {
         if (hew_gate_is_closed() && hew_gate_held == 0) {
             hew_gate_await();
         } else {
@@ -97,49 +97,49 @@ hold_or_wait(struct depot *depot)
 }
 
 static void
-let_go(struct depot *depot)
+depot_let_go(struct depot *depot)
 {
     hew_gate_held--;
     atomic_store_explicit(&depot->held, 0, memory_order_release);
 }
 
 static uint32_t
-count_of(const struct stack *stack)
+ring_count(const struct ring *ring)
 {
-    return __atomic_load_n(&stack->count, __ATOMIC_RELAXED);
+    return __atomic_load_n(&ring->count, __ATOMIC_RELAXED);
 }
 
 static void
-set_count(struct stack *stack, uint32_t count)
+ring_set_count(struct ring *ring, uint32_t count)
 {
-    __atomic_store_n(&stack->count, count, __ATOMIC_RELAXED);
+    __atomic_store_n(&ring->count, count, __ATOMIC_RELAXED);
 }
 
 /* With the mark: `count` addresses, from the one at `place` on. */
 static void
-read_ring(const struct stack *stack, uint32_t place, void **into, uint32_t count)
+ring_read(const struct ring *ring, uint32_t place, void **into, uint32_t count)
 {
-    uint32_t at = place & (stack->room - 1), straight = stack->room - at;
+    uint32_t at = place & (ring->room - 1), straight = ring->room - at;
     straight = straight < count ? straight : count;
-    memcpy(into, stack->slots + at, straight * sizeof *into);
+    memcpy(into, ring->slots + at, straight * sizeof *into);
     if (HEW_UNLIKELY(straight < count)) {
-        memcpy(into + straight, stack->slots, (count - straight) * sizeof *into);
+        memcpy(into + straight, ring->slots, (count - straight) * sizeof *into);
     }
 }
 
 static void
-write_ring(struct stack *stack, uint32_t place, void *const *from, uint32_t count)
+ring_write(struct ring *ring, uint32_t place, void *const *from, uint32_t count)
 {
-    uint32_t at = place & (stack->room - 1), straight = stack->room - at;
+    uint32_t at = place & (ring->room - 1), straight = ring->room - at;
     straight = straight < count ? straight : count;
-    memcpy(stack->slots + at, from, straight * sizeof *from);
+    memcpy(ring->slots + at, from, straight * sizeof *from);
     if (HEW_UNLIKELY(straight < count)) {
-        memcpy(stack->slots, from + straight, (count - straight) * sizeof *from);
+        memcpy(ring->slots, from + straight, (count - straight) * sizeof *from);
     }
 }
 
 static void
-show(unsigned code, void *const *objects, unsigned count)
+show_large(unsigned code, void *const *objects, unsigned count)
 {
     for (unsigned i = 0; code > HEW_CODE_SMALL_LAST && i < count; i++) {
         hew_large_show(objects[i], code);
@@ -150,12 +150,12 @@ show(unsigned code, void *const *objects, unsigned count)
 static void
 send_home(unsigned code, void **objects, unsigned count)
 {
-    show(code, objects, count);
+    show_large(code, objects, count);
     hew_owner_give(code, objects, count);
 }
 
 static HEW_NOINLINE struct depot *
-make(unsigned index)
+depot_make(unsigned index)
 {
     struct depot *nobody = NULL, *depot = hew_meta_take(sizeof *depot);
     if (depot != NULL && !atomic_compare_exchange_strong_explicit(&depots[index], &nobody, depot, memory_order_acq_rel,
@@ -169,15 +169,15 @@ make(unsigned index)
     return depot;
 }
 
-/* With the mark: what it holds is what the stacks hold. */
+/* With the mark: what it holds is what the rings hold. */
 static bool
 depot_valid(const struct depot *depot)
 {
     size_t bytes = 0;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        const struct stack *stack = &depot->stack[code];
-        bytes += hew_budget_bytes(code, stack->count);
-        if (stack->count > stack->room || stack->least > stack->count) {
+        const struct ring *ring = &depot->ring[code];
+        bytes += hew_budget_bytes(code, ring->count);
+        if (ring->count > ring->room || ring->least > ring->count) {
             return false;
         }
     }
@@ -186,10 +186,10 @@ depot_valid(const struct depot *depot)
 
 /* With the mark: every address in the ring is one. */
 static bool
-stack_valid(const struct stack *stack, unsigned code)
+ring_valid(const struct ring *ring, unsigned code)
 {
-    for (uint32_t i = 0; hew_check_may_walk(stack->count) && i < stack->count; i++) {
-        const void *object = stack->slots[(stack->oldest + i) & (stack->room - 1)];
+    for (uint32_t i = 0; hew_check_may_walk(ring->count) && i < ring->count; i++) {
+        const void *object = ring->slots[(ring->oldest + i) & (ring->room - 1)];
         unsigned shown = hew_map_code((uintptr_t)object);
         if (object == NULL || shown != (code > HEW_CODE_SMALL_LAST ? HEW_CODE_NONE : code)) {
             return false;
@@ -201,20 +201,20 @@ stack_valid(const struct stack *stack, unsigned code)
 static unsigned
 take_from(struct depot *depot, unsigned code, void **objects, unsigned wanted)
 {
-    struct stack *stack = &depot->stack[code];
-    if (count_of(stack) == 0 || !hold(depot)) {
+    struct ring *ring = &depot->ring[code];
+    if (ring_count(ring) == 0 || !depot_hold(depot)) {
         return 0;
     }
-    uint32_t count = stack->count, taken = count < wanted ? count : wanted;
+    uint32_t count = ring->count, taken = count < wanted ? count : wanted;
     count -= taken;
-    read_ring(stack, stack->oldest + count, objects, taken);
-    set_count(stack, count);
-    stack->least = count < stack->least ? count : stack->least;
+    ring_read(ring, ring->oldest + count, objects, taken);
+    ring_set_count(ring, count);
+    ring->least = count < ring->least ? count : ring->least;
     depot->counts.bytes -= hew_budget_bytes(code, taken);
     depot->counts.takes++;
     HEW_ASSERT(2, depot_valid(depot));
-    let_go(depot);
-    show(code, objects, taken);
+    depot_let_go(depot);
+    show_large(code, objects, taken);
     return taken;
 }
 
@@ -253,69 +253,69 @@ hew_depot_take(unsigned own, unsigned code, void **objects, unsigned wanted)
 
 /* With the mark: whether it came last of its class, and is still there. */
 static bool
-is_newest(const struct stack *stack, const void *object)
+is_newest(const struct ring *ring, const void *object)
 {
-    return stack->count != 0 && stack->slots[(stack->oldest + stack->count - 1) & (stack->room - 1)] == object;
+    return ring->count != 0 && ring->slots[(ring->oldest + ring->count - 1) & (ring->room - 1)] == object;
 }
 
 bool
 hew_depot_newest_is(unsigned own, unsigned code, const void *object)
 {
     struct depot *depot = depot_at(own);
-    if (depot == NULL || !hold(depot)) {
+    if (depot == NULL || !depot_hold(depot)) {
         return false;
     }
-    bool newest = is_newest(&depot->stack[code], object);
-    let_go(depot);
+    bool newest = is_newest(&depot->ring[code], object);
+    depot_let_go(depot);
     return newest;
 }
 
 /* With the mark: the objects move to a ring of `room` places.  False: no memory, they stay where they are. */
 static bool
-move_ring(struct stack *stack, uint32_t room)
+ring_move(struct ring *ring, uint32_t room)
 {
     void **slots = hew_meta_take_raw(room * sizeof *slots);
     if (slots == NULL) {
         return false;
     }
-    if (stack->slots != NULL) {
-        read_ring(stack, stack->oldest, slots, stack->count);
-        hew_meta_give(stack->slots, stack->room * sizeof *slots);
+    if (ring->slots != NULL) {
+        ring_read(ring, ring->oldest, slots, ring->count);
+        hew_meta_give(ring->slots, ring->room * sizeof *slots);
     }
-    stack->slots = slots;
-    stack->oldest = 0;
-    stack->room = room;
+    ring->slots = slots;
+    ring->oldest = 0;
+    __atomic_store_n(&ring->room, room, __ATOMIC_RELAXED);
     return true;
 }
 
 /* With the mark: room for `more` objects.  False: as many as may be, or no memory. */
 static bool
-make_room(struct stack *stack, unsigned more)
+ring_make_room(struct ring *ring, unsigned more)
 {
-    uint32_t wanted = stack->count + more, room = stack->room;
+    uint32_t wanted = ring->count + more, room = ring->room;
     if (HEW_LIKELY(wanted <= room)) {
         return true;
     }
     for (room = room == 0 ? ROOM_MIN : room; room < wanted;) {
         room *= 2;
     }
-    return room <= ROOM_MAX && move_ring(stack, room);
+    return room <= ROOM_MAX && ring_move(ring, room);
 }
 
 /* With the mark: a ring that is hardly used becomes smaller. */
 static void
-shrink(struct stack *stack)
+ring_shrink(struct ring *ring)
 {
-    uint32_t room = stack->room;
-    if (stack->count == 0 && room != 0) {
-        hew_meta_give(stack->slots, room * sizeof *stack->slots);
-        stack->slots = NULL;
-        stack->room = 0;
-    } else if (stack->count <= room / 8 && room > ROOM_MIN) {
-        while (stack->count <= room / 4 && room > ROOM_MIN) {
+    uint32_t room = ring->room;
+    if (ring->count == 0 && room != 0) {
+        hew_meta_give(ring->slots, room * sizeof *ring->slots);
+        ring->slots = NULL;
+        __atomic_store_n(&ring->room, 0, __ATOMIC_RELAXED);
+    } else if (ring->count <= room / 8 && room > ROOM_MIN) {
+        while (ring->count <= room / 4 && room > ROOM_MIN) {
             room /= 2;
         }
-        move_ring(stack, room);
+        ring_move(ring, room);
     }
 }
 
@@ -323,14 +323,14 @@ shrink(struct stack *stack)
 static unsigned
 take_oldest(struct depot *depot, unsigned code, uint32_t keep, void **objects)
 {
-    struct stack *stack = &depot->stack[code];
-    uint32_t count = stack->count, taken = count <= keep ? 0 : count - keep;
+    struct ring *ring = &depot->ring[code];
+    uint32_t count = ring->count, taken = count <= keep ? 0 : count - keep;
     taken = taken < AT_ONCE ? taken : AT_ONCE;
     if (taken != 0) {
-        read_ring(stack, stack->oldest, objects, taken);
-        stack->oldest += taken;
-        set_count(stack, count - taken);
-        stack->least = stack->least < count - taken ? stack->least : count - taken;
+        ring_read(ring, ring->oldest, objects, taken);
+        ring->oldest += taken;
+        ring_set_count(ring, count - taken);
+        ring->least = ring->least < count - taken ? ring->least : count - taken;
         depot->counts.bytes -= hew_budget_bytes(code, taken);
     }
     return taken;
@@ -342,13 +342,13 @@ move_hand(struct depot *depot, void **objects, unsigned *code)
 {
     for (unsigned look = 0; look < LOOKS; look++) {
         depot->hand = depot->hand % HEW_CODE_CACHED_LAST + 1;
-        struct stack *stack = &depot->stack[depot->hand];
-        uint32_t idle = stack->least;
-        stack->least = stack->count;
+        struct ring *ring = &depot->ring[depot->hand];
+        uint32_t idle = ring->least;
+        ring->least = ring->count;
         if (idle != 0) {
             *code = depot->hand;
-            unsigned taken = take_oldest(depot, *code, stack->count - idle, objects);
-            stack->least = stack->count;
+            unsigned taken = take_oldest(depot, *code, ring->count - idle, objects);
+            ring->least = ring->count;
             return taken;
         }
     }
@@ -357,24 +357,24 @@ move_hand(struct depot *depot, void **objects, unsigned *code)
 
 /* With the mark: what is given finds room, at the cost of what nobody needs. */
 static unsigned
-put(struct depot *depot, unsigned code, void *const *objects, unsigned count)
+depot_put(struct depot *depot, unsigned code, void *const *objects, unsigned count)
 {
-    struct stack *stack = &depot->stack[code];
+    struct ring *ring = &depot->ring[code];
     size_t bytes = hew_budget_bytes(code, count);
     if (HEW_UNLIKELY(depot->counts.bytes + bytes > depot->most)) {
         size_t room = depot->counts.bytes >= depot->most ? 0 : depot->most - depot->counts.bytes;
         count = (unsigned)hew_budget_objects(code, room);
     }
-    if (count == 0 || !make_room(stack, count)) {
+    if (count == 0 || !ring_make_room(ring, count)) {
         depot->counts.refusals++;
         return 0;
     }
-    write_ring(stack, stack->oldest + stack->count, objects, count);
-    set_count(stack, stack->count + count);
+    ring_write(ring, ring->oldest + ring->count, objects, count);
+    ring_set_count(ring, ring->count + count);
     depot->counts.bytes += hew_budget_bytes(code, count);
     depot->counts.gives++;
     HEW_ASSERT(2, depot_valid(depot));
-    HEW_ASSERT(3, stack_valid(stack, code));
+    HEW_ASSERT(3, ring_valid(ring, code));
     return count;
 }
 
@@ -403,8 +403,8 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
     void *idle[AT_ONCE];
     unsigned idle_code = code, idle_count = 0;
     size_t before = depot->counts.bytes;
-    if (HEW_UNLIKELY(is_newest(&depot->stack[code], objects[0]))) { /* of a class without a magazine */
-        let_go(depot);
+    if (HEW_UNLIKELY(is_newest(&depot->ring[code], objects[0]))) { /* of a class without a magazine */
+        depot_let_go(depot);
         hew_describe_double_free("free", (uintptr_t)objects[0]);
     }
     if (HEW_UNLIKELY(depot->counts.gives % GIVES_TO_LOOK == 0)) {
@@ -413,10 +413,10 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
     if (HEW_UNLIKELY(before + hew_budget_bytes(code, count) > depot->most)) {
         idle_count = move_hand(depot, idle, &idle_code);
     }
-    unsigned done = put(depot, code, objects, count);
+    unsigned done = depot_put(depot, code, objects, count);
     bool due = before < depot->most / 2 && depot->counts.bytes >= depot->most / 2 &&
                atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) >= DUE_FROM;
-    let_go(depot);
+    depot_let_go(depot);
     if (HEW_UNLIKELY(idle_count != 0)) {
         send_home(idle_code, idle, idle_count);
     }
@@ -436,8 +436,8 @@ hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count)
         hew_large_hide(objects[i], code);
     }
     struct depot *depot = depot_at(own);
-    depot = HEW_LIKELY(depot != NULL) ? depot : make(own);
-    unsigned done = depot != NULL && hold(depot) ? give_to(depot, code, objects, count) : 0;
+    depot = HEW_LIKELY(depot != NULL) ? depot : depot_make(own);
+    unsigned done = depot != NULL && depot_hold(depot) ? give_to(depot, code, objects, count) : 0;
     if (done < count) {
         send_home(code, objects + done, count - done);
     }
@@ -447,23 +447,26 @@ hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count)
 static bool
 drain_class(struct depot *depot, unsigned code, bool all)
 {
-    struct stack *stack = &depot->stack[code];
+    struct ring *ring = &depot->ring[code];
     void *objects[AT_ONCE];
     unsigned taken;
-    hold_or_wait(depot);
-    uint32_t keep = all ? 0 : stack->count - stack->least,
-             left_to_go = stack->count; /* what comes meanwhile may stay */
+    if (HEW_LIKELY(__atomic_load_n(&ring->room, __ATOMIC_RELAXED) ==
+                   0)) { /* nothing was put there, or all of it has left */
+        return false;
+    }
+    depot_hold_or_wait(depot);
+    uint32_t keep = all ? 0 : ring->count - ring->least, left_to_go = ring->count; /* what comes meanwhile may stay */
     while (left_to_go != 0 && (taken = take_oldest(depot, code, keep, objects)) != 0) {
         left_to_go -= taken < left_to_go ? taken : left_to_go;
-        let_go(depot);
+        depot_let_go(depot);
         send_home(code, objects, taken);
-        hold_or_wait(depot);
-        stack->least = stack->count < stack->least ? stack->count : stack->least;
+        depot_hold_or_wait(depot);
+        ring->least = ring->count < ring->least ? ring->count : ring->least;
     }
-    stack->least = stack->count;
-    shrink(stack);
-    bool left = stack->count != 0;
-    let_go(depot);
+    ring->least = ring->count;
+    ring_shrink(ring);
+    bool left = ring->count != 0;
+    depot_let_go(depot);
     return left;
 }
 
@@ -489,7 +492,7 @@ hew_depot_held(unsigned code)
     size_t objects = 0;
     for (unsigned index = 0; index < DEPOTS_MAX; index++) {
         const struct depot *depot = depot_at(index);
-        objects += depot == NULL ? 0 : count_of(&depot->stack[code]);
+        objects += depot == NULL ? 0 : ring_count(&depot->ring[code]);
     }
     return objects;
 }

@@ -2,7 +2,7 @@
 /*
  * depot: free objects between threads' magazines and the slabs: the second level of the cache.
  *
- * For each CPU and class a stack of addresses.  A magazine that runs empty takes a batch from the stack of the CPU that its
+ * For each CPU and class a ring of addresses.  A magazine that runs empty takes a batch from the ring of the CPU that its
  * thread runs on, a full one leaves a batch there: a copy of some words under one mark, whatever the number of threads.  So
  * threads need few objects of their own, those that run find many one step away, and what one thread has freed
  * is used by the next one while it is still in that CPU's caches.

@@ -20,7 +20,7 @@ hew_explicit_at(unsigned number)
 
 /* The lowest free number becomes that of `cache`. */
 static bool
-enter(struct hew_cache *cache, unsigned *number)
+explicit_enter(struct hew_cache *cache, unsigned *number)
 {
     for (unsigned slot = 0; slot < HEW_EXPLICIT_MAX; slot++) {
         struct hew_cache *nobody = NULL;
@@ -56,7 +56,7 @@ hew_explicit_create(unsigned *number)
     cache->direct = true;
     hew_limit_begin(cache);
     hew_thread_enlist(cache);
-    if (!enter(cache, number)) {
+    if (!explicit_enter(cache, number)) {
         hew_thread_retire(cache);
         hew_meta_give(cache, sizeof *cache);
         return false;

@@ -46,7 +46,7 @@ objects_by_bytes(unsigned code)
 }
 
 static void
-set(struct hew_cache *cache, unsigned code, size_t objects, bool chosen)
+limit_set(struct hew_cache *cache, unsigned code, size_t objects, bool chosen)
 {
     cache->most[code] = (uint16_t)(objects > HEW_LIMIT_MAX ? HEW_LIMIT_MAX : objects);
     cache->flags[code] &= (uint8_t)~HEW_CLASS_CHOSEN;
@@ -89,7 +89,7 @@ hew_limit_begin(struct hew_cache *cache)
     cache->custom = false;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         uint32_t most = cache->caching ? atomic_load_explicit(&defaults[code], memory_order_relaxed) : 0;
-        set(cache, code, most & ~CHOSEN, (most & CHOSEN) != 0);
+        limit_set(cache, code, most & ~CHOSEN, (most & CHOSEN) != 0);
     }
 }
 
@@ -97,7 +97,7 @@ void
 hew_limit_choose(struct hew_cache *cache, unsigned code, unsigned objects)
 {
     hew_magazine_drop(cache, code);
-    set(cache, code, objects, true);
+    limit_set(cache, code, objects, true);
     cache->custom = true;
 }
 
@@ -109,9 +109,9 @@ hew_limit_sizes(struct hew_cache *cache, size_t largest)
         bool wanted = hew_code_size(code) <= largest;
         if (!wanted) {
             hew_magazine_drop(cache, code);
-            set(cache, code, 0, false);
+            limit_set(cache, code, 0, false);
         } else if (cache->most[code] == 0 && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
-            set(cache, code, objects_by_bytes(code), false);
+            limit_set(cache, code, objects_by_bytes(code), false);
         }
     }
 }

@@ -43,7 +43,7 @@ hew_magazine_begin(struct hew_cache *cache)
 }
 
 static void
-touch(struct hew_cache *cache, unsigned code)
+magazine_touch(struct hew_cache *cache, unsigned code)
 {
     cache->touched[code / 64] |= (uint64_t)1 << code % 64;
 }
@@ -61,7 +61,7 @@ static bool
 note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
     bool again = (cache->flags[code] & kind) != 0;
-    touch(cache, code);
+    magazine_touch(cache, code);
     if (HEW_UNLIKELY(cache->misses % REFRESH == 0)) {
         cache->depot = (uint16_t)hew_depot_here();
         cache->share = hew_budget_share();
@@ -89,7 +89,7 @@ has_earned(struct hew_cache *cache, unsigned code)
  * objects.  Once the share is used up the class that missed longest ago is asked for its room, at every ASKS-th miss.
  */
 static void
-grow(struct hew_cache *cache, unsigned code, bool filled)
+magazine_grow(struct hew_cache *cache, unsigned code, bool filled)
 {
     size_t now = hew_budget_capacity(cache, code);
     bool first = now == 0 && hew_slab_shapes[code].size <= FIRST_BYTES, asks = cache->misses % ASKS == 0;
@@ -126,7 +126,7 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
 }
 
 static unsigned
-take(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
+magazine_take(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
 {
     unsigned got = has_depot(cache, code) ? hew_depot_take(cache->depot, code, objects, wanted) : 0;
     got = got != 0 ? got : take_fresh(cache, code, objects, wanted);
@@ -143,15 +143,15 @@ refill(struct hew_cache *cache, unsigned code)
     void *object = NULL;
     if (cache->most[code] != 0) {
         again = note_miss(cache, code, HEW_CLASS_EMPTIED);
-        grow(cache, code, false);
+        magazine_grow(cache, code, false);
     }
     void **slots = cache->base[code];
     if (slots == NULL) {
-        touch(cache, code);
-        return take(cache, code, &object, 1) == 0 ? NULL : object;
+        magazine_touch(cache, code);
+        return magazine_take(cache, code, &object, 1) == 0 ? NULL : object;
     }
     size_t capacity = hew_budget_capacity(cache, code);
-    unsigned got = take(cache, code, slots + 1, (unsigned)(again ? capacity : (capacity + 1) / 2));
+    unsigned got = magazine_take(cache, code, slots + 1, (unsigned)(again ? capacity : (capacity + 1) / 2));
     cache->top[code] = slots + (got == 0 ? 1 : got);
     HEW_ASSERT(1, cache->top[code] <= cache->limit[code] && cache->base[code][0] == NULL);
     HEW_ASSERT(3, hew_cache_class_valid(cache, code));
@@ -182,7 +182,7 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
 
 /* Objects leave this cache, the oldest first. */
 static void
-give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
+magazine_give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
 {
     HEW_ASSERT(1, count != 0 && code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST);
     cache->balance[code] += count;
@@ -214,12 +214,12 @@ overflow(struct hew_cache *cache, unsigned code, void *object)
     if (cache->most[code] != 0) {
         again = note_miss(cache, code, HEW_CLASS_FILLED);
         if (again || cache->base[code] == NULL) {
-            grow(cache, code, true);
+            magazine_grow(cache, code, true);
         }
     }
     if (cache->base[code] == NULL) {
-        touch(cache, code);
-        give(cache, code, &object, 1);
+        magazine_touch(cache, code);
+        magazine_give(cache, code, &object, 1);
         return;
     }
     if (cache->top[code] == cache->limit[code]) {
@@ -257,7 +257,7 @@ hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep)
         return;
     }
     void **slots = cache->base[code] + 1;
-    give(cache, code, slots, (unsigned)(depth - keep));
+    magazine_give(cache, code, slots, (unsigned)(depth - keep));
     memmove(slots, slots + depth - keep, keep * sizeof *slots);
     cache->top[code] = slots + keep;
     HEW_ASSERT(3, hew_cache_class_valid(cache, code));
@@ -293,7 +293,7 @@ hew_magazine_send_all_home(struct hew_cache *cache)
 
 /* What is left leaves room for what the program frees next, so that this alone does not make the magazine grow again. */
 static void
-halve(struct hew_cache *cache, unsigned code)
+magazine_halve(struct hew_cache *cache, unsigned code)
 {
     size_t half = hew_budget_capacity(cache, code) / 2;
     if (half != 0) {
@@ -312,7 +312,7 @@ look_after(struct hew_cache *cache, unsigned code)
     if (cache->base[code] != NULL && !missed && count == cache->seen[code]) {
         hew_magazine_drop(cache, code);
     } else if ((!missed && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) || !hew_budget_has_room(cache, code, 0)) {
-        halve(cache, code);
+        magazine_halve(cache, code);
     }
     cache->flags[code] &= (uint8_t)~HEW_CLASS_MISSED;
     cache->seen[code] = count;

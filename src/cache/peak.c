@@ -16,13 +16,13 @@ static __thread struct {
 } peak;
 
 static uint64_t
-held(const struct hew_cache *cache)
+peak_held(const struct hew_cache *cache)
 {
     return hew_count_allocated(cache) - hew_count_freed(cache);
 }
 
 static void
-begin(uint64_t base)
+peak_begin(uint64_t base)
 {
     hew_count_watch(LOOK_BYTES);
     peak.base = base;
@@ -33,14 +33,14 @@ begin(uint64_t base)
 void
 hew_peak_begin(const struct hew_cache *cache)
 {
-    begin(held(cache));
+    peak_begin(peak_held(cache));
 }
 
 void
 hew_peak_look(const struct hew_cache *cache)
 {
     if (peak.begun) {
-        int64_t now = (int64_t)(held(cache) - peak.base);
+        int64_t now = (int64_t)(peak_held(cache) - peak.base);
         peak.most = now > peak.most ? now : peak.most;
     }
 }
@@ -49,7 +49,7 @@ uint64_t
 hew_peak_read(const struct hew_cache *cache)
 {
     if (!peak.begun) {
-        begin(0);
+        peak_begin(0);
     }
     hew_peak_look(cache);
     return (uint64_t)peak.most;

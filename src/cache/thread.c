@@ -7,9 +7,9 @@
 
 #include "base/options.h"
 #include "cache/count.h"
+#include "cache/kept.h"
 #include "cache/limit.h"
 #include "cache/magazine.h"
-#include "cache/park.h"
 #include "meta/memory.h"
 #include "os/entry.h"
 #include "page/hooks.h"
@@ -28,7 +28,7 @@ static struct hew_list caches = {&caches, &caches}; /* guarded by hew_caches_loc
 
 /* A cache without any magazine, for those threads that have no true one.  Several may set it up at once. */
 static struct hew_cache *
-empty(struct hew_cache *cache)
+thread_empty(struct hew_cache *cache)
 {
     /* acquire: pairs with the release below */
     if (__atomic_load_n(&cache->top[0], __ATOMIC_ACQUIRE) == NULL) {
@@ -42,7 +42,7 @@ empty(struct hew_cache *cache)
 void
 hew_thread_boot(void)
 {
-    empty(&hew_cache_none);
+    thread_empty(&hew_cache_none);
 }
 
 /* A hook may run in the middle of a fill or a flush, when the magazines are half changed: what it allocates and frees goes
@@ -52,7 +52,7 @@ guard_hook(bool inside)
 {
     if (inside) {
         set_aside = hew_cache_self;
-        hew_cache_self = empty(&hew_cache_gone);
+        hew_cache_self = thread_empty(&hew_cache_gone);
     } else {
         hew_cache_self = set_aside;
     }
@@ -105,7 +105,7 @@ hew_thread_birth(bool caching)
     if (arena == NULL) {
         return NULL;
     }
-    struct hew_cache *cache = caching ? hew_park_take(arena) : NULL;
+    struct hew_cache *cache = caching ? hew_kept_take(arena) : NULL;
     if (cache == NULL) {
         const struct hew_cache *like = find_model(caching);
         cache = like == NULL ? new_cache(caching) : hew_meta_take_copy(like, sizeof *cache);
@@ -149,7 +149,7 @@ hand_counts_over(struct hew_cache *cache)
 
 /* Under the lock: the cache leaves the list; what it counted is its arena's. */
 static void
-settle(struct hew_cache *cache)
+thread_settle(struct hew_cache *cache)
 {
     hew_list_remove(&cache->link);
     hand_counts_over(cache);
@@ -160,7 +160,7 @@ hew_thread_retire(struct hew_cache *cache)
 {
     hew_magazine_drop_all(cache);
     hew_mutex_lock(&hew_caches_lock);
-    settle(cache);
+    thread_settle(cache);
     hew_mutex_unlock(&hew_caches_lock);
 }
 
@@ -176,7 +176,7 @@ void
 hew_thread_death(void)
 {
     struct hew_cache *cache = hew_cache_self, *front = cache;
-    hew_cache_self = empty(&hew_cache_gone);
+    hew_cache_self = thread_empty(&hew_cache_gone);
     if (!hew_cache_is_real(cache)) {
         return;
     }
@@ -195,22 +195,22 @@ hew_thread_leave(void)
 {
     struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
     struct hew_arena *arena = cache == NULL ? NULL : cache->arena;
-    bool parked = false;
-    if (cache != NULL && hew_park_suits(cache)) {
-        hew_park_trim(cache);
+    bool kept = false;
+    if (cache != NULL && hew_kept_suits(cache)) {
+        hew_kept_trim(cache);
         hew_mutex_lock(&hew_caches_lock);
-        parked = hew_park_has_room();
-        if (parked) {
-            settle(cache);
-            hew_park_put(cache);
+        kept = hew_kept_has_room();
+        if (kept) {
+            thread_settle(cache);
+            hew_kept_put(cache);
         }
         hew_mutex_unlock(&hew_caches_lock);
     }
-    if (!parked) {
+    if (!kept) {
         hew_thread_death();
         return;
     }
-    hew_cache_self = empty(&hew_cache_gone);
+    hew_cache_self = thread_empty(&hew_cache_gone);
     discount(arena);
 }
 

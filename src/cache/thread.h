@@ -21,7 +21,7 @@ struct hew_cache *hew_thread_birth(bool caching);
 /* Everything in the calling thread's cache goes to the depot or its owners; the thread is left with hew_cache_gone. */
 void hew_thread_death(void);
 
-/* The same at a thread's true end, when another thread may take the cache over with what it holds: see park.h. */
+/* The same at a thread's true end, when another thread may take the cache over with what it holds: see kept.h. */
 void hew_thread_leave(void);
 
 /* From now on the thread allocates from `arena`.  What its cache holds stays where it is.  False: the arena is being

@@ -3,7 +3,7 @@
 
 #include "base/options.h"
 #include "cache/depot.h"
-#include "cache/park.h"
+#include "cache/kept.h"
 #include "control/own_thread.h"
 #include "os/clock.h"
 #include "os/futex.h"
@@ -59,7 +59,7 @@ uint64_t
 hew_purger_round(uint64_t now_ms, bool all)
 {
     if (all) {
-        hew_park_empty();
+        hew_kept_empty();
     }
     uint64_t next = drain_depots(now_ms, all);
     HEW_EACH_ARENA(arena)

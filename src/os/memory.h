@@ -8,7 +8,7 @@
  * Then nothing has changed, but for hew_os_purge_ranges() and HEW_OS_PLACE_LOST, and no address is lost (tests/oom lets each call
  * fail in turn and looks for what is left):
  *
- *     mmap       a new region    page/grow.c asks for what is needed alone, then idle memory goes back (alloc/serve.c), then malloc
+ *     mmap       a new region    page/grow.c asks for what is needed alone, then idle memory goes back (alloc/request.c), then malloc
  *                                gives NULL
  *                our own data    meta/space.c reserves half as much, again and again
  *                code map        meta/map.c opens it piece by piece

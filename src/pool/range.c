@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pool/range.h"
 
-#include "alloc/serve.h"
+#include "alloc/request.h"
 #include "meta/memory.h"
 #include "slab/large.h"
 
@@ -35,7 +35,7 @@ begin_in_arena(struct hew_pool_range *range, size_t size)
     size_t alignment = alignment_of(range->set);
     struct hew_extent *extent = take_of_arena(size, alignment);
     if (extent == NULL) {
-        hew_serve_relieve();
+        hew_request_relieve();
         extent = take_of_arena(size, alignment);
     }
     if (extent == NULL) {

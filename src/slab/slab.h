@@ -33,7 +33,7 @@ unsigned hew_slab_take(struct hew_extent *extent, void **end, unsigned wanted);
 /* The number of the region that `address` lies in; beyond the last one for the tail. */
 unsigned hew_slab_region(const struct hew_extent *extent, uintptr_t address);
 
-/* Whether a region is taken: handed out, or parked in some cache. */
+/* Whether a region is taken: handed out, or free in some cache. */
 bool hew_slab_is_taken(const struct hew_extent *extent, unsigned region);
 
 /* Counts the bits. */

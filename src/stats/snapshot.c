@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats/snapshot.h"
 
-#include "cache/park.h"
+#include "cache/kept.h"
 #include "cache/thread.h"
 #include "meta/memory.h"
 #include "prof/dump.h"
@@ -139,7 +139,7 @@ take(const struct hew_stats_mutex *dump)
 bool
 hew_stats_take(void)
 {
-    hew_park_empty();
+    hew_kept_empty();
     struct hew_stats_mutex dump;
     hew_gather_mutex(&hew_dump_lock, &dump);
     hew_mutex_lock(&hew_stats_lock);

@@ -8,9 +8,9 @@
  */
 #include "cache/budget.h"
 #include "cache/depot.h"
+#include "cache/kept.h"
 #include "cache/magazine.h"
 #include "cache/owner.h"
-#include "cache/park.h"
 #include "cache/thread.h"
 #include "layers.h"
 #include "layers_random.h"
@@ -308,6 +308,6 @@ TEST(threads_that_pass_objects_on_lose_none_and_share_none)
             }
         }
     }
-    hew_park_empty();
+    hew_kept_empty();
     CHECK(layers_settled());
 }

@@ -3,7 +3,7 @@
 
 #include "alloc/aligned.h"
 #include "alloc/fast.h"
-#include "alloc/serve.h"
+#include "alloc/request.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers_alloc.h"
@@ -342,7 +342,7 @@ TEST(relief_returns_what_the_thread_has_cached_and_every_free_page)
         }
     }
     CHECK(layers_cached_bytes() > 0);
-    hew_serve_relieve();
+    hew_request_relieve();
     CHECK_EQUAL(layers_cached_bytes(), 0);
     for (unsigned index = 0; index < 2 && hew_arena_at(index) != NULL; index++) {
         struct hew_page_counts counts = hew_page_counts(&hew_arena_at(index)->pages);

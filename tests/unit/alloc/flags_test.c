@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/flags.h"
 
-#include "alloc/serve.h"
+#include "alloc/request.h"
 #include "cache/count.h"
 #include "cache/explicit.h"
 #include "cache/magazine.h"
@@ -216,7 +216,7 @@ TEST(in_place_large_objects_grow_and_shrink_and_small_ones_stay)
     void *small = hew_flags_alloc(100, 0);
     CHECK_EQUAL(hew_flags_resize(small, 1, 0, 0), 112);
     CHECK_EQUAL(hew_flags_resize(small, 200, 5000, 0), 112);
-    hew_serve_relieve();
+    hew_request_relieve();
     unsigned char *large = hew_flags_alloc(MIB, 0);
     memset(large, 9, MIB);
     CHECK_EQUAL(hew_flags_resize(large, MIB, 0, 0), MIB);

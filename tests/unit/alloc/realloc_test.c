@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/realloc.h"
 
-#include "alloc/serve.h"
+#include "alloc/request.h"
 #include "layers_alloc.h"
 #include "test.h"
 
@@ -179,7 +179,7 @@ static unsigned char *
 hemmed_in(size_t size, void **neighbour)
 {
     unsigned char *objects[SEVERAL];
-    hew_serve_relieve(); /* no free pages */
+    hew_request_relieve(); /* no free pages */
     unsigned char *object = several(objects, size), *behind = object + size;
     for (unsigned i = 0; i < SEVERAL; i++) {
         if (objects[i] != object && objects[i] != behind) {

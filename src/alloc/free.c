@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc: where the fast paths' rare cases arrive.  The usual ones come first and are short, as a full or empty
- * magazine is not rare at all in many programs; whatever is unusual about thread, object or settings is told apart
- * behind them.
+ * free: every free that the fast path did not take, and what is asked about an object.  The usual case comes first and is short, as a
+ * full magazine is not rare at all in many programs; whatever is unusual about thread, object or settings is told apart
+ * behind it.
  */
 #include "alloc/alloc.h"
 
 #include "alloc/aligned.h"
 #include "alloc/fill.h"
-#include "alloc/serve.h"
+#include "alloc/request.h"
 #include "base/options.h"
 #include "base/text.h"
 #include "cache/count.h"
@@ -35,112 +35,6 @@ cache_for_free(void)
         return NULL;
     }
     return hew_alloc_own_cache();
-}
-
-/* Whether a thread's cache serves it, and nothing has to be done to what it gets or frees. */
-static bool
-is_usual(const struct hew_cache *cache)
-{
-    return hew_cache_is_plain(cache) && HEW_LIKELY(!hew_fill_wanted());
-}
-
-void *
-hew_alloc_small(size_t size)
-{
-    struct hew_cache *cache = hew_cache_self;
-    unsigned code = hew_small_code(size);
-    if (is_usual(cache) && HEW_LIKELY(hew_options.percpu_arena == HEW_PERCPU_ARENA_DISABLED)) {
-        void *object = hew_magazine_pop(cache, code);
-        if (HEW_LIKELY(object != NULL) && HEW_LIKELY(cache->due == 0)) {
-            hew_alloc_notice_due_work(false);
-            return object;
-        }
-        struct hew_source source = {.own = cache, .cache = cache, .arena = cache->arena};
-        return hew_serve_finish(&source, code, size, object);
-    }
-    struct hew_source source = hew_serve_own();
-    code = hew_small_code(size); /* the first call of all comes before the table is filled */
-    void *object = hew_serve_class(&source, code, size);
-    return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
-}
-
-void *
-hew_alloc_large(size_t size, bool zero)
-{
-    if (HEW_UNLIKELY(size > HEW_LARGE_MAX)) {
-        return NULL; /* nothing below is made for it */
-    }
-    void *object = zero || size <= HEW_LARGE_CODES_MAX ? NULL : hew_serve_again(size);
-    return object != NULL ? object : hew_alloc_aligned(size, HEW_PAGE, zero);
-}
-
-void *
-hew_alloc_slow(size_t size)
-{
-    return size > HEW_SMALL_MAX ? hew_alloc_large(size, false) : hew_alloc_small(size);
-}
-
-void *
-hew_alloc_aligned(size_t size, size_t alignment, bool zero)
-{
-    struct hew_source source = hew_serve_own();
-    return hew_serve(&source, size, alignment, zero);
-}
-
-struct hew_extent *
-hew_alloc_sampled(struct hew_arena *arena, unsigned code, void *sample)
-{
-    struct hew_extent *extent = hew_large_take(arena, HEW_GRAIN, HEW_GRAIN, HEW_CODE_SLOW);
-    if (extent != NULL) {
-        hew_large_set_usable(extent, hew_code_size(code));
-        extent->large.sample = sample;
-    }
-    return extent;
-}
-
-void
-hew_alloc_mark_sampled(struct hew_extent *large, void *sample)
-{
-    large->large.sample = sample;
-    hew_page_recode(&hew_arena_at(large->arena)->pages, large, HEW_CODE_SLOW);
-}
-
-static void
-forget_sample(struct hew_extent *extent)
-{
-    if (HEW_UNLIKELY(extent->large.sample != NULL)) {
-        hew_upcalls.sample_freed(extent);
-        extent->large.sample = NULL;
-    }
-}
-
-void *
-hew_alloc_note_kept(void *object, size_t usable)
-{
-    struct hew_cache *cache = hew_alloc_own_cache();
-    if (cache != NULL) {
-        cache->other_allocated += usable;
-        cache->other_freed += usable;
-        hew_count_operation(cache, usable, usable);
-    }
-    return object;
-}
-
-void
-hew_alloc_note_resized(struct hew_extent *extent, size_t freed, size_t size)
-{
-    struct hew_cache *cache = hew_alloc_own_cache();
-    forget_sample(extent);
-    hew_count_other_freed(cache, freed);
-    hew_count_operation(cache, 0, freed);
-    hew_serve_note_slow(cache, size, extent);
-}
-
-void
-hew_alloc_note_moved(struct hew_extent *from, struct hew_extent *to, size_t size)
-{
-    forget_sample(from);
-    hew_alloc_note_resized(to, from->large.usable, size);
 }
 
 /* The live object that `object` is said to be: its slab, or its own extent.  Ends the process when it cannot be one. */
@@ -179,8 +73,18 @@ free_uncached(struct hew_cache *cache, const char *function, void *object)
         hew_owner_give(extent->code, &object, 1);
         return;
     }
-    forget_sample(extent);
+    hew_alloc_forget_sample(extent);
     hew_large_give(extent);
+}
+
+/* Onto the magazine of a class, unless it is what was freed last. */
+HEW_INLINE void
+free_cached(struct hew_cache *cache, const char *function, void *object, unsigned code)
+{
+    if (HEW_UNLIKELY(hew_cache_newest_is(cache, code, object))) {
+        hew_describe_double_free(function, (uintptr_t)object);
+    }
+    hew_magazine_push(cache, code, object);
 }
 
 static HEW_NOINLINE void
@@ -194,10 +98,8 @@ free_any(const char *function, void *object, unsigned code)
     }
     if (cache == NULL || code == HEW_CODE_NONE || code >= HEW_CODE_POOL) {
         free_uncached(cache, function, object);
-    } else if (HEW_UNLIKELY(cache->top[code][-1] == object)) {
-        hew_describe_double_free(function, (uintptr_t)object);
     } else {
-        hew_magazine_push(cache, code, object);
+        free_cached(cache, function, object, code);
     }
     hew_alloc_notice_due_work(true);
 }
@@ -232,12 +134,12 @@ hew_alloc_free(const char *function, void *object)
         return;
     }
     struct hew_cache *cache = hew_cache_self;
-    if (code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST && is_usual(cache) && cache->top[code][-1] != object) {
-        hew_magazine_push(cache, code, object);
+    if (code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST && hew_alloc_is_usual(cache)) {
+        free_cached(cache, function, object, code);
         hew_alloc_notice_due_work(true);
-        return;
+    } else {
+        free_any(function, object, code);
     }
-    free_any(function, object, code);
 }
 
 void
@@ -257,11 +159,9 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
     hew_count_operation(own, 0, usable_in(extent));
     if (explicit == NULL || code == HEW_CODE_SLOW) {
         free_uncached(own, function, object);
-    } else if (HEW_UNLIKELY(explicit->top[code][-1] == object)) {
-        hew_describe_double_free(function, (uintptr_t)object);
     } else {
         hew_count_other_freed(own, usable_in(extent));
-        hew_magazine_push(explicit, code, object);
+        free_cached(explicit, function, object, code);
     }
     hew_alloc_notice_due_work(true);
 }

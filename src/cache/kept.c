@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * park: a list of caches, the one that came last in front: what it holds is most likely still in the processor's
+ * kept: a list of caches, the one that came last in front: what it holds is most likely still in the processor's
  * caches.
  */
-#include "cache/park.h"
+#include "cache/kept.h"
 
 #include "base/options.h"
 #include "cache/budget.h"
@@ -13,18 +13,18 @@
 
 #define CACHES_PER_ARENA 2
 
-static struct hew_list parked = {&parked, &parked}; /* guarded by hew_caches_lock */
-static _Atomic unsigned count;                      /* written under it; without it a hint: relaxed */
+static struct hew_list kept = {&kept, &kept}; /* guarded by hew_caches_lock */
+static _Atomic unsigned count;                /* written under it; without it a hint: relaxed */
 
 static unsigned
-parked_now(void)
+kept_now(void)
 {
     return atomic_load_explicit(&count, memory_order_relaxed);
 }
 
 /* What a thread has chosen for itself stays with it.  Objects of arenas that a program made must not outlive them here. */
 bool
-hew_park_suits(const struct hew_cache *cache)
+hew_kept_suits(const struct hew_cache *cache)
 {
     return cache->caching && !cache->custom && cache->live == NULL && !hew_options.prof &&
            atomic_load_explicit(&hew_cache_step, memory_order_relaxed) == 0 &&
@@ -32,13 +32,13 @@ hew_park_suits(const struct hew_cache *cache)
 }
 
 void
-hew_park_trim(struct hew_cache *cache)
+hew_kept_trim(struct hew_cache *cache)
 {
     size_t held = 0;
     HEW_EACH_TOUCHED(cache, code)
     { /* the small ones first */
         size_t bytes = hew_budget_bytes(code, hew_cache_depth(cache, code));
-        if (held + bytes > HEW_PARK_BYTES) {
+        if (held + bytes > HEW_KEPT_BYTES) {
             hew_magazine_drop(cache, code);
         } else {
             held += bytes;
@@ -47,25 +47,25 @@ hew_park_trim(struct hew_cache *cache)
 }
 
 bool
-hew_park_has_room(void)
+hew_kept_has_room(void)
 {
-    return parked_now() < CACHES_PER_ARENA * hew_arena_limit();
+    return kept_now() < CACHES_PER_ARENA * hew_arena_limit();
 }
 
 void
-hew_park_put(struct hew_cache *cache)
+hew_kept_put(struct hew_cache *cache)
 {
-    hew_list_push_front(&parked, &cache->link);
+    hew_list_push_front(&kept, &cache->link);
     atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
 }
 
 /* Takes the lock.  One of `arena`, or, NULL, of any; NULL: there is none. */
 static struct hew_cache *
-take(const struct hew_arena *arena)
+kept_take(const struct hew_arena *arena)
 {
     struct hew_cache *found = NULL;
     hew_mutex_lock(&hew_caches_lock);
-    for (struct hew_list *node = parked.next; found == NULL && node != &parked; node = node->next) {
+    for (struct hew_list *node = kept.next; found == NULL && node != &kept; node = node->next) {
         struct hew_cache *cache = HEW_CONTAINER(node, struct hew_cache, link);
         found = arena == NULL || cache->arena == arena ? cache : NULL;
     }
@@ -78,7 +78,7 @@ take(const struct hew_arena *arena)
 }
 
 static void
-give_up(struct hew_cache *cache)
+kept_give_up(struct hew_cache *cache)
 {
     hew_magazine_drop_all(cache);
     hew_meta_give(cache, sizeof *cache);
@@ -98,11 +98,11 @@ forget_counts(struct hew_cache *cache)
 }
 
 struct hew_cache *
-hew_park_take(const struct hew_arena *arena)
+hew_kept_take(const struct hew_arena *arena)
 {
-    struct hew_cache *cache = parked_now() == 0 ? NULL : take(arena);
-    if (cache != NULL && !hew_park_suits(cache)) { /* not any more */
-        give_up(cache);
+    struct hew_cache *cache = kept_now() == 0 ? NULL : kept_take(arena);
+    if (cache != NULL && !hew_kept_suits(cache)) { /* not any more */
+        kept_give_up(cache);
         return NULL;
     }
     if (cache != NULL) {
@@ -112,10 +112,10 @@ hew_park_take(const struct hew_arena *arena)
 }
 
 void
-hew_park_empty(void)
+hew_kept_empty(void)
 {
     struct hew_cache *cache;
-    while (parked_now() != 0 && (cache = take(NULL)) != NULL) {
-        give_up(cache);
+    while (kept_now() != 0 && (cache = kept_take(NULL)) != NULL) {
+        kept_give_up(cache);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache/park.h"
+#include "cache/kept.h"
 
 #include "cache/count.h"
 #include "cache/limit.h"
@@ -62,18 +62,18 @@ TEST(who_takes_over_finds_the_objects_and_has_asked_for_none)
     CHECK(layers_settled());
 }
 
-TEST(what_is_parked_can_be_given_back)
+TEST(what_is_kept_can_be_given_back)
 {
     begin();
     give(take());
     hew_thread_leave();
     CHECK(!layers_settled());
-    hew_park_empty();
+    hew_kept_empty();
     CHECK(layers_settled());
-    hew_park_empty(); /* nothing there: nothing to do */
+    hew_kept_empty(); /* nothing there: nothing to do */
 }
 
-TEST(a_few_caches_an_arena_are_parked_and_no_more)
+TEST(a_few_caches_an_arena_are_kept_and_no_more)
 {
     struct hew_cache *caches[3 * ARENAS + 1];
     for (unsigned i = 0; i < 3 * ARENAS + 1; i++) {
@@ -84,26 +84,26 @@ TEST(a_few_caches_an_arena_are_parked_and_no_more)
         hew_cache_self = caches[i];
         hew_thread_leave();
     }
-    unsigned parked = 0;
+    unsigned kept = 0;
     for (unsigned index = 0; index < ARENAS; index++) {
         struct hew_cache *cache;
-        while ((cache = hew_park_take(hew_arena_at(index))) != NULL) {
+        while ((cache = hew_kept_take(hew_arena_at(index))) != NULL) {
             CHECK(cache->arena == hew_arena_at(index));
             hew_magazine_drop_all(cache);
-            parked++;
+            kept++;
         }
     }
-    CHECK_EQUAL(parked, 2 * ARENAS);
+    CHECK_EQUAL(kept, 2 * ARENAS);
     CHECK(layers_settled());
 }
 
-/* Leaves, and tells whether the cache was parked. */
+/* Leaves, and tells whether the cache was kept. */
 static bool
-is_parked(struct hew_cache *cache)
+is_kept(struct hew_cache *cache)
 {
     struct hew_arena *arena = cache->arena;
     hew_thread_leave();
-    cache = hew_park_take(arena);
+    cache = hew_kept_take(arena);
     if (cache != NULL) {
         hew_magazine_drop_all(cache);
     }
@@ -120,7 +120,7 @@ held_in_all(const struct hew_cache *cache)
     return held;
 }
 
-TEST(a_cache_that_holds_much_is_parked_with_its_small_objects)
+TEST(a_cache_that_holds_much_is_kept_with_its_small_objects)
 {
     enum { LARGE = 16 };
     void *objects[LARGE], *small;
@@ -137,10 +137,10 @@ TEST(a_cache_that_holds_much_is_parked_with_its_small_objects)
     }
     small = take();
     give(small);
-    CHECK(held_in_all(cache) > HEW_PARK_BYTES);
+    CHECK(held_in_all(cache) > HEW_KEPT_BYTES);
     hew_thread_leave();
     CHECK(begin() == cache);
-    CHECK(held_in_all(cache) <= HEW_PARK_BYTES && held_in_all(cache) > 0);
+    CHECK(held_in_all(cache) <= HEW_KEPT_BYTES && held_in_all(cache) > 0);
     CHECK(take() == small);
     give(small);
     hew_thread_death();
@@ -168,23 +168,23 @@ TEST(what_a_thread_asked_for_is_counted_at_its_end_even_where_it_has_no_magazine
 
 TEST(a_cache_with_limits_of_its_own_dies_with_its_thread)
 {
-    CHECK(is_parked(begin()));
+    CHECK(is_kept(begin()));
     struct hew_cache *cache = begin();
     hew_limit_choose(cache, code, 5);
-    CHECK(!is_parked(cache));
+    CHECK(!is_kept(cache));
     cache = begin();
     hew_thread_set_caching(cache, false);
-    CHECK(!is_parked(cache));
+    CHECK(!is_kept(cache));
     hew_count_watch(1000);
-    CHECK(!is_parked(begin()));
+    CHECK(!is_kept(begin()));
     hew_cache_step = 0;
     begin();
     CHECK(hew_thread_counters(hew_cache_self) != NULL);
-    CHECK(!is_parked(hew_cache_self->real));
+    CHECK(!is_kept(hew_cache_self->real));
     CHECK(layers_settled());
 }
 
-TEST(nothing_is_parked_once_a_program_has_made_an_arena)
+TEST(nothing_is_kept_once_a_program_has_made_an_arena)
 {
     struct hew_cache *cache = begin();
     give(take());
@@ -192,7 +192,7 @@ TEST(nothing_is_parked_once_a_program_has_made_an_arena)
     hew_mutex_lock(&hew_arenas_lock);
     CHECK(hew_arena_make(ARENAS + 1, true) != NULL);
     hew_mutex_unlock(&hew_arenas_lock);
-    CHECK(hew_park_take(cache->arena) == NULL);
+    CHECK(hew_kept_take(cache->arena) == NULL);
     CHECK(layers_settled());
-    CHECK(!is_parked(begin()));
+    CHECK(!is_kept(begin()));
 }

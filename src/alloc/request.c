@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve: the one place where a request that is not served by the thread's own cache in the usual way gets its object,
- * so that counting, sampling and the last try without memory are written once.
+ * request: every request that the fast path did not serve.  The usual one comes first and is short, as an empty magazine is not
+ * rare at all in many programs; whatever is unusual about thread, size or settings goes the one way behind it, so that
+ * counting, sampling and the last try without memory are written once.
  */
-#include "alloc/serve.h"
+#include "alloc/request.h"
 
 #include "alloc/aligned.h"
 #include "alloc/fast.h"
 #include "alloc/fill.h"
 #include "cache/count.h"
 #include "cache/depot.h"
+#include "cache/kept.h"
 #include "cache/magazine.h"
 #include "cache/owner.h"
-#include "cache/park.h"
 #include "cache/thread.h"
 #include "meta/map.h"
 #include "os/process.h"
@@ -34,7 +35,7 @@ shared_arena(void)
 }
 
 struct hew_source
-hew_serve_own(void)
+hew_request_own(void)
 {
     struct hew_cache *own = hew_alloc_own_cache();
     if (HEW_UNLIKELY(hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED) && own != NULL) {
@@ -44,11 +45,11 @@ hew_serve_own(void)
 }
 
 HEW_COLD void
-hew_serve_relieve(void)
+hew_request_relieve(void)
 {
     struct hew_cache *cache = hew_cache_self;
     hew_map_narrow(hew_os_address_space_limit());
-    hew_park_empty();
+    hew_kept_empty();
     for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
         hew_magazine_flush(cache->real, code, 0);
     }
@@ -83,7 +84,7 @@ count_bytes(const struct hew_source *source, size_t usable)
 /* Something is due in this thread, which is about to get `object`: a sampled one may take its place.  A large one is
  * sampled itself. */
 static HEW_NOINLINE void *
-serve_attend(const struct hew_source *source, unsigned code, size_t size, void *object)
+request_attend(const struct hew_source *source, unsigned code, size_t size, void *object)
 {
     struct hew_extent *large = code > HEW_CODE_SMALL_LAST ? hew_map_extent((uintptr_t)object) : NULL;
     void *sampled = hew_upcalls.attend(source->own, source->arena, code, size, large);
@@ -138,7 +139,7 @@ take_from_explicit(struct hew_cache *cache, struct hew_arena *arena, unsigned co
 }
 
 static void *
-serve_take(const struct hew_source *source, unsigned code)
+request_take(const struct hew_source *source, unsigned code)
 {
     if (HEW_UNLIKELY(source->arena == NULL)) {
         return NULL;
@@ -153,26 +154,26 @@ serve_take(const struct hew_source *source, unsigned code)
 }
 
 void *
-hew_serve_class(const struct hew_source *source, unsigned code, size_t size)
+hew_request_class(const struct hew_source *source, unsigned code, size_t size)
 {
-    return hew_serve_finish(source, code, size, serve_take(source, code));
+    return hew_request_finish(source, code, size, request_take(source, code));
 }
 
 void *
-hew_serve_finish(const struct hew_source *source, unsigned code, size_t size, void *object)
+hew_request_finish(const struct hew_source *source, unsigned code, size_t size, void *object)
 {
     struct hew_cache *own = source->own;
     size_t usable = hew_slab_shapes[code].size;
     if (HEW_UNLIKELY(object == NULL)) {
-        hew_serve_relieve();
-        object = serve_take(source, code);
+        hew_request_relieve();
+        object = request_take(source, code);
     }
     if (HEW_LIKELY(own != NULL && object != NULL)) {
         if (HEW_UNLIKELY(!counted_by_class(source))) {
             count_bytes(source, usable);
         }
         if (HEW_UNLIKELY(own->due != 0)) {
-            object = serve_attend(source, code, size, object);
+            object = request_attend(source, code, size, object);
         }
         hew_count_operation(own, usable, 0);
     }
@@ -181,7 +182,7 @@ hew_serve_finish(const struct hew_source *source, unsigned code, size_t size, vo
 }
 
 void
-hew_serve_note_slow(struct hew_cache *cache, size_t size, struct hew_extent *extent)
+hew_request_note_slow(struct hew_cache *cache, size_t size, struct hew_extent *extent)
 {
     if (cache == NULL) {
         return;
@@ -205,7 +206,7 @@ reuse(struct hew_arena *arena, size_t size)
 }
 
 void *
-hew_serve_again(size_t size)
+hew_request_reuse(size_t size)
 {
     struct hew_cache *cache = hew_cache_self;
     if (!hew_cache_is_plain(cache) || hew_fill_wanted() ||
@@ -223,7 +224,7 @@ hew_serve_again(size_t size)
     if (HEW_LIKELY(!hew_options.prof && atomic_load_explicit(&hew_cache_step, memory_order_relaxed) == 0)) {
         hew_count_other_allocated(cache, extent->large.usable);
     } else {
-        hew_serve_note_slow(cache, size, extent);
+        hew_request_note_slow(cache, size, extent);
     }
     return (void *)extent->address;
 }
@@ -257,15 +258,15 @@ take_slow(const struct hew_source *source, size_t asked, size_t alignment)
 
 /* An object that no cache can give: of no class, or at an alignment. */
 static void *
-serve_slow(const struct hew_source *source, size_t size, size_t alignment)
+request_slow(const struct hew_source *source, size_t size, size_t alignment)
 {
     struct hew_extent *extent = take_slow(source, size, alignment);
     if (HEW_UNLIKELY(extent == NULL)) {
-        hew_serve_relieve();
+        hew_request_relieve();
         extent = take_slow(source, size, alignment);
     }
     if (extent != NULL) {
-        hew_serve_note_slow(source->own, size, extent);
+        hew_request_note_slow(source->own, size, extent);
     }
     hew_alloc_notice_due_work(false);
     return extent == NULL ? NULL : (void *)extent->address;
@@ -287,25 +288,86 @@ finish_large(void *object, bool zero)
 }
 
 static void *
-serve_large(const struct hew_source *source, size_t size, size_t alignment, bool zero)
+request_large(const struct hew_source *source, size_t size, size_t alignment, bool zero)
 {
     unsigned code = hew_large_code(room_of(size));
-    void *object = code != HEW_CODE_SLOW && alignment <= HEW_PAGE ? hew_serve_class(source, code, size)
-                                                                  : serve_slow(source, size, alignment);
+    void *object = code != HEW_CODE_SLOW && alignment <= HEW_PAGE ? hew_request_class(source, code, size)
+                                                                  : request_slow(source, size, alignment);
     return object == NULL ? NULL : finish_large(object, zero);
 }
 
 void *
-hew_serve(const struct hew_source *source, size_t size, size_t alignment, bool zero)
+hew_request(const struct hew_source *source, size_t size, size_t alignment, bool zero)
 {
     if (HEW_UNLIKELY(size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX)) {
         return NULL; /* nothing below is made for it */
     }
     unsigned code = hew_aligned_code(size, alignment);
     if (code == HEW_CODE_NONE) {
-        return serve_large(source, size, alignment, zero);
+        return request_large(source, size, alignment, zero);
     }
-    void *object = hew_serve_class(source, code, size);
+    void *object = hew_request_class(source, code, size);
     size_t usable = object == NULL ? 0 : hew_slab_shapes[code].size;
     return zero && object != NULL ? memset(object, 0, usable) : hew_fill_new(object, usable);
+}
+
+void *
+hew_alloc_small(size_t size)
+{
+    struct hew_cache *cache = hew_cache_self;
+    unsigned code = hew_small_code(size);
+    if (hew_alloc_is_usual(cache) && HEW_LIKELY(hew_options.percpu_arena == HEW_PERCPU_ARENA_DISABLED)) {
+        void *object = hew_magazine_pop(cache, code);
+        if (HEW_LIKELY(object != NULL) && HEW_LIKELY(cache->due == 0)) {
+            hew_alloc_notice_due_work(false);
+            return object;
+        }
+        struct hew_source source = {.own = cache, .cache = cache, .arena = cache->arena};
+        return hew_request_finish(&source, code, size, object);
+    }
+    struct hew_source source = hew_request_own();
+    code = hew_small_code(size); /* the first call of all comes before the table is filled */
+    void *object = hew_request_class(&source, code, size);
+    return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
+}
+
+void *
+hew_alloc_large(size_t size, bool zero)
+{
+    if (HEW_UNLIKELY(size > HEW_LARGE_MAX)) {
+        return NULL; /* nothing below is made for it */
+    }
+    void *object = zero || size <= HEW_LARGE_CODES_MAX ? NULL : hew_request_reuse(size);
+    return object != NULL ? object : hew_alloc_aligned(size, HEW_PAGE, zero);
+}
+
+void *
+hew_alloc_slow(size_t size)
+{
+    return size > HEW_SMALL_MAX ? hew_alloc_large(size, false) : hew_alloc_small(size);
+}
+
+void *
+hew_alloc_aligned(size_t size, size_t alignment, bool zero)
+{
+    struct hew_source source = hew_request_own();
+    return hew_request(&source, size, alignment, zero);
+}
+
+struct hew_extent *
+hew_alloc_sampled(struct hew_arena *arena, unsigned code, void *sample)
+{
+    struct hew_extent *extent = hew_large_take(arena, HEW_GRAIN, HEW_GRAIN, HEW_CODE_SLOW);
+    if (extent != NULL) {
+        hew_large_set_usable(extent, hew_code_size(code));
+        extent->large.sample = sample;
+    }
+    return extent;
+}
+
+void
+hew_alloc_mark_sampled(struct hew_extent *large, void *sample)
+{
+    large->large.sample = sample;
+    hew_page_recode(&hew_arena_at(large->arena)->pages, large, HEW_CODE_SLOW);
 }
