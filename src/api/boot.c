@@ -9,7 +9,6 @@
 #include "api/stats_due.h"
 #include "base/options.h"
 #include "cache/count.h"
-#include "cache/peak.h"
 #include "cache/thread.h"
 #include "control/purger.h"
 #include "control/remote/remote.h"
@@ -211,7 +210,7 @@ attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t s
     /* First: a report may end in a function of the program, which allocates, and then cache->due_code is another class. */
     void *sampled = (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, arena, code, size, large) : NULL;
     if ((due & HEW_DUE_BYTES) != 0) {
-        hew_peak_look(cache);
+        hew_count_peak_look(cache);
         hew_stats_passed(hew_count_passed(cache));
     }
     return sampled;

@@ -6,12 +6,13 @@
  */
 #include "cache/budget.h"
 
+#include "base/options.h"
 #include "meta/memory.h"
 
 #include <string.h>
 
 /* What a thread's magazines may hold: alone, a part of the heap; among others so much, and less in a crowd, but always
- * enough for bursts of some hundred objects.  It has to be earned: see HEW_CLASS_EARNS. */
+ * enough for bursts of some hundred objects.  It has to be earned: see magazine.c. */
 #define SHARE_PART 16
 #define SHARE_MOST ((size_t)512 << 10)
 #define SHARE_MIN ((size_t)256 << 10)
@@ -27,6 +28,12 @@
 #define RECENT 64
 #define ASKED 8 /* classes that are looked at for the one that missed longest ago */
 
+/* What one class may hold where the user has said nothing: so many bytes (of a large class so many, or one object), and objects. */
+#define CLASS_BYTES ((size_t)256 << 10)
+#define LARGE_BYTES ((size_t)1 << 20)
+#define OBJECTS_MAX 1023
+
+#define CHOSEN (UINT32_C(1) << 31)
 static void *no_slot[2]; /* never written: the NULL below every missing magazine */
 
 void
@@ -190,4 +197,85 @@ hew_budget_set(struct hew_cache *cache, unsigned code, size_t capacity)
     }
     cache->granted += hew_budget_bytes(code, capacity) - hew_budget_bytes(code, now);
     return true;
+}
+
+static _Atomic uint32_t defaults[HEW_CODES]; /* a limit, with CHOSEN */
+static _Atomic bool known;
+
+/* Whether one of the settings that jemalloc computes slots from has another value than jemalloc's. */
+static bool
+slots_chosen(void)
+{
+    return hew_options.tcache_nslots_small_min != 20 || hew_options.tcache_nslots_small_max != 200 ||
+           hew_options.tcache_nslots_large != 20 || hew_options.lg_tcache_nslots_mul != 1;
+}
+
+/* jemalloc's rule: the regions of a slab, times 2^lg_tcache_nslots_mul, within bounds. */
+static size_t
+slots_by_slab(unsigned code)
+{
+    if (code > HEW_CODE_SMALL_LAST) {
+        return hew_options.tcache_nslots_large;
+    }
+    size_t regions = hew_slab_shapes[code].regions;
+    ssize_t lg = hew_options.lg_tcache_nslots_mul;
+    size_t slots = lg >= 0 ? regions << lg : regions >> -lg;
+    size_t least = hew_options.tcache_nslots_small_min, most = hew_options.tcache_nslots_small_max;
+    most = most < least ? least : most;
+    return slots < least ? least : slots > most ? most : slots;
+}
+
+size_t
+hew_budget_usual(unsigned code)
+{
+    size_t objects = (code > HEW_CODE_SMALL_LAST ? LARGE_BYTES : CLASS_BYTES) / hew_code_size(code);
+    return objects == 0 ? 1 : objects > OBJECTS_MAX ? OBJECTS_MAX : objects;
+}
+
+void
+hew_budget_limit(struct hew_cache *cache, unsigned code, size_t objects, bool chosen)
+{
+    cache->most[code] = (uint16_t)(objects > HEW_BUDGET_OBJECTS_MAX ? HEW_BUDGET_OBJECTS_MAX : objects);
+    cache->flags[code] &= (uint8_t)~HEW_CLASS_CHOSEN;
+    cache->flags[code] |= chosen ? HEW_CLASS_CHOSEN : 0;
+}
+
+/* A class's limit by the settings; CHOSEN when it is the user's. */
+static uint32_t
+by_settings(unsigned code)
+{
+    size_t size = hew_code_size(code);
+    if (size > hew_options.tcache_max) {
+        return 0;
+    }
+    const struct hew_option_ranges *ranges = &hew_options.tcache_ncached_max;
+    for (unsigned i = ranges->count; i > 0; i--) { /* the last range that names a size wins */
+        if (size >= ranges->at[i - 1].low && size <= ranges->at[i - 1].high) {
+            return CHOSEN | (uint32_t)ranges->at[i - 1].value;
+        }
+    }
+    return slots_chosen() ? CHOSEN | (uint32_t)slots_by_slab(code) : (uint32_t)hew_budget_usual(code);
+}
+
+/* Settings do not change, so the limits are computed once; by two threads at most, which find the same. */
+static void
+know_defaults(void)
+{
+    if (!atomic_load_explicit(&known, memory_order_acquire)) {
+        for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+            atomic_store_explicit(&defaults[code], by_settings(code), memory_order_relaxed);
+        }
+        atomic_store_explicit(&known, true, memory_order_release); /* pairs with the acquire above */
+    }
+}
+
+void
+hew_budget_begin(struct hew_cache *cache)
+{
+    know_defaults();
+    cache->custom = false;
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        uint32_t most = cache->caching ? atomic_load_explicit(&defaults[code], memory_order_relaxed) : 0;
+        hew_budget_limit(cache, code, most & ~CHOSEN, (most & CHOSEN) != 0);
+    }
 }

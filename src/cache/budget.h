@@ -19,6 +19,16 @@
 
 #include "cache/cache.h"
 
+#define HEW_BUDGET_OBJECTS_MAX 8191 /* objects of one class */
+
+/* Every class of a cache gets the settings' limit; 0 when the cache is not to keep anything. */
+void hew_budget_begin(struct hew_cache *cache);
+
+/* How many objects of a class the cache may hold, by the user's choice or not; the magazine is empty.  And how many where the user has
+ * said nothing. */
+void hew_budget_limit(struct hew_cache *cache, unsigned code, size_t objects, bool chosen);
+size_t hew_budget_usual(unsigned code);
+
 /* Links a class to the shared empty slot. */
 void hew_budget_close(struct hew_cache *cache, unsigned code);
 

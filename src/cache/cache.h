@@ -43,7 +43,6 @@ enum {
     HEW_CLASS_FILLED = 2,  /* or full */
     HEW_CLASS_MISSED = 4,
     HEW_CLASS_CHOSEN = 8, /* the user has set how much it holds; stays */
-    HEW_CLASS_EARNS = 16, /* and the bits above: misses since its magazine grew last */
 };
 
 /* Why the slow path should call upwards before it returns: hew_cache.due. */
@@ -60,9 +59,9 @@ struct hew_cache {
     uint64_t balance[HEW_CODES];   /* objects that left for a depot or their owners less those that came from there */
     uint32_t unsampled[HEW_CODES]; /* allocations after this period until the next sample */
     uint16_t most[HEW_CODES];      /* objects that the magazine may hold at most; 0: the class is not cached */
-    uint16_t seen[HEW_CODES];      /* the low bits of the allocation count when last looked after */
     uint16_t missed[HEW_CODES];    /* `misses` when the class missed last */
-    uint8_t flags[HEW_CODES];
+    uint8_t flags[HEW_CODES];      /* HEW_CLASS_... */
+    uint8_t earned[HEW_CODES];     /* misses since its magazine grew last */
     /* A bit a class, set before anything about it is as in a new cache no more. */
     uint64_t touched[(HEW_CODES + 63) / 64];
     struct hew_arena *arena;

@@ -7,6 +7,8 @@
 
 #include "cache/magazine.h"
 
+#define LOOK_BYTES ((size_t)64 << 10)
+
 HEW_UNCHECKED_THREADS uint64_t
 hew_count_requests(const struct hew_cache *cache, unsigned code)
 {
@@ -64,7 +66,6 @@ hew_count_forget(struct hew_cache *cache, unsigned code)
 {
     uint64_t requests = hew_cache_requests(cache, code), bytes = requests * hew_slab_shapes[code].size;
     cache->counted[code] -= requests;
-    cache->seen[code] -= (uint16_t)requests;
     cache->other_allocated += bytes;
     cache->other_freed += bytes; /* frees are told from requests */
 }
@@ -84,4 +85,51 @@ hew_count_passed(struct hew_cache *cache)
     uint64_t passed = hew_count_allocated(cache) - cache->reported;
     cache->reported += passed;
     return passed;
+}
+
+/* The thread's peak: looked at each time that it has allocated some bytes more, so that nobody pays before somebody asks. */
+static __thread struct {
+    uint64_t base; /* what the thread held when it began, wrapped if it had freed more than it had allocated */
+    int64_t most;
+    bool begun;
+} peak;
+
+static uint64_t
+peak_held(const struct hew_cache *cache)
+{
+    return hew_count_allocated(cache) - hew_count_freed(cache);
+}
+
+static void
+peak_begin(uint64_t base)
+{
+    hew_count_watch(LOOK_BYTES);
+    peak.base = base;
+    peak.most = 0;
+    peak.begun = true;
+}
+
+void
+hew_count_peak_begin(const struct hew_cache *cache)
+{
+    peak_begin(peak_held(cache));
+}
+
+void
+hew_count_peak_look(const struct hew_cache *cache)
+{
+    if (peak.begun) {
+        int64_t now = (int64_t)(peak_held(cache) - peak.base);
+        peak.most = now > peak.most ? now : peak.most;
+    }
+}
+
+uint64_t
+hew_count_peak_read(const struct hew_cache *cache)
+{
+    if (!peak.begun) {
+        peak_begin(0);
+    }
+    hew_count_peak_look(cache);
+    return (uint64_t)peak.most;
 }

@@ -32,6 +32,14 @@ void hew_count_watch(size_t bytes);
 /* Bytes that the thread has allocated since this was last asked; only the owning thread, when HEW_DUE_BYTES has come. */
 uint64_t hew_count_passed(struct hew_cache *cache);
 
+/* The most bytes that the calling thread has held since it began to measure, from zero; who has never begun begins with the first
+ * reading, with all that it holds.  A rise of up to 64 KiB between two looks may be missed. */
+void hew_count_peak_begin(const struct hew_cache *cache);
+uint64_t hew_count_peak_read(const struct hew_cache *cache);
+
+/* Looks again; for hew_upcalls.attend when HEW_DUE_BYTES has come. */
+void hew_count_peak_look(const struct hew_cache *cache);
+
 /* An object of large or unusual size has been handed out by, or come back to, the thread of `cache` (NULL: none). */
 HEW_INLINE void
 hew_count_other_allocated(struct hew_cache *cache, size_t bytes)

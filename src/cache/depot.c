@@ -23,7 +23,6 @@
 #define AT_ONCE 128u               /* objects that the hand takes at a time: they are copied under the mark */
 #define LOOKS 8                    /* classes that the hand passes by in one go */
 #define DUE_FROM ((size_t)8 << 20) /* bytes of mappings from which on half a depot is worth a purger */
-#define GIVES_TO_LOOK 64u          /* gives after which a depot asks again what it may hold */
 
 /* Addresses in a ring, so that the oldest can leave as easily as the newest. */
 struct ring {
@@ -44,21 +43,17 @@ struct depot {
     struct ring ring[HEW_CODES];
 } HEW_ALIGNED(HEW_CACHE_LINE);
 
-static _Atomic unsigned made;                      /* how many there are: relaxed */
+static _Atomic unsigned made;      /* how many there are: relaxed */
+static _Atomic unsigned made_past; /* one more than the highest number among them: relaxed, only grows */
 static _Atomic(struct depot *) depots[DEPOTS_MAX]; /* made when something is to be put there, for good */
 
-static unsigned
-all_depots(void)
-{
-    unsigned most = hew_arena_limit();
-    return most < DEPOTS_MAX ? most : DEPOTS_MAX;
-}
-
-/* Only one thread: what it frees needs one depot, and no CPU need be asked for. */
+/* Among how many the CPUs are spread.  Only one thread: what it frees needs one depot, and no CPU need be asked for. */
 static unsigned
 in_use(void)
 {
-    return atomic_load_explicit(&hew_caches_alive, memory_order_relaxed) <= 1 ? 1 : all_depots();
+    unsigned most = hew_arena_limit();
+    most = most < DEPOTS_MAX ? most : DEPOTS_MAX;
+    return atomic_load_explicit(&hew_caches_alive, memory_order_relaxed) <= 1 ? 1 : most;
 }
 
 static struct depot *
@@ -165,6 +160,10 @@ depot_make(unsigned index)
     }
     if (depot != NULL) {
         atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
+        unsigned past = atomic_load_explicit(&made_past, memory_order_relaxed);
+        while (past <= index && !atomic_compare_exchange_weak_explicit(&made_past, &past, index + 1,
+                                                                       memory_order_relaxed, memory_order_relaxed)) {
+        }
     }
     return depot;
 }
@@ -218,17 +217,30 @@ take_from(struct depot *depot, unsigned code, void **objects, unsigned wanted)
     return taken;
 }
 
+/* The number of the first depot from `index` on, going round, that exists and is not `own`; `own` when there is none.  With more arenas
+ * than CPUs most numbers never get one. */
+static unsigned
+other_depot(unsigned own, unsigned index)
+{
+    unsigned past = atomic_load_explicit(&made_past, memory_order_relaxed);
+    for (unsigned looked = 0; looked < past; looked++, index++) {
+        index = index < past ? index : 0;
+        if (index != own && depot_at(index) != NULL) {
+            return index;
+        }
+    }
+    return own;
+}
+
 /* What another CPU's threads have freed, those among them that are no more: theirs is looked at where something was found last,
  * else the next one. */
 static HEW_NOINLINE unsigned
 take_elsewhere(unsigned own, unsigned code, void **objects, unsigned wanted)
 {
     struct depot *here = depot_at(own);
-    unsigned count = all_depots();
-    unsigned other = here == NULL ? own + 1 : atomic_load_explicit(&here->friend, memory_order_relaxed);
-    other %= count;
-    struct depot *depot = other == own ? NULL : depot_at(other);
-    unsigned taken = depot == NULL ? 0 : take_from(depot, code, objects, wanted);
+    unsigned other =
+        other_depot(own, here == NULL ? own + 1 : atomic_load_explicit(&here->friend, memory_order_relaxed));
+    unsigned taken = other == own ? 0 : take_from(depot_at(other), code, objects, wanted);
     if (here != NULL && taken == 0) {
         atomic_store_explicit(&here->friend, other + 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&here->misses, 1, memory_order_relaxed);
@@ -407,9 +419,7 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
         depot_let_go(depot);
         hew_describe_double_free("free", (uintptr_t)objects[0]);
     }
-    if (HEW_UNLIKELY(depot->counts.gives % GIVES_TO_LOOK == 0)) {
-        depot->most = hew_budget_depot(atomic_load_explicit(&made, memory_order_relaxed));
-    }
+    depot->most = hew_budget_depot(atomic_load_explicit(&made, memory_order_relaxed));
     if (HEW_UNLIKELY(before + hew_budget_bytes(code, count) > depot->most)) {
         idle_count = move_hand(depot, idle, &idle_code);
     }

@@ -5,7 +5,7 @@
  */
 #include "cache/explicit.h"
 
-#include "cache/limit.h"
+#include "cache/budget.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "meta/memory.h"
@@ -54,7 +54,7 @@ hew_explicit_create(unsigned *number)
     cache->arena = arena;
     cache->caching = true;
     cache->direct = true;
-    hew_limit_begin(cache);
+    hew_budget_begin(cache);
     hew_thread_enlist(cache);
     if (!explicit_enter(cache, number)) {
         hew_thread_retire(cache);

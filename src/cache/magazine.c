@@ -10,18 +10,19 @@
 #include "cache/count.h"
 #include "cache/depot.h"
 #include "cache/owner.h"
-#include "cache/valid.h"
+#include "os/check.h"
 #include "slab/large.h"
 
 #include <string.h>
 
-#define FILL_OBJECTS 4     /* a step from the slabs brings so many where there is room, whatever their size */
-#define EARNED 6           /* misses for which a magazine grows, and one more */
-#define EARNED_BYTES 2048u /* for so many bytes of an object: who does little keeps little */
-#define FIRST_BYTES 1024u  /* a class of objects up to so large always has room for a few */
-#define SWEEP 4            /* classes looked after at each tick */
-#define REFRESH 16         /* misses after which a thread asks again where it runs, and what its share is */
-#define ASKS 8             /* misses between two at which a class asks another one for room */
+#define FILL_OBJECTS 4    /* a step from the slabs brings so many where there is room, whatever their size */
+#define EARNED 6          /* misses for which a magazine grows, */
+#define EARNED_BYTES 64u  /* one more for so many bytes of an object: who does little keeps little */
+#define EARNED_MOST 22    /* and no more than so many */
+#define FIRST_BYTES 1024u /* a class of objects up to so large always has room for a few */
+#define SWEEP 4           /* classes looked after at each tick */
+#define REFRESH 16        /* misses after which a thread asks again where it runs, and what its share is */
+#define ASKS 8            /* misses between two at which a class asks another one for room */
 
 /* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
 static uint32_t
@@ -42,6 +43,38 @@ hew_magazine_begin(struct hew_cache *cache)
     }
 }
 
+/* The program's own mistakes end in fatal messages, each at its place; what is asked here must hold whatever it frees. */
+static bool
+object_valid(const void *object, unsigned code)
+{
+    unsigned shown = hew_map_code((uintptr_t)object);
+    bool large = code > HEW_CODE_SMALL_LAST; /* one that was freed twice may lie in a depot as well */
+    return object != NULL && (shown == code || shown == HEW_CODE_SLOW || (large && shown == HEW_CODE_NONE));
+}
+
+/* The class's magazine lies within its array, begins with NULL and holds what the address map knows as objects of the class; a
+ * long one is not walked each time. */
+static bool
+magazine_valid(const struct hew_cache *cache, unsigned code)
+{
+    if (cache->base[code] == NULL) {
+        return cache->limit[code] == NULL && cache->top[code][-1] == NULL;
+    }
+    size_t depth = hew_cache_depth(cache, code);
+    bool inside = cache->top[code] > cache->base[code] && cache->top[code] <= cache->limit[code];
+    if (!inside || cache->base[code][0] != NULL) {
+        return false;
+    }
+    if (hew_check_may_walk(depth)) {
+        for (size_t at = 1; at <= depth; at++) {
+            if (!object_valid(cache->base[code][at], code)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static void
 magazine_touch(struct hew_cache *cache, unsigned code)
 {
@@ -60,7 +93,7 @@ has_depot(const struct hew_cache *cache, unsigned code)
 static bool
 note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
-    bool again = (cache->flags[code] & kind) != 0;
+    bool one_way = (cache->flags[code] & kind) != 0;
     magazine_touch(cache, code);
     if (HEW_UNLIKELY(cache->misses % REFRESH == 0)) {
         cache->depot = (uint16_t)hew_depot_here();
@@ -69,18 +102,17 @@ note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
     cache->missed[code] = ++cache->misses;
     uint8_t stays = cache->flags[code] & (uint8_t)~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
     cache->flags[code] = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
-    return again;
+    return one_way;
 }
 
-/* Whether the class has missed often enough since its magazine grew last: the more often, the larger its objects are. */
+/* Whether the class has missed often enough since its magazine grew last: the more often, the larger its objects are, so that who
+ * does little keeps little. */
 static bool
 has_earned(struct hew_cache *cache, unsigned code)
 {
-    unsigned needed = EARNED + hew_slab_shapes[code].size / EARNED_BYTES, most = UINT8_MAX / HEW_CLASS_EARNS;
-    if (cache->flags[code] / HEW_CLASS_EARNS < most) {
-        cache->flags[code] += HEW_CLASS_EARNS;
-    }
-    return cache->flags[code] / HEW_CLASS_EARNS >= (needed < most ? needed : most) ||
+    unsigned needed = EARNED + hew_slab_shapes[code].size / EARNED_BYTES;
+    cache->earned[code] += cache->earned[code] < EARNED_MOST;
+    return cache->earned[code] >= (needed < EARNED_MOST ? needed : EARNED_MOST) ||
            (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 || cache->direct;
 }
 
@@ -91,23 +123,21 @@ has_earned(struct hew_cache *cache, unsigned code)
 static void
 magazine_grow(struct hew_cache *cache, unsigned code, bool filled)
 {
-    size_t now = hew_budget_capacity(cache, code);
+    size_t now = hew_budget_capacity(cache, code), next = hew_budget_next(cache, code, filled);
     bool first = now == 0 && hew_slab_shapes[code].size <= FIRST_BYTES, asks = cache->misses % ASKS == 0;
-    if (now >= cache->most[code] || (!first && !has_earned(cache, code)) ||
+    if (next <= now || (!first && !has_earned(cache, code)) ||
         (!first && !asks && !hew_budget_has_room(cache, code, now + 1))) {
         return;
     }
-    cache->flags[code] %= HEW_CLASS_EARNS;
-    size_t next = hew_budget_next(cache, code, filled);
-    unsigned idlest = HEW_CODE_NONE;
-    if (next > now && !first && !hew_budget_has_room(cache, code, next - now)) {
-        idlest = hew_budget_idlest(cache, code);
+    cache->earned[code] = 0;
+    if (!first && !hew_budget_has_room(cache, code, next - now)) {
+        unsigned idlest = hew_budget_idlest(cache, code);
         if (idlest == HEW_CODE_NONE) {
             return;
         }
         hew_magazine_drop(cache, idlest);
     }
-    if (next > now && (first || hew_budget_has_room(cache, code, next - now))) {
+    if (first || hew_budget_has_room(cache, code, next - now)) {
         hew_budget_set(cache, code, next);
     }
 }
@@ -139,10 +169,10 @@ magazine_take(struct hew_cache *cache, unsigned code, void **objects, unsigned w
 static HEW_NOINLINE void *
 refill(struct hew_cache *cache, unsigned code)
 {
-    bool again = false;
+    bool one_way = false;
     void *object = NULL;
     if (cache->most[code] != 0) {
-        again = note_miss(cache, code, HEW_CLASS_EMPTIED);
+        one_way = note_miss(cache, code, HEW_CLASS_EMPTIED);
         magazine_grow(cache, code, false);
     }
     void **slots = cache->base[code];
@@ -151,10 +181,10 @@ refill(struct hew_cache *cache, unsigned code)
         return magazine_take(cache, code, &object, 1) == 0 ? NULL : object;
     }
     size_t capacity = hew_budget_capacity(cache, code);
-    unsigned got = magazine_take(cache, code, slots + 1, (unsigned)(again ? capacity : (capacity + 1) / 2));
+    unsigned got = magazine_take(cache, code, slots + 1, (unsigned)(one_way ? capacity : (capacity + 1) / 2));
     cache->top[code] = slots + (got == 0 ? 1 : got);
     HEW_ASSERT(1, cache->top[code] <= cache->limit[code] && cache->base[code][0] == NULL);
-    HEW_ASSERT(3, hew_cache_class_valid(cache, code));
+    HEW_ASSERT(3, magazine_valid(cache, code));
     return got == 0 ? NULL : slots[got];
 }
 
@@ -195,12 +225,12 @@ magazine_give(struct hew_cache *cache, unsigned code, void **objects, unsigned c
 
 /* A full magazine gives away a part, to have room for what comes: all of it where nothing was allocated since it was full last. */
 static size_t
-given_of(const struct hew_cache *cache, unsigned code, bool again)
+given_of(const struct hew_cache *cache, unsigned code, bool one_way)
 {
     size_t capacity = hew_budget_capacity(cache, code);
     unsigned part =
         code > HEW_CODE_SMALL_LAST ? hew_options.lg_tcache_flush_large_div : hew_options.lg_tcache_flush_small_div;
-    if (again && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
+    if (one_way && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
         return capacity;
     }
     return capacity >> part == 0 ? 1 : capacity >> part;
@@ -210,10 +240,10 @@ given_of(const struct hew_cache *cache, unsigned code, bool again)
 static HEW_NOINLINE void
 overflow(struct hew_cache *cache, unsigned code, void *object)
 {
-    bool again = false;
+    bool one_way = false;
     if (cache->most[code] != 0) {
-        again = note_miss(cache, code, HEW_CLASS_FILLED);
-        if (again || cache->base[code] == NULL) {
+        one_way = note_miss(cache, code, HEW_CLASS_FILLED);
+        if (one_way || cache->base[code] == NULL) {
             magazine_grow(cache, code, true);
         }
     }
@@ -223,7 +253,7 @@ overflow(struct hew_cache *cache, unsigned code, void *object)
         return;
     }
     if (cache->top[code] == cache->limit[code]) {
-        hew_magazine_flush(cache, code, hew_budget_capacity(cache, code) - given_of(cache, code, again));
+        hew_magazine_flush(cache, code, hew_budget_capacity(cache, code) - given_of(cache, code, one_way));
     }
     *cache->top[code]++ = object;
 }
@@ -260,7 +290,7 @@ hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep)
     magazine_give(cache, code, slots, (unsigned)(depth - keep));
     memmove(slots, slots + depth - keep, keep * sizeof *slots);
     cache->top[code] = slots + keep;
-    HEW_ASSERT(3, hew_cache_class_valid(cache, code));
+    HEW_ASSERT(3, magazine_valid(cache, code));
 }
 
 void
@@ -296,26 +326,24 @@ static void
 magazine_halve(struct hew_cache *cache, unsigned code)
 {
     size_t half = hew_budget_capacity(cache, code) / 2;
-    if (half != 0) {
+    if (half == 0) {
+        hew_magazine_drop(cache, code);
+    } else {
         hew_magazine_flush(cache, code, half / 2);
         hew_budget_set(cache, code, half);
     }
 }
 
-/* A class that was not used since it was looked after last loses its magazine; one that has not missed, or whose thread has
- * more than its share by now, half of it. */
+/* A class that has not missed since it was looked after last, or whose thread has more than its share by now, keeps half of its
+ * magazine; in the end none. */
 static void
 look_after(struct hew_cache *cache, unsigned code)
 {
-    uint16_t count = (uint16_t)hew_cache_requests(cache, code);
-    bool missed = (cache->flags[code] & HEW_CLASS_MISSED) != 0;
-    if (cache->base[code] != NULL && !missed && count == cache->seen[code]) {
-        hew_magazine_drop(cache, code);
-    } else if ((!missed && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) || !hew_budget_has_room(cache, code, 0)) {
+    bool missed = (cache->flags[code] & HEW_CLASS_MISSED) != 0, chosen = (cache->flags[code] & HEW_CLASS_CHOSEN) != 0;
+    if ((!missed && !chosen) || !hew_budget_has_room(cache, code, 0)) {
         magazine_halve(cache, code);
     }
     cache->flags[code] &= (uint8_t)~HEW_CLASS_MISSED;
-    cache->seen[code] = count;
 }
 
 /* How many allocations the next period takes: to the next sample at most, and not past what is watched. */

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread: making a cache and taking it apart.  Programs start many short threads, so a new cache is a copy of a
- * prepared one, and its end looks only at classes that were used.
+ * thread: making a cache and taking it apart.  Programs start many short threads, so a few caches are
+ * kept for the next ones (kept.c), and the end of one looks only at classes that were used.
  */
 #include "cache/thread.h"
 
 #include "base/options.h"
+#include "cache/budget.h"
 #include "cache/count.h"
 #include "cache/kept.h"
-#include "cache/limit.h"
 #include "cache/magazine.h"
 #include "meta/memory.h"
 #include "os/entry.h"
 #include "page/hooks.h"
 #include "slab/arena_life.h"
-
-/* A cache as each thread gets it, to copy: made when a process has a second thread. */
-static _Atomic(struct hew_cache *) model;
-static size_t
-    model_step; /* hew_cache_step when it was made, which the periods follow: fixed before the model is seen */
 
 static __thread struct hew_cache *set_aside; /* while the thread is inside a hook of an arena */
 
@@ -74,28 +69,9 @@ new_cache(bool caching)
     if (cache != NULL) {
         hew_magazine_begin(cache);
         cache->caching = caching;
-        hew_limit_begin(cache);
+        hew_budget_begin(cache);
     }
     return cache;
-}
-
-/* NULL: none that fits. */
-static const struct hew_cache *
-find_model(bool caching)
-{
-    size_t step = atomic_load_explicit(&hew_cache_step, memory_order_relaxed);
-    /* acquire: pairs with the release below */
-    struct hew_cache *found = atomic_load_explicit(&model, memory_order_acquire);
-    if (found == NULL && atomic_load_explicit(&hew_caches_alive, memory_order_relaxed) != 0) {
-        hew_mutex_lock(&hew_caches_lock);
-        found = atomic_load_explicit(&model, memory_order_relaxed);
-        if (found == NULL && (found = new_cache(caching)) != NULL) {
-            model_step = step;
-            atomic_store_explicit(&model, found, memory_order_release);
-        }
-        hew_mutex_unlock(&hew_caches_lock);
-    }
-    return found != NULL && found->caching == caching && model_step == step ? found : NULL;
 }
 
 struct hew_cache *
@@ -106,10 +82,7 @@ hew_thread_birth(bool caching)
         return NULL;
     }
     struct hew_cache *cache = caching ? hew_kept_take(arena) : NULL;
-    if (cache == NULL) {
-        const struct hew_cache *like = find_model(caching);
-        cache = like == NULL ? new_cache(caching) : hew_meta_take_copy(like, sizeof *cache);
-    }
+    cache = cache == NULL ? new_cache(caching) : cache;
     if (cache == NULL) {
         hew_arena_leave(arena);
         return NULL;
@@ -250,7 +223,29 @@ hew_thread_set_caching(struct hew_cache *cache, bool caching)
 {
     hew_magazine_drop_all(cache);
     cache->caching = caching;
-    hew_limit_begin(cache);
+    hew_budget_begin(cache);
+}
+
+void
+hew_thread_set_count(struct hew_cache *cache, unsigned code, unsigned objects)
+{
+    hew_magazine_drop(cache, code);
+    hew_budget_limit(cache, code, objects, true);
+    cache->custom = true;
+}
+
+void
+hew_thread_set_sizes(struct hew_cache *cache, size_t largest)
+{
+    cache->custom = true;
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        if (hew_code_size(code) > largest) {
+            hew_magazine_drop(cache, code);
+            hew_budget_limit(cache, code, 0, false);
+        } else if (cache->most[code] == 0 && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
+            hew_budget_limit(cache, code, hew_budget_usual(code), false);
+        }
+    }
 }
 
 struct hew_cache_bytes *

@@ -35,6 +35,12 @@ void hew_thread_follow_cpu(struct hew_cache *cache);
 /* Whether the thread keeps objects at hand; the settings' limits hold again. */
 void hew_thread_set_caching(struct hew_cache *cache, bool caching);
 
+/* The user's choice for the calling thread's class: objects, at most HEW_BUDGET_OBJECTS_MAX.  The magazine starts anew. */
+void hew_thread_set_count(struct hew_cache *cache, unsigned code, unsigned objects);
+
+/* The largest size that the thread caches: every class up to it is cached from now on, those above no more. */
+void hew_thread_set_sizes(struct hew_cache *cache, size_t largest);
+
 /*
  * From now on each operation of the calling thread is counted as it happens: the counters can be read at any time, by any
  * thread while this one lives.  Its operations take the slow path from here on.  NULL without memory.

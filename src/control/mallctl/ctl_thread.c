@@ -7,9 +7,7 @@
 #include "alloc/alloc.h"
 #include "base/options.h"
 #include "cache/count.h"
-#include "cache/limit.h"
 #include "cache/magazine.h"
-#include "cache/peak.h"
 #include "cache/thread.h"
 #include "control/mallctl/ctl_names_macros.h"
 #include "control/mallctl/ctl_value.h"
@@ -126,7 +124,7 @@ hew_ctl_thread_tcache_max(const struct hew_ctl_call *call)
     }
     error = error != 0 ? error : hew_ctl_read_size(call, before);
     if (error == 0 && call->new != NULL) {
-        hew_limit_sizes(cache, after >= HEW_CACHED_MAX ? HEW_CACHED_MAX : hew_class_size(hew_class_index(after)));
+        hew_thread_set_sizes(cache, after >= HEW_CACHED_MAX ? HEW_CACHED_MAX : hew_class_size(hew_class_index(after)));
     }
     return error;
 }
@@ -161,7 +159,7 @@ choose(struct hew_cache *cache, const struct hew_option_range *range)
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         size_t size = hew_code_size(code);
         if (size >= range->low && size <= range->high) {
-            hew_limit_choose(cache, code, (unsigned)range->value);
+            hew_thread_set_count(cache, code, (unsigned)range->value);
         }
     }
 }
@@ -193,7 +191,7 @@ int
 hew_ctl_thread_peak_read(const struct hew_ctl_call *call)
 {
     struct hew_cache *cache = hew_alloc_own_cache();
-    return cache == NULL ? EAGAIN : hew_ctl_read_uint64(call, hew_peak_read(cache));
+    return cache == NULL ? EAGAIN : hew_ctl_read_uint64(call, hew_count_peak_read(cache));
 }
 
 int
@@ -203,7 +201,7 @@ hew_ctl_thread_peak_reset(const struct hew_ctl_call *call)
     if (cache == NULL) {
         return EAGAIN;
     }
-    hew_peak_begin(cache);
+    hew_count_peak_begin(cache);
     return 0;
 }
 

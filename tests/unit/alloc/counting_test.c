@@ -2,7 +2,6 @@
 /* What a thread has allocated and freed, told from its cache, against counting each operation. */
 #include "cache/count.h"
 
-#include "cache/limit.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers_alloc.h"
@@ -218,7 +217,7 @@ TEST(the_user_chooses_how_much_of_a_class_is_kept)
 {
     struct hew_cache *cache = new_thread();
     unsigned code = hew_code_of_size(64);
-    hew_limit_choose(cache, code, 3);
+    hew_thread_set_count(cache, code, 3);
     void *objects[50];
     for (unsigned i = 0; i < 50; i++) {
         objects[i] = layers_malloc(64);
@@ -227,7 +226,7 @@ TEST(the_user_chooses_how_much_of_a_class_is_kept)
         layers_free(objects[i]);
         CHECK(hew_cache_depth(cache, code) <= 3);
     }
-    hew_limit_choose(cache, code, 0);
+    hew_thread_set_count(cache, code, 0);
     layers_free(layers_malloc(64));
     CHECK_EQUAL(hew_cache_depth(cache, code), 0);
     hew_thread_death();

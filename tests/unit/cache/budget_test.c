@@ -2,7 +2,7 @@
 /* budget: what a thread's magazines may hold. */
 #include "one_thread.h"
 
-#include "cache/limit.h"
+#include "cache/thread.h"
 
 #define CROWD 300 /* threads: each one's share is the least there is */
 
@@ -87,7 +87,7 @@ TEST(a_magazine_begins_with_a_few_and_doubles_after_some_misses)
     for (size_t expected = 3; expected <= 63; expected = expected * 2 + 1) {
         unsigned misses = misses_to_grow(cache, CODE, &taken);
         CHECK_EQUAL(capacity(cache, CODE), expected);
-        CHECK_EQUAL(misses, expected == 3 ? 1 : 6);
+        CHECK_EQUAL(misses, expected == 3 ? 1 : 7);
     }
     give_many(cache, CODE, taken);
     end_cache();
@@ -97,7 +97,7 @@ TEST(a_magazine_of_larger_objects_takes_more_misses)
 {
     struct hew_cache *cache = new_cache();
     unsigned taken = 0, large = hew_code_of_size(65536);
-    CHECK_EQUAL(misses_to_grow(cache, large, &taken), 15);
+    CHECK_EQUAL(misses_to_grow(cache, large, &taken), 22);
     CHECK_EQUAL(capacity(cache, large), 1);
     give_many(cache, large, taken);
     end_cache();
@@ -121,7 +121,7 @@ TEST(a_class_that_the_user_has_chosen_is_never_asked_for_its_room)
 {
     struct hew_cache *cache = new_cache();
     unsigned chosen = hew_code_of_size(2048), busy = hew_code_of_size(512);
-    hew_limit_choose(cache, chosen, 200);
+    hew_thread_set_count(cache, chosen, 200);
     for (unsigned round = 0; round < 40; round++) { /* in turns, so that neither is idle */
         work(cache, chosen, 1, 400);
         work(cache, busy, 1, 4000);

@@ -175,3 +175,23 @@ TEST(a_ring_that_was_large_once_does_not_stay_so)
     hew_owner_give(CODE, objects, FEW);
     end_cache();
 }
+
+/* The last one: depots stay, and share what they may hold. */
+TEST(of_two_cpus_among_many_numbers_each_finds_at_once_what_the_other_has)
+{
+    new_cache();
+    void *got[8];
+    taken_from_bin(CODE, 16);
+    for (unsigned own = 0; own < 12; own += 11) { /* numbers as of CPUs far apart: no depot lies between them */
+        hew_depot_give(own, CODE, objects, 8);
+        CHECK_EQUAL(hew_depot_take(own, CODE, got, 8), 8);
+    }
+    uint64_t misses = hew_depot_counts().misses;
+    hew_depot_give(11, CODE, objects, 8);
+    CHECK_EQUAL(hew_depot_take(0, CODE, got, 8), 8);
+    hew_depot_give(0, CODE, objects, 8);
+    CHECK_EQUAL(hew_depot_take(11, CODE, got, 8), 8);
+    CHECK_EQUAL(hew_depot_counts().misses, misses);
+    hew_owner_give(CODE, objects, 16);
+    end_cache();
+}

@@ -2,7 +2,6 @@
 #include "cache/kept.h"
 
 #include "cache/count.h"
-#include "cache/limit.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers.h"
@@ -152,8 +151,8 @@ TEST(what_a_thread_asked_for_is_counted_at_its_end_even_where_it_has_no_magazine
     struct hew_cache *cache = begin();
     unsigned first = hew_code_of_size(1), last = HEW_CODE_CACHED_LAST;
     uint64_t before = hew_arena_at(0)->requests[first], before_last = hew_arena_at(0)->requests[last];
-    hew_limit_choose(cache, first, 0);
-    hew_limit_choose(cache, last, 0);
+    hew_thread_set_count(cache, first, 0);
+    hew_thread_set_count(cache, last, 0);
     hew_magazine_push(cache, first, hew_magazine_pop(cache, first));
     hew_magazine_push(cache, last, hew_magazine_pop(cache, last));
     CHECK(cache->base[first] == NULL && cache->base[last] == NULL);
@@ -170,7 +169,7 @@ TEST(a_cache_with_limits_of_its_own_dies_with_its_thread)
 {
     CHECK(is_kept(begin()));
     struct hew_cache *cache = begin();
-    hew_limit_choose(cache, code, 5);
+    hew_thread_set_count(cache, code, 5);
     CHECK(!is_kept(cache));
     cache = begin();
     hew_thread_set_caching(cache, false);

@@ -2,8 +2,8 @@
 /* magazine: over one arena.  Each test works with a cache of its own. */
 #include "one_thread.h"
 
-#include "cache/limit.h"
 #include "cache/owner.h"
+#include "cache/thread.h"
 
 TEST(a_class_without_a_magazine_is_empty_and_full_at_once)
 {
@@ -172,7 +172,7 @@ TEST(allocations_of_a_class_that_may_have_no_magazine_are_counted_too)
 {
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size(2048);
-    hew_limit_sizes(cache, 1024);
+    hew_thread_set_sizes(cache, 1024);
     work(cache, code, 3, 700);
     CHECK_EQUAL(capacity(cache, code), 0);
     CHECK_EQUAL(hew_cache_requests(cache, code), 2100);
@@ -207,10 +207,10 @@ TEST(an_idle_class_loses_its_magazine_while_others_work)
 {
     struct hew_cache *cache = new_cache();
     unsigned idle = hew_code_of_size(4096);
-    work(cache, idle, 1, 4);
+    work(cache, idle, 1, 30);
     CHECK(cache->base[idle] != NULL);
     CHECK(hew_cache_depth(cache, idle) > 0);
-    work(cache, CODE, 3 * HEW_CODES / 4, HEW_CACHE_PERIOD); /* every tick looks after 4 classes: three looks at each */
+    work(cache, CODE, 6 * HEW_CODES / 4, HEW_CACHE_PERIOD); /* every tick looks after 4 classes, and halves */
     CHECK(cache->base[idle] == NULL);
     CHECK_EQUAL(hew_cache_depth(cache, idle), 0);
     hew_depot_drain(true);
@@ -287,9 +287,11 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
 {
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size((size_t)1 << 20);
+    struct hew_extent *heap =
+        hew_large_take(cache->arena, (size_t)64 << 20, HEW_PAGE, HEW_CODE_SLOW); /* a part of it is the share */
     struct hew_extent *one = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
     struct hew_extent *two = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
-    for (unsigned i = 0; i < 20; i++) { /* the thread asks for such objects */
+    for (unsigned i = 0; i < 30; i++) { /* the thread asks for such objects */
         give(cache, code, take(cache, code));
     }
     give(cache, code, (void *)one->address);
@@ -299,6 +301,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
     CHECK(take(cache, code) == (void *)two->address);
     give(cache, code, (void *)two->address);
     hew_depot_drain(true);
+    hew_large_give(heap);
     CHECK_EQUAL(layers_large(cache->arena).ndalloc + 1, layers_large(cache->arena).nmalloc);
     end_cache();
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache/limit.h"
 #include "ctl_calls.h"
 #include "layers_alloc.h"
 #include "test.h"

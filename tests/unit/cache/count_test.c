@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache/peak.h"
 
 #include "cache/count.h"
 #include "cache/thread.h"
@@ -21,32 +20,32 @@ TEST(the_first_who_asks_gets_all_that_the_thread_holds)
     struct hew_cache *cache = boot_once();
     CHECK_EQUAL(hew_cache_step, 0);
     hew_count_other_allocated(cache, 5000);
-    CHECK_EQUAL(hew_peak_read(cache), 5000);
+    CHECK_EQUAL(hew_count_peak_read(cache), 5000);
     CHECK(hew_cache_step != 0);
 }
 
 TEST(the_peak_stays_until_it_is_begun_anew)
 {
     struct hew_cache *cache = boot_once();
-    hew_peak_begin(cache);
-    CHECK_EQUAL(hew_peak_read(cache), 0);
+    hew_count_peak_begin(cache);
+    CHECK_EQUAL(hew_count_peak_read(cache), 0);
     hew_count_other_allocated(cache, 1 << 20);
-    hew_peak_look(cache);
+    hew_count_peak_look(cache);
     hew_count_other_freed(cache, 1 << 20);
     hew_count_other_allocated(cache, 1000);
-    CHECK_EQUAL(hew_peak_read(cache), 1 << 20);
-    hew_peak_begin(cache);
-    CHECK_EQUAL(hew_peak_read(cache), 0);
+    CHECK_EQUAL(hew_count_peak_read(cache), 1 << 20);
+    hew_count_peak_begin(cache);
+    CHECK_EQUAL(hew_count_peak_read(cache), 0);
 }
 
 TEST(what_is_only_freed_is_no_peak)
 {
     struct hew_cache *cache = boot_once();
-    hew_peak_begin(cache);
+    hew_count_peak_begin(cache);
     hew_count_other_freed(cache, 10 << 20);
-    CHECK_EQUAL(hew_peak_read(cache), 0);
+    CHECK_EQUAL(hew_count_peak_read(cache), 0);
     hew_count_other_allocated(cache, 9 << 20);
-    CHECK_EQUAL(hew_peak_read(cache), 0);
+    CHECK_EQUAL(hew_count_peak_read(cache), 0);
     hew_count_other_allocated(cache, 2 << 20);
-    CHECK_EQUAL(hew_peak_read(cache), 1 << 20);
+    CHECK_EQUAL(hew_count_peak_read(cache), 1 << 20);
 }
