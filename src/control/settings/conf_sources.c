@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONF_SOURCE_COUNT 5
+#define CONF_SOURCE_COUNT 6
 
 /* A symbolic link's target is at most PATH_MAX - 1 bytes long. */
 static char conf_link_target[PATH_MAX];
@@ -54,6 +54,7 @@ hew_conf_gather(struct hew_conf_input *input)
     input->built_in = HEW_MALLOC_CONF;
     input->link = hew_conf_read_link(HEW_CONF_LINK, conf_link_target, sizeof(conf_link_target));
     input->environment = secure_getenv(HEW_SETTINGS_NAME); /* NULL in setuid programs */
+    input->own = secure_getenv(HEW_OWN_SETTINGS_NAME);
     input->warn = write_line;
     input->context = NULL;
 }
@@ -65,7 +66,8 @@ list_sources(const struct hew_conf_input *input, struct conf_source *sources)
     sources[1] = (struct conf_source){HEW_CONF_VARIABLE, input->variable};
     sources[2] = (struct conf_source){HEW_CONF_LINK, input->link};
     sources[3] = (struct conf_source){HEW_SETTINGS_NAME, input->environment};
-    sources[4] = (struct conf_source){HEW_CONF_HARDER, input->harder};
+    sources[4] = (struct conf_source){HEW_OWN_SETTINGS_NAME, input->own};
+    sources[5] = (struct conf_source){HEW_CONF_HARDER, input->harder};
 }
 
 static void

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hew.model.known_allocators import CONF, HEW, OWN_CONF
+
 
 @dataclass(frozen=True)
 class Area:
@@ -93,6 +95,14 @@ class Code:
     base: int = 0
 
     @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of settings that it reads, later ones win."""
+        if self.variable is None:
+            return ()
+        own = (self.variable.removesuffix(CONF) + OWN_CONF,) if self.kind == HEW else ()
+        return (self.variable, *own)
+
+    @property
     def title(self) -> str:
         """An allocator with its version, as far as they are known."""
         return " ".join(filter(None, (self.kind or self.path.name, self.version.removeprefix(f"{self.kind} "))))
@@ -162,8 +172,9 @@ class ProcessFacts:
 
     @property
     def conf(self) -> Mapping[str, str]:
-        """The settings asked for in the variable that the malloc in use reads; of several with one name the last."""
-        variable = self.provider.code.variable if self.provider else None
-        texts = [setting.value for setting in self.settings if setting.variable == variable]
+        """The settings asked for in the variables that the malloc in use reads; of several with one name the last."""
+        values = {setting.variable: setting.value for setting in self.settings}
+        variables = self.provider.code.variables if self.provider else ()
+        texts = [values[variable] for variable in variables if variable in values]
         pairs = (pair.partition(":") for text in texts for pair in text.split(",") if ":" in pair)
         return {name.strip(): value.strip() for name, _, value in pairs}

@@ -12,6 +12,7 @@ from types import TracebackType
 
 from hew.model.control import LIVE, Applied, Name, Outcome, RefusedError, ThreadUse, Value, nearest, read_conf, value_of
 from hew.model.errors import HewError
+from hew.model.known_allocators import OWN_CONF
 from hew.sources.processes import PROC, name_of, read_text, stat_fields, threads
 
 THREAD = "hew-control"  # what the library calls the thread that serves
@@ -211,7 +212,15 @@ def _why_none(pid: int) -> str:
         return f"process {pid} is another user's: run this as its user, or as root"
     if "libhew" not in read_text(f"{PROC}/{pid}/maps"):
         return f"process {pid} does not run on hew: `hew doctor {pid}` says on what, `hew run` starts a program on hew"
-    return f"process {pid} runs on hew without a control socket: start it with `hew run`, or MALLOC_CONF=control:auto"
+    return f"process {pid} runs on hew without a control socket: {_cure(pid)}"
+
+
+def _cure(pid: int) -> str:
+    """How it would have a socket: `hew run` is no answer where it has already set what it can."""
+    environment = dict(entry.partition("=")[::2] for entry in read_text(f"{PROC}/{pid}/environ").split("\0"))
+    if "control:" not in environment.get(OWN_CONF, ""):
+        return f"start it with {OWN_CONF}=control:auto (`hew run` sets that)"
+    return f"{OWN_CONF}={environment[OWN_CONF]} asks for one: the first lines of its standard error say why it has none"
 
 
 def set_or_do(control: Control, name: str, value: str | None) -> Value:
