@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hew.model.glibc_heap import GlibcHeap
 from hew.model.known_allocators import CONF, HEW, OWN_CONF
 
 
@@ -93,6 +94,7 @@ class Code:
     slots: tuple[int, ...]
     runtime: str | None
     base: int = 0
+    also: tuple[str, ...] = ()  # further allocators in the same file
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -169,6 +171,8 @@ class ProcessFacts:
     unreadable: tuple[str, ...]
     inside: Inside | None = None
     silence: str = ""
+    heap: GlibcHeap | None = None
+    heap_unread: str = ""  # why glibc's heap could not be read, where that was tried
 
     @property
     def conf(self) -> Mapping[str, str]:

@@ -128,8 +128,8 @@ def find_socket(pid: int) -> str | None:
     """The path of a process's control socket, as the process named it; None when there is none, or none we may see."""
     for thread in threads(pid):
         if name_of(pid, thread) == THREAD:
-            listening = _listening(pid)
-            found = (listening.get(inode) for inode in _sockets(f"{PROC}/{pid}/task/{thread}/fd"))
+            places = listening(pid)
+            found = (places.get(inode) for inode in sockets(f"{PROC}/{pid}/task/{thread}/fd"))
             return next((path for path in found if path), None)
     return None
 
@@ -170,7 +170,7 @@ def _is_heard(path: Path) -> bool:
     return True
 
 
-def _sockets(folder: str) -> list[int]:
+def sockets(folder: str) -> list[int]:
     """The inodes of the sockets in a folder of descriptors."""
     try:
         links = [os.readlink(f"{folder}/{number}") for number in os.listdir(folder)]  # noqa: PTH115, PTH208
@@ -179,7 +179,7 @@ def _sockets(folder: str) -> list[int]:
     return [int(match[1]) for match in (re.fullmatch(r"socket:\[(\d+)\]", link) for link in links) if match]
 
 
-def _listening(pid: int) -> dict[int, str]:
+def listening(pid: int) -> dict[int, str]:
     """By inode, the paths of the local sockets that somebody in the process's network listens on."""
     rows = (line.split(maxsplit=7) for line in read_text(f"{PROC}/{pid}/net/unix").splitlines()[1:])
     return {int(row[6]): row[7] for row in rows if len(row) == 8 and int(row[3], 16) & LISTENS}
