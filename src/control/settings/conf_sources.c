@@ -22,11 +22,10 @@ struct conf_source {
     const char *text;
 };
 
-/* Most processes have no settings, and need not have the parser's pages. */
 static bool
-says_something(const struct conf_source *source)
+has_text(const char *text)
 {
-    return source->text != NULL && source->text[0] != '\0';
+    return text != NULL && text[0] != '\0';
 }
 
 /* A system call, not readlink(): a library preloaded along with us may replace that by code that calls malloc. */
@@ -73,7 +72,7 @@ list_sources(const struct hew_conf_input *input, struct conf_source *sources)
 static void
 say_source(const struct hew_conf_input *input, const struct conf_source *source)
 {
-    const char *shown = says_something(source) ? source->text : "none";
+    const char *shown = has_text(source->text) ? source->text : "none";
     char buffer[PATH_MAX + 128];
     struct hew_text text;
 
@@ -87,16 +86,15 @@ say_source(const struct hew_conf_input *input, const struct conf_source *source)
     input->warn(input->context, buffer, text.length + 1);
 }
 
-bool
-hew_conf_load(struct hew_options *options, const struct hew_conf_input *input)
+static HEW_COLD bool
+apply_sources(struct hew_options *options, const struct hew_conf_input *input)
 {
     struct conf_source sources[CONF_SOURCE_COUNT];
     size_t bad = 0;
 
-    hew_conf_applied = *input;
     list_sources(input, sources);
     for (int i = 0; i < CONF_SOURCE_COUNT; i++) {
-        if (says_something(&sources[i])) {
+        if (has_text(sources[i].text)) {
             hew_conf_read_bool(sources[i].text, "confirm_conf", &options->confirm_conf);
         }
     }
@@ -104,12 +102,24 @@ hew_conf_load(struct hew_options *options, const struct hew_conf_input *input)
         if (options->confirm_conf) {
             say_source(input, &sources[i]);
         }
-        if (says_something(&sources[i])) {
+        if (has_text(sources[i].text)) {
             bad += hew_conf_parse(options, sources[i].text, sources[i].name, input->warn, input->context);
         }
         if (bad > 0 && options->abort_conf) {
             return false;
         }
+    }
+    return true;
+}
+
+/* Most processes have no settings, and need not have the pages of names and of the parser. */
+bool
+hew_conf_load(struct hew_options *options, const struct hew_conf_input *input)
+{
+    hew_conf_applied = *input;
+    if (has_text(input->built_in) || has_text(input->variable) || has_text(input->link) ||
+        has_text(input->environment) || has_text(input->own) || has_text(input->harder)) {
+        return apply_sources(options, input);
     }
     return true;
 }
