@@ -19,7 +19,7 @@ endif()
 # The allocator itself: hidden by default, no builtin malloc assumptions, initial-exec thread data.
 add_library(hew_core_flags INTERFACE)
 target_link_libraries(hew_core_flags INTERFACE hew_flags)
-target_compile_definitions(hew_core_flags INTERFACE HEW_PREFIX="${HEW_PREFIX}" HEW_SETTINGS_NAME="${HEW_SETTINGS_NAME}"
+target_compile_definitions(hew_core_flags INTERFACE HEW_PREFIX="${HEW_PREFIX}" HEW_SETTINGS_NAME="${HEW_SETTINGS_NAME}" HEW_OWN_SETTINGS_NAME="${HEW_OWN_SETTINGS_NAME}"
   HEW_MALLOC_CONF="${HEW_MALLOC_CONF}")
 target_compile_options(hew_core_flags INTERFACE
   -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc -fno-builtin-calloc

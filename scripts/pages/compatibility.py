@@ -51,7 +51,8 @@ beside another malloc, and with `-DHEW_LG_QUANTUM=3` as well it is what Redis an
 - A wrong pointer, size or alignment given to a function that frees ends the process with a message, in every build.
 - A MIB is made of the places of a name's parts in the tree; these numbers differ between versions of either library.
 - The version that `mallctl("version")` and `JEMALLOC_VERSION` tell is 5.3.1's; `hew_version()` tells hew's.
-- With a prefix the names of the settings have it too: `JE_MALLOC_CONF`, `/etc/je_malloc.conf`, `je_malloc_conf`.
+- With a prefix the names of the settings have it too: `JE_MALLOC_CONF`, `JE_HEW_CONF`, `/etc/je_malloc.conf`,
+  `je_malloc_conf`.
 - `je_get_defrag_hint()`, which Redis adds to its own jemalloc, is always there.
 """
 

@@ -24,7 +24,9 @@ INTRODUCTION = """\
 
 hew reads jemalloc's settings: `MALLOC_CONF=name:value,name:value`. The sources, later ones win: the text built into the
 library, the program's variable `malloc_conf`, the target of the symbolic link `/etc/malloc.conf`, the environment's
-`MALLOC_CONF`, the program's variable `malloc_conf_2_conf_harder`. A bad setting gives one line on stderr and is left
+`MALLOC_CONF`, the environment's `HEW_CONF`, the program's variable `malloc_conf_2_conf_harder`. `HEW_CONF` has the same
+syntax and is read by hew alone: in a process that has a jemalloc of its own, too, settings that only hew knows belong
+there. In setuid programs neither variable is read. A bad setting gives one line on stderr and is left
 out; the rest applies; with `abort_conf:true` the program ends.
 
 Numbers are whole, without a unit; `0x10` and `020` are 16. State: *works*; *accepted*: it can have no meaning here,

@@ -59,7 +59,9 @@ def hew() -> HewRunner:
     def run(*words: str, stdin: str = "", **changes: str | None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "hew", *words],
-            env=environment({"LD_PRELOAD": None, "MALLOC_CONF": None, "HEW_LIBRARY": None, **changes}),
+            env=environment(
+                {"LD_PRELOAD": None, "MALLOC_CONF": None, "HEW_CONF": None, "HEW_LIBRARY": None, **changes}
+            ),
             input=stdin,
             capture_output=True,
             text=True,

@@ -4,6 +4,7 @@
 import gzip
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,12 +14,15 @@ from pathlib import Path
 import pytest
 from jsonschema import validate
 
-from conftest import HewRunner
+from conftest import HewRunner, wait_until
 from hew.analysis.advice.rules import MODULES, advise
 from hew.analysis.series import last_of_each
 from hew.model.advice import Case, Certainty
 from hew.model.statistics import Arena, Layout, Mutex, Snapshot
+from hew.sources.attach.redis import addresses
 from hew.sources.discovery import find_library, library_folders
+from hew.sources.process_facts import read_process
+from hew.sources.server import free_port
 from hew.sources.statistics.stream import find_reports
 from hew.views import advice_document
 
@@ -36,9 +40,11 @@ def text_of(path: Path) -> str:
 def test_a_recorded_report_gets_the_advice_that_it_was_recorded_for(hew: HewRunner, path: Path) -> None:
     rule = path.name.removeprefix("provoked-").partition(".gz")[0].split("-", 1)[1].rpartition(".")[0]
     done = hew("advise", str(path), "--json")
-    assert done.returncode == 0
+    assert done.returncode == 3
     document = json.loads(done.stdout)
     validate(document, SCHEMA)
+    assert document["outcome"] == "advice"
+    assert document["looked_at"]["spoke"] == len(document["advice"])
     found = {one["rule"]: one for one in document["advice"]}
     assert rule in found
     assert found[rule]["subject"] == f"jemalloc {path.name.split('-')[1]}"
@@ -46,9 +52,13 @@ def test_a_recorded_report_gets_the_advice_that_it_was_recorded_for(hew: HewRunn
 
 @pytest.mark.parametrize("name", ["jemalloc-5.2.1", "jemalloc-5.3.0", "jemalloc-5.3.1", "hew-0.1.0"])
 @pytest.mark.parametrize("form", ["json", "txt"])
-def test_nothing_is_printed_when_all_is_well(hew: HewRunner, name: str, form: str) -> None:
+def test_what_was_looked_at_is_said_when_all_is_well(hew: HewRunner, name: str, form: str) -> None:
     done = hew("advise", str(DATA / f"{name}.{form}.gz"))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+    rules = sum(getattr(module, "LOOKS_AT", "report") == "report" for module in MODULES)
+    subject = f"{name.partition('-')[0]} {name.partition('-')[2]}"
+    assert done.stdout.startswith(f"{rules} rules looked at statistics of {subject}, none spoke; ")
+    assert "--process PID" in done.stdout
 
 
 def test_advice_says_what_why_and_how(hew: HewRunner) -> None:
@@ -132,7 +142,7 @@ def test_glibcs_arenas_are_seen_from_outside(hew: HewRunner, programs: Programs,
         pytest.skip("more CPUs than the program has threads")
     with waiting(programs(f"hold {max(12, cpus + 4)} 1000 4000 2 900000"), tmp_path / "errors") as pid:
         done = hew("advise", str(pid), "--json")
-    assert done.returncode == 0
+    assert done.returncode == 3
     [advice] = json.loads(done.stdout)["advice"]
     assert advice["rule"] == "glibc-arenas"
     assert advice["settings"][0]["text"] == f"MALLOC_ARENA_MAX={max(2, cpus)}"
@@ -141,7 +151,10 @@ def test_glibcs_arenas_are_seen_from_outside(hew: HewRunner, programs: Programs,
 def test_a_healthy_process_on_glibc_is_left_in_peace(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
     with waiting(programs("hold 1 1000 40000 2 900000"), tmp_path / "errors") as pid:
         done = hew("advise", str(pid))
-    assert (done.returncode, done.stdout) == (0, "")
+    assert done.returncode == 0
+    assert "rules looked at the heap of glibc" in done.stdout
+    assert "none spoke" in done.stdout
+    assert "malloc_trim would give back" in done.stdout
 
 
 @pytest.mark.parametrize(("words", "said"), [("refill 8000 8", ["huge-pages"]), ("refill 3000 1", [])])
@@ -180,6 +193,33 @@ def test_a_process_on_hew_is_asked(hew: HewRunner, programs: Programs, hew_libra
     assert [one["rule"] for one in json.loads(done.stdout)["advice"]] == ["external-fragmentation"]
 
 
+@pytest.mark.parametrize("password", ["", "secret"])
+@pytest.mark.parametrize("port", [False, True])
+def test_redis_is_asked_where_it_listens(hew: HewRunner, tmp_path: Path, password: str, port: bool) -> None:
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not here: apt-get install redis-server")
+    where = ["--port", str(free_port())] if port else ["--port", "0", "--unixsocket", str(tmp_path / "redis")]
+    words = ["redis-server", *where, "--save", "", "--dir", str(tmp_path), "--requirepass", password]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as server:
+        try:
+            wait_until(lambda: list(addresses(server.pid)), "redis does not listen")
+            facts = read_process(server.pid)
+            if facts.provider is None or facts.provider.code.kind != "jemalloc":
+                pytest.skip("this redis-server is not on jemalloc")
+            done = hew("advise", str(server.pid), "--json")
+        finally:
+            server.kill()
+    document = json.loads(done.stdout)
+    validate(document, SCHEMA)
+    looked = document["looked_at"]
+    if password:
+        assert "NOAUTH" in looked["unseen"][0]["why"]
+        assert (done.returncode, looked["read"]) == (4, [])
+    else:
+        assert (done.returncode, document["outcome"]) == (0, "well")
+        assert looked["read"][0].startswith("statistics of jemalloc 5")
+
+
 def test_a_process_that_cannot_be_asked_is_named_with_the_way_out(
     hew: HewRunner, programs: Programs, tmp_path: Path
 ) -> None:
@@ -187,6 +227,11 @@ def test_a_process_that_cannot_be_asked_is_named_with_the_way_out(
     if library is None:
         pytest.skip("jemalloc is not here: apt-get install libjemalloc2")
     with waiting(programs("hold 1 128 40 8 900000"), tmp_path / "errors", LD_PRELOAD=str(library)) as pid:
-        done = hew("advise", str(pid))
-    assert done.returncode == 1
-    assert "stats_print:true" in done.stderr
+        done, told = hew("advise", str(pid)), hew("advise", str(pid), "--json")
+    assert (done.returncode, told.returncode, done.stderr) == (4, 4, "")
+    assert "0 rules looked at nothing" in done.stdout
+    assert "stats_print:true" in done.stdout
+    document = json.loads(told.stdout)
+    validate(document, SCHEMA)
+    assert document["outcome"] == "not seen"
+    assert "jemalloc" in document["looked_at"]["unseen"][0]["what"]

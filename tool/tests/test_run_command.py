@@ -3,6 +3,7 @@
 
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE, HewRunner, build, environment
+from conftest import PATIENCE, HewRunner, build, environment, wait_until
+from hew.sources.control import connect, find_socket
 
 SHOW = "import os; print(os.environ.get('{}', '(unset)'))"
 
@@ -66,29 +68,61 @@ def test_the_preload_goes_before_an_existing_one(hew: HewRunner, library: Path, 
 
 
 def test_settings_go_behind_those_of_the_environment(hew: HewRunner, library: Path) -> None:
-    words = ["run", "--lib", str(library), "--conf", "narenas:2", "--", *show("MALLOC_CONF")]
+    words = ["run", "--lib", str(library), "--conf", "narenas:2", "--", *show("HEW_CONF")]
     assert hew(*words).stdout.strip() == "control:auto,narenas:2"
-    assert hew(*words, MALLOC_CONF="dirty_decay_ms:0").stdout.strip() == "control:auto,dirty_decay_ms:0,narenas:2"
+    assert hew(*words, HEW_CONF="dirty_decay_ms:0").stdout.strip() == "control:auto,dirty_decay_ms:0,narenas:2"
 
 
-def test_a_program_linked_with_jemalloc_is_not_given_a_setting_that_jemalloc_does_not_know(
-    hew: HewRunner, library: Path, tmp_path: Path
-) -> None:
-    script = tmp_path / "script"
-    script.write_text('#!/bin/sh\n# jemalloc\necho "${MALLOC_CONF-unset}"\n')
-    script.chmod(0o755)
-    assert hew("run", "--lib", str(library), "--", str(script)).stdout == "unset\n"
-    assert hew("run", "--lib", str(library), "--conf", "control:auto", "--", str(script)).stdout == "control:auto\n"
+def test_a_socket_that_malloc_conf_places_stays_there(hew: HewRunner, library: Path) -> None:
+    words = ["run", "--lib", str(library), "--", *show("HEW_CONF")]
+    assert hew(*words, MALLOC_CONF="control:/a/place").stdout.strip() == "(unset)"
+
+
+def test_what_only_hew_knows_is_not_said_to_a_jemalloc_in_the_program(hew: HewRunner, library: Path) -> None:
+    words = ["run", "--lib", str(library), "--conf", "control:auto", "--", *show("MALLOC_CONF")]
+    assert hew(*words).stdout.strip() == "(unset)"
+    assert hew(*words, MALLOC_CONF="narenas:2").stdout.strip() == "narenas:2"
+
+
+def test_redis_with_its_own_jemalloc_has_a_socket_under_hew_run(hew_library: Path, tmp_path: Path) -> None:
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not here: apt-get install redis-server")
+    runtime = tmp_path / "run"
+    runtime.mkdir(mode=0o700)
+    clean = environment({"LD_PRELOAD": None, "MALLOC_CONF": None, "HEW_CONF": None, "XDG_RUNTIME_DIR": str(runtime)})
+    words = [
+        "redis-server",
+        "--port",
+        "0",
+        "--unixsocket",
+        str(tmp_path / "redis"),
+        "--save",
+        "",
+        "--dir",
+        str(tmp_path),
+    ]
+    with (tmp_path / "errors").open("w+") as errors:
+        run = [sys.executable, "-m", "hew", "run", "--lib", str(hew_library), "--", *words]
+        server = subprocess.Popen(run, env=clean, stdout=subprocess.DEVNULL, stderr=errors)
+        try:
+            wait_until(lambda: find_socket(server.pid), "redis has no control socket")
+            with connect(server.pid) as control:
+                assert control.get("version")
+        finally:
+            server.kill()
+            server.wait()
+        errors.seek(0)
+        assert "jemalloc" not in errors.read()
 
 
 def test_the_environment_is_otherwise_the_callers(library: Path) -> None:
     plain = environment(
-        {"LC_ALL": None, "LC_CTYPE": None, "LANG": None, "LD_PRELOAD": None, "MALLOC_CONF": None}
+        {"LC_ALL": None, "LC_CTYPE": None, "LANG": None, "LD_PRELOAD": None, "MALLOC_CONF": None, "HEW_CONF": None}
         | {"HEW_LIBRARY": str(library)}
     )
     done = subprocess.run([sys.executable, "-m", "hew", "run", "env", "-0"], env=plain, capture_output=True, check=True)
     seen = dict(entry.split("=", 1) for entry in done.stdout.decode().split("\0") if entry)
-    assert seen == plain | {"LD_PRELOAD": str(library), "MALLOC_CONF": "control:auto"}
+    assert seen == plain | {"LD_PRELOAD": str(library), "HEW_CONF": "control:auto"}
 
 
 def test_options_of_the_command_need_no_separator(hew: HewRunner, library: Path) -> None:

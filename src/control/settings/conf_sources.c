@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONF_SOURCE_COUNT 5
+#define CONF_SOURCE_COUNT 6
 
 /* A symbolic link's target is at most PATH_MAX - 1 bytes long. */
 static char conf_link_target[PATH_MAX];
@@ -22,11 +22,10 @@ struct conf_source {
     const char *text;
 };
 
-/* Most processes have no settings, and need not have the parser's pages. */
 static bool
-says_something(const struct conf_source *source)
+has_text(const char *text)
 {
-    return source->text != NULL && source->text[0] != '\0';
+    return text != NULL && text[0] != '\0';
 }
 
 /* A system call, not readlink(): a library preloaded along with us may replace that by code that calls malloc. */
@@ -54,6 +53,7 @@ hew_conf_gather(struct hew_conf_input *input)
     input->built_in = HEW_MALLOC_CONF;
     input->link = hew_conf_read_link(HEW_CONF_LINK, conf_link_target, sizeof(conf_link_target));
     input->environment = secure_getenv(HEW_SETTINGS_NAME); /* NULL in setuid programs */
+    input->own = secure_getenv(HEW_OWN_SETTINGS_NAME);
     input->warn = write_line;
     input->context = NULL;
 }
@@ -65,13 +65,14 @@ list_sources(const struct hew_conf_input *input, struct conf_source *sources)
     sources[1] = (struct conf_source){HEW_CONF_VARIABLE, input->variable};
     sources[2] = (struct conf_source){HEW_CONF_LINK, input->link};
     sources[3] = (struct conf_source){HEW_SETTINGS_NAME, input->environment};
-    sources[4] = (struct conf_source){HEW_CONF_HARDER, input->harder};
+    sources[4] = (struct conf_source){HEW_OWN_SETTINGS_NAME, input->own};
+    sources[5] = (struct conf_source){HEW_CONF_HARDER, input->harder};
 }
 
 static void
 say_source(const struct hew_conf_input *input, const struct conf_source *source)
 {
-    const char *shown = says_something(source) ? source->text : "none";
+    const char *shown = has_text(source->text) ? source->text : "none";
     char buffer[PATH_MAX + 128];
     struct hew_text text;
 
@@ -85,16 +86,15 @@ say_source(const struct hew_conf_input *input, const struct conf_source *source)
     input->warn(input->context, buffer, text.length + 1);
 }
 
-bool
-hew_conf_load(struct hew_options *options, const struct hew_conf_input *input)
+static HEW_COLD bool
+apply_sources(struct hew_options *options, const struct hew_conf_input *input)
 {
     struct conf_source sources[CONF_SOURCE_COUNT];
     size_t bad = 0;
 
-    hew_conf_applied = *input;
     list_sources(input, sources);
     for (int i = 0; i < CONF_SOURCE_COUNT; i++) {
-        if (says_something(&sources[i])) {
+        if (has_text(sources[i].text)) {
             hew_conf_read_bool(sources[i].text, "confirm_conf", &options->confirm_conf);
         }
     }
@@ -102,12 +102,24 @@ hew_conf_load(struct hew_options *options, const struct hew_conf_input *input)
         if (options->confirm_conf) {
             say_source(input, &sources[i]);
         }
-        if (says_something(&sources[i])) {
+        if (has_text(sources[i].text)) {
             bad += hew_conf_parse(options, sources[i].text, sources[i].name, input->warn, input->context);
         }
         if (bad > 0 && options->abort_conf) {
             return false;
         }
+    }
+    return true;
+}
+
+/* Most processes have no settings, and need not have the pages of names and of the parser. */
+bool
+hew_conf_load(struct hew_options *options, const struct hew_conf_input *input)
+{
+    hew_conf_applied = *input;
+    if (has_text(input->built_in) || has_text(input->variable) || has_text(input->link) ||
+        has_text(input->environment) || has_text(input->own) || has_text(input->harder)) {
+        return apply_sources(options, input);
     }
     return true;
 }

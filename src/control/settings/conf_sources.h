@@ -3,7 +3,8 @@
  * conf_sources: the places where settings come from, and their order.
  *
  * Owns      jemalloc's order, later ones win: the text built in, the program's variable malloc_conf, the target of the
- *           symbolic link /etc/malloc.conf, the environment's MALLOC_CONF, the variable malloc_conf_2_conf_harder.
+ *           symbolic link /etc/malloc.conf, the environment's MALLOC_CONF, the variable malloc_conf_2_conf_harder; and
+ *           behind MALLOC_CONF our own HEW_CONF, which no jemalloc in the same process reads.
  * Promises  confirm_conf counts from the first source on, wherever it is set; abort_conf is looked at after each source
  *           with all that was bad so far.  errno stays as it was.  No malloc.
  * Called    once, at boot, by one thread; the caller aborts and picks the fields of the two weak variables.
@@ -20,12 +21,15 @@
 #endif
 
 /* In a library with a prefix the other sources have names of their own: je_malloc_conf, /etc/je_malloc.conf,
- * JE_MALLOC_CONF. */
+ * JE_MALLOC_CONF, JE_HEW_CONF. */
 #ifndef HEW_PREFIX
 #define HEW_PREFIX ""
 #endif
 #ifndef HEW_SETTINGS_NAME
 #define HEW_SETTINGS_NAME "MALLOC_CONF"
+#endif
+#ifndef HEW_OWN_SETTINGS_NAME
+#define HEW_OWN_SETTINGS_NAME "HEW_CONF"
 #endif
 #define HEW_CONF_VARIABLE HEW_PREFIX "malloc_conf variable"
 #define HEW_CONF_LINK "/etc/" HEW_PREFIX "malloc.conf"
@@ -37,12 +41,13 @@ struct hew_conf_input {
     const char *variable;
     const char *link;
     const char *environment;
+    const char *own;
     const char *harder;
     hew_conf_warn warn;
     void *context;
 };
 
-/* Fills built_in, link and environment from this process, and warn with a writer to file descriptor 2. */
+/* Fills built_in, link, environment and own from this process, and warn with a writer to file descriptor 2. */
 void hew_conf_gather(struct hew_conf_input *input);
 
 /* The target of the symbolic link at path as text in buffer; NULL when there is no link. */

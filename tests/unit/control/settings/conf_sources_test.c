@@ -42,10 +42,14 @@ TEST(no_source_at_all_leaves_the_defaults)
 
 TEST(each_source_wins_over_those_before_it)
 {
-    struct hew_conf_input input = {"narenas:1", "narenas:2", "narenas:3", "narenas:4", "narenas:5", NULL, NULL};
+    struct hew_conf_input input = {"narenas:1", "narenas:2", "narenas:3", "narenas:4",
+                                   "narenas:5", "narenas:6", NULL,        NULL};
+    CHECK(load(input));
+    CHECK_EQUAL(options.narenas, 6);
+    input.harder = NULL;
     CHECK(load(input));
     CHECK_EQUAL(options.narenas, 5);
-    input.harder = NULL;
+    input.own = NULL;
     CHECK(load(input));
     CHECK_EQUAL(options.narenas, 4);
     input.environment = NULL;
@@ -61,11 +65,12 @@ TEST(each_source_wins_over_those_before_it)
 
 TEST(a_line_names_the_source_it_is_about)
 {
-    CHECK(load((struct hew_conf_input){"a:1", "b:1", "c:1", "e:1", "f:1", NULL, NULL}));
+    CHECK(load((struct hew_conf_input){"a:1", "b:1", "c:1", "e:1", "o:1", "f:1", NULL, NULL}));
     CHECK_TEXT(heard, "<hew>: built-in settings: unknown setting \"a\", ignored\n"
                       "<hew>: " HEW_CONF_VARIABLE ": unknown setting \"b\", ignored\n"
                       "<hew>: " HEW_CONF_LINK ": unknown setting \"c\", ignored\n"
                       "<hew>: " HEW_SETTINGS_NAME ": unknown setting \"e\", ignored\n"
+                      "<hew>: " HEW_OWN_SETTINGS_NAME ": unknown setting \"o\", ignored\n"
                       "<hew>: " HEW_CONF_HARDER ": unknown setting \"f\", ignored\n");
 }
 
@@ -77,6 +82,7 @@ TEST(confirm_conf_in_the_last_source_shows_the_first_one_too)
                       "<hew>: " HEW_CONF_VARIABLE ": \"narenas:2\" taken\n"
                       "<hew>: reading " HEW_CONF_LINK ": none\n"
                       "<hew>: reading " HEW_SETTINGS_NAME ": none\n"
+                      "<hew>: reading " HEW_OWN_SETTINGS_NAME ": none\n"
                       "<hew>: reading " HEW_CONF_HARDER ": confirm_conf:true\n"
                       "<hew>: " HEW_CONF_HARDER ": \"confirm_conf:true\" taken\n");
 }
@@ -136,13 +142,17 @@ TEST(the_environment_of_the_process_is_gathered)
 {
     struct hew_conf_input input = {.variable = "narenas:2"};
     CHECK_EQUAL(setenv(HEW_SETTINGS_NAME, "narenas:6", 1), 0);
+    CHECK_EQUAL(setenv(HEW_OWN_SETTINGS_NAME, "narenas:7", 1), 0);
     hew_conf_gather(&input);
     CHECK_TEXT(input.environment, "narenas:6");
+    CHECK_TEXT(input.own, "narenas:7");
     CHECK_TEXT(input.variable, "narenas:2");
     CHECK_TEXT(input.built_in, HEW_MALLOC_CONF);
     CHECK_EQUAL(unsetenv(HEW_SETTINGS_NAME), 0);
+    CHECK_EQUAL(unsetenv(HEW_OWN_SETTINGS_NAME), 0);
     hew_conf_gather(&input);
     CHECK(input.environment == NULL);
+    CHECK(input.own == NULL);
 }
 
 TEST(lines_go_to_standard_error)

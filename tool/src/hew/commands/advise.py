@@ -2,25 +2,30 @@
 """`hew advise`: what to change in an allocator's settings, with the numbers that say so."""
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from hew.analysis.advice.rules import advise
+from hew.analysis.coverage import coverage
 from hew.analysis.series import last_of_each
 from hew.commands.asked import asked_for, verify_options
 from hew.commands.options import ProcessId, told
 from hew.commands.verify import verify_command
-from hew.model.advice import Advice, Case
+from hew.model.advice import Case
+from hew.model.coverage import Outcome
 from hew.model.errors import HewError
 from hew.model.process import ProcessFacts
 from hew.model.statistics import Reading
+from hew.sources.glibc.heap import with_heap
 from hew.sources.process_facts import read_process
 from hew.sources.statistics.place import asked, process_named, read_place
 from hew.views.advice_document import advice_json
 from hew.views.advice_text import show_advice
+from hew.views.coverage import show_coverage
 from hew.views.table import results_console
+
+STATUS = {Outcome.WELL: 0, Outcome.ADVICE: 3, Outcome.NOT_SEEN: 4}
 
 
 @click.command("advise")
@@ -36,10 +41,13 @@ def command(
     """Say what to change, from the statistics in FILE (see hew stats) or from a running process.
 
     Each advice has its evidence and where that stands, the setting to try for this allocator and version, what it will
-    do to CPU and memory, its risk, and how to verify it. Nothing is printed when all is well.
+    do to CPU and memory, its risk, and how to verify it. It says what it looked at, and what it could not see.
 
-    A process on hew that serves a control socket (hew run does) is asked for its statistics. Of one on glibc the arenas
-    are looked at from outside. Of one on jemalloc give the report that it wrote.
+    A process on hew that serves a control socket (hew run does) is asked for its statistics. Of one on glibc the heap
+    is read from outside. Of one on jemalloc give the report that it wrote.
+
+    The status is 0 when all is well, 3 with advice, 4 when too little was seen to say either, 1 when there was nothing
+    to read.
 
     With --verify COMMAND runs once for its statistics; then, interleaved, as it is, with each advice, with all of it.
     "No difference" is an answer. With --server it is the server that is looked at and measured, while COMMAND loads it
@@ -57,44 +65,40 @@ def command(
     with told("hew advise"):
         pid = process_named(place) or pid
         process = read_process(pid) if pid is not None else None
-        reading, notes = _reading(place, process)
-        found, more = _found(reading, process, cpus)
+        reading, silence = _reading(place, process)
+        if process is not None and reading is None:
+            process = with_heap(process)
+        cases, notes = _cases(reading, process, cpus)
+        found = [one for case in cases for one in advise(case)]
+        seen = coverage(cases, len(found), silence)
         if as_json:
-            click.echo(advice_json(place, found, [*notes, *more]))
+            click.echo(advice_json(place, found, notes, seen))
         else:
-            show_advice(found, [*notes, *more], results_console())
-            if not found and sys.stderr.isatty():
-                click.echo("nothing to advise", err=True)
+            show_advice(found, notes, results_console())
+            show_coverage(seen, results_console())
+        sys.exit(STATUS[seen.outcome])
 
 
-def _reading(place: str, process: ProcessFacts | None) -> tuple[Reading | None, list[str]]:
+def _reading(place: str, process: ProcessFacts | None) -> tuple[Reading | None, str]:
     """The reports, if there are any, and why not. A process need not be able to report: its outside is looked at."""
     if process is None or process_named(place) is None:
-        return read_place(place), []
+        return read_place(place), ""
     try:
-        return asked(process.pid), []
-    except HewError:
-        kind = process.provider.code.kind if process.provider else None
-        if kind == "glibc":
-            return None, []
-        raise
+        return asked(process.pid), ""
+    except HewError as error:
+        return None, str(error)
 
 
-def _found(reading: Reading | None, process: ProcessFacts | None, cpus: float | None) -> tuple[list[Advice], list[str]]:
+def _cases(reading: Reading | None, process: ProcessFacts | None, cpus: float | None) -> tuple[list[Case], list[str]]:
+    """What the rules look at, a case for each process, and what is to be said of the reports."""
     if process is not None and cpus is None:
         limits = process.limits
         cpus = min(limits.cpus_of_group or limits.cpus_allowed, limits.cpus_allowed)
     if reading is None:
-        return list(advise(Case(None, process, cpus))), []
+        return [Case(None, process, cpus)], []
     snapshots, notes = last_of_each(reading.snapshots)
-    found: list[Advice] = []
-    for snapshot in snapshots:
-        advice = advise(Case(snapshot, process, cpus))
-        found += advice
-        if not snapshot.whole or advice:
+    cases = [Case(snapshot, process, cpus) for snapshot in snapshots]
+    for case, snapshot in zip(cases, snapshots, strict=True):
+        if not snapshot.whole or advise(case):
             notes += snapshot.notes
-    return found, _once(notes)
-
-
-def _once(notes: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(notes))
+    return cases, list(dict.fromkeys(notes))

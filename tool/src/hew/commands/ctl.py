@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Read NAME of a process on hew; with VALUE, set it. NAME is one of mallctl's, as `--list` shows them.
 
-    The process must have a control socket: `hew run` gives it one, and MALLOC_CONF=control:auto does.
+    The process must have a control socket: `hew run` gives it one, and HEW_CONF=control:auto does.
     """
     if sum((conf is not None, as_list, heap_file is not None, name is not None)) != 1:
         raise click.UsageError("give one of: NAME [VALUE], --conf, --list, --heap")

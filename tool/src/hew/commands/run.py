@@ -13,18 +13,20 @@ from pathlib import Path
 import click
 
 from hew.model.errors import CommandNotExecutableError, CommandNotFoundError, HewError
+from hew.model.known_allocators import CONF, OWN_CONF
 from hew.sources.environment import caller_environment, preload_entries, prepend_preload
-from hew.sources.executable import find_command, mentions, preload_obstacle
+from hew.sources.executable import find_command, preload_obstacle
 from hew.sources.library import find_hew
 
-CONTROL = "control:auto"
+SOCKET = "control:"
+CONTROL = f"{SOCKET}auto"
 
 # Python ignores these from its start, and an ignored signal stays ignored across exec.
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
-@click.option("--conf", metavar="MALLOC_CONF", help="Settings, added behind those already in MALLOC_CONF.")
+@click.option("--conf", metavar="HEW_CONF", help="Settings for hew alone, added behind those already in HEW_CONF.")
 @click.option("--lib", type=click.Path(path_type=Path), help="The libhew.so to use instead of the one that is found.")
 @click.argument("words", metavar="-- COMMAND [ARGUMENT]...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(conf: str | None, lib: Path | None, words: tuple[str, ...]) -> None:
@@ -45,12 +47,12 @@ def become(words: tuple[str, ...], conf: str | None, lib: Path | None) -> None:
     if obstacle:
         click.echo(f"hew run: warning: {obstacle}: it runs without hew", err=True)
     environment["LD_PRELOAD"] = prepend_preload(library, preload_entries(environment))
-    # First, so that whatever else is set wins (docs/control.md).  A jemalloc that the program is linked with reads the
-    # variable, too, and would complain of a setting that is hew's own.
-    control = None if mentions(path, b"jemalloc") else CONTROL
-    settings = ",".join(filter(None, (control, environment.get("MALLOC_CONF"), conf)))
+    # Not in MALLOC_CONF: a jemalloc that the program is linked with reads that, too, and would complain of what it does
+    # not know.  First, so that whatever else is set wins; and HEW_CONF wins over MALLOC_CONF (docs/control.md).
+    control = None if SOCKET in environment.get(CONF, "") else CONTROL
+    settings = ",".join(filter(None, (control, environment.get(OWN_CONF), conf)))
     if settings:
-        environment["MALLOC_CONF"] = settings
+        environment[OWN_CONF] = settings
     for number in IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
     sys.stdout.flush()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 GLIBC, MUSL, HEW, JEMALLOC, MIMALLOC, TCMALLOC = "glibc", "musl", "hew", "jemalloc", "mimalloc", "tcmalloc"
 CONF = "MALLOC_CONF"  # the variable of hew and jemalloc, behind the prefix they were built with
+OWN_CONF = "HEW_CONF"  # read by hew alone, after CONF, so it wins
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,13 @@ NEVER = re.compile(rb"(?!)")
 
 # Those that may have another's text in them come first: hew speaks of jemalloc.
 KNOWN = (
-    Known(HEW, (b"-ghew",), b"mallctlnametomib", re.compile(rb"-ghew(\d+\.\d+\.\d+)"), re.compile(r"\w*MALLOC_CONF")),
+    Known(
+        HEW,
+        (b"-ghew",),
+        b"mallctlnametomib",
+        re.compile(rb"-ghew(\d+\.\d+\.\d+)"),
+        re.compile(r"\w*(?:MALLOC|HEW)_CONF"),
+    ),
     Known(
         JEMALLOC,
         (b"<jemalloc>: Abort (abort_conf:true)", b"<jemalloc>: Malformed conf string"),

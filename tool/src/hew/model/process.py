@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hew.model.glibc_heap import GlibcHeap
+from hew.model.known_allocators import CONF, HEW, OWN_CONF
+
 
 @dataclass(frozen=True)
 class Area:
@@ -91,6 +94,15 @@ class Code:
     slots: tuple[int, ...]
     runtime: str | None
     base: int = 0
+    also: tuple[str, ...] = ()  # further allocators in the same file
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of settings that it reads, later ones win."""
+        if self.variable is None:
+            return ()
+        own = (self.variable.removesuffix(CONF) + OWN_CONF,) if self.kind == HEW else ()
+        return (self.variable, *own)
 
     @property
     def title(self) -> str:
@@ -159,11 +171,14 @@ class ProcessFacts:
     unreadable: tuple[str, ...]
     inside: Inside | None = None
     silence: str = ""
+    heap: GlibcHeap | None = None
+    heap_unread: str = ""  # why glibc's heap could not be read, where that was tried
 
     @property
     def conf(self) -> Mapping[str, str]:
-        """The settings asked for in the variable that the malloc in use reads; of several with one name the last."""
-        variable = self.provider.code.variable if self.provider else None
-        texts = [setting.value for setting in self.settings if setting.variable == variable]
+        """The settings asked for in the variables that the malloc in use reads; of several with one name the last."""
+        values = {setting.variable: setting.value for setting in self.settings}
+        variables = self.provider.code.variables if self.provider else ()
+        texts = [values[variable] for variable in variables if variable in values]
         pairs = (pair.partition(":") for text in texts for pair in text.split(",") if ":" in pair)
         return {name.strip(): value.strip() for name, _, value in pairs}

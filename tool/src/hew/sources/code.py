@@ -22,7 +22,7 @@ from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
 
-from hew.model.known_allocators import BY_NAME, CONF, GLIBC, KNOWN, MUSL, Known
+from hew.model.known_allocators import BY_NAME, CONF, GLIBC, HEW, KNOWN, MUSL, Known
 from hew.model.process import Code
 
 SYMBOL_64 = np.dtype(
@@ -133,6 +133,7 @@ def _read(elf: ELFFile, data: Bytes, shown: Path) -> Code:
         needed=needed,
         slots=_slots(elf, exported) if exported is not None else (),
         runtime=_runtime(data, tables),
+        also=_also(data, kind),
         base=min((one["p_vaddr"] & -4096 for one in elf.iter_segments("PT_LOAD")), default=0),
     )
 
@@ -177,6 +178,14 @@ def _kind(data: Bytes, tables: list[Symbols], static: bool) -> tuple[Known | Non
     return None, None
 
 
+def _also(data: Bytes, kind: Known | None) -> tuple[str, ...]:
+    """Other allocators in the same file: pyarrow's library brings jemalloc and mimalloc."""
+    if kind is None or kind.name in {GLIBC, MUSL, HEW}:
+        return ()
+    others = (one for one in KNOWN if one.name not in {kind.name, GLIBC, MUSL, HEW})
+    return tuple(one.name for one in others if any(data.find(marker) >= 0 for marker in one.markers))
+
+
 def _version(kind: Known | None, data: Bytes, shown: Path) -> str:
     """The version that the file has in it, else the one of its name (libmimalloc.so.2.0, librpmalloc-1.4.so)."""
     found = kind.version.search(data) if kind else None
@@ -206,7 +215,13 @@ def _runtime(data: Bytes, tables: list[Symbols | None]) -> str | None:
     if go >= 0:
         version = GO_VERSION.search(data, go)
         return f"Go {version[0].decode().removeprefix('go')}" if version else "Go"
-    names = {"JVM": b"JNI_CreateJavaVM", "Python": b"PyObject_Malloc"}
+    names = {
+        "JVM": b"JNI_CreateJavaVM",
+        "Python": b"PyObject_Malloc",
+        "Node": b"napi_create_function",
+        "Ruby": b"ruby_init",
+        "PHP": b"php_request_startup",
+    }
     return next((name for name, entry in names.items() if any(one and one.defines(entry) for one in tables)), None)
 
 

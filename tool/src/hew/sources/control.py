@@ -12,6 +12,7 @@ from types import TracebackType
 
 from hew.model.control import LIVE, Applied, Name, Outcome, RefusedError, ThreadUse, Value, nearest, read_conf, value_of
 from hew.model.errors import HewError
+from hew.model.known_allocators import OWN_CONF
 from hew.sources.processes import PROC, name_of, read_text, stat_fields, threads
 
 THREAD = "hew-control"  # what the library calls the thread that serves
@@ -127,8 +128,8 @@ def find_socket(pid: int) -> str | None:
     """The path of a process's control socket, as the process named it; None when there is none, or none we may see."""
     for thread in threads(pid):
         if name_of(pid, thread) == THREAD:
-            listening = _listening(pid)
-            found = (listening.get(inode) for inode in _sockets(f"{PROC}/{pid}/task/{thread}/fd"))
+            places = listening(pid)
+            found = (places.get(inode) for inode in sockets(f"{PROC}/{pid}/task/{thread}/fd"))
             return next((path for path in found if path), None)
     return None
 
@@ -169,7 +170,7 @@ def _is_heard(path: Path) -> bool:
     return True
 
 
-def _sockets(folder: str) -> list[int]:
+def sockets(folder: str) -> list[int]:
     """The inodes of the sockets in a folder of descriptors."""
     try:
         links = [os.readlink(f"{folder}/{number}") for number in os.listdir(folder)]  # noqa: PTH115, PTH208
@@ -178,7 +179,7 @@ def _sockets(folder: str) -> list[int]:
     return [int(match[1]) for match in (re.fullmatch(r"socket:\[(\d+)\]", link) for link in links) if match]
 
 
-def _listening(pid: int) -> dict[int, str]:
+def listening(pid: int) -> dict[int, str]:
     """By inode, the paths of the local sockets that somebody in the process's network listens on."""
     rows = (line.split(maxsplit=7) for line in read_text(f"{PROC}/{pid}/net/unix").splitlines()[1:])
     return {int(row[6]): row[7] for row in rows if len(row) == 8 and int(row[3], 16) & LISTENS}
@@ -211,7 +212,15 @@ def _why_none(pid: int) -> str:
         return f"process {pid} is another user's: run this as its user, or as root"
     if "libhew" not in read_text(f"{PROC}/{pid}/maps"):
         return f"process {pid} does not run on hew: `hew doctor {pid}` says on what, `hew run` starts a program on hew"
-    return f"process {pid} runs on hew without a control socket: start it with `hew run`, or MALLOC_CONF=control:auto"
+    return f"process {pid} runs on hew without a control socket: {_cure(pid)}"
+
+
+def _cure(pid: int) -> str:
+    """How it would have a socket: `hew run` is no answer where it has already set what it can."""
+    environment = dict(entry.partition("=")[::2] for entry in read_text(f"{PROC}/{pid}/environ").split("\0"))
+    if "control:" not in environment.get(OWN_CONF, ""):
+        return f"start it with {OWN_CONF}=control:auto (`hew run` sets that)"
+    return f"{OWN_CONF}={environment[OWN_CONF]} asks for one: the first lines of its standard error say why it has none"
 
 
 def set_or_do(control: Control, name: str, value: str | None) -> Value:

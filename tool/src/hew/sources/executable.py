@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a command really is: its file, the ELF program behind a script, and whether a preload can reach that."""
 
-import mmap
 import os
 import shutil
 import stat
@@ -145,12 +144,3 @@ def libraries_of(command: Path, environment: Mapping[str, str]) -> list[Path]:
         return []
     lines = [line.split() for line in os.fsdecode(listed.stdout).splitlines()]
     return [Path(paths[0]) for words in lines if (paths := [word for word in words if word.startswith("/")])]
-
-
-def mentions(path: str | Path, word: bytes) -> bool:
-    """Whether a file has these bytes somewhere: the name of a library that it needs, a text of one that it carries."""
-    try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as contents:  # noqa: PTH123
-            return contents.find(word) >= 0
-    except (OSError, ValueError):  # an empty file cannot be mapped
-        return False

@@ -193,7 +193,7 @@ def _settings(pid: int, environment: Mapping[str, str], provider: Provider | Non
         if owner is None or (variable == "GLIBC_TUNABLES" and GLIBC_TUNABLE not in value):
             continue
         unknown: tuple[str, ...] = ()
-        if provider and file and conf_owner(provider.code) and variable == provider.code.variable:
+        if provider and file and conf_owner(provider.code) and variable in provider.code.variables:
             unknown = tuple(name for name in names_of(value) if not knows_setting(file, name))
         found.append(Setting(variable, value, unknown))
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hew.model.errors import HewError
-from hew.model.known_allocators import CONF, HEW
+from hew.model.known_allocators import CONF, HEW, OWN_CONF
 from hew.model.process import ProcessFacts
 from hew.model.run import ServerPlan, Step
 from hew.model.statistics import Reading
@@ -70,7 +70,7 @@ def observe_server(plan: ServerPlan, place: Place, variable: str | None) -> Obse
     """One run of a server: on hew it is asked once it has been loaded, others write at their end."""
     environment = _told_to_write(place, variable)
     if variable and place.library and (code := read_code(place.library)) and code.kind == HEW:
-        environment[variable] = f"control:auto,{environment[variable]}"
+        environment[OWN_CONF] = ",".join(filter(None, ("control:auto", environment.get(OWN_CONF))))
     seen = _Seen(plan.server[0])
     run = measure_server(plan, Place(place.library, environment), Step(plan.server[0], 0), seen)
     if run.failure:

@@ -7,13 +7,22 @@ from dataclasses import asdict
 from typing import Any
 
 from hew.model.advice import Advice
+from hew.model.coverage import Coverage
+from hew.views.coverage import coverage_json
 
 FORMAT = "hew-advice/1"
 
 
-def advice_json(source: str, found: Sequence[Advice], notes: Sequence[str]) -> str:
+def advice_json(source: str, found: Sequence[Advice], notes: Sequence[str], seen: Coverage) -> str:
     """The document, indented. Without advice its list is empty."""
-    document = {"format": FORMAT, "source": source, "advice": [_advice(one) for one in found], "notes": list(notes)}
+    document = {
+        "format": FORMAT,
+        "source": source,
+        "outcome": seen.outcome.value,
+        "advice": [_advice(one) for one in found],
+        "notes": list(notes),
+        "looked_at": coverage_json(seen),
+    }
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 

@@ -3,7 +3,7 @@
 
 Read from outside, from the process's memory map: reservations of 64 MiB at multiples of 64 MiB. Speaks when there
 are more arenas than CPUs, four at least, and they hold 32 MiB or more and a quarter of what is resident: less than
-that, nothing is to be had. Which part of it is in use cannot be seen from outside.
+that, nothing is to be had. What of them is free is told by `glibc-trim`.
 """
 
 import math
@@ -14,6 +14,7 @@ from hew.model.figures import Unit
 from hew.model.known_allocators import GLIBC
 
 NAME = "glibc-arenas"
+LOOKS_AT = "process"
 FEWEST = 4
 LEAST_BYTES = 32 * MIB
 LEAST_SHARE = 0.25

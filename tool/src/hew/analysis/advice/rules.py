@@ -14,6 +14,7 @@ from hew.analysis.advice import (
     extents_contention,
     external_fragmentation,
     glibc_arenas,
+    glibc_trim,
     hot_threads,
     huge_pages,
     internal_fragmentation,
@@ -24,6 +25,7 @@ from hew.analysis.advice import (
     thread_caches,
 )
 from hew.model.advice import Advice, Case
+from hew.model.known_allocators import GLIBC
 
 MODULES: Sequence[ModuleType] = (
     arenas_too_few,
@@ -43,7 +45,15 @@ MODULES: Sequence[ModuleType] = (
     metadata,
     huge_pages,
     glibc_arenas,
+    glibc_trim,
 )
+
+
+def looking(case: Case) -> int:
+    """How many rules find what they look at: statistics, or a process on glibc."""
+    code = case.process.provider.code if case.process and case.process.provider else None
+    found = {"report"} if case.snapshot else {"process"} if code and code.kind == GLIBC else set()
+    return sum(getattr(module, "LOOKS_AT", "report") in found for module in MODULES)
 
 
 def advise(case: Case) -> tuple[Advice, ...]:

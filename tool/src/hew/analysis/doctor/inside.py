@@ -20,7 +20,7 @@ def inside_findings(facts: ProcessFacts) -> Iterator[Finding]:
             yield Finding(TOPIC, Level.NOTE, what, facts.silence, then, {"error": facts.silence})
         elif facts.provider is not None and facts.provider.code.kind == HEW:
             what = "the process has no control socket: the settings in force are not known"
-            yield Finding(TOPIC, Level.FACT, what, "", "start it with hew run, or MALLOC_CONF=control:auto", {})
+            yield Finding(TOPIC, Level.FACT, what, "", "start it with HEW_CONF=control:auto, as hew run does", {})
         return
     yield from _settings(facts, inside)
     yield _arenas(inside)

@@ -25,6 +25,18 @@ RUNTIMES = {
         "objects of up to 512 bytes live in Python's own pools, 256 KiB or 1 MiB each, not in malloc's",
         "PYTHONMALLOC=malloc gives them all to malloc; measure it: that is slower under most allocators",
     ),
+    "Node": (
+        "objects of JavaScript live in V8's heap: malloc serves buffers, native modules and Node itself",
+        "process.memoryUsage() tells V8's heap from the rest; --max-old-space-size limits V8's",
+    ),
+    "Ruby": (
+        "objects live in Ruby's own heap pages; malloc serves what they hold beyond 40 bytes (640 from Ruby 3.2 on)",
+        "GC.stat and ObjectSpace.memsize_of_all tell Ruby's part; malloc's settings reach the rest",
+    ),
+    "PHP": (
+        "what a request allocates lives in PHP's own chunks of 2 MiB; malloc serves what outlives requests",
+        "USE_ZEND_ALLOC=0 gives all to malloc, to measure; memory_limit bounds PHP's part",
+    ),
 }
 
 

@@ -72,7 +72,7 @@ def _reader(facts: ProcessFacts, variable: str) -> Code | None:
     for code in codes:
         known = next(one for one in KNOWN if one.name == code.kind)
         if known.reads_conf:
-            if variable == code.variable:
+            if variable in code.variables:
                 return code
         elif known.variables.fullmatch(variable) and (code.kind != GLIBC or _is_provider(facts, code)):
             return code

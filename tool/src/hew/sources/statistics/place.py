@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hew.model.errors import HewError
 from hew.model.statistics import Reading, Thread
+from hew.sources.attach.redis import ask_redis, is_redis
 from hew.sources.control import Control, connect, find_socket
 from hew.sources.processes import PROC, name_of, own_numbers
 from hew.sources.statistics.stream import STDIN, find_reports, read_statistics
@@ -31,10 +32,12 @@ def asked(pid: int) -> Reading:
     """What a running process answers."""
     if not Path(f"{PROC}/{pid}").is_dir():
         raise HewError(f"there is no process {pid}, and no file of that name")
+    if find_socket(pid) is None and is_redis(pid):
+        return find_reports(ask_redis(pid), f"process {pid}")
     if find_socket(pid) is None and os.access(f"{PROC}/{pid}/fd", os.R_OK):
         raise HewError(
-            f"process {pid} cannot be asked for its statistics (it has no control socket of hew's): let it write "
-            "them to a file (MALLOC_CONF=stats_print:true or stats_interval:BYTES), and give that file"
+            f"process {pid} has no control socket to be asked for its statistics: let it write them to a file "
+            "(MALLOC_CONF=stats_print:true or stats_interval:BYTES), and give that file; or start it with hew run"
         )
     with connect(pid) as control:
         return answered(control)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""How much of a process was seen, and what the rest may be."""
+
+from collections.abc import Iterator, Sequence
+
+from hew.analysis.advice.rules import looking
+from hew.analysis.doctor.malloc import RUNTIMES
+from hew.model.advice import Case
+from hew.model.coverage import Coverage, Unseen
+from hew.model.known_allocators import BY_NAME, GLIBC, MUSL
+from hew.model.process import Code, ProcessFacts
+from hew.model.statistics import Snapshot
+
+
+def coverage(cases: Sequence[Case], spoke: int, silence: str = "") -> Coverage:
+    """What `cases` showed; `silence` is why a process could not be asked."""
+    process = next((case.process for case in cases if case.process is not None), None)
+    snapshots = [case.snapshot for case in cases if case.snapshot is not None]
+    rules = max(map(looking, cases), default=0)
+    read = tuple(dict.fromkeys(f"statistics of {one.subject}" for one in snapshots))
+    if process is None:
+        return Coverage(rules, spoke, read)
+    heap = None if snapshots else process.heap
+    if heap is not None:
+        read = (*read, f"the heap of glibc {heap.version}")
+    unseen = _unread(process, snapshots, silence)
+    outside = max(process.memory.anonymous - _seen(process, snapshots), 0)
+    return Coverage(rules, spoke, read, process.memory.resident, outside, tuple(unseen), heap)
+
+
+def _seen(process: ProcessFacts, snapshots: Sequence[Snapshot]) -> int:
+    """Private memory that a report or the heap accounts for."""
+    if snapshots:
+        return sum(one.totals.resident or one.totals.active or one.totals.allocated or 0 for one in snapshots)
+    heap = process.heap
+    if heap is None:
+        return 0
+    gone = sum(one.unused.whole_pages - one.unused.resident for one in heap.arenas)
+    return heap.system - gone + (heap.mapped or 0)
+
+
+def _unread(process: ProcessFacts, snapshots: Sequence[Snapshot], silence: str) -> Iterator[Unseen]:
+    """What the process has besides."""
+    provider = process.provider
+    if process.heap_unread and not snapshots:
+        yield Unseen("glibc's heap", process.heap_unread, "malloc_info(3), called in the program, tells the same")
+    elif provider is None:
+        yield Unseen("its malloc", "none was found", f"hew doctor {process.pid}")
+    elif not snapshots and provider.code.kind != GLIBC:
+        yield _report_wanted(provider.code, silence, "its malloc, ")
+    for code in (process.program, *process.others):
+        if code is None or (provider is not None and code.path == provider.code.path):
+            continue
+        if code.kind is not None and code.kind not in {GLIBC, MUSL}:
+            yield _report_wanted(code, "", "")
+        if code.runtime is not None:
+            why, then = RUNTIMES[code.runtime.split()[0]]
+            yield Unseen(f"the heap of {code.runtime} in {code.path}", why, then)
+
+
+def _report_wanted(code: Code, silence: str, role: str) -> Unseen:
+    """An allocator that is not read from outside."""
+    names = " and ".join((code.title, *code.also))
+    prefix = f", prefixed {code.prefix}" if code.prefix else ""
+    known = BY_NAME.get(code.kind or "")
+    if known is None or not known.reads_conf:
+        then = "hew compare -- COMMAND measures it beside others"
+        return Unseen(f"{role}{names} in {code.path}{prefix}", "it has no statistics that hew reads", then)
+    variable = code.variable or "its MALLOC_CONF"
+    then = f"{variable}=stats_print:true makes it write its statistics at its end: hew advise reads those"
+    return Unseen(f"{role}{names} in {code.path}{prefix}", silence or "it is not read while it runs", then)

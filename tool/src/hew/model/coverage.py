@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""What advice rests on: how many rules looked, how much of the process they saw, and what they could not see."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hew.model.glibc_heap import GlibcHeap
+
+# Below this a process counts as seen only in part: "well" would be said of the rest unseen.
+ENOUGH = 0.75
+LITTLE = 32 << 20  # bytes: less than this unseen is never too much
+
+
+class Outcome(StrEnum):
+    """What came of it. A status of the command each."""
+
+    WELL = "well"
+    ADVICE = "advice"
+    NOT_SEEN = "not seen"
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Something that could not be read: why, and what would show it."""
+
+    what: str
+    why: str
+    next: str
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """`read` names what was looked at; empty: nothing. `resident` and `outside` are bytes of the process (None: only a
+    report was given): all of it, and what of it is in no report, heap or file."""
+
+    rules: int
+    spoke: int
+    read: tuple[str, ...]
+    resident: int | None = None
+    outside: int | None = None
+    unseen: tuple[Unseen, ...] = ()
+    heap: GlibcHeap | None = None
+
+    @property
+    def share(self) -> float | None:
+        """Of resident memory, what was seen."""
+        if not self.resident or self.outside is None:
+            return None
+        return 1 - self.outside / self.resident
+
+    @property
+    def outcome(self) -> Outcome:
+        """Advice wins: where something is to be changed, the rest can wait."""
+        if self.spoke:
+            return Outcome.ADVICE
+        much = self.outside is not None and self.outside >= LITTLE and (self.share or 0) < ENOUGH
+        return Outcome.NOT_SEEN if not self.read or not self.rules or much else Outcome.WELL
