@@ -15,7 +15,7 @@ from jsonschema import validate
 
 from conftest import HewRunner
 from hew.analysis.advice.rules import MODULES, advise
-from hew.analysis.series import last_of_each
+from hew.analysis.series import MOST_AT_ONCE, last_of_each
 from hew.model.advice import Case, Certainty
 from hew.model.statistics import Arena, Layout, Mutex, Snapshot
 from hew.sources.discovery import find_library, library_folders
@@ -67,7 +67,7 @@ def test_advice_says_what_why_and_how(hew: HewRunner) -> None:
 
 def test_every_process_of_a_stream_is_judged_by_its_last_report() -> None:
     first, other = text_of(DATA / "provoked-5.3.1-slab-sizes.json.gz"), text_of(DATA / "hew-0.1.0.json.gz")
-    snapshots = find_reports(first + other, "test").snapshots
+    snapshots = [by_interval(one) for one in find_reports(first + other, "test").snapshots]
     arena = snapshots[0].merged or snapshots[0].arenas[0]
     later = replace(snapshots[0], merged=replace(arena, uptime_ns=(arena.uptime_ns or 0) * 2))
     latest, notes = last_of_each([*snapshots, later])
@@ -76,6 +76,35 @@ def test_every_process_of_a_stream_is_judged_by_its_last_report() -> None:
     latest, notes = last_of_each([later, *snapshots])
     assert len(latest) == 3
     assert notes == []
+
+
+def by_interval(snapshot: Snapshot) -> Snapshot:
+    """As a program writes it that reports as it runs, not at its end."""
+    return replace(snapshot, opt={**snapshot.opt, "stats_print": False})
+
+
+def test_reports_of_one_program_run_three_times_are_three_processes() -> None:
+    snapshot = find_reports(text_of(DATA / "provoked-5.3.1-slab-sizes.json.gz"), "test").snapshots[0]
+    arena = snapshot.merged or snapshot.arenas[0]
+    longer = replace(snapshot, merged=replace(arena, uptime_ns=(arena.uptime_ns or 0) * 2))
+    assert len(last_of_each([snapshot, longer])[0]) == 2  # written at the end: a process has one end
+    fewer = tuple(replace(one, nmalloc=(one.nmalloc or 0) // 2) for one in arena.bins)
+    other = replace(longer, merged=replace(arena, uptime_ns=(arena.uptime_ns or 0) * 2, bins=fewer))
+    assert len(last_of_each([by_interval(snapshot), by_interval(other)])[0]) == 2
+
+
+def test_many_reports_are_sorted_by_process_in_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+
+    def counted(later: Snapshot, earlier: Snapshot) -> bool:
+        nonlocal looks
+        looks += 1
+        return False
+
+    monkeypatch.setattr("hew.analysis.series._follows", counted)
+    count = 5000
+    assert len(last_of_each([Snapshot("JSON")] * count)[0]) == count
+    assert looks <= count * MOST_AT_ONCE
 
 
 def contended(kind: str, form: Mutex, **decay: int) -> Case:
