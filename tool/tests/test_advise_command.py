@@ -14,9 +14,10 @@ import pytest
 from jsonschema import validate
 
 from conftest import HewRunner
+from hew.analysis.advice.reconcile import reconciled
 from hew.analysis.advice.rules import MODULES, advise
 from hew.analysis.series import MOST_AT_ONCE, last_of_each
-from hew.model.advice import Case, Certainty
+from hew.model.advice import Advice, Case, Certainty, Setting
 from hew.model.statistics import Arena, Layout, Mutex, Snapshot
 from hew.sources.discovery import find_library, library_folders
 from hew.sources.statistics.stream import find_reports
@@ -219,3 +220,23 @@ def test_a_process_that_cannot_be_asked_is_named_with_the_way_out(
         done = hew("advise", str(pid))
     assert done.returncode == 1
     assert "stats_print:true" in done.stderr
+
+
+def advice_of(rule: str, *settings: Setting) -> Advice:
+    return Advice(rule, rule, "hew", (), settings, "less", "more", "low", "look")
+
+
+def test_advice_that_contradicts_goes_to_the_first_and_is_mentioned_there() -> None:
+    more = advice_of("extents-contention", Setting("tcache_max", "1048576"))
+    less = advice_of("thread-caches", Setting("lg_tcache_nslots_mul", "0"))
+    found = reconciled([more, less])
+    assert [one.rule for one in found] == ["extents-contention"]
+    assert "thread-caches asks for the opposite (lg_tcache_nslots_mul:0)" in found[0].risk
+    few, many = advice_of("arenas-too-few", Setting("narenas", "8")), advice_of("x", Setting("narenas", "8"))
+    assert reconciled([few, many]) == (few, many)
+
+
+def test_lists_of_size_classes_are_joined_since_the_later_setting_would_win() -> None:
+    one = advice_of("cache-depth", Setting("tcache_ncached_max", "256-256:400"))
+    other = advice_of("depots", Setting("tcache_ncached_max", "512-512:4096"))
+    assert {two.settings[0].value for two in reconciled([one, other])} == {"256-256:400|512-512:4096"}

@@ -11,6 +11,7 @@ from hew.analysis.advice import (
     cache_oblivious,
     decay_too_long,
     decay_too_short,
+    depots,
     extents_contention,
     external_fragmentation,
     glibc_arenas,
@@ -23,6 +24,7 @@ from hew.analysis.advice import (
     slab_sizes,
     thread_caches,
 )
+from hew.analysis.advice.reconcile import reconciled
 from hew.model.advice import Advice, Case
 
 MODULES: Sequence[ModuleType] = (
@@ -31,6 +33,7 @@ MODULES: Sequence[ModuleType] = (
     extents_contention,
     slab_sizes,
     cache_depth,
+    depots,
     decay_too_short,
     oversize,
     decay_too_long,
@@ -47,6 +50,6 @@ MODULES: Sequence[ModuleType] = (
 
 
 def advise(case: Case) -> tuple[Advice, ...]:
-    """What every rule has to say."""
+    """What every rule has to say, in words that do not contradict each other."""
     found = (module.rule(case) for module in MODULES)
-    return tuple(one for one in found if one is not None)
+    return reconciled([one for one in found if one is not None])
