@@ -11,7 +11,8 @@ from test_statistics import only, recorded
 
 SECOND = 10**9
 HEADER = (
-    "                           n_lock_ops (#/sec)       n_waiting (#/sec)      n_spin_acq (#/sec)  n_owner_switch (#/sec)"
+    "                           n_lock_ops (#/sec)       n_waiting (#/sec)      n_spin_acq (#/sec)"
+    "  n_owner_switch (#/sec)"
     "   total_wait_ns   (#/sec)     max_wait_ns  max_n_thds"
 )
 WIDTHS = (16, 8, 16, 8, 16, 8, 16, 8, 16, 10, 16, 12)
@@ -57,7 +58,7 @@ def test_what_can_be_read_in_two_ways_is_not_reported_and_named() -> None:
     text = recorded("jemalloc-5.3.0", "txt")
     lines = text.splitlines()
     at = next(number for number, line in enumerate(lines) if line == HEADER)
-    numbers = with_rates([40, 5, 12, 9, 7], 1) + [12_345_678_901_234_567, 1_234_567_890_123]
+    numbers = [*with_rates([40, 5, 12, 9, 7], 1), 12_345_678_901_234_567, 1_234_567_890_123]
     lines[at + 1] = printed(lines[at + 1].split()[0], numbers)
     snapshot = only("\n".join(lines))
     lock = snapshot.mutexes[lines[at + 1].split()[0]]

@@ -246,9 +246,10 @@ def test_a_second_look_at_all_processes_reads_little() -> None:
     recording = True
     processes.rows()
     recording = False
-    mine = [path.split("/")[3:] for path in reads if path.split("/")[2] in known]
+    mine = [path.split("/")[2:] for path in reads if path.split("/")[2] in known]
     assert mine
-    assert [words for words in mine if words not in (["stat"], ["comm"])] == []
+    deep = {pid for pid, *words in mine if words not in (["stat"], ["comm"])}
+    assert len(deep) < len(known) / 4  # those that have started another program since, or whose time has come again
 
 
 def test_the_list_and_back() -> None:

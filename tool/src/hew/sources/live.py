@@ -31,8 +31,8 @@ from hew.sources.statistics.place import answered
 NOT_TOLD = "not told"  # processes of others
 NOT_YET = "…"
 LARGEST = 60  # processes that are shown
-# Seconds for looking up allocators at a time, since each program and library is read: at first, then, and until a process
-# that could not be told is looked at again.
+# Seconds for looking up allocators at a time, since each program and library is read: at first, then; and until a
+# process that could not be told is looked at again.
 FIRST_BUDGET, BUDGET, AGAIN = 0.5, 0.04, 30.0
 SOCKETS_EVERY = 10.0  # seconds until a process is asked again whether it has a socket: its threads are gone through
 STAT_RESIDENT, STAT_THREADS, STAT_START = 21, 17, 19

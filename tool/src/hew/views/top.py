@@ -96,7 +96,7 @@ class ProcessList(LiveScreen):
         self.lay_out()
 
     def lay_out(self) -> None:
-        """The rows that are wanted, in order. Where they are the same as before only cells that changed are drawn anew."""
+        """The rows that are wanted, in order. Where they are those of before only cells that changed are drawn anew."""
         shown = sorted((row for row in self._rows if self._matches(row)), key=self._sort_key)
         table = self.query_one("#processes", DataTable)
         if [str(row.pid) for row in shown] == [key.value for key in table.rows]:

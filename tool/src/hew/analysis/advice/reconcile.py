@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Advice of several rules about one process, made to agree.
 
-Rules are asked in the order CPU first, then memory. What a rule asks for holds; a later rule that gives the same setting
-another value, or that makes thread caches smaller where an earlier one makes them larger, loses its settings: the
-earlier advice then says what the other one would be, for who wants the memory rather than the time. Values that are
-lists of size classes are joined.
+Rules are asked in the order CPU first, then memory. What a rule asks for holds; a later rule that gives the same
+setting another value, or that makes thread caches smaller where an earlier one makes them larger, loses its settings:
+the earlier advice then says what the other one would be, for who wants the memory rather than the time. Values that
+are lists of size classes are joined.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def _contradict(first: Advice, second: Advice) -> bool:
 
 
 def _joined(advice: Sequence[Advice]) -> list[Advice]:
-    """Every list of size classes as the whole of what the rules ask for: of a setting given twice the later one wins."""
+    """Every list of size classes with all that the rules ask for: of a setting given twice the later one wins."""
     lists: dict[str, dict[str, None]] = {}
     for setting in (setting for one in advice for setting in one.settings if setting.name in LISTS):
         lists.setdefault(setting.name, {}).update(dict.fromkeys(setting.value.split("|")))
