@@ -28,11 +28,9 @@ def test_a_completion_is_installed_where_the_shell_looks(
         assert subprocess.run([program, "-n", path], check=False).returncode == 0
 
 
-def test_commands_are_completed(hew: HewRunner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("_HEW_COMPLETE", "bash_complete")
-    monkeypatch.setenv("COMP_WORDS", "hew com")
-    monkeypatch.setenv("COMP_CWORD", "1")
-    assert {line.partition(",")[2] for line in hew().stdout.splitlines()} == {"compare", "completion"}
+def test_commands_are_completed(hew: HewRunner) -> None:
+    done = hew(_HEW_COMPLETE="bash_complete", COMP_WORDS="hew com", COMP_CWORD="1")
+    assert {line.partition(",")[2] for line in done.stdout.splitlines()} == {"compare", "completion"}, done.stderr
 
 
 def test_an_unknown_shell_is_one_line(hew: HewRunner, monkeypatch: pytest.MonkeyPatch) -> None:

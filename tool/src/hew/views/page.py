@@ -165,10 +165,8 @@ def _cell(result: AllocatorResult, figure: Figure) -> str:
     median = quantity(result.medians[figure.key], figure.unit)
     ratio = result.ratios.get(figure.key)
     if ratio is None:
-        return (
         baseline = "baseline" if result.allocator.is_baseline else ""
         return f'<td {label}>{median}<small class="soft">{baseline}</small></td>'
-        )
     words = MARKS.get(ratio.verdict, "") + judgement(ratio, figure)
     return (
         f'<td {label} title="{times(ratio.value)} ({interval(ratio)})">{median}'
@@ -188,7 +186,8 @@ def _ratios(report: Report, colors: dict[str, str]) -> str:
         return ""
     return (
         '<section><h2>Ratio to glibc</h2><p class="soft">Bars are medians, whiskers the '
-        f'{report.confidence:.0%} interval, dots the single rounds; an arrowhead means that it goes on.</p><div class="charts">{cards}</div></section>'
+        f"{report.confidence:.0%} interval, dots the single rounds; an arrowhead means that it goes on."
+        f'</p><div class="charts">{cards}</div></section>'
     )
 
 
