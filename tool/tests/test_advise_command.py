@@ -2,6 +2,7 @@
 """`hew advise` as users meet it: recorded reports, live processes, several reports in one stream, errors."""
 
 import gzip
+import io
 import json
 import os
 import subprocess
@@ -12,16 +13,19 @@ from pathlib import Path
 
 import pytest
 from jsonschema import validate
+from rich.console import Console
 
 from conftest import HewRunner
 from hew.analysis.advice.reconcile import reconciled
 from hew.analysis.advice.rules import MODULES, advise
 from hew.analysis.series import MOST_AT_ONCE, last_of_each
-from hew.model.advice import Advice, Case, Certainty, Setting
+from hew.model.advice import Advice, Case, Certainty, Evidence, Setting
+from hew.model.figures import Unit
 from hew.model.statistics import Arena, Layout, Mutex, Snapshot
 from hew.sources.discovery import find_library, library_folders
 from hew.sources.statistics.stream import find_reports
 from hew.views import advice_document
+from hew.views.advice_text import show_advice
 
 Programs = Callable[[str], list[str]]
 DATA = Path(__file__).parent / "data" / "statistics"
@@ -240,3 +244,11 @@ def test_lists_of_size_classes_are_joined_since_the_later_setting_would_win() ->
     one = advice_of("cache-depth", Setting("tcache_ncached_max", "256-256:400"))
     other = advice_of("depots", Setting("tcache_ncached_max", "512-512:4096"))
     assert {two.settings[0].value for two in reconciled([one, other])} == {"256-256:400|512-512:4096"}
+
+
+def test_a_setting_with_a_bar_is_quoted_for_the_shell() -> None:
+    one = advice_of("slab-sizes", Setting("slab_sizes", "512-512:4|1024-1024:8"))
+    console = Console(file=io.StringIO(), width=100)
+    show_advice([replace(one, evidence=(Evidence("x", 1, Unit.COUNT, "y"),))], [], console)
+    assert isinstance(console.file, io.StringIO)
+    assert "MALLOC_CONF='slab_sizes:512-512:4|1024-1024:8'" in console.file.getvalue()

@@ -2,7 +2,6 @@
 """`hew top`: the figures, and the screens as a pilot sees them; recorded pictures in data/top."""
 
 import asyncio
-import gzip
 import os
 import re
 import subprocess
@@ -17,21 +16,19 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, Static, TabbedContent
 
 from conftest import HewRunner, environment, is_as_described, wait_until
-from hew.analysis.live import internal_fragmentation, live_view
+from hew.analysis.live import live_view
 from hew.commands.top import LiveFeed
 from hew.model.errors import HewError
 from hew.model.live import LiveView, Moment, Outside, ProcessRow
-from hew.model.statistics import Arena, Bin, LargeClass, Mutex, Sizes, Snapshot, Thread, Totals, UnusedExtents
+from hew.model.statistics import Arena, Bin, Mutex, Sizes, Snapshot, Thread, Totals, UnusedExtents
 from hew.sources.control import find_socket
 from hew.sources.live import Processes
-from hew.sources.statistics.stream import find_reports
 from hew.views.top import ProcessView, TopApp
 from hew.views.top_document import top_json
 from hew.views.top_tables import arena_rows, thread_rows
 
 MIB = 1 << 20
 PICTURES = Path(__file__).parent / "data" / "top"
-STATISTICS = Path(__file__).parent / "data" / "statistics"
 OUTSIDE = Outside(100 * MIB, 80 * MIB, 20 * MIB, 0, lazily_freed=3 * MIB, huge=16 * MIB)
 
 
@@ -204,52 +201,6 @@ def test_internal_fragmentation_comes_from_heap_profiles() -> None:
     whole = Snapshot("JSON", totals=Totals(allocated=10 * MIB, active=10 * MIB), merged=arena)
     parts = {part.label: part.bytes for part in live_view(moment(1, snapshot=whole), None).parts}
     assert parts["internal fragmentation"] == 160
-
-
-def test_internal_fragmentation_is_of_all_objects_not_of_the_samples_alone() -> None:
-    """One object in a thousand is in the profile: what it wastes counts a thousand times."""
-    small = Bin(96, 42, 4096, curregs=10_000, curslabs=239, prof_live_requested=800, prof_live_count=10)
-    large = LargeClass(32768, curlextents=300, prof_live_requested=3 * 16384, prof_live_count=3)
-    arena = Arena("merged", bins=(small,), lextents=(large,))
-    assert internal_fragmentation(arena) == pytest.approx(10_000 * 16 + 300 * 16384, abs=2)
-
-
-def test_extents_of_a_json_report_have_sizes() -> None:
-    """The text says them; the JSON has the classes in order."""
-    for name in ("hew-0.1.0", "jemalloc-5.3.1"):
-        rows = {}
-        for form in ("json", "txt"):
-            text = gzip.decompress((STATISTICS / f"{name}.{form}.gz").read_bytes()).decode()
-            arena = find_reports(text, name).snapshots[0].all_arenas
-            assert arena is not None
-            rows[form] = [one.size for one in arena.extents]
-        assert rows["json"]
-        assert None not in rows["json"]
-        assert set(rows["txt"]) & set(rows["json"])
-        assert all(one is not None and one % 4096 == 0 for one in rows["json"])
-
-
-def test_a_second_look_at_all_processes_reads_little() -> None:
-    """Of a process that is known: its stat and its name, not its threads, maps or program."""
-    reads: list[str] = []
-
-    def counted(event: str, arguments: tuple[object, ...]) -> None:
-        if event == "open" and recording and str(arguments[0]).startswith("/proc/"):
-            reads.append(str(arguments[0]))
-
-    recording = False
-    sys.addaudithook(counted)
-    processes = Processes()
-    known = {str(row.pid) for row in processes.rows()}
-    for pid in known:
-        processes.allocator(int(pid))
-    recording = True
-    processes.rows()
-    recording = False
-    mine = [path.split("/")[2:] for path in reads if path.split("/")[2] in known]
-    assert mine
-    deep = {pid for pid, *words in mine if words not in (["stat"], ["comm"])}
-    assert len(deep) < len(known) / 4  # those that have started another program since, or whose time has come again
 
 
 def test_the_list_and_back() -> None:

@@ -14,6 +14,7 @@ from hew.commands.options import ProcessId, told
 from hew.commands.verify import verify_command
 from hew.model.advice import Advice, Case
 from hew.model.errors import HewError
+from hew.model.known_allocators import MUSL
 from hew.model.process import ProcessFacts
 from hew.model.statistics import Reading
 from hew.sources.process_facts import read_process
@@ -77,7 +78,19 @@ def _reading(place: str, process: ProcessFacts | None) -> tuple[Reading | None, 
         kind = process.provider.code.kind if process.provider else None
         if kind == "glibc":
             return None, []
+        if why := _without_settings(process):
+            raise HewError(f"process {process.pid} has no statistics to look at: {why}") from None
         raise
+
+
+def _without_settings(process: ProcessFacts) -> str:
+    """Why MALLOC_CONF means nothing to a process, or nothing: it would be wrong advice to set it there."""
+    runtimes = [code.runtime for code in (process.program, *process.others) if code is not None and code.runtime]
+    if process.provider is not None and process.provider.code.kind == MUSL:
+        return "musl's malloc keeps none, and reads no settings"
+    if process.provider is None and any(one.startswith("Go") for one in runtimes):
+        return "Go's heap is its own and reads no malloc's settings (GODEBUG=gctrace=1 tells of it)"
+    return ""
 
 
 def _found(reading: Reading | None, process: ProcessFacts | None, cpus: float | None) -> tuple[list[Advice], list[str]]:
