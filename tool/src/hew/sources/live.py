@@ -5,6 +5,7 @@ import os
 import pwd
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hew.model.errors import HewError
@@ -53,7 +54,8 @@ class _Known:
 class Processes:
     """The processes of this machine. What it knows of each it keeps, so that a look costs one short read a process."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._known: dict[tuple[int, int], _Known] = {}
         self._budget = FIRST_BUDGET
 
@@ -66,7 +68,7 @@ class Processes:
             if len(fields) > STAT_RESIDENT and int(fields[STAT_RESIDENT]):
                 seen[pid, int(fields[STAT_START])] = fields
         self._known = {key: known for key, known in self._known.items() if key in seen}
-        until = time.monotonic() + self._budget
+        until = self._clock() + self._budget
         self._budget = BUDGET
         ours = sorted((key for key in seen if self._of(key).readable), key=lambda key: -int(seen[key][STAT_RESIDENT]))
         return tuple(self._row(key, seen[key], until) for key in ours[:LARGEST])
@@ -82,7 +84,7 @@ class Processes:
         return self._known[key]
 
     def _allocator(self, key: tuple[int, int], until: float) -> str:
-        known, now = self._of(key), time.monotonic()
+        known, now = self._of(key), self._clock()
         if known.allocator is None and now - known.tried >= AGAIN:
             if now > until:
                 return NOT_YET
@@ -93,7 +95,7 @@ class Processes:
         return known.allocator or NOT_TOLD
 
     def _asks(self, key: tuple[int, int]) -> bool:
-        known, now = self._of(key), time.monotonic()
+        known, now = self._of(key), self._clock()
         if now - known.asked >= SOCKETS_EVERY:
             known.asks, known.asked = find_socket(key[0]) is not None, now
         return known.asks
