@@ -36,6 +36,7 @@ LARGEST = 60  # processes that are shown
 # process that could not be told is looked at again.
 FIRST_BUDGET, BUDGET, AGAIN = 0.5, 0.04, 30.0
 SOCKETS_EVERY = 10.0  # seconds until a process is asked again whether it has a socket: its threads are gone through
+LOOKS_FIRST = 3  # a process born later is seen so often before its allocator is looked up
 STAT_RESIDENT, STAT_THREADS, STAT_START = 21, 17, 19
 
 
@@ -49,6 +50,7 @@ class _Known:
     tried: float = -AGAIN
     asks: bool = False
     asked: float = -SOCKETS_EVERY
+    looks: int = 0
 
 
 class Processes:
@@ -58,6 +60,7 @@ class Processes:
         self._clock = clock
         self._known: dict[tuple[int, int], _Known] = {}
         self._budget = FIRST_BUDGET
+        self._looks_first = 0
 
     def rows(self) -> tuple[ProcessRow, ...]:
         """The processes that we may look at, the largest first."""
@@ -71,7 +74,9 @@ class Processes:
         until = self._clock() + self._budget
         self._budget = BUDGET
         ours = sorted((key for key in seen if self._of(key).readable), key=lambda key: -int(seen[key][STAT_RESIDENT]))
-        return tuple(self._row(key, seen[key], until) for key in ours[:LARGEST])
+        rows = tuple(self._row(key, seen[key], until) for key in ours[:LARGEST])
+        self._looks_first = LOOKS_FIRST
+        return rows
 
     def allocator(self, pid: int, until: float = float("inf")) -> str:
         """The allocator of a process and its version, as far as they can be told; after `until` only known ones."""
@@ -86,7 +91,9 @@ class Processes:
     def _allocator(self, key: tuple[int, int], until: float) -> str:
         known, now = self._of(key), self._clock()
         if known.allocator is None and now - known.tried >= AGAIN:
-            if now > until:
+            known.looks += 1
+            # One that was just born is often a compiler or a shell's command, gone before its program has been read.
+            if now > until or (until < float("inf") and known.looks < self._looks_first):
                 return NOT_YET
             try:
                 known.allocator = _named(read_process(key[0]))
