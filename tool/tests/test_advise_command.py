@@ -2,6 +2,7 @@
 """`hew advise` as users meet it: recorded reports, live processes, several reports in one stream, errors."""
 
 import gzip
+import io
 import json
 import os
 import shutil
@@ -13,11 +14,14 @@ from pathlib import Path
 
 import pytest
 from jsonschema import validate
+from rich.console import Console
 
 from conftest import HewRunner, wait_until
+from hew.analysis.advice.reconcile import reconciled
 from hew.analysis.advice.rules import MODULES, advise
-from hew.analysis.series import last_of_each
-from hew.model.advice import Case, Certainty
+from hew.analysis.series import MOST_AT_ONCE, last_of_each
+from hew.model.advice import Advice, Case, Certainty, Evidence, Setting
+from hew.model.figures import Unit
 from hew.model.statistics import Arena, Layout, Mutex, Snapshot
 from hew.sources.attach.redis import addresses
 from hew.sources.discovery import find_library, library_folders
@@ -25,6 +29,7 @@ from hew.sources.process_facts import read_process
 from hew.sources.server import free_port
 from hew.sources.statistics.stream import find_reports
 from hew.views import advice_document
+from hew.views.advice_text import show_advice
 
 Programs = Callable[[str], list[str]]
 DATA = Path(__file__).parent / "data" / "statistics"
@@ -77,7 +82,7 @@ def test_advice_says_what_why_and_how(hew: HewRunner) -> None:
 
 def test_every_process_of_a_stream_is_judged_by_its_last_report() -> None:
     first, other = text_of(DATA / "provoked-5.3.1-slab-sizes.json.gz"), text_of(DATA / "hew-0.1.0.json.gz")
-    snapshots = find_reports(first + other, "test").snapshots
+    snapshots = [by_interval(one) for one in find_reports(first + other, "test").snapshots]
     arena = snapshots[0].merged or snapshots[0].arenas[0]
     later = replace(snapshots[0], merged=replace(arena, uptime_ns=(arena.uptime_ns or 0) * 2))
     latest, notes = last_of_each([*snapshots, later])
@@ -86,6 +91,35 @@ def test_every_process_of_a_stream_is_judged_by_its_last_report() -> None:
     latest, notes = last_of_each([later, *snapshots])
     assert len(latest) == 3
     assert notes == []
+
+
+def by_interval(snapshot: Snapshot) -> Snapshot:
+    """As a program writes it that reports as it runs, not at its end."""
+    return replace(snapshot, opt={**snapshot.opt, "stats_print": False})
+
+
+def test_reports_of_one_program_run_three_times_are_three_processes() -> None:
+    snapshot = find_reports(text_of(DATA / "provoked-5.3.1-slab-sizes.json.gz"), "test").snapshots[0]
+    arena = snapshot.merged or snapshot.arenas[0]
+    longer = replace(snapshot, merged=replace(arena, uptime_ns=(arena.uptime_ns or 0) * 2))
+    assert len(last_of_each([snapshot, longer])[0]) == 2  # written at the end: a process has one end
+    fewer = tuple(replace(one, nmalloc=(one.nmalloc or 0) // 2) for one in arena.bins)
+    other = replace(longer, merged=replace(arena, uptime_ns=(arena.uptime_ns or 0) * 2, bins=fewer))
+    assert len(last_of_each([by_interval(snapshot), by_interval(other)])[0]) == 2
+
+
+def test_many_reports_are_sorted_by_process_in_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+
+    def counted(later: Snapshot, earlier: Snapshot) -> bool:
+        nonlocal looks
+        looks += 1
+        return False
+
+    monkeypatch.setattr("hew.analysis.series._follows", counted)
+    count = 5000
+    assert len(last_of_each([Snapshot("JSON")] * count)[0]) == count
+    assert looks <= count * MOST_AT_ONCE
 
 
 def contended(kind: str, form: Mutex, **decay: int) -> Case:
@@ -235,3 +269,31 @@ def test_a_process_that_cannot_be_asked_is_named_with_the_way_out(
     validate(document, SCHEMA)
     assert document["outcome"] == "not seen"
     assert "jemalloc" in document["looked_at"]["unseen"][0]["what"]
+
+
+def advice_of(rule: str, *settings: Setting) -> Advice:
+    return Advice(rule, rule, "hew", (), settings, "less", "more", "low", "look")
+
+
+def test_advice_that_contradicts_goes_to_the_first_and_is_mentioned_there() -> None:
+    more = advice_of("extents-contention", Setting("tcache_max", "1048576"))
+    less = advice_of("thread-caches", Setting("lg_tcache_nslots_mul", "0"))
+    found = reconciled([more, less])
+    assert [one.rule for one in found] == ["extents-contention"]
+    assert "thread-caches asks for the opposite (lg_tcache_nslots_mul:0)" in found[0].risk
+    few, many = advice_of("arenas-too-few", Setting("narenas", "8")), advice_of("x", Setting("narenas", "8"))
+    assert reconciled([few, many]) == (few, many)
+
+
+def test_lists_of_size_classes_are_joined_since_the_later_setting_would_win() -> None:
+    one = advice_of("cache-depth", Setting("tcache_ncached_max", "256-256:400"))
+    other = advice_of("depots", Setting("tcache_ncached_max", "512-512:4096"))
+    assert {two.settings[0].value for two in reconciled([one, other])} == {"256-256:400|512-512:4096"}
+
+
+def test_a_setting_with_a_bar_is_quoted_for_the_shell() -> None:
+    one = advice_of("slab-sizes", Setting("slab_sizes", "512-512:4|1024-1024:8"))
+    console = Console(file=io.StringIO(), width=100)
+    show_advice([replace(one, evidence=(Evidence("x", 1, Unit.COUNT, "y"),))], [], console)
+    assert isinstance(console.file, io.StringIO)
+    assert "MALLOC_CONF='slab_sizes:512-512:4|1024-1024:8'" in console.file.getvalue()

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import PATIENCE
 from hew.analysis.advice.rules import advise
-from hew.model.advice import Advice, Case
+from hew.model.advice import Advice, Case, Certainty
 from hew.model.errors import HewError
 from hew.model.statistics import Snapshot
 from hew.sources.discovery import find_library, library_folders
@@ -42,6 +42,9 @@ CASES = [
     # What hew's threads free goes to depots first: only bursts that are more than these hold meet the arenas' locks.
     Provoking("arenas-too-few", "churn 4 256 400 300", "narenas:1", JEMALLOC, settings={"jemalloc": "narenas:4"}),
     Provoking("arenas-too-few", "churn 4 256 3000 300", "narenas:1", ("hew",)),
+    Provoking(
+        "depots", "churn 4 256 3000 300", "narenas:1", ("hew",), settings={"hew": "tcache_ncached_max:256-256:4096"}
+    ),
     Provoking("hot-threads", "churn 16 1024 100 300 4", "narenas:4", JEMALLOC, cured=False),
     Provoking("hot-threads", "churn 16 1024 3000 300 4", "narenas:4", ("hew",), cured=False),
     Provoking(
@@ -63,7 +66,18 @@ CASES = [
         "background-thread", "hold 1 65536 1000 0 700", "dirty_decay_ms:300,background_thread:false", form="J",
         settings=dict.fromkeys(ALL, "background_thread:true"),
     ),
-    Provoking("thread-caches", "hold 64 28672 20 0 1", allocators=JEMALLOC, form="J"),
+    Provoking(
+        "decay-too-long", "hold 1 65536 1000 0 10", "dirty_decay_ms:-1,muzzy_decay_ms:-1", form="J", cured=False,
+        settings=dict.fromkeys(ALL, "dirty_decay_ms:10000,muzzy_decay_ms:0"),
+    ),
+    Provoking(
+        "thread-caches", "hold 64 28672 20 0 1", allocators=JEMALLOC, form="J",
+        settings={"jemalloc": "tcache_max:4096", "jemalloc-5.3.1": "tcache_max:4096"},
+    ),
+    Provoking(
+        "thread-caches", "hold 500 224 300 0 1", allocators=JEMALLOC, form="J",
+        settings={"jemalloc": "lg_tcache_nslots_mul:0"}, cured=False,
+    ),
     Provoking("external-fragmentation", "hold 1 128 400000 8 1", form="J", cured=False),
     Provoking(
         "internal-fragmentation", "hold 1 1030 50000 1 1", "prof:true,prof_stats:true,lg_prof_sample:12",
@@ -151,6 +165,57 @@ def test_a_rule_speaks_when_provoked_and_not_when_its_advice_is_followed(
     if case.cured:
         conf = f"{case.conf},{advice.conf()}"
         assert case.rule not in heard(library, programs(case.words), conf, case.form, case.cpus, {case.rule})
+
+
+def unused(snapshot: Snapshot) -> int:
+    """Unused pages that are resident; jemalloc leaves the muzzy ones out of what it calls resident."""
+    arena = snapshot.all_arenas
+    return (arena.pdirty or 0) + (arena.pmuzzy or 0) if arena else 0
+
+
+@pytest.mark.parametrize("allocator", ALL)
+def test_pages_leave_only_when_muzzy_decay_is_shortened_too(
+    allocator: str, programs: Callable[[str], list[str]]
+) -> None:
+    """The advice of decay-too-long, at a hundredth of its time so that the program need not run for long."""
+    words, library = programs("hold 1 65536 1000 0 700"), library_of(allocator)
+    kept = "dirty_decay_ms:-1,muzzy_decay_ms:-1,background_thread:true"
+    advice = {one.rule: one for one in advise(Case(report(library, words, kept, "J")))}["decay-too-long"]
+    half = report(library, words, f"{kept},dirty_decay_ms:100", "J")
+    whole = report(library, words, f"{kept},{advice.conf().replace(':10000', ':100')}", "J")
+    assert unused(half) > 10_000
+    assert unused(whole) < 1000
+
+
+@pytest.mark.parametrize("allocator", JEMALLOC)
+def test_thread_caches_of_small_objects_shrink_by_the_advice(
+    allocator: str, programs: Callable[[str], list[str]]
+) -> None:
+    words, library = programs("hold 500 224 300 0 1"), library_of(allocator)
+    before = report(library, words, "narenas:8", "J")
+    advice = {one.rule: one for one in advise(Case(before))}["thread-caches"]
+    after = report(library, words, f"narenas:8,{advice.conf()}", "J")
+    cached = [one.all_arenas.tcache_bytes or 0 for one in (before, after) if one.all_arenas]
+    assert cached[1] < 0.85 * cached[0]
+
+
+@pytest.mark.parametrize("allocator", JEMALLOC)
+def test_waiting_is_told_from_a_report_that_is_written_when_the_workers_have_gone(
+    allocator: str, programs: Callable[[str], list[str]]
+) -> None:
+    library = library_of(allocator)
+    found: dict[str, Advice] = {}
+    for _ in range(ATTEMPTS):
+        snapshot = report(library, programs("churn 4 256 400 300 1 1"), "narenas:1", "")
+        assert snapshot.all_arenas is not None
+        assert snapshot.all_arenas.nthreads in {0, 1}
+        found = {one.rule: one for one in advise(Case(snapshot))}
+        if "arenas-too-few" in found:
+            break
+    advice = found["arenas-too-few"]
+    assert advice.certainty is Certainty.LIKELY
+    assert [one.text for one in advice.settings] == ["narenas:4"]
+    assert "stats_interval" in (advice.change or "")
 
 
 @pytest.mark.parametrize("allocator", ALL)

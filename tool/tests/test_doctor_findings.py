@@ -3,6 +3,7 @@
 
 import io
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import pytest
 from rich.console import Console
 
 from hew.analysis.doctor import examine
+from hew.commands.advise import _without_settings
 from hew.model.finding import Finding, Level
 from hew.model.process import Code, HeapRegion, Inside, Limits, ProcessFacts, Provider, Setting, System
+from hew.sources.patient import _tells_more
 from hew.sources.process_facts import read_process
-from hew.views.doctor import show_findings
+from hew.views.doctor import show_findings, to_document
 
 LIMITS = Limits(
     None, None, 8 << 20, cpus_allowed=64, cpus_of_group=None, memory_of_group=None, memory_used_by_group=None
@@ -58,12 +61,65 @@ def test_nothing_is_asked_for_where_nothing_is_wrong(facts: ProcessFacts) -> Non
 
 
 def test_a_quota_below_the_cpus_asks_for_fewer_arenas(facts: ProcessFacts) -> None:
-    facts = replace(facts, limits=replace(LIMITS, cpus_of_group=1.5))
+    facts = replace(facts, limits=replace(LIMITS, cpus_of_group=1.5), threads=40)
     (found,) = asking(facts)
     assert "256 arenas" in found.what
     assert "MALLOC_CONF=narenas:8" in found.next
     (found,) = asking(on_glibc(facts))
     assert "MALLOC_ARENA_MAX=2" in found.next
+
+
+def test_arenas_that_could_be_are_no_fault_of_a_program_with_one_thread(facts: ProcessFacts) -> None:
+    facts = replace(facts, limits=replace(LIMITS, cpus_of_group=1.0), threads=1)
+    assert asking(facts) == []
+    assert asking(on_glibc(facts)) == []
+
+
+def test_one_number_of_arenas_is_advised(facts: ProcessFacts) -> None:
+    regions = tuple(HeapRegion(at << 26, 64 << 20, at) for at in range(1, 10))
+    busy = on_glibc(facts, regions=regions, threads=40, limits=replace(LIMITS, cpus_of_group=1.0))
+    advised = [one for finding in asking(busy) for one in re.findall(r"MALLOC_ARENA_MAX=\d+", finding.next)]
+    assert len(advised) == 2
+    assert set(advised) == {"MALLOC_ARENA_MAX=2"}
+
+
+def test_settings_of_malloc_are_not_advised_where_nobody_reads_them(facts: ProcessFacts) -> None:
+    musl = replace(facts, provider=Provider(code("musl"), "slot", False))
+    go = replace(facts, provider=None, program=replace(PROGRAM, runtime="Go 1.21"))
+    assert "reads no settings" in _without_settings(musl)
+    assert "Go's heap" in _without_settings(go)
+    assert _without_settings(facts) == ""
+
+
+def test_what_nobody_is_linked_with_is_not_called_linked(facts: ProcessFacts) -> None:
+    """The environment may not be readable, and /etc/ld.so.preload is not in it."""
+    found = next(one for one in examine(facts) if one.what.startswith("malloc is"))
+    assert "preloaded" in found.what
+    linked = replace(facts, program=replace(PROGRAM, needed=(JEMALLOC.path.name,)))
+    found = next(one for one in examine(linked) if one.what.startswith("malloc is"))
+    assert "a library that the program is linked with" in found.what
+
+
+def test_in_the_document_one_malloc_serves(facts: ProcessFacts) -> None:
+    document = to_document(replace(facts, others=(JEMALLOC, GLIBC)), [])
+    assert [one["kind"] for one in document["allocators"] if one["serves"]] == ["jemalloc"]
+
+
+def test_root_is_not_told_to_be_root(facts: ProcessFacts, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = replace(facts, unreadable=("its memory map",))
+    for user, said in ((0, "CAP_SYS_PTRACE"), (1000, "or as root")):
+        monkeypatch.setattr("os.geteuid", lambda user=user: user)
+        console = Console(file=io.StringIO(), width=100)
+        show_findings(facts, [], console)
+        assert isinstance(console.file, io.StringIO)
+        assert said in console.file.getvalue()
+
+
+def test_a_look_at_a_process_that_is_just_ending_is_not_kept(facts: ProcessFacts) -> None:
+    ending = replace(facts, provider=None, memory=replace(facts.memory, resident=0))
+    assert not _tells_more(ending, facts)
+    assert _tells_more(facts, ending)
+    assert _tells_more(ending, None)
 
 
 @pytest.mark.parametrize("setting", [Setting("MALLOC_CONF", "narenas:8"), Setting("MALLOC_CONF", "x:1,narenas:8")])

@@ -4,6 +4,7 @@
 import gzip
 import json
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -232,3 +233,30 @@ def test_both_forms_tell_of_the_depots_where_there_are_any() -> None:
     }  # fmt: skip
     assert only(json.dumps(document)).depot == counts
     assert only(recorded("jemalloc-5.3.0", "json")).depot == Depot()
+
+
+def test_two_files_are_shown_and_compared(hew: HewRunner, tmp_path: Path) -> None:
+    """Also what only the second one has."""
+    document = json.loads(recorded("jemalloc-5.3.1", "json"))
+    (tmp_path / "first").write_text(json.dumps(document))
+    merged = document["jemalloc"]["stats.arenas"]["merged"]
+    document["jemalloc"]["stats"]["allocated"] += 5 << 20
+    merged["bins"][10]["curregs"] = merged["bins"][10].get("curregs", 0) + (1 << 20)
+    (tmp_path / "second").write_text(json.dumps(document))
+    done = hew("stats", str(tmp_path / "first"), str(tmp_path / "second"))
+    assert done.returncode == 0, done.stderr
+    changed = done.stdout.partition("from the first to the second")[2]
+    assert "+5.00 MiB" in changed
+    size = document["jemalloc"]["arenas"]["bin"][10]["size"]
+    assert f"objects of {size} B" in changed
+    alike = hew("stats", str(tmp_path / "first"), str(tmp_path / "first")).stdout
+    assert "objects of" not in alike.partition("from the first to the second")[2]
+
+
+def test_depots_are_shown_where_there_are_any(hew: HewRunner) -> None:
+    line = "Depots: 2, bytes: 4096, limit: 8192, takes: 5, gives: 6, misses: 7, refusals: 1\n"
+    text = recorded("hew-0.1.0", "txt").replace("Background threads:", f"{line}Background threads:", 1)
+    shown = hew("stats", "-", stdin=text).stdout
+    assert "turned away" in shown
+    assert re.search(r"2 +4\.00 KiB +8\.00 KiB +5 +6 +7 +1", shown)
+    assert "turned away" not in hew("stats", str(DATA / "jemalloc-5.3.0.json.gz")).stdout

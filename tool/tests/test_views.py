@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from jsonschema import validate
 from rich.console import Console
 
+from hew.analysis.choice import choice
 from hew.model.figures import Unit
 from hew.model.quantity import quantity
-from hew.model.report import Report
+from hew.model.report import Ratio, Report, Verdict
 from hew.views import document
 from hew.views.charts import memory_lines
 from hew.views.document import to_json
@@ -27,6 +28,7 @@ from hew.views.table import show_table
 from hew.views.text import times
 
 SCHEMA = json.loads((Path(document.__file__).parent / "compare.schema.json").read_text())
+CHOSEN = "Choose <hew>: it is less."
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
 
@@ -55,7 +57,7 @@ class Page(HTMLParser):
 
 def parsed(report: Report) -> Page:
     page = Page()
-    page.feed(to_page(report))
+    page.feed(to_page(report, CHOSEN))
     page.close()
     assert page.open == []
     return page
@@ -69,7 +71,7 @@ def test_the_document_is_as_its_schema_says(report: Report) -> None:
 
 def test_the_table_says_what_is_known_and_not_more(report: Report) -> None:
     console = Console(file=StringIO(), width=100)
-    show_table(report, console)
+    show_table(report, CHOSEN, console)
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
     rows = [" ".join(line.split()) for line in text.splitlines()]
@@ -87,19 +89,68 @@ def test_the_page_is_well_formed_and_has_its_pictures(report: Report) -> None:
     assert {"polyline", "rect", "circle"} <= set(page.tags)
 
 
+def test_the_page_and_the_table_begin_with_what_to_choose(report: Report) -> None:
+    page = to_page(report, CHOSEN)
+    assert page.index("Choose &lt;hew&gt;") < page.index("<h2>")
+    console = Console(file=StringIO(), width=100)
+    show_table(report, CHOSEN, console)
+    assert isinstance(console.file, StringIO)
+    assert console.file.getvalue().index(CHOSEN) < console.file.getvalue().index("wall time")
+
+
+def test_the_table_of_the_page_has_a_row_for_each_allocator_and_hew_in_front(report: Report) -> None:
+    table = to_page(report, CHOSEN).partition('class="blocks"')[2].partition("</table>")[0]
+    names = re.findall(r'scope="row">.*?</span>(\S+?)</th>', table)
+    assert sorted(names) == sorted(one.allocator.name for one in report.results)
+    assert names[:2] == ["glibc", "hew"]
+    assert table.count("data-label") == len(report.results) * len(report.figures)
+
+
+def with_ratios(report: Report, **verdicts: tuple[float, Verdict]) -> Report:
+    """The report with hew's ratios changed."""
+    key = {"time": "wall_seconds", "memory": "peak_rss_bytes"}
+    made = {
+        key[name]: Ratio(value, value, value, 6, verdict, (value,) * 6) for name, (value, verdict) in verdicts.items()
+    }
+    kept = [one for one in report.results if one.allocator.name in {"glibc", "hew"}]
+    return replace(
+        report, results=tuple(one if one.allocator.is_baseline else replace(one, ratios=made) for one in kept)
+    )
+
+
+def test_one_sentence_says_what_to_choose(report: Report) -> None:
+    better, worse, same = (0.75, Verdict.BETTER), (1.2, Verdict.WORSE), (1.0, Verdict.NO_DIFFERENCE)
+    assert choice(with_ratios(report, time=better, memory=better)) == (
+        "Choose hew: 25 % less wall time and 25 % less peak RSS, against glibc."
+    )
+    assert "20 % more peak RSS" in choice(with_ratios(report, time=better, memory=worse))
+    assert choice(with_ratios(report, time=same, memory=worse)).startswith("Stay with glibc")
+    few = (0.5, Verdict.TOO_FEW_RUNS)
+    assert "--runs 6" in choice(with_ratios(report, time=few, memory=few))
+
+
+def test_a_whisker_that_is_cut_is_marked(report: Report) -> None:
+    wide = Ratio(1.5, 0.9, 9.0, 3, Verdict.NO_DIFFERENCE, (0.9, 1.5, 9.0))
+    kept = tuple(
+        one if one.allocator.is_baseline else replace(one, ratios={"wall_seconds": wide}) for one in report.results
+    )
+    assert 'class="clipped"' in to_page(replace(report, results=kept), CHOSEN)
+    assert 'class="clipped"' not in to_page(with_ratios(report, time=(0.9, Verdict.BETTER)), CHOSEN)
+
+
 def test_the_page_fetches_nothing_and_runs_nothing(report: Report) -> None:
-    page, text = parsed(report), to_page(report)
+    page, text = parsed(report), to_page(report, CHOSEN)
     assert page.links == []
     assert {"script", "link", "img", "iframe", "object"}.isdisjoint(page.tags)
     assert not re.search(r"https?:|url\(|@import|//[a-z]", text)
 
 
 def test_the_page_is_light_or_dark_as_its_reader_likes(report: Report) -> None:
-    assert "prefers-color-scheme: dark" in to_page(report)
+    assert "prefers-color-scheme: dark" in to_page(report, CHOSEN)
 
 
 def test_words_from_outside_stay_words(report: Report) -> None:
-    text = to_page(report)
+    text = to_page(report, CHOSEN)
     assert "<b>line two</b>" not in text
     assert "<hard>" not in text
     assert "&lt;b&gt;line two&lt;/b&gt;" in text

@@ -3,4 +3,4 @@
 
 from hew.cli import main
 
-main()
+main(prog_name="hew")

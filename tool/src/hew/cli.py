@@ -13,6 +13,7 @@ COMMANDS = {
     "bench": "Measure a suite of workloads under every allocator found, or compare two saved runs.",
     "compare": "Measure a command under every allocator found on this machine.",
     "ctl": "Read and change the allocator of a running process.",
+    "completion": "Make bash, zsh or fish complete hew's commands and options.",
     "doctor": "Say which malloc a process really uses, and what is wrong with how it was set up.",
     "pools": "Propose pools for the sizes that a program was seen to use.",
     "run": "Run a command under hew.",

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Threads that allocate and free batches of one size for a while, and are still there when the program ends.
  *
- *     churn THREADS SIZE BATCH MILLISECONDS [STRIDE]
+ *     churn THREADS SIZE BATCH MILLISECONDS [STRIDE [LEAVE]]
  *
  * Of the THREADS every STRIDE-th works (every one by default); the others allocate once and wait.  Every page of an object
- * is written.  The report at the end is written while the threads live, as in a server. */
+ * is written.  The report at the end is written while the threads live, as in a server; with LEAVE 1 they have ended, as
+ * in most programs. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@ static size_t size, batch;
 static double deadline;
 static atomic_int ready, finished;
 static int threads, stride;
+static bool leave;
 
 static double
 now(void)
@@ -56,7 +58,7 @@ work(void *number)
     if ((int)(intptr_t)number % stride == 0)
         churn();
     atomic_fetch_add(&finished, 1);
-    for (;;)
+    while (!leave)
         pause();
     return NULL;
 }
@@ -64,7 +66,7 @@ work(void *number)
 int
 main(int count, char **words)
 {
-    pthread_t thread;
+    pthread_t *thread;
 
     if (count < 5)
         return 2;
@@ -72,14 +74,18 @@ main(int count, char **words)
     size = strtoul(words[2], NULL, 10);
     batch = strtoul(words[3], NULL, 10);
     stride = count > 5 ? atoi(words[5]) : 1;
+    leave = count > 6 && atoi(words[6]) == 1;
+    thread = calloc((size_t)threads, sizeof *thread);
     deadline = now() + atof(words[4]) / 1000;
     for (int i = 0; i < threads; i++) {
-        if (pthread_create(&thread, NULL, work, (void *)(intptr_t)i) != 0)
+        if (pthread_create(&thread[i], NULL, work, (void *)(intptr_t)i) != 0)
             return 1;
         while (atomic_load(&ready) <= i) /* in order: which threads share an arena is not left to chance */
             usleep(100);
     }
     while (atomic_load(&finished) < threads)
         usleep(1000);
+    for (int i = 0; leave && i < threads; i++)
+        pthread_join(thread[i], NULL);
     exit(0);
 }

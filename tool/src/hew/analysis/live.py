@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Where a live process's resident memory is, and how fast its allocator works between two looks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from hew.analysis.memory import locks, pages
@@ -25,7 +26,7 @@ def _from_inside(snapshot: Snapshot, outside: Outside) -> tuple[Part, ...]:
     totals, arena = snapshot.totals, snapshot.all_arenas
     allocated, active = totals.allocated or 0, totals.active or totals.allocated or 0
     cached = min((arena.tcache_bytes if arena else None) or 0, allocated)
-    inner = min(_internal(arena), allocated - cached) if arena else 0
+    inner = min(internal_fragmentation(arena), allocated - cached) if arena else 0
     dirty = pages(snapshot, arena.pdirty if arena else None) or 0
     muzzy = pages(snapshot, arena.pmuzzy if arena else None) or 0
     parts = [
@@ -38,14 +39,46 @@ def _from_inside(snapshot: Snapshot, outside: Outside) -> tuple[Part, ...]:
         Part("metadata", totals.metadata or 0, "stats.metadata"),
     ]
     rest = outside.resident - sum(part.bytes or 0 for part in parts)
-    label = "not the heap" if rest >= 0 else "counted above, not in memory"
-    return (*parts, Part(label, rest, "resident - all of the above"))
+    if rest >= 0:
+        return (*parts, Part("not the heap", rest, "resident - all of the above"))
+    return _within(parts, outside.resident)
 
 
-def _internal(arena: Arena) -> int:
-    """Bytes of live objects beyond what was asked for; by the heap profile's samples, 0 without."""
-    bins = [one for one in arena.bins if one.prof_live_count and one.prof_live_requested is not None]
-    return sum(max((one.prof_live_count or 0) * one.size - (one.prof_live_requested or 0), 0) for one in bins)
+# What can be counted without being in memory, the likeliest first: nobody need have written to it.
+ABSENT = (
+    "external fragmentation",
+    "internal fragmentation",
+    "live objects",
+    "thread caches",
+    "metadata",
+    "muzzy pages",
+)
+
+
+def _within(parts: Sequence[Part], resident: int) -> tuple[Part, ...]:
+    """Parts that are more than what is resident: each cut to what can be in memory, and named so."""
+    over = sum(part.bytes or 0 for part in parts) - resident
+    cut: dict[str, int] = {}
+    for label in (*ABSENT, *(part.label for part in parts)):
+        size = next((part.bytes or 0 for part in parts if part.label == label), 0) - cut.get(label, 0)
+        taken = min(over, size)
+        cut[label] = cut.get(label, 0) + taken
+        over -= taken
+    gone = sum(cut.values())
+    found = [replace(part, bytes=(part.bytes or 0) - cut[part.label]) for part in parts]
+    return (*found, Part("not the heap", 0, f"{gone} bytes counted above are not in memory: left out"))
+
+
+def internal_fragmentation(arena: Arena) -> int:
+    """Bytes of live objects beyond what was asked for. The heap profile's samples tell which share of a class that is;
+    the class's objects, in caches or not, tell of how many bytes. 0 without a profile."""
+    wasted = 0.0
+    rows = [(one, one.curregs) for one in arena.bins] + [(one, one.curlextents) for one in arena.lextents]
+    for one, count in rows:
+        if one.prof_live_count and one.prof_live_requested is not None:
+            share = 1 - one.prof_live_requested / (one.prof_live_count * one.size)
+            wasted += max(share, 0) * (count or 0) * one.size
+    return round(wasted)
 
 
 def _from_outside(outside: Outside) -> tuple[Part, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hew.analysis.ratios import CONFIDENCE, paired_ratio
 from hew.model.allocator import BASELINE, Allocator, Unusable
-from hew.model.figures import COMMAND_FIGURES, SERVER_FIGURES, SOMETIMES_FIGURES, Figure, client_figures
+from hew.model.figures import COMMAND_FIGURES, SOMETIMES_FIGURES, Figure, client_figures, server_figures
 from hew.model.report import AllocatorResult, FailedRun, Ratio, Report, Setup
 from hew.model.run import RssPoint, Run
 
@@ -52,8 +52,8 @@ def figures_of(setup: Setup, runs: Sequence[Run]) -> tuple[Figure, ...]:
     """The figures that this kind of comparison has, in the order to show them."""
     keys = {key for run in runs for key in run.figures}
     if setup.server is None:
-        return COMMAND_FIGURES + tuple(figure for figure in SOMETIMES_FIGURES if figure.key in keys)
-    return SERVER_FIGURES + client_figures(keys)
+        return COMMAND_FIGURES + tuple(one for one in SOMETIMES_FIGURES if one.key in keys) + client_figures(keys)
+    return server_figures(keys) + client_figures(keys)
 
 
 def expected_output(baseline: Sequence[Run]) -> tuple[str | None, bool]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from hew.analysis.summary import expected_output, paired_ratios
 from hew.model.advice import MALLOC_CONF, Advice
-from hew.model.figures import COMMAND_FIGURES, SERVER_FIGURES, SERVER_RSS, SOMETIMES_FIGURES, Figure, client_figures
+from hew.model.figures import COMMAND_FIGURES, SERVER_RSS, SOMETIMES_FIGURES, Figure, client_figures, server_figures
 from hew.model.report import FailedRun
 from hew.model.run import Run
 from hew.model.verification import WITHOUT, Outcome, Variant
@@ -58,8 +58,9 @@ def figures_of(runs: Sequence[Run]) -> tuple[Figure, ...]:
     """What the runs have been measured by."""
     keys = {key for run in runs for key in run.figures}
     if SERVER_RSS.key in keys:
-        return SERVER_FIGURES + client_figures(keys)
-    return tuple(figure for figure in COMMAND_FIGURES + SOMETIMES_FIGURES if figure.key in keys)
+        return server_figures(keys) + client_figures(keys)
+    own = tuple(figure for figure in COMMAND_FIGURES + SOMETIMES_FIGURES if figure.key in keys)
+    return own + client_figures(keys)
 
 
 def outcomes(found: Sequence[Variant], runs: Sequence[Run]) -> list[Outcome]:

@@ -15,6 +15,7 @@ from hew.commands.verify import verify_command
 from hew.model.advice import Case
 from hew.model.coverage import Outcome
 from hew.model.errors import HewError
+from hew.model.known_allocators import MUSL
 from hew.model.process import ProcessFacts
 from hew.model.statistics import Reading
 from hew.sources.glibc.heap import with_heap
@@ -86,7 +87,17 @@ def _reading(place: str, process: ProcessFacts | None) -> tuple[Reading | None, 
     try:
         return asked(process.pid), ""
     except HewError as error:
-        return None, str(error)
+        return None, _without_settings(process) or str(error)
+
+
+def _without_settings(process: ProcessFacts) -> str:
+    """Why MALLOC_CONF means nothing to a process, or nothing: it would be wrong advice to set it there."""
+    runtimes = [code.runtime for code in (process.program, *process.others) if code is not None and code.runtime]
+    if process.provider is not None and process.provider.code.kind == MUSL:
+        return "musl's malloc keeps none, and reads no settings"
+    if process.provider is None and any(one.startswith("Go") for one in runtimes):
+        return "Go's heap is its own and reads no malloc's settings (GODEBUG=gctrace=1 tells of it)"
+    return ""
 
 
 def _cases(reading: Reading | None, process: ProcessFacts | None, cpus: float | None) -> tuple[list[Case], list[str]]:

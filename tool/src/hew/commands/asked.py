@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from hew.commands.options import check_server, ready_option, requested, server_option
+from hew.commands.options import check_server, metric_option, ready_option, requested, server_option
 from hew.model.allocator import Request
-from hew.model.run import CommandPlan, Plan, ServerPlan
+from hew.model.run import CommandPlan, Metric, Plan, ServerPlan
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Asked:
     input_file: Path
     server: tuple[str, ...] | None = None
     ready: tuple[str, ...] | None = None
+    metrics: tuple[Metric, ...] = ()
 
     @property
     def subject(self) -> tuple[str, ...]:
@@ -35,8 +36,8 @@ class Asked:
     def plan(self) -> Plan:
         """How it is run."""
         if self.server:
-            return ServerPlan(self.server, self.ready, self.words, self.timeout)
-        return CommandPlan(self.words, self.input_file, self.timeout)
+            return ServerPlan(self.server, self.ready, self.words, self.timeout, self.metrics)
+        return CommandPlan(self.words, self.input_file, self.timeout, metrics=self.metrics)
 
 
 def verify_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -65,6 +66,7 @@ def verify_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             server_option,
             ready_option,
+            metric_option,
         )
     ):
         command = option(command)
@@ -77,6 +79,6 @@ def _one_allocator(context: click.Context, parameter: click.Parameter, value: st
 
 def asked_for(words: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
     """The options as `verify_options` has read them."""
-    named = {name: options[name] for name in ("runs", "warmup", "timeout", "input_file", "server", "ready")}
+    named = {name: options[name] for name in ("runs", "warmup", "timeout", "input_file", "server", "ready", "metrics")}
     check_server(named["server"], named["ready"])
     return Asked(words, options["alloc"], **named)

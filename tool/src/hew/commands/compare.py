@@ -8,13 +8,22 @@ from pathlib import Path
 
 import click
 
+from hew.analysis.choice import choice
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.summary import summarise
-from hew.commands.options import allocators_option, check_server, ready_option, server_option, told, writable
+from hew.commands.options import (
+    allocators_option,
+    check_server,
+    metric_option,
+    ready_option,
+    server_option,
+    told,
+    writable,
+)
 from hew.model.allocator import Allocator, Request
 from hew.model.errors import HewError
 from hew.model.report import Report, Setup
-from hew.model.run import CommandPlan, Plan, Run, ServerPlan, Step
+from hew.model.run import CommandPlan, Metric, Plan, Run, ServerPlan, Step
 from hew.sources.discovery import discover, true_baseline, usable_under, without_allocators
 from hew.sources.environment import caller_environment
 from hew.sources.executable import find_command
@@ -42,6 +51,7 @@ from hew.views.table import results_console, show_table
 )
 @server_option
 @ready_option
+@metric_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
 @click.option(
     "--html",
@@ -59,6 +69,7 @@ def command(
     input_file: Path,
     server: tuple[str, ...] | None,
     ready: tuple[str, ...] | None,
+    metrics: tuple[Metric, ...],
     as_json: bool,
     html: Path | None,
     words: tuple[str, ...],
@@ -73,18 +84,33 @@ def command(
                   -- redis-benchmark -p {port} -t set -n 100000 -r 100000 -d 16
     """
     check_server(server, ready)
-    plan = ServerPlan(server, ready, words, timeout) if server else CommandPlan(words, input_file, timeout)
+    plan = (
+        ServerPlan(server, ready, words, timeout, metrics)
+        if server
+        else CommandPlan(words, input_file, timeout, metrics=metrics)
+    )
     with told("hew compare", programs=True):
         report = compare(plan, requests, runs, warmup)
+        chosen = choice(report)
         if as_json:
             click.echo(to_json(report))
+        elif not report.baseline.good_runs:
+            raise HewError(_nothing_measured(report))
         else:
-            show_table(report, results_console())
+            show_table(report, chosen, results_console())
         if html:
-            html.write_text(to_page(report), encoding="utf-8")
+            html.write_text(to_page(report, chosen), encoding="utf-8")
             click.echo(f"page: {html.absolute()}", err=as_json)
     if not report.baseline.good_runs:
         sys.exit(1)
+
+
+def _nothing_measured(report: Report) -> str:
+    """Why the command gave no figures even as it is, in one line."""
+    words = report.setup.server or report.setup.command
+    failure = report.baseline.failures[0].failure
+    said = failure.stderr_tail.splitlines()[-1:]
+    return ": ".join([words[0], failure.reason, *said]) + "; it has to succeed without a preload first"
 
 
 def compare(plan: Plan, requests: Sequence[Request], runs: int, warmup: int) -> Report:

@@ -2,6 +2,7 @@
 """Options that several commands share, and their ways out."""
 
 import os
+import re
 import shlex
 import signal
 import sys
@@ -14,7 +15,7 @@ import click
 
 from hew.model.allocator import Request
 from hew.model.errors import HewError
-from hew.model.run import PORT
+from hew.model.run import PORT, Metric
 from hew.sources.discovery import known_names
 
 # By exit status, as a shell tells of a command that a signal has ended.
@@ -101,6 +102,35 @@ def check_server(server: tuple[str, ...] | None, ready: tuple[str, ...] | None) 
         raise click.UsageError("--ready needs --server")
     if server and not ready and not any(PORT in word for word in server):
         raise click.UsageError("--server without {port} needs --ready")
+
+
+def _metrics(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Metric, ...]:
+    """`[less:|more:]PATTERN`, as often as given."""
+    found = []
+    for value in values:
+        direction, colon, pattern = value.partition(":")
+        named = bool(colon) and direction in {"less", "more"}
+        pattern = pattern if named else value
+        try:
+            groups = re.compile(pattern).groups
+        except re.error as error:
+            raise click.BadParameter(f"{pattern!r}: {error}", param=parameter) from error
+        if groups != 1:
+            raise click.BadParameter(f"{pattern!r} needs one group around the number, as in 'ops/s ([0-9.]+)'")
+        label = re.sub(r"\\.|[()\[\]^$*+?|]", " ", re.sub(r"\([^)]*\)", "", pattern))
+        found.append(Metric(" ".join(label.split()) or pattern, pattern, not (named and direction == "less")))
+    return tuple(found)
+
+
+metric_option = click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    callback=_metrics,
+    metavar="[less:]PATTERN",
+    help="A number that COMMAND prints, as a regular expression with one group; more is better unless less: is "
+    "written before it. wrk, memtier, sysbench, pgbench, hey and redis-benchmark are read without it.",
+)
 
 
 class ProcessId(click.ParamType[int]):

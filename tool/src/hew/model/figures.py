@@ -42,6 +42,7 @@ SOMETIMES_FIGURES = (RSS_SECONDS, INSTRUCTIONS, TAIL_LATENCY)
 
 SERVER_RSS = Figure("server_rss_bytes", "server RSS after the load", Unit.BYTES)
 SERVER_PEAK_RSS = Figure("server_peak_rss_bytes", "server peak RSS", Unit.BYTES)
+SERVER_PSS = Figure("server_tree_pss_bytes", "PSS of all server processes", Unit.BYTES)
 SERVER_CPU = Figure("server_cpu_seconds", "server CPU during the load", Unit.SECONDS)
 CLIENT_WALL = Figure("client_wall_seconds", "client wall time", Unit.SECONDS)
 
@@ -51,10 +52,19 @@ LATENCY_MARKS = ("p50", "p95", "p99")
 TAIL_MARK = "p99_6"  # the first beyond 99.5 % that redis-benchmark tells
 
 
+def server_figures(keys: set[str]) -> tuple[Figure, ...]:
+    """The figures of a server; of one with several processes PSS beside the RSS of the largest."""
+    return tuple(
+        one
+        for one in (*SERVER_FIGURES[:2], SERVER_PSS, *SERVER_FIGURES[2:])
+        if one.key in keys or one in SERVER_FIGURES
+    )
+
+
 def client_figures(keys: set[str]) -> tuple[Figure, ...]:
     """The figures a client reported, from keys like `client.SET.p99_seconds` and `client.SET.requests_per_second`."""
     tests = sorted({key.split(".")[1] for key in keys if key.startswith("client.")})
-    found = []
+    found = [_metric(key) for key in sorted(keys) if key.startswith("metric.")]
     for test in tests:
         prefix = f"{test} " if len(tests) > 1 else ""
         candidates = [Figure(rate_key(test), f"{prefix}requests per second", Unit.PER_SECOND, more_is_better=True)]
@@ -64,6 +74,12 @@ def client_figures(keys: set[str]) -> tuple[Figure, ...]:
         ]
         found += [figure for figure in candidates if figure.key in keys]
     return tuple(found)
+
+
+def _metric(key: str) -> Figure:
+    """What the user asked for; its key carries name and direction."""
+    _, direction, label = key.split(".", 2)
+    return Figure(key, label, Unit.COUNT, more_is_better=direction == "more")
 
 
 def rate_key(test: str) -> str:

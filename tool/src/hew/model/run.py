@@ -9,6 +9,20 @@ PORT = "{port}"
 
 
 @dataclass(frozen=True)
+class Metric:
+    """A number that a program prints, as the user describes it: a pattern with one group."""
+
+    label: str
+    pattern: str
+    more_is_better: bool = True
+
+    @property
+    def key(self) -> str:
+        """Under which a run has it; the direction goes with it."""
+        return f"metric.{'more' if self.more_is_better else 'less'}.{self.label}"
+
+
+@dataclass(frozen=True)
 class CommandPlan:
     """A command to measure by itself."""
 
@@ -16,6 +30,7 @@ class CommandPlan:
     input: Path
     timeout: float | None
     points: bool = False  # whether to read the points that it prints
+    metrics: tuple[Metric, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -26,6 +41,7 @@ class ServerPlan:
     ready: tuple[str, ...] | None
     client: tuple[str, ...]
     timeout: float | None
+    metrics: tuple[Metric, ...] = ()
 
 
 Plan = CommandPlan | ServerPlan

@@ -16,3 +16,12 @@ class SnapshotView:
     locks: tuple[tuple[str, Mutex], ...]
     bins: tuple[Bin, ...]
     busiest: tuple[Thread, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """Bytes of something in two reports."""
+
+    label: str
+    before: int
+    after: int

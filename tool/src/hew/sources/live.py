@@ -5,6 +5,8 @@ import os
 import pwd
 import time
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from hew.model.errors import HewError
 from hew.model.known_allocators import GLIBC
@@ -15,11 +17,11 @@ from hew.sources.control import connect, find_socket
 from hew.sources.process_facts import read_process
 from hew.sources.process_memory import heap_regions, read_areas
 from hew.sources.processes import (
+    PAGE,
     PROC,
     TICK,
     command_line,
     name_of,
-    resident,
     sizes_in,
     start_time,
     stat_fields,
@@ -30,44 +32,91 @@ from hew.sources.statistics.place import answered
 NOT_TOLD = "not told"  # processes of others
 NOT_YET = "…"
 LARGEST = 60  # processes that are shown
-BUDGET = 0.5  # seconds for looking up allocators at a time: each program and library is read
+# Seconds for looking up allocators at a time, since each program and library is read: at first, then; and until a
+# process that could not be told is looked at again.
+FIRST_BUDGET, BUDGET, AGAIN = 0.5, 0.04, 30.0
+SOCKETS_EVERY = 10.0  # seconds until a process is asked again whether it has a socket: its threads are gone through
+LOOKS_FIRST = 3  # a process born later is seen so often before its allocator is looked up
+STAT_RESIDENT, STAT_THREADS, STAT_START = 21, 17, 19
+
+
+@dataclass
+class _Known:
+    """What does not change while a process lives, or seldom."""
+
+    user: str
+    readable: bool
+    allocator: str | None = None
+    tried: float = -AGAIN
+    asks: bool = False
+    asked: float = -SOCKETS_EVERY
+    looks: int = 0
 
 
 class Processes:
-    """The processes of this machine. Remembers each one's allocator: it does not change."""
+    """The processes of this machine. What it knows of each it keeps, so that a look costs one short read a process."""
 
-    def __init__(self) -> None:
-        self._allocators: dict[tuple[int, int], str] = {}
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._known: dict[tuple[int, int], _Known] = {}
+        self._budget = FIRST_BUDGET
+        self._looks_first = 0
 
     def rows(self) -> tuple[ProcessRow, ...]:
         """The processes that we may look at, the largest first."""
         numbers = [int(name) for name in os.listdir(PROC) if name.isdigit()]  # noqa: PTH208
-        sized = sorted(((resident(pid), pid) for pid in numbers), reverse=True)
-        ours = [(size, pid) for size, pid in sized if size and os.access(f"{PROC}/{pid}/maps", os.R_OK)]
-        until = time.monotonic() + BUDGET
-        return tuple(row for size, pid in ours[:LARGEST] if (row := self._row(pid, size, until)) is not None)
+        seen: dict[tuple[int, int], list[str]] = {}
+        for pid in numbers:
+            fields = stat_fields(pid)
+            if len(fields) > STAT_RESIDENT and int(fields[STAT_RESIDENT]):
+                seen[pid, int(fields[STAT_START])] = fields
+        self._known = {key: known for key, known in self._known.items() if key in seen}
+        until = self._clock() + self._budget
+        self._budget = BUDGET
+        ours = sorted((key for key in seen if self._of(key).readable), key=lambda key: -int(seen[key][STAT_RESIDENT]))
+        rows = tuple(self._row(key, seen[key], until) for key in ours[:LARGEST])
+        self._looks_first = LOOKS_FIRST
+        return rows
 
     def allocator(self, pid: int, until: float = float("inf")) -> str:
         """The allocator of a process and its version, as far as they can be told; after `until` only known ones."""
         born = start_time(pid)
-        if born is None:
-            return NOT_TOLD
-        key = (pid, born)
-        if key not in self._allocators:
-            if time.monotonic() > until:
+        return NOT_TOLD if born is None else self._allocator((pid, born), until)
+
+    def _of(self, key: tuple[int, int]) -> _Known:
+        if key not in self._known:
+            self._known[key] = _Known(_user(key[0]), os.access(f"{PROC}/{key[0]}/maps", os.R_OK))
+        return self._known[key]
+
+    def _allocator(self, key: tuple[int, int], until: float) -> str:
+        known, now = self._of(key), self._clock()
+        if known.allocator is None and now - known.tried >= AGAIN:
+            known.looks += 1
+            # One that was just born is often a compiler or a shell's command, gone before its program has been read.
+            if now > until or (until < float("inf") and known.looks < self._looks_first):
                 return NOT_YET
             try:
-                self._allocators[key] = _named(read_process(pid))
+                known.allocator = _named(read_process(key[0]))
             except (HewError, OSError):
-                return NOT_TOLD
-        return self._allocators[key]
+                known.tried = now
+        return known.allocator or NOT_TOLD
 
-    def _row(self, pid: int, size: int, until: float) -> ProcessRow | None:
-        fields = stat_fields(pid)
-        if not fields:
-            return None
-        asks = find_socket(pid) is not None
-        return ProcessRow(pid, name_of(pid), _user(pid), self.allocator(pid, until), size, int(fields[17]), asks)
+    def _asks(self, key: tuple[int, int]) -> bool:
+        known, now = self._of(key), self._clock()
+        if now - known.asked >= SOCKETS_EVERY:
+            known.asks, known.asked = find_socket(key[0]) is not None, now
+        return known.asks
+
+    def _row(self, key: tuple[int, int], fields: list[str], until: float) -> ProcessRow:
+        return ProcessRow(
+            pid=key[0],
+            name=name_of(key[0]),
+            user=self._of(key).user,
+            allocator=self._allocator(key, until),
+            resident=int(fields[STAT_RESIDENT]) * PAGE,
+            threads=int(fields[STAT_THREADS]),
+            asks=self._asks(key),
+        )
 
     def moment(self, pid: int) -> Moment:
         """One process now. Raises HewError when it is gone or not ours to look at."""

@@ -13,8 +13,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
+from hew.model.errors import HewError
 from hew.model.figures import CPU, INSTRUCTIONS, PAGE_FAULTS, PEAK_RSS, RSS_SECONDS, WALL
-from hew.model.run import CommandPlan, Failure, RssPoint, Run, Step
+from hew.model.run import CommandPlan, Failure, Metric, RssPoint, Run, Step
+from hew.sources.client_output import read_client_output
 from hew.sources.discovery import describe_status
 from hew.sources.environment import preload_entries, prepend_preload
 from hew.sources.instructions import Counter
@@ -25,6 +27,7 @@ from hew.sources.sampler import Sampler
 
 TAIL_BYTES = 2000
 TAIL_LINES = 8
+SUMMARY_BYTES = 1 << 16  # of a command's output, in which its own figures are looked for
 FEWEST_POINTS = 5  # fewer readings say little of a run's memory over time
 
 
@@ -71,6 +74,9 @@ def measure_command(plan: CommandPlan, place: Place, step: Step) -> Run:
             instructions = counter.close()
         failure = failure_of(ending, streams, plan.timeout, sampler)
         figures = {} if failure else figures_of(ending, sampler.points, instructions)
+        if not failure and not plan.points:
+            figures |= read_client_output(said(streams), plan.metrics)
+            _check(plan.metrics, figures, streams)
         return Run(
             allocator=step.allocator,
             round=step.round,
@@ -81,6 +87,18 @@ def measure_command(plan: CommandPlan, place: Place, step: Step) -> Run:
             own_allocators=sampler.foreign_allocators(),
             points=read_points(streams.output, streams.errors) if plan.points and not failure else (),
         )
+
+
+def said(streams: Streams) -> str:
+    """The end of what a command has written, on both streams: summaries stand there."""
+    return "\n".join(_end_of(file, SUMMARY_BYTES) for file in (streams.output, streams.errors))
+
+
+def _check(metrics: Sequence[Metric], figures: Mapping[str, float], streams: Streams) -> None:
+    """A pattern that matches nothing is a mistake of ours or the user's, not a failed run."""
+    for metric in metrics:
+        if metric.key not in figures:
+            raise HewError(f"--metric {metric.pattern!r} matches nothing that was printed:\n{tail(streams.output)}")
 
 
 def figures_of(ending: Ending, points: Sequence[RssPoint], instructions: float | None) -> dict[str, float]:
@@ -136,6 +154,11 @@ def digest(file: BinaryIO) -> str:
 
 def tail(file: BinaryIO) -> str:
     """The last lines that were written to a file."""
+    return "\n".join(_end_of(file, TAIL_BYTES).strip().splitlines()[-TAIL_LINES:])
+
+
+def _end_of(file: BinaryIO, most: int) -> str:
+    """The last bytes of a file as text."""
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - TAIL_BYTES))
-    return "\n".join(file.read().decode(errors="replace").strip().splitlines()[-TAIL_LINES:])
+    file.seek(max(0, size - most))
+    return file.read().decode(errors="replace")

@@ -43,12 +43,20 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
             time.sleep(min(pause, max(0.0, began + after - time.monotonic())))
             pause = min(2 * pause, MOST_BETWEEN)
             seen = largest(child.pid, environment)
-            facts = with_inside(seen) if seen else facts
+            if seen and _tells_more(seen, facts):
+                facts = with_inside(seen)
     finally:
         _end(child)
     if facts is None:
         raise HewError(f"{words[0]} ended (status {child.returncode}) before it could be looked at: give it more to do")
     return facts
+
+
+def _tells_more(seen: ProcessFacts, before: ProcessFacts | None) -> bool:
+    """Whether a look is worth keeping: one at a process that is just ending finds no memory and no malloc any more."""
+    if before is None:
+        return True
+    return seen.memory.resident > 0 and (seen.provider is not None or before.provider is None)
 
 
 def largest(pid: int, started_with: Mapping[str, str] | None = None) -> ProcessFacts | None:

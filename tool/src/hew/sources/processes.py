@@ -5,6 +5,7 @@ nothing, never as an error."""
 import os
 import re
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -72,6 +73,12 @@ def memory_status(pid: int) -> tuple[int, int]:
     """VmRSS and VmHWM in bytes."""
     found = sizes_in(f"{PROC}/{pid}/status")
     return found.get("VmRSS", 0), found.get("VmHWM", 0)
+
+
+def proportional(pids: Sequence[int]) -> int | None:
+    """PSS of several processes together, in bytes: what they share counts once. None where one's may not be read."""
+    found = [sizes_in(f"{PROC}/{pid}/smaps_rollup").get("Pss") for pid in pids]
+    return None if not found or None in found else sum(one or 0 for one in found)
 
 
 def command_line(pid: int) -> str:

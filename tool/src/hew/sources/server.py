@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from hew.model.errors import HewError
-from hew.model.figures import CLIENT_WALL, SERVER_CPU, SERVER_PEAK_RSS, SERVER_RSS
+from hew.model.figures import CLIENT_WALL, SERVER_CPU, SERVER_PEAK_RSS, SERVER_PSS, SERVER_RSS
 from hew.model.run import PORT, Failure, Plan, Run, ServerPlan, Step
+from hew.sources.client_output import read_client_output
 from hew.sources.discovery import describe_status
 from hew.sources.launcher import Launched, Streams, launch
 from hew.sources.measure import Place, captured, end_survivors, measure_command, tail
-from hew.sources.processes import cpu_time, memory_status, read_text, tree
-from hew.sources.redis_benchmark import read_client_output
+from hew.sources.processes import cpu_time, memory_status, proportional, read_text, tree
 from hew.sources.sampler import Sampler
 
 READY_LIMIT = 60.0  # seconds a server may take to start
@@ -170,15 +170,18 @@ def _load(plan: ServerPlan, server: Launched, place: Place, port: int, streams: 
         if ending.status != 0:
             raise RunFailedError(Failure(f"the client: {describe_status(ending.status)}", _said(client_streams)))
         time.sleep(SETTLE)
-        memory = [memory_status(pid) for pid in tree(server.pid)]
+        alive = tree(server.pid)
+        memory = [memory_status(pid) for pid in alive]
+        tree_pss = {SERVER_PSS.key: float(shared)} if (shared := proportional(alive)) and len(alive) > 1 else {}
         client_streams.output.seek(0)
         text = client_streams.output.read().decode(errors="replace")
     return {
         SERVER_RSS.key: float(max(rss for rss, _ in memory)),
         SERVER_PEAK_RSS.key: float(max(peak for _, peak in memory)),
+        **tree_pss,
         SERVER_CPU.key: cpu,
         CLIENT_WALL.key: ending.wall,
-        **read_client_output(text),
+        **read_client_output(text, plan.metrics),
     }
 
 

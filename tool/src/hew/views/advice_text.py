@@ -2,6 +2,7 @@
 """Advice on the terminal: what, why, what to set, what to expect."""
 
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 from rich.console import Console
 from rich.markup import escape
@@ -31,9 +32,11 @@ def show_advice(found: Sequence[Advice], notes: Sequence[str], console: Console)
 
 
 def _answers(one: Advice) -> list[tuple[str, str]]:
-    settings = [setting.text for setting in one.settings if setting.variable != MALLOC_CONF]
+    settings = [
+        f"{setting.variable}={quote(setting.value)}" for setting in one.settings if setting.variable != MALLOC_CONF
+    ]
     if one.conf():
-        settings.insert(0, f"{MALLOC_CONF}={one.conf()}")
+        settings.insert(0, f"{MALLOC_CONF}={quote(one.conf())}")
     live = [setting.live for setting in one.settings if setting.live]
     answers = (
         [("try", " ".join(settings) + (f"   (live: mallctl {', '.join(live)})" if live else ""))] if settings else []

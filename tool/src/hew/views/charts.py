@@ -95,8 +95,11 @@ def _spread_of(ratio: Ratio, middle: float, scale: Scale) -> list[str]:
         if one <= scale.limit
     ]
     low, high = scale.x(ratio.low), scale.x(ratio.high)
-    whisker = f"M{low:.2f} {middle - 5:g} v10 M{low:.2f} {middle:g} H{high:.2f} M{high:.2f} {middle - 5:g} v10"
-    return [*dots, element("path", d=whisker, class_="whisker")]
+    begin = f"M{low:.2f} {middle - 5:g} v10 M{low:.2f} {middle:g} H{high:.2f}"
+    if ratio.high <= scale.limit:
+        return [*dots, element("path", d=f"{begin} M{high:.2f} {middle - 5:g} v10", class_="whisker")]
+    arrow = f"M{high - 7:.2f} {middle - 5:g} L{high:.2f} {middle:g} L{high - 7:.2f} {middle + 5:g} Z"
+    return [*dots, element("path", d=begin, class_="whisker"), element("path", d=arrow, class_="clipped")]
 
 
 def memory_lines(results: Sequence[AllocatorResult], colors: Mapping[str, str]) -> str | None:

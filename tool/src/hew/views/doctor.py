@@ -2,6 +2,7 @@
 """The doctor's findings for the terminal and for programs (doctor.schema.json describes those)."""
 
 import json
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -28,8 +29,13 @@ def show_findings(facts: ProcessFacts, findings: Sequence[Finding], console: Con
     asking = sum(finding.level is not Level.FACT for finding in findings)
     if not asking:
         console.print("[green]nothing to change was found[/]")
+    more = (
+        "even by root here: a container without CAP_SYS_PTRACE forbids it"
+        if os.geteuid() == 0
+        else "run this as the process's user, or as root, to see more"
+    )
     for what in facts.unreadable:
-        console.print(f"[dim]{what} may not be read: run this as the process's user, or as root, to see more[/]")
+        console.print(f"[dim]{what} may not be read: {more}[/]")
 
 
 def safe(text: str) -> str:
@@ -61,7 +67,7 @@ def to_document(facts: ProcessFacts, findings: Sequence[Finding]) -> dict[str, A
         "name": facts.name,
         "command": list(facts.words),
         "threads": facts.threads,
-        "allocators": [_code(code) for code in codes],
+        "allocators": [_code(code, facts) for code in codes],
         "memory": asdict(facts.memory),
         "limits": asdict(facts.limits),
         "system": asdict(facts.system),
@@ -71,6 +77,8 @@ def to_document(facts: ProcessFacts, findings: Sequence[Finding]) -> dict[str, A
     }
 
 
-def _code(code: Code) -> dict[str, Any]:
-    kept = ("kind", "version", "prefix", "variable", "serves", "runtime")
-    return {"path": str(code.path)} | {name: getattr(code, name) for name in kept}
+def _code(code: Code, facts: ProcessFacts) -> dict[str, Any]:
+    """One allocator or run time; it serves when this process's malloc is its own, not when it could be."""
+    kept = ("kind", "version", "prefix", "variable", "runtime")
+    serves = facts.provider is not None and facts.provider.code.path == code.path
+    return {"path": str(code.path), "serves": serves} | {name: getattr(code, name) for name in kept}

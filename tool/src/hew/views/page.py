@@ -36,11 +36,12 @@ Latencies are those that the client reports.</p>
 """
 
 
-def to_page(report: Report) -> str:
-    """The whole page."""
+def to_page(report: Report, chosen: str) -> str:
+    """The whole page, which begins with what to choose."""
     colors = allocator_colors([result.allocator for result in report.results])
     sections = [
         _head(report),
+        f'<p class="choice">{escape(chosen)}</p>',
         _tiles(report),
         _problems(report),
         _summary(report, colors),
@@ -141,28 +142,34 @@ def _problems(report: Report) -> str:
 
 
 def _summary(report: Report, colors: dict[str, str]) -> str:
-    head = "".join(f"<th>{_swatch(one, colors)}</th>" for one in report.results)
+    """A row for each allocator, hew behind glibc; on a narrow screen a row is a block, so no column is cut off."""
+    head = "".join(f"<th>{escape(figure.label)}</th>" for figure in report.figures)
+    ordered = sorted(report.results, key=lambda one: (not one.allocator.is_baseline, one.allocator.name != SUBJECT))
     rows = "".join(
-        f"<tr><td>{escape(figure.label)}</td>" + "".join(_cell(one, figure) for one in report.results) + "</tr>"
-        for figure in report.figures
+        f'<tr><th scope="row">{_swatch(one, colors)}</th>'
+        + "".join(_cell(one, figure) for figure in report.figures)
+        + "</tr>"
+        for one in ordered
     )
     return (
         '<section><h2>Every allocator</h2><p class="soft">Medians, and what can be said of them against glibc.</p>'
-        f'<div class="card scroll"><table><thead><tr><th></th>{head}</tr></thead>'
+        f'<div class="card scroll"><table class="blocks"><thead><tr><th></th>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div></section>"
     )
 
 
 def _cell(result: AllocatorResult, figure: Figure) -> str:
+    label = f'data-label="{escape(figure.label)}"'
     if figure.key not in result.medians:
-        return f'<td class="worse">{"failed" if result.failures else "–"}</td>'
+        return f'<td {label} class="worse">{"failed" if result.failures else "–"}</td>'
     median = quantity(result.medians[figure.key], figure.unit)
     ratio = result.ratios.get(figure.key)
     if ratio is None:
-        return f'<td>{median}<small class="soft">{"baseline" if result.allocator.is_baseline else ""}</small></td>'
+        baseline = "baseline" if result.allocator.is_baseline else ""
+        return f'<td {label}>{median}<small class="soft">{baseline}</small></td>'
     words = MARKS.get(ratio.verdict, "") + judgement(ratio, figure)
     return (
-        f'<td title="{times(ratio.value)} ({interval(ratio)})">{median}'
+        f'<td {label} title="{times(ratio.value)} ({interval(ratio)})">{median}'
         f'<small class="{CSS_CLASS[ratio.verdict]}">{escape(words)}</small></td>'
     )
 
@@ -179,7 +186,8 @@ def _ratios(report: Report, colors: dict[str, str]) -> str:
         return ""
     return (
         '<section><h2>Ratio to glibc</h2><p class="soft">Bars are medians, whiskers the '
-        f'{report.confidence:.0%} interval, dots the single rounds.</p><div class="charts">{cards}</div></section>'
+        f"{report.confidence:.0%} interval, dots the single rounds; an arrowhead means that it goes on."
+        f'</p><div class="charts">{cards}</div></section>'
     )
 
 

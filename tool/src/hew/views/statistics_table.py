@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Statistics on the terminal."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from hew.model.figures import Unit
 from hew.model.quantity import quantity
-from hew.model.snapshot_view import SnapshotView
+from hew.model.snapshot_view import Change, SnapshotView
 from hew.model.statistics import Reading
 from hew.views.table import plain_table, show_note
 
@@ -28,6 +30,8 @@ def show_statistics(reading: Reading, views: list[SnapshotView], console: Consol
             console.print(_locks(view))
         if view.bins:
             console.print(_bins(view))
+        if view.snapshot.depot.depots is not None:
+            console.print(_depots(view))
         if view.busiest:
             console.print(_threads(view))
         for note in view.snapshot.notes:
@@ -35,6 +39,36 @@ def show_statistics(reading: Reading, views: list[SnapshotView], console: Consol
     if reading.other_bytes:
         other = f"{reading.other_bytes:,} bytes of {reading.source} belong to no report and were passed over"
         show_note(other, console)
+
+
+def show_source(reading: Reading, console: Console) -> None:
+    """Where the reports that follow come from."""
+    console.print()
+    console.print(f"[bold]{escape(reading.source)}[/]", soft_wrap=True)
+
+
+def show_changes(found: Sequence[Change], console: Console) -> None:
+    """Two reports side by side."""
+    table = plain_table("from the first to the second", "first", "second", "change")
+    for one in found:
+        grown = one.after - one.before
+        sign = "+" if grown > 0 else "-" if grown < 0 else ""
+        table.add_row(
+            one.label,
+            *(quantity(size, Unit.BYTES) for size in (one.before, one.after)),
+            sign + quantity(abs(grown), Unit.BYTES),
+        )
+    console.print()
+    console.print(table)
+
+
+def _depots(view: SnapshotView) -> Table:
+    """hew's depots, between threads and arenas."""
+    depot = view.snapshot.depot
+    table = plain_table("depots", "hold", "at most", "batches taken", "given", "not there", "turned away")
+    amounts = [MISSING if one is None else quantity(one, Unit.BYTES) for one in (depot.bytes, depot.limit)]
+    table.add_row(shown(depot.depots), *amounts, *map(shown, (depot.takes, depot.gives, depot.misses, depot.refusals)))
+    return table
 
 
 def _facts(view: SnapshotView) -> str:

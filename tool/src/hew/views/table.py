@@ -47,8 +47,8 @@ def show_note(note: str, console: Console) -> None:
     console.print(f"[yellow]•[/] {escape(note)}", soft_wrap=True)
 
 
-def show_table(report: Report, console: Console) -> None:
-    """Print the whole comparison: figures, failures with what they wrote, remarks."""
+def show_table(report: Report, chosen: str, console: Console) -> None:
+    """Print the whole comparison: what to choose, figures, failures with what they wrote, remarks."""
     setup = report.setup
     console.print()
     console.print(f"[bold]{escape(what_ran(setup))}[/]", soft_wrap=True)
@@ -58,6 +58,8 @@ def show_table(report: Report, console: Console) -> None:
         style="dim",
         soft_wrap=True,
     )
+    console.print()
+    console.print(f"[bold]{escape(chosen)}[/]", soft_wrap=True)
     console.print(_table(report))
     for result in report.results:
         for failed in result.failures:

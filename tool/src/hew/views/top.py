@@ -13,7 +13,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
-from textual.widgets import DataTable, Footer, Header, Static, TabbedContent, TabPane
+from textual.widgets import DataTable, Footer, Header, Input, Static, TabbedContent, TabPane
 from textual.worker import get_current_worker
 
 from hew.model.errors import HewError
@@ -55,37 +55,99 @@ class LiveScreen(Screen[None]):
 
 
 class ProcessList(LiveScreen):
-    """The processes, the largest first. Enter looks into one."""
+    """The processes, the largest first unless asked otherwise. Enter looks into one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.quit", "quit"), Binding("p", "app.pause", "pause")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "app.quit", "quit"),
+        Binding("p", "app.pause", "pause"),
+        Binding("s", "sort", "sort"),
+        Binding("slash", "filter", "filter"),
+        Binding("escape", "all", "all", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: Sequence[ProcessRow] = ()
+        self._order = LIST_COLUMNS.index("resident")
+        self._wanted = ""
 
     def compose(self) -> ComposeResult:
         """The table, with a line below for what went wrong."""
         yield Header(show_clock=False)
         yield DataTable(id="processes", cursor_type="row")
+        yield Input(placeholder="part of a name, user, allocator or pid", id="filter", classes="hidden")
         yield Static("reading the processes …", id="message")
         yield Footer()
 
     def prepare(self) -> None:
         """Columns first; rows when they have been read."""
-        self.query_one("#processes", DataTable).add_columns(*LIST_COLUMNS)
+        table = self.query_one("#processes", DataTable)
+        for name in LIST_COLUMNS:
+            table.add_column(name, key=name)
+        table.focus()
 
     def read(self, feed: Feed) -> Callable[[], None]:
         """The processes."""
         return partial(self.show, feed.processes())
 
     def show(self, rows: Sequence[ProcessRow]) -> None:
-        """Replace the rows; the cursor stays on its process."""
+        """What is true now."""
+        self._rows = rows
+        self.lay_out()
+
+    def lay_out(self) -> None:
+        """The rows that are wanted, in order. Where they are those of before only cells that changed are drawn anew."""
+        shown = sorted((row for row in self._rows if self._matches(row)), key=self._sort_key)
         table = self.query_one("#processes", DataTable)
-        kept = self.chosen()
-        table.clear()
-        for row in rows:
-            asks = "yes" if row.asks else "from outside"
-            cells = (row.pid, row.user, row.name, row.allocator, size(row.resident), row.threads, asks)
-            table.add_row(*(Text(str(cell)) for cell in cells), key=str(row.pid))
-        if kept is not None and kept in table.rows:
-            table.move_cursor(row=table.get_row_index(kept), animate=False)
-        self.tell(f"{len(rows)} processes; Enter looks into one")
+        if [str(row.pid) for row in shown] == [key.value for key in table.rows]:
+            for row in shown:
+                for name, cell in zip(LIST_COLUMNS, _cells(row), strict=True):
+                    if str(table.get_cell(str(row.pid), name)) != cell:
+                        table.update_cell(str(row.pid), name, Text(cell))
+        else:
+            kept = self.chosen()
+            table.clear()
+            for row in shown:
+                table.add_row(*(Text(cell) for cell in _cells(row)), key=str(row.pid))
+            if kept is not None and kept in table.rows:
+                table.move_cursor(row=table.get_row_index(kept), animate=False)
+        of_all = f" of {len(self._rows)} that match “{self._wanted}”" if self._wanted else ""
+        by = "" if LIST_COLUMNS[self._order] == "resident" else f", by {LIST_COLUMNS[self._order]}"
+        self.tell(f"{len(shown)}{of_all} processes{by}; Enter looks into one")
+
+    def _matches(self, row: ProcessRow) -> bool:
+        return self._wanted.lower() in " ".join(_cells(row)[:4]).lower()
+
+    def _sort_key(self, row: ProcessRow) -> tuple[object, ...]:
+        keys = (row.pid, row.user, row.name.lower(), row.allocator.lower(), -row.resident, -row.threads, not row.asks)
+        return (keys[self._order], -row.resident)
+
+    def action_sort(self) -> None:
+        """By the next column."""
+        self._order = (self._order + 1) % len(LIST_COLUMNS)
+        self.lay_out()
+
+    def action_filter(self) -> None:
+        """Type a part of what is looked for."""
+        box = self.query_one("#filter", Input)
+        box.remove_class("hidden")
+        box.focus()
+
+    def action_all(self) -> None:
+        """Every process again."""
+        box = self.query_one("#filter", Input)
+        box.value = ""
+        box.add_class("hidden")
+        self.query_one("#processes", DataTable).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """With each letter fewer."""
+        self._wanted = event.value
+        self.lay_out()
+
+    def on_input_submitted(self, _event: Input.Submitted) -> None:
+        """Back to the list, which stays as it is."""
+        self.query_one("#processes", DataTable).focus()
 
     def chosen(self) -> str | None:
         """The key of the row under the cursor."""
@@ -98,6 +160,11 @@ class ProcessList(LiveScreen):
         """Look into the process."""
         if event.row_key.value is not None:
             self.app.push_screen(ProcessView(int(event.row_key.value)))
+
+
+def _cells(row: ProcessRow) -> tuple[str, ...]:
+    asks = "yes" if row.asks else "from outside"
+    return (str(row.pid), row.user, row.name, row.allocator, size(row.resident), str(row.threads), asks)
 
 
 class ProcessView(LiveScreen):
@@ -170,6 +237,7 @@ class TopApp(App[None]):
     #summary { height: auto; padding: 0 1; }
     #rates { margin: 1 0 0 0; }
     #tabs { height: 1fr; }
+    .hidden { display: none; }
     #message { height: auto; padding: 0 1; color: $text-muted; }
     """
 

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from hew.model.figures import Figure
 from hew.model.quantity import quantity
 from hew.model.report import Verdict
 from hew.model.verification import WITHOUT, Outcome, Verification
@@ -96,13 +97,22 @@ def verdict(result: Verification, outcome: Outcome) -> str:
     if not outcome.good_runs:
         return "every run with it failed: do not use it"
     changed = []
-    for figure in result.figures[:3]:
+    for figure in (*result.figures[:3], *(one for one in result.figures[3:] if tells_of_work(one))):
         ratio = outcome.ratios.get(figure.key)
         if ratio is not None and ratio.verdict in {Verdict.BETTER, Verdict.WORSE}:
             changed.append(f"{figure.label} {judgement(ratio, figure)}")
     if any(ratio.verdict is Verdict.TOO_FEW_RUNS for ratio in outcome.ratios.values()):
         return "too few rounds to tell: give --runs 6 or more"
-    return "; ".join(changed) if changed else "no difference in time or memory: leave it as it is"
+    return (
+        "; ".join(changed)
+        if changed
+        else "no difference in time, memory or what it prints of its work: leave it as it is"
+    )
+
+
+def tells_of_work(figure: Figure) -> bool:
+    """Whether a figure is the program's own: how much it did, in a time that may be fixed."""
+    return figure.key.startswith(("metric.", "client."))
 
 
 def verification_json(result: Verification) -> str:

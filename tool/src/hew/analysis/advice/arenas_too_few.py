@@ -7,16 +7,24 @@ locks are waited for: 5 % of a thread's time in total, or 100 waits a second whe
 that, waiting costs less than what more arenas cost. It is silent where a few arenas do most of the work: see `hot-
 threads`.
 
+The usual report is written at the end, when the workers are gone. Each arena was made for a thread, and one thread
+alone does not wait: where fewer threads than arenas are left and locks were waited for, how many there were is not
+known, and the advice is *likely*.
+
 Four times as many arenas, at most one for each thread, is what operators found with 1776 threads on 256 arenas:
 4.5 % less CPU for 10 % more memory.
 """
 
 from hew.analysis.advice.basis import arena_evidence, arena_wait, basis, is_hew, threads_of
 from hew.analysis.advice.hot_threads import hot_arenas
-from hew.model.advice import Advice, Case, Setting
+from hew.model.advice import Advice, Case, Certainty, Setting
 
 NAME = "arenas-too-few"
 FACTOR = 4
+GONE = (
+    "the threads had ended when this report was written: one from the middle of the program's life "
+    "(stats_interval:BYTES; hew stats PID of a process on hew) tells how many wait"
+)
 
 
 def rule(case: Case) -> Advice | None:
@@ -27,9 +35,11 @@ def rule(case: Case) -> Advice | None:
         return None
     threads = threads_of(case)
     wait = arena_wait(base.arena, base.seconds)
-    if not wait.much or (threads is not None and threads <= most) or hot_arenas(base.snapshot):
+    gone = threads is None or (threads < most and case.process is None)
+    enough = not gone and threads is not None and threads <= most
+    if not wait.much or enough or hot_arenas(base.snapshot):
         return None
-    wanted = min(most * FACTOR, threads or most * FACTOR)
+    wanted = most * FACTOR if gone or threads is None else min(most * FACTOR, threads)
     return Advice(
         rule=NAME,
         title=f"threads wait for {most} arena{'s' if most > 1 else ''}: give them more",
@@ -41,5 +51,6 @@ def rule(case: Case) -> Advice | None:
         risk="low; many arenas fragment"
         + ("" if is_hew(base.snapshot) else " and hold idle pages that nothing purges"),
         verify="the same report again: the waits should fall to a tenth; compare CPU time and RSS under load",
-        change="if memory matters more, an arena of their own for the busiest threads instead (see hot-threads)",
+        change=GONE if gone else "if memory matters more, an arena for each of the busiest threads (see hot-threads)",
+        certainty=Certainty.LIKELY if gone else Certainty.SURE,
     )

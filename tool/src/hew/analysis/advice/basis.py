@@ -114,11 +114,13 @@ def is_hew(snapshot: Snapshot) -> bool:
 
 
 def threads_of(case: Case) -> int | None:
-    """Threads: of the process if it can be seen, else those bound to arenas when the report was written."""
+    """Threads: of the process if it can be seen, else those bound to arenas when the report was written. None where
+    only one is left: a report at the end tells of the main thread, not of the program."""
     if case.process is not None:
         return case.process.threads
     snapshot = case.snapshot
-    return snapshot.all_arenas.nthreads if snapshot and snapshot.all_arenas else None
+    bound = snapshot.all_arenas.nthreads if snapshot and snapshot.all_arenas else None
+    return bound if bound is not None and bound > 1 else None
 
 
 def arena_evidence(basis: Basis) -> tuple[Evidence, ...]:

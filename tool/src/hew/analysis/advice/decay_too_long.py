@@ -4,12 +4,17 @@
 Speaks when dirty and muzzy pages are a quarter of what is resident and 32 MiB or more, and they are kept for ever
 (-1) or for more than 30 s, three times the default: whoever shortens decay to the default pays for one more round
 of faults (2 µs a page) per 10 s at most, which is 0.2 % of a CPU for 32 MiB.
+
+Dirty pages become muzzy ones, which are resident too: where dirty pages are kept too long and muzzy ones would be, the
+advice sets both. (`dirty_decay_ms:-1,muzzy_decay_ms:-1`, then only the first set to 10 s: 331 MB resident as before;
+with both, 14 MB.)
 """
 
 from hew.analysis.advice.basis import MIB
 from hew.analysis.memory import pages
 from hew.model.advice import Advice, Case, Evidence, Setting
 from hew.model.figures import Unit
+from hew.model.statistics import Layout
 
 NAME = "decay-too-long"
 LEAST_BYTES = 32 * MIB
@@ -24,14 +29,9 @@ def rule(case: Case) -> Advice | None:
     arena = snapshot.all_arenas if snapshot else None
     if snapshot is None or arena is None or not snapshot.totals.resident:
         return None
-    kept = {
-        name: bytes_
-        for name, count, now in (
-            ("dirty", arena.pdirty, snapshot.layout.dirty_decay_ms),
-            ("muzzy", arena.pmuzzy, snapshot.layout.muzzy_decay_ms),
-        )
-        if now is not None and (now < 0 or now > LONG_MS) and (bytes_ := pages(snapshot, count))
-    }
+    counts = {"dirty": arena.pdirty, "muzzy": arena.pmuzzy}
+    long = [name for name in counts if _long(snapshot.layout, name)]
+    kept = {name: bytes_ for name in long if (bytes_ := pages(snapshot, counts[name]))}
     idle = sum(kept.values())
     if idle < LEAST_BYTES or idle < LEAST_SHARE * snapshot.totals.resident:
         return None
@@ -42,12 +42,15 @@ def rule(case: Case) -> Advice | None:
         evidence.append(Evidence(label, now, Unit.COUNT, f"arenas.{name}_decay_ms"))
     evidence.append(Evidence("resident", snapshot.totals.resident, Unit.BYTES, "stats.resident"))
     wanted = {"dirty": DEFAULT_MS, "muzzy": 0}
+    through = [name for name in long if name in kept or ("dirty" in kept and name == "muzzy")]
     return Advice(
         rule=NAME,
         title="unused pages stay resident because decay is " + ("off" if _never(snapshot.layout, kept) else "long"),
         subject=snapshot.subject,
         evidence=tuple(evidence),
-        settings=tuple(Setting(f"{name}_decay_ms", str(wanted[name]), live=f"arenas.{name}_decay_ms") for name in kept),
+        settings=tuple(
+            Setting(f"{name}_decay_ms", str(wanted[name]), live=f"arenas.{name}_decay_ms") for name in through
+        ),
         cpu="a little more: pages that are used again after a pause are faulted in again, 2 µs each",
         memory="less: up to what is given above, some seconds after it was last used",
         risk="low at 10 s; a program with a burst every few seconds would rather keep its pages",
@@ -55,5 +58,10 @@ def rule(case: Case) -> Advice | None:
     )
 
 
-def _never(layout: object, kept: dict[str, int]) -> bool:
+def _long(layout: Layout, name: str) -> bool:
+    now = getattr(layout, f"{name}_decay_ms")
+    return now is not None and (now < 0 or now > LONG_MS)
+
+
+def _never(layout: Layout, kept: dict[str, int]) -> bool:
     return any(getattr(layout, f"{name}_decay_ms") < 0 for name in kept)

@@ -11,6 +11,7 @@ from hew.analysis.advice import (
     cache_oblivious,
     decay_too_long,
     decay_too_short,
+    depots,
     extents_contention,
     external_fragmentation,
     glibc_arenas,
@@ -24,6 +25,7 @@ from hew.analysis.advice import (
     slab_sizes,
     thread_caches,
 )
+from hew.analysis.advice.reconcile import reconciled
 from hew.model.advice import Advice, Case
 from hew.model.known_allocators import GLIBC
 
@@ -33,6 +35,7 @@ MODULES: Sequence[ModuleType] = (
     extents_contention,
     slab_sizes,
     cache_depth,
+    depots,
     decay_too_short,
     oversize,
     decay_too_long,
@@ -57,6 +60,6 @@ def looking(case: Case) -> int:
 
 
 def advise(case: Case) -> tuple[Advice, ...]:
-    """What every rule has to say."""
+    """What every rule has to say, in words that do not contradict each other."""
     found = (module.rule(case) for module in MODULES)
-    return tuple(one for one in found if one is not None)
+    return reconciled([one for one in found if one is not None])

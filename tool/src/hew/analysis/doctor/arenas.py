@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from hew.analysis.doctor.settings import arena_limit
+from hew.analysis.doctor.settings import arena_limit, fitting_arenas
 from hew.model.finding import Finding, Level
 from hew.model.known_allocators import GLIBC
 from hew.model.process import ProcessFacts
@@ -52,7 +52,7 @@ def arena_findings(facts: ProcessFacts) -> Iterator[Finding]:
         what,
         "what is freed in one arena no other can use, and glibc seldom gives the middle of one back: "
         f"{cost / resident:.0%} of RSS is in them",
-        f"try MALLOC_ARENA_MAX={max(2, cpus)} (locks cost time), or another malloc; hew compare measures it",
+        f"try MALLOC_ARENA_MAX={fitting_arenas(facts)} (locks cost time), or another malloc; hew compare measures it",
         evidence,
     )
 

@@ -4,7 +4,7 @@
 import math
 from collections.abc import Iterator
 
-from hew.analysis.doctor.settings import arena_limit
+from hew.analysis.doctor.settings import arena_limit, fitting_arenas
 from hew.model.finding import Finding, Level
 from hew.model.known_allocators import GLIBC, HEW, JEMALLOC
 from hew.model.process import ProcessFacts
@@ -35,11 +35,14 @@ def _cpus(facts: ProcessFacts) -> Finding:
         sees = "hew counts them so" if kind == HEW else ""
         return Finding(TOPIC, Level.FACT, f"the process may use {what}", sees, "", evidence)
     default = limits.cpus_allowed * ARENAS_A_CPU[kind] if limits.cpus_allowed > 1 or kind == GLIBC else 1
-    fitting = max(1, math.ceil(usable)) * (ARENAS_A_CPU[kind] if kind == JEMALLOC else 1)
+    fitting = max(1, math.ceil(usable)) * ARENAS_A_CPU[kind] if kind == JEMALLOC else fitting_arenas(facts)
     evidence |= {"arenas_by_default": default}
     if usable >= limits.cpus_allowed or _arenas_are_set(facts, kind):
         so_many = "as many arenas as it was told" if _arenas_are_set(facts, kind) else f"up to {default} arenas"
         return Finding(TOPIC, Level.FACT, f"the process may use {what}", f"{code.title} makes {so_many}", "", evidence)
+    if facts.threads <= fitting:
+        why = f"{code.title} may make up to {default} arenas, but there are too few threads for more than fit"
+        return Finding(TOPIC, Level.FACT, f"the process may use {what}", why, "", evidence)
     setting = f"{code.variable}=narenas:{fitting}" if kind == JEMALLOC else f"MALLOC_ARENA_MAX={fitting}"
     return Finding(
         TOPIC,

@@ -79,6 +79,8 @@ def _in_use(facts: ProcessFacts, provider: Provider) -> Finding:
         how = "linked into the program itself"
     elif provider.preloaded:
         how = "preloaded"
+    elif code.kind not in {GLIBC, MUSL} and not _is_needed(facts, code):
+        how = "preloaded, or loaded by the program as it runs (nothing in the process is linked with it)"
     else:
         how = "the C library's own" if code.kind in {GLIBC, MUSL} else "a library that the program is linked with"
     proof = FOUND[provider.found_by] if not own else "the program defines malloc"
@@ -97,6 +99,13 @@ def _in_use(facts: ProcessFacts, provider: Provider) -> Finding:
         return Finding(TOPIC, level, f"malloc is {code.title}, {how}: {code.path}", why, then, evidence)
     why, then = _consequence(code)
     return Finding(TOPIC, Level.FACT, f"malloc is {code.title}, {how}: {code.path} ({proof})", why, then, evidence)
+
+
+def _is_needed(facts: ProcessFacts, code: Code) -> bool:
+    """Whether the program or a library of the process says that it is linked with this one."""
+    name = code.path.name.removesuffix(" (deleted)")
+    needed = {one for user in (facts.program, *facts.others) if user is not None for one in user.needed}
+    return any(name == one or name.startswith(f"{one}.") or one.startswith(name) for one in needed)
 
 
 def _consequence(code: Code) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Whether the settings in a process's environment were honoured, or can be at all."""
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -132,3 +133,9 @@ def arena_limit(setting: Setting) -> int | None:
     if found is None:
         return None
     return int(found[1], 16 if found[1].startswith("0x") else 10)
+
+
+def fitting_arenas(facts: ProcessFacts) -> int:
+    """The MALLOC_ARENA_MAX to try: an arena for each CPU whose time the process may use, and never one for all."""
+    usable = min(facts.limits.cpus_allowed, facts.limits.cpus_of_group or facts.limits.cpus_allowed)
+    return max(2, math.ceil(usable))

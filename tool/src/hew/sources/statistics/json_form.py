@@ -17,7 +17,7 @@ from hew.model.statistics import (
     Totals,
     UnusedExtents,
 )
-from hew.sources.statistics.fields import mutex, record, scalars, table
+from hew.sources.statistics.fields import mutex, number, record, scalars, table
 from hew.sources.statistics.misnamed import NOTE, misnamed
 
 SUMS = ("merged", "destroyed")
@@ -76,6 +76,14 @@ def _sized(layout: Mapping[str, Any], classes: str, holder: Mapping[str, Any], n
     return [{**one, **row} for one, row in pairs if _used(row) and isinstance(one.get("size"), int)]
 
 
+def _pages_class(index: int) -> int:
+    """Pages of a class of extents, which the JSON has in order and without their sizes: four classes a doubling."""
+    if index < 4:
+        return index + 1
+    doubling, step = divmod(index - 4, 4)
+    return (5 + step) << doubling
+
+
 def _arena(key: str, found: Mapping[str, Any], layout: Mapping[str, Any], wrong: bool) -> Arena:
     numbers = dict(found)
     if key in SUMS:  # -1 stands there for "differs", not for "never"
@@ -94,5 +102,9 @@ def _arena(key: str, found: Mapping[str, Any], layout: Mapping[str, Any], wrong:
             for row in _sized(layout, "bin", found, "bins")
         ),
         lextents=tuple(record(LargeClass, row) for row in _sized(layout, "lextent", found, "lextents")),
-        extents=tuple(record(UnusedExtents, row) for row in _rows(found, "extents") if _used(row)),
+        extents=tuple(
+            record(UnusedExtents, {"size": _pages_class(at) * (number(layout.get("page")) or 4096), **row})
+            for at, row in enumerate(_rows(found, "extents"))
+            if _used(row)
+        ),
     )

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Finds the reports in a text: several processes may have written theirs into one stream, among other output."""
 
+import codecs
 import gzip
+import io
 import re
 import sys
 import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import cast
 
 from hew.model.errors import HewError
 from hew.model.statistics import Reading, Snapshot
@@ -13,7 +17,10 @@ from hew.sources.statistics.json_form import from_json
 from hew.sources.statistics.repair import decode
 from hew.sources.statistics.text_form import BEGIN, END, from_text
 
-START = re.compile(r'\{\s*"jemalloc"\s*:\s*\{|' + re.escape(BEGIN))
+BLANKS = r"\s{0,32}"
+START = re.compile(rf'\{{{BLANKS}"jemalloc"{BLANKS}:{BLANKS}\{{|' + re.escape(BEGIN))
+SEAM = 128  # characters: more than any beginning has
+CHUNK = 1 << 20
 GZIP = b"\x1f\x8b"
 STDIN = "-"
 HOW = (
@@ -24,55 +31,83 @@ HOW = (
 
 def read_statistics(path: str) -> Reading:
     """All reports of a file, which may be compressed with gzip; `-` is standard input."""
-    data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
     source = "standard input" if path == STDIN else path
-    if data.startswith(GZIP):
+    with sys.stdin.buffer if path == STDIN else Path(path).open("rb") as file:
         try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
+            reading = _reading(_decoded(cast(io.BufferedReader, file)), source)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise HewError(f"{source}: not whole as a gzip file: {error}") from error
-    reading = find_reports(data.decode("utf-8", errors="replace"), source)
     if not reading.snapshots:
-        what = "is empty" if not data else "has no statistics of jemalloc or hew in it"
+        what = "is empty" if not reading.other_bytes else "has no statistics of jemalloc or hew in it"
         raise HewError(f"{source} {what}: {HOW}")
     return reading
 
 
 def find_reports(text: str, source: str) -> Reading:
     """All reports of a text, in the order in which they begin."""
+    return _reading((text[at : at + CHUNK] for at in range(0, len(text), CHUNK)), source)
+
+
+def _decoded(file: io.BufferedReader) -> Iterator[str]:
+    """A file's text, piece by piece."""
+    plain = gzip.GzipFile(fileobj=file) if file.peek(len(GZIP)).startswith(GZIP) else file
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    while block := plain.read(CHUNK):
+        yield decoder.decode(block)
+    yield decoder.decode(b"", final=True)
+
+
+def _reading(blocks: Iterable[str], source: str) -> Reading:
+    """Goes through a text once and keeps no more of it than one report."""
     found: list[Snapshot] = []
-    at, other = 0, 0
-    while start := START.search(text, at):
-        other += len(text[at : start.start()].strip())
-        snapshot, at = (_text if start[0] == BEGIN else _json)(text, start.start())
+    other = 0
+    for piece in _pieces(blocks):
+        start = START.match(piece)
+        if start is None:
+            other += len(piece.strip())
+            continue
+        snapshot, end = (_text if start[0] == BEGIN else _json)(piece)
         if snapshot is not None:
             found.append(snapshot)
-    return Reading(source, tuple(found), other + len(text[at:].strip()))
+        other += len(piece[end:].strip())
+    return Reading(source, tuple(found), other)
 
 
-def _json(text: str, start: int) -> tuple[Snapshot | None, int]:
-    decoded = decode(text[start : _next(text, start)])
+def _pieces(blocks: Iterable[str]) -> Iterator[str]:
+    """The text cut where reports begin: a broken one may not swallow the next. The first piece may be none of them."""
+    parts: list[str] = []
+    seam = ""  # of what is kept, the end in which a beginning may lie that the next block completes
+    for block in blocks:
+        text, at = seam + block, 0
+        for start in START.finditer(text):
+            parts.append(text[at : start.start()])
+            if any(parts):
+                yield "".join(parts)
+            parts, at = [], start.start()
+        keep = max(len(text) - SEAM, at)
+        parts.append(text[at:keep])
+        seam = text[keep:]
+    parts.append(seam)
+    if any(parts):
+        yield "".join(parts)
+
+
+def _json(text: str) -> tuple[Snapshot | None, int]:
+    decoded = decode(text)
     if decoded is None:
-        return None, start + 1
+        return None, 1
     snapshot = from_json(decoded.value)
     if decoded.cut_in:
         note = f"the report breaks off in {decoded.cut_in}: what comes before that was read"
         snapshot = snapshot.noted(note, whole=False)
-    return snapshot, start + decoded.end
+    return snapshot, decoded.end
 
 
-def _text(text: str, start: int) -> tuple[Snapshot | None, int]:
-    stop = _next(text, start)
-    end = text.find(END, start, stop)
-    snapshot = from_text(text[start : end if end >= 0 else stop])
+def _text(text: str) -> tuple[Snapshot | None, int]:
+    end = text.find(END)
+    snapshot = from_text(text[: end if end >= 0 else len(text)])
     if end >= 0:
         return snapshot, end + len(END)
     last = snapshot.arenas[-1].where if snapshot.arenas else "its beginning"
     note = f"the report breaks off in or after {last}: what comes before that was read"
-    return snapshot.noted(note, whole=False), stop
-
-
-def _next(text: str, start: int) -> int:
-    """Where the next report begins: a broken one may not swallow it."""
-    behind = START.search(text, start + 1)
-    return behind.start() if behind else len(text)
+    return snapshot.noted(note, whole=False), len(text)

@@ -2,6 +2,7 @@
 """The text report as a snapshot. Lines that are not the report's (another process wrote in between) are passed over."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +41,7 @@ PAIR = re.compile(r"(\w+): (\d+)")
 DECAYING = re.compile(r"\s*(dirty|muzzy):\s*(N/A|-?\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)$")
 CURRENT = re.compile(r"arenas\.(dirty_decay_ms|muzzy_decay_ms): (-?\d+)")
 VALUE = re.compile(r"([\w ]+?):\s+(\d+)$")
+UPTIME = re.compile(r"^uptime: (\d+)", re.MULTILINE)
 BACKGROUND = ("num_threads", "num_runs", "run_interval_ns")
 SUMS = ("small", "large", "total")
 TABLES = ("bins:", "large:", "extents:")
@@ -74,6 +76,8 @@ class _Reader:
         self.table = ""
         self.columns = ""
         self.unread = 0
+        self.doubtful: Counter[str] = Counter()
+        self.uptime = 0  # of the first arena, by which jemalloc reckons the rates of the process's locks, too
 
     def line(self, line: str) -> None:
         words = line.split()
@@ -110,14 +114,16 @@ class _Reader:
         if not self.table or not figures or not all(NUMBER.fullmatch(one) for one in figures):
             return False
         uptime = number(self.current.numbers.get("uptime_ns")) or 0
-        values = values_of(line, self.columns, words[0] if named else "", uptime)
-        if values is None:
-            cut_up = len(figures) > len(self.columns.split()) // 2
+        row = values_of(line, self.columns, words[0] if named else "", uptime or self.uptime)
+        names = self.columns.split()
+        if row is None:
+            cut_up = len(figures) > len(names) // 2
             self.unread += cut_up
             return cut_up
+        self.doubtful.update(OTHER_NAMES.get(name, name) for name in row.doubtful(names))
         found = {
-            OTHER_NAMES.get(name, name): int(value) if value.isdecimal() else None
-            for name, value in zip(self.columns.split(), values, strict=True)
+            OTHER_NAMES.get(name, name): int(value) if value is not None and value.isdecimal() else None
+            for name, value in zip(names, row.values, strict=True)
             if name != RATE
         }
         if self.table == "mutexes":
@@ -189,12 +195,11 @@ class _Reader:
 def from_text(text: str) -> Snapshot:
     """The snapshot of one text report, from its first line to its last or to where it breaks off."""
     reader = _Reader()
+    if age := UPTIME.search(text):
+        reader.uptime = int(age[1])
     for line in text.splitlines():
         reader.line(line)
     arenas = {key: reader.arena(key, draft) for key, draft in reader.drafts.items()}
-    notes = (
-        (f"{reader.unread} lines of tables could not be read: numbers run into each other",) if reader.unread else ()
-    )
     return Snapshot(
         form="text",
         version=reader.version,
@@ -209,8 +214,20 @@ def from_text(text: str) -> Snapshot:
         merged=arenas.get("merged"),
         destroyed=arenas.get("destroyed"),
         arenas=tuple(arena for key, arena in arenas.items() if key not in ("merged", "destroyed")),
-        notes=notes,
+        notes=_notes(reader),
     )
+
+
+def _notes(reader: _Reader) -> tuple[str, ...]:
+    """What of the tables could not be read."""
+    notes = []
+    if reader.unread:
+        lines = "line" if reader.unread == 1 else "lines"
+        notes.append(f"{reader.unread} {lines} of tables could not be read: numbers run into each other")
+    if reader.doubtful:
+        fields = ", ".join(f"{name} ({count})" for name, count in sorted(reader.doubtful.items()))
+        notes.append(f"numbers run into each other and cannot be told apart, so these are not reported: {fields}")
+    return tuple(notes)
 
 
 def _scalar(text: str) -> Scalar:

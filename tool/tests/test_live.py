@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""What `hew top` reads and reckons, without its screens."""
+
+import gzip
+import sys
+from pathlib import Path
+
+import pytest
+
+from hew.analysis.live import internal_fragmentation
+from hew.model.statistics import Arena, Bin, LargeClass
+from hew.sources.live import Processes
+from hew.sources.statistics.stream import find_reports
+
+STATISTICS = Path(__file__).parent / "data" / "statistics"
+
+
+def test_internal_fragmentation_is_of_all_objects_not_of_the_samples_alone() -> None:
+    """One object in a thousand is in the profile: what it wastes counts a thousand times."""
+    small = Bin(96, 42, 4096, curregs=10_000, curslabs=239, prof_live_requested=800, prof_live_count=10)
+    large = LargeClass(32768, curlextents=300, prof_live_requested=3 * 16384, prof_live_count=3)
+    arena = Arena("merged", bins=(small,), lextents=(large,))
+    assert internal_fragmentation(arena) == pytest.approx(10_000 * 16 + 300 * 16384, abs=2)
+
+
+def test_extents_of_a_json_report_have_sizes() -> None:
+    """The text says them; the JSON has the classes in order."""
+    for name in ("hew-0.1.0", "jemalloc-5.3.1"):
+        rows = {}
+        for form in ("json", "txt"):
+            text = gzip.decompress((STATISTICS / f"{name}.{form}.gz").read_bytes()).decode()
+            arena = find_reports(text, name).snapshots[0].all_arenas
+            assert arena is not None
+            rows[form] = [one.size for one in arena.extents]
+        assert rows["json"]
+        assert None not in rows["json"]
+        assert set(rows["txt"]) & set(rows["json"])
+        assert all(one is not None and one % 4096 == 0 for one in rows["json"])
+
+
+def test_a_second_look_at_all_processes_reads_little() -> None:
+    """Of a process that is known: its stat and its name, not its threads, maps or program."""
+    reads: list[str] = []
+
+    def counted(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and recording and str(arguments[0]).startswith("/proc/"):
+            reads.append(str(arguments[0]))
+
+    recording = False
+    sys.addaudithook(counted)
+    processes = Processes(lambda: 0.0)  # no time passes: nothing is due again
+    known = {str(row.pid) for row in processes.rows()}
+    recording = True
+    processes.rows()
+    recording = False
+    mine = [path.split("/")[2:] for path in reads if path.split("/")[2] in known]
+    assert mine
+    deep = {pid for pid, *words in mine if words not in (["stat"], ["comm"])}
+    assert len(deep) < len(known) / 4  # what has been born since with the number of another
