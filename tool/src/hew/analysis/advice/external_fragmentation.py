@@ -33,7 +33,10 @@ def rule(case: Case) -> Advice | None:
         return None
     evidence = [
         Evidence(
-            "unused room in slabs", lost, Unit.BYTES, f"{arena.where}.bins[].(curslabs × slab_size - curregs × size) - holes"
+            "unused room in slabs",
+            lost,
+            Unit.BYTES,
+            f"{arena.where}.bins[].(curslabs × slab_size - curregs × size) - holes",
         ),
         Evidence("slabs", held, Unit.BYTES, f"{arena.where}.bins[].curslabs × slab_size"),
     ]
