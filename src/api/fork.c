@@ -54,7 +54,7 @@ begin_anew(struct hew_mutex *mutex)
     hew_mutex_after_fork(mutex);
 }
 
-/* Ranks above the table of arenas. */
+/* Ranks above the bins. */
 static void
 each_outer_mutex(mutex_action act)
 {
@@ -66,6 +66,7 @@ each_outer_mutex(mutex_action act)
     }
     act(&hew_caches_lock);
     act(&hew_arenas_lock);
+    act(&hew_holes_lock); /* no region is out while nobody holds it */
 }
 
 /* In the order of ranks: bins, reserve, pages, map, prof, event, meta, data.  With hew_arenas_lock settled, so that each call finds the

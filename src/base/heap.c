@@ -79,3 +79,20 @@ hew_heap_remove(struct hew_heap *heap, struct hew_heap_node *node)
     }
     heap->root = meld(heap->root, orphans);
 }
+
+void
+hew_heap_walk_step(struct hew_heap_walk *walk)
+{
+    struct hew_heap_node *node = walk->at;
+    if (walk->state == HEW_HEAP_MET && node->child != NULL) {
+        walk->at = node->child;
+    } else if (walk->state != HEW_HEAP_RETURNING && node->next != NULL) {
+        walk->at = node->next;
+        walk->state = HEW_HEAP_MET;
+    } else {
+        struct hew_heap_node *back = node->back;
+        bool was_first = back != NULL && back->child == node; /* then `back` is the parent */
+        walk->at = back;
+        walk->state = was_first ? HEW_HEAP_BELOW_DONE : HEW_HEAP_RETURNING;
+    }
+}

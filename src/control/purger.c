@@ -65,6 +65,7 @@ hew_purger_round(uint64_t now_ms, bool all)
     HEW_EACH_ARENA(arena)
     {
         hew_arena_trim(arena);
+        next = earlier(next, hew_holes_return(arena, now_ms, all));
         hew_page_decay(&arena->pages, now_ms, all);
         uint64_t own = hew_page_next_ms(&arena->pages);
         next = earlier(next, own);

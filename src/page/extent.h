@@ -57,7 +57,10 @@ struct hew_extent {
                 struct hew_list full;      /* else, where the bin lists full slabs: in that list, unless current */
             };
             bool queued;
-            bool reserved; /* of the reserve, where it returns to: slab/reserve.h.  Never changes. */
+            bool reserved;     /* of the reserve, where it returns to: slab/reserve.h.  Never changes. */
+            uint16_t seen;     /* free regions when slab/holes.c last looked, and */
+            uint32_t quiet_ms; /* since when there have been so many */
+            uint32_t absent;   /* 1 = a piece without memory, all of whose regions are free: slab/hole.h */
         } slab;
         struct {
             size_t usable; /* bytes that the program may use */

@@ -135,6 +135,9 @@ void hew_page_discard(struct hew_page_heap *heap, struct hew_extent *extent);
 /* Forgets an active extent: its pages are no longer known to be the heap's.  They are neither touched nor given back. */
 void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);
 
+/* A part of an active extent is about to go back to the system: nothing around it asks for huge pages any more. */
+void hew_page_forgo_huge(struct hew_page_heap *heap, struct hew_extent *extent);
+
 /* Returns what decay says is due (`all`: everything that is free).  May call the system; the lock is dropped for it. */
 void hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all);
 

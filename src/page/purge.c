@@ -288,6 +288,16 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
     hew_mutex_unlock(&heap->lock);
 }
 
+void
+hew_page_forgo_huge(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    hew_mutex_lock(&heap->lock);
+    if (extent->huge) {
+        hew_huge_forgo(extent);
+    }
+    hew_mutex_unlock(&heap->lock);
+}
+
 bool
 hew_page_give_through(struct hew_page_heap *heap, struct hew_extent *extent)
 {

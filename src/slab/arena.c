@@ -141,10 +141,8 @@ hew_arena_next(unsigned index)
     return NULL;
 }
 
-/* Whether the arena's bins may be worked on: a manual one may not while it is reset or destroyed, and who does that waits for
- * those who have begun before. */
-static bool
-begin_trim(struct hew_arena *arena)
+bool
+hew_arena_begin_trim(struct hew_arena *arena)
 {
     if (HEW_LIKELY(!arena->manual)) {
         return true;
@@ -159,8 +157,8 @@ begin_trim(struct hew_arena *arena)
 }
 
 /* In a child that a hook has forked the trim goes on, and is not counted any more. */
-static void
-end_trim(struct hew_arena *arena)
+void
+hew_arena_end_trim(struct hew_arena *arena)
 {
     uint32_t trims = arena->manual ? atomic_load_explicit(&arena->trims, memory_order_relaxed) : 0;
     /* release: pairs with the acquire in await_trims(), which finds the slabs back in the page heap */
@@ -172,13 +170,13 @@ end_trim(struct hew_arena *arena)
 void
 hew_arena_trim(struct hew_arena *arena)
 {
-    if (!begin_trim(arena)) {
+    if (!hew_arena_begin_trim(arena)) {
         return;
     }
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         hew_bin_trim(&arena->bins[code], &arena->pages);
     }
-    end_trim(arena);
+    hew_arena_end_trim(arena);
 }
 
 static void

@@ -14,6 +14,7 @@
 #include "meta/map.h"
 #include "slab/arena_table.h"
 #include "slab/bin.h"
+#include "slab/holes.h"
 
 /* Where malloc finds memory inside a hook while the first arena has hooks, too; no program sees that arena. */
 #define HEW_ARENA_REFUGE (HEW_ARENAS_MAX - 1)
@@ -47,6 +48,7 @@ struct hew_arena {
     /* Requests by code that threads made which are gone or have moved, and which no cache has counted: relaxed. */
     _Atomic uint64_t requests[HEW_CODES];
     struct hew_large_counts large[HEW_LARGE_CLASSES];
+    struct hew_holes holes; /* guarded by hew_holes_lock */
 };
 
 extern struct hew_mutex hew_arenas_lock;
@@ -97,6 +99,11 @@ void hew_arenas_after_fork(void);
 
 /* The slabs that the arena's bins keep at hand without an object in them become dirty pages.  Without locks. */
 void hew_arena_trim(struct hew_arena *arena);
+
+/* Whether the arena's bins may be worked on without their locks held all the time: a manual one may not while it is reset or
+ * destroyed, and who does that waits for those who have begun before.  They end it. */
+bool hew_arena_begin_trim(struct hew_arena *arena);
+void hew_arena_end_trim(struct hew_arena *arena);
 
 /* For a thread that is inside a hook: an arena without hooks.  NULL without memory. */
 struct hew_arena *hew_arena_without_hooks(void);

@@ -62,7 +62,7 @@ static void
 await_trims(struct hew_arena *arena)
 {
     _Atomic uint32_t never = 0;
-    /* acquire: pairs with the release in end_trim() */
+    /* acquire: pairs with the release in hew_arena_end_trim() */
     while (atomic_load_explicit(&arena->trims, memory_order_acquire) != 0) {
         hew_futex_wait(&never, 0, NAP_MS);
     }
@@ -147,6 +147,9 @@ fold_bin(struct hew_bin *sum, struct hew_bin *bin)
     sum->counts.flushes += bin->counts.flushes;
     sum->counts.slabs_ever += bin->counts.slabs_ever;
     sum->counts.reslabs += bin->counts.reslabs;
+    sum->counts.holes_purged += bin->counts.holes_purged;
+    sum->counts.holes_refaulted += bin->counts.holes_refaulted;
+    sum->counts.holes_calls += bin->counts.holes_calls;
     bin->counts = (struct hew_bin_counts){0};
     hew_mutex_unlock(&sum->lock);
     hew_mutex_unlock(&bin->lock);
@@ -236,6 +239,7 @@ hew_arena_life_after_fork(void)
     HEW_EACH_ARENA(arena)
     {
         arena->trims = 0;
+        hew_holes_after_fork(arena);
         if (arena->life == HEW_ARENA_BUSY && hew_hooks_depth == 0) { /* else a hook of our own destruction has forked */
             arena->life = HEW_ARENA_LIVES;
             arena->pages.ending = false;

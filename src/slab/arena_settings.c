@@ -172,6 +172,8 @@ hew_arena_uptime_ns(const struct hew_arena *arena)
 void
 hew_arena_decay(struct hew_arena *arena, bool all)
 {
+    uint64_t now = hew_clock_ms();
     hew_arena_trim(arena);
-    hew_page_decay(&arena->pages, hew_clock_ms(), all);
+    hew_holes_return(arena, now, all); /* before the pages: a slab may become wholly free meanwhile */
+    hew_page_decay(&arena->pages, now, all);
 }

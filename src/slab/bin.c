@@ -15,7 +15,8 @@
 #define OPENS_FINE 8 /* so many slabs of a coarse class, and one a thread, are worth a class between it and the next */
 #define AHEAD 8      /* objects from one that comes back to the one whose slab is fetched */
 #define POPULATED_FROM 32 /* slabs in a bin: at most so small a part of its memory is resident before it is used */
-#define EMPTY_AT_ONCE 16  /* wholly free slabs collected before they are handed to the page heap */
+#define DUE_SLABS 64 /* with free regions, 1 MiB or more, from which on somebody should look whether they stay idle */
+#define EMPTY_AT_ONCE 16 /* wholly free slabs collected before they are handed to the page heap */
 
 struct empties {
     unsigned code;  /* of every object that the bin takes back */
@@ -34,7 +35,7 @@ static void
 enqueue(struct hew_bin *bin, struct hew_extent *slab)
 {
     HEW_ASSERT(1, !slab->slab.queued && slab->slab.free_regions != 0 && slab != bin->current);
-    hew_heap_insert(&bin->nonfull, &slab->slab.node, slab->address);
+    hew_heap_insert(&bin->nonfull, &slab->slab.node, hew_hole_key(slab));
     slab->slab.queued = true;
     bin->counts.nonfull++;
 }
@@ -43,6 +44,9 @@ static void
 dequeue(struct hew_bin *bin, struct hew_extent *slab)
 {
     HEW_ASSERT(1, slab->slab.queued && bin->counts.nonfull != 0);
+    if (HEW_UNLIKELY(bin->walk.at == &slab->slab.node)) {
+        hew_heap_walk_step(&bin->walk);
+    }
     hew_heap_remove(&bin->nonfull, &slab->slab.node);
     slab->slab.queued = false;
     bin->counts.nonfull--;
@@ -66,6 +70,23 @@ retire_current(struct hew_bin *bin)
 {
     if (lists_full(bin) && bin->current != NULL) {
         hew_list_push_back(&bin->full, &bin->current->slab.full);
+    }
+}
+
+static HEW_NOINLINE void
+count_holes_out(struct hew_bin *bin, struct hew_extent *slab)
+{
+    HEW_ASSERT(1, bin->counts.holes >= hew_hole_bytes(slab, slab->slab.absent));
+    bin->counts.holes -= hew_hole_bytes(slab, slab->slab.absent);
+    slab->slab.absent = 0;
+}
+
+/* Under the lock: a slab leaves the bin, and with it what it has no memory for. */
+static void
+forget_holes(struct hew_bin *bin, struct hew_extent *slab)
+{
+    if (HEW_UNLIKELY(slab->slab.absent != 0)) {
+        count_holes_out(bin, slab);
     }
 }
 
@@ -125,8 +146,8 @@ adopt(struct hew_bin *bin, struct hew_extent *slab)
     return true;
 }
 
-static void
-release_slabs(struct hew_page_heap *pages, struct hew_extent **slabs, unsigned count)
+void
+hew_bin_release(struct hew_page_heap *pages, struct hew_extent *const *slabs, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         HEW_ASSERT(1, slabs[i]->state == HEW_EXTENT_ACTIVE && slabs[i]->code <= HEW_CODE_SMALL_LAST &&
@@ -165,10 +186,23 @@ bin_make_room(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code)
     hew_mutex_lock(&bin->lock);
     if (slab != NULL && !adopt(bin, slab)) {
         hew_mutex_unlock(&bin->lock);
-        release_slabs(pages, &slab, 1);
+        hew_bin_release(pages, &slab, 1);
         hew_mutex_lock(&bin->lock);
     }
     return slab != NULL || bin->nonfull.root != NULL || (bin->current != NULL && bin->current->slab.free_regions != 0);
+}
+
+/* Under the lock: the current slab has holes.  What is handed out of them gets memory again when it is touched. */
+static HEW_NOINLINE unsigned
+take_beside_holes(struct hew_bin *bin, void **end, unsigned wanted)
+{
+    struct hew_extent *slab = bin->current;
+    uint32_t before = slab->slab.absent;
+    unsigned taken = hew_hole_take(slab, end, wanted);
+    size_t back = hew_hole_bytes(slab, before & ~slab->slab.absent);
+    bin->counts.holes -= back;
+    bin->counts.holes_refaulted += back;
+    return taken;
 }
 
 unsigned
@@ -178,7 +212,9 @@ hew_bin_take(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, vo
     hew_mutex_lock(&bin->lock);
     while (left > 0) {
         if (bin->current != NULL && bin->current->slab.free_regions != 0) {
-            left -= hew_slab_take(bin->current, regions + left, left);
+            bool holes = HEW_UNLIKELY(bin->current->slab.absent != 0);
+            left -= holes ? take_beside_holes(bin, regions + left, left)
+                          : hew_slab_take(bin->current, regions + left, left);
         } else if (!next_slab(bin)) {
             /* A fresh slab only for the first: what is at hand is enough. */
             if (left < wanted || !bin_make_room(bin, pages, code)) {
@@ -213,6 +249,7 @@ bin_settle(struct hew_bin *bin, struct hew_extent *slab)
         }
         HEW_ASSERT(1, bin->counts.slabs != 0);
         bin->counts.slabs--;
+        forget_holes(bin, slab);
         return true;
     }
     if (!slab->slab.queued) {
@@ -221,13 +258,14 @@ bin_settle(struct hew_bin *bin, struct hew_extent *slab)
     return false;
 }
 
-/* Under the lock: the lowest slab with room is the current one, so that the higher ones can run empty.  Returns the former
+/* Under the lock: the first slab with room is the current one, so that the others can run empty, which are higher or have holes.  Returns the former
  * current one when it should go, or NULL. */
 static struct hew_extent *
 prefer_lowest(struct hew_bin *bin)
 {
-    struct hew_extent *lowest = slab_of(hew_heap_lowest(&bin->nonfull)), *former = bin->current;
-    if (lowest == NULL || former == NULL || lowest->address > former->address) {
+    struct hew_heap_node *first = hew_heap_lowest(&bin->nonfull);
+    struct hew_extent *lowest = slab_of(first), *former = bin->current;
+    if (first == NULL || former == NULL || first->key > hew_hole_key(former)) {
         return NULL;
     }
     dequeue(bin, lowest);
@@ -283,7 +321,7 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *obje
     struct hew_map_window window = HEW_MAP_NO_WINDOW;
     struct empties empties;
     unsigned done = 0;
-    bool over;
+    bool over, due;
     for (unsigned i = 0; i < AHEAD && i < count; i++) {
         fetch_slab(&window, objects[i]);
     }
@@ -300,11 +338,15 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *obje
             empties.slab[empties.count++] = former;
         }
         bin->counts.flushes += over;
+        due = bin->counts.nonfull >= DUE_SLABS;
         HEW_ASSERT(1, done <= count && bin->counts.ndalloc <= bin->counts.nmalloc);
         HEW_ASSERT(3, hew_bin_valid_if_due(bin));
         hew_mutex_unlock(&bin->lock);
-        release_slabs(pages, empties.slab, empties.count);
+        hew_bin_release(pages, empties.slab, empties.count);
     } while (!over);
+    if (due) {
+        hew_page_raise_due();
+    }
     return done;
 }
 
@@ -318,11 +360,52 @@ hew_bin_trim(struct hew_bin *bin, struct hew_page_heap *pages)
         HEW_ASSERT(1, bin->counts.slabs != 0 && !current->slab.queued);
         bin->current = NULL;
         bin->counts.slabs--;
+        forget_holes(bin, current);
     }
     hew_mutex_unlock(&bin->lock);
     if (idle) {
-        release_slabs(pages, &current, 1);
+        hew_bin_release(pages, &current, 1);
     }
+}
+
+/* Under the lock: the slab's place among the nonfull ones is that of its key. */
+static void
+renew_place(struct hew_bin *bin, struct hew_extent *slab)
+{
+    if (slab->slab.queued && slab->slab.node.key != hew_hole_key(slab)) {
+        dequeue(bin, slab);
+        enqueue(bin, slab);
+    }
+}
+
+struct hew_hole_outing
+hew_bin_take_out(struct hew_bin *bin, struct hew_extent *slab, uint32_t idle)
+{
+    HEW_ASSERT(1, slab == bin->current || slab->slab.queued);
+    struct hew_hole_outing outing = {slab, idle, slab->slab.absent};
+    forget_holes(bin, slab);
+    hew_hole_take_out(slab, outing.idle | outing.absent);
+    if (slab->slab.free_regions == 0 && slab->slab.queued) {
+        dequeue(bin, slab);
+        if (lists_full(bin)) {
+            hew_list_push_back(&bin->full, &slab->slab.full);
+        }
+    }
+    renew_place(bin, slab);
+    return outing;
+}
+
+bool
+hew_bin_put_back(struct hew_bin *bin, const struct hew_hole_outing *outing, bool gone)
+{
+    struct hew_extent *slab = outing->slab;
+    HEW_ASSERT(1, slab->slab.absent == 0);
+    hew_hole_put_back(slab, outing->idle | outing->absent);
+    slab->slab.absent = outing->absent | (gone ? outing->idle : 0);
+    bin->counts.holes += hew_hole_bytes(slab, slab->slab.absent);
+    bin->counts.holes_purged += gone ? hew_hole_bytes(slab, outing->idle) : 0;
+    renew_place(bin, slab);
+    return bin_settle(bin, slab);
 }
 
 /* Under the lock: every slab leaves the bin, into `slabs`. */
@@ -353,11 +436,11 @@ hew_bin_clear(struct hew_bin *bin, struct hew_page_heap *pages)
     hew_mutex_lock(&bin->lock);
     gather(bin, &slabs);
     bin->counts.ndalloc = bin->counts.nmalloc;
-    bin->counts.slabs = 0;
+    bin->counts.slabs = bin->counts.holes = 0;
     hew_mutex_unlock(&bin->lock);
     while ((node = hew_list_first(&slabs)) != NULL) {
         hew_list_remove(node);
         struct hew_extent *slab = HEW_CONTAINER(node, struct hew_extent, slab.full);
-        release_slabs(pages, &slab, 1);
+        hew_bin_release(pages, &slab, 1);
     }
 }

@@ -8,15 +8,26 @@
 
 #define STEPS_A_SLAB 8 /* its bits, and its places in the map */
 
-/* The lowest slab leads its siblings' children: each is above its parent.  Adds to `count`. */
+struct census {
+    size_t nonfull, holes;
+};
+
 static bool
-nonfull_valid(const struct hew_heap_node *node, uintptr_t above, size_t *count)
+slab_valid(const struct hew_extent *slab, struct census *census)
 {
-    for (; node != NULL; node = node->next, ++*count) {
+    census->holes += hew_hole_bytes(slab, slab->slab.absent);
+    return hew_slab_valid(slab) && hew_hole_valid(slab);
+}
+
+/* The first slab leads its siblings' children: each comes behind its parent.  Adds to `census`. */
+static bool
+nonfull_valid(const struct hew_heap_node *node, uintptr_t above, struct census *census)
+{
+    for (; node != NULL; node = node->next, census->nonfull++) {
         const struct hew_extent *slab = HEW_CONTAINER(node, struct hew_extent, slab.node);
-        bool placed = node->key == slab->address && node->key > above && hew_map_extent(slab->address) == slab;
-        if (!placed || !slab->slab.queued || slab->slab.free_regions == 0 || !hew_slab_valid(slab) ||
-            !nonfull_valid(node->child, node->key, count)) {
+        bool placed = node->key == hew_hole_key(slab) && node->key > above && hew_map_extent(slab->address) == slab;
+        if (!placed || !slab->slab.queued || slab->slab.free_regions == 0 || !slab_valid(slab, census) ||
+            !nonfull_valid(node->child, node->key, census)) {
             return false;
         }
     }
@@ -26,12 +37,12 @@ nonfull_valid(const struct hew_heap_node *node, uintptr_t above, size_t *count)
 bool
 hew_bin_valid(const struct hew_bin *bin)
 {
-    size_t count = 0;
-    if (bin->current != NULL && (bin->current->slab.queued || !hew_slab_valid(bin->current))) {
+    struct census census = {0, 0};
+    if (bin->current != NULL && (bin->current->slab.queued || !slab_valid(bin->current, &census))) {
         return false;
     }
-    return nonfull_valid(bin->nonfull.root, 0, &count) && count == bin->counts.nonfull &&
-           count + (bin->current != NULL) <= bin->counts.slabs;
+    return nonfull_valid(bin->nonfull.root, 0, &census) && census.nonfull == bin->counts.nonfull &&
+           census.nonfull + (bin->current != NULL) <= bin->counts.slabs && census.holes == bin->counts.holes;
 }
 
 bool

@@ -36,6 +36,8 @@ hew_slab_begin(struct hew_extent *extent)
     extent->slab.first_word = 0;
     extent->slab.queued = false;
     extent->slab.reserved = false;
+    extent->slab.seen = 0;
+    extent->slab.absent = 0;
     return true;
 }
 

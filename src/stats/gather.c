@@ -31,9 +31,10 @@ hew_gather_mutex(struct hew_mutex *mutex, struct hew_stats_mutex *into)
 }
 
 static void
-gather_bin(struct hew_arena *arena, unsigned code, struct hew_stats_bin *into)
+gather_bin(struct hew_arena *arena, unsigned code, struct hew_stats_arena *into_arena)
 {
     struct hew_bin *bin = &arena->bins[code];
+    struct hew_stats_bin *into = &into_arena->bins[code - 1];
     hew_mutex_lock(&bin->lock);
     struct hew_bin_counts counts = bin->counts;
     hew_gather_held_mutex(&bin->lock, &into->mutex);
@@ -47,6 +48,10 @@ gather_bin(struct hew_arena *arena, unsigned code, struct hew_stats_bin *into)
     into->nreslabs = counts.reslabs;
     into->curslabs = counts.slabs;
     into->nonfull_slabs = counts.nonfull;
+    into_arena->holes += counts.holes;
+    into_arena->holes_purged += counts.holes_purged;
+    into_arena->holes_refaulted += counts.holes_refaulted;
+    into_arena->holes_nmadvise += counts.holes_calls;
 }
 
 static void
@@ -125,7 +130,7 @@ hew_gather_arena(struct hew_arena *arena, struct hew_stats_arena *into)
 {
     hew_page_sweep(&arena->pages);
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
-        gather_bin(arena, code, &into->bins[code - 1]);
+        gather_bin(arena, code, into);
     }
     for (unsigned index = 0; index < HEW_LARGE_CLASSES; index++) {
         gather_lextent(arena, index, &into->lextents[index]);
@@ -241,7 +246,7 @@ hew_gather_finish(struct hew_stats_arena *arena)
     arena->large.nflushes = arena->large.ndalloc;
     /* Both are whole pages by jemalloc's manual. */
     size_t base = hew_bits_round_up(arena->base, HEW_PAGE);
-    arena->resident = base + (arena->pactive + arena->pdirty + arena->pmuzzy) * HEW_PAGE;
+    arena->resident = base + (arena->pactive + arena->pdirty + arena->pmuzzy) * HEW_PAGE - arena->holes;
     arena->mapped += base;
 }
 

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slab_bin: one bin against a model that knows every slab and every region by heart, under random takes and gives,
- * wrong gives and refused memory; then four threads on one bin.
+ * slab_bin: one bin against a model that knows every slab, every region and every hole by heart, under random takes and gives,
+ * returned holes, wrong gives and refused calls; then four threads on one bin, while a fifth returns its holes.
  */
-#include "slab/bin.h"
+#include "slab/holes.h"
 
 #include "layers.h"
 #include "layers_random.h"
 #include "test.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #define SLABS_MAX 64
 #define REGIONS_MAX 256
+#define PIECES_MAX 32
 #define BATCH 40
 
 struct model_slab {
     uintptr_t address;
     unsigned free;
     bool taken[REGIONS_MAX];
+    bool absent[PIECES_MAX];
 };
 
 struct model {
@@ -29,6 +32,10 @@ struct model {
     unsigned count;
     struct model_slab *current;
     uint64_t nmalloc, ndalloc;
+    uint64_t purged, refaulted; /* pieces */
+    size_t piece;               /* bytes */
+    unsigned pieces;
+    struct hew_holes_seen seen;
 };
 
 static struct layers_random dice;
@@ -40,15 +47,68 @@ refuse(const char *call)
     return refuse_now;
 }
 
+/* The pieces that a region lies on: from the first one up to the end. */
+static unsigned
+first_piece(const struct model *model, unsigned region)
+{
+    return (unsigned)(region * (size_t)hew_slab_shapes[model->code].size / model->piece);
+}
+
+static unsigned
+end_piece(const struct model *model, unsigned region)
+{
+    return (unsigned)(((region + 1) * (size_t)hew_slab_shapes[model->code].size - 1) / model->piece) + 1;
+}
+
+static bool
+has_memory(const struct model *model, const struct model_slab *slab, unsigned region)
+{
+    bool all = true;
+    for (unsigned piece = first_piece(model, region); piece < end_piece(model, region); piece++) {
+        all = all && !slab->absent[piece];
+    }
+    return all;
+}
+
+static bool
+has_holes(const struct model_slab *slab)
+{
+    bool any = false;
+    for (unsigned piece = 0; piece < PIECES_MAX; piece++) {
+        any = any || slab->absent[piece];
+    }
+    return any;
+}
+
+static bool
+comes_first(const struct model_slab *one, const struct model_slab *other)
+{
+    return has_holes(one) != has_holes(other) ? has_holes(other) : one->address < other->address;
+}
+
 static struct model_slab *
 lowest_with_room(struct model *model)
 {
     struct model_slab *lowest = NULL;
     for (unsigned i = 0; i < model->count; i++) {
         struct model_slab *slab = &model->slabs[i];
-        if (slab->free != 0 && (lowest == NULL || slab->address < lowest->address)) {
+        if (slab->free != 0 && (lowest == NULL || comes_first(slab, lowest))) {
             lowest = slab;
         }
+    }
+    return lowest;
+}
+
+/* Of the current slab: the lowest free region with memory, or the lowest. */
+static unsigned
+next_region(const struct model *model)
+{
+    unsigned lowest = REGIONS_MAX;
+    for (unsigned region = 0; region < model->regions; region++) {
+        if (!model->current->taken[region] && has_memory(model, model->current, region)) {
+            return region;
+        }
+        lowest = !model->current->taken[region] && lowest == REGIONS_MAX ? region : lowest;
     }
     return lowest;
 }
@@ -64,9 +124,10 @@ expect(struct model *model)
         }
         model->current = lowest;
     }
-    unsigned region = 0;
-    while (model->current->taken[region]) {
-        region++;
+    unsigned region = next_region(model);
+    for (unsigned piece = first_piece(model, region); piece < end_piece(model, region); piece++) {
+        model->refaulted += model->current->absent[piece];
+        model->current->absent[piece] = false;
     }
     model->current->taken[region] = true;
     model->current->free--;
@@ -86,6 +147,26 @@ learn_slab(struct model *model, void *first)
     model->current = &model->slabs[model->count++];
 }
 
+/* At both ends of an object: whatever is done to its slab, they stay. */
+static uintptr_t *
+last_word(const struct model *model, void *object)
+{
+    return (uintptr_t *)((char *)object + hew_slab_shapes[model->code].size) - 1;
+}
+
+static void
+write_marks(const struct model *model, void *object)
+{
+    *last_word(model, object) = (uintptr_t)object + 1;
+    *(uintptr_t *)object = (uintptr_t)object;
+}
+
+static bool
+holds_marks(const struct model *model, void *object)
+{
+    return *(uintptr_t *)object == (uintptr_t)object && *last_word(model, object) == (uintptr_t)object + 1;
+}
+
 static void
 take(struct model *model)
 {
@@ -101,6 +182,7 @@ take(struct model *model)
             expected = expect(model);
         }
         CHECK(regions[taken - 1 - i] == expected);
+        write_marks(model, expected);
     }
     CHECK(taken > 0 || refuse_now);
     if (taken < wanted) {
@@ -136,7 +218,7 @@ static void
 prefer_lowest(struct model *model)
 {
     struct model_slab *lowest = lowest_with_room(model), *former = model->current;
-    if (lowest != NULL && lowest->address < former->address) {
+    if (lowest != NULL && comes_first(lowest, former)) {
         model->current = lowest;
         if (former->free == model->regions) {
             forget(model, former);
@@ -176,6 +258,7 @@ give(struct model *model)
     unsigned wanted = 1 + (unsigned)layers_random_below(&dice, BATCH), count = 0, region;
     for (unsigned tries = 0; tries < 4 * wanted && count < wanted; tries++) {
         if (pick(model, false, &back[count], &slab, &region)) {
+            CHECK(holds_marks(model, back[count]));
             slab->taken[region] = false;
             slabs[count++] = slab->address;
         }
@@ -194,6 +277,54 @@ give(struct model *model)
         free_one(model, slabs[i]);
     }
     prefer_lowest(model);
+}
+
+/* Every piece of the slab without a taken region loses its memory. */
+static void
+return_slab(struct model *model, struct model_slab *slab)
+{
+    bool idle[PIECES_MAX];
+    for (unsigned piece = 0; piece < model->pieces; piece++) {
+        idle[piece] = !slab->absent[piece];
+    }
+    for (unsigned region = 0; region < model->regions; region++) {
+        for (unsigned piece = first_piece(model, region); piece < end_piece(model, region); piece++) {
+            idle[piece] = idle[piece] && !slab->taken[region];
+        }
+    }
+    for (unsigned piece = 0; piece < model->pieces; piece++) {
+        slab->absent[piece] = slab->absent[piece] || idle[piece];
+        model->purged += idle[piece];
+    }
+}
+
+static void
+return_holes(struct model *model)
+{
+    struct hew_holes_look look = {&model->pages, &model->bin, &model->seen, model->code, true, 0, 0};
+    refuse_now = layers_random_once_in(&dice, 4);
+    hew_holes_look(&look);
+    for (unsigned i = 0; i < model->count && !refuse_now; i++) {
+        return_slab(model, &model->slabs[i]);
+    }
+    refuse_now = false;
+}
+
+static void
+compare_holes(const struct model *model)
+{
+    const struct hew_bin_counts *counts = &model->bin.counts;
+    size_t absent = 0;
+    for (unsigned i = 0; i < model->count; i++) {
+        const struct hew_extent *extent = hew_map_extent(model->slabs[i].address);
+        for (unsigned piece = 0; piece < PIECES_MAX; piece++) {
+            CHECK_EQUAL(extent->slab.absent >> piece & 1, model->slabs[i].absent[piece]);
+            absent += model->slabs[i].absent[piece];
+        }
+    }
+    CHECK_EQUAL(counts->holes, absent * model->piece);
+    CHECK_EQUAL(counts->holes_purged, model->purged * model->piece);
+    CHECK_EQUAL(counts->holes_refaulted, model->refaulted * model->piece);
 }
 
 static void
@@ -216,6 +347,7 @@ compare(struct model *model)
     CHECK_EQUAL(counts->nmalloc, model->nmalloc);
     CHECK_EQUAL(counts->ndalloc, model->ndalloc);
     CHECK(model->current == NULL || model->bin.current == hew_map_extent(model->current->address));
+    compare_holes(model);
     CHECK(hew_bin_valid(&model->bin));
     CHECK(hew_page_heap_valid(&model->pages));
     CHECK_EQUAL(hew_page_counts(&model->pages).active, model->count * hew_slab_shapes[model->code].pages * HEW_PAGE);
@@ -227,6 +359,8 @@ run(struct model *model, unsigned code, unsigned operations)
     hew_page_heap_begin(&model->pages, 0, 0);
     model->code = code;
     model->regions = hew_slab_shapes[code].regions;
+    model->piece = hew_hole_piece(&hew_slab_shapes[code]);
+    model->pieces = (unsigned)((hew_slab_shapes[code].bytes + model->piece - 1) / model->piece);
     unsigned most = SLABS_MAX * model->regions - BATCH, most_now = most;
     for (unsigned i = 0; i < operations && test_failures == 0; i++) {
         uint64_t live = model->nmalloc - model->ndalloc;
@@ -236,11 +370,15 @@ run(struct model *model, unsigned code, unsigned operations)
         } else if (model->count < SLABS_MAX) {
             take(model);
         }
+        if (layers_random_once_in(&dice, 40)) {
+            return_holes(model);
+        }
         if (i % 50 == 0) {
             compare(model);
         }
     }
     compare(model);
+    CHECK(model->purged != 0 && model->refaulted != 0);
 }
 
 TEST(a_bin_does_what_a_naive_model_of_it_does)
@@ -248,6 +386,7 @@ TEST(a_bin_does_what_a_naive_model_of_it_does)
     static struct model models[8];
     static const size_t sizes[] = {64, 320, 448, 1024, 1792, 4096, 7168, 14336};
     CHECK(layers_boot());
+    hew_size_class_set_slabs(1792, 1792, 64); /* pieces of two pages */
     dice.state = layers_random_seed();
     hew_os_faults.refuse = refuse;
     for (unsigned i = 0; i < 8; i++) {
@@ -261,7 +400,10 @@ TEST(a_bin_does_what_a_naive_model_of_it_does)
 
 static struct hew_bin shared;
 static struct hew_page_heap shared_pages;
+static struct hew_holes_seen shared_seen;
+static unsigned shared_code;
 static _Atomic unsigned wrong;
+static _Atomic bool over;
 
 struct own {
     uint64_t seed;
@@ -304,7 +446,7 @@ work(void *argument)
     struct layers_random random = {own->seed};
     for (unsigned i = 0; i < 6000; i++) {
         if (layers_random_below(&random, HELD) > own->count) {
-            take_some(own, &random, hew_code_of_size(512));
+            take_some(own, &random, shared_code);
         } else {
             give_some(own, &random, 1 + (unsigned)layers_random_below(&random, BATCH));
         }
@@ -317,22 +459,54 @@ work(void *argument)
     return NULL;
 }
 
-TEST(four_threads_on_one_bin_never_share_a_region_and_leave_one_slab)
+static void *
+return_shared(void *unused)
+{
+    while (!over) {
+        struct hew_holes_look look = {&shared_pages, &shared, &shared_seen, shared_code, true, 0, 0};
+        hew_holes_look(&look);
+    }
+    return unused;
+}
+
+static void
+run_threads(uint16_t number, size_t size)
 {
     static struct own owns[THREADS];
-    pthread_t threads[THREADS];
-    hew_page_heap_begin(&shared_pages, 1, 0);
+    pthread_t threads[THREADS], returner;
+    memset(&shared, 0, sizeof shared);
+    memset(owns, 0, sizeof owns);
+    over = false;
+    shared_code = hew_code_of_size(size);
+    hew_page_heap_begin(&shared_pages, number, 0);
     for (unsigned i = 0; i < THREADS; i++) {
         owns[i].seed = layers_random_seed() + i;
         CHECK_EQUAL(pthread_create(&threads[i], NULL, work, &owns[i]), 0);
     }
+    CHECK_EQUAL(pthread_create(&returner, NULL, return_shared, NULL), 0);
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
     }
+    over = true;
+    pthread_join(returner, NULL);
+    CHECK(shared.counts.holes_purged != 0);
+    hew_bin_trim(&shared, &shared_pages);
+    CHECK_EQUAL(shared.counts.slabs, 0);
+    CHECK_EQUAL(shared.counts.holes, 0);
     CHECK_EQUAL(wrong, 0);
     CHECK_EQUAL(shared.counts.nmalloc, shared.counts.ndalloc);
-    CHECK_EQUAL(shared.counts.slabs, 1);
     CHECK_EQUAL(shared.counts.nonfull, 0);
     CHECK(hew_bin_valid(&shared) && hew_page_heap_valid(&shared_pages));
-    CHECK_EQUAL(hew_page_counts(&shared_pages).active, hew_slab_shapes[hew_code_of_size(512)].pages * HEW_PAGE);
+    CHECK_EQUAL(hew_page_counts(&shared_pages).active, 0);
+}
+
+TEST(four_threads_on_one_bin_never_share_a_region_and_leave_no_slab_while_a_fifth_returns_its_holes)
+{
+    run_threads(1, 512);
+}
+
+TEST(nor_do_they_where_regions_lie_on_two_pages)
+{
+    memset(&shared_pages, 0, sizeof shared_pages);
+    run_threads(2, 1280);
 }

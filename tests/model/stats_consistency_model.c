@@ -75,7 +75,7 @@ check_arena(const struct hew_stats_arena *arena)
     }
     CHECK(arena->pactive * HEW_PAGE >= arena->small.allocated + arena->large.allocated);
     CHECK(arena->pactive * HEW_PAGE >= slabs);
-    CHECK(arena->resident >= arena->pactive * HEW_PAGE + arena->base);
+    CHECK(arena->resident + arena->holes >= arena->pactive * HEW_PAGE + arena->base);
     CHECK(arena->mapped < SANE && arena->retained < SANE && arena->tcache_bytes < SANE);
 }
 
@@ -85,7 +85,7 @@ check_process(const struct hew_stats_arena *all)
     struct hew_stats_totals totals = hew_stats_totals();
     CHECK(totals.allocated == all->small.allocated + all->large.allocated);
     CHECK(totals.active == all->pactive * HEW_PAGE && totals.active >= totals.allocated);
-    CHECK(totals.resident >= totals.active + totals.metadata);
+    CHECK(totals.resident + all->holes >= totals.active + totals.metadata);
     CHECK(totals.metadata >= totals.metadata_edata + totals.metadata_rtree);
     CHECK(totals.mapped >= totals.active);
 }

@@ -148,7 +148,7 @@ check_exactly(void)
         slabs += all.bins[bin].curslabs * hew_slab_shapes[bin + 1].pages * HEW_PAGE;
     }
     CHECK(totals.active >= slabs + held.large);
-    CHECK(totals.resident >= totals.active + totals.metadata);
+    CHECK(totals.resident + all.holes >= totals.active + totals.metadata);
 }
 
 static void

@@ -218,9 +218,10 @@ look_at_statistics(void)
     if (control_set("epoch", 0, &epoch, sizeof epoch) == 0) {
         size_t allocated = number_of("stats.allocated", 0), active = number_of("stats.active", 0);
         size_t metadata = number_of("stats.metadata", 0), resident = number_of("stats.resident", 0);
-        if (allocated > active || active % KERNEL_PAGE != 0 || active + metadata > resident) {
-            machine_finding("statistics: allocated %zu, active %zu, metadata %zu, resident %zu", allocated, active,
-                            metadata, resident);
+        size_t holes = number_of("stats.arenas.%d.holes", ALL);
+        if (allocated > active || active % KERNEL_PAGE != 0 || active + metadata > resident + holes) {
+            machine_finding("statistics: allocated %zu, active %zu, metadata %zu, resident %zu, holes %zu", allocated,
+                            active, metadata, resident, holes);
         }
     }
     looking = false;

@@ -43,6 +43,71 @@ drain_in_order(struct hew_heap *heap, size_t count)
     CHECK(hew_heap_lowest(heap) == NULL);
 }
 
+/* Walks with `act` for each node that is left, after the step; how often each was. */
+static unsigned char left_times[NODES];
+
+static void
+walk_all(struct hew_heap *heap, void (*act)(struct hew_heap *heap, struct hew_heap_node *node))
+{
+    struct hew_heap_walk walk;
+    unsigned steps = 0;
+    for (size_t i = 0; i < NODES; i++) {
+        left_times[i] = 0;
+    }
+    for (hew_heap_walk_begin(&walk, heap); walk.at != NULL && steps < 8 * NODES; steps++) {
+        struct hew_heap_node *node = walk.at;
+        bool leaves = hew_heap_walk_leaves(&walk);
+        hew_heap_walk_step(&walk);
+        if (leaves) {
+            left_times[node - nodes]++;
+            act(heap, node);
+        }
+    }
+    CHECK(walk.at == NULL);
+}
+
+static void
+leave_alone(struct hew_heap *heap, struct hew_heap_node *node)
+{
+    CHECK(heap->root != NULL && node != NULL);
+}
+
+static void
+remove_some(struct hew_heap *heap, struct hew_heap_node *node)
+{
+    if (node->key % 3 == 0) {
+        hew_heap_remove(heap, node);
+    }
+}
+
+static void
+move_behind(struct hew_heap *heap, struct hew_heap_node *node)
+{
+    hew_heap_remove(heap, node);
+    hew_heap_insert(heap, node, node->key + NODES);
+}
+
+TEST(a_walk_leaves_each_node_once_though_those_it_has_left_are_removed_or_move)
+{
+    static void (*const acts[])(struct hew_heap *, struct hew_heap_node *) = {leave_alone, move_behind, remove_some};
+    struct hew_heap heap = {NULL};
+    struct hew_heap_walk walk;
+    hew_heap_walk_begin(&walk, &heap);
+    CHECK(walk.at == NULL);
+    for (size_t i = 0; i < NODES; i++) {
+        hew_heap_insert(&heap, &nodes[i], i * 7 % NODES); /* no common factor */
+    }
+    hew_heap_remove(&heap, hew_heap_lowest(&heap)); /* more than one level */
+    for (size_t act = 0; act < 3; act++) {
+        walk_all(&heap, acts[act]);
+        CHECK_EQUAL(left_times[0], 0);
+        for (size_t i = 1; i < NODES; i++) {
+            CHECK_EQUAL(left_times[i], 1);
+        }
+    }
+    CHECK_EQUAL(count_valid(&heap), NODES - 1 - NODES / 3 + 1);
+}
+
 TEST(an_empty_heap_has_no_lowest_node)
 {
     struct hew_heap heap = {NULL};

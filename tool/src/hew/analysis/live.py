@@ -29,10 +29,11 @@ def _from_inside(snapshot: Snapshot, outside: Outside) -> tuple[Part, ...]:
     inner = min(internal_fragmentation(arena), allocated - cached) if arena else 0
     dirty = pages(snapshot, arena.pdirty if arena else None) or 0
     muzzy = pages(snapshot, arena.pmuzzy if arena else None) or 0
+    holes = (arena.holes if arena else None) or 0
     parts = [
         Part("live objects", allocated - cached - inner, "stats.allocated - tcache_bytes"),
         Part("internal fragmentation", inner, "sizes of classes - bytes asked for (heap profile)"),
-        Part("external fragmentation", max(active - allocated, 0), "stats.active - stats.allocated"),
+        Part("external fragmentation", max(active - allocated - holes, 0), "stats.active - stats.allocated - holes"),
         Part("thread caches", cached, "tcache_bytes"),
         Part("dirty pages", dirty, "pdirty"),
         Part("muzzy pages", muzzy, "pmuzzy"),

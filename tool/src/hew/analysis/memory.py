@@ -15,6 +15,7 @@ def memory_parts(snapshot: Snapshot) -> tuple[Part, ...]:
         Part("allocated", totals.allocated, "stats.allocated"),
         Part("  of it in thread caches", cached, f"{where}.tcache_bytes"),
         Part("fragmentation", _less(totals.active, totals.allocated), "stats.active - stats.allocated"),
+        Part("  of it without memory", arena.holes if arena else None, f"{where}.holes"),
         Part("dirty pages", pages(snapshot, arena.pdirty if arena else None), f"{where}.pdirty"),
         Part("muzzy pages", pages(snapshot, arena.pmuzzy if arena else None), f"{where}.pmuzzy"),
         Part("metadata", totals.metadata, "stats.metadata"),

@@ -111,6 +111,10 @@ class Arena:
     tcache_bytes: int | None = None
     tcache_stashed_bytes: int | None = None
     resident: int | None = None
+    holes: int | None = None
+    holes_purged: int | None = None
+    holes_refaulted: int | None = None
+    holes_nmadvise: int | None = None
     small: Sizes = field(default_factory=Sizes)
     large: Sizes = field(default_factory=Sizes)
     mutexes: Mapping[str, Mutex] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 
 Speaks when the slabs' unused room is 16 MiB or more and 30 % of all slabs: a steady program keeps its slabs more
 than 80 % full; less than 70 means that a peak has passed, or that short-lived and long-lived objects share slabs.
+Room whose memory has gone back to the system (hew's holes) is not counted.
 jemalloc takes the oldest slab with room first and cannot move objects, so no setting gives this back; fewer arenas
 help when the same classes are kept by many.
 """
@@ -27,11 +28,15 @@ def rule(case: Case) -> Advice | None:
     if snapshot is None or arena is None:
         return None
     held, lost = sum(map(slab_bytes, arena.bins)), sum(map(slab_waste, arena.bins))
+    lost -= arena.holes or 0
     if lost < LEAST_BYTES or lost < LEAST_SHARE * held:
         return None
     evidence = [
         Evidence(
-            "unused room in slabs", lost, Unit.BYTES, f"{arena.where}.bins[].(curslabs × slab_size - curregs × size)"
+            "unused room in slabs",
+            lost,
+            Unit.BYTES,
+            f"{arena.where}.bins[].(curslabs × slab_size - curregs × size) - holes",
         ),
         Evidence("slabs", held, Unit.BYTES, f"{arena.where}.bins[].curslabs × slab_size"),
     ]
