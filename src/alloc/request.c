@@ -59,6 +59,9 @@ hew_request_relieve(void)
         hew_arena_trim(arena);
         hew_page_release(&arena->pages);
     }
+    if (hew_page_is_bounded()) { /* what is counted is put right before a limit refuses once more */
+        hew_pressure_look(0);
+    }
 }
 
 /* Whether the classes' counts of the thread's own cache tell of what comes from this source. */
@@ -260,6 +263,7 @@ take_slow(const struct hew_source *source, size_t asked, size_t alignment)
 static void *
 request_slow(const struct hew_source *source, size_t size, size_t alignment)
 {
+    hew_pressure_before(size);
     struct hew_extent *extent = take_slow(source, size, alignment);
     if (HEW_UNLIKELY(extent == NULL)) {
         hew_request_relieve();

@@ -5,6 +5,7 @@
 #ifndef HEW_ALLOC_UPCALLS_H
 #define HEW_ALLOC_UPCALLS_H
 
+#include "alloc/pressure.h"
 #include "cache/cache.h"
 
 /* The one upward path: defined in api/boot.c, and by fixtures in tests. */
@@ -43,6 +44,10 @@ hew_alloc_notice_due_work(bool freeing)
 {
     if (HEW_UNLIKELY(atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 1)) {
         hew_upcalls.purge_due(freeing);
+    }
+    /* Who frees takes no more. */
+    if (!freeing && HEW_UNLIKELY(atomic_load_explicit(&hew_page_bound.raised, memory_order_relaxed) != 0)) {
+        hew_pressure_look(0);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "alloc/alloc.h"
 #include "alloc/fill.h"
+#include "alloc/pressure.h"
 #include "api/declared.h"
 #include "api/messages.h"
 #include "api/profile.h"
@@ -135,6 +136,9 @@ hew_boot(void)
     }
     load_settings();
     apply_slab_sizes();
+    if (HEW_UNLIKELY((hew_options.limit | hew_options.limit_hard) != 0)) {
+        hew_pressure_begin();
+    }
     if (HEW_UNLIKELY(hew_options.pools[0] != '\0')) {
         hew_declared_reserve(hew_options.pools);
     }
@@ -167,6 +171,7 @@ hew_expect_filter(void)
 {
     hew_purger_start_no_more();
     hew_huge_look_no_more();
+    hew_pressure_read_no_more();
 }
 
 static struct hew_cache *

@@ -2,6 +2,7 @@
 /*
  * libc: glibc's malloc functions beyond the standard, answered by hew.
  */
+#include "alloc/pressure.h"
 #include "api/stats_due.h"
 #include "control/purger.h"
 #include "hew/hew.h"
@@ -12,26 +13,13 @@
 #include <malloc.h>
 #include <stdio.h>
 
-/* Bytes that have gone back to the system so far. */
-static uint64_t
-purged_bytes(void)
-{
-    uint64_t bytes = 0;
-    HEW_EACH_ARENA(arena)
-    {
-        struct hew_page_counts counts = hew_page_counts(&arena->pages);
-        bytes += counts.dirty_purged + counts.muzzy_purged;
-    }
-    return bytes;
-}
-
 /* Returns what is free now; 1 when memory went back.  `pad` has no meaning here. */
 HEW_EXPORT int
 malloc_trim(size_t pad)
 {
-    uint64_t before = purged_bytes();
-    hew_purger_round(hew_clock_ms(), true);
-    return purged_bytes() != before;
+    size_t returned = hew_pressure_return_all();
+    hew_purger_round(hew_clock_ms(), true); /* pool sets' too */
+    return returned != 0;
 }
 
 /* Accepted and without effect: these parameters describe glibc's machinery.  1 = success, as there. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/purger.h"
 
+#include "alloc/pressure.h"
 #include "base/options.h"
 #include "cache/depot.h"
 #include "cache/kept.h"
@@ -97,6 +98,7 @@ work(void *unused)
     uint64_t began = hew_clock_ns();
     atomic_store_explicit(&hew_stats_background.threads, 1, memory_order_relaxed);
     is_purger = true;
+    hew_pressure_find(NULL);
     while (atomic_load(&stop) == 0) {
         began = count_round(began);
         uint64_t next = hew_purger_round(hew_clock_ms(), false);
@@ -211,5 +213,6 @@ hew_purger_after_fork(void)
     atomic_store(&stop, 0);
     atomic_store(&thread_state, NO_THREAD);
     atomic_store(&hew_page_due, QUIET);
+    hew_pressure_after_fork();
     atomic_store_explicit(&hew_stats_background.threads, 0, memory_order_relaxed);
 }

@@ -11,6 +11,7 @@
 #include "meta/memory.h"
 #include "os/clock.h"
 #include "os/memory.h"
+#include "page/bound.h"
 #include "page/grow.h"
 #include "page/hooked.h"
 #include "page/hooks.h"
@@ -204,11 +205,17 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     return taken;
 }
 
-struct hew_extent *
-hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
+/* Under the lock: what the heap has in memory. */
+static ptrdiff_t
+held_by(const struct hew_page_heap *heap)
 {
-    HEW_ASSERT(1, size != 0 && ((size | alignment) & (HEW_PAGE - 1)) == 0 && (alignment & (alignment - 1)) == 0);
-    hew_mutex_lock(&heap->lock);
+    return (ptrdiff_t)(heap->counts.active + heap->dirty.bytes + heap->muzzy.bytes);
+}
+
+/* Under the lock. */
+static HEW_NOINLINE struct hew_extent *
+take_held(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
+{
     struct hew_extent *taken =
         HEW_LIKELY(heap->hooks == NULL) ? take_pages(heap, size, alignment) : hew_hooked_take(heap, size, alignment);
     if (taken != NULL) {
@@ -218,6 +225,29 @@ hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigne
         HEW_ASSERT(2, hew_split_beside(taken));
     }
     HEW_ASSERT(3, hew_page_valid_if_due(heap));
+    return taken;
+}
+
+/* The same where there is a limit: refuses, or counts. */
+static HEW_COLD HEW_NOINLINE struct hew_extent *
+take_bounded(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
+{
+    if (!hew_page_bound_allows(size)) {
+        return NULL;
+    }
+    ptrdiff_t before = held_by(heap);
+    struct hew_extent *taken = take_held(heap, size, alignment, code);
+    hew_page_bound_count(held_by(heap) - before);
+    return taken;
+}
+
+struct hew_extent *
+hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
+{
+    HEW_ASSERT(1, size != 0 && ((size | alignment) & (HEW_PAGE - 1)) == 0 && (alignment & (alignment - 1)) == 0);
+    hew_mutex_lock(&heap->lock);
+    struct hew_extent *taken =
+        hew_page_is_bounded() ? take_bounded(heap, size, alignment, code) : take_held(heap, size, alignment, code);
     hew_mutex_unlock(&heap->lock);
     return taken;
 }
@@ -315,9 +345,13 @@ bool
 hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
     size_t more = size - extent->size;
-    bool grown = false;
+    bool grown = false, bounded = hew_page_is_bounded();
     HEW_ASSERT(1, size > extent->size && extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena);
+    if (bounded && !hew_page_bound_allows(more)) {
+        return false;
+    }
     hew_mutex_lock(&heap->lock);
+    ptrdiff_t before = bounded ? held_by(heap) : 0;
     struct hew_extent *behind = hew_split_free_behind(extent);
     if ((behind == NULL || behind->size < more) && heap->hooks == NULL && hew_page_sweep_held(heap)) {
         behind = hew_split_free_behind(extent);
@@ -329,6 +363,9 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
         grown = HEW_LIKELY(heap->hooks == NULL) ? grow_into(heap, extent, behind, more)
                                                 : hew_hooked_grow(heap, extent, behind, more);
         hew_page_add_active(heap, grown ? (ptrdiff_t)more : 0);
+    }
+    if (HEW_UNLIKELY(bounded)) {
+        hew_page_bound_count(held_by(heap) - before);
     }
     HEW_ASSERT(1, extent->size == (grown ? size : size - more));
     HEW_ASSERT(3, hew_page_valid_if_due(heap));

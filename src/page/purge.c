@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "meta/map.h"
 #include "os/memory.h"
+#include "page/bound.h"
 #include "page/grow.h"
 #include "page/heap.h"
 #include "page/hooked.h"
@@ -173,15 +174,19 @@ static bool
 arrive_all(struct hew_page_heap *heap, struct batch *batch, unsigned from, const unsigned *states)
 {
     struct hew_page_counts *counts = &heap->counts;
-    size_t bytes = 0;
+    size_t bytes = 0, gone = 0;
     bool refused = false;
     for (unsigned i = 0; i < batch->count; i++) {
         bytes += states[i] != from ? batch->extents[i]->size : 0;
         refused = refused || states[i] == from;
+        gone += states[i] == HEW_EXTENT_RETAINED || states[i] == HEW_EXTENT_UNUSED ? batch->extents[i]->size : 0;
         arrive(heap, batch->extents[i], states[i]);
     }
     *(from == HEW_EXTENT_DIRTY ? &counts->dirty_purged : &counts->muzzy_purged) += bytes;
     *(from == HEW_EXTENT_DIRTY ? &counts->dirty_calls : &counts->muzzy_calls) += batch->count;
+    if (hew_page_is_bounded()) {
+        hew_page_bound_count(-(ptrdiff_t)gone);
+    }
     return !refused;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "control/mallctl/ctl_arena.h"
 #include "alloc/alloc.h"
+#include "alloc/pressure.h"
 #include "base/options.h"
 #include "cache/depot.h"
 #include "cache/magazine.h"
@@ -74,6 +75,10 @@ hew_ctl_arena_decay(const struct hew_ctl_call *call)
 int
 hew_ctl_arena_purge(const struct hew_ctl_call *call)
 {
+    if (index_of(call) == HEW_CTL_ARENAS_ALL) {
+        hew_pressure_return_all();
+        return 0;
+    }
     hew_depot_drain(true); /* what lies there may be of any arena */
     decay(call, true);
     return 0;

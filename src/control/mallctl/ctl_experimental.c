@@ -6,12 +6,14 @@
  *           nobody, so these names are unknown, as in a jemalloc built without them.
  */
 #include "alloc/batch.h"
+#include "alloc/pressure.h"
 #include "alloc/utilization.h"
 #include "control/mallctl/ctl_arena.h"
 #include "control/mallctl/ctl_value.h"
 #include "os/fatal.h"
 
 #include <errno.h>
+#include <string.h>
 
 int
 hew_ctl_absent(const struct hew_ctl_call *call)
@@ -77,6 +79,15 @@ hew_ctl_experimental_batch_alloc(const struct hew_ctl_call *call)
         return EINVAL;
     }
     return hew_ctl_read_size(call, hew_batch_alloc(&batch));
+}
+
+int
+hew_ctl_experimental_limit(const struct hew_ctl_call *call)
+{
+    struct hew_pressure_counts counts = hew_pressure_counts();
+    size_t value;
+    memcpy(&value, (const char *)&counts + call->row->field, sizeof value);
+    return hew_ctl_read_size(call, value);
 }
 
 int

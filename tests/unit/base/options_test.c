@@ -27,7 +27,8 @@ TEST(every_setting_of_jemalloc_is_known_once)
             CHECK(strcmp(option->name, old->name) != 0);
         }
     }
-    CHECK_EQUAL(count, 91 + 4); /* and prof_format, thp_threshold, control and pools, which are ours */
+    CHECK_EQUAL(count,
+                91 + 6); /* and prof_format, thp_threshold, control, pools, limit and limit_hard, which are ours */
 }
 
 TEST(the_defaults_are_in_their_ranges)
