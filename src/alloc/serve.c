@@ -235,8 +235,15 @@ room_of(size_t size)
     return size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
 }
 
+/* Whether the system is asked for the zeros of an object that does not have them. */
+static bool
+zeroed_by_system(size_t usable)
+{
+    return usable >= hew_options.calloc_madvise_threshold;
+}
+
 static struct hew_extent *
-take_slow(const struct hew_source *source, size_t asked, size_t alignment)
+take_slow(const struct hew_source *source, size_t asked, size_t alignment, bool zero)
 {
     size_t size = room_of(asked);
     struct hew_arena *arena = arena_for_large(source, size);
@@ -248,7 +255,9 @@ take_slow(const struct hew_source *source, size_t asked, size_t alignment)
     if (code == HEW_CODE_SLOW && alignment <= HEW_PAGE && (extent = reuse(arena, size)) != NULL) {
         return extent;
     }
-    extent = hew_large_take(arena, size, alignment < HEW_PAGE ? HEW_PAGE : alignment, code);
+    size_t at = alignment < HEW_PAGE ? HEW_PAGE : alignment;
+    extent = zero && zeroed_by_system(size) ? hew_large_take(arena, size, at, code)
+                                            : hew_large_take_warm(arena, size, at, code);
     if (extent != NULL) {
         atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nrequests, 1, memory_order_relaxed);
     }
@@ -257,12 +266,12 @@ take_slow(const struct hew_source *source, size_t asked, size_t alignment)
 
 /* An object that no cache can give: of no class, or at an alignment. */
 static void *
-serve_slow(const struct hew_source *source, size_t size, size_t alignment)
+serve_slow(const struct hew_source *source, size_t size, size_t alignment, bool zero)
 {
-    struct hew_extent *extent = take_slow(source, size, alignment);
+    struct hew_extent *extent = take_slow(source, size, alignment, zero);
     if (HEW_UNLIKELY(extent == NULL)) {
         hew_serve_relieve();
-        extent = take_slow(source, size, alignment);
+        extent = take_slow(source, size, alignment, zero);
     }
     if (extent != NULL) {
         hew_serve_note_slow(source->own, size, extent);
@@ -276,14 +285,15 @@ static void *
 finish_large(void *object, bool zero)
 {
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
+    size_t usable = extent->large.usable, stale = extent->size - extent->fresh;
     bool zeroed = extent->zeroed;
+    extent->fresh = 0;
     extent->zeroed = false; /* from now on nobody knows */
     if (!zero) {
-        return hew_fill_new(object, extent->large.usable);
+        return hew_fill_new(object, usable);
     }
-    zeroed = zeroed || (extent->large.usable >= hew_options.calloc_madvise_threshold &&
-                        hew_page_zero(&hew_arena_at(extent->arena)->pages, extent));
-    return zeroed ? object : memset(object, 0, extent->large.usable);
+    zeroed = zeroed || (zeroed_by_system(usable) && hew_page_zero(&hew_arena_at(extent->arena)->pages, extent));
+    return zeroed ? object : memset(object, 0, stale < usable ? stale : usable);
 }
 
 static void *
@@ -291,7 +301,7 @@ serve_large(const struct hew_source *source, size_t size, size_t alignment, bool
 {
     unsigned code = hew_large_code(room_of(size));
     void *object = code != HEW_CODE_SLOW && alignment <= HEW_PAGE ? hew_serve_class(source, code, size)
-                                                                  : serve_slow(source, size, alignment);
+                                                                  : serve_slow(source, size, alignment, zero);
     return object == NULL ? NULL : finish_large(object, zero);
 }
 

@@ -95,6 +95,13 @@ enum hew_os_moved {
  */
 enum hew_os_moved hew_os_move(void *from, void *to, size_t size);
 
+/* Whether it is worth asking: false once the system has shown that it cannot. */
+bool hew_os_may_move(void);
+
+/* Drops the contents, and what was moved there is one mapping again with what lies around it.  False when the system refused: nothing is
+ * known of what is mapped there if it is out of memory for its own tables, else nothing has changed. */
+bool hew_os_map_anew(void *address, size_t size);
+
 /* Extends the data segment (sbrk) by `size` bytes aligned to `alignment`; NULL when refused. */
 void *hew_os_extend_data(size_t size, size_t alignment);
 

@@ -70,8 +70,10 @@ struct hew_extent {
             struct hew_list link; /* in an arena that can be emptied: guarded by its page heap's lock */
         } large;
     };
-    bool zeroed;       /* known to read as zeros: when handed out, and while retained in a heap with hooks */
+    size_t fresh;      /* when handed out: bytes at its end that are known to read as zeros */
+    bool zeroed;       /* all of it is: when handed out, and while retained in a heap with hooks */
     bool data_segment; /* from sbrk: cannot be unmapped or moved */
+    bool moved;        /* in transit: some of it came there by mremap, and then, all of it is mapped anew */
     bool huge;         /* some of it may ask for huge pages, by the heap's own choice */
     bool decommitted;  /* free, in a heap with hooks: to be committed by them before it is used */
     uint64_t inline_bits[HEW_EXTENT_WORDS];
