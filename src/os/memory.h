@@ -21,7 +21,8 @@
  *     madvise    purge           page/purge.c leaves the pages dirty or muzzy and ends the round; meta/memory.c and calloc write
  *                                zeros themselves
  *                advice          forgone
- *     mremap     a move          alloc/realloc.c copies; what may have been destroyed is never touched again
+ *     mremap     a move          alloc/realloc.c copies; page/gather.c leaves idle pages where they are; what may have been destroyed is
+ *                                never touched again
  *     brk        dss             mmap instead, or NULL
  *     mlockall   (os/process.h)  api/locked.c gives back what is only reserved, and asks again
  * Not here  which pages, and when: page/.

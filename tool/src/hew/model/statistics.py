@@ -111,6 +111,8 @@ class Arena:
     tcache_bytes: int | None = None
     tcache_stashed_bytes: int | None = None
     resident: int | None = None
+    pieces_moved: int | None = None
+    bytes_moved: int | None = None
     small: Sizes = field(default_factory=Sizes)
     large: Sizes = field(default_factory=Sizes)
     mutexes: Mapping[str, Mutex] = field(default_factory=dict)
