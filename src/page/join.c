@@ -54,8 +54,7 @@ join_drop(struct hew_page_heap *heap, struct hew_extent *piece)
     }
 }
 
-/* Not of every program: see cmake/first.txt. */
-static HEW_NOINLINE struct hew_extent *
+static struct hew_extent *
 take_site(struct hew_page_heap *heap, const struct site *site)
 {
     uintptr_t start = site->dirty->address, end = hew_extent_end(site->dirty);
