@@ -4,7 +4,7 @@
 #include "base/options.h"
 #include "cache/depot.h"
 #include "cache/magazine.h"
-#include "cache/park.h"
+#include "cache/kept.h"
 #include "os/clock.h"
 #include "page/hooks.h"
 #include "slab/arena.h"
@@ -42,7 +42,7 @@ hew_pressure_return_all(void)
 {
     struct hew_cache *cache = hew_cache_self;
     ptrdiff_t before = sum_heaps().held;
-    hew_park_empty();
+    hew_kept_empty();
     for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
         hew_magazine_flush(cache->real, code, 0);
     }

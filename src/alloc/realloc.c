@@ -11,6 +11,7 @@
 #include "alloc/fill.h"
 #include "alloc/request.h"
 #include "cache/count.h"
+#include "page/move.h"
 
 #include <string.h>
 
@@ -80,8 +81,9 @@ move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
     if (to == NULL) {
         return NULL;
     }
+    to->large.fresh = 0;
     to->zeroed = false; /* also where nothing moves: from the shelf it goes out to whoever does not ask what it holds */
-    enum hew_os_moved moved = hew_page_move(from, to);
+    enum hew_os_moved moved = hew_page_move(&hew_arena_at(from->arena)->pages, from, &arena->pages, to);
     if (moved == HEW_OS_MOVED) {
         note_moved(from, to, size);
         hew_large_give(from);

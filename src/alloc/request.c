@@ -239,8 +239,15 @@ room_of(size_t size)
     return size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
 }
 
+/* Whether the system is asked for the zeros of an object that does not have them. */
+static bool
+zeroed_by_system(size_t usable)
+{
+    return usable >= hew_options.calloc_madvise_threshold;
+}
+
 static struct hew_extent *
-take_slow(const struct hew_source *source, size_t asked, size_t alignment)
+take_slow(const struct hew_source *source, size_t asked, size_t alignment, bool zero)
 {
     size_t size = room_of(asked);
     struct hew_arena *arena = arena_for_large(source, size);
@@ -252,7 +259,9 @@ take_slow(const struct hew_source *source, size_t asked, size_t alignment)
     if (code == HEW_CODE_SLOW && alignment <= HEW_PAGE && (extent = reuse(arena, size)) != NULL) {
         return extent;
     }
-    extent = hew_large_take(arena, size, alignment < HEW_PAGE ? HEW_PAGE : alignment, code);
+    size_t at = alignment < HEW_PAGE ? HEW_PAGE : alignment;
+    extent = zero && zeroed_by_system(size) ? hew_large_take(arena, size, at, code)
+                                            : hew_large_take_warm(arena, size, at, code);
     if (extent != NULL) {
         atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nrequests, 1, memory_order_relaxed);
     }
@@ -261,13 +270,13 @@ take_slow(const struct hew_source *source, size_t asked, size_t alignment)
 
 /* An object that no cache can give: of no class, or at an alignment. */
 static void *
-request_slow(const struct hew_source *source, size_t size, size_t alignment)
+request_slow(const struct hew_source *source, size_t size, size_t alignment, bool zero)
 {
     hew_pressure_before(size);
-    struct hew_extent *extent = take_slow(source, size, alignment);
+    struct hew_extent *extent = take_slow(source, size, alignment, zero);
     if (HEW_UNLIKELY(extent == NULL)) {
         hew_request_relieve();
-        extent = take_slow(source, size, alignment);
+        extent = take_slow(source, size, alignment, zero);
     }
     if (extent != NULL) {
         hew_request_note_slow(source->own, size, extent);
@@ -281,14 +290,15 @@ static void *
 finish_large(void *object, bool zero)
 {
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
+    size_t usable = extent->large.usable, stale = extent->size - extent->large.fresh;
     bool zeroed = extent->zeroed;
+    extent->large.fresh = 0;
     extent->zeroed = false; /* from now on nobody knows */
     if (!zero) {
-        return hew_fill_new(object, extent->large.usable);
+        return hew_fill_new(object, usable);
     }
-    zeroed = zeroed || (extent->large.usable >= hew_options.calloc_madvise_threshold &&
-                        hew_page_zero(&hew_arena_at(extent->arena)->pages, extent));
-    return zeroed ? object : memset(object, 0, extent->large.usable);
+    zeroed = zeroed || (zeroed_by_system(usable) && hew_page_zero(&hew_arena_at(extent->arena)->pages, extent));
+    return zeroed ? object : memset(object, 0, stale < usable ? stale : usable);
 }
 
 static void *
@@ -296,7 +306,7 @@ request_large(const struct hew_source *source, size_t size, size_t alignment, bo
 {
     unsigned code = hew_large_code(room_of(size));
     void *object = code != HEW_CODE_SLOW && alignment <= HEW_PAGE ? hew_request_class(source, code, size)
-                                                                  : request_slow(source, size, alignment);
+                                                                  : request_slow(source, size, alignment, zero);
     return object == NULL ? NULL : finish_large(object, zero);
 }
 

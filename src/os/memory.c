@@ -257,12 +257,24 @@ is_one_mapping(char *start, size_t size)
     return result == (long)start || result == -ENOMEM;
 }
 
+static _Atomic bool never_move; /* relaxed: once the kernel has failed half-way, we do not ask it again */
+
+bool
+hew_os_may_move(void)
+{
+    return !atomic_load_explicit(&never_move, memory_order_relaxed);
+}
+
+bool
+hew_os_map_anew(void *address, size_t size)
+{
+    return os_map(address, size, PROT_READ | PROT_WRITE, MAP_FIXED) == address;
+}
+
 enum hew_os_moved
 hew_os_move(void *from, void *to, size_t size)
 {
-    static _Atomic bool never; /* once the kernel has failed half-way, we do not ask it again */
-    if (hew_os_is_refused("mremap") || atomic_load_explicit(&never, memory_order_relaxed) ||
-        !is_one_mapping(from, size)) {
+    if (hew_os_is_refused("mremap") || !hew_os_may_move() || !is_one_mapping(from, size)) {
         return HEW_OS_NOT_MOVED;
     }
     /* MREMAP_DONTUNMAP (Linux 5.7): without it the old range would be a hole for a moment, and what another thread maps
@@ -271,10 +283,10 @@ hew_os_move(void *from, void *to, size_t size)
     if (result == (long)to) {
         /* The old range is ours and empty.  Mapped anew it joins its neighbours in the kernel's eyes; qemu's user mode,
          * which does not know that it is still there, learns of it. */
-        os_map(from, size, PROT_READ | PROT_WRITE, MAP_FIXED);
+        hew_os_map_anew(from, size);
         return HEW_OS_MOVED;
     }
-    atomic_store_explicit(&never, true, memory_order_relaxed);
+    atomic_store_explicit(&never_move, true, memory_order_relaxed);
     return result == -EINVAL || result == -EPERM || result == -ENOSYS ? HEW_OS_NOT_MOVED : HEW_OS_PLACE_LOST;
 }
 

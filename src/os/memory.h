@@ -21,7 +21,8 @@
  *     madvise    purge           page/purge.c leaves the pages dirty or muzzy and ends the round; meta/memory.c and calloc write
  *                                zeros themselves
  *                advice          forgone
- *     mremap     a move          alloc/realloc.c copies; what may have been destroyed is never touched again
+ *     mremap     a move          alloc/realloc.c copies; page/gather.c leaves idle pages where they are; what may have been destroyed is
+ *                                never touched again
  *     brk        dss             mmap instead, or NULL
  *     mlockall   (os/process.h)  api/locked.c gives back what is only reserved, and asks again
  * Not here  which pages, and when: page/.
@@ -94,6 +95,13 @@ enum hew_os_moved {
  * range stays mapped and reads as zeros.
  */
 enum hew_os_moved hew_os_move(void *from, void *to, size_t size);
+
+/* Whether it is worth asking: false once the system has shown that it cannot. */
+bool hew_os_may_move(void);
+
+/* Drops the contents, and what was moved there is one mapping again with what lies around it.  False when the system refused: nothing is
+ * known of what is mapped there if it is out of memory for its own tables, else nothing has changed. */
+bool hew_os_map_anew(void *address, size_t size);
 
 /* Extends the data segment (sbrk) by `size` bytes aligned to `alignment`; NULL when refused. */
 void *hew_os_extend_data(size_t size, size_t alignment);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* bound: relaxed sums, since a limit is met by looking again, not by counting to the byte. */
 #include "page/bound.h"
 
 struct hew_page_bound hew_page_bound = {.look = PTRDIFF_MAX, .most = PTRDIFF_MAX};

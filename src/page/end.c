@@ -51,6 +51,7 @@ end_give_up(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_pa
     hew_stock_remove(hew_split_stock_of(heap, extent->state), extent);
     hew_split_forget_ends(extent); /* before another heap can be given the addresses */
     heap->counts.mapped -= extent->size;
+    hew_moved_clear(&heap->moved, extent->address, hew_extent_end(extent));
     struct hew_extent_hooks *hooks = heap->hooks;
     hew_mutex_unlock(&heap->lock);
     if (extent->data_segment || (hooks == NULL && !hew_os_try_unmap((void *)extent->address, extent->size))) {

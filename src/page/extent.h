@@ -71,10 +71,12 @@ struct hew_extent {
             };
             bool guarded;         /* the last page is a guard; the extent stays as large as it is */
             struct hew_list link; /* in an arena that can be emptied: guarded by its page heap's lock */
+            size_t fresh;         /* when handed out: bytes at its end that are known to read as zeros */
         } large;
     };
-    bool zeroed;       /* known to read as zeros: when handed out, and while retained in a heap with hooks */
+    bool zeroed;       /* all of it is: when handed out, and while retained in a heap with hooks */
     bool data_segment; /* from sbrk: cannot be unmapped or moved */
+    bool moved;        /* in transit: some of it came there by mremap, and then, all of it is mapped anew */
     bool huge;         /* some of it may ask for huge pages, by the heap's own choice */
     bool decommitted;  /* free, in a heap with hooks: to be committed by them before it is used */
     uint64_t inline_bits[HEW_EXTENT_WORDS];

@@ -188,19 +188,21 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
         struct hew_extent *found = hew_stock_find(with_memory[kind], size, alignment, most_fit(size));
         taken = found == NULL ? NULL : heap_cut(heap, with_memory[kind], found, size, alignment);
     }
+    size_t fresh = 0;
     if (taken == NULL) {
-        taken = hew_join_take(heap, size, alignment);
+        taken = hew_join_take(heap, size, alignment, &fresh);
     }
     if (taken == NULL) {
         struct hew_extent *found = hew_stock_find(&heap->retained, size, alignment, SIZE_MAX);
         taken = found == NULL ? NULL : heap_cut(heap, &heap->retained, found, size, alignment);
     }
     if (taken == NULL) {
-        struct hew_extent *fresh = hew_grow_map(heap, size, alignment);
-        taken = fresh == NULL ? NULL : heap_cut(heap, &heap->retained, fresh, size, alignment);
+        struct hew_extent *region = hew_grow_map(heap, size, alignment);
+        taken = region == NULL ? NULL : heap_cut(heap, &heap->retained, region, size, alignment);
     }
     if (taken != NULL) {
         taken->zeroed = taken->state == HEW_EXTENT_RETAINED;
+        taken->large.fresh = taken->zeroed ? size : fresh;
     }
     return taken;
 }
@@ -218,6 +220,9 @@ take_held(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned co
 {
     struct hew_extent *taken =
         HEW_LIKELY(heap->hooks == NULL) ? take_pages(heap, size, alignment) : hew_hooked_take(heap, size, alignment);
+    if (HEW_UNLIKELY(heap->hooks != NULL) && taken != NULL) {
+        taken->large.fresh = taken->zeroed ? size : 0;
+    }
     if (taken != NULL) {
         HEW_ASSERT(1, taken->size == size && (taken->address & (alignment - 1)) == 0);
         hew_page_add_active(heap, (ptrdiff_t)size);
@@ -265,6 +270,7 @@ hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struc
         HEW_ASSERT(1, extent->size == size && extent->state == HEW_EXTENT_DIRTY);
         hew_stock_remove(&heap->dirty, extent);
         extent->zeroed = false;
+        extent->large.fresh = 0;
         hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, extent, code);
         extents[taken++] = extent;
@@ -407,16 +413,6 @@ hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t si
     return tail != NULL;
 }
 
-enum hew_os_moved
-hew_page_move(struct hew_extent *from, struct hew_extent *to)
-{
-    HEW_ASSERT(1, from->state == HEW_EXTENT_ACTIVE && to->state == HEW_EXTENT_ACTIVE && from->size <= to->size);
-    if (from->data_segment || to->data_segment) {
-        return HEW_OS_NOT_MOVED;
-    }
-    return hew_os_move((void *)from->address, (void *)to->address, from->size);
-}
-
 bool
 hew_page_zero(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -448,6 +444,7 @@ forget_active(struct hew_page_heap *heap, struct hew_extent *extent, size_t *los
     HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena &&
                       heap->counts.mapped >= extent->size);
     hew_page_add_active(heap, -(ptrdiff_t)extent->size);
+    hew_moved_clear(&heap->moved, extent->address, hew_extent_end(extent));
     heap->counts.mapped -= extent->size;
     *lost += extent->size;
     atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);

@@ -16,6 +16,7 @@
 #include "os/mutex.h"
 #include "page/decay.h"
 #include "page/due.h"
+#include "page/moved.h"
 #include "page/shelf.h"
 #include "page/stock.h"
 
@@ -26,7 +27,8 @@ struct hew_page_counts {
     uint64_t dirty_purges, muzzy_purges;           /* rounds in which some did */
     uint64_t dirty_calls, muzzy_calls;             /* ranges that were given to the system */
     uint64_t maps;
-    size_t structs, spare_structs; /* extent structs made, and unused ones among them */
+    uint64_t pieces_moved, bytes_moved; /* into large objects that would else have been fresh memory: gather.h */
+    size_t structs, spare_structs;      /* extent structs made, and unused ones among them */
 };
 
 /* The free extents of one bucket of sizes, by state. */
@@ -41,6 +43,7 @@ struct hew_page_heap {
     /* Everything below is guarded by `lock`. */
     struct hew_stock dirty, muzzy, retained;
     struct hew_decay dirty_decay, muzzy_decay;
+    struct hew_moved moved;
     struct hew_list transit;  /* extents that somebody purges without the lock */
     struct hew_extent *spare; /* unused extent structs, linked by free.next */
     size_t grow_bytes;        /* size of the next mapping */
@@ -114,12 +117,6 @@ bool hew_page_give_through(struct hew_page_heap *heap, struct hew_extent *extent
 /* Grows a large extent by the free pages behind it, or cuts its tail off.  False: nothing has changed. */
 bool hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
 bool hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
-
-/*
- * Moves the pages of `from` to the front of `to` (at least as large) without copying.  Both stay active; `from` reads as
- * zeros afterwards.  Not for heaps with hooks.  HEW_OS_PLACE_LOST: `to` may only be abandoned.
- */
-enum hew_os_moved hew_page_move(struct hew_extent *from, struct hew_extent *to);
 
 /* Lets the system zero an active extent's pages, which costs nothing for those that are never touched.  False: refused, or
  * the heap has hooks. */

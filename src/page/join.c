@@ -84,7 +84,7 @@ take_site(struct hew_page_heap *heap, const struct site *site)
 }
 
 struct hew_extent *
-hew_join_take(struct hew_page_heap *heap, size_t size, size_t alignment)
+hew_join_take(struct hew_page_heap *heap, size_t size, size_t alignment, size_t *fresh)
 {
     struct hew_extent *largest[LOOKS];
     unsigned count = hew_stock_largest_below(&heap->dirty, size, largest, LOOKS);
@@ -93,6 +93,8 @@ hew_join_take(struct hew_page_heap *heap, size_t size, size_t alignment)
         site.before = retained_neighbour(site.dirty, site.dirty->address - 1);
         site.behind = retained_neighbour(site.dirty, hew_extent_end(site.dirty));
         if ((site.before != NULL || site.behind != NULL) && place(&site, size, alignment)) {
+            uintptr_t end = hew_extent_end(site.dirty);
+            *fresh = site.end > end ? site.end - end : 0;
             return take_site(heap, &site);
         }
     }

@@ -13,8 +13,8 @@
 
 #include "page/heap.h"
 
-/* An extent of `size` bytes at a multiple of `alignment` that is dirty in part, in no stock.  NULL when none of the largest
- * dirty extents has room around it. */
-struct hew_extent *hew_join_take(struct hew_page_heap *heap, size_t size, size_t alignment);
+/* An extent of `size` bytes at a multiple of `alignment` that is dirty in part, in no stock; `*fresh` bytes at its end read as
+ * zeros.  NULL when none of the largest dirty extents has room around it. */
+struct hew_extent *hew_join_take(struct hew_page_heap *heap, size_t size, size_t alignment, size_t *fresh);
 
 #endif

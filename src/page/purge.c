@@ -71,6 +71,7 @@ purge_depart(struct hew_page_heap *heap, struct hew_extent *extent, struct batch
     }
     extent->state = HEW_EXTENT_TRANSIT;
     hew_page_enter_transit(heap, extent);
+    extent->moved = hew_moved_touches(&heap->moved, extent->address, hew_extent_end(extent));
     batch->extents[batch->count++] = extent;
     batch->bytes += extent->size;
 }
@@ -114,6 +115,7 @@ static void
 forget(struct hew_page_heap *heap, struct hew_extent *extent)
 {
     HEW_ASSERT(1, heap->counts.mapped >= extent->size);
+    hew_moved_clear(&heap->moved, extent->address, hew_extent_end(extent));
     heap->counts.mapped -= extent->size;
     atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
     hew_split_drop_extent(heap, extent);
@@ -131,6 +133,17 @@ arrive(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
         hew_split_insert(heap, hew_split_stock_of(heap, state), extent, state);
     } else {
         hew_hooked_insert(heap, extent, state);
+    }
+}
+
+/* Without the lock: what was moved is one mapping again with its neighbours, and has no memory; what the system refuses stays as it
+ * is. */
+static void
+map_moved_anew(const struct batch *batch)
+{
+    for (unsigned i = 0; i < batch->count; i++) {
+        struct hew_extent *extent = batch->extents[i];
+        extent->moved = extent->moved && hew_os_map_anew((void *)extent->address, extent->size);
     }
 }
 
@@ -162,6 +175,9 @@ release_in_groups(const struct batch *batch, unsigned *states)
 static void
 release_all(struct hew_extent_hooks *hooks, const struct batch *batch, unsigned from, unsigned to, unsigned *states)
 {
+    if (to == HEW_EXTENT_RETAINED && hooks == NULL) {
+        map_moved_anew(batch);
+    }
     bool groups = hew_options.process_madvise_max_batch != 0 && hooks == NULL && to == HEW_EXTENT_RETAINED;
     for (unsigned i = groups ? release_in_groups(batch, states) : 0; i < batch->count; i++) {
         states[i] = hooks == NULL ? release(batch->extents[i], from, to)
@@ -180,6 +196,9 @@ arrive_all(struct hew_page_heap *heap, struct batch *batch, unsigned from, const
         bytes += states[i] != from ? batch->extents[i]->size : 0;
         refused = refused || states[i] == from;
         gone += states[i] == HEW_EXTENT_RETAINED || states[i] == HEW_EXTENT_UNUSED ? batch->extents[i]->size : 0;
+        if (HEW_UNLIKELY(batch->extents[i]->moved) && states[i] == HEW_EXTENT_RETAINED) {
+            hew_moved_clear(&heap->moved, batch->extents[i]->address, hew_extent_end(batch->extents[i]));
+        }
         arrive(heap, batch->extents[i], states[i]);
     }
     *(from == HEW_EXTENT_DIRTY ? &counts->dirty_purged : &counts->muzzy_purged) += bytes;

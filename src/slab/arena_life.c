@@ -166,6 +166,8 @@ fold_pages(struct hew_page_counts *sum, const struct hew_page_counts *counts)
     sum->dirty_calls += counts->dirty_calls;
     sum->muzzy_calls += counts->muzzy_calls;
     sum->maps += counts->maps;
+    sum->pieces_moved += counts->pieces_moved;
+    sum->bytes_moved += counts->bytes_moved;
 }
 
 /* Under hew_arenas_lock: what the arena has counted becomes part of the sum, and 0 here.  Not called without

@@ -5,6 +5,8 @@
  */
 #include "slab/large.h"
 
+#include "page/gather.h"
+
 /* Large objects of a manual arena are listed, so that it can be emptied. */
 static void
 list(struct hew_arena *arena, struct hew_extent *extent)
@@ -123,6 +125,18 @@ take_same(struct hew_arena *arena, unsigned code, struct hew_extent **extents, u
     return taken;
 }
 
+struct hew_extent *
+hew_large_take_warm(struct hew_arena *arena, size_t size, size_t alignment, unsigned code)
+{
+    struct hew_extent *extent = hew_large_take(arena, size, alignment, code);
+    if (extent == NULL || HEW_LIKELY(extent->large.fresh < HEW_GATHER_LEAST) || extent->large.guarded ||
+        HEW_LIKELY(hew_page_gather(&arena->pages, extent))) {
+        return extent;
+    }
+    hew_large_abandon(extent);
+    return hew_large_take(arena, size, alignment, code);
+}
+
 unsigned
 hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsigned wanted)
 {
@@ -131,7 +145,7 @@ hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsi
     size_t size = hew_code_size(code);
     unsigned taken = take_same(arena, code, extents, most);
     if (taken == 0) {
-        struct hew_extent *extent = hew_large_take(arena, size, HEW_PAGE, code);
+        struct hew_extent *extent = hew_large_take_warm(arena, size, HEW_PAGE, code);
         objects[0] = extent == NULL ? NULL : (void *)extent->address;
         return extent != NULL;
     }

@@ -38,6 +38,10 @@ hew_large_usable(size_t size)
  */
 struct hew_extent *hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned code);
 
+/* The same for who writes to all of it: where memory would be touched for the first time, idle pages from elsewhere are moved
+ * there.  extent->large.fresh: so many bytes at its end read as zeros. */
+struct hew_extent *hew_large_take_warm(struct hew_arena *arena, size_t size, size_t alignment, unsigned code);
+
 /* An object without a class that was freed a moment ago and has just the room that `size` bytes have; it counts as a
  * request, too.  It was used to its end and had no guard: hew_large_keep() has seen to that.  NULL: there is none. */
 HEW_INLINE struct hew_extent *

@@ -110,6 +110,8 @@ gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
     into->muzzy_purged = counts.muzzy_purged / HEW_PAGE;
     into->mapped = active + counts.dirty + counts.muzzy;
     into->retained = counts.retained;
+    into->pieces_moved = counts.pieces_moved;
+    into->bytes_moved = counts.bytes_moved;
     into->abandoned_vm = counts.abandoned;
     into->extent_avail = counts.spare_structs;
     into->metadata_edata = counts.structs * sizeof(struct hew_extent);

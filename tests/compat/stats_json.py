@@ -26,7 +26,10 @@ NEWER = (
     "/nhugify_failures", "hpa_shard/npageslabs", "hpa_shard/nactive", "hpa_shard/ndirty", "/slabs/", "hpa_shard/sec_",
     "/nretained_nonhuge", "/ndirty_huge",
 )  # fmt: skip
-OWN = ("opt/", "stats.arenas/merged/", "stats.arenas/1/", "stats/depot/", "stats.arenas/0/holes")  # hew may say more there
+OWN = (
+    "opt/", "stats.arenas/merged/", "stats.arenas/1/", "stats/depot/", "stats.arenas/0/holes",
+    "stats.arenas/0/pieces_moved", "stats.arenas/0/bytes_moved",
+)  # fmt: skip  # hew may say more there
 BINS = ("[63]", "[36]")  # hew has more small classes
 # In 5.3.0 and not in 5.3.1.
 OLDER = ("opt/hpa_sec_bytes_after_flush", "stats.arenas/0/sec_bytes")

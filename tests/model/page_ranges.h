@@ -10,7 +10,9 @@
 
 #include "fakes/random.h"
 #include "meta/map.h"
+#include "page/gather.h"
 #include "page/heap.h"
+#include "page/move.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,9 +173,12 @@ range_take(struct run *run, struct range *range)
     range->address = range->extent->address;
     range_tell(range, 0, __tsan_acquire);
     range_check_maps(run, range);
-    if (range->extent->zeroed) {
-        range_check_zero(run, range, 0);
+    if (range->code == HEW_CODE_SLOW && range->extent->large.fresh >= HEW_GATHER_LEAST) {
+        MUST(run, hew_page_gather(range->heap, range->extent));
+        range_check_maps(run, range);
     }
+    MUST(run, range->extent->zeroed == (range->extent->large.fresh == range->size));
+    range_check_zero(run, range, (range->size - range->extent->large.fresh) / HEW_PAGE);
     range->content = random_next(&run->random);
     range_write(range, 0);
     return true;
@@ -233,7 +238,7 @@ range_move(struct run *run, struct range *from, struct range *to)
     if (from->size > to->size) {
         return false;
     }
-    enum hew_os_moved moved = hew_page_move(from->extent, to->extent);
+    enum hew_os_moved moved = hew_page_move(from->heap, from->extent, to->heap, to->extent);
     MUST(run, moved != HEW_OS_PLACE_LOST);
     if (moved != HEW_OS_MOVED) {
         return false;

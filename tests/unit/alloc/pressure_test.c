@@ -2,7 +2,7 @@
 /* pressure: limits by settings and by a made-up control group; what is free goes back before more is taken. */
 #include "alloc/pressure.h"
 
-#include "alloc/serve.h"
+#include "alloc/request.h"
 #include "cache/magazine.h"
 #include "layers_alloc.h"
 #include "test.h"

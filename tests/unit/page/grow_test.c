@@ -2,6 +2,8 @@
 /* Unit tests of page/grow: how much is mapped and where from, and each system call refused in turn. */
 #include "page/grow.h"
 
+#include "page/move.h"
+
 #include "test.h"
 
 #include "fakes/faults.h"
@@ -120,7 +122,7 @@ TEST(with_dss_primary_pages_come_from_the_data_segment)
     struct hew_extent *extent = page_take(64 * KIB), *other = page_take(64 * KIB);
     CHECK(in_data_segment(extent) && extent->data_segment && other->data_segment);
     CHECK(extent->zeroed && page_filled(extent, 0));
-    CHECK(hew_page_move(extent, other) == HEW_OS_NOT_MOVED);
+    CHECK(hew_page_move(&page_heap, extent, &page_heap, other) == HEW_OS_NOT_MOVED);
     page_fill(extent, 7);
     page_give(extent);
     hew_page_decay(&page_heap, page_now, true);

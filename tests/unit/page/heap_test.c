@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unit tests of page/heap: taking, giving, growing, shrinking and moving. */
 #include "page/heap.h"
+#include "page/move.h"
 
 #include "meta/memory.h"
 #include "test.h"
@@ -330,7 +331,7 @@ TEST(moved_pages_take_their_contents_along_and_leave_zeros)
     page_begin();
     struct hew_extent *from = page_take(256 * KIB), *to = page_take(512 * KIB);
     page_fill(from, 7);
-    CHECK(hew_page_move(from, to) == HEW_OS_MOVED);
+    CHECK(hew_page_move(&page_heap, from, &page_heap, to) == HEW_OS_MOVED);
     CHECK(page_filled(from, 0));
     CHECK(((char *)to->address)[0] == 7 && ((char *)to->address)[256 * KIB - 1] == 7);
     CHECK(((char *)to->address)[256 * KIB] == 0);
@@ -345,7 +346,7 @@ TEST(a_refused_move_moves_nothing)
     struct hew_extent *from = page_take(256 * KIB), *to = page_take(256 * KIB);
     page_fill(from, 7);
     faults_refuse("mremap", 0, 1);
-    CHECK(hew_page_move(from, to) == HEW_OS_NOT_MOVED);
+    CHECK(hew_page_move(&page_heap, from, &page_heap, to) == HEW_OS_NOT_MOVED);
     faults_end();
     CHECK(page_filled(from, 7) && page_filled(to, 0));
     page_give(from);

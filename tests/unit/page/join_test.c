@@ -32,6 +32,7 @@ TEST(dirty_pages_and_what_is_retained_behind_them_serve_one_request)
     struct hew_extent *taken = page_take(512 * KIB);
     CHECK_EQUAL(taken->address, start + 256 * KIB);
     CHECK(!taken->zeroed);
+    CHECK_EQUAL(taken->large.fresh, 256 * KIB);
     CHECK_EQUAL(*(unsigned char *)taken->address, 7);
     CHECK(page_counts().dirty == 0 && page_counts().retained == 256 * KIB);
     page_give(taken);
@@ -80,14 +81,16 @@ TEST(without_room_around_them_dirty_pages_stay)
 
 TEST(without_memory_for_a_struct_everything_stays_as_it_was)
 {
+    size_t fresh;
     lay_out(true);
     faults_refuse("mmap", 0, FAULTS_ALL);
     while (hew_meta_take(HEW_CACHE_LINE) != NULL) {
     }
     page_heap.spare = NULL;
     hew_mutex_lock(&page_heap.lock);
-    CHECK(hew_join_take(&page_heap, 640 * KIB, HEW_PAGE) == NULL); /* of what is behind, only a part is wanted */
-    CHECK(hew_join_take(&page_heap, 896 * KIB, HEW_PAGE) == NULL); /* of what is before */
+    CHECK(hew_join_take(&page_heap, 640 * KIB, HEW_PAGE, &fresh) ==
+          NULL); /* of what is behind, only a part is wanted */
+    CHECK(hew_join_take(&page_heap, 896 * KIB, HEW_PAGE, &fresh) == NULL); /* of what is before */
     hew_mutex_unlock(&page_heap.lock);
     CHECK(page_counts().dirty == 256 * KIB && page_counts().retained == 768 * KIB);
     faults_end();
@@ -96,9 +99,10 @@ TEST(without_memory_for_a_struct_everything_stays_as_it_was)
 
 TEST(an_alignment_that_cannot_be_met_around_dirty_pages_is_not)
 {
+    size_t fresh;
     lay_out(true);
     hew_mutex_lock(&page_heap.lock);
-    CHECK(hew_join_take(&page_heap, 640 * KIB, (size_t)1 << 46) == NULL);
+    CHECK(hew_join_take(&page_heap, 640 * KIB, (size_t)1 << 46, &fresh) == NULL);
     hew_mutex_unlock(&page_heap.lock);
     page_end();
 }

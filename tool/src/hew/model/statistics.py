@@ -115,6 +115,8 @@ class Arena:
     holes_purged: int | None = None
     holes_refaulted: int | None = None
     holes_nmadvise: int | None = None
+    pieces_moved: int | None = None
+    bytes_moved: int | None = None
     small: Sizes = field(default_factory=Sizes)
     large: Sizes = field(default_factory=Sizes)
     mutexes: Mapping[str, Mutex] = field(default_factory=dict)

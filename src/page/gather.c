@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gather: the system moves a page for a tenth of what it takes to bring in a new one, and the pages that move are idle.
+ */
+#include "page/gather.h"
+
+#include "base/options.h"
+#include "os/memory.h"
+#include "page/bound.h"
+#include "page/moved.h"
+#include "page/split.h"
+
+#define PIECES_MOST 16                 /* of one request */
+#define LOOKS 16                       /* dirty extents that are looked at, the largest first */
+#define PIECE_LEAST ((size_t)64 << 10) /* three system calls for fewer pages cost as much as their faults */
+#define SHARE 4 /* one part in so many of what is fresh is to be had, else all of it stays fresh */
+#define ANY (SIZE_MAX & ~(HEW_PAGE - 1))
+
+struct gather {
+    struct hew_extent *pieces[PIECES_MOST];
+    unsigned count, moved; /* the first `moved` of them have lost their pages */
+};
+
+/* A part of a dirty extent that lies in one mapping. */
+struct run {
+    struct hew_extent *extent;
+    uintptr_t start;
+    size_t size;
+};
+
+/* The longer of `longest` and the runs of an extent; `*sum` counts the bytes of all that are worth a move. */
+static struct run
+longest_of(const struct hew_page_heap *heap, struct hew_extent *extent, struct run longest, size_t *sum)
+{
+    uintptr_t end = hew_extent_end(extent);
+    for (uintptr_t at = extent->address, until; at < end && !extent->data_segment; at = until) {
+        until = hew_moved_until(&heap->moved, at, end);
+        *sum += until - at >= PIECE_LEAST ? until - at : 0;
+        if (until - at > longest.size) {
+            longest = (struct run){extent, at, until - at};
+        }
+    }
+    return longest;
+}
+
+/* Under the lock: the longest run of the largest dirty extents. */
+static struct run
+find_run(struct hew_page_heap *heap, size_t *sum)
+{
+    struct hew_extent *largest[LOOKS];
+    struct run longest = {NULL, 0, 0};
+    unsigned count = hew_stock_largest_below(&heap->dirty, ANY, largest, LOOKS);
+    *sum = 0;
+    for (unsigned i = 0; i < count; i++) {
+        longest = longest_of(heap, largest[i], longest, sum);
+    }
+    return longest;
+}
+
+/* Under the lock: a piece leaves the dirty stock.  False: no memory for bookkeeping. */
+static bool
+gather_take(struct hew_page_heap *heap, struct gather *gather, const struct run *run, size_t size)
+{
+    uintptr_t start = run->start + run->size - size; /* the upper part, as in purge.c */
+    struct hew_extent *piece = hew_split_cut(heap, &heap->dirty, run->extent, start, size);
+    if (piece == NULL) {
+        return false;
+    }
+    hew_split_mark_ends(piece);
+    piece->state = HEW_EXTENT_TRANSIT;
+    hew_page_enter_transit(heap, piece);
+    gather->pieces[gather->count++] = piece;
+    return true;
+}
+
+/* Under the lock: the longest runs, until there are as many bytes as are wanted.  None, when too few are there. */
+static void
+gather_choose(struct hew_page_heap *heap, size_t wanted, struct gather *gather)
+{
+    size_t sum, left = wanted;
+    struct run run = find_run(heap, &sum);
+    if (sum < wanted / SHARE) {
+        return;
+    }
+    for (; gather->count < PIECES_MOST && run.size >= PIECE_LEAST && left >= PIECE_LEAST; run = find_run(heap, &sum)) {
+        size_t size = run.size < left ? run.size : left;
+        /* a piece in the middle of a former one leaves two behind, and is one itself */
+        if (!hew_moved_has_room(&heap->moved, 2 * (gather->count + 1)) || !gather_take(heap, gather, &run, size)) {
+            return;
+        }
+        left -= size;
+    }
+}
+
+/* Without the lock: each piece moves behind the one before; those that the system leaves where they are come last. */
+static enum hew_os_moved
+gather_move(struct gather *gather, uintptr_t to)
+{
+    for (unsigned i = 0; i < gather->count; i++) {
+        struct hew_extent *piece = gather->pieces[i];
+        enum hew_os_moved moved = hew_os_move((void *)piece->address, (void *)to, piece->size);
+        if (moved == HEW_OS_PLACE_LOST) {
+            return moved;
+        }
+        if (moved == HEW_OS_MOVED) {
+            to += piece->size;
+            gather->pieces[i] = gather->pieces[gather->moved];
+            gather->pieces[gather->moved++] = piece;
+        }
+    }
+    return HEW_OS_MOVED;
+}
+
+/* Under the lock: what the extent got is written down. */
+static void
+gather_note(struct hew_page_heap *heap, struct hew_extent *extent, const struct hew_extent *piece)
+{
+    uintptr_t to = hew_extent_end(extent) - extent->large.fresh;
+    hew_moved_clear(&heap->moved, piece->address, hew_extent_end(piece));
+    hew_moved_clear(&heap->moved, to, to + piece->size);
+    hew_moved_add(&heap->moved, to, to + piece->size);
+    extent->large.fresh -= piece->size;
+    extent->zeroed = false;
+    heap->counts.pieces_moved++;
+    heap->counts.bytes_moved += piece->size;
+    if (hew_page_is_bounded()) { /* the extent was counted as memory yet to come */
+        hew_page_bound_count(-(ptrdiff_t)piece->size);
+    }
+}
+
+/* Under the lock: the pieces are free again, without memory where it has moved. */
+static void
+gather_return(struct hew_page_heap *heap, struct hew_extent *extent, const struct gather *gather)
+{
+    for (unsigned i = 0; i < gather->count; i++) {
+        struct hew_extent *piece = gather->pieces[i];
+        unsigned state = i < gather->moved ? HEW_EXTENT_RETAINED : HEW_EXTENT_DIRTY;
+        HEW_ASSERT(1, piece->state == HEW_EXTENT_TRANSIT);
+        hew_list_remove(&piece->free.age);
+        if (i < gather->moved) {
+            gather_note(heap, extent, piece);
+        }
+        hew_split_insert(heap, hew_split_stock_of(heap, state), piece, state);
+    }
+    HEW_ASSERT(3, hew_page_valid_if_due(heap));
+}
+
+/* Under the lock.  Where pages may be huge they stay: to move a part of one would split it, and what is mapped anew would lack the advice of
+ * what lies around it. */
+static bool
+gather_may(const struct hew_page_heap *heap, const struct hew_extent *extent)
+{
+    return heap->hooks == NULL && !heap->ending && !heap->scarce && extent->arena == heap->arena &&
+           heap->dirty.bytes >= extent->large.fresh / SHARE && !extent->data_segment && heap->thp == HEW_THP_DEFAULT &&
+           !heap->huge && hew_os_may_move();
+}
+
+bool
+hew_page_gather(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    struct gather gather = {.count = 0, .moved = 0};
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->large.fresh <= extent->size);
+    hew_mutex_lock(&heap->lock);
+    if (gather_may(heap, extent)) {
+        gather_choose(heap, extent->large.fresh, &gather);
+    }
+    hew_mutex_unlock(&heap->lock);
+    if (gather.count == 0) {
+        return true;
+    }
+    enum hew_os_moved moved = gather_move(&gather, hew_extent_end(extent) - extent->large.fresh);
+    hew_mutex_lock(&heap->lock);
+    gather_return(heap, extent, &gather);
+    hew_mutex_unlock(&heap->lock);
+    return moved != HEW_OS_PLACE_LOST;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * move: the pages of one active extent become another's.
+ *
+ * Locks     the heaps' own, for what is known of earlier moves; the system is asked without.
+ * Not here  pages that are free: gather.h.
+ */
+#ifndef HEW_PAGE_MOVE_H
+#define HEW_PAGE_MOVE_H
+
+#include "page/heap.h"
+
+/*
+ * Moves the pages of `from`, an extent of `source`, to the front of `to` (at least as large), one of `target`, without copying; or few
+ * of them with.  Both stay active; `from` reads as zeros afterwards.  Not for heaps with hooks.  HEW_OS_PLACE_LOST: `from` is as it
+ * was, `to` may only be abandoned.
+ */
+enum hew_os_moved hew_page_move(struct hew_page_heap *source, struct hew_extent *from, struct hew_page_heap *target,
+                                struct hew_extent *to);
+
+#endif

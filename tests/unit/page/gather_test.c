@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* Unit tests of page/gather and page/moved: large requests that idle pages from elsewhere serve. */
+#include "page/gather.h"
+
+#include "page/hooks.h"
+#include "page/move.h"
+#include "test.h"
+
+#include "fakes/faults.h"
+#include "page_fixture.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PIECES 8
+#define PIECE (256 * KIB)
+#define WANTED (4 * MIB) /* more than there is around any of them */
+
+static struct hew_extent *between[PIECES];
+
+/* Dirty pieces with active pages between them, and with what they held before. */
+static void
+scatter(unsigned pieces)
+{
+    struct hew_extent *dirty[PIECES];
+    page_begin();
+    for (unsigned i = 0; i < pieces; i++) {
+        dirty[i] = page_take(PIECE);
+        between[i] = page_take(PIECE); /* as large, so that no gap is filled with it */
+        page_fill(dirty[i], (unsigned char)(10 + i));
+        page_fill(between[i], (unsigned char)(100 + i));
+    }
+    for (unsigned i = 0; i < pieces; i++) {
+        page_give(dirty[i]);
+    }
+    CHECK_EQUAL(page_counts().dirty, pieces * PIECE);
+}
+
+static void
+scatter_end(unsigned pieces)
+{
+    for (unsigned i = 0; i < pieces; i++) {
+        CHECK(page_filled(between[i], (unsigned char)(100 + i)));
+        page_give(between[i]);
+    }
+    page_end();
+    CHECK_EQUAL(page_heap.moved.count, 0);
+}
+
+/* Everything up to the fresh part is what some piece held, piece by piece; the rest reads as zeros. */
+static void
+check_gathered(const struct hew_extent *taken, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)taken->address;
+    CHECK_EQUAL(taken->size - taken->large.fresh, bytes);
+    CHECK(taken->zeroed == (bytes == 0));
+    for (size_t piece = 0; piece < bytes; piece += PIECE) {
+        CHECK(at[piece] >= 10 && at[piece] < 10 + PIECES && memcmp(at + piece, at + piece + 1, PIECE - 1) == 0);
+    }
+    for (size_t byte = bytes; byte < taken->size; byte++) {
+        CHECK(at[byte] == 0);
+    }
+}
+
+TEST(scattered_dirty_pieces_become_the_front_of_a_large_extent)
+{
+    scatter(PIECES);
+    struct hew_extent *taken = page_take(WANTED);
+    CHECK(taken->zeroed && taken->large.fresh == WANTED);
+    CHECK(hew_page_gather(&page_heap, taken));
+    check_gathered(taken, PIECES * PIECE);
+    struct hew_page_counts counts = page_counts();
+    CHECK(counts.dirty == 0 && counts.active == WANTED + PIECES * PIECE);
+    CHECK(counts.pieces_moved == PIECES && counts.bytes_moved == PIECES * PIECE);
+    CHECK_EQUAL(page_heap.moved.count, PIECES);
+    page_give(taken);
+    scatter_end(PIECES);
+}
+
+TEST(a_refused_move_leaves_its_piece_dirty_and_the_others_close_up)
+{
+    for (int call = 0; call < 2 * PIECES; call++) {
+        scatter(PIECES);
+        struct hew_extent *taken = page_take(WANTED);
+        faults_refuse("mremap", call, 1);
+        CHECK(hew_page_gather(&page_heap, taken));
+        unsigned refused = (unsigned)atomic_load(&faults_refused);
+        faults_end();
+        CHECK(refused == (call < PIECES));
+        check_gathered(taken, (PIECES - refused) * PIECE);
+        CHECK(page_counts().dirty == refused * PIECE && page_counts().pieces_moved == PIECES - refused);
+        page_give(taken);
+        scatter_end(PIECES);
+    }
+}
+
+TEST(an_old_place_that_the_system_does_not_map_anew_reads_as_zeros_nevertheless)
+{
+    scatter(PIECES);
+    struct hew_extent *taken = page_take(WANTED);
+    faults_refuse("mmap", 0, FAULTS_ALL);
+    CHECK(hew_page_gather(&page_heap, taken));
+    faults_end();
+    check_gathered(taken, PIECES * PIECE);
+    struct hew_extent *again[PIECES];
+    for (unsigned i = 0; i < PIECES; i++) {
+        again[i] = page_take(PIECE);
+        CHECK(again[i]->zeroed && page_filled(again[i], 0));
+    }
+    for (unsigned i = 0; i < PIECES; i++) {
+        page_give(again[i]);
+    }
+    page_give(taken);
+    scatter_end(PIECES);
+}
+
+TEST(too_few_dirty_bytes_stay_where_they_are)
+{
+    scatter(2);
+    struct hew_extent *taken = page_take(WANTED);
+    CHECK(hew_page_gather(&page_heap, taken));
+    check_gathered(taken, 0);
+    CHECK(page_counts().dirty == 2 * PIECE && page_counts().pieces_moved == 0);
+    page_give(taken);
+    scatter_end(2);
+}
+
+TEST(no_more_is_moved_than_is_fresh)
+{
+    scatter(PIECES);
+    struct hew_extent *taken = page_take(WANTED);
+    taken->large.fresh = 320 * KIB;
+    CHECK(hew_page_gather(&page_heap, taken));
+    CHECK(taken->large.fresh == 0 && page_counts().dirty == PIECES * PIECE - 320 * KIB);
+    page_give(taken);
+    scatter_end(PIECES);
+}
+
+TEST(what_was_moved_is_moved_again_piece_by_piece)
+{
+    scatter(PIECES);
+    struct hew_extent *taken = page_take(WANTED);
+    CHECK(hew_page_gather(&page_heap, taken));
+    struct hew_extent *larger = page_take(2 * WANTED);
+    unsigned char first = *(unsigned char *)taken->address;
+    CHECK(hew_page_move(&page_heap, taken, &page_heap, larger) == HEW_OS_MOVED);
+    CHECK(page_filled(taken, 0) && *(unsigned char *)larger->address == first);
+    larger->large.fresh = 2 * WANTED - PIECES * PIECE;
+    larger->zeroed = false;
+    check_gathered(larger, PIECES * PIECE);
+    page_give(taken);
+    page_give(larger);
+    scatter_end(PIECES);
+}
+
+TEST(a_move_that_is_refused_in_the_middle_copies_the_rest)
+{
+    for (int call = 1; call <= PIECES; call++) {
+        scatter(PIECES);
+        struct hew_extent *taken = page_take(WANTED);
+        CHECK(hew_page_gather(&page_heap, taken));
+        struct hew_extent *larger = page_take(2 * WANTED);
+        faults_refuse("mremap", call, FAULTS_ALL);
+        CHECK(hew_page_move(&page_heap, taken, &page_heap, larger) == HEW_OS_MOVED);
+        faults_end();
+        CHECK(page_filled(taken, 0));
+        larger->large.fresh = 2 * WANTED - PIECES * PIECE;
+        larger->zeroed = false;
+        check_gathered(larger, PIECES * PIECE);
+        page_give(taken);
+        page_give(larger);
+        scatter_end(PIECES);
+    }
+}
+
+TEST(purged_pages_are_part_of_the_first_mapping_again)
+{
+    scatter(PIECES);
+    struct hew_extent *taken = page_take(WANTED);
+    CHECK(hew_page_gather(&page_heap, taken));
+    uintptr_t address = taken->address;
+    page_give(taken);
+    hew_page_decay(&page_heap, page_now, true);
+    CHECK_EQUAL(page_heap.moved.count, 0);
+    struct hew_extent *again = page_take(WANTED);
+    CHECK(again->address == address && again->zeroed && page_filled(again, 0));
+    page_give(again);
+    scatter_end(PIECES);
+}
+
+TEST(a_heap_has_no_more_pieces_than_it_may)
+{
+    scatter(PIECES);
+    struct hew_moved *moved = &page_heap.moved;
+    CHECK(hew_moved_has_room(moved, HEW_MOVED_MOST) && !hew_moved_has_room(moved, HEW_MOVED_MOST + 1));
+    for (uintptr_t i = 0; i < HEW_MOVED_MOST - 4; i++) {
+        hew_moved_add(moved, (1 + 2 * i) * HEW_PAGE, (2 + 2 * i) * HEW_PAGE);
+    }
+    struct hew_extent *taken = page_take(WANTED);
+    CHECK(hew_page_gather(&page_heap, taken));
+    CHECK(page_counts().pieces_moved == 2 && moved->count <= HEW_MOVED_MOST);
+    hew_moved_clear(moved, HEW_PAGE, 2 * HEW_MOVED_MOST * HEW_PAGE);
+    CHECK_EQUAL(moved->count, 2);
+    page_give(taken);
+    scatter_end(PIECES);
+}
+
+TEST(what_is_mapped_anew_in_a_piece_leaves_its_two_ends)
+{
+    page_begin();
+    struct hew_moved *moved = &page_heap.moved;
+    CHECK(hew_moved_has_room(moved, 1));
+    hew_moved_add(moved, 16 * HEW_PAGE, 32 * HEW_PAGE);
+    CHECK(hew_moved_touches(moved, 0, 17 * HEW_PAGE) && !hew_moved_touches(moved, 0, 16 * HEW_PAGE));
+    hew_moved_clear(moved, 20 * HEW_PAGE, 24 * HEW_PAGE);
+    CHECK_EQUAL(moved->count, 2);
+    CHECK_EQUAL(hew_moved_until(moved, 0, 64 * HEW_PAGE), 16 * HEW_PAGE);
+    CHECK_EQUAL(hew_moved_until(moved, 16 * HEW_PAGE, 64 * HEW_PAGE), 20 * HEW_PAGE);
+    CHECK_EQUAL(hew_moved_until(moved, 20 * HEW_PAGE, 64 * HEW_PAGE), 24 * HEW_PAGE);
+    CHECK_EQUAL(hew_moved_until(moved, 24 * HEW_PAGE, 28 * HEW_PAGE), 28 * HEW_PAGE);
+    CHECK_EQUAL(hew_moved_until(moved, 32 * HEW_PAGE, 64 * HEW_PAGE), 64 * HEW_PAGE);
+    hew_moved_clear(moved, 0, 64 * HEW_PAGE);
+    CHECK_EQUAL(moved->count, 0);
+    page_end();
+}
+
+TEST(with_hooks_nothing_is_moved)
+{
+    scatter(PIECES);
+    struct hew_extent *taken = page_take(WANTED);
+    struct hew_extent_hooks hooks = {0};
+    page_heap.hooks = &hooks;
+    CHECK(hew_page_gather(&page_heap, taken));
+    page_heap.hooks = NULL;
+    check_gathered(taken, 0);
+    page_give(taken);
+    scatter_end(PIECES);
+}
+
+/* Forks where the request asks the system, its pieces in transit. */
+static pid_t child_in_transit;
+
+static bool
+fork_at_first_move(const char *call)
+{
+    if (child_in_transit == 0 && strcmp(call, "mremap") == 0) {
+        child_in_transit = fork();
+        if (child_in_transit == 0) {
+            hew_os_faults.refuse = NULL;
+            hew_page_after_fork(&page_heap);
+            struct hew_page_counts counts = page_counts();
+            bool sound = counts.dirty == PIECES * PIECE && hew_list_is_empty(&page_heap.transit);
+            _exit(sound ? 0 : 1);
+        }
+    }
+    return false;
+}
+
+TEST(a_child_of_a_fork_in_the_middle_has_the_pieces_as_dirty_pages)
+{
+    int status;
+    scatter(PIECES);
+    struct hew_extent *taken = page_take(WANTED);
+    child_in_transit = 0;
+    hew_os_faults.refuse = fork_at_first_move;
+    CHECK(hew_page_gather(&page_heap, taken));
+    hew_os_faults.refuse = NULL;
+    CHECK(child_in_transit > 0 && waitpid(child_in_transit, &status, 0) == child_in_transit && status == 0);
+    check_gathered(taken, PIECES * PIECE);
+    page_give(taken);
+    scatter_end(PIECES);
+}
