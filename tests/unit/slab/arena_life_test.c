@@ -541,3 +541,50 @@ TEST(without_memory_no_arena_is_made_and_the_number_stays_free)
 {
     CHECK_EQUAL(child_run(no_memory).status, 0);
 }
+
+/* A number of its own for each count. */
+static void
+count_all(struct hew_arena *arena)
+{
+    struct hew_bin_counts *bin = &arena->bins[3].counts;
+    *bin = (struct hew_bin_counts){
+        .nmalloc = 101, .ndalloc = 101, .fills = 103, .flushes = 104, .slabs_ever = 105, .reslabs = 106};
+    struct hew_page_counts *pages = &arena->pages.counts;
+    pages->dirty_purged = 201;
+    pages->muzzy_purged = 202;
+    pages->dirty_purges = 203;
+    pages->muzzy_purges = 204;
+    pages->dirty_calls = 205;
+    pages->muzzy_calls = 206;
+    pages->maps = 207;
+    arena->large[5].nrequests = 301;
+    arena->requests[7] = 302;
+}
+
+static void
+all_counts(void)
+{
+    boot();
+    unsigned index = (unsigned)hew_arena_create(NULL);
+    for (unsigned times = 1; times <= 2; times++) {
+        count_all(hew_arena_find(index));
+        CHECK(hew_arena_destroy(index, NULL));
+        struct hew_arena *sum = hew_arenas_destroyed();
+        struct hew_bin_counts *bin = &sum->bins[3].counts;
+        CHECK(bin->nmalloc == times * 101 && bin->ndalloc == times * 101);
+        CHECK(bin->fills == times * 103 && bin->flushes == times * 104);
+        CHECK(bin->slabs_ever == times * 105 && bin->reslabs == times * 106);
+        struct hew_page_counts *pages = &sum->pages.counts;
+        CHECK(pages->dirty_purged == times * 201 && pages->muzzy_purged == times * 202);
+        CHECK(pages->dirty_purges == times * 203 && pages->muzzy_purges == times * 204);
+        CHECK(pages->dirty_calls == times * 205 && pages->muzzy_calls == times * 206);
+        CHECK_EQUAL(pages->maps, times * 207);
+        CHECK(sum->large[5].nrequests == times * 301 && sum->requests[7] == times * 302);
+        CHECK_EQUAL(hew_arena_create(NULL), index);
+    }
+}
+
+TEST(every_count_of_arenas_that_ended_is_in_the_sum)
+{
+    CHECK_EQUAL(child_run(all_counts).status, 0);
+}
