@@ -108,9 +108,10 @@ class Judge:
     builds: list[Build]
     reach: Reach
     folder: Path
+    longest: float
 
     def passes(self, test: str, program: Path) -> bool:
-        limit = 10 + 10 * self.reach.seconds[test]  # a mutant may never end
+        limit = 10 + 3 * self.reach.seconds[test]  # a mutant may never end
         try:
             done = subprocess.run([str(program)], capture_output=True, check=False, timeout=limit, cwd=program.parent)
         except subprocess.TimeoutExpired:
@@ -120,6 +121,8 @@ class Judge:
     def killer(self, build: Build, mutant: Mutant, object_file: Path) -> str | None:
         """The test that notices it, and that finds nothing in the library as it is."""
         for test in self.reach.tests(mutant.file, mutant.line + 1):
+            if self.reach.seconds[test] > self.longest:
+                continue
             program = build.link(test, [object_file], object_file.parent / "test")
             if program is None or self.passes(test, program):
                 continue
@@ -167,13 +170,15 @@ def run(options: argparse.Namespace) -> int:
     every = [mutant for file, lines in files.items() for mutant in mutants_of(file, lines)]
     left_out = sum(checks_in(file, lines) for file, lines in files.items())
     sample = random.Random(options.seed).sample(every, min(options.count, len(every)))  # noqa: S311
-    print(f"{len(sample)} of {len(every)} mutants, seed {options.seed}; checks are left out: {left_out} lines", flush=True)
+    print(
+        f"{len(sample)} of {len(every)} mutants, seed {options.seed}; left out as checks: {left_out} lines", flush=True
+    )
     start = time.monotonic()
     reach = Reach(options.coverage, LAYERS)
     print(f"{len(reach.programs)} tests, reach known after {time.monotonic() - start:.0f} s", flush=True)
     counts = {"killed": 0, "survived": 0, "same": 0, "broken": 0, "equivalent": 0}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
-        judge = Judge(builds, reach, Path(folder))
+        judge = Judge(builds, reach, Path(folder), options.longest)
         work = [pool.submit(judge.judge, at, mutant) for at, mutant in enumerate(sample)]
         for mutant, future in zip(sample, work, strict=True):
             result = future.result()
@@ -204,6 +209,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--checked", type=Path, help="another one, with checks")
     parser.add_argument("--coverage", type=Path, default=ROOT / "build" / "cov", help="a build with --coverage")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument(
+        "--longest", type=float, default=1e9, metavar="SECONDS", help="ask no test that takes longer: more survive"
+    )
     parser.add_argument("--all", action="store_true", help="print those that are killed, too, and by which test")
     parser.add_argument("--at-least", type=float, default=0, metavar="PERCENT")
     options = parser.parse_args(arguments)

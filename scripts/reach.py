@@ -72,9 +72,9 @@ class Reach:
         seconds = time.monotonic() - start
         ran: dict[str, list[int]] = {}
         known: dict[str, list[int]] = {}
-        data = [str(path) for path in self.build.glob("CMakeFiles/hew_*_objects.dir/**/*.gcda")]
-        command = ["gcov", "--json-format", "--stdout", *data]
-        answer = subprocess.run(command, capture_output=True, check=True, cwd=self.build).stdout if data else b""
+        counted = [str(path) for path in self.build.glob("CMakeFiles/hew_*_objects.dir/**/*.gcda")]
+        command = ["gcov", "--json-format", "--stdout", *counted]
+        answer = subprocess.run(command, capture_output=True, check=True, cwd=self.build).stdout if counted else b""
         for report in answer.splitlines():
             text = gzip.decompress(report) if report.startswith(b"\x1f\x8b") else report
             for file, counts in lines_of(json.loads(text), ROOT / "src").items():
@@ -85,7 +85,7 @@ class Reach:
     def tests(self, file: str, line: int) -> list[str]:
         """Those that run a line, or where it has no code of its own the last one before it that has; and the test
         that is named after the file, which may do so in processes of which we do not hear."""
-        layer, name = file.split("/")[0], Path(file).stem
+        layer, name = file.split("/", maxsplit=1)[0], Path(file).stem
         before = [known for known in self.known.get(file, set()) if known <= line]
         at = max(before, default=0)
         found = [test for test, ran in self.ran.items() if at in ran.get(file, set())]

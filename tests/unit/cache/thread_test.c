@@ -4,6 +4,7 @@
 #include "cache/magazine.h"
 #include "layers.h"
 #include "layers_cache.h"
+#include "os/cpus.h"
 #include "os/entry.h"
 #include "page/hooks.h"
 #include "slab/arena_life.h"
@@ -12,6 +13,7 @@
 #include "fakes/child.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -338,4 +340,31 @@ binding(void)
 TEST(a_thread_that_is_bound_to_another_arena_leaves_the_former_one_and_what_came_from_it)
 {
     CHECK_EQUAL(child_run(binding).status, 0);
+}
+
+static void
+following(void)
+{
+    hew_options.narenas = 4;
+    boot_once();
+    struct hew_cache *cache = hew_thread_birth(true);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    unsigned own = hew_cpus_current() % 4;
+    CHECK(hew_thread_bind(cache, hew_arena_get((own + 1) % 4)));
+    hew_options.percpu_arena = HEW_PERCPU_ARENA_PERCPU;
+    hew_thread_follow_cpu(cache);
+    CHECK_EQUAL(cache->arena->index, own);
+    struct hew_arena *manual = hew_arena_find((unsigned)hew_arena_create(NULL));
+    CHECK(hew_thread_bind(cache, manual));
+    hew_thread_follow_cpu(cache);
+    CHECK(cache->arena == manual); /* the program's choice stands */
+    hew_thread_death();
+}
+
+TEST(a_thread_follows_its_cpu_unless_the_program_has_bound_it)
+{
+    CHECK_EQUAL(child_run(following).status, 0);
 }
