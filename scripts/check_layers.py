@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Hold the layers of src/ apart.
 
-Three rules, as in src/LAYERS and the style guide:
+Four rules, as in src/LAYERS and the style guide:
 
 - a file includes only its own layer and those that src/LAYERS lists before it; in a layer with rooms (lines set in
   under it) only its own room, those before it, and the files beside the rooms;
 - no file includes a .c file;
+- a header begins with a guard that is named after its path, HEW_OS_MUTEX_H;
 - conditionals of the preprocessor stand only in os/, api/override_*, base/compiler.h, in header guards and in
   defaults of build-time constants (#ifndef NAME, #define NAME ..., #endif).
 
@@ -97,6 +98,15 @@ def conditional_breaches(relative: Path, lines: list[str]) -> list[str]:
     return breaches
 
 
+def guard_breaches(relative: Path, lines: list[str]) -> list[str]:
+    """A header whose guard has the name of another place: it has moved, and two may meet in one name."""
+    own = "HEW_" + re.sub(r"[/.]", "_", relative.as_posix()).upper()
+    first = next((line.split() for line in lines if line.startswith("#")), [])
+    if relative.suffix != ".h" or first == ["#ifndef", own]:
+        return []
+    return [f"src/{relative}: its guard is to be {own}"]
+
+
 def check(source: Path) -> list[str]:
     """All breaches under one src/ directory."""
     layers = read_layers(source / "LAYERS")
@@ -113,6 +123,7 @@ def check(source: Path) -> list[str]:
             breaches.append(f"src/{relative}: {relative.parent} is no room of src/LAYERS")
         lines = path.read_text().splitlines()
         breaches += include_breaches(relative, lines, layers)
+        breaches += guard_breaches(relative, lines)
         if not may_have_conditionals(relative):
             breaches += conditional_breaches(relative, lines)
     return breaches

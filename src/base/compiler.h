@@ -13,7 +13,9 @@
 
 #define HEW_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define HEW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#ifndef HEW_INLINE /* where branches are counted, a function is to have each of its branches once */
 #define HEW_INLINE static inline __attribute__((always_inline))
+#endif
 #define HEW_NOINLINE __attribute__((noinline))
 #define HEW_COLD __attribute__((cold, noinline))
 #define HEW_UNCHECKED_THREADS __attribute__((no_sanitize("thread"))) /* reads what another thread may be writing */

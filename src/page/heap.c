@@ -86,17 +86,6 @@ hew_page_look(struct hew_page_heap *heap)
     hew_page_decay(heap, hew_clock_ms(), false);
 }
 
-unsigned
-hew_page_shelve(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count)
-{
-    bool look;
-    unsigned put = hew_shelf_put_some(&heap->shelf, extents, count, &look);
-    if (HEW_UNLIKELY(look)) {
-        hew_page_look(heap);
-    }
-    return put;
-}
-
 /* Cuts the wanted part out of a free extent that holds it, as low as it can lie. */
 static struct hew_extent *
 heap_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, size_t size, size_t alignment)

@@ -90,10 +90,6 @@ unsigned hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned co
  * lock. */
 void hew_page_open_shelf(struct hew_page_heap *heap, struct hew_large_tally tally);
 
-/* Large extents of one code, several of one size, that nobody uses any more are put on the shelf.  Returns how many, from the
- * first on; the others are to be given in the usual way. */
-unsigned hew_page_shelve(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count);
-
 /* All that lies on the shelf becomes dirty pages. */
 void hew_page_sweep(struct hew_page_heap *heap);
 
@@ -141,7 +137,8 @@ void hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all);
 /* What has waited long enough goes back, if it is time to look. */
 void hew_page_look(struct hew_page_heap *heap);
 
-/* hew_page_shelve() for one extent; whether it is there. */
+/* A large extent without a class code that nobody uses any more is put on the shelf.  False: it is to be given in the usual
+ * way. */
 HEW_INLINE bool
 hew_page_shelve_one(struct hew_page_heap *heap, struct hew_extent *extent)
 {

@@ -60,27 +60,15 @@ set_newest(struct hew_shelf_slot *slot, struct hew_extent *extent)
     atomic_store_explicit(&slot->newest, extent, memory_order_relaxed);
 }
 
-/* With the mark: the tally is told of what has left again.  Requests for sizes with codes are counted by thread caches. */
+/* With the mark: the tally is told of what has left again. */
 static void
 shelf_tell(struct hew_shelf *shelf, struct hew_shelf_slot *slot)
 {
     if (slot->reused == 0) {
         return;
     }
-    struct hew_large_counts *counts = &shelf->tally.classes[slot->index];
-    if (slot->code == HEW_CODE_SLOW) {
-        atomic_fetch_add_explicit(&counts->reused, slot->reused, memory_order_relaxed);
-    } else {
-        atomic_fetch_add_explicit(&counts->nmalloc, slot->reused, memory_order_relaxed);
-        atomic_fetch_add_explicit(&counts->ndalloc, slot->reused, memory_order_release);
-    }
+    atomic_fetch_add_explicit(&shelf->tally.classes[slot->index].reused, slot->reused, memory_order_relaxed);
     slot->reused = 0;
-}
-
-static bool
-slot_differs(const struct hew_shelf_slot *slot, unsigned index, unsigned code)
-{
-    return ((slot->index ^ index) | (slot->code ^ code)) != 0;
 }
 
 /* With the mark: the next extent of that size below `from`, taken out; NULL when none of the next few is one. */
@@ -97,12 +85,12 @@ shelf_take_below(struct hew_extent *from, size_t size)
     return NULL;
 }
 
-/* With the mark: one of that size and code, no longer there, but not yet known to the address map. */
+/* With the mark: one of that size, no longer there, but not yet known to the address map. */
 static struct hew_extent *
-pick(struct hew_shelf_slot *slot, size_t size, unsigned code)
+pick(struct hew_shelf_slot *slot, size_t size)
 {
     struct hew_extent *first = newest(slot);
-    if (first == NULL || first->code != code) { /* one slot, one code */
+    if (first == NULL) {
         return NULL;
     }
     if (HEW_UNLIKELY(first->size != size)) {
@@ -119,44 +107,23 @@ slot_of(struct hew_shelf_rank *rank, size_t size)
 }
 
 struct hew_extent *
-hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned code)
+hew_shelf_take_one(struct hew_shelf *shelf, size_t size)
 {
     struct hew_shelf_rank *rank = own_rank(shelf);
     struct hew_shelf_slot *slot = slot_of(rank, size);
     if (newest(slot) == NULL || !shelf_hold(rank)) {
         return NULL;
     }
-    struct hew_extent *extent = pick(slot, size, code);
+    struct hew_extent *extent = pick(slot, size);
     if (extent != NULL) {
         HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && hew_map_code(extent->address) == HEW_CODE_NONE);
         HEW_ASSERT(1, extent->size == size && rank->bytes >= size);
-        hew_map_set_code(extent->address, code);
+        hew_map_set_code(extent->address, HEW_CODE_SLOW);
         slot->reused++;
         rank->bytes -= size;
     }
     shelf_let_go(rank);
     return extent;
-}
-
-unsigned
-hew_shelf_take_filled(struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted)
-{
-    struct hew_shelf_rank *rank = own_rank(shelf);
-    struct hew_shelf_slot *slot = slot_of(rank, size);
-    unsigned taken = 0;
-    if (newest(slot) == NULL || !shelf_hold(rank)) {
-        return 0;
-    }
-    for (struct hew_extent *extent; taken < wanted && (extent = pick(slot, size, code)) != NULL;) {
-        HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && hew_map_code(extent->address) == HEW_CODE_NONE);
-        hew_map_set_code(extent->address, code);
-        extents[taken++] = extent;
-    }
-    HEW_ASSERT(1, rank->bytes >= taken * size);
-    slot->reused += taken;
-    rank->bytes -= taken * size;
-    shelf_let_go(rank);
-    return taken;
 }
 
 /* With the mark: a slot that holds no extents like this one becomes theirs; NULL when others have it. */
@@ -168,7 +135,6 @@ shelf_claim(struct hew_shelf *shelf, struct hew_shelf_slot *slot, const struct h
     }
     shelf_tell(shelf, slot);
     slot->index = (uint16_t)hew_large_index(extent->size);
-    slot->code = extent->code;
     return slot;
 }
 
@@ -182,7 +148,7 @@ begin_put(struct hew_shelf *shelf, const struct hew_extent *extent, struct hew_s
     }
     unsigned index = hew_large_index(extent->size), at = index % HEW_SHELF_SLOTS;
     struct hew_shelf_slot *own = &rank->slot[at];
-    if (HEW_UNLIKELY(slot_differs(own, index, extent->code))) {
+    if (HEW_UNLIKELY(own->index != index)) {
         own = shelf_claim(shelf, own, extent);
     }
     if (HEW_UNLIKELY(own == NULL) || HEW_UNLIKELY(!atomic_load(&shelf->open))) {
@@ -201,7 +167,7 @@ shelf_put(struct hew_shelf_slot *slot, struct hew_extent *extent)
     if (HEW_UNLIKELY(!hew_extent_claim(extent))) {
         return false;
     }
-    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->code == slot->code && extent != newest(slot));
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->code == HEW_CODE_SLOW && extent != newest(slot));
     extent->large.below = newest(slot);
     set_newest(slot, extent);
     return true;
@@ -237,23 +203,6 @@ hew_shelf_put_one(struct hew_shelf *shelf, struct hew_extent *extent)
         return HEW_SHELF_REFUSED;
     }
     return end_put(shelf, rank, extent->size);
-}
-
-unsigned
-hew_shelf_put_some(struct hew_shelf *shelf, struct hew_extent *const *extents, unsigned count, bool *look)
-{
-    struct hew_shelf_slot *slot;
-    struct hew_shelf_rank *rank = begin_put(shelf, extents[0], &slot);
-    unsigned done = 0;
-    *look = false;
-    if (rank == NULL) {
-        return 0;
-    }
-    while (done < count && shelf_put(slot, extents[done])) {
-        done++;
-    }
-    *look = end_put(shelf, rank, done * extents[0]->size) == HEW_SHELF_PUT_LOOK;
-    return done;
 }
 
 /* Under the lock: its bytes are dirty now, and no longer out. */

@@ -22,13 +22,12 @@
 #define HEW_SHELF_SLOTS 32 /* eight doublings of sizes side by side */
 #define HEW_SHELF_GIVES_TO_CLOCK 64
 
-/* Extents of one class code and of much the same size, linked by large.below.  Guarded by the rank's mark, except that
+/* Extents of much the same size, none with a class code, linked by large.below.  Guarded by the rank's mark, except that
  * `newest` is looked at by others to see whether there is one: relaxed. */
 struct hew_shelf_slot {
     _Atomic(struct hew_extent *) newest;
     uint32_t reused; /* extents that left again, and that the tally has not been told of */
     uint16_t index;  /* hew_large_index() of those sizes */
-    uint8_t code;
 };
 
 /* For the threads whose tokens lead here. */
@@ -67,12 +66,8 @@ hew_large_index(size_t bytes)
     return hew_class_index_large(bytes) - HEW_CODE_SMALL_LAST;
 }
 
-/* An active extent of just that size and code, the newest, whose fields are as they were when it came; NULL: none. */
-struct hew_extent *hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned code);
-
-/* What hew_shelf_take() does when the shelf is filled. */
-unsigned hew_shelf_take_filled(struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents,
-                               unsigned wanted);
+/* An active extent of just that size, the newest, whose fields are as they were when it came; NULL: none. */
+struct hew_extent *hew_shelf_take_one(struct hew_shelf *shelf, size_t size);
 
 enum hew_shelf_put {
     HEW_SHELF_REFUSED, /* the extent is to be given in the usual way, which ends the process if it is free already */
@@ -80,11 +75,8 @@ enum hew_shelf_put {
     HEW_SHELF_PUT_LOOK, /* and it is time to look at the clock */
 };
 
+/* An extent with HEW_CODE_SLOW. */
 enum hew_shelf_put hew_shelf_put_one(struct hew_shelf *shelf, struct hew_extent *extent);
-
-/* Puts extents of one size and code there.  Returns how many, from the first on; the others are to be given in the usual
- * way.  `look`: it is time to look at the clock. */
-unsigned hew_shelf_put_some(struct hew_shelf *shelf, struct hew_extent *const *extents, unsigned count, bool *look);
 
 struct hew_page_heap;
 
@@ -106,13 +98,6 @@ HEW_INLINE bool
 hew_shelf_is_filled(const struct hew_shelf *shelf)
 {
     return atomic_load_explicit(&shelf->filled, memory_order_relaxed);
-}
-
-/* Up to `wanted` of them.  Returns how many. */
-HEW_INLINE unsigned
-hew_shelf_take(struct hew_shelf *shelf, size_t size, unsigned code, struct hew_extent **extents, unsigned wanted)
-{
-    return hew_shelf_is_filled(shelf) ? hew_shelf_take_filled(shelf, size, code, extents, wanted) : 0;
 }
 
 #endif

@@ -92,12 +92,12 @@ free_already(enum hew_fatal_kind kind, const char *function, uintptr_t address)
     struct hew_text text;
     hew_text_begin(&text, words, sizeof words);
     struct hew_extent *extent = hew_map_extent(address);
-    if (extent != NULL && extent->code <= HEW_CODE_SMALL_LAST) {
+    if (extent == NULL || extent->state != HEW_EXTENT_ACTIVE) {
+        hew_text_put(&text, "the object"); /* whatever it was */
+    } else if (extent->code <= HEW_CODE_SMALL_LAST) {
         put_object(&text, "the ", hew_slab_shape(extent)->size, address);
-    } else if (extent != NULL && extent->state == HEW_EXTENT_ACTIVE) {
-        put_object(&text, "the ", extent->large.usable, address);
     } else {
-        hew_text_put(&text, "the object");
+        put_object(&text, "the ", extent->large.usable, address);
     }
     hew_text_put(&text, " is free already");
     hew_fatal(kind, function, address, words);

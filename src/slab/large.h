@@ -47,7 +47,7 @@ struct hew_extent *hew_large_take_warm(struct hew_arena *arena, size_t size, siz
 HEW_INLINE struct hew_extent *
 hew_large_reuse(struct hew_arena *arena, size_t size)
 {
-    return hew_shelf_take_one(&arena->pages.shelf, hew_large_usable(size), HEW_CODE_SLOW);
+    return hew_shelf_take_one(&arena->pages.shelf, hew_large_usable(size));
 }
 
 /* Up to `wanted` objects of class `code`, at most HEW_LARGE_AT_ONCE; the last is to be used first.  More than one only if

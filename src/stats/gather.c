@@ -218,10 +218,8 @@ hew_gather_depot(struct hew_stats_depot *into, struct hew_stats_arena *first)
         .gives = counts.gives,
         .misses = counts.misses,
         .refusals = counts.refusals,
+        .bytes = counts.bytes,
     };
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        into->bytes += hew_depot_held(code) * hew_code_size(code);
-    }
     first->tcache_bytes += into->bytes;
 }
 

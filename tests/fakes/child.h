@@ -7,6 +7,8 @@
 #ifndef HEW_TESTS_FAKES_CHILD_H
 #define HEW_TESTS_FAKES_CHILD_H
 
+#include "fakes/branches.h"
+
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -23,6 +25,14 @@
 #ifndef CHILD_SANITIZED
 #define CHILD_SANITIZED 0
 #endif
+
+/* In a forked process of one's own: its end. */
+static inline void
+child_leave(void)
+{
+    branches_tell();
+    _exit(test_failures != 0);
+}
 
 struct child_end {
     int status;       /* as of waitpid: 0 when every CHECK held */
@@ -55,8 +65,10 @@ child_run(void (*body)(void))
         int before = test_failures;
         setrlimit(RLIMIT_CORE, &no_core);
         dup2(ends[1], STDERR_FILENO);
+        branches_tell_when_aborted();
         body();
         fflush(stdout);
+        branches_tell();
         _exit(test_failures != before);
     }
     close(ends[1]);

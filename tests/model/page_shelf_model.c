@@ -122,7 +122,7 @@ give_both(void)
 static void
 take_one(void)
 {
-    struct hew_extent *extent = hew_shelf_take_one(&the_heap.shelf, SIZE, HEW_CODE_SLOW);
+    struct hew_extent *extent = hew_shelf_take_one(&the_heap.shelf, SIZE);
     if (extent != NULL) {
         CHECK_EQUAL(out[extent - the_extents]++, 0);
     }

@@ -58,7 +58,6 @@ main(void)
                                               .free = layers_free,
                                               .begin = begin,
                                               .end_thread = layers_end_thread,
-                                              .left = left,
-                                              .release = oom_release};
+                                              .left = left};
     return oom_run(&layers);
 }

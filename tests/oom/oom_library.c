@@ -106,7 +106,6 @@ main(void)
                                                .free = free_here,
                                                .begin = begin,
                                                .end_thread = nothing,
-                                               .left = left,
-                                               .release = oom_release};
+                                               .left = left};
     return oom_run(&library);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "scenario.h"
 
+#include "fakes/branches.h"
 #include "os/memory.h"
 #include "slab/arena.h"
 
@@ -255,8 +256,9 @@ pages_unknown(void)
     return strtoul(text, NULL, 10) - atomic_load(&hew_page_mapped) / 4096;
 }
 
-void
-oom_release(void)
+/* Gives back whatever address space is free. */
+static void
+release_all(void)
 {
     HEW_EACH_ARENA(arena)
     {
@@ -270,7 +272,7 @@ static struct remains
 clear_up(bool known)
 {
     size_t bytes = variant->left();
-    variant->release();
+    release_all();
     return (struct remains){bytes, known ? pages_unknown() : 0};
 }
 
@@ -319,7 +321,9 @@ run_in_child(const char *settings, unsigned at, unsigned again, struct remains m
     }
     pid_t child = fork();
     if (child == 0) {
-        _exit(run_once(settings, at, again, most, report[1]));
+        int result = run_once(settings, at, again, most, report[1]);
+        branches_tell();
+        _exit(result);
     }
     close(report[1]);
     bool told = read(report[0], left, sizeof *left) == sizeof *left;

@@ -23,15 +23,10 @@ struct oom_variant {
     void (*end_thread)(void);
     /* What is still handed out when everything was freed and the last thread's cache has gone, in bytes. */
     size_t (*left)(void);
-    /* Gives back whatever address space is free. */
-    void (*release)(void);
 };
 
 /* Something does not hold: says so; the process is to end with a failure. */
 void oom_wrong(const char *what);
-
-/* ->release for whoever has arenas. */
-void oom_release(void);
 
 /* Runs every refusal; the exit status of the program. */
 int oom_run(const struct oom_variant *variant);

@@ -11,7 +11,7 @@ import pytest
 def source(tmp_path: Path) -> Path:
     """A src/ of four layers, the last with two rooms, all in order."""
     (tmp_path / "LAYERS").write_text("# bottom to top\nbase\nos\nslab\ncontrol\n  settings\n  remote\n")
-    write(tmp_path, "base/text.h", "#ifndef HEW_TEXT_H\n#define HEW_TEXT_H\n#include <stddef.h>\n#endif\n")
+    write(tmp_path, "base/text.h", "#ifndef HEW_BASE_TEXT_H\n#define HEW_BASE_TEXT_H\n#include <stddef.h>\n#endif\n")
     write(tmp_path, "slab/bin.c", '#include "base/text.h"\n#include "slab/bin.h"\n')
     write(tmp_path, "control/purger.c", '#include "slab/bin.h"\n')
     write(tmp_path, "control/remote/place.c", '#include "control/purger.h"\n#include "control/settings/conf.h"\n')
@@ -36,6 +36,11 @@ def test_a_tree_in_order_passes(source: Path, capsys: pytest.CaptureFixture[str]
         ("slab/bin2.c", '#include "bin.h"\n', "src/slab/bin2.c:1: includes bin.h: write the layer as well, slab/bin.h"),
         ("slab/bin3.c", "#ifdef __linux__\n#endif\n", "src/slab/bin3.c:1: #ifdef: only os/"),
         ("base/bits.h", "#ifndef A\n#define A\n#if B\n#else\n#endif\n#endif\n", "src/base/bits.h:3: #if: only os/"),
+        (
+            "control/remote/reply.h",
+            "#ifndef HEW_CONTROL_REPLY_H\n#define HEW_CONTROL_REPLY_H\n#endif\n",
+            "src/control/remote/reply.h: its guard is to be HEW_CONTROL_REMOTE_REPLY_H",
+        ),
         ("base/bits.h", "#ifndef A\n#define B\n#endif\n", "src/base/bits.h:1: #ifndef: only os/"),
         (
             "control/settings/conf.c",
@@ -59,12 +64,14 @@ def test_a_breach_is_named(source: Path, capsys: pytest.CaptureFixture[str], nam
 
 @pytest.mark.parametrize("name", ["os/map.c", "base/compiler.h"])
 def test_the_system_may_be_asked_in_few_files(source: Path, name: str) -> None:
-    write(source, name, "#if defined(__x86_64__)\n#elif defined(__aarch64__)\n#else\n#endif\n")
+    guard = "HEW_BASE_COMPILER_H"
+    system = "#if defined(__x86_64__)\n#elif defined(__aarch64__)\n#else\n#endif\n"
+    write(source, name, f"#ifndef {guard}\n#define {guard}\n{system}#endif\n")
     assert check_layers.main(["--source", str(source)]) == 0
 
 
 def test_the_default_of_a_build_constant_is_no_condition(source: Path) -> None:
-    write(source, "slab/conf.h", '#ifndef HEW_CONF\n#define HEW_CONF ""\n#endif\n')
+    write(source, "slab/conf.c", '#ifndef HEW_CONF\n#define HEW_CONF ""\n#endif\n')
     assert check_layers.main(["--source", str(source)]) == 0
 
 

@@ -9,8 +9,8 @@
  * Locks     none is held while a leaf runs, so that a leaf may end up in a program's extent hook which asks again.
  * Not here  leaves: ctl_<subtree>.c.  How they copy values: ctl_value.h.  The tree itself: ctl_tree.c.
  */
-#ifndef HEW_CONTROL_CTL_H
-#define HEW_CONTROL_CTL_H
+#ifndef HEW_CONTROL_MALLCTL_CTL_H
+#define HEW_CONTROL_MALLCTL_CTL_H
 
 #include "base/compiler.h"
 

@@ -233,7 +233,7 @@ hew_ctl_arena_retain_grow_limit(const struct hew_ctl_call *call)
     if (error == 0 && call->new != NULL && hew_ctl_fits(call, sizeof before)) {
         error = hew_arena_set_retain_grow_limit(arena, after) ? 0 : EFAULT;
     }
-    return error != 0 ? error : hew_ctl_read_size(call, before);
+    return error != 0 ? error : hew_ctl_read_uint64(call, before);
 }
 
 /* A reader gives the address of a pointer to its own buffer of HEW_ARENA_NAME_BYTES. */

@@ -2,8 +2,8 @@
 /*
  * ctl_arena: what ctl_arena.c and ctl_arenas.c share.
  */
-#ifndef HEW_CONTROL_CTL_ARENA_H
-#define HEW_CONTROL_CTL_ARENA_H
+#ifndef HEW_CONTROL_MALLCTL_CTL_ARENA_H
+#define HEW_CONTROL_MALLCTL_CTL_ARENA_H
 
 #include "control/mallctl/ctl.h"
 #include "slab/arena.h"

@@ -33,7 +33,7 @@ hew_ctl_arenas_bin_index(const struct hew_ctl_call *call)
 int
 hew_ctl_arenas_bin_size(const struct hew_ctl_call *call)
 {
-    return hew_ctl_read_size(call, shape_of(call)->size);
+    return hew_ctl_read_uint64(call, shape_of(call)->size);
 }
 
 int
@@ -45,7 +45,7 @@ hew_ctl_arenas_bin_nregs(const struct hew_ctl_call *call)
 int
 hew_ctl_arenas_bin_slab_size(const struct hew_ctl_call *call)
 {
-    return hew_ctl_read_size(call, shape_of(call)->pages * HEW_PAGE);
+    return hew_ctl_read_uint64(call, shape_of(call)->pages * HEW_PAGE);
 }
 
 int
@@ -57,7 +57,7 @@ hew_ctl_arenas_lextent_index(const struct hew_ctl_call *call)
 int
 hew_ctl_arenas_lextent_size(const struct hew_ctl_call *call)
 {
-    return hew_ctl_read_size(call, hew_class_size(HEW_CODE_SMALL_LAST + (unsigned)call->mib[2]));
+    return hew_ctl_read_uint64(call, hew_class_size(HEW_CODE_SMALL_LAST + (unsigned)call->mib[2]));
 }
 
 /* How many classes a thread caches: all up to tcache_max. */
@@ -78,7 +78,7 @@ int
 hew_ctl_arenas_tcache_max(const struct hew_ctl_call *call)
 {
     unsigned classes = cached_classes();
-    return hew_ctl_read_size(call, classes == 0 ? 0 : hew_class_size(classes - 1));
+    return hew_ctl_read_uint64(call, classes == 0 ? 0 : hew_class_size(classes - 1));
 }
 
 int

@@ -78,7 +78,7 @@ hew_ctl_experimental_batch_alloc(const struct hew_ctl_call *call)
     if (error != 0 || (batch.objects == NULL && batch.count != 0)) {
         return EINVAL;
     }
-    return hew_ctl_read_size(call, hew_batch_alloc(&batch));
+    return hew_ctl_read_uint64(call, hew_batch_alloc(&batch));
 }
 
 int

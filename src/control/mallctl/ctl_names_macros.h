@@ -2,8 +2,8 @@
 /*
  * ctl_names_macros: what stands for several rows, or for a longer one, in ctl_names.def.
  */
-#ifndef HEW_CONTROL_CTL_NAMES_MACROS_H
-#define HEW_CONTROL_CTL_NAMES_MACROS_H
+#ifndef HEW_CONTROL_MALLCTL_CTL_NAMES_MACROS_H
+#define HEW_CONTROL_MALLCTL_CTL_NAMES_MACROS_H
 
 #include "base/size_class.h"
 #include "control/mallctl/ctl_options.h"

@@ -2,8 +2,8 @@
 /*
  * ctl_options: numbers of the settings in hew_option_table, and of the texts that they came from.
  */
-#ifndef HEW_CONTROL_CTL_OPTIONS_H
-#define HEW_CONTROL_CTL_OPTIONS_H
+#ifndef HEW_CONTROL_MALLCTL_CTL_OPTIONS_H
+#define HEW_CONTROL_MALLCTL_CTL_OPTIONS_H
 
 enum {
 #define HEW_OPTION(name, kind, initial, low, high, rule, tier, state, what, remark) HEW_CTL_OPTION_##name,

@@ -170,7 +170,7 @@ hew_ctl_prof_interval(const struct hew_ctl_call *call)
 int
 hew_ctl_prof_lg_sample(const struct hew_ctl_call *call)
 {
-    return hew_ctl_read_size(call, atomic_load_explicit(&hew_prof_lg_sample, memory_order_relaxed));
+    return hew_ctl_read_uint64(call, atomic_load_explicit(&hew_prof_lg_sample, memory_order_relaxed));
 }
 
 /* Rows tell which one by enum hew_prof_hook. */

@@ -54,7 +54,7 @@ hew_ctl_max_background_threads(const struct hew_ctl_call *call)
     if (error == 0 && (after == 0 || after > hew_options.max_background_threads)) {
         error = EINVAL;
     }
-    error = error != 0 ? error : hew_ctl_read_size(call, before);
+    error = error != 0 ? error : hew_ctl_read_uint64(call, before);
     if (error == 0) {
         atomic_store_explicit(&forgone, hew_options.max_background_threads - after, memory_order_relaxed);
     }
@@ -69,5 +69,5 @@ hew_ctl_approximate_stats_active(const struct hew_ctl_call *call)
         struct hew_arena *arena = hew_arena_at(index);
         active += arena == NULL ? 0 : hew_page_counts(&arena->pages).active;
     }
-    return hew_ctl_read_size(call, active);
+    return hew_ctl_read_uint64(call, active);
 }

@@ -122,7 +122,7 @@ hew_ctl_thread_tcache_max(const struct hew_ctl_call *call)
     if (error == 0 && call->new != NULL && !cache->caching) {
         error = EFAULT;
     }
-    error = error != 0 ? error : hew_ctl_read_size(call, before);
+    error = error != 0 ? error : hew_ctl_read_uint64(call, before);
     if (error == 0 && call->new != NULL) {
         hew_thread_set_sizes(cache, after >= HEW_CACHED_MAX ? HEW_CACHED_MAX : hew_class_size(hew_class_index(after)));
     }
@@ -150,7 +150,7 @@ hew_ctl_thread_ncached_max_read(const struct hew_ctl_call *call)
         return EINVAL;
     }
     struct hew_cache *cache = hew_alloc_own_cache();
-    return cache == NULL ? EAGAIN : hew_ctl_read_size(call, cache->most[hew_code_for(size)]);
+    return cache == NULL ? EAGAIN : hew_ctl_read_uint64(call, cache->most[hew_code_for(size)]);
 }
 
 static void

@@ -7,8 +7,8 @@
  * Locks     hew_ctl_lock (rank: outermost) while it is made.
  * Not here  what a row means: ctl.c.
  */
-#ifndef HEW_CONTROL_CTL_TREE_H
-#define HEW_CONTROL_CTL_TREE_H
+#ifndef HEW_CONTROL_MALLCTL_CTL_TREE_H
+#define HEW_CONTROL_MALLCTL_CTL_TREE_H
 
 #include "control/mallctl/ctl.h"
 #include "os/mutex.h"

@@ -86,12 +86,6 @@ hew_ctl_read_unsigned(const struct hew_ctl_call *call, unsigned value)
 }
 
 int
-hew_ctl_read_size(const struct hew_ctl_call *call, size_t value)
-{
-    return hew_ctl_read(call, &value, sizeof value);
-}
-
-int
 hew_ctl_read_uint64(const struct hew_ctl_call *call, uint64_t value)
 {
     return hew_ctl_read(call, &value, sizeof value);

@@ -15,8 +15,8 @@
  *
  * Promises  a wrong length is EINVAL.  A read of the wrong length still hands out the bytes that fit, and their number.
  */
-#ifndef HEW_CONTROL_CTL_VALUE_H
-#define HEW_CONTROL_CTL_VALUE_H
+#ifndef HEW_CONTROL_MALLCTL_CTL_VALUE_H
+#define HEW_CONTROL_MALLCTL_CTL_VALUE_H
 
 #include "control/mallctl/ctl.h"
 
@@ -46,7 +46,6 @@ int hew_ctl_must_write(const struct hew_ctl_call *call, void *value, size_t size
 /* One value of a plain type, read only. */
 int hew_ctl_read_bool(const struct hew_ctl_call *call, bool value);
 int hew_ctl_read_unsigned(const struct hew_ctl_call *call, unsigned value);
-int hew_ctl_read_size(const struct hew_ctl_call *call, size_t value);
 int hew_ctl_read_uint64(const struct hew_ctl_call *call, uint64_t value);
 int hew_ctl_read_pointer(const struct hew_ctl_call *call, const void *value);
 

@@ -4,8 +4,8 @@
  *
  * What was built and how many arenas there are comes from the rows of ctl_names.def, settings from options.def.
  */
-#ifndef HEW_CONTROL_REPORT_GENERAL_H
-#define HEW_CONTROL_REPORT_GENERAL_H
+#ifndef HEW_CONTROL_MALLCTL_REPORT_GENERAL_H
+#define HEW_CONTROL_MALLCTL_REPORT_GENERAL_H
 
 #include "stats/report.h"
 

@@ -6,8 +6,8 @@
  *           when it is a socket of our user's that nobody serves; what is taken away is the socket that was made here.
  * Called    hew_place_boot() at boot, by one thread; the rest by the thread that serves, but for hew_place_leave(), at exit.
  */
-#ifndef HEW_CONTROL_PLACE_H
-#define HEW_CONTROL_PLACE_H
+#ifndef HEW_CONTROL_REMOTE_PLACE_H
+#define HEW_CONTROL_REMOTE_PLACE_H
 
 #include "base/compiler.h"
 

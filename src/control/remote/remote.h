@@ -8,8 +8,8 @@
  *           place, and nobody waits for him.
  * Not here  what a request means: request.c.  Where the socket is: place.c.
  */
-#ifndef HEW_CONTROL_REMOTE_H
-#define HEW_CONTROL_REMOTE_H
+#ifndef HEW_CONTROL_REMOTE_REMOTE_H
+#define HEW_CONTROL_REMOTE_REMOTE_H
 
 #include "base/compiler.h"
 

@@ -9,8 +9,8 @@
  * Promises  an answer that is too long, or for which there is no memory, becomes an error.
  * Called    by one thread for each reply.
  */
-#ifndef HEW_CONTROL_REPLY_H
-#define HEW_CONTROL_REPLY_H
+#ifndef HEW_CONTROL_REMOTE_REPLY_H
+#define HEW_CONTROL_REMOTE_REPLY_H
 
 #include "base/compiler.h"
 

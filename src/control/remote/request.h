@@ -7,8 +7,8 @@
  *           and so is what makes or ends something whose owner is in the program.
  * Not here  where lines come from: remote.c.
  */
-#ifndef HEW_CONTROL_REQUEST_H
-#define HEW_CONTROL_REQUEST_H
+#ifndef HEW_CONTROL_REMOTE_REQUEST_H
+#define HEW_CONTROL_REMOTE_REQUEST_H
 
 #include "control/remote/reply.h"
 

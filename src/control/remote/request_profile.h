@@ -2,8 +2,8 @@
 /*
  * request_profile: a heap profile as an answer.
  */
-#ifndef HEW_CONTROL_REQUEST_PROFILE_H
-#define HEW_CONTROL_REQUEST_PROFILE_H
+#ifndef HEW_CONTROL_REMOTE_REQUEST_PROFILE_H
+#define HEW_CONTROL_REMOTE_REQUEST_PROFILE_H
 
 #include "control/remote/reply.h"
 

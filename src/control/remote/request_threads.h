@@ -2,8 +2,8 @@
 /*
  * request_threads: who allocates where, as an answer.
  */
-#ifndef HEW_CONTROL_REQUEST_THREADS_H
-#define HEW_CONTROL_REQUEST_THREADS_H
+#ifndef HEW_CONTROL_REMOTE_REQUEST_THREADS_H
+#define HEW_CONTROL_REMOTE_REQUEST_THREADS_H
 
 #include "control/remote/reply.h"
 

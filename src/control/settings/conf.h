@@ -10,8 +10,8 @@
  * Called    at boot, by one thread.
  * Not here  values: conf_value.c.  Where text comes from, and aborting: conf_sources.c.
  */
-#ifndef HEW_CONTROL_CONF_H
-#define HEW_CONTROL_CONF_H
+#ifndef HEW_CONTROL_SETTINGS_CONF_H
+#define HEW_CONTROL_SETTINGS_CONF_H
 
 #include "base/options.h"
 

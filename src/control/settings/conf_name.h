@@ -6,8 +6,8 @@
  * Promises  an exact name wins over a beginning.  No malloc, no libc beyond the mem functions and strlen.
  * Not here  values: conf_value.c.  Messages: conf.c.
  */
-#ifndef HEW_CONTROL_CONF_NAME_H
-#define HEW_CONTROL_CONF_NAME_H
+#ifndef HEW_CONTROL_SETTINGS_CONF_NAME_H
+#define HEW_CONTROL_SETTINGS_CONF_NAME_H
 
 #include "base/options.h"
 

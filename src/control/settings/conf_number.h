@@ -2,8 +2,8 @@
 /*
  * conf_number: numbers in the text of settings.
  */
-#ifndef HEW_CONTROL_CONF_NUMBER_H
-#define HEW_CONTROL_CONF_NUMBER_H
+#ifndef HEW_CONTROL_SETTINGS_CONF_NUMBER_H
+#define HEW_CONTROL_SETTINGS_CONF_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  *           address space.
  * Not here  making them: api/declared.c.
  */
-#ifndef HEW_CONTROL_CONF_POOLS_H
-#define HEW_CONTROL_CONF_POOLS_H
+#ifndef HEW_CONTROL_SETTINGS_CONF_POOLS_H
+#define HEW_CONTROL_SETTINGS_CONF_POOLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

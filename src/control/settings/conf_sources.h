@@ -10,8 +10,8 @@
  * Called    once, at boot, by one thread; the caller aborts and picks the fields of the two weak variables.
  * Not here  the syntax: conf.c.
  */
-#ifndef HEW_CONTROL_CONF_SOURCES_H
-#define HEW_CONTROL_CONF_SOURCES_H
+#ifndef HEW_CONTROL_SETTINGS_CONF_SOURCES_H
+#define HEW_CONTROL_SETTINGS_CONF_SOURCES_H
 
 #include "control/settings/conf.h"
 

@@ -9,8 +9,8 @@
  *           functions and strlen: it runs before constructors.
  * Not here  names, pairs and messages: conf.c.
  */
-#ifndef HEW_CONTROL_CONF_VALUE_H
-#define HEW_CONTROL_CONF_VALUE_H
+#ifndef HEW_CONTROL_SETTINGS_CONF_VALUE_H
+#define HEW_CONTROL_SETTINGS_CONF_VALUE_H
 
 #include "base/options.h"
 

@@ -7,7 +7,7 @@ near(double left, double right)
 {
     double difference = left > right ? left - right : right - left;
     double size = right < 0 ? -right : right;
-    return difference <= 1e-12 * (size > 1e-300 ? size : 1e-300);
+    return difference <= 5e-14 * (size > 1e-300 ? size : 1e-300);
 }
 
 TEST(the_logarithm_is_right_across_the_range)

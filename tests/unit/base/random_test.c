@@ -39,3 +39,17 @@ TEST(two_states_give_two_streams)
     CHECK(hew_random_next(&one) != hew_random_next(&other));
     CHECK(hew_random_next(&one) != hew_random_next(&other));
 }
+
+TEST(an_object_of_no_bytes_counts_as_one)
+{
+    struct hew_random none = {5}, one = {5};
+    for (unsigned i = 0; i < 100; i++) {
+        CHECK_EQUAL(hew_random_objects(&none, 0, 1000), hew_random_objects(&one, 1, 1000));
+    }
+}
+
+TEST(a_length_beyond_all_programs_is_cut)
+{
+    struct hew_random random = {3};
+    CHECK_EQUAL(hew_random_objects(&random, 1, UINT64_MAX), UINT64_C(1) << 62);
+}

@@ -345,3 +345,29 @@ TEST(a_magazine_without_objects_says_so_and_recovers)
     give_many(cache, code, got + 1);
     end_cache();
 }
+
+TEST(an_object_that_comes_back_unused_is_the_next_one_or_its_owners_where_there_is_no_room)
+{
+    struct hew_cache *cache = new_cache();
+    void *object = take(cache, CODE);
+    size_t depth = hew_cache_depth(cache, CODE);
+    hew_magazine_unpop(cache, CODE, object);
+    CHECK_EQUAL(hew_cache_depth(cache, CODE), depth + 1);
+    CHECK(take(cache, CODE) == object);
+    give(cache, CODE, object);
+    take_many(cache, CODE, 1000);
+    for (unsigned i = 0; cache->top[CODE] < cache->limit[CODE]; i++) {
+        *cache->top[CODE]++ = objects[i];
+        objects[i] = NULL;
+    }
+    depth = hew_cache_depth(cache, CODE);
+    hew_magazine_unpop(cache, CODE, objects[999]);
+    hew_magazine_unpop(cache, CODE, objects[998]);
+    CHECK_EQUAL(hew_cache_depth(cache, CODE), depth);
+    for (unsigned i = 0; i < 998; i++) {
+        if (objects[i] != NULL) {
+            give(cache, CODE, objects[i]);
+        }
+    }
+    end_cache();
+}

@@ -4,9 +4,16 @@
 #include "cache/magazine.h"
 #include "layers.h"
 #include "layers_cache.h"
+#include "os/cpus.h"
+#include "os/entry.h"
+#include "page/hooks.h"
+#include "slab/arena_life.h"
 #include "test.h"
 
+#include "fakes/child.h"
+
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -239,7 +246,7 @@ TEST(a_forks_child_has_one_thread)
         hew_thread_death();
         CHECK_EQUAL(threads_of_all_arenas(), 0);
         fflush(stdout);
-        _exit(test_failures != 0);
+        child_leave();
     }
     int status = 1;
     CHECK(waitpid(child, &status, 0) == child);
@@ -247,4 +254,117 @@ TEST(a_forks_child_has_one_thread)
     hew_thread_death();
     hew_cache_self = other;
     hew_thread_death();
+}
+
+static void
+fork_without_a_cache(void)
+{
+    boot_once();
+    struct hew_cache *cache = hew_thread_birth(true);
+    hew_cache_self = &hew_cache_gone; /* it is another thread's */
+    hew_thread_after_fork();
+    CHECK_EQUAL(hew_caches_alive, 0);
+    CHECK_EQUAL(threads_of_all_arenas(), 0);
+    hew_thread_birth(true);
+    CHECK(hew_cache_self != cache);
+    CHECK_EQUAL(hew_caches_alive, 1);
+    hew_thread_death();
+}
+
+TEST(a_fork_by_a_thread_without_a_cache_leaves_none)
+{
+    CHECK_EQUAL(child_run(fork_without_a_cache).status, 0);
+}
+
+static void
+fork_in_a_hook(void)
+{
+    boot_once();
+    struct hew_cache *cache = hew_thread_birth(true);
+    int saved = hew_hooks_enter();
+    CHECK(hew_cache_self == &hew_cache_gone);
+    hew_thread_after_fork();
+    hew_hooks_leave(saved);
+    CHECK(hew_cache_self == cache);
+    CHECK(hew_caches_alive == 1 && threads_of_all_arenas() == 1);
+    hew_thread_death();
+}
+
+TEST(a_fork_inside_a_hook_keeps_the_threads_cache)
+{
+    CHECK_EQUAL(child_run(fork_in_a_hook).status, 0);
+}
+
+static void
+numbered(void)
+{
+    boot_once();
+    CHECK_EQUAL(hew_thread_birth(true)->thread, 0);
+    hew_thread_death();
+    hew_options.control[0] = 'a';
+    struct hew_cache *cache = hew_thread_birth(true);
+    CHECK_EQUAL(cache->thread, hew_entry_thread());
+    CHECK(cache->thread != 0);
+    hew_thread_death();
+}
+
+TEST(who_may_be_asked_about_from_outside_has_a_number)
+{
+    CHECK_EQUAL(child_run(numbered).status, 0);
+}
+
+static void
+binding(void)
+{
+    hew_options.narenas = 2;
+    boot_once();
+    struct hew_cache *cache = hew_thread_birth(true);
+    struct hew_arena *first = cache->arena;
+    struct hew_arena *manual = hew_arena_find((unsigned)hew_arena_create(NULL));
+    CHECK(manual->pages.is_private);
+    CHECK(hew_thread_bind(cache, first) && first->threads == 1); /* it is there already */
+    CHECK(hew_thread_bind(cache, manual) && cache->arena == manual);
+    CHECK(first->threads == 0 && manual->threads == 1 && !manual->pages.is_private);
+    unsigned code = hew_code_of_size(64);
+    void *object = take(code);
+    CHECK_EQUAL(hew_map_extent((uintptr_t)object)->arena, manual->index);
+    give(code, object);
+    CHECK(hew_cache_depth(cache, code) > 0);
+    CHECK(hew_thread_bind(cache, first));
+    CHECK_EQUAL(hew_cache_depth(cache, code), 0); /* nothing of an arena that may end */
+    CHECK(manual->threads == 0 && first->threads == 1);
+    CHECK(hew_arena_destroy(manual->index, NULL));
+    hew_thread_death();
+}
+
+TEST(a_thread_that_is_bound_to_another_arena_leaves_the_former_one_and_what_came_from_it)
+{
+    CHECK_EQUAL(child_run(binding).status, 0);
+}
+
+static void
+following(void)
+{
+    hew_options.narenas = 4;
+    boot_once();
+    struct hew_cache *cache = hew_thread_birth(true);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    unsigned own = hew_cpus_current() % 4;
+    CHECK(hew_thread_bind(cache, hew_arena_get((own + 1) % 4)));
+    hew_options.percpu_arena = HEW_PERCPU_ARENA_PERCPU;
+    hew_thread_follow_cpu(cache);
+    CHECK_EQUAL(cache->arena->index, own);
+    struct hew_arena *manual = hew_arena_find((unsigned)hew_arena_create(NULL));
+    CHECK(hew_thread_bind(cache, manual));
+    hew_thread_follow_cpu(cache);
+    CHECK(cache->arena == manual); /* the program's choice stands */
+    hew_thread_death();
+}
+
+TEST(a_thread_follows_its_cpu_unless_the_program_has_bound_it)
+{
+    CHECK_EQUAL(child_run(following).status, 0);
 }

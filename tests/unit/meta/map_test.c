@@ -403,3 +403,10 @@ TEST(without_any_memory_boot_says_so)
 {
     CHECK_EQUAL(child_run(no_memory_at_all).status, 0);
 }
+
+TEST(what_the_maps_take_grows_with_what_is_mapped)
+{
+    size_t none = hew_map_bytes(0), mapped = (size_t)1 << 30;
+    CHECK_EQUAL(none % (2 * HEW_PAGE), 0);
+    CHECK_EQUAL(hew_map_bytes(mapped) - none, mapped / HEW_PAGE * sizeof(void *) + mapped / HEW_GRAIN);
+}

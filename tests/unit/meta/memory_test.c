@@ -199,6 +199,20 @@ let_four_threads_take_and_give(void)
     CHECK_EQUAL(hew_meta_usage().used, used);
 }
 
+TEST(a_piece_of_any_size_comes_again_at_once)
+{
+    for (size_t size = 1024; size <= 9000 * KIB; size += size / 4) {
+        for (size_t odd = 0; odd < 3; odd++) {
+            void *piece = hew_meta_take(size - 1 + odd);
+            size_t used = hew_meta_usage().used;
+            hew_meta_give(piece, size - 1 + odd);
+            CHECK(hew_meta_take(size - 1 + odd) == piece);
+            CHECK_EQUAL(hew_meta_usage().used, used);
+            hew_meta_give(piece, size - 1 + odd);
+        }
+    }
+}
+
 TEST(threads_never_get_the_same_piece)
 {
     let_four_threads_take_and_give();

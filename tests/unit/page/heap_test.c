@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 TEST(a_new_heap_holds_nothing_and_asks_for_nothing)
@@ -450,5 +451,73 @@ TEST(a_private_heap_shows_no_class_until_it_is_shared)
     extent = hew_page_take(&page_heap, hew_code_size(code), HEW_PAGE, code);
     CHECK_EQUAL(hew_map_code(extent->address), code);
     page_give(extent);
+    page_end();
+}
+
+TEST(a_census_counts_the_free_extents_of_each_size_and_state)
+{
+    page_begin();
+    page_decay_times(-1, -1);
+    struct hew_extent *extents[6];
+    for (unsigned i = 0; i < 6; i++) { /* neighbours stay out, so that nothing merges */
+        extents[i] = page_take(i < 4 ? 3 * HEW_PAGE : 40 * HEW_PAGE);
+    }
+    page_give(extents[0]);
+    page_give(extents[2]);
+    page_give(extents[4]);
+    struct hew_page_bucket buckets[HEW_STOCK_BUCKETS];
+    struct hew_page_counts counts = hew_page_census(&page_heap, buckets);
+    CHECK(counts.dirty == 46 * HEW_PAGE && counts.active == 46 * HEW_PAGE && counts.muzzy == 0);
+    size_t dirty = 0, muzzy = 0, retained = 0;
+    for (unsigned bucket = 0; bucket < HEW_STOCK_BUCKETS; bucket++) {
+        dirty += buckets[bucket].dirty.bytes;
+        muzzy += buckets[bucket].muzzy.bytes;
+        retained += buckets[bucket].retained.bytes;
+        CHECK(buckets[bucket].dirty.extents == 0 || buckets[bucket].dirty.extents == 1 ||
+              buckets[bucket].dirty.extents == 2);
+    }
+    CHECK(dirty == counts.dirty && muzzy == 0 && retained == counts.retained);
+    for (unsigned i = 1; i < 6; i += 2) {
+        page_give(extents[i]);
+    }
+    page_end();
+}
+
+/* Whether the page is mapped. */
+static bool
+is_mapped(uintptr_t address)
+{
+    return msync((void *)address, HEW_PAGE, MS_ASYNC) == 0;
+}
+
+TEST(what_is_discarded_leaves_the_heap_and_the_process)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(4 * HEW_PAGE), *other = page_take(4 * HEW_PAGE);
+    uintptr_t address = extent->address;
+    size_t mapped = page_counts().mapped, all = hew_page_mapped;
+    hew_page_discard(&page_heap, extent);
+    CHECK(page_counts().mapped == mapped - 4 * HEW_PAGE && hew_page_mapped == all - 4 * HEW_PAGE);
+    CHECK(hew_map_code(address) == HEW_CODE_NONE && hew_map_extent(address) == NULL);
+    CHECK(!is_mapped(address) && !is_mapped(address + 3 * HEW_PAGE));
+    /* Where the system does not take all of it, the page that nobody can touch stays. */
+    address = other->address;
+    faults_refuse("munmap", 0, 1);
+    hew_page_discard(&page_heap, other);
+    faults_end();
+    CHECK(!is_mapped(address) && !is_mapped(address + 2 * HEW_PAGE) && is_mapped(address + 3 * HEW_PAGE));
+    CHECK_EQUAL(page_counts().active, 0);
+    page_end();
+}
+
+TEST(what_came_from_sbrk_is_abandoned_rather_than_unmapped)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(4 * HEW_PAGE);
+    uintptr_t address = extent->address;
+    extent->data_segment = true;
+    hew_page_discard(&page_heap, extent);
+    CHECK(is_mapped(address));
+    CHECK_EQUAL(page_counts().abandoned, 4 * HEW_PAGE);
     page_end();
 }

@@ -530,3 +530,62 @@ TEST(with_process_madvise_max_batch_several_ranges_go_in_one_call)
     CHECK_EQUAL(resident(address, 64 * KIB), 0);
     page_end();
 }
+
+/* A page for each state, after one was given with these times and then other ones were set. */
+static struct hew_page_counts
+after_setting(int64_t dirty_ms, int64_t muzzy_ms, bool dirty, int64_t then_ms)
+{
+    page_begin();
+    page_decay_times(dirty_ms, muzzy_ms);
+    struct hew_extent *kept = page_take(HEW_PAGE), *extent = page_take(2 * HEW_PAGE), *last = page_take(HEW_PAGE);
+    page_give(extent);
+    size_t retained = page_counts().retained;
+    hew_page_set_decay(&page_heap, dirty ? &page_heap.dirty_decay : &page_heap.muzzy_decay, then_ms, page_now);
+    struct hew_page_counts counts = page_counts();
+    counts.retained -= retained;
+    page_give(kept);
+    page_give(last);
+    page_end();
+    return counts;
+}
+
+TEST(a_new_decay_time_returns_at_once_what_waited_for_the_old_one)
+{
+    struct hew_page_counts counts = after_setting(1000, 0, true, 2000);
+    CHECK(counts.dirty == 0 && counts.muzzy == 0 && counts.retained == 2 * HEW_PAGE);
+    CHECK(counts.dirty_purges == 1 && counts.muzzy_purges == 0 && counts.dirty_purged == 2 * HEW_PAGE);
+    counts = after_setting(1000, 1000, true, 2000);
+    CHECK(counts.dirty == 0 && counts.muzzy + counts.retained == 2 * HEW_PAGE); /* old systems have no lazy purging */
+    CHECK(counts.dirty_purges == 1 && counts.muzzy_purges == 0);
+    counts = after_setting(1000, 1000, false, 2000);
+    CHECK(counts.dirty == 2 * HEW_PAGE && counts.dirty_purges == 0 && counts.muzzy_purges == 1);
+    counts = after_setting(1000, 1000, true, -1);
+    CHECK(counts.dirty == 2 * HEW_PAGE && counts.dirty_purges == 0 && counts.muzzy_purges == 0);
+}
+
+TEST(what_is_given_through_goes_to_the_system_at_once_unless_pages_are_kept_for_ever)
+{
+    page_begin();
+    page_decay_times(1000, 1000);
+    struct hew_extent *extent = page_take(3 * HEW_PAGE);
+    uintptr_t address = extent->address;
+    page_fill(extent, 5);
+    size_t retained = page_counts().retained;
+    CHECK(hew_page_give_through(&page_heap, extent));
+    CHECK_EQUAL(hew_map_code(address), HEW_CODE_NONE);
+    struct hew_page_counts counts = page_counts();
+    CHECK(counts.active == 0 && counts.dirty == 0 && counts.retained == retained + 3 * HEW_PAGE);
+    CHECK(counts.dirty_purges == 1 && counts.dirty_purged == 3 * HEW_PAGE);
+    extent = page_take(3 * HEW_PAGE);
+    CHECK(extent->address == address && extent->zeroed && page_filled(extent, 0));
+    page_decay_times(-1, 1000);
+    CHECK(!hew_page_give_through(&page_heap, extent));
+    page_decay_times(1000, -1);
+    CHECK(!hew_page_give_through(&page_heap, extent));
+    CHECK_EQUAL(hew_map_code(address), HEW_CODE_SLOW);
+    page_decay_times(0, 0);
+    hew_options.retain = false;
+    CHECK(hew_page_give_through(&page_heap, extent));
+    CHECK_EQUAL(page_counts().mapped, 0);
+    page_end();
+}

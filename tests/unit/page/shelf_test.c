@@ -37,7 +37,7 @@ take(size_t size)
 static bool
 shelves(struct hew_extent *extent)
 {
-    return hew_page_shelve(&page_heap, &extent, 1) != 0;
+    return hew_page_shelve_one(&page_heap, extent);
 }
 
 static void
@@ -46,12 +46,11 @@ shelve(struct hew_extent *extent)
     CHECK(shelves(extent));
 }
 
-/* What the shelf has of that size, without a class code. */
+/* What the shelf has of that size. */
 static struct hew_extent *
 again(size_t size)
 {
-    struct hew_extent *extent;
-    return hew_shelf_take(&page_heap.shelf, size, HEW_CODE_SLOW, &extent, 1) == 0 ? NULL : extent;
+    return hew_shelf_take_one(&page_heap.shelf, size);
 }
 
 static bool
@@ -81,38 +80,6 @@ TEST(who_asks_for_the_same_size_gets_what_was_freed_last)
     page_end();
 }
 
-/* In the class that `size` is of. */
-static struct hew_extent *
-take_classed(size_t size)
-{
-    struct hew_extent *extent = take(size);
-    hew_page_recode(&page_heap, extent, hew_code_of_size(size));
-    return extent;
-}
-
-TEST(several_of_one_class_come_and_go_at_once)
-{
-    enum { MANY = 5 };
-    begin(-1);
-    unsigned code = hew_code_of_size(64 * KIB);
-    struct hew_extent *extents[MANY], *taken[MANY];
-    for (unsigned i = 0; i < MANY; i++) {
-        extents[i] = take_classed(64 * KIB);
-    }
-    CHECK_EQUAL(hew_page_shelve(&page_heap, extents, MANY), MANY);
-    CHECK(again(64 * KIB) == NULL);
-    CHECK_EQUAL(hew_shelf_take(&page_heap.shelf, 64 * KIB, code, taken, 2), 2);
-    CHECK(taken[0] == extents[MANY - 1] && taken[1] == extents[MANY - 2]);
-    CHECK_EQUAL(hew_map_code(taken[0]->address), code);
-    CHECK_EQUAL(hew_shelf_take(&page_heap.shelf, 64 * KIB, code, taken + 2, MANY), MANY - 2);
-    CHECK_EQUAL(hew_page_shelve(&page_heap, extents, MANY), MANY);
-    CHECK_EQUAL(page_counts().dirty, MANY * 64 * KIB);
-    struct hew_large_counts *counts = &classes[hew_large_index(64 * KIB)];
-    CHECK(counts->reused == 0 && counts->nmalloc == MANY && counts->ndalloc == 2 * MANY); /* take() has not counted */
-    CHECK_EQUAL(bytes_out, 0);
-    page_end();
-}
-
 TEST(sizes_of_one_class_are_told_apart)
 {
     begin(-1);
@@ -132,11 +99,18 @@ TEST(sizes_of_one_class_are_told_apart)
 TEST(what_comes_twice_or_finds_the_place_taken_goes_the_usual_way)
 {
     begin(-1);
-    struct hew_extent *small = take_classed(16 * KIB), *huge = take(4 * MIB), *twice[2] = {small, small};
-    CHECK_EQUAL(hew_page_shelve(&page_heap, twice, 2), 1);
-    CHECK(!shelves(huge));
-    page_give(huge);
-    bytes_out -= huge->size;
+    struct hew_extent *first = take(2 * MIB), *other = take(512 * MIB);
+    CHECK_EQUAL((hew_large_index(512 * MIB) - hew_large_index(2 * MIB)) % HEW_SHELF_SLOTS, 0);
+    CHECK(shelves(first) && !shelves(first));
+    CHECK(!shelves(other));
+    CHECK(again(2 * MIB) == first);
+    CHECK(shelves(other)); /* nothing of the other size lies there any more */
+    CHECK(!shelves(first));
+    CHECK(again(512 * MIB) == other);
+    CHECK_EQUAL(classes[hew_large_index(2 * MIB)].reused, 1);
+    page_give(other);
+    page_give(first);
+    bytes_out -= first->size + other->size;
     page_end();
 }
 

@@ -541,3 +541,126 @@ TEST(without_memory_no_arena_is_made_and_the_number_stays_free)
 {
     CHECK_EQUAL(child_run(no_memory).status, 0);
 }
+
+/* A number of its own for each count. */
+static void
+count_all(struct hew_arena *arena)
+{
+    struct hew_bin_counts *bin = &arena->bins[3].counts;
+    *bin = (struct hew_bin_counts){
+        .nmalloc = 101, .ndalloc = 101, .fills = 103, .flushes = 104, .slabs_ever = 105, .reslabs = 106};
+    struct hew_page_counts *pages = &arena->pages.counts;
+    pages->dirty_purged = 201;
+    pages->muzzy_purged = 202;
+    pages->dirty_purges = 203;
+    pages->muzzy_purges = 204;
+    pages->dirty_calls = 205;
+    pages->muzzy_calls = 206;
+    pages->maps = 207;
+    arena->large[5].nrequests = 301;
+    arena->requests[7] = 302;
+}
+
+static void
+all_counts(void)
+{
+    boot();
+    unsigned index = (unsigned)hew_arena_create(NULL);
+    for (unsigned times = 1; times <= 2; times++) {
+        count_all(hew_arena_find(index));
+        CHECK(hew_arena_destroy(index, NULL));
+        struct hew_arena *sum = hew_arenas_destroyed();
+        struct hew_bin_counts *bin = &sum->bins[3].counts;
+        CHECK(bin->nmalloc == times * 101 && bin->ndalloc == times * 101);
+        CHECK(bin->fills == times * 103 && bin->flushes == times * 104);
+        CHECK(bin->slabs_ever == times * 105 && bin->reslabs == times * 106);
+        struct hew_page_counts *pages = &sum->pages.counts;
+        CHECK(pages->dirty_purged == times * 201 && pages->muzzy_purged == times * 202);
+        CHECK(pages->dirty_purges == times * 203 && pages->muzzy_purges == times * 204);
+        CHECK(pages->dirty_calls == times * 205 && pages->muzzy_calls == times * 206);
+        CHECK_EQUAL(pages->maps, times * 207);
+        CHECK(sum->large[5].nrequests == times * 301 && sum->requests[7] == times * 302);
+        CHECK_EQUAL(hew_arena_create(NULL), index);
+    }
+}
+
+TEST(every_count_of_arenas_that_ended_is_in_the_sum)
+{
+    CHECK_EQUAL(child_run(all_counts).status, 0);
+}
+
+static void *
+lock_for_ever(void *lock)
+{
+    hew_mutex_lock(lock);
+    return NULL;
+}
+
+static void
+hold_by_another_thread(struct hew_mutex *lock)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, lock_for_ever, lock) == 0 && pthread_join(thread, NULL) == 0);
+}
+
+/* Waits for ever if somebody who is not there holds it. */
+static void
+pass(struct hew_mutex *lock)
+{
+    hew_mutex_lock(lock);
+    hew_mutex_unlock(lock);
+}
+
+static void
+forked(void)
+{
+    boot();
+    unsigned index = (unsigned)hew_arena_create(NULL), ended = (unsigned)hew_arena_create(NULL);
+    struct hew_arena *busy = hew_arena_find(index), *unmade = hew_arena_find(ended);
+    CHECK(hew_arena_destroy(ended, NULL));
+    struct hew_arena *sum = hew_arenas_destroyed();
+    hold_by_another_thread(&sum->pages.lock);
+    hold_by_another_thread(&sum->bins[1].lock);
+    hold_by_another_thread(&sum->bins[HEW_CODE_SMALL_LAST].lock);
+    hold_by_another_thread(&unmade->pages.lock);
+    hold_by_another_thread(&unmade->bins[1].lock);
+    hold_by_another_thread(&unmade->bins[HEW_CODE_SMALL_LAST].lock);
+    busy->trims = 2;
+    busy->life = HEW_ARENA_BUSY;
+    busy->pages.ending = true;
+    hew_hooks_depth = 1; /* the fork was inside a hook: that of whoever ends the arena, perhaps */
+    hew_arena_life_after_fork();
+    CHECK(busy->life == HEW_ARENA_BUSY && busy->pages.ending);
+    hew_hooks_depth = 0;
+    hew_arena_life_after_fork();
+    CHECK(busy->life == HEW_ARENA_LIVES && !busy->pages.ending && busy->trims == 0);
+    pass(&sum->pages.lock);
+    pass(&sum->bins[1].lock);
+    pass(&sum->bins[HEW_CODE_SMALL_LAST].lock);
+    pass(&unmade->pages.lock);
+    pass(&unmade->bins[1].lock);
+    pass(&unmade->bins[HEW_CODE_SMALL_LAST].lock);
+    CHECK(hew_arena_destroy(index, NULL));
+}
+
+TEST(in_a_forks_child_nobody_holds_what_is_in_no_table_and_no_arena_is_about_to_end)
+{
+    CHECK_EQUAL(child_run(forked).status, 0);
+}
+
+static void
+oversize_of_own(void)
+{
+    boot();
+    struct hew_arena *own = hew_arena_find((unsigned)hew_arena_create(NULL)), *first = hew_arena_get(0);
+    CHECK(hew_arena_of_oversize(own) == own); /* a program's own arena has all that is taken from it */
+    struct hew_arena *large = hew_arena_of_oversize(first);
+    CHECK(large != NULL && large != first && large != own);
+    CHECK(hew_arena_of_oversize(first) == large && hew_arena_of_oversize(own) == own);
+    CHECK(large->pages.dirty_decay.decay_ms == -1 && large->pages.muzzy_decay.decay_ms <= 0); /* never stays never */
+}
+
+TEST(a_programs_own_arena_keeps_its_large_objects)
+{
+    CHECK_EQUAL(child_run(oversize_of_own).status, 0);
+}

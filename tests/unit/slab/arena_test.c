@@ -8,6 +8,8 @@
 #include "os/cpus.h"
 #include "test.h"
 
+#include "fakes/child.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -33,7 +35,7 @@ static void
 end_child(void)
 {
     fflush(stdout);
-    _exit(test_failures != 0);
+    child_leave();
 }
 
 static struct hew_arena *

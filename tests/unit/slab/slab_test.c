@@ -257,3 +257,17 @@ TEST(a_slab_without_memory_for_its_bits_does_not_begin)
     hew_os_faults.refuse = NULL;
     CHECK(hew_slab_begin(&large));
 }
+
+TEST(what_a_slab_needed_for_its_bits_comes_back_with_its_end)
+{
+    unsigned apart = 0;
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        struct hew_extent slab = made_up(code);
+        size_t used = hew_meta_usage().used;
+        CHECK(hew_slab_begin(&slab));
+        apart += hew_meta_usage().used > used;
+        hew_slab_end(&slab);
+        CHECK_EQUAL(hew_meta_usage().used, used);
+    }
+    CHECK(apart > 0);
+}
