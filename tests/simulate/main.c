@@ -86,9 +86,7 @@ static void
 tell(const struct run_report *report, uint64_t runs, uint64_t seconds, uint64_t first, uint64_t found)
 {
     printf("%llu operations, %llu runs, %llu findings (seeds %llu to %llu), %llu s: %llu changes of threads, %llu "
-           "refusals, %llu "
-           "forks, "
-           "%llu threads ended, %llu objects checked\n",
+           "refusals, %llu forks, %llu threads ended, %llu objects checked\n",
            (unsigned long long)report->operations, (unsigned long long)runs, (unsigned long long)found,
            (unsigned long long)first, (unsigned long long)(first + runs - 1), (unsigned long long)seconds,
            (unsigned long long)report->switches, (unsigned long long)report->refusals,
