@@ -10,6 +10,7 @@
 #   make peers       newer jemalloc, mimalloc, snmalloc, rpmalloc from cargo crates, into build/peers
 #   make bench-quick    our suite under every allocator, five minutes: tables and a page
 #   make bench-nightly  the whole suite, 45 minutes; writes docs/benchmarks.md
+#   make bench-unseen   programs that nothing was tuned to; writes docs/unseen.md
 #   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
 #   make tuning      the figures of docs/tuning.md
 #   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
@@ -164,13 +165,14 @@ peers:
 	-$(PYTHON) bench/peers/build.py
 
 # On a quiet machine; whatever else runs is measured too.
-bench-quick bench-nightly: bench-%: release
+bench-quick bench-nightly bench-unseen: bench-%: release
 	@$(PYTHON) scripts/prepare.py bench
 	@$(PYTHON) bench/programs/make_inputs.py
 	.venv/bin/hew bench --suite $* --save build/bench/$*.json --html build/bench/$*.html
-	@if [ $* = nightly ]; then $(PYTHON) scripts/gen_benchmarks.py build/bench/$*.json; fi
+	@case $* in nightly) page=docs/benchmarks.md;; unseen) page=docs/unseen.md;; *) exit 0;; esac; \
+	  $(PYTHON) scripts/gen_benchmarks.py build/bench/$*.json $$page
 
-bench-nightly: peers
+bench-nightly bench-unseen: peers
 
 bench-pools: release
 	$(PYTHON) scripts/bench_pools.py --save build/bench/pools.json --page docs/pools.md

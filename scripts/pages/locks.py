@@ -13,7 +13,7 @@ from pages.page import Page
 
 ROW = re.compile(r'^LOCK\((\w+), "([^"]*)", "([^"]*)"\)$')
 BEGIN, END = "<!-- made by scripts/gen_pages.py from os/locks.def -->", "<!-- end of the table -->"
-VARIABLE = re.compile(r"^\s*(?:static\s+)?struct hew_mutex (\w+)(?:\s*=\s*HEW_MUTEX\((\w+)\))?;", re.MULTILINE)
+VARIABLE = re.compile(r"^([ \t]*)(?:static\s+)?struct hew_mutex (\w+)(?:\s*=\s*HEW_MUTEX\((\w+)\))?;", re.MULTILINE)
 PLACED = re.compile(r"HEW_MUTEX_PLACE\([^,]+, (\w+),")
 
 
@@ -66,12 +66,12 @@ def breaches(source: Path, locks: list[Lock]) -> list[str]:
             continue
         text = path.read_text()
         placed |= set(PLACED.findall(text))
-        for name, rank in VARIABLE.findall(text):
+        for indent, name, rank in VARIABLE.findall(text):
             if rank:
                 if rank in alone:
                     found.append(f"{path}: {name} has the rank {rank}, which is {alone[rank]}'s")
                 alone[rank] = name
-            elif name != "lock" or path.suffix != ".h":
+            elif name != "lock" or not indent:  # a member: by HEW_MUTEX_PLACE()
                 found.append(f"{path}: {name} has no rank: = HEW_MUTEX(rank), and a row in os/locks.def")
     known = [lock.rank for lock in locks]
     for rank in sorted({*alone, *placed} - set(known)):

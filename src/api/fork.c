@@ -87,7 +87,7 @@ each_inner_mutex(mutex_action act)
     act(&hew_map_lock);
     act(&hew_prof_lock);
     act(&hew_event_lock);
-    act(&hew_meta_lock);
+    hew_meta_each_mutex(act);
     act(&hew_os_data_lock);
 }
 

@@ -12,7 +12,7 @@
  * Owns      objects that no program and no magazine holds, as addresses; they are never read or written here.
  * Promises  nobody waits for a mark in malloc or free: who finds it held goes on to the next level.  A CPU's depot holds at most
  *           hew_budget_depot() bytes; what nobody has needed between two visits of its hand goes back to its owners.
- * Locks     a mark for each CPU's depot, held for some copies of words; of other locks only hew_meta_lock is taken under it.  To the
+ * Locks     a mark for each CPU's depot, held for some copies of words; of other locks only those of hew's own memory are taken under it.  To the
  *           gate of fork() it is a lock (os/gate.h).
  * Why       magazines and depots: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.  Measured against other shapes in
  *           docs/decisions/0041-two-levels.md.

@@ -1,155 +1,128 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory: a bump pointer, and lists of freed pieces by size, under one lock.  malloc and free come here on rare paths
- * only, so what counts is that little memory is held, not that it is quick.
+ * memory: freed pieces are kept by CPU once threads have waited for the lock of all pieces.
+ *
+ * Arrays of magazines, rings of depots and bits of slabs come and go for as long as a program's threads run, some in a
+ * thousand mallocs: too few to matter on a few CPUs, and enough to keep one lock busy on many (docs/scaling.md).  A program whose
+ * threads never meet there has no such lists, and none of their memory.
  */
 #include "meta/memory.h"
 
-#include "base/size_class.h"
-#include "meta/space.h"
-#include "os/memory.h"
+#include "meta/piece.h"
+#include "os/cpus.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
-/* Below 2 MiB, so that transparent huge pages never make a small program's bookkeeping resident at once. */
-#define CHUNK ((size_t)1 << 20)
-#define FIRST_CHUNK ((size_t)96 << 10)
+#define LISTS 64u                       /* CPUs beyond share one */
+#define AT_ONCE_BYTES ((size_t)2 << 10) /* what a list takes or gives at a time, or one piece; it holds twice as much */
 
-struct piece {
-    struct piece *next;
-};
+/* The free pieces that a CPU has at hand. */
+struct list_of_cpu {
+    struct hew_mutex lock; /* guards what follows */
+    size_t bytes;
+    struct hew_piece *pieces[HEW_CODE_SMALL_LAST + 1];
+    uint8_t counts[HEW_CODE_SMALL_LAST + 1];
+} HEW_ALIGNED(2 * HEW_CACHE_LINE); /* processors fetch lines by pairs */
 
-#define PIECE_MAX ((size_t)1 << 20) /* larger pieces are whole pages, in a list of their own */
-
-/* A larger piece that is free, in its first bytes. */
-struct whole {
-    struct whole *next;
-    size_t size;
-    bool zeroed; /* but for these bytes */
-};
-#define LOOKS 16 /* free pieces that check level 2 looks at */
-
-struct hew_mutex hew_meta_lock = HEW_MUTEX(meta);
-
-/* All guarded by hew_meta_lock. */
-static struct piece *free_pieces[HEW_CODES] HEW_ALIGNED(HEW_PAGE); /* first_chunk follows: see cmake/first.txt */
-static char first_chunk[FIRST_CHUNK] HEW_ALIGNED(HEW_CACHE_LINE);
-static struct whole *free_wholes;
-static char *chunk_at = first_chunk;
-static size_t chunk_left = FIRST_CHUNK;
-static size_t bytes_mapped = FIRST_CHUNK;
-static size_t bytes_touched;
-static size_t bytes_used;
+static struct list_of_cpu lists[LISTS];
 
 static size_t
 rounded(size_t size)
 {
     size_t lines = hew_bits_round_up(size, HEW_CACHE_LINE);
-    return lines <= PIECE_MAX ? hew_code_size(hew_code_of_size(lines)) : hew_bits_round_up(size, HEW_PAGE);
+    return lines <= HEW_PIECE_MAX ? hew_code_size(hew_code_of_size(lines)) : hew_bits_round_up(size, HEW_PAGE);
 }
 
-static void *
-meta_carve(size_t bytes)
-{
-    if (bytes > CHUNK / 4 && bytes > chunk_left) {
-        void *own = hew_space_open(hew_bits_round_up(bytes, HEW_PAGE));
-        bytes_mapped += own == NULL ? 0 : bytes;
-        bytes_touched += own == NULL ? 0 : bytes;
-        return own;
-    }
-    if (bytes > chunk_left) {
-        size_t size = CHUNK;
-        char *chunk = hew_space_open(size);
-        while (chunk == NULL && size / 2 >= bytes && size > HEW_PAGE) { /* address space may be short */
-            size /= 2;
-            chunk = hew_space_open(size);
-        }
-        if (chunk == NULL) {
-            return NULL;
-        }
-        bytes_mapped += size;
-        chunk_at = chunk;
-        chunk_left = size;
-    }
-    void *piece = chunk_at;
-    chunk_at += bytes;
-    chunk_left -= bytes;
-    bytes_touched += bytes;
-    return piece;
-}
-
-/* Under the lock: whether the piece is one of the next few to go out. */
 static bool
-is_free_piece(const struct piece *piece, unsigned code)
+has_lists(size_t bytes)
 {
-    const struct piece *free = free_pieces[code];
-    for (unsigned look = 0; free != NULL && free != piece && look < LOOKS; look++) {
-        free = free->next;
-    }
-    return free == piece;
+    return HEW_UNLIKELY(atomic_load_explicit(&hew_piece_crowded, memory_order_relaxed)) && bytes <= HEW_SMALL_MAX;
 }
 
-/* Under the lock: the next few pieces to go out are where pieces can be. */
-static bool
-pieces_valid(unsigned code)
+static struct hew_mutex *
+lock_of(unsigned index)
 {
-    const struct piece *free = free_pieces[code];
-    for (unsigned look = 0; free != NULL && look < LOOKS; look++, free = free->next) {
-        if ((uintptr_t)free % HEW_CACHE_LINE != 0 || (uintptr_t)free >> HEW_LG_ADDRESS != 0) {
-            return false;
-        }
-    }
-    return true;
+    HEW_MUTEX_PLACE(&lists[index].lock, meta_of_cpu, index);
+    return &lists[index].lock;
 }
 
-/* Under the lock: the front of a free piece of whole pages; the rest of it stays free.  The first `*dirty` bytes are not zero. */
-static void *
-take_whole(size_t bytes, size_t *dirty)
+static struct list_of_cpu *
+lock_list(void)
 {
-    for (struct whole **link = &free_wholes, *whole; (whole = *link) != NULL; link = &whole->next) {
-        if (whole->size < bytes) {
-            continue;
-        }
-        struct whole *rest = whole->size == bytes ? whole->next : (struct whole *)((char *)whole + bytes);
-        if (rest != whole->next) {
-            *rest = (struct whole){whole->next, whole->size - bytes, whole->zeroed};
-        }
-        *link = rest;
-        *dirty = whole->zeroed ? sizeof *whole : bytes;
-        bytes_touched += whole->zeroed ? bytes : 0;
-        return whole;
-    }
-    return NULL;
+    unsigned index = hew_cpus_current() % LISTS;
+    hew_mutex_lock(lock_of(index));
+    return &lists[index];
 }
 
-/* Under the lock. */
-static void *
-take_piece(size_t bytes, size_t *dirty)
+static unsigned
+at_once(size_t bytes)
+{
+    return bytes >= AT_ONCE_BYTES ? 1 : (unsigned)(AT_ONCE_BYTES / bytes);
+}
+
+/* NULL: neither the CPU's list nor that of all has one. */
+static HEW_COLD void *
+take_listed(size_t bytes)
 {
     unsigned code = hew_code_of_size(bytes);
-    struct piece *piece = free_pieces[code];
-    if (piece != NULL) {
-        free_pieces[code] = piece->next;
-        HEW_ASSERT(1, free_pieces[code] != piece);
-        *dirty = bytes;
+    struct list_of_cpu *list = lock_list();
+    if (list->counts[code] == 0) {
+        unsigned count = hew_piece_take_free(code, at_once(bytes), &list->pieces[code]);
+        list->counts[code] = (uint8_t)count;
+        list->bytes += count * bytes;
     }
+    struct hew_piece *piece = list->pieces[code];
+    if (piece != NULL) {
+        list->pieces[code] = piece->next;
+        list->counts[code]--;
+        list->bytes -= bytes;
+    }
+    HEW_ASSERT(1, (list->pieces[code] == NULL) == (list->counts[code] == 0));
+    hew_mutex_unlock(&list->lock);
     return piece;
+}
+
+/* Under the list's lock: the older half of a full list goes where every CPU finds it. */
+static void
+give_half(struct list_of_cpu *list, unsigned code, size_t bytes)
+{
+    struct hew_piece *last_kept = list->pieces[code], *last;
+    for (unsigned kept = 1; kept < at_once(bytes); kept++) {
+        last_kept = last_kept->next;
+    }
+    unsigned count = list->counts[code] - at_once(bytes);
+    for (last = last_kept->next; last->next != NULL;) {
+        last = last->next;
+    }
+    hew_piece_give(last_kept->next, last, count, code);
+    last_kept->next = NULL;
+    list->counts[code] = (uint8_t)at_once(bytes);
+    list->bytes -= count * bytes;
+}
+
+static HEW_COLD void
+give_listed(struct hew_piece *piece, size_t bytes)
+{
+    unsigned code = hew_code_of_size(bytes);
+    struct list_of_cpu *list = lock_list();
+    HEW_ASSERT(1, list->pieces[code] != piece);
+    piece->next = list->pieces[code];
+    list->pieces[code] = piece;
+    list->bytes += bytes;
+    if (++list->counts[code] > 2 * at_once(bytes)) {
+        give_half(list, code, bytes);
+    }
+    hew_mutex_unlock(&list->lock);
 }
 
 /* The first `*dirty` bytes are not zero. */
 static void *
 meta_take(size_t bytes, size_t *dirty)
 {
-    *dirty = 0;
-    hew_mutex_lock(&hew_meta_lock);
-    void *piece = bytes <= PIECE_MAX ? take_piece(bytes, dirty) : take_whole(bytes, dirty);
-    piece = piece != NULL ? piece : meta_carve(bytes);
-    bytes_used += piece == NULL ? 0 : bytes;
-    HEW_ASSERT(1,
-               (uintptr_t)piece % HEW_CACHE_LINE == 0 && bytes_used <= bytes_touched && bytes_touched <= bytes_mapped);
-    HEW_ASSERT(2, bytes > PIECE_MAX || pieces_valid(hew_code_of_size(bytes)));
-    hew_mutex_unlock(&hew_meta_lock);
-    return piece;
+    void *piece = has_lists(bytes) ? take_listed(bytes) : NULL;
+    *dirty = bytes;
+    return piece != NULL ? piece : hew_piece_take(bytes, dirty);
 }
 
 void *
@@ -175,60 +148,39 @@ hew_meta_take_copy(const void *model, size_t size)
     return piece == NULL ? NULL : memcpy(piece, model, size);
 }
 
-void *
-hew_meta_take_pages(size_t size)
-{
-    hew_mutex_lock(&hew_meta_lock);
-    void *pages = hew_space_open(size);
-    hew_mutex_unlock(&hew_meta_lock);
-    return pages;
-}
-
-static void
-give_whole(void *pointer, size_t bytes)
-{
-    struct whole *whole = pointer;
-    bool zeroed = hew_os_purge(whole, bytes); /* refused for memory that the program has locked */
-    hew_mutex_lock(&hew_meta_lock);
-    *whole = (struct whole){free_wholes, bytes, zeroed};
-    free_wholes = whole;
-    bytes_touched -= zeroed ? bytes : 0;
-    bytes_used -= bytes;
-    hew_mutex_unlock(&hew_meta_lock);
-}
-
 void
-hew_meta_give(void *pointer, size_t size)
+hew_meta_give(void *piece, size_t size)
 {
     size_t bytes = rounded(size);
-    if (bytes > PIECE_MAX) {
-        give_whole(pointer, bytes);
-        return;
+    HEW_ASSERT(1, size != 0 && piece != NULL);
+    if (bytes > HEW_PIECE_MAX) {
+        hew_piece_give_whole(piece, bytes);
+    } else if (has_lists(bytes)) {
+        give_listed(piece, bytes);
+    } else {
+        hew_piece_give(piece, piece, 1, hew_code_of_size(bytes));
     }
-    struct piece *piece = pointer;
-    unsigned code = hew_code_of_size(bytes);
-    hew_mutex_lock(&hew_meta_lock);
-    HEW_ASSERT(1, size != 0 && pointer != NULL && (uintptr_t)pointer % HEW_CACHE_LINE == 0 && bytes_used >= bytes);
-    HEW_ASSERT(2, !is_free_piece(piece, code));
-    piece->next = free_pieces[code];
-    free_pieces[code] = piece;
-    bytes_used -= bytes;
-    hew_mutex_unlock(&hew_meta_lock);
-}
-
-void
-hew_meta_narrow(void)
-{
-    hew_mutex_lock(&hew_meta_lock);
-    hew_space_narrow();
-    hew_mutex_unlock(&hew_meta_lock);
 }
 
 struct hew_meta_usage
 hew_meta_usage(void)
 {
-    hew_mutex_lock(&hew_meta_lock);
-    struct hew_meta_usage usage = {bytes_mapped, bytes_touched, bytes_used};
-    hew_mutex_unlock(&hew_meta_lock);
+    size_t listed = 0;
+    for (unsigned index = 0; index < LISTS && has_lists(0); index++) {
+        hew_mutex_lock(lock_of(index));
+        listed += lists[index].bytes;
+        hew_mutex_unlock(&lists[index].lock);
+    }
+    struct hew_meta_usage usage = hew_piece_usage();
+    usage.used -= listed;
     return usage;
+}
+
+void
+hew_meta_each_mutex(void (*act)(struct hew_mutex *mutex))
+{
+    for (unsigned index = 0; index < LISTS && has_lists(0); index++) {
+        act(lock_of(index));
+    }
+    act(&hew_meta_lock);
 }

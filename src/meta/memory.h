@@ -6,13 +6,13 @@
  * Promises  zero-filled memory aligned to a cache line; freed pieces stay mapped, so that a stale reader never faults.
  * The first chunk is a variable.  In libhew.so it lies behind pages of code that nobody can write; in a static program among its other
  * variables.
- * Thread-safe: one lock of its own, the innermost of all.
+ * Thread-safe: hew_meta_lock, and one lock a CPU in a crowd.
  */
 #ifndef HEW_META_MEMORY_H
 #define HEW_META_MEMORY_H
 
 #include "base/compiler.h"
-#include "os/mutex.h"
+#include "meta/piece.h"
 
 /* NULL when the system has no more memory. */
 void *hew_meta_take(size_t size);
@@ -27,18 +27,23 @@ void *hew_meta_take_copy(const void *model, size_t size);
 void hew_meta_give(void *piece, size_t size);
 
 /* Whole pages, zero-filled, in no piece and no count, for good.  NULL when the system refused. */
-void *hew_meta_take_pages(size_t size);
+HEW_INLINE void *
+hew_meta_take_pages(size_t size)
+{
+    return hew_piece_take_pages(size);
+}
 
 /* Address space has become scarce: what is reserved and not used goes back. */
-void hew_meta_narrow(void);
+HEW_INLINE void
+hew_meta_narrow(void)
+{
+    hew_piece_narrow();
+}
 
-/* Bytes taken from the system, those of them that have ever been handed out, and those in use, for statistics. */
-struct hew_meta_usage {
-    size_t mapped, touched, used;
-};
+/* For statistics. */
 struct hew_meta_usage hew_meta_usage(void);
 
-/* For fork, and for lock statistics. */
-extern struct hew_mutex hew_meta_lock;
+/* Calls `act` with every lock of the layer's memory, in the order of ranks. */
+void hew_meta_each_mutex(void (*act)(struct hew_mutex *mutex));
 
 #endif

@@ -42,7 +42,7 @@ FAULTS = [
     Fault("shelf_lets_go_before_it_is_closed", "src/page/shelf.c",
           "HEW_UNLIKELY(own == NULL) || HEW_UNLIKELY(!atomic_load(&shelf->open))", "HEW_UNLIKELY(own == NULL)"),
     Fault("mutex_unlock_forgets_sleepers", "src/os/mutex.c", "hew_futex_wake(&mutex->state, 1);", "(void)mutex;"),
-    Fault("meta_take_without_lock", "src/meta/memory.c", "hew_mutex_lock(&hew_meta_lock);", "hew_meta_lock.state = 1;"),
+    Fault("meta_take_without_lock", "src/meta/piece.c", "hew_mutex_lock(&hew_meta_lock);", "hew_meta_lock.state = 1;"),
     Fault("purge_refusal_is_lost", "src/os/memory.c", "return advise(address, size, MADV_DONTNEED);",
           "advise(address, size, MADV_DONTNEED);\n    return true;"),
     Fault("move_refusal_is_lost", "src/os/memory.c", "if (result == (long)to) {", "if (result != -1) {"),

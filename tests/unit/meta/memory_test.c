@@ -10,6 +10,7 @@
 #include "fakes/random.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #define KIB ((size_t)1 << 10)
 #define PIECES 200
@@ -182,7 +183,8 @@ take_and_give(void *number)
     return (void *)wrong;
 }
 
-TEST(threads_never_get_the_same_piece)
+static void
+let_four_threads_take_and_give(void)
 {
     pthread_t threads[4];
     size_t used = hew_meta_usage().used;
@@ -195,4 +197,82 @@ TEST(threads_never_get_the_same_piece)
         CHECK(wrong == NULL);
     }
     CHECK_EQUAL(hew_meta_usage().used, used);
+}
+
+TEST(threads_never_get_the_same_piece)
+{
+    let_four_threads_take_and_give();
+}
+
+static void
+stay_on_this_cpu(void)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    CHECK_EQUAL(sched_setaffinity(0, sizeof one, &one), 0);
+}
+
+/* From here on each CPU has lists of its own. */
+static void
+crowd(void)
+{
+    atomic_store(&hew_piece_crowded, true);
+}
+
+TEST(in_a_crowd_threads_never_get_the_same_piece_and_use_is_counted)
+{
+    crowd();
+    let_four_threads_take_and_give();
+}
+
+TEST(in_a_crowd_a_piece_given_back_is_taken_again_without_the_lock_of_all)
+{
+    crowd();
+    stay_on_this_cpu();
+    hew_meta_give(hew_meta_take(600), 600);
+    uint64_t before = hew_meta_lock.operations;
+    for (unsigned turn = 0; turn < 1000; turn++) {
+        unsigned char *piece = hew_meta_take(600);
+        CHECK(is_filled(piece, 600, 0));
+        memset(piece, 0xff, 600);
+        hew_meta_give(piece, 600);
+    }
+    CHECK_EQUAL(hew_meta_lock.operations, before);
+}
+
+TEST(in_a_crowd_a_cpu_keeps_few_pieces_and_the_others_find_the_rest)
+{
+    crowd();
+    stay_on_this_cpu();
+    static void *pieces[PIECES];
+    for (unsigned i = 0; i < PIECES; i++) {
+        pieces[i] = hew_meta_take(700);
+        memset(pieces[i], 0xff, 700);
+    }
+    size_t used = hew_meta_usage().used, touched = hew_meta_usage().touched;
+    for (unsigned i = 0; i < PIECES; i++) {
+        hew_meta_give(pieces[i], 700);
+    }
+    CHECK(hew_meta_usage().used <= used - PIECES * (size_t)700);
+    atomic_store(&hew_piece_crowded, false); /* past this CPU's list */
+    for (unsigned i = 0; i < PIECES - 8; i++) {
+        pieces[i] = hew_meta_take(700);
+    }
+    CHECK_EQUAL(hew_meta_usage().touched, touched);
+}
+
+TEST(waiting_for_the_lock_of_all_is_what_makes_a_crowd)
+{
+    atomic_store(&hew_piece_crowded, false);
+    void *piece = hew_meta_take(100);
+    hew_mutex_reset_counts(&hew_meta_lock);
+    hew_meta_give(piece, 100);
+    CHECK(!atomic_load(&hew_piece_crowded));
+    piece = hew_meta_take(100);
+    hew_mutex_lock(&hew_meta_lock);
+    hew_meta_lock.waits += 8;
+    hew_mutex_unlock(&hew_meta_lock);
+    hew_meta_give(piece, 100);
+    CHECK(atomic_load(&hew_piece_crowded));
 }

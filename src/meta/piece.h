@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * piece: where memory.h's pieces come from: chunks of the address space of our own, and lists of freed pieces, by size.
+ *
+ * Owns      chunks (space.h), never given back; each freed piece that no CPU has in its lists.
+ * Promises  pieces are aligned to a cache line; freed ones stay mapped.
+ * Thread-safe: hew_meta_lock, one for the process, the innermost but the data segment's.
+ * Not here  sizes are rounded, memory is zeroed: memory.c, the only caller.
+ */
+#ifndef HEW_META_PIECE_H
+#define HEW_META_PIECE_H
+
+#include "base/size_class.h"
+#include "os/mutex.h"
+
+#define HEW_PIECE_MAX ((size_t)1 << 20) /* larger pieces are whole pages */
+
+/* A free piece of at most HEW_PIECE_MAX bytes, in its first bytes. */
+struct hew_piece {
+    struct hew_piece *next;
+};
+
+/* Bytes taken from the system, those of them that have ever been handed out, and those in use. */
+struct hew_meta_usage {
+    size_t mapped, touched, used;
+};
+
+/* `bytes` is the size of a class, or whole pages above HEW_PIECE_MAX.  The first `*dirty` bytes are not zero.  NULL when the system has
+ * no more memory. */
+void *hew_piece_take(size_t bytes, size_t *dirty);
+
+/* Up to `wanted` freed pieces of a class come to the front of `*list`; how many. */
+unsigned hew_piece_take_free(unsigned code, unsigned wanted, struct hew_piece **list);
+
+/* `count` pieces of a class, linked from `first` to `last`. */
+void hew_piece_give(struct hew_piece *first, struct hew_piece *last, unsigned count, unsigned code);
+
+/* One of more than HEW_PIECE_MAX bytes: its memory goes back to the system. */
+void hew_piece_give_whole(void *piece, size_t bytes);
+
+/* As hew_meta_take_pages() and its kin in memory.h. */
+void *hew_piece_take_pages(size_t size);
+void hew_piece_narrow(void);
+struct hew_meta_usage hew_piece_usage(void);
+
+extern struct hew_mutex hew_meta_lock;
+
+/* Threads have waited for the lock: those who give and take often had better not come here each time.  Relaxed, and never false
+ * again; who learns of it late takes the lock once more. */
+extern HEW_HIDDEN _Atomic bool hew_piece_crowded;
+
+#endif
