@@ -199,8 +199,11 @@ soak: release dev
 simulate: release
 	@status=0; pids=; for i in $$(seq $(JOBS)); do \
 	  nice build/release/tests/simulate/simulate --seed $$(($(SIMULATE_SEED) + i * 1000000000000)) \
-	    --operations $(SIMULATE_OPERATIONS) --seconds $(SIMULATE_SECONDS) & pids="$$pids $$!"; done; \
-	  for pid in $$pids; do wait $$pid || status=1; done; exit $$status
+	    --operations $(SIMULATE_OPERATIONS) --seconds $(SIMULATE_SECONDS) > build/simulate.$$i.txt & pids="$$pids $$!"; done; \
+	  for pid in $$pids; do wait $$pid || status=1; done; \
+	  for i in $$(seq $(JOBS)); do cat build/simulate.$$i.txt; done; \
+	  for i in $$(seq $(JOBS)); do tail -n 1 build/simulate.$$i.txt; done | awk '/ operations, / { operations += $$1; runs += $$3; findings += $$5 } \
+	    END { printf "simulate: %.0f operations, %d runs, %d findings\n", operations, runs, findings }'; exit $$status
 
 scaling: release
 	build/release/tests/simulate/scaling

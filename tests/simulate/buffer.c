@@ -26,6 +26,7 @@ publish(struct machine_thread *thread, unsigned index)
     struct machine_store *store = &thread->store[index];
     memcpy(store->address, &store->value, store->size);
     thread->stores--;
+    thread->stored_lines = thread->stores == 0 ? 0 : thread->stored_lines;
     memmove(store, store + 1, (thread->stores - index) * sizeof *store);
 }
 
@@ -53,6 +54,7 @@ machine_buffer(void *address, unsigned size, uint64_t value, bool ordered)
     if (self->stores == MACHINE_BUFFERED) {
         publish(self, 0);
     }
+    self->stored_lines |= machine_line_bit((uintptr_t)address);
     self->store[self->stores++] = (struct machine_store){address, value, size, ordered};
 }
 

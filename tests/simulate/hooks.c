@@ -8,10 +8,12 @@
 #include "machine.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 void (*machine_charge)(const void *address, unsigned size, enum machine_access access);
 
 #define RELEASE __ATOMIC_RELEASE
+#define PAGE ((size_t)4096)
 
 const void *machine_site;
 
@@ -24,7 +26,7 @@ note(const void *address, unsigned size, enum machine_access access)
     } else if (__builtin_expect(--machine_budget < 0, 0)) {
         machine_preempt();
     }
-    if (__builtin_expect(machine_self != NULL && machine_self->stores != 0, 0) && access <= MACHINE_WRITE) {
+    if (access <= MACHINE_WRITE && __builtin_expect(machine_may_meet(address, size), 0)) {
         machine_settle(address, size);
     }
 }
@@ -76,7 +78,7 @@ order_before(void *address, unsigned size, int order)
     if (machine_self != NULL && machine_self->stores != 0) {
         if (order >= RELEASE) { /* release, acquire and release, sequentially consistent */
             machine_drain(machine_self);
-        } else {
+        } else if (machine_may_meet(address, size)) {
             machine_settle(address, size);
         }
     }
@@ -94,7 +96,7 @@ is_delayed(int order)
     {                                                                                                                  \
         uint64_t own;                                                                                                  \
         note(at, sizeof(type), MACHINE_LOAD);                                                                          \
-        if (machine_self != NULL && machine_self->stores != 0 && machine_buffered(at, sizeof(type), &own)) {           \
+        if (machine_may_meet(at, sizeof(type)) && machine_buffered(at, sizeof(type), &own)) {                          \
             return (type)own;                                                                                          \
         }                                                                                                              \
         return *(volatile type *)at;                                                                                   \
@@ -172,11 +174,68 @@ void *simulated_memset(void *to, int byte, size_t size);
 void *simulated_memcpy(void *to, const void *from, size_t size);
 void *simulated_memmove(void *to, const void *from, size_t size);
 
+/* A page that was never touched costs more than all else.  Of a large range zeros are written where something is; of other
+ * bytes (junk, which no model reads) only every 16th page gets some. */
+#define DONE_WHOLE ((size_t)32 << 10) /* what is smaller is filled and copied as it comes */
+#define PAGES_AT_ONCE 256
+#define JUNK_STEP 16
+
+static void
+fill_page(char *page, int byte, unsigned index, unsigned char resident)
+{
+    if (byte == 0 ? (resident & 1) != 0 : index % JUNK_STEP == 0) {
+        memset(page, byte, PAGE);
+    }
+}
+
+/* Whole pages. */
+static void
+fill_pages(char *to, int byte, size_t size)
+{
+    unsigned char resident[PAGES_AT_ONCE];
+    while (size != 0) {
+        size_t part = size < sizeof resident * PAGE ? size : sizeof resident * PAGE;
+        if (mincore(to, part, resident) != 0) {
+            memset(to, byte, part); /* not mapped: the fault that this is */
+        }
+        for (unsigned i = 0; i < part / PAGE; i++) {
+            fill_page(to + i * PAGE, byte, i, resident[i]);
+        }
+        to += part;
+        size -= part;
+    }
+}
+
 void *
 simulated_memset(void *to, int byte, size_t size)
 {
     note(to, (unsigned)size, MACHINE_WRITE);
-    return memset(to, byte, size);
+    if (size < DONE_WHOLE) {
+        return memset(to, byte, size);
+    }
+    size_t head = PAGE - (uintptr_t)to % PAGE, tail = ((uintptr_t)to + size) % PAGE;
+    memset(to, byte, head);
+    fill_pages((char *)to + head, byte, size - head - tail);
+    memset((char *)to + size - tail, byte, tail);
+    return to;
+}
+
+/* Whole pages; what was never touched is not touched now: it reads as zeros here and there. */
+static void
+copy_pages(char *to, const char *from, size_t size)
+{
+    unsigned char filled[PAGES_AT_ONCE], before[PAGES_AT_ONCE];
+    for (size_t part; size != 0; to += part, from += part, size -= part) {
+        part = size < sizeof filled * PAGE ? size : sizeof filled * PAGE;
+        if (mincore((void *)from, part, filled) != 0 || mincore(to, part, before) != 0) {
+            memcpy(to, from, part); /* not mapped: the fault that this is */
+        }
+        for (size_t i = 0; i < part / PAGE; i++) {
+            if (((filled[i] | before[i]) & 1) != 0) {
+                memcpy(to + i * PAGE, from + i * PAGE, PAGE);
+            }
+        }
+    }
 }
 
 void *
@@ -184,7 +243,14 @@ simulated_memcpy(void *to, const void *from, size_t size)
 {
     note(from, (unsigned)size, MACHINE_READ);
     note(to, (unsigned)size, MACHINE_WRITE);
-    return memcpy(to, from, size);
+    if (size < DONE_WHOLE || ((uintptr_t)to - (uintptr_t)from) % PAGE != 0) {
+        return memcpy(to, from, size);
+    }
+    size_t head = PAGE - (uintptr_t)to % PAGE, tail = ((uintptr_t)to + size) % PAGE;
+    memcpy(to, from, head);
+    copy_pages((char *)to + head, (const char *)from + head, size - head - tail);
+    memcpy((char *)to + size - tail, (const char *)from + size - tail, tail);
+    return to;
 }
 
 void *

@@ -186,9 +186,13 @@ kernel_mprotect(uintptr_t address, size_t size, int protection)
 static void
 take_some(uintptr_t address, size_t size)
 {
-    for (size_t offset = 0; offset < size; offset += KERNEL_PAGE) {
-        if (machine_below(2) == 0) {
-            madvise(at(address + offset), KERNEL_PAGE, MADV_DONTNEED);
+    size_t taken = 0; /* of the pages right before, which go in one call */
+    for (size_t offset = 0; offset <= size; offset += KERNEL_PAGE) {
+        if (offset < size && machine_below(2) == 0) {
+            taken += KERNEL_PAGE;
+        } else if (taken != 0) {
+            madvise(at(address + offset - taken), taken, MADV_DONTNEED);
+            taken = 0;
         }
     }
 }

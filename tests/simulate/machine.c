@@ -12,16 +12,23 @@
 #define STACK_BYTES ((size_t)256 << 10)
 #define WAKE_NS 3000        /* from a wake to the first instruction of the one who slept */
 #define DESTRUCTOR_ROUNDS 4 /* as PTHREAD_DESTRUCTOR_ITERATIONS */
+/* More of either than any operation takes, with all threads at one: a refused request looks at every bin of every arena. */
+#define SWITCHES_WITHOUT_PROGRESS UINT64_C(20000000)
+#define ACCESSES_WITHOUT_PROGRESS UINT64_C(1000000000)
+#define SWITCHES_FINE 4000000 /* after so many the threads lose the processor half as often, and so on */
+#define COARSEST 65536
 
 struct machine_thread machine_threads[MACHINE_THREADS];
 struct machine_thread *machine_self;
 struct machine_habits machine_habits = {.accesses_between = 1000, .starved = MACHINE_NOBODY};
 int64_t machine_budget = INT64_MAX;
-uint64_t machine_now_ns = UINT64_C(1000000000000), machine_switches, machine_switches_most = UINT64_MAX;
+uint64_t machine_now_ns = UINT64_C(1000000000000), machine_switches;
 struct machine_thread *(*machine_choose)(void);
 uint64_t machine_horizon_ns;
 
-static unsigned machine_count;
+static unsigned machine_count, machine_used;   /* threads that there can be; up to here there have been some */
+static int64_t drawn = INT64_MAX;              /* what machine_budget was */
+static uint64_t switches_then, accesses_since; /* at the last progress; since then */
 static void *host_stack_pointer;
 
 /* Saves the registers that a function gives back, changes stack and thread data, and goes on there. */
@@ -67,7 +74,25 @@ static void
 draw_budget(void)
 {
     uint64_t between = machine_habits.accesses_between;
-    machine_budget = machine_charge != NULL ? INT64_MAX : (int64_t)machine_below(2 * between);
+    for (uint64_t done = machine_switches; done > SWITCHES_FINE && between < COARSEST; done -= SWITCHES_FINE) {
+        between *= 2;
+    }
+    drawn = machine_charge != NULL ? INT64_MAX : (int64_t)machine_below(2 * between);
+    machine_budget = drawn;
+}
+
+void
+machine_note_progress(void)
+{
+    switches_then = machine_switches;
+    accesses_since = 0;
+}
+
+static bool
+is_endless(void)
+{
+    return machine_charge == NULL &&
+           (machine_switches - switches_then > SWITCHES_WITHOUT_PROGRESS || accesses_since > ACCESSES_WITHOUT_PROGRESS);
 }
 
 static void
@@ -130,7 +155,7 @@ choose(void)
     for (;;) {
         struct machine_thread *ready[MACHINE_THREADS];
         unsigned count = 0;
-        for (unsigned i = 0; i < machine_count; i++) {
+        for (unsigned i = 0; i < machine_used; i++) {
             if (is_ready(&machine_threads[i])) {
                 ready[count++] = &machine_threads[i];
             }
@@ -147,7 +172,9 @@ choose(void)
 static void
 change(void)
 {
-    if (++machine_switches > machine_switches_most) {
+    machine_switches++;
+    accesses_since += machine_budget < drawn ? (uint64_t)(drawn - machine_budget) : 0;
+    if (is_endless()) {
         machine_finding("the run does not end");
     }
     if (machine_self->stores != 0) {
@@ -251,6 +278,7 @@ machine_birth(void *(*work)(void *argument), void *argument)
     if (i == machine_count) {
         return NULL;
     }
+    machine_used = i < machine_used ? machine_used : i + 1;
     struct machine_thread *thread = &machine_threads[i];
     uintptr_t thread_data = thread->thread_data;
     *thread =
@@ -294,6 +322,7 @@ machine_alone(void)
         if (&machine_threads[i] != machine_self) {
             machine_threads[i].state = MACHINE_FREE;
             machine_threads[i].stores = 0;
+            machine_threads[i].stored_lines = 0;
         }
     }
 }

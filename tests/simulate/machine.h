@@ -46,6 +46,8 @@ struct machine_thread {
     bool detached;
     uint32_t at_thread, at_operation; /* of the plan: run.c */
     unsigned stores;
+    uint64_t
+        stored_lines; /* a bit for each line of 64 bytes, by its number's last bits, with a store of ours on its way */
     struct machine_store store[MACHINE_BUFFERED];
 };
 
@@ -61,7 +63,10 @@ extern struct machine_thread machine_threads[MACHINE_THREADS];
 extern struct machine_thread *machine_self; /* NULL: the simulator itself */
 extern struct machine_habits machine_habits;
 extern int64_t machine_budget; /* accesses that the thread has left */
-extern uint64_t machine_now_ns, machine_switches, machine_switches_most;
+extern uint64_t machine_now_ns, machine_switches;
+
+/* The program has got on: what has to happen again before so much work is done, or the run counts as endless. */
+void machine_note_progress(void);
 
 /* Once a process: stacks and thread data for so many threads. */
 void machine_boot(unsigned threads);
@@ -107,6 +112,24 @@ machine_mix(uint64_t value)
 void machine_buffer(void *address, unsigned size, uint64_t value, bool ordered);
 bool machine_buffered(const void *address, unsigned size, uint64_t *value);
 void machine_settle(const void *address, unsigned size); /* its stores there are seen now */
+
+static inline uint64_t
+machine_line_bit(uintptr_t address)
+{
+    return UINT64_C(1) << (address / 64 % 64);
+}
+
+/* False: no store of the calling thread to [address, address + size) is on its way.  Nearly always, and cheap. */
+static inline bool
+machine_may_meet(const void *address, unsigned size)
+{
+    if (machine_self == NULL || machine_self->stores == 0) {
+        return false;
+    }
+    uint64_t lines =
+        size > 64 ? UINT64_MAX : machine_line_bit((uintptr_t)address) | machine_line_bit((uintptr_t)address + size - 1);
+    return (machine_self->stored_lines & lines) != 0;
+}
 void machine_drain(struct machine_thread *thread);
 void machine_drain_all(void);
 void machine_drain_some(struct machine_thread *thread);

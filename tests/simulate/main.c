@@ -83,15 +83,15 @@ read_arguments(int count, char **words, struct wishes *wishes, struct run_plan *
 }
 
 static void
-tell(const struct run_report *report, uint64_t runs, uint64_t seconds, uint64_t first)
+tell(const struct run_report *report, uint64_t runs, uint64_t seconds, uint64_t first, uint64_t found)
 {
-    printf("%llu operations in %llu runs (seeds %llu to %llu), %llu s: %llu changes of threads, %llu refusals, %llu "
-           "forks, "
-           "%llu threads ended, %llu objects checked\n",
-           (unsigned long long)report->operations, (unsigned long long)runs, (unsigned long long)first,
-           (unsigned long long)(first + runs - 1), (unsigned long long)seconds, (unsigned long long)report->switches,
-           (unsigned long long)report->refusals, (unsigned long long)report->forks,
-           (unsigned long long)report->thread_ends, (unsigned long long)report->checks);
+    printf("%llu operations, %llu runs, %llu findings (seeds %llu to %llu), %llu s: %llu changes of threads, %llu "
+           "refusals, %llu forks, %llu threads ended, %llu objects checked\n",
+           (unsigned long long)report->operations, (unsigned long long)runs, (unsigned long long)found,
+           (unsigned long long)first, (unsigned long long)(first + runs - 1), (unsigned long long)seconds,
+           (unsigned long long)report->switches, (unsigned long long)report->refusals,
+           (unsigned long long)report->forks, (unsigned long long)report->thread_ends,
+           (unsigned long long)report->checks);
 }
 
 int
@@ -122,6 +122,6 @@ main(int count, char **words)
         }
     } while ((found == 0 || wishes.keep_going) &&
              (report->operations < wishes.operations || seconds_now() - begin < wishes.seconds));
-    tell(report, runs, seconds_now() - begin, wishes.seed);
+    tell(report, runs, seconds_now() - begin, wishes.seed, found);
     return found == 0 ? 0 : 1;
 }

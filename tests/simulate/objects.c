@@ -13,12 +13,15 @@
 #define WHOLE 2048         /* up to here every word is written and looked at */
 #define STRIDE (4096 - 64) /* above, words that are this far apart */
 
+#define BEGINNING 64              /* of these bytes every word */
+#define ZEROS_LOOKED_AT 4         /* after the beginning, in runs that are not thorough */
 #define MIDDLE ((size_t)64 << 10) /* above, not even each page is touched: a page costs more than all else */
 #define FAR (16 * (size_t)STRIDE)
 
 struct object objects[OBJECTS_MOST];
 size_t objects_bytes;
 uint64_t objects_checks;
+bool objects_thorough;
 static unsigned char *there;
 
 void
@@ -59,15 +62,28 @@ word_of(const struct object *object, size_t place)
     return object->pattern + place;
 }
 
-/* Calls for the place of each word that is written: all of a small object, the ends and a word a page of a large one. */
+/* A word in the middle of a large object, which the pattern chooses. */
 static size_t
-next_place(size_t place, size_t size)
+sample_of(const struct object *object)
 {
-    if (size <= WHOLE || place < 64) {
+    return BEGINNING + machine_mix(object->pattern) % ((object->size - BEGINNING) / 8) * 8;
+}
+
+/* The place of the word after that one: all of a small object; of a large one its beginning, the last word, and between
+ * them one, or in thorough runs one in each page. */
+static size_t
+next_place(const struct object *object, size_t place)
+{
+    size_t size = object->size, last = size - 8;
+    if (size <= WHOLE || place < BEGINNING || place == last) {
         return place + 8;
     }
-    size_t last = size - 8, next = place + (size > MIDDLE ? FAR : STRIDE);
-    return next + 8 <= last || place == last ? next : last;
+    if (objects_thorough) {
+        size_t next = place + (size > MIDDLE ? FAR : STRIDE);
+        return next + 8 <= last ? next : last;
+    }
+    size_t sample = sample_of(object);
+    return place < sample && sample + 8 <= last ? sample : last;
 }
 
 static void
@@ -75,7 +91,7 @@ write_pattern(struct object *object)
 {
     object->pattern = machine_random();
     size_t place = 0;
-    for (; place + 8 <= object->size; place = next_place(place, object->size)) {
+    for (; place + 8 <= object->size; place = next_place(object, place)) {
         uint64_t word = word_of(object, place);
         memcpy(object->address + place, &word, 8);
     }
@@ -88,7 +104,7 @@ static void
 check_up_to(const struct object *object, const unsigned char *address, size_t size)
 {
     objects_checks++;
-    for (size_t place = 0; place + 8 <= object->size && place + 8 <= size; place = next_place(place, object->size)) {
+    for (size_t place = 0; place + 8 <= object->size && place + 8 <= size; place = next_place(object, place)) {
         uint64_t word;
         memcpy(&word, address + place, 8);
         if (word != word_of(object, place)) {
@@ -120,7 +136,9 @@ objects_check_all(void)
 static void
 check_zero(const unsigned char *address, size_t size)
 {
-    for (size_t i = 0; i < size; i += size <= WHOLE || i < 64 ? 1 : size <= MIDDLE ? 509 : FAR) {
+    size_t step = size <= WHOLE ? 1 : size <= MIDDLE ? 509 : FAR;
+    step = objects_thorough || size / step < ZEROS_LOOKED_AT || step == 1 ? step : size / ZEROS_LOOKED_AT;
+    for (size_t i = 0; i < size; i += i < BEGINNING ? 1 : step) {
         if (address[i] != 0) {
             machine_finding("zero: byte %zu of %zu at %p is not zero", i, size, (const void *)address);
         }

@@ -30,6 +30,8 @@ struct object {
 extern struct object objects[OBJECTS_MOST];
 extern size_t objects_bytes; /* usable, of all that is malloc's */
 extern uint64_t objects_checks;
+extern bool
+    objects_thorough; /* a word in each page of a large object is written and looked at, not only three of all */
 
 void objects_boot(void);
 

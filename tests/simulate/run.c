@@ -20,8 +20,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define SWITCHES_AN_OPERATION 20000 /* more than any takes: the run is in an endless loop */
-#define END_CHANCE 4                /* of 8192 operations: the thread ends and another one follows */
+#define END_CHANCE 4 /* of 8192 operations: the thread ends and another one follows */
 #define FORK_CHANCE 3
 
 const struct run_plan *run_plan;
@@ -111,6 +110,7 @@ begin_operation(unsigned thread, uint32_t number)
     machine_self->at_operation = run_report->at_operation = number;
     run_report->last[thread] = number;
     run_report->operations++;
+    machine_note_progress();
 }
 
 static void *work(void *argument);
@@ -317,7 +317,6 @@ run_in_child(const struct run_plan *plan, struct run_report *report)
         catch_faults();
         settings_draw(plan, report->settings, sizeof report->settings);
         objects_boot();
-        machine_switches_most = (uint64_t)plan->operations * SWITCHES_AN_OPERATION + 10000000;
         machine_run(program, NULL);
         leave();
     }
