@@ -87,7 +87,7 @@ hew_ctl_experimental_limit(const struct hew_ctl_call *call)
     struct hew_pressure_counts counts = hew_pressure_counts();
     size_t value;
     memcpy(&value, (const char *)&counts + call->row->field, sizeof value);
-    return hew_ctl_read_size(call, value);
+    return hew_ctl_read_uint64(call, value);
 }
 
 int

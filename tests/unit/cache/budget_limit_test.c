@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* limit: what the settings come to for each class.  The first cache of a process computes them, so each test has a child. */
-#include "cache/limit.h"
+/* budget: what the settings come to for each class.  The first cache of a process computes them, so each test has a child. */
+#include "cache/budget.h"
 
 #include "one_thread.h"
 
@@ -29,7 +29,7 @@ by_bytes(void)
     CHECK(most(cache, 1024) > most(cache, 2048) && most(cache, 2048) >= 1);
     CHECK_EQUAL(most(cache, 1024), 2 * most(cache, 2048));
     CHECK_EQUAL(most(cache, 32 * KIB), 2 * most(cache, 64 * KIB));
-    CHECK(most(cache, 8) <= HEW_LIMIT_MAX && most(cache, 8) >= most(cache, 16));
+    CHECK(most(cache, 8) <= HEW_BUDGET_OBJECTS_MAX && most(cache, 8) >= most(cache, 16));
     CHECK_EQUAL(most(cache, 80 * KIB), 0);
 }
 
@@ -55,7 +55,7 @@ ranges(void)
     CHECK(most(cache, 16) == 7 && most(cache, 48) == 7 && most(cache, 160) == 7 && most(cache, 256) == 7);
     CHECK(most(cache, 64) == 9 && most(cache, 128) == 9);
     CHECK(is_chosen(cache, 16) && is_chosen(cache, 64) && !is_chosen(cache, 320) && !is_chosen(cache, 8));
-    CHECK_EQUAL(most(cache, 1024), HEW_LIMIT_MAX);
+    CHECK_EQUAL(most(cache, 1024), HEW_BUDGET_OBJECTS_MAX);
     CHECK(!is_chosen(cache, 896) && !is_chosen(cache, 1280));
 }
 
@@ -128,13 +128,13 @@ chosen_sizes(void)
     hew_options.tcache_max = 32 * KIB;
     struct hew_cache *cache = new_cache();
     unsigned usual = most(cache, 2048);
-    hew_limit_choose(cache, hew_code_of_size(1024), 5);
-    hew_limit_choose(cache, hew_code_of_size(512), 0);
-    hew_limit_sizes(cache, 1024);
+    hew_thread_set_count(cache, hew_code_of_size(1024), 5);
+    hew_thread_set_count(cache, hew_code_of_size(512), 0);
+    hew_thread_set_sizes(cache, 1024);
     CHECK(cache->custom && most(cache, 1024) == 5 && is_chosen(cache, 1024));
     CHECK(most(cache, 512) == 0 && is_chosen(cache, 512)); /* none was the user's choice */
     CHECK(most(cache, 1280) == 0 && most(cache, 2048) == 0 && !is_chosen(cache, 2048));
-    hew_limit_sizes(cache, 64 * KIB);
+    hew_thread_set_sizes(cache, 64 * KIB);
     CHECK_EQUAL(most(cache, 2048), usual);
     CHECK(most(cache, 64 * KIB) != 0 && most(cache, 80 * KIB) == 0);
     CHECK(most(cache, 1024) == 5 && most(cache, 512) == 0);
