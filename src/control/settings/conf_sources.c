@@ -12,6 +12,11 @@
 
 #define CONF_SOURCE_COUNT 6
 
+/* What every process looks for: named, so that cmake/first.txt can name them. */
+static const char conf_link[] = HEW_CONF_LINK;
+static const char conf_environment[] = HEW_SETTINGS_NAME;
+static const char conf_own[] = HEW_OWN_SETTINGS_NAME;
+
 /* A symbolic link's target is at most PATH_MAX - 1 bytes long. */
 static char conf_link_target[PATH_MAX];
 
@@ -51,9 +56,9 @@ void
 hew_conf_gather(struct hew_conf_input *input)
 {
     input->built_in = HEW_MALLOC_CONF;
-    input->link = hew_conf_read_link(HEW_CONF_LINK, conf_link_target, sizeof(conf_link_target));
-    input->environment = secure_getenv(HEW_SETTINGS_NAME); /* NULL in setuid programs */
-    input->own = secure_getenv(HEW_OWN_SETTINGS_NAME);
+    input->link = hew_conf_read_link(conf_link, conf_link_target, sizeof(conf_link_target));
+    input->environment = secure_getenv(conf_environment); /* NULL in setuid programs */
+    input->own = secure_getenv(conf_own);
     input->warn = write_line;
     input->context = NULL;
 }
@@ -63,9 +68,9 @@ list_sources(const struct hew_conf_input *input, struct conf_source *sources)
 {
     sources[0] = (struct conf_source){"built-in settings", input->built_in};
     sources[1] = (struct conf_source){HEW_CONF_VARIABLE, input->variable};
-    sources[2] = (struct conf_source){HEW_CONF_LINK, input->link};
-    sources[3] = (struct conf_source){HEW_SETTINGS_NAME, input->environment};
-    sources[4] = (struct conf_source){HEW_OWN_SETTINGS_NAME, input->own};
+    sources[2] = (struct conf_source){conf_link, input->link};
+    sources[3] = (struct conf_source){conf_environment, input->environment};
+    sources[4] = (struct conf_source){conf_own, input->own};
     sources[5] = (struct conf_source){HEW_CONF_HARDER, input->harder};
 }
 
