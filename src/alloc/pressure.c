@@ -3,8 +3,8 @@
 
 #include "base/options.h"
 #include "cache/depot.h"
-#include "cache/magazine.h"
 #include "cache/kept.h"
+#include "cache/magazine.h"
 #include "os/clock.h"
 #include "page/hooks.h"
 #include "slab/arena.h"

@@ -384,7 +384,8 @@ TEST(memory_of_the_oversize_threshold_is_not_kept_by_an_arena_that_a_program_mad
     oversize = mallocx(2 << 20, flags);
     dallocx(oversize, MALLOCX_TCACHE_NONE);
     ctl_refresh();
-    CHECK(ctl_size(ctl_name("stats.arenas.%zu.pdirty", arena)) >= 512); /* it may have got the pages of what was dirty */
+    CHECK(ctl_size(ctl_name("stats.arenas.%zu.pdirty", arena)) >=
+          512); /* it may have got the pages of what was dirty */
     dallocx(between, MALLOCX_TCACHE_NONE);
     CHECK_EQUAL(ctl_do(ctl_name("arena.%zu.destroy", arena)), 0);
 }
