@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * pressure: the system says nothing before it kills, so whoever takes memory looks how near the limit is; seldom where that is far, since a
+ * look walks through all heaps and may read two files.
+ */
 #include "alloc/pressure.h"
 
 #include "base/options.h"
 #include "cache/depot.h"
 #include "cache/kept.h"
 #include "cache/magazine.h"
-#include "os/clock.h"
 #include "page/hooks.h"
-#include "slab/arena.h"
+#include "slab/arena_life.h"
 
 #define NEAR_PART 16 /* of the limit: with less than that left, what is free goes back */
 #define STEP_PART 64 /* of the limit: the least growth between two looks, and the least that is worth giving back */
@@ -19,7 +22,20 @@ static _Atomic bool pressure_read_no_more;               /* relaxed: set by the 
 static _Atomic uint32_t looking;                         /* 1: a thread looks, and others need not */
 static _Atomic size_t looks, relieved, returned, purged; /* relaxed */
 
-/* What all heaps have, and what of it nobody uses. */
+/* Bytes of slabs that have no memory. */
+static size_t
+sum_holes(struct hew_arena *arena)
+{
+    size_t bytes = 0;
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        hew_mutex_lock(&arena->bins[code].lock);
+        bytes += arena->bins[code].counts.holes;
+        hew_mutex_unlock(&arena->bins[code].lock);
+    }
+    return bytes;
+}
+
+/* What all heaps have in memory, and what of it nobody uses. */
 struct sum {
     ptrdiff_t held, idle;
 };
@@ -32,7 +48,7 @@ sum_heaps(void)
     {
         struct hew_page_counts counts = hew_page_counts(&arena->pages);
         sum.idle += (ptrdiff_t)(counts.dirty + counts.muzzy);
-        sum.held += (ptrdiff_t)(counts.active + counts.dirty + counts.muzzy);
+        sum.held += (ptrdiff_t)(counts.active + counts.dirty + counts.muzzy - sum_holes(arena));
     }
     return sum;
 }
@@ -49,8 +65,7 @@ hew_pressure_return_all(void)
     hew_depot_drain(true);
     HEW_EACH_ARENA(arena)
     {
-        hew_arena_trim(arena);
-        hew_page_decay(&arena->pages, hew_clock_ms(), true);
+        hew_arena_decay(arena, true);
     }
     ptrdiff_t after = sum_heaps().held;
     size_t gone = before > after ? (size_t)(before - after) : 0;

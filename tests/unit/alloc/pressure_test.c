@@ -88,6 +88,27 @@ TEST(returning_all_tells_how_many_bytes_went_and_that_a_second_time_none_did)
     CHECK_EQUAL(hew_pressure_return_all(), 0);
 }
 
+TEST(pages_without_an_object_in_slabs_with_some_go_back_with_all_the_rest)
+{
+    boot_once();
+    static void *objects[20000];
+    for (unsigned i = 0; i < 20000; i++) {
+        objects[i] = layers_malloc(512);
+    }
+    for (unsigned i = 0; i < 20000; i++) {
+        if (i % 64 != 0) {
+            layers_free(objects[i]);
+        }
+    }
+    CHECK(hew_pressure_return_all() >= 20000 * (size_t)512 / 2);
+    hew_pressure_look(0);
+    CHECK(hew_pressure_counts().held <= held() / 2); /* which does not know of holes */
+    for (unsigned i = 0; i < 20000; i += 64) {
+        layers_free(objects[i]);
+    }
+    hew_pressure_return_all();
+}
+
 static void
 write_number(const char *folder, const char *name, size_t value)
 {
