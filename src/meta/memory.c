@@ -26,6 +26,7 @@ struct list_of_cpu {
 } HEW_ALIGNED(2 * HEW_CACHE_LINE); /* processors fetch lines by pairs */
 
 static struct list_of_cpu lists[LISTS];
+_Atomic bool hew_meta_crowded;
 
 static size_t
 rounded(size_t size)
@@ -37,21 +38,28 @@ rounded(size_t size)
 static bool
 has_lists(size_t bytes)
 {
-    return HEW_UNLIKELY(atomic_load_explicit(&hew_piece_crowded, memory_order_relaxed)) && bytes <= HEW_SMALL_MAX;
+    return HEW_UNLIKELY(atomic_load_explicit(&hew_meta_crowded, memory_order_acquire)) && bytes <= HEW_SMALL_MAX;
 }
 
-static struct hew_mutex *
-lock_of(unsigned index)
+/* From now on each CPU has lists.  Once; who learns of it late takes the lock of all once more. */
+static HEW_COLD void
+begin_lists(void)
 {
-    HEW_MUTEX_PLACE(&lists[index].lock, meta_of_cpu, index);
-    return &lists[index].lock;
+    static _Atomic bool begun;
+    if (!atomic_exchange_explicit(&begun, true, memory_order_relaxed)) {
+        for (unsigned index = 0; index < LISTS; index++) {
+            HEW_MUTEX_PLACE(&lists[index].lock, meta_of_cpu, index);
+        }
+        atomic_store_explicit(&hew_meta_crowded, true,
+                              memory_order_release); /* pairs with the acquire of has_lists() */
+    }
 }
 
 static struct list_of_cpu *
 lock_list(void)
 {
     unsigned index = hew_cpus_current() % LISTS;
-    hew_mutex_lock(lock_of(index));
+    hew_mutex_lock(&lists[index].lock);
     return &lists[index];
 }
 
@@ -149,8 +157,8 @@ hew_meta_give(void *piece, size_t size)
         hew_piece_give_whole(piece, bytes);
     } else if (has_lists(bytes)) {
         give_listed(piece, bytes);
-    } else {
-        hew_piece_give(piece, piece, 1, hew_code_of_size(bytes));
+    } else if (HEW_UNLIKELY(hew_piece_give(piece, piece, 1, hew_code_of_size(bytes)))) {
+        begin_lists();
     }
 }
 
@@ -159,7 +167,7 @@ hew_meta_usage(void)
 {
     size_t listed = 0;
     for (unsigned index = 0; index < LISTS && has_lists(0); index++) {
-        hew_mutex_lock(lock_of(index));
+        hew_mutex_lock(&lists[index].lock);
         listed += lists[index].bytes;
         hew_mutex_unlock(&lists[index].lock);
     }
@@ -172,7 +180,7 @@ void
 hew_meta_each_mutex(void (*act)(struct hew_mutex *mutex))
 {
     for (unsigned index = 0; index < LISTS && has_lists(0); index++) {
-        act(lock_of(index));
+        act(&lists[index].lock);
     }
     act(&hew_meta_lock);
 }

@@ -14,6 +14,8 @@
 #include "base/compiler.h"
 #include "meta/piece.h"
 
+#include <stdatomic.h>
+
 /* NULL when the system has no more memory. */
 void *hew_meta_take(size_t size);
 
@@ -39,6 +41,9 @@ hew_meta_narrow(void)
 
 /* For statistics. */
 struct hew_meta_usage hew_meta_usage(void);
+
+/* Threads have waited for hew_meta_lock: each CPU has pieces of its own at hand.  Never false again. */
+extern HEW_HIDDEN _Atomic bool hew_meta_crowded;
 
 /* Calls `act` with every lock of the layer's memory, in the order of ranks. */
 void hew_meta_each_mutex(void (*act)(struct hew_mutex *mutex));

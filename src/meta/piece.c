@@ -23,7 +23,6 @@ struct whole {
 };
 
 struct hew_mutex hew_meta_lock = HEW_MUTEX(meta);
-_Atomic bool hew_piece_crowded;
 
 /* All guarded by hew_meta_lock. */
 static struct hew_piece *free_pieces[HEW_CODES] HEW_ALIGNED(HEW_PAGE); /* first_chunk follows: see cmake/first.txt */
@@ -178,7 +177,7 @@ hew_piece_give_whole(void *pointer, size_t bytes)
     hew_mutex_unlock(&hew_meta_lock);
 }
 
-void
+bool
 hew_piece_give(struct hew_piece *first, struct hew_piece *last, unsigned count, unsigned code)
 {
     size_t bytes = count * hew_code_size(code);
@@ -188,10 +187,9 @@ hew_piece_give(struct hew_piece *first, struct hew_piece *last, unsigned count, 
     last->next = free_pieces[code];
     free_pieces[code] = first;
     bytes_used -= bytes;
-    if (HEW_UNLIKELY(hew_meta_lock.waits + hew_meta_lock.spin_acquisitions >= CROWD)) {
-        atomic_store_explicit(&hew_piece_crowded, true, memory_order_relaxed);
-    }
+    bool crowded = hew_meta_lock.waits + hew_meta_lock.spin_acquisitions >= CROWD;
     hew_mutex_unlock(&hew_meta_lock);
+    return crowded;
 }
 
 void

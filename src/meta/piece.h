@@ -32,8 +32,9 @@ void *hew_piece_take(size_t bytes, size_t *dirty);
 /* Up to `wanted` freed pieces of a class come to the front of `*list`; how many. */
 unsigned hew_piece_take_free(unsigned code, unsigned wanted, struct hew_piece **list);
 
-/* `count` pieces of a class, linked from `first` to `last`. */
-void hew_piece_give(struct hew_piece *first, struct hew_piece *last, unsigned count, unsigned code);
+/* `count` pieces of a class, linked from `first` to `last`.  Whether threads have waited for the lock: those who give and take often had
+ * better not come here each time. */
+bool hew_piece_give(struct hew_piece *first, struct hew_piece *last, unsigned count, unsigned code);
 
 /* One of more than HEW_PIECE_MAX bytes: its memory goes back to the system. */
 void hew_piece_give_whole(void *piece, size_t bytes);
@@ -44,9 +45,5 @@ void hew_piece_narrow(void);
 struct hew_meta_usage hew_piece_usage(void);
 
 extern struct hew_mutex hew_meta_lock;
-
-/* Threads have waited for the lock: those who give and take often had better not come here each time.  Relaxed, and never false
- * again; who learns of it late takes the lock once more. */
-extern HEW_HIDDEN _Atomic bool hew_piece_crowded;
 
 #endif
