@@ -322,6 +322,7 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *obje
     struct empties empties;
     unsigned done = 0;
     bool over, due;
+    HEW_ASSERT(1, count != 0);
     for (unsigned i = 0; i < AHEAD && i < count; i++) {
         fetch_slab(&window, objects[i]);
     }

@@ -35,14 +35,17 @@ struct round {
     bool began, waiting, sparse;
 };
 
-/* -1: never. */
-static int64_t
-time_to_live(struct hew_page_heap *pages)
+/* Whether the heap's slabs may have holes: the program's hooks know of none.  Then also how long memory may lie idle. */
+static bool
+may_return(struct hew_page_heap *pages, bool all, uint64_t *live_ms)
 {
     hew_mutex_lock(&pages->lock);
     int64_t dirty = pages->dirty_decay.decay_ms, muzzy = pages->muzzy_decay.decay_ms;
+    bool hooked = pages->hooks != NULL;
     hew_mutex_unlock(&pages->lock);
-    return dirty < 0 || muzzy < 0 ? -1 : dirty + muzzy;
+    bool never = dirty < 0 || muzzy < 0;
+    *live_ms = never ? 0 : (uint64_t)(dirty + muzzy);
+    return !hooked && (all || !never);
 }
 
 /*
@@ -274,12 +277,11 @@ uint64_t
 hew_holes_return(struct hew_arena *arena, uint64_t now_ms, bool all)
 {
     struct hew_page_heap *pages = &arena->pages;
-    int64_t live_ms = time_to_live(pages);
-    bool hooked = __atomic_load_n(&pages->hooks, __ATOMIC_RELAXED) != NULL;
-    if (hooked || (live_ms < 0 && !all) || !hew_arena_begin_trim(arena)) {
+    uint64_t live;
+    if (!may_return(pages, all, &live) || !hew_arena_begin_trim(arena)) {
         return 0;
     }
-    uint64_t live = live_ms < 0 ? 0 : (uint64_t)live_ms, step = step_ms(live);
+    uint64_t step = step_ms(live);
     uint64_t since = since_look(&arena->holes, now_ms, step, all);
     bool waiting = false;
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {

@@ -130,7 +130,8 @@ def test_a_real_group_limits_a_real_process_and_its_arenas_are_too_many(compiler
     with running(program, {"LD_PRELOAD": str(library) if library else None}) as pid, limited_to_half_a_cpu(pid):
         assert read_limits(pid).cpus_of_group == 0.5
         if library and len(os.sched_getaffinity(0)) > 1:
-            said = [one for one in examine(replace(read_process(pid), threads=8)) if "counts the CPUs alone" in one.what]
+            busy = replace(read_process(pid), threads=8)
+            said = [one for one in examine(busy) if "counts the CPUs alone" in one.what]
             assert said[0].next.startswith("set MALLOC_CONF=narenas:4;")
 
 
