@@ -12,6 +12,7 @@
 #   make bench-nightly  the whole suite, 45 minutes; writes docs/benchmarks.md
 #   make bench-unseen   programs that nothing was tuned to; writes docs/unseen.md
 #   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
+#   make bench-limits   five workloads in a control group at 1.10 of what they need: who is killed, and what it costs; LIMITS_RUNS=100
 #   make tuning      the figures of docs/tuning.md
 #   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
 #   make simulate    the library on a simulated machine: random histories, each from its seed; SIMULATE_OPERATIONS=100000000
@@ -26,6 +27,7 @@ JOBS ?= $(shell nproc)
 DEMO_RUNS ?= 6
 PROGRAMS_SET ?= quick
 SOAK_ROUNDS ?= 10
+LIMITS_RUNS ?= 100
 TIDY_SINCE ?= HEAD~1
 # Of each process, of which there are JOBS; the first seed is the time, so that each run sees other histories.
 SIMULATE_OPERATIONS ?= 1000000
@@ -49,7 +51,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: peers bench-quick bench-nightly bench-pools tuning soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: peers bench-quick bench-nightly bench-pools bench-limits tuning soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -186,6 +188,10 @@ bench-nightly bench-unseen: peers
 
 bench-pools: release
 	$(PYTHON) scripts/bench_pools.py --save build/bench/pools.json --page docs/pools.md
+
+# As root, who may make a control group; else by our settings.
+bench-limits: release
+	$(PYTHON) scripts/bench_limits.py --runs $(LIMITS_RUNS)
 
 # Under Debian's jemalloc and hew, a minute or two; what else runs is measured too.
 tuning: release

@@ -86,18 +86,27 @@ struct room {
     ptrdiff_t left, limit;
 };
 
+/* What may become usage though no heap takes it: idle pages that were holes when their slab ran empty have no memory until they are
+ * used again.  No more than what is idle, and than what the heaps have beyond the usage. */
+static ptrdiff_t
+not_yet_used(const struct sum *sum, ptrdiff_t usage)
+{
+    ptrdiff_t beyond = sum->held > usage ? sum->held - usage : 0;
+    return beyond < sum->idle ? beyond : sum->idle;
+}
+
 static struct room
-room_left(ptrdiff_t held)
+room_left(const struct sum *sum)
 {
     struct room room = {PTRDIFF_MAX, PTRDIFF_MAX};
     size_t own = own_limit();
     if (own != 0) {
-        room = (struct room){(ptrdiff_t)own - held, (ptrdiff_t)own};
+        room = (struct room){(ptrdiff_t)own - sum->held, (ptrdiff_t)own};
     }
     if (atomic_load_explicit(&group_known, memory_order_acquire) &&
         !atomic_load_explicit(&pressure_read_no_more, memory_order_relaxed)) {
         size_t usage = hew_cgroup_usage(&pressure_group);
-        ptrdiff_t left = (ptrdiff_t)pressure_group.limit - (ptrdiff_t)usage;
+        ptrdiff_t left = (ptrdiff_t)pressure_group.limit - (ptrdiff_t)usage - not_yet_used(sum, (ptrdiff_t)usage);
         if (usage != 0 && left < room.left) {
             room = (struct room){left, (ptrdiff_t)pressure_group.limit};
         }
@@ -122,7 +131,7 @@ relieve(struct sum *sum)
     atomic_fetch_add_explicit(&relieved, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&returned, gone, memory_order_relaxed);
     *sum = sum_heaps();
-    return room_left(sum->held);
+    return room_left(sum);
 }
 
 HEW_COLD void
@@ -134,7 +143,7 @@ hew_pressure_look(size_t size)
     atomic_store_explicit(&hew_page_bound.raised, 0, memory_order_relaxed);
     atomic_fetch_add_explicit(&looks, 1, memory_order_relaxed);
     struct sum sum = sum_heaps();
-    struct room room = room_left(sum.held);
+    struct room room = room_left(&sum);
     ptrdiff_t near = room.limit / NEAR_PART, free = sum.idle + (ptrdiff_t)hew_depot_counts().bytes;
     bool is_near = room.left < near || size > (size_t)(room.left - near);
     if (is_near && free >= room.limit / STEP_PART) {

@@ -7,6 +7,7 @@
 
 #include "meta/map.h"
 #include "os/memory.h"
+#include "page/bound.h"
 #include "slab/arena.h"
 #include "slab/reserve.h"
 
@@ -73,11 +74,21 @@ retire_current(struct hew_bin *bin)
     }
 }
 
+/* Under the lock: so many bytes more of the bin's slabs have no memory, or fewer; a limit counts what has some. */
+static HEW_NOINLINE void
+change_holes(struct hew_bin *bin, ptrdiff_t bytes)
+{
+    bin->counts.holes += (size_t)bytes;
+    if (hew_page_is_bounded()) {
+        hew_page_bound_count(-bytes);
+    }
+}
+
 static HEW_NOINLINE void
 count_holes_out(struct hew_bin *bin, struct hew_extent *slab)
 {
     HEW_ASSERT(1, bin->counts.holes >= hew_hole_bytes(slab, slab->slab.absent));
-    bin->counts.holes -= hew_hole_bytes(slab, slab->slab.absent);
+    change_holes(bin, -(ptrdiff_t)hew_hole_bytes(slab, slab->slab.absent));
     slab->slab.absent = 0;
 }
 
@@ -200,7 +211,7 @@ take_beside_holes(struct hew_bin *bin, void **end, unsigned wanted)
     uint32_t before = slab->slab.absent;
     unsigned taken = hew_hole_take(slab, end, wanted);
     size_t back = hew_hole_bytes(slab, before & ~slab->slab.absent);
-    bin->counts.holes -= back;
+    change_holes(bin, -(ptrdiff_t)back);
     bin->counts.holes_refaulted += back;
     return taken;
 }
@@ -403,7 +414,7 @@ hew_bin_put_back(struct hew_bin *bin, const struct hew_hole_outing *outing, bool
     HEW_ASSERT(1, slab->slab.absent == 0);
     hew_hole_put_back(slab, outing->idle | outing->absent);
     slab->slab.absent = outing->absent | (gone ? outing->idle : 0);
-    bin->counts.holes += hew_hole_bytes(slab, slab->slab.absent);
+    change_holes(bin, (ptrdiff_t)hew_hole_bytes(slab, slab->slab.absent));
     bin->counts.holes_purged += gone ? hew_hole_bytes(slab, outing->idle) : 0;
     renew_place(bin, slab);
     return bin_settle(bin, slab);
@@ -437,7 +448,8 @@ hew_bin_clear(struct hew_bin *bin, struct hew_page_heap *pages)
     hew_mutex_lock(&bin->lock);
     gather(bin, &slabs);
     bin->counts.ndalloc = bin->counts.nmalloc;
-    bin->counts.slabs = bin->counts.holes = 0;
+    bin->counts.slabs = 0;
+    change_holes(bin, -(ptrdiff_t)bin->counts.holes);
     hew_mutex_unlock(&bin->lock);
     while ((node = hew_list_first(&slabs)) != NULL) {
         hew_list_remove(node);
