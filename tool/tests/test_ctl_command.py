@@ -128,6 +128,22 @@ def test_the_command(process: int, hew: HewRunner, tmp_path: Path) -> None:
     assert target.read_bytes().startswith(b"heap_v2/")
 
 
+def test_a_purge_of_everything_says_how_much_it_returned(process: int, hew: HewRunner) -> None:
+    pid = str(process)
+    first = hew("ctl", "--json", pid, "--purge")
+    assert first.returncode == 0
+    told = json.loads(first.stdout)
+    with connect(process) as control:
+        assert control.get("experimental.purged") == told["returned"]
+    assert told["returned"] > 0
+    assert 0 < told["resident_after"] <= told["resident_before"]
+    again = hew("ctl", pid, "--purge")
+    assert again.returncode == 0
+    assert " returned; resident " in again.stdout
+    assert hew("ctl", pid, "--purge", "version").returncode == 2
+    assert hew("ctl", "4194305", "--purge").returncode == 1
+
+
 def test_the_doctor_asks(process: int, hew: HewRunner) -> None:
     with connect(process) as control:
         control.set("arenas.dirty_decay_ms", "55")

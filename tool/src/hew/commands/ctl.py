@@ -3,13 +3,15 @@
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from hew.commands.options import ProcessId, told, writable
-from hew.model.control import Applied, Outcome, Value, failures
-from hew.sources.control import Control, apply_conf, connect, remove_stale_sockets, set_or_do
+from hew.model.control import Applied, Outcome, Purged, Value, failures
+from hew.model.quantity import size
+from hew.sources.control import Control, apply_conf, connect, purge_all, remove_stale_sockets, set_or_do
 
 
 @click.command("ctl")
@@ -22,6 +24,7 @@ from hew.sources.control import Control, apply_conf, connect, remove_stale_socke
     callback=writable,
     help="Write a heap profile to this file.",
 )
+@click.option("--purge", is_flag=True, help="Return all free memory to the system, and say how much it was.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.argument("pid", type=ProcessId())
 @click.argument("name", required=False)
@@ -30,6 +33,7 @@ def command(
     conf: str | None,
     as_list: bool,
     heap_file: Path | None,
+    purge: bool,
     as_json: bool,
     pid: int,
     name: str | None,
@@ -39,8 +43,8 @@ def command(
 
     The process must have a control socket: `hew run` gives it one, and HEW_CONF=control:auto does.
     """
-    if sum((conf is not None, as_list, heap_file is not None, name is not None)) != 1:
-        raise click.UsageError("give one of: NAME [VALUE], --conf, --list, --heap")
+    if sum((conf is not None, as_list, heap_file is not None, purge, name is not None)) != 1:
+        raise click.UsageError("give one of: NAME [VALUE], --conf, --list, --heap, --purge")
     remove_stale_sockets()
     with told("hew ctl"), connect(pid) as control:
         if conf is not None:
@@ -51,6 +55,8 @@ def command(
             _show_names(control, as_json)
         elif heap_file is not None:
             _write_heap(control, heap_file, as_json)
+        elif purge:
+            _show_purged(purge_all(control), as_json)
         else:
             assert name is not None  # noqa: S101 - counted above
             _show_value(name, set_or_do(control, name, value), as_json)
@@ -79,6 +85,16 @@ def _write_heap(control: Control, path: Path, as_json: bool) -> None:
     path.write_bytes(profile)
     about = {"file": str(path), "format": form, "bytes": len(profile)}
     click.echo(json.dumps(about) if as_json else f"{path}: {len(profile)} bytes, {form}")
+
+
+def _show_purged(purged: Purged, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(asdict(purged)))
+        return
+    click.echo(
+        f"{size(purged.returned)} returned; "
+        f"resident {size(purged.resident_before)} before, {size(purged.resident_after)} after"
+    )
 
 
 def _show_results(results: list[Applied], as_json: bool) -> None:

@@ -69,6 +69,15 @@ class Applied:
 
 
 @dataclass(frozen=True)
+class Purged:
+    """What a purge of everything returned, as the library counts it, and the process's resident memory around it."""
+
+    returned: int
+    resident_before: int
+    resident_after: int
+
+
+@dataclass(frozen=True)
 class Way:
     """How a setting is changed live: names to set, each arena's too, and what differs from a restart."""
 

@@ -10,10 +10,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from hew.model.control import LIVE, Applied, Name, Outcome, RefusedError, ThreadUse, Value, nearest, read_conf, value_of
+from hew.model.control import (
+    LIVE,
+    Applied,
+    Name,
+    Outcome,
+    Purged,
+    RefusedError,
+    ThreadUse,
+    Value,
+    nearest,
+    read_conf,
+    value_of,
+)
 from hew.model.errors import HewError
 from hew.model.known_allocators import OWN_CONF
-from hew.sources.processes import PROC, name_of, read_text, stat_fields, threads
+from hew.sources.processes import PROC, name_of, read_text, resident, stat_fields, threads
 
 THREAD = "hew-control"  # what the library calls the thread that serves
 LISTENS = 0x10000  # flag of /proc/net/unix
@@ -235,6 +247,14 @@ def set_or_do(control: Control, name: str, value: str | None) -> Value:
     if value is None:
         control.do(name)
     return None
+
+
+def purge_all(control: Control) -> Purged:
+    """Has the process return all free memory that no other thread of it keeps at hand."""
+    before = resident(control.pid)
+    control.do("arena.4096.purge")
+    returned = control.get("experimental.purged")
+    return Purged(int(returned or 0), before, resident(control.pid))
 
 
 def apply_conf(control: Control, text: str) -> list[Applied]:
