@@ -84,8 +84,11 @@ gather_choose(struct hew_page_heap *heap, size_t wanted, struct gather *gather)
     }
     for (; gather->count < PIECES_MOST && run.size >= PIECE_LEAST && left >= PIECE_LEAST; run = find_run(heap, &sum)) {
         size_t size = run.size < left ? run.size : left;
-        /* a piece in the middle of a former one leaves two behind, and is one itself */
-        if (!hew_moved_has_room(&heap->moved, 2 * (gather->count + 1)) || !gather_take(heap, gather, &run, size)) {
+        if (!hew_moved_expect(&heap->moved, 1)) {
+            return;
+        }
+        if (!gather_take(heap, gather, &run, size)) {
+            hew_moved_expect_no_more(&heap->moved, 1);
             return;
         }
         left -= size;
@@ -117,7 +120,6 @@ gather_note(struct hew_page_heap *heap, struct hew_extent *extent, const struct 
 {
     uintptr_t to = hew_extent_end(extent) - extent->large.fresh;
     hew_moved_clear(&heap->moved, piece->address, hew_extent_end(piece));
-    hew_moved_clear(&heap->moved, to, to + piece->size);
     hew_moved_add(&heap->moved, to, to + piece->size);
     extent->large.fresh -= piece->size;
     extent->zeroed = false;
@@ -137,6 +139,7 @@ gather_return(struct hew_page_heap *heap, struct hew_extent *extent, const struc
         unsigned state = i < gather->moved ? HEW_EXTENT_RETAINED : HEW_EXTENT_DIRTY;
         HEW_ASSERT(1, piece->state == HEW_EXTENT_TRANSIT);
         hew_list_remove(&piece->free.age);
+        hew_moved_expect_no_more(&heap->moved, 1);
         if (i < gather->moved) {
             gather_note(heap, extent, piece);
         }

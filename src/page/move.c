@@ -28,9 +28,17 @@ static bool
 may_come(struct hew_page_heap *target, unsigned runs)
 {
     hew_mutex_lock(&target->lock);
-    bool may = hew_moved_has_room(&target->moved, 2 * runs + 1);
+    bool may = hew_moved_expect(&target->moved, runs);
     hew_mutex_unlock(&target->lock);
     return may;
+}
+
+static void
+will_not_come(struct hew_page_heap *target, unsigned runs)
+{
+    hew_mutex_lock(&target->lock);
+    hew_moved_expect_no_more(&target->moved, runs);
+    hew_mutex_unlock(&target->lock);
 }
 
 /* The run is no mapping of its own any more where it was, and is one where it is. */
@@ -41,10 +49,8 @@ note_run(struct hew_page_heap *source, uintptr_t from, struct hew_page_heap *tar
     hew_moved_clear(&source->moved, from, from + size);
     hew_mutex_unlock(&source->lock);
     hew_mutex_lock(&target->lock);
-    if (hew_moved_has_room(&target->moved, 2)) {
-        hew_moved_clear(&target->moved, to, to + size);
-        hew_moved_add(&target->moved, to, to + size);
-    }
+    hew_moved_expect_no_more(&target->moved, 1);
+    hew_moved_add(&target->moved, to, to + size);
     hew_mutex_unlock(&target->lock);
 }
 
@@ -69,20 +75,24 @@ hew_page_move(struct hew_page_heap *source, struct hew_extent *from, struct hew_
     if (runs == 0 || !may_come(target, runs)) {
         return HEW_OS_NOT_MOVED;
     }
-    for (unsigned i = 0; i < runs; at = ends[i++]) {
-        enum hew_os_moved moved = hew_os_move((void *)at, (void *)(at + shift), ends[i] - at);
-        if (moved == HEW_OS_PLACE_LOST) {
-            memcpy((void *)from->address, (void *)to->address, at - from->address);
-            return moved;
-        }
-        if (moved == HEW_OS_NOT_MOVED && i == 0) {
-            return moved;
-        }
-        if (moved == HEW_OS_NOT_MOVED) {
-            copy_rest(at, at + shift, hew_extent_end(from) - at);
+    enum hew_os_moved moved = HEW_OS_MOVED;
+    unsigned done = 0;
+    for (; done < runs; at = ends[done++]) {
+        moved = hew_os_move((void *)at, (void *)(at + shift), ends[done] - at);
+        if (moved != HEW_OS_MOVED) {
             break;
         }
-        note_run(source, at, target, at + shift, ends[i] - at);
+        note_run(source, at, target, at + shift, ends[done] - at);
     }
-    return HEW_OS_MOVED;
+    if (done == runs) {
+        return HEW_OS_MOVED;
+    }
+    will_not_come(target, runs - done);
+    if (moved == HEW_OS_PLACE_LOST) {
+        memcpy((void *)from->address, (void *)to->address, at - from->address);
+    } else if (done != 0) {
+        copy_rest(at, at + shift, hew_extent_end(from) - at);
+        moved = HEW_OS_MOVED;
+    }
+    return moved;
 }

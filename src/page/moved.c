@@ -9,7 +9,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static _Atomic unsigned all; /* pieces of all heaps: relaxed, a bound that two heaps may pass by one piece each */
+/* Pieces of all heaps, and those that are expected: relaxed, a bound that two heaps may pass at the same time. */
+static _Atomic unsigned all;
 
 /* The first piece that ends above `address`. */
 static unsigned
@@ -28,20 +29,41 @@ first_above(const struct hew_moved *moved, uintptr_t address)
 }
 
 bool
-hew_moved_has_room(struct hew_moved *moved, unsigned more)
+hew_moved_expect(struct hew_moved *moved, unsigned runs)
 {
+    unsigned more = runs * HEW_MOVED_ROOM;
     if (moved->pieces == NULL) {
         moved->pieces = hew_meta_take(HEW_MOVED_MOST * sizeof *moved->pieces);
     }
-    return moved->pieces != NULL && moved->count + more <= HEW_MOVED_MOST &&
-           atomic_load_explicit(&all, memory_order_relaxed) + more <= HEW_MOVED_ALL;
+    if (moved->pieces == NULL || moved->count + moved->expected + more > HEW_MOVED_MOST ||
+        atomic_load_explicit(&all, memory_order_relaxed) + more > HEW_MOVED_ALL) {
+        return false;
+    }
+    moved->expected += more;
+    atomic_fetch_add_explicit(&all, more, memory_order_relaxed);
+    return true;
+}
+
+void
+hew_moved_expect_no_more(struct hew_moved *moved, unsigned runs)
+{
+    unsigned less = runs * HEW_MOVED_ROOM;
+    HEW_ASSERT(1, moved->expected >= less);
+    moved->expected -= less;
+    atomic_fetch_sub_explicit(&all, less, memory_order_relaxed);
+}
+
+void
+hew_moved_after_fork(struct hew_moved *moved)
+{
+    hew_moved_expect_no_more(moved, moved->expected / HEW_MOVED_ROOM);
 }
 
 /* In place of `gone` pieces from `at` on there are `come` others. */
 static void
 moved_shift(struct hew_moved *moved, unsigned at, unsigned gone, unsigned come)
 {
-    HEW_ASSERT(1, at + gone <= moved->count && moved->count - gone + come <= HEW_MOVED_MOST);
+    HEW_ASSERT(1, at + gone <= moved->count && moved->count - gone + come + moved->expected <= HEW_MOVED_MOST);
     memmove(&moved->pieces[at + come], &moved->pieces[at + gone], (moved->count - at - gone) * sizeof *moved->pieces);
     moved->count += come - gone;
     atomic_fetch_add_explicit(&all, come - gone, memory_order_relaxed);
@@ -50,6 +72,7 @@ moved_shift(struct hew_moved *moved, unsigned at, unsigned gone, unsigned come)
 void
 hew_moved_add(struct hew_moved *moved, uintptr_t start, uintptr_t end)
 {
+    hew_moved_clear(moved, start, end);
     unsigned at = first_above(moved, start);
     HEW_ASSERT(1, start < end && (at == moved->count || moved->pieces[at].start >= end));
     moved_shift(moved, at, 0, 1);
@@ -75,7 +98,7 @@ hew_moved_clear(struct hew_moved *moved, uintptr_t start, uintptr_t end)
             left[come++] = (struct hew_moved_piece){end, piece.end};
         }
     }
-    if (come > gone && moved->count == HEW_MOVED_MOST) {
+    if (come > gone && moved->count + moved->expected == HEW_MOVED_MOST) {
         return;
     }
     moved_shift(moved, at, gone, come);

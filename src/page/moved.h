@@ -23,12 +23,19 @@ struct hew_moved_piece {
 struct hew_moved {
     struct hew_moved_piece *pieces; /* NULL until the first one comes */
     unsigned count;
+    unsigned expected; /* pieces that there is room for besides: of those who move pages at the moment */
 };
 
-/* Whether `more` pieces can come. */
-bool hew_moved_has_room(struct hew_moved *moved, unsigned more);
+/* For each run of pages that is about to move: it comes into the middle of one piece, and leaves the middle of another. */
+#define HEW_MOVED_ROOM 3
 
-/* The range, which has no piece in it, becomes one. */
+/* Keeps room for `runs` that are about to move, without the lock; false when there is not enough. */
+bool hew_moved_expect(struct hew_moved *moved, unsigned runs);
+
+/* So many of them have come, or will not come. */
+void hew_moved_expect_no_more(struct hew_moved *moved, unsigned runs);
+
+/* The range becomes a piece: of a run that was expected until now. */
 void hew_moved_add(struct hew_moved *moved, uintptr_t start, uintptr_t end);
 
 /* The range is a part of the heap's first mappings again, or no longer there. */
@@ -39,5 +46,8 @@ bool hew_moved_touches(const struct hew_moved *moved, uintptr_t start, uintptr_t
 
 /* Where the mapping that holds `address` ends, or `end`, whichever comes first. */
 uintptr_t hew_moved_until(const struct hew_moved *moved, uintptr_t address, uintptr_t end);
+
+/* In a fork's child: who was about to move pages is not here. */
+void hew_moved_after_fork(struct hew_moved *moved);
 
 #endif

@@ -371,6 +371,7 @@ void
 hew_page_after_fork(struct hew_page_heap *heap)
 {
     hew_shelf_after_fork(&heap->shelf); /* also in a hook: no thread holds a mark while it calls one */
+    hew_moved_after_fork(&heap->moved); /* nothing moves in a heap with hooks */
     for (struct hew_list *node = heap->transit.next, *next; node != &heap->transit; node = next) {
         struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
         next = node->next;

@@ -5,17 +5,19 @@
 #include "meta/map.h"
 #include "os/check.h"
 #include "slab/bin.h"
+#include "slab/holes.h"
 
 #define STEPS_A_SLAB 8 /* its bits, and its places in the map */
 
 struct census {
-    size_t nonfull, holes;
+    size_t nonfull, holes, free;
 };
 
 static bool
 slab_valid(const struct hew_extent *slab, struct census *census)
 {
     census->holes += hew_hole_bytes(slab, slab->slab.absent);
+    census->free += slab->slab.free_regions;
     return hew_slab_valid(slab) && hew_hole_valid(slab);
 }
 
@@ -34,15 +36,31 @@ nonfull_valid(const struct hew_heap_node *node, uintptr_t above, struct census *
     return true;
 }
 
+/* Each region of the bin's slabs is taken or free, but for those of slabs whose holes are on their way to the system. */
+static bool
+counts_valid(const struct hew_bin *bin, const struct census *census)
+{
+    const struct hew_bin_counts *counts = &bin->counts;
+    const struct hew_heap_node *root = bin->nonfull.root;
+    const struct hew_extent *some = root == NULL ? bin->current : HEW_CONTAINER(root, struct hew_extent, slab.node);
+    if (some == NULL) { /* all are full, and nobody knows them */
+        return true;
+    }
+    size_t regions = hew_slab_shape(some)->regions, all = counts->slabs * regions;
+    size_t known = (size_t)(counts->nmalloc - counts->ndalloc) + census->free;
+    return known <= all && all - known <= HEW_HOLES_AT_ONCE * regions;
+}
+
 bool
 hew_bin_valid(const struct hew_bin *bin)
 {
-    struct census census = {0, 0};
+    struct census census = {0, 0, 0};
     if (bin->current != NULL && (bin->current->slab.queued || !slab_valid(bin->current, &census))) {
         return false;
     }
     return nonfull_valid(bin->nonfull.root, 0, &census) && census.nonfull == bin->counts.nonfull &&
-           census.nonfull + (bin->current != NULL) <= bin->counts.slabs && census.holes == bin->counts.holes;
+           census.nonfull + (bin->current != NULL) <= bin->counts.slabs && census.holes == bin->counts.holes &&
+           counts_valid(bin, &census);
 }
 
 bool

@@ -11,7 +11,6 @@
 
 #define LOOKS 8 /* in a slab's time: how often its free regions are counted */
 #define LOOK_LEAST_MS 100
-#define AT_ONCE 32        /* slabs taken out of a bin at a time */
 #define LINKS_AT_ONCE 128 /* of a walk, each perhaps a cache miss under the bin's lock: about 10 microseconds */
 #define LINKS_A_SLAB 8    /* a walk that nobody disturbs takes less than 6: it passes what it has put back */
 #define RANGES_AT_ONCE 32 /* in one call of process_madvise */
@@ -22,10 +21,10 @@ struct hew_mutex hew_holes_lock = HEW_MUTEX(holes);
 
 /* What is out; guarded by hew_holes_lock. */
 static struct {
-    struct hew_hole_outing at[AT_ONCE];
-    unsigned range_end[AT_ONCE]; /* of each */
+    struct hew_hole_outing at[HEW_HOLES_AT_ONCE];
+    unsigned range_end[HEW_HOLES_AT_ONCE]; /* of each */
     unsigned count;
-    struct hew_os_range ranges[AT_ONCE * HEW_HOLE_PIECES / 2];
+    struct hew_os_range ranges[HEW_HOLES_AT_ONCE * HEW_HOLE_PIECES / 2];
     unsigned range_count;
 } out;
 
@@ -110,7 +109,7 @@ collect(struct round *round, struct hew_bin *bin)
 {
     size_t links = round->links < LINKS_AT_ONCE ? round->links : LINKS_AT_ONCE;
     round->links -= links;
-    for (; bin->walk.at != NULL && links != 0 && out.count < AT_ONCE; links--) {
+    for (; bin->walk.at != NULL && links != 0 && out.count < HEW_HOLES_AT_ONCE; links--) {
         struct hew_extent *slab = HEW_CONTAINER(bin->walk.at, struct hew_extent, slab.node);
         bool leaves = hew_heap_walk_leaves(&bin->walk);
         hew_heap_walk_step(&bin->walk); /* before the slab moves */
@@ -155,7 +154,7 @@ static bool
 return_out(struct round *round)
 {
     struct hew_bin *bin = round->look.bin;
-    struct hew_extent *empties[AT_ONCE];
+    struct hew_extent *empties[HEW_HOLES_AT_ONCE];
     unsigned count = 0;
     forgo_huge(round);
     unsigned done = return_ranges();

@@ -17,6 +17,8 @@
 
 struct hew_arena;
 
+#define HEW_HOLES_AT_ONCE 32 /* slabs whose regions are out of a bin at a time */
+
 /* What was seen of a bin when it was last looked at. */
 struct hew_holes_seen {
     uint64_t moves; /* regions that had left or come back */

@@ -291,9 +291,21 @@ controls_end_all(void)
     control("thread.tcache.flush", 0);
 }
 
-/* With nobody at work: to the byte. */
-void
-quiet_check(void)
+/* Switches the purger on or off; whether it was on.  What it has in hand between a depot and a slab is in nobody's count. */
+static bool
+set_purger(bool on)
+{
+    bool before = false;
+    control_get("background_thread", 0, &before, sizeof before);
+    if (before != on) {
+        control_set("background_thread", 0, &on, sizeof on);
+    }
+    return before;
+}
+
+/* To the byte. */
+static void
+compare_statistics(void)
 {
     uint64_t epoch = 1;
     if (control_set("epoch", 0, &epoch, sizeof epoch) != 0) {
@@ -305,7 +317,15 @@ quiet_check(void)
         machine_finding("statistics: %zu bytes are allocated, %zu of them cached; the program holds %zu", allocated,
                         cached, objects_bytes);
     }
+}
+
+void
+quiet_check(void)
+{
+    bool before = set_purger(false);
+    compare_statistics();
     objects_check_all();
+    set_purger(before);
 }
 
 #define LEAVES ((size_t)16 << 20) /* of the address map: 2 MiB for each GiB in which something lies */
@@ -315,8 +335,7 @@ void
 quiet_check_empty(void)
 {
     uint64_t epoch = 1;
-    bool off = false;
-    control_set("background_thread", 0, &off, sizeof off); /* what the purger has in hand is nobody else's */
+    set_purger(false);
     control("arena.%d.purge", ALL);
     if (control_set("epoch", 0, &epoch, sizeof epoch) != 0) {
         return;
