@@ -329,6 +329,48 @@ arenas(struct hew_report *report)
     close_part(report);
 }
 
+/* Which of the limits is the nearest one. */
+static const char *
+limit_source(uint64_t limit)
+{
+    return limit == hew_options.limit ? "limit" : limit == hew_options.limit_hard ? "limit_hard" : "cgroup";
+}
+
+#define LIMIT_KEY_BYTES 10
+
+/* One number of experimental.limit. */
+static bool
+read_limit(const char *key, struct value *value)
+{
+    char name[HEW_CTL_NAME_MAX];
+    struct hew_text text;
+    hew_text_begin(&text, name, sizeof name);
+    hew_text_put(&text, "experimental.limit.");
+    hew_text_put(&text, key);
+    return read_name(name, HEW_CTL_SIZE, value);
+}
+
+/* Where some limit of memory is known: which, how near it is, and what it has cost.  No table of pointers: those are relocated at
+ * each start. */
+static void
+limits(struct hew_report *report)
+{
+    static const char labels[][LIMIT_KEY_BYTES + 2] = {"  bytes", "  held", "  looks", "  relieved", "  returned"};
+    struct value value;
+    if (!read_limit(labels[0] + 2, &value) || value.number == 0) {
+        return;
+    }
+    struct value source = {.kind = IS_TEXT, .text = limit_source(value.number)};
+    open_part(report, "limit", "Limit of memory\n");
+    show(report, "source", "  source", &source);
+    for (unsigned row = 0; row < sizeof labels / sizeof labels[0]; row++) {
+        if (read_limit(labels[row] + 2, &value)) {
+            show(report, labels[row] + 2, labels[row], &value);
+        }
+    }
+    close_part(report);
+}
+
 void
 hew_report_general(struct hew_report *report)
 {
@@ -340,4 +382,5 @@ hew_report_general(struct hew_report *report)
     settings(report);
     subtree(report, "prof", "Profiling settings\n");
     arenas(report);
+    limits(report);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/mallctl/report_general.h"
 
+#include "alloc/pressure.h"
 #include "base/options.h"
 #include "layers_alloc.h"
 #include "test.h"
@@ -64,4 +65,23 @@ TEST(ranges_are_shown_as_they_are_set)
     hew_options.hpa_dirty_mult.thousandths = -1000;
     print("");
     CHECK(says("\n  opt.hpa_dirty_mult: \"-1\"\n"));
+}
+
+/* A limit holds from now on: the last test. */
+TEST(a_limit_that_is_known_is_told_with_its_source_and_what_it_has_cost)
+{
+    print("");
+    CHECK(!says("Limit of memory"));
+    hew_options.limit = (size_t)1 << 40;
+    hew_options.limit_hard = (size_t)1 << 41;
+    hew_pressure_begin();
+    print("");
+    CHECK(says("\nLimit of memory\n  source: \"limit\"\n  bytes: 1099511627776\n  held: "));
+    CHECK(says("\n  looks: 0\n  relieved: 0\n  returned: 0\n"));
+    print("J");
+    CHECK(says("\"limit\":{\"source\":\"limit\",\"bytes\":1099511627776,\"held\":") &&
+          says("\"relieved\":0,\"returned\":0}"));
+    hew_options.limit = 0;
+    print("J");
+    CHECK(says("\"limit\":{\"source\":\"limit_hard\",\"bytes\":2199023255552,"));
 }
