@@ -2,13 +2,17 @@
 """What `hew top` reads and reckons, without its screens."""
 
 import gzip
+import shutil
+import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from hew.analysis.live import internal_fragmentation
 from hew.model.statistics import Arena, Bin, LargeClass
+from hew.sources.code import read_code
 from hew.sources.live import Processes
 from hew.sources.statistics.stream import find_reports
 
@@ -39,7 +43,7 @@ def test_extents_of_a_json_report_have_sizes() -> None:
 
 
 def test_a_second_look_at_all_processes_reads_little() -> None:
-    """Of a process that is known: its stat and its name, not its threads, maps or program."""
+    """Of a process that is known: its stat, not its threads, maps or program."""
     reads: list[str] = []
 
     def counted(event: str, arguments: tuple[object, ...]) -> None:
@@ -55,5 +59,41 @@ def test_a_second_look_at_all_processes_reads_little() -> None:
     recording = False
     mine = [path.split("/")[2:] for path in reads if path.split("/")[2] in known]
     assert mine
-    deep = {pid for pid, *words in mine if words not in (["stat"], ["comm"])}
+    deep = {pid for pid, *words in mine if words != ["stat"]}
     assert len(deep) < len(known) / 4  # what has been born since with the number of another
+
+
+def test_programs_and_libraries_of_many_processes_are_read_once() -> None:
+    """Thirty processes of one program: its files are read for the first, and nobody's page tables are walked."""
+    opened: Counter[str] = Counter()
+
+    def counted(event: str, arguments: tuple[object, ...]) -> None:
+        if recording and event in {"open", "mmap.__new__"}:
+            opened[event if event != "open" else str(arguments[0]).rpartition("/")[2]] += 1
+
+    recording = False
+    sys.addaudithook(counted)
+    processes = Processes(lambda: 0.0)
+    started = [subprocess.Popen(["sleep", "60"]) for _ in range(30)]
+    try:
+        processes.allocator(started[0].pid)
+        recording = True
+        told = {processes.allocator(one.pid) for one in started}
+        recording = False
+    finally:
+        for one in started:
+            one.kill()
+            one.wait()
+    assert len(told) == 1
+    assert opened["maps"] == 29
+    assert opened["mmap.__new__"] == 0
+    assert opened["smaps"] == 0
+
+
+def test_a_file_that_was_replaced_is_read_again(tmp_path: Path) -> None:
+    """The same name, another program: an upgrade while `hew top` runs."""
+    file = tmp_path / "program"
+    file.write_bytes(b"no program")
+    assert read_code(file) is None
+    shutil.copy(Path(sys.executable).resolve(), file)
+    assert read_code(file) is not None

@@ -78,11 +78,32 @@ class Symbols:
         return [prefix.decode() for prefix in sorted(wholes) if self.defines(prefix + entry)]
 
 
+# What files brought, by which file it was and how it is called: the C library of 120 processes is read once.
+_kept: dict[tuple[object, ...], Code | None] = {}
+MOST_KEPT = 2048
+
+
 def read_code(file: Path, shown: Path | None = None) -> Code | None:
-    """What one file brings; `shown` is its name for people, where that is another."""
+    """What one file brings; `shown` is its name for people, where that is another. One that has not changed since is
+    not read again."""
     try:
-        with _opened(file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _read(ELFFile(opened), data, shown or file)
+        with _opened(file) as opened:
+            about = os.fstat(opened.fileno())
+            which = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns, shown or file)
+            if which not in _kept:
+                if len(_kept) >= MOST_KEPT:
+                    _kept.clear()
+                _kept[which] = _parsed(opened, shown or file)
+            return _kept[which]
+    except (OSError, ValueError):
+        return None
+
+
+def _parsed(opened: BinaryIO, shown: Path) -> Code | None:
+    """What an open file brings; None when it is no file of code."""
+    try:
+        with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _read(ELFFile(opened), data, shown)
     except MALFORMED:
         return None
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from hew.model.errors import HewError
 from hew.model.known_allocators import GLIBC
 from hew.model.live import Moment, Outside, ProcessRow
-from hew.model.process import ProcessFacts
+from hew.model.process import Provider
 from hew.model.statistics import Snapshot
 from hew.sources.control import connect, find_socket
-from hew.sources.process_facts import read_process
+from hew.sources.process_facts import read_provider
 from hew.sources.process_memory import heap_regions, read_areas
 from hew.sources.processes import (
     PAGE,
@@ -22,6 +22,7 @@ from hew.sources.processes import (
     TICK,
     command_line,
     name_of,
+    named_stat,
     sizes_in,
     start_time,
     stat_fields,
@@ -65,16 +66,18 @@ class Processes:
     def rows(self) -> tuple[ProcessRow, ...]:
         """The processes that we may look at, the largest first."""
         numbers = [int(name) for name in os.listdir(PROC) if name.isdigit()]  # noqa: PTH208
-        seen: dict[tuple[int, int], list[str]] = {}
+        seen: dict[tuple[int, int], tuple[str, list[str]]] = {}
         for pid in numbers:
-            fields = stat_fields(pid)
+            name, fields = named_stat(pid)
             if len(fields) > STAT_RESIDENT and int(fields[STAT_RESIDENT]):
-                seen[pid, int(fields[STAT_START])] = fields
+                seen[pid, int(fields[STAT_START])] = name, fields
         self._known = {key: known for key, known in self._known.items() if key in seen}
         until = self._clock() + self._budget
         self._budget = BUDGET
-        ours = sorted((key for key in seen if self._of(key).readable), key=lambda key: -int(seen[key][STAT_RESIDENT]))
-        rows = tuple(self._row(key, seen[key], until) for key in ours[:LARGEST])
+        ours = sorted(
+            (key for key in seen if self._of(key).readable), key=lambda key: -int(seen[key][1][STAT_RESIDENT])
+        )
+        rows = tuple(self._row(key, *seen[key], until) for key in ours[:LARGEST])
         self._looks_first = LOOKS_FIRST
         return rows
 
@@ -96,7 +99,7 @@ class Processes:
             if now > until or (until < float("inf") and known.looks < self._looks_first):
                 return NOT_YET
             try:
-                known.allocator = _named(read_process(key[0]))
+                known.allocator = _named(read_provider(key[0]))
             except (HewError, OSError):
                 known.tried = now
         return known.allocator or NOT_TOLD
@@ -107,10 +110,10 @@ class Processes:
             known.asks, known.asked = find_socket(key[0]) is not None, now
         return known.asks
 
-    def _row(self, key: tuple[int, int], fields: list[str], until: float) -> ProcessRow:
+    def _row(self, key: tuple[int, int], name: str, fields: list[str], until: float) -> ProcessRow:
         return ProcessRow(
             pid=key[0],
-            name=name_of(key[0]),
+            name=name,
             user=self._of(key).user,
             allocator=self._allocator(key, until),
             resident=int(fields[STAT_RESIDENT]) * PAGE,
@@ -140,8 +143,8 @@ class Processes:
         )
 
 
-def _named(facts: ProcessFacts) -> str:
-    return facts.provider.code.title if facts.provider else "own or none"
+def _named(provider: Provider | None) -> str:
+    return provider.code.title if provider else "own or none"
 
 
 def _user(pid: int) -> str:

@@ -17,8 +17,8 @@ from hew.model.process import Area, Code, ProcessFacts, Provider, Setting
 from hew.sources.code import conf_owner, knows_setting, read_code
 from hew.sources.environment import preload_entries
 from hew.sources.process_limits import read_limits, read_system
-from hew.sources.process_memory import heap_regions, read_areas, read_memory, read_words
-from hew.sources.processes import PROC, command_line, name_of, stat_fields
+from hew.sources.process_memory import heap_regions, parse_areas, read_areas, read_memory, read_words
+from hew.sources.processes import PROC, command_line, name_of, read_text, stat_fields
 
 DELETED = " (deleted)"
 SECURE = 23  # AT_SECURE of the auxiliary vector
@@ -61,6 +61,16 @@ def read_process(pid: int, started_with: Mapping[str, str] | None = None) -> Pro
         regions=tuple(heap_regions(pid, areas)) if provider and provider.code.kind == GLIBC else (),
         unreadable=tuple(unreadable),
     )
+
+
+def read_provider(pid: int) -> Provider | None:
+    """Which malloc a live process uses, by its map without the figures: those make the kernel walk its page tables.
+    Raises HewError when that may not be read."""
+    areas = parse_areas(read_text(f"{PROC}/{pid}/maps"))
+    if not areas:
+        raise HewError(f"the memory map of process {pid} may not be read")
+    program = read_code(Path(f"{PROC}/{pid}/exe"), _shown(pid))
+    return _provider(pid, areas, program, _libraries(pid, areas, program), _environment(pid) or {})
 
 
 def _environment(pid: int) -> dict[str, str] | None:

@@ -16,7 +16,8 @@ PROC = "/proc"
 def read_text(path: str) -> str:
     """A whole file as text, or nothing."""
     try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - hundreds of times a second: no Path objects
+            return file.read().decode(errors="replace")
     except OSError:
         return ""
 
@@ -88,7 +89,13 @@ def command_line(pid: int) -> str:
 
 def stat_fields(pid: int) -> list[str]:
     """The fields of /proc/PID/stat behind the name: [0] is the state (field 3 of the manual page)."""
-    return read_text(f"{PROC}/{pid}/stat").rpartition(")")[2].split()
+    return named_stat(pid)[1]
+
+
+def named_stat(pid: int) -> tuple[str, list[str]]:
+    """The name in /proc/PID/stat, and the fields behind it."""
+    head, _, fields = read_text(f"{PROC}/{pid}/stat").rpartition(")")
+    return head.partition("(")[2], fields.split()
 
 
 def start_time(pid: int) -> int | None:
