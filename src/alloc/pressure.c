@@ -146,6 +146,7 @@ hew_pressure_look(size_t size)
     struct room room = room_left(&sum);
     ptrdiff_t near = room.limit / NEAR_PART, free = sum.idle + (ptrdiff_t)hew_depot_counts().bytes;
     bool is_near = room.left < near || size > (size_t)(room.left - near);
+    atomic_store_explicit(&hew_page_bound.near, is_near, memory_order_relaxed);
     if (is_near && free >= room.limit / STEP_PART) {
         room = relieve(&sum);
     }

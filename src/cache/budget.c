@@ -8,6 +8,7 @@
 
 #include "base/options.h"
 #include "meta/memory.h"
+#include "page/bound.h"
 
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #define DEPOT_PART 16
 #define DEPOTS_MIN ((size_t)3 << 19)
 #define DEPOTS_MAX ((size_t)8 << 20)
+#define TIGHT_PART 16 /* near a limit of memory caches hold so small a part */
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
 #define BATCH 7
 #define BATCH_BYTES ((size_t)1 << 10)
@@ -116,20 +118,30 @@ within(size_t bytes, size_t least, size_t most)
     return bytes < least ? least : bytes > most ? most : bytes;
 }
 
+/* Where there is a limit of memory: what is left of so many bytes near it. */
+static HEW_COLD HEW_NOINLINE size_t
+tightened(size_t bytes)
+{
+    return atomic_load_explicit(&hew_page_bound.near, memory_order_relaxed) ? bytes / TIGHT_PART : bytes;
+}
+
 size_t
 hew_budget_share(void)
 {
     unsigned threads = threads_alive();
     size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / SHARE_PART;
-    return threads == 1 ? within(part, SHARE_MOST, SHARES_SUM)
-                        : within((uint32_t)SHARES_SUM / threads, SHARE_MIN, SHARE_MOST);
+    size_t share = threads == 1 ? within(part, SHARE_MOST, SHARES_SUM)
+                                : within((uint32_t)SHARES_SUM / threads, SHARE_MIN, SHARE_MOST);
+    return hew_page_is_bounded() ? tightened(share) : share;
 }
 
 size_t
 hew_budget_depot(unsigned depots)
 {
     size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART;
-    return (uint32_t)within(part, DEPOTS_MIN, DEPOTS_MAX) / (depots == 0 ? 1 : depots);
+    size_t all = within(part, DEPOTS_MIN, DEPOTS_MAX);
+    all = hew_page_is_bounded() ? tightened(all) : all;
+    return (uint32_t)all / (depots == 0 ? 1 : depots);
 }
 
 size_t

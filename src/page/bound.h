@@ -17,6 +17,7 @@ struct hew_page_bound {
     _Atomic ptrdiff_t held;  /* bytes of all heaps that are in use, dirty or muzzy; put right at each look */
     _Atomic ptrdiff_t look;  /* so many are a reason to look how near the limit is */
     _Atomic ptrdiff_t most;  /* a heap refuses to take more */
+    _Atomic bool near;       /* as of the last look, little is left of some limit: caches should hold little */
     _Atomic uint32_t raised; /* 1: `look` was reached, and nobody has looked yet */
 };
 extern struct hew_page_bound hew_page_bound;

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from hew.sources.statistics.columns import values_of
+from hew.sources.statistics.repair import decode
 from hew.sources.statistics.stream import find_reports
 from test_statistics import only, recorded
 
@@ -76,5 +77,11 @@ def test_no_value_is_a_part_of_a_number() -> None:
 
 
 def test_nested_openings_are_no_whole_reports() -> None:
-    deep = find_reports('{"jemalloc":{' * 2000, "test")
-    assert not any(one.whole for one in deep.snapshots)
+    assert not find_reports('{"jemalloc":{' * 2000, "test").snapshots
+
+
+def test_rows_that_are_alike_are_kept_once_but_not_a_number_for_a_truth() -> None:
+    decoded = decode('{"jemalloc":{"a":{"x":1},"b":{"x":1},"c":{"x":true}}}')
+    rows = decoded.value["jemalloc"] if decoded else {}
+    assert rows["a"] is rows["b"]
+    assert rows["c"]["x"] is True

@@ -2,7 +2,9 @@
 /* budget: what a thread's magazines may hold. */
 #include "one_thread.h"
 
+#include "cache/budget.h"
 #include "cache/thread.h"
+#include "page/bound.h"
 
 #define CROWD 300 /* threads: each one's share is the least there is */
 
@@ -50,6 +52,18 @@ TEST(a_share_falls_as_threads_come_and_has_a_least)
     begin_crowd(first);
     CHECK_EQUAL(hew_budget_share(), (size_t)256 << 10);
     end_crowd();
+}
+
+TEST(near_a_limit_of_memory_threads_and_depots_may_hold_a_sixteenth)
+{
+    size_t share = hew_budget_share(), depot = hew_budget_depot(1);
+    atomic_store(&hew_page_bound.near, true);
+    CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot); /* no limit is known */
+    atomic_store(&hew_page_bound.known, true);
+    CHECK(hew_budget_share() == share / 16 && hew_budget_depot(1) == depot / 16);
+    atomic_store(&hew_page_bound.near, false);
+    CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot);
+    atomic_store(&hew_page_bound.known, false);
 }
 
 TEST(all_magazines_of_a_thread_keep_within_its_share_but_for_the_first_objects)

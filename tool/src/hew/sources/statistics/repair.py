@@ -57,7 +57,7 @@ def _head(text: str, stop: int) -> Decoded | None:
     closers: list[str] = []
     names: list[str] = []
     name = ""
-    safe, tail, inside = 0, "", ""
+    safe = 0
     for token in TOKEN.finditer(text, 0, stop):
         mark = token[0][0]
         if mark == '"':
@@ -67,11 +67,12 @@ def _head(text: str, stop: int) -> Decoded | None:
             closers.append(CLOSER[mark])
             names.append(name)
         elif mark in "}]":
-            if not closers or closers.pop() != mark:
+            if not closers or closers[-1] != mark:
                 break
+            closers.pop()
             name = names.pop()
         safe = token.start() if mark == "," else token.end()
-        tail, inside = "".join(reversed(closers)), ".".join(filter(None, names))
+    tail, inside = "".join(reversed(closers)), ".".join(filter(None, names))
     try:
         return Decoded(_decoder().decode(text[:safe] + tail), max(safe, 1), inside or "jemalloc")
     except (json.JSONDecodeError, RecursionError):

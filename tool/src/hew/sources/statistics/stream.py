@@ -94,7 +94,7 @@ def _pieces(blocks: Iterable[str]) -> Iterator[str]:
 
 def _json(text: str) -> tuple[Snapshot | None, int]:
     decoded = decode(text)
-    if decoded is None:
+    if decoded is None or not decoded.value.get("jemalloc"):  # broken, or broken off before it said anything
         return None, 1
     snapshot = from_json(decoded.value)
     if decoded.cut_in:
