@@ -167,6 +167,9 @@ hew_page_gather(struct hew_page_heap *heap, struct hew_extent *extent)
     if (gather_may(heap, extent)) {
         gather_choose(heap, extent->large.fresh, &gather);
     }
+    if (gather.count != 0) {
+        hew_page_hide(extent);
+    }
     hew_mutex_unlock(&heap->lock);
     if (gather.count == 0) {
         return true;
@@ -174,6 +177,9 @@ hew_page_gather(struct hew_page_heap *heap, struct hew_extent *extent)
     enum hew_os_moved moved = gather_move(&gather, hew_extent_end(extent) - extent->large.fresh);
     hew_mutex_lock(&heap->lock);
     gather_return(heap, extent, &gather);
+    if (moved != HEW_OS_PLACE_LOST) {
+        hew_page_show(heap, extent);
+    }
     hew_mutex_unlock(&heap->lock);
     return moved != HEW_OS_PLACE_LOST;
 }

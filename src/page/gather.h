@@ -17,7 +17,7 @@
 /*
  * Fills what is fresh of an active large extent, which the caller alone knows of and which has no guard, with dirty pages of the
  * heap, if enough of them lie in large pieces.  ->zeroed and ->large.fresh tell afterwards what is left.  False: some of the extent is
- * lost, it may only be abandoned.
+ * lost, and it is hidden; it may only be abandoned.
  */
 bool hew_page_gather(struct hew_page_heap *heap, struct hew_extent *extent);
 

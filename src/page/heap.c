@@ -425,9 +425,24 @@ hew_page_hand_over(struct hew_page_heap *from, struct hew_page_heap *to, struct 
     count_in_use(from, -(ptrdiff_t)extent->size);
 }
 
+void
+hew_page_hide(struct hew_extent *extent)
+{
+    deactivate(extent);
+    hew_split_forget_ends(extent);
+}
+
+void
+hew_page_show(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && hew_map_extent(extent->address) == NULL);
+    hew_split_mark_ends(extent);
+    hew_page_recode(heap, extent, extent->code);
+}
+
 /* The extent's pages are no longer the heap's; `*lost` counts them. */
 static void
-forget_active(struct hew_page_heap *heap, struct hew_extent *extent, size_t *lost)
+forget_active(struct hew_page_heap *heap, struct hew_extent *extent, bool hidden, size_t *lost)
 {
     hew_mutex_lock(&heap->lock);
     HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena &&
@@ -437,8 +452,9 @@ forget_active(struct hew_page_heap *heap, struct hew_extent *extent, size_t *los
     heap->counts.mapped -= extent->size;
     *lost += extent->size;
     atomic_fetch_sub_explicit(&hew_page_mapped, extent->size, memory_order_relaxed);
-    deactivate(extent);
-    hew_split_forget_ends(extent);
+    if (!hidden) {
+        hew_page_hide(extent);
+    }
     hew_split_drop_extent(heap, extent);
     hew_mutex_unlock(&heap->lock);
 }
@@ -446,19 +462,20 @@ forget_active(struct hew_page_heap *heap, struct hew_extent *extent, size_t *los
 void
 hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent)
 {
-    forget_active(heap, extent, &heap->counts.abandoned);
+    forget_active(heap, extent, true, &heap->counts.abandoned);
 }
 
 void
 hew_page_discard(struct hew_page_heap *heap, struct hew_extent *extent)
 {
     if (extent->data_segment) {
-        hew_page_abandon(heap, extent);
+        forget_active(heap, extent, false, &heap->counts.abandoned);
         return;
     }
     char *start = (char *)extent->address;
     size_t size = 0;
-    forget_active(heap, extent, &size); /* first: as soon as they are unmapped the addresses may be another heap's */
+    forget_active(heap, extent, false,
+                  &size); /* first: as soon as they are unmapped the addresses may be another heap's */
     if (!hew_os_try_unmap(start, size)) {
         hew_os_unmap(start, size - HEW_PAGE);
     }

@@ -125,7 +125,12 @@ void hew_page_hand_over(struct hew_page_heap *from, struct hew_page_heap *to, st
 /* An active extent whose last page cannot be touched any more leaves the heap, and the process's map with it. */
 void hew_page_discard(struct hew_page_heap *heap, struct hew_extent *extent);
 
-/* Forgets an active extent: its pages are no longer known to be the heap's.  They are neither touched nor given back. */
+/* Under the lock: an active large extent that nobody but the caller knows of leaves the address map, and comes back.  While pages are
+ * moved into it its place may be lost, and be another heap's at once (HEW_OS_PLACE_LOST): then what the map says is that heap's. */
+void hew_page_hide(struct hew_extent *extent);
+void hew_page_show(struct hew_page_heap *heap, struct hew_extent *extent);
+
+/* Forgets an extent that was hidden: its pages are no longer known to be the heap's.  They are neither touched nor given back. */
 void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);
 
 /* A part of an active extent is about to go back to the system: nothing around it asks for huge pages any more. */

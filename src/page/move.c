@@ -25,19 +25,26 @@ find_runs(struct hew_page_heap *source, const struct hew_extent *from, uintptr_t
 }
 
 static bool
-may_come(struct hew_page_heap *target, unsigned runs)
+begin_move(struct hew_page_heap *target, struct hew_extent *to, unsigned runs)
 {
     hew_mutex_lock(&target->lock);
     bool may = hew_moved_expect(&target->moved, runs);
+    if (may) {
+        hew_page_hide(to);
+    }
     hew_mutex_unlock(&target->lock);
     return may;
 }
 
+/* So many runs have not come. */
 static void
-will_not_come(struct hew_page_heap *target, unsigned runs)
+end_move(struct hew_page_heap *target, struct hew_extent *to, unsigned runs, enum hew_os_moved moved)
 {
     hew_mutex_lock(&target->lock);
     hew_moved_expect_no_more(&target->moved, runs);
+    if (moved != HEW_OS_PLACE_LOST) {
+        hew_page_show(target, to);
+    }
     hew_mutex_unlock(&target->lock);
 }
 
@@ -72,7 +79,7 @@ hew_page_move(struct hew_page_heap *source, struct hew_extent *from, struct hew_
     uintptr_t ends[RUNS_MOST], at = from->address;
     uintptr_t shift = to->address - from->address;
     unsigned runs = from->data_segment || to->data_segment ? 0 : find_runs(source, from, ends);
-    if (runs == 0 || !may_come(target, runs)) {
+    if (runs == 0 || !begin_move(target, to, runs)) {
         return HEW_OS_NOT_MOVED;
     }
     enum hew_os_moved moved = HEW_OS_MOVED;
@@ -84,13 +91,10 @@ hew_page_move(struct hew_page_heap *source, struct hew_extent *from, struct hew_
         }
         note_run(source, at, target, at + shift, ends[done] - at);
     }
-    if (done == runs) {
-        return HEW_OS_MOVED;
-    }
-    will_not_come(target, runs - done);
+    end_move(target, to, runs - done, moved);
     if (moved == HEW_OS_PLACE_LOST) {
         memcpy((void *)from->address, (void *)to->address, at - from->address);
-    } else if (done != 0) {
+    } else if (moved == HEW_OS_NOT_MOVED && done != 0) {
         copy_rest(at, at + shift, hew_extent_end(from) - at);
         moved = HEW_OS_MOVED;
     }

@@ -12,8 +12,8 @@
 
 /*
  * Moves the pages of `from`, an extent of `source`, to the front of `to` (at least as large), one of `target`, without copying; or few
- * of them with.  Both stay active; `from` reads as zeros afterwards.  Not for heaps with hooks.  HEW_OS_PLACE_LOST: `from` is as it
- * was, `to` may only be abandoned.
+ * of them with.  `to` is large, and nobody else knows of it.  Both stay active; `from` reads as zeros afterwards.  Not for heaps with
+ * hooks.  HEW_OS_PLACE_LOST: `from` is as it was, `to` is hidden and may only be abandoned.
  */
 enum hew_os_moved hew_page_move(struct hew_page_heap *source, struct hew_extent *from, struct hew_page_heap *target,
                                 struct hew_extent *to);

@@ -219,7 +219,6 @@ void
 hew_large_abandon(struct hew_extent *extent)
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
-    large_claim(extent);
     unlist(arena, extent);
     count_given(arena, extent, 1);
     hew_page_abandon(&arena->pages, extent);

@@ -66,7 +66,7 @@ hew_large_of_magazine(void *object, unsigned code)
     return object;
 }
 
-/* An object that is out comes back.  This, and what gives or abandons below, ends the process when it has come back already,
+/* An object that is out comes back.  This, and what gives below, ends the process when it has come back already,
  * or does so in another thread at the same moment. */
 void hew_large_give(struct hew_extent *extent);
 

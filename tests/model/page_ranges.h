@@ -231,11 +231,11 @@ range_shrink(struct run *run, struct range *range)
     return true;
 }
 
-/* Moves the pages of one range to the front of a larger one.  The first then reads as zeros. */
+/* Moves the pages of one range to the front of a larger one, which is large.  The first then reads as zeros. */
 static inline bool
 range_move(struct run *run, struct range *from, struct range *to)
 {
-    if (from->size > to->size) {
+    if (from->size > to->size || to->code <= HEW_CODE_SMALL_LAST) {
         return false;
     }
     enum hew_os_moved moved = hew_page_move(from->heap, from->extent, to->heap, to->extent);

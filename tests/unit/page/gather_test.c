@@ -215,6 +215,39 @@ TEST(a_heap_has_no_more_pieces_than_it_may)
     scatter_end(PIECES);
 }
 
+static const struct hew_extent *moved_into;
+static unsigned seen_hidden, seen_shown;
+
+static bool
+look_at_moves(const char *call)
+{
+    if (strcmp(call, "mremap") == 0) {
+        bool hidden = hew_map_extent(moved_into->address) == NULL && hew_map_code(moved_into->address) == HEW_CODE_NONE;
+        *(hidden ? &seen_hidden : &seen_shown) += 1;
+    }
+    return false;
+}
+
+TEST(nobody_finds_an_extent_while_pages_move_into_it)
+{
+    scatter(PIECES);
+    struct hew_extent *taken = page_take(WANTED), *to = page_take(WANTED);
+    unsigned code = hew_map_code(taken->address);
+    moved_into = taken;
+    hew_os_faults.refuse = look_at_moves;
+    CHECK(hew_page_gather(&page_heap, taken));
+    CHECK(hew_map_extent(taken->address) == taken && hew_map_code(taken->address) == code);
+    moved_into = to;
+    CHECK_EQUAL(hew_page_move(&page_heap, taken, &page_heap, to), HEW_OS_MOVED);
+    hew_os_faults.refuse = NULL;
+    CHECK(hew_map_extent(to->address) == to && hew_map_code(to->address) == code);
+    CHECK_EQUAL(seen_shown, 0);
+    CHECK(seen_hidden > PIECES);
+    page_give(taken);
+    page_give(to);
+    scatter_end(PIECES);
+}
+
 /* Whoever else comes while pages move, without the lock, takes all the room that there is. */
 static unsigned came_meanwhile;
 

@@ -361,8 +361,14 @@ TEST(an_abandoned_extent_is_nobodys_and_is_not_touched)
     struct hew_extent *extent = page_take(256 * KIB), *behind = page_take(64 * KIB);
     uintptr_t address = extent->address;
     page_fill(extent, 7);
-    hew_page_abandon(&page_heap, extent);
+    hew_page_hide(extent);
     CHECK(hew_map_extent(address) == NULL && hew_map_code(address) == HEW_CODE_NONE);
+    hew_map_set_extent(address, behind); /* as if another heap had been given the place */
+    hew_map_set_code(address, HEW_CODE_SLOW);
+    hew_page_abandon(&page_heap, extent);
+    CHECK(hew_map_extent(address) == behind && hew_map_code(address) == HEW_CODE_SLOW);
+    hew_map_set_extent(address, NULL);
+    hew_map_set_code(address, HEW_CODE_NONE);
     page_give(behind);
     hew_page_release(&page_heap);
     CHECK(((char *)address)[0] == 7 && ((char *)address)[256 * KIB - 1] == 7);
