@@ -97,7 +97,8 @@ hew_arena_make(unsigned index, bool manual)
     if (arena == NULL) {
         return NULL;
     }
-    arena->manual = manual;
+    /* Atomic: who has the address of a destroyed arena looks what it is now. */
+    __atomic_store_n(&arena->manual, manual, __ATOMIC_RELAXED);
     if (manual) {
         atomic_store_explicit(&hew_arena_was_created, true, memory_order_relaxed);
     }
@@ -144,7 +145,7 @@ hew_arena_next(unsigned index)
 bool
 hew_arena_begin_trim(struct hew_arena *arena)
 {
-    if (HEW_LIKELY(!arena->manual)) {
+    if (HEW_LIKELY(!__atomic_load_n(&arena->manual, __ATOMIC_RELAXED))) {
         return true;
     }
     hew_mutex_lock(&hew_arenas_lock);

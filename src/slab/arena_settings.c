@@ -172,8 +172,12 @@ hew_arena_uptime_ns(const struct hew_arena *arena)
 void
 hew_arena_decay(struct hew_arena *arena, bool all)
 {
+    if (!hew_arena_begin_trim(arena)) {
+        return;
+    }
     uint64_t now = hew_clock_ms();
     hew_arena_trim(arena);
     hew_holes_return(arena, now, all); /* before the pages: a slab may become wholly free meanwhile */
     hew_page_decay(&arena->pages, now, all);
+    hew_arena_end_trim(arena);
 }

@@ -277,7 +277,11 @@ hew_holes_return(struct hew_arena *arena, uint64_t now_ms, bool all)
 {
     struct hew_page_heap *pages = &arena->pages;
     uint64_t live;
-    if (!may_return(pages, all, &live) || !hew_arena_begin_trim(arena)) {
+    if (!hew_arena_begin_trim(arena)) {
+        return 0;
+    }
+    if (!may_return(pages, all, &live)) {
+        hew_arena_end_trim(arena);
         return 0;
     }
     uint64_t step = step_ms(live);
