@@ -143,7 +143,7 @@ hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsi
     struct hew_extent *extents[HEW_LARGE_AT_ONCE];
     unsigned most = wanted < HEW_LARGE_AT_ONCE ? wanted : HEW_LARGE_AT_ONCE;
     size_t size = hew_code_size(code);
-    unsigned taken = take_same(arena, code, extents, most);
+    unsigned taken = most == 1 ? 0 : take_same(arena, code, extents, most); /* a single one is looked for there, too */
     if (taken == 0) {
         struct hew_extent *extent = hew_large_take_warm(arena, size, HEW_PAGE, code);
         objects[0] = extent == NULL ? NULL : (void *)extent->address;
