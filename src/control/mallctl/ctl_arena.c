@@ -55,11 +55,10 @@ hew_ctl_arena_initialized(const struct hew_ctl_call *call)
 static void
 decay(const struct hew_ctl_call *call, bool everything)
 {
-    struct hew_arena *arena = means_all(index_of(call)) ? NULL : hew_arena_at((unsigned)index_of(call));
     if (means_all(index_of(call))) {
         hew_arenas_decay(everything);
-    } else if (arena != NULL) {
-        hew_arena_decay(arena, everything);
+    } else if (arena_of(call) != NULL) {
+        hew_arena_decay(arena_of(call), everything);
     }
 }
 
