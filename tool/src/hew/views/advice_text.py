@@ -43,6 +43,8 @@ def _answers(one: Advice) -> list[tuple[str, str]]:
     )
     if one.change:
         answers.append(("besides" if settings else "change", one.change))
+    if one.otherwise:
+        answers.append(("if not", one.otherwise))
     answers += [("CPU", one.cpu), ("memory", one.memory), ("risk", one.risk), ("verify", one.verify)]
     return answers
 
