@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.strip import Strip
 from textual.widgets import DataTable, Static, TabbedContent
 
 from conftest import HewRunner, environment, is_as_described, wait_until
@@ -23,6 +24,7 @@ from hew.model.live import LiveView, Moment, Outside, ProcessRow
 from hew.model.statistics import Arena, Bin, Mutex, Sizes, Snapshot, Thread, Totals, UnusedExtents
 from hew.sources.control import find_socket
 from hew.sources.live import Processes
+from hew.views.process_table import ProcessTable
 from hew.views.top import ProcessView, TopApp
 from hew.views.top_document import top_json
 from hew.views.top_tables import arena_rows, thread_rows
@@ -207,8 +209,7 @@ def test_the_list_and_back() -> None:
     app = TopApp(MadeUp(), 1000)
 
     async def act(pilot: Pilot[None]) -> None:
-        table = app.screen.query_one("#processes", DataTable)
-        assert [str(table.get_row_at(row)[0]) for row in range(table.row_count)] == ["42", "43", "44"]
+        assert app.screen.query_one("#processes", ProcessTable).keys == ["42", "43", "44"]
         await pilot.press("enter")
         await settle(pilot)
         assert isinstance(app.screen, ProcessView)
@@ -240,7 +241,7 @@ def test_keys_lead_to_the_tables() -> None:
             assert str(app.screen.query_one(f"#table-{name}", DataTable).get_row_at(0)[0]) == cell
         await pilot.press("escape")
         await settle(pilot)
-        assert app.screen.query_one("#processes", DataTable).row_count == 3
+        assert app.screen.query_one("#processes", ProcessTable).keys == ["42", "43", "44"]
 
     seen(app, act)
 
@@ -249,8 +250,7 @@ def test_the_list_is_sorted_and_filtered_by_the_keyboard() -> None:
     app = TopApp(MadeUp(), 1000)
 
     def names() -> list[str]:
-        table = app.screen.query_one("#processes", DataTable)
-        return [str(table.get_row_at(at)[2]) for at in range(table.row_count)]
+        return [row[2] for row in app.screen.query_one("#processes", ProcessTable).rows]
 
     async def act(pilot: Pilot[None]) -> None:
         largest = names()
@@ -269,6 +269,49 @@ def test_the_list_is_sorted_and_filtered_by_the_keyboard() -> None:
         assert len(names()) == len(largest)
 
     seen(app, act)
+
+
+def test_only_lines_that_changed_are_drawn_and_the_cursor_stays_with_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = TopApp(MadeUp(), 1000)
+    drawn: list[int] = []
+
+    async def act(pilot: Pilot[None]) -> None:
+        table = app.screen.query_one("#processes", ProcessTable)
+        many = [(str(pid), (str(pid), "u", f"name {pid}", "glibc", "1 B", "1", "yes")) for pid in range(500)]
+        table.put(many)
+        await pilot.press("home", "down", "down", "down")
+        await settle(pilot)
+        assert table.chosen == "3"
+        plain = table.render_line
+
+        def drawing(y: int) -> Strip:
+            drawn.append(y)
+            return plain(y)
+
+        monkeypatch.setattr(table, "render_line", drawing)
+        table.put([(key, (*row[:4], "2 B", *row[5:]) if key == "5" else row) for key, row in many])
+        await settle(pilot)
+        assert drawn == [6]
+        table.put(many[3:] + many[:3])
+        await settle(pilot)
+        assert (table.chosen, table.cursor) == ("3", 0)
+        await pilot.press("end")
+        await settle(pilot)
+        assert table.chosen == "2"
+        assert "name 2" in table.render_line(table.size.height - 1).text
+
+    seen(app, act)
+
+
+def test_a_filter_sees_every_process_not_only_the_largest() -> None:
+    with_name = [subprocess.Popen(["sleep", "600"]) for _ in range(80)]
+    try:
+        rows = Processes().rows()
+        assert {one.pid for one in with_name} <= {row.pid for row in rows}
+    finally:
+        for one in with_name:
+            one.kill()
+            one.wait()
 
 
 def test_a_pause_stands_still() -> None:
