@@ -17,22 +17,28 @@ MICROSECONDS = 100_000  # the usual period of a CPU quota
 
 def read_limits(pid: int) -> Limits:
     """The limits of a process; of nested groups the smallest."""
-    quotas, memories, used = [], [], []
-    for folder in _groups(pid, "cpu"):
-        quotas.append(_quota(folder))
-    for folder in _groups(pid, "memory"):
-        memories.append(_number(folder, "memory.max", "memory.limit_in_bytes"))
-        memories.append(_number(folder, "memory.high"))
-        used.append(_number(folder, "memory.current", "memory.usage_in_bytes"))
+    quotas = [_quota(folder) for folder in _groups(pid, "cpu")]
+    memory, used = read_group_memory(pid)
     return Limits(
         address_space=_limit(pid, resource.RLIMIT_AS),
         data=_limit(pid, resource.RLIMIT_DATA),
         locked=_limit(pid, resource.RLIMIT_MEMLOCK),
         cpus_allowed=_cpus(pid),
         cpus_of_group=min((one for one in quotas if one is not None), default=None),
-        memory_of_group=min((one for one in memories if one is not None and one < UNLIMITED), default=None),
-        memory_used_by_group=next((one for one in used if one is not None), None),
+        memory_of_group=memory,
+        memory_used_by_group=used,
     )
+
+
+def read_group_memory(pid: int) -> tuple[int | None, int | None]:
+    """The smallest limit of memory of a process's control groups, and what the innermost one uses."""
+    memories, used = [], []
+    for folder in _groups(pid, "memory"):
+        memories.append(_number(folder, "memory.max", "memory.limit_in_bytes"))
+        memories.append(_number(folder, "memory.high"))
+        used.append(_number(folder, "memory.current", "memory.usage_in_bytes"))
+    limit = min((one for one in memories if one is not None and one < UNLIMITED), default=None)
+    return limit, next((one for one in used if one is not None), None)
 
 
 def read_system(pid: int) -> System:
