@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Puts samples with known values into the queue and sends them, until a number is reached; made to be killed and started again.
+"""Puts samples with known values into the queue and sends them, up to a number; made to be killed and started again.
 
     load.py URL QUEUE SERIES LOOKS BEGIN SECONDS [REPLAY]
 
-Look n has the value n in each series and the time BEGIN + n x SECONDS.  It goes on behind the last look that is on disk.
+Look n has the value n in each series and the time BEGIN + n x SECONDS.  It goes on behind the last look on disk.
 """
 
 import sys

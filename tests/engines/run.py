@@ -6,8 +6,8 @@
 
 For each engine: a real process on hew is scraped, and sent by remote write; then, under load, the engine is killed
 (SIGKILL) and started again N times, and the sender twice.  Each series must have each sample once.
-VictoriaMetrics acknowledges samples a second or so before they are on disk; for it the sender replays what was acknowledged
-in the last 10 s, and the engine drops duplicates, as docs/metrics.md says.
+VictoriaMetrics acknowledges samples some seconds before they are on disk; for it the sender replays what was
+acknowledged in the last 10 s, and the engine drops duplicates, as docs/metrics.md says.
 """
 
 import argparse
@@ -34,7 +34,7 @@ SCRAPED = "hew_allocated_bytes"
 LOADED = "hew_load_total"
 
 
-class Failure(Exception):
+class EngineError(Exception):
     """What does not hold."""
 
 
@@ -48,7 +48,7 @@ def wait_until(holds: Callable[[], object], what: str) -> None:
     until = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > until:
-            raise Failure(f"{what}: not within {PATIENCE:.0f} s")
+            raise EngineError(f"{what}: not within {PATIENCE:.0f} s")
         time.sleep(0.1)
 
 
@@ -77,7 +77,7 @@ class Engine:
         """Series of an instant query; none while it does not answer."""
         address = f"http://127.0.0.1:{self.port}/api/v1/query?" + urllib.parse.urlencode({"query": query})
         try:
-            with urllib.request.urlopen(address, timeout=10) as answer:  # noqa: S310 - loopback
+            with urllib.request.urlopen(address, timeout=10) as answer:
                 return list(json.load(answer)["data"]["result"])
         except (urllib.error.URLError, OSError, ValueError):
             return []
@@ -172,7 +172,7 @@ def checked_kills(engine: Engine, folder: Path, kills: int, series: int) -> str:
         while (problems := compare(engine, series, looks)) and time.monotonic() < until:
             time.sleep(0.5)  # an engine shows what it has taken a moment later
         if problems:
-            raise Failure(f"{engine.name}: {problems} ({said})")
+            raise EngineError(f"{engine.name}: {problems} ({said})")
         return f"{kills} kills, {series} series x {looks} samples, each there once ({said})"
     finally:
         sender.kill()
@@ -211,8 +211,11 @@ def main() -> int:
                 checked_scrape(engine, Path(folder))
             print(f"engines: {engine.name}: scraped, and sent by remote write", flush=True)
             with tempfile.TemporaryDirectory() as folder:
-                print(f"engines: {engine.name}: {checked_kills(engine, Path(folder), given.kills, given.series)}", flush=True)
-        except Failure as failure:
+                print(
+                    f"engines: {engine.name}: {checked_kills(engine, Path(folder), given.kills, given.series)}",
+                    flush=True,
+                )
+        except EngineError as failure:
             print(f"engines: {engine.name}: FAILED: {failure}", flush=True)
             status = 1
     return status
