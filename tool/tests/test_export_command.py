@@ -274,7 +274,7 @@ def test_paths_lead_nowhere_else() -> None:
             "/../../etc/passwd",
             "http://x/metrics",
         ):
-            status, body = ask_page(one, path)
+            status, body = ask_page(one, path, Host="localhost")
             assert (status, body) == (404, b"only /metrics is here\n"), path
 
 

@@ -8,7 +8,9 @@ import stat
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -95,47 +97,61 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What the user asks for: a field for each option."""
+
+    once: bool
+    listen: str | None
+    token_file: Path | None
+    hosts: tuple[str, ...]
+    url: str | None
+    url_token: Path | None
+    labels: dict[str, str]
+    every: float
+    queue: Path | None
+    queue_size: int
+    replay: float
+    dumps: Path | None
+    per_arena: bool
+    per_bin: bool
+    timeout: float
+    most: int
+    older_than: float
+
+
 @click.command("export")
 @_with_options
-def command(
-    once: bool,
-    listen: str | None,
-    token_file: Path | None,
-    hosts: tuple[str, ...],
-    url: str | None,
-    url_token: Path | None,
-    labels: dict[str, str],
-    every: float,
-    queue: Path | None,
-    queue_size: int,
-    replay: float,
-    dumps: Path | None,
-    per_arena: bool,
-    per_bin: bool,
-    timeout: float,
-    most: int,
-    older_than: float,
-) -> None:
+def command(**options: Any) -> None:
     """Hand out metrics of all hew processes of this host that we may ask, and of statistics in a folder.
 
     --once prints them, --listen serves them, --remote-write sends them; the last two go together. A process is asked
     through its control socket: `hew run` gives it one, and HEW_CONF=control:auto does.
     """
-    if once == bool(listen or url):
+    asked = Asked(**options)
+    if asked.once == bool(asked.listen or asked.url):
         raise click.UsageError("give --once, or --listen, --remote-write or both")
     with told("hew export", programs=True):
-        watch = Watch(Wanted(timeout, most, older_than, per_arena), Dumps(dumps) if dumps else None)
-        exporting = Exporting(watch, per_arena, per_bin)
-        if once:
+        wanted = Wanted(asked.timeout, asked.most, asked.older_than, asked.per_arena)
+        watch = Watch(wanted, Dumps(asked.dumps) if asked.dumps else None)
+        exporting = Exporting(watch, asked.per_arena, asked.per_bin)
+        if asked.once:
             sys.stdout.write(exporting.text())
-            return
-        engine = Engine(url, _token(url_token)) if url else None
-        server = server_of(exporting, Guard(read_address(listen), _token(token_file), hosts)) if listen else None
-        if engine is None:
-            assert server is not None  # noqa: S101 - one of the two was given
-            server.serve_forever()
-            return
-        exporting.queue = Queue(queue or _queue_folder(), queue_size, replay)
-        if server is not None:
-            threading.Thread(target=server.serve_forever, name="server", daemon=True).start()
-        push(exporting, engine, exporting.queue, labels, every)
+        else:
+            _work(exporting, asked)
+
+
+def _work(exporting: Exporting, asked: Asked) -> None:
+    """Serve, send, or both, until a signal comes."""
+    engine = Engine(asked.url, _token(asked.url_token)) if asked.url else None
+    server = None
+    if asked.listen:
+        server = server_of(exporting, Guard(read_address(asked.listen), _token(asked.token_file), asked.hosts))
+    if engine is None:
+        assert server is not None  # noqa: S101 - one of the two was asked for
+        server.serve_forever()
+        return
+    exporting.queue = Queue(asked.queue or _queue_folder(), asked.queue_size, asked.replay)
+    if server is not None:
+        threading.Thread(target=server.serve_forever, name="server", daemon=True).start()
+    push(exporting, engine, exporting.queue, asked.labels, asked.every)
