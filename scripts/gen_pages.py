@@ -19,7 +19,8 @@ from pages import advice, compatibility, locks, mallctl, metrics, misuse, option
 from pages.page import Page
 
 ROOT = Path(__file__).parent.parent
-PAGES = {page.name: page for page in (m.PAGE for m in (options, compatibility, mallctl, advice, metrics, locks, misuse))}
+MODULES = (options, compatibility, mallctl, advice, metrics, locks, misuse)
+PAGES = {page.name: page for page in (m.PAGE for m in MODULES)}
 
 
 def run(page: Page, root: Path, check: bool) -> list[str]:

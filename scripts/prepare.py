@@ -96,16 +96,10 @@ PEERS = [
 ]
 WHY_PROGRAM = "hew bench leaves out its workload"
 
-WHY_ENGINE = "hew export is not tried with it"
-ENGINES = [
-    Need(name, lambda name=name: shutil.which(name) is not None, name, WHY_ENGINE)  # type: ignore[misc]
-    for name in ("prometheus", "victoria-metrics")
-]
 
-
-def program(name: str, package: str) -> Need:
-    """A real program that the suites of bench/suites.toml run."""
-    return Need(name, lambda: shutil.which(name) is not None, package, WHY_PROGRAM)
+def program(name: str, package: str, why: str = WHY_PROGRAM) -> Need:
+    """A real program that the suites of bench/suites.toml run, or another one that can be done without."""
+    return Need(name, lambda: shutil.which(name) is not None, package, why)
 
 
 PROGRAMS = [
@@ -121,6 +115,11 @@ PROGRAMS = [
     program("db_bench", "rocksdb-tools"),
     program("mariadbd", "mariadb-server"),
     program("mysqlslap", "mariadb-client"),
+]
+WHY_ENGINE = "hew export is not tried with it"
+ENGINES = [
+    program("prometheus", "prometheus", WHY_ENGINE),
+    program("victoria-metrics", "victoria-metrics", WHY_ENGINE),
 ]
 
 

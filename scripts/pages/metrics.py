@@ -14,13 +14,14 @@ INTRODUCTION = """\
 
 <!-- Made by scripts/gen_pages.py from the tables of tool/src/hew/analysis/metrics; change those, then run it. -->
 
-Each process has the labels `pid` and `service_name`: the name that OpenTelemetry has for it (`OTEL_SERVICE_NAME` in its environment), else its
-systemd unit, else what it is called. Each dump has `dump`, its file's name, and `service_name`, that name up to its first dot. What a
-process's allocator does not report has no sample: a series that is not there is not 0. Of counters, values begin anew with their process; its
-`pid` then is another one. [Statistics](statistics.md) says more about what the numbers mean.
+Each process has the labels `pid` and `service_name`: the name that OpenTelemetry has for it (`OTEL_SERVICE_NAME` in
+its environment), else its systemd unit, else what it is called. Each dump has `dump`, its file's name, and
+`service_name`, that name up to its first dot. What a process's allocator does not report has no sample: a series that
+is not there is not 0. Counters begin anew with their process, which has another `pid` then.
+[Statistics](statistics.md) says more about what the numbers mean.
 
-How to scrape, to send, and what is kept: [the tool](tool.md#hew-export-metrics-of-every-process).
-[grafana.json](grafana.json) is a dashboard, [alerts.yml](alerts.yml) are rules for Prometheus, which VictoriaMetrics' vmalert reads as well.
+How to scrape and to send: [the tool](tool.md#hew-export-metrics-of-every-process). [grafana.json](grafana.json) is a
+dashboard, [alerts.yml](alerts.yml) are rules for Prometheus.
 """
 HEAD = "| series | kind | unit | label | meaning | from |\n|---|---|---|---|---|---|"
 PARTS = (
