@@ -72,13 +72,13 @@ def test_a_foreign_decoder_reads_what_is_sent() -> None:
     found = decoded(write_request([(ONE, 1.5), (TWO, math.inf)], 1_700_000_000_123))
     assert found == {
         ONE: [(1_700_000_000_123, 1.5)],
-        (*TWO[:2], ("service_name", "a\nb?")): [(1_700_000_000_123, math.inf)],
+        (*TWO[:2], ("service_name", "a\nb\\udcff")): [(1_700_000_000_123, math.inf)],
     }
 
 
 def test_a_series_that_has_gone_is_marked_as_ended() -> None:
     rows = with_ends({ONE: 1.0}, [ONE, TWO])
-    ((_, value),) = decoded(write_request([(TWO, rows[TWO])], 1))[(*TWO[:2], ("service_name", "a\nb?"))]
+    ((_, value),) = decoded(write_request([(TWO, rows[TWO])], 1))[(*TWO[:2], ("service_name", "a\nb\\udcff"))]
     assert struct.pack("<d", value) == struct.pack("<d", STALE) == struct.pack("<Q", 0x7FF0000000000002)
     assert rows[ONE] == 1.0
 
@@ -213,6 +213,26 @@ def test_a_full_disk_loses_a_look_and_no_more(tmp_path: Path, monkeypatch: pytes
     assert (batch.body, queue.state().dropped["disk"]) == (b"kept", 5)
     assert len(list(tmp_path.glob("*.batch"))) == 1
     queue.close()
+
+
+def test_a_folder_that_cannot_be_written_for_a_while_ends_nothing(
+    engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = Queue(tmp_path, 1 << 20)
+    put(queue, 0)
+    failures = iter([OSError(30, "Read-only file system")] * 2)
+    leave = queue._leave
+
+    def failing(number: int, keep: bool) -> None:
+        for error in failures:
+            raise error
+        leave(number, keep)
+
+    monkeypatch.setattr(queue, "_leave", failing)
+    with sending(engine.url, queue) as said:
+        wait_until(lambda: empty(queue))
+    assert numbers(engine) == [0]
+    assert "Read-only file system" in said[0]
 
 
 def test_what_was_acknowledged_lately_is_sent_again_when_that_was_asked_for(tmp_path: Path) -> None:

@@ -71,9 +71,8 @@ def _labels(sample: Sample) -> str:
 
 
 def printable(text: str) -> str:
-    """A name that others chose as valid UTF-8 without control characters but the newline, which is escaped."""
-    valid = text.encode(errors="replace").decode()
-    return "".join(one if one.isprintable() or one == "\n" else "?" for one in valid)
+    """A name that others chose; what is no text (but newlines) is written as in Python, so that two names stay two."""
+    return "".join(one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text)
 
 
 def number(value: float) -> str:

@@ -59,9 +59,9 @@ class Queue:
     def put(self, body: bytes, samples: int) -> None:
         """Take a batch; where there is no room the oldest go; what the disk does not take is lost, and counted."""
         with self._changed:
-            self._make_room(HEAD.size + len(body))
             number, self._next = self._next, self._next + 1
             try:
+                self._make_room(HEAD.size + len(body))
                 self._write(number, body, samples)
             except OSError:
                 self._dropped[DISK] += samples

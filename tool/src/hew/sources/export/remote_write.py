@@ -62,9 +62,12 @@ class Sender:
     def run(self) -> None:
         """Send until stopped."""
         while not self._stopped.is_set():
-            batch = self._queue.oldest(patience=0.2)
-            if batch is not None:
-                self._step(batch)
+            try:
+                batch = self._queue.oldest(patience=0.2)
+                if batch is not None:
+                    self._step(batch)
+            except OSError as error:  # of the queue's folder: what was sent and could not be taken out is sent again
+                self._again(f"the queue: {error}", None)
         self._hang_up()
 
     def stop(self) -> None:
