@@ -17,16 +17,8 @@ MICROSECONDS = 100_000  # the usual period of a CPU quota
 
 def read_limits(pid: int) -> Limits:
     """The limits of a process; of nested groups the CPUs of the smallest, the memory of the one with the least left."""
-    quotas, memories = [], []
-    for folder in _groups(pid, "cpu"):
-        quotas.append(_quota(folder))
-    for folder in _groups(pid, "memory"):
-        memories.append(_memory(folder))
-    memory, used = min(
-        ((limit, used) for limit, used in memories if limit is not None),
-        key=lambda pair: pair[0] - (pair[1] or 0),
-        default=(None, None),
-    )
+    quotas = [_quota(folder) for folder in _groups(pid, "cpu")]
+    memory, used = read_group_memory(pid)
     return Limits(
         address_space=_limit(pid, resource.RLIMIT_AS),
         data=_limit(pid, resource.RLIMIT_DATA),
@@ -35,6 +27,16 @@ def read_limits(pid: int) -> Limits:
         cpus_of_group=min((one for one in quotas if one is not None), default=None),
         memory_of_group=memory,
         memory_used_by_group=used,
+    )
+
+
+def read_group_memory(pid: int) -> tuple[int | None, int | None]:
+    """Limit and use of that control group of a process whose memory has the least left; None for what is not known."""
+    memories = [_memory(folder) for folder in _groups(pid, "memory")]
+    return min(
+        ((limit, used) for limit, used in memories if limit is not None),
+        key=lambda pair: pair[0] - (pair[1] or 0),
+        default=(None, None),
     )
 
 
