@@ -14,6 +14,7 @@
 #   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
 #   make bench-limits   five workloads in a control group at 1.10 of what they need: who is killed, and what it costs; LIMITS_RUNS=100
 #   make tuning      the figures of docs/tuning.md
+#   make attach-soak  hew attaches to busy Redis, Rust and Java on jemalloc, a thousand times each; ATTACHES=1000
 #   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
 #   make simulate    the library on a simulated machine: random histories, each from its seed; SIMULATE_OPERATIONS=100000000
 #   make scaling     what a million pairs would cost on 1 to 192 processors, by the same machine
@@ -51,7 +52,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: peers bench-quick bench-nightly bench-pools bench-limits tuning soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: peers bench-quick bench-nightly bench-pools bench-limits tuning soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -201,6 +202,12 @@ tuning: release
 # For hours where there are some: races show themselves in one run of many.
 soak: release dev
 	$(PYTHON) scripts/soak.py --rounds $(SOAK_ROUNDS)
+
+# Whether programs on jemalloc notice that hew stats reads them; as root, on a machine with processors to spare.
+ATTACHES ?= 1000
+attach-soak:
+	@$(PYTHON) scripts/prepare.py demo
+	.venv/bin/python scripts/attach_soak.py --attaches $(ATTACHES)
 
 simulate: release
 	@status=0; pids=; for i in $$(seq $(JOBS)); do \

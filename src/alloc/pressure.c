@@ -64,10 +64,7 @@ hew_pressure_return_all(void)
         hew_magazine_flush(cache->real, code, 0);
     }
     hew_depot_drain(true);
-    HEW_EACH_ARENA(arena)
-    {
-        hew_arena_decay(arena, true);
-    }
+    hew_arenas_decay(true);
     ptrdiff_t after = sum_heaps().held;
     size_t gone = before > after ? (size_t)(before - after) : 0;
     atomic_store_explicit(&purged, gone, memory_order_relaxed);

@@ -9,6 +9,7 @@
 #include "meta/memory.h"
 #include "os/clock.h"
 #include "os/cpus.h"
+#include "page/lend.h"
 #include "page/shelf.h"
 
 struct hew_mutex hew_arenas_lock = HEW_MUTEX(arenas);
@@ -77,6 +78,7 @@ set_up_pages(struct hew_arena *arena, unsigned index, uint64_t now)
     }
     pages->is_private = arena->manual;
     if (!arena->manual) {
+        hew_lend_join(pages);
         hew_page_open_shelf(pages, (struct hew_large_tally){arena->large, &arena->large_bytes});
     }
     hew_mutex_unlock(&pages->lock);

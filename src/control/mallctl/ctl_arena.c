@@ -55,13 +55,11 @@ hew_ctl_arena_initialized(const struct hew_ctl_call *call)
 static void
 decay(const struct hew_ctl_call *call, bool everything)
 {
-    bool all = means_all(index_of(call));
-    unsigned first = all ? 0 : (unsigned)index_of(call), end = all ? hew_arenas_count() : first + 1;
-    for (unsigned index = first; index < end && index < HEW_ARENAS_MAX; index++) {
-        struct hew_arena *arena = hew_arena_at(index);
-        if (arena != NULL) {
-            hew_arena_decay(arena, everything);
-        }
+    struct hew_arena *arena = means_all(index_of(call)) ? NULL : hew_arena_at((unsigned)index_of(call));
+    if (means_all(index_of(call))) {
+        hew_arenas_decay(everything);
+    } else if (arena != NULL) {
+        hew_arena_decay(arena, everything);
     }
 }
 

@@ -287,6 +287,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
 {
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size((size_t)1 << 20);
+    hew_budget_limit(cache, code, 1, false); /* as with a larger tcache_max */
     struct hew_extent *heap =
         hew_large_take(cache->arena, (size_t)64 << 20, HEW_PAGE, HEW_CODE_SLOW); /* a part of it is the share */
     struct hew_extent *one = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
@@ -302,6 +303,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
     give(cache, code, (void *)two->address);
     hew_depot_drain(true);
     hew_large_give(heap);
+    hew_page_sweep(&cache->arena->pages);
     CHECK_EQUAL(layers_large(cache->arena).ndalloc + 1, layers_large(cache->arena).nmalloc);
     end_cache();
 }

@@ -274,6 +274,7 @@ class Reading:
     source: str
     snapshots: tuple[Snapshot, ...]
     other_bytes: int = 0  # text that belongs to no report
+    attached: str = ""  # how the process was held for it, where it was
 
 
 def total(values: Iterable[int | None]) -> int | None:

@@ -117,17 +117,20 @@ def _files(areas: Iterable[Area]) -> dict[str, Area]:
     return {path: area for path, area in first.items() if path in code}
 
 
+def file_of(pid: int, area: Area) -> Path:
+    """Where a file that a process has mapped can be opened, also when it has been deleted since."""
+    if area.path.endswith(DELETED):
+        return Path(f"{PROC}/{pid}/map_files/{area.start:x}-{area.end:x}")
+    return Path(f"{PROC}/{pid}/root{area.path}")
+
+
 def _libraries(pid: int, areas: Sequence[Area], program: Code | None) -> tuple[Code, ...]:
     """What else the process has mapped, with the addresses of the slots in this process."""
     found = []
     for path, area in _files(areas).items():
         if program is not None and path == str(program.path):
             continue
-        if path.endswith(DELETED):
-            file = Path(f"{PROC}/{pid}/map_files/{area.start:x}-{area.end:x}")
-        else:
-            file = Path(f"{PROC}/{pid}/root{path}")
-        code = read_code(file, Path(path))
+        code = read_code(file_of(pid, area), Path(path))
         if code is not None:
             found.append(replace(code, base=area.start - code.base))
     return tuple(found)
