@@ -373,3 +373,17 @@ TEST(an_object_that_comes_back_unused_is_the_next_one_or_its_owners_where_there_
     }
     end_cache();
 }
+
+TEST(an_idle_class_keeps_half_of_its_room_when_it_is_looked_after)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned code = hew_code_of_size(128), other = hew_code_of_size(512);
+    work(cache, code, 20, 500);
+    size_t before = capacity(cache, code);
+    CHECK(before > 200);
+    for (unsigned period = 0; period < HEW_CODES && capacity(cache, code) == before; period++) {
+        work(cache, other, HEW_CACHE_PERIOD, 1);
+    }
+    CHECK_EQUAL(capacity(cache, code), before / 2);
+    end_cache();
+}
