@@ -65,8 +65,7 @@ struct hew_cache {
     /* A bit a class, set before anything about it is as in a new cache no more. */
     uint64_t touched[(HEW_CODES + 63) / 64];
     struct hew_arena *arena;
-    struct hew_arena
-        *lender;          /* where the first objects of each class come from, while that is another arena; else NULL */
+    struct hew_arena *host; /* where the first objects of each class come from, or NULL: hew_arena_find_host() */
     struct hew_list link; /* all caches, under hew_caches_lock */
     size_t granted;       /* bytes that full magazines would hold, */
     size_t share;         /* and may; as of a moment ago */

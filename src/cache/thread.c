@@ -75,11 +75,11 @@ new_cache(bool caching)
 }
 
 static void
-end_borrowing(struct hew_cache *cache)
+leave_host(struct hew_cache *cache)
 {
-    if (cache->lender != NULL) {
-        hew_arena_return(cache->lender);
-        cache->lender = NULL;
+    if (cache->host != NULL) {
+        hew_arena_leave_host(cache->host);
+        cache->host = NULL;
     }
 }
 
@@ -99,7 +99,7 @@ hew_thread_birth(bool caching)
     atomic_store_explicit(&hew_hooks_guard, guard_hook, memory_order_relaxed);
     cache->real = cache;
     cache->arena = arena;
-    cache->lender = caching ? hew_arena_borrow(arena) : NULL;
+    cache->host = caching ? hew_arena_find_host(arena) : NULL;
     put_number(cache);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_thread_enlist(cache);
@@ -165,7 +165,7 @@ hew_thread_death(void)
     }
     cache = cache->real;
     hew_thread_retire(cache);
-    end_borrowing(cache);
+    leave_host(cache);
     discount(cache->arena);
     if (cache->live != NULL) {
         hew_meta_give(cache->live, sizeof *cache->live);
@@ -181,7 +181,7 @@ hew_thread_leave(void)
     struct hew_arena *arena = cache == NULL ? NULL : cache->arena;
     bool kept = false;
     if (cache != NULL && hew_kept_suits(cache)) {
-        end_borrowing(cache);
+        leave_host(cache);
         hew_kept_trim(cache);
         hew_mutex_lock(&hew_caches_lock);
         kept = hew_kept_has_room();
@@ -203,13 +203,13 @@ bool
 hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
 {
     if (cache->arena == arena) {
-        end_borrowing(cache); /* the program has chosen it now */
+        leave_host(cache); /* the program has chosen it now */
         return true;
     }
     if (!hew_arena_join(arena)) {
         return false;
     }
-    end_borrowing(cache);
+    leave_host(cache);
     hew_page_share(&arena->pages);
     hew_mutex_lock(&hew_caches_lock);
     struct hew_arena *former = cache->arena;
@@ -295,7 +295,7 @@ hew_thread_after_fork(void)
     HEW_EACH_ARENA(arena)
     {
         atomic_store_explicit(&arena->threads, 0, memory_order_relaxed);
-        atomic_store_explicit(&arena->borrowers, 0, memory_order_relaxed);
+        atomic_store_explicit(&arena->guests, 0, memory_order_relaxed);
     }
     hew_list_begin(&caches);
     atomic_store_explicit(&hew_caches_alive, 0, memory_order_relaxed);
@@ -303,8 +303,8 @@ hew_thread_after_fork(void)
         put_number(own->real);
         hew_list_push_back(&caches, &own->real->link);
         atomic_store_explicit(&own->real->arena->threads, 1, memory_order_relaxed);
-        if (own->real->lender != NULL) {
-            atomic_store_explicit(&own->real->lender->borrowers, 1, memory_order_relaxed);
+        if (own->real->host != NULL) {
+            atomic_store_explicit(&own->real->host->guests, 1, memory_order_relaxed);
         }
         atomic_store_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     }

@@ -340,29 +340,29 @@ hew_arena_of_cpu(void)
 }
 
 HEW_NOINLINE struct hew_arena *
-hew_arena_borrow(const struct hew_arena *arena)
+hew_arena_find_host(const struct hew_arena *arena)
 {
     unsigned most = hew_arena_limit(); /* `processors` is known since */
     if (arena->index < processors || arena->index >= most) {
         return NULL;
     }
-    struct hew_arena *lender = hew_arena_get(arena->index % processors);
-    if (lender != NULL) {
-        atomic_fetch_add_explicit(&lender->borrowers, 1, memory_order_relaxed);
+    struct hew_arena *host = hew_arena_get(arena->index % processors);
+    if (host != NULL) {
+        atomic_fetch_add_explicit(&host->guests, 1, memory_order_relaxed);
     }
-    return lender;
+    return host;
 }
 
 void
-hew_arena_return(struct hew_arena *lender)
+hew_arena_leave_host(struct hew_arena *host)
 {
-    atomic_fetch_sub_explicit(&lender->borrowers, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&host->guests, 1, memory_order_relaxed);
 }
 
 struct hew_arena *
-hew_arena_lends(struct hew_arena *arena, struct hew_arena *lender)
+hew_arena_for_guest(struct hew_arena *arena, struct hew_arena *host)
 {
-    return has_hooks(arena) || has_hooks(lender) ? arena : lender;
+    return has_hooks(arena) || has_hooks(host) ? arena : host;
 }
 
 /* Under the lock; `best` is the first arena. */

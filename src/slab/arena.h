@@ -43,7 +43,7 @@ struct hew_arena {
      * then, with the bin's lock, looks at the gate; who forks has closed the gate and then reads this. */
     _Atomic uint64_t used[(HEW_CODE_SMALL_LAST + 64) / 64];
     _Atomic uint32_t threads;          /* threads that allocate here: relaxed, a hint for the choice */
-    _Atomic uint32_t borrowers;        /* threads of other arenas that begin on this one's slabs: relaxed, likewise */
+    _Atomic uint32_t guests;           /* threads of other arenas that begin on this one's slabs: relaxed, likewise */
     _Atomic size_t large_bytes;        /* usable bytes of the large objects that are out: relaxed */
     _Atomic size_t oversize_threshold; /* larger requests go elsewhere, or are not kept when they are freed: relaxed */
     _Atomic size_t large_takes;        /* large objects so far, for san_guard_large: relaxed */
@@ -140,16 +140,16 @@ struct hew_arena *hew_arena_join_least_loaded(void);
 
 /*
  * More automatic arenas than processors are never at work all at once.  A thread of one beyond them finds its first objects of each class
- * in an arena among the first ones, its lender: a slab of each class in each arena would be memory, and pages for fork() to copy, for
- * threads that do little.  The thread is the lender's borrower until it leaves.  NULL: there is no lender; by a program's own
+ * in an arena among the first ones, its host: a slab of each class in each arena would be memory, and pages for fork() to copy, for
+ * threads that do little.  The thread is the host's guest until it leaves.  NULL: there is no host; by a program's own
  * arenas there never is.
  */
-struct hew_arena *hew_arena_borrow(const struct hew_arena *arena);
-void hew_arena_return(struct hew_arena *lender);
+struct hew_arena *hew_arena_find_host(const struct hew_arena *arena);
+void hew_arena_leave_host(struct hew_arena *host);
 
-/* Where a thread of `arena` that holds little of a class finds objects of it: its lender, unless a program gets pages for one of the
+/* Where a thread of `arena` that holds little of a class finds objects of it: its host, unless a program gets pages for one of the
  * two by hooks of its own. */
-struct hew_arena *hew_arena_lends(struct hew_arena *arena, struct hew_arena *lender);
+struct hew_arena *hew_arena_for_guest(struct hew_arena *arena, struct hew_arena *host);
 
 /* Where a thread of `own` finds a large object of `size` bytes: with the option oversize_threshold, or its like for one
  * arena, the largest have an arena of their own. */

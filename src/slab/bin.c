@@ -131,7 +131,7 @@ static unsigned
 threads_of(const struct hew_arena *arena)
 {
     return atomic_load_explicit(&arena->threads, memory_order_relaxed) +
-           atomic_load_explicit(&arena->borrowers, memory_order_relaxed);
+           atomic_load_explicit(&arena->guests, memory_order_relaxed);
 }
 
 /*
