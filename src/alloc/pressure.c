@@ -27,7 +27,8 @@ static size_t
 sum_holes(struct hew_arena *arena)
 {
     size_t bytes = 0;
-    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+    HEW_EACH_USED_BIN(arena, code)
+    {
         hew_mutex_lock(&arena->bins[code].lock);
         bytes += arena->bins[code].counts.holes;
         hew_mutex_unlock(&arena->bins[code].lock);

@@ -70,9 +70,9 @@ struct hew_page_heap {
     bool scarce;            /* the system has refused memory before */
     bool watched;           /* the program looks at active_pages */
     uint16_t lender;        /* its number among those that lend to each other, or 0: lend.h.  Never changes. */
-    struct hew_shelf shelf; /* has marks of its own: see there */
     _Atomic bool
         is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
+    struct hew_shelf shelf; /* has marks of its own: see there.  The last: the rest is written when a heap begins */
 };
 
 void hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms);

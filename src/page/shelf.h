@@ -52,10 +52,10 @@ struct hew_large_tally {
 };
 
 struct hew_shelf {
-    struct hew_shelf_rank rank[HEW_SHELF_RANKS];
     struct hew_large_tally tally; /* set before the shelf is opened */
     _Atomic bool open;            /* written under the heap's lock */
     _Atomic bool filled;          /* false: no rank has a bit in `used` */
+    struct hew_shelf_rank rank[HEW_SHELF_RANKS];
 };
 
 /* The place of a large extent of `bytes` among an arena's counts. */

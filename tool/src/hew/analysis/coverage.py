@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Sequence
 
 from hew.analysis.advice.rules import looking
-from hew.analysis.doctor.malloc import RUNTIMES
+from hew.analysis.doctor.malloc import RUNTIMES, is_go
 from hew.model.advice import Case
 from hew.model.coverage import Coverage, Unseen
 from hew.model.known_allocators import BY_NAME, GLIBC, JEMALLOC, MUSL
@@ -45,9 +45,9 @@ def _unread(process: ProcessFacts, snapshots: Sequence[Snapshot], silence: str) 
     provider = process.provider
     if process.heap_unread:
         yield Unseen("glibc's heap", process.heap_unread, "malloc_info(3), called in the program, tells the same")
-    elif provider is None:
+    elif provider is None and not is_go(process.program):
         yield Unseen("its malloc", "none was found", f"hew doctor {process.pid}")
-    elif not snapshots and provider.code.kind != GLIBC:
+    elif provider is not None and not snapshots and provider.code.kind != GLIBC:
         yield _report_wanted(provider.code, silence, "its malloc, ")
     read = _beside(process) if snapshots else None
     for code in (process.program, *process.others):

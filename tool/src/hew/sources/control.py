@@ -128,7 +128,7 @@ def connect(pid: int) -> Control:
     if path is None:
         raise HewError(_why_none(pid))
     try:
-        return Control(_open(pid, path), pid)
+        return Control(open_socket(pid, path), pid)
     except PermissionError as error:
         raise HewError(
             f"the control socket of process {pid} is another user's: run this as its user, or root"
@@ -210,10 +210,13 @@ def listening(pid: int) -> dict[int, str]:
     return {int(row[6]): row[7] for row in rows if len(row) == 8 and int(row[3], 16) & LISTENS}
 
 
-def _open(pid: int, path: str) -> socket.socket:
-    """Connect by way of the process's own root, and of a folder's descriptor: paths may have 107 bytes only."""
+def open_socket(pid: int, path: str, patience: float = PATIENCE) -> socket.socket:
+    """Connect by way of the process's own root, and of a folder's descriptor: paths may have 107 bytes only.
+
+    With a patience of 0 nothing on the connection waits: BlockingIOError says that there is no place just now.
+    """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(PATIENCE)
+    connection.settimeout(patience)
     for root in (f"{PROC}/{pid}/root", ""):
         place = Path(root + path)
         try:
@@ -225,6 +228,9 @@ def _open(pid: int, path: str) -> socket.socket:
             return connection
         except FileNotFoundError:
             continue
+        except OSError:
+            connection.close()
+            raise
         finally:
             os.close(folder)
     connection.close()

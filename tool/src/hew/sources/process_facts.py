@@ -41,7 +41,7 @@ def read_process(pid: int, started_with: Mapping[str, str] | None = None) -> Pro
     program = read_code(Path(f"{PROC}/{pid}/exe"), _shown(pid))
     others = _libraries(pid, areas, program)
     provider = _provider(pid, areas, program, others, environment or {})
-    unreadable = [what for what, missing in (("smaps", not with_figures), ("environ", environment is None)) if missing]
+    unreadable = [what for what, missing in (("smaps", not with_figures), ("environ", _kept(pid))) if missing]
     return ProcessFacts(
         pid=pid,
         name=name_of(pid),
@@ -81,6 +81,15 @@ def _environment(pid: int) -> dict[str, str] | None:
         return None
     pairs = (entry.partition("=") for entry in text.split("\0") if "=" in entry)
     return {name: value for name, _, value in pairs} or None
+
+
+def _kept(pid: int) -> bool:
+    """Whether the environment is kept from us; a title written over it is another matter."""
+    try:
+        Path(f"{PROC}/{pid}/environ").open("rb").close()
+    except OSError:
+        return True
+    return False
 
 
 def _shown(pid: int) -> Path:
