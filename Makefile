@@ -14,12 +14,14 @@
 #   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
 #   make bench-limits   five workloads in a control group at 1.10 of what they need: who is killed, and what it costs; LIMITS_RUNS=100
 #   make tuning      the figures of docs/tuning.md
+#   make attach-soak  hew attaches to busy Redis, Rust and Java on jemalloc, a thousand times each; ATTACHES=1000
 #   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
 #   make simulate    the library on a simulated machine: random histories, each from its seed; SIMULATE_OPERATIONS=100000000
 #   make scaling     what a million pairs would cost on 1 to 192 processors, by the same machine
 #   make programs    real programs under hew: same output and exit status as under glibc?  PROGRAMS_SET=full for all
 #   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make test-aarch64   builds for aarch64 and runs unit tests, settings fuzzers and whole programs under qemu-user
+#   make test-engines   hew export with Debian's prometheus and victoria-metrics, which are killed again and again; ENGINES_KILLS=10
 #   make clean       removes build/
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
@@ -28,6 +30,7 @@ DEMO_RUNS ?= 6
 PROGRAMS_SET ?= quick
 SOAK_ROUNDS ?= 10
 LIMITS_RUNS ?= 100
+ENGINES_KILLS ?= 10
 TIDY_SINCE ?= HEAD~1
 # Of each process, of which there are JOBS; the first seed is the time, so that each run sees other histories.
 SIMULATE_OPERATIONS ?= 1000000
@@ -51,7 +54,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: peers bench-quick bench-nightly bench-pools bench-limits tuning soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: test-engines peers bench-quick bench-nightly bench-pools bench-limits tuning soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -202,6 +205,12 @@ tuning: release
 soak: release dev
 	$(PYTHON) scripts/soak.py --rounds $(SOAK_ROUNDS)
 
+# Whether programs on jemalloc notice that hew stats reads them; as root, on a machine with processors to spare.
+ATTACHES ?= 1000
+attach-soak:
+	@$(PYTHON) scripts/prepare.py demo
+	.venv/bin/python scripts/attach_soak.py --attaches $(ATTACHES)
+
 simulate: release
 	@status=0; pids=; for i in $$(seq $(JOBS)); do \
 	  nice build/release/tests/simulate/simulate --seed $$(($(SIMULATE_SEED) + i * 1000000000000)) \
@@ -226,6 +235,11 @@ compat: release
 	$(PYTHON) tests/users/rust.py --background-threads $(LIBRARY)
 	$(PYTHON) tests/users/rust.py --background-threads $(LIBRARY:.so=.a)
 	$(if $(COMPAT_REDIS),$(PYTHON) tests/users/defrag.py $(COMPAT_REDIS))
+
+# Two minutes, on loopback; what runs at the end of a step is ended by its process id.
+test-engines: release
+	@$(PYTHON) scripts/prepare.py engines
+	.venv/bin/python tests/engines/run.py --kills $(ENGINES_KILLS)
 
 clean:
 	rm -rf build

@@ -15,11 +15,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pages import advice, compatibility, locks, mallctl, misuse, options
+from pages import advice, compatibility, locks, mallctl, metrics, misuse, options
 from pages.page import Page
 
 ROOT = Path(__file__).parent.parent
-PAGES = {page.name: page for page in (m.PAGE for m in (options, compatibility, mallctl, advice, locks, misuse))}
+MODULES = (options, compatibility, mallctl, advice, metrics, locks, misuse)
+PAGES = {page.name: page for page in (m.PAGE for m in MODULES)}
 
 
 def run(page: Page, root: Path, check: bool) -> list[str]:

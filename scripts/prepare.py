@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Bring what a target of the Makefile needs: system packages, and the virtual environment .venv with the tool.
 
-    python3 scripts/prepare.py build|ci|test|demo|bench|aarch64
+    python3 scripts/prepare.py build|ci|test|demo|bench|aarch64|engines
 
 What is missing is installed with apt-get when we are root and apt-get is there; else one line says what to install.
 Exits 1 when something that the target cannot do without is still missing.  A second run takes no time.  What comes over
@@ -32,7 +32,7 @@ LIMIT = 600.0  # seconds that one of them may take
 # Somebody else may be installing; a mirror may stall.
 APT = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3", "-o", "Acquire::http::Timeout=30"]
 PIP = {"PIP_RETRIES": "10", "PIP_TIMEOUT": "30", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-EXTRAS = {"test": "[dev]", "demo": "", "bench": ""}
+EXTRAS = {"test": "[dev]", "demo": "", "bench": "", "engines": ""}
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,9 @@ PEERS = [
 WHY_PROGRAM = "hew bench leaves out its workload"
 
 
-def program(name: str, package: str) -> Need:
-    """A real program that the suites of bench/suites.toml run."""
-    return Need(name, lambda: shutil.which(name) is not None, package, WHY_PROGRAM)
+def program(name: str, package: str, why: str = WHY_PROGRAM) -> Need:
+    """A real program that the suites of bench/suites.toml run, or another one that can be done without."""
+    return Need(name, lambda: shutil.which(name) is not None, package, why)
 
 
 PROGRAMS = [
@@ -116,6 +116,11 @@ PROGRAMS = [
     program("mariadbd", "mariadb-server"),
     program("mysqlslap", "mariadb-client"),
 ]
+WHY_ENGINE = "hew export is not tried with it"
+ENGINES = [
+    program("prometheus", "prometheus", WHY_ENGINE),
+    program("victoria-metrics", "victoria-metrics", WHY_ENGINE),
+]
 
 
 # What each target does without, too.
@@ -126,6 +131,7 @@ WELCOME = {
     "demo": PEERS,
     "bench": [*PEERS, *PROGRAMS],
     "aarch64": [],
+    "engines": ENGINES,
 }
 
 

@@ -34,7 +34,8 @@ static size_t
 sum_holes(struct hew_arena *arena)
 {
     size_t bytes = 0;
-    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+    HEW_EACH_USED_BIN(arena, code)
+    {
         hew_mutex_lock(&arena->bins[code].lock);
         bytes += arena->bins[code].counts.holes;
         hew_mutex_unlock(&arena->bins[code].lock);
@@ -77,10 +78,7 @@ hew_pressure_return_all(void)
 {
     ptrdiff_t before = sum_heaps().held;
     empty_caches();
-    HEW_EACH_ARENA(arena)
-    {
-        hew_arena_decay(arena, true);
-    }
+    hew_arenas_decay(true);
     ptrdiff_t after = sum_heaps().held;
     size_t gone = before > after ? (size_t)(before - after) : 0;
     atomic_store_explicit(&purged, gone, memory_order_relaxed);

@@ -57,6 +57,9 @@ hew_request_relieve(void)
     HEW_EACH_ARENA(arena)
     {
         hew_arena_trim(arena);
+    }
+    HEW_EACH_ARENA(arena) /* with what the others had borrowed */
+    {
         hew_page_release(&arena->pages);
     }
     if (hew_page_is_bounded()) { /* what is counted is put right before a limit refuses once more */

@@ -69,17 +69,36 @@ each_outer_mutex(mutex_action act)
     act(&hew_holes_lock); /* no region is out while nobody holds it */
 }
 
-/* In the order of ranks: bins, reserve, pages, map, prof, event, meta, data.  With hew_arenas_lock settled, so that each call finds the
- * same arenas. */
+/* Who holds the lock of a bin that has had no slab changes nothing there, and reads nothing but that it is empty; before the first one comes the bin is among
+ * the used ones: struct hew_arena.  With many arenas most are not. */
 static void
-each_inner_mutex(mutex_action act)
+settle_bins(void)
+{
+    HEW_EACH_ARENA(arena)
+    {
+        HEW_EACH_USED_BIN(arena, code)
+        {
+            hew_mutex_settle(&arena->bins[code].lock);
+        }
+    }
+}
+
+static void
+begin_bins_anew(void)
 {
     HEW_EACH_ARENA(arena)
     {
         for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
-            act(&arena->bins[code].lock);
+            hew_mutex_after_fork(&arena->bins[code].lock);
         }
     }
+}
+
+/* Ranks below the bins, in their order: reserve, pages, map, prof, event, meta, data.  With hew_arenas_lock settled, so that each call
+ * finds the same arenas. */
+static void
+each_inner_mutex(mutex_action act)
+{
     act(&hew_reserve_lock);
     HEW_EACH_ARENA(arena)
     {
@@ -99,6 +118,7 @@ become_single(void)
     hew_os_object_after_fork(true);
     hew_gate_after_fork();
     each_outer_mutex(begin_anew);
+    begin_bins_anew();
     each_inner_mutex(begin_anew);
     hew_arena_life_after_fork();
     HEW_EACH_ARENA(arena)
@@ -124,6 +144,7 @@ stop_others(void)
     hew_gate_close(become_single);
     each_outer_mutex(settle);
     hew_depot_settle(); /* under a mark hew_meta_lock may be taken */
+    settle_bins();
     each_inner_mutex(settle);
     under_way = true;
 }

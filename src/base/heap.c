@@ -34,10 +34,7 @@ meld_siblings(struct hew_heap_node *first)
     while (first != NULL) {
         struct hew_heap_node *second = first->next;
         struct hew_heap_node *rest = second == NULL ? NULL : second->next;
-        first->next = first->back = NULL; /* the root has neither: a walk ends there */
-        if (second != NULL) {
-            second->next = second->back = NULL;
-        }
+        first->next = first->back = NULL; /* the root has neither: a walk ends there.  Of two, melding sets both */
         struct hew_heap_node *pair = meld(first, second);
         pair->next = pairs;
         pairs = pair;

@@ -38,8 +38,7 @@ uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1] HEW_ALIGNED(HEW_CACHE_LINE) = {1,
                                                                               FOUR(512, 128, 51, 2),
                                                                               THREE(1024, 256, 59, 2)};
 const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1] = {
-    [4] = REGULAR(64),  FOUR(4, 1, 65, 1),   FOUR(8, 2, 69, 1),   FOUR(16, 4, 73, 1),
-    FOUR(32, 8, 77, 1), FOUR(64, 16, 81, 1), FOUR(128, 32, 85, 1)};
+    [4] = REGULAR(64), FOUR(4, 1, 65, 1), FOUR(8, 2, 69, 1), FOUR(16, 4, 73, 1), FOUR(32, 8, 77, 1)};
 
 _Static_assert(HEW_CODE_CACHED_LAST < HEW_CODE_SLOW, "every cached class needs a code of its own");
 

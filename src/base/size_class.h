@@ -186,8 +186,8 @@ hew_size_is_coded_large(size_t size)
  * a class closed gets the larger one. */
 extern HEW_HIDDEN uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
 
-/* Request size -> code from HEW_SMALL_MAX to 1 MiB, where every class is whole pages; indexed by pages, rounded up. */
-#define HEW_LARGE_CODES_MAX ((size_t)1 << 20)
+/* Request size -> code from HEW_SMALL_MAX to 256 KiB, where every class is whole pages; indexed by pages, rounded up. */
+#define HEW_LARGE_CODES_MAX ((size_t)256 << 10)
 extern HEW_HIDDEN const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1];
 
 /* The code of the class that serves a request of up to HEW_SMALL_MAX bytes. */

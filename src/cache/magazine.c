@@ -21,9 +21,11 @@
 #define EARNED_BYTES 64u  /* one more for so many bytes of an object: who does little keeps little */
 #define EARNED_MOST 22    /* and no more than so many */
 #define FIRST_BYTES 1024u /* a class of objects up to so large always has room for a few */
-#define SWEEP 4           /* classes looked after at each tick */
-#define REFRESH 16        /* misses after which a thread asks again where it runs, and what its share is */
-#define ASKS 8            /* misses between two at which a class asks another one for room */
+/* What a thread takes of each class from its arena's host: from two of the smallest slabs on a slab of its own is well used. */
+#define GUEST_BYTES ((size_t)32 << 10)
+#define SWEEP 4    /* classes looked after at each tick */
+#define REFRESH 16 /* misses after which a thread asks again where it runs, and what its share is */
+#define ASKS 8     /* misses between two at which a class asks another one for room */
 
 /* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
 static uint32_t
@@ -157,20 +159,35 @@ magazine_grow(struct hew_cache *cache, unsigned code, bool filled)
     }
 }
 
-/* Objects from the arena, the last of which should be used first. */
+/* The arena that objects of the class come from next, where the thread's has a host: of that, who holds little. */
+static HEW_NOINLINE struct hew_arena *
+host_or_own(const struct hew_cache *cache, unsigned code, unsigned wanted)
+{
+    int64_t after = (int64_t)wanted - (int64_t)cache->balance[code]; /* what the program will have, and the magazine */
+    bool little = after <= (int64_t)hew_budget_objects(code, GUEST_BYTES);
+    return little ? hew_arena_for_guest(cache->arena, cache->host) : cache->arena;
+}
+
+/* Objects from an arena, the last of which should be used first. */
 static unsigned
 take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
 {
-    if (code > HEW_CODE_SMALL_LAST) {
-        return hew_large_take_some(hew_arena_for_large(cache->arena, hew_code_size(code)), code, objects, wanted);
+    bool large = code > HEW_CODE_SMALL_LAST;
+    if (!large) {
+        size_t most = hew_budget_objects(code, HEW_BUDGET_STEP);
+        most = most < FILL_OBJECTS ? FILL_OBJECTS : most;
+        wanted = wanted < most ? wanted : (unsigned)most;
+        unsigned line = hew_budget_line(code);
+        wanted -= wanted > line ? wanted % line : 0;
     }
-    size_t most = hew_budget_objects(code, HEW_BUDGET_STEP);
-    most = most < FILL_OBJECTS ? FILL_OBJECTS : most;
-    wanted = wanted < most ? wanted : (unsigned)most;
-    return hew_bin_take(&cache->arena->bins[code], &cache->arena->pages, code, objects, wanted);
+    struct hew_arena *arena = HEW_LIKELY(cache->host == NULL) ? cache->arena : host_or_own(cache, code, wanted);
+    if (large) {
+        return hew_large_take_some(hew_arena_for_large(arena, hew_code_size(code)), code, objects, wanted);
+    }
+    return hew_bin_take(&arena->bins[code], &arena->pages, code, objects, wanted);
 }
 
-static unsigned
+static HEW_NOINLINE unsigned
 magazine_take(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
 {
     unsigned got = has_depot(cache, code) ? hew_depot_take(cache->depot, code, objects, wanted) : 0;

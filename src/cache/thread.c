@@ -62,7 +62,7 @@ put_number(struct hew_cache *cache)
     }
 }
 
-static struct hew_cache *
+static HEW_NOINLINE struct hew_cache *
 new_cache(bool caching)
 {
     struct hew_cache *cache = hew_meta_take(sizeof *cache);
@@ -72,6 +72,15 @@ new_cache(bool caching)
         hew_budget_begin(cache);
     }
     return cache;
+}
+
+static void
+leave_host(struct hew_cache *cache)
+{
+    if (cache->host != NULL) {
+        hew_arena_leave_host(cache->host);
+        cache->host = NULL;
+    }
 }
 
 struct hew_cache *
@@ -90,6 +99,9 @@ hew_thread_birth(bool caching)
     atomic_store_explicit(&hew_hooks_guard, guard_hook, memory_order_relaxed);
     cache->real = cache;
     cache->arena = arena;
+    bool first =
+        arena->index == 0; /* has no host, and a program with one thread need not have the code that looks for one */
+    cache->host = caching && !first ? hew_arena_find_host(arena) : NULL;
     put_number(cache);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_thread_enlist(cache);
@@ -155,6 +167,7 @@ hew_thread_death(void)
     }
     cache = cache->real;
     hew_thread_retire(cache);
+    leave_host(cache);
     discount(cache->arena);
     if (cache->live != NULL) {
         hew_meta_give(cache->live, sizeof *cache->live);
@@ -170,6 +183,7 @@ hew_thread_leave(void)
     struct hew_arena *arena = cache == NULL ? NULL : cache->arena;
     bool kept = false;
     if (cache != NULL && hew_kept_suits(cache)) {
+        leave_host(cache);
         hew_kept_trim(cache);
         hew_mutex_lock(&hew_caches_lock);
         kept = hew_kept_has_room();
@@ -191,11 +205,13 @@ bool
 hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
 {
     if (cache->arena == arena) {
+        leave_host(cache); /* the program has chosen it now */
         return true;
     }
     if (!hew_arena_join(arena)) {
         return false;
     }
+    leave_host(cache);
     hew_page_share(&arena->pages);
     hew_mutex_lock(&hew_caches_lock);
     struct hew_arena *former = cache->arena;
@@ -281,6 +297,7 @@ hew_thread_after_fork(void)
     HEW_EACH_ARENA(arena)
     {
         atomic_store_explicit(&arena->threads, 0, memory_order_relaxed);
+        atomic_store_explicit(&arena->guests, 0, memory_order_relaxed);
     }
     hew_list_begin(&caches);
     atomic_store_explicit(&hew_caches_alive, 0, memory_order_relaxed);
@@ -288,6 +305,9 @@ hew_thread_after_fork(void)
         put_number(own->real);
         hew_list_push_back(&caches, &own->real->link);
         atomic_store_explicit(&own->real->arena->threads, 1, memory_order_relaxed);
+        if (own->real->host != NULL) {
+            atomic_store_explicit(&own->real->host->guests, 1, memory_order_relaxed);
+        }
         atomic_store_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     }
 }

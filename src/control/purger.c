@@ -64,10 +64,13 @@ hew_purger_round(uint64_t now_ms, bool all)
     }
     hew_pressure_round();
     uint64_t next = drain_depots(now_ms, all);
-    HEW_EACH_ARENA(arena)
+    HEW_EACH_ARENA(arena) /* before any pages: what an arena has borrowed goes home to another */
     {
         hew_arena_trim(arena);
         next = earlier(next, hew_holes_return(arena, now_ms, all));
+    }
+    HEW_EACH_ARENA(arena)
+    {
         hew_page_decay(&arena->pages, now_ms, all);
         uint64_t own = hew_page_next_ms(&arena->pages);
         next = earlier(next, own);

@@ -21,8 +21,8 @@ struct hew_page_bound {
     _Atomic ptrdiff_t most; /* a heap refuses to take more */
     _Atomic size_t
         caches; /* all caches together should hold no more: SIZE_MAX where no limit was near at the last look */
-    _Atomic uint8_t calls;   /* a thread that finds another number here than last time returns what its magazines hold */
-    _Atomic unsigned parts;  /* of HEW_PAGE_BOUND_PARTS: so much of what decay would keep may stay */
+    _Atomic uint8_t calls;  /* a thread that finds another number here than last time returns what its magazines hold */
+    _Atomic unsigned parts; /* of HEW_PAGE_BOUND_PARTS: so much of what decay would keep may stay */
     _Atomic uint32_t raised; /* 1: `look` was reached, and nobody has looked yet */
 };
 extern struct hew_page_bound hew_page_bound;

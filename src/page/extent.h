@@ -48,6 +48,7 @@ struct hew_extent {
             struct hew_extent **link;
             struct hew_list age;      /* the stock's extents, oldest first */
             struct hew_list unmerged; /* in the stock's list, or next == NULL */
+            bool moved; /* in transit: some of it came there by mremap, and then, all of it is mapped anew */
         } free;
         struct {            /* guarded by the bin's lock */
             uint64_t *bits; /* 1 = free region */
@@ -74,11 +75,12 @@ struct hew_extent {
             size_t fresh;         /* when handed out: bytes at its end that are known to read as zeros */
         } large;
     };
-    bool zeroed;       /* all of it is: when handed out, and while retained in a heap with hooks */
-    bool data_segment; /* from sbrk: cannot be unmapped or moved */
-    bool moved;        /* in transit: some of it came there by mremap, and then, all of it is mapped anew */
-    bool huge;         /* some of it may ask for huge pages, by the heap's own choice */
-    bool decommitted;  /* free, in a heap with hooks: to be committed by them before it is used */
+    bool zeroed : 1;       /* all of it is: when handed out, and while retained in a heap with hooks */
+    bool data_segment : 1; /* from sbrk: cannot be unmapped or moved */
+    bool decommitted : 1;  /* free, in a heap with hooks: to be committed by them before it is used */
+    bool huge;             /* some of it may ask for huge pages, by the heap's own choice */
+    uint16_t home;         /* 0, or active and borrowed: the number of its owner, page/lend.h */
+    uint32_t home_region;  /* and its region there */
     uint64_t inline_bits[HEW_EXTENT_WORDS];
 };
 
@@ -98,6 +100,12 @@ HEW_INLINE uintptr_t
 hew_extent_end(const struct hew_extent *extent)
 {
     return extent->address + extent->size;
+}
+
+HEW_INLINE bool
+hew_extent_is_borrowed(const struct hew_extent *extent)
+{
+    return extent->home != 0;
 }
 
 /* Whether a large object of `code` begins at `address`, which `extent` is said to hold (NULL: nothing does), and is out:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * heap: every way in which pages are taken, given, grown, cut and moved.  Requests meet the cheapest memory first:
- * dirty pages of much that size, dirty ones after merging, muzzy, dirty joined with retained, retained, a new
- * mapping.
+ * dirty pages of much that size, dirty ones after merging, muzzy, another arena's dirty pages, dirty joined with retained,
+ * retained, a new mapping.
  */
 #include "page/heap.h"
 
@@ -16,6 +16,7 @@
 #include "page/hooked.h"
 #include "page/hooks.h"
 #include "page/join.h"
+#include "page/lend.h"
 #include "page/shelf.h"
 #include "page/split.h"
 
@@ -178,6 +179,7 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
         taken = found == NULL ? NULL : heap_cut(heap, with_memory[kind], found, size, alignment);
     }
     size_t fresh = 0;
+    taken = taken != NULL ? taken : hew_lend_take(heap, size, alignment);
     if (taken == NULL) {
         taken = hew_join_take(heap, size, alignment, &fresh);
     }
@@ -300,23 +302,57 @@ hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_page_give_some(heap, &extent, 1);
 }
 
-HEW_NOINLINE void
-hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count)
+/* Under the lock, which it lets go: memory came into the dirty stock.  `whole`: of an extent that nobody has any more. */
+static void
+end_give(struct hew_page_heap *heap, bool whole)
 {
-    hew_mutex_lock(&heap->lock);
-    for (unsigned i = 0; i < count; i++) {
-        HEW_ASSERT(1, extents[i]->state == HEW_EXTENT_ACTIVE && extents[i]->arena == heap->arena);
-        hew_page_add_active(heap, -(ptrdiff_t)extents[i]->size);
-        deactivate(extents[i]);
-        hew_hooked_insert_dirty(heap, extents[i]);
-    }
-    bool look = note_given(heap), release = too_idle(heap);
+    bool look = note_given(heap), release = whole && too_idle(heap);
     HEW_ASSERT(3, hew_page_valid_if_due(heap));
     hew_mutex_unlock(&heap->lock);
     if (release) {
         hew_page_release(heap);
     } else if (look) {
         hew_page_decay(heap, hew_clock_ms(), false);
+    }
+}
+
+/* Without the lock: what was borrowed, linked by free.next. */
+static HEW_COLD HEW_NOINLINE void
+go_home(struct hew_extent *chain, bool whole)
+{
+    while (chain != NULL) {
+        struct hew_extent *extent = chain;
+        chain = extent->free.next;
+        end_give(hew_lend_come_home(extent), whole);
+    }
+}
+
+/* Under the lock: pages that are active no more become dirty, or join the chain of those that go home. */
+static void
+insert_given(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_extent **homeward)
+{
+    if (HEW_UNLIKELY(hew_extent_is_borrowed(extent)) && hew_lend_leave(heap, extent)) {
+        extent->free.next = *homeward;
+        *homeward = extent;
+    } else {
+        hew_hooked_insert_dirty(heap, extent);
+    }
+}
+
+HEW_NOINLINE void
+hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count)
+{
+    struct hew_extent *homeward = NULL;
+    hew_mutex_lock(&heap->lock);
+    for (unsigned i = 0; i < count; i++) {
+        HEW_ASSERT(1, extents[i]->state == HEW_EXTENT_ACTIVE && extents[i]->arena == heap->arena);
+        hew_page_add_active(heap, -(ptrdiff_t)extents[i]->size);
+        deactivate(extents[i]);
+        insert_given(heap, extents[i], &homeward);
+    }
+    end_give(heap, true);
+    if (HEW_UNLIKELY(homeward != NULL)) {
+        go_home(homeward, true);
     }
 }
 
@@ -336,17 +372,10 @@ grow_into(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_exte
     return true;
 }
 
-bool
-hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
+/* Under the lock. */
+static bool
+grow_own(struct hew_page_heap *heap, struct hew_extent *extent, size_t more)
 {
-    size_t more = size - extent->size;
-    bool grown = false, bounded = hew_page_is_bounded();
-    HEW_ASSERT(1, size > extent->size && extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena);
-    if (bounded && !hew_page_bound_allows(more)) {
-        return false;
-    }
-    hew_mutex_lock(&heap->lock);
-    ptrdiff_t before = bounded ? held_by(heap) : 0;
     struct hew_extent *behind = hew_split_free_behind(extent);
     if ((behind == NULL || behind->size < more) && heap->hooks == NULL && hew_page_sweep_held(heap)) {
         behind = hew_split_free_behind(extent);
@@ -354,11 +383,27 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
     if (behind != NULL && behind->size < more && hew_split_merge(heap, &heap->dirty)) {
         behind = hew_split_free_behind(extent);
     }
-    if (behind != NULL && behind->size >= more) {
-        grown = HEW_LIKELY(heap->hooks == NULL) ? grow_into(heap, extent, behind, more)
-                                                : hew_hooked_grow(heap, extent, behind, more);
-        hew_page_add_active(heap, grown ? (ptrdiff_t)more : 0);
+    if (behind == NULL || behind->size < more) {
+        return false;
     }
+    return HEW_LIKELY(heap->hooks == NULL) ? grow_into(heap, extent, behind, more)
+                                           : hew_hooked_grow(heap, extent, behind, more);
+}
+
+bool
+hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
+{
+    size_t more = size - extent->size;
+    bool bounded = hew_page_is_bounded();
+    HEW_ASSERT(1, size > extent->size && extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena);
+    if (bounded && !hew_page_bound_allows(more)) {
+        return false;
+    }
+    hew_mutex_lock(&heap->lock);
+    ptrdiff_t before = bounded ? held_by(heap) : 0;
+    bool grown =
+        HEW_UNLIKELY(hew_extent_is_borrowed(extent)) ? hew_lend_grow(heap, extent, more) : grow_own(heap, extent, more);
+    hew_page_add_active(heap, grown ? (ptrdiff_t)more : 0);
     if (HEW_UNLIKELY(bounded)) {
         hew_page_bound_count(held_by(heap) - before);
     }
@@ -388,18 +433,16 @@ hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t si
     hew_mutex_lock(&heap->lock);
     struct hew_extent *tail =
         HEW_LIKELY(heap->hooks == NULL) ? cut_tail(heap, extent, size) : hew_hooked_cut_tail(heap, extent, size);
-    bool look = false;
-    if (tail != NULL) {
-        hew_page_add_active(heap, -(ptrdiff_t)tail->size);
-        hew_hooked_insert_dirty(heap, tail);
-        look = note_given(heap);
+    struct hew_extent *homeward = NULL;
+    if (tail == NULL) {
+        hew_mutex_unlock(&heap->lock);
+        return false;
     }
-    HEW_ASSERT(3, hew_page_valid_if_due(heap));
-    hew_mutex_unlock(&heap->lock);
-    if (look) {
-        hew_page_decay(heap, hew_clock_ms(), false);
-    }
-    return tail != NULL;
+    hew_page_add_active(heap, -(ptrdiff_t)tail->size);
+    insert_given(heap, tail, &homeward);
+    end_give(heap, false);
+    go_home(homeward, false);
+    return true;
 }
 
 bool

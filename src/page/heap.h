@@ -28,6 +28,7 @@ struct hew_page_counts {
     uint64_t dirty_calls, muzzy_calls;             /* ranges that were given to the system */
     uint64_t maps;
     uint64_t pieces_moved, bytes_moved; /* into large objects that would else have been fresh memory: gather.h */
+    uint64_t borrowed;                  /* extents that came from other heaps for a while: lend.h */
     size_t structs, spare_structs;      /* extent structs made, and unused ones among them */
 };
 
@@ -68,9 +69,10 @@ struct hew_page_heap {
     bool ending;            /* no purge may begin */
     bool scarce;            /* the system has refused memory before */
     bool watched;           /* the program looks at active_pages */
-    struct hew_shelf shelf; /* has marks of its own: see there */
+    uint16_t lender;        /* its number among those that lend to each other, or 0: lend.h.  Never changes. */
     _Atomic bool
         is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
+    struct hew_shelf shelf; /* has marks of its own: see there.  The last: the rest is written when a heap begins */
 };
 
 void hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms);

@@ -71,7 +71,7 @@ purge_depart(struct hew_page_heap *heap, struct hew_extent *extent, struct batch
     }
     extent->state = HEW_EXTENT_TRANSIT;
     hew_page_enter_transit(heap, extent);
-    extent->moved = hew_moved_touches(&heap->moved, extent->address, hew_extent_end(extent));
+    extent->free.moved = hew_moved_touches(&heap->moved, extent->address, hew_extent_end(extent));
     batch->extents[batch->count++] = extent;
     batch->bytes += extent->size;
 }
@@ -143,7 +143,7 @@ map_moved_anew(const struct batch *batch)
 {
     for (unsigned i = 0; i < batch->count; i++) {
         struct hew_extent *extent = batch->extents[i];
-        extent->moved = extent->moved && hew_os_map_anew((void *)extent->address, extent->size);
+        extent->free.moved = extent->free.moved && hew_os_map_anew((void *)extent->address, extent->size);
     }
 }
 
@@ -196,7 +196,7 @@ arrive_all(struct hew_page_heap *heap, struct batch *batch, unsigned from, const
         bytes += states[i] != from ? batch->extents[i]->size : 0;
         refused = refused || states[i] == from;
         gone += states[i] == HEW_EXTENT_RETAINED || states[i] == HEW_EXTENT_UNUSED ? batch->extents[i]->size : 0;
-        if (HEW_UNLIKELY(batch->extents[i]->moved) && states[i] == HEW_EXTENT_RETAINED) {
+        if (HEW_UNLIKELY(batch->extents[i]->free.moved) && states[i] == HEW_EXTENT_RETAINED) {
             hew_moved_clear(&heap->moved, batch->extents[i]->address, hew_extent_end(batch->extents[i]));
         }
         arrive(heap, batch->extents[i], states[i]);
@@ -364,7 +364,7 @@ void
 hew_page_forgo_huge(struct hew_page_heap *heap, struct hew_extent *extent)
 {
     hew_mutex_lock(&heap->lock);
-    if (extent->huge) {
+    if (extent->huge && !hew_extent_is_borrowed(extent)) { /* else the owner's advice reaches beyond it */
         hew_huge_forgo(extent);
     }
     hew_mutex_unlock(&heap->lock);
@@ -376,7 +376,8 @@ hew_page_give_through(struct hew_page_heap *heap, struct hew_extent *extent)
     struct batch batch = {.count = 0, .bytes = 0};
     unsigned state;
     hew_mutex_lock(&heap->lock);
-    if (heap->ending || heap->dirty_decay.decay_ms < 0 || heap->muzzy_decay.decay_ms < 0) {
+    if (heap->ending || heap->dirty_decay.decay_ms < 0 || heap->muzzy_decay.decay_ms < 0 ||
+        hew_extent_is_borrowed(extent)) {
         hew_mutex_unlock(&heap->lock);
         return false;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shelf: above 1 MiB a lock, a cut and an insert for each object would cost more than all the rest of malloc, so the
- * extent waits here as it is for the next request of its size.  Threads are spread over groups, each with a mark of
+ * shelf: a lock, a cut and an insert for each large object would cost more than all the rest of malloc, so the extent waits here
+ * as it is for the next request of its size.  Threads are spread over groups, each with a mark of
  * its own, so that they seldom meet.
  */
 #include "page/shelf.h"
@@ -203,6 +203,41 @@ hew_shelf_put_one(struct hew_shelf *shelf, struct hew_extent *extent)
         return HEW_SHELF_REFUSED;
     }
     return end_put(shelf, rank, extent->size);
+}
+
+enum hew_shelf_put
+hew_shelf_put_some(struct hew_shelf *shelf, struct hew_extent *const *extents, unsigned count)
+{
+    struct hew_shelf_slot *slot;
+    struct hew_shelf_rank *rank = begin_put(shelf, extents[0], &slot);
+    if (HEW_UNLIKELY(rank == NULL)) {
+        return HEW_SHELF_REFUSED;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        HEW_ASSERT(1, extents[i]->state == HEW_EXTENT_ACTIVE && extents[i]->size == extents[0]->size &&
+                          hew_map_code(extents[i]->address) == HEW_CODE_NONE);
+        extents[i]->large.below = newest(slot);
+        set_newest(slot, extents[i]);
+    }
+    return end_put(shelf, rank, count * extents[0]->size);
+}
+
+unsigned
+hew_shelf_take_some(struct hew_shelf *shelf, size_t size, struct hew_extent **extents, unsigned wanted)
+{
+    struct hew_shelf_rank *rank = own_rank(shelf);
+    struct hew_shelf_slot *slot = slot_of(rank, size);
+    if (newest(slot) == NULL || !shelf_hold(rank)) {
+        return 0;
+    }
+    unsigned taken = 0;
+    for (; taken < wanted && (extents[taken] = pick(slot, size)) != NULL; taken++) {
+        hew_map_set_code(extents[taken]->address, extents[taken]->code);
+    }
+    HEW_ASSERT(1, rank->bytes >= taken * size);
+    rank->bytes -= taken * size;
+    shelf_let_go(rank);
+    return taken;
 }
 
 /* Under the lock: its bytes are dirty now, and no longer out. */

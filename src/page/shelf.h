@@ -8,8 +8,8 @@
  *           kept from anybody: before more memory is touched, before decay and before statistics, a sweep
  *           (hew_page_sweep_held()) makes dirty pages of all of it.
  * Locks     hew_shelf_empty(), hew_shelf_close() and hew_shelf_decide() are called under the heap's lock.
- * Not here  when to sweep: heap.c, purge.c.  Sizes of up to 1 MiB, or tcache_max: who asks for them finds them in magazines and
- *           depots (cache/), and does not look here.
+ * Not here  when to sweep: heap.c, purge.c.  Sizes of up to 256 KiB, or tcache_max, lie in magazines and depots (cache/) first, and
+ *           come here when these have no room.
  */
 #ifndef HEW_PAGE_SHELF_H
 #define HEW_PAGE_SHELF_H
@@ -17,7 +17,7 @@
 #include "meta/map.h"
 #include "page/extent.h"
 
-#define HEW_SHELF_ABOVE ((size_t)1 << 20) /* smaller ones without a class are odd: samples, guarded ones */
+#define HEW_SHELF_ABOVE ((size_t)256 << 10) /* smaller ones without a class are odd: samples, guarded ones */
 #define HEW_SHELF_RANKS 8
 #define HEW_SHELF_SLOTS 32 /* eight doublings of sizes side by side */
 #define HEW_SHELF_GIVES_TO_CLOCK 64
@@ -52,10 +52,10 @@ struct hew_large_tally {
 };
 
 struct hew_shelf {
-    struct hew_shelf_rank rank[HEW_SHELF_RANKS];
     struct hew_large_tally tally; /* set before the shelf is opened */
     _Atomic bool open;            /* written under the heap's lock */
     _Atomic bool filled;          /* false: no rank has a bit in `used` */
+    struct hew_shelf_rank rank[HEW_SHELF_RANKS];
 };
 
 /* The place of a large extent of `bytes` among an arena's counts. */
@@ -77,6 +77,13 @@ enum hew_shelf_put {
 
 /* An extent with HEW_CODE_SLOW. */
 enum hew_shelf_put hew_shelf_put_one(struct hew_shelf *shelf, struct hew_extent *extent);
+
+/* Extents of one size and one class that have been claimed; all of them, or none.  The tally does not hear of it: until a sweep they are
+ * out. */
+enum hew_shelf_put hew_shelf_put_some(struct hew_shelf *shelf, struct hew_extent *const *extents, unsigned count);
+
+/* Up to `wanted` of just that size, with their class in the address map again, the newest first.  Returns how many. */
+unsigned hew_shelf_take_some(struct hew_shelf *shelf, size_t size, struct hew_extent **extents, unsigned wanted);
 
 struct hew_page_heap;
 

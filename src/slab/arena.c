@@ -7,8 +7,10 @@
 
 #include "base/text.h"
 #include "meta/memory.h"
+#include "os/check.h"
 #include "os/clock.h"
 #include "os/cpus.h"
+#include "page/lend.h"
 #include "page/shelf.h"
 
 struct hew_mutex hew_arenas_lock = HEW_MUTEX(arenas);
@@ -16,9 +18,10 @@ struct hew_mutex hew_arenas_lock = HEW_MUTEX(arenas);
 struct hew_arena_defaults hew_arena_defaults;
 _Atomic bool hew_arena_was_created, hew_arena_was_destroyed;
 /* Guarded by hew_arenas_lock. */
-static unsigned count;           /* 0 = not known yet */
-static _Atomic unsigned limit;   /* likewise; read by anyone */
-static struct hew_arena *unmade; /* linked by larges.next */
+static unsigned count;                  /* 0 = not known yet */
+static _Atomic unsigned limit;          /* likewise; read by anyone */
+static _Atomic unsigned processors = 1; /* as of then: relaxed, who has an arena got it under the lock since */
+static struct hew_arena *unmade;        /* linked by larges.next */
 
 static _Atomic unsigned end;      /* no arena has this number or a higher one; written under hew_arenas_lock */
 static _Atomic unsigned oversize; /* number of the arena of oversize requests, 0 = not known yet; likewise */
@@ -76,6 +79,7 @@ set_up_pages(struct hew_arena *arena, unsigned index, uint64_t now)
     }
     pages->is_private = arena->manual;
     if (!arena->manual) {
+        hew_lend_join(pages);
         hew_page_open_shelf(pages, (struct hew_large_tally){arena->large, &arena->large_bytes});
     }
     hew_mutex_unlock(&pages->lock);
@@ -174,7 +178,8 @@ hew_arena_trim(struct hew_arena *arena)
     if (!hew_arena_begin_trim(arena)) {
         return;
     }
-    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+    HEW_EACH_USED_BIN(arena, code)
+    {
         hew_bin_trim(&arena->bins[code], &arena->pages);
     }
     hew_arena_end_trim(arena);
@@ -198,11 +203,17 @@ hew_arenas_after_fork(void)
     }
 }
 
+static bool
+has_hooks(const struct hew_arena *arena)
+{
+    return __atomic_load_n(&arena->pages.hooks, __ATOMIC_RELAXED) != NULL;
+}
+
 struct hew_arena *
 hew_arena_without_hooks(void)
 {
     struct hew_arena *first = hew_arena_get(0);
-    bool hooked = first != NULL && __atomic_load_n(&first->pages.hooks, __ATOMIC_RELAXED) != NULL;
+    bool hooked = first != NULL && has_hooks(first);
     return hooked ? hew_arena_get(HEW_ARENA_REFUGE) : first;
 }
 
@@ -226,8 +237,10 @@ known_limit(void)
     unsigned known = atomic_load_explicit(&limit, memory_order_relaxed);
     if (known == 0) {
         uint64_t wanted = hew_options.narenas;
+        unsigned first = wanted == 1 ? 1 : hew_cpus_usable(); /* a single arena needs no answer */
+        atomic_store_explicit(&processors, first, memory_order_relaxed);
         if (wanted == 0) {
-            wanted = (uint64_t)hew_cpus_usable() * (uint64_t)hew_options.narenas_ratio.thousandths / 1000;
+            wanted = (uint64_t)first * (uint64_t)hew_options.narenas_ratio.thousandths / 1000;
         }
         known = wanted == 0 ? 1 : wanted > HEW_OPTION_ARENAS_MAX ? HEW_OPTION_ARENAS_MAX : (unsigned)wanted;
         atomic_store_explicit(&limit, known, memory_order_relaxed);
@@ -326,6 +339,34 @@ hew_arena_of_cpu(void)
     unsigned most = hew_arena_limit();
     most = hew_options.percpu_arena == HEW_PERCPU_ARENA_PHYCPU ? (most + 1) / 2 : most;
     return hew_arena_get(hew_cpus_current() % most);
+}
+
+HEW_NOINLINE struct hew_arena *
+hew_arena_find_host(const struct hew_arena *arena)
+{
+    unsigned most = hew_arena_limit();
+    unsigned first = atomic_load_explicit(&processors, memory_order_relaxed); /* known since `limit` is */
+    HEW_ASSERT(1, first != 0);
+    if (arena->index < first || arena->index >= most) {
+        return NULL;
+    }
+    struct hew_arena *host = hew_arena_get(arena->index % first);
+    if (host != NULL) {
+        atomic_fetch_add_explicit(&host->guests, 1, memory_order_relaxed);
+    }
+    return host;
+}
+
+void
+hew_arena_leave_host(struct hew_arena *host)
+{
+    atomic_fetch_sub_explicit(&host->guests, 1, memory_order_relaxed);
+}
+
+struct hew_arena *
+hew_arena_for_guest(struct hew_arena *arena, struct hew_arena *host)
+{
+    return has_hooks(arena) || has_hooks(host) ? arena : host;
 }
 
 /* Under the lock; `best` is the first arena. */

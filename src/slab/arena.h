@@ -31,18 +31,24 @@ enum hew_arena_life {
 };
 
 struct hew_arena {
-    struct hew_page_heap pages;
+    /* What is written when the arena is made stands together: an arena of which little is used is little memory.  What fork() looks at is
+     * in the first line, and in that of pages.lock. */
+    char name[HEW_ARENA_NAME_BYTES]; /* guarded by hew_arenas_lock */
+    struct hew_list larges;          /* of a manual arena: all large objects.  Guarded by pages.lock */
     uint16_t index;
+    bool manual;            /* a program made it.  Written before the arena is seen. */
+    _Atomic uint8_t life;   /* enum hew_arena_life, changed under hew_arenas_lock */
+    _Atomic uint32_t trims; /* of a manual arena: who trims it now; raised under hew_arenas_lock */
+    /* A bit for each class whose bin has had a slab.  Sequentially consistent, for fork(): who brings the first slab writes this and
+     * then, with the bin's lock, looks at the gate; who forks has closed the gate and then reads this. */
+    _Atomic uint64_t used[(HEW_CODE_SMALL_LAST + 64) / 64];
     _Atomic uint32_t threads;          /* threads that allocate here: relaxed, a hint for the choice */
+    _Atomic uint32_t guests;           /* threads of other arenas that begin on this one's slabs: relaxed, likewise */
     _Atomic size_t large_bytes;        /* usable bytes of the large objects that are out: relaxed */
-    bool manual;                       /* a program made it.  Written before the arena is seen. */
-    _Atomic uint8_t life;              /* enum hew_arena_life, changed under hew_arenas_lock */
-    _Atomic uint32_t trims;            /* of a manual arena: who trims it now; raised under hew_arenas_lock */
     _Atomic size_t oversize_threshold; /* larger requests go elsewhere, or are not kept when they are freed: relaxed */
     _Atomic size_t large_takes;        /* large objects so far, for san_guard_large: relaxed */
     _Atomic uint64_t born_ns;          /* relaxed: a snapshot may look at an arena that is destroyed and made anew */
-    struct hew_list larges;            /* of a manual arena: all large objects.  Guarded by pages.lock */
-    char name[HEW_ARENA_NAME_BYTES];   /* guarded by hew_arenas_lock */
+    struct hew_page_heap pages;
     struct hew_bin bins[HEW_CODE_SMALL_LAST + 1]; /* by code; 0 is unused */
     /* From here on small programs touch nothing: a page that they do not have. */
     /* Requests by code that threads made which are gone or have moved, and which no cache has counted: relaxed. */
@@ -94,6 +100,23 @@ struct hew_arena *hew_arena_next(unsigned index);
 #define HEW_EACH_ARENA(arena)                                                                                          \
     for (struct hew_arena *arena = hew_arena_next(0); arena != NULL; arena = hew_arena_next(arena->index + 1u))
 
+/* The first class from `code` on whose bin has had a slab, a number above all when there is none.  Whoever looks after all bins
+ * passes by the others: their memory, most of an arena's, stays untouched. */
+HEW_INLINE unsigned
+hew_arena_next_used(const struct hew_arena *arena, unsigned code)
+{
+    for (unsigned word = code / 64; word < sizeof arena->used / sizeof *arena->used; code = ++word * 64) {
+        uint64_t left = atomic_load(&arena->used[word]) >> code % 64;
+        if (left != 0) {
+            return code + (unsigned)__builtin_ctzll(left);
+        }
+    }
+    return HEW_CODES;
+}
+
+#define HEW_EACH_USED_BIN(arena, code)                                                                                 \
+    for (unsigned code = hew_arena_next_used(arena, 1); code < HEW_CODES; code = hew_arena_next_used(arena, code + 1))
+
 /* Part of hew_arena_life_after_fork(). */
 void hew_arenas_after_fork(void);
 
@@ -114,6 +137,19 @@ struct hew_arena *hew_arena_of_cpu(void);
 /* The automatic arena with the fewest threads, or with percpu_arena that of the CPU, has one thread more from now on; a new one
  * rather than sharing, while there may be more.  NULL without memory.  Threads that are born together count each other. */
 struct hew_arena *hew_arena_join_least_loaded(void);
+
+/*
+ * More automatic arenas than processors are never at work all at once.  A thread of one beyond them finds its first objects of each class
+ * in an arena among the first ones, its host: a slab of each class in each arena would be memory, and pages for fork() to copy, for
+ * threads that do little.  The thread is the host's guest until it leaves.  NULL: there is no host; by a program's own
+ * arenas there never is.
+ */
+struct hew_arena *hew_arena_find_host(const struct hew_arena *arena);
+void hew_arena_leave_host(struct hew_arena *host);
+
+/* Where a thread of `arena` that holds little of a class finds objects of it: its host, unless a program gets pages for one of the
+ * two by hooks of its own. */
+struct hew_arena *hew_arena_for_guest(struct hew_arena *arena, struct hew_arena *host);
 
 /* Where a thread of `own` finds a large object of `size` bytes: with the option oversize_threshold, or its like for one
  * arena, the largest have an arena of their own. */

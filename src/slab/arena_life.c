@@ -168,6 +168,7 @@ fold_pages(struct hew_page_counts *sum, const struct hew_page_counts *counts)
     sum->maps += counts->maps;
     sum->pieces_moved += counts->pieces_moved;
     sum->bytes_moved += counts->bytes_moved;
+    sum->borrowed += counts->borrowed;
 }
 
 /* Under hew_arenas_lock: what the arena has counted becomes part of the sum, and 0 here.  Not called without

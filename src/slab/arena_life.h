@@ -76,4 +76,7 @@ uint64_t hew_arena_uptime_ns(const struct hew_arena *arena);
  * other idle pages before. */
 void hew_arena_decay(struct hew_arena *arena, bool all);
 
+/* The same for every arena: first the slabs of all, since a slab's pages may be another arena's. */
+void hew_arenas_decay(bool all);
+
 #endif

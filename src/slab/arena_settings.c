@@ -169,15 +169,44 @@ hew_arena_uptime_ns(const struct hew_arena *arena)
     return hew_clock_ns() - atomic_load_explicit(&arena->born_ns, memory_order_relaxed);
 }
 
+/* Slabs without an object, and the holes of others. */
+static void
+decay_slabs(struct hew_arena *arena, uint64_t now, bool all)
+{
+    if (hew_arena_begin_trim(arena)) {
+        hew_arena_trim(arena);
+        hew_holes_return(arena, now, all);
+        hew_arena_end_trim(arena);
+    }
+}
+
+static void
+decay_pages(struct hew_arena *arena, uint64_t now, bool all)
+{
+    if (hew_arena_begin_trim(arena)) {
+        hew_page_decay(&arena->pages, now, all);
+        hew_arena_end_trim(arena);
+    }
+}
+
 void
 hew_arena_decay(struct hew_arena *arena, bool all)
 {
-    if (!hew_arena_begin_trim(arena)) {
-        return;
-    }
     uint64_t now = hew_clock_ms();
-    hew_arena_trim(arena);
-    hew_holes_return(arena, now, all); /* before the pages: a slab may become wholly free meanwhile */
-    hew_page_decay(&arena->pages, now, all);
-    hew_arena_end_trim(arena);
+    decay_slabs(arena, now, all);
+    decay_pages(arena, now, all);
+}
+
+void
+hew_arenas_decay(bool all)
+{
+    uint64_t now = hew_clock_ms();
+    HEW_EACH_ARENA(arena)
+    {
+        decay_slabs(arena, now, all);
+    }
+    HEW_EACH_ARENA(arena)
+    {
+        decay_pages(arena, now, all);
+    }
 }

@@ -126,6 +126,14 @@ next_slab(struct hew_bin *bin)
     return true;
 }
 
+/* Those that fill from its bins: its own, and those that begin there. */
+static unsigned
+threads_of(const struct hew_arena *arena)
+{
+    return atomic_load_explicit(&arena->threads, memory_order_relaxed) +
+           atomic_load_explicit(&arena->guests, memory_order_relaxed);
+}
+
 /*
  * Under the lock: whether the class has grown large for those who fill from it.  Each of these threads has objects at hand of
  * every class that it uses: another class costs them more than it saves until there are slabs for all of them.
@@ -134,8 +142,7 @@ static bool
 opens_fine(const struct hew_bin *bin, const struct hew_extent *slab)
 {
     const struct hew_arena *arena = hew_arena_at(slab->arena); /* NULL: a bin that is no arena's */
-    return bin->counts.slabs >= OPENS_FINE &&
-           (arena == NULL || bin->counts.slabs >= atomic_load_explicit(&arena->threads, memory_order_relaxed));
+    return bin->counts.slabs >= OPENS_FINE && (arena == NULL || bin->counts.slabs >= threads_of(arena));
 }
 
 /* Under the lock: a new slab becomes the current one.  False when there is room already, which other threads have brought
@@ -184,12 +191,22 @@ populate(const struct hew_extent *slab)
     }
 }
 
+/* Without the lock: the bin is about to get a slab; NULL: it is no arena's.  Sequentially consistent: see struct hew_arena. */
+static void
+note_used(struct hew_arena *arena, unsigned code)
+{
+    if (arena != NULL) {
+        atomic_fetch_or(&arena->used[code / 64], (uint64_t)1 << code % 64);
+    }
+}
+
 /* Under the lock, which it drops, with no room in the bin.  False: still none, for want of memory. */
 static bool
 bin_make_room(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code)
 {
     bool grown = bin->counts.slabs >= POPULATED_FROM && !lists_full(bin);
     hew_mutex_unlock(&bin->lock);
+    note_used(hew_arena_at(pages->arena), code);
     struct hew_extent *slab = new_slab(pages, code);
     if (grown && slab != NULL) {
         populate(slab);

@@ -281,14 +281,15 @@ hew_holes_return(struct hew_arena *arena, uint64_t now_ms, bool all)
     if (!hew_arena_begin_trim(arena)) {
         return 0;
     }
-    if (!may_return(pages, all, &live)) {
+    if (hew_arena_next_used(arena, 1) == HEW_CODES || !may_return(pages, all, &live)) {
         hew_arena_end_trim(arena);
         return 0;
     }
     uint64_t step = step_ms(live);
     uint64_t since = since_look(&arena->holes, now_ms, step, all);
     bool waiting = false;
-    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+    HEW_EACH_USED_BIN(arena, code)
+    {
         struct hew_bin *bin = &arena->bins[code];
         struct hew_holes_seen *seen = &arena->holes.bins[code];
         struct hew_holes_look look = {pages, bin, seen, code, all, now_ms, live};

@@ -137,13 +137,28 @@ hew_large_take_warm(struct hew_arena *arena, size_t size, size_t alignment, unsi
     return hew_large_take(arena, size, alignment, code);
 }
 
+/* What was freed a moment ago and nothing has been done with.  It has been counted as out all the time. */
+static HEW_NOINLINE unsigned
+take_kept(struct hew_arena *arena, size_t size, struct hew_extent **extents, unsigned most)
+{
+    unsigned taken = hew_shelf_take_some(&arena->pages.shelf, size, extents, most);
+    for (unsigned i = 0; i < taken; i++) {
+        extents[i]->zeroed = false;
+        extents[i]->large.fresh = 0;
+    }
+    return taken;
+}
+
 unsigned
 hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsigned wanted)
 {
     struct hew_extent *extents[HEW_LARGE_AT_ONCE];
     unsigned most = wanted < HEW_LARGE_AT_ONCE ? wanted : HEW_LARGE_AT_ONCE;
     size_t size = hew_code_size(code);
-    unsigned taken = most == 1 ? 0 : take_same(arena, code, extents, most); /* a single one is looked for there, too */
+    unsigned taken = hew_shelf_is_filled(&arena->pages.shelf) ? take_kept(arena, size, extents, most) : 0;
+    if (taken == 0 && most != 1) { /* a single one is looked for there, too */
+        taken = take_same(arena, code, extents, most);
+    }
     if (taken == 0) {
         struct hew_extent *extent = hew_large_take_warm(arena, size, HEW_PAGE, code);
         objects[0] = extent == NULL ? NULL : (void *)extent->address;
@@ -203,13 +218,29 @@ hew_large_give_back(struct hew_extent *extent)
     }
 }
 
+/* At hand for the next requests of their class. */
+static bool
+keep_some(struct hew_arena *arena, struct hew_extent *const *extents, unsigned count)
+{
+    enum hew_shelf_put done = hew_shelf_put_some(&arena->pages.shelf, extents, count);
+    if (HEW_UNLIKELY(done == HEW_SHELF_PUT_LOOK)) {
+        hew_page_look(&arena->pages);
+    }
+    return done != HEW_SHELF_REFUSED;
+}
+
 void
 hew_large_give_some(struct hew_extent *const *extents, unsigned count)
 {
     struct hew_arena *arena = hew_arena_at(extents[0]->arena);
+    bool whole = true; /* each may go out again as it is */
     for (unsigned i = 0; i < count; i++) {
         large_claim(extents[i]);
         unlist(arena, extents[i]);
+        whole = whole && extents[i]->large.usable == extents[i]->size && !hew_extent_is_borrowed(extents[i]);
+    }
+    if (whole && keep_some(arena, extents, count)) {
+        return;
     }
     count_given(arena, extents[0], count);
     give_pages(arena, extents, count);

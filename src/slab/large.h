@@ -2,7 +2,7 @@
 /*
  * large: objects above the small classes: an extent of its own each.
  *
- * Up to tcache_max, and to 1 MiB in any case, they have classes as small objects have: extents of the class's size,
+ * Up to tcache_max, and to 256 KiB in any case, they have classes as small objects have: extents of the class's size,
  * all of it usable, kept in magazines and depots.  Above, extents are as large as asked, and the address map calls them slow.
  *
  * Locks     the page heap's; the counts are relaxed atomics.  An extent's fields belong to whoever holds the object.
@@ -75,7 +75,7 @@ HEW_INLINE bool
 hew_large_keep(struct hew_extent *extent)
 {
     bool fits = extent->code == HEW_CODE_SLOW && extent->size > HEW_SHELF_ABOVE && extent->large.usable == extent->size;
-    return fits && hew_page_shelve_one(&hew_arena_at(extent->arena)->pages, extent);
+    return fits && !hew_extent_is_borrowed(extent) && hew_page_shelve_one(&hew_arena_at(extent->arena)->pages, extent);
 }
 
 /* An object of class `code` lies in a depot from now on: whoever frees it again, or asks for its size, is told that it is free.

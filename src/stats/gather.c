@@ -112,6 +112,7 @@ gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
     into->retained = counts.retained;
     into->pieces_moved = counts.pieces_moved;
     into->bytes_moved = counts.bytes_moved;
+    into->borrowed = counts.borrowed;
     into->abandoned_vm = counts.abandoned;
     into->extent_avail = counts.spare_structs;
     into->metadata_edata = counts.structs * sizeof(struct hew_extent);

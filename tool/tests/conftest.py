@@ -129,6 +129,12 @@ def hew_library() -> Path:
         pytest.skip(f"libhew.so is not built: {error}")
 
 
+def may_attach() -> bool:
+    """Whether the system lets us attach to a process that is not our child's child."""
+    scope = Path("/proc/sys/kernel/yama/ptrace_scope")
+    return os.geteuid() == 0 or not scope.exists() or scope.read_text().strip() == "0"
+
+
 def is_as_described(text: str, name: str) -> Any:
     """The document, once its schema has been held against it."""
     document = json.loads(text)

@@ -106,10 +106,10 @@ int main(void)
 
 
 @contextmanager
-def running(program: Path, changes: Mapping[str, str | None] | None = None) -> Iterator[int]:
+def running(program: Path | list[str], changes: Mapping[str, str | None] | None = None) -> Iterator[int]:
     """The process of a stub that has allocated; killed at the end."""
     clean = {name: None for name in os.environ if "MALLOC" in name or name in {"LD_PRELOAD", "GLIBC_TUNABLES"}}
-    started = subprocess.Popen([program], env=environment(clean | dict(changes or {})), stdout=subprocess.PIPE)
+    started = subprocess.Popen(program, env=environment(clean | dict(changes or {})), stdout=subprocess.PIPE)
     try:
         assert started.stdout is not None
         assert started.stdout.read(1) == b"r"

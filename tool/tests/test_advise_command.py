@@ -16,7 +16,7 @@ import pytest
 from jsonschema import validate
 from rich.console import Console
 
-from conftest import HewRunner, wait_until
+from conftest import HewRunner, may_attach, wait_until
 from hew.analysis.advice.reconcile import reconciled
 from hew.analysis.advice.rules import MODULES, advise
 from hew.analysis.series import MOST_AT_ONCE, last_of_each
@@ -240,17 +240,21 @@ def test_redis_is_asked_where_it_listens(hew: HewRunner, tmp_path: Path, passwor
             facts = read_process(server.pid)
             if facts.provider is None or facts.provider.code.kind != "jemalloc":
                 pytest.skip("this redis-server is not on jemalloc")
-            done = hew("advise", str(server.pid), "--json")
+            done = hew("advise", "--no-attach", str(server.pid), "--json")
+            attached = hew("advise", str(server.pid), "--json")
         finally:
             server.kill()
     document = json.loads(done.stdout)
+    stopped = [note for note in json.loads(attached.stdout)["notes"] if note.startswith("attached to process")]
     validate(document, SCHEMA)
     looked = document["looked_at"]
     if password:
         assert "NOAUTH" in looked["unseen"][0]["why"]
         assert (done.returncode, looked["read"]) == (4, [])
+        assert not may_attach() or (attached.returncode, len(stopped)) == (0, 1)
     else:
         assert (done.returncode, document["outcome"]) == (0, "well")
+        assert stopped == []  # who answers is not stopped
         assert looked["read"][0].startswith("statistics of jemalloc 5")
 
 
@@ -261,9 +265,10 @@ def test_a_process_that_cannot_be_asked_is_named_with_the_way_out(
     if library is None:
         pytest.skip("jemalloc is not here: apt-get install libjemalloc2")
     with waiting(programs("hold 1 128 40 8 900000"), tmp_path / "errors", LD_PRELOAD=str(library)) as pid:
-        done, told = hew("advise", str(pid)), hew("advise", str(pid), "--json")
+        done = hew("advise", "--no-attach", str(pid))
+        told = hew("advise", "--no-attach", str(pid), "--json")
     assert (done.returncode, told.returncode, done.stderr) == (4, 4, "")
-    assert "0 rules looked at nothing" in done.stdout
+    assert "neither a report nor a heap could be read" in done.stdout
     assert "stats_print:true" in done.stdout
     document = json.loads(told.stdout)
     validate(document, SCHEMA)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE
+from conftest import PATIENCE, build
 from hew.analysis.advice.rules import advise
 from hew.model.advice import Advice, Case, Certainty
 from hew.model.errors import HewError
@@ -88,6 +88,19 @@ CASES = [
     Provoking("narenas-limit", "hold 16 1000 100 2 250", form="J", cpus=1, settings={"hew": "narenas:4"}),
     Provoking("metadata", "hold 500 1000 10 2 1", "narenas:500", ("jemalloc", "hew"), "Jblxe", cured=False),
 ]  # fmt: skip
+
+LEAKS = """
+#include <stdlib.h>
+#include <string.h>
+int main(void) {
+    for (int i = 0; i < 300000; i++) {
+        memset(malloc(200), 1, 200);
+        for (int k = 0; k < 2; k++)
+            free(memset(malloc(300 + (i + k) % 500), 1, 300));
+    }
+    return 0;
+}
+"""
 
 QUIET = [
     ("churn 4 256 10 300", "narenas:8"),  # caches serve it: no fills, no waiting
@@ -216,6 +229,15 @@ def test_waiting_is_told_from_a_report_that_is_written_when_the_workers_have_gon
     assert advice.certainty is Certainty.LIKELY
     assert [one.text for one in advice.settings] == ["narenas:4"]
     assert "stats_interval" in (advice.change or "")
+
+
+@pytest.mark.parametrize("allocator", ALL)
+def test_a_leak_in_one_size_is_named(allocator: str, compiler: str, tmp_path: Path) -> None:
+    leaky = build(compiler, tmp_path / "leaks", LEAKS, "-O0", "-fno-builtin")
+    (advice,) = advise(Case(report(library_of(allocator), [str(leaky)], "narenas:8", "J")))
+    assert advice.rule == "never-freed"
+    assert advice.certainty is Certainty.LIKELY
+    assert advice.title.startswith(("objects of 208 bytes", "objects of 224 bytes"))
 
 
 @pytest.mark.parametrize("allocator", ALL)

@@ -17,10 +17,11 @@ from conftest import HewRunner, build, wait_until
 from hew.analysis.doctor import examine
 from hew.model.finding import Finding, Level
 from hew.model.process import ProcessFacts
+from hew.sources import patient
 from hew.sources.discovery import find_library, library_folders
 from hew.sources.process_facts import read_process
 from hew.sources.process_memory import read_areas
-from hew.sources.processes import read_text
+from hew.sources.processes import read_text, stat_fields
 from stubs import PREFIXED, SLEEPER, THREADS, TITLED, running
 
 Compile = Callable[..., Path]
@@ -260,3 +261,18 @@ def test_a_process_is_told_in_words(hew: HewRunner, stub: Compile) -> None:
 def test_what_is_no_process_is_one_line(hew: HewRunner) -> None:
     done = hew("doctor", "4194304")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+
+
+def test_a_command_stands_still_while_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else one that is soon over is gone before its libraries have been read: a JVM had no malloc."""
+    states = []
+
+    def looked(pid: int, started_with: object) -> ProcessFacts:
+        wait_until(lambda: stat_fields(pid)[0] == "T", "the command goes on")
+        states.append(stat_fields(pid)[0])
+        return read_process(pid)
+
+    monkeypatch.setattr(patient, "largest", looked)
+    facts = patient.look_at_command(["sleep", "600"], dict(os.environ), 0.05)
+    assert states
+    assert facts.name == "sleep"

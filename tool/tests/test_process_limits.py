@@ -64,6 +64,16 @@ def test_version_2_the_tightest_of_nested_groups_counts(machine: Path) -> None:
     assert (limits.cpus_of_group, limits.memory_of_group, limits.memory_used_by_group) == (0.5, 800000, 500)
 
 
+def test_pages_of_files_do_not_count_and_the_group_with_the_least_left_is_told(machine: Path) -> None:
+    root = mount(machine, "groups", "cgroup2")
+    group(machine, "0::/outer/inner\n")
+    stat = "anon 1\ninactive_file 300\nactive_file 50"
+    write(root / "outer", memory__max="1000", memory__current="990", memory__stat="inactive_file 10\nactive_file 0")
+    write(root / "outer/inner", memory__max="800", memory__current="700", memory__stat=stat)
+    limits = read_limits(PID)
+    assert (limits.memory_of_group, limits.memory_used_by_group) == (1000, 980)
+
+
 def test_version_1_has_a_hierarchy_for_each_controller(machine: Path) -> None:
     cpu = mount(machine, "groups/cpu", "cgroup", "rw,cpu,cpuacct")
     memory = mount(machine, "groups/memory", "cgroup", "rw,memory")

@@ -4,8 +4,6 @@
 import asyncio
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -13,16 +11,15 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.strip import Strip
 from textual.widgets import DataTable, Static, TabbedContent
 
-from conftest import HewRunner, environment, is_as_described, wait_until
+from conftest import HewRunner, environment, is_as_described
 from hew.analysis.live import live_view
-from hew.commands.top import LiveFeed
 from hew.model.errors import HewError
 from hew.model.live import LiveView, Moment, Outside, ProcessRow
 from hew.model.statistics import Arena, Bin, Mutex, Sizes, Snapshot, Thread, Totals, UnusedExtents
-from hew.sources.control import find_socket
-from hew.sources.live import Processes
+from hew.views.process_table import ProcessTable
 from hew.views.top import ProcessView, TopApp
 from hew.views.top_document import top_json
 from hew.views.top_tables import arena_rows, thread_rows
@@ -207,8 +204,7 @@ def test_the_list_and_back() -> None:
     app = TopApp(MadeUp(), 1000)
 
     async def act(pilot: Pilot[None]) -> None:
-        table = app.screen.query_one("#processes", DataTable)
-        assert [str(table.get_row_at(row)[0]) for row in range(table.row_count)] == ["42", "43", "44"]
+        assert app.screen.query_one("#processes", ProcessTable).keys == ["42", "43", "44"]
         await pilot.press("enter")
         await settle(pilot)
         assert isinstance(app.screen, ProcessView)
@@ -240,7 +236,7 @@ def test_keys_lead_to_the_tables() -> None:
             assert str(app.screen.query_one(f"#table-{name}", DataTable).get_row_at(0)[0]) == cell
         await pilot.press("escape")
         await settle(pilot)
-        assert app.screen.query_one("#processes", DataTable).row_count == 3
+        assert app.screen.query_one("#processes", ProcessTable).keys == ["42", "43", "44"]
 
     seen(app, act)
 
@@ -249,8 +245,7 @@ def test_the_list_is_sorted_and_filtered_by_the_keyboard() -> None:
     app = TopApp(MadeUp(), 1000)
 
     def names() -> list[str]:
-        table = app.screen.query_one("#processes", DataTable)
-        return [str(table.get_row_at(at)[2]) for at in range(table.row_count)]
+        return [row[2] for row in app.screen.query_one("#processes", ProcessTable).rows]
 
     async def act(pilot: Pilot[None]) -> None:
         largest = names()
@@ -267,6 +262,38 @@ def test_the_list_is_sorted_and_filtered_by_the_keyboard() -> None:
         await pilot.press("slash", "escape")
         await settle(pilot)
         assert len(names()) == len(largest)
+
+    seen(app, act)
+
+
+def test_only_lines_that_changed_are_drawn_and_the_cursor_stays_with_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = TopApp(MadeUp(), 1000)
+    drawn: list[int] = []
+
+    async def act(pilot: Pilot[None]) -> None:
+        table = app.screen.query_one("#processes", ProcessTable)
+        many = [(str(pid), (str(pid), "u", f"name {pid}", "glibc", "1 B", "1", "yes")) for pid in range(500)]
+        table.put(many)
+        await pilot.press("home", "down", "down", "down")
+        await settle(pilot)
+        assert table.chosen == "3"
+        plain = table.render_line
+
+        def drawing(y: int) -> Strip:
+            drawn.append(y)
+            return plain(y)
+
+        monkeypatch.setattr(table, "render_line", drawing)
+        table.put([(key, (*row[:4], "2 B", *row[5:]) if key == "5" else row) for key, row in many])
+        await settle(pilot)
+        assert drawn == [6]
+        table.put(many[3:] + many[:3])
+        await settle(pilot)
+        assert (table.chosen, table.cursor) == ("3", 0)
+        await pilot.press("end")
+        await settle(pilot)
+        assert table.chosen == "2"
+        assert "name 2" in table.render_line(table.size.height - 1).text
 
     seen(app, act)
 
@@ -316,42 +343,6 @@ def test_screens_look_as_recorded(name: str, pid: int | None, keys: tuple[str, .
         await come_true(pilot, lambda: picture(app) == recorded.read_text())
 
     seen(app, act)
-
-
-def test_real_processes(hew_library: Path, tmp_path: Path) -> None:
-    conf = f"control:{tmp_path}/%p"
-    script = (
-        "import ctypes, sys, threading; kept = [bytes(1000) for _ in range(20000)]\n"
-        "def work():\n"
-        "    ctypes.CDLL(None).prctl(15, b'my worker'); ctypes.CDLL(None).malloc(100); print('', flush=True)\n"
-        "    threading.Event().wait()\n"
-        "threading.Thread(target=work, daemon=True).start(); sys.stdin.read()"
-    )
-    settings = {"LD_PRELOAD": str(hew_library), "MALLOC_CONF": conf}
-    with subprocess.Popen(
-        [sys.executable, "-c", script], env=environment(settings), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        wait_until(lambda: find_socket(child.pid) is not None)
-        processes = Processes()
-        assert processes.allocator(child.pid).startswith("hew")  # known from now on: the list need not wait for others
-        feed = LiveFeed(processes)
-        row = next(row for row in feed.processes() if row.pid == child.pid)
-        assert row.allocator.startswith("hew")
-        assert row.asks
-        feed.look(child.pid)
-        view = feed.look(child.pid)
-        parts = {part.label: part.bytes or 0 for part in view.parts}
-        assert parts["live objects"] > 20_000_000
-        assert sum(parts.values()) == view.moment.outside.resident
-        assert any(rate.label == "requests" and rate.value is not None for rate in view.rates)
-        threads = {row[1]: row for row in thread_rows(view)}
-        assert threads["my worker"][2] != threads[view.moment.name][2]
-        assert "my worker" in {row[3] for row in arena_rows(view)}
-        child.kill()
-    with pytest.raises(HewError, match="no process"):
-        feed.look(child.pid)
 
 
 def test_json_of_the_list_and_of_a_process(hew: HewRunner) -> None:

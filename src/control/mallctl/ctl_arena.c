@@ -55,13 +55,10 @@ hew_ctl_arena_initialized(const struct hew_ctl_call *call)
 static void
 decay(const struct hew_ctl_call *call, bool everything)
 {
-    bool all = means_all(index_of(call));
-    unsigned first = all ? 0 : (unsigned)index_of(call), end = all ? hew_arenas_count() : first + 1;
-    for (unsigned index = first; index < end && index < HEW_ARENAS_MAX; index++) {
-        struct hew_arena *arena = hew_arena_at(index);
-        if (arena != NULL) {
-            hew_arena_decay(arena, everything);
-        }
+    if (means_all(index_of(call))) {
+        hew_arenas_decay(everything);
+    } else if (arena_of(call) != NULL) {
+        hew_arena_decay(arena_of(call), everything);
     }
 }
 

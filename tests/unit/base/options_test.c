@@ -49,7 +49,7 @@ TEST(the_defaults_are_those_of_jemalloc_where_hew_has_no_better_ones)
 
 TEST(hew_counts_one_arena_for_each_usable_cpu_caches_larger_sizes_and_purges_idle_programs)
 {
-    CHECK_EQUAL(hew_options.tcache_max, 1048576);
+    CHECK_EQUAL(hew_options.tcache_max, 262144);
     CHECK_EQUAL(hew_options.narenas, 0);
     CHECK_EQUAL(hew_options.narenas_ratio.thousandths, 1000);
     CHECK(hew_options.background_thread);

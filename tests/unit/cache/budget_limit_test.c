@@ -145,3 +145,17 @@ TEST(a_threads_largest_size_takes_classes_in_and_out_but_for_those_whose_number_
 {
     CHECK_EQUAL(child_run(chosen_sizes).status, 0);
 }
+
+static void
+cache_all(void)
+{
+    hew_options.tcache_max = hew_code_size(HEW_CODE_CACHED_LAST);
+    CHECK(layers_boot());
+    struct hew_cache *cache = new_cache();
+    CHECK_EQUAL(cache->most[HEW_CODE_CACHED_LAST], 1);
+}
+
+TEST(the_last_class_that_can_be_cached_is_cached_where_the_settings_say_so)
+{
+    CHECK_EQUAL(child_run(cache_all).status, 0);
+}

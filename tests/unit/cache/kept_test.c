@@ -146,6 +146,30 @@ TEST(a_cache_that_holds_much_is_kept_with_its_small_objects)
     CHECK(layers_settled());
 }
 
+TEST(what_is_kept_is_bounded_whatever_number_of_classes_it_is_of)
+{
+    enum { OBJECTS = 30 };
+    void *objects[OBJECTS];
+    struct hew_cache *cache = begin();
+    for (unsigned class = hew_code_of_size(256); class <= hew_code_of_size(1024); class ++) {
+        for (unsigned round = 0; round < 200; round++) {
+            for (unsigned i = 0; i < OBJECTS; i++) {
+                objects[i] = hew_magazine_pop(cache, class);
+            }
+            for (unsigned i = 0; i < OBJECTS; i++) {
+                hew_magazine_push(cache, class, objects[i]);
+            }
+        }
+        CHECK(hew_count_held(cache, class) < HEW_KEPT_BYTES);
+    }
+    CHECK(held_in_all(cache) > HEW_KEPT_BYTES);
+    hew_thread_leave();
+    CHECK(begin() == cache);
+    CHECK(held_in_all(cache) <= HEW_KEPT_BYTES && held_in_all(cache) > HEW_KEPT_BYTES / 2);
+    hew_thread_death();
+    CHECK(layers_settled());
+}
+
 TEST(what_a_thread_asked_for_is_counted_at_its_end_even_where_it_has_no_magazine)
 {
     struct hew_cache *cache = begin();

@@ -72,6 +72,29 @@ TEST(what_one_thread_frees_another_one_gets)
     end_cache();
 }
 
+TEST(fresh_objects_of_two_threads_do_not_share_a_line)
+{
+    for (size_t size = 8; size <= 32; size *= 2) {
+        struct hew_cache *cache = new_cache();
+        unsigned code = hew_code_of_size(size), line = (unsigned)(HEW_CACHE_LINE / size);
+        struct hew_cache *other = hew_thread_birth(true);
+        CHECK(other != NULL && other->arena == cache->arena);
+        for (unsigned i = 0; i < 8 * line; i++) {
+            objects[2 * i] = take(cache, code);
+            objects[2 * i + 1] = take(other, code);
+        }
+        for (unsigned i = 0; i < 16 * line; i++) {
+            for (unsigned k = (i + 1) % 2; k < 16 * line; k += 2) {
+                CHECK((uintptr_t)objects[i] / HEW_CACHE_LINE != (uintptr_t)objects[k] / HEW_CACHE_LINE);
+            }
+        }
+        give_many(other, code, 16 * line);
+        hew_thread_death();
+        hew_cache_self = cache;
+        end_cache();
+    }
+}
+
 /* Gives objects back until a full magazine has made room; how many there are then. */
 static size_t
 depth_after_overflow(struct hew_cache *cache, unsigned *given)
@@ -287,6 +310,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
 {
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size((size_t)1 << 20);
+    hew_budget_limit(cache, code, 1, false); /* as with a larger tcache_max */
     struct hew_extent *heap =
         hew_large_take(cache->arena, (size_t)64 << 20, HEW_PAGE, HEW_CODE_SLOW); /* a part of it is the share */
     struct hew_extent *one = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
@@ -302,6 +326,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
     give(cache, code, (void *)two->address);
     hew_depot_drain(true);
     hew_large_give(heap);
+    hew_page_sweep(&cache->arena->pages);
     CHECK_EQUAL(layers_large(cache->arena).ndalloc + 1, layers_large(cache->arena).nmalloc);
     end_cache();
 }
@@ -369,5 +394,19 @@ TEST(an_object_that_comes_back_unused_is_the_next_one_or_its_owners_where_there_
             give(cache, CODE, objects[i]);
         }
     }
+    end_cache();
+}
+
+TEST(an_idle_class_keeps_half_of_its_room_when_it_is_looked_after)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned code = hew_code_of_size(128), other = hew_code_of_size(512);
+    work(cache, code, 20, 500);
+    size_t before = capacity(cache, code);
+    CHECK(before > 200);
+    for (unsigned period = 0; period < HEW_CODES && capacity(cache, code) == before; period++) {
+        work(cache, other, HEW_CACHE_PERIOD, 1);
+    }
+    CHECK_EQUAL(capacity(cache, code), before / 2);
     end_cache();
 }

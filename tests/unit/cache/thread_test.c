@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cache/thread.h"
 
+#include "cache/budget.h"
 #include "cache/magazine.h"
 #include "layers.h"
 #include "layers_cache.h"
@@ -367,4 +368,32 @@ following(void)
 TEST(a_thread_follows_its_cpu_unless_the_program_has_bound_it)
 {
     CHECK_EQUAL(child_run(following).status, 0);
+}
+
+static void
+leave_without(void)
+{
+    boot_once();
+    hew_thread_leave();
+    CHECK_EQUAL(threads_of_all_arenas(), 0);
+    hew_cache_self = NULL; /* while the loader is at work */
+    hew_thread_leave();
+}
+
+TEST(a_thread_without_a_cache_leaves_nothing)
+{
+    CHECK_EQUAL(child_run(leave_without).status, 0);
+}
+
+TEST(a_thread_that_counts_keeps_its_counts_when_a_magazine_becomes_long)
+{
+    boot_once();
+    struct hew_cache *cache = hew_thread_birth(true);
+    struct hew_cache_bytes *live = hew_thread_counters(cache);
+    CHECK(live != NULL);
+    for (size_t room = 7; room <= 1023; room = 2 * room + 1) { /* one array of each size */
+        CHECK(hew_budget_set(cache, 5, room));
+        CHECK(cache->live == live);
+    }
+    hew_thread_death();
 }

@@ -6,6 +6,7 @@
 #include "os/memory.h"
 #include "test.h"
 
+#include "fakes/child.h"
 #include "fakes/faults.h"
 #include "fakes/random.h"
 
@@ -24,6 +25,25 @@ is_filled(const unsigned char *memory, size_t size, unsigned char with)
         }
     }
     return true;
+}
+
+/* From here on each CPU has lists of its own. */
+static void
+crowd(void)
+{
+    void *piece = hew_meta_take(100);
+    hew_mutex_lock(&hew_meta_lock);
+    hew_meta_lock.waits += 8;
+    hew_mutex_unlock(&hew_meta_lock);
+    hew_meta_give(piece, 100);
+    CHECK(atomic_load(&hew_meta_crowded));
+}
+
+/* First: nobody has waited yet. */
+TEST(the_first_who_learns_of_a_crowd_begins_the_lists)
+{
+    CHECK(!atomic_load(&hew_meta_crowded));
+    CHECK_EQUAL(child_run(crowd).status, 0);
 }
 
 TEST(every_piece_is_zero_filled_and_begins_a_cache_line)
@@ -225,18 +245,6 @@ stay_on_this_cpu(void)
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     CHECK_EQUAL(sched_setaffinity(0, sizeof one, &one), 0);
-}
-
-/* From here on each CPU has lists of its own. */
-static void
-crowd(void)
-{
-    void *piece = hew_meta_take(100);
-    hew_mutex_lock(&hew_meta_lock);
-    hew_meta_lock.waits += 8;
-    hew_mutex_unlock(&hew_meta_lock);
-    hew_meta_give(piece, 100);
-    CHECK(atomic_load(&hew_meta_crowded));
 }
 
 TEST(in_a_crowd_threads_never_get_the_same_piece_and_use_is_counted)

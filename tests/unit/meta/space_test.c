@@ -14,6 +14,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
@@ -171,4 +172,21 @@ narrow_leaves_guards(void)
 TEST(address_space_that_became_scarce_is_given_back_but_for_the_guards)
 {
     CHECK_EQUAL(child_run(narrow_leaves_guards).status, 0);
+}
+
+/* A limit that is no whole number of pages, nor is its share. */
+static void
+reserves_a_share(void)
+{
+    struct rlimit limit = {4 * GIB + 64, 4 * GIB + 64};
+    CHECK_EQUAL(setrlimit(RLIMIT_AS, &limit), 0);
+    char *opened = hew_space_open(HEW_PAGE);
+    CHECK(opened != NULL);
+    struct mapping below = mapping_of(mapping_of(opened).start == 0 ? NULL : (char *)mapping_of(opened).start - 1);
+    CHECK_EQUAL(mapping_of(opened + HEW_PAGE).end - below.start, 64 * MIB);
+}
+
+TEST(of_a_limited_address_space_a_small_share_in_whole_pages_is_reserved)
+{
+    CHECK(CHILD_SANITIZED || child_run(reserves_a_share).status == 0);
 }

@@ -254,3 +254,14 @@ TEST(something_is_due_each_epoch_or_at_once_when_nothing_may_be_kept)
     hew_decay_begin(&decay, -1, 1000);
     CHECK(!hew_decay_is_due(&decay, 4096, 9000));
 }
+
+TEST(a_few_pages_follow_the_curve_like_many)
+{
+    struct hew_decay decay;
+    size_t bytes = 4096;
+    hew_decay_begin(&decay, 3200, START);
+    for (uint64_t epoch = 1; epoch <= HEW_DECAY_EPOCHS / 2; epoch++) {
+        look(&decay, &bytes, START + 100 * epoch);
+    }
+    CHECK(bytes > 1024 && bytes < 3072);
+}

@@ -2,6 +2,7 @@
 /* Unit tests of page/gather and page/moved: large requests that idle pages from elsewhere serve. */
 #include "page/gather.h"
 
+#include "page/bound.h"
 #include "page/hooks.h"
 #include "page/move.h"
 #include "test.h"
@@ -171,6 +172,95 @@ TEST(a_move_that_is_refused_in_the_middle_copies_the_rest)
         page_give(larger);
         scatter_end(PIECES);
     }
+}
+
+static unsigned moves_before_refusals;
+
+/* No move but the first ones, and no pages taken back. */
+static bool
+refuse_the_rest(const char *call)
+{
+    bool moves = strcmp(call, "mremap") == 0;
+    if (moves && moves_before_refusals != 0) {
+        moves_before_refusals--;
+        return false;
+    }
+    return moves || strcmp(call, "madvise") == 0;
+}
+
+TEST(what_was_copied_is_zeroed_where_the_system_takes_no_pages_back)
+{
+    scatter(PIECES);
+    struct hew_extent *taken = page_take(WANTED);
+    CHECK(hew_page_gather(&page_heap, taken));
+    struct hew_extent *larger = page_take(2 * WANTED);
+    moves_before_refusals = 2;
+    hew_os_faults.refuse = refuse_the_rest;
+    CHECK_EQUAL(hew_page_move(&page_heap, taken, &page_heap, larger), HEW_OS_MOVED);
+    hew_os_faults.refuse = NULL;
+    CHECK(page_filled(taken, 0));
+    page_give(taken);
+    page_give(larger);
+    scatter_end(PIECES);
+}
+
+TEST(what_has_moved_is_known_as_mappings_of_its_own_where_it_is)
+{
+    scatter(PIECES);
+    struct hew_extent *taken = page_take(WANTED);
+    CHECK(hew_page_gather(&page_heap, taken));
+    struct hew_extent *larger = page_take(2 * WANTED);
+    CHECK_EQUAL(hew_page_move(&page_heap, taken, &page_heap, larger), HEW_OS_MOVED);
+    CHECK(!hew_moved_touches(&page_heap.moved, taken->address, hew_extent_end(taken)));
+    for (size_t piece = 0; piece < PIECES; piece++) {
+        uintptr_t at = larger->address + piece * PIECE;
+        CHECK(hew_moved_touches(&page_heap.moved, at, at + PIECE));
+    }
+    page_give(taken);
+    page_give(larger);
+    scatter_end(PIECES);
+}
+
+TEST(under_a_limit_memory_that_came_by_moving_is_not_counted_twice)
+{
+    scatter(PIECES);
+    struct hew_extent *taken = page_take(WANTED);
+    atomic_store(&hew_page_bound.known, true);
+    atomic_store(&hew_page_bound.held, (ptrdiff_t)(WANTED + 2 * PIECES * PIECE));
+    CHECK(hew_page_gather(&page_heap, taken));
+    CHECK_EQUAL(hew_page_bound.held, WANTED + PIECES * PIECE);
+    atomic_store(&hew_page_bound.known, false);
+    atomic_store(&hew_page_bound.held, 0);
+    page_give(taken);
+    scatter_end(PIECES);
+}
+
+static unsigned ends_seen, ends_wrong;
+
+static bool
+look_at_ends(const char *call)
+{
+    for (struct hew_list *node = page_heap.transit.next; node != &page_heap.transit; node = node->next) {
+        const struct hew_extent *piece = HEW_CONTAINER(node, struct hew_extent, free.age);
+        bool marked = hew_map_extent(piece->address) == piece && hew_map_extent(hew_extent_end(piece) - 1) == piece;
+        *(marked ? &ends_seen : &ends_wrong) += strcmp(call, "mremap") == 0;
+    }
+    return false;
+}
+
+TEST(while_a_part_of_an_extent_moves_both_of_its_ends_lead_to_it)
+{
+    scatter(PIECES);
+    struct hew_extent *taken = page_take(WANTED);
+    taken->large.fresh = PIECE + PIECE / 2;
+    taken->zeroed = false;
+    hew_os_faults.refuse = look_at_ends;
+    CHECK(hew_page_gather(&page_heap, taken));
+    hew_os_faults.refuse = NULL;
+    CHECK_EQUAL(ends_wrong, 0);
+    CHECK_EQUAL(ends_seen, 2 * 2); /* two pieces, at each of two moves */
+    page_give(taken);
+    scatter_end(PIECES);
 }
 
 TEST(purged_pages_are_part_of_the_first_mapping_again)

@@ -527,3 +527,14 @@ TEST(what_came_from_sbrk_is_abandoned_rather_than_unmapped)
     CHECK_EQUAL(page_counts().abandoned, 4 * HEW_PAGE);
     page_end();
 }
+
+TEST(whoever_is_told_to_look_returns_what_is_due)
+{
+    page_begin();
+    page_give(page_take(256 * KIB));
+    CHECK(page_counts().dirty > 0);
+    page_heap.dirty_decay.decay_ms = 0;
+    hew_page_look(&page_heap);
+    CHECK_EQUAL(page_counts().dirty, 0);
+    page_end();
+}

@@ -67,10 +67,11 @@ TEST(what_the_hook_says_is_zero_is_zero)
     hooks_zero = true;
     struct hew_extent *extent = page_take(64 * KIB);
     CHECK(extent->zeroed && page_filled(extent, 0));
+    CHECK_EQUAL(extent->large.fresh, 64 * KIB);
     page_fill(extent, 7);
     page_give(extent);
     extent = page_take(64 * KIB);
-    CHECK(!extent->zeroed);
+    CHECK(!extent->zeroed && extent->large.fresh == 0);
     page_give(extent);
     end();
 }

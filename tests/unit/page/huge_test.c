@@ -200,3 +200,29 @@ TEST(a_region_that_gives_part_of_a_huge_page_back_asks_no_more)
     CHECK_EQUAL(count_huge(), 0);
     end();
 }
+
+TEST(muzzy_pages_of_less_than_a_huge_one_wait_for_the_rest_and_go_with_everything)
+{
+    page_begin();
+    page_decay_times(100, 3200);
+    struct hew_extent *extent = page_take(MIB);
+    page_fill(extent, 7);
+    page_give(extent);
+    hew_page_decay(&page_heap, page_now, false);
+    for (uint64_t time = 4; time <= 104; time += 4) {
+        hew_page_decay(&page_heap, page_now + time, false);
+    }
+    size_t muzzy = page_counts().muzzy;
+    CHECK(muzzy > MIB / 2);
+    page_heap.huge = true;
+    for (struct hew_list *node = page_heap.muzzy.oldest.next; node != &page_heap.muzzy.oldest; node = node->next) {
+        HEW_CONTAINER(node, struct hew_extent, free.age)->huge = true;
+    }
+    hew_page_decay(&page_heap, page_now + 2000, false);
+    CHECK_EQUAL(page_counts().muzzy, muzzy);
+    CHECK(page_heap.muzzy_decay.put_off > 0 && page_heap.muzzy_decay.put_off < muzzy);
+    hew_page_decay(&page_heap, page_now + 2000, true);
+    CHECK_EQUAL(page_counts().muzzy, 0);
+    page_heap.huge = false;
+    page_end();
+}

@@ -96,6 +96,32 @@ TEST(sizes_of_one_class_are_told_apart)
     page_end();
 }
 
+TEST(extents_with_a_class_come_and_go_several_at_a_time_and_count_as_out_until_a_sweep)
+{
+    enum { CODE = HEW_CODE_SMALL_LAST + 3 };
+    begin(-1);
+    size_t size = hew_code_size(CODE);
+    struct hew_extent *three[3], *back[4];
+    for (unsigned i = 0; i < 3; i++) {
+        three[i] = hew_page_take(&page_heap, size, HEW_PAGE, CODE);
+        CHECK(three[i] != NULL && hew_extent_claim(three[i]));
+        bytes_out += size;
+    }
+    CHECK_EQUAL(hew_shelf_take_some(&page_heap.shelf, size, back, 4), 0);
+    CHECK_EQUAL(hew_shelf_put_some(&page_heap.shelf, three, 3), HEW_SHELF_PUT);
+    CHECK_EQUAL(hew_shelf_take_some(&page_heap.shelf, size + HEW_PAGE, back, 4), 0);
+    CHECK_EQUAL(hew_shelf_take_some(&page_heap.shelf, size, back, 2), 2);
+    CHECK(back[0] == three[2] && back[1] == three[1]);
+    CHECK(hew_map_code(back[0]->address) == CODE && hew_map_code(three[0]->address) == HEW_CODE_NONE);
+    CHECK(hew_extent_claim(back[0]) && hew_extent_claim(back[1]));
+    CHECK_EQUAL(hew_shelf_put_some(&page_heap.shelf, back, 2), HEW_SHELF_PUT);
+    CHECK(bytes_out == 3 * size && classes[hew_large_index(size)].ndalloc == 0);
+    hew_page_sweep(&page_heap);
+    CHECK(bytes_out == 0 && classes[hew_large_index(size)].ndalloc == 3);
+    CHECK(classes[hew_large_index(size)].reused == 0 && page_counts().dirty == 3 * size);
+    page_end();
+}
+
 TEST(what_comes_twice_or_finds_the_place_taken_goes_the_usual_way)
 {
     begin(-1);

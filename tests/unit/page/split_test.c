@@ -188,3 +188,34 @@ TEST(splitting_and_merging_for_long_needs_no_more_structs)
     page_give(rest);
     page_end();
 }
+
+/* Cuts the second quarter out of a free extent; whether what lies behind it counts as one that may have neighbours. */
+static bool
+cut_and_look(struct hew_extent *extent, bool unmerged)
+{
+    size_t quarter = extent->size / 4;
+    hew_mutex_lock(&page_heap.lock);
+    CHECK_EQUAL(extent->free.unmerged.next != NULL, unmerged);
+    struct hew_extent *taken = hew_split_cut(&page_heap, &page_heap.dirty, extent, extent->address + quarter, quarter);
+    struct hew_extent *tail = hew_map_extent(hew_extent_end(taken));
+    CHECK(tail != extent && tail->address == hew_extent_end(taken) && tail->size == 2 * quarter);
+    bool marked = tail->free.unmerged.next != NULL;
+    hew_split_insert(&page_heap, &page_heap.dirty, taken, HEW_EXTENT_DIRTY);
+    hew_mutex_unlock(&page_heap.lock);
+    return marked;
+}
+
+TEST(what_is_cut_off_behind_may_have_neighbours_where_the_whole_might)
+{
+    take_three();
+    page_give(three[1]);
+    CHECK(cut_and_look(three[1], true));
+    page_merge();
+    struct hew_extent *whole = hew_stock_oldest(&page_heap.dirty);
+    CHECK_EQUAL(whole->size, 64 * KIB);
+    CHECK(!cut_and_look(whole, false));
+    page_give(three[0]);
+    page_give(three[2]);
+    page_give(rest);
+    page_end();
+}

@@ -242,3 +242,15 @@ TEST(random_runs_agree_with_a_plain_array)
         }
     }
 }
+
+TEST(buckets_follow_each_other_without_a_gap)
+{
+    static const size_t least[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32};
+    for (unsigned bucket = 0; bucket < sizeof least / sizeof least[0]; bucket++) {
+        begin();
+        put(0, 0, least[bucket]);
+        CHECK_EQUAL(hew_stock_count(&stock, bucket).extents, 1);
+        put(1, 1000, least[bucket] + (bucket < 7 ? 0 : (least[bucket] - least[bucket - 1]) / 2));
+        CHECK_EQUAL(hew_stock_count(&stock, bucket).extents, 2);
+    }
+}

@@ -104,6 +104,11 @@ TEST(the_limit_follows_the_cpus_and_the_ratio)
         CHECK_EQUAL(hew_arena_limit(), expected == 0 ? 1 : expected);
         end_child();
     }
+    if (in_child()) {
+        hew_options.narenas_ratio.thousandths = 1999; /* a part of an arena is none */
+        CHECK_EQUAL(hew_arena_limit(), hew_cpus_usable() * 1999 / 1000);
+        end_child();
+    }
 }
 
 TEST(the_limit_is_never_below_one_nor_above_the_table)
@@ -307,6 +312,35 @@ TEST(with_percpu_arena_the_cpu_chooses)
         CHECK_EQUAL(hew_arena_join_least_loaded()->index, cpu % 4);
         hew_options.percpu_arena = HEW_PERCPU_ARENA_PHYCPU;
         CHECK_EQUAL(hew_arena_join_least_loaded()->index, cpu % 2);
+        end_child();
+    }
+}
+
+/* Of the usable CPUs the last. */
+static unsigned
+stay_on_the_last_cpu(void)
+{
+    cpu_set_t usable, one;
+    unsigned last = CPU_SETSIZE - 1;
+    CHECK(sched_getaffinity(0, sizeof usable, &usable) == 0);
+    while (!CPU_ISSET(last, &usable)) {
+        last--;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(last, &one);
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    return last;
+}
+
+TEST(with_percpu_arena_each_cpu_has_its_own_and_with_phycpu_half_as_many_are_in_use)
+{
+    if (in_child()) {
+        unsigned cpu = stay_on_the_last_cpu();
+        hew_options.narenas = cpu + 1;
+        hew_options.percpu_arena = HEW_PERCPU_ARENA_PERCPU;
+        CHECK_EQUAL(hew_arena_of_cpu()->index, cpu);
+        hew_options.percpu_arena = HEW_PERCPU_ARENA_PHYCPU;
+        CHECK_EQUAL(hew_arena_of_cpu()->index, cpu % ((cpu + 2) / 2));
         end_child();
     }
 }

@@ -128,6 +128,41 @@ TEST(an_address_far_inside_a_large_object_is_told_with_the_object)
                (size_t)address));
 }
 
+TEST(the_object_around_an_address_is_looked_for_among_16_mebibytes_below)
+{
+    struct hew_extent *large = take_large(20 * MIB);
+    address = large->address + 4095 * HEW_PAGE + 17;
+    CHECK(says(describe, "<hew>: free(%#zx): points inside an allocation: inside the 20971520-byte object at %#zx\n",
+               (size_t)address, (size_t)large->address));
+    address += HEW_PAGE;
+    CHECK(says(describe,
+               "<hew>: free(%#zx): not memory that hew gave out: the stack, static data, or another allocator's\n",
+               (size_t)address));
+    hew_large_give(large);
+    hew_page_sweep(&arena->pages);
+}
+
+static struct hew_extent *before_hole;
+
+/* What the system mapped right behind is no longer ours. */
+static void
+describe_behind(void)
+{
+    address = hew_extent_end(before_hole);
+    hew_map_set_extent(address, NULL);
+    describe();
+}
+
+TEST(what_lies_right_behind_an_object_is_not_inside)
+{
+    before_hole = take_large(3 * MIB);
+    CHECK(says(describe_behind,
+               "<hew>: free(%#zx): not memory that hew gave out: the stack, static data, or another allocator's\n",
+               (size_t)hew_extent_end(before_hole)));
+    hew_large_give(before_hole);
+    hew_page_sweep(&arena->pages);
+}
+
 TEST(what_waits_to_be_used_again_is_free)
 {
     struct hew_extent *large = take_large(5 * MIB);

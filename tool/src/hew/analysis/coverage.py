@@ -4,10 +4,10 @@
 from collections.abc import Iterator, Sequence
 
 from hew.analysis.advice.rules import looking
-from hew.analysis.doctor.malloc import RUNTIMES
+from hew.analysis.doctor.malloc import RUNTIMES, is_go
 from hew.model.advice import Case
 from hew.model.coverage import Coverage, Unseen
-from hew.model.known_allocators import BY_NAME, GLIBC, MUSL
+from hew.model.known_allocators import BY_NAME, GLIBC, JEMALLOC, MUSL
 from hew.model.process import Code, ProcessFacts
 from hew.model.statistics import Snapshot
 
@@ -16,11 +16,13 @@ def coverage(cases: Sequence[Case], spoke: int, silence: str = "") -> Coverage:
     """What `cases` showed; `silence` is why a process could not be asked."""
     process = next((case.process for case in cases if case.process is not None), None)
     snapshots = [case.snapshot for case in cases if case.snapshot is not None]
-    rules = max(map(looking, cases), default=0)
+    rules = sum(
+        max((looking(one) for one in cases if (one.snapshot is None) == bare), default=0) for bare in (True, False)
+    )
     read = tuple(dict.fromkeys(f"statistics of {one.subject}" for one in snapshots))
     if process is None:
         return Coverage(rules, spoke, read)
-    heap = None if snapshots else process.heap
+    heap = process.heap
     if heap is not None:
         read = (*read, f"the heap of glibc {heap.version}")
     unseen = _unread(process, snapshots, silence)
@@ -30,32 +32,40 @@ def coverage(cases: Sequence[Case], spoke: int, silence: str = "") -> Coverage:
 
 def _seen(process: ProcessFacts, snapshots: Sequence[Snapshot]) -> int:
     """Private memory that a report or the heap accounts for."""
-    if snapshots:
-        return sum(one.totals.resident or one.totals.active or one.totals.allocated or 0 for one in snapshots)
+    told = sum(one.totals.resident or one.totals.active or one.totals.allocated or 0 for one in snapshots)
     heap = process.heap
     if heap is None:
-        return 0
+        return told
     gone = sum(one.unused.whole_pages - one.unused.resident for one in heap.arenas)
-    return heap.system - gone + (heap.mapped or 0)
+    return told + heap.system - gone + (heap.mapped or 0)
 
 
 def _unread(process: ProcessFacts, snapshots: Sequence[Snapshot], silence: str) -> Iterator[Unseen]:
     """What the process has besides."""
     provider = process.provider
-    if process.heap_unread and not snapshots:
+    if process.heap_unread:
         yield Unseen("glibc's heap", process.heap_unread, "malloc_info(3), called in the program, tells the same")
-    elif provider is None:
+    elif provider is None and not is_go(process.program):
         yield Unseen("its malloc", "none was found", f"hew doctor {process.pid}")
-    elif not snapshots and provider.code.kind != GLIBC:
+    elif provider is not None and not snapshots and provider.code.kind != GLIBC:
         yield _report_wanted(provider.code, silence, "its malloc, ")
+    read = _beside(process) if snapshots else None
     for code in (process.program, *process.others):
-        if code is None or (provider is not None and code.path == provider.code.path):
+        if code is None or code is read or (provider is not None and code.path == provider.code.path):
             continue
         if code.kind is not None and code.kind not in {GLIBC, MUSL}:
-            yield _report_wanted(code, "", "")
+            yield _report_wanted(code, silence if JEMALLOC in {code.kind, *code.also} else "", "")
         if code.runtime is not None:
             why, then = RUNTIMES[code.runtime.split()[0]]
             yield Unseen(f"the heap of {code.runtime} in {code.path}", why, then)
+
+
+def _beside(process: ProcessFacts) -> Code | None:
+    """The jemalloc that wrote the statistics although glibc serves malloc; None where another one does."""
+    if process.provider is None or process.provider.code.kind != GLIBC:
+        return None
+    codes = (process.program, *process.others)
+    return next((one for one in codes if one is not None and JEMALLOC in {one.kind, *one.also}), None)
 
 
 def _report_wanted(code: Code, silence: str, role: str) -> Unseen:

@@ -2,6 +2,7 @@
 """`hew advise`: what to change in an allocator's settings, with the numbers that say so."""
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -10,21 +11,22 @@ from hew.analysis.advice.rules import advise
 from hew.analysis.coverage import coverage
 from hew.analysis.series import last_of_each
 from hew.commands.asked import asked_for, verify_options
-from hew.commands.options import ProcessId, told
+from hew.commands.options import ProcessId, attach_option, told
 from hew.commands.verify import verify_command
-from hew.model.advice import Case
-from hew.model.coverage import Outcome
+from hew.model.advice import Advice, Case
+from hew.model.coverage import Coverage, Outcome
 from hew.model.errors import HewError
 from hew.model.known_allocators import MUSL
 from hew.model.process import ProcessFacts
 from hew.model.statistics import Reading
+from hew.sources.attach.reading import TIMEOUT
 from hew.sources.glibc.heap import with_heap
 from hew.sources.process_facts import read_process
 from hew.sources.statistics.place import asked, process_named, read_place
 from hew.views.advice_document import advice_json
 from hew.views.advice_text import show_advice
 from hew.views.coverage import show_coverage
-from hew.views.table import results_console
+from hew.views.table import results_console, show_note
 
 STATUS = {Outcome.WELL: 0, Outcome.ADVICE: 3, Outcome.NOT_SEEN: 4}
 
@@ -34,10 +36,17 @@ STATUS = {Outcome.WELL: 0, Outcome.ADVICE: 3, Outcome.NOT_SEEN: 4}
 @click.option("--cpus", type=click.FloatRange(min=0, min_open=True), help="CPUs it may use, if no process tells.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
 @click.option("--verify", is_flag=True, help="Run COMMAND and measure it with and without the advice.")
+@attach_option
 @verify_options
 @click.argument("words", metavar="FILE|PID|- | --verify -- COMMAND [ARGUMENT]...", nargs=-1, required=True)
 def command(
-    pid: int | None, cpus: float | None, as_json: bool, verify: bool, words: tuple[str, ...], **options: Any
+    pid: int | None,
+    cpus: float | None,
+    as_json: bool,
+    verify: bool,
+    attach: bool,
+    words: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Say what to change, from the statistics in FILE (see hew stats) or from a running process.
 
@@ -45,7 +54,8 @@ def command(
     do to CPU and memory, its risk, and how to verify it. It says what it looked at, and what it could not see.
 
     A process on hew that serves a control socket (hew run does) is asked for its statistics. Of one on glibc the heap
-    is read from outside. Of one on jemalloc give the report that it wrote.
+    is read from outside. One on jemalloc is attached to, as a debugger does, and stands still for some milliseconds
+    while it writes its statistics.
 
     The status is 0 when all is well, 3 with advice, 4 when too little was seen to say either, 1 when there was nothing
     to read.
@@ -66,26 +76,35 @@ def command(
     with told("hew advise"):
         pid = process_named(place) or pid
         process = read_process(pid) if pid is not None else None
-        reading, silence = _reading(place, process)
-        if process is not None and reading is None:
+        reading, silence = _reading(place, process, (options["timeout"] or TIMEOUT) if attach else None)
+        if process is not None and (reading is None or reading.attached):  # a jemalloc may be there beside glibc's
             process = with_heap(process)
         cases, notes = _cases(reading, process, cpus)
         found = [one for case in cases for one in advise(case)]
         seen = coverage(cases, len(found), silence)
+        attached = [reading.attached] if reading is not None and reading.attached else []
         if as_json:
-            click.echo(advice_json(place, found, notes, seen))
+            click.echo(advice_json(place, found, attached + notes, seen))
         else:
-            show_advice(found, notes, results_console())
-            show_coverage(seen, results_console())
+            _show(attached, found, notes, seen)
         sys.exit(STATUS[seen.outcome])
 
 
-def _reading(place: str, process: ProcessFacts | None) -> tuple[Reading | None, str]:
+def _show(attached: list[str], found: list[Advice], notes: list[str], seen: Coverage) -> None:
+    """On the terminal. That a process was stopped is said first."""
+    console = results_console()
+    for note in attached:
+        show_note(note, console)
+    show_advice(found, notes, console)
+    show_coverage(seen, console)
+
+
+def _reading(place: str, process: ProcessFacts | None, attach: float | None) -> tuple[Reading | None, str]:
     """The reports, if there are any, and why not. A process need not be able to report: its outside is looked at."""
     if process is None or process_named(place) is None:
         return read_place(place), ""
     try:
-        return asked(process.pid), ""
+        return asked(process.pid, attach), ""
     except HewError as error:
         return None, _without_settings(process) or str(error)
 
@@ -108,8 +127,10 @@ def _cases(reading: Reading | None, process: ProcessFacts | None, cpus: float | 
     if reading is None:
         return [Case(None, process, cpus)], []
     snapshots, notes = last_of_each(reading.snapshots)
+    beside = [Case(None, process, cpus)] if process is not None and process.heap is not None else []
+    process = replace(process, heap=None, regions=()) if process is not None and beside else process
     cases = [Case(snapshot, process, cpus) for snapshot in snapshots]
     for case, snapshot in zip(cases, snapshots, strict=True):
         if not snapshot.whole or advise(case):
             notes += snapshot.notes
-    return cases, list(dict.fromkeys(notes))
+    return beside + cases, list(dict.fromkeys(notes))

@@ -56,7 +56,11 @@ def verify_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--warmup", type=click.IntRange(min=0), default=1, show_default=True, help="Rounds before those."
             ),
-            click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds one run may take."),
+            click.option(
+                "--timeout",
+                type=click.FloatRange(min=0, min_open=True),
+                help="Seconds one run may take; without --verify: to look for a moment to attach.  [default: 5]",
+            ),
             click.option(
                 "--input",
                 "input_file",

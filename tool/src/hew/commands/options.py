@@ -6,7 +6,7 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,12 @@ def told(command: str, programs: bool = False) -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo(f"{command}: {STOPPED[status]}", err=True)
         sys.exit(status)
+
+
+def attach_option(command: Callable[..., None]) -> Callable[..., None]:
+    """`--no-attach`, of the commands that may stop a process for a moment."""
+    words = "Whether a process on jemalloc is stopped for some milliseconds, to write its statistics."
+    return click.option("--attach/--no-attach", default=True, show_default=True, help=words)(command)
 
 
 def requested(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Request, ...]:

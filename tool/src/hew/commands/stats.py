@@ -5,33 +5,47 @@ import click
 
 from hew.analysis.changes import changes
 from hew.analysis.memory import busiest_bins, busiest_threads, memory_parts, threads, waited_for
-from hew.commands.options import told
+from hew.commands.options import attach_option, told
 from hew.model.snapshot_view import SnapshotView
 from hew.model.statistics import Snapshot
+from hew.sources.attach.reading import TIMEOUT
 from hew.sources.statistics.place import read_place
 from hew.views.statistics_document import statistics_json
 from hew.views.statistics_table import show_changes, show_source, show_statistics
-from hew.views.table import results_console
+from hew.views.table import results_console, show_note
 
 
 @click.command("stats")
 @click.option("--rows", type=click.IntRange(min=0), default=8, show_default=True, help="Rows of each table.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead.")
+@attach_option
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=TIMEOUT,
+    show_default=True,
+    help="Seconds in which a moment to attach is looked for.",
+)
 @click.argument("places", metavar="FILE|PID|-...", nargs=-1, required=True)
-def command(rows: int, as_json: bool, places: tuple[str, ...]) -> None:
+def command(rows: int, as_json: bool, attach: bool, timeout: float, places: tuple[str, ...]) -> None:
     """Show the statistics of jemalloc (5.2 and later) or hew that a program wrote, as JSON or text.
+
+    PID is a process that answers: on hew with a control socket, a Redis, or one on jemalloc, which is attached to (as a
+    debugger does): it stands still for some milliseconds while it writes them.
 
     FILE holds what MALLOC_CONF=stats_print:true made the program write to stderr, or what malloc_stats_print wrote;
     other output around it does no harm, nor do several reports, nor one that breaks off. `-` is standard input.
     Of several each is shown; two are compared as well: what there was more of, and less, in the last report of each.
     """
     with told("hew stats"):
-        readings = [read_place(place) for place in places]
+        readings = [read_place(place, timeout if attach else None) for place in places]
         if as_json:
             click.echo("\n".join(statistics_json(reading) for reading in readings))
             return
         console = results_console()
         for reading in readings:
+            if reading.attached:
+                show_note(reading.attached, console)
             if len(readings) > 1:
                 show_source(reading, console)
             show_statistics(reading, [_view(one, rows) for one in reading.snapshots], console)

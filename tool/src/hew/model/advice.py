@@ -58,6 +58,7 @@ class Advice:
     memory: str
     risk: str
     verify: str
+    otherwise: str | None = None  # what will happen if nothing is done
     change: str | None = None  # what to do in the program, or besides the settings
     certainty: Certainty = Certainty.SURE
 

@@ -2,11 +2,12 @@
 """What can be known of a process from outside. Sizes are in bytes; None is "cannot be read", of a limit "none"."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hew.model.glibc_heap import GlibcHeap
 from hew.model.known_allocators import CONF, HEW, OWN_CONF
+from hew.model.statistics import MemoryLimit
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Limits:
     cpus_allowed: int
     cpus_of_group: float | None
     memory_of_group: int | None
-    memory_used_by_group: int | None
+    memory_used_by_group: int | None  # without the pages of files, which the kernel takes first
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,7 @@ class Inside:
     now: Mapping[str, bool | int | str]
     arenas: int
     threads: int
+    limit: MemoryLimit = field(default_factory=MemoryLimit)
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,7 @@ class Arena:
     holes_nmadvise: int | None = None
     pieces_moved: int | None = None
     bytes_moved: int | None = None
+    borrowed: int | None = None
     small: Sizes = field(default_factory=Sizes)
     large: Sizes = field(default_factory=Sizes)
     mutexes: Mapping[str, Mutex] = field(default_factory=dict)
@@ -195,6 +196,18 @@ class Depot:
 
 
 @dataclass(frozen=True)
+class MemoryLimit:
+    """The limit of memory nearest to what hew holds. `source`: the setting that says so, or `cgroup`."""
+
+    source: str | None = None
+    bytes: int | None = None
+    held: int | None = None  # in pages, in use and idle, at the last look
+    looks: int | None = None
+    relieved: int | None = None  # so often free memory went back for it
+    returned: int | None = None  # bytes that went back
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """One report, whole or in part: `notes` says what was wrong with it and what was done about that."""
 
@@ -207,6 +220,7 @@ class Snapshot:
     totals: Totals = field(default_factory=Totals)
     background: BackgroundThreads = field(default_factory=BackgroundThreads)
     depot: Depot = field(default_factory=Depot)
+    limit: MemoryLimit = field(default_factory=MemoryLimit)
     mutexes: Mapping[str, Mutex] = field(default_factory=dict)
     merged: Arena | None = None
     destroyed: Arena | None = None
@@ -274,6 +288,7 @@ class Reading:
     source: str
     snapshots: tuple[Snapshot, ...]
     other_bytes: int = 0  # text that belongs to no report
+    attached: str = ""  # how the process was held for it, where it was
 
 
 def total(values: Iterable[int | None]) -> int | None:

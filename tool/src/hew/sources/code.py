@@ -87,7 +87,7 @@ def read_code(file: Path, shown: Path | None = None) -> Code | None:
     """What one file brings; `shown` is its name for people, where that is another. One that has not changed since is
     not read again."""
     try:
-        with _opened(file) as opened:
+        with open_code(file) as opened:
             about = os.fstat(opened.fileno())
             which = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns, shown or file)
             if which not in _kept:
@@ -108,7 +108,7 @@ def _parsed(opened: BinaryIO, shown: Path) -> Code | None:
         return None
 
 
-def _opened(file: Path) -> BinaryIO:
+def open_code(file: Path) -> BinaryIO:
     """A file of a process that may be anybody's: what stands at its path may since have become a pipe or a device."""
     number = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     facts = os.fstat(number)
@@ -121,14 +121,14 @@ def _opened(file: Path) -> BinaryIO:
 def knows_setting(file: Path, name: str) -> bool:
     """Whether a file has the name of a setting in it; True when it cannot be read."""
     try:
-        with _opened(file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with open_code(file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return data.find(name.encode() + b"\0") >= 0
     except (OSError, ValueError):
         return True
 
 
 def _read(elf: ELFFile, data: Bytes, shown: Path) -> Code:
-    tables = [_symbols(elf, kind) for kind in ("SHT_DYNSYM", "SHT_SYMTAB")]
+    tables = [read_symbols(elf, kind) for kind in ("SHT_DYNSYM", "SHT_SYMTAB")]
     exported, whole = tables
     interpreter = next(
         (str(one.get_interp_name()) for one in elf.iter_segments() if isinstance(one, InterpSegment)), None
@@ -171,7 +171,7 @@ def _is_program(elf: ELFFile) -> bool:
     return elf["e_type"] == "ET_EXEC" or any(tag["d_val"] & DF_1_PIE for tag in _tags(elf, "DT_FLAGS_1"))
 
 
-def _symbols(elf: ELFFile, kind: str) -> Symbols | None:
+def read_symbols(elf: ELFFile, kind: str) -> Symbols | None:
     section = next(elf.iter_sections(kind), None)
     if section is None:
         return None

@@ -32,7 +32,6 @@ from hew.sources.statistics.place import answered
 
 NOT_TOLD = "not told"  # processes of others
 NOT_YET = "…"
-LARGEST = 60  # processes that are shown
 # Seconds for looking up allocators at a time, since each program and library is read: at first, then; and until a
 # process that could not be told is looked at again.
 FIRST_BUDGET, BUDGET, AGAIN = 0.5, 0.04, 30.0
@@ -77,7 +76,7 @@ class Processes:
         ours = sorted(
             (key for key in seen if self._of(key).readable), key=lambda key: -int(seen[key][1][STAT_RESIDENT])
         )
-        rows = tuple(self._row(key, *seen[key], until) for key in ours[:LARGEST])
+        rows = tuple(self._row(key, *seen[key], until) for key in ours)
         self._looks_first = LOOKS_FIRST
         return rows
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hew.model.errors import HewError
@@ -42,7 +42,8 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
         while child.poll() is None and time.monotonic() - began < after:
             time.sleep(min(pause, max(0.0, began + after - time.monotonic())))
             pause = min(2 * pause, MOST_BETWEEN)
-            seen = largest(child.pid, environment)
+            with _still(child.pid):
+                seen = largest(child.pid, environment)
             if seen and _tells_more(seen, facts):
                 facts = with_inside(seen)
     finally:
@@ -52,11 +53,23 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
     return facts
 
 
+@contextlib.contextmanager
+def _still(group: int) -> Iterator[None]:
+    """Our command stands still while it is looked at: reading a large library takes longer than some commands live."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGCONT)
+
+
 def _tells_more(seen: ProcessFacts, before: ProcessFacts | None) -> bool:
     """Whether a look is worth keeping: one at a process that is just ending finds no memory and no malloc any more."""
-    if before is None:
-        return True
-    return seen.memory.resident > 0 and (seen.provider is not None or before.provider is None)
+    if before is None or not seen.memory.resident:
+        return seen.memory.resident > 0
+    return seen.provider is not None or before.provider is None
 
 
 def largest(pid: int, started_with: Mapping[str, str] | None = None) -> ProcessFacts | None:

@@ -41,7 +41,7 @@ def read_process(pid: int, started_with: Mapping[str, str] | None = None) -> Pro
     program = read_code(Path(f"{PROC}/{pid}/exe"), _shown(pid))
     others = _libraries(pid, areas, program)
     provider = _provider(pid, areas, program, others, environment or {})
-    unreadable = [what for what, missing in (("smaps", not with_figures), ("environ", environment is None)) if missing]
+    unreadable = [what for what, missing in (("smaps", not with_figures), ("environ", _kept(pid))) if missing]
     return ProcessFacts(
         pid=pid,
         name=name_of(pid),
@@ -83,6 +83,15 @@ def _environment(pid: int) -> dict[str, str] | None:
     return {name: value for name, _, value in pairs} or None
 
 
+def _kept(pid: int) -> bool:
+    """Whether the environment is kept from us; a title written over it is another matter."""
+    try:
+        Path(f"{PROC}/{pid}/environ").open("rb").close()
+    except OSError:
+        return True
+    return False
+
+
 def _shown(pid: int) -> Path:
     try:
         return Path(f"{PROC}/{pid}/exe").readlink()
@@ -117,17 +126,20 @@ def _files(areas: Iterable[Area]) -> dict[str, Area]:
     return {path: area for path, area in first.items() if path in code}
 
 
+def file_of(pid: int, area: Area) -> Path:
+    """Where a file that a process has mapped can be opened, also when it has been deleted since."""
+    if area.path.endswith(DELETED):
+        return Path(f"{PROC}/{pid}/map_files/{area.start:x}-{area.end:x}")
+    return Path(f"{PROC}/{pid}/root{area.path}")
+
+
 def _libraries(pid: int, areas: Sequence[Area], program: Code | None) -> tuple[Code, ...]:
     """What else the process has mapped, with the addresses of the slots in this process."""
     found = []
     for path, area in _files(areas).items():
         if program is not None and path == str(program.path):
             continue
-        if path.endswith(DELETED):
-            file = Path(f"{PROC}/{pid}/map_files/{area.start:x}-{area.end:x}")
-        else:
-            file = Path(f"{PROC}/{pid}/root{path}")
-        code = read_code(file, Path(path))
+        code = read_code(file_of(pid, area), Path(path))
         if code is not None:
             found.append(replace(code, base=area.start - code.base))
     return tuple(found)

@@ -16,22 +16,27 @@ MICROSECONDS = 100_000  # the usual period of a CPU quota
 
 
 def read_limits(pid: int) -> Limits:
-    """The limits of a process; of nested groups the smallest."""
-    quotas, memories, used = [], [], []
-    for folder in _groups(pid, "cpu"):
-        quotas.append(_quota(folder))
-    for folder in _groups(pid, "memory"):
-        memories.append(_number(folder, "memory.max", "memory.limit_in_bytes"))
-        memories.append(_number(folder, "memory.high"))
-        used.append(_number(folder, "memory.current", "memory.usage_in_bytes"))
+    """The limits of a process; of nested groups the CPUs of the smallest, the memory of the one with the least left."""
+    quotas = [_quota(folder) for folder in _groups(pid, "cpu")]
+    memory, used = read_group_memory(pid)
     return Limits(
         address_space=_limit(pid, resource.RLIMIT_AS),
         data=_limit(pid, resource.RLIMIT_DATA),
         locked=_limit(pid, resource.RLIMIT_MEMLOCK),
         cpus_allowed=_cpus(pid),
         cpus_of_group=min((one for one in quotas if one is not None), default=None),
-        memory_of_group=min((one for one in memories if one is not None and one < UNLIMITED), default=None),
-        memory_used_by_group=next((one for one in used if one is not None), None),
+        memory_of_group=memory,
+        memory_used_by_group=used,
+    )
+
+
+def read_group_memory(pid: int) -> tuple[int | None, int | None]:
+    """Limit and use of that control group of a process whose memory has the least left; None for what is not known."""
+    memories = [_memory(folder) for folder in _groups(pid, "memory")]
+    return min(
+        ((limit, used) for limit, used in memories if limit is not None),
+        key=lambda pair: pair[0] - (pair[1] or 0),
+        default=(None, None),
     )
 
 
@@ -107,6 +112,18 @@ def _quota(folder: Path) -> float | None:
     quota = _whole(read_text(f"{folder}/cpu.cfs_quota_us"))
     period = _whole(read_text(f"{folder}/cpu.cfs_period_us")) or MICROSECONDS
     return quota / period if quota is not None and quota > 0 else None
+
+
+def _memory(folder: Path) -> tuple[int | None, int | None]:
+    """A group's limit, and its usage less the pages of files, which the kernel takes before it ends a process."""
+    limits = (_number(folder, "memory.max", "memory.limit_in_bytes"), _number(folder, "memory.high"))
+    limit = min((one for one in limits if one is not None and one < UNLIMITED), default=None)
+    used = _number(folder, "memory.current", "memory.usage_in_bytes")
+    if limit is None or used is None:
+        return limit, used
+    stat = dict(line.split() for line in read_text(f"{folder}/memory.stat").splitlines() if line.count(" ") == 1)
+    files = sum(int(stat.get(f"total_{name}", stat.get(name, 0))) for name in ("inactive_file", "active_file"))
+    return limit, max(used - files, 0)
 
 
 def _number(folder: Path, *names: str) -> int | None:

@@ -38,11 +38,13 @@ def _answers(one: Advice) -> list[tuple[str, str]]:
     if one.conf():
         settings.insert(0, f"{MALLOC_CONF}={quote(one.conf())}")
     live = [setting.live for setting in one.settings if setting.live]
-    answers = (
-        [("try", " ".join(settings) + (f"   (live: mallctl {', '.join(live)})" if live else ""))] if settings else []
-    )
+    answers = [("try", " ".join(settings))] if settings else []
+    # On a line of its own: the one before is for pasting into a shell.
+    answers += [("live", f"mallctl {', '.join(live)}")] if live else []
     if one.change:
         answers.append(("besides" if settings else "change", one.change))
+    if one.otherwise:
+        answers.append(("if not", one.otherwise))
     answers += [("CPU", one.cpu), ("memory", one.memory), ("risk", one.risk), ("verify", one.verify)]
     return answers
 

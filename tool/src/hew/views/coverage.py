@@ -26,8 +26,10 @@ def show_coverage(seen: Coverage, console: Console) -> None:
 
 def lines(seen: Coverage) -> Iterator[str]:
     """All of it."""
-    looked = f"{seen.rules} rule{'' if seen.rules == 1 else 's'} looked at {' and '.join(seen.read) or 'nothing'}"
-    parts = [f"{looked}, {SPOKE.get(seen.spoke, f'{seen.spoke} spoke')}"]
+    looked = f"{seen.rules} rule{'' if seen.rules == 1 else 's'} looked at {' and '.join(seen.read)}"
+    if not seen.read:
+        looked = "neither a report nor a heap could be read"
+    parts = [f"{looked}, {SPOKE.get(seen.spoke, f'{seen.spoke} spoke')}" if seen.rules else looked]
     if seen.share is not None and seen.resident is not None:
         parts.append(f"{quantity(seen.share, Unit.SHARE)} of RSS ({size(seen.resident)}) is seen")
     elif seen.read:

@@ -17,6 +17,7 @@ def statistics_json(reading: Reading) -> str:
         "format": FORMAT,
         "source": reading.source,
         "other_bytes": reading.other_bytes,
+        "attached": reading.attached or None,
         "snapshots": [_snapshot(one) for one in reading.snapshots],
     }
     return json.dumps(document, indent=1, ensure_ascii=False)

@@ -10,7 +10,7 @@ from rich.table import Table
 from hew.model.figures import Unit
 from hew.model.quantity import quantity
 from hew.model.snapshot_view import Change, SnapshotView
-from hew.model.statistics import Reading
+from hew.model.statistics import MemoryLimit, Reading
 from hew.views.table import plain_table, show_note
 
 MISSING = "not reported"
@@ -26,6 +26,8 @@ def show_statistics(reading: Reading, views: list[SnapshotView], console: Consol
             f"[bold]{escape(view.snapshot.subject)}[/]{place}   [dim]{escape(_facts(view))}[/]", soft_wrap=True
         )
         console.print(_memory(view))
+        if view.snapshot.limit.bytes:
+            console.print(_limit(view.snapshot.limit))
         if view.locks:
             console.print(_locks(view))
         if view.bins:
@@ -60,6 +62,17 @@ def show_changes(found: Sequence[Change], console: Console) -> None:
         )
     console.print()
     console.print(table)
+
+
+def _limit(limit: MemoryLimit) -> Table:
+    """How near the limit of memory is, and what that has cost."""
+    source = "control group" if limit.source == "cgroup" else shown(limit.source)
+    table = plain_table("memory limit", "", "held", "of it", "looks", "times relieved", "given back")
+    amounts = [MISSING if one is None else quantity(one, Unit.BYTES) for one in (limit.bytes, limit.held)]
+    share = f"{limit.held / limit.bytes:.0%}" if limit.held is not None and limit.bytes else ""
+    back = MISSING if limit.returned is None else quantity(limit.returned, Unit.BYTES)
+    table.add_row(source, *amounts, share, shown(limit.looks), shown(limit.relieved), back)
+    return table
 
 
 def _depots(view: SnapshotView) -> Table:

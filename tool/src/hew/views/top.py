@@ -19,16 +19,27 @@ from textual.worker import get_current_worker
 from hew.model.errors import HewError
 from hew.model.live import Feed, LiveView, ProcessRow
 from hew.model.quantity import size
+from hew.views.process_table import Column, ProcessTable
 from hew.views.top_tables import TABLES, headline, parts_text, rates_text
 
 READING = "reading"
-LIST_COLUMNS = ("pid", "user", "name", "allocator", "resident", "threads", "statistics")
+COLUMNS = (
+    Column("pid", 8),
+    Column("user", 10),
+    Column("name", 16),
+    Column("allocator", 26),
+    Column("resident", 10, right=True),
+    Column("threads", 7, right=True),
+    Column("statistics", 12),
+)
+LIST_COLUMNS = tuple(one.name for one in COLUMNS)
 
 
 class LiveScreen(Screen[None]):
     """A screen that is read anew every so often, once it is there."""
 
     ready = False
+    _told: str | None = None
 
     def prepare(self) -> None:
         """The columns of tables, when the widgets are there."""
@@ -51,7 +62,9 @@ class LiveScreen(Screen[None]):
 
     def tell(self, text: str) -> None:
         """The line at the bottom."""
-        self.query_one("#message", Static).update(text)
+        if text != self._told:
+            self._told = text
+            self.query_one("#message", Static).update(text)
 
 
 class ProcessList(LiveScreen):
@@ -74,17 +87,14 @@ class ProcessList(LiveScreen):
     def compose(self) -> ComposeResult:
         """The table, with a line below for what went wrong."""
         yield Header(show_clock=False)
-        yield DataTable(id="processes", cursor_type="row")
+        yield ProcessTable(COLUMNS, id="processes")
         yield Input(placeholder="part of a name, user, allocator or pid", id="filter", classes="hidden")
         yield Static("reading the processes …", id="message")
         yield Footer()
 
     def prepare(self) -> None:
-        """Columns first; rows when they have been read."""
-        table = self.query_one("#processes", DataTable)
-        for name in LIST_COLUMNS:
-            table.add_column(name, key=name)
-        table.focus()
+        """The keyboard in the list; rows come when they have been read."""
+        self.query_one("#processes", ProcessTable).focus()
 
     def read(self, feed: Feed) -> Callable[[], None]:
         """The processes."""
@@ -96,21 +106,9 @@ class ProcessList(LiveScreen):
         self.lay_out()
 
     def lay_out(self) -> None:
-        """The rows that are wanted, in order. Where they are those of before only cells that changed are drawn anew."""
+        """The rows that are wanted, in order."""
         shown = sorted((row for row in self._rows if self._matches(row)), key=self._sort_key)
-        table = self.query_one("#processes", DataTable)
-        if [str(row.pid) for row in shown] == [key.value for key in table.rows]:
-            for row in shown:
-                for name, cell in zip(LIST_COLUMNS, _cells(row), strict=True):
-                    if str(table.get_cell(str(row.pid), name)) != cell:
-                        table.update_cell(str(row.pid), name, Text(cell))
-        else:
-            kept = self.chosen()
-            table.clear()
-            for row in shown:
-                table.add_row(*(Text(cell) for cell in _cells(row)), key=str(row.pid))
-            if kept is not None and kept in table.rows:
-                table.move_cursor(row=table.get_row_index(kept), animate=False)
+        self.query_one("#processes", ProcessTable).put([(str(row.pid), _cells(row)) for row in shown])
         of_all = f" of {len(self._rows)} that match “{self._wanted}”" if self._wanted else ""
         by = "" if LIST_COLUMNS[self._order] == "resident" else f", by {LIST_COLUMNS[self._order]}"
         self.tell(f"{len(shown)}{of_all} processes{by}; Enter looks into one")
@@ -138,7 +136,7 @@ class ProcessList(LiveScreen):
         box = self.query_one("#filter", Input)
         box.value = ""
         box.add_class("hidden")
-        self.query_one("#processes", DataTable).focus()
+        self.query_one("#processes", ProcessTable).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """With each letter fewer."""
@@ -147,19 +145,11 @@ class ProcessList(LiveScreen):
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
         """Back to the list, which stays as it is."""
-        self.query_one("#processes", DataTable).focus()
+        self.query_one("#processes", ProcessTable).focus()
 
-    def chosen(self) -> str | None:
-        """The key of the row under the cursor."""
-        table = self.query_one("#processes", DataTable)
-        if not table.row_count:
-            return None
-        return table.coordinate_to_cell_key(table.cursor_coordinate).row_key.value
-
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+    def on_process_table_chosen(self, event: ProcessTable.Chosen) -> None:
         """Look into the process."""
-        if event.row_key.value is not None:
-            self.app.push_screen(ProcessView(int(event.row_key.value)))
+        self.app.push_screen(ProcessView(int(event.key)))
 
 
 def _cells(row: ProcessRow) -> tuple[str, ...]:

@@ -35,7 +35,9 @@ def rule(case: Case) -> Advice | None:
     where = f"/proc/{process.pid}/mem"
     evidence = (
         Evidence("malloc_trim(0) would give back", heap.trimmable, Unit.BYTES, f"{where}, /proc/{process.pid}/pagemap"),
-        Evidence("free in glibc's heap", heap.free, Unit.BYTES, f"{where}: bins and top of {len(heap.arenas)} arenas"),
+        Evidence(
+            "free in glibc's heap", heap.free, Unit.BYTES, f"{where}: bins and top of its arenas ({len(heap.arenas)})"
+        ),
         Evidence("of it behind the last object of the main heap", main.unused.top, Unit.BYTES, f"{where}: top"),
         Evidence("free beside objects, in the same pages", heap.scattered, Unit.BYTES, f"{where}: bins"),
         Evidence("heap from the system", heap.system, Unit.BYTES, f"{where}: system_mem"),

@@ -13,7 +13,7 @@ from dataclasses import replace
 from hew.model.advice import Advice, Setting
 
 LISTS = {"tcache_ncached_max", "slab_sizes"}
-SMALLER_CACHES = "thread-caches"
+SMALLER_CACHES = {"thread-caches", "memory-limit"}
 CACHES = {"tcache_max", "lg_tcache_max", "tcache_ncached_max", "lg_tcache_nslots_mul", "tcache_nslots_small_max"}
 
 
@@ -33,7 +33,7 @@ def reconciled(advice: Sequence[Advice]) -> tuple[Advice, ...]:
 
 def _contradict(first: Advice, second: Advice) -> bool:
     """Whether two pieces of advice cannot both be followed."""
-    if SMALLER_CACHES in {first.rule, second.rule}:
+    if (first.rule in SMALLER_CACHES) != (second.rule in SMALLER_CACHES):
         return all(CACHES & {setting.name for setting in one.settings} for one in (first, second))
     values = {setting.name: setting.value for setting in first.settings}
     return any(

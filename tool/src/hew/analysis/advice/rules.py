@@ -19,8 +19,10 @@ from hew.analysis.advice import (
     hot_threads,
     huge_pages,
     internal_fragmentation,
+    memory_limit,
     metadata,
     narenas_limit,
+    never_freed,
     oversize,
     slab_sizes,
     thread_caches,
@@ -41,6 +43,8 @@ MODULES: Sequence[ModuleType] = (
     decay_too_long,
     background_thread,
     thread_caches,
+    memory_limit,
+    never_freed,
     external_fragmentation,
     internal_fragmentation,
     cache_oblivious,
@@ -53,9 +57,11 @@ MODULES: Sequence[ModuleType] = (
 
 
 def looking(case: Case) -> int:
-    """How many rules find what they look at: statistics, or a process on glibc."""
+    """How many rules find what they look at: statistics, a process on glibc, a limit of memory."""
     code = case.process.provider.code if case.process and case.process.provider else None
     found = {"report"} if case.snapshot else {"process"} if code and code.kind == GLIBC else set()
+    if memory_limit.limits(case):
+        found.add("limit")
     return sum(getattr(module, "LOOKS_AT", "report") in found for module in MODULES)
 
 

@@ -40,9 +40,7 @@ def rule(case: Case) -> Advice | None:
         return None
     threads = threads_of(case)
     held = _held(arena, threads)
-    small = sum(size for one, size in held.items() if one <= KEPT) > (1 - LARGE_SHARE) * cached
-    small = small and sum(size for one, size in held.items() if one > KEPT) < LARGE_SHARE * cached
-    settings = _fewer_slots(snapshot, held) if small else _smaller_largest(snapshot)
+    small = _mostly_small(held, cached)
     evidence = [
         Evidence("in thread caches", cached, Unit.BYTES, f"{arena.where}.tcache_bytes"),
         Evidence("allocated", snapshot.totals.allocated, Unit.BYTES, "stats.allocated"),
@@ -62,13 +60,27 @@ def rule(case: Case) -> Advice | None:
         title="thread caches hold a large part of what is allocated",
         subject=snapshot.subject,
         evidence=tuple(evidence),
-        settings=settings,
+        settings=smaller_caches(snapshot, arena, threads),
         cpu="a little more: objects of the classes with the most bytes in caches go to the arena more often",
         memory=f"less: up to {'half' if small else 'nearly all'} of what caches hold",
         risk="threads that do use these classes all the time get slower, and wait for their arena",
         verify="tcache_bytes in the report again, and CPU time under load",
         change="threads that sleep for long can empty their cache first: mallctl thread.tcache.flush (or thread.idle)",
     )
+
+
+def smaller_caches(snapshot: Snapshot, arena: Arena, threads: int | None) -> tuple[Setting, ...]:
+    """What makes thread caches hold less, by what they may hold now."""
+    held = _held(arena, threads)
+    small = _mostly_small(held, arena.tcache_bytes or 0)
+    return _fewer_slots(snapshot, held) if small else _smaller_largest(snapshot)
+
+
+def _mostly_small(held: Mapping[int, int], cached: int) -> bool:
+    """Whether what is cached must be small objects for the most part."""
+    small = sum(size for one, size in held.items() if one <= KEPT)
+    large = sum(size for one, size in held.items() if one > KEPT)
+    return small > (1 - LARGE_SHARE) * cached and large < LARGE_SHARE * cached
 
 
 def _held(arena: Arena, threads: int | None) -> dict[int, int]:

@@ -2,11 +2,15 @@
 """What the process itself says: which settings are in force, its arenas, its purger."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
+from hew.analysis.limit import NEAR, beyond
 from hew.model.control import Value
 from hew.model.finding import Finding, Level
 from hew.model.known_allocators import HEW
 from hew.model.process import Inside, ProcessFacts
+from hew.model.quantity import size
+from hew.model.statistics import MemoryLimit
 
 TOPIC = "inside"
 
@@ -24,6 +28,8 @@ def inside_findings(facts: ProcessFacts) -> Iterator[Finding]:
         return
     yield from _settings(facts, inside)
     yield _arenas(inside)
+    if inside.limit.bytes:
+        yield _limit(inside.limit, facts.pid)
     if inside.now.get("background_thread") is False:
         yield Finding(
             TOPIC,
@@ -72,6 +78,23 @@ def _differs(asked: str, value: Value) -> bool:
 def shown(value: Value) -> str:
     """As MALLOC_CONF has it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _limit(limit: MemoryLimit, pid: int) -> Finding:
+    """The limit that hew keeps. What is near it, and why, `hew advise` tells."""
+    most, held = limit.bytes or 0, limit.held or 0
+    near = held >= NEAR * most
+    source = "the control group's limit" if limit.source == "cgroup" else f"{limit.source}:{most}"
+    what = f"hew keeps to {source}: {size(held)} of {size(most)} held, looked at {limit.looks or 0} times"
+    gave = f"gave back {size(limit.returned or 0)} in {limit.relieved} times" if limit.relieved else "gave nothing back"
+    return Finding(
+        TOPIC,
+        Level.NOTE if near else Level.FACT,
+        f"{what}, {gave} for it",
+        beyond(limit.source) if near else "",
+        f"hew advise {pid} tells what holds the memory" if near else "",
+        asdict(limit),
+    )
 
 
 def _arenas(inside: Inside) -> Finding:

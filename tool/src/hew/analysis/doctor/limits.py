@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 
 from hew.analysis.doctor.settings import arena_limit, fitting_arenas
+from hew.analysis.limit import NEAR, beyond
 from hew.model.finding import Finding, Level
 from hew.model.known_allocators import GLIBC, HEW, JEMALLOC
 from hew.model.process import ProcessFacts
@@ -12,7 +13,6 @@ from hew.model.quantity import size
 
 TOPIC = "limits"
 ARENAS_A_CPU = {GLIBC: 8, JEMALLOC: 4}  # as they choose them where pointers have 64 bits
-NEAR = 0.9
 RESERVERS = {JEMALLOC: "retain:true keeps address space for reuse", HEW: "its map of pages reserves address space"}
 
 
@@ -84,8 +84,8 @@ def _memory(facts: ProcessFacts) -> Iterator[Finding]:
         TOPIC,
         Level.WARNING,
         f"{what}, of which {max(resident, used or 0) / limit:.0%} is used",
-        "at the limit the kernel first throttles and then kills; unused memory that the allocator keeps counts as used",
-        "shorten dirty_decay_ms (jemalloc, hew), have fewer arenas, or raise the limit; hew advise tells which",
+        f"{beyond('cgroup')}; unused memory that the allocator keeps counts as used",
+        f"hew advise {facts.pid} tells what holds it and what to set",
         evidence,
     )
 

@@ -57,9 +57,14 @@ def malloc_findings(facts: ProcessFacts) -> Iterator[Finding]:
             )
 
 
+def is_go(program: Code | None) -> bool:
+    """A Go program; without C code it has no malloc at all, and that is as it should be."""
+    return program is not None and bool(program.runtime) and str(program.runtime).startswith("Go")
+
+
 def _nobody(facts: ProcessFacts) -> Finding:
     program = facts.program
-    if program is not None and program.runtime and program.runtime.startswith("Go"):
+    if is_go(program):
         return Finding(TOPIC, Level.FACT, "there is no malloc in this process: it is a Go program without C code")
     what = "no malloc was found in this process"
     if program is not None and not program.needed:

@@ -6,7 +6,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from hew.model.statistics import Mutex, Scalar
+from hew.model.statistics import MemoryLimit, Mutex, Scalar
 
 Record = TypeVar("Record")
 
@@ -57,6 +57,12 @@ def record(kind: type[Record], found: Mapping[str, object], **more: object) -> R
         if name in found and field not in more and (value := number(found[name])) is not None
     }
     return kind(**numbers, **more)
+
+
+def limit(found: Mapping[str, object]) -> MemoryLimit:
+    """The part about the limit of memory."""
+    source = found.get("source")
+    return record(MemoryLimit, found, source=source if isinstance(source, str) else None)
 
 
 def mutex(found: Mapping[str, object], misnamed: bool = False) -> Mutex:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hew.model.errors import HewError
 from hew.model.statistics import Reading, Thread
+from hew.sources.attach.reading import can_be_attached, read_attached
 from hew.sources.attach.redis import ask_redis, is_redis
 from hew.sources.control import Control, connect, find_socket
 from hew.sources.processes import PROC, name_of, own_numbers
@@ -18,23 +19,30 @@ def process_named(place: str) -> int | None:
     return int(place) if place.isdigit() and not Path(place).exists() else None
 
 
-def read_place(place: str) -> Reading:
-    """The reports of a file, of standard input, or of a process."""
+def read_place(place: str, attach: float | None = None) -> Reading:
+    """The reports of a file, of standard input, or of a process (`attach`: see `asked`)."""
     pid = process_named(place)
     if pid is not None:
-        return asked(pid)
+        return asked(pid, attach)
     if place != STDIN and not (Path(place).is_file() or Path(place).is_fifo()):
         raise HewError(f"{place} is neither a file nor a process id: give a file of statistics, a process id, or -")
     return read_statistics(place)
 
 
-def asked(pid: int) -> Reading:
-    """What a running process answers."""
+def asked(pid: int, attach: float | None = None) -> Reading:
+    """What a running process answers. Without an answer a jemalloc in it is attached to, which takes the seconds of
+    `attach` at most; None: it is not."""
     if not Path(f"{PROC}/{pid}").is_dir():
         raise HewError(f"there is no process {pid}, and no file of that name")
     if find_socket(pid) is None and is_redis(pid):
-        return find_reports(ask_redis(pid), f"process {pid}")
+        try:
+            return find_reports(ask_redis(pid), f"process {pid}")
+        except HewError:
+            if attach is None:
+                raise
     if find_socket(pid) is None and os.access(f"{PROC}/{pid}/fd", os.R_OK):
+        if attach is not None and can_be_attached(pid):
+            return read_attached(pid, attach)
         raise HewError(
             f"process {pid} has no control socket to be asked for its statistics: let it write them to a file "
             "(MALLOC_CONF=stats_print:true or stats_interval:BYTES), and give that file; or start it with hew run"

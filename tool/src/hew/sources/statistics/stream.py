@@ -81,15 +81,23 @@ def _pieces(blocks: Iterable[str]) -> Iterator[str]:
         text, at = seam + block, 0
         for start in START.finditer(text):
             parts.append(text[at : start.start()])
+            at = start.start()
             if any(parts):
-                yield "".join(parts)
-            parts, at = [], start.start()
+                yield _joined(parts)
+            parts.clear()
         keep = max(len(text) - SEAM, at)
         parts.append(text[at:keep])
         seam = text[keep:]
     parts.append(seam)
     if any(parts):
-        yield "".join(parts)
+        yield _joined(parts)
+
+
+def _joined(parts: list[str]) -> str:
+    """The whole, and nothing of the parts any more: a report of 200 MB is not kept twice while it is read."""
+    whole = "".join(parts)
+    parts.clear()
+    return whole
 
 
 def _json(text: str) -> tuple[Snapshot | None, int]:

@@ -21,7 +21,7 @@ from hew.model.statistics import (
     UnusedExtents,
 )
 from hew.sources.statistics.columns import NUMBER, RATE, values_of
-from hew.sources.statistics.fields import OTHER_NAMES, mutex, number, record
+from hew.sources.statistics.fields import OTHER_NAMES, limit, mutex, number, record
 
 BEGIN = "___ Begin jemalloc statistics ___"
 END = "--- End jemalloc statistics ---"
@@ -36,6 +36,7 @@ LAYOUT = {
 }
 ARENA_NAMES = {"assigned threads": "nthreads", "uptime": "uptime_ns"}
 DEPOT_PAIR = re.compile(r"(\w+): (\d+)")
+LIMIT = re.compile(r'  (source|bytes|held|looks|relieved|returned): (\d+|"\w+")$')
 TOTALS = re.compile(r"Allocated: \d+, active: \d+")
 PAIR = re.compile(r"(\w+): (\d+)")
 DECAYING = re.compile(r"\s*(dirty|muzzy):\s*(N/A|-?\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)$")
@@ -70,6 +71,7 @@ class _Reader:
         self.totals: dict[str, object] = {}
         self.background: dict[str, object] = {}
         self.depot: dict[str, object] = {}
+        self.limit: dict[str, object] = {}
         self.process = _Draft()
         self.drafts: dict[str, _Draft] = {}
         self.current = self.process
@@ -143,6 +145,8 @@ class _Reader:
             self.totals = {name.lower(): int(value) for name, value in PAIR.findall(line)}
         elif line.startswith("Background threads:"):
             self.background = dict(zip(BACKGROUND, map(int, re.findall(r"\d+", line)), strict=False))
+        elif part := LIMIT.match(line):
+            self.limit[part[1]] = _scalar(part[2])
         elif line.startswith("Depots: "):
             self.depot = {name.lower(): int(value) for name, value in DEPOT_PAIR.findall(line)}
         elif line.startswith("Version: "):
@@ -210,6 +214,7 @@ def from_text(text: str) -> Snapshot:
         totals=record(Totals, reader.totals),
         background=record(BackgroundThreads, reader.background),
         depot=record(Depot, reader.depot),
+        limit=limit(reader.limit),
         mutexes=reader.process.mutexes,
         merged=arenas.get("merged"),
         destroyed=arenas.get("destroyed"),

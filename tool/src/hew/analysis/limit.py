@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+"""Limits of memory: from where on a process is near one, and what happens beyond it."""
+
+NEAR = 0.9  # of the limit; hew begins to give back at 15/16
+
+
+def beyond(source: str | None) -> str:
+    """What will happen at the limit, by who keeps it."""
+    if source == "limit_hard":
+        return "beyond it malloc returns NULL, as if the machine had no memory left"
+    if source == "limit":
+        return "this limit is soft: hew gives back what is unused each time it grows, and then goes beyond it"
+    return "at the limit the kernel takes pages of files, slows the group down (memory.high) or ends a process"

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""All threads of a process, stopped and let go.
+
+Owns      which threads are held, and the signal that each was about to get.
+Promises  `release` lets every thread go on as it was, with its signal; so does the end of this process, by the kernel.
+          Nothing here changes a thread's registers.
+"""
+
+import errno
+import os
+import signal
+import time
+
+from hew.sources.attach import kernel
+
+ROUNDS = 50  # looks for threads that were born meanwhile
+
+
+class Refusal(Exception):  # noqa: N818 - it is an answer
+    """Why the process is not read; `final` when another try would not help."""
+
+    def __init__(self, reason: str, final: bool = True) -> None:
+        super().__init__(reason)
+        self.final = final
+
+
+class Crowd:
+    """The threads of one process. `held` are stopped, with the signal that each was about to get (0: none)."""
+
+    def __init__(self, pid: int, options: int) -> None:
+        self.pid = pid
+        self.options = options
+        self.held: dict[int, int] = {}
+        self.moving: set[int] = set()  # ours, and not stopped
+        self.halted = False  # by a signal that stops processes
+        self.kept: list[tuple[int, int]] = []  # threads, and signals of theirs that could not wait in the kernel
+        self.began = 0.0  # when the first was interrupted
+        self.ended = 0.0  # when the last was let go
+
+    def seize(self) -> None:
+        """Make every thread ours; they all go on."""
+        for _ in range(ROUNDS):
+            if not self._seize_new():
+                return
+
+    def stop(self, until: float) -> None:
+        """Stop all, also those that are born meanwhile. Refusal when one does not stop."""
+        self.began = self.began or time.monotonic()
+        for _ in range(ROUNDS):
+            self._interrupt()
+            self._await(until)
+            if self.halted:
+                raise Refusal("it is stopped (as by SIGSTOP); SIGCONT lets it go on")
+            if not self.held:
+                raise Refusal("it has ended")
+            if not self._seize_new() and not self.moving:
+                return
+        raise Refusal("it makes new threads all the time", final=False)
+
+    def let(self, thread: int) -> None:
+        """One goes on, and is to be stopped again."""
+        kernel.request(kernel.CONT, thread, 0, self.held.pop(thread))
+        self.moving.add(thread)
+
+    def send_kept(self) -> None:
+        """The signals that were kept."""
+        for thread, number in self.kept:
+            kernel.send(self.pid, thread, number)
+        self.kept.clear()
+
+    def release(self, but: int | None = None) -> None:
+        """All held ones go on for good, but one."""
+        for thread in [one for one in self.held if one != but]:
+            number = self.held.pop(thread)
+            try:
+                kernel.request(kernel.DETACH, thread, 0, number)
+            except OSError as error:
+                if error.errno != errno.ESRCH:  # killed meanwhile
+                    raise
+        self.ended = time.monotonic()
+
+    def settle(self, until: float) -> None:
+        """Wait for those that were interrupted and have not stopped yet, and let them go."""
+        while self.moving and time.monotonic() < until:
+            self._interrupt()
+            self.take(kernel.next_stop(until))
+            self.release()
+
+    def take(self, stop: tuple[int, int] | None) -> None:
+        """Note that a thread has stopped or ended."""
+        if stop is None:
+            return
+        thread, status = stop
+        self.moving.discard(thread)
+        if not os.WIFSTOPPED(status):  # it has ended
+            self.held.pop(thread, None)
+            return
+        number = os.WSTOPSIG(status)
+        if status >> 16 == kernel.EVENT_STOP:
+            self.held[thread] = 0
+            self.halted = self.halted or number != signal.SIGTRAP
+        else:
+            self.held[thread] = number
+
+    def _seize_new(self) -> bool:
+        """Whether there are threads that were not ours."""
+        found = False
+        for name in os.listdir(f"/proc/{self.pid}/task"):  # noqa: PTH208 - while a process stands still
+            thread = int(name)
+            if thread in self.held or thread in self.moving:
+                continue
+            try:
+                kernel.request(kernel.SEIZE, thread, 0, self.options)
+            except OSError as error:
+                if error.errno == errno.ESRCH or _is_dead(self.pid, thread):
+                    continue
+                raise
+            self.moving.add(thread)
+            found = True
+        return found
+
+    def _interrupt(self) -> None:
+        for thread in self.moving:
+            try:
+                kernel.request(kernel.INTERRUPT, thread)
+            except OSError as error:
+                if error.errno != errno.ESRCH:
+                    raise
+
+    def _await(self, until: float) -> None:
+        while self.moving:
+            stop = kernel.next_stop(until)
+            if stop is None:
+                slow = min(self.moving)
+                raise Refusal(f"its thread {slow} did not stop in time (state {_state(self.pid, slow)})", final=False)
+            self.take(stop)
+
+
+def _state(pid: int, thread: int) -> str:
+    try:
+        with open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:  # noqa: PTH123 - while a process stands still
+            return file.read().rpartition(b")")[2].split()[0].decode()
+    except (OSError, IndexError):
+        return "X"
+
+
+def _is_dead(pid: int, thread: int) -> bool:
+    """Whether it has ended; a first thread that has stays until the others have."""
+    return _state(pid, thread) in {"Z", "X"}

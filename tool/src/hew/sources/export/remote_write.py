@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""Sends what waits in the queue to an engine (Prometheus remote write 1.0): one batch at a time, until it is taken.
+
+Taken is 2xx. Other answers of 4xx (but 429) are final: the batch is dropped, and said. Everything else, and silence, is
+tried again after a while. Redirects are not followed: they would carry the token elsewhere.
+"""
+
+import contextlib
+import http.client
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from hew.model.errors import HewError
+from hew.sources.export.queue import Batch, Queue
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 30.0
+LONGEST_WISH = 300.0  # seconds of a Retry-After that we obey
+MOST_ANSWER = 1 << 16
+QUIET = 60.0  # seconds between two lines about batches that were dropped
+HEADERS = {
+    "Content-Type": "application/x-protobuf",
+    "Content-Encoding": "snappy",
+    "X-Prometheus-Remote-Write-Version": "0.1.0",
+    "User-Agent": "hew-export",
+}
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where to send. `timeout`: seconds for one request, from the connection to the end of the answer."""
+
+    url: str
+    token: str = ""
+    timeout: float = 30.0
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise HewError(f"{self.url}: --remote-write wants http://HOST:PORT/PATH or https://...")
+        if parts.username or parts.password:
+            raise HewError(
+                "--remote-write: no password in the address, where others see it: use --remote-write-token-file"
+            )
+
+
+class Sender:
+    """A thread's work: `run` until `stop`."""
+
+    def __init__(self, engine: Engine, queue: Queue, say: Callable[[str], None]) -> None:
+        self._engine, self._queue, self._say = engine, queue, say
+        self._stopped = threading.Event()
+        self._connection: http.client.HTTPConnection | None = None
+        self._pause = FIRST_PAUSE
+        self._failing = False
+        self._said_dropped = float("-inf")
+
+    def run(self) -> None:
+        """Send until stopped."""
+        while not self._stopped.is_set():
+            try:
+                batch = self._queue.oldest(patience=0.2)
+                if batch is not None:
+                    self._step(batch)
+            except OSError as error:  # of the queue's folder: what was sent and could not be taken out is sent again
+                self._again(f"the queue: {error}", None)
+        self._hang_up()
+
+    def stop(self) -> None:
+        """End soon; what waits stays on disk."""
+        self._stopped.set()
+
+    def _step(self, batch: Batch) -> None:
+        used = self._connection is not None
+        try:
+            status, text, wish = self._post(batch.body)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self._hang_up()
+            self._queue.replay()
+            # A connection that has rested may have been closed by the other side: that says nothing of the engine.
+            self._again(f"{type(error).__name__}: {error}" if not str(error) else str(error), None, at_once=used)
+            return
+        if 200 <= status < 300:
+            self._taken(batch)
+        elif 400 <= status < 500 and status != 429:
+            self._rejected(batch, status, text)
+        else:
+            self._again(f"status {status} {text}".rstrip(), wish)
+
+    def _taken(self, batch: Batch) -> None:
+        self._queue.acknowledge(batch)
+        self._pause = FIRST_PAUSE
+        if self._failing:
+            self._failing = False
+            self._say("remote write: the engine takes samples again")
+
+    def _rejected(self, batch: Batch, status: int, text: str) -> None:
+        self._queue.reject(batch)
+        self._pause = FIRST_PAUSE
+        if time.monotonic() - self._said_dropped >= QUIET:
+            self._said_dropped = time.monotonic()
+            self._say(f"remote write: {batch.samples} samples dropped, the engine refuses them: status {status} {text}")
+
+    def _again(self, why: str, wish: float | None, at_once: bool = False) -> None:
+        self._queue.retried()
+        if at_once:
+            return
+        if not self._failing:
+            self._failing = True
+            self._say(f"remote write: the engine takes nothing, samples wait on disk: {why}")
+        self._stopped.wait(wish if wish is not None else self._pause * random.uniform(0.5, 1.0))  # noqa: S311
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+    def _post(self, body: bytes) -> tuple[int, str, float | None]:
+        parts = urlsplit(self._engine.url)
+        headers = dict(HEADERS)
+        if self._engine.token:
+            headers["Authorization"] = f"Bearer {self._engine.token}"
+        connection = self._connection
+        if connection is None:
+            kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+            connection = kind(parts.hostname or "", parts.port, timeout=self._engine.timeout)
+            connection.connect()
+            self._connection = connection
+        # A peer that sends a byte now and then would never run into the socket's own limit.
+        watchdog = threading.Timer(self._engine.timeout, _cut, (connection.sock,))
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+            connection.request("POST", target, body, headers)
+            answer = connection.getresponse()
+            text = answer.read(MOST_ANSWER)
+            if answer.read(1):
+                raise http.client.HTTPException("an answer without end")
+        finally:
+            watchdog.cancel()
+        if answer.will_close:
+            self._hang_up()
+        return answer.status, _line(text), _wish(answer.headers.get("Retry-After"))
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _cut(connection: socket.socket) -> None:
+    """End a request from another thread: whoever reads there sees the end."""
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+def _line(text: bytes) -> str:
+    """The beginning of an answer as one line that is safe to print."""
+    return "".join(one if one.isprintable() else " " for one in text[:200].decode(errors="replace")).strip()
+
+
+def _wish(text: str | None) -> float | None:
+    return min(float(text), LONGEST_WISH) if text is not None and text.isdecimal() else None
