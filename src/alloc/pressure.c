@@ -18,8 +18,9 @@
 #define NEAR_LEAST ((ptrdiff_t)256 << 10)
 #define NEAR_MOST_PART 16   /* of a small limit: no more than that */
 #define OTHERS_FADE_PART 16 /* of what others have is forgotten at each look */
-#define CACHES_FAR_PART 8   /* of the limit: what all caches may hold with a quarter of it left, */
+#define CACHES_FAR_PART 32  /* of the limit: what all caches may hold with a quarter of it left, beside that */
 #define CACHES_PART 64      /* of the limit: and what near it */
+#define IDLE_PARTS 1024     /* what goes back is divided among heaps to that part */
 #define CURVE_PART 20 /* of the limit: idle pages stay as decay says while 5 of these are left, and not at all with 1 */
 #define CURVE_FAR_PARTS 5
 
@@ -190,9 +191,9 @@ return_idle(size_t wanted)
     HEW_EACH_ARENA(arena)
     {
         size_t own = hew_page_idle(&arena->pages);
-        unsigned __int128 part = own == 0 ? 0 : (unsigned __int128)wanted * own / (idle < own ? own : idle);
-        if (own != 0) {
-            hew_page_purge_some(&arena->pages, wanted < idle ? (size_t)part + HEW_PAGE : own);
+        if (own != 0 && idle != 0) {
+            size_t part = (wanted / IDLE_PARTS + 1) * (own * IDLE_PARTS / idle + 1);
+            hew_page_purge_some(&arena->pages, part < own ? part : own);
         }
     }
 }

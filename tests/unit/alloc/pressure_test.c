@@ -105,7 +105,7 @@ TEST(decay_keeps_all_with_a_quarter_of_the_limit_left_less_beyond_and_nothing_wi
     CHECK_EQUAL(parts[0], HEW_PAGE_BOUND_PARTS);
     CHECK(parts[1] < parts[0] && parts[1] > parts[2] && parts[2] > 0);
     CHECK_EQUAL(parts[3], 0);
-    CHECK(caches[0] == 9 * MIB && caches[1] > caches[2] && caches[2] > caches[3] && caches[3] == MIB);
+    CHECK(caches[0] == 3 * MIB && caches[1] > caches[2] && caches[2] > caches[3] && caches[3] == MIB);
     hew_pressure_look(0);
     CHECK_EQUAL(atomic_load(&hew_page_bound.parts), HEW_PAGE_BOUND_PARTS);
 }
