@@ -27,6 +27,16 @@ TEST(a_filled_magazine_hands_out_the_lowest_address_first)
     end_cache();
 }
 
+TEST(the_first_miss_asks_what_the_threads_share_is)
+{
+    struct hew_cache *cache = new_cache();
+    cache->share = 0;
+    take_many(cache, CODE, 1);
+    CHECK(cache->share != 0);
+    give_many(cache, CODE, 1);
+    end_cache();
+}
+
 TEST(the_newest_object_is_handed_out_first)
 {
     struct hew_cache *cache = new_cache();

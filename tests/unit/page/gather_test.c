@@ -78,6 +78,26 @@ TEST(scattered_dirty_pieces_become_the_front_of_a_large_extent)
     scatter_end(PIECES);
 }
 
+TEST(the_largest_dirty_extent_moves_first)
+{
+    page_begin();
+    struct hew_extent *small = page_take(2 * PIECE), *first = page_take(PIECE), *large = page_take(4 * PIECE),
+                      *second = page_take(PIECE);
+    page_fill(small, 10);
+    page_fill(large, 11);
+    page_give(small);
+    page_give(large);
+    struct hew_extent *taken = page_take(WANTED);
+    CHECK(hew_page_gather(&page_heap, taken));
+    check_gathered(taken, 6 * PIECE);
+    const unsigned char *at = (const unsigned char *)taken->address;
+    CHECK(at[0] == 11 && at[4 * PIECE] == 10);
+    page_give(first);
+    page_give(second);
+    page_give(taken);
+    page_end();
+}
+
 TEST(a_refused_move_leaves_its_piece_dirty_and_the_others_close_up)
 {
     for (int call = 0; call < 2 * PIECES; call++) {
