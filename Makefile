@@ -140,9 +140,10 @@ coverage:
 # To be read: each survivor is a test that is missing, or code that does not matter.
 MUTANTS ?= 200
 MUTANTS_SEED ?= 1
+MUTANTS_JOBS ?= $(JOBS)
 mutants: release dev
 	$(COVERED_BUILD) hew_judging
-	$(PYTHON) scripts/mutants.py --count $(MUTANTS) --seed $(MUTANTS_SEED) --checked build/dev
+	$(PYTHON) scripts/mutants.py --count $(MUTANTS) --seed $(MUTANTS_SEED) --jobs $(MUTANTS_JOBS) --checked build/dev
 
 # The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
 test-programs: release

@@ -92,6 +92,20 @@ TEST(idle_pages_of_one_heap_serve_another_and_come_home_as_one)
     lend_end();
 }
 
+TEST(neighbours_that_have_not_been_merged_yet_are_lent_as_one)
+{
+    lend_begin();
+    struct hew_extent *first = take(&owner, 512 * KIB), *second = take(&owner, 512 * KIB);
+    uintptr_t start = first->address;
+    CHECK_EQUAL(second->address, start + 512 * KIB);
+    hew_page_give(&owner, first);
+    hew_page_give(&owner, second);
+    struct hew_extent *extent = take(&guest, 1 * MIB);
+    CHECK(extent->address == start && hew_extent_is_borrowed(extent));
+    hew_page_give(&guest, extent);
+    lend_end();
+}
+
 TEST(what_a_heap_has_itself_is_not_borrowed)
 {
     lend_begin();
