@@ -51,12 +51,12 @@ def test_where_the_commit_is_unknown_everything_has_changed(capsys: pytest.Captu
 def test_the_commands_for_clang_leave_out_what_only_gcc_knows(tmp_path: Path) -> None:
     file = check_tidy.ROOT / "src" / "os" / "clock.c"
     (tmp_path / "compile_commands.json").write_text(
-        f'[{{"directory": "/", "command": "cc -O2 -fno-tree-slsr -c {file}", "file": "{file}"}},'
+        f'[{{"directory": "/", "command": "cc -O2 -fno-tree-slsr -DHEW_CHECK_LEVEL=0 -c {file}", "file": "{file}"}},'
         f'{{"directory": "/", "command": "cc -c x.c", "file": "/x.c"}}]'
     )
     assert check_tidy.write_database(tmp_path, tmp_path / "tidy") == [file]
     text = (tmp_path / "tidy" / "compile_commands.json").read_text()
-    assert "-O2" in text
+    assert "-O2 -DHEW_CHECK_LEVEL=1" in text
     assert "slsr" not in text
     assert "x.c" not in text
 
