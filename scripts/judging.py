@@ -6,10 +6,13 @@ as it is is not asked.
 """
 
 import json
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,12 +55,18 @@ def compile_as(command: list[str], file: str, text: str, folder: Path, debug: st
 
 
 def ends_well(command: list[str], limit: float, folder: Path) -> bool:
-    """Whether a program ends with 0 in time: a mutant may never end."""
+    """Whether a program ends with 0 in time: a mutant may never end, nor may a process that it has forked."""
+    program = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder, start_new_session=True
+    )
     try:
-        done = subprocess.run(command, capture_output=True, check=False, timeout=limit, cwd=folder)
+        return program.wait(limit) == 0
     except subprocess.TimeoutExpired:
         return False
-    return done.returncode == 0
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
 
 
 @dataclass

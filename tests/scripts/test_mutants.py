@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """mutants: which changes are made, which are left alone, and what a list of equivalent ones must say."""
 
+import os
 from pathlib import Path
 
 import judging
@@ -125,3 +126,14 @@ def test_a_program_that_does_not_end_in_time_does_not_end_well(tmp_path: Path) -
     assert judging.ends_well(["true"], 60, tmp_path)
     assert not judging.ends_well(["false"], 60, tmp_path)
     assert not judging.ends_well(["sleep", "60"], 0.1, tmp_path)
+
+
+def test_what_a_program_has_forked_ends_with_it(tmp_path: Path) -> None:
+    """What is forked holds the pipe open as long as it lives."""
+    os.mkfifo(tmp_path / "pipe")
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert judging.ends_well(["sh", "-c", "sleep 1000 > pipe & :"], 60, tmp_path)
+    assert not judging.ends_well(["sh", "-c", "sleep 1000 > pipe & wait"], 0.1, tmp_path)
+    os.set_blocking(reading, True)
+    assert os.read(reading, 1) == b""
+    os.close(reading)
