@@ -325,6 +325,27 @@ TEST(a_heap_has_no_more_pieces_than_it_may)
     scatter_end(PIECES);
 }
 
+TEST(in_a_full_list_a_piece_can_still_lose_an_end_but_not_its_middle)
+{
+    const uintptr_t start = 64 * MIB, end = start + 8 * HEW_PAGE;
+    page_begin();
+    struct hew_moved *moved = &page_heap.moved;
+    CHECK_EQUAL(fill_moved(moved, 1), 1);
+    while (moved->count < HEW_MOVED_MOST - 1) {
+        uintptr_t next = (1 + 2 * (uintptr_t)moved->count) * HEW_PAGE;
+        hew_moved_add(moved, next, next + HEW_PAGE);
+    }
+    hew_moved_add(moved, start, end);
+    CHECK_EQUAL(moved->count, HEW_MOVED_MOST);
+    hew_moved_clear(moved, end - HEW_PAGE, end);
+    CHECK(!hew_moved_touches(moved, end - HEW_PAGE, end) && hew_moved_touches(moved, start, start + HEW_PAGE));
+    hew_moved_clear(moved, start + HEW_PAGE, start + 2 * HEW_PAGE);
+    CHECK_EQUAL(hew_moved_until(moved, start, end), end - HEW_PAGE);
+    CHECK_EQUAL(moved->count, HEW_MOVED_MOST);
+    hew_moved_clear(moved, HEW_PAGE, end);
+    page_end();
+}
+
 static const struct hew_extent *moved_into;
 static unsigned seen_hidden, seen_shown;
 
