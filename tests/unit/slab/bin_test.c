@@ -16,7 +16,7 @@ struct bench {
     unsigned a_slab; /* regions in a slab */
 };
 
-static struct bench benches[20];
+static struct bench benches[32];
 static uint16_t benches_used;
 
 static struct bench *
@@ -25,6 +25,7 @@ new_bench(void)
     if (hew_small_end == 0) {
         CHECK(layers_boot());
     }
+    CHECK(benches_used < sizeof benches / sizeof benches[0]);
     struct bench *bench = &benches[benches_used];
     hew_page_heap_begin(&bench->pages, benches_used++, 0);
     bench->a_slab = hew_slab_shapes[CODE].regions;
