@@ -178,6 +178,7 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
         most = most < FILL_OBJECTS ? FILL_OBJECTS : most;
         wanted = wanted < most ? wanted : (unsigned)most;
         unsigned line = hew_budget_line(code);
+        HEW_ASSERT(1, line != 0);
         wanted -= wanted > line ? wanted % line : 0;
     }
     struct hew_arena *arena = HEW_LIKELY(cache->host == NULL) ? cache->arena : host_or_own(cache, code, wanted);

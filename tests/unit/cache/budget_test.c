@@ -135,6 +135,27 @@ TEST(a_class_gets_room_from_the_one_that_missed_longest_ago)
     end_cache();
 }
 
+TEST(only_a_class_with_a_magazine_that_has_not_missed_lately_is_asked_for_its_room)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned longest = hew_code_of_size(1024), idle = hew_code_of_size(512), empty = hew_code_of_size(256);
+    const unsigned all[] = {longest, idle, empty, CODE};
+    for (unsigned i = 0; i < 4; i++) {
+        take_many(cache, all[i], 1);
+        give_many(cache, all[i], 1);
+    }
+    hew_magazine_drop(cache, empty);
+    CHECK(cache->base[longest] != NULL && cache->base[idle] != NULL && cache->base[empty] == NULL);
+    CHECK_EQUAL(hew_budget_idlest(cache, CODE), HEW_CODE_NONE);
+    cache->missed[empty] = cache->missed[CODE] = cache->misses - 300;
+    cache->missed[longest] = cache->misses - 200;
+    cache->missed[idle] = cache->misses - 100;
+    CHECK_EQUAL(hew_budget_idlest(cache, CODE), longest);
+    cache->missed[longest] = cache->misses;
+    CHECK_EQUAL(hew_budget_idlest(cache, CODE), idle);
+    end_cache();
+}
+
 TEST(a_class_that_the_user_has_chosen_is_never_asked_for_its_room)
 {
     struct hew_cache *cache = new_cache();

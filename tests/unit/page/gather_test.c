@@ -78,6 +78,26 @@ TEST(scattered_dirty_pieces_become_the_front_of_a_large_extent)
     scatter_end(PIECES);
 }
 
+TEST(the_largest_dirty_extent_moves_first)
+{
+    page_begin();
+    struct hew_extent *small = page_take(2 * PIECE), *first = page_take(PIECE), *large = page_take(4 * PIECE),
+                      *second = page_take(PIECE);
+    page_fill(small, 10);
+    page_fill(large, 11);
+    page_give(small);
+    page_give(large);
+    struct hew_extent *taken = page_take(WANTED);
+    CHECK(hew_page_gather(&page_heap, taken));
+    check_gathered(taken, 6 * PIECE);
+    const unsigned char *at = (const unsigned char *)taken->address;
+    CHECK(at[0] == 11 && at[4 * PIECE] == 10);
+    page_give(first);
+    page_give(second);
+    page_give(taken);
+    page_end();
+}
+
 TEST(a_refused_move_leaves_its_piece_dirty_and_the_others_close_up)
 {
     for (int call = 0; call < 2 * PIECES; call++) {
@@ -303,6 +323,27 @@ TEST(a_heap_has_no_more_pieces_than_it_may)
     CHECK_EQUAL(moved->count, 2);
     page_give(taken);
     scatter_end(PIECES);
+}
+
+TEST(in_a_full_list_a_piece_can_still_lose_an_end_but_not_its_middle)
+{
+    const uintptr_t start = 64 * MIB, end = start + 8 * HEW_PAGE;
+    page_begin();
+    struct hew_moved *moved = &page_heap.moved;
+    CHECK_EQUAL(fill_moved(moved, 1), 1);
+    while (moved->count < HEW_MOVED_MOST - 1) {
+        uintptr_t next = (1 + 2 * (uintptr_t)moved->count) * HEW_PAGE;
+        hew_moved_add(moved, next, next + HEW_PAGE);
+    }
+    hew_moved_add(moved, start, end);
+    CHECK_EQUAL(moved->count, HEW_MOVED_MOST);
+    hew_moved_clear(moved, end - HEW_PAGE, end);
+    CHECK(!hew_moved_touches(moved, end - HEW_PAGE, end) && hew_moved_touches(moved, start, start + HEW_PAGE));
+    hew_moved_clear(moved, start + HEW_PAGE, start + 2 * HEW_PAGE);
+    CHECK_EQUAL(hew_moved_until(moved, start, end), end - HEW_PAGE);
+    CHECK_EQUAL(moved->count, HEW_MOVED_MOST);
+    hew_moved_clear(moved, HEW_PAGE, end);
+    page_end();
 }
 
 static const struct hew_extent *moved_into;
