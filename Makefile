@@ -13,6 +13,7 @@
 #   make bench-unseen   programs that nothing was tuned to; writes docs/unseen.md
 #   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
 #   make bench-limits   five workloads in a control group at 1.10 of what they need: who is killed, and what it costs; LIMITS_RUNS=100
+#   make bench-weeks    a server's fortnight in 20 minutes under every allocator: does memory follow the load?  Writes docs/weeks.md
 #   make tuning      the figures of docs/tuning.md
 #   make attach-soak  hew attaches to busy Redis, Rust and Java on jemalloc, a thousand times each; ATTACHES=1000
 #   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
@@ -54,7 +55,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: test-engines peers bench-quick bench-nightly bench-pools bench-limits tuning soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: test-engines peers bench-quick bench-nightly bench-pools bench-limits bench-weeks tuning soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -195,6 +196,11 @@ bench-pools: release
 # As root, who may make a control group; else by our settings.
 bench-limits: release
 	$(PYTHON) scripts/bench_limits.py --runs $(LIMITS_RUNS)
+
+# Memory is measured, and the load is light: all at the same time.
+bench-weeks: release peers
+	@$(PYTHON) scripts/prepare.py bench
+	.venv/bin/python scripts/bench_weeks.py
 
 # Under Debian's jemalloc and hew, a minute or two; what else runs is measured too.
 tuning: release

@@ -66,9 +66,9 @@ struct hew_cache {
     uint64_t touched[(HEW_CODES + 63) / 64];
     struct hew_arena *arena;
     struct hew_arena *host; /* where the first objects of each class come from, or NULL: hew_arena_find_host() */
-    struct hew_list link; /* all caches, under hew_caches_lock */
-    size_t granted;       /* bytes that full magazines would hold, */
-    size_t share;         /* and may; as of a moment ago */
+    struct hew_list link;   /* all caches, under hew_caches_lock */
+    size_t granted;         /* bytes that full magazines would hold, */
+    size_t share;           /* and may; as of a moment ago */
     /* Bytes of objects that no class's counts tell of, or not any more. */
     uint64_t other_allocated, other_freed;
     void **spare
@@ -86,6 +86,7 @@ struct hew_cache {
     uint8_t due_code;     /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
     uint8_t sweep;        /* the next class to look after */
     uint8_t asked;        /* the next class to be asked for room */
+    uint8_t answered;     /* hew_page_bound.calls as the thread saw it last */
     bool direct;          /* an explicit cache: no depot lies between it and the arenas */
     bool custom;          /* the thread has limits of its own */
     bool caching;         /* false: thread.tcache.enabled is off */

@@ -54,14 +54,18 @@ TEST(a_share_falls_as_threads_come_and_has_a_least)
     end_crowd();
 }
 
-TEST(near_a_limit_of_memory_threads_and_depots_may_hold_a_sixteenth)
+TEST(near_a_limit_of_memory_all_threads_together_hold_half_of_what_caches_may_and_all_depots_the_other)
 {
     size_t share = hew_budget_share(), depot = hew_budget_depot(1);
-    atomic_store(&hew_page_bound.near, true);
+    atomic_store(&hew_page_bound.caches, (size_t)64 << 10);
     CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot); /* no limit is known */
     atomic_store(&hew_page_bound.known, true);
-    CHECK(hew_budget_share() == share / 16 && hew_budget_depot(1) == depot / 16);
-    atomic_store(&hew_page_bound.near, false);
+    CHECK(hew_budget_share() == (size_t)32 << 10 && hew_budget_depot(1) == (size_t)32 << 10);
+    CHECK_EQUAL(hew_budget_depot(2), (size_t)16 << 10);
+    atomic_store(&hew_caches_alive, atomic_load(&hew_caches_alive) + 8);
+    CHECK(hew_budget_share() <= (size_t)4 << 10);
+    atomic_store(&hew_caches_alive, atomic_load(&hew_caches_alive) - 8);
+    atomic_store(&hew_page_bound.caches, SIZE_MAX);
     CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot);
     atomic_store(&hew_page_bound.known, false);
 }
