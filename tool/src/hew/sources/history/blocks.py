@@ -160,10 +160,10 @@ class LineFile:
         last = Block(0, whole=True)
         size = os.fstat(self._file).st_size
         if size and not is_recording(self._path):
-            raise ForeignError(f"{self._path} exists and is no recording of hew watch: give another file (--to)")
+            raise ForeignError(f"{self._path} exists and is no recording of hew watch: give another file (-o)")
         for last in blocks(self._path):
             if last.broken:
-                raise ForeignError(f"{self._path} is {last.broken}: move it away, or give another file (--to)")
+                raise ForeignError(f"{self._path} is {last.broken}: move it away, or give another file (-o)")
         self._size = size if last.whole else last.start
         os.ftruncate(self._file, self._size)
         for line in [] if last.whole else last.lines:
@@ -180,7 +180,7 @@ class LineFile:
             self._turn()
             encoder, data = self._packed(line)
         if self._size + len(data) + TAIL > self._half:
-            raise HewError(f"one look takes {len(data)} bytes: {self._path} needs more of them (--max)")
+            raise HewError(f"one look takes {len(data)} bytes: {self._path} needs more of them (--bytes)")
         self._write(data)
         self._encoder = encoder
         self._lines += 1
@@ -234,5 +234,5 @@ def _locked(path: Path) -> int:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(file)
-        raise HewError(f"{path}: another hew watch writes it; give another file (--to)") from error
+        raise HewError(f"{path}: another hew watch writes it; give another file (-o)") from error
     return file

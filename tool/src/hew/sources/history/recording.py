@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hew.model.errors import HewError
 from hew.model.history import Point, Record, Recording, Track
 from hew.model.statistics import Reading, Snapshot
-from hew.sources.history.blocks import read_lines
+from hew.sources.history.blocks import is_recording, older, read_lines
 from hew.sources.history.codec import made, plain
 
 # A process with 400 arenas or 5,000 threads has a small look, too.
@@ -112,10 +113,19 @@ def read_recording(path: Path) -> Recording:
     return Recording(str(path), looks.tracks(), looks.notes)
 
 
+def recorded(place: str) -> Recording | None:
+    """The recording that a place is; None for anything else."""
+    return read_recording(Path(place)) if is_recording(Path(place)) or is_recording(older(Path(place))) else None
+
+
 def last_reports(recording: Recording) -> Reading:
     """What each process said last, as if it had written it into a file."""
     found = [track.last.moment.snapshot for track in recording.tracks]
-    return Reading(recording.source, tuple(one for one in found if one is not None))
+    reports = tuple(one for one in found if one is not None)
+    if not reports:
+        why = next((track.last.moment.why for track in recording.tracks if track.last.moment.why), "no look is whole")
+        raise HewError(f"{recording.source} has no statistics, only what the kernel said: {why}")
+    return Reading(recording.source, reports)
 
 
 def _line(text: bytes) -> _Line:
