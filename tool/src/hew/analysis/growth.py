@@ -71,10 +71,9 @@ def trend(series: Series) -> Trend:
     floors = _stretches(series, FLOORS)
     flats = plateaus(series)
     shape = _shape(series, tau(floors), flats, first, last)
-    found = Trend(shape, first, last, low, high, slope(_stretches(series, MOST_PAIRS)), tau(floors), len(flats))
-    if last - first <= _noise(high):
-        return found
-    return Trend(*list(vars(found).values())[:-1], since=_since(series, first, last))
+    since = _since(series, first, last) if last - first > _noise(high) else None
+    pitch = slope(_stretches(series, MOST_PAIRS))
+    return Trend(shape, first, last, low, high, pitch, tau(floors), len(flats), since)
 
 
 def _shape(series: Series, rising: float, flats: Sequence[tuple[float, float]], first: int, last: int) -> Shape:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The file of `hew watch`, as lines: gzip members one after the other, each with a line that says what it is at its head.
+"""The file of `hew watch`, as lines: gzip members one after the other, each headed by a line that says what it is.
 
 Every line ends with a flush, so that a file whose writer was killed, or that is still written, reads to its last whole
-line. A member holds a few dozen lines: what follows a lost writer takes the last one up again. When the file has half of
-the bytes that it may have, it becomes the older half, FILE.1, in place of the one before.
+line. A member holds a few dozen lines; who follows a lost writer ends its last one. When the file has half of the bytes
+that it may have, it becomes the older half, FILE.1, in place of the one before.
 
 docs/decisions/0058 has the format.
 """
@@ -11,6 +11,7 @@ docs/decisions/0058 has the format.
 import fcntl
 import json
 import os
+import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ CHUNK = 1 << 16
 LINES = 64  # in a block
 MOST_LINE, MOST_BLOCK = 16 << 20, 256 << 20  # bytes; longer is none of ours
 TAIL = 64  # bytes, at most, that end a block
+FLUSHED, LAST_PIECE = b"\x00\x00\xff\xff", b"\x03\x00"  # what a flush ends with; an empty last piece (RFC 1951)
 
 
 class ForeignError(HewError):
@@ -47,15 +49,17 @@ def older(path: Path) -> Path:
 
 
 def is_recording(path: Path) -> bool:
-    """Whether a file begins as ours do."""
+    """Whether a file begins as ours do, as far as it goes."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
         head = file.read(CHUNK)
+    decoder, ours = zlib.decompressobj(WBITS), f'{{"format":"{FORMAT}/'.encode()
     try:
-        return zlib.decompressobj(WBITS).decompress(head, 64).startswith(f'{{"format":"{FORMAT}/'.encode())
+        text = decoder.decompress(head, 64)
     except zlib.error:
         return False
+    return text.startswith(ours) or (bool(head) and not decoder.eof and ours.startswith(text))
 
 
 def blocks(path: Path) -> Iterator[Block]:
@@ -140,6 +144,26 @@ def _identity(path: Path) -> int:
     return path.stat().st_ino if path.exists() else 0
 
 
+def _ending(data: bytes) -> tuple[int, bytes]:
+    """How much of a block that breaks off is whole lines, and what ends it there: nothing that was written is written
+    anew, so that a second kill loses nothing either."""
+    at = data.rfind(FLUSHED)
+    while at >= 0:
+        kept = at + len(FLUSHED)
+        try:
+            text = zlib.decompressobj(WBITS).decompress(data[:kept])
+            end = LAST_PIECE + struct.pack("<II", zlib.crc32(text), len(text) & 0xFFFFFFFF)
+            whole = zlib.decompressobj(WBITS)
+            whole.decompress(data[:kept] + end)
+        except zlib.error:  # it looked like a flush
+            at = data.rfind(FLUSHED, 0, at)
+            continue
+        if whole.eof and text.endswith(b"\n"):
+            return kept, end
+        at = data.rfind(FLUSHED, 0, at)
+    return 0, b""
+
+
 class LineFile:
     """A file that is written, line by line, within so many bytes together with its older half. One writer has it."""
 
@@ -156,18 +180,19 @@ class LineFile:
             raise
 
     def _resume(self) -> None:
-        """Go on behind the last whole block; the lines of one that is not whole are written anew."""
+        """Go on behind the last whole block; one that is not whole is ended behind its last whole line."""
         last = Block(0, whole=True)
-        size = os.fstat(self._file).st_size
-        if size and not is_recording(self._path):
+        self._size = os.fstat(self._file).st_size
+        if self._size and not is_recording(self._path):
             raise ForeignError(f"{self._path} exists and is no recording of hew watch: give another file (-o)")
         for last in blocks(self._path):
             if last.broken:
                 raise ForeignError(f"{self._path} is {last.broken}: move it away, or give another file (-o)")
-        self._size = size if last.whole else last.start
-        os.ftruncate(self._file, self._size)
-        for line in [] if last.whole else last.lines:
-            self.put(line)
+        if not last.whole:
+            kept, end = _ending(os.pread(self._file, self._size - last.start, last.start))
+            self._size = last.start + kept
+            os.ftruncate(self._file, self._size)
+            self._write(end)
 
     def put(self, line: bytes) -> None:
         """One more line, without its end. OSError: it could not be written, and the file is as it was."""

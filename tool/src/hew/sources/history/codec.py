@@ -44,11 +44,11 @@ def _table(rows: tuple[Any, ...]) -> list[list[Any]]:
 
 def made(kind: type[Kind], value: object) -> Kind:
     """The record that `plain` made this of. Raises ValueError for what is none."""
-    return cast(Kind, _reader(kind)(value))
+    return cast(Kind, _reader(cast(Any, kind))(value))
 
 
 @cache
-def _reader(kind: Any) -> Callable[[Any], Any]:  # noqa: PLR0911 - one way for each kind of type
+def _reader(kind: Any) -> Callable[[Any], Any]:
     """What makes a value of this type."""
     arguments = get_args(kind)
     if get_origin(kind) in {Union, types.UnionType}:
@@ -56,7 +56,7 @@ def _reader(kind: Any) -> Callable[[Any], Any]:  # noqa: PLR0911 - one way for e
     if isinstance(kind, type) and is_dataclass(kind):
         return _record(kind)
     if get_origin(kind) is tuple:
-        return _rows(arguments[0]) if is_dataclass(arguments[0]) else _many(_reader(arguments[0]))
+        return _rows(cast(Any, arguments[0])) if is_dataclass(arguments[0]) else _many(_reader(arguments[0]))
     if get_origin(kind) is not None and issubclass(get_origin(kind), Mapping):
         return _mapping(_reader(arguments[1]))
     if kind is float:

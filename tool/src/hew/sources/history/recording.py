@@ -128,6 +128,14 @@ def last_reports(recording: Recording) -> Reading:
     return Reading(recording.source, reports)
 
 
+def told_last(recording: Recording) -> tuple[Reading | None, str]:
+    """The same, or why there are none: the kernel's figures tell of growth without them."""
+    try:
+        return last_reports(recording), ""
+    except HewError as error:
+        return None, str(error)
+
+
 def _line(text: bytes) -> _Line:
     document = json.loads(text)
     moment = document["moment"]
