@@ -94,7 +94,7 @@ def test_only_one_writes_and_no_other_file_is_touched(tmp_path: Path) -> None:
     for name, content in (("text", b"a letter"), ("gzip", b"\x1f\x8b\x08 no"), ("zeros", bytes(100))):
         other = tmp_path / name
         other.write_bytes(content)
-        with pytest.raises(HewError, match="no recording of hew watch|damaged"):
+        with pytest.raises(HewError, match=r"no recording of hew watch|damaged"):
             LineFile(other, 1 << 20, HEAD)
         assert other.read_bytes() == content
 

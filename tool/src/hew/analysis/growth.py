@@ -35,7 +35,8 @@ def growth(track: Track) -> Growth:
     resident = trend([(one.at, one.resident) for one in points])
     told = [(one.at, one.live) for one in points if one.live is not None]
     live = trend(told) if len(told) >= FEWEST else None
-    grown = _classes(points) if live is not None else ()
+    # Classes count what lies in caches: they tell where a growth is, not that there is one.
+    grown = _classes(points) if live is not None and live.last - live.first > _noise(live.highest) else ()
     return Growth(
         track.title, _verdict(live, resident), len(points), points[0].at, points[-1].at, resident, live, grown
     )
@@ -68,26 +69,40 @@ def trend(series: Series) -> Trend:
     low, high = min(values), max(values)
     if len(series) < FEWEST or series[-1][0] <= series[0][0]:
         return Trend(Shape.SHORT, first, last, low, high, 0.0, 0.0, 0)
-    floors = _stretches(series, FLOORS)
-    flats = plateaus(series)
-    shape = _shape(series, tau(floors), flats, first, last)
     since = _since(series, first, last) if last - first > _noise(high) else None
-    pitch = slope(_stretches(series, MOST_PAIRS))
-    return Trend(shape, first, last, low, high, pitch, tau(floors), len(flats), since)
+    part = _rising_part(series, since)
+    rises, flats = tau(_stretches(part, FLOORS)), plateaus(series)
+    shape = _level(series, flats) if since is None else _risen(part, rises)
+    return Trend(shape, first, last, low, high, slope(_stretches(part, MOST_PAIRS)), rises, len(flats), since)
 
 
-def _shape(series: Series, rising: float, flats: Sequence[tuple[float, float]], first: int, last: int) -> Shape:
+def _rising_part(series: Series, since: float | None) -> Series:
+    """From when the rise began, where that is long enough to have a shape: a leak may begin after days."""
+    part = [(at, value) for at, value in series if since is not None and at >= since]
+    whole = series[-1][0] - series[0][0]
+    return part if len(part) >= FEWEST and part[-1][0] - part[0][0] >= LASTS * whole else series
+
+
+def _level(series: Series, flats: Sequence[tuple[float, float]]) -> Shape:
+    """Of a series that ends where it began."""
     values = [value for _, value in series]
     if max(values) - min(values) <= _noise(max(values)):
         return Shape.FLAT
-    whole = series[-1][0] - series[0][0]
-    stands = bool(flats) and flats[-1][1] >= series[-1][0] and flats[-1][1] - flats[-1][0] >= STANDS * whole
-    covered = sum(end - begin for begin, end in flats) / whole
-    if last - first > _noise(max(values)) and rising >= RISES and not stands and covered < COVERED:
-        return Shape.STEADY
-    if stands or covered >= COVERED:
+    return Shape.FLAT if len(flats) == 1 and _share(series, flats) >= COVERED else Shape.SAWTOOTH
+
+
+def _risen(series: Series, rises: float) -> Shape:
+    """Of one that ends higher."""
+    flats = plateaus(series)
+    stands = bool(flats) and flats[-1][1] >= series[-1][0] and _share(series, flats[-1:]) >= STANDS
+    if stands or _share(series, flats) >= COVERED:
         return Shape.PLATEAUS
-    return Shape.SAWTOOTH
+    return Shape.STEADY if rises >= RISES else Shape.SAWTOOTH
+
+
+def _share(series: Series, flats: Sequence[tuple[float, float]]) -> float:
+    """Of the time."""
+    return sum(end - begin for begin, end in flats) / (series[-1][0] - series[0][0])
 
 
 def _noise(highest: int) -> float:

@@ -79,30 +79,31 @@ def command(
         raise click.UsageError("--server, --ready and --alloc belong to --verify -- COMMAND")
     if len(words) != 1:
         raise click.UsageError("one FILE, PID or - is looked at; to run a command: --verify -- COMMAND")
-    place = words[0]
     with told("hew advise"):
-        pid = process_named(place) or pid
-        process = read_process(pid) if pid is not None else None
-        recording = recorded(place)
-        if recording is not None:
-            reading, silence = told_last(recording)
-        else:
-            reading, silence = _reading(place, process, (options["timeout"] or TIMEOUT) if attach else None)
-        if process is not None and (reading is None or reading.attached):  # a jemalloc may be there beside glibc's
-            process = with_heap(process)
-        cases, notes = _cases(reading, process, cpus)
-        grown = [growth(track) for track in recording.tracks] if recording is not None else []
-        notes += recording.notes if recording is not None else ()
-        leaks = [advise_over_time(one) for one in grown]
-        found = [one for one in leaks if one is not None] + [one for case in cases for one in advise(case)]
-        seen = coverage(cases, len(found), silence)
-        seen = replace(seen, rules=seen.rules + bool(grown))
-        attached = [reading.attached] if reading is not None and reading.attached else []
-        if as_json:
-            click.echo(advice_json(place, found, attached + notes, seen, growth_json(grown)))
-        else:
-            _show(attached, found, notes, seen, grown)
-        sys.exit(STATUS[seen.outcome])
+        sys.exit(STATUS[_advise(words[0], pid, cpus, as_json, (options["timeout"] or TIMEOUT) if attach else None)])
+
+
+def _advise(place: str, pid: int | None, cpus: float | None, as_json: bool, attach: float | None) -> Outcome:
+    """Look at one place, and say what is to be said."""
+    pid = process_named(place) or pid
+    process = read_process(pid) if pid is not None else None
+    recording = recorded(place)
+    reading, silence = told_last(recording) if recording is not None else _reading(place, process, attach)
+    if process is not None and (reading is None or reading.attached):  # a jemalloc may be there beside glibc's
+        process = with_heap(process)
+    cases, notes = _cases(reading, process, cpus)
+    grown = [growth(track) for track in recording.tracks] if recording is not None else []
+    notes += recording.notes if recording is not None else ()
+    leaks = [advise_over_time(one) for one in grown]
+    found = [one for one in leaks if one is not None] + [one for case in cases for one in advise(case)]
+    seen = coverage(cases, len(found), silence)
+    seen = replace(seen, rules=seen.rules + bool(grown))
+    attached = [reading.attached] if reading is not None and reading.attached else []
+    if as_json:
+        click.echo(advice_json(place, found, attached + notes, seen, growth_json(grown)))
+    else:
+        _show(attached, found, notes, seen, grown)
+    return seen.outcome
 
 
 def _show(attached: list[str], found: list[Advice], notes: list[str], seen: Coverage, grown: list[Growth]) -> None:

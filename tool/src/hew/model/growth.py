@@ -29,7 +29,8 @@ class Verdict(StrEnum):
 @dataclass(frozen=True)
 class Trend:
     """A series in numbers. `slope`: bytes a second (Theil and Sen); `tau`: Kendall's, of its floors: 1 when each is
-    above all before it; `since`: when the rise began, in seconds since 1970; None without one."""
+    above all before it; `since`: when the rise began, in seconds since 1970; None without one.
+    With a rise, slope and tau are of what comes after."""
 
     shape: Shape
     first: int

@@ -38,8 +38,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Point:
-    """What the analysis takes of a look, in bytes; None where it was not told. `requests` is a count since the start,
-    `classes` has the bytes of live objects by the size of their class."""
+    """What the analysis takes of a look, in bytes; None where it was not told. `live` leaves out what
+    lies in thread caches; `requests` is a count since the start; `classes` has bytes of objects, those in caches too,
+    by the size of their class."""
 
     at: float
     resident: int

@@ -144,9 +144,9 @@ def _identity(path: Path) -> int:
     return path.stat().st_ino if path.exists() else 0
 
 
-def _ending(data: bytes) -> tuple[int, bytes]:
-    """How much of a block that breaks off is whole lines, and what ends it there: nothing that was written is written
-    anew, so that a second kill loses nothing either."""
+def _ending(data: bytes) -> tuple[int, bytes, int]:
+    """How much of a block that breaks off is flushed lines, what ends it there, and how many they are: nothing of it
+    is written anew, so that a second kill loses nothing either."""
     at = data.rfind(FLUSHED)
     while at >= 0:
         kept = at + len(FLUSHED)
@@ -159,9 +159,9 @@ def _ending(data: bytes) -> tuple[int, bytes]:
             at = data.rfind(FLUSHED, 0, at)
             continue
         if whole.eof and text.endswith(b"\n"):
-            return kept, end
+            return kept, end, text.count(b"\n") - 1
         at = data.rfind(FLUSHED, 0, at)
-    return 0, b""
+    return 0, b"", 0
 
 
 class LineFile:
@@ -189,10 +189,12 @@ class LineFile:
             if last.broken:
                 raise ForeignError(f"{self._path} is {last.broken}: move it away, or give another file (-o)")
         if not last.whole:
-            kept, end = _ending(os.pread(self._file, self._size - last.start, last.start))
+            kept, end, count = _ending(os.pread(self._file, self._size - last.start, last.start))
             self._size = last.start + kept
             os.ftruncate(self._file, self._size)
             self._write(end)
+            for line in last.lines[count:]:  # one whose flush was cut
+                self.put(line)
 
     def put(self, line: bytes) -> None:
         """One more line, without its end. OSError: it could not be written, and the file is as it was."""

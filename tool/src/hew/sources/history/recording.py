@@ -157,7 +157,7 @@ def _point(document: Mapping[str, Any]) -> Point:
     classes = {**_classes(merged.get("bins"), "curregs"), **_classes(merged.get("lextents"), "curlextents")}
     return replace(
         point,
-        live=totals.get("allocated"),
+        live=max(totals["allocated"] - (merged.get("tcache_bytes") or 0), 0) if "allocated" in totals else None,
         active=totals.get("active"),
         requests=sum(known) if known else None,
         classes=classes,
