@@ -154,6 +154,8 @@ hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
     }
     size_t batch = hew_budget_objects(code, BATCH_BYTES);
     batch = batch == 0 ? 1 : batch > BATCH / 2 ? BATCH / 2 : batch;
+    size_t lines = 2 * (size_t)hew_budget_line(code) - 1; /* half of that and one more is a whole line */
+    batch = batch < lines ? lines : batch;
     size_t next = now == 0 ? batch : now * 2 + 1;
     next = next > most ? most : next;
     return next > now ? next : now;

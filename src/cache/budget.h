@@ -79,6 +79,14 @@ hew_budget_objects(unsigned code, size_t bytes)
     return (size_t)((unsigned __int128)bytes * hew_slab_shapes[code].reciprocal >> 64);
 }
 
+/* Objects that fill a cache line, 1 where one does: fresh ones go out by so many, so that two threads do not write to one line. */
+HEW_INLINE unsigned
+hew_budget_line(unsigned code)
+{
+    size_t size = hew_code_size(code);
+    return size < HEW_CACHE_LINE ? (unsigned)(HEW_CACHE_LINE / size) : 1;
+}
+
 /* Whether the cache has room for so many objects of a class more, or the user has chosen how many it holds. */
 HEW_INLINE bool
 hew_budget_has_room(const struct hew_cache *cache, unsigned code, size_t more)

@@ -66,9 +66,9 @@ struct hew_cache {
     uint64_t touched[(HEW_CODES + 63) / 64];
     struct hew_arena *arena;
     struct hew_arena *host; /* where the first objects of each class come from, or NULL: hew_arena_find_host() */
-    struct hew_list link; /* all caches, under hew_caches_lock */
-    size_t granted;       /* bytes that full magazines would hold, */
-    size_t share;         /* and may; as of a moment ago */
+    struct hew_list link;   /* all caches, under hew_caches_lock */
+    size_t granted;         /* bytes that full magazines would hold, */
+    size_t share;           /* and may; as of a moment ago */
     /* Bytes of objects that no class's counts tell of, or not any more. */
     uint64_t other_allocated, other_freed;
     void **spare

@@ -162,6 +162,8 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
         size_t most = hew_budget_objects(code, HEW_BUDGET_STEP);
         most = most < FILL_OBJECTS ? FILL_OBJECTS : most;
         wanted = wanted < most ? wanted : (unsigned)most;
+        unsigned line = hew_budget_line(code);
+        wanted -= wanted > line ? wanted % line : 0;
     }
     struct hew_arena *arena = HEW_LIKELY(cache->host == NULL) ? cache->arena : host_or_own(cache, code, wanted);
     if (large) {

@@ -99,7 +99,9 @@ hew_thread_birth(bool caching)
     atomic_store_explicit(&hew_hooks_guard, guard_hook, memory_order_relaxed);
     cache->real = cache;
     cache->arena = arena;
-    cache->host = caching ? hew_arena_find_host(arena) : NULL;
+    bool first =
+        arena->index == 0; /* has no host, and a program with one thread need not have the code that looks for one */
+    cache->host = caching && !first ? hew_arena_find_host(arena) : NULL;
     put_number(cache);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_thread_enlist(cache);

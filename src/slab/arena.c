@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "meta/memory.h"
+#include "os/check.h"
 #include "os/clock.h"
 #include "os/cpus.h"
 #include "page/lend.h"
@@ -17,10 +18,10 @@ struct hew_mutex hew_arenas_lock = HEW_MUTEX(arenas);
 struct hew_arena_defaults hew_arena_defaults;
 _Atomic bool hew_arena_was_created, hew_arena_was_destroyed;
 /* Guarded by hew_arenas_lock. */
-static unsigned count;           /* 0 = not known yet */
-static _Atomic unsigned limit;   /* likewise; read by anyone */
-static unsigned processors = 1;  /* as of then; fixed once `limit` is known */
-static struct hew_arena *unmade; /* linked by larges.next */
+static unsigned count;                  /* 0 = not known yet */
+static _Atomic unsigned limit;          /* likewise; read by anyone */
+static _Atomic unsigned processors = 1; /* as of then: relaxed, who has an arena got it under the lock since */
+static struct hew_arena *unmade;        /* linked by larges.next */
 
 static _Atomic unsigned end;      /* no arena has this number or a higher one; written under hew_arenas_lock */
 static _Atomic unsigned oversize; /* number of the arena of oversize requests, 0 = not known yet; likewise */
@@ -236,9 +237,10 @@ known_limit(void)
     unsigned known = atomic_load_explicit(&limit, memory_order_relaxed);
     if (known == 0) {
         uint64_t wanted = hew_options.narenas;
-        processors = wanted == 1 ? 1 : hew_cpus_usable(); /* a single arena needs no answer */
+        unsigned first = wanted == 1 ? 1 : hew_cpus_usable(); /* a single arena needs no answer */
+        atomic_store_explicit(&processors, first, memory_order_relaxed);
         if (wanted == 0) {
-            wanted = (uint64_t)processors * (uint64_t)hew_options.narenas_ratio.thousandths / 1000;
+            wanted = (uint64_t)first * (uint64_t)hew_options.narenas_ratio.thousandths / 1000;
         }
         known = wanted == 0 ? 1 : wanted > HEW_OPTION_ARENAS_MAX ? HEW_OPTION_ARENAS_MAX : (unsigned)wanted;
         atomic_store_explicit(&limit, known, memory_order_relaxed);
@@ -342,11 +344,13 @@ hew_arena_of_cpu(void)
 HEW_NOINLINE struct hew_arena *
 hew_arena_find_host(const struct hew_arena *arena)
 {
-    unsigned most = hew_arena_limit(); /* `processors` is known since */
-    if (arena->index < processors || arena->index >= most) {
+    unsigned most = hew_arena_limit();
+    unsigned first = atomic_load_explicit(&processors, memory_order_relaxed); /* known since `limit` is */
+    HEW_ASSERT(1, first != 0);
+    if (arena->index < first || arena->index >= most) {
         return NULL;
     }
-    struct hew_arena *host = hew_arena_get(arena->index % processors);
+    struct hew_arena *host = hew_arena_get(arena->index % first);
     if (host != NULL) {
         atomic_fetch_add_explicit(&host->guests, 1, memory_order_relaxed);
     }

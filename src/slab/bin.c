@@ -192,12 +192,11 @@ populate(const struct hew_extent *slab)
 }
 
 /* Without the lock: the bin is about to get a slab; NULL: it is no arena's.  Sequentially consistent: see struct hew_arena. */
-static HEW_NOINLINE void
+static void
 note_used(struct hew_arena *arena, unsigned code)
 {
-    uint64_t bit = (uint64_t)1 << code % 64;
-    if (arena != NULL && (atomic_load(&arena->used[code / 64]) & bit) == 0) {
-        atomic_fetch_or(&arena->used[code / 64], bit);
+    if (arena != NULL) {
+        atomic_fetch_or(&arena->used[code / 64], (uint64_t)1 << code % 64);
     }
 }
 

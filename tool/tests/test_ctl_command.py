@@ -24,6 +24,7 @@ from hew.sources.control import (
     connect,
     find_socket,
     remove_stale_sockets,
+    sockets,
     stale_sockets,
 )
 from hew.sources.inside import with_inside
@@ -89,6 +90,31 @@ def test_statistics_and_profiles_are_fetched(process: int) -> None:
     assert snapshot.allocator == "hew"
     is_as_described(statistics_json(read_place(str(process))), "stats")
     assert (snapshot.totals.allocated or 0) > 2_000_000
+
+
+def test_a_descriptor_that_is_closed_meanwhile_hides_no_socket(tmp_path: Path) -> None:
+    (tmp_path / "3").symlink_to("socket:[71]")
+    (tmp_path / "4").touch()  # readlink fails, as it does for one that is gone
+    (tmp_path / "5").symlink_to("socket:[72]")
+    assert sorted(sockets(str(tmp_path))) == [71, 72]
+    assert sockets(str(tmp_path / "no-such")) == []
+
+
+def test_a_process_is_found_while_others_connect_to_it(process: int) -> None:
+    stop = threading.Event()
+
+    def connects() -> None:
+        while not stop.is_set():
+            with connect(process) as control:
+                control.get("arenas.page")
+
+    other = threading.Thread(target=connects)
+    other.start()
+    try:
+        assert all(find_socket(process) for _ in range(300))
+    finally:
+        stop.set()
+        other.join()
 
 
 def test_settings_that_can_change_do(process: int) -> None:

@@ -4,8 +4,6 @@
 import asyncio
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -16,14 +14,11 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import DataTable, Static, TabbedContent
 
-from conftest import HewRunner, environment, is_as_described, wait_until
+from conftest import HewRunner, environment, is_as_described
 from hew.analysis.live import live_view
-from hew.commands.top import LiveFeed
 from hew.model.errors import HewError
 from hew.model.live import LiveView, Moment, Outside, ProcessRow
 from hew.model.statistics import Arena, Bin, Mutex, Sizes, Snapshot, Thread, Totals, UnusedExtents
-from hew.sources.control import find_socket
-from hew.sources.live import Processes
 from hew.views.process_table import ProcessTable
 from hew.views.top import ProcessView, TopApp
 from hew.views.top_document import top_json
@@ -303,17 +298,6 @@ def test_only_lines_that_changed_are_drawn_and_the_cursor_stays_with_its_row(mon
     seen(app, act)
 
 
-def test_a_filter_sees_every_process_not_only_the_largest() -> None:
-    with_name = [subprocess.Popen(["sleep", "600"]) for _ in range(80)]
-    try:
-        rows = Processes().rows()
-        assert {one.pid for one in with_name} <= {row.pid for row in rows}
-    finally:
-        for one in with_name:
-            one.kill()
-            one.wait()
-
-
 def test_a_pause_stands_still() -> None:
     feed = MadeUp()
     app = TopApp(feed, 0.05, 42)
@@ -359,42 +343,6 @@ def test_screens_look_as_recorded(name: str, pid: int | None, keys: tuple[str, .
         await come_true(pilot, lambda: picture(app) == recorded.read_text())
 
     seen(app, act)
-
-
-def test_real_processes(hew_library: Path, tmp_path: Path) -> None:
-    conf = f"control:{tmp_path}/%p"
-    script = (
-        "import ctypes, sys, threading; kept = [bytes(1000) for _ in range(20000)]\n"
-        "def work():\n"
-        "    ctypes.CDLL(None).prctl(15, b'my worker'); ctypes.CDLL(None).malloc(100); print('', flush=True)\n"
-        "    threading.Event().wait()\n"
-        "threading.Thread(target=work, daemon=True).start(); sys.stdin.read()"
-    )
-    settings = {"LD_PRELOAD": str(hew_library), "MALLOC_CONF": conf}
-    with subprocess.Popen(
-        [sys.executable, "-c", script], env=environment(settings), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        wait_until(lambda: find_socket(child.pid) is not None)
-        processes = Processes()
-        assert processes.allocator(child.pid).startswith("hew")  # known from now on: the list need not wait for others
-        feed = LiveFeed(processes)
-        row = next(row for row in feed.processes() if row.pid == child.pid)
-        assert row.allocator.startswith("hew")
-        assert row.asks
-        feed.look(child.pid)
-        view = feed.look(child.pid)
-        parts = {part.label: part.bytes or 0 for part in view.parts}
-        assert parts["live objects"] > 20_000_000
-        assert sum(parts.values()) == view.moment.outside.resident
-        assert any(rate.label == "requests" and rate.value is not None for rate in view.rates)
-        threads = {row[1]: row for row in thread_rows(view)}
-        assert threads["my worker"][2] != threads[view.moment.name][2]
-        assert "my worker" in {row[3] for row in arena_rows(view)}
-        child.kill()
-    with pytest.raises(HewError, match="no process"):
-        feed.look(child.pid)
 
 
 def test_json_of_the_list_and_of_a_process(hew: HewRunner) -> None:

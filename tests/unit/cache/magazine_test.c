@@ -72,6 +72,29 @@ TEST(what_one_thread_frees_another_one_gets)
     end_cache();
 }
 
+TEST(fresh_objects_of_two_threads_do_not_share_a_line)
+{
+    for (size_t size = 8; size <= 32; size *= 2) {
+        struct hew_cache *cache = new_cache();
+        unsigned code = hew_code_of_size(size), line = (unsigned)(HEW_CACHE_LINE / size);
+        struct hew_cache *other = hew_thread_birth(true);
+        CHECK(other != NULL && other->arena == cache->arena);
+        for (unsigned i = 0; i < 8 * line; i++) {
+            objects[2 * i] = take(cache, code);
+            objects[2 * i + 1] = take(other, code);
+        }
+        for (unsigned i = 0; i < 16 * line; i++) {
+            for (unsigned k = (i + 1) % 2; k < 16 * line; k += 2) {
+                CHECK((uintptr_t)objects[i] / HEW_CACHE_LINE != (uintptr_t)objects[k] / HEW_CACHE_LINE);
+            }
+        }
+        give_many(other, code, 16 * line);
+        hew_thread_death();
+        hew_cache_self = cache;
+        end_cache();
+    }
+}
+
 /* Gives objects back until a full magazine has made room; how many there are then. */
 static size_t
 depth_after_overflow(struct hew_cache *cache, unsigned *given)

@@ -29,6 +29,7 @@ from hew.sources.processes import PROC, name_of, read_text, resident, stat_field
 
 THREAD = "hew-control"  # what the library calls the thread that serves
 LISTENS = 0x10000  # flag of /proc/net/unix
+READINGS = 3  # of the kernel's table of sockets, until one that is open stands in it
 PATIENCE = 15.0  # seconds: statistics of many arenas take a while to write
 MOST_ANSWER = 1 << 30
 
@@ -140,9 +141,19 @@ def find_socket(pid: int) -> str | None:
     """The path of a process's control socket, as the process named it; None when there is none, or none we may see."""
     for thread in threads(pid):
         if name_of(pid, thread) == THREAD:
-            places = listening(pid)
-            found = (places.get(inode) for inode in sockets(f"{PROC}/{pid}/task/{thread}/fd"))
-            return next((path for path in found if path), None)
+            return _listens_at(pid, f"{PROC}/{pid}/task/{thread}/fd")
+    return None
+
+
+def _listens_at(pid: int, folder: str) -> str | None:
+    """Where one of a folder's sockets listens. The kernel's table is read in pieces, and a socket may be left out when
+    others go meanwhile: it is looked for again."""
+    for _ in range(READINGS):
+        own = sockets(folder)
+        places = listening(pid)
+        found = next((places[inode] for inode in own if inode in places), None)
+        if found or not own:
+            return found
     return None
 
 
@@ -183,12 +194,14 @@ def _is_heard(path: Path) -> bool:
 
 
 def sockets(folder: str) -> list[int]:
-    """The inodes of the sockets in a folder of descriptors."""
-    try:
-        links = [os.readlink(f"{folder}/{number}") for number in os.listdir(folder)]  # noqa: PTH115, PTH208
-    except OSError:
-        return []
-    return [int(match[1]) for match in (re.fullmatch(r"socket:\[(\d+)\]", link) for link in links) if match]
+    """The inodes of the sockets in a folder of descriptors. One that is closed meanwhile is none."""
+    found = []
+    with contextlib.suppress(OSError):
+        for number in os.listdir(folder):  # noqa: PTH208
+            with contextlib.suppress(OSError):
+                match = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(f"{folder}/{number}"))  # noqa: PTH115
+                found += [int(match[1])] if match else []
+    return found
 
 
 def listening(pid: int) -> dict[int, str]:

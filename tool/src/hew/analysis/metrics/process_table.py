@@ -83,6 +83,10 @@ TOTALS: tuple[Row[Observed], ...] = (
         _sizes(lambda sizes: sizes.allocated),
         "size",
     ),
+    Row(
+        gauge("hew_limit_bytes", BYTES, "The nearest limit of memory that hew knows of.", "limit.bytes"),
+        lambda seen: seen.snapshot.limit.bytes or None,
+    ),
     Row(gauge("hew_arenas", "", "Arenas there may be.", "arenas.narenas"), lambda seen: seen.snapshot.layout.narenas),
     Row(
         gauge("hew_decay_seconds", SECONDS, "Time for idle pages to go back; +Inf: never.", "arenas.dirty_decay_ms"),
@@ -157,6 +161,14 @@ WORK: tuple[Row[Observed], ...] = (
     Row(
         counter("hew_moved_bytes", BYTES, "Idle pages moved into requests (hew only).", f"{MERGED}.bytes_moved"),
         _arena(lambda arena: arena.bytes_moved),
+    ),
+    Row(
+        counter("hew_borrowed_runs", "", "Runs of another arena's idle pages used (hew only).", f"{MERGED}.borrowed"),
+        _arena(lambda arena: arena.borrowed),
+    ),
+    Row(
+        counter("hew_limit_returned_bytes", BYTES, "Given back for want of room (hew only).", "limit.returned"),
+        lambda seen: seen.snapshot.limit.returned,
     ),
 )
 
