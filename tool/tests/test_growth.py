@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PROGRAMS, environment, wait_until
+from conftest import environment, wait_until
 from hew.analysis.advice.over_time import advise_over_time
 from hew.analysis.growth import growth, plateaus, slope, tau, trend
 from hew.model.growth import Growth, Shape, Verdict
@@ -124,11 +124,11 @@ def test_the_slope_is_that_of_most_whatever_a_few_looks_say() -> None:
 
 
 @contextmanager
-def growing(library: Path, program: Path, what: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+def growing(library: Path, words: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
     """The test program on hew, as far as its first step; freed pages stay."""
     settings = {"HEW_CONF": f"control:{folder}/socket.%p,dirty_decay_ms:-1", "LD_PRELOAD": str(library)}
     with subprocess.Popen(
-        [program, what],
+        words,
         env=environment({**settings, "MALLOC_CONF": None}),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -149,22 +149,14 @@ def step(child: subprocess.Popen[str]) -> None:
     assert child.stdout.readline() == "done\n"
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory, compiler: str) -> Path:
-    """Built once."""
-    made = tmp_path_factory.mktemp("grow") / "grow"
-    subprocess.run([compiler, "-O0", "-fno-builtin", PROGRAMS / "grow.c", "-o", made], check=True)
-    return made
-
-
 @pytest.mark.parametrize(
     ("what", "verdict"), [("leak", Verdict.LEAK), ("peaks", Verdict.RETENTION), ("flat", Verdict.FLAT)]
 )
 def test_a_program_on_hew_is_told_by_its_recording(
-    hew_library: Path, program: Path, tmp_path: Path, what: str, verdict: Verdict
+    hew_library: Path, programs: Callable[[str], list[str]], tmp_path: Path, what: str, verdict: Verdict
 ) -> None:
     path, ticks = tmp_path / "file", iter(range(1000))
-    with growing(hew_library, program, what, tmp_path) as child:
+    with growing(hew_library, programs(f"grow {what}"), tmp_path) as child:
         looking = OneProcess(child.pid, None, clock=lambda: float(next(ticks)))
         file = LineFile(path, MIB, {})
         for _ in range(24):
