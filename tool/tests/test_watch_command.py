@@ -68,6 +68,7 @@ def test_a_signal_ends_it_and_it_says_what_it_wrote(hew_library: Path, tmp_path:
     with sleeper(hew_library, tmp_path) as child, watching(child.pid, path) as watch:
         wait_until(lambda: looks(path) >= 3)
         watch.send_signal(number)
+        watch.send_signal(number)
         _, said = watch.communicate()
     assert watch.returncode == 0
     found = looks(path)

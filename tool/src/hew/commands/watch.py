@@ -5,8 +5,6 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,8 +63,7 @@ def command(output: Path, period: float, most: int, attach: bool, place: str) ->
         looking = _looking(place, TIMEOUT if attach else None)
         file = LineFile(output, most, {"period": period})
         try:
-            with _ended_by_signals() as ended:
-                done = _record(looking, file, period, ended)
+            done = _record(looking, file, period, _ended_by_signals())
         finally:
             file.close()
         written = sum(one.stat().st_size for one in (output, older(output)) if one.exists())
@@ -88,21 +85,17 @@ class _Ended:
     name: str = ""
 
 
-@contextmanager
-def _ended_by_signals() -> Iterator[_Ended]:
-    """SIGINT and SIGTERM end the work between two looks."""
+def _ended_by_signals() -> _Ended:
+    """SIGINT and SIGTERM end the work between two looks. They stay so: timeout(1) sends each twice."""
     ended = _Ended(threading.Event())
 
     def end(number: int, _frame: object) -> None:
         ended.name = signal.Signals(number).name
         ended.event.set()
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield ended
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    return ended
 
 
 def _looking(place: str, attach: float | None) -> OneProcess | Folder:
