@@ -86,9 +86,10 @@ SERIES: dict[str, tuple[Sizes, Sizes, Verdict]] = {
 def test_each_course_of_memory_has_its_verdict(name: str, count: int) -> None:
     live, resident, verdict = SERIES[name]
     scale = 1.0 if verdict is Verdict.SAWTOOTH else count / 120
-    found = growth(track(lambda at: live(int(at / scale)), lambda at: resident(int(at / scale)), count))
+    made = track(lambda at: live(int(at / scale)), lambda at: resident(int(at / scale)), count)
+    found = growth(made)
     assert found.verdict is verdict, (found.live, found.resident)
-    assert (advise_over_time(found) is not None) is (verdict is Verdict.LEAK)
+    assert (advise_over_time(found, made.last) is not None) is (verdict is Verdict.LEAK)
 
 
 def test_the_class_and_the_time_of_a_rise_are_named() -> None:

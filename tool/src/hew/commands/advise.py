@@ -92,12 +92,14 @@ def _advise(place: str, pid: int | None, cpus: float | None, as_json: bool, atta
     if process is not None and (reading is None or reading.attached):  # a jemalloc may be there beside glibc's
         process = with_heap(process)
     cases, notes = _cases(reading, process, cpus)
-    grown = [growth(track) for track in recording.tracks] if recording is not None else []
-    notes += recording.notes if recording is not None else ()
-    leaks = [advise_over_time(one) for one in grown]
+    tracks, more = (recording.tracks, recording.notes) if recording is not None else ((), ())
+    grown, notes = [growth(track) for track in tracks], [*notes, *more]
+    leaks = [advise_over_time(one, track.last) for one, track in zip(grown, tracks, strict=True)]
     found = [one for one in leaks if one is not None] + [one for case in cases for one in advise(case)]
     seen = coverage(cases, len(found), silence)
-    seen = replace(seen, rules=seen.rules + bool(grown))
+    if grown:
+        watched = f"{sum(one.looks for one in grown)} looks of hew watch"
+        seen = replace(seen, rules=seen.rules + 1, read=(*seen.read, watched))
     attached = [reading.attached] if reading is not None and reading.attached else []
     if as_json:
         click.echo(advice_json(place, found, attached + notes, seen, growth_json(grown)))
