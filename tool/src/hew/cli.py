@@ -21,6 +21,7 @@ COMMANDS = {
     "run": "Run a command under hew.",
     "top": "Show where the memory of running processes is, and how fast they allocate.",
     "stats": "Show the statistics that a program on jemalloc or hew wrote.",
+    "watch": "Record a process's memory over time into a file of bounded size.",
 }
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from hew.analysis.advice.over_time import advise_over_time
 from hew.analysis.advice.rules import advise
 from hew.analysis.coverage import coverage
+from hew.analysis.growth import growth
 from hew.analysis.series import last_of_each
 from hew.commands.asked import asked_for, verify_options
 from hew.commands.options import ProcessId, attach_option, told
@@ -16,16 +18,19 @@ from hew.commands.verify import verify_command
 from hew.model.advice import Advice, Case
 from hew.model.coverage import Coverage, Outcome
 from hew.model.errors import HewError
+from hew.model.growth import Growth
 from hew.model.known_allocators import MUSL
 from hew.model.process import ProcessFacts
 from hew.model.statistics import Reading
 from hew.sources.attach.reading import TIMEOUT
 from hew.sources.glibc.heap import with_heap
+from hew.sources.history.recording import recorded, told_last
 from hew.sources.process_facts import read_process
 from hew.sources.statistics.place import asked, process_named, read_place
 from hew.views.advice_document import advice_json
 from hew.views.advice_text import show_advice
 from hew.views.coverage import show_coverage
+from hew.views.growth_text import growth_json, show_growth
 from hew.views.table import results_console, show_note
 
 STATUS = {Outcome.WELL: 0, Outcome.ADVICE: 3, Outcome.NOT_SEEN: 4}
@@ -50,6 +55,8 @@ def command(
 ) -> None:
     """Say what to change, from the statistics in FILE (see hew stats) or from a running process.
 
+    FILE may be a recording of hew watch: the last statistics of each process are looked at, and how it grew.
+
     Each advice has its evidence and where that stands, the setting to try for this allocator and version, what it will
     do to CPU and memory, its risk, and how to verify it. It says what it looked at, and what it could not see.
 
@@ -72,29 +79,41 @@ def command(
         raise click.UsageError("--server, --ready and --alloc belong to --verify -- COMMAND")
     if len(words) != 1:
         raise click.UsageError("one FILE, PID or - is looked at; to run a command: --verify -- COMMAND")
-    place = words[0]
     with told("hew advise"):
-        pid = process_named(place) or pid
-        process = read_process(pid) if pid is not None else None
-        reading, silence = _reading(place, process, (options["timeout"] or TIMEOUT) if attach else None)
-        if process is not None and (reading is None or reading.attached):  # a jemalloc may be there beside glibc's
-            process = with_heap(process)
-        cases, notes = _cases(reading, process, cpus)
-        found = [one for case in cases for one in advise(case)]
-        seen = coverage(cases, len(found), silence)
-        attached = [reading.attached] if reading is not None and reading.attached else []
-        if as_json:
-            click.echo(advice_json(place, found, attached + notes, seen))
-        else:
-            _show(attached, found, notes, seen)
-        sys.exit(STATUS[seen.outcome])
+        sys.exit(STATUS[_advise(words[0], pid, cpus, as_json, (options["timeout"] or TIMEOUT) if attach else None)])
 
 
-def _show(attached: list[str], found: list[Advice], notes: list[str], seen: Coverage) -> None:
+def _advise(place: str, pid: int | None, cpus: float | None, as_json: bool, attach: float | None) -> Outcome:
+    """Look at one place, and say what is to be said."""
+    pid = process_named(place) or pid
+    process = read_process(pid) if pid is not None else None
+    recording = recorded(place)
+    reading, silence = told_last(recording) if recording is not None else _reading(place, process, attach)
+    if process is not None and (reading is None or reading.attached):  # a jemalloc may be there beside glibc's
+        process = with_heap(process)
+    cases, notes = _cases(reading, process, cpus)
+    tracks, more = (recording.tracks, recording.notes) if recording is not None else ((), ())
+    grown, notes = [growth(track) for track in tracks], [*notes, *more]
+    leaks = [advise_over_time(one, track.last) for one, track in zip(grown, tracks, strict=True)]
+    found = [one for one in leaks if one is not None] + [one for case in cases for one in advise(case)]
+    seen = coverage(cases, len(found), silence)
+    if grown:
+        watched = f"{sum(one.looks for one in grown)} looks of hew watch"
+        seen = replace(seen, rules=seen.rules + 1, read=(*seen.read, watched))
+    attached = [reading.attached] if reading is not None and reading.attached else []
+    if as_json:
+        click.echo(advice_json(place, found, attached + notes, seen, growth_json(grown)))
+    else:
+        _show(attached, found, notes, seen, grown)
+    return seen.outcome
+
+
+def _show(attached: list[str], found: list[Advice], notes: list[str], seen: Coverage, grown: list[Growth]) -> None:
     """On the terminal. That a process was stopped is said first."""
     console = results_console()
     for note in attached:
         show_note(note, console)
+    show_growth(grown, (), console)
     show_advice(found, notes, console)
     show_coverage(seen, console)
 

@@ -120,13 +120,14 @@ class Processes:
             asks=self._asks(key),
         )
 
-    def moment(self, pid: int) -> Moment:
-        """One process now. Raises HewError when it is gone or not ours to look at."""
+    def moment(self, pid: int, ask: Callable[[int], tuple[Snapshot | None, str]] | None = None) -> Moment:
+        """One process now. `ask` gets its statistics, or why there are none; without it its control socket is asked.
+        Raises HewError when it is gone or not ours to look at."""
         fields = stat_fields(pid)
         if not fields:
             raise HewError(f"there is no process {pid} any more")
         allocator = self.allocator(pid)
-        snapshot, why = _ask(pid)
+        snapshot, why = (ask or _ask)(pid)
         return Moment(
             pid=pid,
             name=name_of(pid),

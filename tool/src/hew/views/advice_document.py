@@ -13,9 +13,11 @@ from hew.views.coverage import coverage_json
 FORMAT = "hew-advice/1"
 
 
-def advice_json(source: str, found: Sequence[Advice], notes: Sequence[str], seen: Coverage) -> str:
-    """The document, indented. Without advice its list is empty."""
-    document = {
+def advice_json(
+    source: str, found: Sequence[Advice], notes: Sequence[str], seen: Coverage, growth: Sequence[dict[str, Any]] = ()
+) -> str:
+    """The document, indented. Without advice its list is empty; `growth` is of a recording."""
+    document: dict[str, Any] = {
         "format": FORMAT,
         "source": source,
         "outcome": seen.outcome.value,
@@ -23,6 +25,8 @@ def advice_json(source: str, found: Sequence[Advice], notes: Sequence[str], seen
         "notes": list(notes),
         "looked_at": coverage_json(seen),
     }
+    if growth:
+        document["over_time"] = list(growth)
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
