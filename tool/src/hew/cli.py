@@ -18,6 +18,7 @@ COMMANDS = {
     "export": "Hand out metrics of all hew processes of this host: OpenMetrics, or remote write.",
     "pools": "Propose pools for the sizes that a program was seen to use.",
     "run": "Run a command under hew.",
+    "serve": "Show processes in a browser: where memory is, locks, sizes, advice; and /metrics, pprof.",
     "top": "Show where the memory of running processes is, and how fast they allocate.",
     "stats": "Show the statistics that a program on jemalloc or hew wrote.",
 }

@@ -15,7 +15,12 @@ FORMAT = "hew-advice/1"
 
 def advice_json(source: str, found: Sequence[Advice], notes: Sequence[str], seen: Coverage) -> str:
     """The document, indented. Without advice its list is empty."""
-    document = {
+    return json.dumps(advice_document(source, found, notes, seen), indent=2, ensure_ascii=False)
+
+
+def advice_document(source: str, found: Sequence[Advice], notes: Sequence[str], seen: Coverage) -> dict[str, Any]:
+    """The document as plain lists and dictionaries."""
+    return {
         "format": FORMAT,
         "source": source,
         "outcome": seen.outcome.value,
@@ -23,7 +28,6 @@ def advice_json(source: str, found: Sequence[Advice], notes: Sequence[str], seen
         "notes": list(notes),
         "looked_at": coverage_json(seen),
     }
-    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def _advice(one: Advice) -> dict[str, Any]:
