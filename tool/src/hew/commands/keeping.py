@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The reports that `hew serve` has kept to be compared: of files named at the start, and of processes when asked."""
 
+import stat
 import threading
 import time
 from collections import OrderedDict
@@ -75,6 +76,14 @@ class Keeper:
         if found is None:
             raise AnswerError(404, f"there is no kept report {number} (any more)")
         return found
+
+
+def has_reports(path: Path) -> bool:
+    """Whether a file in a folder is one to compare. A link or a pipe could lead anywhere or wait for ever."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode) and bool(read_statistics(str(path)).snapshots)
+    except (HewError, OSError):
+        return False
 
 
 def _parts(before: Sequence[Part], after: Sequence[Part]) -> tuple[Change, ...]:

@@ -9,7 +9,7 @@ import click
 
 from hew.commands.export import file_option, read_token
 from hew.commands.exporting import Exporting
-from hew.commands.keeping import Keeper
+from hew.commands.keeping import Keeper, has_reports
 from hew.commands.options import told
 from hew.commands.serving import Serving
 from hew.model.address import Guard, read_address
@@ -59,14 +59,13 @@ def command(place: str, token_file: Path | None, hosts: tuple[str, ...], words: 
 
 
 def _places(words: Sequence[str]) -> tuple[list[int], list[Path]]:
-    """Processes, and files of statistics."""
-    pids, files = [], []
+    """Processes, and files of statistics; what else lies in a folder is passed over."""
+    pids: list[int] = []
+    files: list[Path] = []
     for word in words:
         path = Path(word)
         if path.is_dir():
-            files += sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))[
-                :MOST_FILES
-            ]
+            files += [one for one in sorted(path.iterdir())[:MOST_FILES] if has_reports(one)]
         elif path.is_file():
             files.append(path)
         elif word.isdecimal() and stat_fields(int(word)):

@@ -119,6 +119,8 @@ async def _judged(make: Callable[[], Document]) -> Response:
         return JSONResponse(await run_in_threadpool(make))
     except HewError as error:
         return _refused(error)
+    except OSError as error:  # a process that ended between two reads
+        return _refused(AnswerError(409, str(error)))
 
 
 def _refused(error: HewError) -> Response:

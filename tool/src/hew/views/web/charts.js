@@ -18,10 +18,12 @@ function axis(values, side) {
   return { stroke: colour("quiet"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line") }, ...(values ? { values: (_, ticks) => ticks.map(values) } : {}), ...(side ?? {}) };
 }
 
+const clock = (moment) => new Date(moment * 1000).toLocaleTimeString([], { hour12: false });
+
 function options(box, height, series, write, more) {
   return {
     width: Math.max(box.clientWidth, 200), height, legend: { show: false }, series: [{}, ...series],
-    axes: [axis(null), axis(write, { size: 74 })], cursor: { drag: { x: true, y: false } }, ...more,
+    axes: [axis(clock, { space: 80 }), axis(write, { size: 74 })], cursor: { drag: { x: true, y: false } }, ...more,
   };
 }
 

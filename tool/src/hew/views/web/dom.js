@@ -47,12 +47,14 @@ export function counted(names) {
   return Object.entries(names).map(([name, many]) => (many > 1 ? `${name} ×${many}` : name)).join(", ");
 }
 
+const isWide = (shown) => shown !== null && typeof shown === "object" && !(shown instanceof Node);
+
 // Columns are [title, cell]; a cell is text, an element, or {text: ...} for a wide one on the left.
 export function fill(table, columns, rows) {
-  const head = element("tr", {}, ...columns.map(([title]) => element("th", { scope: "col" }, title)));
+  const head = element("tr", {}, ...columns.map(([title, cell]) => element("th", { scope: "col", class: rows.length && isWide(cell(rows[0])) ? "text" : "" }, title)));
   const body = rows.map((row) => element("tr", {}, ...columns.map(([, cell], place) => {
     const shown = cell(row);
-    const wide = shown !== null && typeof shown === "object" && "text" in shown && !(shown instanceof Node);
+    const wide = isWide(shown);
     const tag = place === 0 ? "th" : "td";
     const found = element(tag, wide ? { class: "text" } : {}, wide ? shown.text : shown);
     if (tag === "th") found.setAttribute("scope", "row");

@@ -38,7 +38,7 @@ export function locks(look, what) {
   const most = Math.max(...rows.flatMap((row) => row.cells.map((cell) => cell?.[what] ?? 0)), 0);
   const table = at("locks");
   const head = element("tr", {}, element("th", { scope: "col" }, "arena"), ...kept.map((index) => element("th", { scope: "col" }, columns[index].replaceAll("_", " "))));
-  const body = rows.map((row) => element("tr", {}, element("th", { scope: "row" }, `${row.arena}${row.name && row.name !== "auto" ? ` ${row.name}` : ""}`), ...kept.map((index) => {
+  const body = rows.map((row) => element("tr", {}, element("th", { scope: "row" }, row.name && !row.name.startsWith("auto") ? `${row.arena} ${row.name}` : row.arena), ...kept.map((index) => {
     const cell = row.cells[index];
     const found = element("td", {}, cell ? HEAT[what](cell[what]) : "—");
     if (cell && most) {
@@ -60,12 +60,13 @@ export function histogram(look, what) {
   const most = Math.max(...rows.map((row) => row[what] ?? 0), 1);
   const said = element("p", { class: "said" }, told ?? "Each bar is a size class; violet ones are large.");
   const box = at("histogram"), had = document.activeElement?.dataset?.size;
-  const every = Math.max(1, Math.ceil(rows.length / 12));
+  const every = Math.max(1, Math.ceil(rows.length / Math.max(2, Math.floor(box.clientWidth / 70))));
+  const labelled = (index) => index === rows.length - 1 || (index % every === 0 && index + every / 2 < rows.length);
   box.replaceChildren(...rows.map((row, index) => {
     const text = `${size(row.size)}: ${count(row.objects)} objects, ${size(row.bytes)}${row.fill === null ? "" : `, slabs ${share(row.fill)} full, ${size(row.waste)} without an object`}${row.requests === null ? "" : `, ${count(row.requests)} requests`}`;
     const bar = element("i");
     bar.style.height = `${((row[what] ?? 0) / most) * 100}%`;
-    const button = element("button", { class: row.small ? "" : "large", title: text, "aria-label": text }, bar, index % every ? null : element("small", {}, size(row.size)));
+    const button = element("button", { class: row.small ? "" : "large", title: text, "aria-label": text }, bar, labelled(index) ? element("small", {}, size(row.size)) : null);
     button.dataset.size = row.size;
     button.onfocus = button.onmouseenter = () => { told = text; box.nextElementSibling.textContent = text; };
     return button;
