@@ -4,6 +4,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -38,10 +39,10 @@ def server(site: MadeUp) -> Iterator[Served]:
         yield one
 
 
-def opened(browser: Browser, server: Served, said: list[str], token: str = TOKEN, **looks: object) -> Page:
+def opened(browser: Browser, server: Served, said: list[str], token: str = TOKEN, **looks: Any) -> Page:
     """The page with a process; what its console says goes into a list."""
     expect.set_options(timeout=PATIENCE)
-    page = browser.new_page(**looks)  # type: ignore[arg-type]
+    page = browser.new_page(**looks)
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(server.url + (f"/#token={token}" if token else ""), timeout=PATIENCE)
@@ -105,7 +106,7 @@ def test_keys_lead_through_the_page(browser: Browser, server: Served) -> None:
 @pytest.mark.parametrize("width", [390, 760, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_and_can_be_read(browser: Browser, server: Served, width: int, scheme: str) -> None:
-    looks = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
+    looks: dict[str, Any] = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
     page = opened(browser, server, [], **looks)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.documentElement.dataset.shown") == scheme
@@ -123,6 +124,6 @@ CONTRAST = """element => {
   };
   let behind = element;
   while (getComputedStyle(behind).backgroundColor === "rgba(0, 0, 0, 0)") behind = behind.parentElement;
-  const both = [light(getComputedStyle(element).color), light(getComputedStyle(behind).backgroundColor)].sort((one, two) => one - two);
-  return (both[1] + 0.05) / (both[0] + 0.05);
+  const text = light(getComputedStyle(element).color), ground = light(getComputedStyle(behind).backgroundColor);
+  return (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05);
 }"""

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def test_a_number_that_another_process_has_by_now_begins_anew(monkeypatch: pytes
     one = site()
     one.process(os.getpid(), 0.0)
     watched = one._watched[os.getpid()]
-    monkeypatch.setattr(serving, "start_time", lambda pid: 1)
+    monkeypatch.setattr(serving, "start_time", lambda _: 1)
     one.process(os.getpid(), 0.0)
     assert one._watched[os.getpid()] is not watched
     assert one._watched[os.getpid()].born == 1
@@ -116,7 +117,7 @@ def test_a_process_without_a_socket_has_what_the_kernel_knows() -> None:
         seen = site().process(child.pid, 0.0)
         assert "hew run" in seen["why"]
         assert sum(part["bytes"] for part in seen["parts"]) > 20_000_000
-        assert (seen["sizes"], seen["arenas"], seen["locks"]["rows"]) == ([], [], [])
+        assert (seen["sizes"], seen["arenas"], seen["locks"]["rows"]) == ([], [], ())
         advice = site().advice(child.pid)
         assert advice["format"] == "hew-advice/1"
         assert advice["live"] == {}
@@ -130,10 +131,7 @@ def test_an_advice_is_applied_to_a_running_process_and_nothing_else_is(hew_libra
             one.apply(child.pid, "decay-too-long")
         settings = (Setting("dirty_decay_ms", "777"), Setting("narenas", "3"), Setting("prof_prefix", "x", "OTHER"))
         made = Advice("a-rule", "t", "s", (), settings, "", "", "", "")
-        one._watched[child.pid].advice = {
-            "a-rule": made,
-            "start": Advice("start", "t", "s", (), settings[1:], *[""] * 4),
-        }
+        one._watched[child.pid].advice = {"a-rule": made, "start": replace(made, settings=settings[1:])}
         (result,) = one.apply(child.pid, "a-rule")["results"]
         assert (result["name"], result["outcome"]) == ("dirty_decay_ms", "applied")
         with connect(child.pid) as control:
@@ -203,24 +201,10 @@ def test_looks_stop_when_nobody_asks_and_one_that_hangs_holds_up_no_other() -> N
 
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="no redis-server on this machine")
 def test_redis_from_hew_run_is_there_to_be_seen(tmp_path: Path) -> None:
-    words = [
-        sys.executable,
-        "-m",
-        "hew",
-        "run",
-        "--",
-        "redis-server",
-        "--port",
-        "0",
-        "--save",
-        "",
-        "--dir",
-        str(tmp_path),
-    ]
+    server = ["redis-server", "--port", "0", "--save", "", "--unixsocket", str(tmp_path / "redis")]
+    words = [sys.executable, "-m", "hew", "run", "--", *server]
     clean = environment({"LD_PRELOAD": None, "MALLOC_CONF": None, "HEW_CONF": None})
-    with subprocess.Popen(
-        [*words, "--unixsocket", str(tmp_path / "redis")], env=clean, stdout=subprocess.DEVNULL
-    ) as child:
+    with subprocess.Popen(words, env=clean, stdout=subprocess.DEVNULL) as child:
         try:
             wait_until(lambda: (tmp_path / "redis").exists() and find_socket(child.pid))
             seen: Any = site().process(child.pid, 0.0)
