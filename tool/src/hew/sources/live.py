@@ -59,7 +59,7 @@ class Processes:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._lock = threading.RLock()  # of all below: `hew serve` looks in several threads
+        self._lock = threading.RLock()  # of all below, but for what is known already: `hew serve` has several threads
         self._known: dict[tuple[int, int], _Known] = {}
         self._budget = FIRST_BUDGET
         self._looks_first = 0
@@ -89,8 +89,13 @@ class Processes:
     def allocator(self, pid: int, until: float = float("inf")) -> str:
         """The allocator of a process and its version, as far as they can be told; after `until` only known ones."""
         born = start_time(pid)
+        if born is None:
+            return NOT_TOLD
+        known = self._known.get((pid, born))
+        if known is not None and known.allocator is not None:  # who knows it need not wait for a look at all the others
+            return known.allocator
         with self._lock:
-            return NOT_TOLD if born is None else self._allocator((pid, born), until)
+            return self._allocator((pid, born), until)
 
     def _of(self, key: tuple[int, int]) -> _Known:
         if key not in self._known:

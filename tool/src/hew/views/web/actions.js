@@ -79,7 +79,7 @@ export async function showKept(chosen = null) {
   const last = [kept.at(-2)?.number, kept.at(-1)?.number];
   ["before", "after"].forEach((id, place) => {
     const box = at(id), had = chosen === null ? Number(box.value) || last[place] : last[place];
-    box.replaceChildren(...kept.map((one) => element("option", { value: one.number }, `${one.number}: ${one.title}, ${new Date(one.at * 1000).toLocaleTimeString()}`)));
+    box.replaceChildren(...kept.map((one) => element("option", { value: one.number }, `${one.number}: ${one.title}, ${new Date(one.at * 1000).toLocaleString([], { dateStyle: "short", timeStyle: "medium", hour12: false })}`)));
     box.value = had;
   });
   await compare(kept.length);

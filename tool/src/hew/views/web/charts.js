@@ -18,12 +18,14 @@ function axis(values, side) {
   return { stroke: colour("quiet"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line") }, ...(values ? { values: (_, ticks) => ticks.map(values) } : {}), ...(side ?? {}) };
 }
 
+const SECONDS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800];
+const POWERS = Array.from({ length: 40 }, (_, power) => 2 ** (power + 10));
 const clock = (moment) => new Date(moment * 1000).toLocaleTimeString([], { hour12: false });
 
 function options(box, height, series, write, more) {
   return {
     width: Math.max(box.clientWidth, 200), height, legend: { show: false }, series: [{}, ...series],
-    axes: [axis(clock, { space: 80 }), axis(write, { size: 74 })], cursor: { drag: { x: true, y: false } }, ...more,
+    axes: [axis(clock, { space: 80, incrs: SECONDS }), axis(write, { size: 74, ...(write === size ? { incrs: POWERS } : {}) })], cursor: { drag: { x: true, y: false } }, ...more,
   };
 }
 
@@ -76,7 +78,7 @@ export function drawHistory(points) {
 
 function key(points, labels, place) {
   const last = place ?? points.at.length - 1;
-  const when = new Date(points.at[last] * 1000).toLocaleTimeString();
+  const when = clock(points.at[last]);
   const rows = labels.map((label) => {
     const mark = element("i");
     mark.style.background = partColour(label);
