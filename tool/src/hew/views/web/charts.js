@@ -97,7 +97,7 @@ export function drawRates(points, label) {
   const box = at("rates"), places = broken(points.at), values = points.rates[label] ?? [];
   const series = [{ label, stroke: colour("accent"), width: 2, points: { show: false } }];
   const make = () => options(box, 150, series, (value) => rateText(label, value), {
-    scales: { y: { range: (_, _least, most) => [0, Math.max(most * 1.1, 1e-6)] } },
+    scales: { y: { range: (_, _least, most) => [0, Math.max(most * 1.1, label === "waiting" || label === "CPUs" ? 0.01 : 1)] } },
   });
   rates = draw(rates, label + document.documentElement.dataset.shown, box, make, [moments(places, points.at), picked(places, values)]);
 }

@@ -61,7 +61,7 @@ export function histogram(look, what) {
   const said = element("p", { class: "said" }, told ?? "Each bar is a size class; violet ones are large.");
   const box = at("histogram"), had = document.activeElement?.dataset?.size;
   const every = Math.max(1, Math.ceil(rows.length / Math.max(2, Math.floor(box.clientWidth / 70))));
-  const labelled = (index) => index === rows.length - 1 || (index % every === 0 && index + every / 2 < rows.length);
+  const labelled = (index) => index === rows.length - 1 || (index % every === 0 && index + every * 0.9 < rows.length);
   box.replaceChildren(...rows.map((row, index) => {
     const text = `${size(row.size)}: ${count(row.objects)} objects, ${size(row.bytes)}${row.fill === null ? "" : `, slabs ${share(row.fill)} full, ${size(row.waste)} without an object`}${row.requests === null ? "" : `, ${count(row.requests)} requests`}`;
     const bar = element("i");
