@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from conftest import environment, wait_until
+from conftest import PATIENCE, environment, wait_until
 from hew.commands import serving
 from hew.commands.exporting import Exporting
 from hew.commands.keeping import Keeper, has_reports
@@ -27,6 +28,13 @@ from hew.sources.export.watch import Wanted, Watch
 from hew.sources.live import Processes
 from hew.sources.serve.rounds import Rounds
 from web import DATA, served
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is."""
+    monkeypatch.setattr(serving, "FIRST_LOOK", PATIENCE)
+
 
 SCRIPT = "import sys; kept = [bytes(1000) for _ in range(20000)]; print('ready', flush=True); sys.stdin.read()"
 
@@ -112,9 +120,17 @@ def test_a_number_that_another_process_has_by_now_begins_anew(monkeypatch: pytes
     assert one._watched[os.getpid()].born == 1
 
 
-def test_a_process_without_a_socket_has_what_the_kernel_knows() -> None:
-    with python({}) as child:
+JEMALLOC = next(Path("/usr/lib").glob("*/libjemalloc.so.2"), None)
+NO_JEMALLOC = pytest.mark.skipif(JEMALLOC is None, reason="no libjemalloc.so.2 on this machine (libjemalloc2)")
+
+
+@pytest.mark.parametrize(
+    ("preload", "allocator"), [(None, "glibc"), pytest.param(str(JEMALLOC), "jemalloc", marks=NO_JEMALLOC)]
+)
+def test_a_process_without_a_socket_has_what_the_kernel_knows(preload: str | None, allocator: str) -> None:
+    with python({"LD_PRELOAD": preload}) as child:
         seen = site().process(child.pid, 0.0)
+        assert seen["allocator"].startswith(allocator)
         assert "hew run" in seen["why"]
         assert sum(part["bytes"] for part in seen["parts"]) > 20_000_000
         assert (seen["sizes"], seen["arenas"], seen["locks"]["rows"]) == ([], [], ())
@@ -179,13 +195,33 @@ def test_profiles_are_served_and_say_how_they_are_turned_on(hew_library: Path, t
         assert web.ask(f"/api/process/{on.pid}").document["profiles"]["prof"] is True
 
 
+def test_who_asks_while_the_last_look_goes_on_gets_another() -> None:
+    looks: list[int] = []
+    begun, asked = threading.Event(), threading.Event()
+
+    def look(pid: int) -> bool:
+        looks.append(pid)
+        begun.set()
+        asked.wait()
+        return False
+
+    rounds = Rounds(look, every=0.01, patience=1000)
+    rounds.want(1)
+    begun.wait()
+    rounds.want(1)
+    asked.set()
+    wait_until(lambda: not rounds.watched())
+    assert looks == [1, 1]
+
+
 def test_looks_stop_when_nobody_asks_and_one_that_hangs_holds_up_no_other() -> None:
     looks: list[int] = []
+    hanging = threading.Event()
 
     def look(pid: int) -> bool:
         looks.append(pid)
         if pid == 1:
-            time.sleep(1000)
+            hanging.wait()
         return True
 
     rounds = Rounds(look, every=0.01, patience=0.3)
@@ -197,6 +233,18 @@ def test_looks_stop_when_nobody_asks_and_one_that_hangs_holds_up_no_other() -> N
     before = looks.count(2)
     time.sleep(0.1)
     assert looks.count(2) == before
+    hanging.set()
+
+
+def test_a_look_does_not_wait_for_a_list_that_takes_long() -> None:
+    processes = Processes()
+    known = processes.allocator(os.getpid())
+    found: list[str] = []
+    with processes._lock:
+        asking = threading.Thread(target=lambda: found.append(processes.moment(os.getpid()).allocator))
+        asking.start()
+        asking.join(60)
+        assert found == [known]
 
 
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="no redis-server on this machine")

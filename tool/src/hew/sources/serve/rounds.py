@@ -36,12 +36,13 @@ class Rounds:
             return frozenset(self._wanted)
 
     def _work(self, pid: int) -> None:
-        more = True
-        while more:
+        while True:
             begun = time.monotonic()
             more = self._look(pid)
             with self._lock:
-                if not more or time.monotonic() - self._wanted[pid] > self._patience:
+                asked = self._wanted[pid]
+                # Who asks during the last look at a process may mean the next one of the same number.
+                if (not more and asked < begun) or time.monotonic() - asked > self._patience:
                     del self._wanted[pid]
                     return
             time.sleep(max(begun + self._every - time.monotonic(), 0))
