@@ -3,6 +3,7 @@
 
 import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import bench_weeks
@@ -13,7 +14,7 @@ from hew.model.allocator import Allocator
 CLOSING = {"status": 0, "cpu": 12.5, "faults": 1234}
 
 
-def written(path: Path, over: list[float], closing: dict[str, object]) -> Path:
+def written(path: Path, over: list[float], closing: Mapping[str, float]) -> Path:
     lines = [
         json.dumps({"day": day + 1, "live_mib": 50, "resident_mib": 50 * one, "peak_resident_mib": 60 + day})
         for day, one in enumerate(over)

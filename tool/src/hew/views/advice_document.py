@@ -17,7 +17,15 @@ def advice_json(
     source: str, found: Sequence[Advice], notes: Sequence[str], seen: Coverage, growth: Sequence[dict[str, Any]] = ()
 ) -> str:
     """The document, indented. Without advice its list is empty; `growth` is of a recording."""
-    document: dict[str, Any] = {
+    document = advice_document(source, found, notes, seen)
+    if growth:
+        document["over_time"] = list(growth)
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def advice_document(source: str, found: Sequence[Advice], notes: Sequence[str], seen: Coverage) -> dict[str, Any]:
+    """The document as plain lists and dictionaries."""
+    return {
         "format": FORMAT,
         "source": source,
         "outcome": seen.outcome.value,
@@ -25,9 +33,6 @@ def advice_json(
         "notes": list(notes),
         "looked_at": coverage_json(seen),
     }
-    if growth:
-        document["over_time"] = list(growth)
-    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def _advice(one: Advice) -> dict[str, Any]:
