@@ -12,7 +12,7 @@
 #   make bench-nightly  the whole suite, 45 minutes; writes docs/benchmarks.md
 #   make bench-unseen   programs that nothing was tuned to; writes docs/unseen.md
 #   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
-#   make bench-limits   five workloads in a control group at 1.10 of what they need: who is killed, and what it costs; LIMITS_RUNS=100
+#   make bench-limits   five workloads in a control group at 1.10 of what they need: who is killed, and what it costs; LIMITS_RUNS=20
 #   make bench-weeks    a server's fortnight in 20 minutes under every allocator: does memory follow the load?  Writes docs/weeks.md
 #   make tuning      the figures of docs/tuning.md
 #   make attach-soak  hew attaches to busy Redis, Rust and Java on jemalloc, a thousand times each; ATTACHES=1000
@@ -30,7 +30,7 @@ JOBS ?= $(shell nproc)
 DEMO_RUNS ?= 6
 PROGRAMS_SET ?= quick
 SOAK_ROUNDS ?= 10
-LIMITS_RUNS ?= 100
+LIMITS_RUNS ?= 20
 ENGINES_KILLS ?= 10
 TIDY_SINCE ?= HEAD~1
 # Of each process, of which there are JOBS; the first seed is the time, so that each run sees other histories.

@@ -287,7 +287,10 @@ hew_pressure_look(size_t size)
 void
 hew_pressure_round(void)
 {
-    if (hew_page_is_bounded()) {
+    /* Far from a limit growth leads to the next look, and no file is read here; near it a look is not enough, since others take memory, and
+     * give it back, too. */
+    if (hew_page_is_bounded() &&
+        atomic_load_explicit(&hew_page_bound.parts, memory_order_relaxed) != HEW_PAGE_BOUND_PARTS) {
         /* As counted: to ask the heaps would empty their shelves. */
         struct sum sum = {.held = atomic_load_explicit(&hew_page_bound.held, memory_order_relaxed)};
         tell(room_left(&sum));

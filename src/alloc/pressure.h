@@ -23,7 +23,7 @@ void hew_pressure_read_no_more(void);
 /* `size` bytes more are wanted: looks how near the limit is, and returns what it can when that is near. */
 void hew_pressure_look(size_t size);
 
-/* By who returns idle memory now and then: how much of it may stay, for others take memory, too. */
+/* By who returns idle memory now and then: how much of it may stay, where a limit was less than a quarter away at the last look. */
 void hew_pressure_round(void);
 
 /* Before a large request is served. */

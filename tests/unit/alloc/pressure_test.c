@@ -87,6 +87,21 @@ TEST(who_stays_at_the_limit_gives_back_what_he_takes_and_no_more)
     layers_free(live);
 }
 
+TEST(a_round_of_who_returns_idle_memory_asks_nothing_while_the_limit_is_far)
+{
+    boot_once();
+    hew_pressure_return_all();
+    hew_pressure_look(0);
+    CHECK_EQUAL(atomic_load(&hew_page_bound.parts), HEW_PAGE_BOUND_PARTS);
+    size_t told = atomic_exchange(&hew_page_bound.caches, 12345);
+    hew_pressure_round();
+    CHECK_EQUAL(atomic_load(&hew_page_bound.caches), 12345); /* nobody has looked */
+    atomic_store(&hew_page_bound.parts, 1);
+    hew_pressure_round();
+    CHECK_EQUAL(atomic_load(&hew_page_bound.caches), told);
+    CHECK_EQUAL(atomic_load(&hew_page_bound.parts), HEW_PAGE_BOUND_PARTS);
+}
+
 TEST(decay_keeps_all_with_a_quarter_of_the_limit_left_less_beyond_and_nothing_with_a_twentieth)
 {
     boot_once();

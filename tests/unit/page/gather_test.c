@@ -2,6 +2,7 @@
 /* Unit tests of page/gather and page/moved: large requests that idle pages from elsewhere serve. */
 #include "page/gather.h"
 
+#include "meta/memory.h"
 #include "page/bound.h"
 #include "page/hooks.h"
 #include "page/move.h"
@@ -357,6 +358,29 @@ look_at_moves(const char *call)
         *(hidden ? &seen_hidden : &seen_shown) += 1;
     }
     return false;
+}
+
+TEST(all_heaps_together_have_mappings_for_less_than_an_eighth_of_what_linux_allows)
+{
+    enum { HEAPS = 2 * HEW_MOVED_ALL / HEW_MOVED_MOST, ALLOWED = 65530 }; /* vm.max_map_count where nobody set it */
+    struct hew_moved heaps[HEAPS] = {0};
+    unsigned runs[HEAPS] = {0}, sum = 0, served = 0;
+    page_begin();
+    for (unsigned i = 0; i < HEAPS; i++) {
+        while (hew_moved_expect(&heaps[i], 1)) {
+            runs[i]++;
+        }
+        sum += heaps[i].expected;
+        served += runs[i] != 0;
+    }
+    CHECK(served > 1 && served < HEAPS); /* it was the bound of all that stopped them */
+    CHECK(sum <= HEW_MOVED_ALL && sum > HEW_MOVED_ALL - HEW_MOVED_ROOM);
+    CHECK(2 * sum <= ALLOWED / 8); /* a piece cuts its mapping in two, and is one itself */
+    for (unsigned i = 0; i < HEAPS; i++) {
+        hew_moved_expect_no_more(&heaps[i], runs[i]);
+        hew_meta_give(heaps[i].pieces, HEW_MOVED_MOST * sizeof *heaps[i].pieces);
+    }
+    page_end();
 }
 
 TEST(nobody_finds_an_extent_while_pages_move_into_it)
