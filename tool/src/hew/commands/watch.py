@@ -86,14 +86,18 @@ class _Ended:
 
 
 def _ended_by_signals() -> _Ended:
-    """SIGINT and SIGTERM end the work between two looks. They stay so: timeout(1) sends each twice."""
+    """SIGINT and SIGTERM end the work between two looks. Further ones are ignored (timeout(1) sends each twice): Python
+    takes handlers away before it has ended."""
     ended = _Ended(threading.Event())
+    both = (signal.SIGINT, signal.SIGTERM)
 
     def end(number: int, _frame: object) -> None:
+        for one in both:
+            signal.signal(one, signal.SIG_IGN)
         ended.name = signal.Signals(number).name
         ended.event.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in both:
         signal.signal(number, end)
     return ended
 
