@@ -12,7 +12,8 @@
 #   make bench-nightly  the whole suite, 45 minutes; writes docs/benchmarks.md
 #   make bench-unseen   programs that nothing was tuned to; writes docs/unseen.md
 #   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
-#   make bench-limits   five workloads in a control group at 1.10 of what they need: who is killed, and what it costs; LIMITS_RUNS=100
+#   make bench-limits   five workloads in a control group at 1.10 of what they need: who is killed, and what it costs; LIMITS_RUNS=20
+#   make bench-weeks    a server's fortnight in 20 minutes under every allocator: does memory follow the load?  Writes docs/weeks.md
 #   make tuning      the figures of docs/tuning.md
 #   make attach-soak  hew attaches to busy Redis, Rust and Java on jemalloc, a thousand times each; ATTACHES=1000
 #   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
@@ -29,7 +30,7 @@ JOBS ?= $(shell nproc)
 DEMO_RUNS ?= 6
 PROGRAMS_SET ?= quick
 SOAK_ROUNDS ?= 10
-LIMITS_RUNS ?= 100
+LIMITS_RUNS ?= 20
 ENGINES_KILLS ?= 10
 TIDY_SINCE ?= HEAD~1
 # Of each process, of which there are JOBS; the first seed is the time, so that each run sees other histories.
@@ -54,7 +55,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: test-engines peers bench-quick bench-nightly bench-pools bench-limits tuning soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: test-engines peers bench-quick bench-nightly bench-pools bench-limits bench-weeks tuning soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -117,7 +118,7 @@ checks: release
 	@status=0; for check in check_format 'check_tidy --since $(TIDY_SINCE)' check_layers check_sizes check_decisions 'gen_pages --check' call_cycles check_first check_symbols fast_path; do \
 	  set -- $$check; command=$$1; shift; $(PYTHON) scripts/$$command.py "$$@" || status=1; done; exit $$status
 
-# clang-tidy over all of src/: some minutes.
+# clang-tidy over all of src/, a file at a time on each processor: four minutes of work, two on two idle processors.
 tidy: release
 	@$(PYTHON) scripts/prepare.py test
 	$(PYTHON) scripts/check_tidy.py
@@ -140,9 +141,10 @@ coverage:
 # To be read: each survivor is a test that is missing, or code that does not matter.
 MUTANTS ?= 200
 MUTANTS_SEED ?= 1
+MUTANTS_JOBS ?= $(JOBS)
 mutants: release dev
 	$(COVERED_BUILD) hew_judging
-	$(PYTHON) scripts/mutants.py --count $(MUTANTS) --seed $(MUTANTS_SEED) --checked build/dev
+	$(PYTHON) scripts/mutants.py --count $(MUTANTS) --seed $(MUTANTS_SEED) --jobs $(MUTANTS_JOBS) --checked build/dev
 
 # The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
 test-programs: release
@@ -195,6 +197,11 @@ bench-pools: release
 # As root, who may make a control group; else by our settings.
 bench-limits: release
 	$(PYTHON) scripts/bench_limits.py --runs $(LIMITS_RUNS)
+
+# Memory is measured, and the load is light: all at the same time.
+bench-weeks: release peers
+	@$(PYTHON) scripts/prepare.py bench
+	.venv/bin/python scripts/bench_weeks.py
 
 # Under Debian's jemalloc and hew, a minute or two; what else runs is measured too.
 tuning: release

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Are limits of memory met?  Five workloads in a control group whose limit is 1.10 of what they cannot do without.
 
-    python3 scripts/bench_limits.py [--runs 100] [--part 1.10] [--library FILE]
+    python3 scripts/bench_limits.py [--runs 20] [--part 1.10] [--library FILE]
 
 What a workload cannot do without is the highest usage of its group while nothing that is free is kept (decay 0, no
 thread caches), the most of five runs, since threads differ from run to run.  Then runs with a limit and without one
-take turns; a limited run that is killed, or ends badly, is counted, and time is compared by medians of those that ended
-well.  Where no group can be made (this needs root), the settings `limit` and `limit_hard` stand in its place, and a
+take turns; a limited run that is killed, or ends badly, is counted, and time is compared in pairs, a limited run with
+the free one before it: the median of the ratios of those that ended well.  Where no group can be made (this needs
+root), the settings `limit` and `limit_hard` stand in its place, and a
 refused request ends the run.
 
 Status 1: a limited run did not end well.
@@ -24,12 +25,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Timer
 
 ROOT = Path(__file__).resolve().parent.parent
 # One thread and all sizes; large blocks of ever other sizes; other sizes in each phase; two programs with threads.
 # Not exchange and its like: how much is alive there depends on who runs when.
 WORKLOADS = ("store", "images", "phases", "server", "mixed lifetimes")
 LEAN_RUNS = 5
+LONGEST = 120  # seconds of a run: one that only gives back and takes again counts as killed
 LEAN = "dirty_decay_ms:0,muzzy_decay_ms:0,tcache:false"
 GROUPS = Path("/sys/fs/cgroup")
 PAGE = 4096
@@ -76,10 +79,14 @@ class Row:
         return sum(run.status != 0 for run in self.limited)
 
     def ratio(self, what: str) -> float | None:
-        """The limited runs' median beside the free ones'."""
-        limited = [getattr(run, what) for run in self.limited if run.status == 0]
-        free = [getattr(run, what) for run in self.free if run.status == 0]
-        return statistics.median(limited) / statistics.median(free) if limited and free else None
+        """The median over pairs of neighbours, of limited beside free: what else runs on the machine hits both."""
+        pairs = zip(self.limited, self.free, strict=True)
+        ratios = [
+            getattr(limited, what) / getattr(free, what)
+            for limited, free in pairs
+            if limited.status == 0 and free.status == 0 and getattr(free, what) > 0
+        ]
+        return statistics.median(ratios) if ratios else None
 
     def __str__(self) -> str:
         """A line of the closing table."""
@@ -126,7 +133,10 @@ def execute(words: Sequence[str], library: Path, settings: str, folder: Path | N
         words = [*enter, str(folder / "cgroup.procs"), str(library), *words]
     # The parent must not wait itself: the process's times come with its status.
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    watch = Timer(LONGEST, process.kill)
+    watch.start()
     _, status, usage = os.wait4(process.pid, 0)
+    watch.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.monotonic() - before
     return Run(process.returncode, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
@@ -173,7 +183,7 @@ def commands(suites: Path, programs: Path) -> dict[str, list[str]]:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Are limits of memory met?")
-    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--part", type=float, default=1.10, help="of what the workload cannot do without")
     parser.add_argument("--library", type=Path, default=ROOT / "build/release/libhew.so")
     parser.add_argument("--suites", type=Path, default=ROOT / "bench/suites.toml")

@@ -7,10 +7,11 @@
 
 A mutant is a copy of one .c file with one change: a comparison, an arithmetic operator, a constant by one, a condition
 the other way round, or a statement left out (scripts/mutating.py, which also says what is left alone). It is compiled
-as the build compiles the file and linked, in its place, to those tests that run the line (scripts/reach.py asks gcov),
-the quickest first, until one fails; with `--checked` those that pass are tried again in a build whose checks are on. A
-mutant that the compiler makes the same object file of is the same program. One that no test fails on survives: it is
-printed with its line. Then a test is missing, or the code does not matter.
+as the build compiles the file and linked, in its place, to those tests that run the line (scripts/reach.py asks gcov).
+Asked are tests of its layer, the quickest first, and with `--checked` again in a build whose checks are on; then the
+simulator, with some seeds; then the tests of higher layers, and that which refuses memory at every call; until one
+fails. A mutant that the compiler makes the same object file of is the same program. One that no test fails on survives:
+it is printed with its line. Then a test is missing, or the code does not matter.
 
 tests/mutants/equivalent.toml lists those of which nobody can tell the difference, each with its reason; they are not
 counted, and one that is in no file any more fails the run. The sample is made from the seed. Exits 0 however many
@@ -18,24 +19,21 @@ survive: this is to be read; 1 with --at-least PERCENT when fewer are killed.
 """
 
 import argparse
-import json
 import random
-import re
-import shlex
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
-from mutating import Mutant, changed, checks_in, mutants_of
+from judging import LAYERS, Build, Judge, Simulator
+from mutating import checks_in, mutants_of
 from reach import Reach
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ["base", "os", "meta", "page", "slab", "cache", "alloc"]
 EQUIVALENT = ROOT / "tests" / "mutants" / "equivalent.toml"
 
 
@@ -50,108 +48,6 @@ def equivalents(path: Path, source: Path) -> tuple[set[tuple[str, str, str]], li
             wrong.append(f"{row['file']}: {row['line']}")
         known.add((row["file"], row["line"], row["mutant"]))
     return known, wrong
-
-
-@dataclass
-class Build:
-    """A build folder: how it compiles the files of src/, and its tests' objects."""
-
-    folder: Path
-
-    def __post_init__(self) -> None:
-        self.how: dict[str, list[str]] = {}
-        self.sound: dict[str, bool] = {}  # tests that pass with the library as it is
-        for entry in json.loads((self.folder / "compile_commands.json").read_text()):
-            path = Path(entry["file"])
-            words = shlex.split(entry["command"])
-            at = words.index("-o")
-            # Some tests compile files of the library their own way.
-            if path.is_relative_to(ROOT / "src") and re.match(r"CMakeFiles/hew_\w+_objects\.dir/", words[at + 1]):
-                kept = [word for word in words[:at] + words[at + 2 :] if word not in {"-c", entry["file"]}]
-                compiler = next(at for at, word in enumerate(kept) if not word.endswith("ccache"))
-                self.how[str(path.relative_to(ROOT / "src"))] = kept[compiler:]
-
-    def compile(self, file: str, text: str, folder: Path) -> Path | None:
-        """The object of the file with that text; None: it does not compile.  Its name in messages stays."""
-        source, target = folder / Path(file).name, folder / "mutant.o"
-        source.write_text(text)
-        target.unlink(missing_ok=True)
-        command = [*self.how[file], "-g0", "-w", "-c", str(source), "-o", str(target)]
-        done = subprocess.run(command, capture_output=True, check=False)
-        return target if done.returncode == 0 else None
-
-    def object_of_test(self, test: str) -> Path | None:
-        kind, layer, _ = test.split("_", 2)
-        folder = self.folder / "tests" / kind / "CMakeFiles" / f"{test}.dir"
-        if (folder / "__").exists():
-            return None
-        inner = folder / layer if kind == "unit" else folder
-        return next(iter(inner.glob("*.c.o")), None)
-
-    def link(self, test: str, objects: list[Path], program: Path) -> Path | None:
-        """The test with objects in place of what the archives have; None: it has sources of the library of its own."""
-        layer = test.split("_")[1]
-        archives = [self.folder / f"libhew_{name}.a" for name in LAYERS[LAYERS.index(layer) :: -1]]
-        own = self.object_of_test(test)
-        parts = [str(part) for part in (own, *objects, *archives)]
-        command = ["cc", "-fuse-ld=gold", *parts, "-pthread", "-ldl", "-o", str(program)]
-        if own is None:
-            return None
-        subprocess.run(command, capture_output=True, check=True)
-        return program
-
-
-@dataclass
-class Judge:
-    """Tries mutants."""
-
-    builds: list[Build]
-    reach: Reach
-    folder: Path
-    longest: float
-
-    def passes(self, test: str, program: Path) -> bool:
-        limit = 10 + 3 * self.reach.seconds[test]  # a mutant may never end
-        try:
-            done = subprocess.run([str(program)], capture_output=True, check=False, timeout=limit, cwd=program.parent)
-        except subprocess.TimeoutExpired:
-            return False
-        return done.returncode == 0
-
-    def killer(self, build: Build, mutant: Mutant, object_file: Path) -> str | None:
-        """The test that notices it, and that finds nothing in the library as it is."""
-        for test in self.reach.tests(mutant.file, mutant.line + 1):
-            if self.reach.seconds[test] > self.longest:
-                continue
-            program = build.link(test, [object_file], object_file.parent / "test")
-            if program is None or self.passes(test, program):
-                continue
-            if test not in build.sound:
-                build.link(test, [], program)
-                build.sound[test] = self.passes(test, program)
-            if build.sound[test]:
-                return test
-            print(f"mutants: {test} fails without a mutant, and is not asked", file=sys.stderr)
-        return None
-
-    def judge(self, number: int, mutant: Mutant) -> str:
-        """killed by a test, survived, same (the compiler made the same of it) or broken (it does not compile)."""
-        folder = self.folder / str(number)
-        folder.mkdir(parents=True, exist_ok=True)
-        text = (ROOT / "src" / mutant.file).read_text()
-        for build in self.builds:
-            if build is self.builds[0]:
-                plain = build.compile(mutant.file, text, folder)
-                before = plain.read_bytes() if plain is not None else b""
-            object_file = build.compile(mutant.file, changed(text.splitlines(), mutant), folder)
-            if object_file is None:
-                return "broken"
-            if build is self.builds[0] and object_file.read_bytes() == before:
-                return "same"
-            test = self.killer(build, mutant, object_file)
-            if test is not None:
-                return f"killed by {test}" + ("" if build is self.builds[0] else ", with checks")
-        return "survived"
 
 
 def sources(build: Build, layers: list[str], only: str | None) -> dict[str, list[str]]:
@@ -176,9 +72,10 @@ def run(options: argparse.Namespace) -> int:
     start = time.monotonic()
     reach = Reach(options.coverage, LAYERS)
     print(f"{len(reach.programs)} tests, reach known after {time.monotonic() - start:.0f} s", flush=True)
-    counts = {"killed": 0, "survived": 0, "same": 0, "broken": 0, "equivalent": 0}
+    counts: Counter[str] = Counter()
+    by_layer: Counter[tuple[str, str]] = Counter()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
-        judge = Judge(builds, reach, Path(folder), options.longest)
+        judge = Judge(builds, reach, Path(folder), options.longest, Simulator(options.build))
         work = [pool.submit(judge.judge, at, mutant) for at, mutant in enumerate(sample)]
         for mutant, future in zip(sample, work, strict=True):
             result = future.result()
@@ -186,9 +83,13 @@ def run(options: argparse.Namespace) -> int:
             if result == "survived" and (mutant.file, line, mutant.text.strip()) in known:
                 result = "equivalent"
             counts[result.split()[0]] += 1
+            by_layer[mutant.file.split("/")[0], result.split()[0]] += 1
             if result == "survived" or options.all:
                 where = f"src/{mutant.file}:{mutant.line + 1} ({mutant.kind})"
                 print(f"{result}: {where}\n  {line}\n  {mutant.text.strip()}", flush=True)
+    for layer in dict.fromkeys(mutant.file.split("/")[0] for mutant in sample):
+        killed, survived = by_layer[layer, "killed"], by_layer[layer, "survived"]
+        print(f"{layer}: {killed} of {killed + survived} killed")
     judged = max(counts["killed"] + counts["survived"], 1)
     percent = 100 * counts["killed"] / judged
     print(

@@ -6,11 +6,14 @@
  *     fan out: maker -> n stages, each frees                 fan in: n makers -> one stage that frees all
  *
  * A stage of a chain replaces one object in four by one of its own: so objects of every stage meet at the last.
+ * With --work who frees an object reads it through before.  Without, its stage is faster than the maker, sleeps after each
+ * object and is woken for the next one: then the time is that of the wakes, and the faster free() is, the more there are.
  */
 #include "channel.h"
 #include "workload.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 enum { STAGES_MOST = 64, LANES_MOST = 64 };
 
@@ -28,7 +31,7 @@ struct stage {
     struct channel *out; /* NULL: the last one, which frees */
 };
 
-static long shape = CHAIN, lanes = 1, stages = 3, objects = 2000000;
+static long shape = CHAIN, lanes = 1, stages = 3, objects = 2000000, readings = 0;
 static struct channel queue[LANES_MOST][STAGES_MOST];
 static struct stage stage[LANES_MOST][STAGES_MOST];
 static _Atomic uint64_t checksum_total;
@@ -41,14 +44,28 @@ make(uint64_t number)
     struct object *object = workload_take(sizeof *object + size);
     object->number = number;
     object->size = size;
+    if (readings > 0)
+        memset(object->data, (int)number, size);
     object->data[0] = object->data[size - 1] = (unsigned char)number;
     return object;
+}
+
+/* A checksum of the whole object, as often as --work says. */
+static uint64_t
+read_through(const struct object *object)
+{
+    uint64_t sum = 0;
+    for (long turn = 0; turn < readings; turn++) {
+        for (size_t i = 0; i < object->size; i++)
+            sum = (sum ^ object->data[i]) * 0x100000001b3u; /* FNV-1a's prime */
+    }
+    return sum;
 }
 
 static uint64_t
 drop(struct object *object)
 {
-    uint64_t sum = workload_mix(object->number, object->size);
+    uint64_t sum = workload_mix(object->number, object->size) + read_through(object);
     if (object->data[object->size - 1] != (unsigned char)object->number)
         workload_fail("pipeline", "an object has changed on its way");
     free(object);
@@ -112,12 +129,14 @@ main(int argc, char **argv)
         {"lanes", &lanes, "makers; each has its own stages, but for fan in"},
         {"stages", &stages, "threads behind each maker; one for fan in"},
         {"objects", &objects, "objects in all"},
+        {"work", &readings, "how often who frees an object reads it through before"},
     };
     pthread_t maker[LANES_MOST];
-    workload_parse(argc, argv, "Objects handed from thread to thread in chains and fans.", options, 4);
+    workload_parse(argc, argv, "Objects handed from thread to thread in chains and fans.", options, 5);
     workload_require("shape", shape, CHAIN, FAN_IN);
     workload_require("lanes", lanes, 1, LANES_MOST);
     workload_require("stages", stages, 1, STAGES_MOST);
+    workload_require("work", readings, 0, 1000);
     long homes = shape == FAN_IN ? 1 : lanes, behind = shape == FAN_IN ? 1 : stages;
     double start = workload_seconds();
     for (long lane = 0; lane < homes; lane++)

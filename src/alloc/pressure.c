@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pressure: the system says nothing before it kills, so whoever takes memory looks how near the limit is; seldom where that is far, since a
- * look walks through all heaps and may read two files.
+ * look walks through all heaps and may read two files.  What goes back is what is missing and a little more: who sits at his limit
+ * would else bring the same pages in again and again.
  */
 #include "alloc/pressure.h"
 
@@ -9,12 +10,19 @@
 #include "cache/depot.h"
 #include "cache/kept.h"
 #include "cache/magazine.h"
+#include "os/clock.h"
 #include "page/hooks.h"
 #include "slab/arena_life.h"
 
-#define NEAR_PART 16 /* of the limit: with less than that left, what is free goes back */
-#define STEP_PART 64 /* of the limit: the least growth between two looks, and the least that is worth giving back */
-#define STEP_LEAST ((ptrdiff_t)256 << 10)
+#define NEAR_PART 32 /* of the limit: with less than that left, what is free goes back */
+#define NEAR_LEAST ((ptrdiff_t)256 << 10)
+#define NEAR_MOST_PART 16   /* of a small limit: no more than that */
+#define OTHERS_FADE_PART 16 /* of what others have is forgotten at each look */
+#define CACHES_FAR_PART 32  /* of the limit: what all caches may hold with a quarter of it left, beside that */
+#define CACHES_PART 64      /* of the limit: and what near it */
+#define IDLE_PARTS 1024     /* what goes back is divided among heaps to that part */
+#define CURVE_PART 20 /* of the limit: idle pages stay as decay says while 5 of these are left, and not at all with 1 */
+#define CURVE_FAR_PARTS 5
 
 static struct hew_cgroup pressure_group;                 /* written once, before group_known is set with release */
 static _Atomic bool group_known;                         /* acquire pairs with that */
@@ -54,16 +62,23 @@ sum_heaps(void)
     return sum;
 }
 
-size_t
-hew_pressure_return_all(void)
+/* What caches hold becomes idle pages, and holes lose their memory. */
+static void
+empty_caches(void)
 {
     struct hew_cache *cache = hew_cache_self;
-    ptrdiff_t before = sum_heaps().held;
     hew_kept_empty();
     for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
         hew_magazine_flush(cache->real, code, 0);
     }
     hew_depot_drain(true);
+}
+
+size_t
+hew_pressure_return_all(void)
+{
+    ptrdiff_t before = sum_heaps().held;
+    empty_caches();
     hew_arenas_decay(true);
     ptrdiff_t after = sum_heaps().held;
     size_t gone = before > after ? (size_t)(before - after) : 0;
@@ -84,12 +99,25 @@ struct room {
     ptrdiff_t left, limit;
 };
 
-/* What may become usage though no heap takes it: idle pages that were holes when their slab ran empty have no memory until they are
- * used again.  No more than what is idle, and than what the heaps have beyond the usage. */
+/* What the group has beside what the heaps hold: our own data, stacks, tables of pages, other processes.  Seen when the heaps' pages all have
+ * memory, so the most that was seen lately. */
+static ptrdiff_t
+usage_of_others(const struct sum *sum, ptrdiff_t usage)
+{
+    static _Atomic ptrdiff_t lately; /* relaxed: an estimate */
+    ptrdiff_t before = atomic_load_explicit(&lately, memory_order_relaxed), now = usage - sum->held;
+    before -= before / OTHERS_FADE_PART;
+    now = now < before ? before : now;
+    atomic_store_explicit(&lately, now, memory_order_relaxed);
+    return now;
+}
+
+/* What may become usage though no heap takes it: idle pages that were holes when their slab ran empty, or that nobody has touched, have no
+ * memory until they are used again.  No more than what is idle, and than what is missing in the usage. */
 static ptrdiff_t
 not_yet_used(const struct sum *sum, ptrdiff_t usage)
 {
-    ptrdiff_t beyond = sum->held > usage ? sum->held - usage : 0;
+    ptrdiff_t beyond = sum->held + usage_of_others(sum, usage) - usage;
     return beyond < sum->idle ? beyond : sum->idle;
 }
 
@@ -112,24 +140,127 @@ room_left(const struct sum *sum)
     return room;
 }
 
-/* How much may be taken until the next look: half of the way to where the limit is near, for others take memory, too. */
+/* With less than that left the limit is near. */
+static ptrdiff_t
+near_of(ptrdiff_t limit)
+{
+    ptrdiff_t near = limit / NEAR_PART, most = limit / NEAR_MOST_PART;
+    near = near < NEAR_LEAST ? NEAR_LEAST : near;
+    return near < most ? near : most;
+}
+
+/* How much may be taken until the next look: half of the way to where the limit is near, for others take memory, too.  Two steps lie
+ * within what is left there. */
 static ptrdiff_t
 step_to_next_look(struct room room)
 {
-    ptrdiff_t near = room.limit / NEAR_PART, least = room.limit / STEP_PART;
-    ptrdiff_t step = room.left > near ? (room.left - near) / 2 : 0;
-    least = least < STEP_LEAST ? STEP_LEAST : least;
+    ptrdiff_t near = near_of(room.limit), least = near / 2, step = (room.left - near) / 2;
     return step < least ? least : step;
 }
 
-static struct room
-relieve(struct sum *sum)
+/* So many parts of what decay would keep may stay: all with a quarter of the limit left, nothing with a twentieth. */
+static unsigned
+kept_parts(struct room room)
 {
-    size_t gone = hew_pressure_return_all();
-    atomic_fetch_add_explicit(&relieved, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&returned, gone, memory_order_relaxed);
+    ptrdiff_t none = room.limit / CURVE_PART, all = none * CURVE_FAR_PARTS;
+    if (room.left >= all) {
+        return HEW_PAGE_BOUND_PARTS;
+    }
+    return room.left <= none ? 0 : (unsigned)((room.left - none) / ((all - none) / HEW_PAGE_BOUND_PARTS + 1));
+}
+
+/* What all other layers need to know of it. */
+static void
+tell(struct room room)
+{
+    unsigned parts = kept_parts(room);
+    size_t limit = (size_t)room.limit, more = limit / CACHES_FAR_PART / HEW_PAGE_BOUND_PARTS * parts;
+    atomic_store_explicit(&hew_page_bound.caches, limit / CACHES_PART + more, memory_order_relaxed);
+    atomic_store_explicit(&hew_page_bound.parts, parts, memory_order_relaxed);
+}
+
+/* Idle pages, of each heap in proportion to what it has, the oldest first. */
+static void
+return_idle(size_t wanted)
+{
+    size_t idle = 0;
+    HEW_EACH_ARENA(arena)
+    {
+        idle += hew_page_idle(&arena->pages);
+    }
+    HEW_EACH_ARENA(arena)
+    {
+        size_t own = hew_page_idle(&arena->pages);
+        if (own != 0 && idle != 0) {
+            size_t part = (wanted / IDLE_PARTS + 1) * (own * IDLE_PARTS / idle + 1);
+            hew_page_purge_some(&arena->pages, part < own ? part : own);
+        }
+    }
+}
+
+static void
+trim_all(void)
+{
+    HEW_EACH_ARENA(arena)
+    {
+        hew_arena_trim(arena);
+    }
+}
+
+static void
+return_holes(void)
+{
+    HEW_EACH_ARENA(arena)
+    {
+        hew_arena_trim(arena);
+        hew_holes_return(arena, hew_clock_ms(), true);
+    }
+}
+
+/* Returns idle pages; whether the heaps still hold more than `most`. */
+static bool
+is_short(ptrdiff_t most, size_t margin)
+{
+    ptrdiff_t over = atomic_load_explicit(&hew_page_bound.held, memory_order_relaxed) - most;
+    if (over > 0) {
+        return_idle((size_t)over + margin);
+        over = atomic_load_explicit(&hew_page_bound.held, memory_order_relaxed) - most;
+    }
+    return over > 0;
+}
+
+/*
+ * What is free goes back until the heaps hold no more than `most`, and then `margin` bytes more if they are there: what costs least to
+ * have again, and is found fastest, first.
+ */
+static void
+return_some(ptrdiff_t most, size_t margin)
+{
+    if (!is_short(most, margin)) {
+        return;
+    }
+    hew_kept_empty();
+    hew_depot_drain(false);
+    trim_all();
+    if (is_short(most, margin)) {
+        atomic_fetch_add_explicit(&hew_page_bound.calls, 1, memory_order_relaxed);
+        empty_caches();
+        return_holes();
+        is_short(most, margin);
+    }
+}
+
+/* `missing` bytes have to go before memory is taken. */
+static void
+relieve(struct sum *sum, struct room *room, size_t missing)
+{
+    ptrdiff_t before = sum->held;
+    atomic_store_explicit(&hew_page_bound.held, before, memory_order_relaxed);
+    return_some(missing < (size_t)before ? before - (ptrdiff_t)missing : 0, (size_t)near_of(room->limit));
     *sum = sum_heaps();
-    return room_left(sum);
+    *room = room_left(sum);
+    atomic_fetch_add_explicit(&relieved, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&returned, before > sum->held ? (size_t)(before - sum->held) : 0, memory_order_relaxed);
 }
 
 HEW_COLD void
@@ -142,16 +273,28 @@ hew_pressure_look(size_t size)
     atomic_fetch_add_explicit(&looks, 1, memory_order_relaxed);
     struct sum sum = sum_heaps();
     struct room room = room_left(&sum);
-    ptrdiff_t near = room.limit / NEAR_PART, free = sum.idle + (ptrdiff_t)hew_depot_counts().bytes;
-    bool is_near = room.left < near || size > (size_t)(room.left - near);
-    atomic_store_explicit(&hew_page_bound.near, is_near, memory_order_relaxed);
-    if (is_near && free >= room.limit / STEP_PART) {
-        room = relieve(&sum);
+    ptrdiff_t near = near_of(room.limit);
+    if (room.left < near || size > (size_t)(room.left - near)) {
+        relieve(&sum, &room, (size_t)(near - room.left) + size);
     }
+    tell(room);
     atomic_store_explicit(&hew_page_bound.held, sum.held, memory_order_relaxed);
     ptrdiff_t look = room.limit == PTRDIFF_MAX ? PTRDIFF_MAX : sum.held + step_to_next_look(room);
     atomic_store_explicit(&hew_page_bound.look, look, memory_order_relaxed);
     atomic_store_explicit(&looking, 0, memory_order_release);
+}
+
+void
+hew_pressure_round(void)
+{
+    /* Far from a limit growth leads to the next look, and no file is read here; near it a look is not enough, since others take memory, and
+     * give it back, too. */
+    if (hew_page_is_bounded() &&
+        atomic_load_explicit(&hew_page_bound.parts, memory_order_relaxed) != HEW_PAGE_BOUND_PARTS) {
+        /* As counted: to ask the heaps would empty their shelves. */
+        struct sum sum = {.held = atomic_load_explicit(&hew_page_bound.held, memory_order_relaxed)};
+        tell(room_left(&sum));
+    }
 }
 
 void

@@ -23,6 +23,9 @@ void hew_pressure_read_no_more(void);
 /* `size` bytes more are wanted: looks how near the limit is, and returns what it can when that is near. */
 void hew_pressure_look(size_t size);
 
+/* By who returns idle memory now and then: how much of it may stay, where a limit was less than a quarter away at the last look. */
+void hew_pressure_round(void);
+
 /* Before a large request is served. */
 HEW_INLINE void
 hew_pressure_before(size_t size)

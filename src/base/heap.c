@@ -42,8 +42,7 @@ meld_siblings(struct hew_heap_node *first)
     }
     struct hew_heap_node *root = NULL;
     while (pairs != NULL) {
-        struct hew_heap_node *next = pairs->next;
-        pairs->next = NULL;
+        struct hew_heap_node *next = pairs->next; /* melding sets it anew; a pair alone has none */
         root = meld(root, pairs);
         pairs = next;
     }

@@ -22,7 +22,7 @@
 #define DEPOT_PART 16
 #define DEPOTS_MIN ((size_t)3 << 19)
 #define DEPOTS_MAX ((size_t)8 << 20)
-#define TIGHT_PART 16 /* near a limit of memory caches hold so small a part */
+#define TIGHT_HALVES 2 /* near a limit of memory threads have one half of what caches may hold, depots the other */
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
 #define BATCH 7
 #define BATCH_BYTES ((size_t)1 << 10)
@@ -118,11 +118,12 @@ within(size_t bytes, size_t least, size_t most)
     return bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/* Where there is a limit of memory: what is left of so many bytes near it. */
+/* Where there is a limit of memory: what is left near it of the bytes of each of so many. */
 static HEW_COLD HEW_NOINLINE size_t
-tightened(size_t bytes)
+tightened(size_t bytes, unsigned among)
 {
-    return atomic_load_explicit(&hew_page_bound.near, memory_order_relaxed) ? bytes / TIGHT_PART : bytes;
+    size_t most = atomic_load_explicit(&hew_page_bound.caches, memory_order_relaxed) / TIGHT_HALVES / among;
+    return bytes < most ? bytes : most;
 }
 
 size_t
@@ -132,7 +133,7 @@ hew_budget_share(void)
     size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / SHARE_PART;
     size_t share = threads == 1 ? within(part, SHARE_MOST, SHARES_SUM)
                                 : within((uint32_t)SHARES_SUM / threads, SHARE_MIN, SHARE_MOST);
-    return hew_page_is_bounded() ? tightened(share) : share;
+    return hew_page_is_bounded() ? tightened(share, threads) : share;
 }
 
 size_t
@@ -140,7 +141,7 @@ hew_budget_depot(unsigned depots)
 {
     size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART;
     size_t all = within(part, DEPOTS_MIN, DEPOTS_MAX);
-    all = hew_page_is_bounded() ? tightened(all) : all;
+    all = hew_page_is_bounded() ? tightened(all, 1) : all;
     return (uint32_t)all / (depots == 0 ? 1 : depots);
 }
 
@@ -153,7 +154,7 @@ hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
         most = step < most ? step : most;
     }
     size_t batch = hew_budget_objects(code, BATCH_BYTES);
-    batch = batch == 0 ? 1 : batch > BATCH / 2 ? BATCH / 2 : batch;
+    batch = batch > BATCH / 2 ? BATCH / 2 : batch;
     size_t lines = 2 * (size_t)hew_budget_line(code) - 1; /* half of that and one more is a whole line */
     batch = batch < lines ? lines : batch;
     size_t next = now == 0 ? batch : now * 2 + 1;

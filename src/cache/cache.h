@@ -86,6 +86,7 @@ struct hew_cache {
     uint8_t due_code;     /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
     uint8_t sweep;        /* the next class to look after */
     uint8_t asked;        /* the next class to be asked for room */
+    uint8_t answered;     /* hew_page_bound.calls as the thread saw it last */
     bool direct;          /* an explicit cache: no depot lies between it and the arenas */
     bool custom;          /* the thread has limits of its own */
     bool caching;         /* false: thread.tcache.enabled is off */

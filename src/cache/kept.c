@@ -84,13 +84,13 @@ kept_give_up(struct hew_cache *cache)
     hew_meta_give(cache, sizeof *cache);
 }
 
-/* The thread begins at nothing: what is here came in from outside. */
+/* The thread begins at nothing: what is here came in from outside, and the arena has the counts of who left it here. */
 static void
 forget_counts(struct hew_cache *cache)
 {
     HEW_EACH_TOUCHED(cache, code)
     {
-        cache->counted[code] = cache->ticks[code];
+        HEW_ASSERT(1, hew_cache_requests(cache, code) == 0);
         cache->balance[code] = -(uint64_t)hew_cache_depth(cache, code);
     }
     cache->other_allocated = cache->other_freed = cache->reported = 0;

@@ -11,6 +11,7 @@
 #include "cache/depot.h"
 #include "cache/owner.h"
 #include "os/check.h"
+#include "page/bound.h"
 #include "slab/large.h"
 
 #include <string.h>
@@ -90,6 +91,17 @@ has_depot(const struct hew_cache *cache, unsigned code)
     return HEW_LIKELY(cache->most[code] != 0) && HEW_LIKELY(!cache->direct) && HEW_LIKELY(!cache->arena->manual);
 }
 
+/* Near a limit of memory somebody has found too little to return: each thread that works returns what it keeps, as soon as it is here. */
+static HEW_COLD HEW_NOINLINE void
+answer_call(struct hew_cache *cache)
+{
+    uint8_t calls = atomic_load_explicit(&hew_page_bound.calls, memory_order_relaxed);
+    if (cache->answered != calls) {
+        cache->answered = calls;
+        hew_magazine_send_all_home(cache);
+    }
+}
+
 /* Its magazine was found empty, or full.  True when it was so the last time, too: all that happens to the class at present are
  * allocations, or frees. */
 static bool
@@ -100,6 +112,9 @@ note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
     if (HEW_UNLIKELY(cache->misses % REFRESH == 0)) {
         cache->depot = (uint16_t)hew_depot_here();
         cache->share = hew_budget_share();
+        if (hew_page_is_bounded()) {
+            answer_call(cache);
+        }
     }
     cache->missed[code] = ++cache->misses;
     uint8_t stays = cache->flags[code] & (uint8_t)~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
@@ -163,6 +178,7 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
         most = most < FILL_OBJECTS ? FILL_OBJECTS : most;
         wanted = wanted < most ? wanted : (unsigned)most;
         unsigned line = hew_budget_line(code);
+        HEW_ASSERT(1, line != 0);
         wanted -= wanted > line ? wanted % line : 0;
     }
     struct hew_arena *arena = HEW_LIKELY(cache->host == NULL) ? cache->arena : host_or_own(cache, code, wanted);

@@ -62,6 +62,7 @@ hew_purger_round(uint64_t now_ms, bool all)
     if (all) {
         hew_kept_empty();
     }
+    hew_pressure_round();
     uint64_t next = drain_depots(now_ms, all);
     HEW_EACH_ARENA(arena) /* before any pages: what an arena has borrowed goes home to another */
     {

@@ -2,7 +2,8 @@
 /* bound: relaxed sums, since a limit is met by looking again, not by counting to the byte. */
 #include "page/bound.h"
 
-struct hew_page_bound hew_page_bound = {.look = PTRDIFF_MAX, .most = PTRDIFF_MAX};
+struct hew_page_bound hew_page_bound = {
+    .look = PTRDIFF_MAX, .most = PTRDIFF_MAX, .caches = SIZE_MAX, .parts = HEW_PAGE_BOUND_PARTS};
 
 HEW_COLD bool
 hew_page_bound_allows(size_t size)

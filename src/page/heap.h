@@ -141,6 +141,12 @@ void hew_page_forgo_huge(struct hew_page_heap *heap, struct hew_extent *extent);
 /* Returns what decay says is due (`all`: everything that is free).  May call the system; the lock is dropped for it. */
 void hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all);
 
+/* Bytes that are dirty or muzzy. */
+size_t hew_page_idle(struct hew_page_heap *heap);
+
+/* Returns about `wanted` idle bytes to the system: what is muzzy, then what has been dirty for longest.  How many went. */
+size_t hew_page_purge_some(struct hew_page_heap *heap, size_t wanted);
+
 /* What has waited long enough goes back, if it is time to look. */
 void hew_page_look(struct hew_page_heap *heap);
 

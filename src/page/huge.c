@@ -7,6 +7,7 @@
 
 #include "meta/map.h"
 #include "os/memory.h"
+#include "page/bound.h"
 #include "page/split.h"
 
 #define PROBE_SHARE 16 /* of a region */
@@ -70,7 +71,7 @@ small_part(struct hew_page_heap *heap, const struct hew_extent *region, size_t w
     size_t before = heap->counts.mapped - region->size, used = before - heap->retained.bytes;
     size_t until = used < hew_options.thp_threshold ? hew_options.thp_threshold - used : 0;
     if (hew_options.thp_threshold == 0 || !may_look() || until >= region->size || region->data_segment ||
-        wanted > before / LONE_SHARE) {
+        wanted > before / LONE_SHARE || !hew_page_bound_is_far(region->size)) { /* a limit counts huge pages whole */
         return SIZE_MAX;
     }
     look_at_probe(heap);

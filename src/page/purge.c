@@ -275,20 +275,28 @@ note_put_off(const struct hew_page_heap *heap, struct hew_decay *decay, const st
     decay->put_off = heap->huge && more < HEW_HUGE_PAGE ? more : 0;
 }
 
+/* What decay lets the stock keep; less of it near a limit of memory, but for who wants all kept for ever. */
+static size_t
+kept_by(struct hew_decay *decay, size_t bytes, uint64_t now_ms)
+{
+    size_t allowance = hew_decay_allowance(decay, bytes, now_ms);
+    return decay->decay_ms < 0 ? allowance : hew_page_bound_part(allowance);
+}
+
 /* Under the lock, which it drops: purges both stocks down to what they may keep. */
 static void
 purge_both(struct hew_page_heap *heap, uint64_t now_ms, bool all)
 {
     hew_page_sweep_held(heap);
     hew_split_merge(heap, &heap->dirty); /* fewer calls */
-    size_t keep_dirty = all ? 0 : hew_decay_allowance(&heap->dirty_decay, heap->dirty.bytes, now_ms);
+    size_t keep_dirty = all ? 0 : kept_by(&heap->dirty_decay, heap->dirty.bytes, now_ms);
     if (heap->dirty.bytes > keep_dirty) {
         bool through_muzzy = !all && heap->muzzy_decay.decay_ms != 0;
         heap->counts.dirty_purges++;
         purge(heap, &heap->dirty, keep_dirty, through_muzzy ? HEW_EXTENT_MUZZY : HEW_EXTENT_RETAINED);
         note_put_off(heap, &heap->dirty_decay, &heap->dirty, keep_dirty);
     }
-    size_t keep_muzzy = all ? 0 : hew_decay_allowance(&heap->muzzy_decay, heap->muzzy.bytes, now_ms);
+    size_t keep_muzzy = all ? 0 : kept_by(&heap->muzzy_decay, heap->muzzy.bytes, now_ms);
     if (heap->muzzy.bytes > keep_muzzy) {
         heap->counts.muzzy_purges++;
         purge(heap, &heap->muzzy, keep_muzzy, HEW_EXTENT_RETAINED);
@@ -310,6 +318,46 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
         HEW_ASSERT(3, hew_page_valid_if_due(heap));
     }
     hew_mutex_unlock(&heap->lock);
+}
+
+size_t
+hew_page_idle(struct hew_page_heap *heap)
+{
+    hew_mutex_lock(&heap->lock);
+    size_t bytes = heap->dirty.bytes + heap->muzzy.bytes;
+    hew_mutex_unlock(&heap->lock);
+    return bytes;
+}
+
+/* Under the lock, which it drops: how many bytes of a stock went, of `wanted`; of a heap with huge pages at least one. */
+static size_t
+purge_wanted(struct hew_page_heap *heap, struct hew_stock *stock, size_t wanted)
+{
+    size_t before = stock->bytes;
+    wanted = heap->huge && wanted < HEW_HUGE_PAGE ? HEW_HUGE_PAGE : wanted;
+    if (wanted == 0 || before == 0) {
+        return 0;
+    }
+    *(stock == &heap->dirty ? &heap->counts.dirty_purges : &heap->counts.muzzy_purges) += 1;
+    purge(heap, stock, before > wanted ? before - wanted : 0, HEW_EXTENT_RETAINED);
+    return before > stock->bytes ? before - stock->bytes : 0;
+}
+
+size_t
+hew_page_purge_some(struct hew_page_heap *heap, size_t wanted)
+{
+    size_t gone = 0;
+    hew_mutex_lock(&heap->lock);
+    if (!heap->ending) {
+        gone = purge_wanted(heap, &heap->muzzy, wanted);
+        if (gone < wanted && heap->dirty.bytes < wanted - gone) {
+            hew_page_sweep_held(heap);
+        }
+        gone += gone < wanted ? purge_wanted(heap, &heap->dirty, wanted - gone) : 0;
+    }
+    HEW_ASSERT(3, hew_page_valid_if_due(heap));
+    hew_mutex_unlock(&heap->lock);
+    return gone;
 }
 
 void

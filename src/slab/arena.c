@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "meta/memory.h"
-#include "os/check.h"
 #include "os/clock.h"
 #include "os/cpus.h"
 #include "page/lend.h"
@@ -346,8 +345,7 @@ hew_arena_find_host(const struct hew_arena *arena)
 {
     unsigned most = hew_arena_limit();
     unsigned first = atomic_load_explicit(&processors, memory_order_relaxed); /* known since `limit` is */
-    HEW_ASSERT(1, first != 0);
-    if (arena->index < first || arena->index >= most) {
+    if (first == 0 || arena->index < first || arena->index >= most) {
         return NULL;
     }
     struct hew_arena *host = hew_arena_get(arena->index % first);

@@ -105,7 +105,7 @@ change(const struct hew_extent *slab, uint32_t pieces, bool to_free)
         unsigned first = (unsigned)__builtin_ctz(pieces), end = hew_hole_run_end(pieces);
         struct span span = span_of(shape, first, end);
         span.first = span.first < done ? done : span.first;
-        span.first = span.first < span.end ? span.first : span.end;
+        HEW_ASSERT(1, span.first <= span.end); /* later runs end later */
         count += span.end - span.first;
         done = span.end;
         change_span(slab, span, to_free);

@@ -7,6 +7,7 @@
 
 #include "base/options.h"
 #include "os/memory.h"
+#include "page/bound.h"
 #include "slab/arena.h"
 
 #define LOOKS 8 /* in a slab's time: how often its free regions are counted */
@@ -43,7 +44,7 @@ may_return(struct hew_page_heap *pages, bool all, uint64_t *live_ms)
     bool hooked = pages->hooks != NULL;
     hew_mutex_unlock(&pages->lock);
     bool never = dirty < 0 || muzzy < 0;
-    *live_ms = never ? 0 : (uint64_t)(dirty + muzzy);
+    *live_ms = never ? 0 : hew_page_bound_part((size_t)(dirty + muzzy));
     return !hooked && (all || !never);
 }
 

@@ -416,20 +416,31 @@ TEST(a_hostile_client_breaks_nothing)
     CHECK_TEXT(ask_once("get arenas.page"), "ok size: 4096");
 }
 
+/* The least of some readings: what the purger has in hand between a depot and a slab counts as allocated meanwhile. */
+static size_t
+least_allocated(void)
+{
+    size_t least = SIZE_MAX;
+    for (int reading = 0; reading < 20; reading++) {
+        uint64_t epoch = 1;
+        size_t now = 0, size = sizeof now;
+        mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
+        mallctl("stats.allocated", &now, &size, NULL, 0);
+        least = now < least ? now : least;
+        usleep(2000);
+    }
+    return least;
+}
+
 TEST(the_server_allocates_nothing)
 {
-    uint64_t epoch = 1;
-    size_t before = 0, after = 0, size = sizeof before;
     int client = open_client(getpid());
     CHECK(begins_with(ask(client, "stats J"), "ok json: "));
-    mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
-    mallctl("stats.allocated", &before, &size, NULL, 0);
+    size_t before = least_allocated();
     for (int turn = 0; turn < 200; turn++) {
         ask(client, turn % 3 == 0 ? "stats J" : turn % 3 == 1 ? "names" : "threads");
     }
-    mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
-    mallctl("stats.allocated", &after, &size, NULL, 0);
-    CHECK_EQUAL(before, after);
+    CHECK_EQUAL(least_allocated(), before);
     close(client);
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """check_format finds what is laid out otherwise; check_tidy looks at what a change concerns."""
 
+import json
 from pathlib import Path
 
 import check_format
@@ -50,11 +51,25 @@ def test_where_the_commit_is_unknown_everything_has_changed(capsys: pytest.Captu
 def test_the_commands_for_clang_leave_out_what_only_gcc_knows(tmp_path: Path) -> None:
     file = check_tidy.ROOT / "src" / "os" / "clock.c"
     (tmp_path / "compile_commands.json").write_text(
-        f'[{{"directory": "/", "command": "cc -O2 -fno-tree-slsr -c {file}", "file": "{file}"}},'
+        f'[{{"directory": "/", "command": "cc -O2 -fno-tree-slsr -DHEW_CHECK_LEVEL=0 -c {file}", "file": "{file}"}},'
         f'{{"directory": "/", "command": "cc -c x.c", "file": "/x.c"}}]'
     )
     assert check_tidy.write_database(tmp_path, tmp_path / "tidy") == [file]
     text = (tmp_path / "tidy" / "compile_commands.json").read_text()
-    assert "-O2" in text
+    assert "-O2 -DHEW_CHECK_LEVEL=1" in text
     assert "slsr" not in text
     assert "x.c" not in text
+
+
+def test_a_file_that_a_test_compiles_its_own_way_is_looked_at_once_and_as_the_library_has_it(tmp_path: Path) -> None:
+    file = check_tidy.ROOT / "src" / "os" / "clock.c"
+    commands = [
+        f"cc -DTEST -o tests/x.dir/clock.c.o -c {file}",
+        f"cc -o CMakeFiles/hew_os_objects.dir/clock.c.o -c {file}",
+    ]
+    commands += [commands[0]]
+    entries = [{"directory": "/", "command": command, "file": str(file)} for command in commands]
+    (tmp_path / "compile_commands.json").write_text(json.dumps(entries))
+    assert check_tidy.write_database(tmp_path, tmp_path / "tidy") == [file]
+    kept = json.loads((tmp_path / "tidy" / "compile_commands.json").read_text())
+    assert [entry["command"] for entry in kept] == [commands[1]]

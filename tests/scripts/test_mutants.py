@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """mutants: which changes are made, which are left alone, and what a list of equivalent ones must say."""
 
+import os
 from pathlib import Path
 
+import judging
 import mutants
 import pytest
 import reach
@@ -85,3 +87,53 @@ def test_lines_are_told_by_their_file_under_src(tmp_path: Path) -> None:
     files = [{"file": "src/page/heap.c", "lines": lines}, {"file": "/usr/include/x.h", "lines": lines}]
     report = {"current_working_directory": str(tmp_path), "files": files}
     assert reach.lines_of(report, tmp_path / "src") == {"page/heap.c": {3: 2, 5: 0}}
+
+
+class Asking(judging.Judge):
+    """Writes down which tests are asked, one of which notices."""
+
+    noticing = ""
+
+    def fails(self, build: judging.Build, test: str, object_file: Path) -> bool:  # noqa: ARG002
+        self.asked = [*getattr(self, "asked", []), test]
+        return test == self.noticing
+
+
+def judge_of_bin(tmp_path: Path) -> Asking:
+    known = reach.Reach.__new__(reach.Reach)
+    known.known = {"slab/bin.c": {10}}
+    names = ["model_alloc_all", "unit_cache_owner", "unit_slab_slab", "unit_slab_bin"]
+    known.programs = {name: Path(name) for name in names}
+    known.ran = {name: {"slab/bin.c": {10}} for name in names}
+    known.seconds = {name: float(at) for at, name in enumerate(names)}
+    return Asking([judging.Build.__new__(judging.Build)], known, tmp_path, longest=100)
+
+
+def test_the_files_own_test_is_asked_first_then_its_layer_then_the_others_and_oom_at_last(tmp_path: Path) -> None:
+    judge = judge_of_bin(tmp_path)
+    assert judge.killer(Mutant("slab/bin.c", 9, "statement", ";"), [tmp_path / "x.o"], "") is None
+    assert judge.asked == ["unit_slab_bin", "unit_slab_slab", "model_alloc_all", "unit_cache_owner", judging.OOM]
+
+
+def test_nobody_is_asked_after_the_one_who_notices(tmp_path: Path) -> None:
+    judge = judge_of_bin(tmp_path)
+    judge.noticing = "unit_slab_slab"
+    assert judge.killer(Mutant("slab/bin.c", 9, "statement", ";"), [tmp_path / "x.o"], "") == "unit_slab_slab"
+    assert judge.asked == ["unit_slab_bin", "unit_slab_slab"]
+
+
+def test_a_program_that_does_not_end_in_time_does_not_end_well(tmp_path: Path) -> None:
+    assert judging.ends_well(["true"], 60, tmp_path)
+    assert not judging.ends_well(["false"], 60, tmp_path)
+    assert not judging.ends_well(["sleep", "60"], 0.1, tmp_path)
+
+
+def test_what_a_program_has_forked_ends_with_it(tmp_path: Path) -> None:
+    """What is forked holds the pipe open as long as it lives."""
+    os.mkfifo(tmp_path / "pipe")
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert judging.ends_well(["sh", "-c", "sleep 1000 > pipe & :"], 60, tmp_path)
+    assert not judging.ends_well(["sh", "-c", "sleep 1000 > pipe & wait"], 0.1, tmp_path)
+    os.set_blocking(reading, True)
+    assert os.read(reading, 1) == b""
+    os.close(reading)

@@ -190,7 +190,7 @@ def test_a_thread_that_stays_inside_is_named(pose: Pose) -> None:
 def test_a_thread_in_fork_or_exit_is_waited_for(pose: Pose, word: str) -> None:
     with started(pose(0, word)) as program:
         with pytest.raises(HewError, match=r"its thread \d+ is in the loader, in fork\(\) or in exit\(\)"):
-            attach(program.pid, 0.5)
+            attach(program.pid, 4)  # long enough for all threads to be stopped on a busy machine
         program.communicate("\n", timeout=LONG)
         assert program.returncode == (0 if word == "forking" else 9)
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from hew.analysis.doctor import examine
-from hew.commands.advise import _without_settings
+from hew.commands.advising import without_settings
 from hew.model.finding import Finding, Level
 from hew.model.process import Code, HeapRegion, Inside, Limits, ProcessFacts, Provider, Setting, System
 from hew.sources.patient import _tells_more
@@ -86,9 +86,9 @@ def test_one_number_of_arenas_is_advised(facts: ProcessFacts) -> None:
 def test_settings_of_malloc_are_not_advised_where_nobody_reads_them(facts: ProcessFacts) -> None:
     musl = replace(facts, provider=Provider(code("musl"), "slot", False))
     go = replace(facts, provider=None, program=replace(PROGRAM, runtime="Go 1.21"))
-    assert "reads no settings" in _without_settings(musl)
-    assert "Go's heap" in _without_settings(go)
-    assert _without_settings(facts) == ""
+    assert "reads no settings" in without_settings(musl)
+    assert "Go's heap" in without_settings(go)
+    assert without_settings(facts) == ""
 
 
 def test_what_nobody_is_linked_with_is_not_called_linked(facts: ProcessFacts) -> None:

@@ -91,6 +91,29 @@ say_source(const struct hew_conf_input *input, const struct conf_source *source)
     input->warn(input->context, buffer, text.length + 1);
 }
 
+/* A soft limit above the hard one would never be near: both are then the hard one, whatever sources they come from. */
+static void
+check_limits(struct hew_options *options, const struct hew_conf_input *input)
+{
+    char buffer[160];
+    struct hew_text text;
+
+    if (options->limit_hard == 0 || options->limit <= options->limit_hard) {
+        return;
+    }
+    hew_text_begin(&text, buffer, sizeof(buffer) - 1); /* one byte stays for the newline */
+    hew_text_put(&text, "<hew>: \"limit:");
+    hew_text_put_unsigned(&text, options->limit);
+    hew_text_put(&text, "\" is above \"limit_hard:");
+    hew_text_put_unsigned(&text, options->limit_hard);
+    hew_text_put(&text, "\": taken as ");
+    hew_text_put_unsigned(&text, options->limit_hard);
+    buffer[text.length] = '\n';
+    buffer[text.length + 1] = '\0';
+    input->warn(input->context, buffer, text.length + 1);
+    options->limit = options->limit_hard;
+}
+
 static HEW_COLD bool
 apply_sources(struct hew_options *options, const struct hew_conf_input *input)
 {
@@ -114,6 +137,7 @@ apply_sources(struct hew_options *options, const struct hew_conf_input *input)
             return false;
         }
     }
+    check_limits(options, input);
     return true;
 }
 

@@ -54,14 +54,18 @@ TEST(a_share_falls_as_threads_come_and_has_a_least)
     end_crowd();
 }
 
-TEST(near_a_limit_of_memory_threads_and_depots_may_hold_a_sixteenth)
+TEST(near_a_limit_of_memory_all_threads_together_hold_half_of_what_caches_may_and_all_depots_the_other)
 {
     size_t share = hew_budget_share(), depot = hew_budget_depot(1);
-    atomic_store(&hew_page_bound.near, true);
+    atomic_store(&hew_page_bound.caches, (size_t)64 << 10);
     CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot); /* no limit is known */
     atomic_store(&hew_page_bound.known, true);
-    CHECK(hew_budget_share() == share / 16 && hew_budget_depot(1) == depot / 16);
-    atomic_store(&hew_page_bound.near, false);
+    CHECK(hew_budget_share() == (size_t)32 << 10 && hew_budget_depot(1) == (size_t)32 << 10);
+    CHECK_EQUAL(hew_budget_depot(2), (size_t)16 << 10);
+    atomic_store(&hew_caches_alive, atomic_load(&hew_caches_alive) + 8);
+    CHECK(hew_budget_share() <= (size_t)4 << 10);
+    atomic_store(&hew_caches_alive, atomic_load(&hew_caches_alive) - 8);
+    atomic_store(&hew_page_bound.caches, SIZE_MAX);
     CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot);
     atomic_store(&hew_page_bound.known, false);
 }
@@ -128,6 +132,27 @@ TEST(a_class_gets_room_from_the_one_that_missed_longest_ago)
     CHECK(capacity(cache, idle) < had);
     CHECK(capacity(cache, busy) > 200);
     CHECK_EQUAL(cache->granted, full_bytes(cache));
+    end_cache();
+}
+
+TEST(only_a_class_with_a_magazine_that_has_not_missed_lately_is_asked_for_its_room)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned longest = hew_code_of_size(1024), idle = hew_code_of_size(512), empty = hew_code_of_size(256);
+    const unsigned all[] = {longest, idle, empty, CODE};
+    for (unsigned i = 0; i < 4; i++) {
+        take_many(cache, all[i], 1);
+        give_many(cache, all[i], 1);
+    }
+    hew_magazine_drop(cache, empty);
+    CHECK(cache->base[longest] != NULL && cache->base[idle] != NULL && cache->base[empty] == NULL);
+    CHECK_EQUAL(hew_budget_idlest(cache, CODE), HEW_CODE_NONE);
+    cache->missed[empty] = cache->missed[CODE] = cache->misses - 300;
+    cache->missed[longest] = cache->misses - 200;
+    cache->missed[idle] = cache->misses - 100;
+    CHECK_EQUAL(hew_budget_idlest(cache, CODE), longest);
+    cache->missed[longest] = cache->misses;
+    CHECK_EQUAL(hew_budget_idlest(cache, CODE), idle);
     end_cache();
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "cache/count.h"
+#include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers.h"
 #include "test.h"
@@ -48,4 +49,22 @@ TEST(what_is_only_freed_is_no_peak)
     CHECK_EQUAL(hew_count_peak_read(cache), 0);
     hew_count_other_allocated(cache, 2 << 20);
     CHECK_EQUAL(hew_count_peak_read(cache), 1 << 20);
+}
+
+TEST(a_thread_is_due_for_a_report_when_it_has_allocated_a_step_since_the_last_one)
+{
+    struct hew_cache *cache = boot_once();
+    size_t before = atomic_load(&hew_cache_step);
+    atomic_store(&hew_cache_step, 1000);
+    cache->reported = hew_count_allocated(cache);
+    cache->due = 0;
+    cache->other_allocated += 999;
+    hew_magazine_watch(cache);
+    CHECK_EQUAL(cache->due, 0);
+    cache->other_allocated += 1;
+    hew_magazine_watch(cache);
+    CHECK_EQUAL(cache->due, HEW_DUE_BYTES);
+    cache->due = 0;
+    cache->other_freed += 1000;
+    atomic_store(&hew_cache_step, before);
 }

@@ -176,6 +176,27 @@ TEST(a_ring_that_was_large_once_does_not_stay_so)
     end_cache();
 }
 
+TEST(a_ring_that_has_become_smaller_has_room_for_as_many_again)
+{
+    enum { MANY = 4096, FEW = 80 };
+    new_cache();
+    taken_from_bin(CODE, MANY);
+    hew_depot_give(0, CODE, objects, MANY);
+    hew_depot_drain(false);
+    CHECK_EQUAL(hew_depot_take(0, CODE, objects, MANY), MANY);
+    hew_depot_give(0, CODE, objects, FEW);
+    size_t large = hew_meta_usage().used;
+    hew_depot_drain(false);
+    CHECK_EQUAL(hew_depot_held(CODE), FEW);
+    size_t small = hew_meta_usage().used;
+    CHECK(small < large);
+    hew_depot_give(0, CODE, objects + FEW, FEW);
+    CHECK_EQUAL(hew_meta_usage().used, small);
+    CHECK_EQUAL(hew_depot_take(0, CODE, objects, 2 * FEW), 2 * FEW);
+    hew_owner_give(CODE, objects, MANY);
+    end_cache();
+}
+
 /* The last one: depots stay, and share what they may hold. */
 TEST(of_two_cpus_among_many_numbers_each_finds_at_once_what_the_other_has)
 {

@@ -27,6 +27,16 @@ TEST(a_filled_magazine_hands_out_the_lowest_address_first)
     end_cache();
 }
 
+TEST(the_first_miss_asks_what_the_threads_share_is)
+{
+    struct hew_cache *cache = new_cache();
+    cache->share = 0;
+    take_many(cache, CODE, 1);
+    CHECK(cache->share != 0);
+    give_many(cache, CODE, 1);
+    end_cache();
+}
+
 TEST(the_newest_object_is_handed_out_first)
 {
     struct hew_cache *cache = new_cache();
@@ -149,6 +159,22 @@ TEST(a_fill_brings_four_objects_at_least_where_the_magazine_has_room)
         give(cache, code, object);
         hew_magazine_drop_all(cache); /* what the others hold would bound it */
     }
+    end_cache();
+}
+
+TEST(a_fill_brings_half_of_what_the_magazine_has_room_for_and_all_of_it_at_the_next_time_in_a_row)
+{
+    struct hew_cache *cache = new_cache();
+    hew_thread_set_count(cache, CODE, 20);
+    work(cache, CODE, 100, 60); /* the last that it missed was room */
+    CHECK_EQUAL(capacity(cache, CODE), 20);
+    hew_magazine_flush(cache, CODE, 0);
+    objects[0] = take(cache, CODE);
+    CHECK_EQUAL(hew_cache_depth(cache, CODE) + 1, 10);
+    hew_magazine_flush(cache, CODE, 0);
+    objects[1] = take(cache, CODE);
+    CHECK_EQUAL(hew_cache_depth(cache, CODE) + 1, 20);
+    give_many(cache, CODE, 2);
     end_cache();
 }
 

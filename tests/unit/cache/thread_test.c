@@ -2,6 +2,7 @@
 #include "cache/thread.h"
 
 #include "cache/budget.h"
+#include "cache/depot.h"
 #include "cache/magazine.h"
 #include "layers.h"
 #include "layers_cache.h"
@@ -368,6 +369,27 @@ following(void)
 TEST(a_thread_follows_its_cpu_unless_the_program_has_bound_it)
 {
     CHECK_EQUAL(child_run(following).status, 0);
+}
+
+/* On the second CPU, where there is one: on the first the answers are the same. */
+static void
+depots_of_cpus(void)
+{
+    boot_once();
+    hew_thread_birth(true);
+    CHECK_EQUAL(hew_caches_alive, 1);
+    cpu_set_t second;
+    CPU_ZERO(&second);
+    CPU_SET(1, &second);
+    unsigned expected = sched_setaffinity(0, sizeof second, &second) == 0 ? 1 : hew_cpus_current() % ARENAS;
+    CHECK_EQUAL(hew_depot_here(), 0);
+    atomic_fetch_add(&hew_caches_alive, 1);
+    CHECK_EQUAL(hew_depot_here(), expected);
+}
+
+TEST(a_thread_that_is_alone_uses_the_first_depot_and_one_of_several_that_of_its_cpu)
+{
+    CHECK_EQUAL(child_run(depots_of_cpus).status, 0);
 }
 
 static void

@@ -6,12 +6,14 @@
  */
 #include "meta/map.h"
 
+#include "meta/space.h"
 #include "os/memory.h"
 #include "os/process.h"
 #include "test.h"
 
 #include "fakes/child.h"
 #include "fakes/faults.h"
+#include "fakes/mapping.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -87,6 +89,20 @@ uncovered_addresses(void)
 TEST(any_address_that_is_not_covered_is_nothing_of_ours)
 {
     CHECK_EQUAL(child_run(uncovered_addresses).status, 0);
+}
+
+static void
+map_in_a_dump(void)
+{
+    CHECK(hew_map_boot());
+    CHECK(mapping_has_flag(hew_code_map, " dd"));
+    char *ours = hew_space_open(HEW_PAGE);
+    CHECK(ours != NULL && !mapping_has_flag(ours, " dd"));
+}
+
+TEST(the_large_map_is_left_out_of_core_dumps_and_our_own_data_is_not)
+{
+    CHECK_EQUAL(child_run(map_in_a_dump).status, 0);
 }
 
 static void

@@ -238,13 +238,20 @@ TEST(threads_never_get_the_same_piece)
     let_four_threads_take_and_give();
 }
 
-static void
-stay_on_this_cpu(void)
+/* False: this process may not. */
+static bool
+stay_on_cpu(unsigned cpu)
 {
     cpu_set_t one;
     CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
-    CHECK_EQUAL(sched_setaffinity(0, sizeof one, &one), 0);
+    CPU_SET(cpu, &one);
+    return sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+static void
+stay_on_this_cpu(void)
+{
+    CHECK(stay_on_cpu((unsigned)sched_getcpu()));
 }
 
 TEST(in_a_crowd_threads_never_get_the_same_piece_and_use_is_counted)
@@ -266,6 +273,27 @@ TEST(in_a_crowd_a_piece_given_back_is_taken_again_without_the_lock_of_all)
         hew_meta_give(piece, 600);
     }
     CHECK_EQUAL(hew_meta_lock.operations, before);
+}
+
+TEST(in_a_crowd_what_one_cpu_was_given_back_is_not_the_next_of_another)
+{
+    unsigned first = 0, second;
+    while (!stay_on_cpu(first)) {
+        first++;
+    }
+    for (second = first + 1; second < 64 && !stay_on_cpu(second); second++) {
+    }
+    crowd();
+    CHECK(stay_on_cpu(first));
+    void *piece = hew_meta_take(800), *other = piece;
+    hew_meta_give(piece, 800);
+    if (second < 64 && stay_on_cpu(second)) { /* there are two */
+        other = hew_meta_take(800);
+        CHECK(other != NULL && other != piece);
+        hew_meta_give(other, 800);
+        CHECK(stay_on_cpu(first));
+    }
+    CHECK(hew_meta_take(800) == piece);
 }
 
 TEST(in_a_crowd_a_cpu_keeps_few_pieces_and_the_others_find_the_rest)

@@ -174,6 +174,25 @@ TEST(address_space_that_became_scarce_is_given_back_but_for_the_guards)
     CHECK_EQUAL(child_run(narrow_leaves_guards).status, 0);
 }
 
+/* Its first part could not be made writable. */
+static void
+unopened_goes_back(void)
+{
+    faults_refuse("mprotect", 0, 1);
+    CHECK(hew_space_open(HEW_PAGE) == NULL);
+    faults_end();
+    hew_space_narrow();
+    char *opened = hew_space_open(HEW_PAGE);
+    CHECK(opened != NULL);
+    opened[0] = 1;
+    check_guarded(opened);
+}
+
+TEST(a_reservation_of_which_nothing_is_open_goes_back_whole_and_another_one_serves)
+{
+    CHECK_EQUAL(child_run(unopened_goes_back).status, 0);
+}
+
 /* A limit that is no whole number of pages, nor is its share. */
 static void
 reserves_a_share(void)

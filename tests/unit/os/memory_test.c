@@ -7,6 +7,7 @@
 
 #include "fakes/child.h"
 #include "fakes/faults.h"
+#include "fakes/mapping.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -390,38 +391,17 @@ TEST(threads_that_extend_the_data_segment_at_once_share_no_page)
     }
 }
 
-/* The letters after "VmFlags:" of the mapping that holds `address`. */
-static bool
-has_flag(const void *address, const char *flag)
-{
-    char line[512];
-    bool here = false, found = false;
-    FILE *maps = fopen("/proc/self/smaps", "r");
-    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
-        unsigned long low, high;
-        if (sscanf(line, "%lx-%lx ", &low, &high) == 2) {
-            here = low <= (uintptr_t)address && (uintptr_t)address < high;
-        } else if (here && strncmp(line, "VmFlags:", 8) == 0) {
-            found = strstr(line, flag) != NULL;
-        }
-    }
-    if (maps != NULL) {
-        fclose(maps);
-    }
-    return found;
-}
-
 TEST(advice_reaches_the_mapping)
 {
     char *memory = hew_os_map(4 * MIB, 2 * MIB);
-    CHECK(!has_flag(memory, " dd"));
+    CHECK(!mapping_has_flag(memory, " dd"));
     hew_os_advise_no_dump(memory, 2 * MIB);
-    CHECK(has_flag(memory, " dd"));
-    CHECK(!has_flag(memory + 2 * MIB, " dd"));
+    CHECK(mapping_has_flag(memory, " dd"));
+    CHECK(!mapping_has_flag(memory + 2 * MIB, " dd"));
     hew_os_advise_huge(memory, 2 * MIB);
-    bool huge_pages_exist = has_flag(memory, " hg");
+    bool huge_pages_exist = mapping_has_flag(memory, " hg");
     hew_os_advise_small(memory, 2 * MIB);
-    CHECK(!has_flag(memory, " hg"));
-    CHECK_EQUAL(has_flag(memory, " nh"), huge_pages_exist);
+    CHECK(!mapping_has_flag(memory, " hg"));
+    CHECK_EQUAL(mapping_has_flag(memory, " nh"), huge_pages_exist);
     hew_os_unmap(memory, 4 * MIB);
 }

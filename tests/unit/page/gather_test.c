@@ -2,6 +2,7 @@
 /* Unit tests of page/gather and page/moved: large requests that idle pages from elsewhere serve. */
 #include "page/gather.h"
 
+#include "meta/memory.h"
 #include "page/bound.h"
 #include "page/hooks.h"
 #include "page/move.h"
@@ -76,6 +77,26 @@ TEST(scattered_dirty_pieces_become_the_front_of_a_large_extent)
     CHECK_EQUAL(page_heap.moved.count, PIECES);
     page_give(taken);
     scatter_end(PIECES);
+}
+
+TEST(the_largest_dirty_extent_moves_first)
+{
+    page_begin();
+    struct hew_extent *small = page_take(2 * PIECE), *first = page_take(PIECE), *large = page_take(4 * PIECE),
+                      *second = page_take(PIECE);
+    page_fill(small, 10);
+    page_fill(large, 11);
+    page_give(small);
+    page_give(large);
+    struct hew_extent *taken = page_take(WANTED);
+    CHECK(hew_page_gather(&page_heap, taken));
+    check_gathered(taken, 6 * PIECE);
+    const unsigned char *at = (const unsigned char *)taken->address;
+    CHECK(at[0] == 11 && at[4 * PIECE] == 10);
+    page_give(first);
+    page_give(second);
+    page_give(taken);
+    page_end();
 }
 
 TEST(a_refused_move_leaves_its_piece_dirty_and_the_others_close_up)
@@ -305,6 +326,27 @@ TEST(a_heap_has_no_more_pieces_than_it_may)
     scatter_end(PIECES);
 }
 
+TEST(in_a_full_list_a_piece_can_still_lose_an_end_but_not_its_middle)
+{
+    const uintptr_t start = 64 * MIB, end = start + 8 * HEW_PAGE;
+    page_begin();
+    struct hew_moved *moved = &page_heap.moved;
+    CHECK_EQUAL(fill_moved(moved, 1), 1);
+    while (moved->count < HEW_MOVED_MOST - 1) {
+        uintptr_t next = (1 + 2 * (uintptr_t)moved->count) * HEW_PAGE;
+        hew_moved_add(moved, next, next + HEW_PAGE);
+    }
+    hew_moved_add(moved, start, end);
+    CHECK_EQUAL(moved->count, HEW_MOVED_MOST);
+    hew_moved_clear(moved, end - HEW_PAGE, end);
+    CHECK(!hew_moved_touches(moved, end - HEW_PAGE, end) && hew_moved_touches(moved, start, start + HEW_PAGE));
+    hew_moved_clear(moved, start + HEW_PAGE, start + 2 * HEW_PAGE);
+    CHECK_EQUAL(hew_moved_until(moved, start, end), end - HEW_PAGE);
+    CHECK_EQUAL(moved->count, HEW_MOVED_MOST);
+    hew_moved_clear(moved, HEW_PAGE, end);
+    page_end();
+}
+
 static const struct hew_extent *moved_into;
 static unsigned seen_hidden, seen_shown;
 
@@ -316,6 +358,29 @@ look_at_moves(const char *call)
         *(hidden ? &seen_hidden : &seen_shown) += 1;
     }
     return false;
+}
+
+TEST(all_heaps_together_have_mappings_for_less_than_an_eighth_of_what_linux_allows)
+{
+    enum { HEAPS = 2 * HEW_MOVED_ALL / HEW_MOVED_MOST, ALLOWED = 65530 }; /* vm.max_map_count where nobody set it */
+    struct hew_moved heaps[HEAPS] = {0};
+    unsigned runs[HEAPS] = {0}, sum = 0, served = 0;
+    page_begin();
+    for (unsigned i = 0; i < HEAPS; i++) {
+        while (hew_moved_expect(&heaps[i], 1)) {
+            runs[i]++;
+        }
+        sum += heaps[i].expected;
+        served += runs[i] != 0;
+    }
+    CHECK(served > 1 && served < HEAPS); /* it was the bound of all that stopped them */
+    CHECK(sum <= HEW_MOVED_ALL && sum > HEW_MOVED_ALL - HEW_MOVED_ROOM);
+    CHECK(2 * sum <= ALLOWED / 8); /* a piece cuts its mapping in two, and is one itself */
+    for (unsigned i = 0; i < HEAPS; i++) {
+        hew_moved_expect_no_more(&heaps[i], runs[i]);
+        hew_meta_give(heaps[i].pieces, HEW_MOVED_MOST * sizeof *heaps[i].pieces);
+    }
+    page_end();
 }
 
 TEST(nobody_finds_an_extent_while_pages_move_into_it)

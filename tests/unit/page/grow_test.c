@@ -2,10 +2,12 @@
 /* Unit tests of page/grow: how much is mapped and where from, and each system call refused in turn. */
 #include "page/grow.h"
 
+#include "meta/memory.h"
 #include "page/move.h"
 
 #include "test.h"
 
+#include "fakes/child.h"
 #include "fakes/faults.h"
 #include "page_fixture.h"
 
@@ -185,6 +187,36 @@ TEST(with_dss_primary_and_sbrk_refused_pages_are_mapped)
     CHECK(!in_data_segment(extent) && !extent->data_segment);
     page_give(extent);
     page_end();
+}
+
+/* No piece of our own memory is left, of any size. */
+static void
+exhaust_meta(void)
+{
+    faults_refuse("mprotect", 0, FAULTS_ALL);
+    for (unsigned code = HEW_CODE_SMALL_LAST; code != 0; code--) {
+        while (hew_meta_take(hew_code_size(code)) != NULL) {
+        }
+    }
+}
+
+static void
+segment_without_bookkeeping(void)
+{
+    page_begin();
+    page_heap.dss = HEW_DSS_PRIMARY;
+    uintptr_t before = (uintptr_t)sbrk(0);
+    exhaust_meta();
+    CHECK(hew_page_take(&page_heap, 64 * KIB, HEW_PAGE, HEW_CODE_SLOW) == NULL);
+    faults_end();
+    uintptr_t after = (uintptr_t)sbrk(0);
+    CHECK(after >= before + 64 * KIB);
+    *(volatile char *)(after - 64 * KIB) = 1; /* it is the program's to use: it would never be mapped again */
+}
+
+TEST(a_part_of_the_data_segment_that_cannot_be_written_down_stays_mapped)
+{
+    CHECK_EQUAL(child_run(segment_without_bookkeeping).status, 0);
 }
 
 TEST(with_dss_secondary_the_data_segment_helps_out_when_mapping_is_refused)

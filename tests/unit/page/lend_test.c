@@ -9,6 +9,7 @@
 #include "page/shelf.h"
 #include "test.h"
 
+#include "fakes/child.h"
 #include "fakes/faults.h"
 #include "page_fixture.h"
 
@@ -89,6 +90,38 @@ TEST(idle_pages_of_one_heap_serve_another_and_come_home_as_one)
     CHECK(whole->address == start && !hew_extent_is_borrowed(whole));
     CHECK_EQUAL(hew_page_counts(&owner).mapped, mapped);
     hew_page_give(&owner, whole);
+    lend_end();
+}
+
+/* What the owner's heap finds beside its own pages as soon as it has its lock again: no stale end of what was cut. */
+static void
+ends_of_what_is_lent(void)
+{
+    lend_begin();
+    leave_idle(1 * MIB);
+    hew_mutex_lock(&guest.lock);
+    struct hew_extent *extent = hew_lend_take(&guest, 256 * KIB, HEW_PAGE);
+    hew_mutex_unlock(&guest.lock);
+    CHECK(extent != NULL);
+    CHECK(hew_map_extent(extent->address) == extent && hew_map_extent(hew_extent_end(extent) - 1) == extent);
+}
+
+TEST(both_ends_of_what_is_lent_lead_to_it_before_its_new_heap_has_seen_it)
+{
+    CHECK_EQUAL(child_run(ends_of_what_is_lent).status, 0);
+}
+
+TEST(neighbours_that_have_not_been_merged_yet_are_lent_as_one)
+{
+    lend_begin();
+    struct hew_extent *first = take(&owner, 512 * KIB), *second = take(&owner, 512 * KIB);
+    uintptr_t start = first->address;
+    CHECK_EQUAL(second->address, start + 512 * KIB);
+    hew_page_give(&owner, first);
+    hew_page_give(&owner, second);
+    struct hew_extent *extent = take(&guest, 1 * MIB);
+    CHECK(extent->address == start && hew_extent_is_borrowed(extent));
+    hew_page_give(&guest, extent);
     lend_end();
 }
 

@@ -16,6 +16,7 @@
 #include "page/split.h"
 
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
@@ -109,6 +110,30 @@ static inline void
 page_fill(const struct hew_extent *extent, unsigned char with)
 {
     memset((void *)extent->address, with, extent->size);
+}
+
+/* Bytes of [address, address + size) that are in memory. */
+static inline size_t
+page_resident(uintptr_t address, size_t size)
+{
+    static unsigned char pages[1 << 15];
+    size_t count = 0;
+    CHECK(mincore((void *)address, size, pages) == 0);
+    for (size_t page = 0; page < size / HEW_PAGE; page++) {
+        count += pages[page] & 1;
+    }
+    return count * HEW_PAGE;
+}
+
+/* Takes, writes and gives `size` bytes; where they were. */
+static inline uintptr_t
+page_make_dirty(size_t size)
+{
+    struct hew_extent *extent = page_take(size);
+    uintptr_t address = extent->address;
+    page_fill(extent, 7);
+    page_give(extent);
+    return address;
 }
 
 #endif

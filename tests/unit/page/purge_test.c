@@ -9,40 +9,14 @@
 #include "fakes/faults.h"
 #include "page_fixture.h"
 
-#include <sys/mman.h>
-
-/* Bytes of [address, address + size) that are in memory. */
-static size_t
-resident(uintptr_t address, size_t size)
-{
-    static unsigned char pages[1 << 15];
-    size_t count = 0;
-    CHECK(mincore((void *)address, size, pages) == 0);
-    for (size_t page = 0; page < size / HEW_PAGE; page++) {
-        count += pages[page] & 1;
-    }
-    return count * HEW_PAGE;
-}
-
-/* Takes, writes and gives `size` bytes; where they were. */
-static uintptr_t
-make_dirty(size_t size)
-{
-    struct hew_extent *extent = page_take(size);
-    uintptr_t address = extent->address;
-    page_fill(extent, 7);
-    page_give(extent);
-    return address;
-}
-
 TEST(with_no_decay_time_given_pages_go_back_at_once)
 {
     page_begin();
     page_decay_times(0, 0);
-    uintptr_t address = make_dirty(256 * KIB);
+    uintptr_t address = page_make_dirty(256 * KIB);
     CHECK_EQUAL(page_counts().dirty, 0);
     CHECK_EQUAL(page_counts().retained, page_counts().mapped);
-    CHECK_EQUAL(resident(address, 256 * KIB), 0);
+    CHECK_EQUAL(page_resident(address, 256 * KIB), 0);
     page_end();
 }
 
@@ -50,10 +24,10 @@ TEST(with_endless_decay_time_given_pages_stay)
 {
     page_begin();
     page_decay_times(-1, 0);
-    uintptr_t address = make_dirty(256 * KIB);
+    uintptr_t address = page_make_dirty(256 * KIB);
     hew_page_decay(&page_heap, page_now + UINT64_C(100000000000), false);
     CHECK_EQUAL(page_counts().dirty, 256 * KIB);
-    CHECK_EQUAL(resident(address, 256 * KIB), 256 * KIB);
+    CHECK_EQUAL(page_resident(address, 256 * KIB), 256 * KIB);
     CHECK_EQUAL(hew_page_next_ms(&page_heap), 0);
     page_end();
 }
@@ -62,7 +36,7 @@ TEST(purged_pages_are_retained_and_read_as_zeros_when_taken_again)
 {
     page_begin();
     page_decay_times(-1, -1);
-    uintptr_t address = make_dirty(256 * KIB);
+    uintptr_t address = page_make_dirty(256 * KIB);
     hew_page_decay(&page_heap, page_now, true);
     struct hew_page_counts counts = page_counts();
     CHECK_EQUAL(counts.retained, counts.mapped);
@@ -80,7 +54,7 @@ TEST(idle_pages_go_back_steadily_and_are_all_gone_after_the_decay_time)
 {
     page_begin();
     page_decay_times(3200, 0);
-    uintptr_t address = make_dirty(8 * MIB);
+    uintptr_t address = page_make_dirty(8 * MIB);
     size_t last = 8 * MIB, most = 0;
     for (uint64_t time = 0; time <= 3200; time += 100) {
         hew_page_decay(&page_heap, page_now + time, false);
@@ -91,7 +65,7 @@ TEST(idle_pages_go_back_steadily_and_are_all_gone_after_the_decay_time)
     }
     CHECK_EQUAL(last, 0);
     CHECK(most < MIB);
-    CHECK_EQUAL(resident(address, 8 * MIB), 0);
+    CHECK_EQUAL(page_resident(address, 8 * MIB), 0);
     CHECK_EQUAL(page_counts().dirty_purged, 8 * MIB);
     page_end();
 }
@@ -100,14 +74,14 @@ TEST(the_upper_pages_of_an_extent_go_first)
 {
     page_begin();
     page_decay_times(3200, 0);
-    uintptr_t address = make_dirty(4 * MIB);
+    uintptr_t address = page_make_dirty(4 * MIB);
     for (uint64_t time = 0; time <= 1600; time += 100) {
         hew_page_decay(&page_heap, page_now + time, false);
     }
     size_t dirty = page_counts().dirty;
     CHECK(dirty > MIB && dirty < 3 * MIB);
-    CHECK_EQUAL(resident(address, dirty), dirty);
-    CHECK_EQUAL(resident(address + dirty, 4 * MIB - dirty), 0);
+    CHECK_EQUAL(page_resident(address, dirty), dirty);
+    CHECK_EQUAL(page_resident(address + dirty, 4 * MIB - dirty), 0);
     page_end();
 }
 
@@ -116,7 +90,7 @@ TEST(the_oldest_extents_go_first)
     uintptr_t addresses[4];
     struct hew_extent *extents[4], *between[4];
     page_begin();
-    make_dirty(8 * MIB);
+    page_make_dirty(8 * MIB);
     hew_page_decay(&page_heap, page_now, true); /* one run of free pages, from which all are cut in order */
     page_decay_times(3200, 0);
     for (unsigned i = 0; i < 4; i++) {
@@ -132,8 +106,8 @@ TEST(the_oldest_extents_go_first)
     for (uint64_t time = 0; time <= 1600; time += 100) {
         hew_page_decay(&page_heap, page_now + time, false);
     }
-    CHECK_EQUAL(resident(addresses[2], MIB), 0);
-    CHECK_EQUAL(resident(addresses[1], MIB), MIB);
+    CHECK_EQUAL(page_resident(addresses[2], MIB), 0);
+    CHECK_EQUAL(page_resident(addresses[1], MIB), MIB);
     for (unsigned i = 0; i < 4; i++) {
         page_give(between[i]);
     }
@@ -144,7 +118,7 @@ TEST(with_a_muzzy_time_pages_pass_through_the_muzzy_stock)
 {
     page_begin();
     page_decay_times(100, 3200);
-    make_dirty(MIB);
+    page_make_dirty(MIB);
     hew_page_decay(&page_heap, page_now, false);
     for (uint64_t time = 4; time <= 104; time += 4) {
         hew_page_decay(&page_heap, page_now + time, false);
@@ -198,16 +172,16 @@ TEST(dirty_pages_are_taken_before_muzzy_and_muzzy_before_retained)
 TEST(pages_that_the_system_refuses_to_purge_stay_dirty_and_go_at_the_next_try)
 {
     page_begin();
-    uintptr_t address = make_dirty(MIB);
+    uintptr_t address = page_make_dirty(MIB);
     faults_refuse("madvise", 0, FAULTS_ALL);
     hew_page_decay(&page_heap, page_now, true);
     faults_end();
     CHECK_EQUAL(page_counts().dirty, MIB);
     CHECK_EQUAL(page_counts().dirty_purged, 0);
-    CHECK_EQUAL(resident(address, MIB), MIB);
+    CHECK_EQUAL(page_resident(address, MIB), MIB);
     hew_page_decay(&page_heap, page_now, true);
     CHECK_EQUAL(page_counts().dirty, 0);
-    CHECK_EQUAL(resident(address, MIB), 0);
+    CHECK_EQUAL(page_resident(address, MIB), 0);
     page_end();
 }
 
@@ -224,7 +198,7 @@ TEST(what_is_given_through_goes_at_once_and_other_idle_pages_stay)
     CHECK_EQUAL(page_counts().dirty, 256 * KIB);
     CHECK_EQUAL(page_counts().active, 64 * KIB);
     CHECK_EQUAL(page_counts().dirty_purged, MIB);
-    CHECK_EQUAL(resident(address, MIB), 0);
+    CHECK_EQUAL(page_resident(address, MIB), 0);
     CHECK_EQUAL(hew_map_code(address), HEW_CODE_NONE);
     page_give(between);
     page_end();
@@ -260,7 +234,7 @@ TEST(where_lazy_purging_is_unknown_pages_are_dropped_instead)
     faults_end();
     CHECK_EQUAL(page_counts().dirty, 0);
     CHECK_EQUAL(page_counts().muzzy, 0);
-    CHECK_EQUAL(resident(address, MIB), 0);
+    CHECK_EQUAL(page_resident(address, MIB), 0);
     extent = page_take(MIB);
     CHECK(extent->zeroed && page_filled(extent, 0));
     page_give(extent);
@@ -278,7 +252,7 @@ TEST(many_extents_and_large_ones_go_in_several_batches)
     for (unsigned i = 0; i < 200; i += 2) { /* no two side by side */
         page_give(extents[i]);
     }
-    make_dirty(100 * MIB);
+    page_make_dirty(100 * MIB);
     CHECK(page_heap.dirty.extents >= 101);
     hew_page_decay(&page_heap, page_now, true);
     CHECK_EQUAL(page_counts().dirty, 0);
@@ -368,7 +342,7 @@ TEST(release_returns_address_space_even_with_retain)
 {
     page_begin();
     struct hew_extent *kept = page_take(64 * KIB);
-    make_dirty(MIB);
+    page_make_dirty(MIB);
     page_fill(kept, 7);
     hew_page_release(&page_heap);
     CHECK_EQUAL(page_counts().mapped, 64 * KIB);
@@ -384,14 +358,14 @@ TEST(the_next_look_is_due_after_the_shorter_epoch_of_what_the_heap_holds)
     page_begin();
     page_decay_times(32000, 320);
     CHECK_EQUAL(hew_page_next_ms(&page_heap), 0);
-    make_dirty(64 * KIB);
+    page_make_dirty(64 * KIB);
     CHECK_EQUAL(hew_page_next_ms(&page_heap), 1000);
     page_decay_times(0, 320);
     hew_page_decay(&page_heap, page_now, false);
     CHECK_EQUAL(page_counts().muzzy, 64 * KIB);
     CHECK_EQUAL(hew_page_next_ms(&page_heap), 10);
     page_decay_times(32000, 320);
-    make_dirty(64 * KIB);
+    page_make_dirty(64 * KIB);
     struct hew_extent *muzzy = page_take(64 * KIB);
     page_give(muzzy);
     CHECK_EQUAL(hew_page_next_ms(&page_heap), 1000);
@@ -401,15 +375,15 @@ TEST(the_next_look_is_due_after_the_shorter_epoch_of_what_the_heap_holds)
 TEST(a_mebibyte_of_idle_pages_calls_the_purger)
 {
     page_begin();
-    make_dirty(MIB - HEW_GRAIN);
+    page_make_dirty(MIB - HEW_GRAIN);
     CHECK_EQUAL(atomic_load(&hew_page_due), 0);
     struct hew_extent *extent = page_take(MIB - HEW_GRAIN);
     page_give(extent);
     CHECK_EQUAL(atomic_load(&hew_page_due), 0);
-    make_dirty(MIB);
+    page_make_dirty(MIB);
     CHECK_EQUAL(atomic_load(&hew_page_due), 1);
     atomic_store(&hew_page_due, 2); /* a purger at work is not called again */
-    make_dirty(MIB);
+    page_make_dirty(MIB);
     CHECK_EQUAL(atomic_load(&hew_page_due), 2);
     page_end();
 }
@@ -418,7 +392,7 @@ TEST(without_a_purger_giving_pages_looks_at_the_clock_now_and_then)
 {
     page_begin();
     page_decay_times(20, 0);
-    make_dirty(MIB);
+    page_make_dirty(MIB);
     hew_page_decay(&page_heap, page_now + 1, false);
     while (hew_clock_ms() <
            page_now + 40) { /* until all epochs have passed by the real clock, which may have just begun */
@@ -426,10 +400,10 @@ TEST(without_a_purger_giving_pages_looks_at_the_clock_now_and_then)
     }
     CHECK(page_counts().dirty > 900 * KIB);
     for (unsigned i = 1; i < 63; i++) {
-        make_dirty(16 * KIB);
+        page_make_dirty(16 * KIB);
     }
     CHECK(page_counts().dirty > 900 * KIB);
-    make_dirty(16 * KIB); /* the 64th */
+    page_make_dirty(16 * KIB); /* the 64th */
     CHECK_EQUAL(page_counts().dirty, 0);
     page_end();
 }
@@ -518,7 +492,7 @@ TEST(with_process_madvise_max_batch_several_ranges_go_in_one_call)
     hew_page_decay(&page_heap, page_now, true);
     CHECK_EQUAL(faults_asked, 3);
     CHECK_EQUAL(page_counts().dirty, 0);
-    CHECK_EQUAL(resident(address, 64 * KIB), 0);
+    CHECK_EQUAL(page_resident(address, 64 * KIB), 0);
     CHECK(page_filled(extents[1], 7));
     for (unsigned i = 1; i < 14; i += 2) {
         page_give(extents[i]);
@@ -527,7 +501,7 @@ TEST(with_process_madvise_max_batch_several_ranges_go_in_one_call)
     hew_page_decay(&page_heap, page_now, true);
     faults_end();
     CHECK_EQUAL(page_counts().dirty, 0);
-    CHECK_EQUAL(resident(address, 64 * KIB), 0);
+    CHECK_EQUAL(page_resident(address, 64 * KIB), 0);
     page_end();
 }
 

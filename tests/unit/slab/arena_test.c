@@ -5,6 +5,7 @@
 
 #include "fakes/faults.h"
 #include "layers.h"
+#include "os/clock.h"
 #include "os/cpus.h"
 #include "test.h"
 
@@ -44,6 +45,18 @@ join(void)
     struct hew_arena *arena = hew_arena_join_least_loaded();
     CHECK(arena != NULL);
     return arena;
+}
+
+TEST(the_first_epoch_of_an_arenas_free_pages_begins_when_the_arena_does)
+{
+    if (in_child()) {
+        uint64_t before = hew_clock_ns() / 1000000, begun;
+        struct hew_arena *arena = hew_arena_get(7);
+        begun = arena->pages.dirty_decay.epoch_ms;
+        CHECK(before <= begun && begun <= hew_clock_ns() / 1000000);
+        CHECK_EQUAL(arena->pages.muzzy_decay.epoch_ms, begun);
+        end_child();
+    }
 }
 
 TEST(an_arena_is_made_when_first_asked_for_and_stays)

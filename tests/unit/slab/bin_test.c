@@ -3,10 +3,11 @@
 #include "slab/arena.h"
 
 #include "layers.h"
+#include "page/due.h"
 #include "test.h"
 
 #define CODE hew_code_of_size(1024)
-#define OBJECTS_MAX 1024
+#define OBJECTS_MAX 2048
 
 struct bench {
     struct hew_page_heap pages;
@@ -15,7 +16,7 @@ struct bench {
     unsigned a_slab; /* regions in a slab */
 };
 
-static struct bench benches[20];
+static struct bench benches[32];
 static uint16_t benches_used;
 
 static struct bench *
@@ -24,6 +25,7 @@ new_bench(void)
     if (hew_small_end == 0) {
         CHECK(layers_boot());
     }
+    CHECK(benches_used < sizeof benches / sizeof benches[0]);
     struct bench *bench = &benches[benches_used];
     hew_page_heap_begin(&bench->pages, benches_used++, 0);
     bench->a_slab = hew_slab_shapes[CODE].regions;
@@ -267,6 +269,21 @@ TEST(what_lies_in_no_slab_of_the_bin_ends_a_give)
     }
     CHECK_EQUAL(bench->bin.counts.ndalloc, 4);
     CHECK(hew_bin_valid(&bench->bin));
+}
+
+TEST(whoever_frees_while_64_slabs_have_free_regions_calls_the_purger)
+{
+    struct bench *bench = new_bench();
+    unsigned slabs = OBJECTS_MAX / bench->a_slab;
+    CHECK(slabs > 70);
+    take(bench, 0, slabs * bench->a_slab);
+    for (unsigned i = 0; i < slabs && bench->bin.counts.nonfull < 66; i++) {
+        atomic_store(&hew_page_due, 0);
+        give_good(bench, i * bench->a_slab, 1);
+        CHECK_EQUAL(atomic_load(&hew_page_due), bench->bin.counts.nonfull >= 64);
+    }
+    atomic_store(&hew_page_due, 0);
+    CHECK_EQUAL(bench->bin.counts.nonfull, 66);
 }
 
 TEST(valid_says_no_when_a_listed_slab_has_no_room)

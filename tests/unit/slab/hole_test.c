@@ -6,6 +6,10 @@
 #include "slab/arena.h"
 #include "test.h"
 
+#include "fakes/child.h"
+
+#include <signal.h>
+
 static bool
 lies_on(const struct hew_slab_shape *shape, unsigned region, unsigned piece)
 {
@@ -49,4 +53,34 @@ TEST(of_every_class_the_regions_that_touch_a_piece_are_taken_out_with_it_and_com
         hew_slab_end(slab);
         hew_page_give(&arena->pages, slab);
     }
+}
+
+static struct hew_extent *freed_on;
+
+/* A region of the second word, so that its number takes all of the words before into account. */
+#define REGION 70u
+
+static void
+put_back_what_was_freed(void)
+{
+    const struct hew_slab_shape *shape = hew_slab_shape(freed_on);
+    size_t piece = (size_t)REGION * shape->size / hew_hole_piece(shape);
+    hew_hole_take_out(freed_on, UINT32_C(1) << piece);
+    CHECK(hew_slab_is_taken(freed_on, REGION));
+    freed_on->slab.bits[REGION / 64] |= UINT64_C(1) << REGION % 64; /* as a second free() does, which cannot tell */
+    hew_hole_put_back(freed_on, UINT32_C(1) << piece);
+}
+
+TEST(an_object_that_was_freed_again_while_its_page_was_out_is_named_when_it_comes_back)
+{
+    char line[256];
+    freed_on = hew_slab_make(&hew_arena_get(0)->pages, hew_code_of_size(112));
+    size_t address = freed_on->address + (uintptr_t)REGION * 112;
+    snprintf(line, sizeof line,
+             "<hew>: free(%#zx): double free: the object was free already, on a page about to be returned\n", address);
+    struct child_end end = child_run(put_back_what_was_freed);
+    CHECK(WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGABRT);
+    CHECK(strcmp(end.error, line) == 0);
+    hew_slab_end(freed_on);
+    hew_page_give(&hew_arena_get(0)->pages, freed_on);
 }

@@ -16,10 +16,13 @@ COMMANDS = {
     "completion": "Make bash, zsh or fish complete hew's commands and options.",
     "doctor": "Say which malloc a process really uses, and what is wrong with how it was set up.",
     "export": "Hand out metrics of all hew processes of this host: OpenMetrics, or remote write.",
+    "profile": "Show who allocated what is live: of a process, a command, or a heap profile.",
     "pools": "Propose pools for the sizes that a program was seen to use.",
     "run": "Run a command under hew.",
+    "serve": "Show processes in a browser: where memory is, locks, sizes, advice; and /metrics, pprof.",
     "top": "Show where the memory of running processes is, and how fast they allocate.",
     "stats": "Show the statistics that a program on jemalloc or hew wrote.",
+    "watch": "Record a process's memory over time into a file of bounded size.",
 }
 
 

@@ -94,6 +94,27 @@ TEST(confirm_conf_taken_back_by_a_later_source_stays_silent)
     CHECK(strstr(heard, "reading built-in") == NULL);
 }
 
+TEST(a_soft_limit_above_the_hard_one_is_named_once_and_taken_as_the_hard_one)
+{
+    CHECK(load((struct hew_conf_input){.variable = "limit:2000000", .environment = "limit_hard:1000000"}));
+    CHECK_TEXT(heard, "<hew>: \"limit:2000000\" is above \"limit_hard:1000000\": taken as 1000000\n");
+    CHECK(options.limit == 1000000 && options.limit_hard == 1000000);
+    CHECK(load((struct hew_conf_input){.environment = "limit:1000000,limit_hard:2000000"}));
+    CHECK_TEXT(heard, "");
+    CHECK(options.limit == 1000000 && options.limit_hard == 2000000);
+    CHECK(load((struct hew_conf_input){.environment = "limit:5000,limit_hard:0"})); /* 0 is none */
+    CHECK(options.limit == 5000 && options.limit_hard == 0);
+    CHECK_TEXT(heard, "");
+}
+
+TEST(a_limit_that_is_no_number_of_bytes_is_named_and_leaves_none)
+{
+    CHECK(load((struct hew_conf_input){.environment = "limit:64M"}));
+    CHECK(strstr(heard, "\"limit:64M\" ignored: limit takes a whole number") != NULL);
+    CHECK(strstr(heard, "write it without a unit") != NULL);
+    CHECK_EQUAL(options.limit, 0);
+}
+
 TEST(abort_conf_ends_after_the_source_with_the_bad_pair)
 {
     struct hew_conf_input input = {.variable = "abort_conf:true,narenas:x,zero:true", .environment = "narenas:2"};

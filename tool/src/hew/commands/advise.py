@@ -2,30 +2,25 @@
 """`hew advise`: what to change in an allocator's settings, with the numbers that say so."""
 
 import sys
-from dataclasses import replace
 from typing import Any
 
 import click
 
-from hew.analysis.advice.rules import advise
-from hew.analysis.coverage import coverage
-from hew.analysis.series import last_of_each
+from hew.analysis.growth import growth
+from hew.commands.advising import Advised, advised_of, over_time_of
 from hew.commands.asked import asked_for, verify_options
 from hew.commands.options import ProcessId, attach_option, told
 from hew.commands.verify import verify_command
-from hew.model.advice import Advice, Case
-from hew.model.coverage import Coverage, Outcome
-from hew.model.errors import HewError
-from hew.model.known_allocators import MUSL
-from hew.model.process import ProcessFacts
-from hew.model.statistics import Reading
+from hew.model.coverage import Outcome
+from hew.model.growth import Growth
 from hew.sources.attach.reading import TIMEOUT
-from hew.sources.glibc.heap import with_heap
+from hew.sources.history.recording import recorded
 from hew.sources.process_facts import read_process
-from hew.sources.statistics.place import asked, process_named, read_place
+from hew.sources.statistics.place import process_named
 from hew.views.advice_document import advice_json
 from hew.views.advice_text import show_advice
 from hew.views.coverage import show_coverage
+from hew.views.growth_text import growth_json, show_growth
 from hew.views.table import results_console, show_note
 
 STATUS = {Outcome.WELL: 0, Outcome.ADVICE: 3, Outcome.NOT_SEEN: 4}
@@ -50,6 +45,8 @@ def command(
 ) -> None:
     """Say what to change, from the statistics in FILE (see hew stats) or from a running process.
 
+    FILE may be a recording of hew watch: the last statistics of each process are looked at, and how it grew.
+
     Each advice has its evidence and where that stands, the setting to try for this allocator and version, what it will
     do to CPU and memory, its risk, and how to verify it. It says what it looked at, and what it could not see.
 
@@ -72,65 +69,34 @@ def command(
         raise click.UsageError("--server, --ready and --alloc belong to --verify -- COMMAND")
     if len(words) != 1:
         raise click.UsageError("one FILE, PID or - is looked at; to run a command: --verify -- COMMAND")
-    place = words[0]
     with told("hew advise"):
-        pid = process_named(place) or pid
-        process = read_process(pid) if pid is not None else None
-        reading, silence = _reading(place, process, (options["timeout"] or TIMEOUT) if attach else None)
-        if process is not None and (reading is None or reading.attached):  # a jemalloc may be there beside glibc's
-            process = with_heap(process)
-        cases, notes = _cases(reading, process, cpus)
-        found = [one for case in cases for one in advise(case)]
-        seen = coverage(cases, len(found), silence)
-        attached = [reading.attached] if reading is not None and reading.attached else []
-        if as_json:
-            click.echo(advice_json(place, found, attached + notes, seen))
-        else:
-            _show(attached, found, notes, seen)
-        sys.exit(STATUS[seen.outcome])
+        sys.exit(STATUS[_advise(words[0], pid, cpus, as_json, (options["timeout"] or TIMEOUT) if attach else None)])
 
 
-def _show(attached: list[str], found: list[Advice], notes: list[str], seen: Coverage) -> None:
+def _advise(place: str, pid: int | None, cpus: float | None, as_json: bool, attach: float | None) -> Outcome:
+    """Look at one place, and say what is to be said."""
+    pid = process_named(place) or pid
+    process = read_process(pid) if pid is not None else None
+    recording = recorded(place)
+    grown = [growth(track) for track in recording.tracks] if recording is not None else []
+    if recording is not None:
+        advised = over_time_of(recording, grown, process, cpus)
+    else:
+        advised = advised_of(place, process, attach, cpus)
+    if as_json:
+        click.echo(
+            advice_json(place, advised.found, advised.attached + advised.notes, advised.seen, growth_json(grown))
+        )
+    else:
+        _show(advised, grown)
+    return advised.seen.outcome
+
+
+def _show(advised: Advised, grown: list[Growth]) -> None:
     """On the terminal. That a process was stopped is said first."""
     console = results_console()
-    for note in attached:
+    for note in advised.attached:
         show_note(note, console)
-    show_advice(found, notes, console)
-    show_coverage(seen, console)
-
-
-def _reading(place: str, process: ProcessFacts | None, attach: float | None) -> tuple[Reading | None, str]:
-    """The reports, if there are any, and why not. A process need not be able to report: its outside is looked at."""
-    if process is None or process_named(place) is None:
-        return read_place(place), ""
-    try:
-        return asked(process.pid, attach), ""
-    except HewError as error:
-        return None, _without_settings(process) or str(error)
-
-
-def _without_settings(process: ProcessFacts) -> str:
-    """Why MALLOC_CONF means nothing to a process, or nothing: it would be wrong advice to set it there."""
-    runtimes = [code.runtime for code in (process.program, *process.others) if code is not None and code.runtime]
-    if process.provider is not None and process.provider.code.kind == MUSL:
-        return "musl's malloc keeps none, and reads no settings"
-    if process.provider is None and any(one.startswith("Go") for one in runtimes):
-        return "Go's heap is its own and reads no malloc's settings (GODEBUG=gctrace=1 tells of it)"
-    return ""
-
-
-def _cases(reading: Reading | None, process: ProcessFacts | None, cpus: float | None) -> tuple[list[Case], list[str]]:
-    """What the rules look at, a case for each process, and what is to be said of the reports."""
-    if process is not None and cpus is None:
-        limits = process.limits
-        cpus = min(limits.cpus_of_group or limits.cpus_allowed, limits.cpus_allowed)
-    if reading is None:
-        return [Case(None, process, cpus)], []
-    snapshots, notes = last_of_each(reading.snapshots)
-    beside = [Case(None, process, cpus)] if process is not None and process.heap is not None else []
-    process = replace(process, heap=None, regions=()) if process is not None and beside else process
-    cases = [Case(snapshot, process, cpus) for snapshot in snapshots]
-    for case, snapshot in zip(cases, snapshots, strict=True):
-        if not snapshot.whole or advise(case):
-            notes += snapshot.notes
-    return beside + cases, list(dict.fromkeys(notes))
+    show_growth(grown, (), console)
+    show_advice(advised.found, advised.notes, console)
+    show_coverage(advised.seen, console)

@@ -43,11 +43,12 @@ def _labels(_context: click.Context, parameter: click.Parameter, texts: tuple[st
     return found
 
 
-def _token(path: Path | None) -> str:
+def read_token(path: Path | None, who: str = "hew export") -> str:
+    """What a token file holds; nothing without one."""
     if path is None:
         return ""
     if stat.S_IMODE(path.stat().st_mode) & stat.S_IROTH:
-        click.echo(f"hew export: {path} can be read by every user of this machine", err=True)
+        click.echo(f"{who}: {path} can be read by every user of this machine", err=True)
     return checked_token(path.read_text(errors="replace"), str(path))
 
 
@@ -143,10 +144,10 @@ def command(**options: Any) -> None:
 
 def _work(exporting: Exporting, asked: Asked) -> None:
     """Serve, send, or both, until a signal comes."""
-    engine = Engine(asked.url, _token(asked.url_token)) if asked.url else None
+    engine = Engine(asked.url, read_token(asked.url_token)) if asked.url else None
     server = None
     if asked.listen:
-        server = server_of(exporting, Guard(read_address(asked.listen), _token(asked.token_file), asked.hosts))
+        server = server_of(exporting, Guard(read_address(asked.listen), read_token(asked.token_file), asked.hosts))
     if engine is None:
         assert server is not None  # noqa: S101 - one of the two was asked for
         server.serve_forever()

@@ -4,12 +4,15 @@
 import click
 
 from hew.analysis.changes import changes
+from hew.analysis.growth import growth
 from hew.analysis.memory import busiest_bins, busiest_threads, memory_parts, threads, waited_for
 from hew.commands.options import attach_option, told
 from hew.model.snapshot_view import SnapshotView
 from hew.model.statistics import Snapshot
 from hew.sources.attach.reading import TIMEOUT
+from hew.sources.history.recording import last_reports, recorded
 from hew.sources.statistics.place import read_place
+from hew.views.growth_text import show_growth
 from hew.views.statistics_document import statistics_json
 from hew.views.statistics_table import show_changes, show_source, show_statistics
 from hew.views.table import results_console, show_note
@@ -35,10 +38,15 @@ def command(rows: int, as_json: bool, attach: bool, timeout: float, places: tupl
 
     FILE holds what MALLOC_CONF=stats_print:true made the program write to stderr, or what malloc_stats_print wrote;
     other output around it does no harm, nor do several reports, nor one that breaks off. `-` is standard input.
+    FILE may be a recording of hew watch: the last statistics of each process are shown, and what grew.
     Of several each is shown; two are compared as well: what there was more of, and less, in the last report of each.
     """
     with told("hew stats"):
-        readings = [read_place(place, timeout if attach else None) for place in places]
+        recordings = {place: recorded(place) for place in places}
+        readings = [
+            last_reports(found) if found else read_place(place, timeout if attach else None)
+            for place, found in recordings.items()
+        ]
         if as_json:
             click.echo("\n".join(statistics_json(reading) for reading in readings))
             return
@@ -49,6 +57,8 @@ def command(rows: int, as_json: bool, attach: bool, timeout: float, places: tupl
             if len(readings) > 1:
                 show_source(reading, console)
             show_statistics(reading, [_view(one, rows) for one in reading.snapshots], console)
+        for found in filter(None, recordings.values()):
+            show_growth([growth(track) for track in found.tracks], found.notes, console)
         if len(readings) == 2:
             before, after = (reading.snapshots[-1] for reading in readings)
             show_changes(changes(before, after, rows), console)

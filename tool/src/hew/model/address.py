@@ -55,16 +55,18 @@ class Guard:
     def __post_init__(self) -> None:
         if not self.token and not self.address.loopback:
             raise HewError(
-                f"{self.address.host} can be reached from other machines: give --token-file FILE, and have scrapers "
-                "send what is in it (Authorization: Bearer ...); 127.0.0.1 needs none"
+                f"{self.address.host} can be reached from other machines: give --token-file FILE, and have whoever "
+                "asks send what is in it (Authorization: Bearer ...); 127.0.0.1 needs none"
             )
 
     def refusal(self, headers: Mapping[str, str]) -> tuple[int, str] | None:
         """Status and sentence for a request that is not served. The names of headers are in lower case."""
-        if self.token:
-            kind, _, given = headers.get("authorization", "").partition(" ")
-            if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self.token.encode()):
-                return 401, "a token is needed: Authorization: Bearer ..."
+        if self.token and not carries(headers, self.token):
+            return 401, "a token is needed: Authorization: Bearer ..."
+        return self.misnamed(headers)
+
+    def misnamed(self, headers: Mapping[str, str]) -> tuple[int, str] | None:
+        """The same, of the name alone: for what needs no token."""
         if self.address.loopback and not self._is_ours(headers.get("host", "")):
             return 421, "this server does not go by that name: --allow-host NAME if it should"
         return None
@@ -76,6 +78,12 @@ class Guard:
         host = host.strip("[]")
         known = ("localhost", "127.0.0.1", "::1", self.address.host, *self.hosts)
         return host in {one.lower() for one in known}
+
+
+def carries(headers: Mapping[str, str], token: str) -> bool:
+    """Whether a request has the token with it."""
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    return kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode())
 
 
 def checked_token(text: str, source: str) -> str:

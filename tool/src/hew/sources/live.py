@@ -3,6 +3,7 @@
 
 import os
 import pwd
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -58,12 +59,17 @@ class Processes:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        self._lock = threading.RLock()  # of all below, but for what is known already: `hew serve` has several threads
         self._known: dict[tuple[int, int], _Known] = {}
         self._budget = FIRST_BUDGET
         self._looks_first = 0
 
     def rows(self) -> tuple[ProcessRow, ...]:
         """The processes that we may look at, the largest first."""
+        with self._lock:
+            return self._rows()
+
+    def _rows(self) -> tuple[ProcessRow, ...]:
         numbers = [int(name) for name in os.listdir(PROC) if name.isdigit()]  # noqa: PTH208
         seen: dict[tuple[int, int], tuple[str, list[str]]] = {}
         for pid in numbers:
@@ -83,7 +89,13 @@ class Processes:
     def allocator(self, pid: int, until: float = float("inf")) -> str:
         """The allocator of a process and its version, as far as they can be told; after `until` only known ones."""
         born = start_time(pid)
-        return NOT_TOLD if born is None else self._allocator((pid, born), until)
+        if born is None:
+            return NOT_TOLD
+        known = self._known.get((pid, born))
+        if known is not None and known.allocator is not None:  # who knows it need not wait for a look at all the others
+            return known.allocator
+        with self._lock:
+            return self._allocator((pid, born), until)
 
     def _of(self, key: tuple[int, int]) -> _Known:
         if key not in self._known:
@@ -120,13 +132,14 @@ class Processes:
             asks=self._asks(key),
         )
 
-    def moment(self, pid: int) -> Moment:
-        """One process now. Raises HewError when it is gone or not ours to look at."""
+    def moment(self, pid: int, ask: Callable[[int], tuple[Snapshot | None, str]] | None = None) -> Moment:
+        """One process now. `ask` gets its statistics, or why there are none; without it its control socket is asked.
+        Raises HewError when it is gone or not ours to look at."""
         fields = stat_fields(pid)
         if not fields:
             raise HewError(f"there is no process {pid} any more")
         allocator = self.allocator(pid)
-        snapshot, why = _ask(pid)
+        snapshot, why = (ask or _ask)(pid)
         return Moment(
             pid=pid,
             name=name_of(pid),

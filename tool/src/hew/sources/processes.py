@@ -50,6 +50,11 @@ def own_numbers(pid: int) -> dict[int, str]:
     return found
 
 
+def own_number(pid: int) -> int:
+    """A process's number as it knows it itself: in a PID namespace it is another than ours."""
+    return int((value_of(f"{PROC}/{pid}/status", "NSpid").split() or [str(pid)])[-1])
+
+
 def children(pid: int) -> list[int]:
     """The live children of every thread of a process."""
     paths = (f"{PROC}/{pid}/task/{thread}/children" for thread in threads(pid))

@@ -13,9 +13,19 @@ from hew.views.coverage import coverage_json
 FORMAT = "hew-advice/1"
 
 
-def advice_json(source: str, found: Sequence[Advice], notes: Sequence[str], seen: Coverage) -> str:
-    """The document, indented. Without advice its list is empty."""
-    document = {
+def advice_json(
+    source: str, found: Sequence[Advice], notes: Sequence[str], seen: Coverage, growth: Sequence[dict[str, Any]] = ()
+) -> str:
+    """The document, indented. Without advice its list is empty; `growth` is of a recording."""
+    document = advice_document(source, found, notes, seen)
+    if growth:
+        document["over_time"] = list(growth)
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def advice_document(source: str, found: Sequence[Advice], notes: Sequence[str], seen: Coverage) -> dict[str, Any]:
+    """The document as plain lists and dictionaries."""
+    return {
         "format": FORMAT,
         "source": source,
         "outcome": seen.outcome.value,
@@ -23,7 +33,6 @@ def advice_json(source: str, found: Sequence[Advice], notes: Sequence[str], seen
         "notes": list(notes),
         "looked_at": coverage_json(seen),
     }
-    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def _advice(one: Advice) -> dict[str, Any]:

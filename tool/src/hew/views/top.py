@@ -243,7 +243,15 @@ class TopApp(App[None]):
         self.push_screen(ProcessList())
         if self._pid is not None:
             self.push_screen(ProcessView(self._pid))
-        self.set_interval(self._every, self.refresh_now)
+        self.set_interval(self._every, self.on_interval)
+
+    def on_interval(self) -> None:
+        """Time to look again."""
+        self.refresh_now()
+
+    def may_read(self) -> bool:
+        """Whether a reading may begin."""
+        return not self._paused
 
     def action_pause(self) -> None:
         """Stand still, or go on."""
@@ -253,7 +261,7 @@ class TopApp(App[None]):
     def refresh_now(self) -> None:
         """Read for the screen on top, unless the last reading still goes on."""
         busy = any(worker.group == READING and worker.is_running for worker in self.workers)
-        if not self._paused and not busy:
+        if self.may_read() and not busy:
             self.run_worker(self._read, thread=True, group=READING)
 
     def _read(self) -> None:

@@ -16,12 +16,13 @@ def top_json(rows: Sequence[ProcessRow], view: LiveView | None) -> str:
     document = {
         "format": FORMAT,
         "processes": [asdict(row) for row in rows],
-        "process": _process(view) if view is not None else None,
+        "process": process_document(view) if view is not None else None,
     }
     return json.dumps(document, indent=1, ensure_ascii=False)
 
 
-def _process(view: LiveView) -> dict[str, Any]:
+def process_document(view: LiveView) -> dict[str, Any]:
+    """One process."""
     moment = view.moment
     threads = moment.snapshot.threads if moment.snapshot else ()
     return {

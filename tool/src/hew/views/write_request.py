@@ -12,35 +12,17 @@ import cramjam
 
 from hew.model.metric import Labels
 from hew.views.openmetrics import printable
-
-LENGTH, DOUBLE, VARINT = 2, 1, 0  # the wire types
+from hew.views.protobuf import DOUBLE, VARINT, field, tag, varint
 
 
 def write_request(series: Iterable[tuple[Labels, float]], milliseconds: int) -> bytes:
     """The body of a request."""
-    stamp = _tag(2, VARINT) + _varint(milliseconds)
+    stamp = tag(2, VARINT) + varint(milliseconds)
     message = bytearray()
     for labels, value in series:
         row = bytearray()
         for name, text in labels:
-            row += _field(1, _field(1, name.encode()) + _field(2, printable(text).encode()))
-        row += _field(2, _tag(1, DOUBLE) + struct.pack("<d", value) + stamp)
-        message += _field(1, row)
+            row += field(1, field(1, name.encode()) + field(2, printable(text).encode()))
+        row += field(2, tag(1, DOUBLE) + struct.pack("<d", value) + stamp)
+        message += field(1, row)
     return bytes(cramjam.snappy.compress_raw(bytes(message)))
-
-
-def _varint(value: int) -> bytes:
-    found = bytearray()
-    while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
-        value >>= 7
-    found.append(value)
-    return bytes(found)
-
-
-def _tag(number: int, kind: int) -> bytes:
-    return _varint(number << 3 | kind)
-
-
-def _field(number: int, data: bytes | bytearray) -> bytes:
-    return _tag(number, LENGTH) + _varint(len(data)) + data

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from hew.model.metric import Look, Observed
 from hew.model.statistics import Snapshot
@@ -25,16 +26,21 @@ YOUNG, AGAIN = 60.0, 60.0
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a look is to bring. `seconds`: how long all processes together have to answer."""
+    """What a look is to bring. `seconds`: how long all processes together have to answer. `folder`: only processes
+    whose socket lies there. `whole`: all that `hew top` shows."""
 
     seconds: float = 5.0
     most: int = 1000
     older_than: float = 0.0
     per_arena: bool = False
+    folder: Path | None = None
+    whole: bool = False
 
     @property
     def letters(self) -> str:
         """Of the report: no destroyed arenas, no large classes, no unused extents; single arenas on request."""
+        if self.whole:
+            return "Jd"
         return "Jdle" if self.per_arena else "Jdale"
 
 
@@ -79,13 +85,17 @@ class Watch:
         found = {
             pid: one.path
             for pid, one in self._known.items()
-            if one.path is not None and now - one.born / TICK >= self._wanted.older_than
+            if one.path is not None and now - one.born / TICK >= self._wanted.older_than and self._lies(one.path)
         }
         most = self._wanted.most
         if len(found) <= most:
             return found, 0
         largest = sorted(found, key=resident, reverse=True)[:most]
         return {pid: found[pid] for pid in largest}, len(found) - most
+
+    def _lies(self, path: str) -> bool:
+        """Whether a socket is where we look."""
+        return self._wanted.folder is None or Path(path).parent.resolve() == self._wanted.folder.resolve()
 
     def _find(self) -> None:
         """Bring what is known of processes up to date."""

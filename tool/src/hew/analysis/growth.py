@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""What grew, since when and in which size class, and whether that is a leak.
+
+The slope is the median of the slopes between all pairs (Theil 1950, Sen 1968: "Estimates of the regression coefficient
+based on Kendall's tau", JASA 63), which a few odd looks do not move. Whether a series rises at all is told by Kendall's
+tau against time (Mann 1945) of its floors: the lowest value in each of a dozen stretches of time. What a program takes
+and gives back in between leaves no trace there.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from statistics import median
+
+from hew.model.growth import ClassGrowth, Growth, Shape, Trend, Verdict
+from hew.model.history import Point, Track
+
+FEWEST = 8  # looks: fewer have no shape
+FLOORS = 12  # stretches: enough for tau to tell a rise from chance (0.7 of 12 floors: p < 0.002)
+MOST_PAIRS = 120  # values that slopes are taken of: 7,140 pairs
+RISES = 0.7  # tau from which floors rise
+NOISE, NOISE_SHARE = 256 << 10, 0.03  # bytes, and of the highest value: less is no change
+LEVEL = 0.05  # of the range: values of a plateau differ by no more
+LASTS = 0.12  # of the time: a plateau takes so much. A straight line takes 0.05 to leave the level
+STANDS = 0.2  # of the time: a last plateau so long says that the growth is over
+COVERED = 0.6  # of the time: plateaus that take so much make a staircase
+BEGUN = 0.05  # of a rise: when so much of it was there, it had begun
+MOST_CLASSES = 5
+
+Series = Sequence[tuple[float, int]]
+
+
+def growth(track: Track) -> Growth:
+    """One process over time."""
+    points = track.points
+    resident = trend([(one.at, one.resident) for one in points])
+    told = [(one.at, one.live) for one in points if one.live is not None]
+    live = trend(told) if len(told) >= FEWEST else None
+    # Classes count what lies in caches: they tell where a growth is, not that there is one.
+    grown = _classes(points) if live is not None and live.last - live.first > _noise(live.highest) else ()
+    return Growth(
+        track.title, _verdict(live, resident), len(points), points[0].at, points[-1].at, resident, live, grown
+    )
+
+
+def _verdict(live: Trend | None, resident: Trend) -> Verdict:
+    if resident.shape is Shape.SHORT:
+        return Verdict.UNKNOWN
+    if live is None:
+        return {
+            Shape.STEADY: Verdict.LEAK,
+            Shape.PLATEAUS: Verdict.PLATEAUS,
+            Shape.SAWTOOTH: Verdict.SAWTOOTH,
+        }.get(resident.shape, Verdict.FLAT)
+    if live.shape is Shape.STEADY:
+        return Verdict.LEAK
+    kept, held = resident.last - resident.first, live.last - live.first
+    if kept > _noise(resident.highest) and held < kept / 2:
+        return Verdict.RETENTION
+    if live.shape is Shape.PLATEAUS:
+        return Verdict.PLATEAUS
+    return Verdict.SAWTOOTH if live.shape is Shape.SAWTOOTH else Verdict.FLAT
+
+
+def trend(series: Series) -> Trend:
+    """A series in numbers, with its shape. First and last are medians of a twelfth, so that one peak is neither."""
+    values = [value for _, value in series]
+    edge = max(len(values) // FLOORS, 1)
+    first, last = round(median(values[:edge])), round(median(values[-edge:]))
+    low, high = min(values), max(values)
+    if len(series) < FEWEST or series[-1][0] <= series[0][0]:
+        return Trend(Shape.SHORT, first, last, low, high, 0.0, 0.0, 0)
+    since = _since(series, first, last) if last - first > _noise(high) else None
+    part = _rising_part(series, since)
+    rises, flats = tau(_stretches(part, FLOORS)), plateaus(series)
+    shape = _level(series, flats) if since is None else _risen(part, rises)
+    return Trend(shape, first, last, low, high, slope(_stretches(part, MOST_PAIRS)), rises, len(flats), since)
+
+
+def _rising_part(series: Series, since: float | None) -> Series:
+    """From when the rise began, where that is long enough to have a shape: a leak may begin after days."""
+    part = [(at, value) for at, value in series if since is not None and at >= since]
+    whole = series[-1][0] - series[0][0]
+    return part if len(part) >= FEWEST and part[-1][0] - part[0][0] >= LASTS * whole else series
+
+
+def _level(series: Series, flats: Sequence[tuple[float, float]]) -> Shape:
+    """Of a series that ends where it began."""
+    values = [value for _, value in series]
+    if max(values) - min(values) <= _noise(max(values)):
+        return Shape.FLAT
+    return Shape.FLAT if len(flats) == 1 and _share(series, flats) >= COVERED else Shape.SAWTOOTH
+
+
+def _risen(series: Series, rises: float) -> Shape:
+    """Of one that ends higher."""
+    flats = plateaus(series)
+    stands = bool(flats) and flats[-1][1] >= series[-1][0] and _share(series, flats[-1:]) >= STANDS
+    if stands or _share(series, flats) >= COVERED:
+        return Shape.PLATEAUS
+    return Shape.STEADY if rises >= RISES else Shape.SAWTOOTH
+
+
+def _share(series: Series, flats: Sequence[tuple[float, float]]) -> float:
+    """Of the time."""
+    return sum(end - begin for begin, end in flats) / (series[-1][0] - series[0][0])
+
+
+def _noise(highest: int) -> float:
+    return max(NOISE, highest * NOISE_SHARE)
+
+
+def slope(series: Series) -> float:
+    """Theil and Sen's."""
+    found = [(later - value) / (end - at) for (at, value), (end, later) in combinations(series, 2) if end > at]
+    return median(found) if found else 0.0
+
+
+def tau(series: Series) -> float:
+    """Kendall's, against time: pairs that rise less pairs that fall, of all."""
+    signs = [(later > value) - (later < value) for (_, value), (_, later) in combinations(series, 2)]
+    return sum(signs) / len(signs) if signs else 0.0
+
+
+def plateaus(series: Series) -> list[tuple[float, float]]:
+    """The stretches of time, from and to, in which the value stays on one level; neighbours on one level are one."""
+    whole = series[-1][0] - series[0][0]
+    values = [value for _, value in series]
+    level = max((max(values) - min(values)) * LEVEL, _noise(max(values)) / 4)
+    found: list[tuple[float, float]] = []
+    begin = 0
+    while begin < len(series):
+        end, low, high = begin, values[begin], values[begin]
+        while end + 1 < len(series) and max(high, values[end + 1]) - min(low, values[end + 1]) <= level:
+            end += 1
+            low, high = min(low, values[end]), max(high, values[end])
+        if end - begin >= 2 and series[end][0] - series[begin][0] >= LASTS * whole:
+            found.append((series[begin][0], series[end][0]))
+        begin = end + 1
+    return found
+
+
+def _stretches(series: Series, most: int) -> list[tuple[float, int]]:
+    """The lowest look of each of so many stretches of equal time; all looks where there are fewer."""
+    if len(series) <= most:
+        return list(series)
+    begin, whole = series[0][0], series[-1][0] - series[0][0]
+    found: dict[int, tuple[float, int]] = {}
+    for at, value in series:
+        place = min(int((at - begin) / whole * most), most - 1)
+        if place not in found or value < found[place][1]:
+            found[place] = (at, value)
+    return list(found.values())
+
+
+def _since(series: Series, first: int, last: int) -> float:
+    """The last look before the value stayed above its beginning."""
+    bound = first + (last - first) * BEGUN
+    below = [at for at, value in series if value <= bound]
+    return below[-1] if below else series[0][0]
+
+
+def _classes(points: Sequence[Point]) -> tuple[ClassGrowth, ...]:
+    """The classes whose live bytes grew most, as far as that is more than noise."""
+    told = [one for one in points if one.classes]
+    if len(told) < FEWEST:
+        return ()
+    sizes = {size for one in told for size in one.classes}
+    edge = max(len(told) // FLOORS, 1)
+
+    def rise(size: int) -> float:
+        values = [one.classes.get(size, 0) for one in told]
+        return median(values[-edge:]) - median(values[:edge])
+
+    rises = {size: rise(size) for size in sizes}
+    most = sorted((size for size in sizes if rises[size] > NOISE), key=lambda size: -rises[size])[:MOST_CLASSES]
+    return tuple(ClassGrowth(size, trend([(one.at, one.classes.get(size, 0)) for one in told])) for size in most)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""What `hew profile` does: takes or reads a profile, names it, and shows it as asked for."""
+
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from hew.analysis.profile.names import Wanted, named, selected
+from hew.analysis.profile.rows import difference, growth, ranked, rows
+from hew.analysis.profile.tree import tree
+from hew.model.errors import HewError
+from hew.model.profile import Kind, Profile
+from hew.model.profile_view import Shown
+from hew.sources.environment import caller_environment
+from hew.sources.processes import own_number
+from hew.sources.profile.live import take_profile
+from hew.sources.profile.of_command import profile_command
+from hew.sources.profile.read import read_profile
+from hew.sources.symbols.perf_map import PerfMap
+from hew.sources.symbols.symbolise import Finder, symbolise
+from hew.views.profile.page import profile_page
+from hew.views.profile.profile_proto import to_pprof
+from hew.views.profile.text import collapsed, growth_lines, summary, table, to_json
+
+STDIN = Path("/dev/stdin")
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What the user asks for: a field for each option."""
+
+    kind: Kind
+    base: Path | None
+    html: Path | None
+    pprof: Path | None
+    collapsed: bool
+    as_json: bool
+    rows: int
+    by_cum: bool
+    by_line: bool
+    focus: re.Pattern[str] | None
+    ignore: re.Pattern[str] | None
+    folders: tuple[Path, ...]
+    root: Path
+    seconds: float
+    conf: str
+    keep: Path | None
+
+
+class Profiling:
+    """One invocation."""
+
+    def __init__(self, ways: Ways) -> None:
+        self._ways = ways
+        self._wanted = Wanted(ways.by_line, ways.focus, ways.ignore)
+
+    def show(self, pid: int | None, file: Path | None, words: tuple[str, ...]) -> int:
+        """Everything; the status to end with."""
+        status = 0
+        older = self._read(self._ways.base) if self._ways.base else None
+        if pid is not None:
+            root = Path(f"/proc/{pid}/root")
+            perf_map = PerfMap(root / "tmp" / f"perf-{own_number(pid)}.map")
+            taken = take_profile(pid, self._ways.seconds, lambda text: click.echo(f"hew profile: {text}", err=True))
+            newer = self._named(taken, Finder(root, self._ways.folders, perf_map=perf_map))
+        elif file is not None:
+            newer = self._read(STDIN if str(file) == "-" else file)
+        else:
+            newer, status = self._of_command(words)
+        self._write(newer, older)
+        return status
+
+    def _named(self, profile: Profile, finder: Finder) -> Profile:
+        return selected(symbolise(profile, finder), self._wanted)
+
+    def _read(self, path: Path) -> Profile:
+        if not path.exists():
+            raise HewError(f"{path}: there is no such file, nor is that a process id (a command goes behind --)")
+        if path.is_dir():
+            raise HewError(f"{path} is a folder, not a profile")
+        written = path.stat().st_mtime if path.is_file() else None
+        return self._named(read_profile(path), Finder(self._ways.root, self._ways.folders, written=written))
+
+    def _of_command(self, words: tuple[str, ...]) -> tuple[Profile, int]:
+        keep = self._ways.keep
+        if keep is not None:
+            keep.mkdir(parents=True, exist_ok=True)
+        with nullcontext(str(keep)) if keep else tempfile.TemporaryDirectory(prefix="hew-profile-") as folder:
+            ran = profile_command(words, self._ways.conf, Path(folder), caller_environment())
+            return self._named(ran.profile, Finder(folders=self._ways.folders)), ran.status
+
+    def _write(self, newer: Profile, older: Profile | None) -> None:
+        ways = self._ways
+        both = difference(newer, older) if older else newer
+        if ways.kind not in both.kinds:
+            raise HewError(f"{both.source} has no {ways.kind.title}: it was taken without prof_accum:true")
+        grown = growth(newer, older, ways.kind, ways.by_line) if older else []
+        shown = Shown(both, ways.kind, ways.by_line, older.source if older else "", tuple(grown))
+        if ways.pprof:
+            ways.pprof.write_bytes(to_pprof(both))
+        if ways.html:
+            page = profile_page(shown, tree(newer, older, ways.by_line), rows(both, ways.by_line))
+            ways.html.write_text(page, encoding="utf-8")
+        if ways.as_json:
+            _print([to_json(shown, ranked(rows(both, ways.by_line), ways.kind, ways.by_cum)[: ways.rows])])
+        elif ways.collapsed:
+            _print(collapsed(named(both, ways.by_line), ways.kind))
+        elif not (ways.pprof or ways.html):
+            self._print_tables(shown, newer)
+        for path in filter(None, (ways.pprof, ways.html)):
+            click.echo(f"hew profile: {path} written", err=True)
+        for note in both.notes if not ways.as_json else ():
+            click.echo(f"hew profile: {note}", err=True)
+
+    def _print_tables(self, shown: Shown, newer: Profile) -> None:
+        ways = self._ways
+        found = ranked(rows(shown.profile, ways.by_line), ways.kind, ways.by_cum)[: ways.rows]
+        _print([summary(shown), "", *table(shown, found, newer.total(ways.kind))])
+        if shown.base:
+            most = shown.growth[: ways.rows]
+            _print(["", *growth_lines([one for one in most if one.change(ways.kind) > 0], ways.kind)])
+
+
+def _print(lines: Iterable[str]) -> None:
+    """To standard output; on a terminal no line is longer than that is wide."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in lines:
+        click.echo(line[:width])

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""What stands behind the paths of `hew serve`: looks at processes, their history, advice and what can be applied."""
+
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hew.analysis.details import details, point
+from hew.analysis.live import live_view
+from hew.commands.advising import advised_of
+from hew.commands.exporting import Exporting
+from hew.commands.keeping import Keeper
+from hew.model.advice import MALLOC_CONF, Advice
+from hew.model.control import LIVE
+from hew.model.errors import HewError
+from hew.model.live import Moment, ProcessRow
+from hew.model.serving import Point, Seen
+from hew.sources.control import apply_conf, connect, find_socket
+from hew.sources.live import Processes
+from hew.sources.process_facts import read_process
+from hew.sources.processes import start_time
+from hew.sources.serve.app import AnswerError
+from hew.sources.serve.profile import profile_of
+from hew.sources.serve.rounds import Rounds
+from hew.views.advice_document import advice_document
+from hew.views.serve_document import (
+    applied_document,
+    comparison_document,
+    kept_document,
+    processes_document,
+    seen_document,
+)
+
+POINTS = 1800  # of a process's history: half an hour
+REMEMBERED = 64  # processes with a history; the one that was looked at longest ago goes
+FIRST_LOOK = 4.0  # seconds that a request waits for the first look at a process
+LIST_FRESH = 2.0  # seconds: all pages together have one list
+
+
+@dataclass
+class _Watched:
+    """A process that somebody has looked at. `born` tells it from a later one of the same number."""
+
+    born: int | None
+    points: deque[Point] = field(default_factory=lambda: deque(maxlen=POINTS))
+    last: Moment | None = None
+    seen: Seen | None = None
+    ended: str = ""
+    advice: dict[str, Advice] = field(default_factory=dict)
+
+
+class Serving:
+    """The site of sources/serve/app.py."""
+
+    def __init__(self, processes: Processes, exporting: Exporting, keeper: Keeper, named: Sequence[int]) -> None:
+        self._processes, self._exporting, self._keeper, self._named = processes, exporting, keeper, named
+        self._changed = threading.Condition()
+        self._watched: OrderedDict[int, _Watched] = OrderedDict()  # under the condition's lock, with all that is in it
+        self._rounds = Rounds(self._look)
+        self._list_lock = threading.Lock()
+        self._list: tuple[float, tuple[ProcessRow, ...]] = (float("-inf"), ())  # under its lock
+
+    def _rows(self) -> tuple[ProcessRow, ...]:
+        with self._list_lock:
+            if time.monotonic() - self._list[0] > LIST_FRESH:
+                rows = self._processes.rows()
+                self._list = time.monotonic(), rows
+            return self._list[1]
+
+    def processes(self) -> dict[str, Any]:
+        """The list."""
+        return processes_document(self._rows(), self._named)
+
+    def process(self, pid: int, since: float) -> dict[str, Any]:
+        """One process, and its history after `since`."""
+        watched = self._of(pid)
+        with self._changed:
+            assert watched.seen is not None  # noqa: S101 - _of has waited for it
+            seen, ended = watched.seen, watched.ended
+            points = [one for one in watched.points if one.at > since]
+        return seen_document(Seen(pid, seen.view, seen.details, points, ended))
+
+    def _of(self, pid: int) -> _Watched:
+        """A process that is looked at from now on, once there is something to see."""
+        born = start_time(pid)
+        with self._changed:
+            watched = self._watched.get(pid)
+            if watched is None or (born is not None and watched.born != born):
+                if born is None:
+                    raise AnswerError(404, f"there is no process {pid}")
+                watched = self._watched[pid] = _Watched(born)
+            self._watched.move_to_end(pid)
+            while len(self._watched) > REMEMBERED:
+                self._watched.popitem(last=False)
+        if born is not None:
+            self._rounds.want(pid)
+        with self._changed:
+            self._changed.wait_for(lambda: watched.seen or watched.ended, FIRST_LOOK)
+            if watched.seen is None:
+                raise AnswerError(404 if watched.ended else 503, watched.ended or f"process {pid} does not answer yet")
+        return watched
+
+    def _look(self, pid: int) -> bool:
+        """One look of the rounds."""
+        with self._changed:
+            watched = self._watched.get(pid)
+        if watched is None:
+            return False
+        try:
+            now = self._processes.moment(pid)
+            ended = "" if start_time(pid) == watched.born else f"process {pid} has ended"
+        except (HewError, OSError) as error:
+            ended = str(error)
+        with self._changed:
+            watched.ended = ended
+            if not ended:
+                view = live_view(now, watched.last)
+                watched.seen = Seen(pid, view, details(now, watched.last), ())
+                watched.points.append(point(view, time.time()))
+                watched.last = now
+            self._changed.notify_all()
+        return not ended
+
+    def advice(self, pid: int) -> dict[str, Any]:
+        """What `hew advise` says of it, and which settings can be changed while it runs. It is never stopped for it."""
+        watched = self._of(pid)
+        advised = advised_of(str(pid), read_process(pid), None, None)
+        can = find_socket(pid) is not None
+        live = {one.rule: _live(one) for one in advised.found if can and _live(one)}
+        with self._changed:
+            watched.advice = {one.rule: one for one in advised.found}
+        document = advice_document(f"process {pid}", advised.found, advised.notes, advised.seen)
+        return {**document, "live": live}
+
+    def apply(self, pid: int, rule: str) -> dict[str, Any]:
+        """Set what an advice says and can be set live. Nothing else can be set from a page."""
+        watched = self._of(pid)
+        with self._changed:
+            advice = watched.advice.get(rule)
+            ended = watched.ended
+        if ended:
+            raise AnswerError(409, ended)
+        if advice is None or not _live(advice):
+            raise AnswerError(409, "nothing that was advised there can be applied live: ask for the advice again")
+        with connect(pid) as control:
+            if start_time(pid) != watched.born:
+                raise AnswerError(409, f"process {pid} has ended")
+            return applied_document(rule, apply_conf(control, _live(advice)))
+
+    def keep(self, pid: int) -> dict[str, Any]:
+        """Keep its last look to be compared."""
+        watched = self._of(pid)
+        assert watched.seen is not None  # noqa: S101 - _of has waited for it
+        return kept_document([self._keeper.keep(watched.seen.view)])
+
+    def kept(self) -> dict[str, Any]:
+        """What has been kept."""
+        return kept_document(self._keeper.all())
+
+    def compare(self, before: int, after: int) -> dict[str, Any]:
+        """Two of them."""
+        return comparison_document(self._keeper.compare(before, after))
+
+    def metrics(self, accept: str) -> tuple[str, bytes]:
+        """As `hew export` has them."""
+        return self._exporting.page(accept)
+
+    def profile(self, pid: int | None, allocations: bool, form: str) -> tuple[str, bytes]:
+        """A heap profile of the process, or of the only one that there is."""
+        if pid is None:
+            asked = [row for row in self._rows() if row.asks]
+            if len(asked) != 1:
+                known = ", ".join(f"{row.pid} ({row.name})" for row in asked) or "none answers"
+                raise AnswerError(400, f"say of which process, with ?pid=PID: {known}")
+            pid = asked[0].pid
+        return profile_of(pid, allocations, form)
+
+
+def _live(advice: Advice) -> str:
+    """What of an advice can be set in a process that runs, as MALLOC_CONF has it."""
+    return ",".join(one.text for one in advice.settings if one.variable == MALLOC_CONF and one.name in LIVE)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""What `hew watch` records of processes, and what the analysis over time starts from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hew.model.live import Moment
+
+
+@dataclass(frozen=True)
+class HeapFigures:
+    """glibc's heap in bytes; `mapped`: chunks with a mapping of their own."""
+
+    system: int
+    free: int
+    trimmable: int
+    scattered: int
+    cached: int
+    mapped: int | None = None
+
+    @property
+    def live(self) -> int:
+        """What the program holds."""
+        return self.system - self.free - self.cached + (self.mapped or 0)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One look. `at`: seconds since 1970; `born`: when the process started, in ticks since boot: with its number, who
+    it is. A dump has the number 0. `held` says how the process was stopped for the look, where it was."""
+
+    at: float
+    born: int
+    moment: Moment
+    heap: HeapFigures | None = None
+    held: str = ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What the analysis takes of a look, in bytes; None where it was not told. `live` leaves out what
+    lies in thread caches; `requests` is a count since the start; `classes` has bytes of objects, those in caches too,
+    by the size of their class."""
+
+    at: float
+    resident: int
+    live: int | None = None
+    active: int | None = None
+    requests: int | None = None
+    classes: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Track:
+    """All looks at one process, the oldest first, and the last one with statistics, or the last one, whole."""
+
+    pid: int
+    born: int
+    points: tuple[Point, ...]
+    last: Record
+
+    @property
+    def title(self) -> str:
+        """How people call it."""
+        who = f"process {self.pid}, " if self.pid else ""
+        return f"{who}{self.last.moment.name}"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A file of looks. `notes`: what was wrong with it."""
+
+    source: str
+    tracks: tuple[Track, ...]
+    notes: tuple[str, ...] = ()

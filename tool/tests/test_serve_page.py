@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""The page of `hew serve` in Debian's Chromium: hostile words, keys, themes, a telephone's width, its buttons."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from web import HOSTILE, TOKEN, MadeUp, Served, served
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (package chromium)")
+PATIENCE = 120_000  # ms
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's, without its sandbox where root runs the tests."""
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def site() -> MadeUp:
+    """What is served."""
+    return MadeUp()
+
+
+@pytest.fixture
+def server(site: MadeUp) -> Iterator[Served]:
+    """It, served."""
+    with served(site) as one:
+        yield one
+
+
+def opened(browser: Browser, server: Served, said: list[str], token: str = TOKEN, **looks: Any) -> Page:
+    """The page with a process; what its console says goes into a list."""
+    expect.set_options(timeout=PATIENCE)
+    page = browser.new_page(**looks)
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(server.url + (f"/#token={token}" if token else ""), timeout=PATIENCE)
+    expect(page.locator("#name")).to_contain_text("4242")
+    return page
+
+
+def test_names_that_others_chose_are_text_everywhere(browser: Browser, server: Served) -> None:
+    said: list[str] = []
+    page = opened(browser, server, said)
+    page.click("#ask")
+    expect(page.locator("#advice .piece")).to_have_count(1)
+    expect(page.locator("#compare tbody tr")).to_have_count(1)
+    for place in ("#name", "#words", "#notice", "#list", "#threads", "#arenas", "#locks", "#advice", "#compare"):
+        assert HOSTILE in page.locator(place).inner_text(), place
+    assert page.locator("img, main script, iframe").count() == 0
+    assert "taken" not in page.title().partition("<")[0]
+    assert page.evaluate("document.querySelector('#history canvas') !== null")
+    assert said == []  # no breach of the policy, no error
+    page.close()
+
+
+def test_an_advice_is_applied_by_its_button_and_only_with_the_link(
+    browser: Browser, server: Served, site: MadeUp
+) -> None:
+    said: list[str] = []
+    page = opened(browser, server, said, token="")
+    page.click("#ask")
+    expect(page.locator("#advice .go")).to_be_disabled()
+    expect(page.locator("#keep")).to_be_disabled()
+    page.close()
+    page = opened(browser, server, said)
+    assert TOKEN not in page.url
+    page.click("#ask")
+    page.click("#advice .go")
+    expect(page.locator("#advice")).to_contain_text("dirty_decay_ms:1000 applied")
+    page.click("#keep")
+    expect(page.locator("#before option")).to_have_count(2)
+    assert site.done[0] == ("apply", 4242, "a-rule")
+    assert site.done[1] == ("keep", 4242)
+    assert said == []
+    page.close()
+
+
+def test_keys_lead_through_the_page(browser: Browser, server: Served) -> None:
+    page = opened(browser, server, [])
+    page.keyboard.press("/")
+    expect(page.locator("#filter")).to_be_focused()
+    page.keyboard.type("nothing has such a name")
+    expect(page.locator("#list button")).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.keyboard.press("1")
+    assert page.evaluate("document.activeElement.getAttribute('aria-labelledby')") == "h-memory"
+    page.keyboard.press("Space")
+    expect(page.locator("#pause")).to_have_attribute("aria-pressed", "true")
+    page.locator("#histogram button").first.focus()
+    expect(page.locator(".said")).to_contain_text("objects")
+    page.close()
+
+
+@pytest.mark.parametrize("width", [390, 760, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_and_can_be_read(browser: Browser, server: Served, width: int, scheme: str) -> None:
+    looks: dict[str, Any] = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
+    page = opened(browser, server, [], **looks)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.documentElement.dataset.shown") == scheme
+    for place in (".words", "#waterfall span", ".hint:visible", "#bins td"):
+        assert page.locator(place).first.evaluate(CONTRAST) >= 4.5, place
+    page.close()
+
+
+# Of an element's text to what is behind it, as WCAG 2 counts it.
+CONTRAST = """element => {
+  const light = (text) => {
+    const [red, green, blue] = text.match(/[\\d.]+/g).map(Number).map((one) => one / 255)
+      .map((one) => (one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  let behind = element;
+  while (getComputedStyle(behind).backgroundColor === "rgba(0, 0, 0, 0)") behind = behind.parentElement;
+  const text = light(getComputedStyle(element).color), ground = light(getComputedStyle(behind).backgroundColor);
+  return (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05);
+}"""

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""The file of `hew watch`: whatever ends its writer, it can be read and gone on with."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hew.model.errors import HewError
+from hew.model.history import HeapFigures, Record
+from hew.model.live import Moment, Outside
+from hew.model.statistics import Arena, Bin, LargeClass, Mutex, Sizes, Snapshot, Thread, Totals
+from hew.sources.history.blocks import LINES, LineFile, is_recording, older, read_lines
+from hew.sources.history.codec import made, plain
+from hew.sources.history.recording import line_of, read_looks, read_recording
+
+HEAD = {"period": 1.0}
+
+
+def numbered(first: int, count: int, rest: str = "") -> list[bytes]:
+    return [f'{{"number":{number}{rest}}}'.encode() for number in range(first, first + count)]
+
+
+def written(path: Path, lines: list[bytes], most: int = 1 << 20) -> None:
+    file = LineFile(path, most, HEAD)
+    for line in lines:
+        file.put(line)
+    file.close()
+
+
+def abandoned(path: Path, lines: list[bytes]) -> None:
+    """Written by one who was killed: nothing is closed."""
+    words = (
+        "import os, sys; from pathlib import Path; from hew.sources.history.blocks import LineFile\n"
+        f"file = LineFile(Path({str(path)!r}), 1 << 20, {HEAD!r})\n"
+        f"for line in {lines!r}: file.put(line)\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", words], check=False).returncode == -9
+
+
+def test_what_was_written_before_a_kill_is_read_and_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    lines = numbered(0, LINES + 7)
+    abandoned(path, lines)
+    assert read_lines(path) == (lines, [])
+    abandoned(path, numbered(LINES + 7, 3))
+    written(path, numbered(LINES + 10, 2))
+    assert read_lines(path) == (numbered(0, LINES + 12), [])
+
+
+def test_cut_at_any_length_it_reads_to_its_last_whole_line_and_is_gone_on_with(tmp_path: Path) -> None:
+    whole, path = tmp_path / "whole", tmp_path / "cut"
+    lines, size = numbered(0, LINES + 5, ',"text":"some words"'), 0
+    abandoned(whole, lines)
+    data = whole.read_bytes()
+    before: list[bytes] = []
+    for size in range(1, len(data) + 1):
+        path.write_bytes(data[:size])
+        assert is_recording(path)
+        found, notes = read_lines(path)
+        assert found == lines[: len(found)]
+        assert len(found) >= len(before), f"a longer file has fewer lines: {size}"
+        assert not notes
+        before = found
+        written(path, [b'{"last":1}'])
+        assert read_lines(path) == ([*found, b'{"last":1}'], [])
+    assert before == lines
+
+
+def test_it_stays_within_its_bytes_and_keeps_the_newest(tmp_path: Path) -> None:
+    path, most = tmp_path / "file", 64 << 10
+    lines = [json.dumps({"number": number, "noise": os.urandom(200).hex()}).encode() for number in range(1000)]
+    file = LineFile(path, most, HEAD)
+    for line in lines:
+        file.put(line)
+        assert path.stat().st_size + (older(path).stat().st_size if older(path).exists() else 0) <= most
+    file.close()
+    found, notes = read_lines(path)
+    assert found == lines[-len(found) :]
+    assert sum(len(one) // 2 for one in found) > most / 3
+    assert not notes
+
+
+def test_only_one_writes_and_no_other_file_is_touched(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    file = LineFile(path, 1 << 20, HEAD)
+    with pytest.raises(HewError, match="another hew watch writes it"):
+        LineFile(path, 1 << 20, HEAD)
+    file.close()
+    for name, content in (("text", b"a letter"), ("gzip", b"\x1f\x8b\x08 no"), ("zeros", bytes(100))):
+        other = tmp_path / name
+        other.write_bytes(content)
+        with pytest.raises(HewError, match=r"no recording of hew watch|damaged"):
+            LineFile(other, 1 << 20, HEAD)
+        assert other.read_bytes() == content
+
+
+def test_what_comes_before_damage_is_read_and_the_damage_named(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    written(path, numbered(0, LINES * 3))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+    found, notes = read_lines(path)
+    assert found[:LINES] == numbered(0, LINES)
+    assert len(notes) == 1
+    assert "damaged between the bytes" in notes[0]
+
+
+def test_a_file_of_a_newer_hew_is_not_guessed_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    monkeypatch.setattr("hew.sources.history.blocks.VERSION", 2)
+    written(path, numbered(0, 1))
+    monkeypatch.undo()
+    with pytest.raises(HewError, match="of a newer hew"):
+        read_lines(path)
+
+
+def record(at: float, pid: int = 42, size: int = 1 << 20) -> Record:
+    """A look at a process with two arenas."""
+    merged = Arena(
+        key="merged",
+        nthreads=2,
+        small=Sizes(nrequests=70),
+        mutexes={"base": Mutex(3, 0)},
+        bins=(Bin(16, 256, 4096, 1, curregs=size // 16, mutex=Mutex(1)), Bin(32, 128, 4096, 1, curregs=5)),
+        lextents=(LargeClass(16384, 3),),
+    )
+    snapshot = Snapshot(
+        "JSON",
+        "5.3.1-0-ghew0.1.0",
+        opt={"tcache": True, "dirty_decay_ms": 10000, "stats_print_opts": ""},
+        totals=Totals(allocated=size, active=2 * size),
+        merged=merged,
+        arenas=(Arena("0", "auto", pactive=7), Arena("1", pactive=8)),
+        threads=(Thread(42, "main", "0", 70, 4096),),
+    )
+    moment = Moment(pid, "server", "server -p 80", "hew 0.1.0", {"main": 1}, at, 5, 0.5, Outside(3 * size, size, 7, 0))
+    return Record(at, 1000 + pid, Moment(**{**vars(moment), "snapshot": snapshot}))
+
+
+def test_a_look_comes_back_as_it_was(tmp_path: Path) -> None:
+    one = record(5.0)
+    assert made(Record, json.loads(json.dumps(plain(one)))) == one
+    heap = Record(6.0, 7, record(6.0).moment, HeapFigures(100, 20, 5, 3, 1), "held for 3 ms")
+    assert made(Record, json.loads(json.dumps(plain(heap)))) == heap
+    for wrong in ('{"at":"x"}', "[]", '{"at":1,"born":true,"moment":{}}', "{}"):
+        with pytest.raises(ValueError, match=r"."):
+            made(Record, json.loads(wrong))
+
+
+def test_several_processes_are_told_apart_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    written(path, [line_of(record(float(at), pid, (1 << 20) + at)) for at in range(9) for pid in (42, 43)])
+    tracks = read_recording(path).tracks
+    assert [(one.pid, len(one.points)) for one in tracks] == [(42, 9), (43, 9)]
+    last = tracks[0].points[-1]
+    assert (last.live, last.resident, last.requests) == ((1 << 20) + 8, 3 * ((1 << 20) + 8), 70)
+    assert last.classes == {16: ((1 << 20) + 8) // 16 * 16, 32: 160, 16384: 3 * 16384}
+    assert read_looks(path).record(0).moment.snapshot is not None
+
+
+def test_a_line_that_is_no_look_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    written(path, [line_of(record(1.0)), b'{"at":2}', line_of(record(3.0))])
+    found = read_recording(path)
+    assert len(found.tracks[0].points) == 1
+    assert "line 2" in found.notes[0]

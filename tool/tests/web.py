@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""A `hew serve` in this process: a made-up site behind the real server, and clients for it."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+from conftest import wait_until
+from hew.analysis.details import details, point
+from hew.analysis.live import live_view
+from hew.model.address import Guard, read_address
+from hew.model.live import Moment, Outside
+from hew.model.serving import Seen
+from hew.model.statistics import Thread
+from hew.sources.serve.app import Asset, Site, application
+from hew.sources.serve.listen import listen, server_of
+from hew.sources.statistics.stream import read_statistics
+from hew.views.serve_document import seen_document
+from hew.views.web_assets import web_assets
+
+DATA = Path(__file__).parent / "data" / "statistics"
+TOKEN = "a-token-of-some-length"
+HOSTILE = "<img src=x onerror=document.title='taken'><script>document.title='taken'</script>"
+HUGE = (1 << 63) - 1
+
+
+def made_up(pid: int = 4242, name: str = HOSTILE) -> dict[str, Any]:
+    """One process with a recorded report, whose every name comes from somebody who means harm."""
+    snapshot = read_statistics(str(DATA / "hew-0.1.0.json.gz")).snapshots[-1]
+    threads = (Thread(1, name, "0", HUGE, HUGE), Thread(2, name, name, 1, 1))
+    arenas = tuple(replace(one, name=name) for one in snapshot.arenas)
+    outside = Outside(resident=HUGE, anonymous=HUGE, files=0, shared=0)
+    moment = Moment(
+        pid, name, name, name, {name: 2}, 1.0, 1, 1.0, outside, replace(snapshot, threads=threads, arenas=arenas), name
+    )
+    view = live_view(moment, None)
+    points = [point(view, 1e9 + second) for second in range(5)]
+    return seen_document(Seen(pid, view, details(moment, None), points, name))
+
+
+class MadeUp:
+    """A site that answers the same each time and remembers what it was asked to do."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[object, ...]] = []
+
+    def processes(self) -> dict[str, Any]:
+        row = {"pid": 4242, "name": HOSTILE, "user": HOSTILE, "allocator": HOSTILE, "resident": HUGE, "threads": 2}
+        return {"processes": [{**row, "asks": True}], "named": [4242]}
+
+    def process(self, pid: int, since: float) -> dict[str, Any]:
+        return made_up(pid)
+
+    def advice(self, pid: int) -> dict[str, Any]:
+        setting = {"name": "dirty_decay_ms", "value": "1000", "text": "dirty_decay_ms:1000", "live": None}
+        evidence = {"label": HOSTILE, "value": 1.5, "unit": "bytes", "where": HOSTILE}
+        words = dict.fromkeys(("title", "subject", "cpu", "memory", "risk", "verify", "otherwise", "change"), HOSTILE)
+        one = {"rule": "a-rule", "evidence": [evidence], "settings": [setting], "certainty": "sure", **words}
+        unseen = [{"what": HOSTILE, "why": HOSTILE, "next": HOSTILE}]
+        seen = {"rules": 1, "spoke": 1, "read": [HOSTILE], "unseen": unseen}
+        live = {"a-rule": "dirty_decay_ms:1000"}
+        return {"advice": [one], "notes": [HOSTILE], "looked_at": seen, "outcome": "advice", "live": live}
+
+    def apply(self, pid: int, rule: str) -> dict[str, Any]:
+        self.done.append(("apply", pid, rule))
+        result = {"name": "dirty_decay_ms", "value": "1000", "outcome": "applied", "remark": HOSTILE}
+        return {"rule": rule, "results": [result]}
+
+    def keep(self, pid: int) -> dict[str, Any]:
+        self.done.append(("keep", pid))
+        return self.kept()
+
+    def kept(self) -> dict[str, Any]:
+        return {"kept": [{"number": one, "title": HOSTILE, "at": 1e9, "resident": 1} for one in (1, 2)]}
+
+    def compare(self, before: int, after: int) -> dict[str, Any]:
+        first, second = self.kept()["kept"]
+        changes = [{"label": HOSTILE, "before": 1, "after": HUGE}]
+        return {"before": first, "after": second, "groups": [{"title": HOSTILE, "changes": changes}]}
+
+    def metrics(self, accept: str) -> tuple[str, bytes]:
+        return "text/plain", b"metrics\n"
+
+    def profile(self, pid: int | None, allocations: bool, form: str) -> tuple[str, bytes]:
+        return "application/octet-stream", b"profile"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def document(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that runs."""
+
+    port: int
+
+    @property
+    def url(self) -> str:
+        """Where."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def ask(self, path: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Answer:
+        """One request; `_` in a header's name is `-`."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, body, named)
+            found = connection.getresponse()
+            return Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, found.read())
+        finally:
+            connection.close()
+
+    def post(self, path: str, document: object, **headers: str) -> Answer:
+        """A change as the page asks for it; headers change that."""
+        plain = {"Content_Type": "application/json", "Origin": self.url, "Authorization": f"Bearer {TOKEN}"}
+        kept = {name: value for name, value in {**plain, **headers}.items() if value}
+        return self.ask(path, "POST", json.dumps(document).encode(), **kept)
+
+
+@contextmanager
+def served(site: Site, place: str = "127.0.0.1:0", token: str = "", hosts: tuple[str, ...] = ()) -> Iterator[Served]:
+    """The site on a free port."""
+    guard = Guard(read_address(place), token, hosts)
+    assets = {path: Asset(kind, body) for path, kind, body in web_assets()}
+    listener, at = listen(guard.address)
+    server = server_of(application(site, guard, TOKEN, assets))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    wait_until(lambda: server.started)
+    try:
+        yield Served(at.port)
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        listener.close()
