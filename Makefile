@@ -166,8 +166,8 @@ demo:
 	CMAKE_GENERATOR="$$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles')" cmake --preset release
 	cmake --build --preset release --parallel $(JOBS) --target hew bench_buffer_churn bench_serve
 	@mkdir -p build/demo
+	.venv/bin/hew compare --runs $(DEMO_RUNS) --html build/demo/serve.html -- build/release/bench/apps/serve --connections 5000
 	.venv/bin/hew compare --runs $(DEMO_RUNS) --html build/demo/buffer_churn.html -- build/release/bench/apps/buffer_churn --step 1024
-	.venv/bin/hew compare --runs $(DEMO_RUNS) --html build/demo/serve.html -- build/release/bench/apps/serve --connections 12000
 	@if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then $(MAKE) demo-redis; \
 	else echo 'redis-server is not here (package redis-server): its part is left out'; fi
 	@echo; echo 'pages:'; ls -d $(CURDIR)/build/demo/*.html

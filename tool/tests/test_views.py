@@ -16,9 +16,10 @@ from jsonschema import validate
 from rich.console import Console
 
 from hew.analysis.choice import choice
+from hew.model.allocator import Allocator
 from hew.model.figures import Unit
 from hew.model.quantity import quantity
-from hew.model.report import Ratio, Report, Verdict
+from hew.model.report import AllocatorResult, Ratio, Report, Verdict
 from hew.views import document
 from hew.views.charts import memory_lines
 from hew.views.document import to_json
@@ -127,6 +128,22 @@ def test_one_sentence_says_what_to_choose(report: Report) -> None:
     assert choice(with_ratios(report, time=same, memory=worse)).startswith("Stay with glibc")
     few = (0.5, Verdict.TOO_FEW_RUNS)
     assert "--runs 6" in choice(with_ratios(report, time=few, memory=few))
+
+
+def test_of_allocators_that_are_as_fast_the_leanest_is_chosen(report: Report) -> None:
+    def with_figures(name: str, wall: tuple[float, float, float], peak: float) -> AllocatorResult:
+        kept = next(one for one in report.results if one.allocator.name == "hew")
+        ratios = {
+            "wall_seconds": Ratio(*wall, 6, Verdict.BETTER, (wall[0],) * 6),
+            "peak_rss_bytes": Ratio(peak, peak, peak, 6, Verdict.WORSE, (peak,) * 6),
+        }
+        return replace(kept, allocator=Allocator(name, Path(f"/{name}.so")), ratios=ratios)
+
+    glibc = next(one for one in report.results if one.allocator.is_baseline)
+    fast, lean = with_figures("fast", (0.46, 0.42, 0.55), 1.74), with_figures("lean", (0.47, 0.39, 0.52), 1.28)
+    assert choice(replace(report, results=(glibc, fast, lean))).startswith("Choose lean: 53 % less wall time")
+    slower = with_figures("lean", (0.60, 0.58, 0.62), 1.28)
+    assert choice(replace(report, results=(glibc, fast, slower))).startswith("Choose fast: 54 % less wall time")
 
 
 def test_a_whisker_that_is_cut_is_marked(report: Report) -> None:

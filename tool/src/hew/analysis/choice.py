@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a comparison says to choose, in one sentence."""
 
+import math
 from collections.abc import Sequence
 
 from hew.model.figures import CLIENT_WALL, PEAK_RSS, SERVER_RSS, WALL, Figure
@@ -16,7 +17,7 @@ def choice(report: Report) -> str:
     verdicts = {one.ratios[key].verdict for one in sound for key in (speed.key, memory.key) if key in one.ratios}
     if verdicts <= {Verdict.TOO_FEW_RUNS}:
         return "Too few rounds to choose: give --runs 6 or more."
-    fastest, smallest = _best(sound, speed), _best(sound, memory)
+    fastest, smallest = _best(sound, speed, memory), _best(sound, memory, speed)
     if fastest is None and smallest is None:
         return f"Stay with glibc: no other allocator is better in {speed.label} or {memory.label} beyond noise."
     if fastest is None or fastest is smallest:
@@ -46,10 +47,23 @@ def _verdict(result: AllocatorResult, figure: Figure) -> Verdict | None:
     return ratio.verdict if ratio else None
 
 
-def _best(results: Sequence[AllocatorResult], figure: Figure) -> AllocatorResult | None:
+def _best(results: Sequence[AllocatorResult], figure: Figure, other: Figure) -> AllocatorResult | None:
+    """The best in a figure; of those that are as good within their intervals, the best in the other one."""
     better = [one for one in results if _verdict(one, figure) is Verdict.BETTER]
-    pick = max if figure.more_is_better else min
-    return pick(better, key=lambda one: one.ratios[figure.key].value, default=None)
+    first = min(better, key=lambda one: _cost(one, figure), default=None)
+    if first is None:
+        return None
+    best = first.ratios[figure.key].value
+    level = [one for one in better if one.ratios[figure.key].low <= best <= one.ratios[figure.key].high]
+    return min(level or [first], key=lambda one: (_cost(one, other), _cost(one, figure)))
+
+
+def _cost(result: AllocatorResult, figure: Figure) -> float:
+    """The less the better; what was not measured is worst."""
+    ratio = result.ratios.get(figure.key)
+    if ratio is None:
+        return math.inf
+    return -ratio.value if figure.more_is_better else ratio.value
 
 
 def _figures(result: AllocatorResult, figures: Sequence[Figure]) -> str:
