@@ -14,7 +14,7 @@ from hew.model.profile import Kind, Profile
 from hew.model.profile_view import Shown
 from hew.model.serving import KeptProfile
 from hew.sources.serve.app import AnswerError
-from hew.sources.serve.profile import PPROF, FORMS, named_bytes, named_profile, profile_of
+from hew.sources.serve.profile import FORMS, PPROF, named_bytes, named_profile, profile_of
 from hew.views.profile.profile_proto import to_pprof
 from hew.views.serve_document import flame_document
 

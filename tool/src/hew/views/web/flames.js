@@ -20,7 +20,7 @@ export function forget(pid) {
 
 export function ready(look) {
   at("flames").hidden = look.profiles.prof !== true && at("flame").hidden;
-  at("keep-profile").disabled = !mayChange() || Boolean(look.ended);
+  at("keep-profile").disabled = !mayChange();
 }
 
 function offer(kept) {
