@@ -205,7 +205,9 @@ def test_profiles_are_served_and_say_how_they_are_turned_on(hew_library: Path, t
         assert web.ask(f"/api/process/{on.pid}").document["profiles"]["prof"] is True
 
 
-def test_a_heap_profile_is_drawn_kept_and_compared(hew_library: Path, tmp_path: Path) -> None:
+def test_a_heap_profile_is_drawn_kept_and_compared(
+    hew_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = site()
     with on_hew(hew_library, tmp_path, ",prof:true,lg_prof_sample:10") as child, served(one) as web:
         path = f"/api/process/{child.pid}/profile"
@@ -231,6 +233,7 @@ def test_a_heap_profile_is_drawn_kept_and_compared(hew_library: Path, tmp_path: 
         child.wait()
         wait_until(lambda: one.process(child.pid, 0.0)["ended"])
         assert is_an_answer(web.ask(f"{path}?of=2"), "flame")["profile"]["number"] == 2
+        monkeypatch.setattr(picturing, "FRESH", 0)
         assert web.ask(path).status == 409
     with on_hew(hew_library, tmp_path) as child, pytest.raises(HewError, match="takes no samples of its heap"):
         one.flame(child.pid, 0, 0, False)

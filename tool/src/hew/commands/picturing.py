@@ -37,7 +37,7 @@ class Picturing:
     def __init__(self) -> None:
         self._lock = threading.Lock()  # of all that follows
         self._kept: OrderedDict[int, _Taken] = OrderedDict()
-        self._last: _Taken | None = None
+        self._last: tuple[float, _Taken] | None = None  # since when, by the monotonic clock
         self._next = 1
 
     def show(self, pid: int, born: int | None, of: int, base: int, by_line: bool) -> dict[str, Any]:
@@ -76,13 +76,14 @@ class Picturing:
         return found
 
     def _fresh(self, pid: int, born: int | None) -> _Taken:
-        last = self._last
-        if last and (last.about.pid, last.born) == (pid, born) and time.time() - last.about.at < FRESH:
+        since, last = self._last or (float("-inf"), None)
+        if last and (last.about.pid, last.born) == (pid, born) and time.monotonic() - since < FRESH:
             return last
         profile = selected(named_profile(pid), Wanted())
         about = KeptProfile(NOW, pid, time.time(), profile.total(Kind.INUSE_SPACE))
-        self._last = _Taken(about, profile, born)
-        return self._last
+        taken = _Taken(about, profile, born)
+        self._last = time.monotonic(), taken
+        return taken
 
     def for_tools(self, pid: int, allocations: bool, form: str) -> tuple[str, bytes]:
         """Type of content, and the profile for pprof's tools; a process that writes heap_v2 gets its names here."""
