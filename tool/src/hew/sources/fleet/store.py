@@ -24,7 +24,7 @@ SCHEMA = f"""
 create table if not exists metrics (id integer, name varchar unique);
 create table if not exists series (id integer, metric integer, identity varchar unique,
     {", ".join(f'"{one}" varchar' for one in COLUMNS)});
-create table if not exists samples (metric integer, series integer, at double, value double);
+create table if not exists samples (metric integer, series integer, moment double, value double);
 create table if not exists files (path varchar unique, size bigint, changed double, until double);
 """
 SETTINGS = {"enable_external_access": "false", "memory_limit": "1GB", "threads": "4"}
@@ -63,7 +63,8 @@ class StoreSource:
 
     def newest(self) -> float | None:
         """The time of the newest sample."""
-        return next(self._rows("select max(at) from samples"))[0]
+        newest = next(self._rows("select max(moment) from samples"))[0]
+        return None if newest is None else float(newest)
 
     def read_until(self, path: str, size: int, changed: float) -> float | None:
         """The time of the newest sample that was read of a file; None when it has not changed since; -inf: never read."""
@@ -96,10 +97,10 @@ class StoreSource:
             self.add_columns(ids, np.array([at for _, at, _ in found]), np.array([float(one) for _, _, one in found]))
         return len(found)
 
-    def add_columns(self, series: NDArray[np.int32], at: NDArray[np.float64], value: NDArray[np.float64]) -> None:
+    def add_columns(self, series: NDArray[np.int32], moment: NDArray[np.float64], value: NDArray[np.float64]) -> None:
         """Samples of series that `ids` has given, in columns of one length."""
-        self._insert("samples", "select s.metric, n.series, n.at, n.value from new n join series s on s.id = n.series "
-                     "order by s.metric, n.at", {"series": series, "at": at, "value": value})  # fmt: skip
+        self._insert("samples", "select s.metric, n.series, n.moment, n.value from new n join series s on s.id = n.series "
+                     "order by s.metric, n.moment", {"series": series, "moment": moment, "value": value})  # fmt: skip
 
     def ids(self, found: Iterable[Labels]) -> NDArray[np.int32]:
         """The numbers of series, made where they are new."""
@@ -115,7 +116,7 @@ class StoreSource:
 
     def _insert(self, table: str, select: str, columns: Mapping[str, NDArray[Any]]) -> None:
         self._base.register("new", columns)
-        self._base.execute(f"insert into {table} {select}")  # noqa: S608 - our own words
+        self._base.execute(f"insert into {table} {select}")
         self._base.unregister("new")
 
     def _id(self, labels: Labels, known: dict[str, int], new: list[list[Any]]) -> int:
@@ -131,7 +132,7 @@ class StoreSource:
         if name not in self._metrics:
             self._metrics[name] = len(self._metrics)
             self._base.execute("insert into metrics values (?, ?)", [self._metrics[name], name])
-        return self._metrics[name]
+        return int(self._metrics[name])
 
     def _rows(self, text: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         try:
@@ -158,10 +159,10 @@ def _sql(query: Query, span: Span, metric: int) -> tuple[str, list[Any]]:
 def _last(span: Span, metric: int) -> tuple[str, list[Any]]:
     """The last sample before each step's end that is not too old."""
     looked = min(LOOKBACK, span.step) if span.steps > 1 else LOOKBACK
-    text = """select series, step, arg_max(value, at) as v from (
-            select series, at, value, greatest(ceil((at - ?) / ?)::integer - 1, 0) as step from samples
-            where metric = ? and at > ? and at <= ?)
-        where at > ? + (step + 1) * ? - ? group by series, step"""
+    text = """select series, step, arg_max(value, moment) as v from (
+            select series, moment, value, greatest(ceil((moment - ?) / ?)::integer - 1, 0) as step from samples
+            where metric = ? and moment > ? and moment <= ?)
+        where moment > ? + (step + 1) * ? - ? group by series, step"""
     begin = span.end - LOOKBACK if span.steps == 1 else span.begin
     step = LOOKBACK if span.steps == 1 else span.step
     return text, [begin, step, metric, begin, span.end, begin, step, looked]
@@ -170,10 +171,10 @@ def _last(span: Span, metric: int) -> tuple[str, list[Any]]:
 def _increase(span: Span, metric: int) -> tuple[str, list[Any]]:
     """The sum of what a counter grew by, with what it grew by since the last sample before the step."""
     text = """select series, step, sum(case when value >= before then value - before else value end) / ? as v from (
-            select series, at, value, lag(value) over (partition by series order by at) as before,
-                greatest(ceil((at - ?) / ?)::integer - 1, 0) as step
-            from samples where metric = ? and at > ? and at <= ?)
-        where at > ? and before is not null group by series, step"""
+            select series, moment, value, lag(value) over (partition by series order by moment) as before,
+                greatest(ceil((moment - ?) / ?)::integer - 1, 0) as step
+            from samples where metric = ? and moment > ? and moment <= ?)
+        where moment > ? and before is not null group by series, step"""
     return text, [span.step, span.begin, span.step, metric, span.begin - LOOKBACK, span.end, span.begin]
 
 
