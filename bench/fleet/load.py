@@ -2,7 +2,6 @@
 """A played fleet into an engine (remote write 1.0, in order of time) or into a store."""
 
 import http.client
-import struct
 import time
 from urllib.parse import urlsplit
 
@@ -58,18 +57,14 @@ def _head(labels: Labels) -> bytes:
 
 
 def _body(heads: list[bytes], rows: Floats, stamps: list[bytes]) -> bytes:
-    """A WriteRequest: of each series its labels and all its samples of the block."""
-    size = 9 + len(stamps[0])
-    form = struct.Struct(f"<BBB8s{len(stamps[0])}s")
-    little = rows.astype("<f8")
-    message = bytearray()
-    for head, row in zip(heads, little, strict=True):
-        values = row.tobytes()
-        samples = b"".join(
-            form.pack(0x12, size, 0x09, values[8 * n : 8 * n + 8], stamp) for n, stamp in enumerate(stamps)
-        )
-        message += field(1, head + samples)
-    return bytes(cramjam.snappy.compress_raw(bytes(message)))
+    """A WriteRequest: of each series its labels and all its samples of the block, which are laid out as columns."""
+    stamp = np.frombuffer(b"".join(stamps), dtype=np.uint8).reshape(len(stamps), -1)
+    samples = np.empty((len(rows), len(stamps), 11 + stamp.shape[1]), dtype=np.uint8)
+    samples[:, :, :3] = (0x12, 9 + stamp.shape[1], 0x09)  # field 2, its length; in it field 1, a double
+    samples[:, :, 3:11] = np.ascontiguousarray(rows, dtype="<f8").view(np.uint8).reshape(len(rows), len(stamps), 8)
+    samples[:, :, 11:] = stamp
+    message = b"".join(field(1, head + one.tobytes()) for head, one in zip(heads, samples, strict=True))
+    return bytes(cramjam.snappy.compress_raw(message))
 
 
 def _post(connection: http.client.HTTPConnection, path: str, body: bytes) -> None:

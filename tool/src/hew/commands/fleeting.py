@@ -33,7 +33,7 @@ from hew.model.fleet import (
 from hew.model.history import Record
 from hew.model.metric import Kernel, Labels, Look, Observed
 
-LIMIT_STEPS = 96
+LIMIT_STEPS = 48
 DRIFTING = ("dirty", "muzzy")  # settings that should be alike; the number of arenas follows from a host's CPUs
 GIB = 1 << 30
 

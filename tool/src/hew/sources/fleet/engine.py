@@ -66,7 +66,7 @@ class EngineSource:
             more = {
                 "start": f"{span.ends[0]:.3f}",
                 "end": f"{span.end:.3f}",
-                "step": f"{span.step:.3f}s",
+                "step": f"{span.step:.3f}",
                 "nocache": "1",
             }
             rows = self._rows("query_range", {**words, **more})
@@ -140,6 +140,7 @@ class EngineSource:
                 raise TimeoutError
             if len(found) > MOST_ANSWER:
                 raise HewError(f"{self.name} answers with more than {MOST_ANSWER >> 20} MiB: ask of fewer with --match")
+        answer.close()  # or the connection waits for the end of an empty rest
         return answer.status, bytes(found)
 
     def close(self) -> None:

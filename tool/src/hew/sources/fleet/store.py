@@ -146,35 +146,34 @@ class StoreSource:
 
 
 def _sql(query: Query, span: Span, metric: int) -> tuple[str, list[Any]]:
-    """The query with its values, but for the metric's number, which comes first."""
+    """The query with its values. Which series are meant is found first: most samples are of others."""
     by = "".join(f's."{name}", ' for name in query.by)
     fold = {Fold.SUM: "sum(v)", Fold.MAX: "max(v)", Fold.MIN: "min(v)", Fold.COUNT: "count(v)"}[query.fold]
-    where = "".join(f' and s."{name}" = ?' for name, _ in query.match)
-    inner, values = (_last if query.over is Over.LAST else _increase)(span, metric)
-    text = f"""with one as ({inner})
-        select {by} step, {fold} from one join series s on s.id = one.series where true{where} group by {by} step"""  # noqa: S608
-    return text, [*values, *(value for _, value in query.match)]
+    where = "".join(f' and "{name}" = ?' for name, _ in query.match)
+    only = "and series in (select id from meant)" if query.match else ""
+    inner, values = (_last if query.over is Over.LAST else _increase)(span, metric, only)
+    text = f"""with meant as materialized (select * from series where metric = ?{where}), one as ({inner})
+        select {by} step, {fold} from one join meant s on s.id = one.series group by {by} step"""  # noqa: S608
+    return text, [metric, *(value for _, value in query.match), *values]
 
 
-def _last(span: Span, metric: int) -> tuple[str, list[Any]]:
+def _last(span: Span, metric: int, only: str) -> tuple[str, list[Any]]:
     """The last sample before each step's end that is not too old."""
-    looked = min(LOOKBACK, span.step) if span.steps > 1 else LOOKBACK
-    text = """select series, step, arg_max(value, moment) as v from (
+    begin, step = (span.end - LOOKBACK, LOOKBACK) if span.steps == 1 else (span.begin, span.step)
+    text = f"""select series, step, arg_max(value, moment) as v from (
             select series, moment, value, greatest(ceil((moment - ?) / ?)::integer - 1, 0) as step from samples
-            where metric = ? and moment > ? and moment <= ?)
-        where moment > ? + (step + 1) * ? - ? group by series, step"""
-    begin = span.end - LOOKBACK if span.steps == 1 else span.begin
-    step = LOOKBACK if span.steps == 1 else span.step
-    return text, [begin, step, metric, begin, span.end, begin, step, looked]
+            where metric = ? and moment > ? and moment <= ? {only})
+        where moment > ? + (step + 1) * ? - ? group by series, step"""  # noqa: S608
+    return text, [begin, step, metric, begin, span.end, begin, step, min(LOOKBACK, step)]
 
 
-def _increase(span: Span, metric: int) -> tuple[str, list[Any]]:
+def _increase(span: Span, metric: int, only: str) -> tuple[str, list[Any]]:
     """The sum of what a counter grew by, with what it grew by since the last sample before the step."""
-    text = """select series, step, sum(case when value >= before then value - before else value end) / ? as v from (
+    text = f"""select series, step, sum(case when value >= before then value - before else value end) / ? as v from (
             select series, moment, value, lag(value) over (partition by series order by moment) as before,
                 greatest(ceil((moment - ?) / ?)::integer - 1, 0) as step
-            from samples where metric = ? and moment > ? and moment <= ?)
-        where moment > ? and before is not null group by series, step"""
+            from samples where metric = ? and moment > ? and moment <= ? {only})
+        where moment > ? and before is not null group by series, step"""  # noqa: S608
     return text, [span.step, span.begin, span.step, metric, span.begin - LOOKBACK, span.end, span.begin]
 
 
