@@ -46,7 +46,11 @@ def to_engine(fleet: Fleet, url: str) -> int:
             if number not in heads:
                 heads[number] = [_head(one) for one in labels]
             for at in range(0, len(rows), MOST_SERIES):
-                _post(connection, parts.path, _body(heads[number][at : at + MOST_SERIES], rows[at : at + MOST_SERIES], stamps))
+                _post(
+                    connection,
+                    parts.path,
+                    _body(heads[number][at : at + MOST_SERIES], rows[at : at + MOST_SERIES], stamps),
+                )
             count += rows.size
     connection.close()
     return count

@@ -147,7 +147,17 @@ class Fleet:
             keys = list(values)
             rows = np.stack([values[key][:, piece] for key in keys])  # series x hosts x times
             labels = [
-                tuple(sorted((*key[1], ("__name__", key[0]), ("instance", host), ("pid", "1"), ("service_name", service.name))))
+                tuple(
+                    sorted(
+                        (
+                            *key[1],
+                            ("__name__", key[0]),
+                            ("instance", host),
+                            ("pid", "1"),
+                            ("service_name", service.name),
+                        )
+                    )
+                )
                 for key in keys
                 for host in service.hosts
             ]
@@ -233,7 +243,9 @@ class Fleet:
             case "holes faulted in again":
                 found["hew_holes_refaulted_bytes_total", ()] = constant(30_000 * PAGE * amount)
             case "mixed":
-                other = draw.permutation(shape[0])[: max(shape[0] // 10, 1)] if shape[0] > 2 else np.array([], dtype=int)
+                other = (
+                    draw.permutation(shape[0])[: max(shape[0] // 10, 1)] if shape[0] > 2 else np.array([], dtype=int)
+                )
                 found["hew_decay_seconds", dirty] = constant(10.0)
                 found["hew_decay_seconds", dirty][other] = 2.0
                 self.truth.mixed[service.name] = {service.hosts[one] for one in other}

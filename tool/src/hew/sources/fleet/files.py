@@ -16,7 +16,7 @@ from hew.model.fleet import HOST
 from hew.model.history import Record
 from hew.model.metric import Labels
 from hew.sources.fleet.store import NAME, StoreSource
-from hew.sources.history.blocks import is_recording
+from hew.sources.history.blocks import is_recording, older
 from hew.sources.history.recording import read_looks
 
 Rows = Iterator[tuple[Labels, float, float]]
@@ -32,7 +32,7 @@ MOST_TEXT = 256 << 20  # bytes of one scrape
 def refresh(store: StoreSource, folder: Path, convert: Convert) -> list[str]:
     """Read what is new in the folder; notes on what could not be read. A file is taken whole, or not at all."""
     notes = []
-    for path in sorted(one for one in folder.rglob("*") if one.is_file() and not one.name.startswith((NAME, "."))):
+    for path in _files(folder):
         name = str(path.relative_to(folder))
         state = path.stat()
         until = store.read_until(name, state.st_size, state.st_mtime)
@@ -46,6 +46,12 @@ def refresh(store: StoreSource, folder: Path, convert: Convert) -> list[str]:
         except (HewError, ValueError, OSError) as error:
             notes.append(f"{path} is left out: {error}")
     return notes
+
+
+def _files(folder: Path) -> list[Path]:
+    """All but our own, and but the older halves of recordings, which are read with the newer ones."""
+    found = {one for one in folder.rglob("*") if one.is_file() and not one.name.startswith((NAME, "."))}
+    return sorted(found - {older(one) for one in found})
 
 
 def _read(store: StoreSource, path: Path, host: str, until: float, convert: Convert) -> float:
