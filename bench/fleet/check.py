@@ -3,9 +3,10 @@
 
 from collections.abc import Iterator
 
-from play import LESS, ROLLED_OUT, DAY, Fleet, order_of
+from play import DAY, LESS, ROLLED_OUT, Fleet, order_of
 
-from hew.commands.fleeting import Wanted, fleet_of, rollout_of
+from hew.commands.fleet_rollout import rollout_of
+from hew.commands.fleeting import Wanted, fleet_of
 from hew.model.fleet import FleetState, Source
 
 CLOSE = 0.03  # an engine reckons rates from samples, and sizes from four moments of an hour

@@ -44,6 +44,33 @@ LESS = 0.8  # of its memory a service has after the rollout
 FEWEST = 8  # hosts of a service, where there are enough: a comparison wants six
 SHARE = 0.6  # of a day's beginning usage that a service near its limit has of it
 
+DIRTY: Labels = (("state", "dirty"),)
+SMALL: Labels = (("size", "small"),)
+DECAY: Key = ("hew_decay_seconds", DIRTY)
+# What a problem makes of series: a value, or a share of what is allocated, and how much more with the amount.
+CONSTANT: Mapping[str, Mapping[Key, tuple[float, float]]] = {
+    "lock waits": {
+        ("hew_arenas", ()): (4, 0),
+        ("hew_process_threads", ()): (64, 0),
+        ("hew_lock_waits_total", ()): (0, 4000),
+        ("hew_lock_operations_total", ()): (0, 400_000),
+        ("hew_lock_wait_seconds_total", ()): (0, 0.8),
+    },
+    "idle pages": {DECAY: (math.inf, 0)},
+    "page faults": {
+        DECAY: (0.1, 0),
+        ("hew_purged_bytes_total", DIRTY): (0, 40_000 * PAGE),
+        ("hew_process_page_faults_total", (("kind", "minor"),)): (0, 60_000),
+    },
+    "fills": {("hew_fills_total", SMALL): (0, 150_000), ("hew_requests_total", SMALL): (0, 1_200_000)},
+    "holes faulted in again": {("hew_holes_refaulted_bytes_total", ()): (0, 30_000 * PAGE)},
+}
+OF_ALLOCATED: Mapping[str, Mapping[Key, tuple[float, float]]] = {
+    "idle pages": {("hew_idle_bytes", DIRTY): (0, 0.5)},
+    "thread caches": {("hew_thread_cache_bytes", ()): (0.3, 0.1)},
+    "fragmentation": {("hew_active_bytes", ()): (1.6, 0.2)},
+}
+
 
 @dataclass(frozen=True)
 class Recorded:
@@ -103,7 +130,7 @@ class Fleet:
     def __init__(self, hosts: int, every: float, end: float, seed: int = 1) -> None:
         self.every, self.seed = every, seed
         count = int(DAY / every)
-        self.times: Floats = end - every * np.arange(count, -1, -1)
+        self.times: Floats = end - every * np.arange(count, -1, -1, dtype=np.float64)
         self.truth = Truth()
         self._played: dict[int, dict[Key, Floats]] = {}
         self.services = self._services(hosts)
@@ -213,47 +240,26 @@ class Fleet:
         found["hew_process_resident_bytes", ()] = parts * 1.03
 
     def _plant(self, service: Service, found: dict[Key, Floats], draw: np.random.Generator) -> None:
-        shape = found["hew_allocated_bytes", ()].shape
         allocated, amount = found["hew_allocated_bytes", ()], service.amount
-        dirty: Labels = (("state", "dirty"),)
-
-        def constant(value: float) -> Floats:
-            return np.full(shape, value)
-
-        match service.problem:
-            case "lock waits":
-                found["hew_arenas", ()], found["hew_process_threads", ()] = constant(4), constant(64)
-                found["hew_lock_waits_total", ()] = constant(4000 * amount)
-                found["hew_lock_operations_total", ()] = constant(400_000 * amount)
-                found["hew_lock_wait_seconds_total", ()] = constant(0.8 * amount)
-            case "idle pages":
-                found["hew_idle_bytes", dirty] = allocated * (0.5 * amount)
-                found["hew_decay_seconds", dirty] = constant(math.inf)
-            case "thread caches":
-                found["hew_thread_cache_bytes", ()] = allocated * (0.3 + 0.1 * amount)
-            case "fragmentation":
-                found["hew_active_bytes", ()] = allocated * (1.6 + 0.2 * amount)
-            case "page faults":
-                found["hew_decay_seconds", dirty] = constant(0.1)
-                found["hew_purged_bytes_total", dirty] = constant(40_000 * PAGE * amount)
-                found["hew_process_page_faults_total", (("kind", "minor"),)] = constant(60_000 * amount)
-            case "fills":
-                found["hew_fills_total", (("size", "small"),)] = constant(150_000 * amount)
-                found["hew_requests_total", (("size", "small"),)] = constant(1_200_000 * amount)
-            case "holes faulted in again":
-                found["hew_holes_refaulted_bytes_total", ()] = constant(30_000 * PAGE * amount)
-            case "mixed":
-                other = (
-                    draw.permutation(shape[0])[: max(shape[0] // 10, 1)] if shape[0] > 2 else np.array([], dtype=int)
-                )
-                found["hew_decay_seconds", dirty] = constant(10.0)
-                found["hew_decay_seconds", dirty][other] = 2.0
-                self.truth.mixed[service.name] = {service.hosts[one] for one in other}
-            case "rollout":
-                self._roll_out(service, found, draw)
+        for key, (first, more) in CONSTANT.get(service.problem, {}).items():
+            found[key] = np.full(allocated.shape, first + more * amount)
+        for key, (first, more) in OF_ALLOCATED.get(service.problem, {}).items():
+            found[key] = allocated * (first + more * amount)
+        if service.problem == "mixed":
+            self._mix(service, found, draw)
+        if service.problem == "rollout":
+            self._roll_out(service, found, draw)
         self._resident(found)
         if service.problem == "limit":
             self._limit(service, found)
+
+    def _mix(self, service: Service, found: dict[Key, Floats], draw: np.random.Generator) -> None:
+        """A tenth of the hosts has another setting."""
+        shape = found["hew_allocated_bytes", ()].shape
+        other = draw.permutation(shape[0])[: max(shape[0] // 10, 1)] if shape[0] > 2 else np.array([], dtype=int)
+        found[DECAY] = np.full(shape, 10.0)
+        found[DECAY][other] = 2.0
+        self.truth.mixed[service.name] = {service.hosts[one] for one in other}
 
     def _roll_out(self, service: Service, found: dict[Key, Floats], draw: np.random.Generator) -> None:
         """A shorter decay and less memory from the middle of the day on, on most hosts."""
@@ -261,9 +267,8 @@ class Fleet:
         kept = draw.permutation(hosts)[: max(round(hosts * KEPT), 1)] if hosts > 2 else np.array([], dtype=int)
         with_it = np.setdiff1d(np.arange(hosts), kept)
         later = np.arange(count) >= count * ROLLED_OUT
-        decay: Key = ("hew_decay_seconds", (("state", "dirty"),))
-        found[decay] = np.full((hosts, count), 10.0)
-        found[decay][np.ix_(with_it, later)] = 1.0
+        found[DECAY] = np.full((hosts, count), 10.0)
+        found[DECAY][np.ix_(with_it, later)] = 1.0
         for key in (("hew_allocated_bytes", ()), ("hew_active_bytes", ())):
             found[key] = found[key].copy()
             found[key][np.ix_(with_it, later)] *= LESS

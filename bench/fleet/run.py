@@ -16,7 +16,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,9 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT / "tests/engines")]
 
 from check import problems  # noqa: E402
+from engines import ENGINES, Engine, wait_until  # noqa: E402
 from load import to_engine, to_store  # noqa: E402
 from play import Fleet  # noqa: E402
-from engines import ENGINES, Engine, wait_until  # noqa: E402
 
 from hew.model.fleet import Source  # noqa: E402
 from hew.sources.fleet.engine import EngineSource  # noqa: E402

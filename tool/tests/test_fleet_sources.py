@@ -3,6 +3,8 @@
 
 import json
 import math
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -60,6 +62,22 @@ def test_a_size_is_the_last_one_before_the_step_ends(store: StoreSource) -> None
     only = Query("hew_x_bytes", fold=Fold.COUNT, by=(HOST,), match=((SERVICE, "a"),))
     assert answer(store, only, Span(T, T + 3600)) == {("h",): [1], ("i",): [1]}
     assert answer(store, Query("hew_x_bytes"), Span(T + 3600, T + 3600 + 301)) == {}, "too old"
+
+
+def test_steps_shorter_than_the_time_between_samples_have_the_last_one(store: StoreSource) -> None:
+    steps = answer(store, Query("hew_x_bytes", match=((HOST, "h"), (SERVICE, "a"))), Span(T + 3480, T + 3600, 8))
+    assert steps == {("a",): [3480, 3480, 3480, 3540, 3540, 3540, 3540, 3600]}
+
+
+def test_a_store_that_is_open_elsewhere_is_said(tmp_path: Path) -> None:
+    code = "import duckdb, sys; b = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    words = [sys.executable, "-c", code, str(tmp_path / NAME)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(HewError, match="another hew fleet has it open"):
+            store_of(tmp_path)
+        other.kill()
 
 
 def test_a_counter_that_begins_anew_begins_at_nothing(store: StoreSource) -> None:
@@ -124,7 +142,7 @@ def test_a_folder_that_is_none_and_a_broken_store_are_said(tmp_path: Path) -> No
     with pytest.raises(HewError, match="is no folder"):
         store_of(tmp_path / "none")
     (tmp_path / NAME).write_text("this was a database once, or so they say")
-    with pytest.raises(HewError, match="makes it anew when it is removed"):
+    with pytest.raises(HewError, match="remove it, it is made anew"):
         store_of(tmp_path)
 
 

@@ -12,7 +12,8 @@ import click
 
 from hew.analysis.fleet.settings import read_setting
 from hew.commands.export import file_option, read_token
-from hew.commands.fleeting import Wanted, fleet_of, rollout_of, samples_of
+from hew.commands.fleet_rollout import rollout_of
+from hew.commands.fleeting import Wanted, fleet_of, samples_of
 from hew.commands.options import told
 from hew.model.fleet import Source
 from hew.sources.fleet.engine import EngineSource

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hew.analysis.fleet import rollout as rolled
 from hew.analysis.fleet import settings
 from hew.analysis.fleet.case import advice_of, versions_of
 from hew.analysis.fleet.costs import costs
@@ -25,7 +24,6 @@ from hew.model.fleet import (
     Mixed,
     Over,
     Query,
-    Rollout,
     ServiceState,
     Source,
     Span,
@@ -64,13 +62,13 @@ def fleet_of(source: Source, wanted: Wanted) -> FleetState:
     span = span_of(source, wanted)
     only = ((SERVICE, wanted.service),) if wanted.service is not None else ()
     sizes = replace(span, steps=STEPS)
-    figures = gathered({ask.key: _ask(source, ask.query, only, sizes, span) for ask in ASKS})
+    figures = gathered({ask.key: asked(source, ask.query, only, sizes, span) for ask in ASKS})
     if not figures:
         who = f"service {wanted.service!r}" if wanted.service is not None else "series of hew export"
         raise HewError(f"{source.name} has no {who} in the {wanted.window:g} s until {span.end:.0f}")
-    hosts = _counted(_ask(source, HOSTS, only, span, span))
-    versions = versions_of(_ask(source, VERSIONS, only, span, span))
-    bins = gathered({ask.key: _ask(source, ask.query, only, sizes, span) for ask in BINS})
+    hosts = _counted(asked(source, HOSTS, only, span, span))
+    versions = versions_of(asked(source, VERSIONS, only, span, span))
+    bins = gathered({ask.key: asked(source, ask.query, only, sizes, span) for ask in BINS})
     limits = _limits(source, wanted, span, only)
     found = []
     for name, row in figures.items():
@@ -86,7 +84,7 @@ def fleet_of(source: Source, wanted: Wanted) -> FleetState:
     return FleetState(source.name, span.begin, span.end, tuple(ranked), wanted.gib_per_core, time.monotonic() - begun)
 
 
-def _ask(source: Source, query: Query, only: tuple[tuple[str, str], ...], sizes: Span, rates: Span) -> Sequence[Line]:
+def asked(source: Source, query: Query, only: tuple[tuple[str, str], ...], sizes: Span, rates: Span) -> Sequence[Line]:
     return source.ask(replace(query, match=(*query.match, *only)), sizes if query.over is Over.LAST else rates)
 
 
@@ -141,43 +139,6 @@ def _limit_queries(by: str, match: tuple[tuple[str, str], ...]) -> tuple[Query, 
     return (
         Query("hew_group_used_bytes", Over.LAST, Fold.MAX, (by,), match),
         Query("hew_group_limit_bytes", Over.LAST, Fold.MIN, (by,), match),
-    )
-
-
-def rollout_of(source: Source, wanted: Wanted, at: float, settle: float, setting: str | None) -> Rollout:
-    """A service before and after `at`. The window after it begins `settle` seconds later."""
-    newest = wanted.end if wanted.end is not None else source.newest()
-    begin = at + settle
-    if newest is None or newest <= begin:
-        raise HewError(f"{source.name} has no samples of later than {settle:g} s after the rollout")
-    before, after = Span(at - wanted.window, at), Span(begin, min(begin + wanted.window, newest))
-    match = ((SERVICE, wanted.service or ""),)
-    told = [
-        rolled.by_host(
-            {
-                key: _ask(source, query, (), replace(span, steps=rolled.STEPS), span)
-                for key, query in rolled.queries(match).items()
-            }
-        )
-        for span in (before, after)
-    ]
-    hosts = sorted({host for values in told[1].values() for host in values})
-    if not hosts:
-        raise HewError(f"{source.name} has no service {wanted.service!r} after the rollout")
-    have, others = hosts, list[tuple[str, str]]()
-    if setting is not None:
-        name, value = settings.read_setting(setting)
-        last = replace(after, begin=after.end - min(wanted.window, 300.0))
-        most, least = (source.ask(query, last) for query in settings.queries(name, match))
-        have, others = settings.split(settings.values(name, most, least), value)
-    groups = [rolled.group("hosts with the setting" if setting else "all hosts", have, *told)] if have else []
-    if others:
-        groups.append(rolled.group("hosts without it", [host for host, _ in others], *told))
-    notes = []
-    if after.end - after.begin < wanted.window * 0.99:
-        notes.append(f"only {after.end - after.begin:,.0f} s after the rollout are there yet")
-    return Rollout(
-        wanted.service or "", rolled.FIGURES, tuple(groups), before, after, setting or "", tuple(others), tuple(notes)
     )
 
 

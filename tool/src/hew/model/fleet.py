@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is asked about a fleet, and what is told: queries that every back end answers alike, and the answers' meaning."""
+"""What is asked about a fleet, and what is told: queries that every back end answers alike, and the findings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -7,7 +7,7 @@ given as an arena's, and what follows from it is likely, not sure. Evidence name
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hew.analysis.advice.rules import advise
 from hew.analysis.fleet.figures import Figures, per_process
@@ -17,6 +17,7 @@ from hew.model.statistics import Arena, Bin, Depot, Layout, Mutex, Sizes, Snapsh
 
 PAGE = 4096
 MOST_ARENAS = 4096
+TOTALS = ("allocated", "active", "metadata", "metadata_thp", "resident", "mapped", "retained")  # as Totals has them
 # By what a rule calls a number: the series that has it. The first that fits.
 SERIES = (
     ("total_wait_time", "hew_lock_wait_seconds_total"),
@@ -52,32 +53,55 @@ def advice_of(figures: Figures, bins: Figures, version: tuple[str, str], seconds
     return tuple(_of_fleet(one, count) for one in found)
 
 
+@dataclass(frozen=True)
+class _Mean:
+    """The mean process of a service; None for what was not told."""
+
+    figures: Figures
+    seconds: float
+
+    def size(self, key: str) -> int | None:
+        """Bytes, or a number of things."""
+        return round(per_process(self.figures, key)) if key in self.figures else None
+
+    def pages(self, key: str) -> int | None:
+        """Pages of a size."""
+        return _pages(self.size(key))
+
+    def count(self, key: str, factor: float = 1.0) -> int | None:
+        """What a counter grew by in the window."""
+        return round(per_process(self.figures, key) * self.seconds * factor) if key in self.figures else None
+
+
 def snapshot_of(figures: Figures, bins: Figures, version: tuple[str, str], seconds: float) -> Snapshot:
     """The mean process: sizes as they are, counters as they grew within the window."""
-
-    def size(key: str) -> int | None:
-        return round(per_process(figures, key)) if key in figures else None
-
-    def pages(key: str) -> int | None:
-        return None if (bytes_ := size(key)) is None else bytes_ // PAGE
-
-    def count(key: str) -> int | None:
-        return round(per_process(figures, key) * seconds) if key in figures else None
-
+    mean = _Mean(figures, seconds)
+    size = mean.size
     arenas, threads = round(figures.get("arenas", 0)), size("threads")
-    lock = Mutex(
-        count("lock_operations"),
-        count("lock_waits"),
-        total_wait_ns=round(per_process(figures, "lock_seconds") * seconds * 1e9)
-        if "lock_seconds" in figures
-        else None,
+    allocator, release = version
+    return Snapshot(
+        form="series",
+        version=f"5.3.0-0-ghew{release}" if allocator == "hew" else f"{release}-0-g0" if release else None,
+        opt={"narenas": arenas} if arenas else {},
+        layout=Layout(arenas or None, _decay(figures, "dirty"), _decay(figures, "muzzy"), page=PAGE),
+        totals=Totals(*(size(key) for key in TOTALS)),
+        depot=Depot(bytes=size("depot")),
+        merged=_merged(mean, bins),
+        # With as many threads as arenas each has its thread; with fewer some arenas are not in use.
+        arenas=tuple(Arena(str(one)) for one in range(min(arenas, MOST_ARENAS))) if (threads or 0) >= arenas else (),
     )
-    merged = Arena(
+
+
+def _merged(mean: _Mean, bins: Figures) -> Arena:
+    """All its arenas together. The lock is one of those that rules add up, whichever it was."""
+    size, count = mean.size, mean.count
+    lock = Mutex(count("lock_operations"), count("lock_waits"), total_wait_ns=count("lock_seconds", 1e9))
+    return Arena(
         "merged",
-        nthreads=threads,
-        uptime_ns=round(seconds * 1e9),
-        pdirty=pages("idle.dirty"),
-        pmuzzy=pages("idle.muzzy"),
+        nthreads=size("threads"),
+        uptime_ns=round(mean.seconds * 1e9),
+        pdirty=mean.pages("idle.dirty"),
+        pmuzzy=mean.pages("idle.muzzy"),
         dirty_purged=_pages(count("purged.dirty")),
         muzzy_purged=_pages(count("purged.muzzy")),
         mapped=size("mapped"),
@@ -85,28 +109,8 @@ def snapshot_of(figures: Figures, bins: Figures, version: tuple[str, str], secon
         tcache_bytes=size("cached"),
         holes=size("holes"),
         small=Sizes(nrequests=count("requests"), nfills=count("fills")),
-        mutexes={"large": lock},  # one of those that a rule adds up, whichever it was
-        bins=tuple(_bins(bins, figures["processes"], seconds)),
-    )
-    allocator, release = version
-    return Snapshot(
-        form="series",
-        version=f"5.3.0-0-ghew{release}" if allocator == "hew" else f"{release}-0-g0" if release else None,
-        opt={"narenas": arenas} if arenas else {},
-        layout=Layout(arenas or None, _decay(figures, "dirty"), _decay(figures, "muzzy"), page=PAGE),
-        totals=Totals(
-            size("allocated"),
-            size("active"),
-            size("metadata"),
-            None,
-            size("resident"),
-            size("mapped"),
-            size("retained"),
-        ),
-        depot=Depot(bytes=size("depot")),
-        merged=merged,
-        # With as many threads as arenas each has its thread; with fewer some arenas are not in use.
-        arenas=tuple(Arena(str(one)) for one in range(min(arenas, MOST_ARENAS))) if (threads or 0) >= arenas else (),
+        mutexes={"large": lock},
+        bins=tuple(_bins(bins, mean.figures["processes"], mean.seconds)),
     )
 
 

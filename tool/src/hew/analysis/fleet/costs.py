@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a service can get back: one function a kind, each with the threshold of the rule of `hew advise` that it is near.
+"""What a service can get back: a function for each kind, with the threshold of the rule of `hew advise` beside it.
 
 A kind that stays under its threshold in the mean process costs nothing here: every allocator keeps some idle pages and
 fills some caches. Above it all of it counts, which is the most that a change can bring. Threads that wait for a lock

@@ -42,7 +42,9 @@ class StoreSource:
             self._base = self._duckdb.connect(str(path) if path else ":memory:", config=SETTINGS)
             self._base.execute(SCHEMA)
         except self._duckdb.Error as error:
-            raise HewError(f"{path}: {_first_line(error)}: hew fleet makes it anew when it is removed") from None
+            busy = "lock" in str(error)
+            then = "another hew fleet has it open" if busy else f"{_first_line(error)}: remove it, it is made anew"
+            raise HewError(f"{path}: {then}") from None
         self._metrics = dict(self._rows("select name, id from metrics"))
         self._series: dict[str, int] | None = None
 
@@ -67,7 +69,7 @@ class StoreSource:
         return None if newest is None else float(newest)
 
     def read_until(self, path: str, size: int, changed: float) -> float | None:
-        """The time of the newest sample that was read of a file; None when it has not changed since; -inf: never read."""
+        """The time of the newest sample read of a file; None when it has not changed since; -inf: never read."""
         text = "select until, size, changed from files where path = ?"
         until, *state = next(self._rows(text, [path]), (-math.inf, None, None))
         return None if state == [size, changed] else float(until)
@@ -99,8 +101,9 @@ class StoreSource:
 
     def add_columns(self, series: NDArray[np.int32], moment: NDArray[np.float64], value: NDArray[np.float64]) -> None:
         """Samples of series that `ids` has given, in columns of one length."""
-        self._insert("samples", "select s.metric, n.series, n.moment, n.value from new n join series s on s.id = n.series "
-                     "order by s.metric, n.moment", {"series": series, "moment": moment, "value": value})  # fmt: skip
+        select = """select s.metric, n.series, n.moment, n.value from new n join series s on s.id = n.series
+            order by s.metric, n.moment"""
+        self._insert("samples", select, {"series": series, "moment": moment, "value": value})
 
     def ids(self, found: Iterable[Labels]) -> NDArray[np.int32]:
         """The numbers of series, made where they are new."""
@@ -158,13 +161,18 @@ def _sql(query: Query, span: Span, metric: int) -> tuple[str, list[Any]]:
 
 
 def _last(span: Span, metric: int, only: str) -> tuple[str, list[Any]]:
-    """The last sample before each step's end that is not too old."""
+    """The last sample before each step's end that is not too old. Steps shorter than that have samples in common."""
+    if span.steps > 1 and span.step < LOOKBACK:
+        text = f"""select series, step, arg_max(value, moment) as v from samples, range(?) steps(step)
+            where metric = ? and moment > ? + (step + 1) * ? - ? and moment <= ? + (step + 1) * ? {only}
+            group by series, step"""  # noqa: S608
+        return text, [span.steps, metric, span.begin, span.step, LOOKBACK, span.begin, span.step]
     begin, step = (span.end - LOOKBACK, LOOKBACK) if span.steps == 1 else (span.begin, span.step)
     text = f"""select series, step, arg_max(value, moment) as v from (
             select series, moment, value, greatest(ceil((moment - ?) / ?)::integer - 1, 0) as step from samples
             where metric = ? and moment > ? and moment <= ? {only})
         where moment > ? + (step + 1) * ? - ? group by series, step"""  # noqa: S608
-    return text, [begin, step, metric, begin, span.end, begin, step, min(LOOKBACK, step)]
+    return text, [begin, step, metric, begin, span.end, begin, step, LOOKBACK]
 
 
 def _increase(span: Span, metric: int, only: str) -> tuple[str, list[Any]]:
