@@ -100,8 +100,8 @@ enum hew_trace_control {
 };
 
 #define HEW_TRACE_STACK_MAX 64
-/* No operation is longer, but for stacks. */
-#define HEW_TRACE_OPERATION_MAX 32
+/* No operation is longer, with the SYNC before it; stacks alone are. */
+#define HEW_TRACE_OPERATION_MAX 64
 
 /*
  * A number begins in `bits` bits of its first byte: below 2^bits - 4 these are its value; the last four values say that
