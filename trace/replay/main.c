@@ -3,11 +3,13 @@
  * hew-replay: what `hew replay` runs.
  *
  *     hew-replay plan TRACE PLAN                                   makes a plan; prints what the trace has, as NAME VALUE lines
+ *     hew-replay finish TRACE                                      closes the blocks that a recording left open
  *     hew-replay run PLAN none|first|pages|all fast|real [SAMPLES]    runs it; prints what it cost, likewise
  *
  * A program of its own, so that an allocator can be preloaded and nothing else is in the heap.  Exits 2 for a trace that it cannot
  * read, with one line on stderr.
  */
+#include "format/finish.h"
 #include "replay/plan.h"
 #include "replay/run.h"
 
@@ -16,6 +18,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +57,33 @@ make_plan(const char *from, const char *to)
     printf("unknown %" PRIu64 "\ndamaged %" PRIu64 "\nmissing %" PRIu64 "\ncut_off %" PRIu64 "\nflags %" PRIu64 "\n",
            plan.unknown, plan.damaged, plan.missing, plan.cut_off, plan.flags);
     hew_trace_close(&trace);
+    return 0;
+}
+
+static int
+finish(const char *path)
+{
+    struct hew_trace trace;
+    struct stat about;
+    char why[HEW_TRACE_WHY];
+    void *bytes;
+    int file;
+
+    if (!hew_trace_open_file(&trace, path, why)) {
+        return refuse(path, why);
+    }
+    hew_trace_close(&trace);
+    file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0 || fstat(file, &about) != 0) {
+        return refuse(path, strerror(errno));
+    }
+    bytes = mmap(NULL, (size_t)about.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (bytes == MAP_FAILED) {
+        return refuse(path, strerror(errno));
+    }
+    printf("closed %zu\n", hew_trace_finish(bytes, (size_t)about.st_size));
+    munmap(bytes, (size_t)about.st_size);
+    close(file);
     return 0;
 }
 
@@ -116,10 +146,13 @@ main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "plan") == 0) {
         return make_plan(argv[2], argv[3]);
     }
+    if (argc == 3 && strcmp(argv[1], "finish") == 0) {
+        return finish(argv[2]);
+    }
     if ((argc == 5 || argc == 6) && strcmp(argv[1], "run") == 0 && which(argv[3], touches, 4) >= 0 &&
         which(argv[4], paces, 2) >= 0) {
         return run_plan(argv[2], which(argv[3], touches, 4), which(argv[4], paces, 2) == 1, argc == 6 ? argv[5] : NULL);
     }
-    fprintf(stderr, "hew-replay: plan TRACE PLAN, or run PLAN none|first|pages|all fast|real [SAMPLES]\n");
+    fprintf(stderr, "hew-replay: plan TRACE PLAN, finish TRACE, or run PLAN none|first|pages|all fast|real [SAMPLES]\n");
     return 2;
 }
