@@ -19,6 +19,8 @@ COMMANDS = {
     "fleet": "Rank the services of a fleet by the CPU and memory that they can get back.",
     "profile": "Show who allocated what is live: of a process, a command, or a heap profile.",
     "pools": "Propose pools for the sizes that a program was seen to use.",
+    "record": "Record every allocation of a command into a trace.",
+    "replay": "Run a trace's allocations again, under every allocator found.",
     "run": "Run a command under hew.",
     "serve": "Show processes in a browser: where memory is, locks, sizes, advice; and /metrics, pprof.",
     "top": "Show where the memory of running processes is, and how fast they allocate.",
