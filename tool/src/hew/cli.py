@@ -19,6 +19,7 @@ COMMANDS = {
     "profile": "Show who allocated what is live: of a process, a command, or a heap profile.",
     "pools": "Propose pools for the sizes that a program was seen to use.",
     "run": "Run a command under hew.",
+    "search": "Search the settings, and the allocator, that suit a command best; verified by fresh runs.",
     "serve": "Show processes in a browser: where memory is, locks, sizes, advice; and /metrics, pprof.",
     "top": "Show where the memory of running processes is, and how fast they allocate.",
     "stats": "Show the statistics that a program on jemalloc or hew wrote.",
