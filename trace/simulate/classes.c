@@ -129,6 +129,17 @@ hew_slab(uint64_t size)
 }
 
 struct policy_classes *
+classes_candidates(void)
+{
+    struct table *table = make("candidates", "every size that a class may have", four_a_doubling);
+
+    for (uint64_t size = 8; table != NULL && size <= CLASSES_SIZE_MAX; size += size < 16 ? 8 : 16) {
+        add(table, size, hew_slab(size));
+    }
+    return table != NULL ? &table->classes : NULL;
+}
+
+struct policy_classes *
 classes_of_text(const char *text, char *why, size_t size)
 {
     const char *at = strchr(text, '=');

@@ -18,6 +18,9 @@ struct policy_classes *classes_jemalloc(void);
 struct policy_classes *classes_slab(void);
 struct policy_classes *classes_powers(void);
 
+/* All that a class of hew may be, with the slab that it would have: 8, and the multiples of 16 (malloc's alignment). */
+struct policy_classes *classes_candidates(void);
+
 /* Of `NAME=SIZE,SIZE,...`: sizes that rise, multiples of 8 up to 14336.  NULL with one line in `why`. */
 struct policy_classes *classes_of_text(const char *text, char *why, size_t size);
 

@@ -3,6 +3,7 @@
  * hew-simulate: a trace under textbook policies, hew's and jemalloc's size classes, or any others.
  *
  *     hew-simulate TRACE [--policy NAME]... [--classes NAME=SIZE,SIZE,...]... | --sizes
+ *     hew-simulate --tables
  *
  * Writes one JSON document.  Exit status 1 with one line on standard error: the trace cannot be read, or a word is wrong.
  */
@@ -142,7 +143,13 @@ main(int count, char **words)
     static struct course course;
     struct hew_trace trace;
     char why[HEW_TRACE_WHY] = "TRACE [--policy NAME]... [--classes NAME=SIZE,SIZE,...]... | --sizes";
-    bool sizes = false, good = count > 1 && read_words(&course, count, words, &sizes, why);
+    bool sizes = false, good;
+
+    if (count == 2 && strcmp(words[1], "--tables") == 0) {
+        report_tables();
+        return 0;
+    }
+    good = count > 1 && read_words(&course, count, words, &sizes, why);
 
     if (good && (good = hew_trace_open_file(&trace, words[1], why))) {
         snprintf(why, sizeof(why), "no memory");

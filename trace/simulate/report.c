@@ -72,6 +72,40 @@ report_course(const struct course *course, const struct hew_trace *trace, const 
     printf("]}\n");
 }
 
+static void
+print_table(const char *before, struct policy_classes *classes)
+{
+    printf("%s\"%s\": [", before, classes->name);
+    for (size_t at = 0; at < classes->count; at++) {
+        printf("%s[%" PRIu64 ", %" PRIu64 "]", at != 0 ? ", " : "", classes->sizes[at], classes->slabs[at]);
+    }
+    printf("]");
+}
+
+/* Each class and its slab, of the tables to compare with and of all that may be chosen. */
+static void
+print_tables(void)
+{
+    struct policy_classes *tables[] = {classes_hew(false), classes_hew(true), classes_jemalloc(), classes_candidates()};
+
+    printf("\"tables\": {");
+    for (size_t at = 0; at < sizeof(tables) / sizeof(tables[0]); at++) {
+        if (tables[at] != NULL) {
+            print_table(at != 0 ? ", " : "", tables[at]);
+            classes_end(tables[at]);
+        }
+    }
+    printf("}");
+}
+
+void
+report_tables(void)
+{
+    printf("{");
+    print_tables();
+    printf("}\n");
+}
+
 void
 report_sizes(const struct sizes *sizes, const struct hew_trace *trace, const struct hew_trace_merge *merge)
 {
@@ -91,5 +125,7 @@ report_sizes(const struct sizes *sizes, const struct hew_trace *trace, const str
             }
         }
     }
-    printf("]}\n");
+    printf("], ");
+    print_tables();
+    printf("}\n");
 }

@@ -7,6 +7,8 @@
 #include "simulate/sizes.h"
 
 void report_course(const struct course *course, const struct hew_trace *trace, const struct hew_trace_merge *merge);
+/* The tables of classes alone. */
+void report_tables(void);
 void report_sizes(const struct sizes *sizes, const struct hew_trace *trace, const struct hew_trace_merge *merge);
 
 #endif

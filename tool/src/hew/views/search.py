@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hew.model.quantity import three_digits
 from hew.model.search import Candidate, SearchResult, Tried
-from hew.views.table import plain_table, show_note
+from hew.views.table import show_note
 from hew.views.text import command_line
 from hew.views.verification import show_verification, verification_document
 
@@ -31,7 +31,7 @@ def show_search(result: SearchResult, console: Console) -> None:
             style="dim",
             soft_wrap=True,
         )
-        console.print(_front(result))
+        console.print(_front(result), soft_wrap=True)
     else:
         console.print(f"no candidate beats {result.base.label} in any goal")
     if result.final is not None:
@@ -42,15 +42,17 @@ def show_search(result: SearchResult, console: Console) -> None:
         show_note(note, console)
 
 
-def _front(result: SearchResult) -> Any:
-    table = plain_table("", *(goal.figure.label for goal in result.wanted.goals), "runs")
+def _front(result: SearchResult) -> Text:
+    """Ratios first, so that a long list of settings is never cut."""
+    labels = [goal.figure.label for goal in result.wanted.goals]
+    lines = ["  ".join(labels)]
     for one in result.front:
-        table.add_row(
-            one.candidate.label,
-            *(_ratio(one, goal.figure.key) for goal in result.wanted.goals),
-            str(one.rounds),
-        )
-    return table
+        cells = [
+            _ratio(one, goal.figure.key).rjust(len(label))
+            for goal, label in zip(result.wanted.goals, labels, strict=True)
+        ]
+        lines.append("  ".join([*cells, one.candidate.label]))
+    return Text("\n".join(lines))
 
 
 def _ratio(one: Tried, key: str) -> str:

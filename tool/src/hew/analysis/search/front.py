@@ -10,6 +10,7 @@ from hew.model.search import Candidate, Goal, Limit, Tried, Wanted
 from hew.model.verification import Outcome
 
 LEVEL = 1.01  # costs within one per cent are the same: of those the candidate with the fewest settings is taken
+SPARED = 1.02  # a setting stays in a pick when leaving it out costs more than this
 HOPELESS = 1.15  # beyond this another round will not save a candidate
 
 
@@ -79,7 +80,9 @@ def reduced(whole: Tried, without: Sequence[Tried], wanted: Wanted) -> Candidate
     needed = [
         setting
         for setting, one in zip(settings, without, strict=True)
-        if one.failure is not None or not wanted.allows(one.ratios) or score(one, wanted) > score(whole, wanted) * LEVEL
+        if one.failure is not None
+        or not wanted.allows(one.ratios)
+        or score(one, wanted) > score(whole, wanted) * SPARED
     ]
     return Candidate(whole.candidate.allocator, tuple(needed)) if needed else whole.candidate
 
