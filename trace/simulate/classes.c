@@ -139,16 +139,30 @@ classes_candidates(void)
     return table != NULL ? &table->classes : NULL;
 }
 
+/* Whether a name ends there; it goes into the document as it is. */
+static bool
+is_name(const char *text, const char *end)
+{
+    if (end == NULL || end == text || end - text >= 40) {
+        return false;
+    }
+    for (; text < end; text++) {
+        if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", *text) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 struct policy_classes *
 classes_of_text(const char *text, char *why, size_t size)
 {
     const char *at = strchr(text, '=');
-    struct table *table =
-        at != NULL && at > text && at - text < 40 ? make("", "classes of your own", four_a_doubling) : NULL;
+    struct table *table = is_name(text, at) ? make("", "classes of your own", four_a_doubling) : NULL;
     uint64_t before = 0;
 
     if (table == NULL) {
-        snprintf(why, size, "%.40s: write NAME=SIZE,SIZE,...", text);
+        snprintf(why, size, "%.40s: write NAME=SIZE,SIZE,..., NAME of letters, digits, - and _", text);
         return NULL;
     }
     snprintf(table->name, sizeof(table->name), "%.*s", (int)(at - text), text);

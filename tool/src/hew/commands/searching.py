@@ -9,8 +9,8 @@ from hew.analysis.ratios import CONFIDENCE
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.search.front import confirmed, front, hopeless, picked, reduced, simpler
 from hew.analysis.search.space import first_candidates
+from hew.analysis.search.tried import medians, tried_of
 from hew.analysis.search.wanted import wanted as wanted_of
-from hew.analysis.summary import expected_output, paired_ratios
 from hew.analysis.verification import figures_of, outcomes
 from hew.commands.measuring import measurer
 from hew.commands.searched import Ground, Search
@@ -51,7 +51,7 @@ class Searcher:
         known = self.study.tried()
 
         def is_hopeless(_: str, mine: Sequence[Run], theirs: Sequence[Run]) -> bool:
-            return hopeless(_medians(mine, theirs), self.wanted, [one for one in known if one.failure is None])
+            return hopeless(medians(mine, theirs), self.wanted, [one for one in known if one.failure is None])
 
         race = Race(base.label, [one.label for one in candidates], rounds, is_hopeless)
         measure = measurer(self.plan, {label: self.ground.place(one) for label, one in by_label.items()})
@@ -60,7 +60,7 @@ class Searcher:
         if not theirs:
             failed = next(run.failure for run in race.runs if run.allocator == base.label and run.failure)
             raise _fails(self.search, base, failed)
-        return [_tried(one, race, theirs) for one in candidates]
+        return [tried_of(one, [run for run in race.runs if run.allocator == one.label], theirs) for one in candidates]
 
     def explore(self, told: Told) -> None:
         """Batch after batch until the trials are used up or nothing is left to try."""
@@ -180,23 +180,6 @@ def _begun(asked: Search, ground: Ground) -> Searcher:
     for one in first_candidates(ground.choices, ground.base):
         study.suggest(one)
     return Searcher(asked, ground, wanted, replace(plan, timeout=min(plan.timeout or limit, limit)), study)
-
-
-def _medians(ours: Sequence[Run], theirs: Sequence[Run]) -> dict[str, float]:
-    """The ratio of every figure, paired by round."""
-    return {key: ratio.value for key, ratio in paired_ratios(ours, theirs, figures_of(ours)).items()}
-
-
-def _tried(candidate: Candidate, race: Race, theirs: Sequence[Run]) -> Tried:
-    """What the race has shown of one. Other output than the base's, where that is always the same, is a failure."""
-    failed = next((run.failure for run in race.runs if run.allocator == candidate.label and run.failure), None)
-    mine = race.of(candidate.label)
-    if failed is not None or not mine:
-        return Tried(candidate, failure=failed.reason if failed else "was not run")
-    expected, _ = expected_output(theirs)
-    if expected is not None and len(theirs) > 1 and any(run.output != expected for run in mine):
-        return Tried(candidate, failure="its output is not the base's")
-    return Tried(candidate, _medians(mine, theirs), len(mine))
 
 
 def _fails(search: Search, base: Candidate, failure: Failure) -> HewError:

@@ -63,7 +63,7 @@ def _asked(trace: Path, words: Sequence[str]) -> Any:
     with trace.open("rb"):  # so that what the system says of a missing file is told as everywhere
         pass
     program = find_program(os.environ)
-    done = subprocess.run([str(program), str(trace), *words], capture_output=True, check=False)
+    done = subprocess.run([str(program), str(trace.absolute()), *words], capture_output=True, check=False)
     said = done.stderr.decode(errors="replace").strip()
     if done.returncode != 0:
         raise HewError(said.removeprefix(f"{PROGRAM}: ") or f"{PROGRAM} ended with status {done.returncode}")
