@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PAGE 4096
+
 static bool
 refuse(char why[HEW_TRACE_WHY], const char *text)
 {
@@ -145,25 +147,36 @@ take_block(struct hew_trace *trace, const struct hew_trace_block *block, size_t 
     return true;
 }
 
+bool
+hew_trace_find_block(const uint8_t *bytes, size_t size, size_t *offset)
+{
+    struct hew_trace_block block;
+
+    for (size_t at = *offset; size - at >= sizeof(block); at = (at / PAGE + 1) * PAGE) {
+        memcpy(&block, bytes + at, sizeof(block));
+        if (is_block(&block, size - at)) {
+            *offset = at;
+            return true;
+        }
+        if (size - at < PAGE) {
+            break;
+        }
+    }
+    return false;
+}
+
 static bool
 read_blocks(struct hew_trace *trace, char why[HEW_TRACE_WHY])
 {
     size_t offset = trace->header.first_block;
 
-    while (trace->size - offset >= sizeof(struct hew_trace_block)) {
+    while (hew_trace_find_block(trace->bytes, trace->size, &offset)) {
         struct hew_trace_block block;
         memcpy(&block, trace->bytes + offset, sizeof(block));
-        if (!is_block(&block, trace->size - offset)) {
-            break;
-        }
         if (!take_block(trace, &block, offset, why)) {
             return false;
         }
-        if (block.room >= trace->size - offset) {
-            offset = trace->size;
-            break;
-        }
-        offset += block.room;
+        offset = block.room >= trace->size - offset ? trace->size : offset + block.room;
     }
     trace->cut_off = trace->size - offset;
     number_threads(trace);

@@ -57,6 +57,12 @@ bool hew_trace_open(struct hew_trace *trace, const void *bytes, size_t size, cha
 bool hew_trace_open_file(struct hew_trace *trace, const char *path, char why[HEW_TRACE_WHY]);
 void hew_trace_close(struct hew_trace *trace);
 
+/*
+ * The next block's header at *offset or behind it: where none is, as where its writer was killed before it had written one, the next
+ * multiple of 4096 is looked at.  False: no more; *offset is where the last good one would have begun.
+ */
+bool hew_trace_find_block(const uint8_t *bytes, size_t size, size_t *offset);
+
 enum hew_trace_kind {
     HEW_TRACE_DID_SYNC,       /* a batch begins: ticket and time */
     HEW_TRACE_DID_ALLOCATE,   /* size, lg_align (0: malloc's own), zeroed; the new object */

@@ -19,6 +19,8 @@ COMMANDS = {
     "export": "Hand out metrics of all hew processes of this host: OpenMetrics, or remote write.",
     "profile": "Show who allocated what is live: of a process, a command, or a heap profile.",
     "pools": "Propose pools for the sizes that a program was seen to use.",
+    "record": "Record every allocation of a command into a trace.",
+    "replay": "Run a trace's allocations again, under every allocator found.",
     "run": "Run a command under hew.",
     "search": "Search the settings, and the allocator, that suit a command best; verified by fresh runs.",
     "serve": "Show processes in a browser: where memory is, locks, sizes, advice; and /metrics, pprof.",
