@@ -93,10 +93,11 @@ class MadeUp:
         return self.kept()
 
     def kept(self) -> dict[str, Any]:
-        return {"kept": [{"number": one, "title": HOSTILE, "at": 1e9, "resident": 1} for one in (1, 2)]}
+        numbers = range(1, 3 + self.done.count(("keep", 4242)))
+        return {"kept": [{"number": one, "title": HOSTILE, "at": 1e9, "resident": 1} for one in numbers]}
 
     def compare(self, before: int, after: int) -> dict[str, Any]:
-        first, second = self.kept()["kept"]
+        first, second = self.kept()["kept"][:2]
         changes = [{"label": HOSTILE, "before": 1, "after": HUGE}]
         return {"before": first, "after": second, "groups": [{"title": HOSTILE, "changes": changes}]}
 

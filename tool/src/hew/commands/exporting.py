@@ -89,4 +89,4 @@ def _sample(exporting: Exporting, queue: Queue, labels: Mapping[str, str], every
             queue.put(write_request(rows, int(look.at * 1000)), len(rows))
         before = now
         due = max(due + every, time.monotonic())
-        time.sleep(max(due - time.monotonic(), 0))
+        time.sleep(max(due - time.monotonic(), 0.0))
