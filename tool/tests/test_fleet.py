@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,15 +22,18 @@ from load import to_store  # noqa: E402
 from play import PROBLEMS, Fleet  # noqa: E402
 
 from hew.analysis.advice import decay_too_long, thread_caches  # noqa: E402
+from hew.analysis.fleet import recorded  # noqa: E402
 from hew.analysis.fleet.case import advice_of  # noqa: E402
 from hew.analysis.fleet.costs import costs  # noqa: E402
+from hew.analysis.fleet.figures import ASKS  # noqa: E402
 from hew.analysis.fleet.limits import limit_day, slopes  # noqa: E402
 from hew.analysis.fleet.rollout import FIGURES, RSS, by_host, group  # noqa: E402
 from hew.analysis.fleet.settings import mixed, read_setting, split  # noqa: E402
 from hew.analysis.ratios import bootstrap_interval, order_interval  # noqa: E402
 from hew.model.errors import HewError  # noqa: E402
-from hew.model.fleet import Kind, Line  # noqa: E402
+from hew.model.fleet import HOST, SERVICE, Kind, Line  # noqa: E402
 from hew.model.report import Verdict  # noqa: E402
+from hew.sources.fleet.engine import promql  # noqa: E402
 from hew.sources.fleet.store import NAME, StoreSource  # noqa: E402
 
 GIB, MIB = 1 << 30, 1 << 20
@@ -239,12 +243,38 @@ def test_a_rollout_is_printed_and_its_json_is_as_described(hew: HewRunner, fleet
     assert {one["host"] for one in document["missing"]} == fleet.truth.kept
 
 
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool on this machine (package prometheus)")
+def test_promtool_accepts_the_recording_rules() -> None:
+    done = subprocess.run(
+        ["promtool", "check", "rules", BENCH.parents[1] / "docs/fleet_rules.yml"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_rules_have_what_the_ranking_asks_by_service() -> None:
+    names = {recorded.name(ask.query) for ask in ASKS}
+    assert len(names) == len(ASKS), "no two queries have one rule"
+    assert all(f"record: {one}\n" in recorded.rules() for one in names)
+    query = replace(ASKS[0].query, match=((SERVICE, "a"),))
+    assert recorded.usable(query)
+    assert promql(query, 60, recorded.name(query)) == (
+        'sum by (service_name) (service:hew_allocated_bytes:count{service_name="a"})'
+    )
+    rate = next(ask.query for ask in ASKS if ask.key == "fills")
+    expected = "sum by (service_name) (avg_over_time(service:hew_fills_total:rate5m[60000ms]))"
+    assert promql(rate, 60, recorded.name(rate)) == expected
+    assert not recorded.usable(replace(query, by=(HOST,)))
+    assert not recorded.usable(replace(query, match=(("cluster", "x"),)))
+
+
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
         ([], 2, "give --engine URL or --store DIR"),
         (["--store", "x", "--engine", "y"], 2, "give --engine URL or --store DIR"),
         (["--store", "x", "--rollout", "0"], 2, "--rollout compares one service"),
+        (["--store", "x", "--recorded"], 2, "--recorded wants --engine"),
         (["--store", "x", "--setting", "narenas:1"], 2, "--setting belongs to --rollout"),
         (["--store", "x", "--window", "0s"], 2, "is not a time such as"),
         (["--store", "x", "--window", "99999999w"], 2, "is not a time such as"),

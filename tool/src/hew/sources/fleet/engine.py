@@ -10,12 +10,12 @@ import json
 import math
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from hew.model.errors import HewError
-from hew.model.fleet import Line, Over, Query, Span
+from hew.model.fleet import Fold, Line, Over, Query, Span
 
 MOST_ANSWER = 256 << 20  # bytes: 100,000 hosts, 24 steps
 PIECE = 1 << 20
@@ -24,13 +24,19 @@ LOOKED_BACK = 7 * 86400.0  # seconds in which the newest sample is looked for
 FORM = "application/x-www-form-urlencoded"
 
 
-def promql(query: Query, seconds: float) -> str:
-    """The query for steps of so many seconds."""
+# The name of the recording rule that has a query's answer, or None.
+Recorded = Callable[[Query], str | None]
+
+
+def promql(query: Query, seconds: float, recorded: str | None = None) -> str:
+    """The query for steps of so many seconds; of a recording rule's series, where there is one."""
     match = ",".join(f"{name}={_quoted(value)}" for name, value in query.match)
-    selector = query.series + (f"{{{match}}}" if match else "")
+    selector = (recorded or query.series) + (f"{{{match}}}" if match else "")
+    window = f"[{max(round(seconds * 1000), 1)}ms]"
     if query.over is Over.INCREASE:
-        selector = f"increase({selector}[{max(round(seconds * 1000), 1)}ms]) / {seconds!r}"
-    return f"{query.fold.value} by ({', '.join(query.by)}) ({selector})"
+        selector = f"avg_over_time({selector}{window})" if recorded else f"increase({selector}{window}) / {seconds!r}"
+    fold = Fold.SUM if recorded and query.fold is Fold.COUNT else query.fold
+    return f"{fold.value} by ({', '.join(query.by)}) ({selector})"
 
 
 def _quoted(text: str) -> str:
@@ -41,7 +47,14 @@ class EngineSource:
     """An engine at an address such as http://127.0.0.1:9090; a path before /api is kept. `timeout`: seconds for one
     answer, all in all."""
 
-    def __init__(self, url: str, token: str = "", timeout: float = 30.0, match: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str = "",
+        timeout: float = 30.0,
+        match: Sequence[tuple[str, str]] = (),
+        recorded: Recorded | None = None,
+    ) -> None:
         self.name = url.rstrip("/")
         self._parts = urlsplit(self.name)
         try:
@@ -54,12 +67,13 @@ class EngineSource:
         if self._parts.username or self._parts.password:
             raise HewError("--engine: no password in the address, where others see it: use --token-file")
         self._token, self._timeout, self._match = token, timeout, tuple(match)
+        self._recorded = recorded or (lambda _: None)
         self._connection: http.client.HTTPConnection | None = None
 
     def ask(self, query: Query, span: Span) -> list[Line]:
         """One request."""
         whole = Query(query.series, query.over, query.fold, query.by, (*query.match, *self._match))
-        words = {"query": promql(whole, span.step), "timeout": f"{self._timeout:g}s"}
+        words = {"query": promql(whole, span.step, self._recorded(whole)), "timeout": f"{self._timeout:g}s"}
         if span.steps == 1:
             rows = self._rows("query", {**words, "time": f"{span.end:.3f}"})
         else:
