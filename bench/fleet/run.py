@@ -61,6 +61,10 @@ def engine_with(engine: Engine, fleet: Fleet, folder: Path) -> Iterator[Source]:
         to_engine(fleet, f"http://127.0.0.1:{engine.port}{engine.write}")
         hosts = sum(len(one.hosts) for one in fleet.services)
         wait_until(lambda: _count(engine, fleet) >= hosts, f"{engine.name} does not show the last samples")
+        assert engine.process is not None  # noqa: S101 - it was started above
+        status = Path(f"/proc/{engine.process.pid}/status").read_text()
+        held = int(status.partition("VmRSS:")[2].split()[0]) / 1024
+        print(f"fleet: {engine.name}: {held:.0f} MiB resident with {fleet.series} series", flush=True)
         source = EngineSource(f"http://127.0.0.1:{engine.port}", timeout=120)
         yield source
         source.close()

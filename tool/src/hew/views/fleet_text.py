@@ -145,7 +145,9 @@ def _show_missing(rollout: Rollout, console: Console) -> None:
     if not rollout.missing:
         console.print(f"every host has {escape(rollout.setting)}")
         return
-    console.print(f"{len(rollout.missing):,} hosts have not picked up {escape(rollout.setting)}:")
+    count = len(rollout.missing)
+    hosts = "1 host has" if count == 1 else f"{count:,} hosts have"
+    console.print(f"{hosts} not picked up {escape(rollout.setting)}:")
     for host, value in rollout.missing[: MOST_HOSTS * 4]:
         console.print(f"  {escape(printable(host))}  {escape(value)}", soft_wrap=True)
     if len(rollout.missing) > MOST_HOSTS * 4:
