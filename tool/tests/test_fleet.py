@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE, HewRunner, is_as_described
+from conftest import PATIENCE, HewRunner, environment, is_as_described, wait_until
 
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "fleet"
 sys.path[:0] = [str(BENCH), str(BENCH.parents[1] / "tests" / "engines")]
@@ -33,6 +33,7 @@ from hew.analysis.ratios import bootstrap_interval, order_interval  # noqa: E402
 from hew.model.errors import HewError  # noqa: E402
 from hew.model.fleet import HOST, SERVICE, Kind, Line  # noqa: E402
 from hew.model.report import Verdict  # noqa: E402
+from hew.sources.control import find_socket  # noqa: E402
 from hew.sources.fleet.engine import promql  # noqa: E402
 from hew.sources.fleet.store import NAME, StoreSource  # noqa: E402
 
@@ -73,7 +74,13 @@ def test_the_check_of_a_played_fleet_finds_what_is_wrong(fleet: Fleet, played: P
     """A fleet with another seed has its problems elsewhere."""
     store = StoreSource(played / NAME)
     found, _ = problems(Fleet(160, 300.0, END, seed=2), store)
-    for words in ("planted, and not found", "found, and not planted", "is ranked before", "settings differ", "limits are met"):
+    for words in (
+        "planted, and not found",
+        "found, and not planted",
+        "is ranked before",
+        "settings differ",
+        "limits are met",
+    ):
         assert any(words in one for one in found), words
     store.close()
 
@@ -302,3 +309,28 @@ def test_names_that_others_chose_are_shown_as_text(hew: HewRunner, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout
     assert "[red]a\\x1b[2J" in done.stdout
+
+
+def test_a_real_process_is_seen_by_what_was_recorded_of_it(hew: HewRunner, hew_library: Path, tmp_path: Path) -> None:
+    """Scrapes of hew export, two with a second in between, and a file of nobody's beside them."""
+    (tmp_path / "here").mkdir()
+    program = "import sys; kept = [bytes(100) for _ in range(100_000)]; print('ready', flush=True); sys.stdin.read()"
+    changes: dict[str, str | None] = {"LD_PRELOAD": str(hew_library), "HEW_CONF": f"control:{tmp_path}/socket.%p"}
+    changes |= {"OTEL_SERVICE_NAME": "fleet-test", "MALLOC_CONF": None, "PYTHONMALLOC": "malloc"}
+    words = [sys.executable, "-c", program]
+    with subprocess.Popen(words, env=environment(changes), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        wait_until(lambda: find_socket(child.pid))
+        for number in range(2):
+            begun = time.time()
+            scrape = hew("export", "--once").stdout
+            (tmp_path / "here" / f"scrape-{int(begun)}-{number}.txt").write_text(scrape)
+            wait_until(lambda before=begun: time.time() > before + 1)  # type: ignore[misc]
+        child.kill()
+    (tmp_path / "notes.bin").write_bytes(bytes(range(256)))
+    done = hew("fleet", "--store", str(tmp_path), "--service", "fleet-test", "--json")
+    assert "notes.bin is left out" in done.stderr
+    (service,) = is_as_described(done.stdout, "fleet")["services"]
+    assert (service["processes"], service["hosts"]) == (1, 1)
+    assert service["resident_bytes"] > 10 * MIB

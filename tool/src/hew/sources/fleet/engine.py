@@ -7,7 +7,6 @@ carry the token elsewhere.
 
 import http.client
 import json
-import math
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,12 +14,12 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from hew.model.errors import HewError
-from hew.model.fleet import Fold, Line, Over, Query, Span
+from hew.model.fleet import Fold, Line, Over, Query, Span, possible
 
 MOST_ANSWER = 256 << 20  # bytes: 100,000 hosts, 24 steps
 PIECE = 1 << 20
 MOST_SAID = 200  # characters of what an engine says
-LOOKED_BACK = 7 * 86400.0  # seconds in which the newest sample is looked for
+LOOKED_BACK = 86400.0  # seconds in which the newest sample is looked for
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -84,17 +83,17 @@ class EngineSource:
                 "nocache": "1",
             }
             rows = self._rows("query_range", {**words, **more})
-        return [line for row in rows if (line := _line(row, query.by)) is not None and line.points]
+        return [line for row in rows if (line := _line(row, query)) is not None and line.points]
 
     def newest(self) -> float | None:
-        """Now, if there is anything from a short time ago; else the last sample within a week."""
+        """To the minute, or five minutes if there is none of the last ten; None if there is none of the last day."""
         now = time.time()
-        for back in (600.0, LOOKED_BACK):
+        for back, step in ((600.0, 60.0), (LOOKED_BACK, 300.0)):
             match = ",".join(f"{name}={_quoted(value)}" for name, value in self._match)
-            text = f"max(max_over_time(timestamp(hew_allocated_bytes{{{match}}})[{back:.0f}s:60s]))"
+            text = f"max(max_over_time(timestamp(hew_allocated_bytes{{{match}}})[{back:.0f}s:{step:.0f}s]))"
             rows = self._rows("query", {"query": text, "time": f"{now:.3f}"})
             if rows:
-                line = _line(rows[0], ())
+                line = _line(rows[0], Query("", by=()))
                 return line.points[0][1] if line is not None and line.points else None
         return None
 
@@ -164,14 +163,14 @@ class EngineSource:
             self._connection = None
 
 
-def _line(row: Any, by: Sequence[str]) -> Line | None:
-    """A row of the answer; None for what is none. Values that are no numbers are left out."""
+def _line(row: Any, query: Query) -> Line | None:
+    """A row of the answer; None for what is none. Values that cannot be are left out."""
     try:
-        labels = tuple(str(row["metric"].get(name, "")) for name in by)
+        labels = tuple(str(row["metric"].get(name, "")) for name in query.by)
         pairs = [(float(at), float(value)) for at, value in row.get("values") or [row["value"]]]
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
-    return Line(labels, tuple((at, value) for at, value in pairs if not math.isnan(value)))
+    return Line(labels, tuple((at, value) for at, value in pairs if possible(query.series, value)))
 
 
 def _plain(text: str) -> str:
