@@ -5,7 +5,7 @@
     run.py [--hosts N,N...] [--every SECONDS] [--seed N] [--within SECONDS] store|prometheus|victoria-metrics...
 
 For each back end and size: loads the day, asks five times, and prints how long the ranking took at best. Each planted
-problem must be found, ranked by what it costs, and nothing else; with --within the ranking of up to 2,000 hosts must not
+problem must be found, ranked by what it costs, and nothing else; with --within that of up to 2,000 hosts must not
 take longer, and its processor time must not grow faster than the number of series, from one size to the next.
 An engine that is not installed is left out, and said.
 """
