@@ -19,7 +19,6 @@ from hew.model.fleet import Fold, Line, Over, Query, Span, possible
 MOST_ANSWER = 256 << 20  # bytes: 100,000 hosts, 24 steps
 PIECE = 1 << 20
 MOST_SAID = 200  # characters of what an engine says
-LOOKED_BACK = 86400.0  # seconds in which the newest sample is looked for
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -86,16 +85,12 @@ class EngineSource:
         return [line for row in rows if (line := _line(row, query)) is not None and line.points]
 
     def newest(self) -> float | None:
-        """To the minute, or five minutes if there is none of the last ten; None if there is none of the last day."""
-        now = time.time()
-        for back, step in ((600.0, 60.0), (LOOKED_BACK, 300.0)):
-            match = ",".join(f"{name}={_quoted(value)}" for name, value in self._match)
-            text = f"max(max_over_time(timestamp(hew_allocated_bytes{{{match}}})[{back:.0f}s:{step:.0f}s]))"
-            rows = self._rows("query", {"query": text, "time": f"{now:.3f}"})
-            if rows:
-                line = _line(rows[0], Query("", by=()))
-                return line.points[0][1] if line is not None and line.points else None
-        return None
+        """To the minute; None if there is none of the last ten: to look further back takes large engines long."""
+        match = ",".join(f"{name}={_quoted(value)}" for name, value in self._match)
+        text = f"max(max_over_time(timestamp(hew_allocated_bytes{{{match}}})[10m:1m]))"
+        rows = self._rows("query", {"query": text, "time": f"{time.time():.3f}"})
+        line = _line(rows[0], Query("", by=())) if rows else None
+        return line.points[0][1] if line is not None and line.points else None
 
     def _rows(self, path: str, words: Mapping[str, str]) -> list[Any]:
         try:
@@ -105,7 +100,8 @@ class EngineSource:
                 f"{self.name} gave no answer within {self._timeout:g} s: --timeout, or a shorter window"
             ) from None
         except (OSError, http.client.HTTPException) as error:
-            raise HewError(f"{self.name} does not answer: {error or type(error).__name__}") from None
+            said = _plain(str(error)) or type(error).__name__
+            raise HewError(f"{self.name} does not answer: {said}") from None
         try:
             document = json.loads(body)
             if document["status"] == "success":
