@@ -119,7 +119,7 @@ PROGRAMS = [
     program("mariadbd", "mariadb-server"),
     program("mysqlslap", "mariadb-client"),
 ]
-WHY_ENGINE = "hew export is not tried with it"
+WHY_ENGINE = "hew export and hew fleet are not tried with it"
 ENGINES = [
     program("prometheus", "prometheus", WHY_ENGINE),
     program("victoria-metrics", "victoria-metrics", WHY_ENGINE),
@@ -130,7 +130,7 @@ ENGINES = [
 WELCOME = {
     "build": [],
     "ci": [NINJA, MUSL, CHROMIUM],
-    "test": PEERS,
+    "test": [*PEERS, ENGINES[1]],  # 23 MB; Prometheus brings as much again
     "demo": PEERS,
     "bench": [*PEERS, *PROGRAMS],
     "aarch64": [],
