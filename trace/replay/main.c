@@ -50,8 +50,8 @@ make_plan(const char *from, const char *to)
     if (!made) {
         return refuse(from, why);
     }
-    printf("threads %" PRIu32 "\noperations %" PRIu64 "\nallocations %" PRIu64 "\nrequested %" PRIu64 "\n", plan.threads,
-           plan.operations, plan.allocations, plan.requested);
+    printf("threads %" PRIu32 "\noperations %" PRIu64 "\nallocations %" PRIu64 "\nrequested %" PRIu64 "\n",
+           plan.threads, plan.operations, plan.allocations, plan.requested);
     printf("live_bytes %" PRIu64 "\nlive_objects %" PRIu64 "\nmicroseconds %" PRIu64 "\nbatches %" PRIu64 "\n",
            plan.live_bytes, plan.live_objects, plan.microseconds, plan.batches);
     printf("unknown %" PRIu64 "\ndamaged %" PRIu64 "\nmissing %" PRIu64 "\ncut_off %" PRIu64 "\nflags %" PRIu64 "\n",
@@ -106,8 +106,7 @@ read_plan(int file, struct hew_plan *plan)
 
     return pread(file, plan, sizeof(*plan), 0) == (ssize_t)sizeof(*plan) &&
            memcmp(plan->magic, HEW_PLAN_MAGIC, sizeof(plan->magic)) == 0 && fstat(file, &about) == 0 &&
-           plan->slots <= HEW_PLAN_SLOTS &&
-           plan->threads <= (uint64_t)about.st_size / sizeof(struct hew_plan_thread);
+           plan->slots <= HEW_PLAN_SLOTS && plan->threads <= (uint64_t)about.st_size / sizeof(struct hew_plan_thread);
 }
 
 static int
@@ -153,6 +152,7 @@ main(int argc, char **argv)
         which(argv[4], paces, 2) >= 0) {
         return run_plan(argv[2], which(argv[3], touches, 4), which(argv[4], paces, 2) == 1, argc == 6 ? argv[5] : NULL);
     }
-    fprintf(stderr, "hew-replay: plan TRACE PLAN, finish TRACE, or run PLAN none|first|pages|all fast|real [SAMPLES]\n");
+    fprintf(stderr,
+            "hew-replay: plan TRACE PLAN, finish TRACE, or run PLAN none|first|pages|all fast|real [SAMPLES]\n");
     return 2;
 }
