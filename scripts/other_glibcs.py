@@ -15,13 +15,21 @@ KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 TARGET = Path(__file__).parents[1] / "build" / "glibcs"
 
 
+def archive() -> str:
+    """Where this machine has its packages from."""
+    words = ["apt-get", "indextargets", "--format", "$(CODENAME) $(REPO_URI)", "Created-By: Packages", "Origin: Debian"]
+    told = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    rows = (row.split() for row in told.splitlines())
+    return next(uri for codename, uri in rows if "-" not in codename)  # neither updates nor security
+
+
 def bring(version: str, release: str) -> None:
     """One of them."""
     work, target = TARGET / f"{version}.work", TARGET / version
     for folder in ("lists/partial", "cache/archives/partial"):
         (work / folder).mkdir(parents=True, exist_ok=True)
     sources = work / "sources.list"
-    sources.write_text(f"deb [signed-by={KEYS}] http://deb.debian.org/debian {release} main\n")
+    sources.write_text(f"deb [signed-by={KEYS}] {archive()} {release} main\n")
     places = {
         "Dir::Etc::sourcelist": sources,
         "Dir::Etc::sourceparts": "-",

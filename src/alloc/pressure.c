@@ -62,9 +62,8 @@ sum_heaps(void)
     return sum;
 }
 
-/* What caches hold becomes idle pages, and holes lose their memory. */
-static void
-empty_caches(void)
+HEW_COLD void
+hew_pressure_empty_caches(void)
 {
     struct hew_cache *cache = hew_cache_self;
     hew_kept_empty();
@@ -78,7 +77,7 @@ size_t
 hew_pressure_return_all(void)
 {
     ptrdiff_t before = sum_heaps().held;
-    empty_caches();
+    hew_pressure_empty_caches();
     hew_arenas_decay(true);
     ptrdiff_t after = sum_heaps().held;
     size_t gone = before > after ? (size_t)(before - after) : 0;
@@ -212,7 +211,6 @@ return_holes(void)
 {
     HEW_EACH_ARENA(arena)
     {
-        hew_arena_trim(arena);
         hew_holes_return(arena, hew_clock_ms(), true);
     }
 }
@@ -244,7 +242,8 @@ return_some(ptrdiff_t most, size_t margin)
     trim_all();
     if (is_short(most, margin)) {
         atomic_fetch_add_explicit(&hew_page_bound.calls, 1, memory_order_relaxed);
-        empty_caches();
+        hew_pressure_empty_caches();
+        trim_all();
         return_holes();
         is_short(most, margin);
     }

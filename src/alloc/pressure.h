@@ -36,6 +36,9 @@ hew_pressure_before(size_t size)
     }
 }
 
+/* What kept caches, the thread's own magazines and the depots hold goes to its slabs and page heaps. */
+void hew_pressure_empty_caches(void);
+
 /* Everything free that no other thread keeps at hand goes back to the system; how many bytes it was. */
 size_t hew_pressure_return_all(void);
 

@@ -10,8 +10,6 @@
 #include "alloc/fast.h"
 #include "alloc/fill.h"
 #include "cache/count.h"
-#include "cache/depot.h"
-#include "cache/kept.h"
 #include "cache/magazine.h"
 #include "cache/owner.h"
 #include "cache/thread.h"
@@ -47,13 +45,8 @@ hew_request_own(void)
 HEW_COLD void
 hew_request_relieve(void)
 {
-    struct hew_cache *cache = hew_cache_self;
     hew_map_narrow(hew_os_address_space_limit());
-    hew_kept_empty();
-    for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
-        hew_magazine_flush(cache->real, code, 0);
-    }
-    hew_depot_drain(true);
+    hew_pressure_empty_caches();
     HEW_EACH_ARENA(arena)
     {
         hew_arena_trim(arena);
@@ -98,7 +91,9 @@ request_attend(const struct hew_source *source, unsigned code, size_t size, void
         return object;
     }
     if (counted_by_class(source)) {
-        hew_magazine_unpop(source->own, code, object);
+        if (!hew_options.prof_slabs || !hew_upcalls.keep_place(sampled, code, object)) {
+            hew_magazine_unpop(source->own, code, object);
+        }
     } else {
         hew_owner_give(code, &object, 1);
     }

@@ -83,8 +83,8 @@ hew_budget_objects(unsigned code, size_t bytes)
 HEW_INLINE unsigned
 hew_budget_line(unsigned code)
 {
-    size_t size = hew_code_size(code);
-    return size < HEW_CACHE_LINE ? (unsigned)(HEW_CACHE_LINE / size) : 1;
+    unsigned objects = (unsigned)hew_budget_objects(code, HEW_CACHE_LINE);
+    return objects == 0 ? 1 : objects;
 }
 
 /* Whether the cache has room for so many objects of a class more, or the user has chosen how many it holds. */
