@@ -16,6 +16,7 @@ from hew.model.errors import HewError
 from hew.model.simulation import SizeClass, Sizes, SizeUse
 from hew.sources.library import find_part
 from hew.sources.simulation import PROGRAM, simulate, sizes_of
+from hew.sources.trace.blocks import is_packed, pack
 from traces import ALIGNED, FREE, MALLOC, REALLOC, trace_of
 
 
