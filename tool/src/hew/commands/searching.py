@@ -10,6 +10,7 @@ from hew.analysis.schedule import rotated_schedule
 from hew.analysis.search.front import confirmed, front, hopeless, misses, picked, reduced, simpler
 from hew.analysis.search.space import first_candidates
 from hew.analysis.search.tried import medians, tried_of
+from hew.analysis.search.verdict import verdict
 from hew.analysis.search.wanted import wanted as wanted_of
 from hew.analysis.verification import figures_of, outcomes
 from hew.commands.measuring import measurer
@@ -160,23 +161,10 @@ def search(asked: Search, ground: Ground) -> SearchResult:
         front=tuple(front(tried, searcher.wanted)),
         final=final,
         recommended=candidate if won else None,
-        verdict=_verdict(asked, candidate, interrupted, won),
+        verdict=verdict(str(asked.storage) if asked.storage else None, candidate, interrupted, won),
         interrupted=interrupted,
         notes=ground.notes,
     )
-
-
-def _verdict(asked: Search, candidate: Candidate | None, interrupted: bool, won: bool) -> str:
-    if interrupted:
-        more = (
-            f"the same command with --storage {asked.storage} goes on" if asked.storage else "--storage FILE keeps it"
-        )
-        return f"interrupted: nothing was verified; {more}"
-    if candidate is None:
-        return "nothing better: no candidate beat the base without a loss elsewhere"
-    if won:
-        return f"recommended: {candidate.label}"
-    return f"nothing better: {candidate.label} looked better in the search, and fresh runs did not confirm it"
 
 
 def _begun(asked: Search, ground: Ground) -> Searcher:

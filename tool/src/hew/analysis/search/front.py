@@ -12,6 +12,7 @@ from hew.model.search import Candidate, Goal, Limit, Tried, Wanted
 from hew.model.verification import Outcome
 
 LEVEL = 1.01  # costs within one per cent are the same: of those the candidate with the fewest settings is taken
+SPARED = 1.03  # what a setting spares less than that is not worth a setting
 HOPELESS = 1.15  # beyond this another round will not save a candidate
 
 
@@ -73,12 +74,17 @@ def simpler(candidate: Candidate) -> list[Candidate]:
 
 
 def misses(whole: Sequence[Run], without: Sequence[Run], rounds: int, goals: Sequence[Goal]) -> bool:
-    """Whether a candidate is worse, beyond noise, when one of its settings is left out: from runs of the same rounds.
+    """Whether a candidate is worse, by more than noise and three per cent, without one of its settings.
     What was given up before so many `rounds` is worse."""
     if sum(run.failure is None for run in without) < rounds:
         return True
     figures = [goal.figure for goal in goals]
-    return any(ratio.verdict is Verdict.WORSE for ratio in paired_ratios(without, whole, figures).values())
+    ratios = paired_ratios(without, whole, figures)
+    return any(
+        one.verdict is Verdict.WORSE and goal.cost(one.value) > SPARED
+        for goal in goals
+        if (one := ratios.get(goal.figure.key)) is not None
+    )
 
 
 def reduced(whole: Candidate, needed: Sequence[bool]) -> Candidate:
