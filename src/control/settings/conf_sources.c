@@ -74,6 +74,15 @@ list_sources(const struct hew_conf_input *input, struct conf_source *sources)
     sources[5] = (struct conf_source){HEW_CONF_HARDER, input->harder};
 }
 
+/* Ends a line for which the buffer has two bytes left, and says it. */
+static void
+warn(const struct hew_conf_input *input, struct hew_text *line)
+{
+    line->at[line->length] = '\n';
+    line->at[line->length + 1] = '\0';
+    input->warn(input->context, line->at, line->length + 1);
+}
+
 static void
 say_source(const struct hew_conf_input *input, const struct conf_source *source)
 {
@@ -86,9 +95,7 @@ say_source(const struct hew_conf_input *input, const struct conf_source *source)
     hew_text_put(&text, source->name);
     hew_text_put(&text, ": ");
     hew_text_put_printable(&text, shown, strlen(shown));
-    buffer[text.length] = '\n';
-    buffer[text.length + 1] = '\0';
-    input->warn(input->context, buffer, text.length + 1);
+    warn(input, &text);
 }
 
 /* A soft limit above the hard one would never be near: both are then the hard one, whatever sources they come from. */
@@ -108,9 +115,7 @@ check_limits(struct hew_options *options, const struct hew_conf_input *input)
     hew_text_put_unsigned(&text, options->limit_hard);
     hew_text_put(&text, "\": taken as ");
     hew_text_put_unsigned(&text, options->limit_hard);
-    buffer[text.length] = '\n';
-    buffer[text.length + 1] = '\0';
-    input->warn(input->context, buffer, text.length + 1);
+    warn(input, &text);
     options->limit = options->limit_hard;
 }
 

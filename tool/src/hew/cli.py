@@ -17,6 +17,7 @@ COMMANDS = {
     "completion": "Make bash, zsh or fish complete hew's commands and options.",
     "doctor": "Say which malloc a process really uses, and what is wrong with how it was set up.",
     "export": "Hand out metrics of all hew processes of this host: OpenMetrics, or remote write.",
+    "fleet": "Rank the services of a fleet by the CPU and memory that they can get back.",
     "profile": "Show who allocated what is live: of a process, a command, or a heap profile.",
     "pools": "Propose pools for the sizes that a program was seen to use.",
     "record": "Record every allocation of a command into a trace.",

@@ -29,13 +29,12 @@ from hew.sources.processes import (
     stat_fields,
     threads,
 )
+from hew.sources.share import Share
 from hew.sources.statistics.place import answered
 
 NOT_TOLD = "not told"  # processes of others
 NOT_YET = "…"
-# Seconds for looking up allocators at a time, since each program and library is read: at first, then; and until a
-# process that could not be told is looked at again.
-FIRST_BUDGET, BUDGET, AGAIN = 0.5, 0.04, 30.0
+AGAIN = 30.0  # seconds until a process whose allocator could not be told is looked at again
 SOCKETS_EVERY = 10.0  # seconds until a process is asked again whether it has a socket: its threads are gone through
 LOOKS_FIRST = 3  # a process born later is seen so often before its allocator is looked up
 STAT_RESIDENT, STAT_THREADS, STAT_START = 21, 17, 19
@@ -61,7 +60,7 @@ class Processes:
         self._clock = clock
         self._lock = threading.RLock()  # of all below, but for what is known already: `hew serve` has several threads
         self._known: dict[tuple[int, int], _Known] = {}
-        self._budget = FIRST_BUDGET
+        self._share = Share(clock)  # for looking up allocators: each program and library is read
         self._looks_first = 0
 
     def rows(self) -> tuple[ProcessRow, ...]:
@@ -77,17 +76,17 @@ class Processes:
             if len(fields) > STAT_RESIDENT and int(fields[STAT_RESIDENT]):
                 seen[pid, int(fields[STAT_START])] = name, fields
         self._known = {key: known for key, known in self._known.items() if key in seen}
-        until = self._clock() + self._budget
-        self._budget = BUDGET
         ours = sorted(
             (key for key in seen if self._of(key).readable), key=lambda key: -int(seen[key][1][STAT_RESIDENT])
         )
-        rows = tuple(self._row(key, *seen[key], until) for key in ours)
+        rows = tuple(self._row(key, *seen[key]) for key in ours)
+        if not self._looks_first:
+            self._share.end_of_first()
         self._looks_first = LOOKS_FIRST
         return rows
 
-    def allocator(self, pid: int, until: float = float("inf")) -> str:
-        """The allocator of a process and its version, as far as they can be told; after `until` only known ones."""
+    def allocator(self, pid: int) -> str:
+        """The allocator of a process and its version, as far as they can be told."""
         born = start_time(pid)
         if born is None:
             return NOT_TOLD
@@ -95,22 +94,23 @@ class Processes:
         if known is not None and known.allocator is not None:  # who knows it need not wait for a look at all the others
             return known.allocator
         with self._lock:
-            return self._allocator((pid, born), until)
+            return self._allocator((pid, born), at_once=True)
 
     def _of(self, key: tuple[int, int]) -> _Known:
         if key not in self._known:
             self._known[key] = _Known(_user(key[0]), os.access(f"{PROC}/{key[0]}/maps", os.R_OK))
         return self._known[key]
 
-    def _allocator(self, key: tuple[int, int], until: float) -> str:
+    def _allocator(self, key: tuple[int, int], *, at_once: bool) -> str:
         known, now = self._of(key), self._clock()
         if known.allocator is None and now - known.tried >= AGAIN:
             known.looks += 1
             # One that was just born is often a compiler or a shell's command, gone before its program has been read.
-            if now > until or (until < float("inf") and known.looks < self._looks_first):
+            if not at_once and (known.looks < self._looks_first or not self._share.is_there()):
                 return NOT_YET
             try:
-                known.allocator = _named(read_provider(key[0]))
+                with self._share.piece():
+                    known.allocator = _named(read_provider(key[0]))
             except (HewError, OSError):
                 known.tried = now
         return known.allocator or NOT_TOLD
@@ -121,12 +121,12 @@ class Processes:
             known.asks, known.asked = find_socket(key[0]) is not None, now
         return known.asks
 
-    def _row(self, key: tuple[int, int], name: str, fields: list[str], until: float) -> ProcessRow:
+    def _row(self, key: tuple[int, int], name: str, fields: list[str]) -> ProcessRow:
         return ProcessRow(
             pid=key[0],
             name=name,
             user=self._of(key).user,
-            allocator=self._allocator(key, until),
+            allocator=self._allocator(key, at_once=False),
             resident=int(fields[STAT_RESIDENT]) * PAGE,
             threads=int(fields[STAT_THREADS]),
             asks=self._asks(key),

@@ -6,7 +6,6 @@ when the engine has acknowledged it; with a time to keep (`replay`) it stays so 
 more to an engine that acknowledges before its data is safe. One exporter at a time has the folder.
 """
 
-import fcntl
 import os
 import struct
 import threading
@@ -16,8 +15,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from hew.model.errors import HewError
 from hew.model.metric import QueueState
+from hew.sources.lock_file import locked
 
 WAITS, SENT, HALF = ".batch", ".sent", ".half"
 HEAD = struct.Struct("<8sIIQ")  # what it is, checksum of the rest, samples, bytes of the body
@@ -40,7 +39,8 @@ class Queue:
     def __init__(self, folder: Path, most: int, replay: float = 0.0) -> None:
         self._folder, self._most, self._replay = folder, most, replay
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._lock_file = _locked(folder)
+        taken = f"{folder}: another hew export has this queue; give --queue another folder"
+        self._lock_file = locked(folder / "lock", taken)
         self._changed = threading.Condition()
         self._sizes: dict[int, int] = {}
         self._in_hand: int | None = None
@@ -198,13 +198,3 @@ def _read(path: Path, number: int) -> Batch | None:
     if magic != MAGIC or len(body) != size or checksum != _checksum(samples, body):
         return None
     return Batch(number, body, samples)
-
-
-def _locked(folder: Path) -> int:
-    file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(file)
-        raise HewError(f"{folder}: another hew export has this queue; give --queue another folder") from error
-    return file

@@ -8,7 +8,6 @@ that it may have, it becomes the older half, FILE.1, in place of the one before.
 docs/decisions/0058 has the format.
 """
 
-import fcntl
 import json
 import os
 import struct
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hew.model.errors import HewError
+from hew.sources.lock_file import locked
 
 FORMAT, VERSION = "hew-watch", 1
 GZIP, WBITS = b"\x1f\x8b", 31
@@ -170,7 +170,7 @@ class LineFile:
     def __init__(self, path: Path, most: int, head: dict[str, Any]) -> None:
         self._path, self._half = path, most // 2
         self._head = json.dumps({"format": f"{FORMAT}/{VERSION}", **head}, separators=(",", ":")).encode() + b"\n"
-        self._file = _locked(path)
+        self._file = locked(path, _taken(path))
         self._size = self._lines = 0
         self._encoder = zlib.compressobj(9, wbits=WBITS)
         try:
@@ -222,7 +222,7 @@ class LineFile:
         """What is written becomes the older half."""
         self._finish()
         os.rename(self._path, older(self._path))  # noqa: PTH104
-        full, self._file = self._file, _locked(self._path)
+        full, self._file = self._file, locked(self._path, _taken(self._path))
         os.close(full)
         self._size = 0
 
@@ -255,11 +255,5 @@ def _is_same(path: Path, file: int) -> bool:
     return path.exists() and os.path.samestat(path.stat(), os.fstat(file))
 
 
-def _locked(path: Path) -> int:
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(file)
-        raise HewError(f"{path}: another hew watch writes it; give another file (-o)") from error
-    return file
+def _taken(path: Path) -> str:
+    return f"{path}: another hew watch writes it; give another file (-o)"
