@@ -5,7 +5,8 @@ if(SKBUILD)
   install(TARGETS hew LIBRARY DESTINATION lib COMPONENT wheel)
   install(TARGETS hew_trace LIBRARY DESTINATION lib COMPONENT wheel)
   if(HEW_REPLAY)
-    install(TARGETS hew_replay RUNTIME DESTINATION lib COMPONENT wheel) # beside the libraries: only the tool starts it
+    # Beside the libraries: only the tool starts them.
+    install(TARGETS hew_replay hew_simulate RUNTIME DESTINATION lib COMPONENT wheel)
   endif()
   return()
 endif()
