@@ -29,6 +29,7 @@ from posing import LIBRARY, PROGRAM
 Programs = Callable[[str], list[str]]
 Pose = Callable[..., "list[str]"]
 LONG = 60.0  # seconds in which a moment is found, however busy the machine is
+SLOW = "did not stop in time"  # what a refusal says where the machine is too busy
 WELL = r"wrong 0, signals lost 0, interrupted 0, short naps 0; rounds \d{3,}, signals \d+, threads ended \d+"
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="a running jemalloc is read on x86-64 only")
 
@@ -179,18 +180,26 @@ def test_a_call_that_does_not_return_is_left_to_itself(pose: Pose) -> None:
         assert value_of(f"/proc/{program.pid}/status", "TracerPid") == "0"
 
 
+def refusal(pid: int, seconds: float) -> str:
+    """Why the process is not read; asked again where a busy machine did not let its threads stop in time."""
+    said = SLOW
+    while SLOW in said:
+        with pytest.raises(HewError) as refused:
+            attach(pid, seconds)
+        said = str(refused.value)
+    return said
+
+
 def test_a_thread_that_stays_inside_is_named(pose: Pose) -> None:
     with started(pose(0, "inside")) as program:
-        with pytest.raises(HewError, match=r"its thread \d+ is inside the allocator"):
-            attach(program.pid, 0.5)
+        assert re.search(r"its thread \d+ is inside the allocator", refusal(program.pid, 0.5))
         assert ended(program) == "read 1, handled 0, blocked 0"
 
 
 @pytest.mark.parametrize("word", ["forking", "exiting"])
 def test_a_thread_in_fork_or_exit_is_waited_for(pose: Pose, word: str) -> None:
     with started(pose(0, word)) as program:
-        with pytest.raises(HewError, match=r"its thread \d+ is in the loader, in fork\(\) or in exit\(\)"):
-            attach(program.pid, 4)  # long enough for all threads to be stopped on a busy machine
+        assert re.search(r"its thread \d+ is in the loader, in fork\(\) or in exit\(\)", refusal(program.pid, 4))
         program.communicate("\n", timeout=LONG)
         assert program.returncode == (0 if word == "forking" else 9)
 
