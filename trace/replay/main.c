@@ -169,9 +169,10 @@ static int
 run_plan(const char *path, int touch, bool real_time, const char *samples)
 {
     struct hew_plan plan;
+    struct hew_run_options options = {.touch = (enum hew_touch)touch, .real_time = real_time, .samples = -1};
     struct hew_run_result result;
     char why[HEW_TRACE_WHY];
-    int file = open(path, O_RDONLY | O_CLOEXEC), to = -1;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
 
     if (file < 0) {
         return refuse(path, strerror(errno));
@@ -179,10 +180,10 @@ run_plan(const char *path, int touch, bool real_time, const char *samples)
     if (!read_plan(file, &plan)) {
         return refuse(path, "no plan of hew-replay");
     }
-    if (samples != NULL && (to = open(samples, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0) {
+    if (samples != NULL && (options.samples = open(samples, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0) {
         return refuse(samples, strerror(errno));
     }
-    if (!hew_run(file, &plan, (enum hew_touch)touch, real_time, to, &result, why)) {
+    if (!hew_run(file, &plan, &options, &result, why)) {
         return refuse(path, why);
     }
     printf("seconds %.6f\noperations/s %.0f\npeak heap %" PRIu64 "\nheap at end %" PRIu64 "\nheap byte-seconds %.0f\n",
