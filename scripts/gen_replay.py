@@ -139,6 +139,7 @@ def page(names: Sequence[str], rows: Mapping[str, list[tuple[float, float]]]) ->
         "Programs recorded once over glibc's malloc, run under each allocator in life, and their traces replayed",
         "(`--touch pages`). In life the heap is the peak RSS less that of the same program with nothing to do; in the",
         "replay it is anonymous memory. So what a program maps by itself, or asks for and does not touch, differs.",
+        "ruby, node and the compiler map memory of their own; sort and sqlite ask for more than they touch.",
         "*Order*: whether allocators that differ by more than 3 % in life stand in the same order.",
         f"{datetime.now(UTC):%Y-%m-%d}, one run each, under {', '.join(names)}.",
         "",

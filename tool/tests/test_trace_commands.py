@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pytest
 from conftest import HewRunner, is_as_described
 from hew.model.errors import HewError
 from hew.sources.library import find_part
-from hew.sources.trace.blocks import HEADER, is_packed, read_blocks, read_header, unpack
+from hew.sources.trace.blocks import HEADER, OPERATIONS, is_packed, read_blocks, read_header, unpack
 from hew.sources.trace.planning import planned
 
 Programs = Callable[[str], list[str]]
@@ -271,3 +272,23 @@ def test_packing_changes_no_operation(hew: HewRunner, programs: Programs, tmp_pa
     assert not is_packed(plain)
     assert trace.stat().st_size < plain.stat().st_size
     assert operations(plain, tmp_path) == operations(trace, tmp_path)
+
+
+def test_a_trace_that_needs_more_memory_than_there_is_is_refused(hew: HewRunner, tmp_path: Path) -> None:
+    code = "import ctypes; ctypes.CDLL(None).malloc.argtypes = [ctypes.c_size_t]; p = ctypes.CDLL(None).malloc(1 << 20)"
+    trace = tmp_path / "t"
+    recorded(hew, [sys.executable, "-S", "-c", code], trace, "--no-children")
+    plain = tmp_path / "plain"
+    with plain.open("wb") as to:
+        unpack(trace, to)
+    # A malloc of 2^46 bytes, in a block of its own: a SYNC, then the code with a number of eight bytes.
+    payload = bytes([1 << 3, 1, 1, (31 << 3) | 1]) + (1 << 46).to_bytes(8, "little")
+    with plain.open("rb") as file:
+        header = read_header(file, plain)
+        block, _ = next(pair for pair in read_blocks(file, header) if pair[0].kind == OPERATIONS)
+    stored = {"codec": 0, "length": len(payload), "stored": len(payload), "checksum": zlib.crc32(payload)}
+    changed = block.__class__(**{**block.__dict__, **stored, "room": 80, "thread": 99, "sequence": 0, "number": 0})
+    plain.write_bytes(plain.read_bytes() + changed.packed() + payload.ljust(16, b"\0"))
+    done = hew("replay", "--runs", "1", str(plain))
+    assert done.returncode == 1
+    assert "64.0 TiB live at once, and the machine has" in done.stderr
