@@ -81,6 +81,9 @@ BUILD = [
 ]
 NINJA = Need("ninja", lambda: shutil.which("ninja") is not None, "ninja-build", "make builds as well, and slower")
 MUSL = Need("musl-gcc", lambda: shutil.which("musl-gcc") is not None, "musl-tools", "no test of programs of musl's")
+CHROMIUM = Need(
+    "chromium", lambda: shutil.which("chromium") is not None, "chromium", "no test of hew serve's page in a browser"
+)
 AARCH64 = [
     command("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     command("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu"),
@@ -126,7 +129,7 @@ ENGINES = [
 # What each target does without, too.
 WELCOME = {
     "build": [],
-    "ci": [NINJA, MUSL],
+    "ci": [NINJA, MUSL, CHROMIUM],
     "test": [*PEERS, ENGINES[1]],  # 23 MB; Prometheus brings as much again
     "demo": PEERS,
     "bench": [*PEERS, *PROGRAMS],
