@@ -101,7 +101,7 @@ def _block(path: Path, file: BinaryIO, start: int, data: bytes) -> tuple[Block, 
 def _pieces(decoder: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
     """What the data unpacks to, never much of it at a time."""
     piece = b""
-    while data or len(piece) == CHUNK:
+    while not decoder.eof and (data or len(piece) == CHUNK):  # behind the end its unconsumed tail is not emptied
         piece = decoder.decompress(data, CHUNK)
         yield piece
         data = decoder.unconsumed_tail
