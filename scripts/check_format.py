@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ["src", "include", "tests", "bench", "docs/examples"]
+FOLDERS = ["src", "trace", "include", "tests", "bench", "docs/examples"]
 SUFFIXES = {".c", ".h", ".cpp", ".cc"}
 
 

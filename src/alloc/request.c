@@ -91,7 +91,9 @@ request_attend(const struct hew_source *source, unsigned code, size_t size, void
         return object;
     }
     if (counted_by_class(source)) {
-        hew_magazine_unpop(source->own, code, object);
+        if (!hew_options.prof_slabs || !hew_upcalls.keep_place(sampled, code, object)) {
+            hew_magazine_unpop(source->own, code, object);
+        }
     } else {
         hew_owner_give(code, &object, 1);
     }

@@ -21,6 +21,9 @@ struct hew_upcalls {
                     struct hew_extent *large);
     /* A sampled object is about to be freed. */
     void (*sample_freed)(struct hew_extent *extent);
+    /* `place`, an object of class `code`, would have been handed out had `sampled` not taken its place: true when it is kept
+     * until then, false when it goes back at once.  With prof_slabs. */
+    bool (*keep_place)(void *sampled, unsigned code, void *place);
     /* Some heap holds idle memory that a purger should return.  `freeing`: we are inside free(), where no thread can be
      * started. */
     void (*purge_due)(bool freeing);

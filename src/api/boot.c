@@ -221,5 +221,10 @@ attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t s
     return sampled;
 }
 
-const struct hew_upcalls hew_upcalls = {
-    start_thread, attend, hew_prof_freed, purge_due, hew_pool_serve_plain_free, hew_pool_serve_plain_usable};
+const struct hew_upcalls hew_upcalls = {start_thread,
+                                        attend,
+                                        hew_prof_freed,
+                                        hew_prof_keep_place,
+                                        purge_due,
+                                        hew_pool_serve_plain_free,
+                                        hew_pool_serve_plain_usable};

@@ -4,6 +4,7 @@
 #include "base/natural.h"
 #include "base/options.h"
 #include "cache/magazine.h"
+#include "cache/owner.h"
 #include "meta/memory.h"
 #include "os/clock.h"
 #include "os/probe.h"
@@ -120,6 +121,7 @@ remove_record(struct hew_prof_record *record)
         count_class(record, (uint64_t)-1);
     }
     if (record->counter != NULL && record->generation == hew_prof_generation) {
+        hew_list_remove(&record->of_counter);
         hew_prof_table_remove(record->counter, &record->weight);
     }
     hew_meta_give(record, sizeof *record);
@@ -233,10 +235,12 @@ count(struct hew_prof_own *own, struct hew_prof_record *record, const uintptr_t 
         return;
     }
     record->weight = hew_weight_of(record->usable, hew_prof_interval());
+    record->time_ns = hew_clock_ns();
     lock();
     record->generation = hew_prof_generation;
     record->counter = hew_prof_table_add(thread, frames, depth, &record->weight);
     if (record->counter != NULL) {
+        hew_list_push_back(&record->counter->records, &record->of_counter);
         count_class(record, 1);
     }
     unlock();
@@ -356,10 +360,43 @@ hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code,
     return object;
 }
 
+/*
+ * A sampled object lies on an extent of its own, not in a slab, so nothing of it would tell which slab it keeps.  The region
+ * that it was taken in place of does: it is held, and given back with the object.  Only of the extent's own arena, so that both
+ * go together when an arena is emptied.
+ */
+bool
+hew_prof_keep_place(void *sampled, unsigned code, void *place)
+{
+    struct hew_extent *extent = hew_map_extent((uintptr_t)sampled), *slab = hew_map_extent((uintptr_t)place);
+    struct hew_prof_record *record = extent->large.sample;
+    if (slab == NULL || slab->arena != extent->arena) {
+        return false;
+    }
+    record->code = code;
+    /* release: pairs with the acquires of who looks at the place, and of who takes it */
+    atomic_store_explicit(&record->place, place, memory_order_release);
+    return true;
+}
+
+static void *
+take_place(struct hew_prof_record *record)
+{
+    return atomic_exchange_explicit(&record->place, NULL, memory_order_acq_rel);
+}
+
+void
+hew_prof_forget_place(struct hew_extent *extent)
+{
+    take_place(extent->large.sample);
+}
+
 void
 hew_prof_freed(struct hew_extent *extent)
 {
     struct hew_prof_record *record = extent->large.sample;
+    void *place = take_place(record);
+    unsigned code = record->code;
     struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
     struct hew_prof_own *own = cache == NULL ? NULL : cache->profile;
     bool entered = own != NULL && hew_prof_enter(own);
@@ -378,6 +415,9 @@ hew_prof_freed(struct hew_extent *extent)
     }
     if (entered) {
         hew_prof_leave(own);
+    }
+    if (place != NULL) {
+        hew_owner_give(code, &place, 1);
     }
 }
 

@@ -38,10 +38,15 @@ struct hew_prof_own {
 struct hew_prof_record {
     struct hew_prof_record *next; /* while it waits for its removal */
     struct hew_prof_counter *counter;
-    uint64_t generation;
+    struct hew_list of_counter; /* under hew_prof_lock, while the counter and its generation last */
+    uint64_t generation, time_ns;
     struct hew_prof_totals weight;
     size_t requested, usable;
     struct hew_event *event; /* NULL: nobody wants to know of single samples */
+    /* The region of a slab, of class `code`, that the object would be in, had it not been sampled; it is kept as long as the
+     * object lives.  NULL: none.  Its release publishes `code`. */
+    _Atomic(void *) place;
+    unsigned code;
 };
 
 /* Settings that change at run time; relaxed. */
@@ -87,6 +92,12 @@ void hew_prof_death(struct hew_cache *cache);
 void *hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t size,
                       struct hew_extent *large);
 void hew_prof_freed(struct hew_extent *extent);
+
+/* hew_upcalls.keep_place. */
+bool hew_prof_keep_place(void *sampled, unsigned code, void *place);
+
+/* The extent's arena has lost its slabs, and with them the place: it is not to be given back. */
+void hew_prof_forget_place(struct hew_extent *extent);
 
 /* Forgets everything counted so far; from now on a byte in 2^lg_sample is sampled, but for the counts that threads have
  * drawn already. */

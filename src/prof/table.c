@@ -145,6 +145,7 @@ take_counter(struct hew_prof_stack *stack, struct hew_prof_thread *thread)
     }
     counter->stack = stack;
     counter->thread = thread;
+    hew_list_begin(&counter->records);
     hew_list_push_back(&stack->counters, &counter->of_stack);
     hew_list_push_back(&thread->counters, &counter->of_thread);
     return counter;

@@ -44,6 +44,7 @@ struct hew_prof_counter {
     struct hew_prof_stack *stack;
     struct hew_prof_thread *thread;
     struct hew_prof_totals live, ever;
+    struct hew_list records; /* of the sampled objects that are live: hew_prof_record.of_counter */
 };
 
 /* Sizes of everything, for those who copy it. */

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 import cramjam
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -135,10 +135,38 @@ class _Handler(BaseHTTPRequestHandler):
         """Not in a test's output."""
 
 
+class FakeStore(FakeEngine):
+    """Takes profiles, whatever is in them."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        super().__init__()
+
+    @property
+    def url(self) -> str:
+        """What the user gives."""
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def take(self, body: bytes) -> int:
+        """Keep it."""
+        self.bodies.append(body)
+        return 200
+
+
 @contextmanager
 def fake_engine(port: int = 0) -> Iterator[FakeEngine]:
     """An engine that runs; gone at the end."""
-    with FakeEngine(port) as engine:
+    with running(FakeEngine(port)) as engine:
+        yield engine
+
+
+Kind = TypeVar("Kind", bound=FakeEngine)
+
+
+@contextmanager
+def running(made: Kind) -> Iterator[Kind]:
+    """It runs; gone at the end."""
+    with made as engine:
         thread = threading.Thread(target=engine.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:

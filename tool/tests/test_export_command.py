@@ -21,13 +21,16 @@ from prometheus_client.parser import text_string_to_metric_families
 from conftest import HewRunner, environment, wait_until
 from fake_engine import fake_engine
 from hew.analysis.metrics.families import families
+from hew.commands.exporting import Exporting, push
 from hew.model.address import Guard, checked_token, read_address
 from hew.model.errors import HewError
-from hew.model.metric import Look, Observed
+from hew.model.metric import Family, Look, Observed
 from hew.sources.control import find_socket
 from hew.sources.export import ask, server, watch
 from hew.sources.export.ask import ask_all
 from hew.sources.export.dumps import Dumps
+from hew.sources.export.queue import Queue
+from hew.sources.export.remote_write import Engine
 from hew.sources.export.server import MetricsServer
 from hew.sources.export.watch import Wanted, Watch
 from hew.sources.statistics.stream import read_statistics
@@ -315,6 +318,24 @@ def test_wrong_use_is_one_line(hew: HewRunner, words: tuple[str, ...]) -> None:
     done = hew("export", *words)
     assert done.returncode in {1, 2}
     assert "Traceback" not in done.stderr
+
+
+def test_looks_that_take_longer_than_the_period_follow_each_other(tmp_path: Path) -> None:
+    class Slow(Exporting):
+        looks = 0
+
+        def now(self, fresh: float = 0.0) -> tuple[Look, tuple[Family, ...]]:
+            self.looks += 1
+            if self.looks > 3:
+                raise KeyboardInterrupt
+            time.sleep(0.01)
+            look = Look(float(self.looks), 0.01, (), {})
+            return look, families(look, "1")
+
+    slow, queue = Slow(Watch(Wanted()), False, False), Queue(tmp_path, 1 << 20)
+    with pytest.raises(KeyboardInterrupt):
+        push(slow, Engine("http://127.0.0.1:9/w"), queue, {}, every=0.001)
+    assert len(list(tmp_path.glob("*.batch"))) == 3
 
 
 def test_an_exporter_killed_while_the_engine_is_down_sends_all_it_had_when_both_are_back(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ MAY_IMPORT = {
     "model": {"model"},
     "sources": {"model", "sources"},
     "analysis": {"model", "analysis"},
+    "tuner": {"model", "analysis", "tuner"},
     "views": {"model", "views"},
-    "commands": {"model", "sources", "analysis", "views", "commands"},  # commands.options is shared
+    "commands": {"model", "sources", "analysis", "tuner", "views", "commands"},  # commands.options is shared
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -65,6 +65,37 @@ def test_names_that_others_chose_are_text_everywhere(browser: Browser, server: S
     page.close()
 
 
+def test_a_profile_is_drawn_searched_zoomed_and_compared(browser: Browser, server: Served, site: MadeUp) -> None:
+    said: list[str] = []
+    page = opened(browser, server, said)
+    page.click("#take")
+    frames = page.locator("#flame .frame")
+    expect(frames).to_have_count(4)
+    for place in ("#flame", "#flame-state"):
+        assert HOSTILE in page.locator(place).inner_text(), place
+    page.fill("#flame [data-at=search]", "'taken'</SCRIPT>1")
+    expect(page.locator("#flame .frame.found")).to_have_count(1)
+    expect(page.locator("#flame [data-at=legend]")).to_contain_text("600 B")
+    page.keyboard.press("Escape")
+    expect(page.locator("#flame .frame.found")).to_have_count(0)
+    frames.nth(1).click()
+    expect(page.locator("#flame [data-at=reset]")).to_be_visible()
+    page.locator("#flame .graph").press("Escape")
+    expect(page.locator("#flame [data-at=reset]")).to_be_hidden()
+    page.locator("#flame .kinds button").nth(2).click()
+    expect(page.locator("#flame .told")).to_contain_text("1.17 KiB allocated bytes")
+    page.click("#keep-profile")
+    expect(page.locator("#flame .frame.grown")).to_have_count(0)  # of allocated bytes nothing changed
+    expect(page.locator("#flame .frame.same")).to_have_count(3)
+    page.locator("#flame .kinds button").nth(0).click()
+    expect(page.locator("#flame .frame.grown")).to_have_count(2)
+    assert page.locator("#flame-base").input_value() == "1"
+    assert ("keep_profile", 4242) in site.done
+    assert page.locator("img, main script").count() == 0
+    assert said == []
+    page.close()
+
+
 def test_an_advice_is_applied_by_its_button_and_only_with_the_link(
     browser: Browser, server: Served, site: MadeUp
 ) -> None:
@@ -110,7 +141,10 @@ def test_it_fits_and_can_be_read(browser: Browser, server: Served, width: int, s
     page = opened(browser, server, [], **looks)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.documentElement.dataset.shown") == scheme
-    for place in (".words", "#waterfall span", ".hint", "#bins td"):
+    page.click("#take")
+    expect(page.locator("#flame .frame")).to_have_count(4)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for place in (".words", "#waterfall span", ".hint", "#bins td", "#flame .frame:nth-child(3)", "#flame .told"):
         expect(page.locator(place).first).to_be_attached()
         assert page.evaluate(CONTRAST, place) >= 4.5, place
     page.close()

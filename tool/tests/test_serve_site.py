@@ -17,17 +17,19 @@ from typing import Any
 import pytest
 
 from conftest import PATIENCE, environment, wait_until
-from hew.commands import serving
+from hew.commands import picturing, serving
 from hew.commands.exporting import Exporting
 from hew.commands.keeping import Keeper, has_reports
 from hew.commands.serving import Serving
 from hew.model.advice import Advice, Setting
 from hew.model.errors import HewError
+from hew.model.profile import Kind
 from hew.sources.control import connect, find_socket
 from hew.sources.export.watch import Wanted, Watch
 from hew.sources.live import Processes
+from hew.sources.profile.read import read_bytes
 from hew.sources.serve.rounds import Rounds
-from web import DATA, served
+from web import DATA, is_an_answer, served
 
 
 @pytest.fixture(autouse=True)
@@ -179,20 +181,85 @@ def test_two_looks_and_two_files_are_compared(hew_library: Path, tmp_path: Path)
 
 def test_profiles_are_served_and_say_how_they_are_turned_on(hew_library: Path, tmp_path: Path) -> None:
     one = site()
-    sampled = ",prof:true,prof_format:pprof,lg_prof_sample:10"
-    with on_hew(hew_library, tmp_path) as off, on_hew(hew_library, tmp_path, sampled) as on, served(one) as web:
+    sampled = ",prof:true,lg_prof_sample:10"
+    packed = f"{sampled},prof_format:pprof,prof_accum:true"
+    with (
+        on_hew(hew_library, tmp_path) as off,
+        on_hew(hew_library, tmp_path, sampled) as text,
+        on_hew(hew_library, tmp_path, packed) as on,
+        served(one) as web,
+    ):
         refused = web.ask(f"/debug/pprof/heap?pid={off.pid}")
         assert refused.status == 409
-        assert b"hew run --conf prof:true,prof_format:pprof" in refused.body
+        assert b"hew run --conf prof:true -- COMMAND" in refused.body
         assert web.ask("/debug/pprof/heap").status == 400
-        taken = web.ask(f"/debug/pprof/heap?pid={on.pid}")
-        assert taken.status == 200
-        assert len(gzip.decompress(taken.body)) > 1000
-        assert b"prof_accum" in web.ask(f"/debug/pprof/allocs?pid={on.pid}").body
+        for pid, path in ((on.pid, "heap"), (on.pid, "allocs"), (text.pid, "heap")):
+            taken = web.ask(f"/debug/pprof/{path}?pid={pid}")
+            assert taken.status == 200, taken.body
+            assert read_bytes(taken.body, "it").total(Kind.INUSE_SPACE) > 19_000_000
+        assert web.ask(f"/debug/pprof/heap?pid={text.pid}&format=heap_v2").body.startswith(b"heap_v2/1024\n")
+        assert b"prof_accum" in web.ask(f"/debug/pprof/allocs?pid={text.pid}").body
         assert b"format=pprof" in web.ask(f"/debug/pprof/heap?pid={on.pid}&format=heap_v2").body
         metrics = web.ask("/metrics").body.decode()
         assert f'pid="{on.pid}"' in metrics
         assert web.ask(f"/api/process/{on.pid}").document["profiles"]["prof"] is True
+
+
+def test_a_heap_profile_is_drawn_kept_and_compared(
+    hew_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = site()
+    with on_hew(hew_library, tmp_path, ",prof:true,lg_prof_sample:10") as child, served(one) as web:
+        path = f"/api/process/{child.pid}/profile"
+        found = is_an_answer(web.ask(path), "flame")
+        graph = found["graph"]
+        assert graph["values"][0][0] == found["profile"]["bytes"] > 19_000_000
+        assert [kind["title"] for kind in graph["kinds"]] == ["live bytes", "live objects"]
+        assert any("Py" in name for name in graph["names"])
+        assert graph["before"] is None
+        kept = is_an_answer(web.post(f"{path}/keep", {}), "profile")
+        assert kept["number"] == 1
+        both = is_an_answer(web.ask(f"{path}?base=1"), "flame")
+        assert both["kept"] == [kept]
+        assert both["graph"]["before"][0][0] == kept["bytes"]
+        assert is_an_answer(web.ask(f"{path}?of=1"), "flame")["profile"] == kept
+        assert web.ask(f"{path}?base=7").status == 404
+        assert web.ask(f"{path}?base=x").status == 400
+        assert web.post(f"{path}/keep", {}, Authorization="").status == 401
+        for _ in range(picturing.MOST):
+            one.keep_profile(child.pid)
+        assert web.ask(f"{path}?of=1").status == 404  # only so many are kept
+        child.kill()
+        child.wait()
+        wait_until(lambda: one.process(child.pid, 0.0)["ended"])
+        assert is_an_answer(web.ask(f"{path}?of=2"), "flame")["profile"]["number"] == 2
+        monkeypatch.setattr(picturing, "FRESH", 0)
+        assert web.ask(path).status == 409
+    with on_hew(hew_library, tmp_path) as child, pytest.raises(HewError, match="takes no samples of its heap"):
+        one.flame(child.pid, 0, 0, False)
+
+
+def test_every_answer_is_as_described(hew_library: Path, tmp_path: Path) -> None:
+    (tmp_path / "report").write_bytes(gzip.decompress((DATA / "hew-0.1.0.json.gz").read_bytes()))
+    one = site((tmp_path / "report",))
+    with on_hew(hew_library, tmp_path) as child, python({"LD_PRELOAD": None}) as plain, served(one) as web:
+        is_an_answer(web.ask("/api/processes"), "processes")
+        for pid in (child.pid, plain.pid):
+            is_an_answer(web.ask(f"/api/process/{pid}"), "process")
+            is_an_answer(web.ask(f"/api/process/{pid}/advice"), "advice")
+            is_an_answer(web.post(f"/api/process/{pid}/keep", {}), "kept")
+        made = Advice("a-rule", "t", "s", (), (Setting("dirty_decay_ms", "777"),), "", "", "", "")
+        one._watched[child.pid].advice = {"a-rule": made}
+        is_an_answer(web.post(f"/api/process/{child.pid}/apply", {"rule": "a-rule"}), "applied")
+        is_an_answer(web.ask("/api/kept"), "kept")
+        is_an_answer(web.ask("/api/compare?before=1&after=2"), "comparison")
+        for bad in (
+            web.ask("/api/compare?before=1&after=99"),
+            web.ask("/api/compare"),
+            web.ask("/api/process/1999999999"),
+        ):
+            assert bad.status >= 400
+            is_an_answer(bad, "error")
 
 
 def test_who_asks_while_the_last_look_goes_on_gets_another() -> None:

@@ -20,7 +20,7 @@ from hew.model.errors import HewError
 from hew.model.live import LiveView, Moment, Outside, ProcessRow
 from hew.model.statistics import Arena, Bin, Mutex, Sizes, Snapshot, Thread, Totals, UnusedExtents
 from hew.views.process_table import ProcessTable
-from hew.views.top import ProcessView, TopApp
+from hew.views.top import LiveScreen, ProcessView, TopApp
 from hew.views.top_document import top_json
 from hew.views.top_tables import arena_rows, thread_rows
 
@@ -358,3 +358,21 @@ def test_without_a_terminal_it_says_so(hew: HewRunner) -> None:
     done = hew("top")
     assert done.returncode == 1
     assert "needs a terminal" in done.stderr
+
+
+def test_what_was_read_for_a_screen_that_was_left_is_dropped() -> None:
+    app = TopApp(MadeUp(), 60.0, 42)
+    shown: list[str] = []
+
+    async def act(pilot: Pilot[None]) -> None:
+        left = app.screen
+        assert isinstance(left, ProcessView)
+        app.pop_screen()  # its widgets go one by one from now on
+        app._show(left, lambda: shown.append("left"))
+        below = app.screen
+        assert isinstance(below, LiveScreen)
+        app._show(below, lambda: shown.append("below"))
+        await settle(pilot)
+
+    seen(app, act)
+    assert shown == ["below"]

@@ -10,17 +10,26 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+from jsonschema import Draft202012Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
 from conftest import wait_until
+from hew import views
 from hew.analysis.details import details, point
 from hew.analysis.live import live_view
+from hew.analysis.profile.rows import rows
+from hew.analysis.profile.tree import tree
 from hew.model.address import Guard, read_address
 from hew.model.live import Moment, Outside
-from hew.model.serving import Seen
+from hew.model.profile import Frame, Kind, Location, Profile, Sample
+from hew.model.profile_view import Shown
+from hew.model.serving import KeptProfile, Seen
 from hew.model.statistics import Thread
 from hew.sources.serve.app import Asset, Site, application
 from hew.sources.serve.listen import listen, server_of
 from hew.sources.statistics.stream import read_statistics
-from hew.views.serve_document import seen_document
+from hew.views.serve_document import flame_document, seen_document
 from hew.views.web_assets import web_assets
 
 DATA = Path(__file__).parent / "data" / "statistics"
@@ -40,7 +49,15 @@ def made_up(pid: int = 4242, name: str = HOSTILE) -> dict[str, Any]:
     )
     view = live_view(moment, None)
     points = [point(view, 1e9 + second) for second in range(5)]
-    return seen_document(Seen(pid, view, details(moment, None), points, name))
+    document = seen_document(Seen(pid, view, details(moment, None), points, name))
+    return {**document, "profiles": {"prof": True, "prof_format": HOSTILE, "prof_accum": True}}
+
+
+def hostile_profile(times: int) -> Profile:
+    """Two stacks of functions whose names mean harm."""
+    places = tuple(Location(0x1000 + at, None, (Frame(f"{HOSTILE}{at}", HOSTILE),)) for at in range(3))
+    samples = (Sample([0, 2], (4, 400, 2, 200 * times)), Sample([1, 2], (4, 800, 2, 600)))
+    return Profile(HOSTILE, samples, places, (), True, 4096, notes=(HOSTILE,))
 
 
 class MadeUp:
@@ -83,6 +100,18 @@ class MadeUp:
         first, second = self.kept()["kept"][:2]
         changes = [{"label": HOSTILE, "before": 1, "after": HUGE}]
         return {"before": first, "after": second, "groups": [{"title": HOSTILE, "changes": changes}]}
+
+    def flame(self, pid: int, of: int, base: int, by_line: bool) -> dict[str, Any]:
+        about = KeptProfile(of, pid, 1e9, HUGE)
+        taken, before = (hostile_profile(times) for times in (2, 1))
+        shown = Shown(taken, Kind.INUSE_SPACE, by_line, HOSTILE if base else "")
+        older = before if base else None
+        kept = [KeptProfile(1, pid, 1e9, HUGE)]
+        return flame_document(about, kept, shown, tree(taken, older, by_line), rows(taken, by_line))
+
+    def keep_profile(self, pid: int) -> dict[str, Any]:
+        self.done.append(("keep_profile", pid))
+        return {"number": 1, "pid": pid, "at": 1e9, "bytes": HUGE}
 
     def metrics(self, accept: str) -> tuple[str, bytes]:
         return "text/plain", b"metrics\n"
@@ -132,6 +161,15 @@ class Served:
         plain = {"Content_Type": "application/json", "Origin": self.url, "Authorization": f"Bearer {TOKEN}"}
         kept = {name: value for name, value in {**plain, **headers}.items() if value}
         return self.ask(path, "POST", json.dumps(document).encode(), **kept)
+
+
+def is_an_answer(answer: Answer, name: str) -> Any:
+    """The document, once serve.schema.json has been held against it."""
+    schemas = {path.name: json.loads(path.read_text()) for path in Path(views.__file__).parent.glob("*.schema.json")}
+    known = Registry().with_resources((one, DRAFT202012.create_resource(text)) for one, text in schemas.items())
+    checker = Draft202012Validator({**schemas["serve.schema.json"], "$ref": f"#/$defs/{name}"}, registry=known)
+    checker.validate(answer.document)
+    return answer.document
 
 
 @contextmanager

@@ -15,6 +15,7 @@
 #include "control/mallctl/ctl_names_macros.h"
 #include "control/mallctl/ctl_value.h"
 #include "control/purger.h"
+#include "prof/profiler.h"
 #include "slab/arena_life.h"
 
 #include <errno.h>
@@ -86,6 +87,7 @@ static void
 gone(struct hew_extent *extent)
 {
     if (extent->large.sample != NULL) {
+        hew_prof_forget_place(extent);
         hew_upcalls.sample_freed(extent);
     }
 }

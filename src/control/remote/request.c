@@ -9,6 +9,7 @@
 #include "control/mallctl/ctl_value.h"
 #include "control/mallctl/report_general.h"
 #include "control/remote/request_profile.h"
+#include "control/remote/request_samples.h"
 #include "control/remote/request_threads.h"
 #include "slab/arena.h"
 
@@ -288,7 +289,7 @@ settings(struct hew_reply *reply)
     hew_reply_end(reply, "text");
 }
 
-enum verb { GET, SET, DO, STATS, HEAP, NAMES, SETTINGS, THREADS };
+enum verb { GET, SET, DO, STATS, HEAP, NAMES, SETTINGS, THREADS, SAMPLES };
 static const struct {
     char word[12];
     uint8_t words; /* after it: how many there must be */
@@ -296,7 +297,7 @@ static const struct {
 } verbs[] = {
     [GET] = {"get", 1, false},           [SET] = {"set", 1, true},          [DO] = {"do", 1, false},
     [STATS] = {"stats", 0, true},        [HEAP] = {"heap", 0, false},       [NAMES] = {"names", 0, false},
-    [SETTINGS] = {"settings", 0, false}, [THREADS] = {"threads", 0, false},
+    [SETTINGS] = {"settings", 0, false}, [THREADS] = {"threads", 0, false}, [SAMPLES] = {"samples", 0, false},
 };
 
 static void
@@ -324,8 +325,11 @@ answer(enum verb verb, char *name, char *rest, struct hew_reply *reply)
     case SETTINGS:
         settings(reply);
         break;
-    default:
+    case THREADS:
         hew_request_threads(reply);
+        break;
+    default:
+        hew_request_samples(reply);
     }
 }
 
@@ -374,6 +378,6 @@ hew_request_answer(char *line, size_t length, struct hew_reply *reply)
         answer((enum verb)i, name, rest, reply);
         return;
     }
-    hew_reply_refuse(reply, "malformed", "a request begins with get, set, do, stats, heap, names, settings or threads",
-                     "");
+    hew_reply_refuse(reply, "malformed",
+                     "a request begins with get, set, do, stats, heap, names, settings, threads or samples", "");
 }

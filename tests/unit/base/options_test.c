@@ -28,7 +28,7 @@ TEST(every_setting_of_jemalloc_is_known_once)
         }
     }
     CHECK_EQUAL(count,
-                91 + 6); /* and prof_format, thp_threshold, control, pools, limit and limit_hard, which are ours */
+                91 + 7); /* and prof_format, prof_slabs, thp_threshold, control, pools, limit and limit_hard, ours */
 }
 
 TEST(the_defaults_are_in_their_ranges)

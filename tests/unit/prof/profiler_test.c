@@ -3,6 +3,7 @@
 
 #include "base/options.h"
 #include "layers_alloc.h"
+#include "prof/samples.h"
 #include "prof/snapshot.h"
 #include "test.h"
 
@@ -23,6 +24,7 @@ begin(unsigned lg_sample)
         CHECK(layers_boot());
         layers_attend = hew_prof_attend;
         layers_sample_freed = hew_prof_freed;
+        layers_keep_place = hew_prof_keep_place;
         hew_options.prof = true;
         hew_prof_seed = 42;
         hew_prof_boot();
@@ -96,6 +98,76 @@ TEST(a_sampled_object_is_as_large_as_its_class_and_holds_what_is_written)
         layers_free(object);
     }
     CHECK_EQUAL(live().objects, 0);
+    end();
+}
+
+TEST(a_sampled_object_keeps_its_place_in_a_slab_as_long_as_it_lives)
+{
+    enum { COUNT = 1000, SIZE = 100 };
+    struct hew_samples samples;
+    hew_options.prof_slabs = true;
+    begin(0);
+    allocate(COUNT, SIZE);
+    objects[COUNT] = layers_malloc(1 << 20);
+    CHECK(hew_samples_take(&samples));
+    CHECK_EQUAL(samples.count, COUNT + 1);
+    size_t placed = 0, full = 0;
+    for (size_t i = 0; i < samples.count; i++) {
+        const struct hew_sample *row = &samples.rows[i];
+        CHECK(row->depth > 0 && row->weight == UINT64_C(1) << HEW_WEIGHT_SHIFT);
+        if (row->requested == SIZE) {
+            CHECK_EQUAL(row->usable, 112);
+            CHECK_EQUAL(row->slab.regions, row->slab.bytes / 112);
+            full += row->slab.free_regions == 0;
+            placed++;
+        } else {
+            CHECK(row->place == NULL && row->slab.regions == 0);
+        }
+    }
+    CHECK_EQUAL(placed, COUNT);
+    CHECK(full > COUNT / 2); /* one behind the other */
+    hew_samples_give(&samples);
+
+    /* One of each slab's worth stays, and its slab with it. */
+    size_t regions = hew_slab_shapes[hew_small_code(SIZE)].regions, kept = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        if (i % regions == 0) {
+            objects[kept++] = objects[i];
+        } else {
+            layers_free(objects[i]);
+        }
+    }
+    layers_free(objects[COUNT]);
+    CHECK(hew_samples_take(&samples));
+    CHECK_EQUAL(samples.count, kept);
+    for (size_t i = 0; i < samples.count; i++) {
+        CHECK(samples.rows[i].slab.regions == regions && samples.rows[i].slab.free_regions > 0);
+    }
+    hew_samples_give(&samples);
+    release(kept);
+    CHECK(hew_samples_take(&samples));
+    CHECK_EQUAL(samples.count, 0);
+    hew_samples_give(&samples);
+    hew_options.prof_slabs = false;
+    end();
+}
+
+TEST(a_reset_forgets_samples_and_gives_back_their_places_when_they_are_freed)
+{
+    struct hew_samples samples;
+    hew_options.prof_slabs = true;
+    begin(0);
+    allocate(100, 48);
+    hew_prof_reset(0);
+    CHECK(hew_samples_take(&samples));
+    CHECK_EQUAL(samples.count, 0);
+    hew_samples_give(&samples);
+    unsigned code = hew_small_code(48);
+    struct hew_bin *bin = &hew_alloc_own_cache()->arena->bins[code];
+    uint64_t given = bin->counts.ndalloc;
+    release(100);
+    CHECK_EQUAL(bin->counts.ndalloc - given, 100);
+    hew_options.prof_slabs = false;
     end();
 }
 

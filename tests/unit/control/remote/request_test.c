@@ -5,9 +5,11 @@
 #include "control/mallctl/ctl_tree.h"
 #include "ctl_calls.h"
 #include "layers_alloc.h"
+#include "prof/profiler.h"
 #include "test.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static char heard[1 << 20];
@@ -118,6 +120,37 @@ TEST(each_thread_is_listed_with_its_arena_while_it_lives)
     CHECK(pthread_create(&thread, NULL, another_thread, NULL) == 0 && pthread_join(thread, NULL) == 0);
     CHECK(strchr(ask("threads"), '\n') + 1 != strrchr(heard, '\n') && strstr(heard, " 1 0 ") == NULL);
     hew_options.control[0] = '\0';
+    hew_cache_self = &hew_cache_gone;
+}
+
+TEST(each_live_sample_is_told_with_its_stack_and_slab)
+{
+    unsigned long requested = 0, usable = 0, weight = 0, thread = 0, regions = 0, unused = 0, bytes = 0;
+    CHECK(strncmp(ask("samples"), "error not-permitted ", 20) == 0);
+    CHECK(strncmp(ask("samples all"), "error malformed ", 16) == 0);
+    layers_attend = hew_prof_attend;
+    layers_sample_freed = hew_prof_freed;
+    layers_keep_place = hew_prof_keep_place;
+    hew_options.prof = hew_options.prof_slabs = true;
+    hew_options.lg_prof_sample = 0;
+    hew_prof_boot();
+    hew_cache_self = &hew_cache_none;
+    hew_prof_birth(hew_alloc_own_cache());
+    snprintf(hew_prof_thread_of(hew_prof_own())->name, HEW_PROF_NAME_BYTES, "a\nname");
+    void *object = layers_malloc(100);
+    ask("samples");
+    CHECK(strncmp(heard, "ok text ", 8) == 0 && strstr(heard, "\n@ 0x") != NULL);
+    const char *row = strstr(strstr(heard, "\n@ ") + 1, "\n ");
+    CHECK(row != NULL && sscanf(row, " %lu %lu %lu %*u %lu %lu %lu %lu", &requested, &usable, &weight, &thread,
+                                &regions, &unused, &bytes) == 7);
+    CHECK(requested == 100 && usable == 112 && weight == 1 << HEW_WEIGHT_SHIFT);
+    CHECK(regions == bytes / 112 && unused < regions && strstr(row, " a?name\n") != NULL);
+    layers_free(object);
+    CHECK_TEXT(ask("samples"), "ok text 0\n\n");
+    hew_prof_death(hew_alloc_own_cache());
+    layers_end_thread();
+    hew_options.prof = hew_options.prof_slabs = false;
+    layers_attend = NULL;
     hew_cache_self = &hew_cache_gone;
 }
 

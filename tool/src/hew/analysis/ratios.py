@@ -17,6 +17,7 @@ from hew.model.report import Ratio, Verdict
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
+MOST_RESAMPLED = 500  # values; of more the bootstrap takes a second and 80 MB a 1,000
 SEED = 20_240_229
 
 # Even the whole range of n values covers the median only with probability 1 - 2^(1 - n): 95 % needs six.
@@ -41,6 +42,8 @@ def paired_ratio(ours: Mapping[int, float], baseline: Mapping[int, float], more_
 
 def bootstrap_interval(values: tuple[float, ...]) -> tuple[float, float]:
     """The confidence interval of the median of `values`."""
+    if len(values) > MOST_RESAMPLED:
+        return order_interval(values)
     generator = np.random.default_rng(SEED)
     sample = np.asarray(values)
     drawn = generator.integers(0, len(sample), size=(RESAMPLES, len(sample)))
@@ -48,6 +51,16 @@ def bootstrap_interval(values: tuple[float, ...]) -> tuple[float, float]:
     margin = tail_probability(len(sample))
     low, high = np.quantile(medians, [margin, 1 - margin])
     return float(low), float(high)
+
+
+def order_interval(values: tuple[float, ...]) -> tuple[float, float]:
+    """The confidence interval of the median of many values from their order alone: how many lie below the true median
+    is binomial. What the bootstrap comes to, without its 10,000 samples."""
+    ordered = np.sort(np.asarray(values))
+    half = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(len(ordered)) / 2
+    first = max(math.floor(len(ordered) / 2 - half), 0)
+    last = min(math.ceil(len(ordered) / 2 + half), len(ordered) - 1)
+    return float(ordered[first]), float(ordered[last])
 
 
 def tail_probability(count: int) -> float:

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from hew.analysis.summary import expected_output, paired_ratios
-from hew.model.advice import MALLOC_CONF, Advice
+from hew.model.advice import MALLOC_CONF, Advice, Setting
 from hew.model.figures import COMMAND_FIGURES, SERVER_RSS, SOMETIMES_FIGURES, Figure, client_figures, server_figures
 from hew.model.report import FailedRun
 from hew.model.run import Run
@@ -35,14 +35,15 @@ def variants(
 
 
 def changes_of(advice: Sequence[Advice], variable: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """What the advice changes in the environment. Settings go behind those already there: the later one wins."""
-    changes: dict[str, str] = {}
-    conf = [one.conf() for one in advice if one.conf()]
-    if conf:
-        changes[variable] = ",".join(filter(None, (environment.get(variable), *conf)))
-    for one in advice:
-        changes |= {setting.variable: setting.value for setting in one.settings if setting.variable != MALLOC_CONF}
-    return changes
+    """What the advice changes in the environment."""
+    return changed([setting for one in advice for setting in one.settings], variable, environment)
+
+
+def changed(settings: Sequence[Setting], variable: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """What the settings change in the environment. They go behind those already there: the later one wins."""
+    conf = [one.text for one in settings if one.variable == MALLOC_CONF]
+    changes = {variable: ",".join(filter(None, (environment.get(variable), *conf)))} if conf else {}
+    return changes | {one.variable: one.value for one in settings if one.variable != MALLOC_CONF}
 
 
 def _clashes(advice: Sequence[Advice]) -> list[str]:

@@ -2,7 +2,7 @@
 """`hew compare`: a command, or a server under load, under every allocator found on this machine."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import click
 from hew.analysis.choice import choice
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.summary import summarise
+from hew.commands.measuring import measurer
 from hew.commands.options import (
     allocators_option,
     check_server,
@@ -20,17 +21,16 @@ from hew.commands.options import (
     told,
     writable,
 )
-from hew.model.allocator import Allocator, Request
+from hew.model.allocator import Request
 from hew.model.errors import HewError
 from hew.model.report import Report, Setup
-from hew.model.run import CommandPlan, Metric, Plan, Run, ServerPlan, Step
+from hew.model.run import CommandPlan, Metric, Plan, ServerPlan
 from hew.sources.discovery import discover, true_baseline, usable_under, without_allocators
 from hew.sources.environment import caller_environment
 from hew.sources.executable import find_command
 from hew.sources.experiment import run_schedule
 from hew.sources.machine import describe_machine
 from hew.sources.measure import Place
-from hew.sources.server import measure_plan
 from hew.views.document import to_json
 from hew.views.page import to_page
 from hew.views.progress import progress
@@ -141,10 +141,6 @@ def compare(plan: Plan, requests: Sequence[Request], runs: int, warmup: int) -> 
     )
     steps = rotated_schedule([one.name for one in allocators], runs, warmup)
     with progress(len(steps)) as told:
-        results = run_schedule(steps, _measurer(plan, allocators, environment), told)
+        places = {one.name: Place(one.library, environment) for one in allocators}
+        results = run_schedule(steps, measurer(plan, places), told)
     return summarise(setup, allocators, [*unusable, *refused], results, notes)
-
-
-def _measurer(plan: Plan, allocators: Sequence[Allocator], environment: Mapping[str, str]) -> Callable[[Step], Run]:
-    places = {one.name: Place(one.library, environment) for one in allocators}
-    return lambda step: measure_plan(plan, places[step.allocator], step)

@@ -7,16 +7,19 @@ import socket
 import stat
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hew.analysis.metrics.families import RESERVED
-from hew.commands.exporting import Exporting, push, server_of
+from hew.commands.exporting import Exporting, push, say, server_of
 from hew.commands.options import told
+from hew.commands.pushing import OPTIONS as PUSH_OPTIONS
+from hew.commands.pushing import SERVICES, Pushing, stores
 from hew.model.address import Guard, checked_token, read_address
 from hew.sources.export.dumps import Dumps
 from hew.sources.export.queue import Queue
@@ -93,7 +96,7 @@ OPTIONS = (
 
 
 def _with_options(function: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(OPTIONS):
+    for option in reversed((*OPTIONS, *PUSH_OPTIONS)):
         function = option(function)
     return function
 
@@ -119,6 +122,8 @@ class Asked:
     timeout: float
     most: int
     older_than: float
+    profiles_every: float
+    pushes: Mapping[str, Any]  # the options about profiles
 
 
 @click.command("export")
@@ -126,12 +131,14 @@ class Asked:
 def command(**options: Any) -> None:
     """Hand out metrics of all hew processes of this host that we may ask, and of statistics in a folder.
 
-    --once prints them, --listen serves them, --remote-write sends them; the last two go together. A process is asked
+    --once prints them, --listen serves them, --remote-write sends them; --pyroscope, --parca and --otlp-profiles send
+    heap profiles of processes with prof:true. All but --once go together. A process is asked
     through its control socket: `hew run` gives it one, and HEW_CONF=control:auto does.
     """
-    asked = Asked(**options)
-    if asked.once == bool(asked.listen or asked.url):
-        raise click.UsageError("give --once, or --listen, --remote-write or both")
+    pushes = {name: options.pop(name) for name in (*SERVICES, "profiles_token", "tenant")}
+    asked = Asked(**options, pushes=pushes)
+    if asked.once == bool(asked.listen or asked.url or any(map(pushes.get, SERVICES))):
+        raise click.UsageError("give --once, or one or more of --listen, --remote-write, --pyroscope, --parca")
     with told("hew export", programs=True):
         wanted = Wanted(asked.timeout, asked.most, asked.older_than, asked.per_arena)
         watch = Watch(wanted, Dumps(asked.dumps) if asked.dumps else None)
@@ -146,13 +153,17 @@ def _work(exporting: Exporting, asked: Asked) -> None:
     """Serve, send, or both, until a signal comes."""
     engine = Engine(asked.url, read_token(asked.url_token)) if asked.url else None
     server = None
+    folder = asked.queue or _queue_folder()
+    found = stores(asked.pushes, read_token(asked.pushes["profiles_token"]), folder, asked.queue_size)
+    pushing = Pushing(exporting, found, asked.labels, say) if found else None
     if asked.listen:
         server = server_of(exporting, Guard(read_address(asked.listen), read_token(asked.token_file), asked.hosts))
-    if engine is None:
-        assert server is not None  # noqa: S101 - one of the two was asked for
-        server.serve_forever()
-        return
-    exporting.queue = Queue(asked.queue or _queue_folder(), asked.queue_size, asked.replay)
-    if server is not None:
-        threading.Thread(target=server.serve_forever, name="server", daemon=True).start()
-    push(exporting, engine, exporting.queue, asked.labels, asked.every)
+    work = [server.serve_forever] if server is not None else []
+    if pushing is not None:
+        work.append(partial(pushing.run, asked.profiles_every))
+    if engine is not None:
+        exporting.queue = Queue(folder, asked.queue_size, asked.replay)
+        work.append(partial(push, exporting, engine, exporting.queue, asked.labels, asked.every))
+    for one in work[:-1]:
+        threading.Thread(target=one, name="work", daemon=True).start()
+    work[-1]()

@@ -53,22 +53,23 @@ class Exporting:
         return kind, write(self.now()[1]).encode()
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """A line for who runs it."""
     click.echo(f"hew export: {text}", err=True)
 
 
 def server_of(exporting: Exporting, guard: Guard) -> MetricsServer:
     """A server that listens already, and says where."""
     server = MetricsServer(guard, exporting.page)
-    _say(f"metrics at {server.listens.url}/metrics" + (", for who has the token" if guard.token else ""))
+    say(f"metrics at {server.listens.url}/metrics" + (", for who has the token" if guard.token else ""))
     return server
 
 
 def push(exporting: Exporting, engine: Engine, queue: Queue, labels: Mapping[str, str], every: float) -> None:
     """Sample and send until a signal comes; what waits then stays on disk."""
-    sender = Sender(engine, queue, _say)
+    sender = Sender(engine, queue, say)
     thread = threading.Thread(target=sender.run, name="sender", daemon=True)
-    _say(f"samples every {every:g} s to {engine.url}")
+    say(f"samples every {every:g} s to {engine.url}")
     thread.start()
     try:
         _sample(exporting, queue, labels, every)
@@ -88,4 +89,4 @@ def _sample(exporting: Exporting, queue: Queue, labels: Mapping[str, str], every
             queue.put(write_request(rows, int(look.at * 1000)), len(rows))
         before = now
         due = max(due + every, time.monotonic())
-        time.sleep(due - time.monotonic())
+        time.sleep(max(due - time.monotonic(), 0.0))

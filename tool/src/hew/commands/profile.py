@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from hew.analysis.profile.pins import GROUPS
 from hew.commands.options import told, writable
 from hew.commands.profiling import Profiling, Ways
 from hew.model.profile import Kind
@@ -43,6 +44,10 @@ OPTIONS = (
     click.option("--ignore", callback=_pattern, metavar="REGEX", help="No stacks with such a function."),
     click.option("--debug-dir", "folders", type=folder, multiple=True, help="Folder of debug files, by build id."),
     click.option("--root", type=folder, default=Path("/"), help="Where the files of the profile lie, if not at /."),
+    click.option("--by", type=click.Choice(sorted(GROUPS)), help="Of a process: its objects by that, then by stack."),
+    click.option("--pins", is_flag=True, help="Of a process: who keeps slabs alive that are hardly used."),
+    click.option("--sparse", type=click.IntRange(1, 99), default=25, show_default=True, metavar="PERCENT",
+                 help="With --pins: slabs of which at most so much is in use."),
     click.option("--seconds", type=click.FloatRange(min=0), default=10.0, show_default=True,
                  help="Of a process that does not sample: how long it shall."),
     click.option("--conf", default="", metavar="HEW_CONF", help="Settings for COMMAND, such as lg_prof_sample:16."),
@@ -95,11 +100,17 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     A PID is a process on hew with prof:true (prof_active:false will do) and a control socket. A FILE is a profile in
     heap_v2, of hew or jemalloc, or in pprof's format; - is standard input. A COMMAND runs under hew, and is looked at
     at its end.
+
+    --pins wants a process that was started with prof:true,prof_slabs:true.
     """
     ways = Ways(**{**options, "kind": KINDS[options["kind"] or Kind.INUSE_SPACE.key]})
+    if ways.pins and (ways.by or ways.base or ways.html or ways.pprof or ways.collapsed):
+        raise click.UsageError("--pins is a table of its own: with it go --rows, --sparse and --json")
     if ways.collapsed and ways.as_json:
         raise click.UsageError("--collapsed and --json both print to standard output: give one")
     source = source_of(words, context.meta["command"])
+    if source.pid is None and (ways.pins or ways.by):
+        raise click.UsageError("--pins and --by look at a running process: give its PID")
     with told("hew profile"):
         status = Profiling(ways).show(source.pid, source.file, source.words)
     context.exit(status if status >= 0 else 128 - status)

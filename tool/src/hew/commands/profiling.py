@@ -13,9 +13,11 @@ from pathlib import Path
 import click
 
 from hew.analysis.profile.names import Wanted, named, selected
+from hew.analysis.profile.pins import grouped, pins
 from hew.analysis.profile.rows import difference, growth, ranked, rows
 from hew.analysis.profile.tree import tree
 from hew.model.errors import HewError
+from hew.model.live_samples import LiveSamples
 from hew.model.profile import Kind, Profile
 from hew.model.profile_view import Shown
 from hew.sources.environment import caller_environment
@@ -23,9 +25,11 @@ from hew.sources.processes import own_number
 from hew.sources.profile.live import take_profile
 from hew.sources.profile.of_command import profile_command
 from hew.sources.profile.read import read_profile
+from hew.sources.profile.samples import named_samples, take_samples
 from hew.sources.symbols.perf_map import PerfMap
 from hew.sources.symbols.symbolise import Finder, symbolise
 from hew.views.profile.page import profile_page
+from hew.views.profile.pins_text import pins_json, pins_table
 from hew.views.profile.profile_proto import to_pprof
 from hew.views.profile.text import collapsed, growth_lines, summary, table, to_json
 
@@ -47,6 +51,9 @@ class Ways:
     by_line: bool
     focus: re.Pattern[str] | None
     ignore: re.Pattern[str] | None
+    by: str | None
+    pins: bool
+    sparse: int
     folders: tuple[Path, ...]
     root: Path
     seconds: float
@@ -65,17 +72,43 @@ class Profiling:
         """Everything; the status to end with."""
         status = 0
         older = self._read(self._ways.base) if self._ways.base else None
+        if pid is not None and self._ways.pins:
+            self._show_pins(pid)
+            return status
         if pid is not None:
-            root = Path(f"/proc/{pid}/root")
-            perf_map = PerfMap(root / "tmp" / f"perf-{own_number(pid)}.map")
-            taken = take_profile(pid, self._ways.seconds, lambda text: click.echo(f"hew profile: {text}", err=True))
-            newer = self._named(taken, Finder(root, self._ways.folders, perf_map=perf_map))
+            newer = self._of_process(pid)
         elif file is not None:
             newer = self._read(STDIN if str(file) == "-" else file)
         else:
             newer, status = self._of_command(words)
         self._write(newer, older)
         return status
+
+    def _of_process(self, pid: int) -> Profile:
+        if self._ways.by is not None:
+            return selected(grouped(self._samples(pid), self._ways.by), self._wanted)
+        taken = take_profile(pid, self._ways.seconds, lambda text: click.echo(f"hew profile: {text}", err=True))
+        return self._named(taken, self._finder(pid))
+
+    def _finder(self, pid: int) -> Finder:
+        root = Path(f"/proc/{pid}/root")
+        return Finder(root, self._ways.folders, perf_map=PerfMap(root / "tmp" / f"perf-{own_number(pid)}.map"))
+
+    def _samples(self, pid: int) -> LiveSamples:
+        return named_samples(take_samples(pid), pid, self._finder(pid))
+
+    def _show_pins(self, pid: int) -> None:
+        ways = self._ways
+        taken = self._samples(pid)
+        if not taken.placed:
+            raise HewError(
+                f"process {pid} does not know the slabs of its samples: start it with hew run --conf "
+                "prof:true,prof_slabs:true -- COMMAND"
+            )
+        found = pins(taken, ways.sparse / 100)
+        _print([pins_json(found, ways.rows)] if ways.as_json else pins_table(found, ways.rows))
+        for note in found.notes if not ways.as_json else ():
+            click.echo(f"hew profile: {note}", err=True)
 
     def _named(self, profile: Profile, finder: Finder) -> Profile:
         return selected(symbolise(profile, finder), self._wanted)

@@ -32,7 +32,8 @@ MOST_FILES = 200
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A further name requests may be for.")
 @click.argument("words", metavar="[PID|FILE|DIR]...", nargs=-1)
 def command(place: str, token_file: Path | None, hosts: tuple[str, ...], words: tuple[str, ...]) -> None:
-    """Show processes in a browser: where their memory is and was, locks, size classes, threads, advice.
+    """Show processes in a browser: where their memory is and was, locks, size classes, threads, advice,
+    heap profiles as flame graphs.
 
     The list has every process that we may look at; PID is shown first. FILE, or each file in DIR, holds statistics, to
     be compared with each other or with a process. /metrics is what hew export says, /debug/pprof/heap and

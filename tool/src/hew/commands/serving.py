@@ -13,6 +13,7 @@ from hew.analysis.live import live_view
 from hew.commands.advising import advised_of
 from hew.commands.exporting import Exporting
 from hew.commands.keeping import Keeper
+from hew.commands.picturing import Picturing
 from hew.model.advice import MALLOC_CONF, Advice
 from hew.model.control import LIVE
 from hew.model.errors import HewError
@@ -23,13 +24,13 @@ from hew.sources.live import Processes
 from hew.sources.process_facts import read_process
 from hew.sources.processes import start_time
 from hew.sources.serve.app import AnswerError
-from hew.sources.serve.profile import profile_of
 from hew.sources.serve.rounds import Rounds
 from hew.views.advice_document import advice_document
 from hew.views.serve_document import (
     applied_document,
     comparison_document,
     kept_document,
+    kept_profile_document,
     processes_document,
     seen_document,
 )
@@ -60,6 +61,7 @@ class Serving:
         self._changed = threading.Condition()
         self._watched: OrderedDict[int, _Watched] = OrderedDict()  # under the condition's lock, with all that is in it
         self._rounds = Rounds(self._look)
+        self._picturing = Picturing()
         self._list_lock = threading.Lock()
         self._list: tuple[float, tuple[ProcessRow, ...]] = (float("-inf"), ())  # under its lock
 
@@ -176,7 +178,15 @@ class Serving:
                 known = ", ".join(f"{row.pid} ({row.name})" for row in asked) or "none answers"
                 raise AnswerError(400, f"say of which process, with ?pid=PID: {known}")
             pid = asked[0].pid
-        return profile_of(pid, allocations, form)
+        return self._picturing.for_tools(pid, allocations, form)
+
+    def flame(self, pid: int, of: int, base: int, by_line: bool) -> dict[str, Any]:
+        """A heap profile as a flame graph; also kept ones of a process that has ended meanwhile."""
+        return self._picturing.show(pid, self._of(pid).born, of, base, by_line)
+
+    def keep_profile(self, pid: int) -> dict[str, Any]:
+        """Keep what is live now to be compared."""
+        return kept_profile_document(self._picturing.keep(pid, self._of(pid).born))
 
 
 def _live(advice: Advice) -> str:

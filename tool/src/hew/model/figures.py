@@ -14,6 +14,7 @@ class Unit(StrEnum):
     COUNT = "count"
     PER_SECOND = "per_second"
     SHARE = "share"
+    CORES = "cores"
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ def quantity(value: float, unit: Unit) -> str:
             return f"{quantity(value, Unit.BYTES)}·s"
         case Unit.SHARE:
             return f"{value:.0%}" if value >= 0.0995 else f"{value:.1%}"
+        case Unit.CORES:
+            return three_digits(value)
         case _:
             return f"{value:,.0f}{'/s' if unit is Unit.PER_SECOND else ''}"
 

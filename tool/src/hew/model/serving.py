@@ -111,6 +111,16 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class KeptProfile:
+    """A heap profile of a process. `number`: 0 for what was not kept; `at`: seconds since 1970; `bytes`: live."""
+
+    number: int
+    pid: int
+    at: float
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Group:
     """Changes of one kind."""
 

@@ -75,6 +75,10 @@ class Control:
         """The format of the heap profile (heap_v2, pprof), and its bytes."""
         return self._ask("heap")
 
+    def samples(self) -> str:
+        """Every sampled object that is live, a line each below its stack's."""
+        return self._ask_text("samples")[1]
+
     def names(self) -> tuple[Name, ...]:
         """Every name that can be used."""
         rows = (line.split(" ") for line in self._ask_text("names")[1].splitlines())

@@ -30,6 +30,20 @@ def find_hew(explicit: Path | None, environment: Mapping[str, str], package: Pat
     )
 
 
+def find_part(name: str, package: Path = PACKAGE) -> Path:
+    """A library or program of ours beside libhew.so: in the wheel, or in a checkout's release build."""
+    checkout = find_checkout(package)
+    candidates = [package / "lib" / name]
+    candidates += [checkout / "build" / "release" / name] if checkout else []
+    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if found is None:
+        places = " or ".join(str(candidate) for candidate in candidates)
+        raise HewError(
+            f"{name} is not in {places}: build it (cmake --preset release && cmake --build --preset release)"
+        )
+    return found
+
+
 def _named(path: Path, by: str) -> Path:
     if not path.is_file():
         raise HewError(f"{by} names {path}, which is not a file")

@@ -29,13 +29,14 @@ def advice_document(source: str, found: Sequence[Advice], notes: Sequence[str], 
         "format": FORMAT,
         "source": source,
         "outcome": seen.outcome.value,
-        "advice": [_advice(one) for one in found],
+        "advice": [advice_item(one) for one in found],
         "notes": list(notes),
         "looked_at": coverage_json(seen),
     }
 
 
-def _advice(one: Advice) -> dict[str, Any]:
+def advice_item(one: Advice) -> dict[str, Any]:
+    """One advice."""
     found = asdict(one)
     for document, setting in zip(found["settings"], one.settings, strict=True):
         document["text"] = setting.text

@@ -102,59 +102,72 @@ def _spread_of(ratio: Ratio, middle: float, scale: Scale) -> list[str]:
     return [*dots, element("path", d=begin, class_="whisker"), element("path", d=arrow, class_="clipped")]
 
 
+@dataclass(frozen=True)
+class Line:
+    """Bytes over something that goes from left to right."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Across:
+    """What goes from left to right: how much a mark's number is multiplied by, and its unit."""
+
+    scale: float
+    unit: str
+
+
 def memory_lines(results: Sequence[AllocatorResult], colors: Mapping[str, str]) -> str | None:
     """Resident memory over the time of a typical run, a line for each allocator; None when there is no line to draw."""
-    drawn = [result for result in results if len(result.rss) > 1]
-    if not drawn:
+    lines = [
+        Line(one.allocator.name, [(point.seconds, point.bytes) for point in one.rss])
+        for one in sorted(results, key=lambda one: one.allocator.name == "hew")
+    ]
+    longest = max((line.points[-1][0] for line in lines if len(line.points) > 1), default=0.0)
+    return byte_lines(
+        lines, colors, "resident memory over time", Across(1.0, "s") if longest >= 1 else Across(1e-3, "ms")
+    )
+
+
+def byte_lines(lines: Sequence[Line], colors: Mapping[str, str], label: str, unit: Across) -> str | None:
+    """The lines, each with its name at its end; those that come later lie above. None when there is no line to draw."""
+    drawn = [one for one in lines if len(one.points) > 1]
+    longest = max((one.points[-1][0] for one in drawn), default=0)
+    if longest <= 0:
         return None
-    longest = max(result.rss[-1].seconds for result in drawn)
-    highest = max(point.bytes for result in drawn for point in result.rss) * 1.05
+    highest = max(1.0, *(value for one in drawn for _, value in one.points)) * 1.05
     across = (LINE_WIDTH - LEFT - RIGHT) / longest
     floor = LINE_HEIGHT - BOTTOM
     up = (floor - TOP) / highest
-    parts = _axes(longest, highest, across, up)
-    for result in sorted(drawn, key=lambda one: one.allocator.name == "hew"):
-        name = result.allocator.name
-        path = " ".join(f"{LEFT + point.seconds * across:.1f},{floor - point.bytes * up:.1f}" for point in result.rss)
-        peak = max(point.bytes for point in result.rss)
-        parts.append(
-            element(
-                "polyline",
-                title(f"{name}: at most {quantity(peak, Unit.BYTES)}"),
-                points=path,
-                class_="trace",
-                stroke=f"var({colors[name]})",
-            )
-        )
-    ends = spread([floor - result.rss[-1].bytes * up for result in drawn], LABEL_GAP, TOP + 4, floor)
-    for result, y in zip(drawn, ends, strict=True):
-        x = LEFT + result.rss[-1].seconds * across
-        color = f"var({colors[result.allocator.name]})"
-        label = LINE_WIDTH - RIGHT + 16
+    parts = _axes(longest, highest, across, up, unit)
+    for one in drawn:
+        path = " ".join(f"{LEFT + at * across:.1f},{floor - value * up:.1f}" for at, value in one.points)
+        peak = max(value for _, value in one.points)
+        said = title(f"{one.name}: at most {quantity(peak, Unit.BYTES)}")
+        parts.append(element("polyline", said, points=path, class_="trace", stroke=f"var({colors[one.name]})"))
+    ends = spread([floor - one.points[-1][1] * up for one in drawn], LABEL_GAP, TOP + 4, floor)
+    for one, y in zip(drawn, ends, strict=True):
+        x, end = LEFT + one.points[-1][0] * across, floor - one.points[-1][1] * up
+        color = f"var({colors[one.name]})"
+        lead = f"M{x + 3:.1f} {end:.1f} L{LINE_WIDTH - RIGHT + 12:.1f} {y:.1f}"
         parts += [
-            element(
-                "path",
-                d=f"M{x + 3:.1f} {floor - result.rss[-1].bytes * up:.1f} L{label - 4:.1f} {y:.1f}",
-                stroke=color,
-                stroke_width=1,
-                opacity=0.45,
-                fill="none",
-            ),
-            text(result.allocator.name, label, y + 4.5, class_="name", style=f"fill:{color};font-weight:600"),
+            element("path", d=lead, stroke=color, stroke_width=1, opacity=0.45, fill="none"),
+            text(one.name, LINE_WIDTH - RIGHT + 16, y + 4.5, class_="name", style=f"fill:{color};font-weight:600"),
         ]
-    return picture(LINE_WIDTH, LINE_HEIGHT, "resident memory over time", parts)
+    return picture(LINE_WIDTH, LINE_HEIGHT, label, parts)
 
 
-def _axes(longest: float, highest: float, across: float, up: float) -> list[str]:
+def _axes(longest: float, highest: float, across: float, up: float, shown: Across) -> list[str]:
     floor = LINE_HEIGHT - BOTTOM
     parts = []
-    unit = 1024.0 ** (3 if highest >= 2 * 1024**3 else 2)
-    name = "GiB" if unit > 1024**2 else "MiB"
+    power, name = next((pair for pair in ((3, "GiB"), (2, "MiB")) if highest >= 2 * 1024.0 ** pair[0]), (1, "KiB"))
+    unit = 1024.0**power
     for tick in ticks(highest / unit, 5):
         y = floor - tick * unit * up
         label = f"{tick:g} {name}" if tick else "0"
         parts += [line(LEFT, y, LINE_WIDTH - RIGHT, y, "grid"), text(label, LEFT - 8, y + 4, text_anchor="end")]
-    scale, short = (1.0, "s") if longest >= 1 else (1e-3, "ms")
-    for tick in ticks(longest / scale, 8):
-        parts.append(text(f"{tick:g} {short}", LEFT + tick * scale * across, floor + 20, text_anchor="middle"))
+    for tick in ticks(longest / shown.scale, 8):
+        x = LEFT + tick * shown.scale * across
+        parts.append(text(f"{tick:g} {shown.unit}".strip(), x, floor + 20, text_anchor="middle"))
     return parts

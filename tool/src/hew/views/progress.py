@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A bar on stderr while the schedule runs; nothing when stderr is not a terminal, nothing left behind at the end."""
+"""A bar on stderr while runs go on; nothing when stderr is not a terminal, nothing left behind at the end."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,11 +11,11 @@ from hew.model.run import Step
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[Step, bool], None]]:
-    """Gives the function to tell of each step, before (False) and after (True)."""
+def bar(total: int) -> Iterator[Callable[[str, int], None]]:
+    """Gives the function to tell what is done now, and how many of the total have been finished since."""
     console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"),
+    shown = Progress(
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -25,11 +25,18 @@ def progress(total: int) -> Iterator[Callable[[Step, bool], None]]:
         transient=True,
         disable=not console.is_terminal,
     )
-    with bar:
-        task = bar.add_task("", total=total)
+    with shown:
+        task = shown.add_task("", total=total)
+        yield lambda said, done: shown.update(task, description=said, advance=done)
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[Step, bool], None]]:
+    """Gives the function to tell of each step of a schedule, before (False) and after (True)."""
+    with bar(total) as tell:
 
         def told(step: Step, done: bool) -> None:
             phase = "warm-up" if step.is_warmup else f"round {step.round}"
-            bar.update(task, description=f"{phase}: {step.allocator}", advance=1 if done else 0)
+            tell(f"{phase}: {step.allocator}", int(done))
 
         yield told

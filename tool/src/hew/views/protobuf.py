@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Messages of protocol buffers, written by hand: what we send and save has a handful of kinds."""
 
+import struct
 from collections.abc import Iterable
 
 LENGTH, DOUBLE, VARINT = 2, 1, 0  # the wire types
@@ -31,6 +32,11 @@ def field(number: int, data: bytes | bytearray) -> bytes:
 def numeric(number: int, value: int) -> bytes:
     """A number; 0 goes without saying."""
     return tag(number, VARINT) + varint(value) if value else b""
+
+
+def fixed64(number: int, value: int) -> bytes:
+    """A number of eight bytes."""
+    return tag(number, DOUBLE) + struct.pack("<Q", value)
 
 
 def packed(number: int, values: Iterable[int]) -> bytes:

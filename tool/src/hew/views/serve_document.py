@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `hew serve` answers as JSON: bytes, seconds, counts. docs/tool.md lists the records."""
+"""What `hew serve` answers as JSON: bytes, seconds, counts. serve.schema.json describes it."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -7,7 +7,10 @@ from typing import Any
 
 from hew.model.control import Applied
 from hew.model.live import ProcessRow
-from hew.model.serving import Comparison, Kept, Point, Seen
+from hew.model.profile_view import Row, Shown, Tree
+from hew.model.serving import Comparison, Kept, KeptProfile, Point, Seen
+from hew.views.profile.page import page_data
+from hew.views.profile.text import summary
 from hew.views.top_document import process_document
 
 
@@ -67,3 +70,21 @@ def applied_document(rule: str, results: Sequence[Applied]) -> dict[str, Any]:
         for one in results
     ]
     return {"rule": rule, "results": rows}
+
+
+def flame_document(
+    about: KeptProfile, kept: Sequence[KeptProfile], shown: Shown, tree: Tree, found: Sequence[Row]
+) -> dict[str, Any]:
+    """A heap profile as the page's flame graph takes it, and which ones there are to be compared with."""
+    return {
+        "profile": asdict(about),
+        "kept": [asdict(one) for one in kept],
+        "summary": summary(shown),
+        "notes": list(shown.profile.notes),
+        "graph": page_data(shown, tree, found),
+    }
+
+
+def kept_profile_document(kept: KeptProfile) -> dict[str, Any]:
+    """One that was kept."""
+    return asdict(kept)

@@ -266,7 +266,8 @@ class TopApp(App[None]):
 
     def _read(self) -> None:
         """In a thread of its own."""
-        screen = self.screen
+        stack = self.screen_stack
+        screen = stack[-1] if stack else None  # none: it ends
         if not (isinstance(screen, LiveScreen) and screen.ready):
             return
         show: Callable[[], None]
@@ -278,7 +279,8 @@ class TopApp(App[None]):
             self.call_from_thread(self._show, screen, show)
 
     def _show(self, screen: "LiveScreen", show: Callable[[], None]) -> None:
-        if screen.is_attached:
+        stack = self.screen_stack
+        if screen in stack:  # one that was left loses its widgets before it is detached
             show()
-        if screen is not self.screen:  # another one has come up meanwhile, and waits for its first reading
+        if stack and screen is not stack[-1]:  # another one has come up meanwhile, and waits for its first reading
             self.call_later(self.refresh_now)

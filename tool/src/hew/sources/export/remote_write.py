@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Sends what waits in the queue to an engine (Prometheus remote write 1.0): one batch at a time, until it is taken.
+"""Sends what waits in the queue to an engine (Prometheus remote write 1.0, or profiles): one batch at a time, until it
+is taken.
 
 Taken is 2xx. Other answers of 4xx (but 429) are final: the batch is dropped, and said. Everything else, and silence, is
 tried again after a while. Redirects are not followed: they would carry the token elsewhere.
@@ -11,8 +12,8 @@ import random
 import socket
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from hew.model.errors import HewError
@@ -32,20 +33,23 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Engine:
-    """Where to send. `timeout`: seconds for one request, from the connection to the end of the answer."""
+    """Where to send. `timeout`: seconds for one request, from the connection to the end of the answer. `called`,
+    `things` and `option` are for what is said of it."""
 
     url: str
     token: str = ""
     timeout: float = 30.0
+    headers: Mapping[str, str] = field(default_factory=lambda: HEADERS)
+    called: str = "remote write"
+    things: str = "samples"
+    option: str = "--remote-write"
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise HewError(f"{self.url}: --remote-write wants http://HOST:PORT/PATH or https://...")
+            raise HewError(f"{self.url}: {self.option} wants http://HOST:PORT/PATH or https://...")
         if parts.username or parts.password:
-            raise HewError(
-                "--remote-write: no password in the address, where others see it: use --remote-write-token-file"
-            )
+            raise HewError(f"{self.option}: no password in the address, where others see it: give a token in a file")
 
 
 class Sender:
@@ -96,14 +100,15 @@ class Sender:
         self._pause = FIRST_PAUSE
         if self._failing:
             self._failing = False
-            self._say("remote write: the engine takes samples again")
+            self._say(f"{self._engine.called}: the engine takes {self._engine.things} again")
 
     def _rejected(self, batch: Batch, status: int, text: str) -> None:
         self._queue.reject(batch)
         self._pause = FIRST_PAUSE
         if time.monotonic() - self._said_dropped >= QUIET:
             self._said_dropped = time.monotonic()
-            self._say(f"remote write: {batch.samples} samples dropped, the engine refuses them: status {status} {text}")
+            lost = f"{batch.samples} {self._engine.things} dropped"
+            self._say(f"{self._engine.called}: {lost}, the engine refuses them: status {status} {text}")
 
     def _again(self, why: str, wish: float | None, at_once: bool = False) -> None:
         self._queue.retried()
@@ -111,13 +116,13 @@ class Sender:
             return
         if not self._failing:
             self._failing = True
-            self._say(f"remote write: the engine takes nothing, samples wait on disk: {why}")
+            self._say(f"{self._engine.called}: the engine takes nothing, {self._engine.things} wait on disk: {why}")
         self._stopped.wait(wish if wish is not None else self._pause * random.uniform(0.5, 1.0))  # noqa: S311
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
     def _post(self, body: bytes) -> tuple[int, str, float | None]:
         parts = urlsplit(self._engine.url)
-        headers = dict(HEADERS)
+        headers = dict(self._engine.headers)
         if self._engine.token:
             headers["Authorization"] = f"Bearer {self._engine.token}"
         connection = self._connection

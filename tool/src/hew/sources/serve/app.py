@@ -47,6 +47,8 @@ class Site(Protocol):
     def keep(self, pid: int) -> Document: ...
     def kept(self) -> Document: ...
     def compare(self, before: int, after: int) -> Document: ...
+    def flame(self, pid: int, of: int, base: int, by_line: bool) -> Document: ...
+    def keep_profile(self, pid: int) -> Document: ...
     def metrics(self, accept: str) -> tuple[str, bytes]: ...
     def profile(self, pid: int | None, allocations: bool, form: str) -> tuple[str, bytes]: ...
 
@@ -71,6 +73,10 @@ def _routes(site: Site) -> list[Route]:
     def process(request: Request) -> Document:
         return site.process(_pid(request), _seconds(request, "since"))
 
+    def flame(request: Request) -> Document:
+        of, base = (_number(request, name) if name in request.query_params else 0 for name in ("of", "base"))
+        return site.flame(_pid(request), of, base, request.query_params.get("lines") == "1")
+
     return [
         Route("/api/processes", _shown(lambda _: site.processes())),
         Route("/api/process/{pid:int}", _shown(process)),
@@ -79,6 +85,8 @@ def _routes(site: Site) -> list[Route]:
             "/api/process/{pid:int}/apply", _done(lambda pid, words: site.apply(pid, words("rule"))), methods=["POST"]
         ),
         Route("/api/process/{pid:int}/keep", _done(lambda pid, _: site.keep(pid)), methods=["POST"]),
+        Route("/api/process/{pid:int}/profile", _shown(flame)),
+        Route("/api/process/{pid:int}/profile/keep", _done(lambda pid, _: site.keep_profile(pid)), methods=["POST"]),
         Route("/api/kept", _shown(lambda _: site.kept())),
         Route("/api/compare", _shown(compare)),
         Route("/metrics", _metrics(site)),

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The flame graph and the tables of the page. Names are put in as text, never as markup.
+// The flame graph and its tables, for the page of hew profile and for that of hew serve. Names are put in as text, never
+// as markup.
 "use strict";
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const graph = document.getElementById("graph"), told = document.getElementById("told");
-  const search = document.getElementById("search"), reset = document.getElementById("reset");
+
+// `root` holds the elements of flame.html; keys are listened for in `keys`. What is returned shows the data of a profile:
+// kinds, names, nodes by columns, rows of functions, stacks that grew.
+window.hewFlame = (root, keys) => {
+  const at = (name) => root.querySelector(`[data-at="${name}"]`);
+  const graph = at("graph"), told = at("told"), search = at("search"), reset = at("reset");
   const ROW = 21, LEAST = 0.6; // pixels: a frame's height, and the narrowest one that is drawn
-  const children = data.name.map(() => []);
-  const depth = new Array(data.name.length).fill(0);
-  data.parent.forEach((parent, node) => {
-    if (parent >= 0) { children[parent].push(node); depth[node] = depth[parent] + 1; }
-  });
-  let kind = data.first, top = 0, chosen = 0, needle = "", byCum = false;
+  const EMPTY = {kinds: [{title: "", bytes: false}], first: 0, base: "", names: ["all"], name: [0], parent: [-1], values: [[0]], before: null, leftOut: 0, rows: [], growth: []};
+  let data = EMPTY, children = [[]], depth = [0], switches = [];
+  let kind = 0, top = 0, chosen = 0, needle = "", byCum = false;
   let drawn = new Map();
 
   const nameOf = (node) => data.names[data.name[node]];
@@ -156,7 +156,7 @@
     if (needle) notes.push(`Functions with “${search.value}”: ${amount(matched())}, ${share(matched(), after(0))}.`);
     if (data.before) notes.push("Width is what there is now; red (▲) grew, blue (▼) shrank, grey stayed.");
     if (data.leftOut) notes.push(`${data.leftOut.toLocaleString("en")} frames are too small to be drawn.`);
-    document.getElementById("legend").textContent = notes.join(" ");
+    at("legend").textContent = notes.join(" ");
   }
 
   function cells(row, texts) {
@@ -169,7 +169,7 @@
     const rows = data.rows.filter((row) => row[2][kind] && (!needle || matches(row[0])));
     rows.sort((a, b) => Math.abs(b[which][kind]) - Math.abs(a[which][kind]) || Math.abs(b[2][kind]) - Math.abs(a[2][kind]));
     const signed = Boolean(data.before);
-    document.getElementById("functions").replaceChildren(...rows.slice(0, 100).map((row) => {
+    at("functions").replaceChildren(...rows.slice(0, 100).map((row) => {
       const made = cells(make("tr"), [1, 2].flatMap((at) => [amount(row[at][kind], signed), share(row[at][kind], whole)]));
       const name = make("button", "", row[0]), cell = make("td");
       name.type = "button";
@@ -178,16 +178,16 @@
       made.append(cell);
       return made;
     }));
-    document.getElementById("by-flat").setAttribute("aria-pressed", String(!byCum));
-    document.getElementById("by-cum").setAttribute("aria-pressed", String(byCum));
+    at("by-flat").setAttribute("aria-pressed", String(!byCum));
+    at("by-cum").setAttribute("aria-pressed", String(byCum));
   }
 
   function growth() {
-    document.getElementById("growth").hidden = !data.growth.length;
+    at("growth").hidden = !data.growth.length;
     const rows = data.growth.map((row) => [row, row[2][kind] - row[1][kind]]).filter(([row, grown]) =>
       grown && (!needle || row[0].some(matches)));
     rows.sort((a, b) => b[1] - a[1]);
-    document.getElementById("grown").replaceChildren(...rows.map(([row, grown]) => {
+    at("grown").replaceChildren(...rows.map(([row, grown]) => {
       const made = cells(make("tr"), [amount(grown, true), amount(row[1][kind]), amount(row[2][kind])]);
       made.append(make("td", "", row[0].slice(0, 12).join(" < ")));
       return made;
@@ -206,34 +206,52 @@
     growth();
   }
 
-  const switches = data.kinds.map((one, number) => {
-    const button = make("button", "", one.title);
-    button.type = "button";
-    button.setAttribute("role", "radio");
-    button.addEventListener("click", () => show(number));
-    return button;
-  });
-
   function show(number) {
     kind = number;
-    switches.forEach((one, at) => one.setAttribute("aria-checked", String(at === kind)));
+    switches.forEach((one, place) => one.setAttribute("aria-checked", String(place === kind)));
     all();
     describe(chosen);
   }
 
-  document.getElementById("kinds").append(...switches);
+  function offer() { // a button for each kind
+    switches = data.kinds.map((one, number) => {
+      const button = make("button", "", one.title);
+      button.type = "button";
+      button.setAttribute("role", "radio");
+      button.addEventListener("click", () => show(number));
+      return button;
+    });
+    at("kinds").replaceChildren(...switches);
+  }
+
+  function showProfile(found) { // the kind that was looked at stays, where the profile has it
+    const title = data.kinds[kind].title;
+    data = found;
+    children = data.name.map(() => []);
+    depth = new Array(data.name.length).fill(0);
+    data.parent.forEach((parent, node) => {
+      if (parent >= 0) { children[parent].push(node); depth[node] = depth[parent] + 1; }
+    });
+    top = chosen = 0;
+    const same = data.kinds.findIndex((one) => one.title === title);
+    offer();
+    show(same >= 0 ? same : data.first);
+  }
+
+  function done(event) { event.preventDefault(); event.stopPropagation(); }
+
   search.addEventListener("input", find);
   reset.addEventListener("click", () => zoom(0));
-  document.getElementById("by-flat").addEventListener("click", () => { byCum = false; functions(); });
-  document.getElementById("by-cum").addEventListener("click", () => { byCum = true; functions(); });
+  at("by-flat").addEventListener("click", () => { byCum = false; functions(); });
+  at("by-cum").addEventListener("click", () => { byCum = true; functions(); });
   graph.addEventListener("keydown", (event) => {
-    if (moves[event.key] && !event.ctrlKey && !event.metaKey && !event.altKey) { event.preventDefault(); moves[event.key](); }
+    if (moves[event.key] && !event.ctrlKey && !event.metaKey && !event.altKey) { done(event); moves[event.key](); }
   });
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "/" && event.target !== search) { event.preventDefault(); search.focus(); }
-    else if (event.key === "Escape" && search.value) { search.value = ""; find(); }
-    else if (event.key === "Escape") zoom(0);
+  keys.addEventListener("keydown", (event) => {
+    if (event.key === "/" && event.target !== search) { done(event); search.focus(); }
+    else if (event.key === "Escape" && search.value) { done(event); search.value = ""; find(); }
+    else if (event.key === "Escape") { done(event); zoom(0); }
   });
   new ResizeObserver(() => draw()).observe(graph);
-  show(kind);
-})();
+  return showProfile;
+};

@@ -8,6 +8,7 @@ puts them in as text; the page's own policy lets no other script run.
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
@@ -19,25 +20,27 @@ from hew.views.profile.text import summary
 
 MOST_ROWS = 300
 MOST_STACKS = 100
+PLACE = re.compile(r"@(policy|title|style|summary|notes|flame|data|script)@")
+FLAME_SCRIPTS = ("flame.js", "page.js")
 
 
 def profile_page(shown: Shown, tree: Tree, found: Sequence[Row]) -> str:
     """The whole page."""
-    style, script = (_resource(name) for name in ("page.css", "flame.js"))
+    style, script = (f"{_resource(one)}{_resource(other)}" for one, other in (("page.css", "flame.css"), FLAME_SCRIPTS))
     policy = f"default-src 'none'; style-src 'sha256-{_digest(style)}'; script-src 'sha256-{_digest(script)}'"
     frame = _resource("page.html")
     parts = {
         "policy": policy,
         "title": escape(f"hew profile: {shown.profile.source}"),
         "style": style,
+        "flame": _resource("flame.html"),
         "summary": escape(summary(shown)),
         "notes": "".join(f"<li>{escape(note)}</li>" for note in shown.profile.notes),
-        "data": _embedded(_data(shown, tree, found)),
+        "data": _embedded(page_data(shown, tree, found)),
         "script": script,
     }
-    for name, text in parts.items():
-        frame = frame.replace(f"@{name}@", text, 1)
-    return frame
+    # In one pass: what a name of the profile looks like is never taken for a place of the frame.
+    return PLACE.sub(lambda found: parts[found[1]], frame)
 
 
 def _resource(name: str) -> str:
@@ -53,7 +56,8 @@ def _embedded(document: object) -> str:
     return json.dumps(document, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _data(shown: Shown, tree: Tree, found: Sequence[Row]) -> dict[str, Any]:
+def page_data(shown: Shown, tree: Tree, found: Sequence[Row]) -> dict[str, Any]:
+    """What flame.js draws."""
     kinds = shown.profile.kinds
     return {
         "kinds": [{"title": kind.title, "bytes": kind.in_bytes} for kind in kinds],

@@ -4,6 +4,7 @@
 import { ask, compare, keep, mayChange, showAdvice, showKept, takeToken } from "./actions.js";
 import { clear, drawHistory, drawRates, resize } from "./charts.js";
 import { at, element, size } from "./dom.js";
+import { forget, keepProfile, ready, take } from "./flames.js";
 import * as panels from "./panels.js";
 
 const POINTS = 1800;
@@ -33,7 +34,7 @@ function show() {
   at("notice").textContent = look.ended ? `${look.ended}; this is how it was last seen.` : `What the kernel knows is shown: ${look.why}`;
   document.querySelectorAll(".inside section").forEach((one) => { one.hidden = !inside && one !== at("threads").closest("section"); });
   panels.tiles(look); panels.waterfall(look); panels.locks(look, at("heat").value); panels.histogram(look, at("measure").value);
-  panels.bins(look); panels.arenas(look); panels.threads(look); panels.profile(look);
+  panels.bins(look); panels.arenas(look); panels.threads(look); panels.profile(look); ready(look);
   const labels = look.rates.map((rate) => rate.label), box = at("rate");
   if (box.options.length !== labels.length) {
     const had = box.value;
@@ -64,6 +65,7 @@ function state(text) { at("state").textContent = text; }
 function choose(pid) {
   shown = pid; look = null; points = null;
   clear();
+  forget(pid);
   history.replaceState(null, "", `?pid=${pid}`);
   at("advice").replaceChildren();
   state("looking …");
@@ -156,6 +158,8 @@ at("filter").oninput = at("asks-only").onchange = list;
 at("heat").onchange = at("measure").onchange = at("rate").onchange = () => look && show();
 at("ask").onclick = () => shown !== null && showAdvice(shown);
 at("keep").onclick = () => keep(shown).catch((error) => state(error.message));
+at("take").onclick = at("flame-of").onchange = at("flame-base").onchange = () => take();
+at("keep-profile").onclick = () => keepProfile();
 at("before").onchange = at("after").onchange = () => compare().catch((error) => state(error.message));
 window.addEventListener("resize", resize);
 document.addEventListener("visibilitychange", () => { refreshList(); refresh(); });

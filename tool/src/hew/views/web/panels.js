@@ -107,9 +107,8 @@ export function threads(look) {
 }
 
 export function profile(look) {
-  const { prof, prof_format: form, prof_accum: accum } = look.profiles;
-  const how = "prof:true,prof_format:pprof,prof_accum:true";
-  const link = (path) => element("a", { href: `/debug/pprof/${path}?pid=${look.pid}${form === "pprof" ? "" : "&format=heap_v2"}` }, `/debug/pprof/${path}?pid=${look.pid}`);
-  if (prof !== true) at("profile").replaceChildren("This process takes no samples of its heap. Start it with ", element("code", {}, `hew run --conf ${how} -- COMMAND`), " to see who allocated what.");
-  else at("profile").replaceChildren("Live objects: ", link("heap"), accum === true && form === "pprof" ? ", all that were made: " : "", accum === true && form === "pprof" ? link("allocs") : "", ` (${form}).`);
+  const { prof, prof_accum: accum } = look.profiles;
+  const link = (path) => element("a", { href: `/debug/pprof/${path}?pid=${look.pid}` }, `/debug/pprof/${path}?pid=${look.pid}`);
+  if (prof !== true) at("profile").replaceChildren("This process takes no samples of its heap. Start it with ", element("code", {}, "hew run --conf prof:true,prof_accum:true -- COMMAND"), " to see who allocated what.");
+  else at("profile").replaceChildren("For pprof, live objects: ", link("heap"), accum === true ? ", all that were made: " : "", accum === true ? link("allocs") : "", ".");
 }

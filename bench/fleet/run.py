@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Plays a fleet for a simulated day into a store or an engine, and checks what `hew fleet` says of it.
+
+    run.py [--hosts N,N...] [--every SECONDS] [--seed N] [--within SECONDS] store|prometheus|victoria-metrics...
+
+For each back end and size: loads the day, asks three times, and prints how long the ranking took at best. Each planted
+problem must be found, ranked by what it costs, and nothing else; with --within the ranking must not take longer, and
+its time must not grow faster than the number of series, from one size to the next.
+An engine that is not installed is left out, and said.
+"""
+
+import argparse
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT / "tests/engines")]
+
+from check import problems  # noqa: E402
+from engines import ENGINES, Engine, wait_until  # noqa: E402
+from load import to_engine, to_store  # noqa: E402
+from play import Fleet  # noqa: E402
+
+from hew.model.fleet import Source  # noqa: E402
+from hew.sources.fleet.engine import EngineSource  # noqa: E402
+from hew.sources.fleet.store import StoreSource  # noqa: E402
+
+ASKED = 3  # times; the best counts
+LATER = 1.25  # times as long for each series as at the smaller size: what noise may do
+STORE = "store"
+
+
+@contextmanager
+def store_with(fleet: Fleet, folder: Path) -> Iterator[Source]:
+    """A store that has the day."""
+    store = StoreSource(folder / "fleet.duckdb")
+    to_store(fleet, store)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def engine_with(engine: Engine, fleet: Fleet, folder: Path) -> Iterator[Source]:
+    """An engine that has the day, and shows it."""
+    (folder / "scrape.yml").write_text("{}")
+    engine.port = 0
+    engine.start(folder)
+    try:
+        wait_until(lambda: engine.ask("vector(1)"), f"{engine.name} does not answer")
+        to_engine(fleet, f"http://127.0.0.1:{engine.port}{engine.write}")
+        hosts = sum(len(one.hosts) for one in fleet.services)
+        wait_until(lambda: _count(engine, fleet) >= hosts, f"{engine.name} does not show the last samples")
+        source = EngineSource(f"http://127.0.0.1:{engine.port}", timeout=120)
+        yield source
+        source.close()
+    finally:
+        engine.end(signal.SIGTERM)
+
+
+def _count(engine: Engine, fleet: Fleet) -> float:
+    rows = engine.ask("count(hew_allocated_bytes)", float(fleet.times[-1]))
+    return float(rows[0]["value"][1]) if rows else 0.0  # type: ignore[index]
+
+
+def one_size(name: str, hosts: int, every: float, seed: int) -> tuple[list[str], float, int]:
+    """What does not hold, the seconds of the ranking, and the number of series."""
+    begun = time.monotonic()
+    fleet = Fleet(hosts, every, time.time() // every * every, seed)
+    with tempfile.TemporaryDirectory() as folder:
+        engine = next((one for one in ENGINES if one.name == name), None)
+        whole = store_with(fleet, Path(folder)) if engine is None else engine_with(engine, fleet, Path(folder))
+        with whole as source:
+            loaded = time.monotonic() - begun
+            found, first = problems(fleet, source)
+            best = min(first.seconds, *(problems(fleet, source)[1].seconds for _ in range(ASKED - 1)))
+    print(
+        f"fleet: {name}: {hosts} hosts, {fleet.series} series x {len(fleet.times)} samples loaded in {loaded:.0f} s, "
+        f"{len(fleet.truth.costs)} planted costs; ranked in {best:.2f} s; {len(found)} findings",
+        flush=True,
+    )
+    return found, best, fleet.series
+
+
+def one_engine(name: str, sizes: list[int], every: float, seed: int, within: float | None) -> bool:
+    """Whether all holds at all sizes."""
+    well, before = True, None
+    for hosts in sizes:
+        found, seconds, series = one_size(name, hosts, every, seed)
+        if within is not None and seconds > within:
+            found.append(f"the ranking took {seconds:.2f} s, and may take {within:g}")
+        if within is not None and before is not None and seconds / series > LATER * before:
+            found.append(f"a series costs {seconds / series * 1e6:.1f} µs, at the smaller size {before * 1e6:.1f}")
+        before = seconds / series
+        for one in found:
+            print(f"fleet: {name}: {hosts} hosts: FAILED: {one}", flush=True)
+        well = well and not found
+    return well
+
+
+def main() -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ends", nargs="+", choices=[STORE, *(one.name for one in ENGINES)])
+    parser.add_argument("--hosts", default="2000", type=lambda text: [int(one) for one in text.split(",")])
+    parser.add_argument("--every", type=float, default=300.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--within", type=float)
+    given = parser.parse_args()
+    well = True
+    for name in given.ends:
+        if name != STORE and shutil.which(name) is None:
+            print(f"fleet: {name} is not here (package {name}): left out")
+            continue
+        well = one_engine(name, given.hosts, given.every, given.seed, given.within) and well
+    return 0 if well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

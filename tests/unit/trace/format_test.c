@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/fixture.h"
+
+#include "format/crc.h"
+#include "test.h"
+
+TEST(the_checksum_is_that_of_zlib)
+{
+    CHECK_EQUAL(hew_trace_crc("123456789", 9), 0xCBF43926);
+    CHECK_EQUAL(hew_trace_crc("", 0), 0);
+}
+
+TEST(numbers_of_every_width_come_back)
+{
+    const uint64_t values[] = {0,         1, 27, 28, 251, 252, 255, 256, 65535, 65536, UINT32_MAX, UINT64_C(1) << 32,
+                               UINT64_MAX};
+
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        for (unsigned bits = 5; bits <= 8; bits += 3) {
+            uint8_t bytes[16] = {0};
+            const uint8_t *at = bytes, *end = hew_trace_put_number(bytes, bits, 0, values[i]);
+            uint64_t value;
+            CHECK(hew_trace_get_number(&at, end, bits, &value));
+            CHECK_EQUAL(value, values[i]);
+            CHECK(at == end);
+            at = bytes;
+            CHECK(!hew_trace_get_number(&at, end - 1, bits, &value));
+        }
+    }
+}
+
+TEST(a_thread_reads_back_what_it_wrote)
+{
+    static struct fixture fixture;
+    struct hew_trace_writer writer = {.thread = 7};
+    struct hew_trace_cursor cursor;
+    struct hew_trace_operation operation;
+
+    fixture_begin(&fixture);
+    fixture_block(&fixture, &writer);
+    hew_trace_write_sync(&writer, 5, 1000);
+    CHECK_EQUAL(hew_trace_write_malloc(&writer, HEW_TRACE_CALLOC, 70000), 0);
+    CHECK_EQUAL(hew_trace_write_aligned(&writer, 12, 4096), 1);
+    CHECK_EQUAL(hew_trace_write_realloc(&writer, 7, 0, 9), 2);
+    hew_trace_write_free(&writer, 7, 2);
+    hew_trace_write_exit(&writer);
+    hew_trace_writer_close(&writer);
+
+    CHECK(fixture_open(&fixture));
+    CHECK_EQUAL(fixture.trace.thread_count, 1);
+    hew_trace_cursor_begin(&cursor, &fixture.trace, 0);
+    CHECK(hew_trace_cursor_next(&cursor, &operation) && operation.kind == HEW_TRACE_DID_SYNC);
+    CHECK_EQUAL(operation.ticket, 5);
+    CHECK_EQUAL(operation.time, 1000);
+    CHECK(hew_trace_cursor_next(&cursor, &operation) && operation.kind == HEW_TRACE_DID_ALLOCATE && operation.zeroed);
+    CHECK_EQUAL(operation.size, 70000);
+    CHECK(hew_trace_cursor_next(&cursor, &operation) && operation.kind == HEW_TRACE_DID_ALLOCATE && !operation.zeroed);
+    CHECK_EQUAL(operation.lg_align, 12);
+    CHECK_EQUAL(operation.made.number, 1);
+    CHECK(hew_trace_cursor_next(&cursor, &operation) && operation.kind == HEW_TRACE_DID_REALLOCATE);
+    CHECK_EQUAL(operation.ended.number, 0);
+    CHECK_EQUAL(operation.made.number, 2);
+    CHECK_EQUAL(operation.size, 9);
+    CHECK(hew_trace_cursor_next(&cursor, &operation) && operation.kind == HEW_TRACE_DID_FREE);
+    CHECK_EQUAL(operation.ended.number, 2);
+    CHECK(hew_trace_cursor_next(&cursor, &operation) && operation.kind == HEW_TRACE_DID_EXIT);
+    CHECK(!hew_trace_cursor_next(&cursor, &operation));
+    CHECK_EQUAL(cursor.faults, 0);
+    hew_trace_close(&fixture.trace);
+}
+
+/* Thread 1's block comes first in the file, and frees what thread 0 made. */
+static void
+two_threads(struct fixture *fixture)
+{
+    struct hew_trace_writer maker = {.thread = 0}, ender = {.thread = 1};
+
+    fixture_begin(fixture);
+    fixture_block(fixture, &ender);
+    fixture_block(fixture, &maker);
+    hew_trace_write_sync(&maker, 1, 10);
+    hew_trace_write_malloc(&maker, HEW_TRACE_MALLOC, 100);
+    hew_trace_write_sync(&ender, 2, 10);
+    hew_trace_write_free(&ender, 0, 0);
+    hew_trace_write_sync(&maker, 3, 11);
+    hew_trace_write_malloc(&maker, HEW_TRACE_MALLOC, 200);
+    hew_trace_writer_close(&maker);
+    hew_trace_writer_close(&ender);
+}
+
+TEST(merged_threads_make_each_object_before_it_ends_and_use_slots_again)
+{
+    static struct fixture fixture;
+    struct hew_trace_merge merge;
+    struct hew_trace_operation operation;
+
+    two_threads(&fixture);
+    CHECK(fixture_open(&fixture) && hew_trace_merge_begin(&merge, &fixture.trace));
+    CHECK(hew_trace_merge_next(&merge, &operation) && operation.kind == HEW_TRACE_DID_SYNC && operation.ticket == 1);
+    CHECK(hew_trace_merge_next(&merge, &operation) && operation.kind == HEW_TRACE_DID_ALLOCATE);
+    CHECK_EQUAL(operation.slot, 0);
+    CHECK(hew_trace_merge_next(&merge, &operation) && operation.kind == HEW_TRACE_DID_SYNC && operation.thread == 1);
+    CHECK(hew_trace_merge_next(&merge, &operation) && operation.kind == HEW_TRACE_DID_FREE);
+    CHECK_EQUAL(operation.ended_size, 100);
+    CHECK_EQUAL(operation.ended_slot, 0);
+    CHECK(hew_trace_merge_next(&merge, &operation) && operation.kind == HEW_TRACE_DID_SYNC && operation.ticket == 3);
+    CHECK(hew_trace_merge_next(&merge, &operation) && operation.kind == HEW_TRACE_DID_ALLOCATE);
+    CHECK_EQUAL(operation.slot, 0);
+    CHECK(!hew_trace_merge_next(&merge, &operation));
+    CHECK_EQUAL(merge.unknown, 0);
+    CHECK_EQUAL(merge.operations, 3);
+    hew_trace_merge_end(&merge);
+    hew_trace_close(&fixture.trace);
+}
+
+TEST(a_block_whose_writer_was_killed_reads_to_its_last_operation)
+{
+    static struct fixture fixture;
+    struct hew_trace_writer writer = {0};
+    struct hew_trace_merge merge;
+    struct hew_trace_operation operation;
+    unsigned count = 0;
+
+    fixture_begin(&fixture);
+    fixture_block(&fixture, &writer);
+    hew_trace_write_sync(&writer, 1, 0);
+    for (int i = 0; i < 5; i++) {
+        hew_trace_write_malloc(&writer, HEW_TRACE_MALLOC, 0);
+    }
+    CHECK(fixture_open(&fixture) && hew_trace_merge_begin(&merge, &fixture.trace));
+    while (hew_trace_merge_next(&merge, &operation)) {
+        count += operation.kind == HEW_TRACE_DID_ALLOCATE;
+    }
+    CHECK_EQUAL(count, 5);
+    hew_trace_merge_end(&merge);
+    hew_trace_close(&fixture.trace);
+}
+
+TEST(a_damaged_block_loses_its_own_operations_and_is_counted)
+{
+    static struct fixture fixture;
+    struct hew_trace_merge merge;
+    struct hew_trace_operation operation;
+
+    two_threads(&fixture);
+    fixture.bytes[64 + ROOM + 64 + 1] ^= 1; /* the maker's payload */
+    CHECK(fixture_open(&fixture) && hew_trace_merge_begin(&merge, &fixture.trace));
+    CHECK_EQUAL(fixture.trace.damaged, 1);
+    CHECK(hew_trace_merge_next(&merge, &operation) && operation.kind == HEW_TRACE_DID_SYNC);
+    CHECK(!hew_trace_merge_next(&merge, &operation));
+    CHECK_EQUAL(merge.unknown, 1);
+    hew_trace_merge_end(&merge);
+    hew_trace_close(&fixture.trace);
+}
+
+TEST(what_a_trace_cut_short_still_has_is_read)
+{
+    static struct fixture fixture;
+
+    two_threads(&fixture);
+    fixture.size -= ROOM - 60; /* in the second block's header */
+    CHECK(fixture_open(&fixture));
+    CHECK_EQUAL(fixture.trace.part_count, 1);
+    CHECK_EQUAL(fixture.trace.cut_off, 60);
+    hew_trace_close(&fixture.trace);
+}
+
+TEST(what_is_no_trace_is_refused_in_one_line)
+{
+    static struct fixture fixture;
+
+    fixture_begin(&fixture);
+    fixture.bytes[8] = 9;
+    CHECK(!fixture_open(&fixture));
+    CHECK_TEXT(fixture.why, "a trace of version 9: this hew reads version 1");
+    fixture.bytes[0] = 'x';
+    CHECK(!fixture_open(&fixture));
+    CHECK_TEXT(fixture.why, "no trace of hew record: it does not begin with \"hewtrace\"");
+    fixture.size = 0;
+    CHECK(!fixture_open(&fixture));
+    CHECK_TEXT(fixture.why, "an empty file, no trace");
+    CHECK(!hew_trace_open_file(&fixture.trace, "/", fixture.why));
+    CHECK_TEXT(fixture.why, "no file, as a trace is");
+}

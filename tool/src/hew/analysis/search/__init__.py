@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What a search may try, and what its findings say."""

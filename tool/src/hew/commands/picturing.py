@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""The heap profiles that `hew serve` shows: of processes as they are now, and those that were kept to be compared."""
+
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from hew.analysis.profile.names import Wanted, selected
+from hew.analysis.profile.rows import difference, growth, rows
+from hew.analysis.profile.tree import tree
+from hew.model.profile import Kind, Profile
+from hew.model.profile_view import Shown
+from hew.model.serving import KeptProfile
+from hew.sources.serve.app import AnswerError
+from hew.sources.serve.profile import FORMS, PPROF, named_bytes, named_profile, profile_of
+from hew.views.profile.profile_proto import to_pprof
+from hew.views.serve_document import flame_document
+
+FRESH = 2.0  # seconds: all pages together have one profile
+MOST = 12  # kept; the oldest goes
+MOST_STACKS = 50_000  # of one that is kept
+NOW = 0  # the number of what the process has now
+
+
+@dataclass(frozen=True)
+class _Taken:
+    about: KeptProfile
+    profile: Profile
+    born: int | None  # when the process began: its number may be another's later
+
+
+class Picturing:
+    """Takes one profile at a time: naming addresses needs memory and a processor."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # of all that follows
+        self._kept: OrderedDict[int, _Taken] = OrderedDict()
+        self._last: tuple[float, _Taken] | None = None  # since when, by the monotonic clock
+        self._next = 1
+
+    def show(self, pid: int, born: int | None, of: int, base: int, by_line: bool) -> dict[str, Any]:
+        """A profile of the process as flame.js draws it: `of` is a kept one's number or NOW, `base` is one to compare
+        with or NOW for none."""
+        with self._lock:
+            newer = self._of(of, pid, born) if of != NOW else self._fresh(pid, born)
+            older = self._of(base, pid, born) if base != NOW else None
+            kept = [one.about for one in self._kept.values() if (one.about.pid, one.born) == (pid, born)]
+        shown, before = newer.profile, older.profile if older else None
+        both = difference(shown, before) if before else shown
+        grown = growth(shown, before, Kind.INUSE_SPACE, by_line) if before else []
+        name = f"{time.strftime('%H:%M:%S', time.localtime(older.about.at))}" if older else ""
+        view = Shown(both, Kind.INUSE_SPACE, by_line, name, tuple(grown))
+        return flame_document(newer.about, kept, view, tree(shown, before, by_line), rows(both, by_line))
+
+    def keep(self, pid: int, born: int | None) -> KeptProfile:
+        """Keep what the process has now."""
+        with self._lock:
+            taken = self._fresh(pid, born)
+            if len(taken.profile.samples) > MOST_STACKS:
+                raise AnswerError(
+                    409, f"the profile has more than {MOST_STACKS} stacks: hew profile --pprof keeps it in a file"
+                )
+            about = KeptProfile(self._next, pid, taken.about.at, taken.about.bytes)
+            self._kept[self._next] = _Taken(about, taken.profile, born)
+            self._next += 1
+            if len(self._kept) > MOST:
+                self._kept.popitem(last=False)
+        return about
+
+    def _of(self, number: int, pid: int, born: int | None) -> _Taken:
+        found = self._kept.get(number)
+        if found is None or (found.about.pid, found.born) != (pid, born):
+            raise AnswerError(404, f"there is no kept profile {number} of process {pid} (any more)")
+        return found
+
+    def _fresh(self, pid: int, born: int | None) -> _Taken:
+        since, last = self._last or (float("-inf"), None)
+        if last and (last.about.pid, last.born) == (pid, born) and time.monotonic() - since < FRESH:
+            return last
+        profile = selected(named_profile(pid), Wanted())
+        about = KeptProfile(NOW, pid, time.time(), profile.total(Kind.INUSE_SPACE))
+        taken = _Taken(about, profile, born)
+        self._last = time.monotonic(), taken
+        return taken
+
+    def for_tools(self, pid: int, allocations: bool, form: str) -> tuple[str, bytes]:
+        """Type of content, and the profile for pprof's tools; a process that writes heap_v2 gets its names here."""
+        kind, body = profile_of(pid, allocations, form)
+        if kind != PPROF and form == PPROF:
+            with self._lock:
+                body = to_pprof(named_bytes(pid, body))
+        return FORMS[form], body

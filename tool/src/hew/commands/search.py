@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""`hew search`: which settings, and which allocator, suit a command best: found and verified by running it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hew.analysis.search.wanted import goal_names, limit_parts
+from hew.commands.asked import asked_for, verify_options
+from hew.commands.options import told
+from hew.model.errors import HewError
+
+SAMPLERS = ("tpe", "nsga2", "random")
+TRY = re.compile(r"([a-z_0-9]+)(?::([^:,]+(?:[-|:][^,]*)?(?:,[^,]+)*))?")
+
+
+def _limits(
+    _context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, bool, float], ...]:
+    try:
+        return tuple(limit_parts(value) for value in values)
+    except HewError as error:
+        raise click.BadParameter(str(error), param=parameter) from error
+
+
+def _only(
+    _context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """`NAME` or `NAME:VALUE,VALUE`, as often as given."""
+    found = []
+    for value in values:
+        match = TRY.fullmatch(value)
+        if match is None:
+            raise click.BadParameter(f"{value!r}: write NAME or NAME:VALUE,VALUE", param=parameter)
+        found.append((match[1], tuple(match[2].split(",")) if match[2] else ()))
+    return tuple(found)
+
+
+@click.command("search", context_settings={"allow_interspersed_args": False})
+@click.option("--allocators", is_flag=True, help="Search among all allocators found too; the base is glibc.")
+@click.option(
+    "--goal",
+    "goals",
+    multiple=True,
+    type=click.Choice(goal_names()),
+    help="What is to be better; may be repeated.  [default: the program's metric, else wall; and rss]",
+)
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    callback=_limits,
+    metavar="NAME<=RATIO",
+    help="What no candidate may exceed, as a ratio to the base: --limit 'rss<=1.05'.",
+)
+@click.option(
+    "--try",
+    "only",
+    multiple=True,
+    callback=_only,
+    metavar="NAME[:VALUE,…]",
+    help="Only this setting, and only these values; may be repeated.",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(min=1, max=100_000),
+    default=40,
+    show_default=True,
+    help="Candidates to measure, all processes of a storage together.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Runs of a candidate that is not hopeless.",
+)
+@click.option(
+    "--sampler", type=click.Choice(SAMPLERS), default=SAMPLERS[0], show_default=True, help="Optuna's sampler."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Of the sampler.")
+@click.option(
+    "--storage",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep the search in this SQLite file: to go on later, and for several processes at once.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
+@verify_options
+@click.argument("words", metavar="-- COMMAND [ARGUMENT]...", nargs=-1, required=True, type=click.UNPROCESSED)
+def command(words: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Search the settings, and with --allocators the allocators, that suit COMMAND best.
+
+    Each candidate is run beside the base, interleaved, and left as soon as it is hopeless. It ends with the front to
+    choose from and one recommendation, which fresh runs have confirmed; or with "nothing better". --runs and --warmup
+    are of those fresh runs. The base is --alloc (hew by default) with its settings as they are.
+    """
+    with told("hew search", programs=True):
+        # Optuna takes a second to load: a wrong use is told before.
+        from hew.commands.searched import Search, ground_of  # noqa: PLC0415
+        from hew.commands.searching import search  # noqa: PLC0415
+        from hew.views.search import search_json, show_search  # noqa: PLC0415
+        from hew.views.table import results_console  # noqa: PLC0415
+
+        if options["allocators"] and options["alloc"]:
+            raise click.UsageError("--allocators takes all of them, --alloc one")
+        own = {
+            name: options[name]
+            for name in ("allocators", "goals", "limits", "only", "trials", "rounds", "sampler", "seed", "storage")
+        }
+        asked = Search(asked=asked_for(words, options), **own)
+        result = search(asked, ground_of(asked))
+        if as_json:
+            click.echo(search_json(result))
+        else:
+            show_search(result, results_console())
+        if result.interrupted:
+            raise KeyboardInterrupt

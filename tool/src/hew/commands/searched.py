@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""What the user of `hew search` asks for, and the allocators and places that this comes to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hew.analysis.search.space import choice_of, parameters_of
+from hew.analysis.verification import changed
+from hew.commands.asked import Asked
+from hew.model.allocator import BASELINE, Allocator, Request
+from hew.model.errors import HewError
+from hew.model.known_allocators import CONF, GLIBC, HEW, JEMALLOC, OWN_CONF
+from hew.model.run import ServerPlan
+from hew.model.search import Candidate, Choice
+from hew.sources.code import read_code
+from hew.sources.discovery import discover, true_baseline, usable_under, without_allocators
+from hew.sources.environment import caller_environment
+from hew.sources.executable import find_command
+from hew.sources.measure import Place
+from hew.sources.statistics_run import conf_variable
+
+DEFAULT = Request(HEW)
+
+
+@dataclass(frozen=True)
+class Search:
+    """What the user asked for; `asked` is what a verification has too."""
+
+    asked: Asked
+    allocators: bool
+    goals: tuple[str, ...]
+    limits: tuple[tuple[str, bool, float], ...]
+    only: tuple[tuple[str, tuple[str, ...]], ...]
+    trials: int
+    rounds: int
+    sampler: str
+    seed: int | None
+    storage: Path | None
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where candidates run: each allocator with what may be set of it, and the environment of the caller."""
+
+    base: Candidate
+    choices: tuple[Choice, ...]
+    environment: Mapping[str, str]
+    variables: Mapping[str, str]  # by allocator: what it reads its settings from
+    notes: tuple[str, ...]
+
+    def changes(self, candidate: Candidate) -> dict[str, str]:
+        """What the candidate changes in the environment, the allocator aside."""
+        return changed(candidate.settings, self.variables.get(candidate.allocator, CONF), self.environment)
+
+    def place(self, candidate: Candidate) -> Place:
+        """Where it runs."""
+        return Place(self._library(candidate), {**self.environment, **self.changes(candidate)})
+
+    def shown(self, candidate: Candidate) -> dict[str, str]:
+        """What one sets to have it: the changes, and the preload where it is another allocator than the base's."""
+        library = self._library(candidate)
+        other = library is not None and candidate.allocator != self.base.allocator
+        return ({"LD_PRELOAD": str(library)} if other else {}) | self.changes(candidate)
+
+    def _library(self, candidate: Candidate) -> Path | None:
+        return next(one.allocator.library for one in self.choices if one.allocator.name == candidate.allocator)
+
+
+def ground_of(search: Search) -> Ground:
+    """Find the allocators. The base is glibc with --allocators, else the allocator whose settings are searched."""
+    environment, notes = without_allocators(caller_environment())
+    asked = search.asked
+    path = find_command(asked.subject[0], environment)
+    plan = asked.plan
+    if isinstance(plan, ServerPlan):
+        for words in (plan.client, plan.ready or plan.client):
+            find_command(words[0], environment)
+    requests = [] if search.allocators else [asked.request or DEFAULT]
+    found, unusable = discover(requests, environment)
+    usable, refused = usable_under(found, path, environment)
+    baseline, note = true_baseline(path, environment)
+    notes += [note] if note else []
+    wants_glibc = search.allocators or (asked.request is not None and asked.request.name == BASELINE)
+    allocators = [*([baseline] if wants_glibc else []), *usable]
+    reasons = [f"{one.name}: {one.reason}" for one in (*unusable, *refused)]
+    if not allocators:
+        raise HewError("; ".join(reasons) or "no allocator to set anything of")
+    if search.allocators:
+        notes += [f"{reason}: left out" for reason in reasons]
+    choices, variables = _choices(search, allocators, environment)
+    if sum(len(one.parameters) + 1 for one in choices) < 2:
+        raise HewError(f"nothing can be set of {allocators[0].name}: --alloc hew, or --allocators")
+    return Ground(Candidate(allocators[0].name), tuple(choices), environment, variables, tuple(notes))
+
+
+def _choices(
+    search: Search, allocators: Sequence[Allocator], environment: Mapping[str, str]
+) -> tuple[list[Choice], dict[str, str]]:
+    """What may be set of each, and the variable that each reads."""
+    choices, variables = [], {}
+    for one in allocators:
+        code = read_code(one.library) if one.library else None
+        kind = GLIBC if one.name == BASELINE else (code.kind if code and code.kind else one.name)
+        variable = (
+            conf_variable(search.asked.subject, Place(one.library, environment)) if kind in {HEW, JEMALLOC} else None
+        )
+        variables[one.name] = OWN_CONF if kind == HEW and variable == CONF else variable or CONF
+        choices.append(choice_of(one, kind, variable, search.only))
+    known = {row.name for kind in (HEW, JEMALLOC, GLIBC) for row in parameters_of(kind)}
+    for name, values in search.only:
+        if name not in known and not values:
+            raise HewError(
+                f"--try {name}: write --try {name}:VALUE,VALUE; values are known of {', '.join(sorted(known))}"
+            )
+    return choices, variables

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""The heap profiles of processes, as they are pushed: what is live, with the names of symbol tables."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from hew.model.profile import Kind, Profile
+from hew.sources.control import connect
+from hew.sources.processes import name_of, own_number
+from hew.sources.profile.read import read_bytes
+from hew.sources.symbols.perf_map import PerfMap
+from hew.sources.symbols.symbolise import Finder, symbolise
+
+
+def live_profile(pid: int) -> Profile:
+    """What is live in a process that samples. Lines and inlined functions are left out: looking for them costs seconds
+    of a processor. What was ever allocated is left out too: stores add up what they are sent, and would count it again
+    each time. Raises HewError."""
+    with connect(pid) as control:
+        _, body = control.heap()
+    taken = replace(read_bytes(body, f"{name_of(pid)} ({pid})"), pid=pid)
+    root = Path(f"/proc/{pid}/root")
+    perf_map = PerfMap(root / "tmp" / f"perf-{own_number(pid)}.map")
+    named = symbolise(taken, Finder(root, lines=False, perf_map=perf_map))
+    live = tuple(one for one in named.samples if one.values[Kind.INUSE_OBJECTS] or one.values[Kind.INUSE_SPACE])
+    return replace(named, samples=live, accumulated=False, nanoseconds=named.nanoseconds or time.time_ns())

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Trace files: how they are made, packed and prepared (docs/trace.md)."""

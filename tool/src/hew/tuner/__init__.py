@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Proposes what to try next. Knows nothing of how it is measured."""

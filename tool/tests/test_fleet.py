@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: MIT
+"""What `hew fleet` makes of series: costs, advice, limits, settings, rollouts; and the command as a user runs it."""
+
+import math
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from conftest import PATIENCE, HewRunner, is_as_described
+
+BENCH = Path(__file__).resolve().parents[2] / "bench" / "fleet"
+sys.path[:0] = [str(BENCH), str(BENCH.parents[1] / "tests" / "engines")]
+
+from check import problems  # noqa: E402
+from load import to_store  # noqa: E402
+from play import PROBLEMS, Fleet  # noqa: E402
+
+from hew.analysis.advice import decay_too_long, thread_caches  # noqa: E402
+from hew.analysis.fleet.case import advice_of  # noqa: E402
+from hew.analysis.fleet.costs import costs  # noqa: E402
+from hew.analysis.fleet.limits import limit_day, slopes  # noqa: E402
+from hew.analysis.fleet.rollout import FIGURES, RSS, by_host, group  # noqa: E402
+from hew.analysis.fleet.settings import mixed, read_setting, split  # noqa: E402
+from hew.analysis.ratios import bootstrap_interval, order_interval  # noqa: E402
+from hew.model.errors import HewError  # noqa: E402
+from hew.model.fleet import Kind, Line  # noqa: E402
+from hew.model.report import Verdict  # noqa: E402
+from hew.sources.fleet.store import NAME, StoreSource  # noqa: E402
+
+GIB, MIB = 1 << 30, 1 << 20
+END = 1_800_000_000.0
+DAY = 86400.0
+
+
+@pytest.fixture(scope="module")
+def fleet() -> Fleet:
+    """A hundred hosts, a sample each five minutes."""
+    return Fleet(160, 300.0, END)
+
+
+@pytest.fixture(scope="module")
+def played(fleet: Fleet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that has them."""
+    folder = tmp_path_factory.mktemp("fleet")
+    store = StoreSource(folder / NAME)
+    to_store(fleet, store)
+    store.close()
+    return folder
+
+
+def test_each_planted_problem_of_a_played_fleet_is_found_in_its_place_and_nothing_else(
+    fleet: Fleet, played: Path
+) -> None:
+    planted = {service.problem for service in fleet.services} - {""}
+    assert planted == set(PROBLEMS)
+    store = StoreSource(played / NAME)
+    found, state = problems(fleet, store)
+    assert found == []
+    assert len(state.services) == len(fleet.services)
+    store.close()
+
+
+def test_the_check_of_a_played_fleet_finds_what_is_wrong(fleet: Fleet, played: Path) -> None:
+    """A fleet with another seed has its problems elsewhere."""
+    store = StoreSource(played / NAME)
+    found, _ = problems(Fleet(160, 300.0, END, seed=2), store)
+    for words in ("planted, and not found", "found, and not planted", "ranked", "settings differ", "limits are met"):
+        assert any(words in one for one in found), words
+    store.close()
+
+
+@pytest.mark.parametrize("engine", ["victoria-metrics", "prometheus"])
+def test_an_engine_gives_the_same_answers(engine: str) -> None:
+    if shutil.which(engine) is None:
+        pytest.skip(f"no {engine} on this machine")
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "run.py"), "--hosts", "60", "--every", "300", engine],
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+HEALTHY = {
+    "processes": 2.0, "allocated": 2.0 * GIB, "active": 2.1 * GIB, "resident": 2.2 * GIB, "mapped": 2.2 * GIB,
+    "idle.dirty": 0.1 * GIB, "cached": 20.0 * MIB, "requests": 1e6, "fills": 1e4, "lock_waits": 1.0,
+    "lock_seconds": 1e-4, "lock_operations": 1e4, "threads": 16.0, "arenas": 8.0, "decay.dirty": 10.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "cores", "size"),
+    [
+        ({"lock_waits": 2000.0, "lock_seconds": 1.0}, Kind.LOCKS, 1.0, 0),
+        ({"fills": 100_000.0}, Kind.FILLS, 0.1, 0),
+        ({"purged.dirty": 4096 * 30_000.0, "faults.minor": 25_000.0}, Kind.FAULTS, 0.05, 0),
+        ({"refaulted": 4096 * 50_000.0}, Kind.REFAULTS, 0.1, 0),
+        ({"idle.dirty": 0.5 * GIB, "idle.muzzy": 0.5 * GIB}, Kind.IDLE, 0, GIB),
+        ({"cached": GIB}, Kind.CACHES, 0, GIB),
+        ({"active": 4.5 * GIB, "holes": 0.5 * GIB}, Kind.FRAGMENTATION, 0, 2 * GIB),
+    ],
+)
+def test_a_kind_costs_what_it_takes_from_its_rules_threshold_on(
+    changes: dict[str, float], kind: Kind, cores: float, size: float
+) -> None:
+    assert costs(HEALTHY) == ()
+    (cost,) = costs({**HEALTHY, **changes})
+    assert cost.kind is kind
+    assert [cost.cores, cost.bytes] == pytest.approx([cores, size])
+
+
+def test_a_service_without_figures_costs_nothing_and_gets_no_advice() -> None:
+    assert costs({}) == ()
+    assert costs({"processes": 3.0}) == ()
+    assert advice_of({}, {}, ("", ""), 3600) == ()
+    assert advice_of({"processes": 3.0}, {}, ("", ""), 3600) == ()
+
+
+def test_the_rules_of_hew_advise_speak_of_the_mean_process_and_name_the_series() -> None:
+    assert advice_of(HEALTHY, {}, ("hew", "0.1.0"), 3600) == ()
+    figures = {**HEALTHY, "idle.dirty": float(GIB), "decay.dirty": math.inf, "cached": float(GIB)}
+    found = {one.rule: one for one in advice_of(figures, {}, ("hew", "0.1.0"), 3600)}
+    assert set(found) == {decay_too_long.NAME, thread_caches.NAME}
+    advice = found[decay_too_long.NAME]
+    assert advice.conf() == "dirty_decay_ms:10000"
+    assert advice.subject == "hew 0.1.0, the mean of 2 processes"
+    first = advice.evidence[0]
+    assert first.value == pytest.approx(GIB / 2, rel=1e-4)
+    assert first.where == 'hew_idle_bytes{state="dirty"}'
+
+
+def test_classes_that_are_exported_let_more_rules_speak() -> None:
+    bins = {"objects.64": 2.0 * MIB, "slabs.64": 2.0 * GIB}
+    (advice,) = advice_of(HEALTHY, bins, ("hew", "0.1.0"), 3600)
+    assert advice.rule == "external-fragmentation"
+    assert any("hew_bin" in one.where for one in advice.evidence)
+
+
+def line(values: Sequence[float], host: str = "h") -> Line:
+    """A value each half hour."""
+    return Line((host,), tuple((END + at * 1800, value) for at, value in enumerate(values)))
+
+
+def test_a_limit_is_met_when_growth_reaches_it_and_a_rhythm_is_no_growth() -> None:
+    grows = line([(40 + 0.5 * at + 0.1 * math.sin(at)) * GIB for at in range(48)])
+    day = limit_day("h", grows, 100 * GIB, 30 * DAY)
+    assert day is not None
+    assert day.latest is not None
+    true = END + (100 - 40) / 0.5 * 1800
+    assert day.earliest <= true <= day.latest
+    assert day.at == pytest.approx(true, rel=0.001)
+    assert limit_day("h", grows, 1e6 * GIB, 30 * DAY) is None, "beyond the horizon"
+    rhythm = line([(50 + 10 * math.sin(at / 48 * 2 * math.pi)) * GIB for at in range(48)])
+    assert limit_day("h", rhythm, 100 * GIB, 30 * DAY) is None
+    assert limit_day("h", line([50.0 * GIB] * 48), 100 * GIB, 30 * DAY) is None
+    near = limit_day("h", line([95.0 * GIB] * 3), 100 * GIB, 30 * DAY)
+    assert near is not None
+    assert (near.a_day, near.latest) == (0, None)
+    assert limit_day("h", Line(("h",), ()), 100 * GIB, DAY) is None
+    assert limit_day("h", grows, math.inf, DAY) is None
+
+
+def test_the_interval_of_a_slope_holds_the_slope() -> None:
+    low, middle, high = slopes(line([3 * at + 2 * math.sin(at * 7) for at in range(24)]).points)
+    assert low < middle < high
+    assert low <= 3 / 1800 <= high
+    assert slopes(line([1.0]).points) == (0, 0, 0)
+
+
+def test_settings_are_read_and_hosts_split_by_what_they_have() -> None:
+    assert read_setting("dirty_decay_ms:-1") == ("dirty_decay_ms", math.inf)
+    for text, said in (
+        ("tcache:false", "no series shows 'tcache'"),
+        ("narenas:x", "is no number"),
+        ("narenas", "is no"),
+    ):
+        with pytest.raises(HewError, match=said):
+            read_setting(text)
+    values = {"b": (1000.0, 1000.0), "a": (1000.0, 1000.0), "c": (1000.0, math.inf), "d": (5.0, 5.0)}
+    assert split(values, 1000.0) == (["a", "b"], [("c", "1000 to -1"), ("d", "5")])
+    found = mixed("dirty_decay_ms", values)
+    assert found is not None
+    assert (found.usual, [host for host, _ in found.others]) == (1000, ["c", "d"])
+    assert mixed("dirty_decay_ms", {}) is None
+    assert mixed("dirty_decay_ms", {"a": (1.0, 1.0)}) is None
+
+
+def test_a_rollout_is_compared_host_by_host() -> None:
+    hosts = [f"h{number}" for number in range(20)]
+    before = {RSS.key: {host: (1.0 + number) * GIB for number, host in enumerate(hosts)}}
+    after = {
+        RSS.key: {host: value * (0.8 + 0.002 * number) for number, (host, value) in enumerate(before[RSS.key].items())}
+    }
+    told = group("all", hosts, before, after)
+    ratio = told.ratios[RSS.key]
+    assert ratio.verdict is Verdict.BETTER
+    assert ratio.low <= 0.819 <= ratio.high
+    assert group("few", hosts[:3], before, after).ratios[RSS.key].verdict is Verdict.TOO_FEW_RUNS
+    assert group("none", ["x"], before, after).ratios == {}
+    answers = {"requests_per_second": [Line(("h",), ((END, 0.0),))], "cpu_cores": [Line(("h",), ((END, 1.0),))]}
+    assert by_host(answers)["cpu_seconds_per_million_requests"] == {}, "no load, no cost of it"
+    assert RSS in FIGURES
+
+
+def test_many_hosts_have_the_interval_that_the_bootstrap_would_give() -> None:
+    values = tuple(1 + 0.3 * math.sin(number * 7.3) for number in range(500))
+    assert order_interval(values) == pytest.approx(bootstrap_interval(values), abs=0.02)
+    begun = time.process_time()
+    bootstrap_interval(tuple(range(100_000)))
+    assert time.process_time() - begun < 10, "the bootstrap would take minutes and 8 GB"
+
+
+def test_the_ranking_is_printed_and_its_json_is_as_described(hew: HewRunner, fleet: Fleet, played: Path) -> None:
+    shown = hew("fleet", "--store", str(played), "--rows", "8")
+    assert shown.returncode == 0, shown.stderr
+    assert "decay-too-long, hew 0.1.0, the mean of" in shown.stdout
+    assert "and 12 more: --rows" in shown.stdout
+    document = is_as_described(hew("fleet", "--store", str(played), "--json").stdout, "fleet")
+    assert document["services"][0]["name"] in {name for name, _ in fleet.truth.costs}
+    (limited,) = [one["limit"] for one in document["services"] if one["limit"]]
+    assert limited["earliest"] <= limited["at"]
+    only = is_as_described(hew("fleet", "--store", str(played), "--json", "--service", "service-001").stdout, "fleet")
+    assert [one["name"] for one in only["services"]] == ["service-001"]
+
+
+def test_a_rollout_is_printed_and_its_json_is_as_described(hew: HewRunner, fleet: Fleet, played: Path) -> None:
+    words = ["fleet", "--store", str(played), "--service", fleet.truth.rollout, "--rollout", str(END - DAY / 2)]
+    words += ["--setting", "dirty_decay_ms:1000"]
+    shown = hew(*words)
+    assert shown.returncode == 0, shown.stderr
+    assert "hosts with the setting" in shown.stdout
+    for host in fleet.truth.kept:
+        assert f"{host}  10000" in shown.stdout
+    document = is_as_described(hew(*words, "--json").stdout, "fleet")
+    assert {one["host"] for one in document["missing"]} == fleet.truth.kept
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ([], 2, "give --engine URL or --store DIR"),
+        (["--store", "x", "--engine", "y"], 2, "give --engine URL or --store DIR"),
+        (["--store", "x", "--rollout", "0"], 2, "--rollout compares one service"),
+        (["--store", "x", "--setting", "narenas:1"], 2, "--setting belongs to --rollout"),
+        (["--store", "x", "--window", "0s"], 2, "is not a time such as"),
+        (["--store", "x", "--window", "99999999w"], 2, "is not a time such as"),
+        (["--store", "x", "--at", "tomorrow"], 2, "is no time such as"),
+        (["--store", "x", "--match", "a"], 2, "is not LABEL=VALUE"),
+        (["--store", "/nowhere"], 1, "/nowhere is no folder"),
+        (["--engine", "http://127.0.0.1:1"], 1, "does not answer"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_in_one_line(hew: HewRunner, words: list[str], status: int, said: str) -> None:
+    done = hew("fleet", *words)
+    assert (done.returncode, said in done.stderr) == (status, True), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_empty_folder_has_nothing_to_say(hew: HewRunner, tmp_path: Path) -> None:
+    done = hew("fleet", "--store", str(tmp_path))
+    assert done.returncode == 1
+    assert "has no series of hew export" in done.stderr
+
+
+def test_names_that_others_chose_are_shown_as_text(hew: HewRunner, tmp_path: Path) -> None:
+    (tmp_path / f"host-{END:.0f}").write_text('hew_allocated_bytes{pid="1",service_name="[red]a\x1b[2J\\n"} 5\n')
+    done = hew("fleet", "--store", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout
+    assert "[red]a\\x1b[2J" in done.stdout

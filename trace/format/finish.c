@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* finish: see finish.h. */
+#include "format/finish.h"
+
+#include "format/crc.h"
+
+/* Reads the block alone, as a trace of one part, to where its operations end. */
+static void
+close_block(struct hew_trace_block *block, const uint8_t *payload, size_t size)
+{
+    struct hew_trace_part part = {.payload = payload, .size = (uint32_t)size, .number = block->number};
+    struct hew_trace trace = {.parts = &part, .part_count = 1, .thread_count = 1};
+    struct hew_trace_cursor cursor;
+    struct hew_trace_operation operation;
+    const uint8_t *good = payload;
+    uint32_t operations = 0;
+
+    hew_trace_cursor_begin(&cursor, &trace, 0);
+    while (hew_trace_cursor_next(&cursor, &operation)) {
+        operations += operation.kind != HEW_TRACE_DID_SYNC && operation.kind != HEW_TRACE_DID_EXIT &&
+                      operation.kind != HEW_TRACE_DID_STACK;
+        good = cursor.at;
+    }
+    block->length = block->stored = (uint32_t)(good - payload);
+    block->operations = operations;
+    block->checksum = hew_trace_crc(payload, block->stored);
+    block->state = HEW_TRACE_CLOSED;
+    block->header_checksum = hew_trace_crc(block, sizeof(*block) - sizeof(block->header_checksum));
+}
+
+size_t
+hew_trace_finish(uint8_t *bytes, size_t size)
+{
+    struct hew_trace_header header;
+    size_t closed = 0;
+
+    memcpy(&header, bytes, sizeof(header));
+    for (size_t offset = header.first_block; hew_trace_find_block(bytes, size, &offset);) {
+        struct hew_trace_block block;
+        size_t left = size - offset - sizeof(block);
+        memcpy(&block, bytes + offset, sizeof(block));
+        if (block.state == HEW_TRACE_OPEN && block.kind == HEW_TRACE_OPERATIONS) {
+            size_t room = block.room - sizeof(block);
+            close_block(&block, bytes + offset + sizeof(block), room < left ? room : left);
+            memcpy(bytes + offset, &block, sizeof(block));
+            closed++;
+        }
+        offset = block.room >= size - offset ? size : offset + block.room;
+    }
+    return closed;
+}

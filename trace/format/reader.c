@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* reader: see reader.h.  The index of blocks, and files. */
+#include "format/reader.h"
+
+#include "format/crc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE 4096
+
+static bool
+refuse(char why[HEW_TRACE_WHY], const char *text)
+{
+    snprintf(why, HEW_TRACE_WHY, "%s", text);
+    return false;
+}
+
+static bool
+read_header(struct hew_trace *trace, char why[HEW_TRACE_WHY])
+{
+    struct hew_trace_header *header = &trace->header;
+
+    if (trace->size < sizeof(*header)) {
+        return refuse(why,
+                      trace->size == 0 ? "an empty file, no trace" : "no trace of hew record: shorter than its header");
+    }
+    memcpy(header, trace->bytes, sizeof(*header));
+    if (memcmp(header->magic, HEW_TRACE_MAGIC, sizeof(header->magic)) != 0) {
+        return refuse(why, "no trace of hew record: it does not begin with \"hewtrace\"");
+    }
+    if (header->version != HEW_TRACE_VERSION) {
+        snprintf(why, HEW_TRACE_WHY, "a trace of version %u: this hew reads version %d", header->version,
+                 HEW_TRACE_VERSION);
+        return false;
+    }
+    if (header->first_block < sizeof(*header) || header->first_block > trace->size) {
+        return refuse(why, "damaged: its first block is said to lie outside of the file");
+    }
+    return true;
+}
+
+/* A header that can be followed: its payload lies in the file, or is cut off with it. */
+static bool
+is_block(const struct hew_trace_block *block, size_t left)
+{
+    if (block->magic != HEW_TRACE_BLOCK_MAGIC || block->room < sizeof(*block) ||
+        block->room > HEW_TRACE_LENGTH_MAX * 2) {
+        return false;
+    }
+    return block->state == HEW_TRACE_OPEN ||
+           (block->stored <= block->room - sizeof(*block) && block->stored <= left - sizeof(*block) &&
+            hew_trace_crc(block, sizeof(*block) - sizeof(block->header_checksum)) == block->header_checksum);
+}
+
+static int
+by_thread_and_sequence(const void *left, const void *right)
+{
+    const struct hew_trace_part *a = left, *b = right;
+
+    if (a->thread != b->thread) {
+        return a->thread < b->thread ? -1 : 1;
+    }
+    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+}
+
+/* Threads get numbers without gaps, so that nobody's table is as large as a damaged number says; parts stand in order then. */
+static void
+number_threads(struct hew_trace *trace)
+{
+    uint32_t thread = 0, before = 0;
+    size_t kept = 0;
+
+    if (trace->part_count > 0) {
+        qsort(trace->parts, trace->part_count, sizeof(*trace->parts), by_thread_and_sequence);
+    }
+    for (size_t i = 0; i < trace->part_count; i++) {
+        struct hew_trace_part part = trace->parts[i];
+        bool first = kept == 0 || part.thread != before;
+        uint32_t expected = first ? 0 : trace->parts[kept - 1].sequence + 1;
+        if (part.sequence < expected) { /* twice the same */
+            trace->damaged++;
+            continue;
+        }
+        trace->missing += part.sequence - expected;
+        thread += first && kept > 0;
+        before = part.thread;
+        part.thread = thread;
+        trace->parts[kept++] = part;
+    }
+    trace->part_count = kept;
+    trace->thread_count = kept == 0 ? 0 : thread + 1;
+}
+
+static bool
+add_part(struct hew_trace *trace, const struct hew_trace_block *block, const uint8_t *payload, uint32_t size)
+{
+    if ((trace->part_count & (trace->part_count - 1)) == 0) { /* a power of two: full */
+        size_t more = trace->part_count == 0 ? 1 : trace->part_count * 2;
+        struct hew_trace_part *parts = realloc(trace->parts, more * sizeof(*parts));
+        if (parts == NULL) {
+            return false;
+        }
+        trace->parts = parts;
+    }
+    trace->parts[trace->part_count++] = (struct hew_trace_part){
+        .payload = payload,
+        .size = size,
+        .thread = block->thread,
+        .sequence = block->sequence,
+        .number = block->number,
+        .ticket = block->ticket,
+        .time = block->time,
+    };
+    return true;
+}
+
+/* Takes one block, whose header can be followed.  False with a line in `why`: no use to go on. */
+static bool
+take_block(struct hew_trace *trace, const struct hew_trace_block *block, size_t offset, char why[HEW_TRACE_WHY])
+{
+    const uint8_t *payload = trace->bytes + offset + sizeof(*block);
+    size_t left = trace->size - offset - sizeof(*block);
+    bool open = block->state == HEW_TRACE_OPEN;
+    size_t size = open ? block->room - sizeof(*block) : block->stored;
+
+    if (block->codec != HEW_TRACE_STORED) {
+        return refuse(why, "compressed: `hew trace unpack` makes a file of it that this program reads");
+    }
+    size = size < left ? size : left;
+    if (!open && hew_trace_crc(payload, size) != block->checksum) {
+        trace->damaged++;
+        return true;
+    }
+    if (block->kind == HEW_TRACE_INFO && trace->info == NULL) {
+        trace->info = (const char *)payload;
+        trace->info_size = (uint32_t)size;
+    }
+    if (block->kind == HEW_TRACE_OPERATIONS && !add_part(trace, block, payload, (uint32_t)size)) {
+        return refuse(why, "no memory for the list of its blocks");
+    }
+    return true;
+}
+
+bool
+hew_trace_find_block(const uint8_t *bytes, size_t size, size_t *offset)
+{
+    struct hew_trace_block block;
+
+    for (size_t at = *offset; size - at >= sizeof(block); at = (at / PAGE + 1) * PAGE) {
+        memcpy(&block, bytes + at, sizeof(block));
+        if (is_block(&block, size - at)) {
+            *offset = at;
+            return true;
+        }
+        if (size - at < PAGE) {
+            break;
+        }
+    }
+    return false;
+}
+
+static bool
+read_blocks(struct hew_trace *trace, char why[HEW_TRACE_WHY])
+{
+    size_t offset = trace->header.first_block;
+
+    while (hew_trace_find_block(trace->bytes, trace->size, &offset)) {
+        struct hew_trace_block block;
+        memcpy(&block, trace->bytes + offset, sizeof(block));
+        if (!take_block(trace, &block, offset, why)) {
+            return false;
+        }
+        offset = block.room >= trace->size - offset ? trace->size : offset + block.room;
+    }
+    trace->cut_off = trace->size - offset;
+    number_threads(trace);
+    return true;
+}
+
+bool
+hew_trace_open(struct hew_trace *trace, const void *bytes, size_t size, char why[HEW_TRACE_WHY])
+{
+    *trace = (struct hew_trace){.bytes = bytes, .size = size};
+    if (!read_header(trace, why) || !read_blocks(trace, why)) {
+        hew_trace_close(trace);
+        return false;
+    }
+    return true;
+}
+
+bool
+hew_trace_open_file(struct hew_trace *trace, const char *path, char why[HEW_TRACE_WHY])
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat about;
+    void *bytes = NULL;
+
+    if (file < 0 || fstat(file, &about) != 0) {
+        snprintf(why, HEW_TRACE_WHY, "%s", strerror(errno));
+        if (file >= 0) {
+            close(file);
+        }
+        return false;
+    }
+    if (!S_ISREG(about.st_mode)) {
+        close(file);
+        return refuse(why, "no file, as a trace is");
+    }
+    if (about.st_size > 0) {
+        bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    }
+    close(file);
+    if (bytes == MAP_FAILED) {
+        snprintf(why, HEW_TRACE_WHY, "it cannot be mapped: %s", strerror(errno));
+        return false;
+    }
+    if (!hew_trace_open(trace, bytes, (size_t)about.st_size, why)) {
+        if (bytes != NULL) {
+            munmap(bytes, (size_t)about.st_size);
+        }
+        return false;
+    }
+    trace->mapped = true;
+    return true;
+}
+
+void
+hew_trace_close(struct hew_trace *trace)
+{
+    free(trace->parts);
+    if (trace->mapped) {
+        munmap((void *)(uintptr_t)trace->bytes, trace->size);
+    }
+    *trace = (struct hew_trace){0};
+}

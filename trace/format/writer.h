@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer: one thread's operations into blocks in memory, as docs/trace.md describes them.
+ *
+ * The recorder writes straight into a mapped file with these; tests make traces with them.
+ * Promises  no malloc, no system call.  Not thread-safe: a block belongs to its thread.
+ */
+#ifndef HEW_TRACE_FORMAT_WRITER_H
+#define HEW_TRACE_FORMAT_WRITER_H
+
+#include "format/format.h"
+
+struct hew_trace_writer {
+    uint8_t *at;
+    uint8_t *end; /* an operation may begin before it: HEW_TRACE_OPERATION_MAX bytes follow, and a zero byte */
+    struct hew_trace_block *block;
+    uint64_t number; /* of the thread's next allocation */
+    uint64_t ticket;
+    uint64_t time;
+    uint32_t thread;
+    uint32_t sequence;
+    uint32_t operations; /* of this block */
+};
+
+/* Starts a block in room[0 .. size), zeros all, 8-byte aligned; size >= 256. */
+void hew_trace_writer_begin(struct hew_trace_writer *writer, void *room, uint32_t size);
+
+/* Closes it: lengths and checksums are right then. */
+void hew_trace_writer_close(struct hew_trace_writer *writer);
+
+static inline bool
+hew_trace_writer_is_full(const struct hew_trace_writer *writer)
+{
+    return writer->at >= writer->end;
+}
+
+static inline void
+hew_trace_write_sync(struct hew_trace_writer *writer, uint64_t ticket, uint64_t time)
+{
+    *writer->at++ = HEW_TRACE_SYNC << 3;
+    writer->at = hew_trace_put_number(writer->at, 8, 0, ticket - writer->ticket);
+    writer->at = hew_trace_put_number(writer->at, 8, 0, time - writer->time);
+    writer->ticket = ticket;
+    writer->time = time;
+}
+
+static inline void
+hew_trace_write_exit(struct hew_trace_writer *writer)
+{
+    *writer->at++ = HEW_TRACE_EXIT << 3;
+}
+
+/* code: MALLOC or CALLOC.  Returns the object's number. */
+static inline uint64_t
+hew_trace_write_malloc(struct hew_trace_writer *writer, enum hew_trace_code code, uint64_t size)
+{
+    writer->at = hew_trace_put_number(writer->at, 5, code, size);
+    writer->operations++;
+    return writer->number++;
+}
+
+static inline uint64_t
+hew_trace_write_aligned(struct hew_trace_writer *writer, unsigned lg_align, uint64_t size)
+{
+    writer->at = hew_trace_put_number(writer->at, 5, HEW_TRACE_ALIGNED, lg_align);
+    writer->at = hew_trace_put_number(writer->at, 8, 0, size);
+    writer->operations++;
+    return writer->number++;
+}
+
+/* own: FREE or REALLOC; that and one more is the code for other threads' objects. */
+static inline void
+hew_trace_write_ended(struct hew_trace_writer *writer, enum hew_trace_code own, uint32_t thread, uint64_t number)
+{
+    writer->operations++;
+    if (thread == writer->thread) {
+        writer->at = hew_trace_put_number(writer->at, 5, own, writer->number - number);
+    } else {
+        writer->at = hew_trace_put_number(writer->at, 5, own + 1u, thread);
+        writer->at = hew_trace_put_number(writer->at, 8, 0, number);
+    }
+}
+
+static inline void
+hew_trace_write_free(struct hew_trace_writer *writer, uint32_t thread, uint64_t number)
+{
+    hew_trace_write_ended(writer, HEW_TRACE_FREE, thread, number);
+}
+
+static inline uint64_t
+hew_trace_write_realloc(struct hew_trace_writer *writer, uint32_t thread, uint64_t number, uint64_t size)
+{
+    hew_trace_write_ended(writer, HEW_TRACE_REALLOC, thread, number);
+    writer->at = hew_trace_put_number(writer->at, 8, 0, size);
+    return writer->number++;
+}
+
+#endif

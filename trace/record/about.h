@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* about: what a trace says of the program: its command, its file, whose malloc was recorded; and at the end its mappings. */
+#ifndef HEW_TRACE_RECORD_ABOUT_H
+#define HEW_TRACE_RECORD_ABOUT_H
+
+#include "base/compiler.h"
+
+/* Writes the block INFO.  False: no room in the file. */
+bool hew_trace_write_about(void);
+
+/* Writes the block MODULES, for who finds names for the stacks. */
+void hew_trace_write_modules(void);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* calls: see calls.h. */
+#include "record/calls.h"
+
+#include "record/thread.h"
+
+#define NUMBER_OF(id) ((id) & ((UINT64_C(1) << HEW_TRACE_LG_NUMBER) - 1))
+#define THREAD_OF(id) ((uint32_t)((id) >> HEW_TRACE_LG_NUMBER) - 1)
+
+static void
+put_id(struct hew_trace_thread *thread, void *object, uint64_t number)
+{
+    uint64_t *word = hew_shadow_find((uintptr_t)object);
+
+    if (HEW_UNLIKELY(word == NULL)) {
+        word = hew_shadow_open((uintptr_t)object);
+        if (word == NULL) {
+            return; /* its free will not be known */
+        }
+    }
+    __atomic_store_n(word, thread->base | number, __ATOMIC_RELAXED);
+}
+
+HEW_INLINE void
+stack_if_due(struct hew_trace_thread *thread)
+{
+    if (HEW_UNLIKELY(thread->until_stack != 0) && --thread->until_stack == 0) {
+        hew_trace_thread_stack(thread);
+    }
+}
+
+void
+hew_trace_made(void *object, unsigned code, size_t size, size_t alignment)
+{
+    struct hew_trace_thread *thread = &hew_trace_thread;
+    uint64_t number;
+
+    if (HEW_UNLIKELY(object == NULL) || !hew_trace_enter(thread)) {
+        return;
+    }
+    if (thread->sampled && hew_trace_due(thread)) {
+        number = code == HEW_TRACE_ALIGNED
+                     ? hew_trace_write_aligned(&thread->writer, (unsigned)__builtin_ctzl(alignment), size)
+                     : hew_trace_write_malloc(&thread->writer, code, size);
+        put_id(thread, object, number);
+        stack_if_due(thread);
+    }
+    hew_trace_leave(thread);
+}
+
+/* The id of what lies there, which is forgotten; 0: nothing that is in the trace. */
+HEW_INLINE uint64_t
+take_id(void *object)
+{
+    uint64_t *word = hew_shadow_find((uintptr_t)object), id;
+
+    if (word == NULL || (id = __atomic_load_n(word, __ATOMIC_RELAXED)) == 0) {
+        return 0;
+    }
+    __atomic_store_n(word, 0, __ATOMIC_RELAXED);
+    return id;
+}
+
+void
+hew_trace_ended(void *object)
+{
+    struct hew_trace_thread *thread = &hew_trace_thread;
+    uint64_t id;
+
+    if (!hew_trace_enter(thread)) {
+        return;
+    }
+    id = take_id(object);
+    if (id != 0 && hew_trace_due_after(thread, id)) {
+        hew_trace_write_free(&thread->writer, THREAD_OF(id), NUMBER_OF(id));
+    }
+    hew_trace_leave(thread);
+}
+
+bool
+hew_trace_knows(const void *object)
+{
+    const uint64_t *word = object == NULL ? NULL : hew_shadow_find((uintptr_t)object);
+
+    return word != NULL && __atomic_load_n(word, __ATOMIC_RELAXED) != 0;
+}
+
+uint64_t
+hew_trace_before_realloc(void *object)
+{
+    struct hew_trace_thread *thread = &hew_trace_thread;
+    uint64_t id;
+
+    if (!hew_trace_enter(thread)) {
+        return 0;
+    }
+    id = take_id(object);
+    hew_trace_leave(thread);
+    return id;
+}
+
+void
+hew_trace_after_realloc(void *object, uint64_t before, void *result, size_t size)
+{
+    struct hew_trace_thread *thread = &hew_trace_thread;
+    uint64_t *word;
+
+    if (before == 0) { /* not in the trace so far */
+        hew_trace_made(result, HEW_TRACE_MALLOC, size, 0);
+        return;
+    }
+    if (!hew_trace_enter(thread)) {
+        return;
+    }
+    if (result != NULL) {
+        if (hew_trace_due_after(thread, before)) {
+            put_id(thread, result,
+                   hew_trace_write_realloc(&thread->writer, THREAD_OF(before), NUMBER_OF(before), size));
+            stack_if_due(thread);
+        }
+    } else if (size == 0) { /* it was a free */
+        if (hew_trace_due_after(thread, before)) {
+            hew_trace_write_free(&thread->writer, THREAD_OF(before), NUMBER_OF(before));
+        }
+    } else if ((word = hew_shadow_find((uintptr_t)object)) != NULL) { /* it failed: all is as it was */
+        __atomic_store_n(word, before, __ATOMIC_RELAXED);
+    }
+    hew_trace_leave(thread);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* file: see file.h. */
+#include "record/file.h"
+
+#include "base/text.h"
+#include "format/format.h"
+#include "os/clock.h"
+#include "os/object.h"
+#include "os/syscall.h"
+#include "record/about.h"
+#include "record/cycles.h"
+#include "record/thread.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+_Alignas(4096) union hew_trace_page hew_trace_page;
+struct hew_trace_settings hew_trace_settings;
+
+static char path[4096]; /* of this process's file */
+static bool started_before;
+
+#define HIGH_DESCRIPTOR 512
+#define NAMES 1000 /* that are tried for a file */
+
+static void
+complain(const char *what, const char *why)
+{
+    char line[sizeof(path) + 128];
+    struct hew_text text;
+
+    hew_text_begin(&text, line, sizeof(line));
+    hew_text_put(&text, "hew record: ");
+    hew_text_put(&text, path);
+    hew_text_put(&text, ": ");
+    hew_text_put(&text, what);
+    hew_text_put(&text, why);
+    hew_text_put(&text, "\n");
+    hew_syscall3(SYS_write, 2, text.at, text.length);
+}
+
+static uint64_t
+number_of(const char *name, uint64_t otherwise)
+{
+    const char *text = secure_getenv(name);
+    uint64_t value = 0;
+
+    if (text == NULL || *text == '\0') {
+        return otherwise;
+    }
+    for (; *text >= '0' && *text <= '9'; text++) {
+        value = value > UINT64_MAX / 10 - 9 ? UINT64_MAX / 2 : value * 10 + (uint64_t)(*text - '0');
+    }
+    return *text == '\0' ? value : otherwise;
+}
+
+static void
+read_settings(void)
+{
+    struct rlimit limit;
+    uint64_t sampling = number_of("HEW_TRACE_THREADS", 1);
+
+    hew_trace_settings.most = number_of("HEW_TRACE_MAX", UINT64_C(1) << 40);
+    hew_trace_settings.thread_sampling = sampling == 0 ? 1 : sampling;
+    hew_trace_settings.stack_sampling = number_of("HEW_TRACE_STACKS", 0);
+    hew_trace_settings.children = number_of("HEW_TRACE_CHILDREN", 1) != 0;
+    /* A file at the limit of its size would be a signal for the program. */
+    if (hew_syscall4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && limit.rlim_cur < hew_trace_settings.most) {
+        hew_trace_settings.most = limit.rlim_cur;
+    }
+}
+
+/* Makes FILE, else FILE.PID, else FILE.PID.1 and so on; none of them was there before. */
+static int
+make_file(const char *wanted)
+{
+    for (unsigned i = started_before; i < NAMES; i++) {
+        struct hew_text text;
+        long file;
+        hew_text_begin(&text, path, sizeof(path));
+        hew_text_put(&text, wanted);
+        if (i > 0) {
+            hew_text_put(&text, ".");
+            hew_text_put_unsigned(&text, (uint64_t)hew_syscall1(SYS_getpid, 0));
+        }
+        if (i > 1) {
+            hew_text_put(&text, ".");
+            hew_text_put_unsigned(&text, i - 1);
+        }
+        file = hew_syscall4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (file != -EEXIST || text.truncated || !hew_trace_settings.children) {
+            return (int)file;
+        }
+    }
+    return -EEXIST;
+}
+
+static bool
+keep_file(int file)
+{
+    long high = hew_syscall3(SYS_fcntl, file, F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR);
+    struct stat about;
+
+    if (high >= 0) {
+        hew_syscall1(SYS_close, file);
+        file = (int)high;
+    }
+    if (hew_syscall2(SYS_fstat, file, &about) != 0) {
+        return false;
+    }
+    hew_trace_shared.file = file;
+    hew_trace_shared.device = about.st_dev;
+    hew_trace_shared.inode = about.st_ino;
+    return true;
+}
+
+/* Whether the descriptor is still our file's; where the program has closed it, the file is opened again. */
+static bool
+still_ours(void)
+{
+    struct stat about;
+    long file;
+
+    if (hew_syscall2(SYS_fstat, hew_trace_shared.file, &about) == 0 && about.st_dev == hew_trace_shared.device &&
+        about.st_ino == hew_trace_shared.inode) {
+        return true;
+    }
+    file = hew_syscall4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (file < 0) {
+        return false;
+    }
+    if (hew_syscall2(SYS_fstat, file, &about) != 0 || about.st_dev != hew_trace_shared.device ||
+        about.st_ino != hew_trace_shared.inode) {
+        hew_syscall1(SYS_close, file);
+        return false;
+    }
+    return keep_file((int)file);
+}
+
+void
+hew_trace_stop(uint32_t flag)
+{
+    __atomic_store_n(&hew_trace_shared.phase, HEW_TRACE_STOPPED, __ATOMIC_RELAXED);
+    __atomic_store_n(&hew_trace_shared.generation, 0, __ATOMIC_RELAXED);
+    if (hew_trace_shared.header != NULL) {
+        __atomic_fetch_or(&hew_trace_shared.header->flags, flag, __ATOMIC_RELAXED);
+    }
+}
+
+/* Disk space for it, so that a full disk is an answer here and no SIGBUS in the program. */
+static bool
+reserve(uint64_t offset, size_t size)
+{
+    long result = hew_syscall4(SYS_fallocate, hew_trace_shared.file, 0, offset, size);
+    char zero = 0;
+
+    if (result == -EOPNOTSUPP || result == -ENOSYS) {
+        return hew_syscall4(SYS_pwrite64, hew_trace_shared.file, &zero, 1, offset + size - 1) == 1;
+    }
+    return result == 0;
+}
+
+void *
+hew_trace_take_room(size_t size)
+{
+    uint64_t offset = __atomic_fetch_add(&hew_trace_shared.file_end, size, __ATOMIC_RELAXED);
+    long mapped = -ENOSPC;
+
+    if (offset + size <= hew_trace_settings.most && still_ours() && reserve(offset, size)) {
+        mapped = hew_syscall6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                              hew_trace_shared.file, (long)offset);
+    }
+    if (mapped < 0) {
+        hew_trace_stop(HEW_TRACE_FULL);
+        return NULL;
+    }
+    return (void *)mapped;
+}
+
+void
+hew_trace_leave_room(void *room, size_t size)
+{
+    hew_syscall2(SYS_munmap, room, size);
+}
+
+uint64_t
+hew_trace_time(void)
+{
+    return (hew_clock_ns() - hew_trace_shared.first_ns) / 1000;
+}
+
+static bool
+write_header(void)
+{
+    struct hew_trace_header *header = hew_trace_take_room(4096);
+
+    if (header == NULL) {
+        return false;
+    }
+    *header = (struct hew_trace_header){
+        .magic = HEW_TRACE_MAGIC,
+        .version = HEW_TRACE_VERSION,
+        .first_block = 4096,
+        .started = hew_clock_wall_ns(),
+        .pid = (uint32_t)hew_syscall1(SYS_getpid, 0),
+        .batch_operations = HEW_TRACE_BATCH_OPERATIONS,
+        .batch_microseconds = HEW_TRACE_BATCH_MICROSECONDS,
+        .thread_sampling = (uint32_t)hew_trace_settings.thread_sampling,
+        .stack_sampling = (uint32_t)hew_trace_settings.stack_sampling,
+    };
+    hew_trace_shared.header = header;
+    return hew_trace_write_about();
+}
+
+static bool
+start(const char *wanted)
+{
+    static bool settled;
+    int file;
+
+    if (!settled) {
+        read_settings();
+        settled = true;
+    }
+    if (started_before && !hew_trace_settings.children) {
+        return false;
+    }
+    file = make_file(wanted);
+    started_before = true;
+    if (file < 0) {
+        if (hew_trace_settings.children || file != -EEXIST) {
+            complain("cannot be made: ", file == -EACCES || file == -EROFS ? "not allowed" : file == -ENOENT ? "no such folder" : file == -EEXIST ? "there are too many already" : "the system refused");
+        }
+        return false;
+    }
+    hew_trace_shared.first_ns = hew_clock_ns();
+    hew_trace_shared.first_cycles = hew_trace_cycles();
+    hew_trace_shared.cycles_per_ms = 2000000; /* until some time has been measured */
+    if (!keep_file(file) || !write_header()) {
+        complain("it cannot be written: ", "no room on the disk, or --max is too small");
+        return false;
+    }
+    return true;
+}
+
+bool
+hew_trace_start(void)
+{
+    uint32_t unborn = HEW_TRACE_UNBORN;
+    const char *wanted;
+
+    if (!__atomic_compare_exchange_n(&hew_trace_shared.phase, &unborn, HEW_TRACE_STARTING, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+        return unborn == HEW_TRACE_RECORDING;
+    }
+    wanted = secure_getenv("HEW_TRACE");
+    if (wanted == NULL && !hew_os_loader_is_done()) { /* libc may not know the environment yet */
+        __atomic_store_n(&hew_trace_shared.phase, HEW_TRACE_UNBORN, __ATOMIC_RELEASE);
+        return false;
+    }
+    if (wanted == NULL || *wanted == '\0' || /* what a forked child sees as zeros: without that it would write into ours */
+        hew_syscall3(SYS_madvise, &hew_trace_page, sizeof(hew_trace_page), MADV_WIPEONFORK) != 0 || !start(wanted)) {
+        hew_trace_stop(0);
+        return false;
+    }
+    __atomic_store_n(&hew_trace_shared.generation, hew_trace_shared.first_ns | 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&hew_trace_shared.phase, HEW_TRACE_RECORDING, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* After the program's own destructors: what comes now belongs to the process's end. */
+__attribute__((destructor)) static void
+end(void)
+{
+    if (__atomic_load_n(&hew_trace_shared.phase, __ATOMIC_RELAXED) == HEW_TRACE_RECORDING) {
+        __atomic_fetch_or(&hew_trace_shared.header->flags, HEW_TRACE_ENDED, __ATOMIC_RELAXED);
+    }
+}

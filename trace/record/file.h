@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file: the trace file of this process, and rooms in it that threads map and write into.
+ *
+ * Owns      the file's descriptor, a high one; the shared state of the recording.
+ * Promises  no malloc; no lock.  What a thread has written into a room is in the file whatever becomes of the process.
+ *           Disk space for a room is there before it is mapped, or recording stops.
+ * Why       docs/decisions/0065-recording.md.
+ */
+#ifndef HEW_TRACE_RECORD_FILE_H
+#define HEW_TRACE_RECORD_FILE_H
+
+#include "base/compiler.h"
+
+enum hew_trace_phase {
+    HEW_TRACE_UNBORN, /* as everything here reads in a forked child */
+    HEW_TRACE_STARTING,
+    HEW_TRACE_RECORDING,
+    HEW_TRACE_STOPPED,
+};
+
+/* In a page that a forked child sees as zeros. */
+struct hew_trace_state {
+    uint64_t generation; /* of this recording; 0: none */
+    uint64_t ticket;     /* the last one that was drawn */
+    uint64_t file_end;   /* where the next room begins */
+    uint64_t threads;    /* that have begun */
+    uint64_t first_cycles;
+    uint64_t first_ns;
+    uint64_t cycles_per_ms;
+    uint32_t phase;
+    int file;
+    uint64_t device, inode; /* of the file: a program may close descriptors that it does not know */
+    struct hew_trace_header *header;
+};
+
+extern union hew_trace_page {
+    struct hew_trace_state state;
+    char bytes[4096];
+} hew_trace_page;
+#define hew_trace_shared hew_trace_page.state
+
+/* What the environment says, the same for all forked children: */
+struct hew_trace_settings {
+    uint64_t most;            /* bytes of a file */
+    uint64_t thread_sampling; /* one thread of so many */
+    uint64_t stack_sampling;  /* one allocation of so many; 0: none */
+    bool children;            /* forked children and programs that this one becomes write files of their own */
+};
+extern struct hew_trace_settings hew_trace_settings;
+
+/* Begins this process's recording if none has begun; false: there is none (now). */
+HEW_COLD bool hew_trace_start(void);
+
+/* A room of `size` bytes, a multiple of 4096, at the file's end, zeros; NULL: recording has stopped. */
+void *hew_trace_take_room(size_t size);
+void hew_trace_leave_room(void *room, size_t size);
+
+/* Nothing is recorded from here on. */
+HEW_COLD void hew_trace_stop(uint32_t flag);
+
+/* Microseconds since the start. */
+uint64_t hew_trace_time(void);
+
+#endif

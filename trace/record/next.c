@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* next: see next.h. */
+#include "record/next.h"
+
+#include "record/thread.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#pragma weak dlsym
+
+struct hew_next hew_next_functions;
+bool hew_next_known;
+
+static _Thread_local bool finding __attribute__((tls_model("initial-exec")));
+static _Alignas(16) char early[64 << 10];
+static size_t early_used;
+
+void *
+hew_next_early(size_t size)
+{
+    size_t rounded = (size + 15) & ~(size_t)15, at;
+
+    if (rounded < size || rounded > sizeof(early)) {
+        return NULL;
+    }
+    at = __atomic_fetch_add(&early_used, rounded, __ATOMIC_RELAXED);
+    return at <= sizeof(early) - rounded ? early + at : NULL;
+}
+
+bool
+hew_next_is_early(const void *object)
+{
+    return (uintptr_t)object - (uintptr_t)early < sizeof(early);
+}
+
+size_t
+hew_next_early_left(const void *object)
+{
+    return (size_t)(early + sizeof(early) - (const char *)object);
+}
+
+void *
+hew_next_named(const char *name)
+{
+    bool before = finding;
+    void *found;
+
+    finding = true;
+    found = dlsym(RTLD_NEXT, name);
+    finding = before;
+    return found;
+}
+
+bool
+hew_next_find(void)
+{
+    struct hew_next next;
+
+    if (finding) {
+        return false;
+    }
+    /* A function's address in a void *, as dlsym has it: POSIX says that both are of one size. */
+#define FIND(name) *(void **)&next.name = hew_next_named(#name)
+    FIND(malloc);
+    FIND(free);
+    FIND(calloc);
+    FIND(realloc);
+    FIND(memalign);
+    FIND(aligned_alloc);
+    FIND(posix_memalign);
+    FIND(valloc);
+    FIND(pvalloc);
+#undef FIND
+    hew_next_functions = next;
+    __atomic_store_n(&hew_next_known, true, __ATOMIC_RELEASE);
+    return true;
+}
+
+static int
+look_at_object(struct dl_phdr_info *info, size_t size, void *argument)
+{
+    const char **found = argument;
+    uintptr_t wanted = (uintptr_t)hew_next_functions.malloc;
+
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && wanted - (info->dlpi_addr + part->p_vaddr) < part->p_memsz) {
+            *found = info->dlpi_name;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* By the loader's own table: dladdr() would need a library of its own before glibc 2.34. */
+const char *
+hew_next_library(void)
+{
+    const char *found = "";
+
+    dl_iterate_phdr(look_at_object, &found);
+    return found;
+}

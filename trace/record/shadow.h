@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow: which object lies at an address, as one word for each 8 bytes of address space that is in use.
+ *
+ * Owns      a table of windows, each for 32 MiB of addresses, mapped when the first object in it is made and never given back.
+ * Promises  no lock: an object's address belongs to whoever has the object, so nobody else reads or writes its word.  A
+ *           forked child's windows read as zeros (MADV_WIPEONFORK): it knows none of its parent's objects.
+ */
+#ifndef HEW_TRACE_RECORD_SHADOW_H
+#define HEW_TRACE_RECORD_SHADOW_H
+
+#include "base/compiler.h"
+
+#define HEW_SHADOW_LG_WINDOW 25
+#define HEW_SHADOW_WORDS ((size_t)1 << (HEW_SHADOW_LG_WINDOW - 3))
+
+extern uint64_t *hew_shadow_windows[(size_t)1 << (HEW_LG_ADDRESS - HEW_SHADOW_LG_WINDOW)];
+
+/* The address's word, whose window is mapped if need be; NULL: refused, or no user's address. */
+HEW_COLD uint64_t *hew_shadow_open(uintptr_t address);
+
+/* NULL: no object was ever near. */
+HEW_INLINE uint64_t *
+hew_shadow_find(uintptr_t address)
+{
+    uint64_t *window;
+
+    if (HEW_UNLIKELY(address >> HEW_LG_ADDRESS != 0)) {
+        return NULL;
+    }
+    window = __atomic_load_n(&hew_shadow_windows[address >> HEW_SHADOW_LG_WINDOW], __ATOMIC_ACQUIRE); /* with hew_shadow_open() */
+    return window == NULL ? NULL : window + ((address >> 3) & (HEW_SHADOW_WORDS - 1));
+}
+
+#endif

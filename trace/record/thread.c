@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* thread: see thread.h. */
+#include "record/thread.h"
+
+#include "os/clock.h"
+#include "os/threads.h"
+#include "prof/unwind.h"
+
+_Thread_local struct hew_trace_thread hew_trace_thread __attribute__((tls_model("initial-exec")));
+
+#define SMALLEST_ROOM 4096u
+#define LARGEST_ROOM (64u << 10)
+#define STACK_ROOM (HEW_TRACE_STACK_MAX * 9 + 2)
+#define DESTRUCTOR_ROUNDS 4 /* that pthreads make; in the last one nobody else has anything to free */
+
+static pthread_key_t key;
+static uint32_t key_state; /* 0 none yet, 1 being made, 2 there, 3 cannot be */
+
+static void at_thread_end(void *argument);
+
+static void
+make_key(void)
+{
+    uint32_t none = 0;
+
+    if (hew_threads_here() &&
+        __atomic_compare_exchange_n(&key_state, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        __atomic_store_n(&key_state, pthread_key_create(&key, at_thread_end) == 0 ? 2 : 3, __ATOMIC_RELEASE);
+    }
+}
+
+/* Asks for at_thread_end() at the end of this thread. */
+static void
+watch_end(struct hew_trace_thread *thread)
+{
+    if (__atomic_load_n(&key_state, __ATOMIC_ACQUIRE) == 2) {
+        pthread_setspecific(key, thread); /* the first keys of a thread need no memory */
+    }
+}
+
+bool
+hew_trace_thread_begin(struct hew_trace_thread *thread)
+{
+    uint64_t number, generation;
+
+    if (__atomic_load_n(&hew_trace_shared.phase, __ATOMIC_ACQUIRE) == HEW_TRACE_STOPPED) {
+        return false;
+    }
+    thread->busy = true; /* whatever is called from here records nothing */
+    if (!hew_trace_start()) {
+        thread->busy = false;
+        return false;
+    }
+    generation = __atomic_load_n(&hew_trace_shared.generation, __ATOMIC_ACQUIRE);
+    number = __atomic_fetch_add(&hew_trace_shared.threads, 1, __ATOMIC_RELAXED);
+    if (number > HEW_TRACE_THREADS_MAX) {
+        hew_trace_stop(HEW_TRACE_FULL);
+        thread->busy = false;
+        return false;
+    }
+    *thread = (struct hew_trace_thread){
+        .writer = {.thread = (uint32_t)number},
+        .generation = generation,
+        .base = (number + 1) << HEW_TRACE_LG_NUMBER,
+        .sampled = number % hew_trace_settings.thread_sampling == 0,
+        .until_stack = (uint32_t)hew_trace_settings.stack_sampling,
+        .room = SMALLEST_ROOM,
+        .busy = true,
+    };
+    make_key();
+    watch_end(thread);
+    thread->busy = false;
+    return generation != 0;
+}
+
+/* A room of its own for the thread's next operations: small at first, since many threads do little. */
+static bool
+next_block(struct hew_trace_thread *thread)
+{
+    struct hew_trace_writer *writer = &thread->writer;
+    void *room;
+
+    if (writer->block != NULL) {
+        room = writer->block;
+        hew_trace_writer_close(writer);
+        hew_trace_leave_room(room, thread->room);
+        thread->room = thread->room < LARGEST_ROOM ? thread->room * 4 : LARGEST_ROOM;
+    }
+    room = hew_trace_take_room(thread->room);
+    if (room == NULL) {
+        thread->generation = 0;
+        return false;
+    }
+    hew_trace_writer_begin(writer, room, thread->room);
+    return true;
+}
+
+bool
+hew_trace_thread_sync(struct hew_trace_thread *thread)
+{
+    struct hew_trace_state *state = &hew_trace_shared;
+    uint64_t cycles = hew_trace_cycles(), time;
+
+    if (hew_trace_writer_is_full(&thread->writer) && !next_block(thread)) {
+        return false;
+    }
+    time = hew_trace_time();
+    if (time > 1000 && cycles > state->first_cycles) {
+        __atomic_store_n(&state->cycles_per_ms, (cycles - state->first_cycles) / (time / 1000), __ATOMIC_RELAXED);
+    }
+    if (time < thread->writer.time) {
+        time = thread->writer.time;
+    }
+    hew_trace_write_sync(&thread->writer, __atomic_add_fetch(&state->ticket, 1, __ATOMIC_ACQ_REL), time);
+    thread->left = HEW_TRACE_BATCH_OPERATIONS - 1;
+    thread->deadline = cycles + __atomic_load_n(&state->cycles_per_ms, __ATOMIC_RELAXED) / 1000 * HEW_TRACE_BATCH_MICROSECONDS;
+    return true;
+}
+
+void
+hew_trace_thread_stack(struct hew_trace_thread *thread)
+{
+    uintptr_t frames[HEW_TRACE_STACK_MAX];
+    struct hew_trace_writer *writer = &thread->writer;
+    unsigned count;
+    uintptr_t before = 0;
+
+    thread->until_stack = (uint32_t)hew_trace_settings.stack_sampling;
+    if ((size_t)(writer->end - writer->at) < STACK_ROOM) {
+        return; /* the block ends soon: this one is left out */
+    }
+    count = hew_unwind(frames, HEW_TRACE_STACK_MAX, 0);
+    *writer->at++ = HEW_TRACE_STACK << 3;
+    writer->at = hew_trace_put_number(writer->at, 8, 0, count);
+    for (unsigned i = 0; i < count; i++) {
+        int64_t step = (int64_t)(frames[i] - before);
+        writer->at = hew_trace_put_number(writer->at, 8, 0, ((uint64_t)step << 1) ^ (uint64_t)(step >> 63));
+        before = frames[i];
+    }
+}
+
+static void
+at_thread_end(void *argument)
+{
+    struct hew_trace_thread *thread = argument;
+    void *room;
+
+    if (++thread->rounds < DESTRUCTOR_ROUNDS) {
+        watch_end(thread);
+        return;
+    }
+    if (!hew_trace_enter(thread)) {
+        return;
+    }
+    if (thread->writer.block != NULL) {
+        room = thread->writer.block;
+        hew_trace_write_exit(&thread->writer);
+        hew_trace_writer_close(&thread->writer);
+        hew_trace_leave_room(room, thread->room);
+        thread->room = SMALLEST_ROOM;
+    }
+    hew_trace_leave(thread);
+}

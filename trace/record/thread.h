@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread: what each thread writes, into a room of the file that is its own.
+ *
+ * Owns      the thread's writer, in initial-exec thread data; objects' ids: thread and number in one word, 0 for none.
+ * Promises  no lock and no malloc; one atomic addition for a batch.  A signal handler that comes amid a record records nothing.
+ *           A forked child and a thread whose recording has stopped notice by one compare.
+ */
+#ifndef HEW_TRACE_RECORD_THREAD_H
+#define HEW_TRACE_RECORD_THREAD_H
+
+#include "format/writer.h"
+#include "record/cycles.h"
+#include "record/file.h"
+#include "record/shadow.h"
+
+#define HEW_TRACE_BATCH_OPERATIONS 64
+#define HEW_TRACE_BATCH_MICROSECONDS 100
+#define HEW_TRACE_LG_NUMBER 44
+#define HEW_TRACE_THREADS_MAX ((1u << (64 - HEW_TRACE_LG_NUMBER)) - 2)
+
+struct hew_trace_thread {
+    struct hew_trace_writer writer;
+    uint64_t generation; /* of the recording that it belongs to */
+    uint64_t base;       /* of its objects' ids */
+    uint64_t deadline;   /* cycles at which the batch ends */
+    uint32_t left;       /* operations of the batch */
+    uint32_t until_stack;
+    uint32_t room;
+    uint32_t rounds; /* of destructors that it has seen */
+    bool sampled;
+    bool busy; /* amid a record, or in a call whose own calls are not recorded */
+};
+
+extern _Thread_local struct hew_trace_thread hew_trace_thread;
+
+/* False: not recording.  Then it sets the thread up for the recording, if there is one now. */
+HEW_COLD bool hew_trace_thread_begin(struct hew_trace_thread *thread);
+
+/* Begins a batch, and a block where this one has no room left for an operation; false: recording has stopped. */
+HEW_NOINLINE bool hew_trace_thread_sync(struct hew_trace_thread *thread);
+
+/* The stack of the allocation before. */
+HEW_NOINLINE void hew_trace_thread_stack(struct hew_trace_thread *thread);
+
+/* Where the caller may write an operation of its own; false: it may not, and records nothing. */
+HEW_INLINE bool
+hew_trace_enter(struct hew_trace_thread *thread)
+{
+    if (HEW_UNLIKELY(thread->busy)) {
+        return false;
+    }
+    if (HEW_UNLIKELY(thread->generation != __atomic_load_n(&hew_trace_shared.generation, __ATOMIC_RELAXED) ||
+                     thread->generation == 0) &&
+        !hew_trace_thread_begin(thread)) {
+        return false;
+    }
+    thread->busy = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return true;
+}
+
+HEW_INLINE void
+hew_trace_leave(struct hew_trace_thread *thread)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread->busy = false;
+}
+
+/* Before each operation. */
+HEW_INLINE bool
+hew_trace_due(struct hew_trace_thread *thread)
+{
+    if (HEW_UNLIKELY(thread->left == 0 || hew_trace_writer_is_full(&thread->writer) ||
+                     hew_trace_cycles() > thread->deadline)) {
+        return hew_trace_thread_sync(thread);
+    }
+    thread->left--;
+    return true;
+}
+
+/* Before an operation on an object of another thread: it must belong to a later batch than the one that made the object. */
+HEW_INLINE bool
+hew_trace_due_after(struct hew_trace_thread *thread, uint64_t id)
+{
+    if ((id & ~((UINT64_C(1) << HEW_TRACE_LG_NUMBER) - 1)) != thread->base &&
+        __atomic_load_n(&hew_trace_shared.ticket, __ATOMIC_ACQUIRE) != thread->writer.ticket) {
+        return hew_trace_thread_sync(thread);
+    }
+    return hew_trace_due(thread);
+}
+
+#endif

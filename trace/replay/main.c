@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hew-replay: what `hew replay` runs.
+ *
+ *     hew-replay plan TRACE PLAN                                   makes a plan; prints what the trace has, as NAME VALUE lines
+ *     hew-replay finish TRACE                                      closes the blocks that a recording left open
+ *     hew-replay run PLAN none|first|pages|all fast|real [SAMPLES]    runs it; prints what it cost, likewise
+ *
+ * A program of its own, so that an allocator can be preloaded and nothing else is in the heap.  Exits 2 for a trace that it cannot
+ * read, with one line on stderr.
+ */
+#include "format/finish.h"
+#include "replay/plan.h"
+#include "replay/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int
+refuse(const char *path, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", path, why);
+    return 2;
+}
+
+static int
+make_plan(const char *from, const char *to)
+{
+    struct hew_trace trace;
+    struct hew_plan plan;
+    char why[HEW_TRACE_WHY];
+    bool made;
+    int file;
+
+    if (!hew_trace_open_file(&trace, from, why)) {
+        return refuse(from, why);
+    }
+    file = open(to, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0) {
+        return refuse(to, strerror(errno));
+    }
+    made = hew_plan_make(&trace, file, &plan, why);
+    close(file);
+    if (!made) {
+        return refuse(from, why);
+    }
+    printf("threads %" PRIu32 "\noperations %" PRIu64 "\nallocations %" PRIu64 "\nrequested %" PRIu64 "\n", plan.threads,
+           plan.operations, plan.allocations, plan.requested);
+    printf("live_bytes %" PRIu64 "\nlive_objects %" PRIu64 "\nmicroseconds %" PRIu64 "\nbatches %" PRIu64 "\n",
+           plan.live_bytes, plan.live_objects, plan.microseconds, plan.batches);
+    printf("unknown %" PRIu64 "\ndamaged %" PRIu64 "\nmissing %" PRIu64 "\ncut_off %" PRIu64 "\nflags %" PRIu64 "\n",
+           plan.unknown, plan.damaged, plan.missing, plan.cut_off, plan.flags);
+    hew_trace_close(&trace);
+    return 0;
+}
+
+static int
+finish(const char *path)
+{
+    struct hew_trace trace;
+    struct stat about;
+    char why[HEW_TRACE_WHY];
+    void *bytes;
+    int file;
+
+    if (!hew_trace_open_file(&trace, path, why)) {
+        return refuse(path, why);
+    }
+    hew_trace_close(&trace);
+    file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0 || fstat(file, &about) != 0) {
+        return refuse(path, strerror(errno));
+    }
+    bytes = mmap(NULL, (size_t)about.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (bytes == MAP_FAILED) {
+        return refuse(path, strerror(errno));
+    }
+    printf("closed %zu\n", hew_trace_finish(bytes, (size_t)about.st_size));
+    munmap(bytes, (size_t)about.st_size);
+    close(file);
+    return 0;
+}
+
+/* The number of the word among the words; -1: none of them. */
+static int
+which(const char *word, const char *const *words, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool
+read_plan(int file, struct hew_plan *plan)
+{
+    struct stat about;
+
+    return pread(file, plan, sizeof(*plan), 0) == (ssize_t)sizeof(*plan) &&
+           memcmp(plan->magic, HEW_PLAN_MAGIC, sizeof(plan->magic)) == 0 && fstat(file, &about) == 0 &&
+           plan->slots <= HEW_PLAN_SLOTS &&
+           plan->threads <= (uint64_t)about.st_size / sizeof(struct hew_plan_thread);
+}
+
+static int
+run_plan(const char *path, int touch, bool real_time, const char *samples)
+{
+    struct hew_plan plan;
+    struct hew_run_result result;
+    char why[HEW_TRACE_WHY];
+    int file = open(path, O_RDONLY | O_CLOEXEC), to = -1;
+
+    if (file < 0) {
+        return refuse(path, strerror(errno));
+    }
+    if (!read_plan(file, &plan)) {
+        return refuse(path, "no plan of hew-replay");
+    }
+    if (samples != NULL && (to = open(samples, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0) {
+        return refuse(samples, strerror(errno));
+    }
+    if (!hew_run(file, &plan, (enum hew_touch)touch, real_time, to, &result, why)) {
+        return refuse(path, why);
+    }
+    printf("seconds %.6f\noperations/s %.0f\npeak heap %" PRIu64 "\nheap at end %" PRIu64 "\nheap byte-seconds %.0f\n",
+           result.seconds, (double)plan.operations / (result.seconds > 0 ? result.seconds : 1), result.peak,
+           result.at_end, result.byte_seconds);
+    printf("failed %" PRIu64 "\n", result.failed);
+    return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+    static const char *const touches[] = {"none", "first", "pages", "all"};
+    static const char *const paces[] = {"fast", "real"};
+
+    if (argc == 4 && strcmp(argv[1], "plan") == 0) {
+        return make_plan(argv[2], argv[3]);
+    }
+    if (argc == 3 && strcmp(argv[1], "finish") == 0) {
+        return finish(argv[2]);
+    }
+    if ((argc == 5 || argc == 6) && strcmp(argv[1], "run") == 0 && which(argv[3], touches, 4) >= 0 &&
+        which(argv[4], paces, 2) >= 0) {
+        return run_plan(argv[2], which(argv[3], touches, 4), which(argv[4], paces, 2) == 1, argc == 6 ? argv[5] : NULL);
+    }
+    fprintf(stderr, "hew-replay: plan TRACE PLAN, finish TRACE, or run PLAN none|first|pages|all fast|real [SAMPLES]\n");
+    return 2;
+}

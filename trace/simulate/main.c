@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hew-simulate: a trace under textbook policies, hew's and jemalloc's size classes, or any others.
+ *
+ *     hew-simulate TRACE [--policy NAME]... [--classes NAME=SIZE,SIZE,...]... | --sizes
+ *     hew-simulate --tables
+ *
+ * Writes one JSON document.  Exit status 1 with one line on standard error: the trace cannot be read, or a word is wrong.
+ */
+#include "simulate/report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct known {
+    const char *name;
+    struct policy *(*make)(void);
+    struct policy_classes *(*classes)(void);
+};
+
+static struct policy_classes *
+hew(void)
+{
+    return classes_hew(false);
+}
+
+static struct policy_classes *
+hew_fine(void)
+{
+    return classes_hew(true);
+}
+
+static const struct known known[] = {
+    {"first-fit", policy_first_fit, NULL},
+    {"next-fit", policy_next_fit, NULL},
+    {"best-fit", policy_best_fit, NULL},
+    {"worst-fit", policy_worst_fit, NULL},
+    {"binary-buddy", policy_binary_buddy, NULL},
+    {"fibonacci-buddy", policy_fibonacci_buddy, NULL},
+    {"slab", NULL, classes_slab},
+    {"powers", NULL, classes_powers},
+    {"jemalloc", NULL, classes_jemalloc},
+    {"hew", NULL, hew},
+    {"hew-fine", NULL, hew_fine},
+};
+
+/* What was made, to be freed at the end. */
+static struct policy_classes *tables[COURSE_POLICIES];
+static size_t table_count;
+
+static bool
+add_classes(struct course *course, struct policy_classes *classes)
+{
+    if (classes == NULL || course->count == COURSE_POLICIES) {
+        classes_end(classes);
+        return false;
+    }
+    tables[table_count++] = classes;
+    return course_add(course, policy_segregated(classes));
+}
+
+/* The policy of a name, or all for NULL.  False: none is called so, or there is no room for it. */
+static bool
+add_known(struct course *course, const char *name)
+{
+    bool found = false;
+
+    for (size_t at = 0; at < sizeof(known) / sizeof(known[0]); at++) {
+        if (name == NULL || strcmp(name, known[at].name) == 0) {
+            found = true;
+            if (known[at].make != NULL ? !course_add(course, known[at].make())
+                                       : !add_classes(course, known[at].classes())) {
+                return false;
+            }
+        }
+    }
+    return found;
+}
+
+static bool
+read_words(struct course *course, int count, char **words, bool *sizes, char why[HEW_TRACE_WHY])
+{
+    bool named = false;
+
+    for (int at = 2; at < count; at++) {
+        if (strcmp(words[at], "--sizes") == 0) {
+            *sizes = true;
+        } else if (strcmp(words[at], "--policy") == 0 && at + 1 < count) {
+            named = true;
+            if (!add_known(course, words[++at])) {
+                snprintf(why, HEW_TRACE_WHY, "--policy %.60s: there is no such policy, or too many are asked for",
+                         words[at]);
+                return false;
+            }
+        } else if (strcmp(words[at], "--classes") == 0 && at + 1 < count) {
+            snprintf(why, HEW_TRACE_WHY, "too many policies are asked for");
+            if (!add_classes(course, classes_of_text(words[++at], why, HEW_TRACE_WHY))) {
+                return false;
+            }
+        } else {
+            snprintf(why, HEW_TRACE_WHY, "%.60s: TRACE [--policy NAME]... [--classes NAME=SIZE,SIZE,...]... | --sizes",
+                     words[at]);
+            return false;
+        }
+    }
+    snprintf(why, HEW_TRACE_WHY, "no memory");
+    return *sizes || named || add_known(course, NULL);
+}
+
+static bool
+run(struct course *course, const struct hew_trace *trace, bool by_size)
+{
+    static struct hew_trace_operation operation;
+    struct hew_trace_merge merge;
+    struct sizes sizes = {0};
+    bool good = hew_trace_merge_begin(&merge, trace) && (!by_size || sizes_begin(&sizes));
+
+    while (good && hew_trace_merge_next(&merge, &operation)) {
+        if (by_size) {
+            good = sizes_take(&sizes, &operation);
+        } else {
+            course_take(course, &operation);
+        }
+    }
+    good = good && !merge.failed;
+    if (good && by_size) {
+        sizes_finish(&sizes);
+        report_sizes(&sizes, trace, &merge);
+    } else if (good) {
+        course_finish(course);
+        report_course(course, trace, &merge);
+    }
+    if (by_size) {
+        sizes_end(&sizes);
+    }
+    hew_trace_merge_end(&merge);
+    return good;
+}
+
+int
+main(int count, char **words)
+{
+    static struct course course;
+    struct hew_trace trace;
+    char why[HEW_TRACE_WHY] = "TRACE [--policy NAME]... [--classes NAME=SIZE,SIZE,...]... | --sizes";
+    bool sizes = false, good;
+
+    if (count == 2 && strcmp(words[1], "--tables") == 0) {
+        report_tables();
+        return 0;
+    }
+    good = count > 1 && read_words(&course, count, words, &sizes, why);
+
+    if (good && (good = hew_trace_open_file(&trace, words[1], why))) {
+        snprintf(why, sizeof(why), "no memory");
+        good = run(&course, &trace, sizes);
+        hew_trace_close(&trace);
+    }
+    course_end(&course);
+    while (table_count > 0) {
+        classes_end(tables[--table_count]);
+    }
+    if (!good) {
+        fprintf(stderr, "hew-simulate: %s\n", why);
+    }
+    return good ? 0 : 1;
+}
