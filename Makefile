@@ -23,6 +23,7 @@
 #   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make test-aarch64   builds for aarch64 and runs unit tests, settings fuzzers and whole programs under qemu-user
 #   make test-engines   hew export with Debian's prometheus and victoria-metrics, which are killed again and again; ENGINES_KILLS=10
+#   make bench-fleet    a day of 500 to 4,000 played hosts in engines and the store: does hew fleet find what is planted?  FLEET_HOSTS=2000
 #   make clean       removes build/
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
@@ -32,6 +33,7 @@ PROGRAMS_SET ?= quick
 SOAK_ROUNDS ?= 10
 LIMITS_RUNS ?= 20
 ENGINES_KILLS ?= 10
+FLEET_HOSTS ?= 500,1000,2000,4000
 TIDY_SINCE ?= HEAD~1
 # Of each process, of which there are JOBS; the first seed is the time, so that each run sees other histories.
 SIMULATE_OPERATIONS ?= 1000000
@@ -55,7 +57,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: test-engines peers bench-quick bench-nightly bench-pools bench-limits bench-weeks tuning soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: test-engines bench-fleet peers bench-quick bench-nightly bench-pools bench-limits bench-weeks tuning soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -247,6 +249,12 @@ compat: release
 test-engines: release
 	@$(PYTHON) scripts/prepare.py engines
 	.venv/bin/python tests/engines/run.py --kills $(ENGINES_KILLS)
+
+# Half an hour at all sizes; what else runs is measured too.
+bench-fleet:
+	@$(PYTHON) scripts/prepare.py test
+	@$(PYTHON) scripts/prepare.py engines
+	.venv/bin/python bench/fleet/run.py --hosts $(FLEET_HOSTS) --within 2 store victoria-metrics prometheus
 
 clean:
 	rm -rf build

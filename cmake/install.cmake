@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: MIT
-# cmake --install: library, archive, headers, pkg-config and find_package(hew).  In a wheel: the library alone.
+# cmake --install: library, archive, headers, pkg-config and find_package(hew).  In a wheel: what the tool needs.
 include(GNUInstallDirs)
 if(SKBUILD)
   install(TARGETS hew LIBRARY DESTINATION lib COMPONENT wheel)
+  install(TARGETS hew_trace LIBRARY DESTINATION lib COMPONENT wheel)
+  if(HEW_REPLAY)
+    # Beside the libraries: only the tool starts them.
+    install(TARGETS hew_replay hew_simulate RUNTIME DESTINATION lib COMPONENT wheel)
+  endif()
   return()
 endif()
 
 target_include_directories(hew INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 install(TARGETS hew EXPORT hew LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET hew_trace)
+  install(TARGETS hew_trace LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(FILES ${CMAKE_BINARY_DIR}/libhew.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/hew ${CMAKE_BINARY_DIR}/include/jemalloc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 

@@ -65,7 +65,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder / "made", ROOT)
+            words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-C", "cmake.define.HEW_REPLAY=OFF"]
+            run(*words, "-w", folder / "made", ROOT)
             wheel = tagged(only_wheel(folder / "made"))
             try_out(wheel, folder / "environment")
             output.mkdir(parents=True, exist_ok=True)

@@ -15,11 +15,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pages import advice, compatibility, locks, mallctl, metrics, misuse, options
+from pages import advice, compatibility, fleet_rules, locks, mallctl, metrics, misuse, options
 from pages.page import Page
 
 ROOT = Path(__file__).parent.parent
-MODULES = (options, compatibility, mallctl, advice, metrics, locks, misuse)
+MODULES = (options, compatibility, mallctl, advice, metrics, fleet_rules, locks, misuse)
 PAGES = {page.name: page for page in (m.PAGE for m in MODULES)}
 
 

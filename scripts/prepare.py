@@ -81,6 +81,9 @@ BUILD = [
 ]
 NINJA = Need("ninja", lambda: shutil.which("ninja") is not None, "ninja-build", "make builds as well, and slower")
 MUSL = Need("musl-gcc", lambda: shutil.which("musl-gcc") is not None, "musl-tools", "no test of programs of musl's")
+CHROMIUM = Need(
+    "chromium", lambda: shutil.which("chromium") is not None, "chromium", "no test of hew serve's page in a browser"
+)
 AARCH64 = [
     command("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     command("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu"),
@@ -116,7 +119,7 @@ PROGRAMS = [
     program("mariadbd", "mariadb-server"),
     program("mysqlslap", "mariadb-client"),
 ]
-WHY_ENGINE = "hew export is not tried with it"
+WHY_ENGINE = "hew export and hew fleet are not tried with it"
 ENGINES = [
     program("prometheus", "prometheus", WHY_ENGINE),
     program("victoria-metrics", "victoria-metrics", WHY_ENGINE),
@@ -126,8 +129,8 @@ ENGINES = [
 # What each target does without, too.
 WELCOME = {
     "build": [],
-    "ci": [NINJA, MUSL],
-    "test": PEERS,
+    "ci": [NINJA, MUSL, CHROMIUM],
+    "test": [*PEERS, ENGINES[1]],  # 23 MB; Prometheus brings as much again
     "demo": PEERS,
     "bench": [*PEERS, *PROGRAMS],
     "aarch64": [],

@@ -200,13 +200,12 @@ class Fleet:
         rhythm = 1 + 0.15 * np.sin(2 * np.pi * (self.times / DAY + draw.uniform()))[None, :]
         # Seeded for all of the day at once: a piece of it is a piece of the same values.
         load = differs * rhythm * (1 + 0.01 * draw.standard_normal((hosts, count)))
-        steady = np.broadcast_to(differs, (hosts, count))
         found: dict[Key, Floats] = {}
         for key, value in service.recorded.gauges.items():
             grows = key[0].endswith("_bytes") and not key[0].startswith(("hew_limit", "hew_group"))
             found[key] = load * value * service.size if grows else np.full((hosts, count), value)
         for key, rate in service.recorded.rates.items():
-            found[key] = steady * max(rate, 0.0) * rhythm
+            found[key] = load * max(rate, 0.0) * (1 + 0.05 * draw.standard_normal((hosts, count)))
         self._healthy(found)
         self._plant(service, found, draw)
         if ("hew_group_used_bytes", ()) not in found:
@@ -320,12 +319,9 @@ class Fleet:
         self.truth.costs[service.name, service.problem] = cost
 
 
-def order_of(truth: Truth, gib_per_core: float) -> list[str]:
-    """Services with a planted cost, the dearest first."""
+def scores(truth: Truth, gib_per_core: float) -> dict[str, float]:
+    """What each service with a planted cost can get back, in cores."""
     memory = {"idle pages", "thread caches", "fragmentation"}
-
-    def cores(item: tuple[tuple[str, str], float]) -> float:
-        (_, kind), cost = item
-        return cost / GIB / gib_per_core if kind in memory else cost
-
-    return [service for (service, _), _ in sorted(truth.costs.items(), key=cores, reverse=True)]
+    return {
+        service: cost / GIB / gib_per_core if kind in memory else cost for (service, kind), cost in truth.costs.items()
+    }

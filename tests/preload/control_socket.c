@@ -440,7 +440,7 @@ TEST(the_server_allocates_nothing)
     for (int turn = 0; turn < 200; turn++) {
         ask(client, turn % 3 == 0 ? "stats J" : turn % 3 == 1 ? "names" : "threads");
     }
-    CHECK_EQUAL(least_allocated(), before);
+    CHECK(least_allocated() <= before); /* less: what the purger had in hand at all of the first readings */
     close(client);
 }
 

@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE, HewRunner, is_as_described
+from conftest import PATIENCE, HewRunner, environment, is_as_described, wait_until
 
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "fleet"
 sys.path[:0] = [str(BENCH), str(BENCH.parents[1] / "tests" / "engines")]
@@ -21,15 +22,19 @@ from load import to_store  # noqa: E402
 from play import PROBLEMS, Fleet  # noqa: E402
 
 from hew.analysis.advice import decay_too_long, thread_caches  # noqa: E402
+from hew.analysis.fleet import recorded  # noqa: E402
 from hew.analysis.fleet.case import advice_of  # noqa: E402
 from hew.analysis.fleet.costs import costs  # noqa: E402
+from hew.analysis.fleet.figures import ASKS  # noqa: E402
 from hew.analysis.fleet.limits import limit_day, slopes  # noqa: E402
 from hew.analysis.fleet.rollout import FIGURES, RSS, by_host, group  # noqa: E402
 from hew.analysis.fleet.settings import mixed, read_setting, split  # noqa: E402
 from hew.analysis.ratios import bootstrap_interval, order_interval  # noqa: E402
 from hew.model.errors import HewError  # noqa: E402
-from hew.model.fleet import Kind, Line  # noqa: E402
+from hew.model.fleet import HOST, SERVICE, Kind, Line  # noqa: E402
 from hew.model.report import Verdict  # noqa: E402
+from hew.sources.control import find_socket  # noqa: E402
+from hew.sources.fleet.engine import promql  # noqa: E402
 from hew.sources.fleet.store import NAME, StoreSource  # noqa: E402
 
 GIB, MIB = 1 << 30, 1 << 20
@@ -69,7 +74,13 @@ def test_the_check_of_a_played_fleet_finds_what_is_wrong(fleet: Fleet, played: P
     """A fleet with another seed has its problems elsewhere."""
     store = StoreSource(played / NAME)
     found, _ = problems(Fleet(160, 300.0, END, seed=2), store)
-    for words in ("planted, and not found", "found, and not planted", "ranked", "settings differ", "limits are met"):
+    for words in (
+        "planted, and not found",
+        "found, and not planted",
+        "is ranked before",
+        "settings differ",
+        "limits are met",
+    ):
         assert any(words in one for one in found), words
     store.close()
 
@@ -239,12 +250,38 @@ def test_a_rollout_is_printed_and_its_json_is_as_described(hew: HewRunner, fleet
     assert {one["host"] for one in document["missing"]} == fleet.truth.kept
 
 
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool on this machine (package prometheus)")
+def test_promtool_accepts_the_recording_rules() -> None:
+    done = subprocess.run(
+        ["promtool", "check", "rules", BENCH.parents[1] / "docs/fleet_rules.yml"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_rules_have_what_the_ranking_asks_by_service() -> None:
+    names = {recorded.name(ask.query) for ask in ASKS}
+    assert len(names) == len(ASKS), "no two queries have one rule"
+    assert all(f"record: {one}\n" in recorded.rules() for one in names)
+    query = replace(ASKS[0].query, match=((SERVICE, "a"),))
+    assert recorded.usable(query)
+    assert promql(query, 60, recorded.name(query)) == (
+        'sum by (service_name) (service:hew_allocated_bytes:count{service_name="a"})'
+    )
+    rate = next(ask.query for ask in ASKS if ask.key == "fills")
+    expected = "sum by (service_name) (avg_over_time(service:hew_fills_total:rate5m[60000ms]))"
+    assert promql(rate, 60, recorded.name(rate)) == expected
+    assert not recorded.usable(replace(query, by=(HOST,)))
+    assert not recorded.usable(replace(query, match=(("cluster", "x"),)))
+
+
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
         ([], 2, "give --engine URL or --store DIR"),
         (["--store", "x", "--engine", "y"], 2, "give --engine URL or --store DIR"),
         (["--store", "x", "--rollout", "0"], 2, "--rollout compares one service"),
+        (["--store", "x", "--recorded"], 2, "--recorded wants --engine"),
         (["--store", "x", "--setting", "narenas:1"], 2, "--setting belongs to --rollout"),
         (["--store", "x", "--window", "0s"], 2, "is not a time such as"),
         (["--store", "x", "--window", "99999999w"], 2, "is not a time such as"),
@@ -272,3 +309,28 @@ def test_names_that_others_chose_are_shown_as_text(hew: HewRunner, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout
     assert "[red]a\\x1b[2J" in done.stdout
+
+
+def test_a_real_process_is_seen_by_what_was_recorded_of_it(hew: HewRunner, hew_library: Path, tmp_path: Path) -> None:
+    """Scrapes of hew export, two with a second in between, and a file of nobody's beside them."""
+    (tmp_path / "here").mkdir()
+    program = "import sys; kept = [bytes(100) for _ in range(100_000)]; print('ready', flush=True); sys.stdin.read()"
+    changes: dict[str, str | None] = {"LD_PRELOAD": str(hew_library), "HEW_CONF": f"control:{tmp_path}/socket.%p"}
+    changes |= {"OTEL_SERVICE_NAME": "fleet-test", "MALLOC_CONF": None, "PYTHONMALLOC": "malloc"}
+    words = [sys.executable, "-c", program]
+    with subprocess.Popen(words, env=environment(changes), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        wait_until(lambda: find_socket(child.pid))
+        for number in range(2):
+            begun = time.time()
+            scrape = hew("export", "--once").stdout
+            (tmp_path / "here" / f"scrape-{int(begun)}-{number}.txt").write_text(scrape)
+            wait_until(lambda before=begun: time.time() > before + 1)  # type: ignore[misc]
+        child.kill()
+    (tmp_path / "notes.bin").write_bytes(bytes(range(256)))
+    done = hew("fleet", "--store", str(tmp_path), "--service", "fleet-test", "--json")
+    assert "notes.bin is left out" in done.stderr
+    (service,) = is_as_described(done.stdout, "fleet")["services"]
+    assert (service["processes"], service["hosts"]) == (1, 1)
+    assert service["resident_bytes"] > 10 * MIB

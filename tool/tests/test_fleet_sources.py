@@ -2,7 +2,6 @@
 """Where a fleet's series come from: the store, the files that it reads, and engines that misbehave."""
 
 import json
-import math
 import subprocess
 import sys
 import threading
@@ -98,7 +97,10 @@ def test_scrapes_and_recordings_become_samples_once(tmp_path: Path) -> None:
     scrape.write_text(
         '# TYPE hew_allocated_bytes gauge\nhew_allocated_bytes{pid="7",service_name="a\\"b"} 5e6\nup 1\n# EOF\n'
     )
-    (tmp_path / "host-2.om").write_text(f'hew_allocated_bytes{{pid="8",service_name="a\\"b"}} +Inf {T}\n')
+    (tmp_path / "host-2.om").write_text(
+        f'hew_allocated_bytes{{pid="8",service_name="a\\"b"}} 5e6 {T * 1000:.0f}\n'
+        'hew_allocated_bytes{pid="9",service_name="a\\"b"} NaN\nhew_allocated_bytes{pid="7"} +Inf\n'
+    )
     (tmp_path / "host-3").mkdir()
     file = LineFile(tmp_path / "host-3" / "watched", 1 << 20, {})
     file.put(line_of(record(T)))
@@ -106,7 +108,7 @@ def test_scrapes_and_recordings_become_samples_once(tmp_path: Path) -> None:
     source = store_of(tmp_path)
     assert refresh(source, tmp_path, samples_of) == []
     query, now = Query("hew_allocated_bytes", by=(SERVICE, HOST)), Span(T - 60, T + 60)
-    expected = {('a"b', "host-1"): [5e6], ('a"b', "host-2"): [math.inf], ("server", "host-3"): [float(1 << 20)]}
+    expected = {('a"b', "host-1"): [5e6], ('a"b', "host-2"): [5e6], ("server", "host-3"): [float(1 << 20)]}
     assert answer(source, query, now) == expected
     file = LineFile(tmp_path / "host-3" / "watched", 1 << 20, {})
     file.put(line_of(record(T + 30, size=2 << 20)))

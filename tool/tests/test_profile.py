@@ -104,7 +104,7 @@ def test_bad_files_are_one_clear_line(hew: HewRunner, tmp_path: Path) -> None:
     (tmp_path / "other").write_text("a text of mine")
     for words, said in (
         (["empty"], "is empty: no heap profile"),
-        (["other"], "neither heap_v2 nor pprof's format"),
+        (["other"], "neither heap_v2, nor pprof's format"),
         (["none"], "there is no such file, nor is that a process id"),
         (["."], "is a folder, not a profile"),
         (["--focus", "(", "other"], "is no regular expression"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import good_run
-from hew.analysis.search.front import confirmed, front, hopeless, picked, reduced, simpler
+from hew.analysis.search.front import confirmed, front, hopeless, misses, picked, reduced, simpler
 from hew.analysis.search.space import choice_of, first_candidates, parameters_of
 from hew.analysis.search.wanted import limit_parts, wanted
 from hew.analysis.verification import outcomes
@@ -152,14 +152,23 @@ def test_within_one_per_cent_the_simplest_is_picked() -> None:
     assert simpler(simple.candidate) == []
 
 
+def runs_of(wall: float, spread: float, count: int = 6) -> list[Run]:
+    """Good runs around a wall time."""
+    return [
+        Run("x", number, {WALL.key: wall * (1 + spread * (number % 3 - 1)), PEAK_RSS.key: 1.0})
+        for number in range(1, count + 1)
+    ]
+
+
 def test_what_a_pick_does_as_well_without_is_taken_out() -> None:
-    whole = tried(0.5, 1.0, "thp:always", "narenas:1", "tcache:false")
-    without = [tried(0.9, 1.0, "x:1"), tried(0.5, 1.0, "y:1"), tried(0.502, 1.0, "z:1")]
-    assert [one.text for one in reduced(whole, without, BOTH).settings] == ["thp:always"]
-    useless = [tried(0.5, 1.0, "x:1")] * 3
-    assert reduced(whole, useless, BOTH) == whole.candidate  # each stands in for another: none can be spared for sure
-    failing = [tried(1, 1, failure="no")] * 3
-    assert reduced(whole, failing, BOTH) == whole.candidate
+    whole = runs_of(1.0, 0.05)
+    assert misses(whole, runs_of(1.4, 0.05), 6, BOTH.goals)
+    assert not misses(whole, runs_of(1.0, 0.2), 6, BOTH.goals)
+    assert not misses(whole, runs_of(0.7, 0.05), 6, BOTH.goals)
+    assert misses(whole, runs_of(1.0, 0.05, 2), 6, BOTH.goals)  # it was given up
+    pick = tried(0.5, 1.0, "thp:always", "narenas:1", "tcache:false").candidate
+    assert [one.text for one in reduced(pick, [True, False, False]).settings] == ["thp:always"]
+    assert reduced(pick, [False, False, False]) == pick  # each stands in for another
 
 
 @pytest.mark.parametrize(

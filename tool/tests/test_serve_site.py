@@ -224,6 +224,12 @@ def test_a_heap_profile_is_drawn_kept_and_compared(
         assert both["graph"]["before"][0][0] == kept["bytes"]
         assert is_an_answer(web.ask(f"{path}?of=1"), "flame")["profile"] == kept
         assert web.ask(f"{path}?base=7").status == 404
+        for by, name in (("size", "objects of "), ("age", " s"), ("thread", "thread "), ("line", ".c:")):
+            told = is_an_answer(web.ask(f"{path}?by={by}"), "flame")["graph"]
+            assert any(name in one for one in told["names"]) or by == "line"
+            assert told["values"][0][0] > 19_000_000
+        assert web.ask(f"{path}?by=size&base=1").status == 400
+        assert b"line, size, thread, age" in web.ask(f"{path}?by=colour").body
         assert web.ask(f"{path}?base=x").status == 400
         assert web.post(f"{path}/keep", {}, Authorization="").status == 401
         for _ in range(picturing.MOST):
@@ -236,7 +242,7 @@ def test_a_heap_profile_is_drawn_kept_and_compared(
         monkeypatch.setattr(picturing, "FRESH", 0)
         assert web.ask(path).status == 409
     with on_hew(hew_library, tmp_path) as child, pytest.raises(HewError, match="takes no samples of its heap"):
-        one.flame(child.pid, 0, 0, False)
+        one.flame(child.pid, 0, 0, "")
 
 
 def test_every_answer_is_as_described(hew_library: Path, tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ from conftest import HewRunner, is_as_described
 from hew.analysis.cut import cut, waste_of
 from hew.model.errors import HewError
 from hew.model.simulation import SizeClass, Sizes, SizeUse
-from hew.sources.simulation import find_program, simulate, sizes_of
+from hew.sources.library import find_part
+from hew.sources.simulation import PROGRAM, simulate, sizes_of
+from hew.sources.trace.blocks import is_packed, pack
 from traces import ALIGNED, FREE, MALLOC, REALLOC, trace_of
 
 
@@ -22,7 +24,7 @@ from traces import ALIGNED, FREE, MALLOC, REALLOC, trace_of
 def program() -> Path:
     """hew-simulate."""
     try:
-        return find_program(os.environ)
+        return find_part(PROGRAM)
     except HewError as error:
         pytest.skip(f"hew-simulate is not built: {error}")
 
@@ -218,3 +220,12 @@ def test_the_sizes_of_a_trace_are_counted_over_its_course(tmp_path: Path) -> Non
     assert found[24, 16].allocations == 2
     assert found[24, 16].mean == pytest.approx((1 + 2 + 1 + 1 + 0) / 5, abs=0.21)
     assert found[104, 64].at_peak == 1
+
+
+def test_a_packed_trace_is_read_as_it_was_recorded(hew: HewRunner, tmp_path: Path) -> None:
+    trace = trace_of(tmp_path / "t", [one for size in range(500) for one in ((MALLOC, 20 + size), (FREE, 1))])
+    before = simulate(trace, ("hew",), ())
+    pack(trace)
+    assert is_packed(trace)
+    assert simulate(trace, ("hew",), ()) == before
+    assert hew("cut", str(trace)).returncode == 0

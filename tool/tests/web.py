@@ -101,7 +101,8 @@ class MadeUp:
         changes = [{"label": HOSTILE, "before": 1, "after": HUGE}]
         return {"before": first, "after": second, "groups": [{"title": HOSTILE, "changes": changes}]}
 
-    def flame(self, pid: int, of: int, base: int, by_line: bool) -> dict[str, Any]:
+    def flame(self, pid: int, of: int, base: int, by: str) -> dict[str, Any]:
+        by_line = by == "line"
         about = KeptProfile(of, pid, 1e9, HUGE)
         taken, before = (hostile_profile(times) for times in (2, 1))
         shown = Shown(taken, Kind.INUSE_SPACE, by_line, HOSTILE if base else "")

@@ -232,7 +232,10 @@ start(const char *wanted)
     started_before = true;
     if (file < 0) {
         if (hew_trace_settings.children || file != -EEXIST) {
-            complain("cannot be made: ", file == -EACCES || file == -EROFS ? "not allowed" : file == -ENOENT ? "no such folder" : file == -EEXIST ? "there are too many already" : "the system refused");
+            complain("cannot be made: ", file == -EACCES || file == -EROFS ? "not allowed"
+                                         : file == -ENOENT                 ? "no such folder"
+                                         : file == -EEXIST                 ? "there are too many already"
+                                                                           : "the system refused");
         }
         return false;
     }
@@ -261,7 +264,8 @@ hew_trace_start(void)
         __atomic_store_n(&hew_trace_shared.phase, HEW_TRACE_UNBORN, __ATOMIC_RELEASE);
         return false;
     }
-    if (wanted == NULL || *wanted == '\0' || /* what a forked child sees as zeros: without that it would write into ours */
+    if (wanted == NULL ||
+        *wanted == '\0' || /* what a forked child sees as zeros: without that it would write into ours */
         hew_syscall3(SYS_madvise, &hew_trace_page, sizeof(hew_trace_page), MADV_WIPEONFORK) != 0 || !start(wanted)) {
         hew_trace_stop(0);
         return false;

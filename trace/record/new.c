@@ -6,12 +6,22 @@
  * Mangled names: Znw new, Zna new[], Zdl delete, Zda delete[]; m a size, St11align_val_t an alignment, RKSt9nothrow_t nothrow.
  */
 #include "format/format.h"
+#include "os/syscall.h"
 #include "record/calls.h"
 #include "record/next.h"
+
+#include <malloc.h>
+#include <stdlib.h>
 
 typedef void *(*make)(size_t, uintptr_t, uintptr_t);
 typedef void (*end)(void *, uintptr_t, uintptr_t);
 
+static const char nobody; /* in place of a function that there is none of */
+
+/*
+ * The next function of that name.  There is none when the runtime came by dlopen() into a scope of its own: an allocator that has it would
+ * be here from the start, so malloc and free do what is wanted.
+ */
 HEW_INLINE void *
 find(void **known, const char *name)
 {
@@ -19,24 +29,34 @@ find(void **known, const char *name)
 
     if (HEW_UNLIKELY(found == NULL)) {
         found = hew_next_named(name);
+        found = found == NULL ? (void *)(uintptr_t)&nobody : found;
         __atomic_store_n(known, found, __ATOMIC_RELEASE);
     }
     return found;
 }
 
 static void *
+make_by_malloc(size_t size, size_t alignment, bool may_fail)
+{
+    static const char words[] = "hew record: operator new has no memory, and nobody to throw\n";
+    void *object = alignment == 0 ? malloc(size) : memalign(alignment, size);
+
+    if (object == NULL && !may_fail) {
+        hew_syscall3(SYS_write, 2, words, sizeof(words) - 1);
+        __builtin_trap();
+    }
+    return object;
+}
+
+static void *
 make_object(void *next, size_t size, uintptr_t second, uintptr_t third, size_t alignment)
 {
-    void *object;
+    void *object = ((make)next)(size, second, third); /* which may throw */
 
-    if (HEW_UNLIKELY(next == NULL)) {
-        __builtin_trap(); /* a program that calls it was linked with somebody who has it */
+    /* The runtime's new has called our malloc, and all is written down. */
+    if (!hew_trace_knows(object)) {
+        hew_trace_made(object, alignment == 0 ? HEW_TRACE_MALLOC : HEW_TRACE_ALIGNED, size, alignment);
     }
-    object = ((make)next)(size, second, third); /* which may throw */
-    if (hew_trace_knows(object)) {
-        return object; /* the runtime's new called our malloc */
-    }
-    hew_trace_made(object, alignment == 0 ? HEW_TRACE_MALLOC : HEW_TRACE_ALIGNED, size, alignment);
     return object;
 }
 
@@ -46,20 +66,23 @@ end_object(void *next, void *object, uintptr_t second, uintptr_t third)
     if (object == NULL) {
         return;
     }
-    if (HEW_UNLIKELY(next == NULL)) {
-        __builtin_trap();
+    if (HEW_UNLIKELY(next == &nobody)) {
+        free(object);
+        return;
     }
     hew_trace_ended(object); /* the runtime's delete calls our free, which then finds nothing to write down */
     ((end)next)(object, second, third);
 }
 
-/* alignment: where among the arguments it stands, or 0. */
-#define NEW(name, alignment)                                                                                           \
+/* alignment: where among the arguments it stands, or 0; may_fail: it gives NULL instead of throwing. */
+#define NEW(name, alignment, may_fail)                                                                                 \
     HEW_EXPORT void *name(size_t size, uintptr_t second, uintptr_t third);                                             \
     void *name(size_t size, uintptr_t second, uintptr_t third)                                                         \
     {                                                                                                                  \
         static void *known;                                                                                            \
-        return make_object(find(&known, #name), size, second, third, alignment);                                       \
+        void *next = find(&known, #name);                                                                              \
+        return next == &nobody ? make_by_malloc(size, alignment, may_fail)                                             \
+                               : make_object(next, size, second, third, alignment);                                    \
     }
 #define DELETE(name)                                                                                                   \
     HEW_EXPORT void name(void *object, uintptr_t second, uintptr_t third);                                             \
@@ -69,14 +92,14 @@ end_object(void *next, void *object, uintptr_t second, uintptr_t third)
         end_object(find(&known, #name), object, second, third);                                                        \
     }
 
-NEW(_Znwm, 0)
-NEW(_Znam, 0)
-NEW(_ZnwmRKSt9nothrow_t, 0)
-NEW(_ZnamRKSt9nothrow_t, 0)
-NEW(_ZnwmSt11align_val_t, second)
-NEW(_ZnamSt11align_val_t, second)
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, second)
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, second)
+NEW(_Znwm, 0, false)
+NEW(_Znam, 0, false)
+NEW(_ZnwmRKSt9nothrow_t, 0, true)
+NEW(_ZnamRKSt9nothrow_t, 0, true)
+NEW(_ZnwmSt11align_val_t, second, false)
+NEW(_ZnamSt11align_val_t, second, false)
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, second, true)
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, second, true)
 DELETE(_ZdlPv)
 DELETE(_ZdaPv)
 DELETE(_ZdlPvm)

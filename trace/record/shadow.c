@@ -18,7 +18,8 @@ hew_shadow_open(uintptr_t address)
     if (address >> HEW_LG_ADDRESS != 0) {
         return NULL;
     }
-    mapped = hew_syscall6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    mapped = hew_syscall6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                          -1, 0);
     if (mapped < 0) {
         return NULL;
     }

@@ -28,7 +28,8 @@ hew_shadow_find(uintptr_t address)
     if (HEW_UNLIKELY(address >> HEW_LG_ADDRESS != 0)) {
         return NULL;
     }
-    window = __atomic_load_n(&hew_shadow_windows[address >> HEW_SHADOW_LG_WINDOW], __ATOMIC_ACQUIRE); /* with hew_shadow_open() */
+    window = __atomic_load_n(&hew_shadow_windows[address >> HEW_SHADOW_LG_WINDOW],
+                             __ATOMIC_ACQUIRE); /* with hew_shadow_open() */
     return window == NULL ? NULL : window + ((address >> 3) & (HEW_SHADOW_WORDS - 1));
 }
 

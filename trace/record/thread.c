@@ -113,7 +113,8 @@ hew_trace_thread_sync(struct hew_trace_thread *thread)
     }
     hew_trace_write_sync(&thread->writer, __atomic_add_fetch(&state->ticket, 1, __ATOMIC_ACQ_REL), time);
     thread->left = HEW_TRACE_BATCH_OPERATIONS - 1;
-    thread->deadline = cycles + __atomic_load_n(&state->cycles_per_ms, __ATOMIC_RELAXED) / 1000 * HEW_TRACE_BATCH_MICROSECONDS;
+    thread->deadline =
+        cycles + __atomic_load_n(&state->cycles_per_ms, __ATOMIC_RELAXED) / 1000 * HEW_TRACE_BATCH_MICROSECONDS;
     return true;
 }
 

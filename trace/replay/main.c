@@ -4,6 +4,7 @@
  *
  *     hew-replay plan TRACE PLAN                                   makes a plan; prints what the trace has, as NAME VALUE lines
  *     hew-replay finish TRACE                                      closes the blocks that a recording left open
+ *     hew-replay list TRACE                                        its operations as text, in one order
  *     hew-replay run PLAN none|first|pages|all fast|real [SAMPLES]    runs it; prints what it cost, likewise
  *
  * A program of its own, so that an allocator can be preloaded and nothing else is in the heap.  Exits 2 for a trace that it cannot
@@ -50,14 +51,69 @@ make_plan(const char *from, const char *to)
     if (!made) {
         return refuse(from, why);
     }
-    printf("threads %" PRIu32 "\noperations %" PRIu64 "\nallocations %" PRIu64 "\nrequested %" PRIu64 "\n", plan.threads,
-           plan.operations, plan.allocations, plan.requested);
+    printf("threads %" PRIu32 "\noperations %" PRIu64 "\nallocations %" PRIu64 "\nrequested %" PRIu64 "\n",
+           plan.threads, plan.operations, plan.allocations, plan.requested);
     printf("live_bytes %" PRIu64 "\nlive_objects %" PRIu64 "\nmicroseconds %" PRIu64 "\nbatches %" PRIu64 "\n",
            plan.live_bytes, plan.live_objects, plan.microseconds, plan.batches);
     printf("unknown %" PRIu64 "\ndamaged %" PRIu64 "\nmissing %" PRIu64 "\ncut_off %" PRIu64 "\nflags %" PRIu64 "\n",
            plan.unknown, plan.damaged, plan.missing, plan.cut_off, plan.flags);
     hew_trace_close(&trace);
     return 0;
+}
+
+static void
+print_operation(const struct hew_trace_operation *operation)
+{
+    uint32_t thread = operation->thread;
+
+    switch (operation->kind) {
+    case HEW_TRACE_DID_ALLOCATE:
+        printf("%" PRIu32 " %s %" PRIu64, thread, operation->zeroed ? "calloc" : "malloc", operation->size);
+        if (operation->lg_align != 0) {
+            printf(" align %" PRIu64, UINT64_C(1) << operation->lg_align);
+        }
+        printf(" = %" PRIu32 ".%" PRIu64 "\n", thread, operation->made.number);
+        break;
+    case HEW_TRACE_DID_FREE:
+        printf("%" PRIu32 " free %" PRIu32 ".%" PRIu64 "\n", thread, operation->ended.thread, operation->ended.number);
+        break;
+    case HEW_TRACE_DID_REALLOCATE:
+        printf("%" PRIu32 " realloc %" PRIu32 ".%" PRIu64 " %" PRIu64 " = %" PRIu32 ".%" PRIu64 "\n", thread,
+               operation->ended.thread, operation->ended.number, operation->size, thread, operation->made.number);
+        break;
+    case HEW_TRACE_DID_STACK:
+        printf("%" PRIu32 " stack", thread);
+        for (uint32_t i = 0; i < operation->frame_count; i++) {
+            printf(" 0x%" PRIx64, operation->frames[i]);
+        }
+        printf("\n");
+        break;
+    default:
+        break;
+    }
+}
+
+/* An object is THREAD.NUMBER. */
+static int
+list(const char *path)
+{
+    struct hew_trace trace;
+    struct hew_trace_merge merge;
+    struct hew_trace_operation operation;
+    char why[HEW_TRACE_WHY];
+
+    if (!hew_trace_open_file(&trace, path, why)) {
+        return refuse(path, why);
+    }
+    if (!hew_trace_merge_begin(&merge, &trace)) {
+        return refuse(path, "no memory for its threads");
+    }
+    while (hew_trace_merge_next(&merge, &operation)) {
+        print_operation(&operation);
+    }
+    hew_trace_merge_end(&merge);
+    hew_trace_close(&trace);
+    return fflush(stdout) == 0 ? 0 : 1;
 }
 
 static int
@@ -106,17 +162,17 @@ read_plan(int file, struct hew_plan *plan)
 
     return pread(file, plan, sizeof(*plan), 0) == (ssize_t)sizeof(*plan) &&
            memcmp(plan->magic, HEW_PLAN_MAGIC, sizeof(plan->magic)) == 0 && fstat(file, &about) == 0 &&
-           plan->slots <= HEW_PLAN_SLOTS &&
-           plan->threads <= (uint64_t)about.st_size / sizeof(struct hew_plan_thread);
+           plan->slots <= HEW_PLAN_SLOTS && plan->threads <= (uint64_t)about.st_size / sizeof(struct hew_plan_thread);
 }
 
 static int
 run_plan(const char *path, int touch, bool real_time, const char *samples)
 {
     struct hew_plan plan;
+    struct hew_run_options options = {.touch = (enum hew_touch)touch, .real_time = real_time, .samples = -1};
     struct hew_run_result result;
     char why[HEW_TRACE_WHY];
-    int file = open(path, O_RDONLY | O_CLOEXEC), to = -1;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
 
     if (file < 0) {
         return refuse(path, strerror(errno));
@@ -124,10 +180,10 @@ run_plan(const char *path, int touch, bool real_time, const char *samples)
     if (!read_plan(file, &plan)) {
         return refuse(path, "no plan of hew-replay");
     }
-    if (samples != NULL && (to = open(samples, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0) {
+    if (samples != NULL && (options.samples = open(samples, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0) {
         return refuse(samples, strerror(errno));
     }
-    if (!hew_run(file, &plan, (enum hew_touch)touch, real_time, to, &result, why)) {
+    if (!hew_run(file, &plan, &options, &result, why)) {
         return refuse(path, why);
     }
     printf("seconds %.6f\noperations/s %.0f\npeak heap %" PRIu64 "\nheap at end %" PRIu64 "\nheap byte-seconds %.0f\n",
@@ -146,6 +202,9 @@ main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "plan") == 0) {
         return make_plan(argv[2], argv[3]);
     }
+    if (argc == 3 && strcmp(argv[1], "list") == 0) {
+        return list(argv[2]);
+    }
     if (argc == 3 && strcmp(argv[1], "finish") == 0) {
         return finish(argv[2]);
     }
@@ -153,6 +212,7 @@ main(int argc, char **argv)
         which(argv[4], paces, 2) >= 0) {
         return run_plan(argv[2], which(argv[3], touches, 4), which(argv[4], paces, 2) == 1, argc == 6 ? argv[5] : NULL);
     }
-    fprintf(stderr, "hew-replay: plan TRACE PLAN, finish TRACE, or run PLAN none|first|pages|all fast|real [SAMPLES]\n");
+    fprintf(stderr, "hew-replay: plan TRACE PLAN, finish TRACE, list TRACE, or run PLAN none|first|pages|all fast|real "
+                    "[SAMPLES]\n");
     return 2;
 }

@@ -32,7 +32,7 @@ struct maker {
     struct hew_plan *plan;
     struct counted *counted;
     struct hew_plan_thread *threads;
-    uint64_t **at; /* by thread: where its next word goes */
+    uint64_t **at;          /* by thread: where its next word goes */
     struct object *objects; /* by the merge's slot */
     size_t object_count;
     struct hew_slots slots;
@@ -313,10 +313,12 @@ finish(struct maker *maker)
 
     for (uint32_t thread = 0; thread < plan->threads; thread++) {
         *maker->at[thread]++ = HEW_PLAN_END;
-        maker->threads[thread].words = (uint64_t)(maker->at[thread] - (uint64_t *)(maker->bytes + maker->threads[thread].offset));
+        maker->threads[thread].words =
+            (uint64_t)(maker->at[thread] - (uint64_t *)(maker->bytes + maker->threads[thread].offset));
     }
     plan->windows = (uint32_t)((plan->batches + plan->window_batches - 1) / plan->window_batches);
-    plan->last_window_batches = (uint32_t)(plan->batches - (uint64_t)(plan->windows - (plan->windows > 0)) * plan->window_batches);
+    plan->last_window_batches =
+        (uint32_t)(plan->batches - (uint64_t)(plan->windows - (plan->windows > 0)) * plan->window_batches);
     plan->slots = maker->slots.count;
     memcpy(threads, maker->threads, plan->threads * sizeof(*threads));
     if (plan->threads > 1) { /* the program's first thread stays first: it is the one that main() runs in */

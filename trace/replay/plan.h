@@ -48,8 +48,8 @@ struct hew_plan {
     uint64_t slots;
     uint64_t operations;
     uint64_t allocations;
-    uint64_t requested;     /* bytes, of all allocations */
-    uint64_t live_bytes;    /* most that lived at once, as requested */
+    uint64_t requested;  /* bytes, of all allocations */
+    uint64_t live_bytes; /* most that lived at once, as requested */
     uint64_t live_objects;
     uint64_t microseconds; /* of the last batch */
     uint64_t unknown;

@@ -342,16 +342,19 @@ run_all(struct replay *replay, struct hew_run_result *result)
 }
 
 bool
-hew_run(int file, const struct hew_plan *plan, enum hew_touch touched, bool real_time, int samples,
-        struct hew_run_result *result, char why[HEW_TRACE_WHY])
+hew_run(int file, const struct hew_plan *plan, const struct hew_run_options *options, struct hew_run_result *result,
+        char why[HEW_TRACE_WHY])
 {
     size_t head = sizeof(*plan) + plan->threads * sizeof(struct hew_plan_thread);
-    struct replay replay = {
-        .file = file, .plan = plan, .touch = touched, .real_time = real_time, .looking = ATOMIC_FLAG_INIT};
+    struct replay replay = {.file = file,
+                            .plan = plan,
+                            .touch = options->touch,
+                            .real_time = options->real_time,
+                            .looking = ATOMIC_FLAG_INIT};
     const uint8_t *bytes = mmap(NULL, head, PROT_READ, MAP_SHARED, file, 0);
 
     *result = (struct hew_run_result){0};
-    replay.memory.samples = samples;
+    replay.memory.samples = options->samples;
     /* Shared, so that these pages do not count as anonymous memory. */
     replay.slots = map((plan->slots + 1) * sizeof(void *), MAP_SHARED);
     if (bytes == MAP_FAILED || replay.slots == NULL || !hew_windows_begin(&replay.windows, plan)) {

@@ -26,8 +26,14 @@ struct hew_run_result {
     double byte_seconds; /* the area under it, over the trace's own time */
 };
 
-/* `samples`: a file for lines "MICROSECONDS BYTES", or -1.  False with one line in `why`. */
-bool hew_run(int file, const struct hew_plan *plan, enum hew_touch touch, bool real_time, int samples,
+struct hew_run_options {
+    enum hew_touch touch;
+    bool real_time; /* at the recording's pace */
+    int samples;    /* a file for lines "MICROSECONDS BYTES", or -1 */
+};
+
+/* False with one line in `why`. */
+bool hew_run(int file, const struct hew_plan *plan, const struct hew_run_options *options,
              struct hew_run_result *result, char why[HEW_TRACE_WHY]);
 
 #endif

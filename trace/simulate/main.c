@@ -11,6 +11,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 struct known {
     const char *name;
@@ -137,6 +139,19 @@ run(struct course *course, const struct hew_trace *trace, bool by_size)
     return good;
 }
 
+/* A hostile trace has an object in each byte: what is asked of the system ends before the machine's memory does. */
+static void
+limit_memory(void)
+{
+    struct rlimit limit;
+    rlim_t most = (rlim_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (rlim_t)sysconf(_SC_PAGESIZE);
+
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most)) {
+        limit.rlim_cur = most;
+        setrlimit(RLIMIT_AS, &limit);
+    }
+}
+
 int
 main(int count, char **words)
 {
@@ -151,6 +166,7 @@ main(int count, char **words)
     }
     good = count > 1 && read_words(&course, count, words, &sizes, why);
 
+    limit_memory();
     if (good && (good = hew_trace_open_file(&trace, words[1], why))) {
         snprintf(why, sizeof(why), "no memory");
         good = run(&course, &trace, sizes);

@@ -5,8 +5,11 @@ A command's module is imported only when it runs, so `hew run` pays for neither 
 """
 
 import importlib
+from typing import Any
 
 import click
+
+from hew.sources.reader import quiet_without_reader
 
 COMMANDS = {
     "advise": "Say what to change in an allocator's settings, with the numbers that say so.",
@@ -44,6 +47,16 @@ class LazyGroup(click.Group):
         loaded = importlib.import_module(f"hew.commands.{cmd_name}").command
         assert isinstance(loaded, click.Command)  # noqa: S101 - a command module without a command is our own mistake
         return loaded
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with quiet_without_reader():  # --help prints here
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with quiet_without_reader():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

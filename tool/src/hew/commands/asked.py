@@ -42,13 +42,20 @@ class Asked:
 
 def verify_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of a verification, on the command that has it."""
+    alloc = "With --verify: run COMMAND under this allocator.  [default: as it is]"
+    timeout = "Seconds one run may take; without --verify: to look for a moment to attach.  [default: 5]"
+    return run_options(command, alloc, timeout)
+
+
+def run_options(command: Callable[..., None], alloc: str, timeout: str) -> Callable[..., None]:
+    """The options of whatever runs a command again and again; with the help of two of them."""
     for option in reversed(
         (
             click.option(
                 "--alloc",
                 callback=_one_allocator,
                 metavar="NAME[=PATH]",
-                help="With --verify: run COMMAND under this allocator.  [default: as it is]",
+                help=alloc,
             ),
             click.option(
                 "--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Rounds that count."
@@ -59,7 +66,7 @@ def verify_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--timeout",
                 type=click.FloatRange(min=0, min_open=True),
-                help="Seconds one run may take; without --verify: to look for a moment to attach.  [default: 5]",
+                help=timeout,
             ),
             click.option(
                 "--input",

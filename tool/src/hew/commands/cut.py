@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`hew cut`: the size classes that waste least for a recorded program, and what they would save."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import click
 from hew.analysis.cut import cut
 from hew.commands.options import told
 from hew.sources.exact_sizes import is_report, sizes_of_report
-from hew.sources.simulation import find_program, simulate, sizes_of
+from hew.sources.simulation import simulate, sizes_of
 from hew.views.cut import cut_json, show_cut
 from hew.views.table import results_console
 
@@ -39,7 +38,7 @@ def command(count: int, peak: bool, as_json: bool, place: Path) -> None:
     """
     with told("hew cut"):
         if is_report(place):
-            result = cut(sizes_of_report(place, find_program(os.environ)), count, peak)
+            result = cut(sizes_of_report(place), count, peak)
         else:
             result = cut(sizes_of(place), count, peak)
             chosen = ",".join(str(one.size) for one in result.classes)

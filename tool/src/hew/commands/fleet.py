@@ -10,12 +10,13 @@ from typing import Any
 
 import click
 
+from hew.analysis.fleet import recorded
 from hew.analysis.fleet.settings import read_setting
 from hew.commands.export import file_option, read_token
 from hew.commands.fleet_rollout import rollout_of
 from hew.commands.fleeting import Wanted, fleet_of, samples_of
 from hew.commands.options import told
-from hew.model.fleet import Source
+from hew.model.fleet import Query, Source
 from hew.sources.fleet.engine import EngineSource
 from hew.sources.fleet.files import refresh, store_of
 from hew.views.fleet_document import fleet_json, rollout_json
@@ -23,7 +24,7 @@ from hew.views.fleet_text import show_fleet, show_rollout
 from hew.views.table import results_console
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-LATEST = 253402300800.0  # the year 10000
+LATEST = 253402300799.0  # the end of the year 9999
 WIDE = 120  # columns when nobody looks
 
 
@@ -66,6 +67,7 @@ OPTIONS = (
     click.option("--store", type=store_option, help="A folder of scrapes and recordings, one folder a host."),
     click.option("--token-file", type=file_option, help="A token for the engine (Bearer)."),
     click.option("--match", multiple=True, callback=_match, metavar="LABEL=VALUE", help="Only series with it."),
+    click.option("--recorded", is_flag=True, help="The engine has the recording rules of docs/fleet_rules.yml."),
     click.option("--service", metavar="NAME", help="Only this service."),
     click.option("--window", default="1h", show_default=True, callback=_seconds, help="How much time is looked at."),
     click.option("--at", callback=_moment, metavar="TIME", help="Where it ends.  [default: the newest sample]"),
@@ -97,6 +99,7 @@ class Asked:
     store: Path | None
     token_file: Path | None
     match: tuple[tuple[str, str], ...]
+    recorded: bool
     service: str | None
     window: float
     at: float | None
@@ -130,6 +133,8 @@ def command(**options: Any) -> None:
         raise click.UsageError("--rollout compares one service: --service NAME")
     if asked.setting is not None and asked.rollout is None:
         raise click.UsageError("--setting belongs to --rollout; settings that differ are told without it")
+    if asked.recorded and (asked.engine is None or asked.match):
+        raise click.UsageError("--recorded wants --engine, and no --match: the rules' series have lost other labels")
     with told("hew fleet"):
         if asked.setting is not None:
             read_setting(asked.setting)
@@ -153,9 +158,14 @@ def _answer(asked: Asked) -> None:
         show_fleet(state, asked.rows, results_console(WIDE))
 
 
+def _rule(query: Query) -> str | None:
+    return recorded.name(query) if recorded.usable(query) else None
+
+
 def _source(asked: Asked) -> Source:
     if asked.engine is not None:
-        return EngineSource(asked.engine, read_token(asked.token_file, "hew fleet"), asked.timeout, asked.match)
+        token = read_token(asked.token_file, "hew fleet")
+        return EngineSource(asked.engine, token, asked.timeout, asked.match, _rule if asked.recorded else None)
     assert asked.store is not None  # noqa: S101 - one of the two was asked for
     store = store_of(asked.store, asked.match)
     for note in refresh(store, asked.store, samples_of):

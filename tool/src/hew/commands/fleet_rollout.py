@@ -16,7 +16,9 @@ def rollout_of(source: Source, wanted: Wanted, at: float, settle: float, setting
     """A service before and after `at`. The window after it begins `settle` seconds later."""
     newest = wanted.end if wanted.end is not None else source.newest()
     begin = at + settle
-    if newest is None or newest <= begin:
+    if newest is None:
+        raise HewError(f"{source.name} has no samples of the last ten minutes: --at TIME looks further back")
+    if newest <= begin:
         raise HewError(f"{source.name} has no samples of later than {settle:g} s after the rollout")
     before, after = Span(at - wanted.window, at), Span(begin, min(begin + wanted.window, newest))
     match = ((SERVICE, wanted.service or ""),)

@@ -52,7 +52,10 @@ def span_of(source: Source, wanted: Wanted) -> Span:
     """The window. HewError for a source without samples."""
     end = wanted.end if wanted.end is not None else source.newest()
     if end is None:
-        raise HewError(f"{source.name} has no series of hew export (docs/metrics.md), or none of the last week")
+        raise HewError(
+            f"{source.name} has no series of hew export (docs/metrics.md), or none of the last ten minutes: "
+            "--at TIME looks further back"
+        )
     return Span(end - wanted.window, end)
 
 

@@ -17,6 +17,7 @@ from hew.model.allocator import Request
 from hew.model.errors import HewError
 from hew.model.run import PORT, Metric
 from hew.sources.discovery import known_names
+from hew.sources.reader import reader_has_gone
 
 # By exit status, as a shell tells of a command that a signal has ended.
 STOPPED = {128 + signal.SIGINT: "interrupted", 128 + signal.SIGTERM: "terminated"}
@@ -43,6 +44,11 @@ def told(command: str, programs: bool = False) -> Iterator[None]:
     except HewError as error:
         click.echo(f"{command}: {error}", err=True)
         sys.exit(error.exit_status)
+    except BrokenPipeError as error:
+        if reader_has_gone():
+            raise  # cli.py ends quietly
+        click.echo(f"{command}: {error.strerror}", err=True)
+        sys.exit(1)
     except OSError as error:
         click.echo(": ".join(filter(None, (command, error.filename, error.strerror or str(error)))), err=True)
         sys.exit(1)

@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from hew.analysis.profile.names import Wanted, selected
+from hew.analysis.profile.pins import GROUPS, grouped
 from hew.analysis.profile.rows import difference, growth, rows
 from hew.analysis.profile.tree import tree
 from hew.model.profile import Kind, Profile
 from hew.model.profile_view import Shown
 from hew.model.serving import KeptProfile
 from hew.sources.serve.app import AnswerError
-from hew.sources.serve.profile import FORMS, PPROF, named_bytes, named_profile, profile_of
+from hew.sources.serve.profile import FORMS, PPROF, named_bytes, named_profile, profile_of, samples_of
 from hew.views.profile.profile_proto import to_pprof
 from hew.views.serve_document import flame_document
 
 FRESH = 2.0  # seconds: all pages together have one profile
 MOST = 12  # kept; the oldest goes
 MOST_STACKS = 50_000  # of one that is kept
+LINE = "line"
+WAYS = ("", LINE, *GROUPS)
 NOW = 0  # the number of what the process has now
 
 
@@ -40,11 +43,16 @@ class Picturing:
         self._last: tuple[float, _Taken] | None = None  # since when, by the monotonic clock
         self._next = 1
 
-    def show(self, pid: int, born: int | None, of: int, base: int, by_line: bool) -> dict[str, Any]:
+    def show(self, pid: int, born: int | None, of: int, base: int, by: str) -> dict[str, Any]:
         """A profile of the process as flame.js draws it: `of` is a kept one's number or NOW, `base` is one to compare
-        with or NOW for none."""
+        with or NOW for none. `by`: "" for functions, or line, or what else WAYS has."""
+        if by not in WAYS:
+            raise AnswerError(400, f"by is one of {', '.join(WAYS[1:])}")
+        if by in GROUPS and (of != NOW or base != NOW):
+            raise AnswerError(400, f"what was kept cannot be told by {by}")
+        by_line = by == LINE
         with self._lock:
-            newer = self._of(of, pid, born) if of != NOW else self._fresh(pid, born)
+            newer = self._of(of, pid, born) if of != NOW else self._fresh(pid, born, by)
             older = self._of(base, pid, born) if base != NOW else None
             kept = [one.about for one in self._kept.values() if (one.about.pid, one.born) == (pid, born)]
         shown, before = newer.profile, older.profile if older else None
@@ -57,7 +65,7 @@ class Picturing:
     def keep(self, pid: int, born: int | None) -> KeptProfile:
         """Keep what the process has now."""
         with self._lock:
-            taken = self._fresh(pid, born)
+            taken = self._fresh(pid, born, "")
             if len(taken.profile.samples) > MOST_STACKS:
                 raise AnswerError(
                     409, f"the profile has more than {MOST_STACKS} stacks: hew profile --pprof keeps it in a file"
@@ -75,7 +83,10 @@ class Picturing:
             raise AnswerError(404, f"there is no kept profile {number} of process {pid} (any more)")
         return found
 
-    def _fresh(self, pid: int, born: int | None) -> _Taken:
+    def _fresh(self, pid: int, born: int | None, by: str) -> _Taken:
+        if by in GROUPS:
+            profile = selected(grouped(samples_of(pid), by), Wanted())
+            return _Taken(KeptProfile(NOW, pid, time.time(), profile.total(Kind.INUSE_SPACE)), profile, born)
         since, last = self._last or (float("-inf"), None)
         if last and (last.about.pid, last.born) == (pid, born) and time.monotonic() - since < FRESH:
             return last

@@ -98,8 +98,8 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     """Show who allocated what is live: functions, stacks, a flame graph.
 
     A PID is a process on hew with prof:true (prof_active:false will do) and a control socket. A FILE is a profile in
-    heap_v2, of hew or jemalloc, or in pprof's format; - is standard input. A COMMAND runs under hew, and is looked at
-    at its end.
+    heap_v2, of hew or jemalloc, in pprof's format or of heaptrack; - is standard input. A COMMAND runs under hew, and
+    is looked at at its end.
 
     --pins wants a process that was started with prof:true,prof_slabs:true.
     """

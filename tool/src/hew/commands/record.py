@@ -14,11 +14,12 @@ from hew.model.allocator import Request
 from hew.model.errors import HewError
 from hew.sources.discovery import discover
 from hew.sources.environment import caller_environment
-from hew.sources.trace.recorder import Recording, files_of, finish, record
-from hew.views.trace_text import recorded, what_to_replay
+from hew.sources.trace.recorder import Recording, files_of, finish, largest_first, record
+from hew.views.trace_text import count, recorded, what_to_replay
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 LEAST = 1 << 20
+SHOWN = 5
 
 
 def _size(_context: click.Context, parameter: click.Parameter, text: str | None) -> int | None:
@@ -37,7 +38,7 @@ def _size(_context: click.Context, parameter: click.Parameter, text: str | None)
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     metavar="FILE",
-    help="The trace; processes that the command starts write FILE.PID.",
+    help="The trace, of the process that allocated most; the others' are FILE.PID.",
 )
 @click.option(
     "--max", "most", callback=_size, metavar="SIZE", help="Bytes of each file before it is packed, such as 2G."
@@ -110,13 +111,15 @@ def _tell(output: Path) -> None:
             found.append(finish(path))
         except HewError as error:
             click.echo(f"hew record: {error}", err=True)
-    worth = [one for one in found if one.operations]
-    for one in worth or found:
+    worth = largest_first([one for one in found if one.operations], output)
+    for one in worth[:SHOWN]:
         click.echo(f"hew record: {recorded(one)}", err=True)
+    if len(worth) > SHOWN:
+        click.echo(f"hew record: {count(len(worth) - SHOWN, 'smaller trace')} beside it: {output}.PID", err=True)
     if not worth:
         click.echo(
             "hew record: nothing was recorded: the program is static, has a malloc of its own, or forbids preloading",
             err=True,
         )
     else:
-        click.echo(f"hew record: to run it again under other allocators: {what_to_replay(worth)}", err=True)
+        click.echo(f"hew record: to run it again under other allocators: {what_to_replay(worth[0])}", err=True)

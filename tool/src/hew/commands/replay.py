@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`hew replay`: the operations of a trace again, under every allocator found."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hew.commands.compare import compare
 from hew.commands.options import allocators_option, told, writable
 from hew.model.allocator import Request
 from hew.model.errors import HewError
+from hew.model.quantity import size
 from hew.model.run import CommandPlan, Metric
 from hew.sources.library import find_part
 from hew.sources.trace.planning import planned
@@ -69,6 +71,9 @@ def command(
             click.echo(line, err=True)
         if not counted.operations:
             raise HewError(f"{trace}: there is no operation in it")
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if touch in {"pages", "all"} and counted.live_bytes > there:
+            raise HewError(f"{size(counted.live_bytes)} live at once, and the machine has {size(there)}: --touch first")
         words = (str(find_part(PROGRAM)), "run", str(plan), touch, "real" if real_time else "fast")
         report = compare(CommandPlan(words, Path("/dev/null"), timeout, metrics=METRICS), requests, runs, warmup)
         chosen = choice(report)

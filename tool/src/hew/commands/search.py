@@ -2,13 +2,14 @@
 """`hew search`: which settings, and which allocator, suit a command best: found and verified by running it."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hew.analysis.search.wanted import goal_names, limit_parts
-from hew.commands.asked import asked_for, verify_options
+from hew.commands.asked import asked_for, run_options
 from hew.commands.options import told
 from hew.model.errors import HewError
 
@@ -36,6 +37,12 @@ def _only(
             raise click.BadParameter(f"{value!r}: write NAME or NAME:VALUE,VALUE", param=parameter)
         found.append((match[1], tuple(match[2].split(",")) if match[2] else ()))
     return tuple(found)
+
+
+def searched_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Those of a run, in a search's words."""
+    alloc = "The allocator whose settings are searched.  [default: hew]"
+    return run_options(command, alloc, "Seconds one run may take.  [default: of a candidate, four times the base's]")
 
 
 @click.command("search", context_settings={"allow_interspersed_args": False})
@@ -88,7 +95,7 @@ def _only(
     help="Keep the search in this SQLite file: to go on later, and for several processes at once.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
-@verify_options
+@searched_options
 @click.argument("words", metavar="-- COMMAND [ARGUMENT]...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(words: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Search the settings, and with --allocators the allocators, that suit COMMAND best.

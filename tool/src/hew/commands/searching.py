@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 
 from hew.analysis.ratios import CONFIDENCE
 from hew.analysis.schedule import rotated_schedule
-from hew.analysis.search.front import confirmed, front, hopeless, picked, reduced, simpler
+from hew.analysis.search.front import confirmed, front, hopeless, misses, picked, reduced, simpler
 from hew.analysis.search.space import first_candidates
 from hew.analysis.search.tried import medians, tried_of
+from hew.analysis.search.verdict import verdict
 from hew.analysis.search.wanted import wanted as wanted_of
 from hew.analysis.verification import figures_of, outcomes
 from hew.commands.measuring import measurer
@@ -41,26 +42,36 @@ class Searcher:
     search: Search
     ground: Ground
     wanted: Wanted
-    plan: Plan
+    plan: Plan  # of candidates: with the time that one may take
     study: Study
 
-    def batch(self, candidates: Sequence[Candidate], rounds: int, told: Told) -> list[Tried]:
-        """Measure some candidates beside the base, each for as many rounds as it deserves."""
+    def race(self, candidates: Sequence[Candidate], rounds: int, told: Told) -> Race:
+        """Run some candidates beside the base, each for as many rounds as it deserves."""
         base = self.ground.base
-        by_label = {one.label: one for one in (base, *candidates)}
-        known = self.study.tried()
+        places = {one.label: self.ground.place(one) for one in (base, *candidates)}
+        whole, limited = measurer(self.search.asked.plan, places), measurer(self.plan, places)
+        known = [one for one in self.study.tried() if one.failure is None]
+        race = Race(
+            base.label,
+            [one.label for one in candidates],
+            rounds,
+            lambda _, mine, theirs: hopeless(medians(mine, theirs), self.wanted, known),
+        )
 
-        def is_hopeless(_: str, mine: Sequence[Run], theirs: Sequence[Run]) -> bool:
-            return hopeless(medians(mine, theirs), self.wanted, [one for one in known if one.failure is None])
+        def measure(step: Step) -> Run:
+            return race.heard((whole if step.allocator == base.label else limited)(step))
 
-        race = Race(base.label, [one.label for one in candidates], rounds, is_hopeless)
-        measure = measurer(self.plan, {label: self.ground.place(one) for label, one in by_label.items()})
-        run_schedule(race.steps(), lambda step: race.heard(measure(step)), lambda step, _: told(step.allocator, 0))
-        theirs = race.of(base.label)
-        if not theirs:
+        run_schedule(race.steps(), measure, lambda step, _: told(step.allocator, 0))
+        if not race.of(base.label):
             failed = next(run.failure for run in race.runs if run.allocator == base.label and run.failure)
             raise _fails(self.search, base, failed)
-        return [tried_of(one, [run for run in race.runs if run.allocator == one.label], theirs) for one in candidates]
+        return race
+
+    def batch(self, candidates: Sequence[Candidate], rounds: int, told: Told) -> list[Tried]:
+        """The same, and what came of each."""
+        race = self.race(candidates, rounds, told)
+        theirs = race.of(self.ground.base.label)
+        return [tried_of(one, race.all_of(one.label), theirs) for one in candidates]
 
     def explore(self, told: Told) -> None:
         """Batch after batch until the trials are used up or nothing is left to try."""
@@ -87,12 +98,20 @@ class Searcher:
             found = self._ranked(found, told)
         if not found:
             return None
-        pick, without = found[0], simpler(found[0])
+        pick = found[0]
+        least = self._least(pick, simpler(pick), told)
+        return pick if least == pick or self._least(pick, [least], told) == pick else least
+
+    def _least(self, whole: Candidate, without: Sequence[Candidate], told: Told) -> Candidate:
+        """The candidate less the settings that it does as well without; of a single other one, whether that will do."""
         if not without:
-            return pick
-        measured = self.batch([pick, *without], SEMIFINAL_ROUNDS, told)
-        least = reduced(measured[0], measured[1:], self.wanted)
-        return (self._ranked([least, pick], told) or [pick])[0] if least != pick else pick
+            return whole
+        race = self.race([whole, *without], SEMIFINAL_ROUNDS, told)
+        runs = race.of(whole.label)
+        needed = [misses(runs, race.all_of(one.label), len(runs), self.wanted.goals) for one in without]
+        if len(without) == 1:
+            return whole if needed[0] else without[0]
+        return reduced(whole, needed)
 
     def _ranked(self, candidates: Sequence[Candidate], told: Told) -> list[Candidate]:
         """The candidates that stand a second measurement, the best first."""
@@ -107,7 +126,7 @@ class Searcher:
         started = datetime.now(UTC).isoformat(timespec="seconds")
         steps = rotated_schedule(list(places), asked.runs, asked.warmup)
         with progress(len(steps)) as told:
-            runs = run_schedule(steps, measurer(self.plan, places), told)
+            runs = run_schedule(steps, measurer(asked.plan, places), told)
         results = outcomes(found, runs)
         if not results[0].good_runs:
             raise _fails(self.search, base, results[0].failures[0].failure)
@@ -142,23 +161,10 @@ def search(asked: Search, ground: Ground) -> SearchResult:
         front=tuple(front(tried, searcher.wanted)),
         final=final,
         recommended=candidate if won else None,
-        verdict=_verdict(asked, candidate, interrupted, won),
+        verdict=verdict(str(asked.storage) if asked.storage else None, candidate, interrupted, won),
         interrupted=interrupted,
         notes=ground.notes,
     )
-
-
-def _verdict(asked: Search, candidate: Candidate | None, interrupted: bool, won: bool) -> str:
-    if interrupted:
-        more = (
-            f"the same command with --storage {asked.storage} goes on" if asked.storage else "--storage FILE keeps it"
-        )
-        return f"interrupted: nothing was verified; {more}"
-    if candidate is None:
-        return "nothing better: no candidate beat the base without a loss elsewhere"
-    if won:
-        return f"recommended: {candidate.label}"
-    return f"nothing better: {candidate.label} looked better in the search, and fresh runs did not confirm it"
 
 
 def _begun(asked: Search, ground: Ground) -> Searcher:

@@ -180,9 +180,9 @@ class Serving:
             pid = asked[0].pid
         return self._picturing.for_tools(pid, allocations, form)
 
-    def flame(self, pid: int, of: int, base: int, by_line: bool) -> dict[str, Any]:
+    def flame(self, pid: int, of: int, base: int, by: str) -> dict[str, Any]:
         """A heap profile as a flame graph; also kept ones of a process that has ended meanwhile."""
-        return self._picturing.show(pid, self._of(pid).born, of, base, by_line)
+        return self._picturing.show(pid, self._of(pid).born, of, base, by)
 
     def keep_profile(self, pid: int) -> dict[str, Any]:
         """Keep what is live now to be compared."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is asked about a fleet, and what is told: queries that every back end answers alike, and the findings."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -27,6 +28,15 @@ class Fold(StrEnum):
     MAX = "max"
     MIN = "min"
     COUNT = "count"
+
+
+LARGEST = 2.0**63
+NEVER = frozenset({"hew_decay_seconds"})  # series whose infinity means something
+
+
+def possible(series: str, value: float) -> bool:
+    """Whether a value can be one of ours: sums of others would hide all that is beside them."""
+    return abs(value) <= LARGEST or (series in NEVER and value == math.inf)
 
 
 LOOKBACK = 300.0  # seconds: as Prometheus has it

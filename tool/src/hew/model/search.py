@@ -9,6 +9,8 @@ from hew.model.allocator import Allocator
 from hew.model.figures import Figure
 from hew.model.verification import Verification
 
+NEVER = 1e9  # the cost of what should be more and is nothing
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -49,7 +51,9 @@ class Goal:
 
     def cost(self, ratio: float) -> float:
         """The ratio to the base, turned so that less is better."""
-        return 1 / ratio if self.figure.more_is_better and ratio > 0 else ratio
+        if not self.figure.more_is_better:
+            return ratio
+        return 1 / ratio if ratio > 0 else NEVER
 
 
 @dataclass(frozen=True)

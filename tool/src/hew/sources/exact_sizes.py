@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Exact sizes from a file of recent allocations, in place of a trace."""
 
-import json
-import subprocess
 from pathlib import Path
 
 from hew.model.errors import HewError
-from hew.model.simulation import SizeClass, Sizes, SizeUse
+from hew.model.simulation import Sizes, SizeUse
 from hew.sources.seen import read_seen
+from hew.sources.simulation import tables
 
 TRACE_MAGIC = b"hewtrace"
 
@@ -18,7 +17,7 @@ def is_report(place: Path) -> bool:
         return file.read(len(TRACE_MAGIC)) != TRACE_MAGIC
 
 
-def sizes_of_report(place: Path, program: Path) -> Sizes:
+def sizes_of_report(place: Path) -> Sizes:
     """What the samples tell: objects by size. HewError when the file has size classes alone."""
     seen = read_seen(str(place))
     if not seen.exact:
@@ -31,8 +30,4 @@ def sizes_of_report(place: Path, program: Path) -> Sizes:
         )
         for one in seen.sizes
     )
-    done = subprocess.run([str(program), "--tables"], capture_output=True, check=False)
-    if done.returncode != 0:
-        raise HewError(done.stderr.decode(errors="replace").strip())
-    tables = {name: tuple(SizeClass(*row) for row in rows) for name, rows in json.loads(done.stdout)["tables"].items()}
-    return Sizes(str(place), uses, 1, tables, seen.notes)
+    return Sizes(str(place), uses, 1, tables(), seen.notes)

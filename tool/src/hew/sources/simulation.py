@@ -2,32 +2,17 @@
 """Runs hew-simulate, which reads traces, and takes its document in."""
 
 import json
-import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hew.model.errors import HewError
 from hew.model.simulation import Moment, Simulated, Simulation, SizeClass, Sizes, SizeUse, Trace
-from hew.sources.library import PACKAGE, find_checkout
+from hew.sources.library import find_part
+from hew.sources.trace.plain import plain_trace
 
 PROGRAM = "hew-simulate"
-
-
-def find_program(environment: Mapping[str, str], package: Path = PACKAGE) -> Path:
-    """Where it is: named by HEW_SIMULATE, in the wheel, or in a checkout's release build."""
-    named = environment.get("HEW_SIMULATE")
-    if named:
-        if not Path(named).is_file():
-            raise HewError(f"HEW_SIMULATE names {named}, which is not a file")
-        return Path(named).absolute()
-    checkout = find_checkout(package)
-    places = [package / "lib" / PROGRAM, *([checkout / "build" / "release" / PROGRAM] if checkout else [])]
-    found = next((one for one in places if one.is_file()), None)
-    if found is None:
-        raise HewError(f"{PROGRAM} is not in {' or '.join(map(str, places))}: make release builds it")
-    return found
 
 
 def simulate(trace: Path, policies: Sequence[str], classes: Sequence[str]) -> Simulation:
@@ -54,17 +39,29 @@ def sizes_of(trace: Path) -> Sizes:
     """Which sizes the trace asks for."""
     document = _asked(trace, ["--sizes"])
     found = Trace(**document["trace"])
-    tables = {name: tuple(SizeClass(*row) for row in rows) for name, rows in document["tables"].items()}
-    return Sizes(str(trace), tuple(SizeUse(*row) for row in document["sizes"]), found.threads, tables, found.notes())
+    uses = tuple(SizeUse(*row) for row in document["sizes"])
+    return Sizes(str(trace), uses, found.threads, _tables(document), found.notes())
+
+
+def tables() -> dict[str, tuple[SizeClass, ...]]:
+    """The tables of classes by name; `candidates` are all that a class of hew may be."""
+    return _tables(_run(["--tables"], None))
+
+
+def _tables(document: Any) -> dict[str, tuple[SizeClass, ...]]:
+    return {name: tuple(SizeClass(*row) for row in rows) for name, rows in document["tables"].items()}
 
 
 def _asked(trace: Path, words: Sequence[str]) -> Any:
     """What the program says of the trace."""
-    with trace.open("rb"):  # so that what the system says of a missing file is told as everywhere
-        pass
-    program = find_program(os.environ)
-    done = subprocess.run([str(program), str(trace.absolute()), *words], capture_output=True, check=False)
-    said = done.stderr.decode(errors="replace").strip()
+    with plain_trace(trace) as plain:
+        return _run([str(plain), *words], trace)
+
+
+def _run(words: Sequence[str], named: Path | None) -> Any:
+    done = subprocess.run([str(find_part(PROGRAM)), *words], capture_output=True, check=False)
     if done.returncode != 0:
-        raise HewError(said.removeprefix(f"{PROGRAM}: ") or f"{PROGRAM} ended with status {done.returncode}")
+        said = done.stderr.decode(errors="replace").strip().removeprefix(f"{PROGRAM}: ").removeprefix(f"{words[0]}: ")
+        said = said or f"{PROGRAM} ended with status {done.returncode}"
+        raise HewError(f"{named}: {said}" if named else said)
     return json.loads(done.stdout)

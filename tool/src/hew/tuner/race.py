@@ -38,12 +38,16 @@ class Race:
         self.runs.append(run)
         return run
 
+    def all_of(self, name: str) -> list[Run]:
+        """Every run of one."""
+        return [run for run in self.runs if run.allocator == name]
+
     def of(self, name: str) -> list[Run]:
         """The good runs of one."""
-        return [run for run in self.runs if run.allocator == name and run.failure is None]
+        return [run for run in self.all_of(name) if run.failure is None]
 
     def _goes_on(self, name: str) -> bool:
-        mine = [run for run in self.runs if run.allocator == name]
+        mine = self.all_of(name)
         if any(run.failure for run in mine):
             return False
         return not self._hopeless(name, mine, self.of(self._base))

@@ -16,12 +16,13 @@ from hew.views.openmetrics import printable
 from hew.views.table import STYLES, plain_table, show_note
 from hew.views.text import interval, judgement, times
 
+LAST = 253402300799.0  # the end of the year 9999
 MOST_HOSTS = 8  # named in a line
 
 
 def moment(at: float) -> str:
     """A time, as people read it."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return datetime.fromtimestamp(min(max(at, 0.0), LAST), UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def show_fleet(state: FleetState, rows: int, console: Console) -> None:
@@ -74,7 +75,7 @@ def _show_service(one: ServiceState, console: Console) -> None:
     for line in _beside(one):
         console.print(f"  {escape(line)}", soft_wrap=True)
     show_advice(one.advice, (), console)
-    worst = next((cost.worst for cost in one.costs if cost.worst[0]), None)
+    worst = next((cost.worst for cost in one.costs if cost.worst[0] and cost.worst[1].isdecimal()), None)
     if worst is not None:
         host, pid = (printable(text) for text in worst)
         more = "more of it" if one.advice else "the setting for it"
@@ -85,13 +86,17 @@ def _show_service(one: ServiceState, console: Console) -> None:
 
 def _beside(one: ServiceState) -> Iterator[str]:
     for mixed in one.mixed:
-        usual = quantity(mixed.usual, Unit.COUNT) if mixed.usual != float("inf") else "-1"
-        names = [f"{printable(host)} ({value:g})" for host, value in mixed.others[:MOST_HOSTS]]
+        usual = _setting(mixed.usual)
+        names = [f"{printable(host)} ({_setting(value)})" for host, value in mixed.others[:MOST_HOSTS]]
         more = f" and {len(mixed.others) - MOST_HOSTS} more" if len(mixed.others) > MOST_HOSTS else ""
         count = len(mixed.others)
         yield f"{mixed.setting} is {usual}, but not on {count} host{'s' if count > 1 else ''}: {', '.join(names)}{more}"
     if one.limit is not None:
         yield limit_line(one.limit)
+
+
+def _setting(value: float) -> str:
+    return "-1" if value == float("inf") else quantity(value, Unit.COUNT)
 
 
 def limit_line(day: LimitDay) -> str:
@@ -145,7 +150,9 @@ def _show_missing(rollout: Rollout, console: Console) -> None:
     if not rollout.missing:
         console.print(f"every host has {escape(rollout.setting)}")
         return
-    console.print(f"{len(rollout.missing):,} hosts have not picked up {escape(rollout.setting)}:")
+    count = len(rollout.missing)
+    hosts = "1 host has" if count == 1 else f"{count:,} hosts have"
+    console.print(f"{hosts} not picked up {escape(rollout.setting)}:")
     for host, value in rollout.missing[: MOST_HOSTS * 4]:
         console.print(f"  {escape(printable(host))}  {escape(value)}", soft_wrap=True)
     if len(rollout.missing) > MOST_HOSTS * 4:

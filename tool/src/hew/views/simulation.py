@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
+from importlib import resources
 from typing import Any
 
 from rich.console import Console
@@ -14,9 +15,11 @@ from hew.model.quantity import size, three_digits
 from hew.model.simulation import Simulated, Simulation
 from hew.views.charts import Across, Line, byte_lines
 from hew.views.page import PALETTE, html_page
+from hew.views.svg import picture
 from hew.views.table import plain_table, show_note
 
 FORMAT = "hew-simulate/1"
+Rows = Sequence[tuple[str, Sequence[int]]]
 OWN = {"live": "--text", "hew": "--hew"}
 STEPS = ((1e6, "M", "millions of operations"), (1e3, "k", "thousands of operations"), (1.0, "", "operations"))
 COLUMNS = ("peak heap", "of live", "peak resident", "internal", "external", "work")
@@ -95,8 +98,7 @@ def simulation_json(result: Simulation) -> str:
 
 def simulation_page(result: Simulation) -> str:
     """The page: a table, and the course of heap, resident memory, and what lies between."""
-    free = iter(PALETTE * 4)
-    colors = {"live": OWN["live"]} | {one.name: OWN.get(one.name) or next(free) for one in result.policies}
+    colors = _colors(result)
     good = [one for one in _ordered(result) if not one.failed]
     live = [("live", [moment.live for moment in result.moments])]
     rows: dict[str, list[tuple[str, Sequence[int]]]] = {
@@ -116,6 +118,23 @@ def simulation_page(result: Simulation) -> str:
     return html_page(f"hew simulate: {result.source}", sections, "hew simulate")
 
 
+def standalone_picture(result: Simulation, name: str) -> str:
+    """The heap of every policy over the operations, as an SVG file, light or dark as the reader's system is."""
+    colors = _colors(result)
+    rows: list[tuple[str, Sequence[int]]] = [(one.name, one.heap) for one in _ordered(result) if not one.failed]
+    drawn = _drawn(result, f"{name}: heap", [*rows, ("live", [moment.live for moment in result.moments])], colors)
+    style = resources.files("hew.views").joinpath("page.css").read_text(encoding="utf-8")
+    head = '<svg xmlns="http://www.w3.org/2000/svg" '
+    back = "<style>" + escape(style, quote=False) + '</style><rect width="100%" height="100%" fill="var(--card)"/>'
+    first, rest = (drawn or picture(10, 10, name, [])).removeprefix("<svg ").split(">", 1)
+    return f"{head}{first}>{back}{rest}"
+
+
+def _colors(result: Simulation) -> dict[str, str]:
+    free = iter(PALETTE * 4)
+    return {"live": OWN["live"]} | {one.name: OWN.get(one.name) or next(free) for one in result.policies}
+
+
 def _beyond(result: Simulation, good: Sequence[Simulated]) -> list[tuple[str, Sequence[int]]]:
     return [
         (one.name, [gross - moment.live for gross, moment in zip(one.gross, result.moments, strict=True)])
@@ -127,19 +146,28 @@ def _unused(good: Sequence[Simulated]) -> list[tuple[str, Sequence[int]]]:
     return [(one.name, [heap - gross for heap, gross in zip(one.heap, one.gross, strict=True)]) for one in good]
 
 
-def _picture(result: Simulation, name: str, rows: Sequence[tuple[str, Sequence[int]]], colors: dict[str, str]) -> str:
-    places = [float(one.operation) for one in result.moments]
-    scale, mark, unit = next(step for step in STEPS if (places and places[-1] >= 2 * step[0]) or step[0] == 1.0)
-    ordered = sorted(rows, key=lambda row: row[0] in {"hew", "live"})
-    lines = [Line(one, list(zip(places, values, strict=True))) for one, values in ordered]
-    drawn = byte_lines(lines, colors, f"{name}, over operations", Across(scale, mark))
+def _picture(result: Simulation, name: str, rows: Rows, colors: dict[str, str]) -> str:
+    drawn = _drawn(result, name, rows, colors)
     if drawn is None:
         return ""
     title, _, about = name.partition(": ")
     return (
-        f'<section><h2>{title}</h2><p class="soft">{about[:1].upper()}{about[1:]}, over {unit}.</p>'
+        f'<section><h2>{title}</h2><p class="soft">{about[:1].upper()}{about[1:]}, over {_step(result)[2]}.</p>'
         f'<div class="card wide">{drawn}</div></section>'
     )
+
+
+def _drawn(result: Simulation, name: str, rows: Rows, colors: dict[str, str]) -> str | None:
+    places = [float(one.operation) for one in result.moments]
+    scale, mark, _ = _step(result)
+    ordered = sorted(rows, key=lambda row: row[0] in {"hew", "live"})
+    lines = [Line(one, list(zip(places, values, strict=True))) for one, values in ordered]
+    return byte_lines(lines, colors, f"{name}, over operations", Across(scale, mark))
+
+
+def _step(result: Simulation) -> tuple[float, str, str]:
+    last = result.moments[-1].operation if result.moments else 0
+    return next(step for step in STEPS if last >= 2 * step[0] or step[0] == 1.0)
 
 
 def _table(result: Simulation, colors: dict[str, str]) -> str:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The comparison as a table on the terminal."""
 
+import errno
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -21,12 +23,20 @@ STYLES = {
 }
 
 
+class _Results(Console):
+    """A console whose reader may go: rich would end with 1, by itself."""
+
+    def on_broken_pipe(self) -> None:
+        """As without rich."""
+        raise BrokenPipeError(errno.EPIPE, "the reader has gone")
+
+
 def results_console(piped_width: int = PIPED_WIDTH) -> Console:
     """Standard output, `piped_width` columns wide when nobody looks; a narrow terminal wraps lines, but cuts no number.
 
     Rich itself honours NO_COLOR and writes no colour into a pipe.
     """
-    console = Console(highlight=False)
+    console = _Results(highlight=False)
     if not console.is_terminal:
         console.width = piped_width
     elif console.width < NARROWEST:

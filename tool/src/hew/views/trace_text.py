@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What was recorded, and what a trace has in it, in words."""
 
-from collections.abc import Sequence
+import shlex
 
 from hew.model.quantity import size, three_digits
 from hew.model.trace import FULL, TracePlan, TraceSummary
@@ -24,10 +24,9 @@ def recorded(one: TraceSummary) -> str:
     )
 
 
-def what_to_replay(found: Sequence[TraceSummary]) -> str:
+def what_to_replay(one: TraceSummary) -> str:
     """The next step."""
-    most = max(found, key=lambda one: one.operations)
-    return f"hew replay {most.path}"
+    return f"hew replay {shlex.quote(one.path)}"
 
 
 def planned_text(name: str, plan: TracePlan) -> list[str]:

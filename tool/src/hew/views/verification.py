@@ -97,11 +97,13 @@ def verdict(result: Verification, outcome: Outcome) -> str:
     if not outcome.good_runs:
         return "every run with it failed: do not use it"
     changed = []
-    for figure in (*result.figures[:3], *(one for one in result.figures[3:] if tells_of_work(one))):
+    spoken = (*result.figures[:3], *(one for one in result.figures[3:] if tells_of_work(one)))
+    for figure in spoken:
         ratio = outcome.ratios.get(figure.key)
         if ratio is not None and ratio.verdict in {Verdict.BETTER, Verdict.WORSE}:
             changed.append(f"{figure.label} {judgement(ratio, figure)}")
-    if any(ratio.verdict is Verdict.TOO_FEW_RUNS for ratio in outcome.ratios.values()):
+    # RSS × seconds, which is not spoken of, is missing from short runs.
+    if any(one.key in outcome.ratios and outcome.ratios[one.key].verdict is Verdict.TOO_FEW_RUNS for one in spoken):
         return "too few rounds to tell: give --runs 6 or more"
     return (
         "; ".join(changed)

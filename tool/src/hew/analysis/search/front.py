@@ -4,13 +4,15 @@
 import math
 from collections.abc import Iterable, Sequence
 
+from hew.analysis.summary import paired_ratios
 from hew.model.quantity import three_digits
 from hew.model.report import Ratio, Verdict
+from hew.model.run import Run
 from hew.model.search import Candidate, Goal, Limit, Tried, Wanted
 from hew.model.verification import Outcome
 
 LEVEL = 1.01  # costs within one per cent are the same: of those the candidate with the fewest settings is taken
-SPARED = 1.02  # a setting stays in a pick when leaving it out costs more than this
+SPARED = 1.03  # what a setting spares less than that is not worth a setting
 HOPELESS = 1.15  # beyond this another round will not save a candidate
 
 
@@ -71,20 +73,24 @@ def simpler(candidate: Candidate) -> list[Candidate]:
     ]
 
 
-def reduced(whole: Tried, without: Sequence[Tried], wanted: Wanted) -> Candidate:
-    """The candidate less every setting without which it does as well; with one at least.
+def misses(whole: Sequence[Run], without: Sequence[Run], rounds: int, goals: Sequence[Goal]) -> bool:
+    """Whether a candidate is worse, by more than noise and three per cent, without one of its settings.
+    What was given up before so many `rounds` is worse."""
+    if sum(run.failure is None for run in without) < rounds:
+        return True
+    figures = [goal.figure for goal in goals]
+    ratios = paired_ratios(without, whole, figures)
+    return any(
+        one.verdict is Verdict.WORSE and goal.cost(one.value) > SPARED
+        for goal in goals
+        if (one := ratios.get(goal.figure.key)) is not None
+    )
 
-    `without` has what came of it without each of its settings, in their order.
-    """
-    settings = whole.candidate.settings
-    needed = [
-        setting
-        for setting, one in zip(settings, without, strict=True)
-        if one.failure is not None
-        or not wanted.allows(one.ratios)
-        or score(one, wanted) > score(whole, wanted) * SPARED
-    ]
-    return Candidate(whole.candidate.allocator, tuple(needed)) if needed else whole.candidate
+
+def reduced(whole: Candidate, needed: Sequence[bool]) -> Candidate:
+    """The candidate with the settings that it needs; whole when there is none: then each can stand in for another."""
+    kept = tuple(one for one, stays in zip(whole.settings, needed, strict=True) if stays)
+    return Candidate(whole.allocator, kept) if kept else whole
 
 
 def hopeless(ratios: dict[str, float], wanted: Wanted, known: Sequence[Tried]) -> bool:

@@ -7,30 +7,34 @@ carry the token elsewhere.
 
 import http.client
 import json
-import math
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from hew.model.errors import HewError
-from hew.model.fleet import Line, Over, Query, Span
+from hew.model.fleet import Fold, Line, Over, Query, Span, possible
 
 MOST_ANSWER = 256 << 20  # bytes: 100,000 hosts, 24 steps
 PIECE = 1 << 20
 MOST_SAID = 200  # characters of what an engine says
-LOOKED_BACK = 7 * 86400.0  # seconds in which the newest sample is looked for
 FORM = "application/x-www-form-urlencoded"
 
 
-def promql(query: Query, seconds: float) -> str:
-    """The query for steps of so many seconds."""
+# The name of the recording rule that has a query's answer, or None.
+Recorded = Callable[[Query], str | None]
+
+
+def promql(query: Query, seconds: float, recorded: str | None = None) -> str:
+    """The query for steps of so many seconds; of a recording rule's series, where there is one."""
     match = ",".join(f"{name}={_quoted(value)}" for name, value in query.match)
-    selector = query.series + (f"{{{match}}}" if match else "")
+    selector = (recorded or query.series) + (f"{{{match}}}" if match else "")
+    window = f"[{max(round(seconds * 1000), 1)}ms]"
     if query.over is Over.INCREASE:
-        selector = f"increase({selector}[{max(round(seconds * 1000), 1)}ms]) / {seconds!r}"
-    return f"{query.fold.value} by ({', '.join(query.by)}) ({selector})"
+        selector = f"avg_over_time({selector}{window})" if recorded else f"increase({selector}{window}) / {seconds!r}"
+    fold = Fold.SUM if recorded and query.fold is Fold.COUNT else query.fold
+    return f"{fold.value} by ({', '.join(query.by)}) ({selector})"
 
 
 def _quoted(text: str) -> str:
@@ -41,7 +45,14 @@ class EngineSource:
     """An engine at an address such as http://127.0.0.1:9090; a path before /api is kept. `timeout`: seconds for one
     answer, all in all."""
 
-    def __init__(self, url: str, token: str = "", timeout: float = 30.0, match: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str = "",
+        timeout: float = 30.0,
+        match: Sequence[tuple[str, str]] = (),
+        recorded: Recorded | None = None,
+    ) -> None:
         self.name = url.rstrip("/")
         self._parts = urlsplit(self.name)
         try:
@@ -54,12 +65,13 @@ class EngineSource:
         if self._parts.username or self._parts.password:
             raise HewError("--engine: no password in the address, where others see it: use --token-file")
         self._token, self._timeout, self._match = token, timeout, tuple(match)
+        self._recorded = recorded or (lambda _: None)
         self._connection: http.client.HTTPConnection | None = None
 
     def ask(self, query: Query, span: Span) -> list[Line]:
         """One request."""
         whole = Query(query.series, query.over, query.fold, query.by, (*query.match, *self._match))
-        words = {"query": promql(whole, span.step), "timeout": f"{self._timeout:g}s"}
+        words = {"query": promql(whole, span.step, self._recorded(whole)), "timeout": f"{self._timeout:g}s"}
         if span.steps == 1:
             rows = self._rows("query", {**words, "time": f"{span.end:.3f}"})
         else:
@@ -70,19 +82,15 @@ class EngineSource:
                 "nocache": "1",
             }
             rows = self._rows("query_range", {**words, **more})
-        return [line for row in rows if (line := _line(row, query.by)) is not None and line.points]
+        return [line for row in rows if (line := _line(row, query)) is not None and line.points]
 
     def newest(self) -> float | None:
-        """Now, if there is anything from a short time ago; else the last sample within a week."""
-        now = time.time()
-        for back in (600.0, LOOKED_BACK):
-            match = ",".join(f"{name}={_quoted(value)}" for name, value in self._match)
-            text = f"max(max_over_time(timestamp(hew_allocated_bytes{{{match}}})[{back:.0f}s:60s]))"
-            rows = self._rows("query", {"query": text, "time": f"{now:.3f}"})
-            if rows:
-                line = _line(rows[0], ())
-                return line.points[0][1] if line is not None and line.points else None
-        return None
+        """To the minute; None if there is none of the last ten: to look further back takes large engines long."""
+        match = ",".join(f"{name}={_quoted(value)}" for name, value in self._match)
+        text = f"max(max_over_time(timestamp(hew_allocated_bytes{{{match}}})[10m:1m]))"
+        rows = self._rows("query", {"query": text, "time": f"{time.time():.3f}"})
+        line = _line(rows[0], Query("", by=())) if rows else None
+        return line.points[0][1] if line is not None and line.points else None
 
     def _rows(self, path: str, words: Mapping[str, str]) -> list[Any]:
         try:
@@ -92,7 +100,8 @@ class EngineSource:
                 f"{self.name} gave no answer within {self._timeout:g} s: --timeout, or a shorter window"
             ) from None
         except (OSError, http.client.HTTPException) as error:
-            raise HewError(f"{self.name} does not answer: {error or type(error).__name__}") from None
+            said = _plain(str(error)) or type(error).__name__
+            raise HewError(f"{self.name} does not answer: {said}") from None
         try:
             document = json.loads(body)
             if document["status"] == "success":
@@ -150,14 +159,14 @@ class EngineSource:
             self._connection = None
 
 
-def _line(row: Any, by: Sequence[str]) -> Line | None:
-    """A row of the answer; None for what is none. Values that are no numbers are left out."""
+def _line(row: Any, query: Query) -> Line | None:
+    """A row of the answer; None for what is none. Values that cannot be are left out."""
     try:
-        labels = tuple(str(row["metric"].get(name, "")) for name in by)
+        labels = tuple(str(row["metric"].get(name, "")) for name in query.by)
         pairs = [(float(at), float(value)) for at, value in row.get("values") or [row["value"]]]
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
-    return Line(labels, tuple((at, value) for at, value in pairs if not math.isnan(value)))
+    return Line(labels, tuple((at, value) for at, value in pairs if possible(query.series, value)))
 
 
 def _plain(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from hew.model.errors import HewError
-from hew.model.fleet import HOST
+from hew.model.fleet import HOST, possible
 from hew.model.history import Record
 from hew.model.metric import Labels
 from hew.sources.fleet.store import NAME, StoreSource
@@ -26,6 +26,7 @@ LINE = re.compile(r"(hew_[a-z0-9_]+)(?:\{(.*)\})? ([^ ]+)(?: (-?[0-9.]+))?\Z")
 LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)",?')
 ESCAPED = re.compile(r"\\(.)")
 TIME = re.compile(r"(?<!\d)(\d{10})(?!\d)")
+MILLISECONDS = 1e11  # from here on: as seconds it would be the year 5138
 MOST_TEXT = 256 << 20  # bytes of one scrape
 
 
@@ -95,6 +96,8 @@ def _scrape(path: Path, host: str) -> Rows:
             if row is not None:
                 found = True
                 labels, at, value = row
+                if not possible(dict(labels)["__name__"], value):
+                    continue
                 yield _with_host(labels, host), when if at is None else at, value
     if not found:
         raise ValueError("neither a scrape of hew export nor a recording of hew watch")
@@ -111,7 +114,12 @@ def _sample(text: str, number: int) -> tuple[Labels, float | None, float] | None
     pairs = [(one, ESCAPED.sub(_unescaped, words)) for one, words in LABEL.findall(labels or "")]
     if len(LABEL.sub("", labels or "")) > 0:
         raise ValueError(f"line {number} has labels that cannot be read: {text[:60]!r}")
-    return tuple(sorted([("__name__", name), *pairs])), None if at is None else float(at), float(value)
+    return tuple(sorted([("__name__", name), *pairs])), None if at is None else _seconds(float(at)), float(value)
+
+
+def _seconds(at: float) -> float:
+    """OpenMetrics has seconds; Prometheus' older format has milliseconds."""
+    return at / 1000 if at > MILLISECONDS else at
 
 
 def _unescaped(match: re.Match[str]) -> str:

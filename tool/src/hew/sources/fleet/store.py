@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hew.model.errors import HewError
-from hew.model.fleet import LOOKBACK, Fold, Line, Over, Query, Span
+from hew.model.fleet import LOOKBACK, Fold, Line, Over, Query, Span, possible
 from hew.model.metric import Labels
 
 COLUMNS = ("service_name", "instance", "pid", "state", "size", "kind", "outcome", "size_class", "version", "allocator")
@@ -59,7 +59,7 @@ class StoreSource:
         whole = replace(query, match=(*query.match, *self._match))
         lines: dict[tuple[str, ...], list[tuple[float, float]]] = {}
         for *labels, step, value in self._rows(*_sql(whole, span, metric)):
-            if value is not None and not math.isnan(value):
+            if value is not None and possible(query.series, value):
                 lines.setdefault(tuple(labels), []).append((span.ends[int(step)], float(value)))
         return [Line(labels, tuple(sorted(points))) for labels, points in lines.items()]
 

@@ -11,15 +11,21 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import IO, BinaryIO, cast
 
+import zstandard
+
 from hew.model.errors import HewError
 from hew.model.profile import Profile
 from hew.sources.profile.heap_v2 import read_heap_v2
+from hew.sources.profile.heaptrack import read_heaptrack
 from hew.sources.profile.pprof import read_pprof
 
 GZIP = b"\x1f\x8b"
 TEXT = b"heap_v2/"
 MESSAGE = b"\x0a\x12\x1a\x22\x2a\x32"  # what a profile.proto may begin with: tags of its messages
-DAMAGED = (OSError, EOFError, zlib.error)
+ZSTD = b"\x28\xb5\x2f\xfd"
+HEAPTRACK = b"v "
+MOST_WINDOW = 1 << 27  # bytes: what the strongest levels of zstd want
+DAMAGED = (OSError, EOFError, zlib.error, zstandard.ZstdError)
 BUFFER = 1 << 18
 NAMED = re.compile(r"\.(\d+)\.\d+\.[fimu]\d*\.(?:heap|pb\.gz)$")
 
@@ -42,11 +48,13 @@ def read_bytes(data: bytes, source: str) -> Profile:
 def read_opened(file: IO[bytes], source: str) -> Profile:
     """The profile in a file that is open."""
     file.seek(0)
-    packed = file.read(2) == GZIP
+    begins = file.read(4)
 
     def from_start() -> BinaryIO:
         file.seek(0)
-        return cast(BinaryIO, gzip.GzipFile(fileobj=file) if packed else _Kept(file))
+        if begins == ZSTD:
+            return cast(BinaryIO, _unpacked(file))
+        return cast(BinaryIO, gzip.GzipFile(fileobj=file) if begins.startswith(GZIP) else _Kept(file))
 
     try:
         with from_start() as stream:
@@ -61,9 +69,23 @@ def read_opened(file: IO[bytes], source: str) -> Profile:
                 return read_heap_v2(stream, source)
         except DAMAGED as error:
             raise HewError(f"{source}: it is damaged: {error}") from error
+    if head.startswith(HEAPTRACK):
+        try:
+            with io.BufferedReader(cast(io.RawIOBase, from_start()), BUFFER) as stream:
+                return read_heaptrack(stream, source)
+        except DAMAGED as error:
+            raise HewError(f"{source}: it is damaged: {error}") from error
     if head[0] in MESSAGE:
         return read_pprof(lambda: io.BufferedReader(cast(io.RawIOBase, from_start()), BUFFER), source)
-    raise HewError(f"{source}: no heap profile: neither heap_v2 nor pprof's format (profile.proto)")
+    raise HewError(
+        f"{source}: no heap profile: neither heap_v2, nor pprof's format (profile.proto), nor a recording of heaptrack"
+    )
+
+
+def _unpacked(file: IO[bytes]) -> IO[bytes]:
+    """What is packed by zstd, as it is read."""
+    unpacker = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
+    return unpacker.stream_reader(file, closefd=False, read_across_frames=True)
 
 
 class _Kept(io.RawIOBase):

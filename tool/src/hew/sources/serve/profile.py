@@ -4,10 +4,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+from hew.model.live_samples import LiveSamples
 from hew.model.profile import Profile
 from hew.sources.control import Control, connect
 from hew.sources.processes import name_of, own_number
 from hew.sources.profile.read import read_bytes
+from hew.sources.profile.samples import named_samples, take_samples
 from hew.sources.serve.app import AnswerError
 from hew.sources.symbols.perf_map import PerfMap
 from hew.sources.symbols.symbolise import Finder, symbolise
@@ -40,11 +42,20 @@ def named_profile(pid: int) -> Profile:
     return named_bytes(pid, body, notes)
 
 
+def samples_of(pid: int) -> LiveSamples:
+    """The live samples one by one, with names."""
+    return named_samples(take_samples(pid), pid, _finder(pid))
+
+
+def _finder(pid: int) -> Finder:
+    root = Path(f"/proc/{pid}/root")
+    return Finder(root, perf_map=PerfMap(root / "tmp" / f"perf-{own_number(pid)}.map"))
+
+
 def named_bytes(pid: int, body: bytes, notes: tuple[str, ...] = ()) -> Profile:
     """A process's profile in either format, with names."""
     taken = replace(read_bytes(body, f"{name_of(pid)} ({pid})"), pid=pid)
-    root = Path(f"/proc/{pid}/root")
-    found = symbolise(taken, Finder(root, perf_map=PerfMap(root / "tmp" / f"perf-{own_number(pid)}.map")))
+    found = symbolise(taken, _finder(pid))
     return replace(found, notes=(*found.notes, *notes))
 
 

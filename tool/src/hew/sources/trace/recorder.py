@@ -2,13 +2,14 @@
 """Runs a command with libhewtrace.so before its allocator, and looks after the files that come of it."""
 
 import contextlib
+import itertools
 import os
 import re
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hew.model.errors import CommandNotExecutableError, CommandNotFoundError, HewError
@@ -112,6 +113,26 @@ def files_of(output: Path) -> list[Path]:
     """The traces that processes of the command have made: FILE, then FILE.PID and FILE.PID.N."""
     pattern = re.compile(re.escape(output.name) + r"(\.\d+){0,2}")
     return sorted(path for path in output.parent.iterdir() if pattern.fullmatch(path.name) and path.is_file())
+
+
+def largest_first(found: Sequence[TraceSummary], output: Path) -> list[TraceSummary]:
+    """Sorted by operations. The largest gets the name that was asked for, which a shell often had."""
+    ordered = sorted(found, key=lambda one: -one.operations)
+    if not ordered or ordered[0].path == str(output):
+        return ordered
+    former = next((one for one in found if one.path == str(output)), None)
+    if former is not None:
+        place = free_name(output, former.pid)
+        output.rename(place)
+        ordered[ordered.index(former)] = replace(former, path=str(place))
+    Path(ordered[0].path).rename(output)
+    return [replace(ordered[0], path=str(output)), *ordered[1:]]
+
+
+def free_name(output: Path, pid: int) -> Path:
+    """FILE.PID, or FILE.PID.N where that is taken."""
+    names = (output.with_name(f"{output.name}.{pid}{f'.{more}' if more else ''}") for more in itertools.count())
+    return next(name for name in names if not os.path.lexists(name))
 
 
 def finish(path: Path) -> TraceSummary:

@@ -36,8 +36,10 @@ export async function take() {
   const pid = process, mine = (begun += 1);
   at("take").disabled = true;
   at("flame-state").textContent = "naming what was sampled …";
+  const by = at("flame-by").value;
+  if (!["", "line"].includes(by)) at("flame-of").value = at("flame-base").value = "0"; // kept ones know stacks alone
   try {
-    const found = await ask(`/api/process/${pid}/profile?of=${at("flame-of").value}&base=${at("flame-base").value}`);
+    const found = await ask(`/api/process/${pid}/profile?of=${at("flame-of").value}&base=${at("flame-base").value}&by=${by}`);
     if (mine !== begun) return;
     offer(found.kept);
     at("flame").hidden = false;
@@ -57,6 +59,7 @@ export async function keepProfile() {
   try {
     const kept = await ask(`/api/process/${pid}/profile/keep`, {});
     if (pid !== process) return;
+    if (!["", "line"].includes(at("flame-by").value)) at("flame-by").value = "";
     const box = at("flame-base");
     box.append(element("option", { value: kept.number }, `${kept.number}`));
     box.value = kept.number;

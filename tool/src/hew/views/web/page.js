@@ -158,7 +158,7 @@ at("filter").oninput = at("asks-only").onchange = list;
 at("heat").onchange = at("measure").onchange = at("rate").onchange = () => look && show();
 at("ask").onclick = () => shown !== null && showAdvice(shown);
 at("keep").onclick = () => keep(shown).catch((error) => state(error.message));
-at("take").onclick = at("flame-of").onchange = at("flame-base").onchange = () => take();
+at("take").onclick = at("flame-by").onchange = at("flame-of").onchange = at("flame-base").onchange = () => take();
 at("keep-profile").onclick = () => keepProfile();
 at("before").onchange = at("after").onchange = () => compare().catch((error) => state(error.message));
 window.addEventListener("resize", resize);

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: MIT
+"""`hew record` and `hew replay`: what is in a trace, however its program ended, and what becomes of bad ones."""
+
+import io
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import HewRunner, is_as_described
+from hew.model.errors import HewError
+from hew.sources.library import find_part
+from hew.sources.trace.blocks import HEADER, OPERATIONS, is_packed, read_blocks, read_header, unpack
+from hew.sources.trace.planning import planned
+
+Programs = Callable[[str], list[str]]
+OBJECTS = 20_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    try:
+        find_part("libhewtrace.so"), find_part("hew-replay")
+    except HewError as error:
+        pytest.skip(str(error))
+
+
+def operations(trace: Path, folder: Path) -> list[str]:
+    """A trace's operations as text."""
+    plain = folder / "plain"
+    with plain.open("wb") as to:
+        unpack(trace, to)
+    done = subprocess.run([find_part("hew-replay"), "list", plain], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def recorded(hew: HewRunner, words: list[str], trace: Path, *options: str) -> str:
+    """What `hew record` says of a command that ends well."""
+    done = hew("record", "-o", str(trace), *options, "--", *words)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def test_objects_that_pass_between_threads_are_made_before_they_end(
+    hew: HewRunner, programs: Programs, tmp_path: Path
+) -> None:
+    trace = tmp_path / "t.trace"
+    said = recorded(hew, programs("passes_on"), trace)
+    assert re.search(r"t\.trace: [\d,]+ operations of 2 threads", said), said
+    assert "hew replay" in said
+    lines = operations(trace, tmp_path)
+    handed = [line for line in lines if re.fullmatch(r"1 free 0\.\d+", line)]
+    assert len(handed) == OBJECTS
+    assert sum(" realloc " in line for line in lines) == OBJECTS // 5
+    assert sum(" calloc 100 " in line for line in lines) == OBJECTS // 3 + 1
+    with planned(trace) as (_, plan):
+        assert (plan.threads, plan.unknown, plan.damaged, plan.missing, plan.cut_off) == (2, 0, 0, 0, 0)
+
+
+def test_what_is_recorded_is_the_same_under_every_allocator(
+    hew: HewRunner, hew_library: Path, programs: Programs, tmp_path: Path
+) -> None:
+    under = {}
+    for name, options in (("glibc", ()), ("hew", ("--alloc", f"hew={hew_library}"))):
+        trace = tmp_path / f"{name}.trace"
+        recorded(hew, programs("passes_on"), trace, *options)
+        lines = operations(trace, tmp_path)
+        first = next(index for index, line in enumerate(lines) if "calloc 100 " in line)
+        own = [re.sub(r"\d+\.\d+", "object", line) for line in lines[first:] if line.startswith("0 ")]
+        under[name] = [line for line in own if re.search(r"calloc 100 |malloc 100\d |realloc", line)]
+    assert len(under["glibc"]) == OBJECTS + OBJECTS // 5
+    assert under["glibc"] == under["hew"]
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_exit_status_and_streams_pass_through(hew: HewRunner, tmp_path: Path, status: int) -> None:
+    done = hew("record", "-o", str(tmp_path / "t"), "--", "sh", "-c", f"cat; exit {status}", stdin="words\n")
+    assert (done.returncode, done.stdout) == (status, "words\n")
+
+
+def test_a_killed_process_leaves_all_its_operations(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    trace = tmp_path / "t.trace"
+    done = hew("record", "-o", str(trace), "--", *programs("passes_on kill"))
+    assert done.returncode == -signal.SIGKILL
+    assert "was killed" in done.stderr
+    assert sum("1 free 0." in line for line in operations(trace, tmp_path)) == OBJECTS
+
+
+def test_a_forked_child_and_the_next_program_write_files_of_their_own(
+    hew: HewRunner, programs: Programs, tmp_path: Path
+) -> None:
+    recorded(hew, programs("passes_on fork"), tmp_path / "fork.trace")
+    (child,) = [path for path in tmp_path.iterdir() if re.fullmatch(r"fork\.trace\.\d+", path.name)]
+    assert sum(" malloc 77 " in line for line in operations(child, tmp_path)) == 500
+    assert not any(" malloc 77 " in line for line in operations(tmp_path / "fork.trace", tmp_path))
+    recorded(hew, programs("passes_on exec"), tmp_path / "exec.trace")
+    assert len(list(tmp_path.glob("exec.trace.*"))) == 1
+    recorded(hew, programs("passes_on fork"), tmp_path / "alone.trace", "--no-children")
+    assert not list(tmp_path.glob("alone.trace.*"))
+
+
+def test_max_stops_the_recording_and_not_the_program(hew: HewRunner, tmp_path: Path) -> None:
+    code = "x = [[str(i) + 'x' * 600, bytes(600)] for i in range(1000000)]; print(len(x))"
+    done = hew("record", "-o", str(tmp_path / "t"), "--max", "1M", "--", sys.executable, "-c", code)
+    assert (done.returncode, done.stdout) == (0, "1000000\n")
+    assert "--max, or the disk is full" in done.stderr
+    with planned(tmp_path / "t") as (_, plan):
+        assert plan.flags & 2
+        assert plan.operations > 10_000
+
+
+def test_stacks_are_sampled(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    recorded(hew, programs("passes_on"), tmp_path / "t", "--stacks", "100")
+    stacks = [line for line in operations(tmp_path / "t", tmp_path) if " stack " in line]
+    assert len(stacks) > OBJECTS // 200
+    assert max(len(line.split()) for line in stacks) > 3
+
+
+def test_one_thread_of_some_is_recorded_with_all_that_becomes_of_its_objects(
+    hew: HewRunner, programs: Programs, tmp_path: Path
+) -> None:
+    recorded(hew, programs("passes_on"), tmp_path / "t", "--threads", "2")
+    lines = operations(tmp_path / "t", tmp_path)
+    assert sum("1 free 0." in line for line in lines) == OBJECTS
+    assert not any(re.match(r"1 (malloc|calloc)", line) for line in lines)
+
+
+def test_replay_measures_the_trace_under_the_allocators(
+    hew: HewRunner, hew_library: Path, programs: Programs, tmp_path: Path
+) -> None:
+    trace = tmp_path / "t.trace"
+    recorded(hew, programs("passes_on"), trace)
+    done = hew("replay", "--runs", "1", "--warmup", "0", "--json", "--alloc", f"hew={hew_library}", str(trace))
+    assert done.returncode == 0, done.stderr
+    assert "2 threads" in done.stderr
+    report = is_as_described(done.stdout, "compare")
+    assert {one["name"] for one in report["allocators"]} == {"glibc", "hew"}
+    assert all("peak heap, bytes" in json.dumps(one) for one in report["allocators"])
+    for touch in ("none", "first", "all"):
+        done = hew(
+            "replay", "--runs", "1", "--warmup", "0", "--touch", touch, "--alloc", f"hew={hew_library}", str(trace)
+        )
+        assert done.returncode == 0, done.stderr
+        assert "operations/s" in done.stdout
+
+
+def test_a_trace_cut_at_any_length_is_read_as_far_as_it_goes_or_refused(
+    hew: HewRunner, programs: Programs, tmp_path: Path
+) -> None:
+    trace = tmp_path / "t.trace"
+    recorded(hew, programs("passes_on"), trace)
+    whole = trace.read_bytes()
+    cut = tmp_path / "cut"
+    drawn = random.Random(1)  # noqa: S311
+    with planned(trace) as (_, plan):
+        most = plan.operations
+    for length in (0, 1, 8, HEADER.size - 1):
+        cut.write_bytes(whole[:length])
+        with pytest.raises(HewError, match="no trace of hew record"), planned(cut):
+            pass
+    for length in (
+        HEADER.size,
+        HEADER.size + 1,
+        127,
+        len(whole) - 1,
+        *drawn.sample(range(HEADER.size, len(whole)), 12),
+    ):
+        cut.write_bytes(whole[:length])
+        with planned(cut) as (_, plan):
+            assert plan.operations <= most
+
+
+def test_damage_is_counted_and_harms_nobody(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    trace = tmp_path / "t.trace"
+    recorded(hew, programs("passes_on"), trace)
+    whole = trace.read_bytes()
+    drawn = random.Random(2)  # noqa: S311
+    damaged = tmp_path / "damaged"
+    for _ in range(20):
+        changed = bytearray(whole)
+        for _ in range(4):
+            changed[drawn.randrange(HEADER.size, len(changed))] = drawn.randrange(256)
+        damaged.write_bytes(changed)
+        with planned(damaged) as (path, plan):
+            run = subprocess.run([find_part("hew-replay"), "run", path, "pages", "fast"], check=False, timeout=120)
+            assert run.returncode == 0
+            assert plan.operations >= 0
+
+
+def test_a_frame_that_unpacks_to_more_than_its_header_says_is_refused(
+    hew: HewRunner, programs: Programs, tmp_path: Path
+) -> None:
+    trace = tmp_path / "t.trace"
+    recorded(hew, programs("passes_on"), trace)
+    with trace.open("rb") as file:
+        header = read_header(file, trace)
+        block, payload = max(read_blocks(file, header), key=lambda pair: pair[0].length)
+    changed = block.__class__(**{**block.__dict__, "length": block.length // 2})
+    trace.write_bytes(
+        header.bytes[:12] + b"\x40\0\0\0" + header.bytes[16:] + changed.packed() + payload.ljust(block.room)
+    )
+    with pytest.raises(HewError, match="unpack"):
+        unpack(trace, io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda path: path.write_bytes(b""), 'does not begin with "hewtrace"'),
+        (lambda path: path.write_bytes(os.urandom(5000)), 'does not begin with "hewtrace"'),
+        (lambda path: path.write_bytes(b"hewtrace\x09" + bytes(500)), "a trace of version 9: this hew reads version 1"),
+        (lambda path: path.write_bytes(b"hewtrace\x01\0\0\0\0\0\0\x7f" + bytes(500)), "lie outside of the file"),
+        (lambda path: path.mkdir(), "no file, as a trace is"),
+        (lambda _: None, "no such file"),
+    ],
+)
+def test_what_is_no_trace_is_refused_in_one_line(
+    hew: HewRunner, tmp_path: Path, make: Callable[[Path], object], says: str
+) -> None:
+    make(tmp_path / "x")
+    done = hew("replay", str(tmp_path / "x"))
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["-o", "{}/there", "--", "true"], "is there already"),
+        (["-o", "{}/none/t", "--", "true"], "is no folder"),
+        (["-o", "{}/t", "--max", "1k", "--", "true"], "is not a size of 1M or more"),
+        (["-o", "{}/t", "--", "no-such-program-is-here"], "no-such-program-is-here"),
+        (["-o", "{}/t", "--alloc", "hew=/none", "--", "true"], "/none is not a file"),
+    ],
+)
+def test_what_cannot_be_recorded_is_said_before_the_command_runs(
+    hew: HewRunner, tmp_path: Path, words: list[str], says: str
+) -> None:
+    (tmp_path / "there").touch()
+    done = hew("record", *(word.format(tmp_path) for word in words))
+    assert done.returncode != 0
+    assert says in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"there"}
+
+
+def test_a_program_that_nothing_can_be_preloaded_into_is_refused(hew: HewRunner, compiler: str, tmp_path: Path) -> None:
+    (tmp_path / "static.c").write_text("int main(void) { return 0; }\n")
+    made = subprocess.run([compiler, "-static", "-o", tmp_path / "static", tmp_path / "static.c"], check=False)
+    if made.returncode != 0:
+        pytest.skip("no static libc")
+    done = hew("record", "-o", str(tmp_path / "t"), "--", str(tmp_path / "static"))
+    assert done.returncode == 1
+    assert "statically linked" in done.stderr
+
+
+def test_packing_changes_no_operation(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    trace = tmp_path / "t.trace"
+    recorded(hew, programs("passes_on"), trace)
+    assert is_packed(trace)
+    plain = tmp_path / "unpacked"
+    with plain.open("wb") as to:
+        unpack(trace, to)
+    assert not is_packed(plain)
+    assert trace.stat().st_size < plain.stat().st_size
+    assert operations(plain, tmp_path) == operations(trace, tmp_path)
+
+
+def test_a_trace_that_needs_more_memory_than_there_is_is_refused(hew: HewRunner, tmp_path: Path) -> None:
+    code = "import ctypes; ctypes.CDLL(None).malloc.argtypes = [ctypes.c_size_t]; p = ctypes.CDLL(None).malloc(1 << 20)"
+    trace = tmp_path / "t"
+    recorded(hew, [sys.executable, "-S", "-c", code], trace, "--no-children")
+    plain = tmp_path / "plain"
+    with plain.open("wb") as to:
+        unpack(trace, to)
+    # A malloc of 2^46 bytes, in a block of its own: a SYNC, then the code with a number of eight bytes.
+    payload = bytes([1 << 3, 1, 1, (31 << 3) | 1]) + (1 << 46).to_bytes(8, "little")
+    with plain.open("rb") as file:
+        header = read_header(file, plain)
+        block, _ = next(pair for pair in read_blocks(file, header) if pair[0].kind == OPERATIONS)
+    stored = {"codec": 0, "length": len(payload), "stored": len(payload), "checksum": zlib.crc32(payload)}
+    changed = block.__class__(**{**block.__dict__, **stored, "room": 80, "thread": 99, "sequence": 0, "number": 0})
+    plain.write_bytes(plain.read_bytes() + changed.packed() + payload.ljust(16, b"\0"))
+    done = hew("replay", "--runs", "1", str(plain))
+    assert done.returncode == 1
+    assert "64.0 TiB live at once, and the machine has" in done.stderr
