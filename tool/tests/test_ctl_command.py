@@ -11,8 +11,10 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import ValidationError
 
 from conftest import HewRunner, environment, is_as_described, wait_until
 from hew.analysis.doctor import examine
@@ -154,11 +156,27 @@ def test_the_command(process: int, hew: HewRunner, tmp_path: Path) -> None:
     assert target.read_bytes().startswith(b"heap_v2/")
 
 
+def test_what_it_prints_as_json_is_described(process: int, hew: HewRunner, tmp_path: Path) -> None:
+    def told(*words: str) -> Any:
+        return is_as_described(hew("ctl", "--json", str(process), *words).stdout, "ctl")
+
+    assert told("version")["value"].startswith("5.3")
+    assert told("prof.active")["value"] is False
+    assert told("arena.4096.purge") == {"name": "arena.4096.purge", "value": None}
+    assert "arenas.dirty_decay_ms" in {one["name"] for one in told("--list")}
+    outcomes = told("--conf", "dirty_decay_ms:5,narenas:2,no_such:1,prof_active:maybe")
+    assert [one["outcome"] for one in outcomes] == ["applied", "restart", "unknown", "refused"]
+    heap = tmp_path / "now.heap"
+    assert told("--heap", str(heap)) == {"file": str(heap), "format": "heap_v2", "bytes": heap.stat().st_size}
+    with pytest.raises(ValidationError):  # it is no description of everything
+        is_as_described('{"name": "version", "value": [1]}', "ctl")
+
+
 def test_a_purge_of_everything_says_how_much_it_returned(process: int, hew: HewRunner) -> None:
     pid = str(process)
     first = hew("ctl", "--json", pid, "--purge")
     assert first.returncode == 0
-    told = json.loads(first.stdout)
+    told = is_as_described(first.stdout, "ctl")
     with connect(process) as control:
         assert control.get("experimental.purged") == told["returned"]
     assert told["returned"] > 0

@@ -6,6 +6,7 @@ import random
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from conftest import environment, wait_until
 from hew.analysis.advice.over_time import advise_over_time
 from hew.analysis.growth import growth, plateaus, slope, tau, trend
 from hew.model.growth import Growth, Shape, Verdict
-from hew.model.history import Point, Record, Track
+from hew.model.history import MOST_ARENAS, Point, Record, Track
 from hew.model.live import Moment, Outside
 from hew.sources.control import find_socket
 from hew.sources.history.blocks import LineFile
@@ -109,6 +110,29 @@ def test_retention_counts_its_plateaus() -> None:
     assert sentence(found).startswith("retention, not a leak: 3 plateaus; 80.0 MiB stay")
 
 
+def leaking(arenas: Callable[[int], dict[str, int]]) -> Growth:
+    """A leak, with what each look tells of arenas."""
+    whole = track(*SERIES["leak"][:2])
+    points = tuple(replace(one, arenas=arenas(at)) for at, one in enumerate(whole.points))
+    return growth(replace(whole, points=points))
+
+
+def test_growth_is_told_by_arena() -> None:
+    found = leaking(lambda at: {"0": 5 * MIB, "1": at * MIB, **({"2": at * MIB // 4} if at > 10 else {})}).arenas
+    assert [one.key for one in found] == ["1", "2"]  # the last one was made after some looks
+    assert found[0].trend.shape is Shape.STEADY
+
+
+def test_an_arena_that_some_looks_leave_out_is_not_told_to_have_grown() -> None:
+    """The busiest are kept: one that became busy late was there before, with nobody knows how many bytes."""
+
+    def busiest(at: int) -> dict[str, int]:
+        late = "late" if at > 60 else "early"
+        return {late: 900 * MIB, "grows": at * MIB, **{str(one): MIB for one in range(MOST_ARENAS - 2)}}
+
+    assert [one.key for one in leaking(busiest).arenas] == ["grows"]
+
+
 def test_few_looks_have_no_verdict() -> None:
     assert growth(track(lambda at: at * MIB, lambda at: at * MIB, 5)).verdict is Verdict.UNKNOWN
     assert growth(track(lambda at: at * MIB, lambda at: at * MIB, 20, every=0.0)).verdict is Verdict.UNKNOWN
@@ -171,6 +195,7 @@ def test_a_program_on_hew_is_told_by_its_recording(
     found: Growth = growth(read_recording(path).tracks[0])
     assert found.verdict is verdict, (found.live, found.resident)
     assert [one.size for one in found.classes] == ([32] if what == "leak" else [])
+    assert [one.key for one in found.arenas] == (["0"] if what == "leak" else [])
     assert found.live is not None
     if what == "leak":
         assert found.live.slope == pytest.approx(20000 * 32, rel=0.05)

@@ -14,6 +14,7 @@ from hew.analysis.live import internal_fragmentation
 from hew.model.statistics import Arena, Bin, LargeClass
 from hew.sources.code import read_code
 from hew.sources.live import Processes
+from hew.sources.share import MOST, PART, Share
 from hew.sources.statistics.stream import find_reports
 
 STATISTICS = Path(__file__).parent / "data" / "statistics"
@@ -97,3 +98,25 @@ def test_a_file_that_was_replaced_is_read_again(tmp_path: Path) -> None:
     assert read_code(file) is None
     shutil.copy(Path(sys.executable).resolve(), file)
     assert read_code(file) is not None
+
+
+def test_work_that_can_wait_takes_its_share_of_the_time_that_passes() -> None:
+    """Pieces of 0.3 s: however long each is, they are a hundredth of the time."""
+    now = spent = 0.0
+    share = Share(lambda: now, lambda: spent)
+    pieces = []
+    for look in range(1000):
+        now = 2.0 * look
+        while share.is_there():
+            with share.piece():
+                spent += 0.3
+            pieces.append(now)
+        if not look:
+            share.end_of_first()
+    assert pieces[:2] == [0.0, 0.0]  # half a second at once, at the beginning
+    assert len(pieces[2:]) == pytest.approx(2000 * PART / 0.3, abs=2)
+    now += 10000.0  # long asleep: no more is saved up than one look may take
+    assert share.is_there()
+    with share.piece():
+        spent += 1.01 * MOST
+    assert not share.is_there()

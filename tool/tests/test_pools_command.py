@@ -2,7 +2,6 @@
 """`hew pools suggest`: from reports and from samples to declarations."""
 
 import gzip
-import json
 import re
 import subprocess
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import HewRunner
+from conftest import HewRunner, is_as_described
 from hew.analysis.declaration import MOST_SIZES, declare
 from hew.model.declaration import Counted, Seen, SeenSize
 from hew.model.errors import HewError
@@ -119,8 +118,7 @@ def test_a_recorded_report_leads_to_a_declaration(hew: HewRunner, tmp_path: Path
     file.write_bytes(gzip.decompress((DATA / f"{name}.{form}.gz").read_bytes()))
     done = hew("pools", "suggest", "--json", str(file))
     assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    assert document["format"] == "hew-pools/1"
+    document = is_as_described(done.stdout, "pools")
     assert document["bytes"] == sum(one["size"] * one["count"] for one in document["sizes"])
 
 

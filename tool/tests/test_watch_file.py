@@ -5,15 +5,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hew.commands.replaying import ReplayFeed
 from hew.model.errors import HewError
 from hew.model.history import HeapFigures, Record
 from hew.model.live import Moment, Outside
 from hew.model.statistics import Arena, Bin, LargeClass, Mutex, Sizes, Snapshot, Thread, Totals
-from hew.sources.history.blocks import LINES, LineFile, is_recording, older, read_lines
+from hew.sources.history.blocks import CHUNK, LINES, LineFile, is_recording, older, read_as
 from hew.sources.history.codec import made, plain
 from hew.sources.history.recording import line_of, read_looks, read_recording
 
@@ -46,10 +49,19 @@ def test_what_was_written_before_a_kill_is_read_and_gone_on_with(tmp_path: Path)
     path = tmp_path / "file"
     lines = numbered(0, LINES + 7)
     abandoned(path, lines)
-    assert read_lines(path) == (lines, [])
+    assert read_as(path, bytes) == (lines, [])
     abandoned(path, numbered(LINES + 7, 3))
     written(path, numbered(LINES + 10, 2))
-    assert read_lines(path) == (numbered(0, LINES + 12), [])
+    assert read_as(path, bytes) == (numbered(0, LINES + 12), [])
+
+
+def test_looks_of_many_kilobytes_are_read_across_blocks(tmp_path: Path) -> None:
+    """A block unpacks to more than is taken at a time, and others lie behind it in what was read of the file."""
+    path = tmp_path / "file"
+    lines = numbered(0, 3 * LINES + 5, ',"text":"' + "words " * 3000 + '"')
+    written(path, lines)
+    assert path.stat().st_size < CHUNK
+    assert read_as(path, bytes) == (lines, [])
 
 
 def test_cut_at_any_length_it_reads_to_its_last_whole_line_and_is_gone_on_with(tmp_path: Path) -> None:
@@ -61,13 +73,13 @@ def test_cut_at_any_length_it_reads_to_its_last_whole_line_and_is_gone_on_with(t
     for size in range(1, len(data) + 1):
         path.write_bytes(data[:size])
         assert is_recording(path)
-        found, notes = read_lines(path)
+        found, notes = read_as(path, bytes)
         assert found == lines[: len(found)]
         assert len(found) >= len(before), f"a longer file has fewer lines: {size}"
         assert not notes
         before = found
         written(path, [b'{"last":1}'])
-        assert read_lines(path) == ([*found, b'{"last":1}'], [])
+        assert read_as(path, bytes) == ([*found, b'{"last":1}'], [])
     assert before == lines
 
 
@@ -79,7 +91,7 @@ def test_it_stays_within_its_bytes_and_keeps_the_newest(tmp_path: Path) -> None:
         file.put(line)
         assert path.stat().st_size + (older(path).stat().st_size if older(path).exists() else 0) <= most
     file.close()
-    found, notes = read_lines(path)
+    found, notes = read_as(path, bytes)
     assert found == lines[-len(found) :]
     assert sum(len(one) // 2 for one in found) > most / 3
     assert not notes
@@ -105,7 +117,7 @@ def test_what_comes_before_damage_is_read_and_the_damage_named(tmp_path: Path) -
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0xFF
     path.write_bytes(data)
-    found, notes = read_lines(path)
+    found, notes = read_as(path, bytes)
     assert found[:LINES] == numbered(0, LINES)
     assert len(notes) == 1
     assert "damaged between the bytes" in notes[0]
@@ -117,7 +129,7 @@ def test_a_file_of_a_newer_hew_is_not_guessed_at(tmp_path: Path, monkeypatch: py
     written(path, numbered(0, 1))
     monkeypatch.undo()
     with pytest.raises(HewError, match="of a newer hew"):
-        read_lines(path)
+        read_as(path, bytes)
 
 
 def record(at: float, pid: int = 42, size: int = 1 << 20) -> Record:
@@ -170,3 +182,34 @@ def test_a_line_that_is_no_look_is_named(tmp_path: Path) -> None:
     found = read_recording(path)
     assert len(found.tracks[0].points) == 1
     assert "line 2" in found.notes[0]
+
+
+def counted(known: Callable[[int], object], asked: list[int]) -> Callable[[int], object]:
+    """The same, and what it was asked for."""
+
+    def again(index: int) -> object:
+        asked.append(index)
+        return known(index)
+
+    return again
+
+
+def test_a_step_of_a_replay_does_not_go_through_all_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recording of days has 10,000 looks and more; two processes, looked at in turn."""
+    path = tmp_path / "file"
+    moments = [(float(at), 42 + at % 2) for at in range(400)]
+    written(path, [line_of(replace(record(at), moment=replace(record(at).moment, pid=pid))) for at, pid in moments])
+    looks = read_looks(path)
+    feed = ReplayFeed(looks)
+    asked: list[int] = []
+    for name in ("at", "pid", "who"):
+        known = getattr(looks, name)
+        monkeypatch.setattr(looks, name, counted(known, asked))
+    assert feed.step(200)
+    assert [row.pid for row in feed.processes()] in ([42, 43], [43, 42])
+    view = feed.look(42)
+    rates = {rate.label: rate.value for rate in view.rates}
+    assert rates["CPUs"] is not None  # there was a look before
+    assert len(asked) < 20
+    feed.go_to_end()
+    assert feed.look(43).moment.pid == 43

@@ -7,12 +7,14 @@ tau against time (Mann 1945) of its floors: the lowest value in each of a dozen 
 and gives back in between leaves no trace there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from statistics import median
+from typing import TypeVar
 
-from hew.model.growth import ClassGrowth, Growth, Shape, Trend, Verdict
-from hew.model.history import Point, Track
+from hew.model.growth import ArenaGrowth, ClassGrowth, Growth, Shape, Trend, Verdict
+from hew.model.history import MOST_ARENAS, Point, Track
 
 FEWEST = 8  # looks: fewer have no shape
 FLOORS = 12  # stretches: enough for tau to tell a rise from chance (0.7 of 12 floors: p < 0.002)
@@ -24,9 +26,10 @@ LASTS = 0.12  # of the time: a plateau takes so much. A straight line takes 0.05
 STANDS = 0.2  # of the time: a last plateau so long says that the growth is over
 COVERED = 0.6  # of the time: plateaus that take so much make a staircase
 BEGUN = 0.05  # of a rise: when so much of it was there, it had begun
-MOST_CLASSES = 5
+MOST_PARTS = 5
 
 Series = Sequence[tuple[float, int]]
+Key = TypeVar("Key", int, str)
 
 
 def growth(track: Track) -> Growth:
@@ -35,10 +38,18 @@ def growth(track: Track) -> Growth:
     resident = trend([(one.at, one.resident) for one in points])
     told = [(one.at, one.live) for one in points if one.live is not None]
     live = trend(told) if len(told) >= FEWEST else None
-    # Classes count what lies in caches: they tell where a growth is, not that there is one.
-    grown = _classes(points) if live is not None and live.last - live.first > _noise(live.highest) else ()
+    # Classes and arenas count what lies in caches: they tell where a growth is, not that there is one.
+    grows = live is not None and live.last - live.first > _noise(live.highest)
     return Growth(
-        track.title, _verdict(live, resident), len(points), points[0].at, points[-1].at, resident, live, grown
+        track.title,
+        _verdict(live, resident),
+        len(points),
+        points[0].at,
+        points[-1].at,
+        resident,
+        live,
+        tuple(ClassGrowth(*one) for one in _grown(points, lambda one: one.classes)) if grows else (),
+        tuple(ArenaGrowth(*one) for one in _arenas(points)) if grows else (),
     )
 
 
@@ -159,18 +170,27 @@ def _since(series: Series, first: int, last: int) -> float:
     return below[-1] if below else series[0][0]
 
 
-def _classes(points: Sequence[Point]) -> tuple[ClassGrowth, ...]:
-    """The classes whose live bytes grew most, as far as that is more than noise."""
-    told = [one for one in points if one.classes]
+def _grown(points: Sequence[Point], part: Callable[[Point], Mapping[Key, int]]) -> list[tuple[Key, Trend]]:
+    """Of the parts that a look tells of, those whose bytes grew most, as far as that is more than noise."""
+    told = [(one.at, part(one)) for one in points if part(one)]
     if len(told) < FEWEST:
-        return ()
-    sizes = {size for one in told for size in one.classes}
+        return []
     edge = max(len(told) // FLOORS, 1)
 
-    def rise(size: int) -> float:
-        values = [one.classes.get(size, 0) for one in told]
+    def rise(key: Key) -> float:
+        values = [found.get(key, 0) for _, found in told]
         return median(values[-edge:]) - median(values[:edge])
 
-    rises = {size: rise(size) for size in sizes}
-    most = sorted((size for size in sizes if rises[size] > NOISE), key=lambda size: -rises[size])[:MOST_CLASSES]
-    return tuple(ClassGrowth(size, trend([(one.at, one.classes.get(size, 0)) for one in told])) for size in most)
+    rises = {key: rise(key) for key in {key for _, found in told for key in found}}
+    most = sorted((key for key in rises if rises[key] > NOISE), key=lambda key: -rises[key])[:MOST_PARTS]
+    return [(key, trend([(at, found.get(key, 0)) for at, found in told])) for key in most]
+
+
+def _arenas(points: Sequence[Point]) -> list[tuple[str, Trend]]:
+    """The arenas that grew most. An arena that a look with all of them lacks was not made yet; where looks leave some
+    out, those count that are in each."""
+    told = [one for one in points if one.arenas]
+    if any(len(one.arenas) >= MOST_ARENAS for one in told):
+        always = set(told[0].arenas).intersection(*(one.arenas for one in told))
+        told = [replace(one, arenas={key: one.arenas[key] for key in always}) for one in told]
+    return _grown(told, lambda one: one.arenas)

@@ -2,6 +2,8 @@
 """A recording of `hew watch` as `hew top` shows processes."""
 
 import threading
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from datetime import datetime
 from statistics import median
 
@@ -20,7 +22,10 @@ class ReplayFeed:
         if not len(looks):
             raise HewError(f"{looks.source} has no look in it yet")
         self._looks = looks
-        self._times = sorted({looks.at(index) for index in range(len(looks))})
+        self._order = sorted(range(len(looks)), key=looks.at)
+        self._ats = [looks.at(index) for index in self._order]
+        self._times = sorted(set(self._ats))
+        self._before = _before(looks, self._order)
         gaps = [later - at for at, later in zip(self._times, self._times[1:], strict=False)]
         self.period = median(gaps) if gaps else 1.0
         self._at = 0
@@ -45,11 +50,8 @@ class ReplayFeed:
     def _now(self) -> dict[int, int]:
         """The last look at each process, by its number, until now."""
         now = self._times[self._at]
-        found: dict[int, int] = {}
-        for index in range(len(self._looks)):
-            if now - GONE * self.period <= self._looks.at(index) <= now:
-                found[self._looks.pid(index)] = index
-        return found
+        begin, end = bisect_left(self._ats, now - GONE * self.period), bisect_right(self._ats, now)
+        return {self._looks.pid(index): index for index in self._order[begin:end]}
 
     def processes(self) -> tuple[ProcessRow, ...]:
         """Those that were there, the largest first."""
@@ -73,7 +75,18 @@ class ReplayFeed:
         index = self._now().get(pid)
         if index is None:
             raise HewError(f"there was no process {pid} at that moment")
-        who = self._looks.who(index)
-        before = next((one for one in range(index - 1, -1, -1) if self._looks.who(one) == who), None)
+        before = self._before.get(index)
         earlier = self._looks.record(before).moment if before is not None else None
         return live_view(self._looks.record(index).moment, earlier)
+
+
+def _before(looks: Looks, order: Sequence[int]) -> dict[int, int]:
+    """The look before each one at the same process, where there is one."""
+    last: dict[object, int] = {}
+    found: dict[int, int] = {}
+    for index in order:
+        who = looks.who(index)
+        if who in last:
+            found[index] = last[who]
+        last[who] = index
+    return found

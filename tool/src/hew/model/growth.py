@@ -57,9 +57,17 @@ class ClassGrowth:
 
 
 @dataclass(frozen=True)
+class ArenaGrowth:
+    """Bytes of an arena's objects that grew; `key` is its number, as the report names it."""
+
+    key: str
+    trend: Trend
+
+
+@dataclass(frozen=True)
 class Growth:
-    """One process over time. `live` is None where the program's own bytes were never told; `classes`: those that grew
-    most first."""
+    """One process over time. `live` is None where the program's own bytes were never told; `classes` and `arenas`:
+    those that grew most first."""
 
     title: str
     verdict: Verdict
@@ -69,3 +77,4 @@ class Growth:
     resident: Trend
     live: Trend | None = None
     classes: tuple[ClassGrowth, ...] = ()
+    arenas: tuple[ArenaGrowth, ...] = ()

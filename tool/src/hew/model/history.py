@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from hew.model.live import Moment
 
+MOST_ARENAS = 64  # that a look keeps, the busiest
+
 
 @dataclass(frozen=True)
 class HeapFigures:
@@ -40,7 +42,7 @@ class Record:
 class Point:
     """What the analysis takes of a look, in bytes; None where it was not told. `live` leaves out what
     lies in thread caches; `requests` is a count since the start; `classes` has bytes of objects, those in caches too,
-    by the size of their class."""
+    by the size of their class, `arenas` the same by the arena's name; of many arenas only the busiest."""
 
     at: float
     resident: int
@@ -48,6 +50,7 @@ class Point:
     active: int | None = None
     requests: int | None = None
     classes: Mapping[int, int] = field(default_factory=dict)
+    arenas: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

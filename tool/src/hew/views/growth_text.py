@@ -24,7 +24,8 @@ def show_growth(found: Sequence[Growth], notes: Sequence[str], console: Console)
         console.print(f"{who}: [{STYLES.get(one.verdict, 'green')}]{escape(sentence(one))}[/]", soft_wrap=True)
         rows = [("live bytes", one.live)] if one.live else []
         classes = [(f"class {each.size:,}", each.trend) for each in one.classes]
-        for label, trend in [*rows, ("resident", one.resident), *classes]:
+        arenas = [(f"arena {each.key}", each.trend) for each in one.arenas]
+        for label, trend in [*rows, ("resident", one.resident), *classes, *arenas]:
             console.print(f"  {label:14}{escape(_numbers(trend))}", soft_wrap=True)
     for note in notes:
         show_note(note, console)

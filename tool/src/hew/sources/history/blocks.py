@@ -12,10 +12,10 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from hew.model.errors import HewError
 from hew.sources.lock_file import locked
@@ -27,6 +27,9 @@ LINES = 64  # in a block
 MOST_LINE, MOST_BLOCK = 16 << 20, 256 << 20  # bytes; longer is none of ours
 TAIL = 64  # bytes, at most, that end a block
 FLUSHED, LAST_PIECE = b"\x00\x00\xff\xff", b"\x03\x00"  # what a flush ends with; an empty last piece (RFC 1951)
+
+
+Read = TypeVar("Read")
 
 
 class ForeignError(HewError):
@@ -101,7 +104,7 @@ def _block(path: Path, file: BinaryIO, start: int, data: bytes) -> tuple[Block, 
 def _pieces(decoder: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
     """What the data unpacks to, never much of it at a time."""
     piece = b""
-    while data or len(piece) == CHUNK:
+    while not decoder.eof and (data or len(piece) == CHUNK):  # behind the end its unconsumed tail is not emptied
         piece = decoder.decompress(data, CHUNK)
         yield piece
         data = decoder.unconsumed_tail
@@ -118,23 +121,24 @@ def _check_head(path: Path, line: bytes) -> None:
         raise ForeignError(f"{path} is of a newer hew ({name}/{version}; this one reads {name}/{VERSION}): update hew")
 
 
-def read_lines(path: Path) -> tuple[list[bytes], list[str]]:
-    """The lines of both halves, the oldest first, and what was wrong with them."""
+def read_as(path: Path, made: Callable[[bytes], Read]) -> tuple[list[Read], list[str]]:
+    """What is made of each line, the oldest first, and what was wrong with them. No more than one block's lines are
+    kept, which unpacked are a hundred times as long; `made` may be called for a line twice."""
     while True:
         before = _identity(older(path))
-        found = _read_both(path)
+        found = _read_both(path, made)
         if _identity(older(path)) == before:  # else it was turned meanwhile, and a half has been missed
             return found
 
 
-def _read_both(path: Path) -> tuple[list[bytes], list[str]]:
+def _read_both(path: Path, made: Callable[[bytes], Read]) -> tuple[list[Read], list[str]]:
     halves = [half for half in (older(path), path) if is_recording(half)]
     if not halves or (path.exists() and path not in halves and path.stat().st_size):
         raise ForeignError(f"{path} is no recording of hew watch" if path.exists() else f"there is no file {path}")
-    lines: list[bytes] = []
+    lines: list[Read] = []
     notes: list[str] = []
     for block in (block for half in halves for block in blocks(half)):
-        lines += block.lines
+        lines += map(made, block.lines)
         if block.broken:
             notes.append(f"{path.name} is {block.broken}: what comes before that was read")
     return lines, notes

@@ -6,19 +6,21 @@ is shown becomes a record.
 """
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from hew.model.errors import HewError
-from hew.model.history import Point, Record, Recording, Track
+from hew.model.history import MOST_ARENAS, Point, Record, Recording, Track
 from hew.model.statistics import Reading, Snapshot
-from hew.sources.history.blocks import is_recording, older, read_lines
+from hew.sources.history.blocks import is_recording, older, read_as
 from hew.sources.history.codec import made, plain
 
 # A process with 400 arenas or 5,000 threads has a small look, too.
-MOST_ARENAS, MOST_THREADS, MOST_WORDS = 64, 64, 400
+MOST_THREADS, MOST_WORDS = 64, 400
 
 
 def line_of(record: Record) -> bytes:
@@ -47,7 +49,12 @@ class _Line:
     name: str
     point: Point
     told: bool
-    text: bytes
+    packed: bytes
+
+    @property
+    def text(self) -> bytes:
+        """As it was written."""
+        return zlib.decompress(self.packed)
 
     @property
     def who(self) -> tuple[int, int, str]:
@@ -96,14 +103,10 @@ class Looks:
 
 def read_looks(path: Path) -> Looks:
     """A file of looks. HewError for what is none."""
-    texts, notes = read_lines(path)
-    lines: list[_Line] = []
-    for number, text in enumerate(texts, 1):
-        try:
-            lines.append(_line(text))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            notes = [*notes, f"line {number} of {path} is no look: what comes before it was read"]
-            break
+    found, notes = read_as(path, _line_or_none)
+    lines = [one for one in takewhile(lambda one: one is not None, found) if one is not None]
+    if len(lines) < len(found):
+        notes = [*notes, f"line {len(lines) + 1} of {path} is no look: what comes before it was read"]
     return Looks(str(path), lines, notes)
 
 
@@ -136,12 +139,20 @@ def told_last(recording: Recording) -> tuple[Reading | None, str]:
         return None, str(error)
 
 
+def _line_or_none(text: bytes) -> _Line | None:
+    """A look; None for what is none."""
+    try:
+        return _line(text)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
 def _line(text: bytes) -> _Line:
     document = json.loads(text)
     moment = document["moment"]
     point = _point(document)
     told = "snapshot" in moment or "heap" in document
-    return _Line(int(moment["pid"]), int(document["born"]), str(moment["name"]), point, told, text)
+    return _Line(int(moment["pid"]), int(document["born"]), str(moment["name"]), point, told, zlib.compress(text, 1))
 
 
 def _point(document: Mapping[str, Any]) -> Point:
@@ -161,6 +172,7 @@ def _point(document: Mapping[str, Any]) -> Point:
         active=totals.get("active"),
         requests=sum(known) if known else None,
         classes=classes,
+        arenas=_arenas(snapshot.get("arenas")),
     )
 
 
@@ -174,3 +186,12 @@ def _classes(table: list[list[Any]] | None, count: str) -> dict[int, int]:
         return {}
     size, number = table[0].index("size"), table[0].index(count)
     return {row[size]: row[size] * (row[number] or 0) for row in table[1:]}
+
+
+def _arenas(table: list[list[Any]] | None) -> dict[str, int]:
+    """Bytes of objects by arena, those in caches too."""
+    if not table or not {"key", "small", "large"} <= set(table[0]):
+        return {}
+    key, small, large = (table[0].index(name) for name in ("key", "small", "large"))
+    told = [row for row in table[1:] if "allocated" in row[small] and "allocated" in row[large]]
+    return {row[key]: row[small]["allocated"] + row[large]["allocated"] for row in told}
