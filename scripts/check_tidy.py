@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run clang-tidy over src/ with the settings of .clang-tidy, where every finding is an error.
+"""Run clang-tidy over src/ and trace/ with the settings of .clang-tidy, where every finding is an error.
 
     python3 scripts/check_tidy.py [--build build/release] [--since COMMIT] [FILE ...]
 
@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+FOLDERS = ("src", "trace")
 GCC_ONLY = ["-fno-tree-slsr"]
 # What HEW_ASSERT(1, ...) says of a value is then known, such as that it is not 0.
 CHECKED = {"-DHEW_CHECK_LEVEL=0": "-DHEW_CHECK_LEVEL=1"}
@@ -33,14 +34,14 @@ def find_tidy() -> str | None:
 
 
 def write_database(build: Path, folder: Path) -> list[Path]:
-    """The commands for src/ as clang understands them; the files.
+    """The commands for FOLDERS as clang understands them; the files.
 
     A file that tests compile their own way, too, is looked at once, as the library has it.
     """
     entries: dict[str, dict[str, str]] = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         words = [CHECKED.get(word, word) for word in entry["command"].split(" ") if word not in GCC_ONLY]
-        ours = Path(entry["file"]).is_relative_to(ROOT / "src")
+        ours = any(Path(entry["file"]).is_relative_to(ROOT / folder) for folder in FOLDERS)
         if ours and (OF_LIBRARY in entry["command"] or entry["file"] not in entries):
             entries[entry["file"]] = {**entry, "command": " ".join(words)}
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,7 +63,7 @@ def changed(files: list[Path], names: list[str]) -> list[Path]:
 
 
 def changed_since(commit: str) -> list[str]:
-    command = ["git", "diff", "--name-only", commit, "--", "src", "include", ".clang-tidy"]
+    command = ["git", "diff", "--name-only", commit, "--", *FOLDERS, "include", ".clang-tidy"]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     if done.returncode == 0:
         return done.stdout.split()
@@ -78,7 +79,7 @@ def look(tidy: str, folder: Path, file: Path) -> tuple[bool, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Run clang-tidy over src/.")
+    parser = argparse.ArgumentParser(description="Run clang-tidy over src/ and trace/.")
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--since", metavar="COMMIT", help="only what has changed")

@@ -130,7 +130,7 @@ take_block(struct hew_trace *trace, const struct hew_trace_block *block, size_t 
     size_t size = open ? block->room - sizeof(*block) : block->stored;
 
     if (block->codec != HEW_TRACE_STORED) {
-        return refuse(why, "compressed: `hew trace unpack` makes a file of it that this program reads");
+        return refuse(why, "compressed: `hew replay` and its like unpack it first");
     }
     size = size < left ? size : left;
     if (!open && hew_trace_crc(payload, size) != block->checksum) {
@@ -212,7 +212,7 @@ hew_trace_open_file(struct hew_trace *trace, const char *path, char why[HEW_TRAC
         close(file);
         return refuse(why, "no file, as a trace is");
     }
-    if (about.st_size > 0) {
+    if (about.st_size != 0) {
         bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
     }
     close(file);
