@@ -29,7 +29,7 @@ def report(**ratios: float) -> dict[str, Any]:
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     best = {"wall_seconds": {"name": "one", "ratio": {"value": 1.25}}}
-    curve = {"series": SERIES, "ratios": {"hew": 0.4}, "to_best": 0.9, "worst": 1.2, "worst_at": 65536.0}
+    curve = {"series": SERIES, "ratios": {"hew": 0.4}, "to_best": 0.9, "worst": 1.3, "worst_at": 65536.0}
     points = [
         {"series": SERIES, "at": at, "unit": "ns", "medians": {"glibc": 20.0, "hew": 5.0, "one": 8.0}}
         for at in (65536.0, 262144.0, 2097152.0)
@@ -83,7 +83,7 @@ def test_a_page_is_made_and_says_what_was_measured(saved: Path, tmp_path: Path) 
     text = page.read_text()
     for line in (
         "| buffer churn | 0.50 s | 0.50 | 0.40 | 1.25 (one) |",
-        f"| sizes: {SERIES} | 0.40 | – | 0.90 | 1.20 at 64 KiB |",
+        f"| sizes: {SERIES} | 0.40 | – | 0.90 | 1.30 at 64 KiB |",
         "| *mean, everything* |  | 0.50 | 0.40 | 1.25 |",
         "| glibc | glibc 2.36 |",
         "2 minutes",
@@ -154,6 +154,23 @@ def test_goals_are_judged_by_the_figures(saved: Path, tmp_path: Path) -> None:
     assert met("Redis SET, RSS") is None
     assert met("Redis SET, latency") is None
     assert met("JVM") is None
+
+
+def test_workloads_with_one_goal_meet_it_each() -> None:
+    one = benchmark_goals.Together("crowds", ("few", "many", "not run"), "wall_seconds", "best peer", 1.0)
+
+    def judged(many: float) -> benchmark_goals.Goal:
+        rows = [
+            {"name": name, "best": {"wall_seconds": {"ratio": {"value": value}}}}
+            for name, value in (("few", 0.5), ("many", many))
+        ]
+        return benchmark_goals._together({"workloads": rows}, one)
+
+    assert judged(1.0) == benchmark_goals.Goal(
+        "crowds, wall time: each at most 1.00 of the best peer's", "few 0.50, many 1.00", True
+    )
+    assert judged(1.01).met is False
+    assert benchmark_goals._together({"workloads": []}, one).met is None
 
 
 def test_a_curve_that_grows_is_not_flat() -> None:
