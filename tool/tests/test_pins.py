@@ -45,6 +45,9 @@ def test_an_answer_is_read_with_calls_before_their_return_addresses() -> None:
     assert "\x1b" not in first.thread_name
     assert second.stack == first.stack == [0, 1]
     assert (large.stack, large.regions) == ([], 0)
+    named = "@ 0x5\n 1 16 65536 0 1 0 0 0 a\u2028@ 0x1\n 2 16 65536 0 1 0 0 0 b\n"  # a name is no line
+    found = read_samples(named, "it", Profile("it", (), (), (), False, 512), True)
+    assert [one.stack for one in found.samples] == [[0], [0]]
     for bad in ("@ 0xzz", "@ 1", " 1 2 3", "words", " 1 2 3 4 5 6 7 -8 "):
         with pytest.raises(HewError, match="is no sample"):
             read_samples(bad, "it", Profile("it", (), (), (), False, 512), True)

@@ -3,6 +3,7 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,10 @@ def test_what_a_pick_does_as_well_without_is_taken_out() -> None:
     assert not misses(whole, runs_of(1.0, 0.2), 6, BOTH.goals)
     assert not misses(whole, runs_of(0.7, 0.05), 6, BOTH.goals)
     assert misses(whole, runs_of(1.0, 0.05, 2), 6, BOTH.goals)  # it was given up
+    faster = wanted(("wall",), (("rss", True, 0.9),), COMMAND_FIGURES)
+    larger = [replace(run, figures={**run.figures, PEAK_RSS.key: 1.3}) for run in whole]
+    assert misses(whole, larger, 6, faster.watched)  # the limit wants the setting that no goal needs
+    assert not misses(whole, larger, 6, faster.goals)
     pick = tried(0.5, 1.0, "thp:always", "narenas:1", "tcache:false").candidate
     assert [one.text for one in reduced(pick, [True, False, False]).settings] == ["thp:always"]
     assert reduced(pick, [False, False, False]) == pick  # each stands in for another

@@ -80,6 +80,14 @@ def test_what_is_recorded_is_the_same_under_every_allocator(
     assert under["glibc"] == under["hew"]
 
 
+def test_files_of_earlier_recordings_are_left_alone(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    for name in ("t.1", "t.4711"):
+        (tmp_path / name).write_bytes(b"former")
+    said = recorded(hew, programs("passes_on fork"), tmp_path / "t")
+    assert "t.4711" not in said
+    assert [(tmp_path / name).read_bytes() for name in ("t.1", "t.4711")] == [b"former"] * 2
+
+
 @pytest.mark.parametrize("status", [0, 3])
 def test_exit_status_and_streams_pass_through(hew: HewRunner, tmp_path: Path, status: int) -> None:
     done = hew("record", "-o", str(tmp_path / "t"), "--", "sh", "-c", f"cat; exit {status}", stdin="words\n")
@@ -108,7 +116,7 @@ def test_a_forked_child_and_the_next_program_write_files_of_their_own(
 
 
 def test_max_stops_the_recording_and_not_the_program(hew: HewRunner, tmp_path: Path) -> None:
-    code = "x = [[str(i) + 'x' * 600, bytes(600)] for i in range(1000000)]; print(len(x))"
+    code = "for i in range(1000000): x = bytes(600 + i % 9)\nprint(i + 1)"
     done = hew("record", "-o", str(tmp_path / "t"), "--max", "1M", "--", sys.executable, "-c", code)
     assert (done.returncode, done.stdout) == (0, "1000000\n")
     assert "--max, or the disk is full" in done.stderr
@@ -192,7 +200,7 @@ def test_damage_is_counted_and_harms_nobody(hew: HewRunner, programs: Programs, 
         with planned(damaged) as (path, plan):
             run = subprocess.run([find_part("hew-replay"), "run", path, "pages", "fast"], check=False, timeout=120)
             assert run.returncode == 0
-            assert plan.operations >= 0
+            assert plan.damaged + plan.missing + plan.cut_off > 0 or changed == whole
 
 
 def test_a_frame_that_unpacks_to_more_than_its_header_says_is_refused(

@@ -89,6 +89,26 @@ get_control(struct hew_trace_cursor *cursor, struct hew_trace_operation *operati
     }
 }
 
+/* A thread of the file, by our numbers; UINT32_MAX: one that has no good block, so that its objects are unknown. */
+static uint32_t
+thread_of_file(const struct hew_trace *trace, uint32_t name)
+{
+    uint32_t low = 0, high = trace->thread_count;
+
+    if (trace->names == NULL || (name < high && trace->names[name] == name)) {
+        return name;
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (trace->names[middle] < name) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < trace->thread_count && trace->names[low] == name ? low : UINT32_MAX;
+}
+
 /* The object that ends: by its distance from the thread's next, or by thread and number. */
 static bool
 get_ended(struct hew_trace_cursor *cursor, bool other, struct hew_trace_object *object)
@@ -105,7 +125,7 @@ get_ended(struct hew_trace_cursor *cursor, bool other, struct hew_trace_object *
     if (!get(cursor, 8, &number) || first > UINT32_MAX) {
         return false;
     }
-    *object = (struct hew_trace_object){(uint32_t)first, number};
+    *object = (struct hew_trace_object){thread_of_file(cursor->trace, (uint32_t)first), number};
     return true;
 }
 

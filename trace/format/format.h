@@ -36,9 +36,8 @@ struct hew_trace_header {
 _Static_assert(sizeof(struct hew_trace_header) == 64, "docs/trace.md says 64 bytes");
 
 enum hew_trace_flag {
-    HEW_TRACE_ENDED =
-        1, /* the process exited or made way for another program; without it the process was killed, or runs */
-    HEW_TRACE_FULL = 2, /* it stopped at --max or a full disk: what came later is not in it */
+    HEW_TRACE_ENDED = 1, /* by exit(); without it: killed, _exit, another program by exec, or it runs */
+    HEW_TRACE_FULL = 2,  /* it stopped at --max or a full disk: what came later is not in it */
 };
 
 enum hew_trace_block_kind {

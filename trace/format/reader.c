@@ -69,13 +69,20 @@ by_thread_and_sequence(const void *left, const void *right)
     return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
 }
 
-/* Threads get numbers without gaps, so that nobody's table is as large as a damaged number says; parts stand in order then. */
-static void
+/*
+ * Threads get numbers without gaps, so that nobody's table is as large as a damaged number says; parts stand in order then.
+ * False without memory.
+ */
+static bool
 number_threads(struct hew_trace *trace)
 {
     uint32_t thread = 0, before = 0;
     size_t kept = 0;
 
+    trace->names = malloc((trace->part_count + 1) * sizeof(*trace->names));
+    if (trace->names == NULL) {
+        return false;
+    }
     if (trace->part_count > 0) {
         qsort(trace->parts, trace->part_count, sizeof(*trace->parts), by_thread_and_sequence);
     }
@@ -89,12 +96,13 @@ number_threads(struct hew_trace *trace)
         }
         trace->missing += part.sequence - expected;
         thread += first && kept > 0;
-        before = part.thread;
+        before = trace->names[thread] = part.thread;
         part.thread = thread;
         trace->parts[kept++] = part;
     }
     trace->part_count = kept;
     trace->thread_count = kept == 0 ? 0 : thread + 1;
+    return true;
 }
 
 static bool
@@ -179,8 +187,7 @@ read_blocks(struct hew_trace *trace, char why[HEW_TRACE_WHY])
         offset = block.room >= trace->size - offset ? trace->size : offset + block.room;
     }
     trace->cut_off = trace->size - offset;
-    number_threads(trace);
-    return true;
+    return number_threads(trace) || refuse(why, "no memory for the list of its threads");
 }
 
 bool
@@ -234,6 +241,7 @@ void
 hew_trace_close(struct hew_trace *trace)
 {
     free(trace->parts);
+    free(trace->names);
     if (trace->mapped) {
         munmap((void *)(uintptr_t)trace->bytes, trace->size);
     }

@@ -15,7 +15,7 @@
  *     hew_trace_merge_end(&merge);
  *     hew_trace_close(&trace);
  *
- * Owns      the index of the file's blocks, by malloc: at most as many bytes as the file has.
+ * Owns      the index of the file's blocks, and of its threads, by malloc: at most as many bytes as the file has.
  * Promises  any bytes at all may be read: what is damaged is left out and counted.  Nothing is read outside of the file.
  * Not here  compressed blocks: the tool unpacks them first (docs/trace.md).
  */
@@ -44,6 +44,7 @@ struct hew_trace {
     struct hew_trace_header header;
     struct hew_trace_part *parts; /* by thread, then sequence */
     size_t part_count;
+    uint32_t *names; /* by thread: its number in the file, rising; NULL: the same */
     uint32_t thread_count;
     uint32_t damaged; /* blocks that were left out */
     uint32_t missing; /* blocks that a thread's sequence tells of and that are not there */

@@ -154,13 +154,21 @@ hew_trace_stop(uint32_t flag)
 static bool
 reserve(uint64_t offset, size_t size)
 {
-    long result = hew_syscall4(SYS_fallocate, hew_trace_shared.file, 0, offset, size);
     char zero = 0;
+    long result;
 
-    if (result == -EOPNOTSUPP || result == -ENOSYS) {
-        return hew_syscall4(SYS_pwrite64, hew_trace_shared.file, &zero, 1, offset + size - 1) == 1;
+    do { /* tmpfs gives up when a signal waits */
+        result = hew_syscall4(SYS_fallocate, hew_trace_shared.file, 0, offset, size);
+    } while (result == -EINTR);
+    if (result != -EOPNOTSUPP && result != -ENOSYS) {
+        return result == 0;
     }
-    return result == 0;
+    for (uint64_t at = offset; at < offset + size; at += 4096) {
+        if (hew_syscall4(SYS_pwrite64, hew_trace_shared.file, &zero, 1, at) != 1) {
+            return false;
+        }
+    }
+    return hew_syscall4(SYS_pwrite64, hew_trace_shared.file, &zero, 1, offset + size - 1) == 1;
 }
 
 void *
@@ -280,6 +288,9 @@ __attribute__((destructor)) static void
 end(void)
 {
     if (__atomic_load_n(&hew_trace_shared.phase, __ATOMIC_RELAXED) == HEW_TRACE_RECORDING) {
+        if (hew_trace_settings.stack_sampling != 0) {
+            hew_trace_write_modules();
+        }
         __atomic_fetch_or(&hew_trace_shared.header->flags, HEW_TRACE_ENDED, __ATOMIC_RELAXED);
     }
 }

@@ -127,8 +127,8 @@ hew_trace_thread_stack(struct hew_trace_thread *thread)
     uintptr_t before = 0;
 
     thread->until_stack = (uint32_t)hew_trace_settings.stack_sampling;
-    if ((size_t)(writer->end - writer->at) < STACK_ROOM) {
-        return; /* the block ends soon: this one is left out */
+    if (writer->end - writer->at < (ptrdiff_t)STACK_ROOM) {
+        return; /* the block ends soon, or has ended: this one is left out */
     }
     count = hew_unwind(frames, HEW_TRACE_STACK_MAX, 0);
     *writer->at++ = HEW_TRACE_STACK << 3;

@@ -111,8 +111,12 @@ list(const char *path)
     while (hew_trace_merge_next(&merge, &operation)) {
         print_operation(&operation);
     }
+    bool failed = merge.failed;
     hew_trace_merge_end(&merge);
     hew_trace_close(&trace);
+    if (failed) {
+        return refuse(path, "no memory for its objects");
+    }
     return fflush(stdout) == 0 ? 0 : 1;
 }
 

@@ -67,7 +67,7 @@ count(struct maker *maker)
     }
 }
 
-/* One bit an allocation; numbers beyond what the file could hold belong to damaged headers, and are not handed over. */
+/* One bit an allocation; numbers beyond what the file could hold belong to damaged headers, and count as handed over. */
 static bool
 find_handed(struct maker *maker)
 {
@@ -100,7 +100,7 @@ is_handed(const struct maker *maker, struct hew_trace_object object)
 {
     const struct counted *counted = &maker->counted[object.thread];
 
-    return object.number < counted->allocations && (counted->handed[object.number / 8] >> object.number % 8 & 1) != 0;
+    return object.number >= counted->allocations || (counted->handed[object.number / 8] >> object.number % 8 & 1) != 0;
 }
 
 /* A full disk would be a SIGBUS later. */
@@ -111,7 +111,7 @@ has_room(const struct maker *maker, int file)
     uint64_t words = 0;
 
     for (uint32_t thread = 0; thread < maker->plan->threads; thread++) {
-        words += maker->counted[thread].operations * 3 / 2 + maker->counted[thread].batches * 2;
+        words += maker->counted[thread].operations * 3 + maker->counted[thread].batches * 2; /* a realloc has most */
     }
     if (fstatvfs(file, &disk) == 0 && words * sizeof(uint64_t) / disk.f_frsize >= disk.f_bavail) {
         errno = ENOSPC;

@@ -151,7 +151,7 @@ take(struct runner *runner, uint64_t word)
 static void
 make(struct runner *runner, uint64_t word)
 {
-    size_t size = HEW_PLAN_VALUE(word) | runner->high_size << 32;
+    size_t size = HEW_PLAN_VALUE(word) | runner->high_size << 32, align;
     void *object;
 
     runner->high_size = 0;
@@ -161,7 +161,8 @@ make(struct runner *runner, uint64_t word)
         break;
     case HEW_PLAN_ALIGNED:
         object = NULL;
-        if (posix_memalign(&object, next_word(runner) | sizeof(void *), size) != 0) {
+        align = next_word(runner);
+        if (posix_memalign(&object, align < sizeof(void *) ? sizeof(void *) : align, size) != 0) {
             object = NULL;
         }
         break;
@@ -217,9 +218,10 @@ start_threads(struct replay *replay, uint32_t window)
         pthread_attr_setstacksize(&attributes, STACK);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
         atomic_fetch_add(&replay->running, 1);
-        if (runner == NULL || pthread_create(&thread, &attributes, run_thread, runner) != 0) {
+        int error = runner == NULL ? ENOMEM : pthread_create(&thread, &attributes, run_thread, runner);
+        if (error != 0) {
             fprintf(stderr, "hew-replay: thread %u of %u cannot be started: %s\n", next + 1, replay->plan->threads,
-                    strerror(errno));
+                    strerror(error));
             _exit(1); /* others would wait for it for ever */
         }
         pthread_attr_destroy(&attributes);

@@ -88,6 +88,40 @@ two_threads(struct fixture *fixture)
     hew_trace_writer_close(&ender);
 }
 
+TEST(what_a_thread_hands_over_is_found_although_threads_before_it_left_no_block)
+{
+    static struct fixture fixture;
+    struct hew_trace_writer maker = {.thread = 3}, ender = {.thread = 5};
+    struct hew_trace_merge merge;
+    struct hew_trace_operation operation;
+    unsigned freed = 0;
+
+    fixture_begin(&fixture);
+    fixture_block(&fixture, &ender);
+    fixture_block(&fixture, &maker);
+    hew_trace_write_sync(&maker, 1, 10);
+    hew_trace_write_malloc(&maker, HEW_TRACE_MALLOC, 100);
+    hew_trace_write_sync(&ender, 2, 10);
+    hew_trace_write_malloc(&ender, HEW_TRACE_MALLOC, 200);
+    hew_trace_write_free(&ender, 3, 0);
+    hew_trace_write_free(&ender, 4, 0); /* whose block is lost */
+    hew_trace_writer_close(&maker);
+    hew_trace_writer_close(&ender);
+    CHECK(fixture_open(&fixture) && hew_trace_merge_begin(&merge, &fixture.trace));
+    CHECK_EQUAL(fixture.trace.thread_count, 2);
+    while (hew_trace_merge_next(&merge, &operation)) {
+        if (operation.kind == HEW_TRACE_DID_FREE) {
+            freed++;
+            CHECK_EQUAL(operation.ended.thread, 0);
+            CHECK_EQUAL(operation.ended_size, 100);
+        }
+    }
+    CHECK_EQUAL(freed, 1);
+    CHECK_EQUAL(merge.unknown, 1);
+    hew_trace_merge_end(&merge);
+    hew_trace_close(&fixture.trace);
+}
+
 TEST(merged_threads_make_each_object_before_it_ends_and_use_slots_again)
 {
     static struct fixture fixture;

@@ -36,7 +36,7 @@ def command(count: int, peak: bool, as_json: bool, place: Path) -> None:
     trace, what the classes save is simulated on it. The library does not take classes of one's own yet: it is what they
     would save.
     """
-    with told("hew cut"):
+    with told("hew cut", programs=True):  # SIGTERM takes the unpacked trace away, too
         if is_report(place):
             result = cut(sizes_of_report(place), count, peak)
         else:

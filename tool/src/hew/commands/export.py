@@ -138,7 +138,8 @@ def command(**options: Any) -> None:
     pushes = {name: options.pop(name) for name in (*SERVICES, "profiles_token", "tenant")}
     asked = Asked(**options, pushes=pushes)
     if asked.once == bool(asked.listen or asked.url or any(map(pushes.get, SERVICES))):
-        raise click.UsageError("give --once, or one or more of --listen, --remote-write, --pyroscope, --parca")
+        places = "--listen, --remote-write, --pyroscope, --parca, --otlp-profiles"
+        raise click.UsageError(f"give --once, or one or more of {places}")
     with told("hew export", programs=True):
         wanted = Wanted(asked.timeout, asked.most, asked.older_than, asked.per_arena)
         watch = Watch(wanted, Dumps(asked.dumps) if asked.dumps else None)

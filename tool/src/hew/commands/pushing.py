@@ -65,6 +65,8 @@ def stores(asked: Mapping[str, Any], token: str, folder: Path, most: int) -> lis
         url = asked[name]
         if url:
             option = f"--{name.replace('_', '-')}"
+            if "?" in url or "#" in url:
+                raise HewError(f"{option}: {url}: an address without ?… or #…")
             headers = {"Content-Type": service.content, "User-Agent": "hew-export"}
             if asked["tenant"]:
                 headers["X-Scope-OrgID"] = asked["tenant"]

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import click
@@ -85,8 +86,9 @@ def command(
     with told("hew record"):
         environment = caller_environment()
         library = _library(requests, environment)
+        former = set(files_of(output)) if output.parent.is_dir() else set()
         status = record(words, Recording(output, most, threads, stacks, children, library), environment)
-        _tell(output)
+        _tell(output, former)
     if status < 0:
         signal.signal(-status, signal.SIG_DFL) if -status not in (signal.SIGKILL, signal.SIGSTOP) else None
         os.kill(os.getpid(), -status)
@@ -103,23 +105,26 @@ def _library(requests: tuple[Request, ...], environment: dict[str, str]) -> Path
     return next((one.library for one in found if one.library is not None), None)
 
 
-def _tell(output: Path) -> None:
-    """Packs each file and says what is in it; one that cannot be is left as it is."""
-    found = []
+def _tell(output: Path, former: Collection[Path]) -> None:
+    """Packs each new file and says what is in it; one that cannot be packed is left as it is."""
+    found, failed = [], False
     for path in files_of(output):
+        if path in former:
+            continue
         try:
             found.append(finish(path))
-        except HewError as error:
+        except (HewError, OSError) as error:
+            failed = True
             click.echo(f"hew record: {error}", err=True)
-    worth = largest_first([one for one in found if one.operations], output)
+    worth = [one for one in largest_first(found, output) if one.operations]
     for one in worth[:SHOWN]:
         click.echo(f"hew record: {recorded(one)}", err=True)
     if len(worth) > SHOWN:
         click.echo(f"hew record: {count(len(worth) - SHOWN, 'smaller trace')} beside it: {output}.PID", err=True)
-    if not worth:
+    if not worth and not failed:
         click.echo(
             "hew record: nothing was recorded: the program is static, has a malloc of its own, or forbids preloading",
             err=True,
         )
-    else:
+    if worth:
         click.echo(f"hew record: to run it again under other allocators: {what_to_replay(worth[0])}", err=True)

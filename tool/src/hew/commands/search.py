@@ -42,7 +42,8 @@ def _only(
 def searched_options(command: Callable[..., None]) -> Callable[..., None]:
     """Those of a run, in a search's words."""
     alloc = "The allocator whose settings are searched.  [default: hew]"
-    return run_options(command, alloc, "Seconds one run may take.  [default: of a candidate, four times the base's]")
+    timeout = "Seconds one run may take; a candidate never gets more than four times the base's, or 5."
+    return run_options(command, alloc, timeout)
 
 
 @click.command("search", context_settings={"allow_interspersed_args": False})
@@ -108,6 +109,7 @@ def command(words: tuple[str, ...], as_json: bool, **options: Any) -> None:
         # Optuna takes a second to load: a wrong use is told before.
         from hew.commands.searched import Search, ground_of  # noqa: PLC0415
         from hew.commands.searching import search  # noqa: PLC0415
+        from hew.tuner.study import STORAGE_ERRORS, reason_of  # noqa: PLC0415
         from hew.views.search import search_json, show_search  # noqa: PLC0415
         from hew.views.table import results_console  # noqa: PLC0415
 
@@ -118,7 +120,10 @@ def command(words: tuple[str, ...], as_json: bool, **options: Any) -> None:
             for name in ("allocators", "goals", "limits", "only", "trials", "rounds", "sampler", "seed", "storage")
         }
         asked = Search(asked=asked_for(words, options), **own)
-        result = search(asked, ground_of(asked))
+        try:
+            result = search(asked, ground_of(asked))
+        except STORAGE_ERRORS as error:
+            raise HewError(f"{options['storage']}: {reason_of(error)}") from error
         if as_json:
             click.echo(search_json(result))
         else:

@@ -108,7 +108,7 @@ class Searcher:
             return whole
         race = self.race([whole, *without], SEMIFINAL_ROUNDS, told)
         runs = race.of(whole.label)
-        needed = [misses(runs, race.all_of(one.label), len(runs), self.wanted.goals) for one in without]
+        needed = [misses(runs, race.all_of(one.label), len(runs), self.wanted.watched) for one in without]
         if len(without) == 1:
             return whole if needed[0] else without[0]
         return reduced(whole, needed)

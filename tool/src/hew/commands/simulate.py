@@ -38,7 +38,7 @@ def command(policies: tuple[str, ...], classes: tuple[str, ...], as_json: bool, 
     First, next, best and worst fit; binary and Fibonacci buddies; slabs; segregated by powers of two, by jemalloc's and
     hew's classes, or by any; with the lower bound.
     """
-    with told("hew simulate"):
+    with told("hew simulate", programs=True):  # SIGTERM takes the unpacked trace away, too
         result = simulate(trace, policies, classes)
         if as_json:
             click.echo(simulation_json(result))

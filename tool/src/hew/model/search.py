@@ -94,6 +94,11 @@ class Wanted:
     goals: tuple[Goal, ...]
     limits: tuple[Limit, ...] = ()
 
+    @property
+    def watched(self) -> tuple[Goal, ...]:
+        """The goals, and what has a limit."""
+        return (*self.goals, *(one.goal for one in self.limits))
+
     def costs(self, ratios: Mapping[str, float]) -> tuple[float, ...]:
         """One for each goal, less is better; what was not measured counts as no change."""
         return tuple(one.cost(ratios.get(one.figure.key, 1.0)) for one in self.goals)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import optuna
+from optuna.exceptions import StorageInternalError
 from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler, TPESampler
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from optuna.trial import FrozenTrial, Trial, TrialState
@@ -30,6 +31,7 @@ SAMPLERS = ("tpe", "nsga2", "random")
 ALLOCATOR = "allocator"
 OPEN_TRIES = 20  # two searches that make one file at the same moment: the later one looks again
 LOCKED_SECONDS = 60  # how long one waits for another's write
+STORAGE_ERRORS = (SQLAlchemyError, StorageInternalError)
 ASKS = 30  # proposals in a row that were tried before, until the space counts as exhausted
 
 
@@ -165,16 +167,24 @@ def _opened(storage: Path | None, goals: int, sampler: BaseSampler) -> optuna.St
                 load_if_exists=True,
                 sampler=sampler,
             )
-        except (SQLAlchemyError, RuntimeError) as error:
+        except (*STORAGE_ERRORS, RuntimeError) as error:
             problem = error
-            if "not a database" in str(error) or "unable to open" in str(error):
+            if any(words in reason_of(error) for words in ("not a database", "unable to open", "readonly")):
                 break
             time.sleep(0.25)
-    said = str(getattr(problem, "orig", problem)).splitlines()[0]
+    said = reason_of(problem) if problem else "it cannot be opened"
     raise HewError(f"{storage}: {said}: --storage wants a file that hew search has made, or none yet")
+
+
+def reason_of(error: Exception) -> str:
+    """Why the storage failed, in SQLite's own words where it has some."""
+    inner = error.__cause__ or error
+    return str(getattr(inner, "orig", None) or inner).partition("\n")[0]
 
 
 def _storage(path: Path | None) -> BaseStorage:
     if path is None:
         return InMemoryStorage()
+    if "?" in str(path.absolute()):
+        raise HewError(f"{path}: --storage wants a name without ?")
     return RDBStorage(f"sqlite:///{path.absolute()}", engine_kwargs={"connect_args": {"timeout": LOCKED_SECONDS}})

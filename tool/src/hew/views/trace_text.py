@@ -15,7 +15,7 @@ def count(value: int, thing: str) -> str:
 def recorded(one: TraceSummary) -> str:
     """One line for one file."""
     rate = f", {three_digits(one.bytes_an_operation)} bytes an operation" if one.operations else ""
-    end = "" if one.ended else "; the process was killed or made way for another program"
+    end = "" if one.ended else "; the process was killed, called _exit or made way for another program"
     full = "; it stopped early: --max, or the disk is full" if one.full else ""
     return (
         f"{one.path}: {count(one.operations, 'operation')} of {count(one.threads, 'thread')} "

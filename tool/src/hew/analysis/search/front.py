@@ -74,8 +74,8 @@ def simpler(candidate: Candidate) -> list[Candidate]:
 
 
 def misses(whole: Sequence[Run], without: Sequence[Run], rounds: int, goals: Sequence[Goal]) -> bool:
-    """Whether a candidate is worse, by more than noise and three per cent, without one of its settings.
-    What was given up before so many `rounds` is worse."""
+    """Whether a candidate is worse, by more than noise and three per cent, without one of its settings: in a goal, or
+    in what has a limit. What was given up before so many `rounds` is worse."""
     if sum(run.failure is None for run in without) < rounds:
         return True
     figures = [goal.figure for goal in goals]

@@ -45,8 +45,12 @@ class Engine:
     option: str = "--remote-write"
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        try:
+            parts = urlsplit(self.url)
+            sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # brackets that do not match, a port that is none
+            sound = False
+        if not sound:
             raise HewError(f"{self.url}: {self.option} wants http://HOST:PORT/PATH or https://...")
         if parts.username or parts.password:
             raise HewError(f"{self.option}: no password in the address, where others see it: give a token in a file")

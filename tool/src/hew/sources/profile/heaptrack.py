@@ -19,7 +19,8 @@ HEAD = re.compile(rb"v ([0-9a-f]{1,8}) ([0-9a-f]{1,4})\s*$")
 NEWEST = 3
 SIZED_TEXTS = 3  # since this version a text has its length before it
 LONGEST_LINE = 1 << 20
-MOST = 8_000_000  # of texts, places, traces and sizes each
+MOST = 8_000_000  # of texts, places, functions, traces and sizes each
+MOST_TEXT = 512 << 20  # bytes of all texts
 DEEPEST = 512
 
 
@@ -58,6 +59,7 @@ class _Reader:
     def __init__(self, source: str, version: int) -> None:
         self.source, self.version = source, version
         self.texts: list[str] = [""]
+        self.text_bytes = self.functions = 0
         self.places: list[Location] = []
         self.trace_place, self.trace_parent = array("I", [0]), array("I", [0])
         self.size, self.trace = array("Q"), array("I")
@@ -103,20 +105,21 @@ class _Reader:
             (size,) = _numbers(length)
             if size > LONGEST_LINE:
                 raise ValueError("a text without end")
-            while len(text) < size:  # it may have line ends in it
-                more = stream.readline(LONGEST_LINE)
-                if not more:
-                    break
-                text += more
+            if len(text) < size:  # it may have line ends in it
+                text += stream.read(size - len(text))
             rest = text[:size]
-        if len(self.texts) > MOST:
-            raise ValueError(f"more than {MOST:,} texts")
+        self.text_bytes += len(rest)
+        if len(self.texts) > MOST or self.text_bytes > MOST_TEXT:
+            raise ValueError(f"more than {MOST:,} texts, or {MOST_TEXT >> 20} MiB of them")
         self.texts.append(readable(rest.rstrip(b"\n").decode(errors="replace")))
 
     def _place(self, words: list[int]) -> None:
         """Address, module, and the functions, the innermost first: each has a file and a line, but where only its name
         is known."""
         address, module, rest = words[0], words[1], words[2:]
+        self.functions += len(rest) // 3 + 1
+        if self.functions > MOST:
+            raise ValueError(f"more than {MOST:,} functions")
         frames = []
         for at in range(0, len(rest), 3):
             name, file, line = (*rest[at : at + 3], 0, 0)[:3]

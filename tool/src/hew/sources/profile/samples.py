@@ -43,7 +43,7 @@ def read_samples(text: str, source: str, profile: Profile, placed: bool) -> Live
     numbers: dict[int, int] = {}
     samples: list[LiveSample] = []
     stack: list[int] = []
-    for line in text.splitlines():
+    for line in text.removesuffix("\n").split("\n"):  # splitlines() would end lines within names, at U+2028
         if STACK.fullmatch(line):
             calls = [max(int(word, 16) - 1, 0) for word in line[1:].split()]  # they are return addresses
             stack = [numbers.setdefault(call, len(numbers)) for call in calls]

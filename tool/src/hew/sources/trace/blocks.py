@@ -5,7 +5,7 @@ import os
 import struct
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +25,8 @@ OPERATIONS, INFO = 1, 2
 STORED, ZSTD = 0, 1
 CLOSED = 1
 LENGTH_MAX = 1 << 24
+MAGIC_BYTES = struct.pack("<I", BLOCK_MAGIC)
+ALIGNED = 8  # bytes: where blocks begin
 PAGE = 4096
 LEVEL = 3
 
@@ -65,6 +67,10 @@ class Block:
         return first + struct.pack("<I", zlib.crc32(first))
 
 
+# A block that whoever checks it finds damaged, in the place of one that was.
+DAMAGED = Block(OPERATIONS, STORED, CLOSED, BLOCK.size, 0, 0, 1, 0, 0, 0, 0, 0, 0).packed()
+
+
 def read_header(file: BinaryIO, path: Path) -> Header:
     """The file's header. Raises HewError for what is no trace of this version."""
     file.seek(0)
@@ -79,20 +85,44 @@ def read_header(file: BinaryIO, path: Path) -> Header:
     return Header(first_block, pid, flags, first)
 
 
-def read_blocks(file: BinaryIO, header: Header) -> Iterator[tuple[Block, bytes]]:
-    """Each block that has an end, with its payload as it is stored; what is damaged is passed over."""
+def read_blocks(
+    file: BinaryIO, header: Header, lost: Callable[[], object] = lambda: None
+) -> Iterator[tuple[Block, bytes]]:
+    """Each block that has an end, with its payload as it is stored. `lost` is called where damage is passed over."""
     size = file.seek(0, os.SEEK_END)
-    at = header.first_block
+    at, astray = header.first_block, False
     while at + BLOCK.size <= size:
         file.seek(at)
         found = _block(file.read(BLOCK.size))
         if found is None or found.stored > found.room - BLOCK.size:
-            at = (at // PAGE + 1) * PAGE
+            if not astray:
+                lost()
+            astray = True
+            at = _next_magic(file, at // ALIGNED * ALIGNED + ALIGNED, size)
             continue
+        astray = False
         payload = file.read(found.stored)
         if zlib.crc32(payload) == found.checksum:
             yield found, payload
+        else:
+            lost()
         at += found.room
+    if at != size and not astray:
+        lost()
+
+
+def _next_magic(file: BinaryIO, at: int, size: int) -> int:
+    """Where the next block may begin; the file's size where none does."""
+    while at < size:
+        file.seek(at)
+        piece = file.read(PAGE)
+        place = piece.find(MAGIC_BYTES)
+        while place >= 0 and place % ALIGNED:
+            place = piece.find(MAGIC_BYTES, place + 1)
+        if place >= 0:
+            return at + place
+        at += PAGE
+    return size
 
 
 def _block(first: bytes) -> Block | None:
@@ -153,7 +183,7 @@ def unpack(path: Path, to: BinaryIO) -> None:
     with path.open("rb") as file:
         header = read_header(file, path)
         to.write(header.bytes[:12] + struct.pack("<I", HEADER.size) + header.bytes[16:])
-        for block, payload in read_blocks(file, header):
+        for block, payload in read_blocks(file, header, lambda: to.write(DAMAGED)):
             plain = decoded(block, payload)
             room = (BLOCK.size + len(plain) + 7) & ~7
             to.write(replace(block, codec=STORED, stored=len(plain), room=room, checksum=zlib.crc32(plain)).packed())
@@ -162,7 +192,7 @@ def unpack(path: Path, to: BinaryIO) -> None:
 
 
 def is_packed(path: Path) -> bool:
-    """Whether any block of it is. Looks at the first of operations."""
+    """Whether any block of it is."""
     with path.open("rb") as file:
         header = read_header(file, path)
         return any(block.codec != STORED for block, _ in read_blocks(file, header))

@@ -66,6 +66,7 @@ def check_place(output: Path) -> None:
 
 def record(words: Sequence[str], recording: Recording, environment: Mapping[str, str]) -> int:
     """Runs the command to its end with our streams. Its status as subprocess gives it."""
+    find_part(PROGRAM)  # without which nothing can be made of what was recorded
     path = find_command(words[0], environment)
     obstacle = preload_obstacle(path, find_part(LIBRARY), environment)
     if obstacle:
@@ -121,6 +122,8 @@ def largest_first(found: Sequence[TraceSummary], output: Path) -> list[TraceSumm
     if not ordered or ordered[0].path == str(output):
         return ordered
     former = next((one for one in found if one.path == str(output)), None)
+    if former is None and os.path.lexists(output):
+        return ordered  # one that could not be finished
     if former is not None:
         place = free_name(output, former.pid)
         output.rename(place)

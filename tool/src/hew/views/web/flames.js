@@ -56,6 +56,7 @@ export async function take() {
 export async function keepProfile() {
   const pid = process;
   at("flame-state").textContent = "keeping …";
+  at("keep-profile").disabled = true;
   try {
     const kept = await ask(`/api/process/${pid}/profile/keep`, {});
     if (pid !== process) return;
@@ -66,5 +67,7 @@ export async function keepProfile() {
     await take();
   } catch (error) {
     if (pid === process) at("flame-state").textContent = error.message;
+  } finally {
+    at("keep-profile").disabled = !mayChange();
   }
 }
