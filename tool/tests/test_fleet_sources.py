@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Where a fleet's series come from: the store, the files that it reads, and engines that misbehave."""
+"""Where a fleet's series come from without an engine: the store, and the files that it reads."""
 
-import json
 import subprocess
 import sys
-import threading
-import time
+import tracemalloc
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -16,12 +12,12 @@ import pytest
 from hew.commands.fleeting import samples_of
 from hew.model.errors import HewError
 from hew.model.fleet import HOST, SERVICE, Fold, Over, Query, Span
+from hew.model.history import Record
 from hew.model.metric import Labels
-from hew.sources.fleet import engine as engine_module
-from hew.sources.fleet.engine import EngineSource, promql
+from hew.sources.fleet import files as files_module
 from hew.sources.fleet.files import refresh, store_of
-from hew.sources.fleet.store import NAME, StoreSource
-from hew.sources.history.blocks import LineFile
+from hew.sources.fleet.store import NAME, SCHEMA, StoreSource
+from hew.sources.history.blocks import LineFile, older
 from hew.sources.history.recording import line_of
 from test_watch_file import record
 
@@ -140,110 +136,145 @@ def test_a_file_that_is_none_of_ours_is_left_out_whole(tmp_path: Path, text: str
     source.close()
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param(f"hew_x_bytes{{{'a' * (1 << 20)}}} 1\n", "line 1 has more than 65536 characters", id="a megabyte"),
+        pytest.param(f"hew_x_bytes{{{'a' * 65_000}}} 1\n", "line 1 has labels that cannot be read", id="no label"),
+        pytest.param('hew_x_bytes{a="b"c="d"} 1\n', "line 1 has labels that cannot be read", id="no comma"),
+        pytest.param("hew_x_bytes 1 99999999999999999\n", "line 1 is of a time that is none", id="no time"),
+    ],
+)
+def test_a_hostile_line_is_said_and_takes_no_time(tmp_path: Path, text: str, said: str) -> None:
+    """Labels that are looked for anywhere would take the square of the length: days for a megabyte."""
+    (tmp_path / "bad.txt").write_text(text)
+    source = store_of(tmp_path)
+    (note,) = refresh(source, tmp_path, samples_of)
+    assert said in note
+    assert len(note) < 300
+    source.close()
+
+
+def test_labels_are_read_one_behind_the_other(tmp_path: Path) -> None:
+    (tmp_path / "good.txt").write_text(
+        f'hew_x_bytes{{service_name="a,\\"b\\\\",instance="h}} 1",}} 2 {T:.0f}\nhew_x_bytes{{}} 3 {T:.0f}\n'
+    )
+    source = store_of(tmp_path)
+    assert refresh(source, tmp_path, samples_of) == []
+    found = answer(source, Query("hew_x_bytes", by=(SERVICE, HOST)), Span(T - 60, T))
+    assert found == {('a,"b\\', "h} 1"): [2], ("", "good"): [3]}
+    source.close()
+
+
+def test_a_long_label_has_its_own_bytes_only_and_texts_are_kept_whole() -> None:
+    source = StoreSource(None)
+    names = [f"s{number}" for number in range(5000)]
+    rows = [(labels("hew_z_bytes", name, "h"), T, 1.0) for name in [*names, "x" * 10_000, "a", "a\0"]]
+    tracemalloc.start()
+    source.add(rows)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 64 << 20, "each text has the room of the longest"
+    found = answer(source, Query("hew_z_bytes"), Span(T - 60, T))
+    assert found.keys() == {(name,) for name in [*names, "x" * 10_000, "a", "a\0"]}
+    source.close()
+
+
+def test_what_the_store_cannot_do_is_said_and_undone(tmp_path: Path) -> None:
+    (tmp_path / "host.om").write_text(f'hew_x_bytes{{service_name="a"}} 5 {T:.0f}\n')
+    source = store_of(tmp_path)
+    source._base.execute("drop table samples")
+    (note,) = refresh(source, tmp_path, samples_of)
+    assert f"host.om is left out: {tmp_path}: " in note
+    assert "samples" in note
+    assert "\n" not in note
+    source._base.execute(SCHEMA)
+    assert refresh(source, tmp_path, samples_of) == []
+    assert answer(source, Query("hew_x_bytes"), Span(T - 60, T)) == {("a",): [5]}
+    source._base.execute("drop table files")
+    (note,) = refresh(source, tmp_path, samples_of)
+    assert "files" in note
+    source.close()
+
+
+def test_a_file_that_goes_and_names_that_are_no_text_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = f'hew_x_bytes{{service_name="a"}} 5 {T:.0f}\n'
+    for name in ("b\udcff.om", "goes.om", "stays.om"):
+        (tmp_path / name).write_text(good)
+
+    def gone(path: Path, found: set[Path]) -> bool:
+        if path.name == "goes.om":
+            path.unlink()
+        return False
+
+    monkeypatch.setattr(files_module, "_is_older_half", gone)
+    source = store_of(tmp_path)
+    first, second = refresh(source, tmp_path, samples_of)
+    assert "its name is not UTF-8" in first
+    assert "goes.om is left out" in second
+    assert answer(source, Query("hew_x_bytes", by=(HOST,)), Span(T - 60, T)) == {("stays",): [5]}
+    source.close()
+
+
+def test_half_a_pair_of_surrogates_is_no_name(tmp_path: Path) -> None:
+    """JSON may have it, and UTF-8 has not."""
+    file = LineFile(tmp_path / "watched", 1 << 20, {})
+    file.put(line_of(record(T)).replace(b'"name":"server"', b'"name":"\\udcff"'))
+    file.close()
+    source = store_of(tmp_path)
+    (note,) = refresh(source, tmp_path, samples_of)
+    assert "surrogates" in note
+    source.close()
+
+
+def test_only_a_recording_has_an_older_half(tmp_path: Path) -> None:
+    for name in ("a", "a.1"):
+        (tmp_path / name).write_text(f'hew_allocated_bytes{{service_name="{name}"}} 5 {T:.0f}\n')
+    for number in range(2):
+        file = LineFile(tmp_path / "w", 1 << 20, {})
+        file.put(line_of(record(T + number)))
+        file.close()
+        if not number:
+            (tmp_path / "w").rename(older(tmp_path / "w"))
+    source = store_of(tmp_path)
+    assert refresh(source, tmp_path, samples_of) == []
+    found = answer(source, Query("hew_allocated_bytes"), Span(T - 60, T + 60))
+    assert found == {("a",): [5], ("a.1",): [5], ("server",): [float(1 << 20)]}
+    rows = source._base.execute("select path from files order by path").fetchall()
+    assert rows == [("a",), ("a.1",), ("w",)]
+    source.close()
+
+
+def test_of_a_recording_that_grew_only_new_looks_are_decoded(tmp_path: Path) -> None:
+    decoded = []
+
+    def convert(one: Record) -> list[tuple[Labels, float]]:
+        decoded.append(one.at)
+        return list(samples_of(one))
+
+    source = store_of(tmp_path)
+    for looks in ([T, T + 1], [T + 2]):
+        file = LineFile(tmp_path / "w", 1 << 20, {})
+        for at in looks:
+            file.put(line_of(record(at)))
+        file.close()
+        assert refresh(source, tmp_path, convert) == []
+        assert decoded == looks
+        decoded.clear()
+    source.close()
+
+
 def test_a_folder_that_is_none_and_a_broken_store_are_said(tmp_path: Path) -> None:
     with pytest.raises(HewError, match="is no folder"):
         store_of(tmp_path / "none")
-    (tmp_path / NAME).write_text("this was a database once, or so they say")
+    folder = tmp_path / "lock"  # and DuckDB names the file
+    folder.mkdir()
+    (folder / NAME).write_text("this was a database once, or so they say")
     with pytest.raises(HewError, match="remove it, it is made anew"):
-        store_of(tmp_path)
-
-
-def test_a_query_is_promql_with_values_quoted() -> None:
-    query = Query("hew_x_total", Over.INCREASE, Fold.MAX, (SERVICE, HOST), ((SERVICE, 'a"\\\n'),))
-    text = 'max by (service_name, instance) (increase(hew_x_total{service_name="a\\"\\\\\\n"}[90000ms]) / 90.0)'
-    assert promql(query, 90.0) == text
-
-
-class Server(ThreadingHTTPServer):
-    """An engine in a mood."""
-
-    daemon_threads = True
-    mood = b""
-    asked = ""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Server
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        self.server.asked = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        mood = self.server.mood
-        if mood == b"hang up":
-            self.close_connection = True
-            return
-        if mood == b"trickle":
-            self.send_response(200)
-            self.end_headers()
-            for _ in range(200):
-                self.wfile.write(b" ")
-                time.sleep(0.02)
-            self.close_connection = True
-            return
-        self.send_response(302 if mood == b"elsewhere" else 500 if b"bad" in mood else 200)
-        self.send_header("Location", "http://127.0.0.1:1/")
-        self.send_header("Content-Length", str(len(mood)))
-        self.end_headers()
-        self.wfile.write(mood)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Not in a test's output."""
-
-
-@contextmanager
-def engine(mood: bytes) -> Iterator[tuple[Server, str]]:
-    with Server(("127.0.0.1", 0), _Handler) as server:
-        server.mood = mood
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield server, f"http://127.0.0.1:{server.server_address[1]}/prefix/"
-        server.shutdown()
-        thread.join()
-
-
-def success(*rows: object) -> bytes:
-    return json.dumps({"status": "success", "data": {"result": rows}}).encode()
-
-
-@pytest.mark.parametrize(
-    ("mood", "said"),
-    [
-        (b"hang up", "does not answer"),
-        (b"trickle", "no answer within 0.5 s"),
-        (b"elsewhere", "not as Prometheus does .status 302.: elsewhere"),
-        (b"<html>\x1b[31m</html>", r"not as Prometheus does .status 200.: <html> \[31m</html>"),
-        (b"[" * 100_000, "not as Prometheus does"),
-        (b'{"status":"error","error":"bad\\nquery"}', "refuses a query .status 500.: bad query"),
-        (b'{"status":"success","data":null}', "not as Prometheus does"),
-    ],
-)
-def test_an_engine_that_misbehaves_is_said_in_one_line(mood: bytes, said: str) -> None:
-    with engine(mood) as (_, url), pytest.raises(HewError, match=said) as raised:
-        EngineSource(url, timeout=0.5).ask(Query("hew_x"), Span(T, T + 60))
-    assert "\n" not in str(raised.value)
-    assert "\x1b" not in str(raised.value)
-
-
-def test_rows_that_are_none_and_values_that_are_no_numbers_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    good = {"metric": {SERVICE: "a"}, "value": [T, "1.5"]}
-    rows = [good, {"metric": {SERVICE: "b"}, "value": [T, "NaN"]}, {"metric": 7, "value": []}, 5, {}]
-    with engine(success(*rows)) as (server, url):
-        source = EngineSource(url, match=(("cluster", "x"),))
-        assert [(one.labels, one.mean) for one in source.ask(Query("hew_x"), Span(T, T + 60))] == [(("a",), 1.5)]
-        assert "cluster" in server.asked
-        monkeypatch.setattr(engine_module, "MOST_ANSWER", 10)
-        with pytest.raises(HewError, match="ask of fewer"):
-            source.ask(Query("hew_x"), Span(T, T + 60))
-
-
-@pytest.mark.parametrize("url", ["localhost:9090", "ftp://x", "http://", "http://h:port", "http://u:p@h"])
-def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(HewError, match="--engine"):
-        EngineSource(url)
-
-
-def test_an_engine_that_is_down_is_said() -> None:
-    with engine(b"") as (_, url):
-        pass
-    with pytest.raises(HewError, match=r"does not answer: .*refused"):
-        EngineSource(url).newest()
+        store_of(folder)
+    other = tmp_path / "b\udcff"
+    other.mkdir()
+    with pytest.raises(HewError, match="whose name is UTF-8"):
+        store_of(other)

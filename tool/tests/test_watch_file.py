@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The file of `hew watch`: whatever ends its writer, it can be read and gone on with."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -8,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,6 +184,81 @@ def test_a_line_that_is_no_look_is_named(tmp_path: Path) -> None:
     found = read_recording(path)
     assert len(found.tracks[0].points) == 1
     assert "line 2" in found.notes[0]
+
+
+def changed(change: Callable[[Any], object]) -> Callable[[bytes], bytes]:
+    """A line with something else in its document."""
+
+    def damaged(text: bytes) -> bytes:
+        document = json.loads(text)
+        change(document["moment"])
+        return json.dumps(document).encode()
+
+    return damaged
+
+
+def replaced(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
+    def damaged(text: bytes) -> bytes:
+        assert old in text
+        return text.replace(old, new, 1)
+
+    return damaged
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "short row": changed(lambda moment: moment["snapshot"]["merged"]["bins"][1].clear()),
+    "texts for bytes": changed(
+        lambda moment: moment["snapshot"].update(
+            arenas=[["key", "small", "large"], ["0", {"allocated": "1"}, {"allocated": "2"}]]
+        )
+    ),
+    "text for a size": replaced(b'"resident":3145728', b'"resident":"3145728"'),
+    "born never": replaced(b'"born":1042', b'"born":1e999'),
+    "huge": replaced(b'"resident":3145728', b'"resident":' + b"9" * 400),
+    "negative": replaced(b'"resident":3145728', b'"resident":-1'),
+    "no time": replaced(b'"at":2.0', b'"at":NaN'),
+    "far": replaced(b'"at":2.0', b'"at":1e12'),
+    "before": replaced(b'"at":2.0', b'"at":-1'),
+    "brackets": lambda _: b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_line_that_is_damaged_ends_what_is_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "file"
+    written(path, [line_of(record(1.0)), DAMAGES[name](line_of(record(2.0))), line_of(record(3.0))])
+    found = read_recording(path)
+    assert len(found.tracks[0].points) == 1
+    assert "line 2" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        changed(lambda moment: moment.update(allocator=7)),
+        changed(lambda moment: moment["outside"].update(anonymous=1 << 70)),
+        changed(lambda moment: moment["snapshot"].update(threads=[["key"], 5])),
+        changed(lambda moment: moment["snapshot"].update(threads=[[["key"]], ["x"]])),
+    ],
+)
+def test_damage_that_only_the_whole_look_shows_is_said_in_one_line(
+    tmp_path: Path, damaged: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "file"
+    written(path, [damaged(line_of(record(1.0)))])
+    with pytest.raises(HewError, match="file is damaged: look 1 is none"):
+        read_looks(path).record(0)
+    with pytest.raises(HewError, match="file is damaged: look 1 is none"):
+        read_recording(path)
+
+
+@pytest.mark.parametrize("rest", [b'1","x":' + b"[" * 100_000, b"9" * 5000 + b'"}', b'\xc2\xb2"}'])
+def test_a_head_that_is_hostile_is_no_recording(tmp_path: Path, rest: bytes) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(gzip.compress(b'{"format":"hew-watch/' + rest + b"\n{}\n"))
+    assert is_recording(path)
+    with pytest.raises(HewError, match="is no recording of hew watch"):
+        read_looks(path)
 
 
 def counted(known: Callable[[int], object], asked: list[int]) -> Callable[[int], object]:

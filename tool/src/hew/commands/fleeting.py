@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `hew fleet` asks of a source, and has judged; `hew serve --fleet` shows the same."""
+"""What `hew fleet` asks of a source, and has judged."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence

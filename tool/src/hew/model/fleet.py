@@ -31,6 +31,7 @@ class Fold(StrEnum):
 
 
 LARGEST = 2.0**63
+LATEST = 253402300799.0  # seconds since 1970: the end of the year 9999
 NEVER = frozenset({"hew_decay_seconds"})  # series whose infinity means something
 
 

@@ -11,10 +11,10 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from hew.model.errors import HewError
-from hew.model.fleet import Fold, Line, Over, Query, Span, possible
+from hew.model.fleet import LATEST, Fold, Line, Over, Query, Span, possible
 
 MOST_ANSWER = 256 << 20  # bytes: 100,000 hosts, 24 steps
 PIECE = 1 << 20
@@ -42,8 +42,8 @@ def _quoted(text: str) -> str:
 
 
 class EngineSource:
-    """An engine at an address such as http://127.0.0.1:9090; a path before /api is kept. `timeout`: seconds for one
-    answer, all in all."""
+    """An engine at an address such as http://127.0.0.1:9090; a path before /api is kept. `timeout`: seconds until an
+    answer's body has come, looked at piece by piece; to connect, and each piece of its head, may take as long again."""
 
     def __init__(
         self,
@@ -54,14 +54,10 @@ class EngineSource:
         recorded: Recorded | None = None,
     ) -> None:
         self.name = url.rstrip("/")
-        self._parts = urlsplit(self.name)
-        try:
-            usable = self._parts.scheme in {"http", "https"} and bool(self._parts.hostname)
-            _ = self._parts.port
-        except ValueError:
-            usable = False
-        if not usable:
+        parts = _address(self.name)
+        if parts is None:
             raise HewError(f"{url}: --engine wants http://HOST:PORT or https://..., maybe with a path before /api/v1")
+        self._parts = parts
         if self._parts.username or self._parts.password:
             raise HewError("--engine: no password in the address, where others see it: use --token-file")
         self._token, self._timeout, self._match = token, timeout, tuple(match)
@@ -90,7 +86,12 @@ class EngineSource:
         text = f"max(max_over_time(timestamp(hew_allocated_bytes{{{match}}})[10m:1m]))"
         rows = self._rows("query", {"query": text, "time": f"{time.time():.3f}"})
         line = _line(rows[0], Query("", by=())) if rows else None
-        return line.points[0][1] if line is not None and line.points else None
+        if line is None or not line.points:
+            return None
+        newest = line.points[0][1]
+        if not 0 <= newest <= LATEST:
+            raise HewError(f"{self.name} has a sample of a time that is none ({newest:g} s): --at TIME looks elsewhere")
+        return newest
 
     def _rows(self, path: str, words: Mapping[str, str]) -> list[Any]:
         try:
@@ -102,6 +103,8 @@ class EngineSource:
         except (OSError, http.client.HTTPException) as error:
             said = _plain(str(error)) or type(error).__name__
             raise HewError(f"{self.name} does not answer: {said}") from None
+        except (ValueError, OverflowError) as error:  # what is no text, or no time to wait for
+            raise HewError(f"{self.name} cannot be asked: {_plain(str(error))}") from None
         try:
             document = json.loads(body)
             if document["status"] == "success":
@@ -159,14 +162,27 @@ class EngineSource:
             self._connection = None
 
 
+def _address(url: str) -> SplitResult | None:
+    """Its parts; None for what we cannot connect to."""
+    try:
+        parts = urlsplit(url)
+        (parts.hostname or "").encode("idna")
+        parts.path.encode("ascii")
+        _ = parts.port
+    except ValueError:  # UnicodeError is one
+        return None
+    return parts if parts.scheme in {"http", "https"} and parts.hostname else None
+
+
 def _line(row: Any, query: Query) -> Line | None:
-    """A row of the answer; None for what is none. Values that cannot be are left out."""
+    """A row of the answer; None for what is none. Values and times that cannot be are left out."""
     try:
         labels = tuple(str(row["metric"].get(name, "")) for name in query.by)
         pairs = [(float(at), float(value)) for at, value in row.get("values") or [row["value"]]]
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return None
-    return Line(labels, tuple((at, value) for at, value in pairs if possible(query.series, value)))
+    known = ((at, value) for at, value in pairs if 0 <= at <= LATEST and possible(query.series, value))
+    return Line(labels, tuple(known))
 
 
 def _plain(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from hew.model.errors import HewError
-from hew.model.fleet import HOST, possible
+from hew.model.fleet import HOST, LATEST, possible
 from hew.model.history import Record
 from hew.model.metric import Labels
 from hew.sources.fleet.store import NAME, StoreSource
@@ -22,43 +22,72 @@ from hew.sources.history.recording import read_looks
 Rows = Iterator[tuple[Labels, float, float]]
 Convert = Callable[[Record], Iterable[tuple[Labels, float]]]
 
-LINE = re.compile(r"(hew_[a-z0-9_]+)(?:\{(.*)\})? ([^ ]+)(?: (-?[0-9.]+))?\Z")
-LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)",?')
+LINE = re.compile(r"(hew_[a-z0-9_]{1,100})(?:\{(.*)\})? ([^ ]{1,64})(?: (-?[0-9.]{1,64}))?\Z")
+LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="([^"\\]*(?:\\.[^"\\]*)*)"(?:,|\Z)')
 ESCAPED = re.compile(r"\\(.)")
 TIME = re.compile(r"(?<!\d)(\d{10})(?!\d)")
 MILLISECONDS = 1e11  # from here on: as seconds it would be the year 5138
 MOST_TEXT = 256 << 20  # bytes of one scrape
+MOST_LINE = 1 << 16  # characters
+# What files of others may bring about, besides what is said in one line already.
+DAMAGED = (HewError, ValueError, LookupError, ArithmeticError, RecursionError, OSError)
 
 
 def refresh(store: StoreSource, folder: Path, convert: Convert) -> list[str]:
     """Read what is new in the folder; notes on what could not be read. A file is taken whole, or not at all."""
-    notes = []
-    for path in _files(folder):
-        name = str(path.relative_to(folder))
-        state = path.stat()
-        until = store.read_until(name, state.st_size, state.st_mtime)
-        if until is None:
-            continue
-        host = path.relative_to(folder).parts[0] if path.parent != folder else path.name.partition(".")[0]
+    notes: list[str] = []
+    found = _files(folder, notes)
+    for path in sorted(found):
         try:
-            with store.at_once():
-                newest = _read(store, path, host, until, convert)
-                store.mark(name, state.st_size, state.st_mtime, max(newest, until))
-        except (HewError, ValueError, OSError) as error:
+            if path.is_file() and not _is_older_half(path, found):
+                _take(store, folder, path, convert)
+        except DAMAGED as error:
             notes.append(f"{path} is left out: {error}")
     return notes
 
 
-def _files(folder: Path) -> list[Path]:
-    """All but our own, and but the older halves of recordings, which are read with the newer ones."""
-    found = {one for one in folder.rglob("*") if one.is_file() and not one.name.startswith((NAME, "."))}
-    return sorted(found - {older(one) for one in found})
+def _files(folder: Path, notes: list[str]) -> set[Path]:
+    """All names but our own. A folder that cannot be read is a note."""
+
+    def unread(error: OSError) -> None:
+        notes.append(f"{error.filename} is left out: {error.strerror}")
+
+    return {
+        Path(place, name)
+        for place, _, names in os.walk(folder, onerror=unread)
+        for name in names
+        if not name.startswith((NAME, "."))
+    }
+
+
+def _is_older_half(path: Path, found: set[Path]) -> bool:
+    """Whether it is the older half of a recording, and is read with the newer one."""
+    newer = path.with_name(path.name.removesuffix(".1"))
+    return path == older(newer) and newer in found and is_recording(newer) and is_recording(path)
+
+
+def _take(store: StoreSource, folder: Path, path: Path, convert: Convert) -> None:
+    """Read a file on from where it was read to."""
+    inside = path.relative_to(folder)
+    name = str(inside)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise ValueError("its name is not UTF-8") from None
+    state = path.stat()
+    until = store.read_until(name, state.st_size, state.st_mtime)
+    if until is None:
+        return
+    host = inside.parts[0] if len(inside.parts) > 1 else path.name.partition(".")[0]
+    with store.at_once():
+        newest = _read(store, path, host, until, convert)
+        store.mark(name, state.st_size, state.st_mtime, max(newest, until))
 
 
 def _read(store: StoreSource, path: Path, host: str, until: float, convert: Convert) -> float:
     """The time of the newest sample."""
     newest = -math.inf
-    rows = _looks(path, host, convert) if is_recording(path) else _scrape(path, host)
+    rows = _looks(path, host, until, convert) if is_recording(path) else _scrape(path, host)
     batch: list[tuple[Labels, float, float]] = []
     for row in rows:
         if row[1] <= until:
@@ -72,12 +101,16 @@ def _read(store: StoreSource, path: Path, host: str, until: float, convert: Conv
     return newest
 
 
-def _looks(path: Path, host: str, convert: Convert) -> Rows:
+def _looks(path: Path, host: str, until: float, convert: Convert) -> Rows:
+    """Only looks later than `until` are decoded: a recording that grew has thousands of others."""
     looks = read_looks(path)
     for number in range(len(looks)):
-        record = looks.record(number)
-        for labels, value in convert(record):
-            yield _with_host(labels, host), record.at, value
+        at = looks.at(number)
+        if at <= until:
+            continue
+        for labels, value in convert(looks.record(number)):
+            if possible(dict(labels)["__name__"], value):
+                yield _with_host(labels, host), at, value
 
 
 def _scrape(path: Path, host: str) -> Rows:
@@ -87,20 +120,29 @@ def _scrape(path: Path, host: str) -> Rows:
     named = TIME.search(path.name)
     when = float(named[1]) if named else state.st_mtime
     found = False
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            text = line.rstrip("\n")
-            if not text or text.startswith("#"):
-                continue
-            row = _sample(text, number)
-            if row is not None:
-                found = True
-                labels, at, value = row
-                if not possible(dict(labels)["__name__"], value):
-                    continue
+    for number, text in enumerate(_lines(path), 1):
+        if not text or text.startswith("#"):
+            continue
+        row = _sample(text, number)
+        if row is not None:
+            found = True
+            labels, at, value = row
+            if possible(dict(labels)["__name__"], value):
                 yield _with_host(labels, host), when if at is None else at, value
     if not found:
         raise ValueError("neither a scrape of hew export nor a recording of hew watch")
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """The lines of a text, without their ends. ValueError for one that is none of ours by its length."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        number = 0
+        while line := file.readline(MOST_LINE + 2):
+            number += 1
+            text = line.removesuffix("\n")
+            if len(text) > MOST_LINE:
+                raise ValueError(f"line {number} has more than {MOST_LINE} characters")
+            yield text
 
 
 def _sample(text: str, number: int) -> tuple[Labels, float | None, float] | None:
@@ -111,10 +153,26 @@ def _sample(text: str, number: int) -> tuple[Labels, float | None, float] | None
             raise ValueError(f"line {number} is no sample: {text[:60]!r}")
         return None
     name, labels, value, at = match.groups()
-    pairs = [(one, ESCAPED.sub(_unescaped, words)) for one, words in LABEL.findall(labels or "")]
-    if len(LABEL.sub("", labels or "")) > 0:
+    pairs = _labels(labels or "")
+    if pairs is None:
         raise ValueError(f"line {number} has labels that cannot be read: {text[:60]!r}")
-    return tuple(sorted([("__name__", name), *pairs])), None if at is None else _seconds(float(at)), float(value)
+    moment = None if at is None else _seconds(float(at))
+    if moment is not None and not 0 <= moment <= LATEST:
+        raise ValueError(f"line {number} is of a time that is none: {at}")
+    return tuple(sorted([("__name__", name), *pairs])), moment, float(value)
+
+
+def _labels(text: str) -> list[tuple[str, str]] | None:
+    """Names and values; None for what is none. Each begins where the one before ends: to look for them anywhere takes
+    the square of the length where there is none."""
+    found, place = [], 0
+    while place < len(text):
+        match = LABEL.match(text, place)
+        if match is None:
+            return None
+        found.append((match[1], ESCAPED.sub(_unescaped, match[2])))
+        place = match.end()
+    return found
 
 
 def _seconds(at: float) -> float:
@@ -135,4 +193,8 @@ def store_of(folder: Path, match: tuple[tuple[str, str], ...] = ()) -> StoreSour
     """The store of a folder: in it, or in memory where we may not write."""
     if not folder.is_dir():
         raise HewError(f"{folder} is no folder: --store wants one with scrapes and recordings, a folder for each host")
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise HewError(f"{folder}: --store wants a folder whose name is UTF-8") from None
     return StoreSource(folder / NAME if os.access(folder, os.W_OK) else None, match)

@@ -42,7 +42,7 @@ class StoreSource:
             self._base = self._duckdb.connect(str(path) if path else ":memory:", config=SETTINGS)
             self._base.execute(SCHEMA)
         except self._duckdb.Error as error:
-            busy = "lock" in str(error)
+            busy = "Could not set lock" in str(error)
             then = "another hew fleet has it open" if busy else f"{_first_line(error)}: remove it, it is made anew"
             raise HewError(f"{path}: {then}") from None
         self._metrics = dict(self._rows("select name, id from metrics"))
@@ -76,20 +76,21 @@ class StoreSource:
 
     def mark(self, path: str, size: int, changed: float, until: float) -> None:
         """A file has been read, up to a time."""
-        self._base.execute("insert or replace into files values (?, ?, ?, ?)", [path, size, changed, until])
+        self._run("insert or replace into files values (?, ?, ?, ?)", [path, size, changed, until])
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
         """All or nothing."""
-        self._base.execute("begin")
+        self._run("begin")
         try:
             yield
+            self._run("commit")
         except BaseException:
-            self._base.execute("rollback")
+            with contextlib.suppress(self._duckdb.Error):  # a commit that fails ends it by itself
+                self._base.execute("rollback")
             self._series = None
             self._metrics = dict(self._rows("select name, id from metrics"))
             raise
-        self._base.execute("commit")
 
     def add(self, rows: Iterable[tuple[Labels, float, float]]) -> int:
         """Samples: labels with __name__, time, value. How many there were."""
@@ -113,19 +114,21 @@ class StoreSource:
         numbers = [self._id(labels, self._series, new) for labels in found]
         if new:
             names = ("id", "metric", "identity", *COLUMNS)
-            columns = dict(zip(names, (np.array(one) for one in zip(*new, strict=True)), strict=True))
+            columns = dict(zip(names, (_column(one) for one in zip(*new, strict=True)), strict=True))
             self._insert("series", "select * from new", columns)
         return np.array(numbers, dtype=np.int32)
 
     def _insert(self, table: str, select: str, columns: Mapping[str, NDArray[Any]]) -> None:
-        self._base.register("new", columns)
-        self._base.execute(f"insert into {table} {select}")
-        self._base.unregister("new")
+        with self._told():
+            self._base.register("new", columns)
+            self._base.execute(f"insert into {table} {select}")
+            self._base.unregister("new")
 
     def _id(self, labels: Labels, known: dict[str, int], new: list[list[Any]]) -> int:
         identity = "\x1f".join(f"{name}\x1e{value}" for name, value in sorted(labels))
         number = known.get(identity)
         if number is None:
+            identity.encode()  # UnicodeEncodeError: half a pair of surrogates, which JSON may have, is no text
             named = dict(labels)
             number = known[identity] = len(known)
             new.append([number, self._metric(named["__name__"]), identity, *(named.get(one, "") for one in COLUMNS)])
@@ -134,12 +137,22 @@ class StoreSource:
     def _metric(self, name: str) -> int:
         if name not in self._metrics:
             self._metrics[name] = len(self._metrics)
-            self._base.execute("insert into metrics values (?, ?)", [self._metrics[name], name])
+            self._run("insert into metrics values (?, ?)", [self._metrics[name], name])
         return int(self._metrics[name])
 
     def _rows(self, text: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        try:
+        with self._told():
             return iter(self._base.execute(text, list(values)).fetchall())
+
+    def _run(self, text: str, values: Sequence[Any] = ()) -> None:
+        with self._told():
+            self._base.execute(text, list(values))
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """What DuckDB cannot do is said in one line: no room on the disk, a file that is damaged, a text too long."""
+        try:
+            yield
         except self._duckdb.Error as error:
             raise HewError(f"{self.name}: {_first_line(error)}") from None
 
@@ -193,5 +206,14 @@ def _duckdb() -> Any:
     return duckdb
 
 
+def _column(values: Sequence[Any]) -> NDArray[Any]:
+    """Texts stay Python's: an array of numpy's own gives each the room of the longest, and takes zeros off its end."""
+    if isinstance(values[0], str):
+        return np.array(values, dtype=object)
+    return np.array(values, dtype=np.int32)
+
+
 def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+    """Without what a terminal would obey: it may tell of labels."""
+    line = str(error).partition("\n")[0]
+    return "".join(one if one.isprintable() else " " for one in line)

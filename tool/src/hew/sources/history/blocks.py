@@ -10,6 +10,7 @@ docs/decisions/0058 has the format.
 
 import json
 import os
+import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -113,9 +114,9 @@ def _pieces(decoder: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
 def _check_head(path: Path, line: bytes) -> None:
     try:
         name, _, version = str(json.loads(line)["format"]).partition("/")
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, LookupError, RecursionError):
         name = version = ""
-    if name != FORMAT or not version.isdecimal():
+    if name != FORMAT or not re.fullmatch("[0-9]{1,9}", version):
         raise ForeignError(f"{path} is no recording of hew watch")
     if int(version) > VERSION:
         raise ForeignError(f"{path} is of a newer hew ({name}/{version}; this one reads {name}/{VERSION}): update hew")

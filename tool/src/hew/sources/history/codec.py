@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 Kind = TypeVar("Kind")
+LARGEST = 1 << 64  # and above: no number of ours
 
 
 def plain(value: Any) -> Any:
@@ -68,6 +69,8 @@ def _scalar(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise ValueError(f"{value!r} is no {kinds[0].__name__}")
+        if isinstance(value, int) and abs(value) >= LARGEST:
+            raise ValueError("a number of more than 64 bits")
         return value
 
     return read

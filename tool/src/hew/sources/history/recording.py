@@ -17,10 +17,14 @@ from hew.model.errors import HewError
 from hew.model.history import MOST_ARENAS, Point, Record, Recording, Track
 from hew.model.statistics import Reading, Snapshot
 from hew.sources.history.blocks import is_recording, older, read_as
-from hew.sources.history.codec import made, plain
+from hew.sources.history.codec import LARGEST, made, plain
 
+LATEST = 253402300800.0 - 86400  # a day before the year 10000, which begins sooner in the east
+# What lines bring about that are none of ours. RecursionError: as many brackets as there is room for.
+DAMAGED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 # A process with 400 arenas or 5,000 threads has a small look, too.
 MOST_THREADS, MOST_WORDS = 64, 400
+MOST_SAID = 100  # characters of what is wrong with one
 
 
 def line_of(record: Record) -> bytes:
@@ -84,8 +88,12 @@ class Looks:
         return self._lines[index].who
 
     def record(self, index: int) -> Record:
-        """The whole look."""
-        return made(Record, json.loads(self._lines[index].text))
+        """The whole look. HewError for one that is damaged where its line did not show it."""
+        try:
+            return made(Record, json.loads(self._lines[index].text))
+        except DAMAGED as error:
+            why = str(error)[:MOST_SAID]
+            raise HewError(f"{self.source} is damaged: look {index + 1} is none ({why})") from None
 
     def tracks(self) -> tuple[Track, ...]:
         """By process, the one that was looked at first first."""
@@ -143,7 +151,7 @@ def _line_or_none(text: bytes) -> _Line | None:
     """A look; None for what is none."""
     try:
         return _line(text)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except DAMAGED:
         return None
 
 
@@ -152,24 +160,26 @@ def _line(text: bytes) -> _Line:
     moment = document["moment"]
     point = _point(document)
     told = "snapshot" in moment or "heap" in document
-    return _Line(int(moment["pid"]), int(document["born"]), str(moment["name"]), point, told, zlib.compress(text, 1))
+    pid, born, name = _whole(moment["pid"]), _whole(document["born"]), str(moment["name"])
+    return _Line(pid, born, name, point, told, zlib.compress(text, 1))
 
 
 def _point(document: Mapping[str, Any]) -> Point:
     moment = document["moment"]
-    point = Point(float(document["at"]), int(moment["outside"]["resident"]))
+    point = Point(_time(document["at"]), _whole(moment["outside"]["resident"]))
     snapshot = moment.get("snapshot")
     if snapshot is None:
         heap = document.get("heap")
         return replace(point, live=_live(heap)) if heap else point
     totals, merged = snapshot.get("totals", {}), snapshot.get("merged", {})
+    cached = _whole(merged.get("tcache_bytes") or 0)
     asked = [merged[part].get("nrequests") for part in ("small", "large") if part in merged]
-    known = [one for one in asked if one is not None]
+    known = [_whole(one) for one in asked if one is not None]
     classes = {**_classes(merged.get("bins"), "curregs"), **_classes(merged.get("lextents"), "curlextents")}
     return replace(
         point,
-        live=max(totals["allocated"] - (merged.get("tcache_bytes") or 0), 0) if "allocated" in totals else None,
-        active=totals.get("active"),
+        live=max(_whole(totals["allocated"]) - cached, 0) if "allocated" in totals else None,
+        active=_whole(totals["active"]) if "active" in totals else None,
         requests=sum(known) if known else None,
         classes=classes,
         arenas=_arenas(snapshot.get("arenas")),
@@ -177,7 +187,8 @@ def _point(document: Mapping[str, Any]) -> Point:
 
 
 def _live(heap: Mapping[str, int]) -> int:
-    return heap["system"] - heap["free"] - heap["cached"] + heap.get("mapped", 0)
+    system, free, cached = (_whole(heap[name]) for name in ("system", "free", "cached"))
+    return system - free - cached + _whole(heap.get("mapped") or 0)
 
 
 def _classes(table: list[list[Any]] | None, count: str) -> dict[int, int]:
@@ -185,7 +196,7 @@ def _classes(table: list[list[Any]] | None, count: str) -> dict[int, int]:
     if not table or count not in table[0]:
         return {}
     size, number = table[0].index("size"), table[0].index(count)
-    return {row[size]: row[size] * (row[number] or 0) for row in table[1:]}
+    return {_whole(row[size]): row[size] * _whole(row[number] or 0) for row in table[1:]}
 
 
 def _arenas(table: list[list[Any]] | None) -> dict[str, int]:
@@ -193,5 +204,23 @@ def _arenas(table: list[list[Any]] | None) -> dict[str, int]:
     if not table or not {"key", "small", "large"} <= set(table[0]):
         return {}
     key, small, large = (table[0].index(name) for name in ("key", "small", "large"))
-    told = [row for row in table[1:] if "allocated" in row[small] and "allocated" in row[large]]
-    return {row[key]: row[small]["allocated"] + row[large]["allocated"] for row in told}
+    parts = ((str(row[key]), row[small] or {}, row[large] or {}) for row in table[1:])
+    return {
+        name: sum(_whole(part["allocated"]) for part in both)
+        for name, *both in parts
+        if all("allocated" in part for part in both)
+    }
+
+
+def _whole(value: Any) -> int:
+    """A number of bytes or of things. ValueError for others: texts would be added, too, or said to be as long."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < LARGEST:
+        raise ValueError("no number of 64 bits")
+    return value
+
+
+def _time(value: Any) -> float:
+    """Seconds since 1970. ValueError for what is no time that can be shown, such as NaN."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= LATEST:
+        raise ValueError("no time")
+    return float(value)
