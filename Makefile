@@ -14,6 +14,7 @@
 #   make bench-pools    pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
 #   make bench-limits   five workloads in a control group at 1.10 of what they need: who is killed, and what it costs; LIMITS_RUNS=20
 #   make bench-weeks    a server's fortnight in 20 minutes under every allocator: does memory follow the load?  Writes docs/weeks.md
+#   make cut-to-fit  ten real programs: recorded, cut, searched, run; writes docs/cut-to-fit.md, ten minutes
 #   make tuning      the figures of docs/tuning.md
 #   make attach-soak  hew attaches to busy Redis, Rust and Java on jemalloc, a thousand times each; ATTACHES=1000
 #   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
@@ -23,7 +24,8 @@
 #   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make test-aarch64   builds for aarch64 and runs unit tests, settings fuzzers and whole programs under qemu-user
 #   make test-engines   hew export with Debian's prometheus and victoria-metrics, which are killed again and again; ENGINES_KILLS=10
-#   make bench-fleet    a day of 500 to 4,000 played hosts in engines and the store: does hew fleet find what is planted?  FLEET_HOSTS=2000
+#   make bench-fleet    a day of 500 to 4,000 played hosts in engines and the store: does hew fleet find what is planted?  FLEET_HOSTS=2000 FLEET_PAGE=docs/fleet.md
+#   make nightly-fleet  both of these, whole; writes the table of docs/fleet.md
 #   make clean       removes build/
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
@@ -34,6 +36,7 @@ SOAK_ROUNDS ?= 10
 LIMITS_RUNS ?= 20
 ENGINES_KILLS ?= 10
 FLEET_HOSTS ?= 500,1000,2000,4000
+FLEET_PAGE ?=
 TIDY_SINCE ?= HEAD~1
 # Of each process, of which there are JOBS; the first seed is the time, so that each run sees other histories.
 SIMULATE_OPERATIONS ?= 1000000
@@ -57,7 +60,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: test-engines bench-fleet peers bench-quick bench-nightly bench-pools bench-limits bench-weeks tuning soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: test-engines bench-fleet nightly-fleet peers bench-quick bench-nightly bench-pools bench-limits bench-weeks cut-to-fit tuning tool-output soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -159,7 +162,7 @@ test-python:
 	MYPYPATH=scripts:tool/src .venv/bin/mypy --strict scripts tests/scripts
 	.venv/bin/python scripts/build_wheel.py
 	@status=0; for tests in tool/tests tests/scripts; do \
-	  echo "pytest $$tests"; .venv/bin/pytest -q $$tests || status=1; done; exit $$status
+	  echo "pytest $$tests"; .venv/bin/pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile $$tests || status=1; done; exit $$status
 
 # What the demonstration needs and no test program: with the tests it would take minutes on two processors.
 demo:
@@ -205,10 +208,16 @@ bench-weeks: release peers
 	@$(PYTHON) scripts/prepare.py bench
 	.venv/bin/python scripts/bench_weeks.py
 
-# Under Debian's jemalloc and hew, a minute or two; what else runs is measured too.
+# What is in build/cut-to-fit is not measured again; remove a program's files to have it anew.
+cut-to-fit: release
+	@$(PYTHON) scripts/prepare.py bench
+	.venv/bin/python scripts/gen_cut_to_fit.py
+
+# Under Debian's jemalloc and hew, a minute or two; then what hew tunes by itself, half an hour.  What else runs is measured too.
 tuning: release
 	@$(PYTHON) scripts/prepare.py demo
 	.venv/bin/python scripts/gen_tuning.py
+	.venv/bin/python scripts/gen_self_tuning.py
 
 # For hours where there are some: races show themselves in one run of many.
 soak: release dev
@@ -232,6 +241,11 @@ simulate: release
 scaling: release
 	build/release/tests/simulate/scaling
 
+# Two minutes: what each command of the tool prints of a Redis under load and of sqlite3.
+tool-output: release
+	@$(PYTHON) scripts/prepare.py bench
+	.venv/bin/python scripts/gen_tool_outputs.py
+
 programs: release
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set $(PROGRAMS_SET)
 
@@ -254,7 +268,11 @@ test-engines: release
 bench-fleet:
 	@$(PYTHON) scripts/prepare.py test
 	@$(PYTHON) scripts/prepare.py engines
-	.venv/bin/python bench/fleet/run.py --hosts $(FLEET_HOSTS) --within 2 store victoria-metrics prometheus
+	.venv/bin/python bench/fleet/run.py --hosts $(FLEET_HOSTS) --within 2 store victoria-metrics prometheus $(if $(FLEET_PAGE),--page $(FLEET_PAGE))
+
+# What a night has time for: every check of the fleet, whole.
+nightly-fleet: FLEET_PAGE = docs/fleet.md
+nightly-fleet: test-engines bench-fleet
 
 clean:
 	rm -rf build

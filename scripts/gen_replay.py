@@ -34,6 +34,8 @@ PERL = "my %h; $h{qq(key$_)} = [$_, qq(value$_)] for 1..300000; print scalar(key
 RUBY = "a = (1..300000).map { |i| {name: 'name of ' + i.to_s * 8, value: [i]} }; puts a.size"
 PYTHON = "x = {str(i): [i, str(i * 7), (i,)] for i in range(200000)}; print(len(x))"
 NODE = "const b = []; for (let i = 0; i < 3000; i++) b.push(Buffer.alloc(20000, i)); console.log(b.length)"
+AWK = 'BEGIN { for (i = 0; i < 400000; i++) a["key " i] = i " and " i * 7; print length(a) }'
+TCL = "for {set i 0} {$i < 300000} {incr i} {set a($i) [string repeat x [expr {$i % 60}]]}\nputs [array size a]\n"
 SQL = (
     "pragma cache_size=-400000; create table t(a integer primary key, b text, c text);"
     "with recursive n(i) as (select 1 union all select i+1 from n where i<300000)"
@@ -65,6 +67,7 @@ def programs(folder: Path) -> list[Program]:
     items = "".join(f"<item id='{i}'><name>name {i}</name><value>{i * 7}</value></item>" for i in range(120_000))
     (folder / "in.xml").write_text(f"<all>{items}</all>")
     (folder / "in.cpp").write_text(CXX)
+    (folder / "in.tcl").write_text(TCL)
     (folder / "empty.cpp").write_text("int main() { return 0; }\n")
     (folder / "in.txt").write_text("\n".join(str(i * 7919 % 1_000_003) + " line" * (i % 9) for i in range(900_000)))
     malloc = {"PYTHONMALLOC": "malloc"}
@@ -77,6 +80,8 @@ def programs(folder: Path) -> list[Program]:
         Program("ruby", ["ruby", "-e", RUBY], ["ruby", "-e", ""], {}),
         Program("xmllint", ["xmllint", "--noout", str(folder / "in.xml")], ["xmllint", "--version"], {}),
         Program("sort", ["sort", "-o", "/dev/null", str(folder / "in.txt")], ["sort", "/dev/null"], {}),
+        Program("awk", ["gawk", AWK], ["gawk", "BEGIN {}"], {}),
+        Program("tcl", ["tclsh", str(folder / "in.tcl")], ["tclsh", "/dev/null"], {}),
         Program("node", ["node", "-e", NODE], ["node", "-e", ""], {}),
     ]
     if shutil.which("g++"):
@@ -104,7 +109,7 @@ def peak_rss(words: Sequence[str], environment: Mapping[str, str], preload: str)
 def replayed(plan: Path, preload: str) -> int:
     """The heap's peak in bytes, as hew-replay prints it."""
     given = {**os.environ, **({"LD_PRELOAD": preload} if preload else {})}
-    words: list[Path | str] = [RELEASE / "hew-replay", "run", plan, "pages", "fast"]
+    words: list[Path | str] = [RELEASE / "hew-replay", "run", plan, "recorded", "fast"]
     done = subprocess.run(words, env=given, capture_output=True, text=True, check=True)
     return next(int(line.rsplit(" ", 1)[1]) for line in done.stdout.splitlines() if line.startswith("peak heap"))
 
@@ -137,9 +142,9 @@ def page(names: Sequence[str], rows: Mapping[str, list[tuple[float, float]]]) ->
         "# Is a replay like life?",
         "",
         "Programs recorded once over glibc's malloc, run under each allocator in life, and their traces replayed",
-        "(`--touch pages`). In life the heap is the peak RSS less that of the same program with nothing to do; in the",
-        "replay it is anonymous memory. So what a program maps by itself, or asks for and does not touch, differs.",
-        "ruby, node and the compiler map memory of their own; sort and sqlite ask for more than they touch.",
+        "(`--touch recorded`). In life the heap is the peak RSS less that of the same program with nothing to do;",
+        "in the replay it is anonymous memory. What a program maps by itself differs: ruby, node and g++ do.",
+        "sort and sqlite ask for more than they touch: the trace notes touched pages of large objects (decision 0073).",
         "*Order*: whether allocators that differ by more than 3 % in life stand in the same order.",
         f"{datetime.now(UTC):%Y-%m-%d}, one run each, under {', '.join(names)}.",
         "",

@@ -20,11 +20,14 @@
 HEW_WEAK void hew_thread_boot(void);
 HEW_WEAK bool hew_depot_drain(bool all);
 
-/* What api/boot.c does before the first cache.  Once a process. */
+/* What api/boot.c does before the first cache, with small classes of one's own.  Once a process. */
 static inline bool
-layers_boot(void)
+layers_boot_with(const uint16_t *classes, unsigned count)
 {
     hew_size_class_boot();
+    if (count != 0) {
+        hew_size_class_set_own(classes, count);
+    }
     if (!hew_map_boot()) {
         return false;
     }
@@ -32,8 +35,16 @@ layers_boot(void)
         hew_thread_boot();
     }
     hew_small_end = HEW_SMALL_MAX + 1;
+    hew_aligned_end = count == 0 ? HEW_SMALL_MAX + 1 : 0;
     hew_large_end = HEW_LARGE_CODES_MAX + 1;
     return true;
+}
+
+/* With the usual ones. */
+static inline bool
+layers_boot(void)
+{
+    return layers_boot_with(NULL, 0);
 }
 
 /* For hew_os_faults.refuse. */
@@ -48,8 +59,8 @@ static inline void
 layers_use_up_metadata(void)
 {
     for (size_t size = HEW_CACHED_MAX; size >= HEW_CACHE_LINE; size /= 2) {
-        for (unsigned code = hew_code_of_size(size / 2 + 1); code <= hew_code_of_size(size); code++) {
-            while (hew_meta_take(hew_code_size(code)) != NULL) {
+        for (unsigned index = hew_class_index(size / 2 + 1); index <= hew_class_index(size); index++) {
+            while (hew_meta_take(hew_class_size(index)) != NULL) {
             }
         }
     }

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Plays a fleet for a simulated day into a store or an engine, and checks what `hew fleet` says of it.
 
-    run.py [--hosts N,N...] [--every SECONDS] [--seed N] [--within SECONDS] store|prometheus|victoria-metrics...
+    run.py [--hosts N,N...] [--every SECONDS] [--seed N] [--within SECONDS] [--asked N] [--page FILE]
+           store|prometheus|victoria-metrics...
 
-For each back end and size: loads the day, asks five times, and prints how long the ranking took at best. Each planted
-problem must be found, ranked by what it costs, and nothing else; with --within that of up to 2,000 hosts must not
-take longer, and its processor time must not grow faster than the number of series, from one size to the next.
-An engine that is not installed is left out, and said.
+For each back end and size: loads the day, asks so many times (5), and prints how long the ranking took at best. Each
+planted problem must be found, ranked by what it costs, and nothing else; with --within that of up to 2,000 hosts must
+not take longer, and its processor time must not grow faster than the number of series, from one size to the next.
+--page writes the table of docs/fleet.md. An engine that is not installed is left out, and said.
 """
 
 import argparse
@@ -27,6 +28,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT / "tests/engines"
 from check import problems  # noqa: E402
 from engines import ENGINES, Engine, wait_until  # noqa: E402
 from load import to_engine, to_store  # noqa: E402
+from page import Measured, write  # noqa: E402
 from play import Fleet  # noqa: E402
 
 from hew.commands.fleeting import Wanted, fleet_of  # noqa: E402
@@ -34,7 +36,6 @@ from hew.model.fleet import Source  # noqa: E402
 from hew.sources.fleet.engine import EngineSource  # noqa: E402
 from hew.sources.fleet.store import StoreSource  # noqa: E402
 
-ASKED = 5  # times; the best counts
 PAUSE = 2.0  # seconds between: an engine that was just loaded puts its blocks in order
 LATER = 1.25  # times as long for each series as at the smaller size: what noise may do
 MEANT = 2000  # hosts: up to here --within holds
@@ -79,10 +80,10 @@ def _count(engine: Engine, fleet: Fleet) -> float:
     return float(rows[0]["value"][1]) if rows else 0.0  # type: ignore[index]
 
 
-def one_size(name: str, hosts: int, every: float, seed: int) -> tuple[list[str], float, float]:
-    """What does not hold, the seconds of the ranking, and the processor time of a series."""
-    begun = time.monotonic()
-    fleet = Fleet(hosts, every, time.time() // every * every, seed)
+def one_size(name: str, hosts: int, given: argparse.Namespace) -> tuple[list[str], Measured]:
+    """What does not hold, and what was measured."""
+    begun, every = time.monotonic(), given.every
+    fleet = Fleet(hosts, every, time.time() // every * every, given.seed)
     with tempfile.TemporaryDirectory() as folder:
         engine = next((one for one in ENGINES if one.name == name), None)
         whole = store_with(fleet, Path(folder)) if engine is None else engine_with(engine, fleet, Path(folder))
@@ -90,7 +91,7 @@ def one_size(name: str, hosts: int, every: float, seed: int) -> tuple[list[str],
             loaded = time.monotonic() - begun
             found, _ = problems(fleet, source)
             disk = sum(one.stat().st_size for one in Path(folder).rglob("*") if one.is_file())
-            asked = [_ranked(fleet, source, engine) for _ in range(ASKED)]
+            asked = [_ranked(fleet, source, engine) for _ in range(given.asked)]
     best, cpu = (min(one) for one in zip(*asked, strict=True))
     print(
         f"fleet: {name}: {hosts} hosts, {fleet.series} series x {len(fleet.times)} samples loaded in {loaded:.0f} s, "
@@ -98,7 +99,7 @@ def one_size(name: str, hosts: int, every: float, seed: int) -> tuple[list[str],
         f"{len(fleet.truth.costs)} planted costs, {len(found)} findings",
         flush=True,
     )
-    return found, best, cpu / fleet.series
+    return found, Measured(name, hosts, fleet.series, best, cpu, len(found))
 
 
 def _ranked(fleet: Fleet, source: Source, engine: Engine | None) -> tuple[float, float]:
@@ -118,18 +119,20 @@ def _cpu(engine: Engine | None) -> float:
     return theirs + time.process_time()
 
 
-def one_engine(name: str, sizes: list[int], every: float, seed: int, within: float | None) -> bool:
-    """Whether all holds at all sizes."""
-    well, before = True, None
-    for hosts in sizes:
-        found, seconds, each = one_size(name, hosts, every, seed)
-        if within is not None and hosts <= MEANT and seconds > within:
-            found.append(f"the ranking took {seconds:.2f} s, and may take {within:g}")
+def one_engine(name: str, given: argparse.Namespace, measured: list[Measured]) -> bool:
+    """Whether all holds at all sizes. What is measured is added to the list."""
+    well, before, within = True, None, given.within
+    for hosts in given.hosts:
+        found, one = one_size(name, hosts, given)
+        measured.append(one)
+        each = one.cpu / one.series
+        if within is not None and hosts <= MEANT and one.seconds > within:
+            found.append(f"the ranking took {one.seconds:.2f} s, and may take {within:g}")
         if within is not None and before is not None and each > LATER * before:
             found.append(f"a series costs {each * 1e6:.1f} µs of CPU, at the smaller size {before * 1e6:.1f}")
         before = each
-        for one in found:
-            print(f"fleet: {name}: {hosts} hosts: FAILED: {one}", flush=True)
+        for said in found:
+            print(f"fleet: {name}: {hosts} hosts: FAILED: {said}", flush=True)
         well = well and not found
     return well
 
@@ -142,14 +145,18 @@ def main() -> int:
     parser.add_argument("--every", type=float, default=300.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--within", type=float)
+    parser.add_argument("--asked", type=int, default=5, help="the best counts")
+    parser.add_argument("--page", type=Path)
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the engine ends with us
-    well = True
+    well, measured = True, list[Measured]()
     for name in given.ends:
         if name != STORE and shutil.which(name) is None:
             print(f"fleet: {name} is not here (package {name}): left out")
             continue
-        well = one_engine(name, given.hosts, given.every, given.seed, given.within) and well
+        well = one_engine(name, given, measured) and well
+    if given.page is not None and measured:
+        write(given.page, measured)
     return 0 if well else 1
 
 

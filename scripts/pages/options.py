@@ -71,16 +71,23 @@ def number_values(kind: str, low: str, high: str, rule: str) -> str:
     return f"{TYPES.get(kind, 'number')} {show(low)} {upper}{clipped}"
 
 
+# What options of these kinds take, whatever their rows say; `most` is in bytes.
+TAKEN = {
+    "BOOL": "true, false",
+    "POOLS": "SIZE-COUNT joined by \\|, each size once, up to {most} bytes",
+    "CLASSES": "default, or SIZE joined by \\|, ascending, up to {most} bytes",
+    "FILE": "a path without a comma, up to {most} bytes",
+}
+
+
 def values_of(kind: str, low: str, high: str, rule: str, words: list[str]) -> str:
     """What an option takes."""
-    if kind == "BOOL":
-        return "true, false"
+    if kind in TAKEN:
+        return TAKEN[kind].format(most=int(high) - 1 if kind != "BOOL" else 0)
     if kind == "CHOICE":
         return ", ".join(words) + ("" if rule == "EXACT" else " (a beginning will do)")
     if kind == "RANGES":
         return f"default, or LOW-HIGH:NUMBER joined by \\|; {number_values(kind, low, high, rule)}"
-    if kind == "POOLS":
-        return f"SIZE-COUNT joined by \\|, each size once, up to {int(high) - 1} bytes"
     if kind in {"TEXT", "LETTERS"}:
         return f"{TYPES[kind]}, up to {int(high) - 1} bytes"
     return number_values(kind, low, high, rule) + (", or default" if kind == "COUNT" else "")

@@ -12,7 +12,8 @@ HEW_INLINE unsigned
 hew_aligned_from(unsigned code, size_t alignment)
 {
     /* Slabs begin at a grain, so a region is aligned to every power of two, up to a grain, that divides its size.  A fine
-     * class is never the answer for a coarse one: it is aligned to less. */
+     * class is never the answer for a coarse one: it is aligned to less.  What repeats the last class of a program's own is never
+     * one either. */
     while (code <= HEW_CODE_SMALL_LAST && (hew_code_size(code) & (alignment - 1)) != 0) {
         code++;
     }

@@ -16,14 +16,15 @@ hew_fast_take(size_t size)
     return HEW_LIKELY(hew_size_is_small(size)) ? hew_cache_pop(hew_cache_self, hew_small_code(size)) : NULL;
 }
 
-/* The same at an alignment, a power of two.  The class of a multiple of it is one, too: classes that lie as close as the
- * alignment or closer end at each multiple, the others are multiples of what lies between them.  So this is the smallest
- * class that serves, the one of hew_aligned_code(). */
+/* The same at an alignment, a power of two.  Of the usual classes that of a multiple of it is one, too: classes that lie as close
+ * as the alignment or closer end at each multiple, the others are multiples of what lies between them.  So this is the smallest
+ * class that serves, the one of hew_aligned_code().  A program's own classes need not be so: NULL. */
 HEW_INLINE void *
 hew_fast_take_aligned(size_t size, size_t alignment)
 {
     size_t whole = hew_bits_round_up(size, alignment);
-    return HEW_LIKELY(whole != 0) ? hew_fast_take(whole) : NULL;
+    bool small = HEW_LIKELY(whole != 0) && HEW_LIKELY(hew_size_is_small_aligned(whole));
+    return small ? hew_cache_pop(hew_cache_self, hew_small_code(whole)) : NULL;
 }
 
 /* The same for a large class. */

@@ -7,6 +7,7 @@
 #include "alloc/pressure.h"
 
 #include "base/options.h"
+#include "cache/budget.h"
 #include "cache/depot.h"
 #include "cache/kept.h"
 #include "cache/magazine.h"
@@ -296,6 +297,14 @@ hew_pressure_round(void)
     }
 }
 
+/* From now on what the heaps hold is counted, and caches ask what is left for them. */
+static void
+know_limit(void)
+{
+    atomic_store_explicit(&hew_page_bound.known, true, memory_order_relaxed);
+    hew_budget_note_limit();
+}
+
 void
 hew_pressure_begin(void)
 {
@@ -307,7 +316,7 @@ hew_pressure_begin(void)
     }
     struct room room = {(ptrdiff_t)own_limit(), (ptrdiff_t)own_limit()};
     atomic_store_explicit(&hew_page_bound.look, step_to_next_look(room), memory_order_relaxed);
-    atomic_store_explicit(&hew_page_bound.known, true, memory_order_relaxed);
+    know_limit();
 }
 
 HEW_COLD void
@@ -320,7 +329,7 @@ hew_pressure_find(const struct hew_cgroup *group)
     pressure_group = group != NULL ? *group : hew_cgroup_find(NULL, NULL);
     if (pressure_group.limit != 0) {
         atomic_store_explicit(&group_known, true, memory_order_release);
-        atomic_store_explicit(&hew_page_bound.known, true, memory_order_relaxed);
+        know_limit();
         hew_pressure_look(0);
     }
 }

@@ -359,9 +359,22 @@ hew_alloc_slow(size_t size)
     return size > HEW_SMALL_MAX ? hew_alloc_large(size, false) : hew_alloc_small(size);
 }
 
+/* What hew_fast_take_aligned() leaves to us where classes are the program's own. */
+static HEW_COLD void *
+take_of_own_class(size_t size, size_t alignment)
+{
+    unsigned code = hew_aligned_code(size, alignment);
+    return code == HEW_CODE_NONE ? NULL : hew_cache_pop(hew_cache_self, code);
+}
+
 void *
 hew_alloc_aligned(size_t size, size_t alignment, bool zero)
 {
+    void *object =
+        HEW_UNLIKELY(hew_is_booted() && hew_classes_are_own) && !zero ? take_of_own_class(size, alignment) : NULL;
+    if (object != NULL) {
+        return object;
+    }
     struct hew_source source = hew_request_own();
     return hew_request(&source, size, alignment, zero);
 }

@@ -9,10 +9,12 @@
 #include "api/profile.h"
 #include "api/stats_due.h"
 #include "base/options.h"
+#include "cache/budget.h"
 #include "cache/count.h"
 #include "cache/thread.h"
 #include "control/purger.h"
 #include "control/remote/remote.h"
+#include "control/settings/conf_classes.h"
 #include "control/settings/conf_sources.h"
 #include "os/futex.h"
 #include "os/object.h"
@@ -25,6 +27,7 @@
 #include "slab/describe.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { COLD, BOOTING, READY };
 static _Atomic uint32_t boot_state;
@@ -75,6 +78,15 @@ load_settings(void)
     }
 }
 
+/* What the parser has taken has no fault. */
+static HEW_COLD void
+apply_classes(void)
+{
+    struct hew_conf_classes classes;
+    hew_conf_classes_read(hew_options.classes, strlen(hew_options.classes), &classes);
+    hew_size_class_set_own(classes.sizes, classes.count);
+}
+
 static void
 apply_slab_sizes(void)
 {
@@ -82,6 +94,15 @@ apply_slab_sizes(void)
     for (unsigned i = 0; i < ranges->count; i++) {
         hew_size_class_set_slabs(ranges->at[i].low, ranges->at[i].high, ranges->at[i].value);
     }
+}
+
+/* How much memory may be held, where somebody has said so. */
+static HEW_COLD HEW_NOINLINE void
+apply_room(void)
+{
+    hew_budget_set_share(hew_options.cache_room);
+    hew_budget_set_depots(hew_options.depot_room);
+    hew_pressure_begin();
 }
 
 /* What may call malloc: after READY. */
@@ -135,9 +156,13 @@ hew_boot(void)
         hew_fatal(HEW_FATAL_no_memory_at_start, "malloc", 0, NULL);
     }
     load_settings();
+    if (HEW_UNLIKELY(hew_options.classes[0] != '\0')) {
+        apply_classes();
+    }
     apply_slab_sizes();
-    if (HEW_UNLIKELY((hew_options.limit | hew_options.limit_hard) != 0)) {
-        hew_pressure_begin();
+    unsigned unusual = (hew_options.cache_room ^ HEW_BUDGET_USUAL) | (hew_options.depot_room ^ HEW_BUDGET_USUAL);
+    if (HEW_UNLIKELY((hew_options.limit | hew_options.limit_hard | unusual) != 0)) {
+        apply_room();
     }
     if (HEW_UNLIKELY(hew_options.pools[0] != '\0')) {
         hew_declared_reserve(hew_options.pools);
@@ -146,6 +171,7 @@ hew_boot(void)
     hew_futex_wake(&boot_state, INT32_MAX);
     __atomic_store_n(&hew_small_end, HEW_SMALL_MAX + 1,
                      __ATOMIC_RELEASE); /* pairs with hew_size_is_small() and its like */
+    __atomic_store_n(&hew_aligned_end, hew_classes_are_own ? 0 : HEW_SMALL_MAX + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&hew_large_end, HEW_LARGE_CODES_MAX + 1, __ATOMIC_RELEASE);
     if (hew_options.prof) {
         hew_prof_boot();

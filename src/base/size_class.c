@@ -6,7 +6,9 @@
 #include "base/size_class.h"
 
 struct hew_slab_shape hew_slab_shapes[HEW_CODES];
-size_t hew_small_end, hew_large_end;
+size_t hew_small_end, hew_large_end, hew_aligned_end;
+unsigned hew_small_classes = HEW_CODE_SMALL_LAST;
+bool hew_classes_are_own;
 
 /* The code that has number `usual` with a quantum of 16 bytes, and `small` with one of 8. */
 #define CODE(usual, small) (HEW_LG_QUANTUM == 4 ? (usual) : (small))
@@ -76,15 +78,32 @@ hew_size_class_set_slabs(size_t low, size_t high, size_t pages)
     }
 }
 
+static void
+set_shape(unsigned code, size_t size)
+{
+    struct hew_slab_shape *shape = &hew_slab_shapes[code];
+    shape->size = (uint32_t)size;
+    shape->reciprocal = UINT64_MAX / size + 1;
+    if (code <= HEW_CODE_SMALL_LAST) {
+        shape_slab(shape, slab_pages(size));
+    }
+}
+
+/* Requests larger than `before` and of up to `size` bytes, multiples of 8, get the class. */
+static void
+serve_sizes(size_t before, size_t size, unsigned code)
+{
+    for (size_t slot = before / 8 + 1; slot <= size / 8; slot++) {
+        __atomic_store_n(&hew_small_codes[slot], (uint8_t)code, __ATOMIC_RELAXED);
+    }
+}
+
 void
 hew_size_class_open(unsigned code)
 {
     unsigned fine = code - 1;
-    if (!hew_code_is_fine(fine) || hew_small_code(hew_code_size(fine)) == fine) {
-        return;
-    }
-    for (size_t slot = hew_code_size(fine - 1) / 8 + 1; slot <= hew_code_size(fine) / 8; slot++) {
-        __atomic_store_n(&hew_small_codes[slot], (uint8_t)fine, __ATOMIC_RELAXED);
+    if (hew_code_is_fine(fine) && hew_small_code(hew_code_size(fine)) != fine) {
+        serve_sizes(hew_code_size(fine - 1), hew_code_size(fine), fine);
     }
 }
 
@@ -92,12 +111,18 @@ void
 hew_size_class_boot(void)
 {
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        size_t size = hew_code_size(code);
-        struct hew_slab_shape *shape = &hew_slab_shapes[code];
-        shape->size = (uint32_t)size;
-        shape->reciprocal = UINT64_MAX / size + 1;
-        if (code <= HEW_CODE_SMALL_LAST) {
-            shape_slab(shape, slab_pages(size));
-        }
+        set_shape(code, hew_class_size(code - 1));
     }
+}
+
+HEW_COLD void
+hew_size_class_set_own(const uint16_t *sizes, unsigned count)
+{
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        unsigned index = code <= count ? code - 1 : count - 1;
+        set_shape(code, sizes[index]);
+        serve_sizes(index == 0 ? 0 : sizes[index - 1], sizes[index], index + 1);
+    }
+    hew_small_classes = count;
+    hew_classes_are_own = true;
 }

@@ -16,6 +16,10 @@
  *            105          objects of pool sets (pool/): always the slow path
  *            106          any other extent: only the slow path knows more
  *
+ * A program may bring small classes of its own (setting `classes`): then codes 1 .. hew_small_classes are those, none is fine,
+ * and the codes behind them up to 63 repeat the last one and serve nobody.  hew_class_index() and hew_class_size() always
+ * speak of the usual classes, for large sizes and for hew's own memory; what has `code` in its name, of those in force.
+ *
  * Pure functions and tables; what opens a class is the only writer after boot.
  */
 #ifndef HEW_BASE_SIZE_CLASS_H
@@ -49,8 +53,8 @@
 #define HEW_CLASS_FINE (HEW_CLASS_REGULAR + (HEW_LG_FINE - HEW_LG_QUANTUM - 2) * 4u) /* the first fine one */
 #define HEW_CLASSES_FINE ((13 - HEW_LG_FINE) * 4u + 3u)
 
-/* The index of the smallest class, open or not, that holds a request; `size` from 0 to HEW_SIZE_MAX.  Size 0 is treated
- * as 1. */
+/* The index of the smallest usual class, open or not, that holds a request; `size` from 0 to HEW_SIZE_MAX.  Size 0 is
+ * treated as 1. */
 HEW_INLINE unsigned
 hew_class_index(size_t size)
 {
@@ -68,7 +72,14 @@ hew_class_index(size_t size)
     return before + (top < HEW_LG_FINE ? 0 : HEW_CLASSES_FINE) + (unsigned)(((size - 1) >> (top - 2)) & 3);
 }
 
-/* The same for a size above HEW_SMALL_MAX: there all classes are coarse. */
+/* Its code, as long as the usual classes are in force; for a large size always. */
+HEW_INLINE unsigned
+hew_usual_code(size_t size)
+{
+    return hew_class_index(size) + 1;
+}
+
+/* The index for a size above HEW_SMALL_MAX: there all classes are coarse. */
 HEW_INLINE unsigned
 hew_class_index_large(size_t size)
 {
@@ -77,7 +88,7 @@ hew_class_index_large(size_t size)
            (unsigned)(((size - 1) >> (top - 2)) & 3);
 }
 
-/* The largest request that class `index` holds. */
+/* The largest request that usual class `index` holds. */
 HEW_INLINE size_t
 hew_class_size(unsigned index)
 {
@@ -106,24 +117,12 @@ hew_class_round_large(size_t size)
     return (((size - 1) >> shift) + 1) << shift;
 }
 
-/* Whether a class is closed at first, so that requests of its sizes go to the next one. */
+/* Whether a usual class is a fine one. */
 HEW_INLINE bool
-hew_code_is_fine(unsigned code)
+hew_usual_is_fine(unsigned code)
 {
     unsigned number = code - 1 - HEW_CLASS_FINE;
     return number < 2 * HEW_CLASSES_FINE && number % 2 == 0;
-}
-
-HEW_INLINE unsigned
-hew_code_of_size(size_t size)
-{
-    return hew_class_index(size) + 1;
-}
-
-HEW_INLINE size_t
-hew_code_size(unsigned code)
-{
-    return hew_class_size(code - 1);
 }
 
 /* Code of the last small class and of the last cached class. */
@@ -144,6 +143,12 @@ struct hew_slab_shape {
 
 extern HEW_HIDDEN struct hew_slab_shape hew_slab_shapes[HEW_CODES];
 
+/* Small classes in force: codes 1 to that, each larger than the one before.  Fixed once settings are read. */
+extern HEW_HIDDEN unsigned hew_small_classes;
+
+/* Whether these are the program's own; likewise. */
+extern HEW_HIDDEN bool hew_classes_are_own;
+
 /* The first request size that is not small; 0 until boot, so that every request before it leaves the fast path.  Written with
  * release by hew_boot(); read with acquire, by the three functions below, where the reader may be a thread that has nothing
  * yet from the one that booted.  Whoever has an object has been handed everything with it, and just reads. */
@@ -151,6 +156,10 @@ extern HEW_HIDDEN size_t hew_small_end;
 
 /* Likewise the first that hew_large_codes does not hold. */
 extern HEW_HIDDEN size_t hew_large_end;
+
+/* Likewise the first that is not small for a request at an alignment, which the class of the next multiple serves: 0 for ever where
+ * classes are the program's own, since that class may be aligned to less. */
+extern HEW_HIDDEN size_t hew_aligned_end;
 
 HEW_INLINE bool
 hew_is_booted(void)
@@ -165,6 +174,17 @@ HEW_INLINE bool
 hew_size_is_small(size_t size)
 {
     if (HEW_LIKELY(size < HEW_READ_PUBLISHED(hew_small_end))) {
+        hew_published();
+        return true;
+    }
+    return false;
+}
+
+/* The same for a size that is a multiple of the alignment asked for. */
+HEW_INLINE bool
+hew_size_is_small_aligned(size_t size)
+{
+    if (HEW_LIKELY(size < HEW_READ_PUBLISHED(hew_aligned_end))) {
         hew_published();
         return true;
     }
@@ -208,7 +228,28 @@ hew_paged_code(size_t size)
 HEW_INLINE unsigned
 hew_code_for(size_t size)
 {
-    return size <= HEW_SMALL_MAX ? hew_small_code(size) : hew_code_of_size(size);
+    return size <= HEW_SMALL_MAX ? hew_small_code(size) : hew_usual_code(size);
+}
+
+/* Whether a class is closed at first, so that requests of its sizes go to the next one. */
+HEW_INLINE bool
+hew_code_is_fine(unsigned code)
+{
+    return hew_usual_is_fine(code) && !hew_classes_are_own;
+}
+
+/* The code of the smallest class, open or not, that holds a request. */
+HEW_INLINE unsigned
+hew_code_of_size(size_t size)
+{
+    return HEW_UNLIKELY(hew_classes_are_own) ? hew_code_for(size) : hew_usual_code(size);
+}
+
+/* Bytes an object of a cached class, from boot on. */
+HEW_INLINE size_t
+hew_code_size(unsigned code)
+{
+    return hew_slab_shapes[code].size;
 }
 
 /* Opens the fine class below small class `code`, if there is one.  By any thread. */
@@ -216,6 +257,10 @@ void hew_size_class_open(unsigned code);
 
 /* Computes the shapes; once, at boot, before any other thread. */
 void hew_size_class_boot(void);
+
+/* Then, before settings that speak of classes: the small classes are `count` of these sizes, ascending, from 8 or 16 bytes to
+ * HEW_SMALL_MAX, multiples of the quantum but for 8; 1 to HEW_CODE_SMALL_LAST of them. */
+void hew_size_class_set_own(const uint16_t *sizes, unsigned count);
 
 /* Then, before the first slab: classes of `low` to `high` bytes get slabs of so many pages, rounded up to whole grains. */
 void hew_size_class_set_slabs(size_t low, size_t high, size_t pages);

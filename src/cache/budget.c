@@ -23,6 +23,7 @@
 #define DEPOTS_MIN ((size_t)3 << 19)
 #define DEPOTS_MAX ((size_t)8 << 20)
 #define TIGHT_HALVES 2 /* near a limit of memory threads have one half of what caches may hold, depots the other */
+#define STEP_MOST ((size_t)256 << 10)
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
 #define BATCH 7
 #define BATCH_BYTES ((size_t)1 << 10)
@@ -118,10 +119,55 @@ within(size_t bytes, size_t least, size_t most)
     return bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/* Where there is a limit of memory: what is left near it of the bytes of each of so many. */
-static HEW_COLD HEW_NOINLINE size_t
-tightened(size_t bytes, unsigned among)
+struct hew_budget_room hew_budget_room = {
+    .share = HEW_BUDGET_USUAL, .depots = HEW_BUDGET_USUAL, .step = HEW_BUDGET_STEP};
+
+static bool
+is_usual(void)
 {
+    return !HEW_UNLIKELY(atomic_load_explicit(&hew_budget_room.unusual, memory_order_relaxed));
+}
+
+/* Once unusual always so: who reads it learns the rest, and nobody has to know who else has a reason. */
+HEW_COLD void
+hew_budget_note_limit(void)
+{
+    atomic_store_explicit(&hew_budget_room.unusual, true, memory_order_relaxed);
+}
+
+static void
+note_unusual(unsigned percent)
+{
+    if (percent != HEW_BUDGET_USUAL) {
+        hew_budget_note_limit();
+    }
+}
+
+HEW_COLD void
+hew_budget_set_share(unsigned percent)
+{
+    size_t step =
+        (size_t)HEW_BUDGET_STEP * (percent < HEW_BUDGET_USUAL ? HEW_BUDGET_USUAL : percent) / HEW_BUDGET_USUAL;
+    atomic_store_explicit(&hew_budget_room.share, percent, memory_order_relaxed);
+    atomic_store_explicit(&hew_budget_room.step, step < STEP_MOST ? step : STEP_MOST, memory_order_relaxed);
+    note_unusual(percent);
+}
+
+HEW_COLD void
+hew_budget_set_depots(unsigned percent)
+{
+    atomic_store_explicit(&hew_budget_room.depots, percent, memory_order_relaxed);
+    note_unusual(percent);
+}
+
+/* So much of the bytes of each of so many; where there is a limit of memory, what is left near it. */
+static HEW_COLD HEW_NOINLINE size_t
+adjusted(size_t bytes, unsigned among, const _Atomic uint32_t *percent)
+{
+    bytes = bytes * atomic_load_explicit(percent, memory_order_relaxed) / HEW_BUDGET_USUAL;
+    if (!hew_page_is_bounded()) {
+        return bytes;
+    }
     size_t most = atomic_load_explicit(&hew_page_bound.caches, memory_order_relaxed) / TIGHT_HALVES / among;
     return bytes < most ? bytes : most;
 }
@@ -133,7 +179,7 @@ hew_budget_share(void)
     size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / SHARE_PART;
     size_t share = threads == 1 ? within(part, SHARE_MOST, SHARES_SUM)
                                 : within((uint32_t)SHARES_SUM / threads, SHARE_MIN, SHARE_MOST);
-    return hew_page_is_bounded() ? tightened(share, threads) : share;
+    return is_usual() ? share : adjusted(share, threads, &hew_budget_room.share);
 }
 
 size_t
@@ -141,7 +187,7 @@ hew_budget_depot(unsigned depots)
 {
     size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART;
     size_t all = within(part, DEPOTS_MIN, DEPOTS_MAX);
-    all = hew_page_is_bounded() ? tightened(all, 1) : all;
+    all = is_usual() ? all : adjusted(all, 1, &hew_budget_room.depots);
     return (uint32_t)all / (depots == 0 ? 1 : depots);
 }
 
@@ -150,7 +196,7 @@ hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
 {
     size_t now = hew_budget_capacity(cache, code), most = cache->most[code];
     if (filled && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
-        size_t step = hew_budget_objects(code, HEW_BUDGET_STEP);
+        size_t step = hew_budget_objects(code, hew_budget_step());
         most = step < most ? step : most;
     }
     size_t batch = hew_budget_objects(code, BATCH_BYTES);

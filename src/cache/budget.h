@@ -20,6 +20,8 @@
 #include "cache/cache.h"
 
 #define HEW_BUDGET_OBJECTS_MAX 8191 /* objects of one class */
+#define HEW_BUDGET_USUAL 100u       /* percent */
+#define HEW_BUDGET_STEP ((size_t)32 << 10)
 
 /* Every class of a cache gets the settings' limit; 0 when the cache is not to keep anything. */
 void hew_budget_begin(struct hew_cache *cache);
@@ -44,8 +46,31 @@ size_t hew_budget_share(void);
 /* What one of so many depots may hold, in bytes. */
 size_t hew_budget_depot(unsigned depots);
 
-/* What one step brings from the slabs at most; and what a magazine that was never empty grows to. */
-#define HEW_BUDGET_STEP ((size_t)32 << 10)
+/*
+ * What differs from the usual.  Relaxed: numbers that need not agree with each other.  Written at boot, by tuning/lever_*.c
+ * and near a limit of memory; read at a miss.
+ */
+struct hew_budget_room {
+    _Atomic bool unusual;    /* some other number is: else none of them need be looked at */
+    _Atomic uint32_t share;  /* percent of what each thread's magazines may usually hold, */
+    _Atomic uint32_t depots; /* and all depots */
+    _Atomic size_t step;     /* bytes that one step brings from the slabs at most; and what a magazine that was never
+                                empty grows to */
+};
+extern HEW_HIDDEN struct hew_budget_room hew_budget_room;
+
+/* By any thread: percent of the usual from now on.  Magazines and depots that hold more give it up by their own rules of time. */
+void hew_budget_set_share(unsigned percent);
+void hew_budget_set_depots(unsigned percent);
+
+/* A limit of memory is known from now on: hew_page_bound.caches is looked at. */
+void hew_budget_note_limit(void);
+
+HEW_INLINE size_t
+hew_budget_step(void)
+{
+    return atomic_load_explicit(&hew_budget_room.step, memory_order_relaxed);
+}
 
 /* The objects that the class's magazine should hold now that it was found empty, or, `filled`, full: as many as before, or
  * more. */

@@ -31,8 +31,12 @@
 static uint32_t
 usual_period(unsigned code)
 {
-    size_t step = atomic_load_explicit(&hew_cache_step, memory_order_relaxed), most = step / hew_code_size(code);
-    return step == 0 || most >= HEW_CACHE_PERIOD ? HEW_CACHE_PERIOD : most == 0 ? 1 : (uint32_t)most;
+    size_t step = atomic_load_explicit(&hew_cache_step, memory_order_relaxed), size = hew_code_size(code);
+    if (step == 0 || size == 0) { /* a code that is no cached class's has no size */
+        return HEW_CACHE_PERIOD;
+    }
+    size_t most = step / size;
+    return most >= HEW_CACHE_PERIOD ? HEW_CACHE_PERIOD : most == 0 ? 1 : (uint32_t)most;
 }
 
 void
@@ -41,7 +45,7 @@ hew_magazine_begin(struct hew_cache *cache)
     memset(cache->touched, 0, sizeof cache->touched);
     for (unsigned code = 0; code < HEW_CODES; code++) {
         hew_budget_close(cache, code);
-        cache->ticks[code] = usual_period(code == 0 ? 1 : code);
+        cache->ticks[code] = usual_period(code);
         cache->counted[code] = cache->ticks[code];
     }
 }
@@ -174,7 +178,7 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
 {
     bool large = code > HEW_CODE_SMALL_LAST;
     if (!large) {
-        size_t most = hew_budget_objects(code, HEW_BUDGET_STEP);
+        size_t most = hew_budget_objects(code, hew_budget_step());
         most = most < FILL_OBJECTS ? FILL_OBJECTS : most;
         wanted = wanted < most ? wanted : (unsigned)most;
         unsigned line = hew_budget_line(code);

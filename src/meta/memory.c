@@ -32,7 +32,7 @@ static size_t
 rounded(size_t size)
 {
     size_t lines = hew_bits_round_up(size, HEW_CACHE_LINE);
-    return lines <= HEW_PIECE_MAX ? hew_code_size(hew_code_of_size(lines)) : hew_bits_round_up(size, HEW_PAGE);
+    return lines <= HEW_PIECE_MAX ? hew_class_size(hew_class_index(lines)) : hew_bits_round_up(size, HEW_PAGE);
 }
 
 static bool
@@ -73,7 +73,7 @@ at_once(size_t bytes)
 static HEW_COLD void *
 take_listed(size_t bytes)
 {
-    unsigned code = hew_code_of_size(bytes);
+    unsigned code = hew_usual_code(bytes);
     struct list_of_cpu *list = lock_list();
     if (list->counts[code] == 0) {
         unsigned count = hew_piece_take_free(code, at_once(bytes), &list->pieces[code]);
@@ -112,7 +112,7 @@ give_half(struct list_of_cpu *list, unsigned code, size_t bytes)
 static HEW_COLD void
 give_listed(struct hew_piece *piece, size_t bytes)
 {
-    unsigned code = hew_code_of_size(bytes);
+    unsigned code = hew_usual_code(bytes);
     struct list_of_cpu *list = lock_list();
     HEW_ASSERT(1, list->pieces[code] != piece);
     piece->next = list->pieces[code];
@@ -157,7 +157,7 @@ hew_meta_give(void *piece, size_t size)
         hew_piece_give_whole(piece, bytes);
     } else if (has_lists(bytes)) {
         give_listed(piece, bytes);
-    } else if (HEW_UNLIKELY(hew_piece_give(piece, piece, 1, hew_code_of_size(bytes)))) {
+    } else if (HEW_UNLIKELY(hew_piece_give(piece, piece, 1, hew_usual_code(bytes)))) {
         begin_lists();
     }
 }

@@ -112,7 +112,7 @@ take_whole(size_t bytes, size_t *dirty)
 static void *
 take_piece(size_t bytes, size_t *dirty)
 {
-    unsigned code = hew_code_of_size(bytes);
+    unsigned code = hew_usual_code(bytes);
     struct hew_piece *piece = free_pieces[code];
     if (piece != NULL) {
         free_pieces[code] = piece->next;
@@ -132,7 +132,7 @@ hew_piece_take(size_t bytes, size_t *dirty)
     bytes_used += piece == NULL ? 0 : bytes;
     HEW_ASSERT(1,
                (uintptr_t)piece % HEW_CACHE_LINE == 0 && bytes_used <= bytes_touched && bytes_touched <= bytes_mapped);
-    HEW_ASSERT(2, bytes > HEW_PIECE_MAX || pieces_valid(hew_code_of_size(bytes)));
+    HEW_ASSERT(2, bytes > HEW_PIECE_MAX || pieces_valid(hew_usual_code(bytes)));
     hew_mutex_unlock(&hew_meta_lock);
     return piece;
 }
@@ -159,7 +159,7 @@ hew_piece_take_free(unsigned code, unsigned wanted, struct hew_piece **list)
     *end = *list;
     *list = free_pieces[code];
     free_pieces[code] = rest;
-    bytes_used += count * hew_code_size(code);
+    bytes_used += count * hew_class_size(code - 1);
     hew_mutex_unlock(&hew_meta_lock);
     return count;
 }
@@ -180,7 +180,7 @@ hew_piece_give_whole(void *pointer, size_t bytes)
 bool
 hew_piece_give(struct hew_piece *first, struct hew_piece *last, unsigned count, unsigned code)
 {
-    size_t bytes = count * hew_code_size(code);
+    size_t bytes = count * hew_class_size(code - 1);
     hew_mutex_lock(&hew_meta_lock);
     HEW_ASSERT(1, first != NULL && (uintptr_t)first % HEW_CACHE_LINE == 0 && bytes_used >= bytes);
     HEW_ASSERT(2, !is_free_piece(first, code) && !is_free_piece(last, code));

@@ -25,14 +25,14 @@ struct hew_meta_usage {
     size_t mapped, touched, used;
 };
 
-/* `bytes` is the size of a class, or whole pages above HEW_PIECE_MAX.  The first `*dirty` bytes are not zero.  NULL when the system has
+/* `bytes` is the size of a usual class, or whole pages above HEW_PIECE_MAX.  The first `*dirty` bytes are not zero.  NULL when the system has
  * no more memory. */
 void *hew_piece_take(size_t bytes, size_t *dirty);
 
-/* Up to `wanted` freed pieces of a class come to the front of `*list`; how many. */
+/* Up to `wanted` freed pieces of a usual class come to the front of `*list`; how many. */
 unsigned hew_piece_take_free(unsigned code, unsigned wanted, struct hew_piece **list);
 
-/* `count` pieces of a class, linked from `first` to `last`.  Whether threads have waited for the lock: those who give and take often had
+/* `count` pieces of a usual class, linked from `first` to `last`.  Whether threads have waited for the lock: those who give and take often had
  * better not come here each time. */
 bool hew_piece_give(struct hew_piece *first, struct hew_piece *last, unsigned count, unsigned code);
 

@@ -20,6 +20,22 @@ hew_clock_ns(void)
 }
 
 uint64_t
+hew_clock_process_ns(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return nanoseconds(&now);
+}
+
+uint64_t
+hew_clock_thread_ns(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return nanoseconds(&now);
+}
+
+uint64_t
 hew_clock_early_ns(void)
 {
     struct timespec now = {0};

@@ -10,6 +10,10 @@
 /* Nanoseconds, precise. */
 uint64_t hew_clock_ns(void);
 
+/* Nanoseconds of processor time that all threads of the process have had, and that the caller has: a system call each. */
+uint64_t hew_clock_process_ns(void);
+uint64_t hew_clock_thread_ns(void);
+
 /* Nanoseconds since 1970, for people and other programs. */
 uint64_t hew_clock_wall_ns(void);
 

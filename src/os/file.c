@@ -11,7 +11,7 @@
 bool
 hew_file_read(const char *path, char *buffer, size_t capacity)
 {
-    long file = hew_syscall4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    long file = hew_syscall4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (file < 0) {
         return false;
     }
@@ -19,6 +19,22 @@ hew_file_read(const char *path, char *buffer, size_t capacity)
     hew_syscall1(SYS_close, file);
     buffer[got > 0 ? got : 0] = '\0';
     return got > 0;
+}
+
+/* What has no size is a pipe or a device: what comes of these comes in pieces, and is gone for the program. */
+size_t
+hew_file_read_whole(const char *path, char *buffer, size_t capacity)
+{
+    long file = hew_syscall4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+    if (file < 0) {
+        return 0;
+    }
+    long got = hew_syscall4(SYS_pread64, file, buffer, capacity - 1, 0);
+    long size = hew_syscall3(SYS_lseek, file, 0, SEEK_END);
+    hew_syscall1(SYS_close, file);
+    buffer[got > 0 ? got : 0] = '\0';
+    bool is_large = got > 0 && size > 0 && (size_t)size >= capacity;
+    return is_large ? capacity : got > 0 && got == size ? (size_t)got : 0;
 }
 
 const char *

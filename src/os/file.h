@@ -7,8 +7,13 @@
 
 #include "base/compiler.h"
 
-/* The file's first bytes as text; false when it cannot be read or is empty. */
+/* The file's first bytes as text; false when it cannot be read or is empty, as a pipe
+ * that has nothing yet. */
 bool hew_file_read(const char *path, char *buffer, size_t capacity);
+
+/* A whole file, which has a size, into a buffer that is larger than it: its bytes, and a zero behind them.  0 when it is no such file,
+ * or could not be read in one go; `capacity` when it is too large. */
+size_t hew_file_read_whole(const char *path, char *buffer, size_t capacity);
 
 /* A file without a name, for what is written by path: `path` opens it in this thread.  -errno when there can be none. */
 #define HEW_FILE_OWN_PATH 48

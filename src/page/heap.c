@@ -52,6 +52,7 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     heap->ending = false;
     heap->scarce = false;
     heap->watched = false;
+    heap->decay_chosen = false;
     heap->gives_to_clock = GIVES_TO_CLOCK;
     hew_shelf_decide(heap);
 }
@@ -194,6 +195,7 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     if (taken != NULL) {
         taken->zeroed = taken->state == HEW_EXTENT_RETAINED;
         taken->large.fresh = taken->zeroed ? size : fresh;
+        heap->counts.taken_fresh += taken->large.fresh;
     }
     return taken;
 }

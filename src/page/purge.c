@@ -405,6 +405,7 @@ hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t 
 {
     hew_mutex_lock(&heap->lock);
     hew_decay_begin(decay, decay_ms, now_ms);
+    heap->decay_chosen = true;
     hew_shelf_decide(heap);
     hew_page_sweep_held(heap);
     if (decay_ms >= 0 && !heap->ending) {
@@ -414,6 +415,19 @@ hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t 
         purge(heap, dirty ? &heap->dirty : &heap->muzzy, 0, through_muzzy ? HEW_EXTENT_MUZZY : HEW_EXTENT_RETAINED);
     }
     hew_mutex_unlock(&heap->lock);
+}
+
+bool
+hew_page_retime(struct hew_page_heap *heap, int64_t dirty_ms, uint64_t now_ms)
+{
+    hew_mutex_lock(&heap->lock);
+    bool may = !heap->decay_chosen && !heap->is_private && heap->dirty_decay.decay_ms > 0 && heap->hooks == NULL &&
+               !heap->ending;
+    if (may && heap->dirty_decay.decay_ms != dirty_ms) {
+        hew_decay_change(&heap->dirty_decay, dirty_ms, now_ms);
+    }
+    hew_mutex_unlock(&heap->lock);
+    return may;
 }
 
 void

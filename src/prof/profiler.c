@@ -104,7 +104,7 @@ hew_prof_birth(struct hew_cache *cache)
 static void
 count_class(const struct hew_prof_record *record, uint64_t count)
 {
-    struct hew_prof_class *counts = &classes[hew_class_index(record->usable)];
+    struct hew_prof_class *counts = &classes[hew_code_of_size(record->usable) - 1];
     counts->live_count += count;
     counts->live_bytes += count * record->requested;
     if (count == 1) {

@@ -20,7 +20,7 @@
 HEW_INLINE unsigned
 hew_large_code(size_t size)
 {
-    return size > HEW_LARGE_CODES_MAX && size > hew_options.tcache_max ? HEW_CODE_SLOW : hew_code_of_size(size);
+    return size > HEW_LARGE_CODES_MAX && size > hew_options.tcache_max ? HEW_CODE_SLOW : hew_usual_code(size);
 }
 
 /* Bytes that a program may use of it: those of its class; above the classes whole pages, or as an option the class. */

@@ -229,7 +229,7 @@ hew_gather_finish(struct hew_stats_arena *arena)
 {
     for (unsigned bin = 0; bin < HEW_STATS_BINS; bin++) {
         const struct hew_stats_bin *from = &arena->bins[bin];
-        arena->small.allocated += from->curregs * hew_class_size(bin);
+        arena->small.allocated += from->curregs * hew_slab_shapes[bin + 1].size;
         arena->small.nmalloc += from->nmalloc;
         arena->small.ndalloc += from->ndalloc;
         arena->small.nrequests += from->nrequests;

@@ -86,7 +86,7 @@ static void
 bins(struct hew_report *report)
 {
     hew_json_open(&report->json, "bins", '[');
-    for (unsigned bin = 0; bin < HEW_STATS_BINS; bin++) {
+    for (unsigned bin = 0; bin < hew_small_classes; bin++) {
         hew_json_open(&report->json, NULL, '{');
         hew_report_fields_json(&report->json, hew_stats_bin_fields, &report->arena->bins[bin]);
         samples(&report->json, bin);

@@ -166,7 +166,7 @@ bins(struct hew_report *report, uint64_t seconds)
         hew_table_head(out, hew_stats_mutex_fields);
     }
     hew_writer_put_byte(out, '\n');
-    for (unsigned index = 0; index < HEW_STATS_BINS; index++) {
+    for (unsigned index = 0; index < hew_small_classes; index++) {
         const struct hew_stats_bin *bin = &report->arena->bins[index];
         const struct hew_slab_shape *shape = &hew_slab_shapes[index + 1];
         if (skip(out, bin->nslabs == 0, &in_run)) {
@@ -200,7 +200,7 @@ lextents(struct hew_report *report, uint64_t seconds)
             continue;
         }
         size_t size = hew_class_size(HEW_CODE_SMALL_LAST + index);
-        row_head(out, size, HEW_CODE_SMALL_LAST + index);
+        row_head(out, size, hew_small_classes + index);
         hew_writer_put_number(out, large->curlextents * size, CELL);
         hew_table_cells(out, hew_stats_lextent_fields, large, seconds);
         hew_writer_put_byte(out, '\n');

@@ -6,6 +6,7 @@
  * the same text once more changes nothing (a later pair wins, so the last word on each option is the same).
  */
 #include "control/settings/conf.h"
+#include "control/settings/conf_classes.h"
 #include "control/settings/conf_pools.h"
 #include "control/settings/conf_sources.h"
 #include "fuzz/replay.h"
@@ -39,6 +40,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct hew_options start;
     static bool started;
     struct hew_options once, twice;
+    struct hew_conf_classes classes;
     char text[TEXT_BYTES];
     size_t length = size < sizeof(text) - 1 ? size : sizeof(text) - 1;
 
@@ -52,6 +54,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hew_conf_parse(&once, text, "fuzz", hear, text);
     require(hew_options_valid(&once), "an option left its range", text);
     require(hew_conf_pools_fault(once.pools, strlen(once.pools)) == NULL, "pools with a fault were taken", text);
+    require(hew_conf_classes_read(once.classes, strlen(once.classes), &classes).what == NULL,
+            "classes with a fault were taken", text);
+    require(classes.count == 0 || classes.sizes[classes.count - 1] == HEW_SMALL_MAX, "classes end early", text);
     twice = once;
     hew_conf_parse(&twice, text, "fuzz", hear, text);
     require(memcmp(&once, &twice, sizeof(once)) == 0, "the same text changed something the second time", text);

@@ -5,7 +5,10 @@
  */
 #include "layers_alloc.h"
 #include "layers_random.h"
+#include "own_classes.h"
 #include "test.h"
+
+#include "fakes/child.h"
 
 #include <pthread.h>
 
@@ -220,11 +223,15 @@ run(void *argument)
     return NULL;
 }
 
+static uint64_t own_table; /* 0: the usual classes */
+
 static void
 boot_once(void)
 {
+    static uint16_t sizes[HEW_CODE_SMALL_LAST];
     if (hew_small_end == 0) {
-        CHECK(layers_boot());
+        struct layers_random dice = {layers_random_seed() + own_table};
+        CHECK(layers_boot_with(sizes, own_table == 0 ? 0 : own_classes_random(&dice, sizes)));
         hew_options.narenas = 3;
         for (unsigned i = 0; i < EXCHANGE; i++) {
             pthread_mutex_init(&exchange[i].lock, NULL);
@@ -242,6 +249,49 @@ run_alone(uint64_t variant, unsigned operations)
     CHECK_EQUAL(table.bytes, 0);
     CHECK_EQUAL(wrong, 0);
     CHECK(layers_settled());
+}
+
+static void
+run_together(unsigned rounds)
+{
+    static struct table tables[THREADS];
+    pthread_t threads[THREADS];
+    boot_once();
+    for (unsigned round = 0; round < rounds; round++) {
+        for (unsigned i = 0; i < THREADS; i++) {
+            tables[i] = (struct table){
+                .dice = {layers_random_seed() + 100 * round + i}, .exchanges = true, .operations = 10000};
+            CHECK_EQUAL(pthread_create(&threads[i], NULL, run, &tables[i]), 0);
+        }
+        for (unsigned i = 0; i < THREADS; i++) {
+            pthread_join(threads[i], NULL);
+        }
+        struct table *table = &tables[0];
+        for (unsigned i = 0; i < EXCHANGE; i++) {
+            if (exchange[i].object.address != NULL) {
+                give(table, &exchange[i].object);
+            }
+        }
+        layers_end_thread();
+        CHECK_EQUAL(wrong, 0);
+        CHECK(layers_settled());
+    }
+}
+
+static void
+run_under_own_classes(void)
+{
+    run_alone(own_table, 6000);
+    run_together(1);
+}
+
+/* First: a process boots once, and these do so in children. */
+TEST(threads_find_what_they_left_under_any_classes)
+{
+    for (own_table = 1; own_table <= 6; own_table++) {
+        CHECK_EQUAL(child_run(run_under_own_classes).status, 0);
+    }
+    own_table = 0;
 }
 
 TEST(one_thread_finds_what_it_left)
@@ -292,26 +342,5 @@ TEST(one_thread_finds_what_it_left_when_pages_go_back_lazily)
 
 TEST(four_threads_that_free_each_others_objects_find_what_they_left)
 {
-    static struct table tables[THREADS];
-    pthread_t threads[THREADS];
-    boot_once();
-    for (unsigned round = 0; round < 3; round++) {
-        for (unsigned i = 0; i < THREADS; i++) {
-            tables[i] = (struct table){
-                .dice = {layers_random_seed() + 100 * round + i}, .exchanges = true, .operations = 10000};
-            CHECK_EQUAL(pthread_create(&threads[i], NULL, run, &tables[i]), 0);
-        }
-        for (unsigned i = 0; i < THREADS; i++) {
-            pthread_join(threads[i], NULL);
-        }
-        struct table *table = &tables[0];
-        for (unsigned i = 0; i < EXCHANGE; i++) {
-            if (exchange[i].object.address != NULL) {
-                give(table, &exchange[i].object);
-            }
-        }
-        layers_end_thread();
-        CHECK_EQUAL(wrong, 0);
-        CHECK(layers_settled());
-    }
+    run_together(3);
 }

@@ -149,7 +149,7 @@ range_choose(struct run *run, struct range *range)
     } else if (kind < 85) {
         unsigned classes = HEW_CODE_CACHED_LAST - HEW_CODE_SMALL_LAST;
         range->code = HEW_CODE_SMALL_LAST + 1 + (unsigned)random_below(&run->random, classes);
-        range->size = hew_code_size(range->code);
+        range->size = hew_class_size(range->code - 1);
     } else {
         range->code = HEW_CODE_SLOW;
         range->size = HEW_GRAIN + HEW_PAGE * random_below(&run->random, kind < 99 ? 512 : 8192);

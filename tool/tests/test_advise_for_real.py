@@ -102,6 +102,40 @@ int main(void) {
 }
 """
 
+PICTURES = """
+#include <stdlib.h>
+#include <time.h>
+int main(void) {
+    for (unsigned seed = 1; clock() < CLOCKS_PER_SEC / 2; ) {
+        size_t size = (9u << 20) + (seed = seed * 1103515245 + 12345) % (6u << 20);
+        char *picture = malloc(size);
+        for (size_t at = 0; at < size; at += 4096)
+            picture[at] = 1;
+        free(picture);
+    }
+    return 0;
+}
+"""
+
+SAWTOOTH = """
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *kept[30000];
+int main(void) {
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i < 30000; i++) {
+            kept[i] = memset(malloc(200 + (i * 37) % 1500), 1, 200);
+            if (i % 1500 == 0)
+                usleep(10000);
+        }
+        for (int i = 0; i < 30000; i++)
+            free(kept[i]);
+    }
+    return 0;
+}
+"""
+
 QUIET = [
     ("churn 4 256 10 300", "narenas:8"),  # caches serve it: no fills, no waiting
     ("churn 2 65536 20 200", "narenas:8"),  # many requests to the arenas, nobody else there
@@ -238,6 +272,25 @@ def test_a_leak_in_one_size_is_named(allocator: str, compiler: str, tmp_path: Pa
     assert advice.rule == "never-freed"
     assert advice.certainty is Certainty.LIKELY
     assert advice.title.startswith(("objects of 208 bytes", "objects of 224 bytes"))
+
+
+def test_no_threshold_is_advised_to_a_program_of_the_first_arena_alone(compiler: str, tmp_path: Path) -> None:
+    """That arena gives its large pages back at once, whatever the threshold is: following the advice gained nothing."""
+    pictures = build(compiler, tmp_path / "pictures", PICTURES, "-O0", "-fno-builtin")
+    (advice,) = advise(Case(report(library_of("jemalloc"), [str(pictures)], "oversize_threshold:8388608", "J")))
+    assert advice.rule == "oversize"
+    assert advice.settings == ()
+    assert "thread.arena" in (advice.change or "")
+
+
+@pytest.mark.parametrize("allocator", ALL)
+def test_pages_that_are_wanted_again_are_not_called_idle(allocator: str, compiler: str, tmp_path: Path) -> None:
+    """A cache that fills and is dropped, and filled again before decay is due."""
+    sawtooth = build(compiler, tmp_path / "sawtooth", SAWTOOTH, "-O0", "-fno-builtin")
+    conf = "dirty_decay_ms:500,background_thread:false"
+    snapshot = report(library_of(allocator), [str(sawtooth)], conf, "J")
+    assert unused(snapshot) * snapshot.page >= 16 << 20
+    assert advise(Case(snapshot)) == ()
 
 
 @pytest.mark.parametrize("allocator", ALL)

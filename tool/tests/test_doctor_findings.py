@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from hew.analysis.coverage import coverage
 from hew.analysis.doctor import examine
 from hew.commands.advising import without_settings
+from hew.model.advice import Case
+from hew.model.coverage import Outcome
 from hew.model.finding import Finding, Level
 from hew.model.process import Code, HeapRegion, Inside, Limits, ProcessFacts, Provider, Setting, System
+from hew.model.statistics import Snapshot
 from hew.sources.patient import _tells_more
 from hew.sources.process_facts import read_process
 from hew.views.doctor import show_findings, to_document
@@ -98,6 +102,37 @@ def test_what_nobody_is_linked_with_is_not_called_linked(facts: ProcessFacts) ->
     linked = replace(facts, program=replace(PROGRAM, needed=(JEMALLOC.path.name,)))
     found = next(one for one in examine(linked) if one.what.startswith("malloc is"))
     assert "a library that the program is linked with" in found.what
+
+
+def test_a_linked_malloc_that_a_preload_goes_before_is_no_fault(facts: ProcessFacts) -> None:
+    hew = code("hew")
+    program = replace(PROGRAM, needed=(JEMALLOC.path.name,))
+    both = replace(facts, program=program, others=(JEMALLOC, hew), provider=Provider(hew, "slot", False))
+    assert asking(both) == []
+    assert "jemalloc" not in str(coverage([Case(None, both, None)], 0).unseen)
+    (found,) = asking(replace(both, program=PROGRAM))  # two that nobody is linked with
+    assert "take one of the two away" in found.next
+
+
+def test_why_an_environment_is_not_there_is_told_apart(facts: ProcessFacts) -> None:
+    gone = replace(facts, environment=None)
+    (found,) = asking(gone)
+    assert "title" in found.why
+    assert "root" not in found.next
+    (found,) = asking(replace(gone, unreadable=("environ",)))
+    assert "another user's" in found.why
+    assert "root" in found.next
+
+
+def test_an_allocator_without_statistics_is_not_seen_and_how_to_have_them_is_said(facts: ProcessFacts) -> None:
+    """Rust's crate builds jemalloc so: what it answers are its settings alone."""
+    silent = Snapshot("JSON", version="5.3.1-0-g81034ce", config={"stats": False})
+    seen = coverage([Case(silent, facts, None)], 0)
+    assert seen.outcome is Outcome.NOT_SEEN
+    assert seen.rules == 0
+    assert "without statistics" in seen.unseen[0].why
+    assert "feature stats" in seen.unseen[0].next
+    assert coverage([Case(replace(silent, config={"stats": True}), facts, None)], 0).rules > 0
 
 
 def test_in_the_document_one_malloc_serves(facts: ProcessFacts) -> None:

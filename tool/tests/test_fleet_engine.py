@@ -122,7 +122,7 @@ def test_rows_that_are_none_and_values_that_are_no_numbers_are_left_out(monkeypa
     ],
 )
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(HewError, match="--engine"):
+    with pytest.raises(HewError, match="engine"):
         EngineSource(url)
 
 

@@ -70,7 +70,7 @@ def test_a_store_that_is_open_elsewhere_is_said(tmp_path: Path) -> None:
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         other.stdout.readline()
-        with pytest.raises(HewError, match="another hew fleet has it open"):
+        with pytest.raises(HewError, match="another hew fleet or hew serve has it open"):
             store_of(tmp_path)
         other.kill()
 

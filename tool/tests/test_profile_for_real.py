@@ -87,11 +87,14 @@ def test_a_command_is_looked_at_at_its_end(program: Path, hew_library: Path, hew
     assert "left no profile: it ended with status 3" in bad.stderr or "left no profile" in bad.stderr
 
 
-def test_a_stripped_program_says_so(program: Path, hew_library: Path, hew: HewRunner, tmp_path: Path) -> None:
+def test_a_stripped_program_says_so(
+    program: Path, hew_library: Path, hew: HewRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     stripped = tmp_path / "stripped"
     shutil.copy(program, stripped)
     subprocess.run(["strip", str(stripped)], check=True)
-    done = hew("profile", "--conf", SAMPLED, "--", str(stripped), HEW_LIBRARY=str(hew_library))
+    done = hew("profile", "--conf", SAMPLED, "--", "./stripped", HEW_LIBRARY=str(hew_library))
     assert re.search(r"places in stripped have no name: it is stripped", done.stderr), done.stderr
     assert "[stripped+0x" in done.stdout
 

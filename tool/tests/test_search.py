@@ -93,14 +93,14 @@ def test_the_base_is_not_tried_again() -> None:
 
 def test_a_study_goes_on_where_another_process_left_it(tmp_path: Path) -> None:
     storage = tmp_path / "study.db"
-    first = Study(storage, {"command": ["a"]}, (CHOICE,), BOTH, sampler_of("tpe", 1, BOTH))
+    first = Study(str(storage), {"command": ["a"]}, (CHOICE,), BOTH, sampler_of("tpe", 1, BOTH))
     trial, candidate = first.ask(1, BASE)[0]
     first.tell(trial, Tried(candidate, {WALL.key: 0.5, PEAK_RSS.key: 0.25}, 3))
     (failing, other) = first.ask(1, BASE)[0]
     first.tell(failing, Tried(other, failure="killed by SIGSEGV"))
     given_up, _ = first.ask(1, BASE)[0]
     first.tell(given_up, None)
-    second = Study(storage, {"command": ["a"]}, (CHOICE,), BOTH, sampler_of("nsga2", 1, BOTH))
+    second = Study(str(storage), {"command": ["a"]}, (CHOICE,), BOTH, sampler_of("nsga2", 1, BOTH))
     assert second.tried() == [
         Tried(candidate, {WALL.key: 0.5, PEAK_RSS.key: 0.25}, 3),
         Tried(other, {}, 0, "killed by SIGSEGV"),
@@ -110,9 +110,19 @@ def test_a_study_goes_on_where_another_process_left_it(tmp_path: Path) -> None:
 
 def test_a_study_of_another_command_is_refused(tmp_path: Path) -> None:
     storage = tmp_path / "study.db"
-    Study(storage, {"command": ["a"], "goals": ["x"]}, (CHOICE,), BOTH, sampler_of("tpe", 1, BOTH))
+    Study(str(storage), {"command": ["a"], "goals": ["x"]}, (CHOICE,), BOTH, sampler_of("tpe", 1, BOTH))
     with pytest.raises(HewError, match=r"study\.db holds a search with another command: give another --storage"):
-        Study(storage, {"command": ["b"], "goals": ["x"]}, (CHOICE,), BOTH, sampler_of("tpe", 1, BOTH))
+        Study(str(storage), {"command": ["b"], "goals": ["x"]}, (CHOICE,), BOTH, sampler_of("tpe", 1, BOTH))
+
+
+def test_a_database_holds_a_study_for_each_command(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'all.db'}"
+    for word, ratio in (("a", 0.5), ("b", 0.25)):
+        study = Study(url, {"command": [word]}, (CHOICE,), BOTH, sampler_of("tpe", 1, BOTH))
+        trial, candidate = study.ask(1, BASE)[0]
+        study.tell(trial, Tried(candidate, {WALL.key: ratio, PEAK_RSS.key: 1.0}, 1))
+    again = Study(url, {"command": ["a"]}, (CHOICE,), BOTH, sampler_of("tpe", 1, BOTH))
+    assert [one.ratios[WALL.key] for one in again.tried()] == [0.5]
 
 
 def test_a_file_that_is_no_study_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -120,7 +130,7 @@ def test_a_file_that_is_no_study_is_refused_and_left_as_it_is(tmp_path: Path) ->
     storage.write_text("something of mine that is long enough to be read as a page\n" * 40)
     before = storage.read_bytes()
     with pytest.raises(HewError, match="file is not a database"):
-        Study(storage, {}, (CHOICE,), BOTH, sampler_of("tpe", 1, BOTH))
+        Study(str(storage), {}, (CHOICE,), BOTH, sampler_of("tpe", 1, BOTH))
     assert storage.read_bytes() == before
 
 

@@ -10,7 +10,15 @@ from hew.model.errors import HewError
 from hew.sources.serve import listen
 from web import TOKEN, MadeUp, served
 
-DATA_PATHS = ["/api/processes", "/api/process/1", "/api/kept", "/metrics", "/debug/pprof/heap", "/debug/pprof/allocs"]
+DATA_PATHS = [
+    "/api/processes",
+    "/api/process/1",
+    "/api/kept",
+    "/api/fleet",
+    "/metrics",
+    "/debug/pprof/heap",
+    "/debug/pprof/allocs",
+]
 
 
 def test_a_name_that_is_not_ours_is_not_served() -> None:

@@ -134,6 +134,84 @@ def test_keys_lead_through_the_page(browser: Browser, server: Served) -> None:
     page.close()
 
 
+def test_who_keeps_slabs_is_a_table(browser: Browser, server: Served, site: MadeUp) -> None:
+    said: list[str] = []
+    page = opened(browser, server, said)
+    assert site.done == [], "nothing is asked by itself"
+    page.click("#find-pins")
+    expect(page.locator("#pins tbody tr")).to_have_count(1)
+    for words in ("858 MiB", "64 B", "1.5 min", "1.2 days", f"{HOSTILE} < main"):
+        expect(page.locator("#pins")).to_contain_text(words)
+    assert HOSTILE in page.locator("#pins-state").inner_text()
+    page.select_option("#sparse", "10")
+    expect(page.locator("#find-pins")).to_be_enabled()
+    assert site.done == [("pins", 4242, 25), ("pins", 4242, 10)]
+    assert page.locator("img, main script").count() == 0
+    assert said == []
+    page.close()
+
+
+def test_a_fleet_is_ranked_with_advice_limits_and_a_rollout(browser: Browser, server: Served, site: MadeUp) -> None:
+    said: list[str] = []
+    page = opened(browser, server, said)
+    assert page.locator("#fleet").is_hidden(), "a process was named: it is shown first"
+    page.keyboard.press("f")
+    expect(page.locator("#services tbody tr")).to_have_count(3)
+    expect(page.locator("#process")).to_be_hidden()
+    for place in ("#fleet-words", "#fleet-notice", "#fleet-notes", "#services", "#service-name", "#costs", "#beside",
+                  "#service-advice"):  # fmt: skip
+        assert HOSTILE in page.locator(place).inner_text(), place
+    shown = page.locator("#service").inner_text()
+    for words in ("12.5 cores", "2.79 GiB", "where it is most: hew advise 7", "is -1, but not on 2 hosts",
+                  "95 %", "never, maybe", "1.5 days: a rhythm", "dirty_decay_ms:1000"):  # fmt: skip
+        assert words in shown, words
+    assert f"hew advise {HOSTILE}" not in shown, "that is no process"
+    page.keyboard.press("j")
+    expect(page.locator("#service-name")).to_have_text("(no name)")
+    expect(page.locator("#beside")).to_contain_text("Near its limit")
+    page.keyboard.press("j")
+    expect(page.locator("#beside")).to_contain_text("Nothing to get back")
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    page.click("#rollout-go")
+    expect(page.locator("#rollout-state")).to_contain_text("Say when")
+    page.fill("#rollout-at", "2026-11-23T12:00")
+    page.fill("#rollout-setting", "dirty_decay_ms:f1000")
+    page.click("#rollout-go")
+    expect(page.locator("#rollout")).to_contain_text("20% less")
+    assert page.locator("#fleet").is_visible(), "an f that is typed is no key"
+    for place in ("#rollout", "#rollout-state"):
+        assert HOSTILE in page.locator(place).inner_text(), place
+    assert site.done[-1][:2] == ("rollout", HOSTILE)
+    assert site.done[-1][3] == "dirty_decay_ms:f1000"
+    assert page.locator("img, main script, iframe").count() == 0
+    page.reload()
+    expect(page.locator("#services tbody tr")).to_have_count(3)  # the address says fleet
+    page.locator("#list button").first.click()
+    expect(page.locator("#name")).to_contain_text("4242")
+    expect(page.locator("#fleet")).to_be_hidden()
+    assert said == []
+    page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_fleet_fits_and_can_be_read(browser: Browser, server: Served, width: int, scheme: str) -> None:
+    looks: dict[str, Any] = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
+    page = opened(browser, server, [], **looks)
+    page.click("#fleet-open")
+    expect(page.locator("#services tbody tr")).to_have_count(3)
+    page.fill("#rollout-at", "2026-11-23T12:00")
+    page.click("#rollout-go")
+    expect(page.locator("#rollout tbody tr")).to_have_count(1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for place in ("#fleet-words", "#fleet-notice", "#services td", "#services button", "#costs td", "#beside p",
+                  "#rollout td", "#rollout .less", "#fleet .hint"):  # fmt: skip
+        expect(page.locator(place).first).to_be_attached()
+        assert page.evaluate(CONTRAST, place) >= 4.5, place
+    page.close()
+
+
 @pytest.mark.parametrize("width", [390, 760, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_and_can_be_read(browser: Browser, server: Served, width: int, scheme: str) -> None:

@@ -245,6 +245,20 @@ def test_a_heap_profile_is_drawn_kept_and_compared(
         one.flame(child.pid, 0, 0, "")
 
 
+def test_who_keeps_slabs_is_told_and_how_it_is_turned_on(hew_library: Path, tmp_path: Path) -> None:
+    one = site()
+    with on_hew(hew_library, tmp_path, ",prof:true,lg_prof_sample:10,prof_slabs:true") as child, served(one) as web:
+        path = f"/api/process/{child.pid}/pins"
+        found = is_an_answer(web.ask(f"{path}?sparse=99"), "pins")
+        assert found["slab_bytes"] > 0
+        assert found["stacks"], "some slab has room"
+        for words in ("0", "100", "x", "-1", "1e9"):
+            assert web.ask(f"{path}?sparse={words}").status == 400
+        assert web.ask("/api/process/1999999999/pins").status == 404
+    with on_hew(hew_library, tmp_path, ",prof:true") as child, served(one) as web:
+        assert b"prof_slabs:true" in web.ask(f"/api/process/{child.pid}/pins").body
+
+
 def test_every_answer_is_as_described(hew_library: Path, tmp_path: Path) -> None:
     (tmp_path / "report").write_bytes(gzip.decompress((DATA / "hew-0.1.0.json.gz").read_bytes()))
     one = site((tmp_path / "report",))

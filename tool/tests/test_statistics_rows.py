@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Lines of a text report in which numbers touch: read for certain, or not at all."""
+"""Rows of reports. Lines of a text in which numbers touch: read for certain, or not at all. Rows of zeros in JSON:
+left out before they are decoded."""
 
+import json
 import re
 
 import pytest
 
 from hew.sources.statistics.columns import values_of
+from hew.sources.statistics.json_form import from_json
 from hew.sources.statistics.repair import decode
+from hew.sources.statistics.rows import without_empty_rows
 from hew.sources.statistics.stream import find_reports
 from test_statistics import only, recorded
 
@@ -85,3 +89,29 @@ def test_rows_that_are_alike_are_kept_once_but_not_a_number_for_a_truth() -> Non
     rows = decoded.value["jemalloc"] if decoded else {}
     assert rows["a"] is rows["b"]
     assert rows["c"]["x"] is True
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("name", ["hew-0.1.0", "jemalloc-5.2.1", "jemalloc-5.3.0", "jemalloc-5.3.1"])
+def test_a_report_without_its_empty_rows_tells_the_same_in_less_room(name: str, indent: int | None) -> None:
+    text = json.dumps(json.loads(recorded(name, "json")), indent=indent)
+    short = without_empty_rows(text)
+    assert len(short) < 0.8 * len(text)
+    assert from_json(json.loads(short)) == from_json(json.loads(text))
+
+
+def test_only_rows_of_zeros_are_left_out() -> None:
+    kept = '{"large":{"allocated":0},"bins":[{"a":0,"b":1},{"a":0,"b":"0"},{"a":00},{"a":0,"x":{"n":0}}]}'
+    assert without_empty_rows(kept) == kept
+    rows = '[{"a":0},{"a":1}, {"a": 0,\n"mutex": {"n": 0}}, {"mutex":{"n":1},"a":0}]'
+    assert without_empty_rows(rows) == '[0,{"a":1},0, {"mutex":{"n":1},"a":0}]'
+
+
+def test_an_arena_whose_rows_lie_on_the_seam_of_two_blocks_is_read_as_any_other() -> None:
+    """Four million characters of arenas: each block's end lies within some row."""
+    document = json.loads(recorded("jemalloc-5.3.1", "json"))
+    arenas = document["jemalloc"]["stats.arenas"]
+    arenas |= {str(key): arenas["0"] for key in range(100)}
+    snapshot = only(json.dumps(document))
+    assert {arena.bins for arena in snapshot.arenas if arena.key != "1"} == {snapshot.arenas[0].bins}
+    assert snapshot == from_json(document)

@@ -376,3 +376,23 @@ def test_what_was_read_for_a_screen_that_was_left_is_dropped() -> None:
 
     seen(app, act)
     assert shown == ["below"]
+
+
+def test_what_was_read_when_it_ends_is_dropped() -> None:
+    app = TopApp(MadeUp(), 60.0, 42)
+    shown: list[str] = []
+    ended: list[object] = []
+
+    class Last(Static):
+        def on_unmount(self) -> None:
+            screen = app.screen_stack[-1]
+            assert isinstance(screen, LiveScreen)
+            ended.append(screen)
+            app._show(screen, lambda: shown.append("shown"))
+
+    async def act(pilot: Pilot[None]) -> None:
+        await app.screen.mount(Last())
+
+    seen(app, act)
+    assert len(ended) == 1
+    assert shown == []

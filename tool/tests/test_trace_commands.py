@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,9 +43,9 @@ def operations(trace: Path, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-def recorded(hew: HewRunner, words: list[str], trace: Path, *options: str) -> str:
+def recorded(hew: HewRunner, words: list[str], trace: Path, *options: str, **changes: str) -> str:
     """What `hew record` says of a command that ends well."""
-    done = hew("record", "-o", str(trace), *options, "--", *words)
+    done = hew("record", "-o", str(trace), *options, "--", *words, **changes)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
@@ -92,6 +93,14 @@ def test_files_of_earlier_recordings_are_left_alone(hew: HewRunner, programs: Pr
 def test_exit_status_and_streams_pass_through(hew: HewRunner, tmp_path: Path, status: int) -> None:
     done = hew("record", "-o", str(tmp_path / "t"), "--", "sh", "-c", f"cat; exit {status}", stdin="words\n")
     assert (done.returncode, done.stdout) == (status, "words\n")
+
+
+def test_a_command_in_the_working_folder_is_found(
+    hew: HewRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy("/bin/ls", "beside")
+    assert "operations of 1 thread" in recorded(hew, ["./beside"], tmp_path / "t.trace")
 
 
 def test_a_killed_process_leaves_all_its_operations(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
@@ -160,6 +169,28 @@ def test_replay_measures_the_trace_under_the_allocators(
         assert "operations/s" in done.stdout
 
 
+def test_what_was_not_touched_in_life_is_not_touched_in_a_replay(hew: HewRunner, tmp_path: Path) -> None:
+    """Of 64 MiB the program writes ten pages; of what lives to the end as well as of what is freed."""
+    code = (
+        "import ctypes\nc = ctypes.CDLL(None)\n"
+        "c.malloc.restype = ctypes.c_void_p\nc.free.argtypes = [ctypes.c_void_p]\n"
+        "def use():\n    p = c.malloc(ctypes.c_size_t(64 << 20)); ctypes.memset(p, 1, 40960); return p\n"
+        "c.free(use()); kept = use()"
+    )
+    trace = tmp_path / "t"
+    recorded(hew, [sys.executable, "-S", "-c", code], trace)
+    told = [line.split() for line in operations(trace, tmp_path) if " touched " in line]
+    large = [int(words[-2]) for words in told if int(words[-2]) >= 10]
+    assert sum(10 <= pages <= 12 for pages in large) == 2, told
+    with planned(trace) as (plan, _):
+        peak = {}
+        for touch in ("recorded", "pages"):
+            words = [str(find_part("hew-replay")), "run", str(plan), touch, "fast"]
+            said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+            peak[touch] = int(re.search(r"peak heap (\d+)", said)[1])  # type: ignore[index]
+    assert peak["recorded"] < 32 << 20 < 64 << 20 <= peak["pages"]
+
+
 def test_a_trace_cut_at_any_length_is_read_as_far_as_it_goes_or_refused(
     hew: HewRunner, programs: Programs, tmp_path: Path
 ) -> None:
@@ -224,7 +255,10 @@ def test_a_frame_that_unpacks_to_more_than_its_header_says_is_refused(
     [
         (lambda path: path.write_bytes(b""), 'does not begin with "hewtrace"'),
         (lambda path: path.write_bytes(os.urandom(5000)), 'does not begin with "hewtrace"'),
-        (lambda path: path.write_bytes(b"hewtrace\x09" + bytes(500)), "a trace of version 9: this hew reads version 1"),
+        (
+            lambda path: path.write_bytes(b"hewtrace\x09" + bytes(500)),
+            "a trace of version 9: this hew reads versions 1 to 2",
+        ),
         (lambda path: path.write_bytes(b"hewtrace\x01\0\0\0\0\0\0\x7f" + bytes(500)), "lie outside of the file"),
         (lambda path: path.mkdir(), "no file, as a trace is"),
         (lambda _: None, "no such file"),

@@ -2,6 +2,7 @@
 """A `hew serve` in this process: a made-up site behind the real server, and clients for it."""
 
 import json
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,19 +18,28 @@ from referencing.jsonschema import DRAFT202012
 from conftest import wait_until
 from hew import views
 from hew.analysis.details import details, point
+from hew.analysis.fleet.rollout import RSS
 from hew.analysis.live import live_view
 from hew.analysis.profile.rows import rows
 from hew.analysis.profile.tree import tree
 from hew.model.address import Guard, read_address
+from hew.model.advice import Advice, Evidence, Setting
+from hew.model.figures import Unit
+from hew.model.fleet import Cost, FleetState, Group, Kind, LimitDay, Mixed, Rollout, ServiceState, Span
 from hew.model.live import Moment, Outside
-from hew.model.profile import Frame, Kind, Location, Profile, Sample
+from hew.model.live_samples import Pin, Pins
+from hew.model.profile import Frame, Location, Profile, Sample
+from hew.model.profile import Kind as ProfileKind
 from hew.model.profile_view import Shown
+from hew.model.report import Ratio, Verdict
 from hew.model.serving import KeptProfile, Seen
 from hew.model.statistics import Thread
 from hew.sources.serve.app import Asset, Site, application
 from hew.sources.serve.listen import listen, server_of
 from hew.sources.statistics.stream import read_statistics
+from hew.views.profile.pins_text import pins_document
 from hew.views.serve_document import flame_document, seen_document
+from hew.views.serve_fleet_document import ranking_page, rollout_page
 from hew.views.web_assets import web_assets
 
 DATA = Path(__file__).parent / "data" / "statistics"
@@ -60,6 +70,35 @@ def hostile_profile(times: int) -> Profile:
     return Profile(HOSTILE, samples, places, (), True, 4096, notes=(HOSTILE,))
 
 
+def made_up_fleet() -> FleetState:
+    """Three services: one with all there is, one near its limit, one with nothing; a hostile name for each name."""
+    advice = Advice(
+        "a-rule", HOSTILE, HOSTILE, (Evidence(HOSTILE, 1.5, Unit.BYTES, HOSTILE),),
+        (Setting("dirty_decay_ms", "1000"),), HOSTILE, HOSTILE, HOSTILE, HOSTILE,
+    )  # fmt: skip
+    costs = (
+        Cost(Kind.LOCKS, cores=12.5, about=HOSTILE, worst=(HOSTILE, "7")),
+        Cost(Kind.FRAGMENTATION, bytes=3e9, about=HOSTILE, worst=(HOSTILE, HOSTILE)),
+    )
+    mixed = (Mixed("dirty_decay_ms", math.inf, ((HOSTILE, 1000.0), ("b", 2.0))),)
+    day = LimitDay(HOSTILE, 1e9, 2e9, 1e8, 1.8e9, 1.7e9, None, 1.5)
+    near = replace(day, a_day=0.0, latest=1.8e9)
+    services = (
+        ServiceState(HOSTILE, 10, 5, 1.5, 1e10, costs, (advice,), mixed, day, 14.0),
+        ServiceState("", 1, 1, None, None, (), (), (), near),
+        ServiceState("calm", 1, 1, 0.0, 0.0, (), ()),
+    )
+    return FleetState(HOSTILE, 1.7e9, 1.7e9 + 3600, services, 4.0, 0.5, (HOSTILE,))
+
+
+def made_up_rollout(service: str, at: float, setting: str | None) -> Rollout:
+    """Less memory on six hosts; one has not picked it up."""
+    ratio = Ratio(0.8, 0.79, 0.81, 6, Verdict.BETTER, ())
+    group = Group(HOSTILE, 6, {RSS.key: 2e9}, {RSS.key: 1.6e9}, {RSS.key: ratio})
+    spans = (Span(at - 3600, at), Span(at, at + 3600))
+    return Rollout(service, (RSS,), (group,), *spans, setting or "", ((HOSTILE, HOSTILE),), (HOSTILE,))
+
+
 class MadeUp:
     """A site that answers the same each time and remembers what it was asked to do."""
 
@@ -68,7 +107,7 @@ class MadeUp:
 
     def processes(self) -> dict[str, Any]:
         row = {"pid": 4242, "name": HOSTILE, "user": HOSTILE, "allocator": HOSTILE, "resident": HUGE, "threads": 2}
-        return {"processes": [{**row, "asks": True}], "named": [4242]}
+        return {"processes": [{**row, "asks": True}], "named": [4242], "fleet": True}
 
     def process(self, pid: int, since: float) -> dict[str, Any]:
         return made_up(pid)
@@ -105,7 +144,7 @@ class MadeUp:
         by_line = by == "line"
         about = KeptProfile(of, pid, 1e9, HUGE)
         taken, before = (hostile_profile(times) for times in (2, 1))
-        shown = Shown(taken, Kind.INUSE_SPACE, by_line, HOSTILE if base else "")
+        shown = Shown(taken, ProfileKind.INUSE_SPACE, by_line, HOSTILE if base else "")
         older = before if base else None
         kept = [KeptProfile(1, pid, 1e9, HUGE)]
         return flame_document(about, kept, shown, tree(taken, older, by_line), rows(taken, by_line))
@@ -113,6 +152,18 @@ class MadeUp:
     def keep_profile(self, pid: int) -> dict[str, Any]:
         self.done.append(("keep_profile", pid))
         return {"number": 1, "pid": pid, "at": 1e9, "bytes": HUGE}
+
+    def pins(self, pid: int, sparse: int) -> dict[str, Any]:
+        self.done.append(("pins", pid, sparse))
+        pin = Pin((HOSTILE, "main"), 9e8, 1e9, 5.0, 64, 3, 0.5, 90.0, 1e5)
+        return pins_document(Pins(HOSTILE, sparse / 100, 9e8, 1e9, (pin,), (HOSTILE,)), 100)
+
+    def fleet(self) -> dict[str, Any]:
+        return ranking_page(made_up_fleet(), HOSTILE)
+
+    def rollout(self, service: str, at: float, setting: str | None) -> dict[str, Any]:
+        self.done.append(("rollout", service, at, setting))
+        return rollout_page(made_up_rollout(service, at, setting))
 
     def metrics(self, accept: str) -> tuple[str, bytes]:
         return "text/plain", b"metrics\n"

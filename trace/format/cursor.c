@@ -64,6 +64,40 @@ get_stack(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation
     return true;
 }
 
+/* A thread of the file, by our numbers; UINT32_MAX: one that has no good block, so that its objects are unknown. */
+static uint32_t
+thread_of_file(const struct hew_trace *trace, uint32_t name)
+{
+    uint32_t low = 0, high = trace->thread_count;
+
+    if (trace->names == NULL || (name < high && trace->names[name] == name)) {
+        return name;
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (trace->names[middle] < name) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < trace->thread_count && trace->names[low] == name ? low : UINT32_MAX;
+}
+
+static bool
+get_touched(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation)
+{
+    uint64_t thread, number;
+
+    if (!get(cursor, 8, &thread) || !get(cursor, 8, &number) || !get(cursor, 8, &operation->size) ||
+        thread > UINT32_MAX) {
+        return false;
+    }
+    operation->ended = (struct hew_trace_object){thread_of_file(cursor->trace, (uint32_t)thread), number};
+    operation->kind = HEW_TRACE_DID_TOUCH;
+    return true;
+}
+
 /* False: damaged, or END. */
 static bool
 get_control(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation)
@@ -84,29 +118,11 @@ get_control(struct hew_trace_cursor *cursor, struct hew_trace_operation *operati
         return true;
     case HEW_TRACE_STACK:
         return get_stack(cursor, operation);
+    case HEW_TRACE_TOUCHED:
+        return get_touched(cursor, operation);
     default:
         return false;
     }
-}
-
-/* A thread of the file, by our numbers; UINT32_MAX: one that has no good block, so that its objects are unknown. */
-static uint32_t
-thread_of_file(const struct hew_trace *trace, uint32_t name)
-{
-    uint32_t low = 0, high = trace->thread_count;
-
-    if (trace->names == NULL || (name < high && trace->names[name] == name)) {
-        return name;
-    }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->names[middle] < name) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < trace->thread_count && trace->names[low] == name ? low : UINT32_MAX;
 }
 
 /* The object that ends: by its distance from the thread's next, or by thread and number. */

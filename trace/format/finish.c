@@ -3,6 +3,7 @@
 #include "format/finish.h"
 
 #include "format/crc.h"
+#include "format/writer.h"
 
 /* Reads the block alone, as a trace of one part, to where its operations end. */
 static void
@@ -18,14 +19,13 @@ close_block(struct hew_trace_block *block, const uint8_t *payload, size_t size)
     hew_trace_cursor_begin(&cursor, &trace, 0);
     while (hew_trace_cursor_next(&cursor, &operation)) {
         operations += operation.kind != HEW_TRACE_DID_SYNC && operation.kind != HEW_TRACE_DID_EXIT &&
-                      operation.kind != HEW_TRACE_DID_STACK;
+                      operation.kind != HEW_TRACE_DID_STACK && operation.kind != HEW_TRACE_DID_TOUCH;
         good = cursor.at;
     }
     block->length = block->stored = (uint32_t)(good - payload);
     block->operations = operations;
     block->checksum = hew_trace_crc(payload, block->stored);
-    block->state = HEW_TRACE_CLOSED;
-    block->header_checksum = hew_trace_crc(block, sizeof(*block) - sizeof(block->header_checksum));
+    hew_trace_seal(block);
 }
 
 size_t
@@ -42,7 +42,10 @@ hew_trace_finish(uint8_t *bytes, size_t size)
         if (block.state == HEW_TRACE_OPEN && block.kind == HEW_TRACE_OPERATIONS) {
             size_t room = block.room - sizeof(block);
             close_block(&block, bytes + offset + sizeof(block), room < left ? room : left);
+            block.state = HEW_TRACE_OPEN; /* until all the rest stands there */
             memcpy(bytes + offset, &block, sizeof(block));
+            __atomic_store_n(bytes + offset + offsetof(struct hew_trace_block, state), HEW_TRACE_CLOSED,
+                             __ATOMIC_RELEASE);
             closed++;
         }
         offset = block.room >= size - offset ? size : offset + block.room;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format: the constants of trace files, version 1, and their numbers.  docs/trace.md describes them byte for byte.
+ * format: the constants of trace files, version 2, and their numbers.  docs/trace.md describes them byte for byte.
  *
  * Owns      nothing.
  * Promises  pure arithmetic on bytes; no malloc, no system call.  Everything is little-endian, as the machines are that it runs on.
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define HEW_TRACE_MAGIC "hewtrace"
-#define HEW_TRACE_VERSION 1
+#define HEW_TRACE_VERSION 2                        /* 1 has no TOUCHED, and is read too */
 #define HEW_TRACE_BLOCK_MAGIC UINT32_C(0x31425748) /* "HWB1" */
 #define HEW_TRACE_LG_ALIGN_MAX 46
 
@@ -96,6 +96,8 @@ enum hew_trace_control {
     HEW_TRACE_SYNC = 1,  /* ticket delta, time delta: a batch begins */
     HEW_TRACE_EXIT = 2,  /* the thread ended */
     HEW_TRACE_STACK = 3, /* count, then so many addresses as differences (zigzag): the stack of the allocation before */
+    HEW_TRACE_TOUCHED =
+        4, /* thread, number, pages: so many pages of this object have memory, as it ends or the process does */
 };
 
 #define HEW_TRACE_STACK_MAX 64

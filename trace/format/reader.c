@@ -34,8 +34,8 @@ read_header(struct hew_trace *trace, char why[HEW_TRACE_WHY])
     if (memcmp(header->magic, HEW_TRACE_MAGIC, sizeof(header->magic)) != 0) {
         return refuse(why, "no trace of hew record: it does not begin with \"hewtrace\"");
     }
-    if (header->version != HEW_TRACE_VERSION) {
-        snprintf(why, HEW_TRACE_WHY, "a trace of version %u: this hew reads version %d", header->version,
+    if (header->version == 0 || header->version > HEW_TRACE_VERSION) {
+        snprintf(why, HEW_TRACE_WHY, "a trace of version %u: this hew reads versions 1 to %d", header->version,
                  HEW_TRACE_VERSION);
         return false;
     }

@@ -71,6 +71,7 @@ enum hew_trace_kind {
     HEW_TRACE_DID_REALLOCATE, /* the old object, size, the new object */
     HEW_TRACE_DID_EXIT,       /* the thread ended */
     HEW_TRACE_DID_STACK,      /* frames of the thread's last new object */
+    HEW_TRACE_DID_TOUCH,      /* `size` pages of the object `ended` had memory; it ends later, or lived to the end */
 };
 
 /* An object: the number-th allocation, counted from 0, of a thread. */

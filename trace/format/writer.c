@@ -25,6 +25,16 @@ hew_trace_writer_begin(struct hew_trace_writer *writer, void *room, uint32_t siz
 }
 
 void
+hew_trace_seal(struct hew_trace_block *block)
+{
+    struct hew_trace_block closed = *block;
+
+    closed.state = HEW_TRACE_CLOSED;
+    block->header_checksum = hew_trace_crc(&closed, sizeof(closed) - sizeof(closed.header_checksum));
+    __atomic_store_n(&block->state, HEW_TRACE_CLOSED, __ATOMIC_RELEASE);
+}
+
+void
 hew_trace_writer_close(struct hew_trace_writer *writer)
 {
     struct hew_trace_block *block = writer->block;
@@ -33,8 +43,7 @@ hew_trace_writer_close(struct hew_trace_writer *writer)
     block->length = block->stored = (uint32_t)(writer->at - payload);
     block->operations = writer->operations;
     block->checksum = hew_trace_crc(payload, block->stored);
-    block->state = HEW_TRACE_CLOSED;
-    block->header_checksum = hew_trace_crc(block, sizeof(*block) - sizeof(block->header_checksum));
+    hew_trace_seal(block);
     writer->block = NULL;
     writer->at = writer->end = NULL;
 }

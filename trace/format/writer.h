@@ -25,6 +25,12 @@ struct hew_trace_writer {
 /* Starts a block in room[0 .. size), zeros all, 8-byte aligned; size >= 256. */
 void hew_trace_writer_begin(struct hew_trace_writer *writer, void *room, uint32_t size);
 
+/*
+ * Closes a block whose lengths and payload's checksum are right.  Its state changes last: who is killed amid this leaves an open block,
+ * which is read to its last operation, and who reads meanwhile sees one or the other.
+ */
+void hew_trace_seal(struct hew_trace_block *block);
+
 /* Closes it: lengths and checksums are right then. */
 void hew_trace_writer_close(struct hew_trace_writer *writer);
 
@@ -48,6 +54,16 @@ static inline void
 hew_trace_write_exit(struct hew_trace_writer *writer)
 {
     *writer->at++ = HEW_TRACE_EXIT << 3;
+}
+
+/* Of any thread's object, before it ends. */
+static inline void
+hew_trace_write_touched(struct hew_trace_writer *writer, uint32_t thread, uint64_t number, uint64_t pages)
+{
+    *writer->at++ = HEW_TRACE_TOUCHED << 3;
+    writer->at = hew_trace_put_number(writer->at, 8, 0, thread);
+    writer->at = hew_trace_put_number(writer->at, 8, 0, number);
+    writer->at = hew_trace_put_number(writer->at, 8, 0, pages);
 }
 
 /* code: MALLOC or CALLOC.  Returns the object's number. */

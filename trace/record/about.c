@@ -49,7 +49,7 @@ close_text(struct hew_trace_block *block, uint8_t kind, size_t room, size_t leng
 bool
 hew_trace_write_about(void)
 {
-    struct hew_trace_block *block = hew_trace_take_room(ROOM);
+    struct hew_trace_block *block = hew_trace_take_room(ROOM, 0);
     char words[2048], program[1024];
     struct hew_text text;
     size_t size;
@@ -80,7 +80,7 @@ hew_trace_write_about(void)
 void
 hew_trace_write_modules(void)
 {
-    struct hew_trace_block *block = hew_trace_take_room(MODULES_ROOM);
+    struct hew_trace_block *block = hew_trace_take_room(MODULES_ROOM, hew_trace_shared.generation);
 
     if (block != NULL) {
         close_text(block, HEW_TRACE_MODULES, MODULES_ROOM,

@@ -2,15 +2,36 @@
 /* calls: see calls.h. */
 #include "record/calls.h"
 
+#include "record/large.h"
 #include "record/thread.h"
 
-#define NUMBER_OF(id) ((id) & ((UINT64_C(1) << HEW_TRACE_LG_NUMBER) - 1))
-#define THREAD_OF(id) ((uint32_t)((id) >> HEW_TRACE_LG_NUMBER) - 1)
+#define NUMBER_OF(id) ((id) & (HEW_TRACE_LARGE - 1))
+#define THREAD_OF(id) ((uint32_t)(((id) >> HEW_TRACE_LG_NUMBER) - 1 - hew_trace_shared.floor))
+
+/* Whether it is of an object of this recording: 0 is none, and an earlier recording may have left some. */
+HEW_INLINE bool
+is_current(uint64_t id)
+{
+    return id >> HEW_TRACE_LG_NUMBER > hew_trace_shared.floor;
+}
+
+/* What is known to have been there was freed by who did not tell: a signal handler amid a record, or by an address that the program
+ * had looked up before it was recorded. */
+static HEW_NOINLINE void
+end_unseen(struct hew_trace_thread *thread, const void *object, uint64_t id)
+{
+    if ((id & HEW_TRACE_LARGE) != 0) {
+        hew_large_take(object);
+    }
+    if (hew_trace_due_after(thread, id)) {
+        hew_trace_write_free(&thread->writer, THREAD_OF(id), NUMBER_OF(id));
+    }
+}
 
 static void
-put_id(struct hew_trace_thread *thread, void *object, uint64_t number)
+put_id(struct hew_trace_thread *thread, void *object, uint64_t number, size_t size)
 {
-    uint64_t *word = hew_shadow_find((uintptr_t)object);
+    uint64_t *word = hew_shadow_find((uintptr_t)object), id = thread->base | number, before;
 
     if (HEW_UNLIKELY(word == NULL)) {
         word = hew_shadow_open((uintptr_t)object);
@@ -18,7 +39,35 @@ put_id(struct hew_trace_thread *thread, void *object, uint64_t number)
             return; /* its free will not be known */
         }
     }
-    __atomic_store_n(word, thread->base | number, __ATOMIC_RELAXED);
+    before = __atomic_load_n(word, __ATOMIC_RELAXED);
+    if (HEW_UNLIKELY(is_current(before))) {
+        end_unseen(thread, object, before);
+    }
+    if (HEW_UNLIKELY(size >= HEW_TRACE_LARGE_SIZE) && hew_large_add(object, size, id)) {
+        id |= HEW_TRACE_LARGE;
+    }
+    __atomic_store_n(word, id, __ATOMIC_RELAXED);
+}
+
+static void
+write_touched(struct hew_trace_thread *thread, const void *object, size_t size, uint64_t id)
+{
+    uint64_t pages = hew_large_touched(object, size);
+
+    if (pages != UINT64_MAX && hew_trace_due_after(thread, id)) {
+        hew_trace_write_touched(&thread->writer, THREAD_OF(id), NUMBER_OF(id), pages);
+    }
+}
+
+/* A large object ends or moves.  Cold: few objects are. */
+static HEW_NOINLINE void
+large_ends(struct hew_trace_thread *thread, const void *object, uint64_t id)
+{
+    size_t size = hew_large_take(object);
+
+    if (size != 0) {
+        write_touched(thread, object, size, id);
+    }
 }
 
 HEW_INLINE void
@@ -42,7 +91,7 @@ hew_trace_made(void *object, unsigned code, size_t size, size_t alignment)
         number = code == HEW_TRACE_ALIGNED
                      ? hew_trace_write_aligned(&thread->writer, (unsigned)__builtin_ctzl(alignment), size)
                      : hew_trace_write_malloc(&thread->writer, code, size);
-        put_id(thread, object, number);
+        put_id(thread, object, number, size);
         stack_if_due(thread);
     }
     hew_trace_leave(thread);
@@ -54,7 +103,7 @@ take_id(void *object)
 {
     uint64_t *word = hew_shadow_find((uintptr_t)object), id;
 
-    if (word == NULL || (id = __atomic_load_n(word, __ATOMIC_RELAXED)) == 0) {
+    if (word == NULL || !is_current(id = __atomic_load_n(word, __ATOMIC_RELAXED))) {
         return 0;
     }
     __atomic_store_n(word, 0, __ATOMIC_RELAXED);
@@ -71,6 +120,9 @@ hew_trace_ended(void *object)
         return;
     }
     id = take_id(object);
+    if (HEW_UNLIKELY((id & HEW_TRACE_LARGE) != 0)) {
+        large_ends(thread, object, id);
+    }
     if (id != 0 && hew_trace_due_after(thread, id)) {
         hew_trace_write_free(&thread->writer, THREAD_OF(id), NUMBER_OF(id));
     }
@@ -82,7 +134,7 @@ hew_trace_knows(const void *object)
 {
     const uint64_t *word = object == NULL ? NULL : hew_shadow_find((uintptr_t)object);
 
-    return word != NULL && __atomic_load_n(word, __ATOMIC_RELAXED) != 0;
+    return word != NULL && is_current(__atomic_load_n(word, __ATOMIC_RELAXED));
 }
 
 uint64_t
@@ -95,6 +147,10 @@ hew_trace_before_realloc(void *object)
         return 0;
     }
     id = take_id(object);
+    if (HEW_UNLIKELY((id & HEW_TRACE_LARGE) != 0)) {
+        large_ends(thread, object, id);
+        id &= ~HEW_TRACE_LARGE;
+    }
     hew_trace_leave(thread);
     return id;
 }
@@ -114,8 +170,8 @@ hew_trace_after_realloc(void *object, uint64_t before, void *result, size_t size
     }
     if (result != NULL) {
         if (hew_trace_due_after(thread, before)) {
-            put_id(thread, result,
-                   hew_trace_write_realloc(&thread->writer, THREAD_OF(before), NUMBER_OF(before), size));
+            put_id(thread, result, hew_trace_write_realloc(&thread->writer, THREAD_OF(before), NUMBER_OF(before), size),
+                   size);
             stack_if_due(thread);
         }
     } else if (size == 0) { /* it was a free */
@@ -126,4 +182,20 @@ hew_trace_after_realloc(void *object, uint64_t before, void *result, size_t size
         __atomic_store_n(word, before, __ATOMIC_RELAXED);
     }
     hew_trace_leave(thread);
+}
+
+void
+hew_trace_touched_at_end(void)
+{
+    struct hew_trace_thread *thread = &hew_trace_thread;
+    const void *object;
+    uint64_t id;
+    size_t at = 0, size;
+
+    if (hew_trace_enter(thread)) {
+        while (hew_large_next(&at, &object, &size, &id)) {
+            write_touched(thread, object, size, id);
+        }
+        hew_trace_leave(thread);
+    }
 }

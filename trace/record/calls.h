@@ -22,4 +22,7 @@ bool hew_trace_knows(const void *object);
 uint64_t hew_trace_before_realloc(void *object);
 void hew_trace_after_realloc(void *object, uint64_t before, void *result, size_t size);
 
+/* At the end of the process: how much of the large objects that live was touched. */
+HEW_COLD void hew_trace_touched_at_end(void);
+
 #endif

@@ -8,11 +8,14 @@
 #include "os/object.h"
 #include "os/syscall.h"
 #include "record/about.h"
+#include "record/calls.h"
 #include "record/cycles.h"
+#include "record/large.h"
 #include "record/thread.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,10 +23,12 @@
 _Alignas(4096) union hew_trace_page hew_trace_page;
 struct hew_trace_settings hew_trace_settings;
 
-static char path[4096]; /* of this process's file */
-static bool started_before;
+static char path[4096];   /* of this process's file */
+static char wished[4096]; /* as of hew_trace_wish(); "": the environment says it */
+static bool started_before, settled;
 
 #define HIGH_DESCRIPTOR 512
+#define LEASE_NS UINT64_C(60000000000)
 #define NAMES 1000 /* that are tried for a file */
 
 static void
@@ -57,20 +62,27 @@ number_of(const char *name, uint64_t otherwise)
     return *text == '\0' ? value : otherwise;
 }
 
+/* A file at the limit of its size would be a signal for the program. */
+static void
+bound_file(void)
+{
+    struct rlimit limit;
+
+    if (hew_syscall4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && limit.rlim_cur < hew_trace_settings.most) {
+        hew_trace_settings.most = limit.rlim_cur;
+    }
+}
+
 static void
 read_settings(void)
 {
-    struct rlimit limit;
     uint64_t sampling = number_of("HEW_TRACE_THREADS", 1);
 
     hew_trace_settings.most = number_of("HEW_TRACE_MAX", UINT64_C(1) << 40);
     hew_trace_settings.thread_sampling = sampling == 0 ? 1 : sampling;
     hew_trace_settings.stack_sampling = number_of("HEW_TRACE_STACKS", 0);
     hew_trace_settings.children = number_of("HEW_TRACE_CHILDREN", 1) != 0;
-    /* A file at the limit of its size would be a signal for the program. */
-    if (hew_syscall4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && limit.rlim_cur < hew_trace_settings.most) {
-        hew_trace_settings.most = limit.rlim_cur;
-    }
+    bound_file();
 }
 
 /* Makes FILE, else FILE.PID, else FILE.PID.1 and so on; none of them was there before. */
@@ -117,23 +129,29 @@ keep_file(int file)
     return true;
 }
 
+static bool
+is_ours(int file)
+{
+    struct stat about;
+
+    return hew_syscall2(SYS_fstat, file, &about) == 0 && about.st_dev == hew_trace_shared.device &&
+           about.st_ino == hew_trace_shared.inode;
+}
+
 /* Whether the descriptor is still our file's; where the program has closed it, the file is opened again. */
 static bool
 still_ours(void)
 {
-    struct stat about;
     long file;
 
-    if (hew_syscall2(SYS_fstat, hew_trace_shared.file, &about) == 0 && about.st_dev == hew_trace_shared.device &&
-        about.st_ino == hew_trace_shared.inode) {
+    if (is_ours(hew_trace_shared.file)) {
         return true;
     }
     file = hew_syscall4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
     if (file < 0) {
         return false;
     }
-    if (hew_syscall2(SYS_fstat, file, &about) != 0 || about.st_dev != hew_trace_shared.device ||
-        about.st_ino != hew_trace_shared.inode) {
+    if (!is_ours((int)file)) {
         hew_syscall1(SYS_close, file);
         return false;
     }
@@ -171,21 +189,33 @@ reserve(uint64_t offset, size_t size)
     return hew_syscall4(SYS_pwrite64, hew_trace_shared.file, &zero, 1, offset + size - 1) == 1;
 }
 
-void *
-hew_trace_take_room(size_t size)
+static bool
+is_current(uint64_t generation)
 {
-    uint64_t offset = __atomic_fetch_add(&hew_trace_shared.file_end, size, __ATOMIC_RELAXED);
-    long mapped = -ENOSPC;
+    return __atomic_load_n(&hew_trace_shared.generation, __ATOMIC_ACQUIRE) == generation;
+}
 
+void *
+hew_trace_take_room(size_t size, uint64_t generation)
+{
+    long mapped = -ENOSPC;
+    uint64_t offset;
+
+    if (!is_current(generation)) {
+        return NULL;
+    }
+    offset = __atomic_fetch_add(&hew_trace_shared.file_end, size, __ATOMIC_RELAXED);
     if (offset + size <= hew_trace_settings.most && still_ours() && reserve(offset, size)) {
         mapped = hew_syscall6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
                               hew_trace_shared.file, (long)offset);
     }
-    if (mapped < 0) {
-        hew_trace_stop(HEW_TRACE_FULL);
-        return NULL;
+    if (mapped >= 0) {
+        return (void *)mapped;
     }
-    return (void *)mapped;
+    if (is_current(generation)) {
+        hew_trace_stop(HEW_TRACE_FULL);
+    }
+    return NULL;
 }
 
 void
@@ -203,7 +233,7 @@ hew_trace_time(void)
 static bool
 write_header(void)
 {
-    struct hew_trace_header *header = hew_trace_take_room(4096);
+    struct hew_trace_header *header = hew_trace_take_room(4096, 0);
 
     if (header == NULL) {
         return false;
@@ -226,8 +256,11 @@ write_header(void)
 static bool
 start(const char *wanted)
 {
-    static bool settled;
     int file;
+
+    if (hew_trace_shared.file != 0 && is_ours(hew_trace_shared.file)) { /* of a recording that is over */
+        hew_syscall1(SYS_close, hew_trace_shared.file);
+    }
 
     if (!settled) {
         read_settings();
@@ -247,6 +280,7 @@ start(const char *wanted)
         }
         return false;
     }
+    hew_large_begin(); /* without it large objects are as others */
     hew_trace_shared.first_ns = hew_clock_ns();
     hew_trace_shared.first_cycles = hew_trace_cycles();
     hew_trace_shared.cycles_per_ms = 2000000; /* until some time has been measured */
@@ -254,6 +288,32 @@ start(const char *wanted)
         complain("it cannot be written: ", "no room on the disk, or --max is too small");
         return false;
     }
+    return true;
+}
+
+void
+hew_trace_extend(void)
+{
+    __atomic_store_n(&hew_trace_shared.until_ns, hew_clock_ns() + LEASE_NS, __ATOMIC_RELAXED);
+}
+
+bool
+hew_trace_wish(const char *file)
+{
+    struct hew_trace_state *state = &hew_trace_shared;
+
+    if (strlen(file) >= sizeof(wished)) {
+        return false;
+    }
+    memcpy(wished, file, strlen(file) + 1);
+    bound_file();
+    settled = true;
+    started_before = false;
+    state->ticket = state->file_end = 0;
+    state->floor = state->threads;
+    hew_trace_extend();
+    state->header = NULL;
+    __atomic_store_n(&state->phase, HEW_TRACE_UNBORN, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -267,7 +327,7 @@ hew_trace_start(void)
                                      __ATOMIC_ACQUIRE)) {
         return unborn == HEW_TRACE_RECORDING;
     }
-    wanted = secure_getenv("HEW_TRACE");
+    wanted = wished[0] != '\0' ? wished : secure_getenv("HEW_TRACE");
     if (wanted == NULL && !hew_os_loader_is_done()) { /* libc may not know the environment yet */
         __atomic_store_n(&hew_trace_shared.phase, HEW_TRACE_UNBORN, __ATOMIC_RELEASE);
         return false;
@@ -279,7 +339,12 @@ hew_trace_start(void)
         return false;
     }
     __atomic_store_n(&hew_trace_shared.generation, hew_trace_shared.first_ns | 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&hew_trace_shared.phase, HEW_TRACE_RECORDING, __ATOMIC_RELEASE);
+    unborn = HEW_TRACE_STARTING;
+    if (!__atomic_compare_exchange_n(&hew_trace_shared.phase, &unborn, HEW_TRACE_RECORDING, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) { /* it was stopped meanwhile */
+        __atomic_store_n(&hew_trace_shared.generation, 0, __ATOMIC_RELAXED);
+        return false;
+    }
     return true;
 }
 
@@ -288,6 +353,7 @@ __attribute__((destructor)) static void
 end(void)
 {
     if (__atomic_load_n(&hew_trace_shared.phase, __ATOMIC_RELAXED) == HEW_TRACE_RECORDING) {
+        hew_trace_touched_at_end();
         if (hew_trace_settings.stack_sampling != 0) {
             hew_trace_write_modules();
         }

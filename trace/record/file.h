@@ -24,9 +24,12 @@ struct hew_trace_state {
     uint64_t generation; /* of this recording; 0: none */
     uint64_t ticket;     /* the last one that was drawn */
     uint64_t file_end;   /* where the next room begins */
-    uint64_t threads;    /* that have begun */
+    uint64_t threads;    /* that have begun, in this recording and those before it */
+    uint64_t floor;      /* before this one: objects of theirs are not known */
+    uint32_t inside;     /* threads that are about to look at any of this, but for generation and phase */
     uint64_t first_cycles;
     uint64_t first_ns;
+    uint64_t until_ns; /* when it ends unless somebody asks for more: who attached may have gone; 0: never */
     uint64_t cycles_per_ms;
     uint32_t phase;
     int file;
@@ -49,11 +52,19 @@ struct hew_trace_settings {
 };
 extern struct hew_trace_settings hew_trace_settings;
 
+/* In place of what the environment says: the next allocation begins a recording of this file, with the settings as they are.
+ * While there is no recording.  False: the name is too long. */
+HEW_COLD bool hew_trace_wish(const char *file);
+
+/* Such a recording goes on for a minute more. */
+void hew_trace_extend(void);
+
 /* Begins this process's recording if none has begun; false: there is none (now). */
 HEW_COLD bool hew_trace_start(void);
 
-/* A room of `size` bytes, a multiple of 4096, at the file's end, zeros; NULL: recording has stopped. */
-void *hew_trace_take_room(size_t size);
+/* A room of `size` bytes, a multiple of 4096, at the file's end, zeros; NULL: recording has stopped, or `generation` is of an earlier
+ * one.  Of a recording that is only starting it is 0. */
+void *hew_trace_take_room(size_t size, uint64_t generation);
 void hew_trace_leave_room(void *room, size_t size);
 
 /* Nothing is recorded from here on. */

@@ -12,6 +12,7 @@
 struct hew_next hew_next_functions;
 bool hew_next_known;
 
+static bool from_program;
 static _Thread_local bool finding __attribute__((tls_model("initial-exec")));
 static _Alignas(16) char early[64 << 10];
 static size_t early_used;
@@ -40,6 +41,12 @@ hew_next_early_left(const void *object)
     return (size_t)(early + sizeof(early) - (const char *)object);
 }
 
+void
+hew_next_from_program(void)
+{
+    from_program = true;
+}
+
 void *
 hew_next_named(const char *name)
 {
@@ -47,7 +54,7 @@ hew_next_named(const char *name)
     void *found;
 
     finding = true;
-    found = dlsym(RTLD_NEXT, name);
+    found = dlsym(from_program ? RTLD_DEFAULT : RTLD_NEXT, name);
     finding = before;
     return found;
 }

@@ -39,6 +39,10 @@ void *hew_next_early(size_t size);
 bool hew_next_is_early(const void *object);
 size_t hew_next_early_left(const void *object); /* bytes from it to the end of that memory */
 
+/* For a library that was loaded into a running process: what comes after it there is nothing; what the program calls is what counts.
+ * Before anything is looked for. */
+void hew_next_from_program(void);
+
 /* By name; NULL: there is none. */
 void *hew_next_named(const char *name);
 

@@ -38,8 +38,21 @@ watch_end(struct hew_trace_thread *thread)
     }
 }
 
-bool
-hew_trace_thread_begin(struct hew_trace_thread *thread)
+/* Around what looks at the shared state: who attaches waits until nobody does. */
+static void
+go_inside(void)
+{
+    __atomic_fetch_add(&hew_trace_shared.inside, 1, __ATOMIC_SEQ_CST);
+}
+
+static void
+come_out(void)
+{
+    __atomic_fetch_sub(&hew_trace_shared.inside, 1, __ATOMIC_SEQ_CST);
+}
+
+static bool
+begin(struct hew_trace_thread *thread)
 {
     uint64_t number, generation;
 
@@ -59,10 +72,10 @@ hew_trace_thread_begin(struct hew_trace_thread *thread)
         return false;
     }
     *thread = (struct hew_trace_thread){
-        .writer = {.thread = (uint32_t)number},
+        .writer = {.thread = (uint32_t)(number - hew_trace_shared.floor)},
         .generation = generation,
         .base = (number + 1) << HEW_TRACE_LG_NUMBER,
-        .sampled = number % hew_trace_settings.thread_sampling == 0,
+        .sampled = (number - hew_trace_shared.floor) % hew_trace_settings.thread_sampling == 0,
         .until_stack = (uint32_t)hew_trace_settings.stack_sampling,
         .room = SMALLEST_ROOM,
         .busy = true,
@@ -71,6 +84,17 @@ hew_trace_thread_begin(struct hew_trace_thread *thread)
     watch_end(thread);
     thread->busy = false;
     return generation != 0;
+}
+
+bool
+hew_trace_thread_begin(struct hew_trace_thread *thread)
+{
+    bool begun;
+
+    go_inside();
+    begun = begin(thread);
+    come_out();
+    return begun;
 }
 
 /* A room of its own for the thread's next operations: small at first, since many threads do little. */
@@ -86,7 +110,7 @@ next_block(struct hew_trace_thread *thread)
         hew_trace_leave_room(room, thread->room);
         thread->room = thread->room < LARGEST_ROOM ? thread->room * 4 : LARGEST_ROOM;
     }
-    room = hew_trace_take_room(thread->room);
+    room = hew_trace_take_room(thread->room, thread->generation);
     if (room == NULL) {
         thread->generation = 0;
         return false;
@@ -95,8 +119,17 @@ next_block(struct hew_trace_thread *thread)
     return true;
 }
 
-bool
-hew_trace_thread_sync(struct hew_trace_thread *thread)
+/* Whether who attached has not been heard of for long. */
+static bool
+is_over(const struct hew_trace_state *state, uint64_t time)
+{
+    uint64_t until = __atomic_load_n(&state->until_ns, __ATOMIC_RELAXED);
+
+    return until != 0 && state->first_ns + time * 1000 > until;
+}
+
+static bool
+begin_batch(struct hew_trace_thread *thread)
 {
     struct hew_trace_state *state = &hew_trace_shared;
     uint64_t cycles = hew_trace_cycles(), time;
@@ -105,6 +138,10 @@ hew_trace_thread_sync(struct hew_trace_thread *thread)
         return false;
     }
     time = hew_trace_time();
+    if (HEW_UNLIKELY(is_over(state, time))) {
+        hew_trace_stop(0);
+        return false;
+    }
     if (time > 1000 && cycles > state->first_cycles) {
         __atomic_store_n(&state->cycles_per_ms, (cycles - state->first_cycles) / (time / 1000), __ATOMIC_RELAXED);
     }
@@ -116,6 +153,18 @@ hew_trace_thread_sync(struct hew_trace_thread *thread)
     thread->deadline =
         cycles + __atomic_load_n(&state->cycles_per_ms, __ATOMIC_RELAXED) / 1000 * HEW_TRACE_BATCH_MICROSECONDS;
     return true;
+}
+
+bool
+hew_trace_thread_sync(struct hew_trace_thread *thread)
+{
+    bool goes_on;
+
+    go_inside();
+    goes_on =
+        __atomic_load_n(&hew_trace_shared.generation, __ATOMIC_SEQ_CST) == thread->generation && begin_batch(thread);
+    come_out();
+    return goes_on;
 }
 
 void

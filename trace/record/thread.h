@@ -17,6 +17,7 @@
 #define HEW_TRACE_BATCH_OPERATIONS 64
 #define HEW_TRACE_BATCH_MICROSECONDS 100
 #define HEW_TRACE_LG_NUMBER 44
+#define HEW_TRACE_LARGE (UINT64_C(1) << (HEW_TRACE_LG_NUMBER - 1)) /* in an id: large.h follows the object */
 #define HEW_TRACE_THREADS_MAX ((1u << (64 - HEW_TRACE_LG_NUMBER)) - 2)
 
 struct hew_trace_thread {

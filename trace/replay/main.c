@@ -5,7 +5,7 @@
  *     hew-replay plan TRACE PLAN                                   makes a plan; prints what the trace has, as NAME VALUE lines
  *     hew-replay finish TRACE                                      closes the blocks that a recording left open
  *     hew-replay list TRACE                                        its operations as text, in one order
- *     hew-replay run PLAN none|first|pages|all fast|real [SAMPLES]    runs it; prints what it cost, likewise
+ *     hew-replay run PLAN none|first|recorded|pages|all fast|real [SAMPLES]    runs it; prints what it cost, likewise
  *
  * A program of its own, so that an allocator can be preloaded and nothing else is in the heap.  Exits 2 for a trace that it cannot
  * read, with one line on stderr.
@@ -80,6 +80,10 @@ print_operation(const struct hew_trace_operation *operation)
     case HEW_TRACE_DID_REALLOCATE:
         printf("%" PRIu32 " realloc %" PRIu32 ".%" PRIu64 " %" PRIu64 " = %" PRIu32 ".%" PRIu64 "\n", thread,
                operation->ended.thread, operation->ended.number, operation->size, thread, operation->made.number);
+        break;
+    case HEW_TRACE_DID_TOUCH:
+        printf("%" PRIu32 " touched %" PRIu32 ".%" PRIu64 " %" PRIu64 " pages\n", thread, operation->ended.thread,
+               operation->ended.number, operation->size);
         break;
     case HEW_TRACE_DID_STACK:
         printf("%" PRIu32 " stack", thread);
@@ -200,7 +204,7 @@ run_plan(const char *path, int touch, bool real_time, const char *samples)
 int
 main(int argc, char **argv)
 {
-    static const char *const touches[] = {"none", "first", "pages", "all"};
+    static const char *const touches[] = {"none", "first", "recorded", "pages", "all"};
     static const char *const paces[] = {"fast", "real"};
 
     if (argc == 4 && strcmp(argv[1], "plan") == 0) {
@@ -212,11 +216,13 @@ main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "finish") == 0) {
         return finish(argv[2]);
     }
-    if ((argc == 5 || argc == 6) && strcmp(argv[1], "run") == 0 && which(argv[3], touches, 4) >= 0 &&
+    if ((argc == 5 || argc == 6) && strcmp(argv[1], "run") == 0 && which(argv[3], touches, 5) >= 0 &&
         which(argv[4], paces, 2) >= 0) {
-        return run_plan(argv[2], which(argv[3], touches, 4), which(argv[4], paces, 2) == 1, argc == 6 ? argv[5] : NULL);
+        return run_plan(argv[2], which(argv[3], touches, 5), which(argv[4], paces, 2) == 1, argc == 6 ? argv[5] : NULL);
     }
-    fprintf(stderr, "hew-replay: plan TRACE PLAN, finish TRACE, list TRACE, or run PLAN none|first|pages|all fast|real "
-                    "[SAMPLES]\n");
+    fprintf(
+        stderr,
+        "hew-replay: plan TRACE PLAN, finish TRACE, list TRACE, or run PLAN none|first|recorded|pages|all fast|real "
+        "[SAMPLES]\n");
     return 2;
 }

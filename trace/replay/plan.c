@@ -5,6 +5,7 @@
 #include "replay/plan.h"
 
 #include "replay/slots.h"
+#include "replay/touched.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@ struct counted {
     uint64_t operations;
     uint64_t batches;
     uint64_t allocations;
-    uint8_t *handed; /* a bit for each allocation */
+    uint64_t touches; /* told of its objects, by whichever thread */
+    uint8_t *handed;  /* a bit for each allocation */
 };
 
 struct object {
@@ -36,6 +38,7 @@ struct maker {
     struct object *objects; /* by the merge's slot */
     size_t object_count;
     struct hew_slots slots;
+    struct hew_touched touched;
     uint64_t live_bytes, live_objects;
     uint32_t window;
     uint8_t *bytes;
@@ -67,6 +70,28 @@ count(struct maker *maker)
     }
 }
 
+/* Whether an operation hands its object over, or says what was touched of it.  False: no memory. */
+static bool
+look_at(struct maker *maker, const struct hew_trace_operation *operation)
+{
+    struct hew_trace_object object = operation->ended;
+    bool ends = operation->kind == HEW_TRACE_DID_FREE || operation->kind == HEW_TRACE_DID_REALLOCATE;
+    struct counted *counted;
+
+    if ((!ends && operation->kind != HEW_TRACE_DID_TOUCH) || object.thread >= maker->trace->thread_count) {
+        return true;
+    }
+    counted = &maker->counted[object.thread];
+    if (!ends) {
+        counted->touches++;
+        return hew_touched_add(&maker->touched, object, operation->size);
+    }
+    if (object.thread != operation->thread && object.number < counted->allocations) {
+        counted->handed[object.number / 8] |= (uint8_t)(1u << object.number % 8);
+    }
+    return true;
+}
+
 /* One bit an allocation; numbers beyond what the file could hold belong to damaged headers, and count as handed over. */
 static bool
 find_handed(struct maker *maker)
@@ -84,14 +109,12 @@ find_handed(struct maker *maker)
         struct hew_trace_operation operation;
         hew_trace_cursor_begin(&cursor, maker->trace, thread);
         while (hew_trace_cursor_next(&cursor, &operation)) {
-            bool ends = operation.kind == HEW_TRACE_DID_FREE || operation.kind == HEW_TRACE_DID_REALLOCATE;
-            if (ends && operation.ended.thread != thread && operation.ended.thread < maker->trace->thread_count &&
-                operation.ended.number < maker->counted[operation.ended.thread].allocations) {
-                maker->counted[operation.ended.thread].handed[operation.ended.number / 8] |=
-                    (uint8_t)(1u << operation.ended.number % 8);
+            if (!look_at(maker, &operation)) {
+                return false;
             }
         }
     }
+    hew_touched_sort(&maker->touched);
     return true;
 }
 
@@ -111,7 +134,8 @@ has_room(const struct maker *maker, int file)
     uint64_t words = 0;
 
     for (uint32_t thread = 0; thread < maker->plan->threads; thread++) {
-        words += maker->counted[thread].operations * 3 + maker->counted[thread].batches * 2; /* a realloc has most */
+        words += maker->counted[thread].operations * 3 + maker->counted[thread].batches * 2 + /* a realloc has most */
+                 maker->counted[thread].touches;
     }
     if (fstatvfs(file, &disk) == 0 && words * sizeof(uint64_t) / disk.f_frsize >= disk.f_bavail) {
         errno = ENOSPC;
@@ -132,7 +156,7 @@ lay_out(struct maker *maker, int file)
         offset = (offset + PAGE - 1) / PAGE * PAGE;
         maker->threads[thread].offset = offset;
         maker->threads[thread].first_window = UINT32_MAX;
-        offset += (counted->operations * 3 + counted->batches * 2 + 2) * sizeof(uint64_t);
+        offset += (counted->operations * 3 + counted->batches * 2 + counted->touches + 2) * sizeof(uint64_t);
     }
     if (!has_room(maker, file) || ftruncate(file, (off_t)offset) != 0) {
         return false;
@@ -186,11 +210,15 @@ put_batch(struct maker *maker, const struct hew_trace_operation *operation)
 static void
 put_sizes(struct maker *maker, const struct hew_trace_operation *operation, bool old)
 {
+    uint32_t pages;
     uint64_t above = operation->size >> 32, above_old = old ? operation->ended_size >> 32 : 0;
 
     if (above != 0 || above_old != 0) {
         above_old = above_old < HEW_PLAN_SLOTS ? above_old : HEW_PLAN_SLOTS - 1;
         put(maker, operation->thread, HEW_PLAN_WORD(HEW_PLAN_LARGE, above_old, above));
+    }
+    if (hew_touched_take(&maker->touched, operation->made, &pages)) {
+        put(maker, operation->thread, HEW_PLAN_WORD(HEW_PLAN_TOUCH, 0, pages));
     }
 }
 
@@ -380,6 +408,7 @@ hew_plan_make(const struct hew_trace *trace, int file, struct hew_plan *plan, ch
     free(maker.at);
     free(maker.objects);
     hew_slots_end(&maker.slots);
+    hew_touched_end(&maker.touched);
     if (maker.bytes != NULL) {
         munmap(maker.bytes, maker.size);
     }

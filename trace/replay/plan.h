@@ -21,6 +21,7 @@ enum hew_plan_kind {
     HEW_PLAN_REALLOC, /* slot, size; then a word with the new slot, and the old size as value */
     HEW_PLAN_FREE,    /* slot */
     HEW_PLAN_LARGE,   /* value: what stands above the 32 bits of the next word's size, and of its old size as slot */
+    HEW_PLAN_TOUCH,   /* value: pages of the next word's object that had memory in life */
     HEW_PLAN_KINDS,
 };
 

@@ -47,6 +47,7 @@ struct runner {
     uint64_t left;   /* words that come behind it */
     uint64_t failed;
     uint64_t high_size, high_old; /* from a LARGE */
+    uint64_t touched;             /* from a TOUCH: bytes, and 1 more; 0: none came */
 };
 
 static uint64_t
@@ -90,14 +91,20 @@ next_word(struct runner *runner)
 
 /* Bytes [from, size) of an object are used for the first time. */
 static void
-touch(const struct runner *runner, unsigned char *object, size_t from, size_t size)
+touch(struct runner *runner, unsigned char *object, size_t from, size_t size)
 {
+    uint64_t touched = runner->touched;
+
+    runner->touched = 0;
     switch (runner->replay->touch) {
     case HEW_TOUCH_FIRST:
         if (from == 0 && size > 0) {
             *(volatile unsigned char *)object = 1;
         }
         break;
+    case HEW_TOUCH_RECORDED:
+        size = touched != 0 && touched - 1 < size ? touched - 1 : size;
+        /* fallthrough */
     case HEW_TOUCH_PAGES:
         for (size_t at = from; at < size; at += PAGE) {
             ((volatile unsigned char *)object)[at] = 1;
@@ -280,6 +287,9 @@ run_words(struct runner *runner)
         case HEW_PLAN_LARGE:
             runner->high_size = HEW_PLAN_VALUE(word);
             runner->high_old = HEW_PLAN_SLOT(word);
+            break;
+        case HEW_PLAN_TOUCH:
+            runner->touched = (uint64_t)HEW_PLAN_VALUE(word) * PAGE + 1;
             break;
         case HEW_PLAN_BATCH:
         case HEW_PLAN_END:

@@ -13,9 +13,10 @@
 
 enum hew_touch {
     HEW_TOUCH_NONE,
-    HEW_TOUCH_FIRST, /* the first byte of each object */
-    HEW_TOUCH_PAGES, /* a byte of each page */
-    HEW_TOUCH_ALL,   /* every byte */
+    HEW_TOUCH_FIRST,    /* the first byte of each object */
+    HEW_TOUCH_RECORDED, /* a byte of as many pages as the trace says, of each where it says nothing */
+    HEW_TOUCH_PAGES,    /* a byte of each page */
+    HEW_TOUCH_ALL,      /* every byte */
 };
 
 struct hew_run_result {

@@ -27,7 +27,7 @@ shape_of(const struct hew_ctl_call *call)
 int
 hew_ctl_arenas_bin_index(const struct hew_ctl_call *call)
 {
-    return last_index(call) < HEW_CODE_SMALL_LAST ? 0 : ENOENT;
+    return last_index(call) < hew_small_classes ? 0 : ENOENT;
 }
 
 int
@@ -60,25 +60,33 @@ hew_ctl_arenas_lextent_size(const struct hew_ctl_call *call)
     return hew_ctl_read_uint64(call, hew_class_size(HEW_CODE_SMALL_LAST + (unsigned)call->mib[2]));
 }
 
-/* How many classes a thread caches: all up to tcache_max. */
-static unsigned
-cached_classes(void)
+int
+hew_ctl_arenas_nbins(const struct hew_ctl_call *call)
 {
-    unsigned index = hew_class_index(hew_options.tcache_max);
-    return hew_class_size(index) == hew_options.tcache_max ? index + 1 : index;
+    return hew_ctl_read_unsigned(call, hew_small_classes);
+}
+
+/* The largest class that a thread caches: no larger than tcache_max; HEW_CODE_NONE where that is less than the first one. */
+static unsigned
+largest_cached(void)
+{
+    unsigned code = hew_code_of_size(hew_options.tcache_max);
+    return hew_code_size(code) == hew_options.tcache_max ? code : code - 1;
 }
 
 int
 hew_ctl_arenas_nhbins(const struct hew_ctl_call *call)
 {
-    return hew_ctl_read_unsigned(call, cached_classes());
+    unsigned code = largest_cached();
+    bool has_all_small = code >= HEW_CODE_SMALL_LAST; /* some of these codes may serve nobody */
+    return hew_ctl_read_unsigned(call, has_all_small ? code - HEW_CODE_SMALL_LAST + hew_small_classes : code);
 }
 
 int
 hew_ctl_arenas_tcache_max(const struct hew_ctl_call *call)
 {
-    unsigned classes = cached_classes();
-    return hew_ctl_read_uint64(call, classes == 0 ? 0 : hew_class_size(classes - 1));
+    unsigned code = largest_cached();
+    return hew_ctl_read_uint64(call, code == HEW_CODE_NONE ? 0 : hew_code_size(code));
 }
 
 int

@@ -43,7 +43,8 @@ hew_ctl_opt(const struct hew_ctl_call *call)
     if (option->kind == HEW_KIND_CHOICE) {
         return hew_ctl_read_pointer(call, hew_option_words(option)[*(const unsigned *)field]);
     }
-    if (option->kind == HEW_KIND_TEXT || option->kind == HEW_KIND_LETTERS || option->kind == HEW_KIND_POOLS) {
+    if (option->kind == HEW_KIND_TEXT || option->kind == HEW_KIND_LETTERS || option->kind == HEW_KIND_POOLS ||
+        option->kind == HEW_KIND_CLASSES || option->kind == HEW_KIND_FILE) {
         return hew_ctl_read_pointer(call, field);
     }
     return hew_ctl_read_number(call, number_of(option, field));

@@ -250,7 +250,7 @@ hew_ctl_prof_recent_dump(const struct hew_ctl_call *call)
 int
 hew_ctl_prof_bin_index(const struct hew_ctl_call *call)
 {
-    return call->mib[call->depth - 1] < HEW_CODE_SMALL_LAST ? 0 : ENOENT;
+    return call->mib[call->depth - 1] < hew_small_classes ? 0 : ENOENT;
 }
 
 int

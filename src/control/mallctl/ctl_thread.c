@@ -124,7 +124,7 @@ hew_ctl_thread_tcache_max(const struct hew_ctl_call *call)
     }
     error = error != 0 ? error : hew_ctl_read_uint64(call, before);
     if (error == 0 && call->new != NULL) {
-        hew_thread_set_sizes(cache, after >= HEW_CACHED_MAX ? HEW_CACHED_MAX : hew_class_size(hew_class_index(after)));
+        hew_thread_set_sizes(cache, after >= HEW_CACHED_MAX ? HEW_CACHED_MAX : hew_code_size(hew_code_of_size(after)));
     }
     return error;
 }

@@ -279,7 +279,7 @@ static void
 classes_json(struct hew_json *json)
 {
     hew_json_open(json, "bin", '[');
-    for (unsigned bin = 0; bin < HEW_STATS_BINS; bin++) {
+    for (unsigned bin = 0; bin < hew_small_classes; bin++) {
         const struct hew_slab_shape *shape = &hew_slab_shapes[bin + 1];
         hew_json_open(json, NULL, '{');
         hew_json_unsigned(json, "size", shape->size);

@@ -3,7 +3,7 @@
 #include "control/remote/remote.h"
 
 #include "base/options.h"
-#include "cache/cache.h"
+#include "cache/thread.h"
 #include "control/own_thread.h"
 #include "control/remote/place.h"
 #include "control/remote/request.h"
@@ -240,7 +240,7 @@ static void *
 work(void *unused)
 {
     hew_socket_name_thread("hew-control"); /* hew ctl finds it by this */
-    hew_cache_self = &hew_cache_gone;      /* no cache: the thread is none of the program's */
+    hew_thread_death();                    /* no cache: the thread is none of the program's */
     atomic_store(&thread_number, hew_entry_thread());
     if (!hew_socket_leave_table()) {
         hew_warn("no control socket", "it needs Linux 5.9, and close_range(2) allowed");

@@ -9,6 +9,7 @@
 #include "control/mallctl/ctl_value.h"
 #include "control/mallctl/report_general.h"
 #include "control/remote/request_profile.h"
+#include "control/remote/request_record.h"
 #include "control/remote/request_samples.h"
 #include "control/remote/request_threads.h"
 #include "slab/arena.h"
@@ -289,7 +290,7 @@ settings(struct hew_reply *reply)
     hew_reply_end(reply, "text");
 }
 
-enum verb { GET, SET, DO, STATS, HEAP, NAMES, SETTINGS, THREADS, SAMPLES };
+enum verb { GET, SET, DO, STATS, HEAP, NAMES, SETTINGS, THREADS, SAMPLES, RECORD };
 static const struct {
     char word[12];
     uint8_t words; /* after it: how many there must be */
@@ -298,6 +299,7 @@ static const struct {
     [GET] = {"get", 1, false},           [SET] = {"set", 1, true},          [DO] = {"do", 1, false},
     [STATS] = {"stats", 0, true},        [HEAP] = {"heap", 0, false},       [NAMES] = {"names", 0, false},
     [SETTINGS] = {"settings", 0, false}, [THREADS] = {"threads", 0, false}, [SAMPLES] = {"samples", 0, false},
+    [RECORD] = {"record", 1, true},
 };
 
 static void
@@ -328,8 +330,11 @@ answer(enum verb verb, char *name, char *rest, struct hew_reply *reply)
     case THREADS:
         hew_request_threads(reply);
         break;
-    default:
+    case SAMPLES:
         hew_request_samples(reply);
+        break;
+    default:
+        hew_request_record(name, rest, reply);
     }
 }
 
@@ -379,5 +384,6 @@ hew_request_answer(char *line, size_t length, struct hew_reply *reply)
         return;
     }
     hew_reply_refuse(reply, "malformed",
-                     "a request begins with get, set, do, stats, heap, names, settings, threads or samples", "");
+                     "a request begins with get, set, do, stats, heap, names, settings, threads, samples or record",
+                     "");
 }

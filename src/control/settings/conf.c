@@ -3,6 +3,7 @@
 #include "control/settings/conf.h"
 
 #include "base/text.h"
+#include "control/settings/conf_classes.h"
 #include "control/settings/conf_name.h"
 #include "control/settings/conf_pools.h"
 #include "control/settings/conf_value.h"
@@ -191,13 +192,37 @@ name_is_experimental(const struct conf_pair *pair)
     return pair->name_length >= length && memcmp(pair->name, "experimental_", length) == 0;
 }
 
+/* Pools, classes and paths are taken whole, or refused by what is wrong with them. */
+static bool
+is_taken_whole(const struct hew_option *option)
+{
+    return option->kind == HEW_KIND_POOLS || option->kind == HEW_KIND_CLASSES || option->kind == HEW_KIND_FILE;
+}
+
+static struct hew_conf_fault
+fault_of(const struct hew_option *option, const struct conf_pair *pair)
+{
+    struct hew_conf_classes classes;
+    if (option->kind == HEW_KIND_POOLS) {
+        return (struct hew_conf_fault){.what = hew_conf_pools_fault(pair->value, pair->value_length)};
+    }
+    if (option->kind == HEW_KIND_CLASSES && !hew_conf_value_is(pair->value, pair->value_length, "default", false)) {
+        return hew_conf_classes_read(pair->value, pair->value_length, &classes);
+    }
+    return (struct hew_conf_fault){.what = NULL};
+}
+
 /* Which of the things that can be wrong with a declaration is. */
 static void
-put_pools_fault(struct hew_text *text, const struct hew_option *option, const char *fault)
+put_fault(struct hew_text *text, const struct hew_option *option, struct hew_conf_fault fault)
 {
     hew_text_put(text, ": ");
-    if (fault != NULL) {
-        hew_text_put(text, fault);
+    if (fault.what != NULL) {
+        if (fault.of_size) {
+            hew_text_put_unsigned(text, fault.size);
+            hew_text_put(text, " ");
+        }
+        hew_text_put(text, fault.what);
     } else {
         hew_text_put(text, "it is longer than ");
         hew_text_put_unsigned(text, option->high - 1);
@@ -205,18 +230,18 @@ put_pools_fault(struct hew_text *text, const struct hew_option *option, const ch
     }
 }
 
-/* `pools_fault`: what is wrong with a declaration of pools, other than its length. */
+/* `fault`: what is wrong with a declaration, other than its length. */
 static void
 say_refused(struct conf_parser *parser, const struct conf_pair *pair, const struct hew_option *option,
-            const char *pools_fault)
+            struct hew_conf_fault fault)
 {
     struct conf_line line;
 
     line_begin_with_pair(&line, parser, pair);
     hew_text_put(&line.text, "ignored: ");
     hew_text_put(&line.text, option->name);
-    if (option->kind == HEW_KIND_POOLS) {
-        put_pools_fault(&line.text, option, pools_fault);
+    if (is_taken_whole(option)) {
+        put_fault(&line.text, option, fault);
     } else {
         hew_text_put(&line.text, " takes ");
         put_expected(&line.text, option);
@@ -303,15 +328,15 @@ say_malformed(struct conf_parser *parser, const struct conf_pair *pair, const ch
 static void
 take_option(struct conf_parser *parser, const struct conf_pair *pair, const struct hew_option *option)
 {
-    bool pools = option->kind == HEW_KIND_POOLS;
-    const char *fault = pools ? hew_conf_pools_fault(pair->value, pair->value_length) : NULL;
-    enum hew_conf_result result = fault != NULL
+    struct hew_conf_fault fault = fault_of(option, pair);
+    enum hew_conf_result result = fault.what != NULL
                                       ? HEW_CONF_REFUSED
                                       : hew_conf_value_take(parser->options, option, pair->value, pair->value_length);
     if (result == HEW_CONF_REFUSED) {
         say_refused(parser, pair, option, fault);
         return;
     }
+    hew_option_note_chosen(parser->options, option);
     if (result != HEW_CONF_TAKEN) {
         say_adjusted(parser, pair, option, result);
     }
@@ -367,6 +392,25 @@ hew_conf_parse(struct hew_options *options, const char *text, const char *source
         say_malformed(&parser, &pair, at);
     }
     return parser.bad;
+}
+
+bool
+hew_conf_read_text(const char *text, const char *name, char *value, size_t capacity)
+{
+    struct conf_pair pair;
+    const char *at = text;
+    size_t length = 0;
+
+    while (next_pair(&at, &pair) == CONF_PAIR) {
+        if (hew_conf_value_is(pair.name, pair.name_length, name, false)) {
+            bool fits = pair.value_length < capacity; /* what does not is refused: what came before it holds */
+            length = fits ? pair.value_length : length;
+            memcpy(value, fits ? pair.value : value, length);
+        }
+        at += *at == ',';
+    }
+    value[length] = '\0';
+    return length != 0;
 }
 
 void

@@ -25,4 +25,8 @@ size_t hew_conf_parse(struct hew_options *options, const char *text, const char 
 /* Sets *value to what the last well-formed pair called name says, if it says true or false; tells nothing. */
 void hew_conf_read_bool(const char *text, const char *name, bool *value);
 
+/* Copies what the last well-formed pair called name says; tells nothing.  False: it says nothing, or more than fits, or there is none;
+ * then value is empty. */
+bool hew_conf_read_text(const char *text, const char *name, char *value, size_t capacity);
+
 #endif

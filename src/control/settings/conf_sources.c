@@ -3,6 +3,7 @@
 #include "control/settings/conf_sources.h"
 
 #include "base/text.h"
+#include "control/settings/conf_file.h"
 #include "os/fatal.h"
 #include "os/syscall.h"
 
@@ -92,10 +93,50 @@ say_source(const struct hew_conf_input *input, const struct conf_source *source)
 
     hew_text_begin(&text, buffer, sizeof(buffer) - 1); /* one byte stays for the newline */
     hew_text_put(&text, "<hew>: reading ");
-    hew_text_put(&text, source->name);
+    hew_text_put_printable(&text, source->name, strlen(source->name));
     hew_text_put(&text, ": ");
     hew_text_put_printable(&text, shown, strlen(shown));
     warn(input, &text);
+}
+
+static void
+say_file(const struct hew_conf_input *input, const struct conf_source *source, const char *path, const char *fault)
+{
+    char buffer[PATH_MAX + 128];
+    struct hew_text text;
+
+    hew_text_begin(&text, buffer, sizeof(buffer) - 1); /* one byte stays for the newline */
+    hew_text_put(&text, "<hew>: ");
+    hew_text_put(&text, source->name);
+    hew_text_put(&text, ": \"conf_file:");
+    hew_text_put_printable(&text, path, strlen(path));
+    hew_text_put(&text, "\": the file is ignored: ");
+    hew_text_put(&text, fault);
+    warn(input, &text);
+}
+
+/* The file that a source names, if it does.  How many pairs of it were bad, or 1 when the file was. */
+static size_t
+apply_file(struct hew_options *options, const struct hew_conf_input *input, const struct conf_source *source)
+{
+    char path[sizeof options->conf_file], other[sizeof path];
+    const char *fault = NULL;
+
+    if (!hew_conf_read_text(source->text, "conf_file", path, sizeof path)) {
+        return 0;
+    }
+    struct conf_source file = {path, hew_conf_file_read(path, &fault)};
+    if (file.text != NULL && hew_conf_read_text(file.text, "conf_file", other, sizeof other)) {
+        fault = "it names another one";
+    }
+    if (fault != NULL) {
+        say_file(input, source, path, fault);
+        return 1;
+    }
+    if (options->confirm_conf) {
+        say_source(input, &file);
+    }
+    return hew_conf_parse(options, file.text, path, input->warn, input->context);
 }
 
 /* A soft limit above the hard one would never be near: both are then the hard one, whatever sources they come from. */
@@ -136,6 +177,7 @@ apply_sources(struct hew_options *options, const struct hew_conf_input *input)
             say_source(input, &sources[i]);
         }
         if (has_text(sources[i].text)) {
+            bad += apply_file(options, input, &sources[i]);
             bad += hew_conf_parse(options, sources[i].text, sources[i].name, input->warn, input->context);
         }
         if (bad > 0 && options->abort_conf) {

@@ -5,6 +5,7 @@
  * Owns      jemalloc's order, later ones win: the text built in, the program's variable malloc_conf, the target of the
  *           symbolic link /etc/malloc.conf, the environment's MALLOC_CONF, the variable malloc_conf_2_conf_harder; and
  *           behind MALLOC_CONF our own HEW_CONF, which no jemalloc in the same process reads.
+ *           What a source's conf_file names applies just before that source.
  * Promises  confirm_conf counts from the first source on, wherever it is set; abort_conf is looked at after each source
  *           with all that was bad so far.  errno stays as it was.  No malloc.
  * Called    once, at boot, by one thread; the caller aborts and picks the fields of the two weak variables.

@@ -27,6 +27,8 @@ hew_conf_value_size(const struct hew_option *option)
     case HEW_KIND_TEXT:
     case HEW_KIND_LETTERS:
     case HEW_KIND_POOLS:
+    case HEW_KIND_CLASSES:
+    case HEW_KIND_FILE:
     case HEW_KIND_RANGES:
         return 0;
     default:
@@ -158,9 +160,9 @@ take_text(char *field, const struct hew_option *option, const char *value, size_
     return taken == length ? HEW_CONF_TAKEN : HEW_CONF_CUT;
 }
 
-/* conf.c has looked whether it has a fault: half of a declaration would be another one. */
+/* conf.c has looked whether it has a fault: half of a declaration, or of a path, would be another one. */
 static enum hew_conf_result
-take_pools(char *field, const struct hew_option *option, const char *value, size_t length)
+take_whole(char *field, const struct hew_option *option, const char *value, size_t length)
 {
     return length < option->high ? take_text(field, option, value, length) : HEW_CONF_REFUSED;
 }
@@ -258,7 +260,10 @@ hew_conf_value_take(struct hew_options *options, const struct hew_option *option
     case HEW_KIND_LETTERS:
         return take_letters(field, value, length);
     case HEW_KIND_POOLS:
-        return take_pools(field, option, value, length);
+    case HEW_KIND_FILE:
+        return take_whole(field, option, value, length);
+    case HEW_KIND_CLASSES:
+        return take_whole(field, option, value, hew_conf_value_is(value, length, "default", false) ? 0 : length);
     case HEW_KIND_RANGES:
         return take_ranges((struct hew_option_ranges *)field, option, value, length);
     default:

@@ -28,6 +28,7 @@ next_class(size_t size)
 
 TEST(every_size_up_to_a_mebibyte_gets_the_smallest_class_that_holds_it)
 {
+    hew_size_class_boot();
     size_t class = 8, wrong = 0;
     unsigned index = 0;
     for (size_t size = 0; size <= MIB; size++) {
@@ -63,6 +64,7 @@ TEST(no_class_wastes_more_than_a_fifth_above_the_smallest_ones)
 
 TEST(the_named_codes_are_where_the_named_sizes_end)
 {
+    hew_size_class_boot();
     CHECK_EQUAL(hew_code_size(HEW_CODE_SMALL_LAST), HEW_SMALL_MAX);
     CHECK_EQUAL(hew_code_of_size(HEW_SMALL_MAX + 1), HEW_CODE_SMALL_LAST + 1);
     CHECK_EQUAL(hew_code_size(HEW_CODE_SMALL_LAST + 1), HEW_GRAIN);
@@ -127,6 +129,7 @@ is_any(unsigned code)
 
 TEST(the_next_class_serves_the_sizes_of_a_fine_one_until_that_is_opened)
 {
+    hew_size_class_boot();
     uint8_t before[sizeof hew_small_codes];
     memcpy(before, hew_small_codes, sizeof before);
     CHECK_EQUAL(wrong_codes(is_coarse), 0);
@@ -142,6 +145,7 @@ TEST(the_next_class_serves_the_sizes_of_a_fine_one_until_that_is_opened)
 
 TEST(every_other_class_from_144_bytes_on_is_a_fine_one_and_never_a_power_of_two)
 {
+    hew_size_class_boot();
     unsigned fine = 0;
     for (unsigned code = 1; code < HEW_CODES; code++) {
         fine += hew_code_is_fine(code);

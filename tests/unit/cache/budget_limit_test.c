@@ -149,7 +149,7 @@ TEST(a_threads_largest_size_takes_classes_in_and_out_but_for_those_whose_number_
 static void
 cache_all(void)
 {
-    hew_options.tcache_max = hew_code_size(HEW_CODE_CACHED_LAST);
+    hew_options.tcache_max = HEW_CACHED_MAX;
     CHECK(layers_boot());
     struct hew_cache *cache = new_cache();
     CHECK_EQUAL(cache->most[HEW_CODE_CACHED_LAST], 1);

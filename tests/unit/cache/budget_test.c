@@ -60,6 +60,7 @@ TEST(near_a_limit_of_memory_all_threads_together_hold_half_of_what_caches_may_an
     atomic_store(&hew_page_bound.caches, (size_t)64 << 10);
     CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot); /* no limit is known */
     atomic_store(&hew_page_bound.known, true);
+    hew_budget_note_limit();
     CHECK(hew_budget_share() == (size_t)32 << 10 && hew_budget_depot(1) == (size_t)32 << 10);
     CHECK_EQUAL(hew_budget_depot(2), (size_t)16 << 10);
     atomic_store(&hew_caches_alive, atomic_load(&hew_caches_alive) + 8);
@@ -68,6 +69,27 @@ TEST(near_a_limit_of_memory_all_threads_together_hold_half_of_what_caches_may_an
     atomic_store(&hew_page_bound.caches, SIZE_MAX);
     CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot);
     atomic_store(&hew_page_bound.known, false);
+}
+
+TEST(room_may_be_a_part_or_a_multiple_of_the_usual)
+{
+    size_t share = hew_budget_share(), depot = hew_budget_depot(1), step = hew_budget_step();
+    hew_budget_set_share(400);
+    CHECK(hew_budget_share() == 4 * share && hew_budget_depot(1) == depot && hew_budget_step() == 4 * step);
+    hew_budget_set_depots(25);
+    CHECK(hew_budget_depot(1) == depot / 4 && hew_budget_share() == 4 * share);
+    hew_budget_set_share(1600);
+    CHECK(hew_budget_share() == 16 * share && hew_budget_step() == 8 * step); /* a step has its own most */
+    hew_budget_set_share(50);
+    CHECK(hew_budget_share() == share / 2 && hew_budget_step() == step); /* and least */
+    atomic_store(&hew_page_bound.known, true);
+    atomic_store(&hew_page_bound.caches, (size_t)64 << 10);
+    CHECK(hew_budget_share() == (size_t)32 << 10); /* a limit of memory is stronger */
+    atomic_store(&hew_page_bound.known, false);
+    atomic_store(&hew_page_bound.caches, SIZE_MAX);
+    hew_budget_set_share(100);
+    hew_budget_set_depots(100);
+    CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot && hew_budget_step() == step);
 }
 
 TEST(all_magazines_of_a_thread_keep_within_its_share_but_for_the_first_objects)

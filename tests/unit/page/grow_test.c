@@ -195,7 +195,7 @@ exhaust_meta(void)
 {
     faults_refuse("mprotect", 0, FAULTS_ALL);
     for (unsigned code = HEW_CODE_SMALL_LAST; code != 0; code--) {
-        while (hew_meta_take(hew_code_size(code)) != NULL) {
+        while (hew_meta_take(hew_class_size(code - 1)) != NULL) {
         }
     }
 }

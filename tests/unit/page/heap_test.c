@@ -448,13 +448,13 @@ TEST(a_private_heap_shows_no_class_until_it_is_shared)
     unsigned code = hew_code_of_size(HEW_SMALL_MAX + 1);
     page_begin();
     page_heap.is_private = true;
-    struct hew_extent *extent = hew_page_take(&page_heap, hew_code_size(code), HEW_PAGE, code);
+    struct hew_extent *extent = hew_page_take(&page_heap, hew_class_size(code - 1), HEW_PAGE, code);
     CHECK_EQUAL(hew_map_code(extent->address), HEW_CODE_SLOW);
     CHECK_EQUAL(extent->code, code);
     page_give(extent);
     hew_page_share(&page_heap);
     CHECK_EQUAL(page_heap.lock.state, 0);
-    extent = hew_page_take(&page_heap, hew_code_size(code), HEW_PAGE, code);
+    extent = hew_page_take(&page_heap, hew_class_size(code - 1), HEW_PAGE, code);
     CHECK_EQUAL(hew_map_code(extent->address), code);
     page_give(extent);
     page_end();

@@ -100,7 +100,7 @@ TEST(extents_with_a_class_come_and_go_several_at_a_time_and_count_as_out_until_a
 {
     enum { CODE = HEW_CODE_SMALL_LAST + 3 };
     begin(-1);
-    size_t size = hew_code_size(CODE);
+    size_t size = hew_class_size(CODE - 1);
     struct hew_extent *three[3], *back[4];
     for (unsigned i = 0; i < 3; i++) {
         three[i] = hew_page_take(&page_heap, size, HEW_PAGE, CODE);

@@ -42,6 +42,7 @@ TEST(a_thread_reads_back_what_it_wrote)
     CHECK_EQUAL(hew_trace_write_malloc(&writer, HEW_TRACE_CALLOC, 70000), 0);
     CHECK_EQUAL(hew_trace_write_aligned(&writer, 12, 4096), 1);
     CHECK_EQUAL(hew_trace_write_realloc(&writer, 7, 0, 9), 2);
+    hew_trace_write_touched(&writer, 7, 2, 3);
     hew_trace_write_free(&writer, 7, 2);
     hew_trace_write_exit(&writer);
     hew_trace_writer_close(&writer);
@@ -61,6 +62,9 @@ TEST(a_thread_reads_back_what_it_wrote)
     CHECK_EQUAL(operation.ended.number, 0);
     CHECK_EQUAL(operation.made.number, 2);
     CHECK_EQUAL(operation.size, 9);
+    CHECK(hew_trace_cursor_next(&cursor, &operation) && operation.kind == HEW_TRACE_DID_TOUCH);
+    CHECK_EQUAL(operation.ended.number, 2);
+    CHECK_EQUAL(operation.size, 3);
     CHECK(hew_trace_cursor_next(&cursor, &operation) && operation.kind == HEW_TRACE_DID_FREE);
     CHECK_EQUAL(operation.ended.number, 2);
     CHECK(hew_trace_cursor_next(&cursor, &operation) && operation.kind == HEW_TRACE_DID_EXIT);
@@ -206,7 +210,7 @@ TEST(what_is_no_trace_is_refused_in_one_line)
     fixture_begin(&fixture);
     fixture.bytes[8] = 9;
     CHECK(!fixture_open(&fixture));
-    CHECK_TEXT(fixture.why, "a trace of version 9: this hew reads version 1");
+    CHECK_TEXT(fixture.why, "a trace of version 9: this hew reads versions 1 to 2");
     fixture.bytes[0] = 'x';
     CHECK(!fixture_open(&fixture));
     CHECK_TEXT(fixture.why, "no trace of hew record: it does not begin with \"hewtrace\"");

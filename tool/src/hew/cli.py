@@ -30,6 +30,7 @@ COMMANDS = {
     "serve": "Show processes in a browser: where memory is, locks, sizes, advice; and /metrics, pprof.",
     "simulate": "Show what textbook policies would have made of a recorded program.",
     "top": "Show where the memory of running processes is, and how fast they allocate.",
+    "tune": "Let a command find its settings by itself, measure what they are worth, and keep them.",
     "stats": "Show the statistics that a program on jemalloc or hew wrote.",
     "watch": "Record a process's memory over time into a file of bounded size.",
 }

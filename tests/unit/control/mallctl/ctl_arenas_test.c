@@ -4,6 +4,10 @@
 #include "layers_alloc.h"
 #include "test.h"
 
+#include "fakes/child.h"
+
+#include <errno.h>
+
 static void
 boot_once(void)
 {
@@ -27,6 +31,52 @@ read_unsigned(const char *name)
     unsigned value = 0;
     CHECK_EQUAL(ctl_read(name, &value, sizeof value), 0);
     return value;
+}
+
+static void
+look_at_own_classes(void)
+{
+    static const uint16_t own[] = {16, 32, 64, 112, 208, 400, 752, 1500 / 16 * 16, 2800, 5600, 11200, 14336};
+    enum { COUNT = sizeof own / sizeof *own };
+    char name[64];
+    CHECK(layers_boot_with(own, COUNT));
+    CHECK_EQUAL(read_unsigned("arenas.nbins"), COUNT);
+    for (unsigned index = 0; index < COUNT; index++) {
+        snprintf(name, sizeof name, "arenas.bin.%u.size", index);
+        CHECK_EQUAL(read_size(name), own[index]);
+        snprintf(name, sizeof name, "arenas.bin.%u.nregs", index);
+        CHECK_EQUAL(read_unsigned(name), hew_slab_shapes[index + 1].regions);
+    }
+    size_t value = 0;
+    snprintf(name, sizeof name, "arenas.bin.%u.size", COUNT);
+    CHECK_EQUAL(ctl_read(name, &value, sizeof value), ENOENT);
+    snprintf(name, sizeof name, "stats.arenas.0.bins.%u.nmalloc", COUNT);
+    CHECK_EQUAL(ctl_read(name, &value, sizeof value), ENOENT);
+    snprintf(name, sizeof name, "stats.arenas.0.bins.%u.nmalloc", COUNT - 1);
+    CHECK_EQUAL(ctl_read(name, &value, sizeof value), 0);
+    CHECK_EQUAL(read_size("arenas.lextent.0.size"), 16384);
+    static const struct {
+        size_t setting, largest;
+        unsigned classes;
+    } cases[] = {{15, 0, 0},
+                 {16, 16, 1},
+                 {111, 64, 3},
+                 {14335, 11200, COUNT - 1},
+                 {14336, 14336, COUNT},
+                 {15000, 14336, COUNT},
+                 {16384, 16384, COUNT + 1},
+                 {20480, 20480, COUNT + 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hew_options.tcache_max = cases[i].setting;
+        CHECK_EQUAL(read_size("arenas.tcache_max"), cases[i].largest);
+        CHECK_EQUAL(read_unsigned("arenas.nhbins"), cases[i].classes);
+    }
+}
+
+/* First of all that boot: in a process of its own. */
+TEST(classes_of_ones_own_are_shown_as_they_are)
+{
+    CHECK_EQUAL(child_run(look_at_own_classes).status, 0);
 }
 
 TEST(the_tables_of_classes_meet_and_end_at_the_largest_class)

@@ -3,7 +3,9 @@
 #include "control/settings/conf_sources.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -143,6 +145,93 @@ TEST(a_malformed_source_does_not_stop_the_next_one)
 {
     CHECK(load((struct hew_conf_input){.variable = "narenas=2", .environment = "narenas:3"}));
     CHECK_EQUAL(options.narenas, 3);
+}
+
+static char path[64];
+
+static void
+write_file(const char *text, size_t length)
+{
+    strcpy(path, "/tmp/hew_conf_file_XXXXXX");
+    int file = mkstemp(path);
+    CHECK(file >= 0 && write(file, text, length) == (ssize_t)length);
+    close(file);
+}
+
+static bool
+load_with_file(const char *format, const char *text)
+{
+    char setting[200];
+    write_file(text, strlen(text));
+    snprintf(setting, sizeof setting, format, path);
+    bool loaded = load((struct hew_conf_input){.environment = setting});
+    unlink(path);
+    return loaded;
+}
+
+TEST(a_file_of_settings_applies_before_the_source_that_names_it)
+{
+    CHECK(
+        load_with_file("narenas:5,conf_file:%s",
+                       "# cut from job.trace\r\n\n  # 12 %, more\n\tclasses:16|32|48 \r\nnarenas:3,tcache:false\n\n#"));
+    CHECK_TEXT(heard, "");
+    CHECK_TEXT(options.classes, "16|32|48");
+    CHECK_EQUAL(options.narenas, 5);
+    CHECK(!options.tcache);
+    CHECK_TEXT(options.conf_file, path);
+    CHECK(load_with_file("conf_file:%s", "narenas:3"));
+    CHECK_EQUAL(options.narenas, 3);
+    CHECK(load_with_file("conf_file:%s,conf_file:", "narenas:3")); /* taken back */
+    CHECK_EQUAL(options.narenas, defaults.narenas);
+}
+
+TEST(what_is_wrong_in_a_file_of_settings_is_told_by_its_name)
+{
+    char line[400];
+    CHECK(load_with_file("conf_file:%s", "# nothing\nclasses:16|40\nnarenas:2\n"));
+    snprintf(line, sizeof line,
+             "<hew>: %s: \"classes:16|40\" ignored: classes: 40 is no multiple of 16 (8 alone is a class beside "
+             "these)\n",
+             path);
+    CHECK_TEXT(heard, line);
+    CHECK_EQUAL(options.narenas, 2);
+    CHECK(!load_with_file("abort_conf:true,conf_file:%s", "narenas:many"));
+}
+
+TEST(a_file_of_settings_that_is_none_is_told_and_the_rest_applies)
+{
+    static char long_text[16384 + 10];
+    CHECK(load((struct hew_conf_input){.own = "conf_file:/nowhere/at\tall,narenas:4"}));
+    CHECK_TEXT(heard, "<hew>: HEW_CONF: \"conf_file:/nowhere/at?all\": the file is ignored: it cannot be read, is no "
+                      "file, or is empty\n");
+    CHECK_EQUAL(options.narenas, 4);
+    CHECK(load((struct hew_conf_input){.own = "conf_file:/tmp"}));
+    CHECK(strstr(heard, "it cannot be read") != NULL);
+    CHECK(load((struct hew_conf_input){.own = "conf_file:/dev/zero"}));
+    CHECK(strstr(heard, "is no file") != NULL);
+    CHECK(load_with_file("conf_file:%s", "narenas:2,\nbackground_thread:false,\n"));
+    CHECK_TEXT(heard, "");
+    CHECK_EQUAL(options.narenas, 2);
+    CHECK(!options.background_thread);
+    CHECK(load_with_file("conf_file:%s", "narenas:2,conf_file:/etc/other"));
+    CHECK(strstr(heard, "\": the file is ignored: it names another one\n") != NULL);
+    CHECK_EQUAL(options.narenas, defaults.narenas);
+    memset(long_text, '#', sizeof long_text - 1);
+    CHECK(load_with_file("conf_file:%s", long_text));
+    CHECK(strstr(heard, "it has 16384 bytes or more") != NULL);
+    long_text[16383] = '\0';
+    CHECK(load_with_file("conf_file:%s", long_text));
+    CHECK_TEXT(heard, "");
+    char pipe_path[64] = "/tmp/hew_conf_pipe_XXXXXX", setting[100];
+    CHECK(mkdtemp(pipe_path) != NULL);
+    strcat(pipe_path, "/p");
+    CHECK_EQUAL(mkfifo(pipe_path, 0600), 0);
+    snprintf(setting, sizeof setting, "conf_file:%s", pipe_path);
+    CHECK(load((struct hew_conf_input){.own = setting})); /* which nobody writes to: no waiting */
+    CHECK(strstr(heard, "it cannot be read") != NULL);
+    unlink(pipe_path);
+    pipe_path[strlen(pipe_path) - 2] = '\0';
+    rmdir(pipe_path);
 }
 
 TEST(the_target_of_a_link_is_read_as_text_and_errno_is_kept)

@@ -323,6 +323,48 @@ TEST(pools_that_are_too_many_to_be_kept_are_refused)
     CHECK(strstr(heard, "\" ignored: pools: it is longer than 1023 bytes\n") != NULL);
 }
 
+TEST(classes_are_ascending_sizes_kept_as_text)
+{
+    CHECK_SILENT("classes:8|16|32|48|96");
+    CHECK_TEXT(options.classes, "8|16|32|48|96");
+    CHECK_SILENT("classes:16|0x20");
+    CHECK_SILENT("classes:16|32,classes:");
+    CHECK_TEXT(options.classes, "");
+    CHECK_SILENT("classes:16|32,classes:default");
+    CHECK_TEXT(options.classes, "");
+}
+
+TEST(what_is_wrong_with_classes_is_said_in_one_line_and_leaves_the_earlier_ones)
+{
+    static const struct {
+        const char *value, *fault;
+    } bad[] = {
+        {"0", "0 is no multiple of 16 (8 alone is a class beside these)"},
+        {"12", "12 is no multiple of 16 (8 alone is a class beside these)"},
+        {"16|40", "40 is no multiple of 16 (8 alone is a class beside these)"},
+        {"16|32|32", "32 is no more than the size before it"},
+        {"16|8", "8 is no more than the size before it"},
+        {"16|32|64|128|256|512|1024|2048|4096|8192|14352",
+         "14352 is more than 14336; what is larger has pages of its own"},
+        {"16|18446744073709551600", "18446744073709551600 is more than 14336; what is larger has pages of its own"},
+        {"16|18446744073709551616", "it is not SIZE, or several joined by |, in whole numbers"},
+        {"16|-32", "it is not SIZE, or several joined by |, in whole numbers"},
+        {"16|", "it is not SIZE, or several joined by |, in whole numbers"},
+        {"|16", "it is not SIZE, or several joined by |, in whole numbers"},
+        {"16 32", "it is not SIZE, or several joined by |, in whole numbers"},
+        {"Default", "it is not SIZE, or several joined by |, in whole numbers"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char text[120], line[240];
+        snprintf(text, sizeof text, "classes:16|32,classes:%s", bad[i].value);
+        snprintf(line, sizeof line, "<hew>: MALLOC_CONF: \"classes:%s\" ignored: classes: %s\n", bad[i].value,
+                 bad[i].fault);
+        CHECK_EQUAL(parse(text), 1);
+        CHECK_TEXT(options.classes, "16|32");
+        CHECK_TEXT(heard, line);
+    }
+}
+
 TEST(a_later_pair_wins_and_a_bad_one_leaves_the_earlier_in_force)
 {
     CHECK_SILENT("narenas:2,narenas:7");
@@ -440,4 +482,19 @@ TEST(one_bool_can_be_read_ahead_of_the_rest)
     CHECK(value);
     hew_conf_read_bool("confirm_conf:true,confirm_conf:false", "confirm_conf", &value);
     CHECK(!value);
+}
+
+static bool
+is_chosen(size_t offset)
+{
+    return hew_option_is_chosen(&options, offset);
+}
+
+TEST(what_a_text_names_is_chosen_also_with_its_default_and_by_another_name)
+{
+    CHECK_SILENT("cache_room:100,lg_tcache_max:15,tuning:observe");
+    CHECK(is_chosen(offsetof(struct hew_options, cache_room)) && is_chosen(offsetof(struct hew_options, tcache_max)));
+    CHECK(!is_chosen(offsetof(struct hew_options, depot_room)) && options.tuning == HEW_TUNING_OBSERVE);
+    parse("cache_room:much");
+    CHECK(!is_chosen(offsetof(struct hew_options, cache_room))); /* it was refused */
 }

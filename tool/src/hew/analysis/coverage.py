@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Sequence
 
 from hew.analysis.advice.rules import looking
-from hew.analysis.doctor.malloc import RUNTIMES, is_go
+from hew.analysis.doctor.malloc import RUNTIMES, goes_before, is_go
 from hew.model.advice import Case
 from hew.model.coverage import Coverage, Unseen
 from hew.model.known_allocators import BY_NAME, GLIBC, JEMALLOC, MUSL
@@ -15,17 +15,18 @@ from hew.model.statistics import Snapshot
 def coverage(cases: Sequence[Case], spoke: int, silence: str = "") -> Coverage:
     """What `cases` showed; `silence` is why a process could not be asked."""
     process = next((case.process for case in cases if case.process is not None), None)
-    snapshots = [case.snapshot for case in cases if case.snapshot is not None]
+    reports = [case.snapshot for case in cases if case.snapshot is not None]
+    snapshots = [one for one in reports if one.counts]
     rules = sum(
         max((looking(one) for one in cases if (one.snapshot is None) == bare), default=0) for bare in (True, False)
     )
     read = tuple(dict.fromkeys(f"statistics of {one.subject}" for one in snapshots))
     if process is None:
-        return Coverage(rules, spoke, read)
+        return Coverage(rules, spoke, read, unseen=tuple(_uncounted(one, None) for one in reports if not one.counts))
     heap = process.heap
     if heap is not None:
         read = (*read, f"the heap of glibc {heap.version}")
-    unseen = _unread(process, snapshots, silence)
+    unseen = _unread(process, reports, silence)
     outside = max(process.memory.anonymous - _seen(process, snapshots), 0)
     return Coverage(rules, spoke, read, process.memory.resident, outside, tuple(unseen), heap)
 
@@ -40,24 +41,36 @@ def _seen(process: ProcessFacts, snapshots: Sequence[Snapshot]) -> int:
     return told + heap.system - gone + (heap.mapped or 0)
 
 
-def _unread(process: ProcessFacts, snapshots: Sequence[Snapshot], silence: str) -> Iterator[Unseen]:
+def _unread(process: ProcessFacts, reports: Sequence[Snapshot], silence: str) -> Iterator[Unseen]:
     """What the process has besides."""
     provider = process.provider
     if process.heap_unread:
         yield Unseen("glibc's heap", process.heap_unread, "malloc_info(3), called in the program, tells the same")
     elif provider is None and not is_go(process.program):
         yield Unseen("its malloc", "none was found", f"hew doctor {process.pid}")
-    elif provider is not None and not snapshots and provider.code.kind != GLIBC:
+    elif provider is not None and not reports and provider.code.kind != GLIBC:
         yield _report_wanted(provider.code, silence, "its malloc, ")
-    read = _beside(process) if snapshots else None
+    read = _beside(process) if reports else None
+    for report in reports:
+        if not report.counts:
+            yield _uncounted(report, read or (provider.code if provider is not None else None))
     for code in (process.program, *process.others):
         if code is None or code is read or (provider is not None and code.path == provider.code.path):
             continue
-        if code.kind is not None and code.kind not in {GLIBC, MUSL}:
+        replaced = code.serves and goes_before(process, code)  # its malloc serves nobody
+        if code.kind is not None and code.kind not in {GLIBC, MUSL} and not replaced:
             yield _report_wanted(code, silence if JEMALLOC in {code.kind, *code.also} else "", "")
         if code.runtime is not None:
             why, then = RUNTIMES[code.runtime.split()[0]]
             yield Unseen(f"the heap of {code.runtime} in {code.path}", why, then)
+
+
+def _uncounted(report: Snapshot, code: Code | None) -> Unseen:
+    """An allocator that answered and has nothing to tell; Rust's crates build jemalloc so unless asked otherwise."""
+    place = f" in {code.path}" if code is not None else ""
+    prefix = f", prefixed {code.prefix}" if code is not None and code.prefix else ""
+    then = "build it with them (Rust: the feature stats of tikv-jemallocator; else without --disable-stats)"
+    return Unseen(f"{report.subject}{place}{prefix}", "it was built without statistics", then)
 
 
 def _beside(process: ProcessFacts) -> Code | None:

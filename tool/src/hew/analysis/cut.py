@@ -3,7 +3,8 @@
 
 Dynamic programming over the sizes that a class may have. What a class costs: for each object the rest of its slot and
 its share of the slab's tail; for the class itself half of a slab that is partly used, and what the threads' caches keep
-of it. A class is at most twice the one before, so that a size that was not seen wastes no more than a half.
+of it. Powers of two are always classes, as the library makes them anyway: a size, or an alignment, that was not seen
+wastes no more than a half.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from hew.model.errors import HewError
 from hew.model.simulation import SizeClass, Sizes, SizeUse
 
 CACHED = 1024  # bytes of a class that a thread keeps at hand, in the mean
+LARGE_LEAST = 16384  # bytes of the smallest object that has pages of its own
 PARTIAL_MOST = 16384  # bytes of a slab that is partly used: slabs are touched from their beginning
 Floats = npt.NDArray[np.float64]
 
@@ -37,7 +39,7 @@ def cut(sizes: Sizes, count: int, by_peak: bool) -> Cut:
     fewest = _fewest(candidates)
     if count < fewest:
         raise HewError(
-            f"{count} classes cannot reach {candidates[-1].size} bytes by steps of two: {fewest} at the least"
+            f"{count} classes cannot reach {candidates[-1].size} bytes: {fewest} at the least, with powers of two"
         )
     if not sizes.uses:
         raise HewError(f"{sizes.source} has no request of {candidates[-1].size} bytes or less")
@@ -62,7 +64,7 @@ def waste_of(table: Sequence[SizeClass], weights: Mapping[SizeUse, float], threa
             (row for row in table if row.size >= one.size and (one.align <= 16 or row.size % one.align == 0)), None
         )
         if found is None:
-            internal += objects * (-(-one.size // 4096) * 4096 - one.size)
+            internal += objects * (max(LARGE_LEAST, -(-one.size // 4096) * 4096) - one.size)
             continue
         internal += objects * (found.size - one.size)
         tails += objects * _tail(found)
@@ -106,7 +108,7 @@ def _chosen(costs: Costs, count: int) -> list[SizeClass]:
     best[1, 0] = costs.objects[0] * (size[0] + tail[0]) - costs.bytes[0] + (fixed[0] if costs.objects[0] else 0)
     for used in range(2, count + 1):
         for end in range(1, number):
-            first = int(np.searchsorted(size, size[end] / 2))
+            first = int(np.searchsorted(size, 2.0 ** np.ceil(np.log2(size[end]) - 1)))  # the power of two below it
             objects = costs.objects[end] - costs.objects[first:end]
             own = objects * (size[end] + tail[end]) - (costs.bytes[end] - costs.bytes[first:end])
             total = best[used - 1, first:end] + own + np.where(objects > 0, fixed[end], 0.0)

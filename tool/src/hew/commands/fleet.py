@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`hew fleet`: what all services of a fleet can get back, from the series of hew export."""
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from hew.sources.fleet.engine import EngineSource
 from hew.sources.fleet.files import refresh, store_of
 from hew.views.fleet_document import fleet_json, rollout_json
 from hew.views.fleet_text import show_fleet, show_rollout
+from hew.views.openmetrics import one_line, printable
 from hew.views.table import results_console
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -50,13 +52,27 @@ def _moment(_context: click.Context, parameter: click.Parameter, text: str | Non
         ) from None
 
 
-def _match(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _text(_context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    """Labels are UTF-8; bytes of a command line that are not have no label that is like them."""
+    if text is not None and any("\ud800" <= one <= "\udfff" for one in text):
+        raise click.BadParameter(f"{printable(text)} is not UTF-8, as labels are", param=parameter)
+    return text
+
+
+def _finite(_context: click.Context, parameter: click.Parameter, number: float) -> float:
+    """What is no number is within any range."""
+    if math.isnan(number):
+        raise click.BadParameter("nan is no number", param=parameter)
+    return number
+
+
+def _match(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     found = []
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", name):
             raise click.BadParameter(f"{text!r} is not LABEL=VALUE", param=parameter)
-        found.append((name, value))
+        found.append((name, _text(context, parameter, value) or ""))
     return tuple(found)
 
 
@@ -68,18 +84,27 @@ OPTIONS = (
     click.option("--token-file", type=file_option, help="A token for the engine (Bearer)."),
     click.option("--match", multiple=True, callback=_match, metavar="LABEL=VALUE", help="Only series with it."),
     click.option("--recorded", is_flag=True, help="The engine has the recording rules of docs/fleet_rules.yml."),
-    click.option("--service", metavar="NAME", help="Only this service."),
+    click.option("--service", metavar="NAME", callback=_text, help="Only this service."),
     click.option("--window", default="1h", show_default=True, callback=_seconds, help="How much time is looked at."),
     click.option("--at", callback=_moment, metavar="TIME", help="Where it ends.  [default: the newest sample]"),
-    click.option("--trend", default="1d", show_default=True, callback=_seconds, help="Time that growth is told from."),
+    click.option("--trend", default="3d", show_default=True, callback=_seconds, help="Time that growth is told from."),
     click.option(
         "--horizon", default="30d", show_default=True, callback=_seconds, help="Limits met later are not told."
     ),
-    click.option("--gib-per-core", type=positive, default=4.0, show_default=True, help="Memory worth one core."),
+    click.option(
+        "--gib-per-core", type=positive, callback=_finite, default=4.0, show_default=True, help="Memory worth one core."
+    ),
     click.option("--rollout", callback=_moment, metavar="TIME", help="Compare SERVICE before and after this time."),
     click.option("--settle", default="10m", show_default=True, callback=_seconds, help="After a rollout: not counted."),
     click.option("--setting", metavar="NAME:VALUE", help="With --rollout: who has it, and who has not picked it up."),
-    click.option("--timeout", type=positive, default=30.0, show_default=True, help="Seconds for each of its answers."),
+    click.option(
+        "--timeout",
+        type=positive,
+        callback=_finite,
+        default=30.0,
+        show_default=True,
+        help="Seconds for each of its answers.",
+    ),
     click.option("--rows", type=click.IntRange(1), default=20, show_default=True, help="Services to show."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON instead."),
 )
@@ -169,5 +194,5 @@ def _source(asked: Asked) -> Source:
     assert asked.store is not None  # noqa: S101 - one of the two was asked for
     store = store_of(asked.store, asked.match)
     for note in refresh(store, asked.store, samples_of):
-        click.echo(f"hew fleet: {note}", err=True)
+        click.echo(f"hew fleet: {one_line(note)}", err=True)
     return store

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hew.analysis.fleet import rollout as rolled
 from hew.analysis.fleet import settings
-from hew.commands.fleeting import Wanted, asked
+from hew.commands.fleeting import Wanted, asked, clock_notes
 from hew.model.errors import HewError
 from hew.model.fleet import LOOKBACK, SERVICE, Rollout, Source, Span
 
@@ -30,7 +30,7 @@ def rollout_of(source: Source, wanted: Wanted, at: float, settle: float, setting
     groups = [rolled.group("hosts with the setting" if setting else "all hosts", have, *told)] if have else []
     if others:
         groups.append(rolled.group("hosts without it", [host for host, _ in others], *told))
-    notes = []
+    notes = list(clock_notes(wanted, newest))
     if after.end - after.begin < wanted.window * 0.99:
         notes.append(f"only {after.end - after.begin:,.0f} s after the rollout are there yet")
     return Rollout(

@@ -9,7 +9,7 @@ from hew.analysis.fleet import settings
 from hew.analysis.fleet.case import advice_of, versions_of
 from hew.analysis.fleet.costs import costs
 from hew.analysis.fleet.figures import ASKS, BINS, HOSTS, STEPS, VERSIONS, WORST, gathered
-from hew.analysis.fleet.limits import limit_day
+from hew.analysis.fleet.limits import DAY, limit_day, trend_span
 from hew.analysis.metrics.families import families
 from hew.analysis.metrics.series import series
 from hew.model.errors import HewError
@@ -31,7 +31,7 @@ from hew.model.fleet import (
 from hew.model.history import Record
 from hew.model.metric import Kernel, Labels, Look, Observed
 
-LIMIT_STEPS = 48
+AHEAD = 60.0  # seconds by which clocks may differ
 DRIFTING = ("dirty", "muzzy")  # settings that should be alike; the number of arenas follows from a host's CPUs
 GIB = 1 << 30
 
@@ -44,7 +44,7 @@ class Wanted:
     end: float | None = None
     service: str | None = None
     gib_per_core: float = 4.0
-    trend: float = 86400.0
+    trend: float = 3 * DAY
     horizon: float = 30 * 86400.0
 
 
@@ -84,7 +84,22 @@ def fleet_of(source: Source, wanted: Wanted) -> FleetState:
         )  # fmt: skip
         found.append(replace(state, score=state.cores_back + state.bytes_back / GIB / wanted.gib_per_core))
     ranked = sorted(found, key=lambda one: (-one.score, one.name))
-    return FleetState(source.name, span.begin, span.end, tuple(ranked), wanted.gib_per_core, time.monotonic() - begun)
+    took = time.monotonic() - begun
+    return FleetState(
+        source.name, span.begin, span.end, tuple(ranked), wanted.gib_per_core, took, clock_notes(wanted, span.end)
+    )
+
+
+def clock_notes(wanted: Wanted, end: float) -> tuple[str, ...]:
+    """What must be said of a window that ends at the newest sample, where that is of the future: one host whose clock
+    is ahead moves the window past the samples of all others."""
+    ahead = end - time.time()
+    if wanted.end is not None or ahead <= AHEAD:
+        return ()
+    return (
+        f"the newest sample is {ahead:,.0f} s in the future: a host's clock is ahead, and hosts whose clocks are right "
+        "may be missing here; --at TIME ends the window elsewhere",
+    )
 
 
 def asked(source: Source, query: Query, only: tuple[tuple[str, str], ...], sizes: Span, rates: Span) -> Sequence[Line]:
@@ -118,7 +133,7 @@ def _mixed(source: Source, span: Span, service: str, figures: Mapping[str, float
 def _limits(source: Source, wanted: Wanted, span: Span, only: tuple[tuple[str, str], ...]) -> dict[str, LimitDay]:
     """By service the host that meets its limit first. All services are asked at once, and only those that look as if
     they would meet it host by host."""
-    whole = Span(span.end - wanted.trend, span.end, LIMIT_STEPS)
+    whole = trend_span(span.end, wanted.trend)
     used, limit = _limit_queries(SERVICE, only)
     limits = {line.labels[0]: line.mean for line in source.ask(limit, span)}
     found: dict[str, LimitDay] = {}

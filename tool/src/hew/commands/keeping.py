@@ -15,7 +15,7 @@ from hew.model.live import LiveView
 from hew.model.serving import Comparison, Group, Kept
 from hew.model.snapshot_view import Change
 from hew.model.statistics import Part, Snapshot
-from hew.sources.serve.app import AnswerError
+from hew.sources.serve.words import AnswerError
 from hew.sources.statistics.stream import read_statistics
 
 MOST = 32  # of processes; the oldest goes. Files stay

@@ -4,22 +4,27 @@
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hew.analysis.profile.names import Wanted, selected
-from hew.analysis.profile.pins import GROUPS, grouped
+from hew.analysis.profile.pins import GROUPS, grouped, pins
 from hew.analysis.profile.rows import difference, growth, rows
 from hew.analysis.profile.tree import tree
+from hew.model.live import ProcessRow
 from hew.model.profile import Kind, Profile
 from hew.model.profile_view import Shown
 from hew.model.serving import KeptProfile
-from hew.sources.serve.app import AnswerError
+from hew.sources.profile.samples import placed
 from hew.sources.serve.profile import FORMS, PPROF, named_bytes, named_profile, profile_of, samples_of
+from hew.sources.serve.words import AnswerError
+from hew.views.profile.pins_text import pins_document
 from hew.views.profile.profile_proto import to_pprof
 from hew.views.serve_document import flame_document
 
 FRESH = 2.0  # seconds: all pages together have one profile
+MOST_PINS = 100  # stacks
 MOST = 12  # kept; the oldest goes
 MOST_STACKS = 50_000  # of one that is kept
 LINE = "line"
@@ -62,6 +67,11 @@ class Picturing:
         view = Shown(both, Kind.INUSE_SPACE, by_line, name, tuple(grown))
         return flame_document(newer.about, kept, view, tree(shown, before, by_line), rows(both, by_line))
 
+    def pins(self, pid: int, sparse: int) -> dict[str, Any]:
+        """Who keeps slabs of which at most so many per cent are used."""
+        with self._lock:
+            return pins_document(pins(placed(samples_of(pid), pid), sparse / 100), MOST_PINS)
+
     def keep(self, pid: int, born: int | None) -> KeptProfile:
         """Keep what the process has now."""
         with self._lock:
@@ -103,3 +113,12 @@ class Picturing:
             with self._lock:
                 body = to_pprof(named_bytes(pid, body))
         return FORMS[form], body
+
+
+def the_only(rows: Sequence[ProcessRow]) -> int:
+    """The process that can be asked, where there is one alone."""
+    asked = [row for row in rows if row.asks]
+    if len(asked) != 1:
+        known = ", ".join(f"{row.pid} ({row.name})" for row in asked) or "none answers"
+        raise AnswerError(400, f"say of which process, with ?pid=PID: {known}")
+    return asked[0].pid

@@ -20,12 +20,14 @@ from hew.model.errors import HewError
 from hew.model.live_samples import LiveSamples
 from hew.model.profile import Kind, Profile
 from hew.model.profile_view import Shown
+from hew.sources.attach.target import has_jemalloc
+from hew.sources.control import find_socket
 from hew.sources.environment import caller_environment
 from hew.sources.processes import own_number
 from hew.sources.profile.live import take_profile
 from hew.sources.profile.of_command import profile_command
 from hew.sources.profile.read import read_profile
-from hew.sources.profile.samples import named_samples, take_samples
+from hew.sources.profile.samples import named_samples, placed, take_samples
 from hew.sources.symbols.perf_map import PerfMap
 from hew.sources.symbols.symbolise import Finder, symbolise
 from hew.views.profile.page import profile_page
@@ -61,6 +63,13 @@ class Ways:
     keep: Path | None
 
 
+JEMALLOC = (
+    "process {pid} is on jemalloc, which writes heap profiles by itself alone: start it with "
+    "MALLOC_CONF=prof:true,lg_prof_interval:30 (or let it call mallctl prof.dump), then hew profile "
+    "jeprof.{pid}.*.heap; or start it by hew run --conf prof:true -- COMMAND"
+)
+
+
 class Profiling:
     """One invocation."""
 
@@ -72,6 +81,8 @@ class Profiling:
         """Everything; the status to end with."""
         status = 0
         older = self._read(self._ways.base) if self._ways.base else None
+        if pid is not None and find_socket(pid) is None and has_jemalloc(pid):
+            raise HewError(JEMALLOC.format(pid=pid))
         if pid is not None and self._ways.pins:
             self._show_pins(pid)
             return status
@@ -100,12 +111,7 @@ class Profiling:
     def _show_pins(self, pid: int) -> None:
         ways = self._ways
         taken = self._samples(pid)
-        if not taken.placed:
-            raise HewError(
-                f"process {pid} does not know the slabs of its samples: start it with hew run --conf "
-                "prof:true,prof_slabs:true -- COMMAND"
-            )
-        found = pins(taken, ways.sparse / 100)
+        found = pins(placed(taken, pid), ways.sparse / 100)
         _print([pins_json(found, ways.rows)] if ways.as_json else pins_table(found, ways.rows))
         for note in found.notes if not ways.as_json else ():
             click.echo(f"hew profile: {note}", err=True)

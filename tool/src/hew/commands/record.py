@@ -11,12 +11,15 @@ from pathlib import Path
 import click
 
 from hew.commands.options import requested, told
+from hew.commands.recording import process_of, record_running
 from hew.model.allocator import Request
 from hew.model.errors import HewError
 from hew.sources.discovery import discover
 from hew.sources.environment import caller_environment
+from hew.sources.trace.converting import convert
 from hew.sources.trace.recorder import Recording, files_of, finish, largest_first, record
-from hew.views.trace_text import count, recorded, what_to_replay
+from hew.sources.trace.running import writer_of
+from hew.views.trace_text import count, recorded, still_written, what_to_replay
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 LEAST = 1 << 20
@@ -69,7 +72,17 @@ def _size(_context: click.Context, parameter: click.Parameter, text: str | None)
     metavar="NAME[=PATH]",
     help="Run under this allocator.  [default: the one that the command has]",
 )
-@click.argument("words", metavar="-- COMMAND [ARGUMENT]...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Run nothing: make the trace of what heaptrack or mtrace recorded, or pack one of a process that ran on.",
+)
+@click.option(
+    "--seconds", type=click.FloatRange(min=0, min_open=True), help="With PID: how long.  [default: until Ctrl-C]"
+)
+@click.argument("words", metavar="PID | -- COMMAND [ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
 def command(
     output: Path,
     most: int | None,
@@ -77,12 +90,30 @@ def command(
     stacks: int,
     children: bool,
     requests: tuple[Request, ...],
+    source: Path | None,
+    seconds: float | None,
     words: tuple[str, ...],
 ) -> None:
-    """Record every allocation and free of COMMAND. Its exit status and its output pass through.
+    """Record every allocation and free of COMMAND, or of process PID on hew with a control socket from now on.
 
-    Works over any allocator that COMMAND has. What was recorded is told on stderr at the end.
+    The exit status and the output of COMMAND pass through. Works over any allocator that COMMAND has. A process goes
+    on as it was when the recording ends. What was recorded is told on stderr at the end.
     """
+    if bool(words) == (source is not None):
+        raise click.UsageError("give a COMMAND or a PID to record, or --from FILE")
+    if source is not None:
+        with told("hew record", programs=True):
+            _tell_converted(source, output)
+        return
+    pid = process_of(words)
+    if seconds is not None and pid is None:
+        raise click.UsageError("--seconds is for a PID")
+    if requests and pid is not None:
+        raise click.UsageError("--alloc is for a COMMAND: a process that runs has its allocator")
+    if pid is not None:
+        with told("hew record"):
+            record_running(pid, Recording(output, most, threads, stacks, False, None), seconds)
+        return
     with told("hew record"):
         environment = caller_environment()
         library = _library(requests, environment)
@@ -105,14 +136,26 @@ def _library(requests: tuple[Request, ...], environment: dict[str, str]) -> Path
     return next((one.library for one in found if one.library is not None), None)
 
 
+def _tell_converted(source: Path, output: Path) -> None:
+    """Makes the trace of another recorder's file and says what is in it."""
+    summary, unknown = convert(source, output)
+    click.echo(f"hew record: {recorded(summary)}", err=True)
+    if unknown:
+        click.echo(f"hew record: {count(unknown, 'free')} of objects that are not in it: left out", err=True)
+    click.echo(f"hew record: to run it again: {what_to_replay(summary)}", err=True)
+
+
 def _tell(output: Path, former: Collection[Path]) -> None:
     """Packs each new file and says what is in it; one that cannot be packed is left as it is."""
-    found, failed = [], False
+    found, failed, running = [], False, []
     for path in files_of(output):
         if path in former:
             continue
         try:
-            found.append(finish(path))
+            if (pid := writer_of(path)) is not None:
+                running.append((path, pid))
+            else:
+                found.append(finish(path))
         except (HewError, OSError) as error:
             failed = True
             click.echo(f"hew record: {error}", err=True)
@@ -121,7 +164,9 @@ def _tell(output: Path, former: Collection[Path]) -> None:
         click.echo(f"hew record: {recorded(one)}", err=True)
     if len(worth) > SHOWN:
         click.echo(f"hew record: {count(len(worth) - SHOWN, 'smaller trace')} beside it: {output}.PID", err=True)
-    if not worth and not failed:
+    for path, pid in running:
+        click.echo(f"hew record: {still_written(path, pid)}", err=True)
+    if not worth and not failed and not running:
         click.echo(
             "hew record: nothing was recorded: the program is static, has a malloc of its own, or forbids preloading",
             err=True,

@@ -36,10 +36,11 @@ METRICS = (
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds one run may take.")
 @click.option(
     "--touch",
-    type=click.Choice(["none", "first", "pages", "all"]),
-    default="pages",
+    type=click.Choice(["none", "first", "recorded", "pages", "all"]),
+    default="recorded",
     show_default=True,
-    help="What is written of each new object: nothing, its first byte, a byte of each page, every byte.",
+    help="What is written of each new object: nothing, its first byte, a byte of as many pages as in life, of each"
+    " page, every byte.",
 )
 @click.option("--real-time", is_flag=True, help="At the pace of the recording instead of as fast as it goes.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
@@ -72,7 +73,7 @@ def command(
         if not counted.operations:
             raise HewError(f"{trace}: there is no operation in it")
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        if touch in {"pages", "all"} and counted.live_bytes > there:
+        if touch in {"recorded", "pages", "all"} and counted.live_bytes > there:
             raise HewError(f"{size(counted.live_bytes)} live at once, and the machine has {size(there)}: --touch first")
         words = (str(find_part(PROGRAM)), "run", str(plan), touch, "real" if real_time else "fast")
         report = compare(CommandPlan(words, Path("/dev/null"), timeout, metrics=METRICS), requests, runs, warmup)

@@ -2,7 +2,7 @@
 """`hew search`: which settings, and which allocator, suit a command best: found and verified by running it."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import click
 
 from hew.analysis.search.wanted import goal_names, limit_parts
 from hew.commands.asked import asked_for, run_options
-from hew.commands.options import told
+from hew.commands.options import told, writable
 from hew.model.errors import HewError
 
 SAMPLERS = ("tpe", "nsga2", "random")
@@ -91,42 +91,81 @@ def searched_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--seed", type=click.IntRange(min=0), help="Of the sampler.")
 @click.option(
     "--storage",
+    metavar="FILE|URL",
+    help="Keep the search in this SQLite file, or in a database (postgresql://user@host/name): to go on later, and for "
+    "several processes, or hosts, at once.",
+)
+@click.option(
+    "--trace",
     type=click.Path(dir_okay=False, path_type=Path),
+    metavar="TRACE",
+    help="Try candidates by replaying this trace of hew record; COMMAND, if given, runs for the best of them alone.",
+)
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=writable,
     metavar="FILE",
-    help="Keep the search in this SQLite file: to go on later, and for several processes at once.",
+    help="Also write what is recommended, with the evidence, for HEW_CONF=conf_file:FILE.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
 @searched_options
-@click.argument("words", metavar="-- COMMAND [ARGUMENT]...", nargs=-1, required=True, type=click.UNPROCESSED)
-def command(words: tuple[str, ...], as_json: bool, **options: Any) -> None:
+@click.argument("words", metavar="-- COMMAND [ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
+def command(words: tuple[str, ...], as_json: bool, save: Path | None, **options: Any) -> None:
     """Search the settings, and with --allocators the allocators, that suit COMMAND best.
 
     Each candidate is run beside the base, interleaved, and left as soon as it is hopeless. It ends with the front to
     choose from and one recommendation, which fresh runs have confirmed; or with "nothing better". --runs and --warmup
     are of those fresh runs. The base is --alloc (hew by default) with its settings as they are.
+
+    With --trace candidates are tried by replay, and only the best few by COMMAND; without a COMMAND the replay has the
+    last word.
     """
+    _check(words, options)
     with told("hew search", programs=True):
         # Optuna takes a second to load: a wrong use is told before.
         from hew.commands.searched import Search, ground_of  # noqa: PLC0415
         from hew.commands.searching import search  # noqa: PLC0415
-        from hew.tuner.study import STORAGE_ERRORS, reason_of  # noqa: PLC0415
-        from hew.views.search import search_json, show_search  # noqa: PLC0415
+        from hew.tuner.study import STORAGE_ERRORS, reason_of, shown  # noqa: PLC0415
+        from hew.views.search import said_of_file, search_json, settings_file, show_search  # noqa: PLC0415
         from hew.views.table import results_console  # noqa: PLC0415
 
-        if options["allocators"] and options["alloc"]:
-            raise click.UsageError("--allocators takes all of them, --alloc one")
         own = {
             name: options[name]
-            for name in ("allocators", "goals", "limits", "only", "trials", "rounds", "sampler", "seed", "storage")
+            for name in (
+                "allocators",
+                "goals",
+                "limits",
+                "only",
+                "trials",
+                "rounds",
+                "sampler",
+                "seed",
+                "storage",
+                "trace",
+            )
         }
         asked = Search(asked=asked_for(words, options), **own)
         try:
             result = search(asked, ground_of(asked))
         except STORAGE_ERRORS as error:
-            raise HewError(f"{options['storage']}: {reason_of(error)}") from error
+            raise HewError(f"{shown(options['storage'])}: {reason_of(error)}") from error
+        if save:
+            save.write_text(settings_file(result), encoding="utf-8")
+            click.echo(f"hew search: {said_of_file(result, save.absolute())}", err=True)
         if as_json:
             click.echo(search_json(result))
         else:
             show_search(result, results_console())
         if result.interrupted:
             raise KeyboardInterrupt
+
+
+def _check(words: tuple[str, ...], options: Mapping[str, Any]) -> None:
+    """What does not go together."""
+    if not words and options["trace"] is None:
+        raise click.UsageError("give a COMMAND, or --trace TRACE")
+    if not words and (options["server"] or options["metrics"]):
+        raise click.UsageError("--server and --metric want a COMMAND")
+    if options["allocators"] and options["alloc"]:
+        raise click.UsageError("--allocators takes all of them, --alloc one")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What the user of `hew search` asks for, and the allocators and places that this comes to."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hew.analysis.cut import cut
 from hew.analysis.search.space import choice_of, parameters_of
 from hew.analysis.verification import changed
 from hew.commands.asked import Asked
@@ -12,15 +14,19 @@ from hew.model.allocator import BASELINE, Allocator, Request
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, GLIBC, HEW, JEMALLOC, OWN_CONF
 from hew.model.run import ServerPlan
-from hew.model.search import Candidate, Choice
+from hew.model.search import Candidate, Choice, Parameter
 from hew.sources.code import read_code
 from hew.sources.discovery import discover, true_baseline, usable_under, without_allocators
 from hew.sources.environment import caller_environment
 from hew.sources.executable import find_command
+from hew.sources.library import find_part
 from hew.sources.measure import Place
+from hew.sources.simulation import sizes_of
 from hew.sources.statistics_run import conf_variable
+from hew.sources.trace.recorder import PROGRAM
 
 DEFAULT = Request(HEW)
+CLASSES, COUNT = "classes", 36  # the setting, and how many: as many as hew has by itself
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,35 @@ class Search:
     rounds: int
     sampler: str
     seed: int | None
-    storage: Path | None
+    storage: str | None  # a file, or a database's URL
+    trace: Path | None = None  # what candidates are tried on, in place of the command
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """What runs under the allocators in the end: the command, its server, or the replay alone."""
+        return self.asked.subject or (str(find_part(PROGRAM)), "run")
+
+    @property
+    def replayed(self) -> tuple[str, ...]:
+        """What was run where there is no command, as one would do it."""
+        return ("hew", "replay", str(self.trace))
+
+    @property
+    def digest(self) -> str:
+        """The trace, whatever its name."""
+        if self.trace is None:
+            return ""
+        with self.trace.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of how candidates were tried."""
+        if self.trace is None:
+            return ()
+        if self.asked.words:
+            return (f"tried by replays of {self.trace}; the best of them measured again, and verified, by the command",)
+        return ("tried and verified by replays, of the heap alone: a COMMAND behind -- verifies by the program",)
 
 
 @dataclass(frozen=True)
@@ -67,11 +101,20 @@ class Ground:
         return next(one.allocator.library for one in self.choices if one.allocator.name == candidate.allocator)
 
 
+def own_classes(trace: Path) -> tuple[Parameter, ...]:
+    """The size classes that waste least for a trace; nothing where it has no small objects to tell from."""
+    try:
+        found = cut(sizes_of(trace), COUNT, by_peak=False)
+    except HewError:
+        return ()
+    return (Parameter(CLASSES, (found.setting.partition(":")[2],)),)
+
+
 def ground_of(search: Search) -> Ground:
     """Find the allocators. The base is glibc with --allocators, else the allocator whose settings are searched."""
     environment, notes = without_allocators(caller_environment())
     asked = search.asked
-    path = find_command(asked.subject[0], environment)
+    path = find_command(search.subject[0], environment)
     plan = asked.plan
     if isinstance(plan, ServerPlan):
         for words in (plan.client, plan.ready or plan.client):
@@ -102,12 +145,12 @@ def _choices(
     for one in allocators:
         code = read_code(one.library) if one.library else None
         kind = GLIBC if one.name == BASELINE else (code.kind if code and code.kind else one.name)
-        variable = (
-            conf_variable(search.asked.subject, Place(one.library, environment)) if kind in {HEW, JEMALLOC} else None
-        )
+        variable = conf_variable(search.subject, Place(one.library, environment)) if kind in {HEW, JEMALLOC} else None
         variables[one.name] = OWN_CONF if kind == HEW and variable == CONF else variable or CONF
-        choices.append(choice_of(one, kind, variable, search.only))
+        more = own_classes(search.trace) if kind == HEW and search.trace else ()
+        choices.append(choice_of(one, kind, variable, search.only, more))
     known = {row.name for kind in (HEW, JEMALLOC, GLIBC) for row in parameters_of(kind)}
+    known |= {CLASSES} if search.trace else set()
     for name, values in search.only:
         if name not in known and not values:
             raise HewError(

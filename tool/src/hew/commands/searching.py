@@ -1,38 +1,38 @@
 # SPDX-License-Identifier: MIT
 """The course of a search: batches of candidates beside the base, a round of the best, and fresh runs of the pick."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from hew.analysis.ratios import CONFIDENCE
 from hew.analysis.schedule import rotated_schedule
-from hew.analysis.search.front import confirmed, front, hopeless, misses, picked, reduced, simpler
+from hew.analysis.search.front import LEVEL, SPARED, front, misses, picked, proof_of, reduced, simpler
 from hew.analysis.search.space import first_candidates
-from hew.analysis.search.tried import medians, tried_of
 from hew.analysis.search.verdict import verdict
-from hew.analysis.search.wanted import wanted as wanted_of
 from hew.analysis.verification import figures_of, outcomes
 from hew.commands.measuring import measurer
+from hew.commands.racing import Course, Told, course_of, fails
 from hew.commands.searched import Ground, Search
 from hew.model.errors import HewError
-from hew.model.figures import CLIENT_WALL, WALL
-from hew.model.run import Failure, Plan, Run, Step
-from hew.model.search import Candidate, SearchResult, Tried, Wanted
+from hew.model.run import CommandPlan, Plan
+from hew.model.search import Candidate, Proof, SearchResult
 from hew.model.verification import WITHOUT, Variant, Verification
 from hew.sources.experiment import run_schedule
+from hew.sources.library import find_part
 from hew.sources.machine import describe_machine
-from hew.tuner.race import Race
-from hew.tuner.study import Study, sampler_of
+from hew.sources.trace.planning import planned
+from hew.sources.trace.recorder import PROGRAM
+from hew.tuner.study import Study, sampler_of, shown
 from hew.views.progress import bar, progress
 
 BATCH = 3  # candidates beside one run of the base: more would lie further from it in time
 FINALISTS = 3
+OF_REPLAY = 5  # finalists of replays: life may rank them otherwise
+HARM_OF_REPLAY = 1.05  # a replay is the allocator alone: 5 % of its time are half a per cent of a program's
 SEMIFINAL_ROUNDS = 6
-SLOWEST = 4.0  # times the base's wall time after which a run is ended: it has lost
-LEAST_TIMEOUT = 5.0  # seconds; on a busy machine a short run may take that
-Measure = Callable[[Step], Run]
-Told = Callable[[str, int], None]
+GOALS_OF_REPLAY = ("wall", "rss")
 
 
 @dataclass
@@ -41,37 +41,9 @@ class Searcher:
 
     search: Search
     ground: Ground
-    wanted: Wanted
-    plan: Plan  # of candidates: with the time that one may take
+    trials: Course  # how candidates are tried
+    life: Course  # how the best of them are measured once more, and the pick is verified
     study: Study
-
-    def race(self, candidates: Sequence[Candidate], rounds: int, told: Told) -> Race:
-        """Run some candidates beside the base, each for as many rounds as it deserves."""
-        base = self.ground.base
-        places = {one.label: self.ground.place(one) for one in (base, *candidates)}
-        whole, limited = measurer(self.search.asked.plan, places), measurer(self.plan, places)
-        known = [one for one in self.study.tried() if one.failure is None]
-        race = Race(
-            base.label,
-            [one.label for one in candidates],
-            rounds,
-            lambda _, mine, theirs: hopeless(medians(mine, theirs), self.wanted, known),
-        )
-
-        def measure(step: Step) -> Run:
-            return race.heard((whole if step.allocator == base.label else limited)(step))
-
-        run_schedule(race.steps(), measure, lambda step, _: told(step.allocator, 0))
-        if not race.of(base.label):
-            failed = next(run.failure for run in race.runs if run.allocator == base.label and run.failure)
-            raise _fails(self.search, base, failed)
-        return race
-
-    def batch(self, candidates: Sequence[Candidate], rounds: int, told: Told) -> list[Tried]:
-        """The same, and what came of each."""
-        race = self.race(candidates, rounds, told)
-        theirs = race.of(self.ground.base.label)
-        return [tried_of(one, race.all_of(one.label), theirs) for one in candidates]
 
     def explore(self, told: Told) -> None:
         """Batch after batch until the trials are used up or nothing is left to try."""
@@ -81,7 +53,8 @@ class Searcher:
             if not asked:
                 return
             try:
-                found = self.batch([candidate for _, candidate in asked], self.search.rounds, told)
+                known = [one for one in self.study.tried() if one.failure is None]
+                found = self.trials.batch([one for _, one in asked], self.search.rounds, known, told)
             except BaseException:
                 for trial, _ in asked:
                     self.study.tell(trial, None)
@@ -93,8 +66,11 @@ class Searcher:
     def pick(self, told: Told) -> Candidate | None:
         """The one candidate to verify. The best few of the search are measured once more, since the best of many was
         the luckiest too; then what the pick does as well without is taken out of it."""
-        found = [one.candidate for one in picked(front(self.study.tried(), self.wanted), self.wanted)][:FINALISTS]
-        if len(found) > 1:
+        wanted, in_life = self.trials.wanted, self.trials is self.life
+        harm = LEVEL if in_life else HARM_OF_REPLAY
+        found = [one.candidate for one in picked(front(self.study.tried(), wanted), wanted, harm)]
+        found = found[: FINALISTS if in_life else OF_REPLAY]
+        if len(found) > 1 or not in_life:
             found = self._ranked(found, told)
         if not found:
             return None
@@ -106,17 +82,18 @@ class Searcher:
         """The candidate less the settings that it does as well without; of a single other one, whether that will do."""
         if not without:
             return whole
-        race = self.race([whole, *without], SEMIFINAL_ROUNDS, told)
+        race = self.life.race([whole, *without], SEMIFINAL_ROUNDS, (), told)
         runs = race.of(whole.label)
-        needed = [misses(runs, race.all_of(one.label), len(runs), self.wanted.watched) for one in without]
+        needed = [misses(runs, race.all_of(one.label), len(runs), self.life.wanted.watched) for one in without]
         if len(without) == 1:
             return whole if needed[0] else without[0]
         return reduced(whole, needed)
 
     def _ranked(self, candidates: Sequence[Candidate], told: Told) -> list[Candidate]:
         """The candidates that stand a second measurement, the best first."""
-        again = front(self.batch(candidates, SEMIFINAL_ROUNDS, told), self.wanted)
-        return [one.candidate for one in picked(again, self.wanted)]
+        wanted = self.life.wanted
+        again = front(self.life.batch(candidates, SEMIFINAL_ROUNDS, (), told), wanted)
+        return [one.candidate for one in picked(again, wanted, SPARED)]
 
     def verify(self, candidate: Candidate) -> Verification:
         """Fresh interleaved runs of the base and the pick."""
@@ -126,12 +103,13 @@ class Searcher:
         started = datetime.now(UTC).isoformat(timespec="seconds")
         steps = rotated_schedule(list(places), asked.runs, asked.warmup)
         with progress(len(steps)) as told:
-            runs = run_schedule(steps, measurer(asked.plan, places), told)
+            runs = run_schedule(steps, measurer(self.life.plan, places), told)
         results = outcomes(found, runs)
         if not results[0].good_runs:
-            raise _fails(self.search, base, results[0].failures[0].failure)
+            raise fails(self.life.plan, base, results[0].failures[0].failure)
         return Verification(
-            command=asked.words, subject=base.label, runs=asked.runs, warmup=asked.warmup, started=started,
+            command=asked.words or self.search.replayed, subject=base.label,
+            runs=asked.runs, warmup=asked.warmup, started=started,
             machine=describe_machine(), confidence=CONFIDENCE, figures=figures_of(runs), outcomes=tuple(results),
             unmeasured=(), notes=(), server=asked.server,
         )  # fmt: skip
@@ -139,7 +117,18 @@ class Searcher:
 
 def search(asked: Search, ground: Ground) -> SearchResult:
     """All of it. An interrupt ends the search with what was learned by then."""
-    searcher = _begun(asked, ground)
+    if asked.trace is None:
+        return _searched(_begun(asked, ground, None))
+    with planned(asked.trace) as (plan, counted):
+        if not counted.operations:
+            raise HewError(f"{asked.trace}: there is no operation in it")
+        words = (str(find_part(PROGRAM)), "run", str(plan), "recorded", "fast")
+        return _searched(_begun(asked, ground, CommandPlan(words, Path("/dev/null"), asked.asked.timeout)))
+
+
+def _searched(searcher: Searcher) -> SearchResult:
+    """The course of it, and what came of it."""
+    asked, ground = searcher.search, searcher.ground
     interrupted, final, candidate = False, None, None
     try:
         with bar(asked.trials) as told:
@@ -150,46 +139,39 @@ def search(asked: Search, ground: Ground) -> SearchResult:
             final = searcher.verify(candidate)
     except KeyboardInterrupt:
         interrupted = True
-    tried = searcher.study.tried()
-    won = final is not None and candidate is not None and confirmed(final.outcomes[1], searcher.wanted)
+    tried, wanted = searcher.study.tried(), searcher.trials.wanted
+    proof = proof_of(final.outcomes[1], searcher.life.wanted) if final is not None else Proof.REFUTED
     return SearchResult(
-        command=asked.asked.words,
+        command=asked.asked.words or asked.replayed,
         server=asked.asked.server,
         base=ground.base,
-        wanted=searcher.wanted,
+        wanted=wanted,
         tried=tuple(tried),
-        front=tuple(front(tried, searcher.wanted)),
+        front=tuple(front(tried, wanted)),
         final=final,
-        recommended=candidate if won else None,
-        verdict=verdict(str(asked.storage) if asked.storage else None, candidate, interrupted, won),
+        recommended=candidate if proof is Proof.CONFIRMED else None,
+        verdict=verdict(shown(asked.storage) if asked.storage else None, candidate, interrupted, proof),
         interrupted=interrupted,
-        notes=ground.notes,
+        notes=(*ground.notes, *asked.notes),
     )
 
 
-def _begun(asked: Search, ground: Ground) -> Searcher:
-    """Run the base once, to see what can be wanted and how long a run takes; open the study."""
-    plan = asked.asked.plan
-    first = measurer(plan, {ground.base.label: ground.place(ground.base)})(Step(ground.base.label, 0))
-    if first.failure:
-        raise _fails(asked, ground.base, first.failure)
-    wanted = wanted_of(asked.goals, asked.limits, figures_of([first]))
-    wall = first.figures.get(CLIENT_WALL.key) or first.figures[WALL.key]
-    limit = max(LEAST_TIMEOUT, SLOWEST * wall)
+def _begun(asked: Search, ground: Ground, replay: Plan | None) -> Searcher:
+    """Run the base once in each way, and open the study."""
+    life = course_of(asked.asked.plan, asked, ground, asked.goals) if asked.asked.words else None
+    trials = course_of(replay, asked, ground, asked.goals or GOALS_OF_REPLAY) if replay else life
+    if trials is None:
+        raise HewError("neither a command nor a trace to try candidates on")
     identity = {
-        "command": [*(asked.asked.server or ()), *asked.asked.words],
+        "command": [*(asked.asked.server or ()), *asked.asked.words]
+        if asked.trace is None
+        else ["trace", asked.digest],
         "allocators": [one.allocator.name for one in ground.choices],
         "settings": {one.allocator.name: {row.name: row.values for row in one.parameters} for one in ground.choices},
-        "goals": [one.figure.key for one in wanted.goals],
+        "goals": [one.figure.key for one in trials.wanted.goals],
     }
-    study = Study(asked.storage, identity, ground.choices, wanted, sampler_of(asked.sampler, asked.seed, wanted))
+    sampler = sampler_of(asked.sampler, asked.seed, trials.wanted)
+    study = Study(asked.storage, identity, ground.choices, trials.wanted, sampler)
     for one in first_candidates(ground.choices, ground.base):
         study.suggest(one)
-    return Searcher(asked, ground, wanted, replace(plan, timeout=min(plan.timeout or limit, limit)), study)
-
-
-def _fails(search: Search, base: Candidate, failure: Failure) -> HewError:
-    """The base itself gives no figures."""
-    return HewError(
-        f"{search.asked.subject[0]} fails under {base.label}: {failure.reason}\n{failure.stderr_tail}".rstrip()
-    )
+    return Searcher(asked, ground, trials, life or trials, study)

@@ -3,9 +3,8 @@
 
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from hew.analysis.details import details, point
@@ -13,18 +12,20 @@ from hew.analysis.live import live_view
 from hew.commands.advising import advised_of
 from hew.commands.exporting import Exporting
 from hew.commands.keeping import Keeper
-from hew.commands.picturing import Picturing
+from hew.commands.picturing import Picturing, the_only
+from hew.commands.ranking import Ranking, known
+from hew.commands.watched import Watched
 from hew.model.advice import MALLOC_CONF, Advice
 from hew.model.control import LIVE
 from hew.model.errors import HewError
-from hew.model.live import Moment, ProcessRow
-from hew.model.serving import Point, Seen
+from hew.model.live import ProcessRow
+from hew.model.serving import Seen
 from hew.sources.control import apply_conf, connect, find_socket
 from hew.sources.live import Processes
 from hew.sources.process_facts import read_process
 from hew.sources.processes import start_time
-from hew.sources.serve.app import AnswerError
 from hew.sources.serve.rounds import Rounds
+from hew.sources.serve.words import AnswerError
 from hew.views.advice_document import advice_document
 from hew.views.serve_document import (
     applied_document,
@@ -35,31 +36,26 @@ from hew.views.serve_document import (
     seen_document,
 )
 
-POINTS = 1800  # of a process's history: half an hour
 REMEMBERED = 64  # processes with a history; the one that was looked at longest ago goes
 FIRST_LOOK = 4.0  # seconds that a request waits for the first look at a process
 LIST_FRESH = 2.0  # seconds: all pages together have one list
 
 
-@dataclass
-class _Watched:
-    """A process that somebody has looked at. `born` tells it from a later one of the same number."""
-
-    born: int | None
-    points: deque[Point] = field(default_factory=lambda: deque(maxlen=POINTS))
-    last: Moment | None = None
-    seen: Seen | None = None
-    ended: str = ""
-    advice: dict[str, Advice] = field(default_factory=dict)
-
-
 class Serving:
     """The site of sources/serve/app.py."""
 
-    def __init__(self, processes: Processes, exporting: Exporting, keeper: Keeper, named: Sequence[int]) -> None:
+    def __init__(
+        self,
+        processes: Processes,
+        exporting: Exporting,
+        keeper: Keeper,
+        named: Sequence[int],
+        ranking: Ranking | None = None,
+    ) -> None:
         self._processes, self._exporting, self._keeper, self._named = processes, exporting, keeper, named
+        self._ranking = ranking
         self._changed = threading.Condition()
-        self._watched: OrderedDict[int, _Watched] = OrderedDict()  # under the condition's lock, with all that is in it
+        self._watched: OrderedDict[int, Watched] = OrderedDict()  # under the condition's lock, with all that is in it
         self._rounds = Rounds(self._look)
         self._picturing = Picturing()
         self._list_lock = threading.Lock()
@@ -74,7 +70,7 @@ class Serving:
 
     def processes(self) -> dict[str, Any]:
         """The list."""
-        return processes_document(self._rows(), self._named)
+        return processes_document(self._rows(), self._named, self._ranking is not None)
 
     def process(self, pid: int, since: float) -> dict[str, Any]:
         """One process, and its history after `since`."""
@@ -85,7 +81,7 @@ class Serving:
             points = [one for one in watched.points if one.at > since]
         return seen_document(Seen(pid, seen.view, seen.details, points, ended))
 
-    def _of(self, pid: int) -> _Watched:
+    def _of(self, pid: int) -> Watched:
         """A process that is looked at from now on, once there is something to see."""
         born = start_time(pid)
         with self._changed:
@@ -93,7 +89,7 @@ class Serving:
             if watched is None or (born is not None and watched.born != born):
                 if born is None:
                     raise AnswerError(404, f"there is no process {pid}")
-                watched = self._watched[pid] = _Watched(born)
+                watched = self._watched[pid] = Watched(born)
             self._watched.move_to_end(pid)
             while len(self._watched) > REMEMBERED:
                 self._watched.popitem(last=False)
@@ -166,19 +162,26 @@ class Serving:
         """Two of them."""
         return comparison_document(self._keeper.compare(before, after))
 
+    def pins(self, pid: int, sparse: int) -> dict[str, Any]:
+        """Who keeps slabs of it that are hardly used."""
+        self._of(pid)
+        return self._picturing.pins(pid, sparse)
+
+    def fleet(self) -> dict[str, Any]:
+        """The ranking of `hew fleet`."""
+        return known(self._ranking).shown()
+
+    def rollout(self, service: str, at: float, setting: str | None) -> dict[str, Any]:
+        """A service before and after a time."""
+        return known(self._ranking).rollout(service, at, setting)
+
     def metrics(self, accept: str) -> tuple[str, bytes]:
         """As `hew export` has them."""
         return self._exporting.page(accept)
 
     def profile(self, pid: int | None, allocations: bool, form: str) -> tuple[str, bytes]:
         """A heap profile of the process, or of the only one that there is."""
-        if pid is None:
-            asked = [row for row in self._rows() if row.asks]
-            if len(asked) != 1:
-                known = ", ".join(f"{row.pid} ({row.name})" for row in asked) or "none answers"
-                raise AnswerError(400, f"say of which process, with ?pid=PID: {known}")
-            pid = asked[0].pid
-        return self._picturing.for_tools(pid, allocations, form)
+        return self._picturing.for_tools(the_only(self._rows()) if pid is None else pid, allocations, form)
 
     def flame(self, pid: int, of: int, base: int, by: str) -> dict[str, Any]:
         """A heap profile as a flame graph; also kept ones of a process that has ended meanwhile."""

@@ -60,6 +60,18 @@ def measured(asked: Asked, place: Place, seen: Observed, also: Sequence[Variant]
     variable = conf_variable(asked.subject, place) or CONF
     found, notes = variants(advice, variable, place.environment)
     found += also
+    return measured_ways(asked, place, subject, found, [one for one in advice if not one.settings], notes)
+
+
+def measured_ways(
+    asked: Asked,
+    place: Place,
+    subject: str,
+    found: Sequence[Variant],
+    unmeasured: Sequence[Advice] = (),
+    notes: Sequence[str] = (),
+) -> Verification:
+    """The command in each of these ways, the first of which is as it is, interleaved."""
     started = datetime.now(UTC).isoformat(timespec="seconds")
     runs: list[Run] = []
     if len(found) > 1:
@@ -69,7 +81,7 @@ def measured(asked: Asked, place: Place, seen: Observed, also: Sequence[Variant]
     results = outcomes(found, runs)
     if runs and not results[0].good_runs:
         failure = results[0].failures[0].failure
-        raise HewError(f"{asked.subject[0]} fails without any advice: {failure.reason}\n{failure.stderr_tail}")
+        raise HewError(f"{asked.subject[0]} fails as it is: {failure.reason}\n{failure.stderr_tail}")
     return Verification(
         command=asked.words,
         subject=subject,
@@ -80,7 +92,7 @@ def measured(asked: Asked, place: Place, seen: Observed, also: Sequence[Variant]
         confidence=CONFIDENCE,
         figures=figures_of(runs),
         outcomes=tuple(results) if runs else (),
-        unmeasured=tuple(one for one in advice if not one.settings),
+        unmeasured=tuple(unmeasured),
         notes=tuple(notes),
         server=asked.server,
     )

@@ -25,6 +25,9 @@ class Waste:
         return self.internal + self.tails + self.classes
 
 
+WORTH = 0.005  # of what is live: less is not worth a setting
+
+
 @dataclass(frozen=True)
 class Cut:
     """The classes, and the waste of other tables by name. `simulated`: all of them on the trace itself."""
@@ -37,3 +40,19 @@ class Cut:
     notes: tuple[str, ...]
     simulated: tuple[Simulated, ...] = ()
     peak_live: int = 0
+
+    @property
+    def setting(self) -> str:
+        """The pair that puts the classes in force."""
+        return "classes:" + "|".join(str(one.size) for one in self.classes)
+
+    @property
+    def saved(self) -> float:
+        """Bytes that the library's own classes waste beyond these; 0 where nothing is known of them."""
+        hew = self.others.get("hew")
+        return hew.total - self.waste.total if hew is not None else 0.0
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether the classes save enough to be put in force."""
+        return self.saved > WORTH * self.waste.asked

@@ -135,7 +135,8 @@ class Mixed:
 
 @dataclass(frozen=True)
 class LimitDay:
-    """A host's control group that grows towards its limit. Times in seconds since 1970; `latest` None: maybe never."""
+    """A host's control group that grows towards its limit. Times in seconds since 1970; `latest` None: maybe never.
+    `days` is how much of its past was seen: under three, a rhythm or a step may look like growth."""
 
     host: str
     used: float
@@ -144,6 +145,7 @@ class LimitDay:
     at: float
     earliest: float
     latest: float | None
+    days: float
 
 
 @dataclass(frozen=True)

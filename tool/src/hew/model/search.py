@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from hew.model.advice import MALLOC_CONF, Setting
 from hew.model.allocator import Allocator
@@ -106,6 +107,14 @@ class Wanted:
     def allows(self, ratios: Mapping[str, float]) -> bool:
         """Whether every limit holds."""
         return all(one.excess(ratios) <= 0 for one in self.limits)
+
+
+class Proof(Enum):
+    """What fresh runs say of the pick."""
+
+    CONFIRMED = auto()
+    REFUTED = auto()
+    TOO_FEW = auto()  # they cannot say
 
 
 @dataclass(frozen=True)

@@ -247,6 +247,11 @@ class Snapshot:
         return f"{self.allocator} {self.release or '(version not reported)'}"
 
     @property
+    def counts(self) -> bool:
+        """Whether it has statistics at all: a jemalloc built without them writes a report of its settings alone."""
+        return self.config.get("stats") is not False
+
+    @property
     def page(self) -> int:
         """Bytes of a page; 4096 where the report leaves it out."""
         return self.layout.page or 4096

@@ -79,6 +79,10 @@ class Control:
         """Every sampled object that is live, a line each below its stack's."""
         return self._ask_text("samples")[1]
 
+    def record(self, request: str) -> int:
+        """`look`, `stop`, or how to begin (docs/control.md). Bytes of the trace, or words of the program changed."""
+        return int(self._ask_text(f"record {request}")[1])
+
     def names(self) -> tuple[Name, ...]:
         """Every name that can be used."""
         rows = (line.split(" ") for line in self._ask_text("names")[1].splitlines())

@@ -7,6 +7,7 @@ Not here  how candidates are measured (commands/searching.py), and what is best 
 """
 
 import contextlib
+import hashlib
 import json
 import logging
 import time
@@ -20,7 +21,8 @@ from optuna.exceptions import StorageInternalError
 from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler, TPESampler
 from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from optuna.trial import FrozenTrial, Trial, TrialState
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from hew.analysis.search.space import candidate_of
 from hew.model.errors import HewError
@@ -32,6 +34,15 @@ ALLOCATOR = "allocator"
 OPEN_TRIES = 20  # two searches that make one file at the same moment: the later one looks again
 LOCKED_SECONDS = 60  # how long one waits for another's write
 STORAGE_ERRORS = (SQLAlchemyError, StorageInternalError)
+HOPELESS = (
+    "not a database",
+    "unable to open",
+    "readonly",
+    "refused",
+    "authentication",
+    "does not exist",
+    "translate host",
+)
 ASKS = 30  # proposals in a row that were tried before, until the space counts as exhausted
 
 
@@ -40,7 +51,7 @@ class Study:
 
     def __init__(
         self,
-        storage: Path | None,
+        storage: str | None,
         identity: Mapping[str, Any],
         choices: Sequence[Choice],
         wanted: Wanted,
@@ -50,8 +61,9 @@ class Study:
         logging.getLogger("alembic").setLevel(logging.ERROR)
         self._choices = {one.allocator.name: one for one in choices}
         self._wanted = wanted
-        self._source = str(storage) if storage else "memory"
-        self._study = _opened(storage, len(wanted.goals), sampler)
+        self._source = shown(storage) if storage else "memory"
+        name = f"{NAME} {_digest(identity)}" if storage and is_url(storage) else NAME
+        self._study = _opened(storage, name, len(wanted.goals), sampler)
         self._claim(identity)
 
     def _claim(self, identity: Mapping[str, Any]) -> None:
@@ -155,25 +167,46 @@ def sampler_of(name: str, seed: int | None, wanted: Wanted) -> BaseSampler:
     )
 
 
-def _opened(storage: Path | None, goals: int, sampler: BaseSampler) -> optuna.Study:
-    """The study in that file, made when it is not there."""
+def is_url(storage: str) -> bool:
+    """Whether it names a database by URL, in which each command has a study of its own; else it is a file of one."""
+    return "://" in storage
+
+
+def shown(storage: str) -> str:
+    """As it may be printed: without a password."""
+    try:
+        return make_url(storage).render_as_string(hide_password=True) if is_url(storage) else storage
+    except ArgumentError:
+        return storage.partition("://")[0] + "://…"
+
+
+def _digest(identity: Mapping[str, Any]) -> str:
+    """A name for a command with its goals."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _opened(storage: str | None, name: str, goals: int, sampler: BaseSampler) -> optuna.Study:
+    """The study there, made when there is none."""
     problem: Exception | None = None
     for _ in range(OPEN_TRIES):
         try:
             return optuna.create_study(
                 storage=_storage(storage),
-                study_name=NAME,
+                study_name=name,
                 directions=["minimize"] * goals,
                 load_if_exists=True,
                 sampler=sampler,
             )
         except (*STORAGE_ERRORS, RuntimeError) as error:
             problem = error
-            if any(words in reason_of(error) for words in ("not a database", "unable to open", "readonly")):
+            if any(words in reason_of(error) for words in HOPELESS):
                 break
             time.sleep(0.25)
     said = reason_of(problem) if problem else "it cannot be opened"
-    raise HewError(f"{storage}: {said}: --storage wants a file that hew search has made, or none yet")
+    wants = (
+        "a database that can be reached" if is_url(storage or "") else "a file that hew search has made, or none yet"
+    )
+    raise HewError(f"{shown(storage or '')}: {said}: --storage wants {wants}")
 
 
 def reason_of(error: Exception) -> str:
@@ -182,9 +215,22 @@ def reason_of(error: Exception) -> str:
     return str(getattr(inner, "orig", None) or inner).partition("\n")[0]
 
 
-def _storage(path: Path | None) -> BaseStorage:
-    if path is None:
+def _storage(storage: str | None) -> BaseStorage:
+    if storage is None:
         return InMemoryStorage()
-    if "?" in str(path.absolute()):
-        raise HewError(f"{path}: --storage wants a name without ?")
-    return RDBStorage(f"sqlite:///{path.absolute()}", engine_kwargs={"connect_args": {"timeout": LOCKED_SECONDS}})
+    if is_url(storage):
+        return _database(storage)
+    path = str(Path(storage).absolute())
+    if "?" in path:
+        raise HewError(f"{storage}: --storage wants a name without ?")
+    return RDBStorage(f"sqlite:///{path}", engine_kwargs={"connect_args": {"timeout": LOCKED_SECONDS}})
+
+
+def _database(url: str) -> BaseStorage:
+    """One that several hosts can reach, as PostgreSQL."""
+    try:
+        return RDBStorage(url)
+    except ImportError as error:
+        raise HewError(f"{shown(url)}: its driver is missing: pip install 'psycopg[binary]' for PostgreSQL") from error
+    except ArgumentError as error:
+        raise HewError(f"{shown(url)}: no URL of a database, as postgresql://user@host/name") from error

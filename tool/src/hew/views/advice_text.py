@@ -10,6 +10,7 @@ from rich.markup import escape
 from hew.model.advice import MALLOC_CONF, Advice, Certainty, Evidence
 from hew.model.figures import Unit
 from hew.model.quantity import quantity
+from hew.views.openmetrics import one_line, printable
 from hew.views.table import show_note
 
 
@@ -19,16 +20,17 @@ def show_advice(found: Sequence[Advice], notes: Sequence[str], console: Console)
         console.print()
         doubt = "  [yellow](likely)[/]" if one.certainty is Certainty.LIKELY else ""
         console.print(
-            f"[bold]{escape(one.title)}[/]{doubt}   [dim]{one.rule}, {escape(one.subject)}[/]", soft_wrap=True
+            f"[bold]{escape(printable(one.title))}[/]{doubt}   [dim]{one.rule}, {escape(one_line(one.subject))}[/]",
+            soft_wrap=True,
         )
         for line in _evidence(one.evidence):
             console.print(line, soft_wrap=True)
         for label, text in _answers(one):
-            console.print(f"  [green]{label:8}[/] {escape(text)}", soft_wrap=True)
+            console.print(f"  [green]{label:8}[/] {escape(printable(text))}", soft_wrap=True)
     if found and notes:
         console.print()
     for note in notes:
-        show_note(note, console)
+        show_note(one_line(note), console)
 
 
 def _answers(one: Advice) -> list[tuple[str, str]]:
@@ -54,7 +56,8 @@ def _evidence(evidence: Sequence[Evidence]) -> Iterator[str]:
     label = max(len(one.label) for one in evidence)
     number = max(len(shown(one)) for one in evidence)
     for one in evidence:
-        yield f"  {escape(one.label):{label}}  {shown(one):>{number}}  [dim]{escape(one.where)}[/]"
+        what, where = (escape(printable(text)) for text in (one.label, one.where))
+        yield f"  {what:{label}}  {shown(one):>{number}}  [dim]{where}[/]"
 
 
 def shown(one: Evidence) -> str:

@@ -2,7 +2,9 @@
 """Size classes cut to a program: for the terminal and for programs."""
 
 import json
+import shlex
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -10,13 +12,14 @@ from rich.markup import escape
 
 from hew.model.cut import Cut, Waste
 from hew.model.quantity import size, three_digits
+from hew.views.openmetrics import printable
 from hew.views.table import plain_table, show_note
 
 FORMAT = "hew-cut/1"
 
 
-def show_cut(result: Cut, console: Console) -> None:
-    """Print the classes and what they would save."""
+def show_cut(result: Cut, saved_to: Path | None, console: Console) -> None:
+    """Print the classes, what they would save, and how they are put in force; `saved_to`: the file that has them."""
     when = "at the peak" if result.by_peak else "in the mean over operations"
     console.print()
     console.print(
@@ -37,6 +40,8 @@ def show_cut(result: Cut, console: Console) -> None:
         console.print(_simulated(result))
     console.print()
     console.print(f"[bold]{escape(verdict(result))}[/]", soft_wrap=True)
+    if result.is_worth_it:
+        console.print(escape(in_force(result, saved_to)), soft_wrap=True, highlight=False)
     for note in result.notes:
         show_note(note, console)
 
@@ -61,17 +66,41 @@ def _simulated(result: Cut) -> Any:
 
 
 def verdict(result: Cut) -> str:
-    """What the classes would save, in one sentence; the library does not take them yet."""
+    """What the classes would save, in one sentence."""
     hew = result.others.get("hew")
     if hew is None or not hew.asked:
         return "nothing to compare with"
-    saved = hew.total - result.waste.total
-    if saved <= 0.005 * hew.asked:
+    saved = result.saved
+    if not result.is_worth_it:
         return (
             "hew's own classes waste no more than half a per cent of live bytes beyond the best of as many: leave them"
         )
     share = f"{saved / hew.asked:.1%} of live bytes and {saved / hew.total:.0%} of what hew's classes waste"
     return f"these classes would save {size(saved)}, {share}"
+
+
+def in_force(result: Cut, saved_to: Path | None) -> str:
+    """What to put before a command. A path with a comma would end a setting."""
+    named = saved_to is not None and "," not in str(saved_to)
+    setting = f"conf_file:{saved_to}" if named else result.setting
+    return f"HEW_CONF={shlex.quote(setting)}"
+
+
+def settings_file(result: Cut) -> str:
+    """A file for the setting conf_file: the classes, if they are worth it, behind the evidence for them."""
+    tables = {"these": result.waste, **result.others}
+    lines = [
+        f"Size classes cut to {printable(result.source)} by hew cut: {verdict(result)}.",
+        f"Waste of objects up to 14 KiB, {'at the peak' if result.by_peak else 'in the mean over operations'}: "
+        + ", ".join(f"{name} {size(waste.total)}" for name, waste in tables.items()),
+        *(
+            f"Simulated on the trace: peak of resident memory with {one.name} {size(one.peak_resident)}"
+            for one in result.simulated
+        ),
+        *(printable(note) for note in result.notes),
+    ]
+    comments = "".join(f"# {' '.join(line.split())}\n" for line in lines)
+    return comments + (f"{result.setting}\n" if result.is_worth_it else "")
 
 
 def cut_json(result: Cut) -> str:
@@ -82,6 +111,8 @@ def cut_json(result: Cut) -> str:
         "source": result.source,
         "weighed_by": "peak" if result.by_peak else "mean",
         "classes": [asdict(one) for one in result.classes],
+        "setting": result.setting,
+        "worth_it": result.is_worth_it,
         "waste": {name: {**asdict(waste), "total": waste.total} for name, waste in tables.items()},
         "simulated": [
             {"name": one.name, "peak_heap": one.peak_heap, "peak_resident": one.peak_resident, "work": one.work}

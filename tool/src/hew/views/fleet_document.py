@@ -76,7 +76,12 @@ def _limit(day: LimitDay) -> dict[str, Any]:
 
 def rollout_json(rollout: Rollout) -> str:
     """Before and after."""
-    document = {
+    return json.dumps(rollout_document(rollout), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def rollout_document(rollout: Rollout) -> dict[str, Any]:
+    """The same as plain lists and dictionaries."""
+    return {
         "format": FORMAT,
         "service": rollout.service,
         "setting": rollout.setting or None,
@@ -99,7 +104,6 @@ def rollout_json(rollout: Rollout) -> str:
         "missing": [{"host": host, "value": value} for host, value in rollout.missing],
         "notes": list(rollout.notes),
     }
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _span(span: Span) -> dict[str, float]:

@@ -9,14 +9,15 @@ from rich.markup import escape
 from rich.text import Text
 
 from hew.model.figures import Unit
-from hew.model.fleet import FleetState, Group, LimitDay, Rollout, ServiceState
+from hew.model.fleet import FleetState, Group, Kind, LimitDay, Rollout, ServiceState
 from hew.model.quantity import quantity, size, three_digits
 from hew.views.advice_text import show_advice
-from hew.views.openmetrics import printable
+from hew.views.openmetrics import one_line
 from hew.views.table import STYLES, plain_table, show_note
 from hew.views.text import interval, judgement, times
 
 LAST = 253402300799.0  # the end of the year 9999
+SURE = 3  # days from which on a step and a rhythm are told from growth
 MOST_HOSTS = 8  # named in a line
 
 
@@ -30,7 +31,7 @@ def show_fleet(state: FleetState, rows: int, console: Console) -> None:
     hosts, processes = sum(one.hosts for one in state.services), sum(one.processes for one in state.services)
     console.print(
         f"{len(state.services)} services, {processes:,.0f} processes (a host and service: {hosts:,}), from "
-        f"{moment(state.begin)} to {moment(state.end)}, by {escape(printable(state.source))}",
+        f"{moment(state.begin)} to {moment(state.end)}, by {escape(one_line(state.source))}",
         style="dim",
         soft_wrap=True,
     )
@@ -55,7 +56,7 @@ def show_fleet(state: FleetState, rows: int, console: Console) -> None:
 def _row(one: ServiceState) -> list[Text]:
     cores = three_digits(one.cores) if one.cores is not None else "–"
     return [
-        Text(printable(one.name) or "(no name)", style="bold" if one.costs else ""),
+        Text(one_line(one.name) or "(no name)", style="bold" if one.costs else ""),
         Text(f"{one.processes:,.0f}"),
         Text(f"{one.hosts:,}"),
         Text(cores),
@@ -68,26 +69,25 @@ def _row(one: ServiceState) -> list[Text]:
 
 def _show_service(one: ServiceState, console: Console) -> None:
     console.print()
-    console.rule(Text(printable(one.name) or "(no name)", style="bold"), align="left", characters="─")
+    console.rule(Text(one_line(one.name) or "(no name)", style="bold"), align="left", characters="─")
     for cost in one.costs:
         amount = size(cost.bytes) if cost.bytes else f"{three_digits(cost.cores)} cores"
         console.print(f"  {cost.kind.value}: [bold]{amount}[/]  [dim]{escape(cost.about)}[/]", soft_wrap=True)
     for line in _beside(one):
         console.print(f"  {escape(line)}", soft_wrap=True)
     show_advice(one.advice, (), console)
-    worst = next((cost.worst for cost in one.costs if cost.worst[0] and cost.worst[1].isdecimal()), None)
+    worst = next((cost for cost in one.costs if cost.worst[0] and cost.worst[1].isdecimal()), None)
     if worst is not None:
-        host, pid = (printable(text) for text in worst)
+        host, pid = (one_line(text) for text in worst.worst)
+        where = "which uses most pages" if worst.kind is Kind.FRAGMENTATION else "where it is most"
         more = "more of it" if one.advice else "the setting for it"
-        console.print(
-            f"  on {escape(host)}, where it is most, [green]hew advise {escape(pid)}[/] tells {more}", soft_wrap=True
-        )
+        console.print(f"  on {escape(host)}, {where}, [green]hew advise {escape(pid)}[/] tells {more}", soft_wrap=True)
 
 
 def _beside(one: ServiceState) -> Iterator[str]:
     for mixed in one.mixed:
         usual = _setting(mixed.usual)
-        names = [f"{printable(host)} ({_setting(value)})" for host, value in mixed.others[:MOST_HOSTS]]
+        names = [f"{one_line(host)} ({_setting(value)})" for host, value in mixed.others[:MOST_HOSTS]]
         more = f" and {len(mixed.others) - MOST_HOSTS} more" if len(mixed.others) > MOST_HOSTS else ""
         count = len(mixed.others)
         yield f"{mixed.setting} is {usual}, but not on {count} host{'s' if count > 1 else ''}: {', '.join(names)}{more}"
@@ -101,20 +101,21 @@ def _setting(value: float) -> str:
 
 def limit_line(day: LimitDay) -> str:
     """When a limit is met."""
-    host = printable(day.host)
+    host = one_line(day.host)
     used = f"{size(day.used)} of its limit of {size(day.limit)}"
     if not day.a_day:
         return f"near its limit: {host} uses {used}"
     until = moment(day.latest) if day.latest is not None else "never, maybe"
+    short = "" if day.days >= SURE else f" (from {day.days:.1f} days: a rhythm of days, or a step, may look like it)"
     return (
         f"meets its limit on {moment(day.at)} (95 %: {moment(day.earliest)} to {until}): {host} uses {used} and "
-        f"grows by {size(day.a_day)} a day"
+        f"grows by {size(day.a_day)} a day{short}"
     )
 
 
 def show_rollout(rollout: Rollout, console: Console) -> None:
     """Before and after, and who has not got it."""
-    console.print(f"[bold]{escape(printable(rollout.service))}[/] {escape(rollout.setting)}", soft_wrap=True)
+    console.print(f"[bold]{escape(one_line(rollout.service))}[/] {escape(rollout.setting)}", soft_wrap=True)
     for name, span in (("before", rollout.before), ("after", rollout.after)):
         console.print(f"{name}: {moment(span.begin)} to {moment(span.end)}", style="dim", soft_wrap=True)
     for group in rollout.groups:
@@ -154,6 +155,6 @@ def _show_missing(rollout: Rollout, console: Console) -> None:
     hosts = "1 host has" if count == 1 else f"{count:,} hosts have"
     console.print(f"{hosts} not picked up {escape(rollout.setting)}:")
     for host, value in rollout.missing[: MOST_HOSTS * 4]:
-        console.print(f"  {escape(printable(host))}  {escape(value)}", soft_wrap=True)
+        console.print(f"  {escape(one_line(host))}  {escape(value)}", soft_wrap=True)
     if len(rollout.missing) > MOST_HOSTS * 4:
         console.print(f"  and {len(rollout.missing) - MOST_HOSTS * 4:,} more (--json names all)")

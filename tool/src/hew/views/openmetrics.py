@@ -75,6 +75,11 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text)
 
 
+def one_line(text: str) -> str:
+    """The same for a line on a terminal, which a newline would make two."""
+    return printable(text).replace("\n", "\\n")
+
+
 def number(value: float) -> str:
     """As both formats write it."""
     if isinstance(value, int):

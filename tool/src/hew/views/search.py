@@ -2,14 +2,18 @@
 """What a search has found: for the terminal and for programs."""
 
 import json
+import shlex
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
+from hew.model.known_allocators import OWN_CONF
 from hew.model.quantity import three_digits
 from hew.model.search import Candidate, SearchResult, Tried
+from hew.views.openmetrics import printable
 from hew.views.table import show_note
 from hew.views.text import command_line
 from hew.views.verification import show_verification, verification_document
@@ -62,6 +66,32 @@ def _ratio(one: Tried, key: str) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def settings_file(result: SearchResult) -> str:
+    """A file for hew's setting conf_file: what is recommended, with what was set before, behind the evidence for it.
+    Comments alone where nothing is, or where it is no setting of hew's."""
+    lines = [f"hew search of {printable(command_line(result.server or result.command))}: {printable(result.verdict)}."]
+    if result.final is not None:
+        pick = result.final.outcomes[1]
+        lines += [f"{len(result.tried)} candidates tried; then {pick.good_runs} fresh runs beside {result.base.label}:"]
+        lines += [
+            f"  {figure.label} {three_digits(ratio.value)}x ({three_digits(ratio.low)} to {three_digits(ratio.high)})"
+            for figure in result.final.figures
+            if (ratio := pick.ratios.get(figure.key)) is not None
+        ]
+    lines += [printable(note) for note in result.notes]
+    changes = result.final.outcomes[1].variant.changes if result.final and result.recommended else {}
+    lines += [f"in the environment: {name}={printable(value)}" for name, value in changes.items() if name != OWN_CONF]
+    comments = "".join(f"# {' '.join(line.split())}\n" for line in lines)
+    return comments + "".join(f"{value}\n" for name, value in changes.items() if name == OWN_CONF)
+
+
+def said_of_file(result: SearchResult, saved_to: Path) -> str:
+    """What to do with it."""
+    if not settings_file(result).splitlines()[-1].startswith("#"):
+        return f"settings saved: HEW_CONF={shlex.quote(f'conf_file:{saved_to}')}"
+    return f"{saved_to} has the evidence, and no setting"
 
 
 def search_json(result: SearchResult) -> str:

@@ -14,9 +14,9 @@ from hew.views.profile.text import summary
 from hew.views.top_document import process_document
 
 
-def processes_document(rows: Sequence[ProcessRow], named: Sequence[int]) -> dict[str, Any]:
-    """The list; `named`: those of the command line."""
-    return {"processes": [asdict(row) for row in rows], "named": list(named)}
+def processes_document(rows: Sequence[ProcessRow], named: Sequence[int], fleet: bool) -> dict[str, Any]:
+    """The list; `named`: those of the command line; `fleet`: whether there is one to be shown."""
+    return {"processes": [asdict(row) for row in rows], "named": list(named), "fleet": fleet}
 
 
 def seen_document(seen: Seen) -> dict[str, Any]:

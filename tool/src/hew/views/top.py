@@ -279,7 +279,7 @@ class TopApp(App[None]):
             self.call_from_thread(self._show, screen, show)
 
     def _show(self, screen: "LiveScreen", show: Callable[[], None]) -> None:
-        stack = self.screen_stack
+        stack = self.screen_stack if self.is_running else []  # what ends takes the widgets of screens off first
         if screen in stack:  # one that was left loses its widgets before it is detached
             show()
         if stack and screen is not stack[-1]:  # another one has come up meanwhile, and waits for its first reading

@@ -2,6 +2,7 @@
 """What was recorded, and what a trace has in it, in words."""
 
 import shlex
+from pathlib import Path
 
 from hew.model.quantity import size, three_digits
 from hew.model.trace import FULL, TracePlan, TraceSummary
@@ -21,6 +22,15 @@ def recorded(one: TraceSummary) -> str:
         f"{one.path}: {count(one.operations, 'operation')} of {count(one.threads, 'thread')} "
         f"in {three_digits(one.seconds)} s, "
         f"{size(one.file_bytes)}{rate}{full}{end}"
+    )
+
+
+def still_written(path: Path, pid: int) -> str:
+    """A process of the command outlives it, as daemons do."""
+    name = shlex.quote(str(path))
+    return (
+        f"{path}: process {pid} still records into it; it can be replayed as it is; when the process has ended, "
+        f"`hew record --from {name} -o PACKED` packs it"
     )
 
 

@@ -6,11 +6,15 @@ are half of what is resident and 16 MiB or more, the arenas are older than their
 background thread runs, and purging has hardly happened: in less than a tenth of the steps that decay makes (200 in
 a decay time).
 
+It is silent of a program that works: where the arenas hand out in one decay time, on average, as many bytes as are
+dirty, these pages are wanted again before they are due (a cache that fills and is dropped, every few seconds); and
+where a quarter of them goes back in a decay time, somebody purges.
+
 One report cannot tell pages that nobody purges from pages that were freed just before it was written, at the end
 of a program, say: so this is *likely*, not sure. Look at a report from the middle of the program's life.
 """
 
-from hew.analysis.advice.basis import MIB, basis, is_hew
+from hew.analysis.advice.basis import MIB, Basis, basis, is_hew
 from hew.analysis.memory import pages
 from hew.model.advice import Advice, Case, Certainty, Evidence, Setting
 from hew.model.figures import Unit
@@ -21,6 +25,16 @@ LEAST_SHARE = 0.5
 DECAY_TIMES = 2.0
 STEPS = 200.0
 STEPS_SEEN = 0.1
+SHARE_PURGED = 0.25
+LEAST_LARGE = 16 << 10  # bytes of the smallest large class: reports do not tell of what classes large requests were
+
+
+def _works(base: Basis, decay: float, idle: int) -> bool:
+    """Whether dirty pages come and go all the time."""
+    purged = (pages(base.snapshot, base.arena.dirty_purged) or 0) / base.seconds * decay
+    small = sum(one.size * (one.nmalloc or 0) for one in base.arena.bins)
+    handed_out = (small + LEAST_LARGE * (base.arena.large.nmalloc or 0)) / base.seconds * decay
+    return handed_out >= idle or purged >= SHARE_PURGED * idle
 
 
 def rule(case: Case) -> Advice | None:
@@ -34,7 +48,7 @@ def rule(case: Case) -> Advice | None:
     if idle < LEAST_BYTES or idle < LEAST_SHARE * resident or base.seconds < DECAY_TIMES * decay / 1e3:
         return None
     steps = base.seconds / (decay / 1e3) * STEPS
-    if (base.arena.dirty_npurge or 0) > STEPS_SEEN * steps:
+    if (base.arena.dirty_npurge or 0) > STEPS_SEEN * steps or _works(base, decay / 1e3, idle):
         return None
     return Advice(
         rule=NAME,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What several rules need: the numbers that a rule starts from, contention, and settings by allocator and version."""
 
+import re
 from dataclasses import dataclass
 
 from hew.model.advice import Case, Evidence, Setting
@@ -105,7 +106,7 @@ def arena_wait(arena: Arena, seconds: float) -> Wait:
 def version(snapshot: Snapshot) -> tuple[int, ...]:
     """The release as numbers; () when it is not known."""
     parts = (snapshot.release or "").split(".")
-    return tuple(map(int, parts)) if all(part.isdigit() for part in parts) else ()
+    return tuple(map(int, parts)) if all(re.fullmatch("[0-9]{1,9}", part) for part in parts) else ()
 
 
 def is_hew(snapshot: Snapshot) -> bool:

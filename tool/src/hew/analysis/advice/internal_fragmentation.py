@@ -6,6 +6,9 @@ profiling, hew). Speaks for classes in which the live samples asked for 15 % les
 that adds up to 8 MiB over the live objects; four classes a doubling waste 10 % on average of sizes that are spread
 evenly, and 20 % at most, so 15 % means that the program's sizes lie just above a class. Under 100 samples a class
 is not judged.
+
+jemalloc writes what the samples say into the sum of all arenas only, and leaves that sum out where one arena is in use:
+`stats_print_opts:Ja` has it written all the same.
 """
 
 from hew.analysis.advice.basis import MIB

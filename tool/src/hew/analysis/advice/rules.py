@@ -59,7 +59,9 @@ MODULES: Sequence[ModuleType] = (
 def looking(case: Case) -> int:
     """How many rules find what they look at: statistics, a process on glibc, a limit of memory."""
     code = case.process.provider.code if case.process and case.process.provider else None
-    found = {"report"} if case.snapshot else {"process"} if code and code.kind == GLIBC else set()
+    found = {"process"} if not case.snapshot and code and code.kind == GLIBC else set()
+    if case.snapshot and case.snapshot.counts:
+        found.add("report")
     if memory_limit.limits(case):
         found.add("limit")
     return sum(getattr(module, "LOOKS_AT", "report") in found for module in MODULES)

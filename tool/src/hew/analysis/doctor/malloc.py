@@ -106,6 +106,11 @@ def _in_use(facts: ProcessFacts, provider: Provider) -> Finding:
     return Finding(TOPIC, Level.FACT, f"malloc is {code.title}, {how}: {code.path} ({proof})", why, then, evidence)
 
 
+def goes_before(facts: ProcessFacts, code: Code) -> bool:
+    """Whether the malloc in use is there to replace that one: the program is linked with it, and with the other not."""
+    return facts.provider is not None and _is_needed(facts, code) and not _is_needed(facts, facts.provider.code)
+
+
 def _is_needed(facts: ProcessFacts, code: Code) -> bool:
     """Whether the program or a library of the process says that it is linked with this one."""
     name = code.path.name.removesuffix(" (deleted)")
@@ -145,7 +150,12 @@ def _embedded(facts: ProcessFacts) -> Iterator[Finding]:
             "path": str(code.path),
             "prefix": code.prefix,
         }
-        if code.serves:
+        if code.serves and goes_before(facts, code):
+            first = f"{facts.provider.code.title} goes before it" if facts.provider else ""
+            why = "so it is with a preload (LD_PRELOAD, hew run): this one serves nobody"
+            said = f"{code.title} is linked with the program, and {first}: {code.path}"
+            yield Finding(TOPIC, Level.FACT, said, why, "", evidence)
+        elif code.serves:
             yield Finding(
                 TOPIC,
                 Level.NOTE,

@@ -17,12 +17,15 @@ WHOLE = re.compile(r"^\s*(0x[0-9a-fA-F]+|\d+)")
 def setting_findings(facts: ProcessFacts) -> Iterator[Finding]:
     """Each variable that some allocator reads, and the link /etc/malloc.conf."""
     if facts.environment is None:
+        kept = "environ" in facts.unreadable
+        why = "it is another user's" if kept else "the program has written over it, a title of its own for instance"
+        more = "run this as the user of the process, or as root; " if kept else ""
         yield Finding(
             TOPIC,
             Level.NOTE,
             "the environment of the process cannot be read",
-            "whether its settings were honoured cannot be told (another user's, or a title was written over it)",
-            "run this as the user of the process, or as root; or hew doctor -- COMMAND, which knows what it gave",
+            f"whether its settings were honoured cannot be told: {why}",
+            more + "hew doctor -- COMMAND knows what it gave",
         )
     for setting in facts.settings:
         yield _judged(facts, setting)

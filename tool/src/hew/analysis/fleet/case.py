@@ -6,6 +6,7 @@ given as an arena's, and what follows from it is likely, not sure. Evidence name
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from hew.model.fleet import Line
 from hew.model.statistics import Arena, Bin, Depot, Layout, Mutex, Sizes, Snapshot, Totals
 
 PAGE = 4096
+CLASS = re.compile(r"[1-9][0-9]{0,14}")  # a size class as a label: others may write anything there
 MOST_ARENAS = 4096
 TOTALS = ("allocated", "active", "metadata", "metadata_thp", "resident", "mapped", "retained")  # as Totals has them
 # By what a rule calls a number: the series that has it. The first that fits.
@@ -127,7 +129,8 @@ def _decay(figures: Figures, state: str) -> int | None:
 
 def _bins(figures: Figures, processes: float, seconds: float) -> list[Bin]:
     """Classes as far as `hew export --per-bin` tells of them: bytes of slabs as one slab."""
-    classes = sorted({int(key.partition(".")[2]) for key in figures if key.partition(".")[2].isdigit()})
+    labels = {key.partition(".")[2] for key in figures}
+    classes = sorted(int(label) for label in labels if CLASS.fullmatch(label))
     found = []
     for size in classes:
         value = {

@@ -8,7 +8,7 @@ from hew.analysis.summary import paired_ratios
 from hew.model.quantity import three_digits
 from hew.model.report import Ratio, Verdict
 from hew.model.run import Run
-from hew.model.search import Candidate, Goal, Limit, Tried, Wanted
+from hew.model.search import Candidate, Goal, Limit, Proof, Tried, Wanted
 from hew.model.verification import Outcome
 
 LEVEL = 1.01  # costs within one per cent are the same: of those the candidate with the fewest settings is taken
@@ -44,23 +44,24 @@ def score(one: Tried, wanted: Wanted) -> float:
     return math.exp(sum(math.log(max(cost, 1e-9)) for cost in costs) / len(costs))
 
 
-def picked(found: Sequence[Tried], wanted: Wanted) -> list[Tried]:
+def picked(found: Sequence[Tried], wanted: Wanted, harm: float = LEVEL) -> list[Tried]:
     """The candidates for a recommendation, the best first: no goal is given up for another unless a limit says so.
 
-    Of those within one per cent of the best the one with the fewest settings is first.
+    `harm` is how much worse a goal may look, where a few runs cannot tell better. Of those within one per cent of the
+    best the one with the fewest settings is first.
     """
-    harmless = [one for one in found if all(_harmless(goal, one, wanted) for goal in wanted.goals)]
+    harmless = [one for one in found if all(_harmless(goal, one, wanted, harm) for goal in wanted.goals)]
     ordered = sorted(harmless, key=lambda one: score(one, wanted))
     level = [one for one in ordered if score(one, wanted) <= score(ordered[0], wanted) * LEVEL]
     first = sorted(level, key=lambda one: (len(one.candidate.settings), score(one, wanted)))
     return first + [one for one in ordered if one not in level]
 
 
-def _harmless(goal: Goal, one: Tried, wanted: Wanted) -> bool:
+def _harmless(goal: Goal, one: Tried, wanted: Wanted, harm: float) -> bool:
     """A goal is not made worse; or the user has said how much worse it may become."""
     if any(limit.goal == goal for limit in wanted.limits):
         return True
-    return goal.cost(one.ratios.get(goal.figure.key, 1.0)) <= LEVEL
+    return goal.cost(one.ratios.get(goal.figure.key, 1.0)) <= harm
 
 
 def simpler(candidate: Candidate) -> list[Candidate]:
@@ -102,6 +103,17 @@ def hopeless(ratios: dict[str, float], wanted: Wanted, known: Sequence[Tried]) -
     costs = wanted.costs(ratios)
     best = [tuple(1.0 for _ in costs), *(wanted.costs(one.ratios) for one in known)]
     return any(all(cost > HOPELESS * other for cost, other in zip(costs, one, strict=True)) for one in best)
+
+
+def proof_of(outcome: Outcome, wanted: Wanted) -> Proof:
+    """What fresh runs say: confirmed, refuted; or nothing, since no ratio could be told from noise with so few."""
+    if confirmed(outcome, wanted):
+        return Proof.CONFIRMED
+    sound = not outcome.failures and not outcome.output_differs and outcome.good_runs
+    ratios = [outcome.ratios[goal.figure.key] for goal in wanted.goals if goal.figure.key in outcome.ratios]
+    if sound and any(one.verdict is Verdict.TOO_FEW_RUNS for one in ratios):
+        return Proof.TOO_FEW
+    return Proof.REFUTED
 
 
 def confirmed(outcome: Outcome, wanted: Wanted) -> bool:

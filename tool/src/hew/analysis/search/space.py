@@ -12,7 +12,8 @@ from hew.model.allocator import Allocator
 from hew.model.known_allocators import GLIBC, HEW, JEMALLOC
 from hew.model.search import Candidate, Choice, Parameter
 
-ARENAS = ("1", "2", "4", "16")
+ARENAS = ("1", "2", "4", "8", "16")
+EVEN_SLABS = "512-512:4|1024-1024:8|2048-2048:16|4096-4096:32"  # as many objects in each slab where there are few
 DECAYS = ("0", "100", "1000", "60000", "-1")
 
 SHARED = (
@@ -24,12 +25,17 @@ SHARED = (
     Parameter("tcache", ("false",)),
     Parameter("tcache_max", ("4096", "32768", "262144", "1048576")),
     Parameter("lg_tcache_nslots_mul", ("-1", "0", "2", "3")),
-    Parameter("slab_sizes", ("16-1024:8", "16-4096:16")),
+    Parameter("slab_sizes", ("16-1024:8", "16-4096:16", EVEN_SLABS)),
     Parameter("thp", ("always", "never")),
     Parameter("oversize_threshold", ("0", "1048576", "8388608")),
     Parameter("lg_extent_max_active_fit", ("2", "6")),
 )
-OF_HEW = (Parameter("thp_threshold", ("0", "8388608")),)
+OF_HEW = (
+    Parameter("thp_threshold", ("0", "8388608")),
+    Parameter("tcache_ncached_max", ("512-4096:64", "16-4096:200")),  # magazines of middling sizes
+    Parameter("cache_room", ("200", "400", "800")),
+    Parameter("depot_room", ("200", "400")),
+)
 OF_JEMALLOC = (Parameter("metadata_thp", ("auto", "always")),)
 OF_GLIBC = tuple(
     Parameter(name.lower(), values, name)
@@ -66,13 +72,18 @@ def narrowed(
 
 
 def choice_of(
-    allocator: Allocator, kind: str, variable: str | None, only: Sequence[tuple[str, tuple[str, ...]]]
+    allocator: Allocator,
+    kind: str,
+    variable: str | None,
+    only: Sequence[tuple[str, tuple[str, ...]]],
+    more: Sequence[Parameter] = (),
 ) -> Choice:
-    """What may be set of one allocator. `variable` is where it reads its settings; None: nowhere that we can set."""
+    """What may be set of one allocator. `variable` is where it reads its settings; None: nowhere that we can set.
+    `more` than what is known of every program."""
     reads = kind in {HEW, JEMALLOC}
     if reads and variable is None:
         return Choice(allocator, ())
-    return Choice(allocator, narrowed(parameters_of(kind), only, reads))
+    return Choice(allocator, narrowed((*parameters_of(kind), *more), only, reads))
 
 
 def candidate_of(choice: Choice, values: dict[str, str]) -> Candidate:

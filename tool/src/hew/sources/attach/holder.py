@@ -22,7 +22,7 @@ from hew.sources.attach.call import Report, take_report
 from hew.sources.attach.crowd import Crowd, Refusal
 from hew.sources.attach.looks import Judge
 from hew.sources.attach.machine_code import Functions
-from hew.sources.attach.moment import gather
+from hew.sources.attach.moment import LONGEST, LONGEST_LATE, gather
 
 FIRST_WAIT, MOST_WAIT, GROWTH = 0.002, 0.2, 1.5  # seconds between two tries
 SETTLE = 2.0  # seconds for a thread that does not stop to stop after all, so that it can be let go
@@ -59,7 +59,8 @@ def attach(plan: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         while True:
             answer["tries"] += 1
             try:
-                report = _try(plan, judge, answer)
+                longest = LONGEST if time.monotonic() < until - plan["timeout"] / 2 else LONGEST_LATE
+                report = _try(plan, judge, answer, longest)
                 return {**answer, "arenas": report.arenas, "whole": report.whole, "waited": report.waited}, report.text
             except Refusal as refusal:
                 if refusal.final or time.monotonic() + wait > until:
@@ -79,15 +80,15 @@ def attach(plan: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     return answer, b""
 
 
-def _try(plan: dict[str, Any], judge: Judge, answer: dict[str, Any]) -> Report:
-    """One stop."""
+def _try(plan: dict[str, Any], judge: Judge, answer: dict[str, Any], longest: float) -> Report:
+    """One stop, of which `longest` seconds may go by before the call."""
     judge.stacks = _writable(plan["pid"])
     options = kernel.TRACESYSGOOD | (kernel.SUSPEND_SECCOMP if plan["filtered"] else 0)
     crowd = Crowd(plan["pid"], options)
     functions = Functions(**plan["functions"])
     try:
         crowd.seize()
-        return take_report(crowd, gather(crowd, judge), functions, judge.memory, plan["timeout"])
+        return take_report(crowd, gather(crowd, judge, longest), functions, judge.memory, plan["timeout"])
     finally:
         crowd.release()
         crowd.send_kept()

@@ -137,7 +137,8 @@ def ask_all(places: Mapping[int, str], letters: str, seconds: float) -> Iterator
                     continue
                 if answer is not None:
                     yield answer
-            yield from asking.wait(min(left, AGAIN) if refused else left)
+            if asking.open or refused:
+                yield from asking.wait(min(left, AGAIN) if refused else left)
         late = [*asking.open, *(pid for pid, _ in waiting)]
     finally:
         asking.close()

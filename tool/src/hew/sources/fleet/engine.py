@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 from hew.model.errors import HewError
 from hew.model.fleet import LATEST, Fold, Line, Over, Query, Span, possible
 
-MOST_ANSWER = 256 << 20  # bytes: 100,000 hosts, 24 steps
+MOST_ANSWER = 64 << 20  # bytes: 100,000 hosts at a moment, 25,000 over three days; read, that is half a GB
 PIECE = 1 << 20
 MOST_SAID = 200  # characters of what an engine says
 FORM = "application/x-www-form-urlencoded"
@@ -56,10 +56,10 @@ class EngineSource:
         self.name = url.rstrip("/")
         parts = _address(self.name)
         if parts is None:
-            raise HewError(f"{url}: --engine wants http://HOST:PORT or https://..., maybe with a path before /api/v1")
+            raise HewError(f"{url}: an engine is at http://HOST:PORT or https://..., maybe with a path before /api/v1")
         self._parts = parts
         if self._parts.username or self._parts.password:
-            raise HewError("--engine: no password in the address, where others see it: use --token-file")
+            raise HewError("no password in the address of an engine, where others see it: give a token in a file")
         self._token, self._timeout, self._match = token, timeout, tuple(match)
         self._recorded = recorded or (lambda _: None)
         self._connection: http.client.HTTPConnection | None = None

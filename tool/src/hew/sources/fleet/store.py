@@ -6,6 +6,7 @@ made by have a column; all others are kept within `identity`, which tells series
 """
 
 import contextlib
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +30,9 @@ create table if not exists files (path varchar unique, size bigint, changed doub
 """
 SETTINGS = {"enable_external_access": "false", "memory_limit": "1GB", "threads": "4"}
 NAME = "fleet.duckdb"
+# New series go in as JSON: of an array of Python's texts, DuckDB looks for pandas again at each of them.
+SERIES = ("id", "metric", "identity", *COLUMNS)
+SHAPE = json.dumps([{one: "integer" if one in SERIES[:2] else "varchar" for one in SERIES}])
 
 
 class StoreSource:
@@ -43,7 +47,11 @@ class StoreSource:
             self._base.execute(SCHEMA)
         except self._duckdb.Error as error:
             busy = "Could not set lock" in str(error)
-            then = "another hew fleet has it open" if busy else f"{_first_line(error)}: remove it, it is made anew"
+            then = (
+                "another hew fleet or hew serve has it open"
+                if busy
+                else f"{_first_line(error)}: remove it, it is made anew"
+            )
             raise HewError(f"{path}: {then}") from None
         self._metrics = dict(self._rows("select name, id from metrics"))
         self._series: dict[str, int] | None = None
@@ -113,9 +121,8 @@ class StoreSource:
         new: list[list[Any]] = []
         numbers = [self._id(labels, self._series, new) for labels in found]
         if new:
-            names = ("id", "metric", "identity", *COLUMNS)
-            columns = dict(zip(names, (_column(one) for one in zip(*new, strict=True)), strict=True))
-            self._insert("series", "select * from new", columns)
+            texts = json.dumps([dict(zip(SERIES, one, strict=True)) for one in new])
+            self._run("insert into series select unnest(from_json(?::json, ?), recursive := true)", [texts, SHAPE])
         return np.array(numbers, dtype=np.int32)
 
     def _insert(self, table: str, select: str, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -204,13 +211,6 @@ def _duckdb() -> Any:
     except ImportError:
         raise HewError("--store wants DuckDB: pip install 'hewmalloc[fleet]'") from None
     return duckdb
-
-
-def _column(values: Sequence[Any]) -> NDArray[Any]:
-    """Texts stay Python's: an array of numpy's own gives each the room of the longest, and takes zeros off its end."""
-    if isinstance(values[0], str):
-        return np.array(values, dtype=object)
-    return np.array(values, dtype=np.int32)
 
 
 def _first_line(error: Exception) -> str:

@@ -43,18 +43,20 @@ def profile_command(words: Sequence[str], conf: str, folder: Path, given: Mappin
     settings = (environment.get(OWN_CONF), SETTINGS, conf, f"prof_prefix:{folder.absolute()}/{PREFIX}")
     environment[OWN_CONF] = ",".join(filter(None, settings))
     before = set(folder.iterdir())
-    status, pid = _run([str(path), *words[1:]], environment)
+    status, pid = _run(path, words, environment)
     ended = describe_status(status) if status else "it ended with status 0"
     left = [one for one in folder.glob(f"{PREFIX}.*.f.*") if one not in before]
     return Ran(_largest(left, words[0], pid, ended), status)
 
 
-def _run(words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, int]:
+def _run(path: Path, words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, int]:
     """Its status, and its process id. An interrupt of the terminal reaches the command, too, which may have something
     to do at its end; what asks us to end is passed on."""
     before = signal.signal(signal.SIGINT, lambda _number, _frame: None)
     try:
-        with subprocess.Popen(words, env=environment, stdout=sys.stderr.fileno()) as started:
+        with subprocess.Popen(
+            words, executable=path.absolute(), env=environment, stdout=sys.stderr.fileno()
+        ) as started:
             asked = signal.signal(signal.SIGTERM, lambda number, _frame: started.send_signal(number))
             status = started.wait()
             signal.signal(signal.SIGTERM, asked)

@@ -17,6 +17,7 @@ from hew.model.errors import HewError
 from hew.model.profile import Profile
 from hew.sources.profile.heap_v2 import read_heap_v2
 from hew.sources.profile.heaptrack import read_heaptrack
+from hew.sources.profile.memray import FIRST, own_recording, read_memray
 from hew.sources.profile.pprof import read_pprof
 
 GZIP = b"\x1f\x8b"
@@ -27,6 +28,7 @@ HEAPTRACK = b"v "
 MOST_WINDOW = 1 << 27  # bytes: what the strongest levels of zstd want
 DAMAGED = (OSError, EOFError, zlib.error, zstandard.ZstdError)
 BUFFER = 1 << 18
+RECORDING_HEAD = 64  # bytes in which a recording says what it is
 NAMED = re.compile(r"\.(\d+)\.\d+\.[fimu]\d*\.(?:heap|pb\.gz)$")
 
 
@@ -63,22 +65,25 @@ def read_opened(file: IO[bytes], source: str) -> Profile:
         raise HewError(f"{source}: it is damaged: {error}") from error
     if not head:
         raise HewError(f"{source} is empty: no heap profile")
-    if head == TEXT:
+    tables = {TEXT: read_heap_v2, HEAPTRACK: read_heaptrack, FIRST[: len(TEXT)]: read_memray}
+    read = next((read for begin, read in tables.items() if head.startswith(begin)), None)
+    if read is not None:
         try:
             with io.BufferedReader(cast(io.RawIOBase, from_start()), BUFFER) as stream:
-                return read_heap_v2(stream, source)
+                return read(stream, source)
         except DAMAGED as error:
             raise HewError(f"{source}: it is damaged: {error}") from error
-    if head.startswith(HEAPTRACK):
-        try:
-            with io.BufferedReader(cast(io.RawIOBase, from_start()), BUFFER) as stream:
-                return read_heaptrack(stream, source)
-        except DAMAGED as error:
-            raise HewError(f"{source}: it is damaged: {error}") from error
+    file.seek(0)
+    if own_recording(file.read(RECORDING_HEAD)):
+        raise HewError(
+            f"{source}: a recording of memray, whose form is its own: memray transform csv writes what is read here "
+            "(with --leaks what was never freed)"
+        )
     if head[0] in MESSAGE:
         return read_pprof(lambda: io.BufferedReader(cast(io.RawIOBase, from_start()), BUFFER), source)
     raise HewError(
-        f"{source}: no heap profile: neither heap_v2, nor pprof's format (profile.proto), nor a recording of heaptrack"
+        f"{source}: no heap profile: neither heap_v2, nor pprof's format (profile.proto), nor a recording of heaptrack,"
+        " nor what memray transform csv writes"
     )
 
 

@@ -58,6 +58,16 @@ def read_samples(text: str, source: str, profile: Profile, placed: bool) -> Live
     return LiveSamples(source, tuple(samples), places, profile.mappings, profile.period, placed, profile.notes)
 
 
+def placed(taken: LiveSamples, pid: int) -> LiveSamples:
+    """Them, where their slabs are known; HewError otherwise."""
+    if not taken.placed:
+        raise HewError(
+            f"process {pid} does not know the slabs of its samples: start it with hew run --conf "
+            "prof:true,prof_slabs:true -- COMMAND"
+        )
+    return taken
+
+
 def named_samples(taken: LiveSamples, pid: int, finder: Finder) -> LiveSamples:
     """The same with names."""
     bare = Profile(taken.source, (), taken.locations, taken.mappings, False, taken.period, pid=pid)

@@ -16,17 +16,11 @@ from starlette.types import ASGIApp
 from hew.model.address import Guard
 from hew.model.errors import HewError
 from hew.sources.serve.guarded import Guarded
+from hew.sources.serve.words import AnswerError, number_of, pid_of, seconds_of
 
 MOST_BODY = 4096  # bytes of a request: a rule's name is all that is ever sent
+SPARSE = 25  # per cent of a slab: what is used no more is hardly used
 Document = dict[str, Any]
-
-
-class AnswerError(HewError):
-    """Not done: a status of HTTP, and the sentence that says why."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
 
 
 @dataclass(frozen=True)
@@ -49,6 +43,9 @@ class Site(Protocol):
     def compare(self, before: int, after: int) -> Document: ...
     def flame(self, pid: int, of: int, base: int, by: str) -> Document: ...
     def keep_profile(self, pid: int) -> Document: ...
+    def pins(self, pid: int, sparse: int) -> Document: ...
+    def fleet(self) -> Document: ...
+    def rollout(self, service: str, at: float, setting: str | None) -> Document: ...
     def metrics(self, accept: str) -> tuple[str, bytes]: ...
     def profile(self, pid: int | None, allocations: bool, form: str) -> tuple[str, bytes]: ...
 
@@ -68,27 +65,40 @@ def _asset(path: str, asset: Asset) -> Route:
 
 def _routes(site: Site) -> list[Route]:
     def compare(request: Request) -> Document:
-        return site.compare(_number(request, "before"), _number(request, "after"))
+        return site.compare(number_of(request, "before"), number_of(request, "after"))
 
     def process(request: Request) -> Document:
-        return site.process(_pid(request), _seconds(request, "since"))
+        return site.process(pid_of(request), seconds_of(request, "since"))
 
     def flame(request: Request) -> Document:
-        of, base = (_number(request, name) if name in request.query_params else 0 for name in ("of", "base"))
-        return site.flame(_pid(request), of, base, request.query_params.get("by", ""))
+        of, base = (number_of(request, name) if name in request.query_params else 0 for name in ("of", "base"))
+        return site.flame(pid_of(request), of, base, request.query_params.get("by", ""))
+
+    def pins(request: Request) -> Document:
+        sparse = number_of(request, "sparse") if "sparse" in request.query_params else SPARSE
+        if not 1 <= sparse <= 99:
+            raise AnswerError(400, "sparse is 1 to 99 per cent")
+        return site.pins(pid_of(request), sparse)
+
+    def rollout(request: Request) -> Document:
+        words = request.query_params
+        return site.rollout(words.get("service", ""), seconds_of(request, "at"), words.get("setting") or None)
 
     return [
         Route("/api/processes", _shown(lambda _: site.processes())),
         Route("/api/process/{pid:int}", _shown(process)),
-        Route("/api/process/{pid:int}/advice", _shown(lambda request: site.advice(_pid(request)))),
+        Route("/api/process/{pid:int}/advice", _shown(lambda request: site.advice(pid_of(request)))),
         Route(
             "/api/process/{pid:int}/apply", _done(lambda pid, words: site.apply(pid, words("rule"))), methods=["POST"]
         ),
         Route("/api/process/{pid:int}/keep", _done(lambda pid, _: site.keep(pid)), methods=["POST"]),
         Route("/api/process/{pid:int}/profile", _shown(flame)),
+        Route("/api/process/{pid:int}/pins", _shown(pins)),
         Route("/api/process/{pid:int}/profile/keep", _done(lambda pid, _: site.keep_profile(pid)), methods=["POST"]),
         Route("/api/kept", _shown(lambda _: site.kept())),
         Route("/api/compare", _shown(compare)),
+        Route("/api/fleet", _shown(lambda _: site.fleet())),
+        Route("/api/fleet/rollout", _shown(rollout)),
         Route("/metrics", _metrics(site)),
         Route("/debug/pprof/heap", _profile(site, allocations=False)),
         Route("/debug/pprof/allocs", _profile(site, allocations=True)),
@@ -117,7 +127,7 @@ def _done(make: Callable[[int, Callable[[str], str]], Document]) -> Endpoint:
                 raise AnswerError(400, f"the request says no {name}")
             return str(given[name])
 
-        return await _judged(lambda: make(_pid(request), word))
+        return await _judged(lambda: make(pid_of(request), word))
 
     return answer
 
@@ -166,7 +176,7 @@ def _profile(site: Site, allocations: bool) -> Endpoint:
 
     async def answer(request: Request) -> Response:
         try:
-            pid = _number(request, "pid") if "pid" in request.query_params else None
+            pid = number_of(request, "pid") if "pid" in request.query_params else None
             form = request.query_params.get("format", "pprof")
             kind, body = await run_in_threadpool(site.profile, pid, allocations, form)
         except HewError as error:
@@ -175,27 +185,3 @@ def _profile(site: Site, allocations: bool) -> Endpoint:
         return Response(body, headers={"content-type": kind, "content-disposition": f'attachment; filename="{name}"'})
 
     return answer
-
-
-def _pid(request: Request) -> int:
-    return _in_range(int(request.path_params["pid"]))
-
-
-def _number(request: Request, name: str) -> int:
-    text = request.query_params.get(name, "")
-    if not text.isascii() or not text.isdecimal() or len(text) > 12:
-        raise AnswerError(400, f"{name} is no number")
-    return _in_range(int(text))
-
-
-def _in_range(number: int) -> int:
-    if number >= 1 << 31:
-        raise AnswerError(404, "there is no such number")
-    return number
-
-
-def _seconds(request: Request, name: str) -> float:
-    try:
-        return float(request.query_params.get(name, "0"))
-    except ValueError as error:
-        raise AnswerError(400, f"{name} is no number") from error

@@ -10,7 +10,7 @@ from hew.sources.control import Control, connect
 from hew.sources.processes import name_of, own_number
 from hew.sources.profile.read import read_bytes
 from hew.sources.profile.samples import named_samples, take_samples
-from hew.sources.serve.app import AnswerError
+from hew.sources.serve.words import AnswerError
 from hew.sources.symbols.perf_map import PerfMap
 from hew.sources.symbols.symbolise import Finder, symbolise
 

@@ -61,20 +61,21 @@ def _mutexes(holder: Mapping[str, Any], wrong: bool) -> dict[str, Mutex]:
     return {name: mutex(table(one), wrong) for name, one in table(holder.get("mutexes")).items()}
 
 
-def _rows(holder: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def _rows(holder: Mapping[str, Any], name: str) -> list[Any]:
+    """A list of rows; 0, or whatever is no object, stands for one that says nothing."""
     rows = holder.get(name)
-    return [table(one) for one in rows] if isinstance(rows, list) else []
+    return rows if isinstance(rows, list) else []
 
 
-def _used(row: Mapping[str, Any]) -> bool:
+def _used(row: Any) -> bool:
     """Whether any number of a row is not 0. A report with many arenas is mostly rows that are not."""
-    return any(isinstance(value, int) and value for value in row.values())
+    return isinstance(row, dict) and any(isinstance(value, int) and value for value in row.values())
 
 
 def _sized(layout: Mapping[str, Any], classes: str, holder: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """The used rows of an arena with what the layout says of each; rows without a size are left out."""
     pairs = zip(_rows(layout, classes), _rows(holder, name), strict=False)
-    return [{**one, **row} for one, row in pairs if _used(row) and isinstance(one.get("size"), int)]
+    return [{**table(one), **row} for one, row in pairs if _used(row) and isinstance(table(one).get("size"), int)]
 
 
 def _pages_class(index: int) -> int:

@@ -15,14 +15,17 @@ from hew.model.errors import HewError
 from hew.model.statistics import Reading, Snapshot
 from hew.sources.statistics.json_form import from_json
 from hew.sources.statistics.repair import decode
+from hew.sources.statistics.rows import without_empty_rows
 from hew.sources.statistics.text_form import BEGIN, END, from_text
 
 BLANKS = r"\s{0,32}"
-START = re.compile(rf'\{{{BLANKS}"jemalloc"{BLANKS}:{BLANKS}\{{|' + re.escape(BEGIN))
+NAME = '"jemalloc"'
+START = re.compile(rf"\{{{BLANKS}{NAME}{BLANKS}:{BLANKS}\{{|" + re.escape(BEGIN))
 SEAM = 128  # characters: more than any beginning has
 CHUNK = 1 << 20
 GZIP = b"\x1f\x8b"
 STDIN = "-"
+WITHOUT_STATISTICS = "this allocator was built without statistics (config.stats: false): the report has settings alone"
 HOW = (
     "let the program write them with MALLOC_CONF=stats_print:true,stats_print_opts:J (to stderr, at its end), "
     "or call malloc_stats_print"
@@ -68,6 +71,7 @@ def _reading(blocks: Iterable[str], source: str) -> Reading:
             continue
         snapshot, end = (_text if start[0] == BEGIN else _json)(piece)
         if snapshot is not None:
+            snapshot = snapshot if snapshot.counts else snapshot.noted(WITHOUT_STATISTICS)
             found.append(snapshot)
         other += len(piece[end:].strip())
     return Reading(source, tuple(found), other)
@@ -76,21 +80,28 @@ def _reading(blocks: Iterable[str], source: str) -> Reading:
 def _pieces(blocks: Iterable[str]) -> Iterator[str]:
     """The text cut where reports begin: a broken one may not swallow the next. The first piece may be none of them."""
     parts: list[str] = []
+    in_json = False
     seam = ""  # of what is kept, the end in which a beginning may lie that the next block completes
     for block in blocks:
         text, at = seam + block, 0
-        for start in START.finditer(text):
+        for start in _beginnings(text):
             parts.append(text[at : start.start()])
             at = start.start()
             if any(parts):
                 yield _joined(parts)
             parts.clear()
+            in_json = start[0] != BEGIN
         keep = max(len(text) - SEAM, at)
-        parts.append(text[at:keep])
+        parts.append(without_empty_rows(text[at:keep]) if in_json else text[at:keep])
         seam = text[keep:]
     parts.append(seam)
     if any(parts):
         yield _joined(parts)
+
+
+def _beginnings(text: str) -> Iterator[re.Match[str]]:
+    """Where reports begin. Nearly no block has one, and a plain search says so ten times as fast."""
+    return START.finditer(text) if NAME in text or BEGIN in text else iter(())
 
 
 def _joined(parts: list[str]) -> str:

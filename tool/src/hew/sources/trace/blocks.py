@@ -19,7 +19,7 @@ from hew.model.trace import ENDED, FULL, TraceSummary
 HEADER = struct.Struct("<8sIIQIIIIII16x")
 BLOCK = struct.Struct("<IBBBxIIIIIIQQQII")
 MAGIC = b"hewtrace"
-VERSION = 1
+VERSION = 2  # 1 is read too: it does not tell what was touched
 BLOCK_MAGIC = 0x31425748
 OPERATIONS, INFO = 1, 2
 STORED, ZSTD = 0, 1
@@ -78,8 +78,8 @@ def read_header(file: BinaryIO, path: Path) -> Header:
     if len(first) < HEADER.size or not first.startswith(MAGIC):
         raise HewError(f'{path}: no trace of hew record: it does not begin with "hewtrace"')
     _, version, first_block, _, pid, flags, *_ = HEADER.unpack(first)
-    if version != VERSION:
-        raise HewError(f"{path}: a trace of version {version}: this hew reads version {VERSION}")
+    if not 1 <= version <= VERSION:
+        raise HewError(f"{path}: a trace of version {version}: this hew reads versions 1 to {VERSION}")
     if not HEADER.size <= first_block <= max(file.seek(0, os.SEEK_END), HEADER.size):
         raise HewError(f"{path}: damaged: its first block is said to lie outside of the file")
     return Header(first_block, pid, flags, first)

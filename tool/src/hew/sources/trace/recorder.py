@@ -76,7 +76,7 @@ def record(words: Sequence[str], recording: Recording, environment: Mapping[str,
     try:
         started = subprocess.Popen(
             words,
-            executable=path,
+            executable=path.absolute(),
             env=given,
             preexec_fn=_restore,  # noqa: PLW1509 - no threads here
         )

@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from hew.model.live_samples import Pin, Pins
 from hew.model.quantity import size
@@ -45,7 +46,12 @@ def pins_table(found: Pins, rows: int) -> Iterator[str]:
 
 def pins_json(found: Pins, rows: int) -> str:
     """As one document: pins.schema.json describes it."""
-    document = {
+    return json.dumps(pins_document(found, rows), indent=1, ensure_ascii=False)
+
+
+def pins_document(found: Pins, rows: int) -> dict[str, Any]:
+    """The same as plain lists and dictionaries."""
+    return {
         "format": FORMAT,
         "source": found.source,
         "sparse": found.sparse,
@@ -54,7 +60,6 @@ def pins_json(found: Pins, rows: int) -> str:
         "stacks": [_row(one) for one in found.found[:rows]],
         "notes": list(found.notes),
     }
-    return json.dumps(document, indent=1, ensure_ascii=False)
 
 
 def _row(one: Pin) -> dict[str, object]:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Requests to the server; advice and what can be applied of it; two reports compared.
 
-import { at, count, element, fill, share, size, time } from "./dom.js";
+import { at, count, digits, element, fill, share, size, time } from "./dom.js";
 
 const KEY = "hew token";
 
@@ -28,14 +28,16 @@ export async function ask(path, given) {
   return found;
 }
 
-const WRITE = { bytes: size, seconds: time, share, count: (value) => (Number.isInteger(value) ? count(value) : value.toFixed(2)), per_second: (value) => `${count(value)}/s`, byte_seconds: (value) => `${size(value)}·s` };
+const WRITE = { cores: (value) => (value >= 0.1 || !value ? digits(value) : value.toPrecision(2)), bytes: size, seconds: time, share, count: (value) => (Number.isInteger(value) ? count(value) : value.toFixed(2)), per_second: (value) => `${count(value)}/s`, byte_seconds: (value) => `${size(value)}·s` };
+
+export const written = (unit, value) => (WRITE[unit] ?? WRITE.count)(value);
 
 export async function showAdvice(pid) {
   const box = at("advice");
   box.replaceChildren(element("p", { class: "hint" }, "looking …"));
   try {
     const found = await ask(`/api/process/${pid}/advice`);
-    const pieces = found.advice.map((one) => advice(pid, one, found.live[one.rule]));
+    const pieces = found.advice.map((one) => adviceBox(one, pid, found.live[one.rule]));
     const seen = found.looked_at;
     const words = `${count(seen.rules)} rules looked at ${seen.read.join(" and ") || "nothing"}; ${found.outcome === "not seen" ? "too little was seen to say that all is well" : pieces.length ? `${pieces.length} spoke` : "all is well"}.`;
     const unseen = seen.unseen.map((one) => element("p", { class: "hint" }, `Not seen: ${one.what}: ${one.why}. ${one.next}`));
@@ -45,15 +47,16 @@ export async function showAdvice(pid) {
   }
 }
 
-function advice(pid, one, live) {
+// What to set and why. With a process, what of it can be set there now.
+export function adviceBox(one, pid = null, live = null) {
   const evidence = element("table");
-  fill(evidence, [["evidence", (row) => ({ text: row.label })], ["", (row) => WRITE[row.unit](row.value)], ["where", (row) => ({ text: row.where })]], one.evidence);
+  fill(evidence, [["evidence", (row) => ({ text: row.label })], ["", (row) => written(row.unit, row.value)], ["where", (row) => ({ text: row.where })]], one.evidence);
   const piece = element("div", { class: "piece" }, element("h3", {}, one.title, one.certainty === "likely" ? " (likely)" : ""), element("div", { class: "scroll" }, evidence));
   const settings = one.settings.map((setting) => setting.text).join(",");
   const rows = [["Try", settings], ["Change", one.change], ["If not", one.otherwise], ["CPU", one.cpu], ["Memory", one.memory], ["Risk", one.risk], ["Verify", one.verify]];
   for (const [label, text] of rows) if (text) piece.append(element("p", {}, element("strong", {}, `${label}: `), label === "Try" ? element("code", {}, text) : text));
   if (live) piece.append(button(pid, one.rule, live));
-  else if (settings) piece.append(element("p", { class: "hint" }, "This is set at the start of a process."));
+  else if (settings && pid !== null) piece.append(element("p", { class: "hint" }, "This is set at the start of a process."));
   return piece;
 }
 

@@ -4,7 +4,9 @@
 import { ask, compare, keep, mayChange, showAdvice, showKept, takeToken } from "./actions.js";
 import { clear, drawHistory, drawRates, resize } from "./charts.js";
 import { at, element, size } from "./dom.js";
+import { compareRollout, refreshFleet, stepService } from "./fleet.js";
 import { forget, keepProfile, ready, take } from "./flames.js";
+import { findPins, forgetPins, readyPins } from "./pins.js";
 import * as panels from "./panels.js";
 
 const POINTS = 1800;
@@ -34,7 +36,7 @@ function show() {
   at("notice").textContent = look.ended ? `${look.ended}; this is how it was last seen.` : `What the kernel knows is shown: ${look.why}`;
   document.querySelectorAll(".inside section").forEach((one) => { one.hidden = !inside && one !== at("threads").closest("section"); });
   panels.tiles(look); panels.waterfall(look); panels.locks(look, at("heat").value); panels.histogram(look, at("measure").value);
-  panels.bins(look); panels.arenas(look); panels.threads(look); panels.profile(look); ready(look);
+  panels.bins(look); panels.arenas(look); panels.threads(look); panels.profile(look); ready(look); readyPins(look);
   const labels = look.rates.map((rate) => rate.label), box = at("rate");
   if (box.options.length !== labels.length) {
     const had = box.value;
@@ -47,7 +49,7 @@ function show() {
 
 async function refresh() {
   const pid = shown;
-  if (pid === null || paused || document.hidden) return;
+  if (pid === null || paused || document.hidden || fleetShown()) return;
   try {
     const found = await ask(`/api/process/${pid}?since=${points?.at.at(-1) ?? 0}`);
     if (pid !== shown) return;
@@ -62,10 +64,29 @@ async function refresh() {
 
 function state(text) { at("state").textContent = text; }
 
+const fleetShown = () => !at("fleet").hidden;
+
+function fleet(on) {
+  at("fleet").hidden = !on;
+  at("single").hidden = on;
+  at("fleet-open").setAttribute("aria-pressed", String(on));
+  if (on) {
+    history.replaceState(null, "", "?fleet");
+    document.title = "Fleet · hew serve";
+    state("");
+    refreshFleet();
+    if (matchMedia("(max-width: 760px)").matches) at("list-box").open = false;
+  } else {
+    history.replaceState(null, "", shown === null ? "/" : `?pid=${shown}`);
+    refresh();
+  }
+}
+
 function choose(pid) {
+  if (fleetShown()) fleet(false);
   shown = pid; look = null; points = null;
   clear();
-  forget(pid);
+  forget(pid); forgetPins(pid);
   history.replaceState(null, "", `?pid=${pid}`);
   at("advice").replaceChildren();
   state("looking …");
@@ -79,8 +100,13 @@ async function refreshList() {
   try {
     const found = await ask("/api/processes");
     rows = found.processes;
-    if (shown === null) {
-      const wanted = Number(new URLSearchParams(location.search).get("pid"));
+    const before = new URLSearchParams(location.search);
+    if (at("fleet-open").hidden && found.fleet) {
+      at("fleet-open").hidden = at("fleet-key").hidden = false;
+      if (before.has("fleet") || !(before.has("pid") || found.named.length)) fleet(true);
+    }
+    if (shown === null && !fleetShown()) {
+      const wanted = Number(before.get("pid"));
       const first = wanted || found.named[0] || rows.find((row) => row.asks)?.pid;
       if (!rows.some((row) => row.asks)) at("asks-only").checked = false;
       if (first) { choose(first); return; }
@@ -131,10 +157,11 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.matches("input, select, button, textarea, a, summary");
   if (event.key === "Escape" && event.target === at("filter")) event.target.blur();
-  else if (event.target.matches("input[type=search], select")) return;
+  else if (event.target.matches("input:not([type=checkbox]), select")) return;
   else if (event.key === "/") { event.preventDefault(); at("list-box").open = true; at("filter").focus(); }
-  else if (event.key === "j") step(1);
-  else if (event.key === "k") step(-1);
+  else if (event.key === "f" && !at("fleet-open").hidden) fleet(!fleetShown());
+  else if (event.key === "j") (fleetShown() ? stepService : step)(1);
+  else if (event.key === "k") (fleetShown() ? stepService : step)(-1);
   else if (event.key === " " && !typing) { event.preventDefault(); pause(); }
   else if (/^[1-9]$/.test(event.key)) section(Number(event.key));
 });
@@ -145,7 +172,7 @@ function theme(next) {
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.shown = dark ? "dark" : "light";
   at("theme").textContent = dark ? "light" : "dark";
-  if (look) show();
+  if (look && !fleetShown()) show();
 }
 
 takeToken();
@@ -159,10 +186,13 @@ at("heat").onchange = at("measure").onchange = at("rate").onchange = () => look 
 at("ask").onclick = () => shown !== null && showAdvice(shown);
 at("keep").onclick = () => keep(shown).catch((error) => state(error.message));
 at("take").onclick = at("flame-by").onchange = at("flame-of").onchange = at("flame-base").onchange = () => take();
+at("find-pins").onclick = at("sparse").onchange = () => findPins();
+at("fleet-open").onclick = () => fleet(!fleetShown());
+at("rollout-go").onclick = () => compareRollout();
 at("keep-profile").onclick = () => keepProfile();
 at("before").onchange = at("after").onchange = () => compare().catch((error) => state(error.message));
 window.addEventListener("resize", resize);
-document.addEventListener("visibilitychange", () => { refreshList(); refresh(); });
+document.addEventListener("visibilitychange", () => { refreshList(); refresh(); refreshFleet(); });
 setInterval(refresh, 1000);
 setInterval(refreshList, 4000);
 refreshList();

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measure what tuning:on does by itself, beside the best setting that a small search by hand finds.
+
+    python3 scripts/gen_self_tuning.py [--cases NAME;...] [--runs N] [--build DIR] [--keep FILE] [--page docs/tuning.md]
+
+Each case is run as it is, with tuning:on, and with each setting of a grid, interleaved; healthy programs with
+and without alone.  What was measured is added to --keep, so that cases can be measured in turns; the
+page shows all of it.
+"""
+
+import argparse
+import json
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tool/src"))
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from gen_tuning import table  # noqa: E402
+
+from hew.analysis.schedule import rotated_schedule  # noqa: E402
+from hew.analysis.verification import outcomes  # noqa: E402
+from hew.model.errors import HewError  # noqa: E402
+from hew.model.figures import CPU, PEAK_RSS, WALL  # noqa: E402
+from hew.model.run import CommandPlan, Step  # noqa: E402
+from hew.model.verification import WITHOUT, Outcome, Variant  # noqa: E402
+from hew.sources.environment import caller_environment  # noqa: E402
+from hew.sources.experiment import run_schedule  # noqa: E402
+from hew.sources.machine import describe_machine  # noqa: E402
+from hew.sources.measure import Place, measure_command  # noqa: E402
+
+BEGIN, END = "<!-- figures: made by scripts/gen_self_tuning.py -->", "<!-- end of figures of self-tuning -->"
+TUNED = "tuning:on"
+SPENDING = "tuning:on,tuning_memory:25"
+GRID = ("cache_room:400", "depot_room:400", "cache_room:800,depot_room:400")
+FIGURES = (CPU, WALL, PEAK_RSS)
+
+# With work for some seconds each: what a step needs to be seen.
+CASES: dict[str, tuple[str, ...]] = {
+    "hot threads, 256": ("hot_threads", "--messages", "3000000"),
+    "hot threads, 1,776": ("hot_threads", "--threads", "1776", "--hot", "80", "--messages", "60000"),
+    "batches": ("batches", "--batches", "400000"),
+    "batches, 8 threads": ("batches", "--threads", "8", "--batches", "400000"),
+    "hand-over (xmalloc_like)": ("xmalloc_like", "--batches", "120000"),
+    "hand-over chain (pipeline)": ("pipeline", "--objects", "4000000"),
+    "exchange": ("exchange", "--loops", "1000"),
+    "phases": ("phases", "--phases", "12"),
+    "crowd, 64 threads": ("crowd", "--threads", "64", "--pairs", "200000000"),
+    "cache server (store)": ("store", "--ops", "8000000"),
+    "hostile: turns of 50 batches": ("alternating", "--turn", "50", "--batches", "16000"),
+    "hostile: turns of 250 batches": ("alternating", "--turn", "250", "--batches", "16000"),
+    "request server (serve)": ("serve", "--connections", "30000"),
+}
+HEALTHY = (
+    "evaluator",
+    "bodies",
+    "cubes",
+    "factor",
+    "json_tree",
+    "larson_like",
+    "mixed_lifetimes",
+    "thread_churn",
+    "slots",
+    "vectors",
+)
+
+
+def ways(healthy: bool) -> list[Variant]:
+    """As it is, tuned by itself, and by hand."""
+    settings = (TUNED,) if healthy else (TUNED, SPENDING, *GRID)
+    return [Variant(WITHOUT, (), {}), *(Variant(one, (), {"HEW_CONF": one}) for one in settings)]
+
+
+def measured(build: Path, words: tuple[str, ...], runs: int, healthy: bool) -> dict[str, Any]:
+    """One case: for each way its medians, and its ratios to the case as it is."""
+    plan = CommandPlan((str(build / "bench/apps" / words[0]), *words[1:]), Path("/dev/null"), 120)
+    found = ways(healthy)
+    environment = caller_environment()
+    places = {one.name: Place(build / "libhew.so", {**environment, **one.changes}) for one in found}
+    load = os.getloadavg()[0]
+    steps = rotated_schedule([one.name for one in found], runs, 0 if runs < 4 else 1)
+    done = run_schedule(
+        steps, lambda step: measure_command(plan, places[step.allocator], Step(step.allocator, step.round)), _quiet
+    )
+    results = outcomes(found, done)
+    if any(not one.good_runs for one in results):
+        raise HewError(f"{' '.join(words)} failed: {results[0].failures[:1]}")
+    return {
+        "words": list(words),
+        "runs": runs,
+        "load": load,
+        "healthy": healthy,
+        "ways": {one.variant.name: _kept(one) for one in results},
+    }
+
+
+def _quiet(_step: Step, _after: bool) -> None:
+    """Nobody waits before a terminal."""
+
+
+def _kept(outcome: Outcome) -> dict[str, Any]:
+    return {
+        one.key: {
+            "median": outcome.medians[one.key],
+            "ratio": outcome.ratios[one.key].value if one.key in outcome.ratios else 1.0,
+        }
+        for one in FIGURES
+    }
+
+
+def _ratios(way: dict[str, Any]) -> str:
+    return ", ".join(f"{way[one.key]['ratio']:.2f}" for one in FIGURES)
+
+
+def best_by_hand(case: dict[str, Any]) -> str:
+    """The way with the least processor time, nothing set among them."""
+    found: dict[str, Any] = {name: way for name, way in case["ways"].items() if name not in {TUNED, SPENDING}}
+    return min(found, key=lambda name: found[name][CPU.key]["ratio"])
+
+
+def rows(kept: dict[str, Any]) -> list[list[str]]:
+    """The cases with work for the controller."""
+    found = []
+    for name, case in kept.items():
+        if case["healthy"]:
+            continue
+        best = best_by_hand(case)
+        own = case["ways"][WITHOUT]
+        found.append(
+            [
+                name,
+                f"{own[CPU.key]['median']:.2f} s, {own[PEAK_RSS.key]['median'] / 2**20:.0f} MiB",
+                _ratios(case["ways"][TUNED]),
+                _ratios(case["ways"][SPENDING]),
+                "nothing set" if best == WITHOUT else f"`{best}`: {_ratios(case['ways'][best])}",
+                f"{case['load']:.1f}",
+            ]
+        )
+    return found
+
+
+def lines(kept: dict[str, Any]) -> list[str]:
+    """The page's part."""
+    machine = describe_machine()
+    counts = sorted({case["runs"] for case in kept.values()})
+    where = f"{machine.cpu}, {machine.cpus_usable} CPUs, {machine.kernel}, {machine.libc}"
+    said = [
+        f"Measured {datetime.now(UTC).date()} on {where}; {' or '.join(map(str, counts))} interleaved rounds, with "
+        "other work on the machine as its load tells. Ratios of CPU time, wall time, peak RSS to nothing set.",
+        "",
+        *table(
+            [
+                "case",
+                "nothing set: CPU, peak",
+                "`tuning:on`",
+                "and `tuning_memory:25`",
+                "best by hand (least CPU time)",
+                "load",
+            ],
+            rows(kept),
+        ),
+        "",
+        "Healthy programs, which must not change:",
+        "",
+    ]
+    healthy = [
+        [name, _ratios(case["ways"][TUNED]), f"{case['load']:.1f}"] for name, case in kept.items() if case["healthy"]
+    ]
+    return said + table(["program", "`tuning:on`", "load"], healthy)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Measure what tuning:on does by itself; write docs/tuning.md.")
+    parser.add_argument("--cases", default="", help="only these, as the page names them, with ; between")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="where the library and programs are")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--keep", type=Path, default=ROOT / "build/self_tuning.json")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs/tuning.md")
+    options = parser.parse_args(arguments)
+    wanted = [one for one in options.cases.split(";") if one]
+    try:
+        kept = json.loads(options.keep.read_text()) if options.keep.exists() and wanted else {}
+        for name, words in (*CASES.items(), *((one, (one,)) for one in HEALTHY)):
+            if not wanted or name in wanted:
+                kept[name] = measured(options.build, words, options.runs, name in HEALTHY)
+                options.keep.write_text(json.dumps(kept, indent=1))
+        text = options.page.read_text()
+        before, _, rest = text.partition(BEGIN)
+        _, mark, after = rest.partition(END)
+        if not mark:
+            raise ValueError(f"{options.page} has no marks for the figures of self-tuning")
+        options.page.write_text(before + BEGIN + "\n" + "\n".join(lines(kept)).strip() + "\n" + END + after)
+    except (OSError, ValueError, KeyError, HewError) as error:
+        print(f"gen_self_tuning: {error}", file=sys.stderr)
+        return 1
+    print(f"gen_self_tuning: {options.page}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

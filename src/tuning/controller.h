@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * controller: looks at the counters now and then, and moves what nobody has set where that pays: the option `tuning`.
+ *
+ * Owns      the state of every lever, some 2 KiB; it belongs to whoever calls hew_tuning_round().
+ * Promises  off, nothing is read and nothing moved.  A look takes no more than a thousandth of the time that passes.  What it has
+ *           moved and why stands in stats/tuning.h.
+ * Not here  decisions: trial.h, residence.h.  What is moved: lever_*.c.
+ */
+#ifndef HEW_TUNING_CONTROLLER_H
+#define HEW_TUNING_CONTROLLER_H
+
+#include "base/compiler.h"
+
+/* Looks if it is time to.  By one thread only, the purger's, without locks.  Milliseconds to the next look; 0: never. */
+uint64_t hew_tuning_round(uint64_t now_ms);
+
+/* The purger's thread is gone, and perhaps another one comes later: a step that was being tried is undone, since nobody would judge it;
+ * those that were kept stay.  By whoever has joined that thread. */
+void hew_tuning_stop(void);
+
+/* In a fork's child, where that thread does not exist: what it was about is forgotten, and what it had moved is as set again. */
+void hew_tuning_after_fork(void);
+
+#endif

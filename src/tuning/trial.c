@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trial: losses are compared as parts of the processor time that the process had, so that a program that does more, or gets less of the
+ * machine, is not taken for one that a step has helped.
+ */
+#include "tuning/trial.h"
+
+#include <string.h>
+
+#define SLACK_PERCENT 5u /* a step down may lose so much more than before, */
+#define SLACK_PPM 200u   /* and so much of the processor's time: less is not told from noise */
+#define LG_REST_RATIO 11u
+#define PPM UINT64_C(1000000)
+#define PPM_MOST UINT32_C(100000000) /* estimates may be more than all there was */
+
+_Static_assert(HEW_TRIAL_REST_LEAST << LG_REST_RATIO == HEW_TRIAL_REST_MOST, "turns double the rest up to the most");
+
+uint32_t
+hew_trial_ppm(uint64_t part, uint64_t whole)
+{
+    if (part == 0 || whole == 0) {
+        return part == 0 ? 0 : PPM_MOST;
+    }
+    uint64_t ppm = part > UINT64_MAX / PPM ? (whole < PPM ? PPM_MOST : part / (whole / PPM)) : part * PPM / whole;
+    return ppm < PPM_MOST ? (uint32_t)ppm : PPM_MOST;
+}
+
+void
+hew_trial_begin(struct hew_trial *trial)
+{
+    memset(trial, 0, sizeof *trial);
+    trial->rest[0] = HEW_TRIAL_REST_BACK;
+    trial->rest[1] = HEW_TRIAL_REST_LEAST;
+}
+
+bool
+hew_trial_valid(const struct hew_trial *trial, const struct hew_trial_rules *rules)
+{
+    bool inside = trial->position >= 0 && trial->position <= rules->highest;
+    bool rests = trial->rest[0] <= HEW_TRIAL_REST_MOST && trial->rest[1] <= HEW_TRIAL_REST_MOST;
+    return inside && rests && trial->rest[0] != 0 && trial->rest[1] != 0;
+}
+
+static void
+trial_enter(struct hew_trial *trial, enum hew_trial_state state, uint32_t windows)
+{
+    trial->state = state;
+    trial->windows = windows;
+    trial->lost_ns = 0;
+    trial->cpu_ns = 0;
+}
+
+static uint32_t *
+rest_of(struct hew_trial *trial, int direction)
+{
+    return &trial->rest[direction > 0];
+}
+
+static void
+lengthen(uint32_t *rest)
+{
+    *rest = *rest >= HEW_TRIAL_REST_MOST / 2 ? HEW_TRIAL_REST_MOST : *rest * 2;
+}
+
+/* Something is to be gained by a step up. */
+static bool
+is_worth(const struct hew_trial *trial, const struct hew_trial_rules *rules, const struct hew_trial_window *window)
+{
+    return trial->position < rules->highest && window->may_gain && window->may_spend != 0 &&
+           trial->windows >= trial->rest[1] && hew_trial_ppm(window->lost_ns, window->cpu_ns) >= rules->worth_ppm;
+}
+
+/* The direction that is due, 0: none.  Up where there is something to gain, down where a position is held. */
+static int
+direction_due(const struct hew_trial *trial, const struct hew_trial_rules *rules, const struct hew_trial_window *window)
+{
+    if (is_worth(trial, rules, window)) {
+        return 1;
+    }
+    return trial->position > 0 && trial->windows >= trial->rest[0] ? -1 : 0;
+}
+
+/* The first of the windows before a step counts as well. */
+static void
+watch(struct hew_trial *trial, int direction, uint64_t peak)
+{
+    trial->direction = direction;
+    trial->held_before = peak;
+    trial_enter(trial, HEW_TRIAL_WATCHES, HEW_TRIAL_BEFORE);
+}
+
+/* The step, unless the loss that was its reason has passed by itself. */
+static enum hew_trial_outcome
+trial_try(struct hew_trial *trial, const struct hew_trial_rules *rules)
+{
+    trial->before_ppm = hew_trial_ppm(trial->lost_ns, trial->cpu_ns);
+    if (trial->direction > 0 && trial->before_ppm < rules->worth_ppm) {
+        trial_enter(trial, HEW_TRIAL_RESTS, 0);
+        return HEW_TRIAL_NOTHING;
+    }
+    trial->position += trial->direction;
+    trial->held_after = 0;
+    trial_enter(trial, HEW_TRIAL_SETTLES, HEW_TRIAL_SETTLE);
+    return HEW_TRIAL_BEGUN;
+}
+
+static bool
+has_paid(const struct hew_trial *trial, const struct hew_trial_rules *rules)
+{
+    uint64_t before = trial->before_ppm, after = trial->after_ppm;
+    if (trial->direction > 0) {
+        uint64_t saved = before > after ? before - after : 0;
+        return saved >= rules->worth_ppm && saved * 100 >= before * rules->gain_percent;
+    }
+    return after <= before + before * SLACK_PERCENT / 100 + SLACK_PPM;
+}
+
+/* Both rests begin anew, the longer the more often the direction has changed. */
+static void
+keep(struct hew_trial *trial)
+{
+    trial->turns += trial->kept_direction == -trial->direction;
+    uint32_t doublings = trial->turns < LG_REST_RATIO ? trial->turns : LG_REST_RATIO;
+    uint32_t least = HEW_TRIAL_REST_LEAST << doublings,
+             back = HEW_TRIAL_REST_BACK > least ? HEW_TRIAL_REST_BACK : least;
+    uint32_t *other = rest_of(trial, -trial->direction), other_least = trial->direction > 0 ? back : least;
+    *rest_of(trial, trial->direction) = least;
+    *other = *other < other_least ? other_least : *other;
+    trial->kept_direction = trial->direction;
+}
+
+void
+hew_trial_forgo(struct hew_trial *trial)
+{
+    trial->position -= trial->direction;
+    lengthen(rest_of(trial, trial->direction));
+    trial_enter(trial, HEW_TRIAL_RESTS, 0);
+}
+
+/* A step that takes too much is not seen to its end. */
+static bool
+is_costly(const struct hew_trial *trial, const struct hew_trial_window *window)
+{
+    return trial->direction > 0 && hew_trial_added(trial) > window->may_spend;
+}
+
+static enum hew_trial_outcome
+judge(struct hew_trial *trial, const struct hew_trial_rules *rules, const struct hew_trial_window *window)
+{
+    trial->after_ppm = hew_trial_ppm(trial->lost_ns, trial->cpu_ns);
+    bool costly = is_costly(trial, window), paid = !costly && has_paid(trial, rules);
+    if (paid) {
+        keep(trial);
+        trial->held_kept = trial->held_after > trial->held_before ? trial->held_after : trial->held_before;
+        trial_enter(trial, HEW_TRIAL_RESTS, 0);
+    } else {
+        hew_trial_forgo(trial);
+    }
+    return paid ? HEW_TRIAL_KEPT : costly ? HEW_TRIAL_COSTLY : HEW_TRIAL_UNDONE;
+}
+
+static bool
+has_outgrown(const struct hew_trial *trial, const struct hew_trial_window *window)
+{
+    return trial->position > 0 && window->held > trial->held_kept && window->held - trial->held_kept > window->budget;
+}
+
+/* One step back; the rest of them follow while that is so. */
+static void
+give_back(struct hew_trial *trial, const struct hew_trial_window *window)
+{
+    trial->direction = 1; /* of the step that is undone */
+    trial->held_before = trial->held_kept;
+    trial->held_after = window->held;
+    hew_trial_forgo(trial);
+}
+
+static bool
+count_down(struct hew_trial *trial, const struct hew_trial_window *window)
+{
+    trial->lost_ns += window->lost_ns;
+    trial->cpu_ns += window->cpu_ns;
+    trial->held_after = window->held > trial->held_after ? window->held : trial->held_after;
+    trial->windows -= trial->windows < window->lasted ? trial->windows : window->lasted;
+    return trial->windows == 0;
+}
+
+enum hew_trial_outcome
+hew_trial_step(struct hew_trial *trial, const struct hew_trial_rules *rules, const struct hew_trial_window *window,
+               bool may_begin)
+{
+    HEW_ASSERT(1, hew_trial_valid(trial, rules));
+    switch (trial->state) {
+    case HEW_TRIAL_RESTS: {
+        uint32_t left = HEW_TRIAL_REST_MOST - trial->windows;
+        trial->windows += window->lasted < left ? window->lasted : left;
+        if (has_outgrown(trial, window)) {
+            give_back(trial, window);
+            return HEW_TRIAL_OUTGROWN;
+        }
+        int direction = may_begin ? direction_due(trial, rules, window) : 0;
+        if (direction != 0) {
+            watch(trial, direction, window->peak);
+        }
+        return HEW_TRIAL_NOTHING;
+    }
+    case HEW_TRIAL_WATCHES:
+        trial->held_before = window->peak;
+        return count_down(trial, window) ? trial_try(trial, rules) : HEW_TRIAL_NOTHING;
+    case HEW_TRIAL_SETTLES:
+        if (count_down(trial, window)) {
+            trial_enter(trial, HEW_TRIAL_JUDGES, HEW_TRIAL_AFTER);
+        }
+        return is_costly(trial, window) ? judge(trial, rules, window) : HEW_TRIAL_NOTHING;
+    default:
+        return count_down(trial, window) || is_costly(trial, window) ? judge(trial, rules, window) : HEW_TRIAL_NOTHING;
+    }
+}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""The figures of docs/tuning.md about tuning:on: from made-up measurements."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gen_self_tuning
+import pytest
+
+SPENDING = gen_self_tuning.SPENDING
+KEYS = [one.key for one in gen_self_tuning.FIGURES]
+
+
+def way(*ratios: float) -> dict[str, Any]:
+    return {key: {"median": 2.0**20, "ratio": ratio} for key, ratio in zip(KEYS, ratios, strict=True)}
+
+
+def case(healthy: bool, **ways: dict[str, Any]) -> dict[str, Any]:
+    return {"words": ["x"], "runs": 3, "load": 1.25, "healthy": healthy, "ways": {"without": way(1, 1, 1), **ways}}
+
+
+def test_a_case_has_the_best_setting_by_hand_beside_what_it_found_itself() -> None:
+    kept = {
+        "batches": case(
+            False,
+            **{"tuning:on": way(0.7, 0.8, 1.02), SPENDING: way(0.6, 0.7, 1.2), "cache_room:400": way(0.65, 0.7, 1.1)},
+        )
+    }
+    [row] = gen_self_tuning.rows(kept)
+    assert row[2:] == ["0.70, 0.80, 1.02", "0.60, 0.70, 1.20", "`cache_room:400`: 0.65, 0.70, 1.10", "1.2"]
+
+
+def test_where_no_setting_helps_nothing_set_is_the_best() -> None:
+    kept = {
+        "store": case(False, **{"tuning:on": way(1, 1, 1), SPENDING: way(1, 1, 1), "cache_room:400": way(1.1, 1, 1)})
+    }
+    assert gen_self_tuning.rows(kept)[0][4] == "nothing set"
+
+
+def test_the_page_keeps_what_stands_outside_its_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page, keep = tmp_path / "page.md", tmp_path / "kept.json"
+    page.write_text(f"head\n{gen_self_tuning.BEGIN}\nold\n{gen_self_tuning.END}\nfoot\n")
+    keep.write_text(json.dumps({"slots": case(True, **{"tuning:on": way(1.01, 0.99, 1.0)})}))
+    monkeypatch.setattr(
+        gen_self_tuning,
+        "measured",
+        lambda _build, _words, _runs, _healthy: case(False, **{"tuning:on": way(1, 1, 1), SPENDING: way(1, 1, 1)}),
+    )
+    assert gen_self_tuning.main(["--page", str(page), "--keep", str(keep), "--cases", "batches"]) == 0
+    text = page.read_text()
+    assert text.startswith("head\n")
+    assert text.endswith("foot\n")
+    assert "| slots | 1.01, 0.99, 1.00 | 1.2 |" in text
+    assert "| batches |" in text
+    assert "old" not in text
+
+
+def test_a_page_without_marks_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, keep = tmp_path / "page.md", tmp_path / "kept.json"
+    page.write_text("nothing\n")
+    keep.write_text("{}")
+    assert gen_self_tuning.main(["--page", str(page), "--keep", str(keep), "--cases", "none such"]) == 1
+    assert "has no marks" in capsys.readouterr().err

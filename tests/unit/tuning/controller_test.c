@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* controller: its looks come at made-up times, while threads fill and flush in earnest. */
+#include "tuning/controller.h"
+
+#include "cache/budget.h"
+#include "cache/magazine.h"
+#include "cache/thread.h"
+#include "layers_alloc.h"
+#include "os/clock.h"
+#include "slab/arena_life.h"
+#include "stats/tuning.h"
+#include "test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define CODE 20
+#define BATCH 4000 /* more than magazines and depots have room for */
+#define THREADS 2
+#define LOOKS_MOST 4000
+
+static atomic_bool done;
+static uint64_t made_up_ms = 1000;
+
+static void
+boot_once(void)
+{
+    if (hew_small_end == 0) {
+        CHECK(layers_boot());
+        hew_options.narenas = 2;
+    }
+    hew_cache_self = &hew_cache_none;
+}
+
+/* Batches that go to the bins and come from there: as much as there is to lose. */
+static void *
+fill_and_flush(void *nothing)
+{
+    static __thread void *objects[BATCH];
+    hew_cache_self = &hew_cache_none;
+    struct hew_cache *cache = hew_thread_birth(true);
+    while (cache != NULL && !atomic_load(&done)) {
+        for (unsigned i = 0; i < BATCH; i++) {
+            objects[i] = hew_magazine_pop(cache, CODE);
+        }
+        for (unsigned i = 0; i < BATCH && objects[i] != NULL; i++) {
+            hew_magazine_push(cache, CODE, objects[i]);
+        }
+    }
+    hew_thread_leave();
+    return nothing;
+}
+
+/* Looks at working threads until `number` has changed, or for as long as can be expected of a slow machine. */
+static void
+look_until_changed(enum hew_stats_tuning_number number)
+{
+    pthread_t threads[THREADS];
+    uint64_t before = atomic_load(&hew_stats_tuning[number]);
+    atomic_store(&done, false);
+    for (unsigned i = 0; i < THREADS; i++) {
+        CHECK_EQUAL(pthread_create(&threads[i], NULL, fill_and_flush, NULL), 0);
+    }
+    for (unsigned looks = 0; looks < LOOKS_MOST && atomic_load(&hew_stats_tuning[number]) == before; looks++) {
+        uint64_t end = hew_clock_ns() + 5000000;
+        while (hew_clock_ns() < end) {
+        }
+        made_up_ms += 5000;
+        uint64_t next = hew_tuning_round(made_up_ms);
+        CHECK(next != 0 || hew_options.tuning == HEW_TUNING_OFF);
+    }
+    atomic_store(&done, true);
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+static unsigned
+room(void)
+{
+    return atomic_load(&hew_budget_room.share) + atomic_load(&hew_budget_room.depots);
+}
+
+/* The controller begins anew, as in a fork's child. */
+static void
+begin_anew(enum hew_tuning mode)
+{
+    boot_once();
+    hew_tuning_after_fork();
+    hew_options.tuning = mode;
+    memset(hew_options.chosen, 0, sizeof hew_options.chosen);
+}
+
+static const struct hew_option *
+option_of(const char *name)
+{
+    const struct hew_option *option = hew_option_table;
+    while (strcmp(option->name, name) != 0) {
+        option++;
+    }
+    return option;
+}
+
+TEST(off_it_never_looks)
+{
+    begin_anew(HEW_TUNING_OFF);
+    CHECK_EQUAL(hew_tuning_round(1), 0);
+    CHECK_EQUAL(hew_tuning_round(UINT64_C(1) << 40), 0);
+    CHECK_EQUAL(hew_stats_tuned().windows, 0);
+    CHECK(hew_stats_tuned().cache_room == 100 && hew_stats_tuned().dirty_decay_ms == 10000);
+}
+
+TEST(observing_it_only_says_what_it_would_do)
+{
+    struct hew_stats_step steps[HEW_STATS_STEPS];
+    begin_anew(HEW_TUNING_OBSERVE);
+    hew_options.tuning_memory = 100;
+    look_until_changed(HEW_STATS_TUNING_steps);
+    unsigned count = hew_stats_steps(steps);
+    CHECK(count >= 1 && steps[count - 1].outcome == HEW_STEP_THOUGHT);
+    CHECK(steps[0].lost_before >= 5000 && steps[0].before == 100 && steps[0].after == 200);
+    CHECK(room() == 200 && hew_stats_tuned().cache_room == 100);
+    CHECK_EQUAL(hew_stats_tuned().kept + hew_stats_tuned().undone, 0);
+}
+
+TEST(what_the_user_has_set_stays_set)
+{
+    begin_anew(HEW_TUNING_ON);
+    hew_option_note_chosen(&hew_options, option_of("cache_room"));
+    hew_option_note_chosen(&hew_options, option_of("depot_room"));
+    uint64_t steps = hew_stats_tuned().steps, windows = hew_stats_tuned().windows;
+    for (unsigned i = 0; i < 20; i++) {
+        look_until_changed(HEW_STATS_TUNING_windows);
+    }
+    CHECK(hew_stats_tuned().windows >= windows + 20 && hew_stats_tuned().steps == steps);
+    CHECK_EQUAL(room(), 200);
+}
+
+TEST(a_step_is_tried_on_threads_that_lose_much_and_ends_kept_or_undone)
+{
+    struct hew_stats_step steps[HEW_STATS_STEPS];
+    begin_anew(HEW_TUNING_ON);
+    look_until_changed(HEW_STATS_TUNING_steps);
+    unsigned count = hew_stats_steps(steps);
+    CHECK(count >= 1 && steps[count - 1].outcome == HEW_STEP_TRIED);
+    CHECK_EQUAL(room(), 300);
+    uint64_t ended = hew_stats_tuned().kept + hew_stats_tuned().undone;
+    for (unsigned i = 0; i < 100 && hew_stats_tuned().kept + hew_stats_tuned().undone == ended; i++) {
+        look_until_changed(HEW_STATS_TUNING_windows);
+    }
+    CHECK_EQUAL(hew_stats_tuned().kept + hew_stats_tuned().undone, ended + 1);
+    count = hew_stats_steps(steps);
+    bool kept = steps[count - 1].outcome == HEW_STEP_KEPT;
+    CHECK(kept || steps[count - 1].outcome == HEW_STEP_UNDONE || steps[count - 1].outcome == HEW_STEP_COSTLY);
+    CHECK_EQUAL(room(), kept ? 300 : 200);
+}
+
+TEST(when_the_thread_ends_a_step_that_is_being_tried_is_undone)
+{
+    struct hew_stats_step steps[HEW_STATS_STEPS];
+    begin_anew(HEW_TUNING_ON);
+    look_until_changed(HEW_STATS_TUNING_steps);
+    CHECK_EQUAL(room(), 300);
+    hew_tuning_stop();
+    CHECK(room() == 200 && hew_stats_tuned().cache_room == 100);
+    unsigned count = hew_stats_steps(steps);
+    CHECK_EQUAL(steps[count - 1].outcome, HEW_STEP_UNDONE);
+    uint64_t undone = hew_stats_tuned().undone;
+    hew_tuning_stop();
+    CHECK_EQUAL(hew_stats_tuned().undone, undone);
+}
+
+TEST(in_a_forks_child_what_was_moved_is_as_set_again)
+{
+    begin_anew(HEW_TUNING_ON);
+    look_until_changed(HEW_STATS_TUNING_steps);
+    CHECK_EQUAL(room(), 300);
+    hew_tuning_after_fork();
+    CHECK(room() == 200 && hew_stats_tuned().cache_room == 100 && hew_stats_tuned().depot_room == 100);
+    CHECK(hew_tuning_round(made_up_ms) != 0);
+}
+
+TEST(an_arena_whose_decay_the_program_has_set_is_left_alone_and_another_is_not)
+{
+    begin_anew(HEW_TUNING_ON);
+    struct hew_arena *one = hew_arena_get(0), *other = hew_arena_get(1);
+    hew_arena_set_decay_ms(one, HEW_DECAY_DIRTY, 5000);
+    CHECK(!hew_page_retime(&one->pages, 20000, 1) && hew_page_retime(&other->pages, 20000, 1));
+    CHECK_EQUAL(hew_arena_decay_ms(one, HEW_DECAY_DIRTY), 5000);
+    CHECK_EQUAL(hew_arena_decay_ms(other, HEW_DECAY_DIRTY), 20000);
+}
+
+TEST(an_arena_made_while_the_program_had_set_another_time_for_new_ones_is_left_alone)
+{
+    int64_t usual = hew_arena_decay_ms(NULL, HEW_DECAY_DIRTY);
+    hew_arena_set_decay_ms(NULL, HEW_DECAY_DIRTY, 1000);
+    struct hew_arena *arena = hew_arena_get(2);
+    hew_arena_set_decay_ms(NULL, HEW_DECAY_DIRTY, usual);
+    CHECK(arena != NULL && !hew_page_retime(&arena->pages, usual, 1));
+    CHECK_EQUAL(hew_arena_decay_ms(arena, HEW_DECAY_DIRTY), 1000);
+}

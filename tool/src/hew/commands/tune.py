@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""`hew tune -- command`: one run that tunes itself, and what it learned measured by fresh runs."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hew.analysis.tuned import faster, lean, learned, outcome_of, saved_lines, tuned_ways
+from hew.commands.asked import Asked, asked_for, run_options
+from hew.commands.options import told, writable
+from hew.commands.verify import measured_ways, place_of
+from hew.model.allocator import Request
+from hew.model.errors import HewError
+from hew.model.known_allocators import CONF, HEW
+from hew.model.tuning import Tuned
+from hew.sources.code import read_code
+from hew.sources.tuning import learn
+from hew.views.table import results_console
+from hew.views.tune import show_tuned, tuned_json
+
+
+class Percent(click.IntRange):
+    """A whole number from 0 to 100, with or without its sign."""
+
+    name = "percent"
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=100)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """`10` or `10%`."""
+        digits = value.removesuffix("%") if isinstance(value, str) else str(value)
+        if not (digits.isascii() and digits.isdigit() and int(digits[:4]) <= 100 and len(digits) <= 3):
+            self.fail(f"{value!r} is not a whole number of percent from 0 to 100, as 10 or 10%", param, ctx)
+        return int(digits)
+
+
+def tune_options(command: Any) -> Any:
+    """Those of a run, in this command's words."""
+    alloc = "hew, or hew=PATH.  [default: hew]"
+    return run_options(command, alloc, "Seconds one run may take.")
+
+
+@click.command("tune", context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=writable,
+    metavar="FILE",
+    help="Write the setting with its evidence here, as a line that a shell can read.",
+)
+@click.option(
+    "--memory",
+    type=Percent(),
+    default=0,
+    show_default=True,
+    help="Percent of the heap that it may spend (tuning_memory).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
+@tune_options
+@click.argument("words", metavar="-- COMMAND [ARGUMENT]...", nargs=-1, required=True, type=click.UNPROCESSED)
+def command(words: tuple[str, ...], save: Path | None, memory: int, as_json: bool, **options: Any) -> None:
+    """Let COMMAND run once under hew with tuning:on, and measure what it learned.
+
+    What stayed of its steps is a setting. The command is then run as it is and with that setting, interleaved, as hew
+    advise --verify does. "Nothing better" is an answer: then nothing is saved. The command should run for some
+    seconds: a step takes a quarter of one.
+    """
+    if options["server"] or options["ready"]:
+        raise click.UsageError("servers cannot be tuned yet: run one with tuning:on, and ask hew ctl PID --tuning")
+    with told("hew tune", programs=True):
+        asked = asked_for(words, {**options, "alloc": options["alloc"] or Request(HEW, None)})
+        tuned = _tune(asked, memory)
+        if save is not None and tuned.better:
+            save.write_text("\n".join(saved_lines(tuned, datetime.now(UTC).date().isoformat())) + "\n")
+        if as_json:
+            click.echo(tuned_json(tuned))
+        else:
+            show_tuned(tuned, save, results_console())
+
+
+def _tune(asked: Asked, memory: int) -> Tuned:
+    """What a run has learned, and what that is worth."""
+    place = place_of(asked)
+    code = read_code(place.library) if place.library else None
+    if code is None or code.kind != HEW:
+        raise HewError("only hew tunes itself: leave --alloc away, or give hew=PATH")
+    tuning = learn(asked.words, place, memory, asked.timeout, asked.input_file)
+    settings = learned(tuning)
+    if not settings:
+        return Tuned(tuning)
+    ways = tuned_ways(settings, code.variable or CONF, place.environment)
+    result = measured_ways(asked, place, code.title, ways)
+    outcome = outcome_of(result)
+    return Tuned(tuning, settings, result, outcome, faster(outcome), lean(outcome, memory))

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""A process that somebody has looked at in `hew serve`."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from hew.model.advice import Advice
+from hew.model.live import Moment
+from hew.model.serving import Point, Seen
+
+POINTS = 1800  # of a process's history: half an hour
+
+
+@dataclass
+class Watched:
+    """What was seen of it. `born` tells it from a later process of the same number."""
+
+    born: int | None
+    points: deque[Point] = field(default_factory=lambda: deque(maxlen=POINTS))
+    last: Moment | None = None
+    seen: Seen | None = None
+    ended: str = ""
+    advice: dict[str, Advice] = field(default_factory=dict)

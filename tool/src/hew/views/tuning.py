@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""What tuning has done, for the terminal and for programs."""
+
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+
+from hew.model.figures import Unit
+from hew.model.quantity import quantity, size
+from hew.model.tuning import Step, Tuning
+from hew.views.table import plain_table, show_note
+
+FORMAT = "hew-tuning/1"
+OFF = "tuning is off: HEW_CONF=tuning:on, or tuning:observe to see what it would do"
+NO_STEPS = "no step so far: too little is lost to caches, bins and their locks, or to memory that comes back"
+
+
+def show_tuning(tuning: Tuning, console: Console) -> None:
+    """Numbers in two lines, and the steps as a table."""
+    if tuning.mode == "off":
+        console.print(OFF)
+        return
+    console.print(
+        f"tuning:{tuning.mode}  cache_room {tuning.cache_room} %, depot_room {tuning.depot_room} %, "
+        f"dirty_decay_ms {tuning.dirty_decay_ms}",
+        soft_wrap=True,
+        markup=False,
+    )
+    console.print(
+        f"{tuning.windows} looks took {quantity(tuning.own_ns / 1e9, Unit.SECONDS)}; {tuning.steps} steps, "
+        f"{tuning.kept} kept, {tuning.undone} undone; lost of late {_part(tuning.lost_ppm)}",
+        style="dim",
+        soft_wrap=True,
+    )
+    if not tuning.last_steps:
+        show_note(NO_STEPS, console)
+        return
+    table = plain_table("after", "setting", "before", "tried", "outcome", "lost", "then", "peak", "then", names=2)
+    for step in tuning.last_steps:
+        table.add_row(*_row(step))
+    console.print(table)
+
+
+def _row(step: Step) -> tuple[str, ...]:
+    known = step.outcome not in {"being tried", "would try"}
+    return (
+        quantity(step.at_ms / 1000, Unit.SECONDS),
+        step.setting,
+        str(step.before),
+        str(step.after),
+        step.outcome,
+        _part(step.lost_before_ppm),
+        _part(step.lost_after_ppm) if known else "–",
+        size(step.held_before),
+        size(step.held_after) if known else "–",
+    )
+
+
+def _part(ppm: int) -> str:
+    return f"{ppm / 10_000:.1f} %"
+
+
+def tuning_document(tuning: Tuning) -> dict[str, Any]:
+    """As plain lists and dictionaries; the names of docs/mallctl.md."""
+    return {"format": FORMAT, **asdict(tuning), "last_steps": [asdict(one) for one in tuning.last_steps]}

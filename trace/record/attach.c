@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* attach: see attach.h. */
+#include "record/attach.h"
+
+#include "format/format.h"
+#include "os/syscall.h"
+#include "record/about.h"
+#include "record/file.h"
+#include "record/large.h"
+#include "record/next.h"
+#include "record/slots.h"
+
+#include <time.h>
+
+#define WAITS_MS 10000
+
+static uint32_t
+phase(void)
+{
+    return __atomic_load_n(&hew_trace_shared.phase, __ATOMIC_ACQUIRE);
+}
+
+static void
+wait_ms(void)
+{
+    struct timespec moment = {0, 1000000};
+
+    hew_syscall2(SYS_nanosleep, &moment, NULL);
+}
+
+/* Whether no thread is at work on the file of a recording before this one, some time from now at the latest. */
+static bool
+is_quiet(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* after the end of the recording: who comes later sees that */
+    for (unsigned i = 0; __atomic_load_n(&hew_trace_shared.inside, __ATOMIC_SEQ_CST) != 0; i++) {
+        if (i == WAITS_MS) {
+            return false;
+        }
+        wait_ms();
+    }
+    return true;
+}
+
+long
+hew_trace_attach(const char *file, const uint64_t numbers[4])
+{
+    bool before = hew_next_known;
+    long slots;
+
+    if (phase() != HEW_TRACE_STOPPED && (before || phase() != HEW_TRACE_UNBORN)) {
+        return -1;
+    }
+    if (!is_quiet()) {
+        return -1;
+    }
+    hew_next_from_program();
+    hew_slots_give(); /* what a recording that nobody ended has left */
+    hew_large_forget();
+    hew_trace_settings = (struct hew_trace_settings){
+        .most = numbers[0], .thread_sampling = numbers[1], .stack_sampling = numbers[2], .children = numbers[3] != 0};
+    if (!hew_next_ready() || !hew_trace_wish(file)) {
+        return -2;
+    }
+    slots = hew_slots_take();
+    if (slots <= 0) {
+        hew_trace_stop(0);
+        return -2;
+    }
+    return slots;
+}
+
+long
+hew_trace_look(void)
+{
+    if (phase() == HEW_TRACE_STOPPED) {
+        return -1;
+    }
+    hew_trace_extend();
+    hew_slots_take();
+    return (long)__atomic_load_n(&hew_trace_shared.file_end, __ATOMIC_RELAXED);
+}
+
+void
+hew_trace_detach(void)
+{
+    bool recording;
+
+    hew_slots_give();
+    /* A thread that makes the file must not find the next recording in place of this one. */
+    for (unsigned i = 0; i < WAITS_MS && phase() == HEW_TRACE_STARTING; i++) {
+        wait_ms();
+    }
+    recording = phase() == HEW_TRACE_RECORDING;
+    if (recording && hew_trace_settings.stack_sampling != 0) {
+        hew_trace_write_modules();
+    }
+    hew_trace_stop(recording ? HEW_TRACE_ENDED : 0);
+}
