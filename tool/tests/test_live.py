@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from conftest import wait_until
 from hew.analysis.live import internal_fragmentation
 from hew.model.statistics import Arena, Bin, LargeClass
+from hew.sources import live
 from hew.sources.code import read_code
 from hew.sources.live import Processes
+from hew.sources.processes import named_stat, stat_fields
 from hew.sources.share import MOST, PART, Share
 from hew.sources.statistics.stream import find_reports
 
@@ -64,6 +67,25 @@ def test_a_second_look_at_all_processes_reads_little() -> None:
     assert len(deep) < len(known) / 4  # what has been born since with the number of another
 
 
+def test_a_process_without_resident_pages_is_listed_a_kernel_thread_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is swapped out, or whose program the kernel is just starting."""
+
+    def nothing_resident(pid: int) -> tuple[str, list[str]]:
+        name, fields = named_stat(pid)
+        fields[21] = "0"
+        return name, fields
+
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        monkeypatch.setattr(live, "named_stat", nothing_resident)
+        rows = {row.pid for row in Processes().rows()}
+    finally:
+        child.kill()
+        child.wait()
+    assert child.pid in rows
+    assert 2 not in rows or named_stat(2)[0] != "kthreadd"  # in a container 2 is an ordinary process
+
+
 def test_programs_and_libraries_of_many_processes_are_read_once() -> None:
     """Thirty processes of one program: its files are read for the first, and nobody's page tables are walked."""
     opened: Counter[str] = Counter()
@@ -77,6 +99,7 @@ def test_programs_and_libraries_of_many_processes_are_read_once() -> None:
     processes = Processes(lambda: 0.0)
     started = [subprocess.Popen(["sleep", "60"]) for _ in range(30)]
     try:
+        wait_until(lambda: all(stat_fields(one.pid)[0] == "S" for one in started))  # asleep: their programs are mapped
         processes.allocator(started[0].pid)
         recording = True
         told = {processes.allocator(one.pid) for one in started}

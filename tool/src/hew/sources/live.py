@@ -37,7 +37,8 @@ NOT_YET = "…"
 AGAIN = 30.0  # seconds until a process whose allocator could not be told is looked at again
 SOCKETS_EVERY = 10.0  # seconds until a process is asked again whether it has a socket: its threads are gone through
 LOOKS_FIRST = 3  # a process born later is seen so often before its allocator is looked up
-STAT_RESIDENT, STAT_THREADS, STAT_START = 21, 17, 19
+STAT_STATE, STAT_FLAGS, STAT_THREADS, STAT_START, STAT_RESIDENT = 0, 6, 17, 19, 21
+KERNEL_THREAD = 0x00200000  # PF_KTHREAD of the kernel's include/linux/sched.h
 
 
 @dataclass
@@ -73,7 +74,7 @@ class Processes:
         seen: dict[tuple[int, int], tuple[str, list[str]]] = {}
         for pid in numbers:
             name, fields = named_stat(pid)
-            if len(fields) > STAT_RESIDENT and int(fields[STAT_RESIDENT]):
+            if _has_memory(fields):
                 seen[pid, int(fields[STAT_START])] = name, fields
         self._known = {key: known for key, known in self._known.items() if key in seen}
         ours = sorted(
@@ -157,6 +158,14 @@ class Processes:
 
 def _named(provider: Provider | None) -> str:
     return provider.code.title if provider else "own or none"
+
+
+def _has_memory(fields: list[str]) -> bool:
+    """Whether these are the fields of a process with an address space. Its resident pages do not tell: the kernel's
+    counters say 0 while it starts a program, and of one that is swapped out."""
+    return (
+        len(fields) > STAT_RESIDENT and fields[STAT_STATE] not in "ZX" and not int(fields[STAT_FLAGS]) & KERNEL_THREAD
+    )
 
 
 def _user(pid: int) -> str:
