@@ -19,11 +19,15 @@
 #define IDLE_PART 50u                     /* of the time: it has had less of a processor than that */
 #define OWN_PART 1000u                    /* of the time: a look takes no more, */
 #define OWN_CPU_PART 500u                 /* nor that part of the processor time of the process, */
-#define LONGEST_MS 10000u                 /* unless that were so rare */
+#define LONGEST_MS 10000u                 /* unless that were so rare; */
+#define TRIED_MS 1000u                    /* while a step stands unjudged it waits no longer, whatever that costs */
 #define SPEND_LEAST (UINT64_C(256) << 10) /* bytes that all steps may add to the peak in any case, */
 #define SPEND_PART 64u                    /* that part of it, beside what the setting allows */
-#define LOST_PER_PAGE_NS 400u             /* see window.c */
+#define ALL_PPM UINT32_C(1000000)
 #define LEVERS 2
+
+/* A page that went back and came again: a fault and zeroes, and a part of the call that returned it. */
+#define LOST_PER_PAGE_NS 400u
 
 /* The calling thread's own; after_fork writes it before there is one. */
 static struct tuning {
@@ -33,6 +37,7 @@ static struct tuning {
     struct hew_tuning_counters counters;
     struct hew_lever levers[LEVERS];
     struct hew_trial trials[LEVERS];
+    uint64_t own_peaks[LEVERS]; /* the most bytes that each lever's caches were seen to hold */
     struct hew_residence residence;
     uint64_t peak;  /* the most bytes that the heaps were seen to hold */
     uint64_t spent; /* bytes that steps have added to it */
@@ -105,7 +110,7 @@ tell_step(const struct hew_lever *lever, const struct hew_trial *trial, enum hew
         .outcome = outcome,
         .before = hew_lever_percent(tried - trial->direction),
         .after = hew_lever_percent(tried),
-        .lost_before = trial->before_ppm,
+        .lost_before = trial->before_ppm < ALL_PPM ? trial->before_ppm : ALL_PPM,
         .lost_after = outcome == HEW_STEP_TRIED || outcome == HEW_STEP_THOUGHT ? 0 : trial->after_ppm,
         .held_before = trial->held_before,
         .held_after = outcome == HEW_STEP_TRIED || outcome == HEW_STEP_THOUGHT ? 0 : trial->held_after,
@@ -156,21 +161,34 @@ act(const struct hew_lever *lever, struct hew_trial *trial, enum hew_trial_outco
     }
 }
 
-/* One lever is at work, or the first that has reason to begin does. */
-static void
-step_levers(const struct hew_tuning_counters *window, uint64_t now_ms)
+/* What the levers share of a window. */
+static struct hew_trial_window
+window_of(const struct hew_tuning_counters *window, uint64_t passed_ms, bool tells)
 {
-    struct hew_trial_window seen = {
+    uint64_t all = budget(), lasted = passed_ms < 2 * WINDOW_MS ? 1 : passed_ms / WINDOW_MS;
+    return (struct hew_trial_window){
         .lost_ns = hew_tuning_lost_to_batches(window),
         .cpu_ns = window->cpu_ns,
         .held = window->held,
         .peak = tuning.peak,
-        .may_spend = may_spend(budget()),
-        .budget = budget(),
-        .lasted = window->at_ms < 2 * WINDOW_MS ? 1 : (uint32_t)(window->at_ms / WINDOW_MS),
+        .may_spend = may_spend(all),
+        .budget = all,
+        .tells = tells,
+        .lasted = lasted < UINT32_MAX ? (uint32_t)lasted : UINT32_MAX,
     };
+}
+
+/* One lever is at work, or the first that has reason to begin does.  In a window that does not tell what was lost, what they hold is
+ * looked at all the same. */
+static void
+step_levers(const struct hew_tuning_counters *window, uint64_t passed_ms, bool tells, uint64_t now_ms)
+{
+    struct hew_trial_window seen = window_of(window, passed_ms, tells);
     bool free = hew_trial_rests(&tuning.trials[0]) && hew_trial_rests(&tuning.trials[1]);
-    tell(HEW_STATS_TUNING_lost_ppm, hew_trial_ppm(seen.lost_ns, seen.cpu_ns));
+    if (tells) {
+        uint32_t lost = hew_trial_ppm(seen.lost_ns, seen.cpu_ns);
+        tell(HEW_STATS_TUNING_lost_ppm, lost < ALL_PPM ? lost : ALL_PPM);
+    }
     for (unsigned index = 0; index < LEVERS; index++) {
         const struct hew_lever *lever = &tuning.levers[index];
         struct hew_trial *trial = &tuning.trials[index];
@@ -178,6 +196,9 @@ step_levers(const struct hew_tuning_counters *window, uint64_t now_ms)
             continue;
         }
         seen.may_gain = lever->may_gain(window);
+        seen.own = lever->holds(window);
+        tuning.own_peaks[index] = seen.own > tuning.own_peaks[index] ? seen.own : tuning.own_peaks[index];
+        seen.own_peak = tuning.own_peaks[index];
         act(lever, trial, hew_trial_step(trial, &lever->rules, &seen, free), now_ms);
         free = free && hew_trial_rests(trial);
     }
@@ -224,8 +245,9 @@ end_residence(uint64_t now_ms)
     }
 }
 
+/* `tells`: no count has fallen, so that what went back and what was taken is all there was. */
 static void
-step_residence(const struct hew_tuning_counters *window, uint64_t now_ms)
+step_residence(const struct hew_tuning_counters *window, uint64_t passed_ms, bool tells, uint64_t now_ms)
 {
     /* The program may set a time for arenas made later at any moment. */
     if (!tuning.residence_is_free) {
@@ -237,7 +259,7 @@ step_residence(const struct hew_tuning_counters *window, uint64_t now_ms)
     }
     struct hew_residence_window seen = {
         .now_ms = now_ms,
-        .passed_ms = window->at_ms,
+        .passed_ms = passed_ms,
         .cpu_ns = window->cpu_ns,
         .returned = window->returned,
         .taken = window->taken,
@@ -245,17 +267,30 @@ step_residence(const struct hew_tuning_counters *window, uint64_t now_ms)
         .may_grow = hew_page_bound_is_far(0),
     };
     uint64_t before = tuning.usual_decay_ms << tuning.residence.position;
-    bool stepped = hew_residence_step(&tuning.residence, &seen, tuning.usual_decay_ms) != 0;
+    bool stepped = tells && hew_residence_step(&tuning.residence, &seen, tuning.usual_decay_ms) != 0;
     uint64_t after = tuning.usual_decay_ms << tuning.residence.position;
     if (stepped) {
         tell_decay(before, after, now_ms);
     }
     if (!observes()) { /* also those made since, and in a fork's child those that the parent had moved */
         retime_arenas(after, now_ms);
+    } else if (stepped) {
+        hew_residence_forgo(&tuning.residence, tuning.usual_decay_ms);
     }
 }
 
-/* How long to wait: longer where the process hardly runs, and where a look took long. */
+static bool
+is_trying(void)
+{
+    bool tried = false;
+    for (unsigned index = 0; index < LEVERS; index++) {
+        tried |= hew_trial_is_tried(&tuning.trials[index]);
+    }
+    return tried;
+}
+
+/* How long to wait: longer where the process hardly runs, and where a look took long.  A step that stands unjudged is memory that nobody
+ * has agreed to: HEW_TRIAL_LONGEST bounds for how long, so that the looks that come earlier for it are ten, once in a trial. */
 static uint64_t
 next_wait(const struct hew_tuning_counters *window, uint64_t took_ns)
 {
@@ -266,11 +301,12 @@ next_wait(const struct hew_tuning_counters *window, uint64_t took_ns)
     uint64_t rarely = cpu_ns_per_ms == 0 ? LONGEST_MS : took_ns * OWN_CPU_PART / cpu_ns_per_ms;
     rarely = rarely < LONGEST_MS ? rarely : LONGEST_MS;
     least = least < rarely ? rarely : least;
-    return usual < least ? least : usual;
+    uint64_t wait = usual < least ? least : usual;
+    return is_trying() && wait > TRIED_MS ? TRIED_MS : wait;
 }
 
 static void
-tuning_look(uint64_t now_ms)
+tuning_look(uint64_t passed_ms, uint64_t now_ms)
 {
     uint64_t began = hew_clock_thread_ns();
     struct hew_tuning_counters now;
@@ -278,13 +314,10 @@ tuning_look(uint64_t now_ms)
     struct hew_tuning_counters window = hew_tuning_since(&tuning.counters, &now);
     tuning.counters = now;
     tuning.peak = now.held > tuning.peak ? now.held : tuning.peak;
-    bool is_sound = !tuning.stopped && !window.has_fallen;
+    bool is_sound = !tuning.stopped && !window.has_fallen, works = window.cpu_ns >= window.at_ms * 1000000 / IDLE_PART;
     tuning.stopped = false;
-    if (is_sound &&
-        window.cpu_ns >= window.at_ms * 1000000 / IDLE_PART) { /* else it tells nothing of what a trial has done */
-        step_levers(&window, now_ms);
-    }
-    step_residence(&window, now_ms);
+    step_levers(&window, passed_ms, is_sound && works, now_ms);
+    step_residence(&window, passed_ms, is_sound, now_ms);
     uint64_t took = hew_clock_thread_ns() - began;
     tuning.wait_ms = next_wait(&window, took);
     tuning_count(HEW_STATS_TUNING_windows, 1);
@@ -306,7 +339,7 @@ hew_tuning_round(uint64_t now_ms)
         return tuning.wait_ms - since;
     }
     tuning.looked_ms = now_ms;
-    tuning_look(now_ms);
+    tuning_look(since, now_ms);
     return tuning.wait_ms;
 }
 
@@ -315,7 +348,7 @@ hew_tuning_stop(void)
 {
     for (unsigned index = 0; tuning.begun && index < LEVERS; index++) {
         struct hew_trial *trial = &tuning.trials[index];
-        if (trial->state == HEW_TRIAL_SETTLES || trial->state == HEW_TRIAL_JUDGES) {
+        if (hew_trial_is_tried(trial)) {
             hew_trial_forgo(trial);
             tuning_count(HEW_STATS_TUNING_undone, 1);
             tell_step(&tuning.levers[index], trial, HEW_STEP_UNDONE, tuning.looked_ms);
@@ -332,7 +365,7 @@ hew_tuning_after_fork(void)
         return;
     }
     for (unsigned index = 0; index < LEVERS; index++) {
-        if (tuning.levers[index].is_free && tuning.levers[index].move != NULL) {
+        if (tuning.levers[index].is_free) {
             tuning.levers[index].move(hew_lever_percent(0));
             tell(tuning.levers[index].number, hew_lever_percent(0));
         }

@@ -29,6 +29,13 @@ cache_may_gain(const struct hew_tuning_counters *window)
     return true;
 }
 
+/* What magazines hold is not counted: all that the heaps hold may be theirs. */
+static uint64_t
+cache_holds(const struct hew_tuning_counters *window)
+{
+    return window->held;
+}
+
 struct hew_lever
 hew_lever_cache(void)
 {
@@ -39,5 +46,6 @@ hew_lever_cache(void)
         .rules = {.highest = 3, .worth_ppm = 5000, .gain_percent = 10},
         .move = hew_budget_set_share,
         .may_gain = cache_may_gain,
+        .holds = cache_holds,
     };
 }

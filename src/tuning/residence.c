@@ -41,6 +41,12 @@ direction_due(const struct hew_residence *residence, const struct hew_residence_
     return much && residence->soon < residence->returned / SELDOM_PART && residence->position > 0 ? -1 : 0;
 }
 
+static void
+residence_rest(struct hew_residence *residence, uint64_t usual_ms)
+{
+    residence->rest_ms = (usual_ms << residence->position) << residence->turns;
+}
+
 int
 hew_residence_step(struct hew_residence *residence, const struct hew_residence_window *window, uint64_t usual_ms)
 {
@@ -54,7 +60,16 @@ hew_residence_step(struct hew_residence *residence, const struct hew_residence_w
     residence->turns += residence->last_direction == -direction && residence->turns < TURNS_MOST;
     residence->last_direction = direction;
     residence->position += direction;
-    residence->rest_ms = (usual_ms << residence->position) << residence->turns;
+    residence_rest(residence, usual_ms);
     residence->returned = residence->soon = residence->cpu_ns = 0; /* what comes now is judged by the new time */
     return direction;
+}
+
+void
+hew_residence_forgo(struct hew_residence *residence, uint64_t usual_ms)
+{
+    residence->position -= residence->last_direction;
+    residence->last_direction = 0;
+    residence->turns += residence->turns < TURNS_MOST;
+    residence_rest(residence, usual_ms);
 }

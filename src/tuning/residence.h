@@ -22,7 +22,7 @@
 struct hew_residence {
     int position;       /* the time is the setting times 2^position */
     int last_direction; /* of the last step; 0: none yet */
-    unsigned turns;     /* times that the direction has changed */
+    unsigned turns;     /* times that the direction has changed, or that a step was only thought */
     uint64_t rest_ms;   /* before the next step */
     struct hew_refaults refaults;
     uint64_t returned,
@@ -40,5 +40,8 @@ struct hew_residence_window {
 
 /* The direction of a step that was made: 1 longer, -1 shorter, 0 none.  `usual_ms`: the setting, above 0. */
 int hew_residence_step(struct hew_residence *residence, const struct hew_residence_window *window, uint64_t usual_ms);
+
+/* A step that was made was only thought: back at once.  The rest before the next is twice as long each time. */
+void hew_residence_forgo(struct hew_residence *residence, uint64_t usual_ms);
 
 #endif

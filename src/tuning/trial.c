@@ -82,10 +82,10 @@ direction_due(const struct hew_trial *trial, const struct hew_trial_rules *rules
 
 /* The first of the windows before a step counts as well. */
 static void
-watch(struct hew_trial *trial, int direction, uint64_t peak)
+watch(struct hew_trial *trial, int direction)
 {
     trial->direction = direction;
-    trial->held_before = peak;
+    trial->since = 0;
     trial_enter(trial, HEW_TRIAL_WATCHES, HEW_TRIAL_BEFORE);
 }
 
@@ -99,9 +99,21 @@ trial_try(struct hew_trial *trial, const struct hew_trial_rules *rules)
         return HEW_TRIAL_NOTHING;
     }
     trial->position += trial->direction;
-    trial->held_after = 0;
+    trial->held_after = trial->own_after = 0;
     trial_enter(trial, HEW_TRIAL_SETTLES, HEW_TRIAL_SETTLE);
     return HEW_TRIAL_BEGUN;
+}
+
+/* Losses are estimated from what each batch costs on average.  Where that comes to more than all the time there was, the costs are too
+ * high, by as much before the step as after it: what was lost more is called all. */
+static void
+bring_below_all(struct hew_trial *trial)
+{
+    uint64_t more = trial->before_ppm > trial->after_ppm ? trial->before_ppm : trial->after_ppm;
+    if (more > PPM) {
+        trial->before_ppm = (uint32_t)(trial->before_ppm * PPM / more);
+        trial->after_ppm = (uint32_t)(trial->after_ppm * PPM / more);
+    }
 }
 
 static bool
@@ -144,14 +156,25 @@ is_costly(const struct hew_trial *trial, const struct hew_trial_window *window)
     return trial->direction > 0 && hew_trial_added(trial) > window->may_spend;
 }
 
+/* What its caches may hold from now on without being outgrown: what they held before the first step, and what was paid for. */
+static void
+note_kept(struct hew_trial *trial)
+{
+    bool first = trial->direction > 0 && trial->position == 1;
+    trial->held_kept = trial->held_after > trial->held_before ? trial->held_after : trial->held_before;
+    trial->own_kept =
+        (first ? trial->own_before : trial->own_kept) + (trial->direction > 0 ? hew_trial_added(trial) : 0);
+}
+
 static enum hew_trial_outcome
 judge(struct hew_trial *trial, const struct hew_trial_rules *rules, const struct hew_trial_window *window)
 {
-    trial->after_ppm = hew_trial_ppm(trial->lost_ns, trial->cpu_ns);
+    trial->after_ppm = trial->cpu_ns == 0 ? trial->before_ppm : hew_trial_ppm(trial->lost_ns, trial->cpu_ns);
+    bring_below_all(trial);
     bool costly = is_costly(trial, window), paid = !costly && has_paid(trial, rules);
     if (paid) {
         keep(trial);
-        trial->held_kept = trial->held_after > trial->held_before ? trial->held_after : trial->held_before;
+        note_kept(trial);
         trial_enter(trial, HEW_TRIAL_RESTS, 0);
     } else {
         hew_trial_forgo(trial);
@@ -159,20 +182,63 @@ judge(struct hew_trial *trial, const struct hew_trial_rules *rules, const struct
     return paid ? HEW_TRIAL_KEPT : costly ? HEW_TRIAL_COSTLY : HEW_TRIAL_UNDONE;
 }
 
+/* The position but for a step that is being tried. */
+static int
+position_kept(const struct hew_trial *trial)
+{
+    return trial->position - (hew_trial_is_tried(trial) ? trial->direction : 0);
+}
+
 static bool
 has_outgrown(const struct hew_trial *trial, const struct hew_trial_window *window)
 {
-    return trial->position > 0 && window->held > trial->held_kept && window->held - trial->held_kept > window->budget;
+    return position_kept(trial) > 0 && window->held > trial->held_kept && window->own > trial->own_kept &&
+           window->held - trial->held_kept > window->budget && window->own - trial->own_kept > window->budget;
 }
 
 /* One step back; the rest of them follow while that is so. */
-static void
+static enum hew_trial_outcome
 give_back(struct hew_trial *trial, const struct hew_trial_window *window)
 {
+    trial->position = position_kept(trial);
     trial->direction = 1; /* of the step that is undone */
     trial->held_before = trial->held_kept;
     trial->held_after = window->held;
+    trial->own_before = trial->own_kept;
+    trial->own_after = window->own;
     hew_trial_forgo(trial);
+    return HEW_TRIAL_OUTGROWN;
+}
+
+/* Too much time has passed for what came before to be compared with what comes now. */
+static enum hew_trial_outcome
+abandon(struct hew_trial *trial)
+{
+    if (!hew_trial_is_tried(trial)) {
+        trial_enter(trial, HEW_TRIAL_RESTS, 0);
+        return HEW_TRIAL_NOTHING;
+    }
+    trial->after_ppm = trial->before_ppm;
+    bring_below_all(trial);
+    hew_trial_forgo(trial);
+    return HEW_TRIAL_UNDONE;
+}
+
+static uint32_t
+sum_up_to(uint32_t sum, uint32_t more, uint32_t most)
+{
+    return more < most - sum ? sum + more : most;
+}
+
+static void
+note_memory(struct hew_trial *trial, const struct hew_trial_window *window)
+{
+    if (trial->state == HEW_TRIAL_WATCHES) {
+        trial->held_before = window->peak;
+        trial->own_before = window->own_peak;
+    }
+    trial->held_after = window->held > trial->held_after ? window->held : trial->held_after;
+    trial->own_after = window->own > trial->own_after ? window->own : trial->own_after;
 }
 
 static bool
@@ -180,9 +246,30 @@ count_down(struct hew_trial *trial, const struct hew_trial_window *window)
 {
     trial->lost_ns += window->lost_ns;
     trial->cpu_ns += window->cpu_ns;
-    trial->held_after = window->held > trial->held_after ? window->held : trial->held_after;
     trial->windows -= trial->windows < window->lasted ? trial->windows : window->lasted;
     return trial->windows == 0;
+}
+
+static enum hew_trial_outcome
+go_on(struct hew_trial *trial, const struct hew_trial_rules *rules, const struct hew_trial_window *window)
+{
+    note_memory(trial, window);
+    trial->since = sum_up_to(trial->since, window->lasted, HEW_TRIAL_LONGEST + 1);
+    bool over = window->tells && count_down(trial, window);
+    if (hew_trial_is_tried(trial) && is_costly(trial, window)) {
+        return judge(trial, rules, window);
+    }
+    if (!over) {
+        return trial->since > HEW_TRIAL_LONGEST ? abandon(trial) : HEW_TRIAL_NOTHING;
+    }
+    if (trial->state == HEW_TRIAL_WATCHES) {
+        return trial_try(trial, rules);
+    }
+    if (trial->state == HEW_TRIAL_JUDGES) {
+        return judge(trial, rules, window);
+    }
+    trial_enter(trial, HEW_TRIAL_JUDGES, HEW_TRIAL_AFTER);
+    return HEW_TRIAL_NOTHING;
 }
 
 enum hew_trial_outcome
@@ -190,29 +277,18 @@ hew_trial_step(struct hew_trial *trial, const struct hew_trial_rules *rules, con
                bool may_begin)
 {
     HEW_ASSERT(1, hew_trial_valid(trial, rules));
-    switch (trial->state) {
-    case HEW_TRIAL_RESTS: {
-        uint32_t left = HEW_TRIAL_REST_MOST - trial->windows;
-        trial->windows += window->lasted < left ? window->lasted : left;
-        if (has_outgrown(trial, window)) {
-            give_back(trial, window);
-            return HEW_TRIAL_OUTGROWN;
-        }
+    if (has_outgrown(trial, window)) {
+        return give_back(trial, window);
+    }
+    if (!hew_trial_rests(trial)) {
+        return go_on(trial, rules, window);
+    }
+    if (window->tells) {
+        trial->windows = sum_up_to(trial->windows, window->lasted, HEW_TRIAL_REST_MOST);
         int direction = may_begin ? direction_due(trial, rules, window) : 0;
         if (direction != 0) {
-            watch(trial, direction, window->peak);
+            watch(trial, direction);
         }
-        return HEW_TRIAL_NOTHING;
     }
-    case HEW_TRIAL_WATCHES:
-        trial->held_before = window->peak;
-        return count_down(trial, window) ? trial_try(trial, rules) : HEW_TRIAL_NOTHING;
-    case HEW_TRIAL_SETTLES:
-        if (count_down(trial, window)) {
-            trial_enter(trial, HEW_TRIAL_JUDGES, HEW_TRIAL_AFTER);
-        }
-        return is_costly(trial, window) ? judge(trial, rules, window) : HEW_TRIAL_NOTHING;
-    default:
-        return count_down(trial, window) || is_costly(trial, window) ? judge(trial, rules, window) : HEW_TRIAL_NOTHING;
-    }
+    return HEW_TRIAL_NOTHING;
 }

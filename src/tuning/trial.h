@@ -7,8 +7,11 @@
  * down, which gives memory back, if it loses next to nothing.  All else is undone.
  *
  * Owns      the decision.  Pure arithmetic on windows of counters: no clock, no lock, no system call.
- * Promises  what stays is bounded: a position above the usual is left at once when the heaps hold more than they did when it
- *           stayed and the budget; whose memory that is cannot be told.
+ * Promises  what a step costs is memory of the lever's own caches, as far as it comes on top of the peak: what the program takes
+ *           or frees meanwhile neither refuses a step nor lets one pass.
+ *           What stays is bounded: a position above the usual is left, also amid a trial, when the heaps and those caches hold
+ *           more than they did when it stayed, by more than the budget.
+ *           A step stands unjudged for HEW_TRIAL_LONGEST windows at most; what cannot be judged by then is undone.
  *           Nothing oscillates: each undone step doubles the rest before the next in that direction, each turn in direction doubles
  *           both rests, up to HEW_TRIAL_REST_MOST windows; so in n windows there are at most log2(HEW_TRIAL_REST_MOST) +
  *           n / HEW_TRIAL_REST_MOST turns that stay, whatever the windows say.  The position stays within its bounds.
@@ -27,16 +30,20 @@
 #define HEW_TRIAL_BEFORE 2u       /* windows that tell what was, */
 #define HEW_TRIAL_SETTLE 1u       /* that are let pass after a step, */
 #define HEW_TRIAL_AFTER 2u        /* and that tell what has become */
+#define HEW_TRIAL_LONGEST 200u    /* windows that all of this may take, those that tell nothing among them */
 
 /* What one window tells a lever. */
 struct hew_trial_window {
     uint64_t lost_ns;   /* estimated time that the program has lost where the lever could help */
     uint64_t cpu_ns;    /* processor time of the process */
     uint64_t held;      /* bytes that the heaps hold now, */
-    uint64_t peak;      /* the most that they ever held, */
-    uint64_t may_spend; /* and bytes that a step may add to that: without any none is tried */
+    uint64_t peak;      /* and the most that they ever held; */
+    uint64_t own;       /* bytes of these that the lever's caches hold now, */
+    uint64_t own_peak;  /* and the most that they ever held */
+    uint64_t may_spend; /* bytes that a step may add to the peak: without any none is tried */
     uint64_t budget;    /* bytes that all steps together may add */
     bool may_gain;      /* something says that a step up could help */
+    bool tells;         /* times are to be believed: else this window tells of memory alone */
     uint32_t lasted; /* usual windows that it has lasted: more than one where the purger had to wait for a processor */
 };
 
@@ -53,9 +60,9 @@ enum hew_trial_outcome {
     HEW_TRIAL_NOTHING,
     HEW_TRIAL_BEGUN,    /* the position has changed, for a while */
     HEW_TRIAL_KEPT,     /* it stays */
-    HEW_TRIAL_UNDONE,   /* it is as before: too little was saved, */
+    HEW_TRIAL_UNDONE,   /* it is as before: too little was saved, or nobody could tell, */
     HEW_TRIAL_COSTLY,   /* or it took more memory than it may */
-    HEW_TRIAL_OUTGROWN, /* it had stayed, and the heaps have grown beyond the budget since: it is as before */
+    HEW_TRIAL_OUTGROWN, /* one that had stayed goes back, with one that was being tried: the budget is outgrown */
 };
 
 struct hew_trial {
@@ -64,12 +71,15 @@ struct hew_trial {
     int kept_direction; /* of the last one that stayed; 0: none has */
     enum hew_trial_state state;
     uint32_t windows;                 /* left in this state; while it rests: since it began to */
+    uint32_t since;                   /* windows since it began to watch */
     uint32_t rest[2];                 /* windows to rest before a step down, up */
     uint32_t turns;                   /* times that the direction of what stayed has changed */
     uint64_t lost_ns, cpu_ns;         /* of the windows of this state */
-    uint32_t before_ppm, after_ppm;   /* of the last trial */
-    uint64_t held_before, held_after; /* the peak before the last trial, and the most during it */
-    uint64_t held_kept;               /* the larger of the two when a step last stayed */
+    uint32_t before_ppm, after_ppm;   /* of the last trial; once it is judged neither is more than a million */
+    uint64_t held_before, held_after; /* the peak before the last trial, and the most during it; */
+    uint64_t own_before, own_after;   /* likewise of the lever's caches */
+    uint64_t held_kept;               /* the larger of the first two when a step last stayed, */
+    uint64_t own_kept; /* and what the lever's caches held before the first one, with what was paid for since */
 };
 
 void hew_trial_begin(struct hew_trial *trial);
@@ -81,11 +91,13 @@ void hew_trial_begin(struct hew_trial *trial);
 enum hew_trial_outcome hew_trial_step(struct hew_trial *trial, const struct hew_trial_rules *rules,
                                       const struct hew_trial_window *window, bool may_begin);
 
-/* Bytes that the last trial added to the peak. */
+/* Bytes that the lever's caches have added to the peak in the last trial. */
 HEW_INLINE uint64_t
 hew_trial_added(const struct hew_trial *trial)
 {
-    return trial->held_after > trial->held_before ? trial->held_after - trial->held_before : 0;
+    uint64_t heaps = trial->held_after > trial->held_before ? trial->held_after - trial->held_before : 0;
+    uint64_t own = trial->own_after > trial->own_before ? trial->own_after - trial->own_before : 0;
+    return own < heaps ? own : heaps;
 }
 
 /* A step that has begun was only thought: back at once, to rest as after one that was undone. */
@@ -96,6 +108,13 @@ HEW_INLINE bool
 hew_trial_rests(const struct hew_trial *trial)
 {
     return trial->state == HEW_TRIAL_RESTS;
+}
+
+/* A step has been made, and nobody has judged it yet. */
+HEW_INLINE bool
+hew_trial_is_tried(const struct hew_trial *trial)
+{
+    return trial->state == HEW_TRIAL_SETTLES || trial->state == HEW_TRIAL_JUDGES;
 }
 
 bool hew_trial_valid(const struct hew_trial *trial, const struct hew_trial_rules *rules);

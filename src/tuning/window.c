@@ -15,8 +15,6 @@
 #define FLUSHED_NS 8u
 #define SPIN_NS 500u
 #define SLEEP_NS 4000u /* two switches: not the time that passes, in which others have the processor */
-#define REFAULT_NS_PER_PAGE                                                                                            \
-    400u /* a page that went back and came again: a fault and zeroes, and a part of the call that returned it */
 
 /* Under the lock. */
 static void
@@ -48,7 +46,6 @@ read_pages(struct hew_page_heap *heap, struct hew_tuning_counters *now)
     hew_mutex_lock(&heap->lock);
     now->returned += heap->counts.dirty_purged + heap->counts.muzzy_purged;
     now->taken += heap->counts.taken_fresh;
-    now->idle += heap->dirty.bytes + heap->muzzy.bytes;
     now->held += heap->counts.active + heap->dirty.bytes + heap->muzzy.bytes;
     read_waits(&heap->lock, now);
     hew_mutex_unlock(&heap->lock);
@@ -61,8 +58,9 @@ hew_tuning_read(struct hew_tuning_counters *now)
     memset(now, 0, sizeof *now);
     now->at_ms = hew_clock_ms();
     now->cpu_ns = hew_clock_process_ns();
-    now->batches = depots.takes + depots.gives + depots.misses;
+    now->batches = depots.takes + depots.gives; /* a request that found none is part of the fill that follows */
     now->refusals = depots.refusals;
+    now->depots = depots.bytes;
     HEW_EACH_ARENA(arena)
     {
         read_bins(arena, now);
@@ -104,7 +102,7 @@ hew_tuning_since(const struct hew_tuning_counters *before, const struct hew_tuni
         .taken = risen(before->taken, now->taken),
         .has_fallen = some_has_fallen(before, now),
         .held = now->held,
-        .idle = now->idle,
+        .depots = now->depots,
     };
 }
 
@@ -114,10 +112,4 @@ hew_tuning_lost_to_batches(const struct hew_tuning_counters *window)
     return window->batches * BATCH_NS + window->fills * FILL_NS + window->flushes * FLUSH_NS +
            window->filled * FILLED_NS + window->flushed * FLUSHED_NS + window->spins * SPIN_NS +
            window->sleeps * SLEEP_NS;
-}
-
-uint64_t
-hew_tuning_lost_to_refaults(uint64_t bytes)
-{
-    return bytes / HEW_PAGE * REFAULT_NS_PER_PAGE;
 }

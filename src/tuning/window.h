@@ -14,14 +14,15 @@
 struct hew_tuning_counters {
     uint64_t at_ms;
     uint64_t cpu_ns;          /* processor time of the whole process */
-    uint64_t batches;         /* between magazines and depots, and requests for one that found none */
+    uint64_t batches;         /* between magazines and depots */
     uint64_t refusals;        /* batches that a depot had no room for */
     uint64_t fills, flushes;  /* batches of bins */
     uint64_t filled, flushed; /* objects of these, and large ones */
     uint64_t spins, sleeps;   /* times that a thread waited for a bin's or a page heap's lock */
     uint64_t returned, taken; /* bytes of pages that went back to the system, and came from it */
     bool has_fallen; /* of a difference: some count has, as of arenas that were destroyed or counts that were reset */
-    uint64_t held, idle; /* bytes that the heaps hold now: in use, dirty or muzzy; and without those in use */
+    uint64_t held;   /* bytes that the heaps hold now: in use, dirty or muzzy; */
+    uint64_t depots; /* of these, in depots */
 };
 
 /* The counters now. */
@@ -33,8 +34,5 @@ struct hew_tuning_counters hew_tuning_since(const struct hew_tuning_counters *be
 
 /* Time that the program has lost to batches, bins and their locks: an estimate from measured costs of each. */
 uint64_t hew_tuning_lost_to_batches(const struct hew_tuning_counters *window);
-
-/* And to memory that the system took and gave. */
-uint64_t hew_tuning_lost_to_refaults(uint64_t bytes);
 
 #endif

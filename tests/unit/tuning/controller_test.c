@@ -13,11 +13,14 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #define CODE 20
 #define BATCH 4000 /* more than magazines and depots have room for */
 #define THREADS 2
 #define LOOKS_MOST 4000
+#define LOOK_MS 1000 /* made-up ones between two looks */
+#define MUCH (UINT64_C(200) << 20)
 
 static atomic_bool done;
 static uint64_t made_up_ms = 1000;
@@ -65,9 +68,10 @@ look_until_changed(enum hew_stats_tuning_number number)
         uint64_t end = hew_clock_ns() + 5000000;
         while (hew_clock_ns() < end) {
         }
-        made_up_ms += 5000;
+        made_up_ms += LOOK_MS;
         uint64_t next = hew_tuning_round(made_up_ms);
         CHECK(next != 0 || hew_options.tuning == HEW_TUNING_OFF);
+        CHECK(hew_stats_tuned().lost_ppm <= 1000000);
     }
     atomic_store(&done, true);
     for (unsigned i = 0; i < THREADS; i++) {
@@ -155,6 +159,31 @@ TEST(a_step_is_tried_on_threads_that_lose_much_and_ends_kept_or_undone)
     CHECK_EQUAL(room(), kept ? 300 : 200);
 }
 
+TEST(while_a_step_is_being_tried_the_next_look_comes_within_a_second)
+{
+    begin_anew(HEW_TUNING_ON);
+    look_until_changed(HEW_STATS_TUNING_steps);
+    CHECK_EQUAL(room(), 300);
+    uint64_t windows = hew_stats_tuned().windows;
+    usleep(20000); /* hardly any processor time: looks are dear */
+    uint64_t next = hew_tuning_round(made_up_ms += LOOK_MS);
+    CHECK(next <= LOOK_MS || room() == 200); /* or it ended just now */
+    CHECK_EQUAL(hew_stats_tuned().windows, windows + 1);
+}
+
+TEST(a_step_that_is_being_tried_as_the_program_falls_silent_is_undone)
+{
+    begin_anew(HEW_TUNING_ON);
+    look_until_changed(HEW_STATS_TUNING_steps);
+    CHECK_EQUAL(room(), 300);
+    uint64_t ended = hew_stats_tuned().kept + hew_stats_tuned().undone;
+    for (unsigned looks = 0; looks < 12; looks++) {
+        usleep(20000);
+        hew_tuning_round(made_up_ms += LOOK_MS);
+    }
+    CHECK_EQUAL(hew_stats_tuned().kept + hew_stats_tuned().undone, ended + 1);
+}
+
 TEST(when_the_thread_ends_a_step_that_is_being_tried_is_undone)
 {
     struct hew_stats_step steps[HEW_STATS_STEPS];
@@ -198,4 +227,75 @@ TEST(an_arena_made_while_the_program_had_set_another_time_for_new_ones_is_left_a
     hew_arena_set_decay_ms(NULL, HEW_DECAY_DIRTY, usual);
     CHECK(arena != NULL && !hew_page_retime(&arena->pages, usual, 1));
     CHECK_EQUAL(hew_arena_decay_ms(arena, HEW_DECAY_DIRTY), 1000);
+}
+
+/* A look, after so many bytes went back to the system, or were taken of it. */
+static void
+look_after(uint64_t returned, uint64_t taken)
+{
+    struct hew_page_heap *heap = &hew_arena_get(0)->pages;
+    uint64_t windows = hew_stats_tuned().windows;
+    hew_mutex_lock(&heap->lock);
+    heap->counts.dirty_purged += returned;
+    heap->counts.taken_fresh += taken;
+    hew_mutex_unlock(&heap->lock);
+    while (hew_stats_tuned().windows == windows) {
+        hew_tuning_round(made_up_ms += LOOK_MS);
+    }
+}
+
+/* Some count of the first arena's is less from now on. */
+static void
+let_a_count_fall(void)
+{
+    struct hew_page_heap *heap = &hew_arena_get(0)->pages;
+    hew_mutex_lock(&heap->lock);
+    CHECK(heap->counts.muzzy_purged == 0 && heap->counts.dirty_purged >= MUCH);
+    heap->counts.dirty_purged -= MUCH;
+    hew_mutex_unlock(&heap->lock);
+}
+
+/* The controller begins anew, and no arena's time is the program's. */
+static void
+begin_with_a_decay_time(enum hew_tuning mode)
+{
+    begin_anew(mode);
+    CHECK_EQUAL(hew_arena_decay_ms(NULL, HEW_DECAY_DIRTY), 10000);
+    hew_tuning_round(made_up_ms += LOOK_MS);
+    look_after(MUCH, 0);
+}
+
+TEST(memory_that_is_wanted_again_stays_longer)
+{
+    begin_with_a_decay_time(HEW_TUNING_ON);
+    look_after(0, MUCH);
+    CHECK_EQUAL(hew_stats_tuned().dirty_decay_ms, 20000);
+}
+
+TEST(a_window_in_which_a_count_has_fallen_does_not_move_the_decay_time)
+{
+    begin_with_a_decay_time(HEW_TUNING_ON);
+    let_a_count_fall();
+    look_after(0, MUCH);
+    CHECK_EQUAL(hew_stats_tuned().dirty_decay_ms, 10000);
+}
+
+TEST(observing_it_thinks_of_the_decay_time_from_what_is_set_each_time)
+{
+    struct hew_stats_step steps[HEW_STATS_STEPS];
+    unsigned thought = 0;
+    begin_with_a_decay_time(HEW_TUNING_OBSERVE);
+    uint64_t began = hew_stats_tuned().steps;
+    for (unsigned i = 0; i < 1000 && hew_stats_tuned().steps < began + 3; i++) {
+        look_after(0, MUCH);
+        look_after(MUCH, 0);
+    }
+    for (unsigned count = hew_stats_steps(steps), i = 0; i < count; i++) {
+        if (steps[i].lever == HEW_STEP_DIRTY_DECAY && steps[i].outcome == HEW_STEP_THOUGHT) {
+            thought++;
+            CHECK(steps[i].before == 10000 && steps[i].after == 20000);
+        }
+    }
+    CHECK(thought >= 3 && hew_stats_tuned().dirty_decay_ms == 10000);
+    CHECK_EQUAL(hew_arena_decay_ms(hew_arena_get(1), HEW_DECAY_DIRTY), 10000);
 }

@@ -101,6 +101,19 @@ TEST(once_nothing_of_it_is_wanted_again_the_time_goes_back)
     CHECK_EQUAL(residence.position, 0);
 }
 
+TEST(a_step_that_was_only_thought_is_back_at_once_and_thought_again_ever_more_seldom)
+{
+    begin();
+    for (unsigned i = 0; i < 24 * 60 * 60; i++) { /* a day */
+        if (second(100, 50 * MIB, 50 * MIB) != 0) {
+            CHECK_EQUAL(residence.position, 1);
+            hew_residence_forgo(&residence, USUAL);
+            CHECK_EQUAL(residence.position, 0);
+        }
+    }
+    CHECK(steps >= 8 && steps <= 20);
+}
+
 TEST(a_program_that_changes_its_mind_makes_it_turn_ever_more_seldom)
 {
     begin();

@@ -10,23 +10,47 @@ static struct hew_trial trial;
 static uint32_t lasted = 1; /* of each window */
 
 /* One window in which `ppm` of the processor's time are lost and the heaps hold `held` bytes of a peak of 1000, of which 100 more may be
- * spent. */
-static enum hew_trial_outcome
-window(uint64_t ppm, uint64_t held)
+ * spent.  The lever's caches hold `own` of them, of a peak of 500. */
+static struct hew_trial_window
+seen_in(uint64_t ppm, uint64_t held, uint64_t own)
 {
-    struct hew_trial_window seen = {
+    return (struct hew_trial_window){
         .lost_ns = CPU / 1000000 * ppm,
         .cpu_ns = CPU,
         .held = held,
         .peak = 1000,
+        .own = own,
+        .own_peak = 500,
         .may_spend = 100,
         .budget = 100,
         .may_gain = true,
+        .tells = true,
         .lasted = lasted,
     };
+}
+
+static enum hew_trial_outcome
+step(struct hew_trial_window seen)
+{
     enum hew_trial_outcome outcome = hew_trial_step(&trial, &rules, &seen, true);
     CHECK(hew_trial_valid(&trial, &rules));
     return outcome;
+}
+
+/* All that comes on top of the peak is the lever's. */
+static enum hew_trial_outcome
+window(uint64_t ppm, uint64_t held)
+{
+    return step(seen_in(ppm, held, held > 500 ? held - 500 : 0));
+}
+
+/* One that tells of memory alone. */
+static enum hew_trial_outcome
+mute_window(uint64_t held)
+{
+    struct hew_trial_window seen = seen_in(100000, held, held - 500);
+    seen.tells = false;
+    return step(seen);
 }
 
 /* Windows until something happens; the least is told by the caller. */
@@ -84,6 +108,125 @@ TEST(what_was_kept_goes_back_step_by_step_when_the_heaps_outgrow_the_budget)
     CHECK_EQUAL(window(0, 5000), HEW_TRIAL_NOTHING);
 }
 
+/* A step up from 0 that stays. */
+static void
+keep_a_step(void)
+{
+    hew_trial_begin(&trial);
+    CHECK_EQUAL(until(100000, 1000, 10), HEW_TRIAL_BEGUN);
+    CHECK_EQUAL(until(50000, 1000, 10), HEW_TRIAL_KEPT);
+}
+
+TEST(what_was_kept_goes_back_also_amid_a_trial_and_takes_that_along)
+{
+    keep_a_step();
+    CHECK_EQUAL(until(50000, 1000, 10), HEW_TRIAL_BEGUN);
+    CHECK_EQUAL(trial.position, 2);
+    CHECK(window(0, 1101) == HEW_TRIAL_OUTGROWN && trial.position == 0 && hew_trial_rests(&trial));
+}
+
+TEST(what_was_kept_goes_back_also_while_another_step_is_only_watched_for)
+{
+    keep_a_step();
+    while (trial.state != HEW_TRIAL_WATCHES) {
+        CHECK_EQUAL(window(50000, 1000), HEW_TRIAL_NOTHING);
+    }
+    CHECK(window(0, 1101) == HEW_TRIAL_OUTGROWN && trial.position == 0 && hew_trial_rests(&trial));
+}
+
+TEST(a_step_down_stays_when_what_was_kept_is_outgrown_amid_it)
+{
+    keep_a_step();
+    CHECK_EQUAL(until(1000, 1000, 2 * HEW_TRIAL_REST_BACK), HEW_TRIAL_BEGUN);
+    CHECK_EQUAL(trial.position, 0);
+    CHECK(window(900000, 1101) == HEW_TRIAL_OUTGROWN && trial.position == 0 && hew_trial_rests(&trial));
+}
+
+TEST(what_the_program_takes_amid_a_trial_does_not_refuse_the_step)
+{
+    hew_trial_begin(&trial);
+    CHECK_EQUAL(until(100000, 1000, 10), HEW_TRIAL_BEGUN);
+    enum hew_trial_outcome outcome = HEW_TRIAL_NOTHING;
+    for (unsigned i = 1; i < 10 && outcome == HEW_TRIAL_NOTHING; i++) {
+        outcome = step(seen_in(50000, 1000 + 1000 * i, 530));
+    }
+    CHECK(outcome == HEW_TRIAL_KEPT && hew_trial_added(&trial) == 30);
+    CHECK_EQUAL(step(seen_in(0, 1000000, 630)), HEW_TRIAL_NOTHING);  /* nor is it charged for that later; */
+    CHECK_EQUAL(step(seen_in(0, 1000000, 631)), HEW_TRIAL_OUTGROWN); /* what its caches take it is */
+}
+
+TEST(what_the_program_takes_amid_a_trial_does_not_hide_what_the_step_takes)
+{
+    hew_trial_begin(&trial);
+    CHECK_EQUAL(until(100000, 1000, 10), HEW_TRIAL_BEGUN);
+    CHECK_EQUAL(step(seen_in(0, 5000, 600)), HEW_TRIAL_NOTHING);
+    CHECK_EQUAL(step(seen_in(0, 5000, 601)), HEW_TRIAL_COSTLY);
+}
+
+TEST(what_the_program_frees_amid_a_trial_is_charged_once_it_takes_it_again)
+{
+    hew_trial_begin(&trial);
+    CHECK_EQUAL(until(100000, 1000, 10), HEW_TRIAL_BEGUN);
+    enum hew_trial_outcome outcome = HEW_TRIAL_NOTHING;
+    for (unsigned i = 1; i < 10 && outcome == HEW_TRIAL_NOTHING; i++) {
+        outcome = step(seen_in(50000, 900, 800)); /* below the peak: no cost */
+    }
+    CHECK(outcome == HEW_TRIAL_KEPT && hew_trial_added(&trial) == 0);
+    CHECK_EQUAL(step(seen_in(0, 1100, 800)), HEW_TRIAL_NOTHING);
+    CHECK(step(seen_in(0, 1101, 800)) == HEW_TRIAL_OUTGROWN && trial.position == 0);
+}
+
+TEST(a_window_that_does_not_tell_judges_nothing_but_memory)
+{
+    hew_trial_begin(&trial);
+    for (unsigned i = 0; i < 100; i++) {
+        CHECK(mute_window(1000) == HEW_TRIAL_NOTHING && hew_trial_rests(&trial));
+    }
+    CHECK_EQUAL(until(100000, 1000, 10), HEW_TRIAL_BEGUN);
+    for (unsigned i = 0; i < 20; i++) {
+        CHECK_EQUAL(mute_window(1100), HEW_TRIAL_NOTHING);
+    }
+    CHECK_EQUAL(until(50000, 1100, 10), HEW_TRIAL_KEPT);
+    CHECK_EQUAL(until(50000, 1000, 10), HEW_TRIAL_BEGUN);
+    CHECK_EQUAL(mute_window(1101), HEW_TRIAL_COSTLY);
+    CHECK(mute_window(1201) == HEW_TRIAL_OUTGROWN && trial.position == 0);
+}
+
+TEST(a_step_that_nobody_can_judge_does_not_stand_for_longer_than_promised)
+{
+    hew_trial_begin(&trial);
+    CHECK_EQUAL(until(100000, 1000, 10), HEW_TRIAL_BEGUN);
+    unsigned stood = 1;
+    while (stood < 2 * HEW_TRIAL_LONGEST && mute_window(1000) == HEW_TRIAL_NOTHING) {
+        stood++;
+    }
+    CHECK(stood <= HEW_TRIAL_LONGEST && trial.position == 0 && trial.rest[1] == 2 * HEW_TRIAL_REST_LEAST);
+    CHECK_EQUAL(trial.after_ppm, trial.before_ppm);
+}
+
+TEST(what_was_lost_long_before_is_no_reason_for_a_step_now)
+{
+    hew_trial_begin(&trial);
+    while (hew_trial_rests(&trial)) {
+        CHECK_EQUAL(window(100000, 1000), HEW_TRIAL_NOTHING);
+    }
+    for (unsigned i = 0; i <= HEW_TRIAL_LONGEST; i++) {
+        CHECK_EQUAL(mute_window(1000), HEW_TRIAL_NOTHING);
+    }
+    CHECK(hew_trial_rests(&trial) && trial.position == 0);
+}
+
+TEST(a_loss_of_more_than_all_is_told_as_all_and_what_was_saved_of_it_in_proportion)
+{
+    hew_trial_begin(&trial);
+    CHECK_EQUAL(until(3000000, 1000, 10), HEW_TRIAL_BEGUN);
+    CHECK_EQUAL(until(1500000, 1000, 10), HEW_TRIAL_KEPT);
+    CHECK(trial.before_ppm == 1000000 && trial.after_ppm == 500000);
+    CHECK_EQUAL(until(1500000, 1000, 10), HEW_TRIAL_BEGUN);
+    CHECK_EQUAL(until(2000000, 1000, 10), HEW_TRIAL_UNDONE);
+    CHECK(trial.before_ppm == 750000 && trial.after_ppm == 1000000);
+}
+
 TEST(long_windows_count_for_as_many_as_they_lasted)
 {
     hew_trial_begin(&trial);
@@ -125,7 +268,7 @@ TEST(once_nothing_may_be_spent_no_step_up_is_tried)
 {
     hew_trial_begin(&trial);
     struct hew_trial_window seen = {
-        .lost_ns = CPU, .cpu_ns = CPU, .held = 1000, .peak = 1000, .may_gain = true, .lasted = 1};
+        .lost_ns = CPU, .cpu_ns = CPU, .held = 1000, .peak = 1000, .may_gain = true, .tells = true, .lasted = 1};
     for (unsigned i = 0; i < 100; i++) {
         CHECK_EQUAL(hew_trial_step(&trial, &rules, &seen, true), HEW_TRIAL_NOTHING);
     }
@@ -157,7 +300,8 @@ TEST(a_position_goes_back_when_that_loses_next_to_nothing_and_not_otherwise)
 TEST(while_another_lever_is_at_it_none_begins)
 {
     hew_trial_begin(&trial);
-    struct hew_trial_window seen = {.lost_ns = CPU, .cpu_ns = CPU, .may_gain = true, .may_spend = 1, .lasted = 1};
+    struct hew_trial_window seen = {
+        .lost_ns = CPU, .cpu_ns = CPU, .may_gain = true, .may_spend = 1, .tells = true, .lasted = 1};
     for (unsigned i = 0; i < 100; i++) {
         CHECK_EQUAL(hew_trial_step(&trial, &rules, &seen, false), HEW_TRIAL_NOTHING);
     }
