@@ -27,9 +27,11 @@
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
 #define BATCH 7
 #define BATCH_BYTES ((size_t)1 << 10)
-/* A class that has missed within so many misses of its cache needs its room as much as another. */
-#define RECENT 64
-#define ASKED 8 /* classes that are looked at for the one that missed longest ago */
+#define ASKED 8  /* classes that are looked at for the one that makes least of its room, */
+#define DEARER 2 /* which must be so much less than who asks would make of it */
+/* What threads may borrow in all: a part of the heap, but so much in any case. */
+#define RESERVE_PART 8
+#define RESERVE_MIN ((size_t)4 << 20)
 
 /* What one class may hold where the user has said nothing: so many bytes (of a large class so many, or one object), and objects. */
 #define CLASS_BYTES ((size_t)256 << 10)
@@ -209,10 +211,10 @@ hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
 }
 
 unsigned
-hew_budget_idlest(struct hew_cache *cache, unsigned code)
+hew_budget_yielding(struct hew_cache *cache, unsigned code, size_t more)
 {
-    unsigned idlest = HEW_CODE_NONE;
-    uint16_t longest = RECENT;
+    unsigned dearest = HEW_CODE_NONE;
+    uint64_t highest = (uint64_t)DEARER * cache->gap[code] * hew_budget_bytes(code, more);
     for (unsigned looked = 0; looked < ASKED; looked++) {
         unsigned other = hew_cache_next_touched(cache, cache->asked);
         cache->asked = other == HEW_CODES ? 0 : (uint8_t)(other + 1);
@@ -221,12 +223,31 @@ hew_budget_idlest(struct hew_cache *cache, unsigned code)
             continue;
         }
         uint16_t since = (uint16_t)(cache->misses - cache->missed[other]);
-        if (since >= longest) {
-            longest = since;
-            idlest = other;
+        uint64_t price = since * hew_budget_bytes(other, hew_budget_capacity(cache, other));
+        if (price > highest) {
+            highest = price;
+            dearest = other;
         }
     }
-    return idlest;
+    return dearest;
+}
+
+size_t
+hew_budget_left(const struct hew_cache *cache, unsigned code)
+{
+    return cache->granted >= cache->share ? 0 : hew_budget_objects(code, cache->share - cache->granted);
+}
+
+size_t
+hew_budget_reserve(void)
+{
+    size_t heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed), part = heap / RESERVE_PART;
+    size_t reserve = (part < RESERVE_MIN ? RESERVE_MIN : part) + heap / 100 * hew_options.tuning_memory;
+    if (hew_page_is_bounded()) {
+        size_t most = atomic_load_explicit(&hew_page_bound.caches, memory_order_relaxed) / RESERVE_PART;
+        reserve = reserve < most ? reserve : most;
+    }
+    return reserve;
 }
 
 /* The class's objects stand in `slots`, which may be where they are. */

@@ -8,7 +8,8 @@
  *           slow start      a magazine begins with a few objects and doubles each time that it has run empty, up to its class's
  *                           limit;
  *           shared room     a thread's magazines together hold at most its share of one budget, but for the first objects of
- *                           small classes; a class for which there is no room takes that of the class that missed longest ago;
+ *                           small classes; a class for which there is no room takes what is left, or half of the room of a class
+ *                           that makes less of it;
  *           time            what is not used is given up (magazine.c, depot.c).
  * Called    by the owning thread.
  * Not here  what moves objects: magazine.c.
@@ -76,9 +77,18 @@ hew_budget_step(void)
  * more. */
 size_t hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled);
 
-/* The class that should give up its magazine so that `code` gets room: of some others, the one that missed longest ago.
- * HEW_CODE_NONE: each of them has missed lately. */
-unsigned hew_budget_idlest(struct hew_cache *cache, unsigned code);
+/*
+ * The class that should give up half of its magazine so that `code` gets room for so many objects more.  What a class makes of its
+ * room is told by its price: bytes, times the misses of the thread from one miss of the class to the next.  Of some others the
+ * dearest is taken, if it is much dearer than what `code` asks for.  HEW_CODE_NONE: none is.
+ */
+unsigned hew_budget_yielding(struct hew_cache *cache, unsigned code, size_t more);
+
+/* How many objects of a class the share has room for. */
+size_t hew_budget_left(const struct hew_cache *cache, unsigned code);
+
+/* What all threads together may borrow beyond their shares, in bytes: share.h. */
+size_t hew_budget_reserve(void);
 
 /* Gives the magazine a new capacity, which counts against the share; its objects stay in order and must fit.  False: no
  * memory, nothing changed. */

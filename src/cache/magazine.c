@@ -10,6 +10,7 @@
 #include "cache/count.h"
 #include "cache/depot.h"
 #include "cache/owner.h"
+#include "cache/share.h"
 #include "os/check.h"
 #include "page/bound.h"
 #include "slab/large.h"
@@ -23,9 +24,10 @@
 #define FIRST_BYTES 1024u /* a class of objects up to so large always has room for a few */
 /* What a thread takes of each class from its arena's host: from two of the smallest slabs on a slab of its own is well used. */
 #define GUEST_BYTES ((size_t)32 << 10)
-#define SWEEP 4    /* classes looked after at each tick */
-#define REFRESH 16 /* misses after which a thread asks again where it runs, and what its share is */
-#define ASKS 8     /* misses between two at which a class asks another one for room */
+#define SWEEP 4       /* classes looked after at each tick */
+#define REFRESH 16    /* misses after which a thread asks again where it runs, and what its share is */
+#define ASKS 8        /* misses between two at which a class asks another one for room */
+#define LITTLE_PART 4 /* a magazine does not grow by less than such a part */
 
 /* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
 static uint32_t
@@ -106,6 +108,14 @@ answer_call(struct hew_cache *cache)
     }
 }
 
+/* A moving mean of the misses of the thread from one miss of the class to the next. */
+static void
+note_gap(struct hew_cache *cache, unsigned code)
+{
+    uint32_t since = (uint16_t)(cache->misses + 1 - cache->missed[code]), gap = cache->gap[code];
+    cache->gap[code] = (uint16_t)(gap == 0 ? since : (3 * gap + since + 3) / 4);
+}
+
 /* Its magazine was found empty, or full.  True when it was so the last time, too: all that happens to the class at present are
  * allocations, or frees. */
 static bool
@@ -115,11 +125,13 @@ note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
     magazine_touch(cache, code);
     if (HEW_UNLIKELY(cache->misses % REFRESH == 0)) {
         cache->depot = (uint16_t)hew_depot_here();
-        cache->share = hew_budget_share();
+        hew_share_note_misses(cache);
+        cache->share = hew_budget_share() + cache->extra;
         if (hew_page_is_bounded()) {
             answer_call(cache);
         }
     }
+    note_gap(cache, code);
     cache->missed[code] = ++cache->misses;
     uint8_t stays = cache->flags[code] & (uint8_t)~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
     cache->flags[code] = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
@@ -137,28 +149,54 @@ has_earned(struct hew_cache *cache, unsigned code)
            (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 || cache->direct;
 }
 
-/*
- * The magazine may hold more from now on, where that is due and there is room.  A small class always has room for its first
- * objects.  Once the share is used up the class that missed longest ago is asked for its room, at every ASKS-th miss.
- */
+/* What is left leaves room for what the program frees next, so that this alone does not make the magazine grow again. */
+static void
+magazine_halve(struct hew_cache *cache, unsigned code)
+{
+    size_t half = hew_budget_capacity(cache, code) / 2;
+    if (half == 0) {
+        hew_magazine_drop(cache, code);
+    } else {
+        hew_magazine_flush(cache, code, half / 2);
+        hew_budget_set(cache, code, half);
+    }
+}
+
+/* What the magazine may hold, up to `wanted`: what is left of the share is taken if it is worth it, and another class may have to give
+ * half of what it has. */
+static size_t
+find_room(struct hew_cache *cache, unsigned code, size_t now, size_t wanted)
+{
+    if (hew_budget_has_room(cache, code, wanted - now)) {
+        return wanted;
+    }
+    cache->trial.starved = true;
+    if (cache->misses % ASKS == 0) {
+        unsigned other = hew_budget_yielding(cache, code, wanted - now);
+        if (other != HEW_CODE_NONE) {
+            magazine_halve(cache, other);
+        }
+    }
+    size_t left = hew_budget_left(cache, code), least = now / LITTLE_PART;
+    if (left == 0 || left < least) {
+        return now;
+    }
+    return left < wanted - now ? now + left : wanted;
+}
+
+/* The magazine may hold more from now on, where that is due and there is room.  A small class always has room for its first
+ * objects. */
 static void
 magazine_grow(struct hew_cache *cache, unsigned code, bool filled)
 {
     size_t now = hew_budget_capacity(cache, code), next = hew_budget_next(cache, code, filled);
-    bool first = now == 0 && hew_slab_shapes[code].size <= FIRST_BYTES, asks = cache->misses % ASKS == 0;
-    if (next <= now || (!first && !has_earned(cache, code)) ||
-        (!first && !asks && !hew_budget_has_room(cache, code, now + 1))) {
+    bool first = now == 0 && hew_slab_shapes[code].size <= FIRST_BYTES;
+    if (next <= now || (!first && !has_earned(cache, code))) {
         return;
     }
-    cache->earned[code] = 0;
-    if (!first && !hew_budget_has_room(cache, code, next - now)) {
-        unsigned idlest = hew_budget_idlest(cache, code);
-        if (idlest == HEW_CODE_NONE) {
-            return;
-        }
-        hew_magazine_drop(cache, idlest);
-    }
-    if (first || hew_budget_has_room(cache, code, next - now)) {
+    next = first ? next : find_room(cache, code, now, next);
+    if (next > now) {
+        cache->earned[code] = 0;
         hew_budget_set(cache, code, next);
     }
 }
@@ -346,6 +384,7 @@ hew_magazine_drop_all(struct hew_cache *cache)
     {
         hew_magazine_drop(cache, code);
     }
+    hew_share_end(cache);
     hew_budget_end_all(cache);
 }
 
@@ -356,19 +395,6 @@ hew_magazine_send_all_home(struct hew_cache *cache)
     cache->direct = true;
     hew_magazine_drop_all(cache);
     cache->direct = direct;
-}
-
-/* What is left leaves room for what the program frees next, so that this alone does not make the magazine grow again. */
-static void
-magazine_halve(struct hew_cache *cache, unsigned code)
-{
-    size_t half = hew_budget_capacity(cache, code) / 2;
-    if (half == 0) {
-        hew_magazine_drop(cache, code);
-    } else {
-        hew_magazine_flush(cache, code, half / 2);
-        hew_budget_set(cache, code, half);
-    }
 }
 
 /* A class that has not missed since it was looked after last, or whose thread has more than its share by now, keeps half of its
@@ -433,6 +459,9 @@ hew_magazine_tick(struct hew_cache *cache, unsigned code)
     uint32_t period = next_period(cache, code);
     begin_period(cache, code, cache->counted[code] + period, period);
     hew_magazine_watch(cache);
+    if (HEW_UNLIKELY(hew_share_is_at_work(cache))) {
+        hew_share_note_period(cache);
+    }
     for (unsigned looked = 0; looked < SWEEP; looked++) {
         cache->sweep = (uint8_t)((cache->sweep + 1) % HEW_CODES);
         look_after(cache, cache->sweep);

@@ -10,6 +10,7 @@
 #include "cache/count.h"
 #include "cache/kept.h"
 #include "cache/magazine.h"
+#include "cache/share.h"
 #include "meta/memory.h"
 #include "os/entry.h"
 #include "page/hooks.h"
@@ -184,6 +185,7 @@ hew_thread_leave(void)
     bool kept = false;
     if (cache != NULL && hew_kept_suits(cache)) {
         leave_host(cache);
+        hew_share_end(cache);
         hew_kept_trim(cache);
         hew_mutex_lock(&hew_caches_lock);
         kept = hew_kept_has_room();
@@ -310,6 +312,7 @@ hew_thread_after_fork(void)
         }
         atomic_store_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     }
+    hew_share_after_fork(hew_cache_is_real(own) ? own->real : NULL);
 }
 
 void

@@ -3,6 +3,7 @@
 #include "stats/tuning.h"
 
 #include "base/options.h"
+#include "cache/share.h"
 #include "stats/snapshot.h"
 
 _Atomic uint64_t hew_stats_tuning[HEW_STATS_TUNING_NUMBERS];
@@ -84,5 +85,9 @@ hew_stats_tuned(void)
         tuned.depot_room = hew_options.depot_room;
         tuned.dirty_decay_ms = (uint64_t)hew_options.dirty_decay_ms;
     }
+    tuned.room_lent = atomic_load_explicit(&hew_share_counts.lent, memory_order_relaxed);
+    tuned.room_trials = atomic_load_explicit(&hew_share_counts.trials, memory_order_relaxed);
+    tuned.room_kept = atomic_load_explicit(&hew_share_counts.kept, memory_order_relaxed);
+    tuned.room_refused = atomic_load_explicit(&hew_share_counts.refused, memory_order_relaxed);
     return tuned;
 }

@@ -143,7 +143,7 @@ TEST(a_magazine_of_larger_objects_takes_more_misses)
     end_cache();
 }
 
-TEST(a_class_gets_room_from_the_one_that_missed_longest_ago)
+TEST(a_class_gets_room_from_one_that_makes_less_of_it)
 {
     struct hew_cache *cache = new_cache();
     unsigned idle = hew_code_of_size(2048), busy = hew_code_of_size(512);
@@ -157,24 +157,58 @@ TEST(a_class_gets_room_from_the_one_that_missed_longest_ago)
     end_cache();
 }
 
-TEST(only_a_class_with_a_magazine_that_has_not_missed_lately_is_asked_for_its_room)
+TEST(the_class_whose_room_serves_least_is_asked_if_it_is_much_dearer_than_what_is_wanted)
 {
     struct hew_cache *cache = new_cache();
-    unsigned longest = hew_code_of_size(1024), idle = hew_code_of_size(512), empty = hew_code_of_size(256);
-    const unsigned all[] = {longest, idle, empty, CODE};
+    unsigned large = hew_code_of_size(1024), small = hew_code_of_size(512), empty = hew_code_of_size(256);
+    const unsigned all[] = {large, small, empty, CODE};
     for (unsigned i = 0; i < 4; i++) {
         take_many(cache, all[i], 1);
         give_many(cache, all[i], 1);
     }
     hew_magazine_drop(cache, empty);
-    CHECK(cache->base[longest] != NULL && cache->base[idle] != NULL && cache->base[empty] == NULL);
-    CHECK_EQUAL(hew_budget_idlest(cache, CODE), HEW_CODE_NONE);
-    cache->missed[empty] = cache->missed[CODE] = cache->misses - 300;
-    cache->missed[longest] = cache->misses - 200;
-    cache->missed[idle] = cache->misses - 100;
-    CHECK_EQUAL(hew_budget_idlest(cache, CODE), longest);
-    cache->missed[longest] = cache->misses;
-    CHECK_EQUAL(hew_budget_idlest(cache, CODE), idle);
+    CHECK(cache->base[large] != NULL && cache->base[small] != NULL && cache->base[empty] == NULL);
+    size_t large_bytes = hew_budget_bytes(large, capacity(cache, large)), more = 4;
+    cache->missed[empty] = cache->missed[CODE] = cache->misses - 9000;
+    cache->missed[large] = cache->missed[small] = cache->misses - 200;
+    CHECK(large_bytes >= hew_budget_bytes(small, capacity(cache, small)));
+    cache->missed[small] = cache->misses - 199;
+    cache->gap[CODE] = 10;
+    CHECK_EQUAL(hew_budget_yielding(cache, CODE, more), large);
+    cache->missed[large] = cache->misses;
+    CHECK_EQUAL(hew_budget_yielding(cache, CODE, more), small);
+    cache->missed[large] = cache->misses - 200;
+    cache->gap[CODE] = (uint16_t)(200 * large_bytes / hew_budget_bytes(CODE, more)); /* as dear */
+    CHECK_EQUAL(hew_budget_yielding(cache, CODE, more), HEW_CODE_NONE);
+    end_cache();
+}
+
+/* The class's next miss is neither one at which the thread asks for its share nor one at which another class is asked. */
+static void
+miss_with_room_for(struct hew_cache *cache, unsigned code, size_t left)
+{
+    unsigned taken = 0;
+    cache->misses = (uint16_t)(cache->misses / 16 * 16 + 3);
+    cache->share = cache->granted + hew_budget_bytes(code, left);
+    cache->earned[code] = 200;
+    while (hew_cache_depth(cache, code) > 0) {
+        objects[taken++] = take(cache, code);
+    }
+    objects[taken++] = take(cache, code);
+    give_many(cache, code, taken);
+}
+
+TEST(a_magazine_takes_what_is_left_if_that_is_a_quarter_of_what_it_has)
+{
+    struct hew_cache *cache = new_cache();
+    work(cache, CODE, 4, 600);
+    size_t has = capacity(cache, CODE), least = has / 4;
+    CHECK(has >= 31);
+    miss_with_room_for(cache, CODE, least - 1);
+    CHECK_EQUAL(capacity(cache, CODE), has);
+    CHECK(cache->trial.starved);
+    miss_with_room_for(cache, CODE, least);
+    CHECK_EQUAL(capacity(cache, CODE), has + least);
     end_cache();
 }
 

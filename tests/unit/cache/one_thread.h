@@ -21,6 +21,7 @@ new_cache(void)
     if (hew_small_end == 0) {
         CHECK(layers_boot());
         hew_options.narenas = 1;
+        hew_options.tuning = HEW_TUNING_OFF;
     }
     struct hew_cache *cache = hew_thread_birth(true);
     CHECK(cache != NULL && cache == hew_cache_self);
