@@ -147,6 +147,9 @@ class Carrier:
         if number in FAULTS and kernel.signal_code(self.thread) > 0:
             self.at = "signal"
             raise Refusal(f"its allocator failed while it wrote statistics ({signal.Signals(number).name})")
+        if number == signal.SIGSTOP:  # now, since a SIGCONT undoes those before it; at the stop, a trap, it goes on
+            kernel.request(kernel.SYSCALL, self.thread, 0, number)
+            return False
         self.crowd.kept.append((self.thread, number))
         kernel.request(kernel.SYSCALL, self.thread)
         return False

@@ -3,7 +3,8 @@
 
 Owns      which threads are held, and the signal that each was about to get.
 Promises  `release` lets every thread go on as it was, with its signal; so does the end of this process, by the kernel.
-          Nothing here changes a thread's registers.
+          A stopped thread holds no signal, which the kernel would forget at our end: it gets it first, and stops in
+          its handler. Nothing here changes a thread's registers.
 """
 
 import errno
@@ -134,6 +135,9 @@ class Crowd:
                 slow = min(self.moving)
                 raise Refusal(f"its thread {slow} did not stop in time (state {_state(self.pid, slow)})", final=False)
             self.take(stop)
+            if self.held.get(stop[0]):  # a signal: behind it comes the stop for which the thread is interrupted
+                kernel.request(kernel.INTERRUPT, stop[0])
+                self.let(stop[0])
 
 
 def _state(pid: int, thread: int) -> str:
