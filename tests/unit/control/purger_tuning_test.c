@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * purger_tuning: the purger's thread with tuning on, while threads fill and flush, arenas come, times are set, statistics are read, and
+ * the thread is forbidden and allowed again.  ThreadSanitizer sees what of that is not ordered.
+ */
+#include "cache/magazine.h"
+#include "control/purger.h"
+#include "layers_alloc.h"
+#include "slab/arena_life.h"
+#include "stats/tuning.h"
+#include "test.h"
+
+#include <pthread.h>
+#include <time.h>
+
+enum { THREADS = 3, OBJECTS = 3000, WAITS_MOST = 9000 };
+
+static atomic_bool done;
+static atomic_uint spoilt;
+
+static void
+pause_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/* More than magazines and depots have room for, of ever other sizes. */
+static void *
+fill_and_flush(void *argument)
+{
+    static __thread unsigned char *objects[OBJECTS];
+    unsigned self = (unsigned)(uintptr_t)argument;
+    hew_cache_self = &hew_cache_none;
+    for (unsigned round = 0; !atomic_load(&done); round++) {
+        size_t size = 64 + (round / 64 * 37 + self * 101) % 1000;
+        for (unsigned i = 0; i < OBJECTS; i++) {
+            objects[i] = layers_malloc(size);
+            *objects[i] = (unsigned char)(i + round);
+        }
+        for (unsigned i = 0; i < OBJECTS; i++) {
+            atomic_fetch_add(&spoilt, *objects[i] != (unsigned char)(i + round));
+            layers_free(objects[i]);
+        }
+    }
+    layers_end_thread();
+    return NULL;
+}
+
+/* What reports and mallctl read, and what programs set meanwhile. */
+static void
+look_and_set(unsigned round)
+{
+    struct hew_stats_step steps[HEW_STATS_STEPS];
+    unsigned count = hew_stats_steps(steps);
+    struct hew_stats_tuned tuned = hew_stats_tuned();
+    CHECK(count <= HEW_STATS_STEPS && tuned.lost_ppm <= 1000000);
+    CHECK(tuned.cache_room % 100 == 0 && tuned.cache_room <= 800);
+    CHECK(tuned.depot_room % 100 == 0 && tuned.depot_room <= 800);
+    for (unsigned i = 0; i < count; i++) {
+        CHECK(steps[i].lost_before <= 1000000 && steps[i].lost_after <= 1000000);
+    }
+    struct hew_arena *arena = hew_arena_get(round % 3);
+    if (round % 3 == 2) {
+        hew_arena_set_decay_ms(arena, HEW_DECAY_DIRTY, 1000 + round);
+    }
+    if (round % 16 == 15) {
+        CHECK(hew_purger_enable(false) && hew_purger_enable(true));
+    }
+}
+
+static void
+boot_once(void)
+{
+    CHECK(layers_boot());
+    hew_options.narenas = 3;
+    hew_options.tuning = HEW_TUNING_ON;
+    hew_options.tuning_memory = 100;
+    CHECK(hew_arena_get(0) != NULL && hew_purger_enable(true));
+}
+
+TEST(the_purgers_thread_tunes_while_others_allocate_read_and_set)
+{
+    pthread_t threads[THREADS];
+    boot_once();
+    for (uintptr_t i = 0; i < THREADS; i++) {
+        CHECK_EQUAL(pthread_create(&threads[i], NULL, fill_and_flush, (void *)i), 0);
+    }
+    uint64_t windows = 0, steps = 0;
+    for (unsigned round = 0; round < WAITS_MOST && (windows < 30 || steps < 1); round++) {
+        pause_ms(10);
+        look_and_set(round);
+        windows = hew_stats_tuned().windows;
+        steps = hew_stats_tuned().steps;
+    }
+    atomic_store(&done, true);
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    hew_purger_end();
+    CHECK(windows >= 30 && steps >= 1);
+    CHECK_EQUAL(atomic_load(&spoilt), 0);
+}
