@@ -15,7 +15,14 @@ CONSTANT = re.compile(r"^#define (HEW_OPTION_\w+) (\d+)$", re.MULTILINE)
 CHOICE = re.compile(r'HEW_CHOICE\((\w+), "(\w+)"\)')
 UNBOUNDED = {"SSIZE_MAX", "INT64_MAX", "UINT64_MAX", "SIZE_MAX", "UINT_MAX"}
 WORDS = {"HEW_OPTION_CLASS_MAX": "the largest size class"}
-TYPES = {"COUNT": "number", "LOG2": "number", "FIXED": "decimal", "TEXT": "text", "LETTERS": "letters"}
+TYPES = {
+    "COUNT": "number",
+    "PERCENT": "percent",
+    "LOG2": "number",
+    "FIXED": "decimal",
+    "TEXT": "text",
+    "LETTERS": "letters",
+}
 STATES = {"WORKS": "works", "ACCEPTED": "accepted"}
 INTRODUCTION = """\
 # Settings
@@ -29,8 +36,9 @@ syntax and is read by hew alone: in a process that has a jemalloc of its own, to
 there. In setuid programs neither variable is read. A bad setting gives one line on stderr and is left
 out; the rest applies; with `abort_conf:true` the program ends.
 
-Numbers are whole, without a unit; `0x10` and `020` are 16. State: *works*; *accepted*: it can have no meaning here,
-and is taken in silence but for a line under `confirm_conf:true`.
+Numbers are whole, without a unit; `0x10` and `020` are 16. Behind one in percent its sign may stand: `10%`.
+State: *works*; *accepted*: it can have no meaning here, and is taken in silence but for a line under
+`confirm_conf:true`.
 """
 
 

@@ -115,6 +115,7 @@ option_valid(const struct hew_option *option, const void *field)
     case HEW_KIND_COUNT:
         return *(const unsigned *)field == 0 || option_in_range(option, *(const unsigned *)field, false);
     case HEW_KIND_UNSIGNED:
+    case HEW_KIND_PERCENT:
     case HEW_KIND_CHOICE:
         return option_in_range(option, *(const unsigned *)field, false);
     case HEW_KIND_SIZE:

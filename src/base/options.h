@@ -58,6 +58,7 @@ struct hew_option_ranges {
 
 #define HEW_FIELD_BOOL(name, high) bool name;
 #define HEW_FIELD_UNSIGNED(name, high) unsigned name;
+#define HEW_FIELD_PERCENT(name, high) unsigned name;
 #define HEW_FIELD_COUNT(name, high) unsigned name;
 #define HEW_FIELD_SIZE(name, high) size_t name;
 #define HEW_FIELD_SSIZE(name, high) ssize_t name;
@@ -89,6 +90,7 @@ extern __attribute__((visibility("hidden"))) struct hew_options hew_options;
 enum hew_option_kind {
     HEW_KIND_BOOL,
     HEW_KIND_UNSIGNED,
+    HEW_KIND_PERCENT,
     HEW_KIND_COUNT,
     HEW_KIND_SIZE,
     HEW_KIND_SSIZE,

@@ -25,6 +25,7 @@ number_of(const struct hew_option *option, const void *field)
     case HEW_KIND_BOOL:
         return *(const bool *)field;
     case HEW_KIND_UNSIGNED:
+    case HEW_KIND_PERCENT:
         return *(const unsigned *)field;
     case HEW_KIND_COUNT:
         return *(const unsigned *)field == 0 ? hew_arena_limit() : *(const unsigned *)field;

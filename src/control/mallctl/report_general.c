@@ -163,6 +163,7 @@ option_value(const struct hew_option *option, struct hew_text *text)
     case HEW_KIND_BOOL:
         return (struct value){.kind = IS_BOOL, .truth = *(const bool *)field};
     case HEW_KIND_UNSIGNED:
+    case HEW_KIND_PERCENT:
     case HEW_KIND_COUNT:
         return (struct value){.kind = IS_UNSIGNED, .number = *(const unsigned *)field};
     case HEW_KIND_SIZE:

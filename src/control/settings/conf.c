@@ -169,7 +169,9 @@ put_expected(struct hew_text *text, const struct hew_option *option)
         break;
     default:
         put_number_range(text, option);
-        hew_text_put(text, option->kind == HEW_KIND_COUNT ? ", or default" : "");
+        hew_text_put(text, option->kind == HEW_KIND_COUNT     ? ", or default"
+                           : option->kind == HEW_KIND_PERCENT ? ", in percent, as 10 or 10%"
+                                                              : "");
         break;
     }
 }
@@ -246,7 +248,7 @@ say_refused(struct conf_parser *parser, const struct conf_pair *pair, const stru
         hew_text_put(&line.text, " takes ");
         put_expected(&line.text, option);
     }
-    if (hew_conf_value_size(option) > sizeof(bool) && has_unit(pair)) {
+    if (hew_conf_value_size(option) > sizeof(bool) && option->kind != HEW_KIND_PERCENT && has_unit(pair)) {
         hew_text_put(&line.text, "; write it without a unit");
     }
     line_say(&line, parser);

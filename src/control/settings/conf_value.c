@@ -21,6 +21,7 @@ hew_conf_value_size(const struct hew_option *option)
     case HEW_KIND_BOOL:
         return sizeof(bool);
     case HEW_KIND_UNSIGNED:
+    case HEW_KIND_PERCENT:
     case HEW_KIND_COUNT:
     case HEW_KIND_CHOICE:
         return sizeof(unsigned);
@@ -68,6 +69,13 @@ fit_number(const struct hew_option *option, const struct hew_conf_number *number
     return fit_unsigned(option, value);
 }
 
+/* Behind a number in percent its sign may stand. */
+static size_t
+length_without_sign(const struct hew_option *option, const char *value, size_t length)
+{
+    return option->kind == HEW_KIND_PERCENT && length > 1 && value[length - 1] == '%' ? length - 1 : length;
+}
+
 static enum hew_conf_result
 take_number(void *field, const struct hew_option *option, const char *value, size_t length)
 {
@@ -76,6 +84,7 @@ take_number(void *field, const struct hew_option *option, const char *value, siz
     unsigned narrow;
     enum hew_conf_result result = HEW_CONF_TAKEN;
 
+    length = length_without_sign(option, value, length);
     if (option->kind != HEW_KIND_COUNT || !hew_conf_value_is(value, length, "default", false)) {
         if (hew_conf_number_read(value, value + length, &number) != value + length) {
             return HEW_CONF_REFUSED;

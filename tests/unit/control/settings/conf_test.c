@@ -104,6 +104,25 @@ TEST(a_number_with_a_unit_is_refused_with_a_hint)
     CHECK_EQUAL(options.dirty_decay_ms, 10000);
 }
 
+TEST(a_number_in_percent_may_have_its_sign)
+{
+    CHECK_SILENT("tuning_memory:10%,cache_room:200%,depot_room:300");
+    CHECK(options.tuning_memory == 10 && options.cache_room == 200 && options.depot_room == 300);
+    CHECK_SAYS("tuning_memory:200%", 0, "\"tuning_memory:200%\" taken as 100, the most allowed");
+    CHECK_SAYS(
+        "tuning_memory:10M", 1,
+        "\"tuning_memory:10M\" ignored: tuning_memory takes a whole number from 0 to 100, in percent, as 10 or 10%");
+    CHECK_SAYS(
+        "tuning_memory:%", 1,
+        "\"tuning_memory:%\" ignored: tuning_memory takes a whole number from 0 to 100, in percent, as 10 or 10%");
+    CHECK_SAYS(
+        "tuning_memory:10%%", 1,
+        "\"tuning_memory:10%%\" ignored: tuning_memory takes a whole number from 0 to 100, in percent, as 10 or 10%");
+    CHECK_SAYS("narenas:10%", 1,
+               "\"narenas:10%\" ignored: narenas takes a whole number from 1 to 4094, or default; "
+               "write it without a unit");
+}
+
 TEST(a_number_too_large_for_any_integer_is_refused)
 {
     CHECK_SAYS("tcache_max:18446744073709551616", 1,
