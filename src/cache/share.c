@@ -13,13 +13,13 @@
 
 #include <string.h>
 
-#define OFTEN_NS 4000u        /* who misses less often than this does not gain enough */
-#define REST_LEAST 2u         /* windows before the first trial, and before the next one when one has paid; */
-#define REST_MOST 4096u       /* the most, after many that have not */
-#define PIECE_OPERATIONS 256u /* at least */
-#define SETTLE_PIECES 48u     /* until the magazines have grown */
-#define PIECES_USED 12u       /* of HEW_SHARE_PIECES: the slowest may have been interrupted */
-#define PIECE_MOST ((uint64_t)1 << 24) /* more: the counts began anew */
+#define OFTEN_NS 4000u                  /* who misses less often than this does not gain enough */
+#define REST_LEAST 2u                   /* windows before the first trial, and before the next one when one has paid; */
+#define REST_MOST 4096u                 /* the most, after many that have not */
+#define PIECE_OPERATIONS 256u           /* at least */
+#define SETTLE_PIECES 48u               /* until the magazines have grown */
+#define PIECES_USED 12u                 /* of HEW_SHARE_PIECES: the slowest may have been interrupted */
+#define PIECE_MOST ((uint64_t)1 << 24)  /* more: the counts began anew */
 #define LITTLE_BYTES ((size_t)64 << 10) /* less is not worth a trial, and goes back at once */
 #define IDLE_PART 4u       /* of its share: who holds less than that returns half of what it has borrowed */
 #define FEWER_PERCENT 80u  /* of the misses before may be left, */

@@ -13,13 +13,12 @@ static unsigned ring_next, ring_count;
 
 /* Without pointers, as all tables: those would cost every process relocations. */
 static const char lever_names[][16] = {
-    [HEW_STEP_CACHE_ROOM] = "cache_room",
     [HEW_STEP_DEPOT_ROOM] = "depot_room",
     [HEW_STEP_DIRTY_DECAY] = "dirty_decay_ms",
 };
 static const char outcome_names[][16] = {
     [HEW_STEP_TRIED] = "being tried", [HEW_STEP_KEPT] = "kept",         [HEW_STEP_UNDONE] = "undone",
-    [HEW_STEP_COSTLY] = "too costly", [HEW_STEP_THOUGHT] = "would try",
+    [HEW_STEP_COSTLY] = "too costly", [HEW_STEP_OUTGROWN] = "outgrown", [HEW_STEP_THOUGHT] = "would try",
 };
 
 const char *
@@ -61,6 +60,16 @@ hew_stats_step_add(const struct hew_stats_step *step)
     hew_mutex_unlock(&hew_stats_lock);
 }
 
+/* Without the lock: nobody else is there, and who held it is not either. */
+void
+hew_stats_tuning_after_fork(void)
+{
+    for (unsigned number = 0; number < HEW_STATS_TUNING_NUMBERS; number++) {
+        atomic_store_explicit(&hew_stats_tuning[number], 0, memory_order_relaxed);
+    }
+    ring_next = ring_count = 0;
+}
+
 unsigned
 hew_stats_steps(struct hew_stats_step steps[HEW_STATS_STEPS])
 {
@@ -81,7 +90,6 @@ hew_stats_tuned(void)
         ((uint64_t *)&tuned)[number] = atomic_load_explicit(&hew_stats_tuning[number], memory_order_relaxed);
     }
     if (tuned.windows == 0) {
-        tuned.cache_room = hew_options.cache_room;
         tuned.depot_room = hew_options.depot_room;
         tuned.dirty_decay_ms = (uint64_t)hew_options.dirty_decay_ms;
     }

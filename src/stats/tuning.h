@@ -24,8 +24,15 @@ enum hew_stats_tuning_number {
 /* In the order of the table.  What is in force reads as the settings until the controller has begun. */
 extern _Atomic uint64_t hew_stats_tuning[HEW_STATS_TUNING_NUMBERS];
 
-enum hew_step_lever { HEW_STEP_CACHE_ROOM, HEW_STEP_DEPOT_ROOM, HEW_STEP_DIRTY_DECAY, HEW_STEP_LEVERS };
-enum hew_step_outcome { HEW_STEP_TRIED, HEW_STEP_KEPT, HEW_STEP_UNDONE, HEW_STEP_COSTLY, HEW_STEP_THOUGHT };
+enum hew_step_lever { HEW_STEP_DEPOT_ROOM, HEW_STEP_DIRTY_DECAY, HEW_STEP_LEVERS };
+enum hew_step_outcome {
+    HEW_STEP_TRIED,
+    HEW_STEP_KEPT,
+    HEW_STEP_UNDONE,
+    HEW_STEP_COSTLY,
+    HEW_STEP_OUTGROWN,
+    HEW_STEP_THOUGHT
+};
 
 struct hew_stats_step {
     uint64_t at_ms; /* since the controller began */
@@ -44,6 +51,9 @@ unsigned hew_stats_steps(struct hew_stats_step steps[HEW_STATS_STEPS]);
 
 /* The numbers; for what is in force the settings, until the controller has begun. */
 struct hew_stats_tuned hew_stats_tuned(void);
+
+/* In a fork's child: neither the numbers nor the steps are those of its parent. */
+void hew_stats_tuning_after_fork(void);
 
 /* The setting's name, and the word for an outcome. */
 const char *hew_step_lever_name(enum hew_step_lever lever);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * controller: one trial at a time among the levers that the same loss is read from, since their effects could not be told apart; and the
- * decay time beside them.
- */
+/* controller: trials of the depots' room, and the decay time beside them. */
 #include "tuning/controller.h"
 
 #include "base/options.h"
@@ -24,7 +21,6 @@
 #define SPEND_LEAST (UINT64_C(256) << 10) /* bytes that all steps may add to the peak in any case, */
 #define SPEND_PART 64u                    /* that part of it, beside what the setting allows */
 #define ALL_PPM UINT32_C(1000000)
-#define LEVERS 2
 
 /* A page that went back and came again: a fault and zeroes, and a part of the call that returned it. */
 #define LOST_PER_PAGE_NS 400u
@@ -35,9 +31,9 @@ static struct tuning {
     bool stopped; /* nobody has looked for a while */
     uint64_t began_ms, looked_ms, wait_ms;
     struct hew_tuning_counters counters;
-    struct hew_lever levers[LEVERS];
-    struct hew_trial trials[LEVERS];
-    uint64_t own_peaks[LEVERS]; /* the most bytes that each lever's caches were seen to hold */
+    struct hew_lever lever;
+    struct hew_trial trial;
+    uint64_t own_peak; /* the most bytes that the lever's caches were seen to hold */
     struct hew_residence residence;
     uint64_t peak;  /* the most bytes that the heaps were seen to hold */
     uint64_t spent; /* bytes that steps have added to it */
@@ -69,14 +65,10 @@ tuning_begin(uint64_t now_ms)
     memset(&tuning, 0, sizeof tuning);
     tuning.began_ms = tuning.looked_ms = now_ms;
     tuning.wait_ms = WINDOW_MS;
-    tuning.levers[0] = hew_lever_cache(); /* the first that wants to: what it moves costs least */
-    tuning.levers[1] = hew_lever_depot();
-    for (unsigned index = 0; index < LEVERS; index++) {
-        hew_trial_begin(&tuning.trials[index]);
-    }
+    tuning.lever = hew_lever_depot();
+    hew_trial_begin(&tuning.trial);
     tuning.residence_is_free = !HEW_OPTION_IS_CHOSEN(dirty_decay_ms) && hew_options.dirty_decay_ms > 0;
     tuning.usual_decay_ms = hew_options.dirty_decay_ms > 0 ? (uint64_t)hew_options.dirty_decay_ms : 0;
-    tell(HEW_STATS_TUNING_cache_room, hew_options.cache_room);
     tell(HEW_STATS_TUNING_depot_room, hew_options.depot_room);
     tell(HEW_STATS_TUNING_dirty_decay_ms, (uint64_t)hew_options.dirty_decay_ms);
     hew_tuning_read(&tuning.counters);
@@ -99,14 +91,15 @@ may_spend(uint64_t all)
 }
 
 static void
-tell_step(const struct hew_lever *lever, const struct hew_trial *trial, enum hew_step_outcome outcome, uint64_t now_ms)
+tell_step(enum hew_step_outcome outcome, uint64_t now_ms)
 {
+    const struct hew_trial *trial = &tuning.trial;
     /* A step that was undone is back where it began: what was tried lies one step on. */
-    bool back = outcome == HEW_STEP_UNDONE || outcome == HEW_STEP_COSTLY;
+    bool back = outcome == HEW_STEP_UNDONE || outcome == HEW_STEP_COSTLY || outcome == HEW_STEP_OUTGROWN;
     int tried = trial->position + (back ? trial->direction : 0);
     struct hew_stats_step step = {
         .at_ms = now_ms - tuning.began_ms,
-        .lever = lever->step,
+        .lever = tuning.lever.step,
         .outcome = outcome,
         .before = hew_lever_percent(tried - trial->direction),
         .after = hew_lever_percent(tried),
@@ -119,49 +112,55 @@ tell_step(const struct hew_lever *lever, const struct hew_trial *trial, enum hew
 }
 
 static void
-move(const struct hew_lever *lever, const struct hew_trial *trial)
+move(int position)
 {
-    unsigned percent = hew_lever_percent(trial->position);
-    lever->move(percent);
-    tell(lever->number, percent);
+    unsigned percent = hew_lever_percent(position);
+    tuning.lever.move(percent);
+    tell(tuning.lever.number, percent);
 }
 
 static void
-begin_step(const struct hew_lever *lever, struct hew_trial *trial, uint64_t now_ms)
+begin_step(uint64_t now_ms)
 {
     tuning_count(HEW_STATS_TUNING_steps, 1);
     if (observes()) {
-        tell_step(lever, trial, HEW_STEP_THOUGHT, now_ms);
-        hew_trial_forgo(trial);
+        tell_step(HEW_STEP_THOUGHT, now_ms);
+        hew_trial_forgo(&tuning.trial);
         return;
     }
-    tell_step(lever, trial, HEW_STEP_TRIED, now_ms);
-    move(lever, trial);
+    tell_step(HEW_STEP_TRIED, now_ms);
+    move(tuning.trial.position);
 }
 
 static void
-act(const struct hew_lever *lever, struct hew_trial *trial, enum hew_trial_outcome outcome, uint64_t now_ms)
+act(enum hew_trial_outcome outcome, bool was_tried, uint64_t now_ms)
 {
     bool ended = outcome == HEW_TRIAL_KEPT || outcome == HEW_TRIAL_UNDONE || outcome == HEW_TRIAL_COSTLY;
-    tuning.spent += ended && trial->direction > 0 ? hew_trial_added(trial) : 0; /* the peak stays, whatever is undone */
+    tuning.spent += ended && tuning.trial.direction > 0 ? hew_trial_added(&tuning.trial)
+                                                        : 0; /* the peak stays, whatever is undone */
     switch (outcome) {
     case HEW_TRIAL_NOTHING:
         return;
     case HEW_TRIAL_BEGUN:
-        begin_step(lever, trial, now_ms);
+        begin_step(now_ms);
         return;
     case HEW_TRIAL_KEPT:
         tuning_count(HEW_STATS_TUNING_kept, 1);
-        tell_step(lever, trial, HEW_STEP_KEPT, now_ms);
+        tell_step(HEW_STEP_KEPT, now_ms);
+        return;
+    case HEW_TRIAL_OUTGROWN:
+        tuning_count(HEW_STATS_TUNING_outgrown, 1);
+        tuning_count(HEW_STATS_TUNING_undone, was_tried);
+        tell_step(HEW_STEP_OUTGROWN, now_ms);
+        move(tuning.trial.position);
         return;
     default:
         tuning_count(HEW_STATS_TUNING_undone, 1);
-        tell_step(lever, trial, outcome == HEW_TRIAL_UNDONE ? HEW_STEP_UNDONE : HEW_STEP_COSTLY, now_ms);
-        move(lever, trial);
+        tell_step(outcome == HEW_TRIAL_UNDONE ? HEW_STEP_UNDONE : HEW_STEP_COSTLY, now_ms);
+        move(tuning.trial.position);
     }
 }
 
-/* What the levers share of a window. */
 static struct hew_trial_window
 window_of(const struct hew_tuning_counters *window, uint64_t passed_ms, bool tells)
 {
@@ -171,36 +170,30 @@ window_of(const struct hew_tuning_counters *window, uint64_t passed_ms, bool tel
         .cpu_ns = window->cpu_ns,
         .held = window->held,
         .peak = tuning.peak,
+        .own = tuning.lever.holds(window),
+        .own_peak = tuning.own_peak,
         .may_spend = may_spend(all),
         .budget = all,
+        .may_gain = tuning.lever.may_gain(window),
         .tells = tells,
         .lasted = lasted < UINT32_MAX ? (uint32_t)lasted : UINT32_MAX,
     };
 }
 
-/* One lever is at work, or the first that has reason to begin does.  In a window that does not tell what was lost, what they hold is
- * looked at all the same. */
+/* In a window that does not tell what was lost, what the lever's caches hold is looked at all the same. */
 static void
-step_levers(const struct hew_tuning_counters *window, uint64_t passed_ms, bool tells, uint64_t now_ms)
+step_lever(const struct hew_tuning_counters *window, uint64_t passed_ms, bool tells, uint64_t now_ms)
 {
+    uint64_t own = tuning.lever.holds(window);
+    tuning.own_peak = own > tuning.own_peak ? own : tuning.own_peak;
     struct hew_trial_window seen = window_of(window, passed_ms, tells);
-    bool free = hew_trial_rests(&tuning.trials[0]) && hew_trial_rests(&tuning.trials[1]);
     if (tells) {
         uint32_t lost = hew_trial_ppm(seen.lost_ns, seen.cpu_ns);
         tell(HEW_STATS_TUNING_lost_ppm, lost < ALL_PPM ? lost : ALL_PPM);
     }
-    for (unsigned index = 0; index < LEVERS; index++) {
-        const struct hew_lever *lever = &tuning.levers[index];
-        struct hew_trial *trial = &tuning.trials[index];
-        if (!lever->is_free) {
-            continue;
-        }
-        seen.may_gain = lever->may_gain(window);
-        seen.own = lever->holds(window);
-        tuning.own_peaks[index] = seen.own > tuning.own_peaks[index] ? seen.own : tuning.own_peaks[index];
-        seen.own_peak = tuning.own_peaks[index];
-        act(lever, trial, hew_trial_step(trial, &lever->rules, &seen, free), now_ms);
-        free = free && hew_trial_rests(trial);
+    if (tuning.lever.is_free) {
+        bool was_tried = hew_trial_is_tried(&tuning.trial);
+        act(hew_trial_step(&tuning.trial, &tuning.lever.rules, &seen), was_tried, now_ms);
     }
 }
 
@@ -279,16 +272,6 @@ step_residence(const struct hew_tuning_counters *window, uint64_t passed_ms, boo
     }
 }
 
-static bool
-is_trying(void)
-{
-    bool tried = false;
-    for (unsigned index = 0; index < LEVERS; index++) {
-        tried |= hew_trial_is_tried(&tuning.trials[index]);
-    }
-    return tried;
-}
-
 /* How long to wait: longer where the process hardly runs, and where a look took long.  A step that stands unjudged is memory that nobody
  * has agreed to: HEW_TRIAL_LONGEST bounds for how long, so that the looks that come earlier for it are ten, once in a trial. */
 static uint64_t
@@ -302,7 +285,7 @@ next_wait(const struct hew_tuning_counters *window, uint64_t took_ns)
     rarely = rarely < LONGEST_MS ? rarely : LONGEST_MS;
     least = least < rarely ? rarely : least;
     uint64_t wait = usual < least ? least : usual;
-    return is_trying() && wait > TRIED_MS ? TRIED_MS : wait;
+    return hew_trial_is_tried(&tuning.trial) && wait > TRIED_MS ? TRIED_MS : wait;
 }
 
 static void
@@ -316,7 +299,7 @@ tuning_look(uint64_t passed_ms, uint64_t now_ms)
     tuning.peak = now.held > tuning.peak ? now.held : tuning.peak;
     bool is_sound = !tuning.stopped && !window.has_fallen, works = window.cpu_ns >= window.at_ms * 1000000 / IDLE_PART;
     tuning.stopped = false;
-    step_levers(&window, passed_ms, is_sound && works, now_ms);
+    step_lever(&window, passed_ms, is_sound && works, now_ms);
     step_residence(&window, passed_ms, is_sound, now_ms);
     uint64_t took = hew_clock_thread_ns() - began;
     tuning.wait_ms = next_wait(&window, took);
@@ -346,14 +329,11 @@ hew_tuning_round(uint64_t now_ms)
 void
 hew_tuning_stop(void)
 {
-    for (unsigned index = 0; tuning.begun && index < LEVERS; index++) {
-        struct hew_trial *trial = &tuning.trials[index];
-        if (hew_trial_is_tried(trial)) {
-            hew_trial_forgo(trial);
-            tuning_count(HEW_STATS_TUNING_undone, 1);
-            tell_step(&tuning.levers[index], trial, HEW_STEP_UNDONE, tuning.looked_ms);
-            move(&tuning.levers[index], trial);
-        }
+    if (tuning.begun && hew_trial_is_tried(&tuning.trial)) {
+        hew_trial_forgo(&tuning.trial);
+        tuning_count(HEW_STATS_TUNING_undone, 1);
+        tell_step(HEW_STEP_UNDONE, tuning.looked_ms);
+        move(tuning.trial.position);
     }
     tuning.stopped = true;
 }
@@ -361,14 +341,12 @@ hew_tuning_stop(void)
 void
 hew_tuning_after_fork(void)
 {
+    hew_stats_tuning_after_fork();
     if (!tuning.begun) {
         return;
     }
-    for (unsigned index = 0; index < LEVERS; index++) {
-        if (tuning.levers[index].is_free) {
-            tuning.levers[index].move(hew_lever_percent(0));
-            tell(tuning.levers[index].number, hew_lever_percent(0));
-        }
+    if (tuning.lever.is_free) {
+        tuning.lever.move(hew_lever_percent(0));
     }
     tuning.begun = false; /* arenas keep their decay time until the next look */
 }

@@ -2,10 +2,10 @@
 /*
  * controller: looks at the counters now and then, and moves what nobody has set where that pays: the option `tuning`.
  *
- * Owns      the state of every lever, some 2 KiB; it belongs to whoever calls hew_tuning_round().
+ * Owns      the state of what it moves, some 2 KiB; it belongs to whoever calls hew_tuning_round().
  * Promises  off, nothing is read and nothing moved.  A look takes no more than a thousandth of the time that passes.  What it has
  *           moved and why stands in stats/tuning.h.
- * Not here  decisions: trial.h, residence.h.  What is moved: lever_*.c.
+ * Not here  decisions: trial.h, residence.h.  What is moved by trials: lever_depot.c.  Room of threads' caches: cache/share.h.
  */
 #ifndef HEW_TUNING_CONTROLLER_H
 #define HEW_TUNING_CONTROLLER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lever: what the controller may move by trials, a file each: lever_cache.c, lever_depot.c.
+ * lever: what the controller may move by trials: lever_depot.c.
  *
- * Each file says what its lever reads, what it moves, what that costs, between which bounds, and how it goes back.
+ * That file says what the lever reads, what it moves, what that costs, between which bounds, and how it goes back.
  * Called    by the purger's thread, without any lock of ours.
  * Not here  dirty_decay_ms, which shows its effect after minutes: residence.h.
  */
@@ -25,7 +25,6 @@ struct hew_lever {
 };
 
 /* Made when the controller begins: a table of pointers would cost every process relocations. */
-struct hew_lever hew_lever_cache(void);
 struct hew_lever hew_lever_depot(void);
 
 /* The setting at a position, in percent. */

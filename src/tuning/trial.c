@@ -273,8 +273,7 @@ go_on(struct hew_trial *trial, const struct hew_trial_rules *rules, const struct
 }
 
 enum hew_trial_outcome
-hew_trial_step(struct hew_trial *trial, const struct hew_trial_rules *rules, const struct hew_trial_window *window,
-               bool may_begin)
+hew_trial_step(struct hew_trial *trial, const struct hew_trial_rules *rules, const struct hew_trial_window *window)
 {
     HEW_ASSERT(1, hew_trial_valid(trial, rules));
     if (has_outgrown(trial, window)) {
@@ -285,7 +284,7 @@ hew_trial_step(struct hew_trial *trial, const struct hew_trial_rules *rules, con
     }
     if (window->tells) {
         trial->windows = sum_up_to(trial->windows, window->lasted, HEW_TRIAL_REST_MOST);
-        int direction = may_begin ? direction_due(trial, rules, window) : 0;
+        int direction = direction_due(trial, rules, window);
         if (direction != 0) {
             watch(trial, direction);
         }

@@ -16,7 +16,7 @@
  *           both rests, up to HEW_TRIAL_REST_MOST windows; so in n windows there are at most log2(HEW_TRIAL_REST_MOST) +
  *           n / HEW_TRIAL_REST_MOST turns that stay, whatever the windows say.  The position stays within its bounds.
  * Called    by the purger's thread.
- * Not here  what a window holds: window.h.  What a position means: lever_*.c.
+ * Not here  what a window holds: window.h.  What a position means: lever_depot.c.
  * Why       docs/decisions/0074-tuning.md.
  */
 #ifndef HEW_TUNING_TRIAL_H
@@ -84,12 +84,9 @@ struct hew_trial {
 
 void hew_trial_begin(struct hew_trial *trial);
 
-/*
- * One window more.  `may_begin`: no other lever that the same loss is read from is at it.  With HEW_TRIAL_BEGUN, _UNDONE, _COSTLY
- * and _OUTGROWN the caller moves the lever to ->position.
- */
+/* One window more.  With HEW_TRIAL_BEGUN, _UNDONE, _COSTLY and _OUTGROWN the caller moves the lever to ->position. */
 enum hew_trial_outcome hew_trial_step(struct hew_trial *trial, const struct hew_trial_rules *rules,
-                                      const struct hew_trial_window *window, bool may_begin);
+                                      const struct hew_trial_window *window);
 
 /* Bytes that the lever's caches have added to the peak in the last trial. */
 HEW_INLINE uint64_t
@@ -103,7 +100,7 @@ hew_trial_added(const struct hew_trial *trial)
 /* A step that has begun was only thought: back at once, to rest as after one that was undone. */
 void hew_trial_forgo(struct hew_trial *trial);
 
-/* Nothing is tried at present: another lever may. */
+/* Nothing is tried at present. */
 HEW_INLINE bool
 hew_trial_rests(const struct hew_trial *trial)
 {

@@ -20,10 +20,10 @@ from hew.sources.control import find_socket
 from hew.sources.tuning import _reports
 from hew.views.tune import tuned_json
 
-FIRST = Step(500, "cache_room", 100, 200, "kept", 90_000, 50_000, 1 << 20, 1 << 20)
-SECOND = Step(900, "cache_room", 200, 400, "being tried", 50_000, 0, 1 << 20, 0)
+FIRST = Step(500, "depot_room", 100, 200, "kept", 90_000, 50_000, 1 << 20, 1 << 20)
+SECOND = Step(900, "depot_room", 200, 400, "being tried", 50_000, 0, 1 << 20, 0)
 DECAY = Step(16_000, "dirty_decay_ms", 10_000, 20_000, "kept", 0, 0, 1 << 20, 1 << 20)
-NOTHING = Tuning("on", 10, 5000, 0, 0, 0, 0, 100, 100, 10_000, ())
+NOTHING = Tuning("on", 10, 5000, 0, 0, 0, 0, 100, 10_000, ())
 # Batches that caches have no room for: as much as there is to lose.
 LOSER = """
 #include <stdlib.h>
@@ -71,7 +71,7 @@ def test_a_report_that_lacks_a_number_is_refused_in_one_line() -> None:
         ("windows", -1),
         ("own_ns", 10**400),
         ("own_ns", 1.5),
-        ("cache_room", "200'; touch /tmp/x #"),
+        ("depot_room", "200'; touch /tmp/x #"),
         ("last_steps", None),
         ("last_steps", {"a": 1}),
         ("last_steps", [1]),
@@ -121,17 +121,17 @@ def test_what_is_saved_is_quoted_for_a_shell(tmp_path: Path) -> None:
 
 def test_what_stayed_is_learned_and_a_step_that_was_being_tried_is_not() -> None:
     assert learned(NOTHING) == ()
-    during = replace(NOTHING, cache_room=400, last_steps=(FIRST, SECOND))
-    assert [one.text for one in learned(during)] == ["cache_room:200"]
+    during = replace(NOTHING, depot_room=400, last_steps=(FIRST, SECOND))
+    assert [one.text for one in learned(during)] == ["depot_room:200"]
     first_step = replace(SECOND, before=100, after=200)
-    assert learned(replace(NOTHING, cache_room=200, last_steps=(first_step,))) == ()
+    assert learned(replace(NOTHING, depot_room=200, last_steps=(first_step,))) == ()
     longer = replace(NOTHING, dirty_decay_ms=20_000, last_steps=(DECAY,))
     assert [one.text for one in learned(longer)] == ["dirty_decay_ms:20000"]
 
 
 def verification(cpu: float, peak: float) -> Verification:
     """Six rounds in which what was learned took so much of the time and of the memory."""
-    ways = tuned_ways(learned(replace(NOTHING, cache_room=200, last_steps=(FIRST,))), "MALLOC_CONF", {})
+    ways = tuned_ways(learned(replace(NOTHING, depot_room=200, last_steps=(FIRST,))), "MALLOC_CONF", {})
     runs = [
         good_run(
             one.name,
@@ -175,7 +175,7 @@ def test_what_is_saved_is_a_setting_that_a_shell_reads_with_its_evidence(tmp_pat
     saved = tmp_path / "saved"
     saved.write_text("\n".join(lines) + "\n")
     said = subprocess.run(["sh", "-c", f'. {saved}; echo "$MALLOC_CONF"'], capture_output=True, text=True, check=True)
-    assert said.stdout == "cache_room:200\n"
+    assert said.stdout == "depot_room:200\n"
 
 
 def test_the_document_says_what_was_learned_and_whether_to_keep_it() -> None:
@@ -206,7 +206,7 @@ def test_a_running_process_tells_its_steps(hew_library: Path, loser: Path, hew: 
         text = hew("ctl", str(child.pid), "--tuning").stdout
         child.kill()
     step = document["last_steps"][0]
-    assert (document["mode"], document["cache_room"]) == ("observe", 100)
+    assert (document["mode"], document["depot_room"]) == ("observe", 100)
     assert (step["outcome"], step["before"], step["after"]) == ("would try", 100, 200)
     assert "would try" in text
     assert "tuning:observe" in text

@@ -54,7 +54,6 @@ look_and_set(unsigned round)
     unsigned count = hew_stats_steps(steps);
     struct hew_stats_tuned tuned = hew_stats_tuned();
     CHECK(count <= HEW_STATS_STEPS && tuned.lost_ppm <= 1000000);
-    CHECK(tuned.cache_room % 100 == 0 && tuned.cache_room <= 800);
     CHECK(tuned.depot_room % 100 == 0 && tuned.depot_room <= 800);
     for (unsigned i = 0; i < count; i++) {
         CHECK(steps[i].lost_before <= 1000000 && steps[i].lost_after <= 1000000);

@@ -79,10 +79,12 @@ look_until_changed(enum hew_stats_tuning_number number)
     }
 }
 
+/* What is in force, in percent. */
 static unsigned
 room(void)
 {
-    return atomic_load(&hew_budget_room.share) + atomic_load(&hew_budget_room.depots);
+    CHECK_EQUAL(atomic_load(&hew_budget_room.share), 100); /* not the controller's */
+    return atomic_load(&hew_budget_room.depots);
 }
 
 /* The controller begins anew, as in a fork's child. */
@@ -111,7 +113,7 @@ TEST(off_it_never_looks)
     CHECK_EQUAL(hew_tuning_round(1), 0);
     CHECK_EQUAL(hew_tuning_round(UINT64_C(1) << 40), 0);
     CHECK_EQUAL(hew_stats_tuned().windows, 0);
-    CHECK(hew_stats_tuned().cache_room == 100 && hew_stats_tuned().dirty_decay_ms == 10000);
+    CHECK(hew_stats_tuned().depot_room == 100 && hew_stats_tuned().dirty_decay_ms == 10000);
 }
 
 TEST(observing_it_only_says_what_it_would_do)
@@ -123,21 +125,20 @@ TEST(observing_it_only_says_what_it_would_do)
     unsigned count = hew_stats_steps(steps);
     CHECK(count >= 1 && steps[count - 1].outcome == HEW_STEP_THOUGHT);
     CHECK(steps[0].lost_before >= 5000 && steps[0].before == 100 && steps[0].after == 200);
-    CHECK(room() == 200 && hew_stats_tuned().cache_room == 100);
+    CHECK(room() == 100 && hew_stats_tuned().depot_room == 100);
     CHECK_EQUAL(hew_stats_tuned().kept + hew_stats_tuned().undone, 0);
 }
 
 TEST(what_the_user_has_set_stays_set)
 {
     begin_anew(HEW_TUNING_ON);
-    hew_option_note_chosen(&hew_options, option_of("cache_room"));
     hew_option_note_chosen(&hew_options, option_of("depot_room"));
     uint64_t steps = hew_stats_tuned().steps, windows = hew_stats_tuned().windows;
     for (unsigned i = 0; i < 20; i++) {
         look_until_changed(HEW_STATS_TUNING_windows);
     }
     CHECK(hew_stats_tuned().windows >= windows + 20 && hew_stats_tuned().steps == steps);
-    CHECK_EQUAL(room(), 200);
+    CHECK_EQUAL(room(), 100);
 }
 
 TEST(a_step_is_tried_on_threads_that_lose_much_and_ends_kept_or_undone)
@@ -147,7 +148,7 @@ TEST(a_step_is_tried_on_threads_that_lose_much_and_ends_kept_or_undone)
     look_until_changed(HEW_STATS_TUNING_steps);
     unsigned count = hew_stats_steps(steps);
     CHECK(count >= 1 && steps[count - 1].outcome == HEW_STEP_TRIED);
-    CHECK_EQUAL(room(), 300);
+    CHECK_EQUAL(room(), 200);
     uint64_t ended = hew_stats_tuned().kept + hew_stats_tuned().undone;
     for (unsigned i = 0; i < 100 && hew_stats_tuned().kept + hew_stats_tuned().undone == ended; i++) {
         look_until_changed(HEW_STATS_TUNING_windows);
@@ -156,18 +157,18 @@ TEST(a_step_is_tried_on_threads_that_lose_much_and_ends_kept_or_undone)
     count = hew_stats_steps(steps);
     bool kept = steps[count - 1].outcome == HEW_STEP_KEPT;
     CHECK(kept || steps[count - 1].outcome == HEW_STEP_UNDONE || steps[count - 1].outcome == HEW_STEP_COSTLY);
-    CHECK_EQUAL(room(), kept ? 300 : 200);
+    CHECK_EQUAL(room(), kept ? 200 : 100);
 }
 
 TEST(while_a_step_is_being_tried_the_next_look_comes_within_a_second)
 {
     begin_anew(HEW_TUNING_ON);
     look_until_changed(HEW_STATS_TUNING_steps);
-    CHECK_EQUAL(room(), 300);
+    CHECK_EQUAL(room(), 200);
     uint64_t windows = hew_stats_tuned().windows;
     usleep(20000); /* hardly any processor time: looks are dear */
     uint64_t next = hew_tuning_round(made_up_ms += LOOK_MS);
-    CHECK(next <= LOOK_MS || room() == 200); /* or it ended just now */
+    CHECK(next <= LOOK_MS || room() == 100); /* or it ended just now */
     CHECK_EQUAL(hew_stats_tuned().windows, windows + 1);
 }
 
@@ -175,7 +176,7 @@ TEST(a_step_that_is_being_tried_as_the_program_falls_silent_is_undone)
 {
     begin_anew(HEW_TUNING_ON);
     look_until_changed(HEW_STATS_TUNING_steps);
-    CHECK_EQUAL(room(), 300);
+    CHECK_EQUAL(room(), 200);
     uint64_t ended = hew_stats_tuned().kept + hew_stats_tuned().undone;
     for (unsigned looks = 0; looks < 12; looks++) {
         usleep(20000);
@@ -189,9 +190,9 @@ TEST(when_the_thread_ends_a_step_that_is_being_tried_is_undone)
     struct hew_stats_step steps[HEW_STATS_STEPS];
     begin_anew(HEW_TUNING_ON);
     look_until_changed(HEW_STATS_TUNING_steps);
-    CHECK_EQUAL(room(), 300);
+    CHECK_EQUAL(room(), 200);
     hew_tuning_stop();
-    CHECK(room() == 200 && hew_stats_tuned().cache_room == 100);
+    CHECK(room() == 100 && hew_stats_tuned().depot_room == 100);
     unsigned count = hew_stats_steps(steps);
     CHECK_EQUAL(steps[count - 1].outcome, HEW_STEP_UNDONE);
     uint64_t undone = hew_stats_tuned().undone;
@@ -199,13 +200,16 @@ TEST(when_the_thread_ends_a_step_that_is_being_tried_is_undone)
     CHECK_EQUAL(hew_stats_tuned().undone, undone);
 }
 
-TEST(in_a_forks_child_what_was_moved_is_as_set_again)
+TEST(in_a_forks_child_what_was_moved_is_as_set_again_and_the_parents_steps_are_not_its_own)
 {
+    struct hew_stats_step steps[HEW_STATS_STEPS];
     begin_anew(HEW_TUNING_ON);
     look_until_changed(HEW_STATS_TUNING_steps);
-    CHECK_EQUAL(room(), 300);
+    CHECK_EQUAL(room(), 200);
     hew_tuning_after_fork();
-    CHECK(room() == 200 && hew_stats_tuned().cache_room == 100 && hew_stats_tuned().depot_room == 100);
+    CHECK(room() == 100 && hew_stats_tuned().depot_room == 100 && hew_stats_tuned().dirty_decay_ms == 10000);
+    CHECK(hew_stats_steps(steps) == 0 && hew_stats_tuned().steps == 0 && hew_stats_tuned().windows == 0);
+    CHECK_EQUAL(hew_stats_tuned().own_ns, 0);
     CHECK(hew_tuning_round(made_up_ms) != 0);
 }
 

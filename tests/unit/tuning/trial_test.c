@@ -32,7 +32,7 @@ seen_in(uint64_t ppm, uint64_t held, uint64_t own)
 static enum hew_trial_outcome
 step(struct hew_trial_window seen)
 {
-    enum hew_trial_outcome outcome = hew_trial_step(&trial, &rules, &seen, true);
+    enum hew_trial_outcome outcome = hew_trial_step(&trial, &rules, &seen);
     CHECK(hew_trial_valid(&trial, &rules));
     return outcome;
 }
@@ -270,7 +270,7 @@ TEST(once_nothing_may_be_spent_no_step_up_is_tried)
     struct hew_trial_window seen = {
         .lost_ns = CPU, .cpu_ns = CPU, .held = 1000, .peak = 1000, .may_gain = true, .tells = true, .lasted = 1};
     for (unsigned i = 0; i < 100; i++) {
-        CHECK_EQUAL(hew_trial_step(&trial, &rules, &seen, true), HEW_TRIAL_NOTHING);
+        CHECK_EQUAL(hew_trial_step(&trial, &rules, &seen), HEW_TRIAL_NOTHING);
     }
     CHECK(hew_trial_rests(&trial));
 }
@@ -295,17 +295,6 @@ TEST(a_position_goes_back_when_that_loses_next_to_nothing_and_not_otherwise)
     CHECK_EQUAL(until(1000, 1000, 4 * HEW_TRIAL_REST_BACK), HEW_TRIAL_BEGUN);
     CHECK_EQUAL(until(1000, 1000, 10), HEW_TRIAL_KEPT);
     CHECK(trial.position == 0 && trial.turns == 1);
-}
-
-TEST(while_another_lever_is_at_it_none_begins)
-{
-    hew_trial_begin(&trial);
-    struct hew_trial_window seen = {
-        .lost_ns = CPU, .cpu_ns = CPU, .may_gain = true, .may_spend = 1, .tells = true, .lasted = 1};
-    for (unsigned i = 0; i < 100; i++) {
-        CHECK_EQUAL(hew_trial_step(&trial, &rules, &seen, false), HEW_TRIAL_NOTHING);
-    }
-    CHECK(hew_trial_rests(&trial));
 }
 
 TEST(a_step_that_was_only_thought_is_back_at_once_and_thought_again_ever_more_seldom)

@@ -3,14 +3,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from hew.model.advice import Setting
 from hew.model.errors import HewError
 from hew.model.verification import Outcome, Verification
 
-LEVERS = ("cache_room", "depot_room", "dirty_decay_ms")
+LEVERS = ("depot_room", "dirty_decay_ms")
 WORD = re.compile(r"[a-z][a-z0-9_ ]{0,31}")  # a mode, setting or outcome; a newer library may know more of them
 MOST = (1 << 64) - 1
 MOST_STEPS = 1024
@@ -42,10 +42,14 @@ class Tuning:
     kept: int
     undone: int
     lost_ppm: int
-    cache_room: int
     depot_room: int
     dirty_decay_ms: int
     last_steps: tuple[Step, ...]
+    outgrown: int = 0  # from here on: not in reports of the first libraries that tune
+    room_lent: int = 0  # bytes that threads' caches have borrowed
+    room_trials: int = 0
+    room_kept: int = 0
+    room_refused: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,8 @@ def _checked(kind: type[Step | Tuning], told: Mapping[str, object]) -> dict[str,
     found: dict[str, object] = {}
     for one in fields(kind):
         if one.name == "last_steps":
+            continue
+        if one.name not in told and one.default is not MISSING:
             continue
         if one.name not in told:
             raise HewError(f"the report's part about tuning lacks '{one.name}'")

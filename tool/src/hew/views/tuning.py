@@ -13,23 +13,28 @@ from hew.views.table import plain_table, show_note
 
 FORMAT = "hew-tuning/1"
 OFF = "tuning is off: HEW_CONF=tuning:on, or tuning:observe to see what it would do"
-NO_STEPS = "no step so far: too little is lost to caches, bins and their locks, or to memory that comes back"
+NO_STEPS = "no step so far: too little is lost to depots, bins and their locks, or to memory that comes back"
 
 
 def show_tuning(tuning: Tuning, console: Console) -> None:
-    """Numbers in two lines, and the steps as a table."""
+    """Numbers in three lines, and the steps as a table."""
     if tuning.mode == "off":
         console.print(OFF)
         return
     console.print(
-        f"tuning:{tuning.mode}  cache_room {tuning.cache_room} %, depot_room {tuning.depot_room} %, "
-        f"dirty_decay_ms {tuning.dirty_decay_ms}",
+        f"tuning:{tuning.mode}  depot_room {tuning.depot_room} %, dirty_decay_ms {tuning.dirty_decay_ms}",
         soft_wrap=True,
         markup=False,
     )
     console.print(
         f"{tuning.windows} looks took {quantity(tuning.own_ns / 1e9, Unit.SECONDS)}; {tuning.steps} steps, "
-        f"{tuning.kept} kept, {tuning.undone} undone; lost of late {_part(tuning.lost_ppm)}",
+        f"{_ended(tuning)}; lost of late {_part(tuning.lost_ppm)}",
+        style="dim",
+        soft_wrap=True,
+    )
+    console.print(
+        f"room of threads' caches: {tuning.room_trials} trials, {tuning.room_kept} kept, "
+        f"{tuning.room_refused} undone; {size(tuning.room_lent)} borrowed now",
         style="dim",
         soft_wrap=True,
     )
@@ -55,6 +60,11 @@ def _row(step: Step) -> tuple[str, ...]:
         size(step.held_before),
         size(step.held_after) if known else "–",
     )
+
+
+def _ended(tuning: Tuning) -> str:
+    later = f", {tuning.outgrown} outgrown later" if tuning.outgrown else ""
+    return f"{tuning.kept} kept{later}, {tuning.undone} undone"
 
 
 def _part(ppm: int) -> str:
