@@ -72,6 +72,7 @@ def test_a_search_goes_on_in_its_file_and_several_share_it(
     last = max((is_as_described(one.stdout, "search")["tried"] for one in both), key=len)
     assert 8 <= len(last) <= 8 + 2 * 3  # what the other had under way
     later = hew(*words, "--trials", "16", "--json", "--", *programs("leaves"))
+    assert later.returncode == 0, later.stderr
     tried = is_as_described(later.stdout, "search")["tried"]
     assert len(tried) >= 16
     assert tried[: len(last)] == last
