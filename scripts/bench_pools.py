@@ -20,9 +20,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from generated import section_of, table
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
-BEGIN, END = "<!-- tables: made by scripts/bench_pools.py -->", "<!-- end of tables -->"
+SECTION = section_of("scripts/bench_pools.py", "tables")
 ROWS = {1: "declared sizes", 2: "random, unaligned", 3: "random, aligned", 4: "larger than the largest"}
 PLACES = {"glibc": 0, "hew": 0, "again": 0, "within": 1, "beyond": 2}
 RATIOS = {
@@ -79,12 +81,6 @@ def measure(build: Path, runs: int) -> Point:
     return {"runs": runs, "rounds": measure_rounds(build, runs), "lookups": measure_lookups(build)}
 
 
-def table(head: list[str], rows: list[list[str]]) -> list[str]:
-    """A Markdown table, the first column to the left."""
-    marks = ["---", *["---:"] * (len(head) - 1)]
-    return ["", *("| " + " | ".join(cells) + " |" for cells in (head, marks, *rows)), ""]
-
-
 def took_by_place(points: list[Point], threads: int, row: int, key: str) -> dict[str, list[float]]:
     """What the runs' processes took in each place, in microseconds."""
     return {point["place"]: point[key] for point in points if (point["threads"], point["row"]) == (threads, row)}
@@ -112,7 +108,7 @@ def rounds_table(points: list[Point], threads: int, key: str) -> list[str]:
             first, middle, third = ratio_of(points, threads, row, key, name)
             cells.append(f"{middle:.2f} ({first:.2f}-{third:.2f})")
         rows.append(cells)
-    return table([f"{threads} threads", "glibc", "hew", "pool, within", "pool, beyond", *RATIOS], rows)
+    return ["", *table([f"{threads} threads", "glibc", "hew", "pool, within", "pool, beyond", *RATIOS], rows), ""]
 
 
 def verdict(points: list[Point], name: str, rows: tuple[int, ...], goal: float) -> str:
@@ -166,12 +162,12 @@ def lookup_table(points: list[Point], shape: str, order: str) -> list[str]:
     for count in sorted({point["sizes"] for point in here}):
         took = {point["method"]: point["ns"] for point in here if point["sizes"] == count}
         rows.append([f"{count:,}", *(f"{took[method]:.1f}" if method in took else "" for method in METHODS)])
-    return table([f"{shape}, {order}", *METHODS], rows)
+    return ["", *table([f"{shape}, {order}", *METHODS], rows), ""]
 
 
-def section(document: Point) -> str:
+def section(document: Point) -> list[str]:
     """What stands between the marks."""
-    lines = [BEGIN, "", "### Pools against malloc", ""]
+    lines = ["### Pools against malloc", ""]
     runs = document["runs"]
     lines += [
         f"Microseconds of a round, medians of {runs} processes, of {ROUNDS[1] - 1} rounds after the first in each",
@@ -186,16 +182,7 @@ def section(document: Point) -> str:
     lines += ["### Look-ups", "", lookup_goal(document["lookups"])]
     for order, shape in product(ORDERS, SHAPES):
         lines += lookup_table(document["lookups"], shape, order)
-    return "\n".join([*lines, END])
-
-
-def written_into(page: str, tables: str) -> str:
-    """The page with new tables; ValueError when it has no place for them."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"no {BEGIN} and {END}")
-    return before + tables + after
+    return lines
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -213,14 +200,14 @@ def main(arguments: list[str] | None = None) -> int:
             options.save.write_text(json.dumps(document, indent=1) + "\n")
         tables = section(document)
         if options.page:
-            options.page.write_text(written_into(options.page.read_text(), tables))
+            SECTION.write(options.page, tables)
     except subprocess.CalledProcessError as error:
         print(f"bench_pools: {' '.join(error.cmd)}: {error.stderr.strip()}", file=sys.stderr)
         return 2
     except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
         print(f"bench_pools: {error}", file=sys.stderr)
         return 2
-    print(tables)
+    print("\n".join(tables))
     return 0
 
 

@@ -17,6 +17,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from generated import section_of, table
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tool/src"))
 
@@ -25,7 +27,7 @@ from hew.sources.discovery import discover, without_allocators  # noqa: E402
 
 PROGRAM = ROOT / "build/release/bench/apps/weeks"
 FOLDER = ROOT / "build/bench/weeks"
-BEGIN, END = "<!-- figures: made by scripts/bench_weeks.py -->", "<!-- end of figures -->"
+SECTION = section_of("scripts/bench_weeks.py", "figures")
 LATE = re.compile(r"; (\d+) late ticks")
 
 
@@ -87,21 +89,22 @@ def run_all(allocators: list[Allocator], words: list[str]) -> None:
             print(json.dumps(closing), file=out)
 
 
-def table(outcomes: list[Outcome]) -> list[str]:
-    rows = ["| allocator | resident of live | drift | highest, MiB | CPU, s | page faults | late ticks |"]
-    rows.append("| --- |" + " ---: |" * 6)
-    for one in sorted(outcomes, key=lambda outcome: outcome.mean):
-        name = f"**{one.name}**" if one.name == "hew" else one.name
-        figures = f"{one.mean:.2f} | {one.drift:.2f} | {one.peak:.0f} | {one.cpu:.0f} | {one.faults:,} | {one.late}"
-        rows.append(f"| {name} | {figures} |")
-    return rows
-
-
-def write_page(page: Path, lines: list[str]) -> None:
-    text = page.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}")
+def table_of(outcomes: list[Outcome]) -> list[str]:
+    return table(
+        ["allocator", "resident of live", "drift", "highest, MiB", "CPU, s", "page faults", "late ticks"],
+        (
+            [
+                f"**{one.name}**" if one.name == "hew" else one.name,
+                f"{one.mean:.2f}",
+                f"{one.drift:.2f}",
+                f"{one.peak:.0f}",
+                f"{one.cpu:.0f}",
+                f"{one.faults:,}",
+                str(one.late),
+            ]
+            for one in sorted(outcomes, key=lambda outcome: outcome.mean)
+        ),
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -116,9 +119,13 @@ def main(arguments: list[str] | None = None) -> int:
         for one in missing:
             print(f"bench_weeks: without {one.name}: {one.reason}", file=sys.stderr)
         run_all(found, [str(PROGRAM), "--days", str(options.days), "--day", str(options.day)])
-    lines = table([read_outcome(path) for path in sorted(FOLDER.glob("*.txt"))])
-    write_page(options.page, lines)
+    lines = table_of([read_outcome(path) for path in sorted(FOLDER.glob("*.txt"))])
     print("\n".join(lines))
+    try:
+        SECTION.write(options.page, lines)
+    except (OSError, ValueError) as error:
+        print(f"bench_weeks: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -1,29 +1,19 @@
 # SPDX-License-Identifier: MIT
 """The ten programs of docs/cut-to-fit.md: what they do, and how they are run."""
 
-import os
-import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from program_texts import AWK, PYTHON, compiler, jq_filter, perl, sql
 
 from hew.model.run import CommandPlan, Plan, ServerPlan
 
 ROOT = Path(__file__).resolve().parent.parent
 NULL = Path("/dev/null")
 
-SQL = """
-create table t(id integer primary key, name text, value real);
-with recursive n(x) as (select 1 union all select x + 1 from n where x < 150000)
-insert into t select x, printf('name %d of many', x * 7919 % 100000), x / 3.0 from n;
-create index byname on t(name);
-select count(*), max(value) from t where name like '%77%';
-delete from t where id % 3 = 0;
-select sum(length(name)) from t;
-"""
 SOURCE = """
 #include <functional>
 #include <map>
@@ -45,15 +35,6 @@ int main()
     return functions["count"](20);
 }
 """
-PYTHON = """
-import json
-documents = []
-for number in range(12):
-    text = json.dumps({str(key): {"values": list(range(key % 20)), "name": "n" * (key % 50)} for key in range(3000)})
-    documents.append(json.loads(text))
-    if number % 3 == 2:
-        documents.pop(0)
-"""
 NODE = """
 const kept = [];
 for (let i = 0; i < 40000; i++) {
@@ -62,13 +43,7 @@ for (let i = 0; i < 40000; i++) {
 }
 console.log(kept.length);
 """
-PERL = (
-    'my %h; for my $i (1..300000) { $h{"key " . $i * 7919 % 180000} .= "x" x ($i % 40); '
-    'delete $h{"key " . $i * 31 % 180000} if $i % 3 == 0; } print scalar(keys %h), qq(\\n);'
-)
-FILTER = r'[range(120000) | {id: ., name: "n\(.)"}] | map(select(.id % 3 == 0)) | length'
 LUA = "local t = {} for i = 1, 300000 do t[i] = {name = 'n' .. i, value = i} end print(#t)"
-AWK = 'BEGIN { for (i = 0; i < 400000; i++) a["key " i] = i " and " i * 7; print length(a) }'
 
 
 @dataclass(frozen=True)
@@ -94,18 +69,10 @@ def command(*words: str, stdin: Path = NULL) -> CommandPlan:
     return CommandPlan(words, stdin, 120.0)
 
 
-def compiler(folder: Path) -> CommandPlan:
-    """The compiler proper, which g++ starts, on a source whose headers are in it."""
-    (folder / "program.cc").write_text(SOURCE)
-    preprocessed = folder / "program.ii"
-    subprocess.run(["g++", "-E", "-o", preprocessed, folder / "program.cc"], check=True)
-    said = subprocess.run(["g++", "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True).stdout
-    return command(said.strip(), "-quiet", "-fpreprocessed", "-O1", str(preprocessed), "-o", os.devnull)
-
-
 def programs(folder: Path) -> list[Program]:
     """All ten that are here. Their inputs are made in the folder."""
-    (folder / "in.sql").write_text(SQL)
+    (folder / "in.sql").write_text(sql(150_000))
+    (folder / "program.cc").write_text(SOURCE)
     items = "".join(f"<item id='{i}'><name>name {i}</name><value>{i * 7}</value></item>" for i in range(120_000))
     (folder / "in.xml").write_text(f"<all>{items}</all>")
     service = str(ROOT / "bench/programs/json_service.py")
@@ -127,23 +94,16 @@ def programs(folder: Path) -> list[Program]:
         Program("Redis", "90,000 requests of a client: SET, LPUSH, SADD", redis),
         Program("SQLite", "150,000 rows in memory, an index, deletions",
                 command("sqlite3", ":memory:", stdin=folder / "in.sql")),
-        *([Program("g++", "a page of C++ with maps and functions, -O1", compiler(folder))]
+        *([Program("g++", "a page of C++ with maps and functions, -O1", command(*compiler(folder / "program.cc", 1)))]
           if shutil.which("g++") else []),
         Program("Python", "JSON documents written and read (PYTHONMALLOC=malloc)",
                 command(sys.executable, "-c", PYTHON), whole),
         Program("node", "40,000 buffers of 600 to 3,600 bytes, a third of them let go", command("node", "-e", NODE)),
         Program("JSON service", "a Python server that keeps 2,000 documents for its client", json, whole),
-        Program("Perl", "a hash that grows and loses keys", command("perl", "-e", PERL),
+        Program("Perl", "a hash that grows and loses keys", command("perl", "-e", perl(300_000)),
                 {"PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}),
-        Program("jq", "an array of 120,000 objects, filtered", command("jq", "-n", FILTER)),
+        Program("jq", "an array of 120,000 objects, filtered", command("jq", "-n", jq_filter(120_000))),
         Program("Lua", "300,000 tables", command("lua5.4", "-e", LUA)),
         Program("awk", "a table of 400,000 words", command("gawk", AWK)),
     ]  # fmt: skip
     return [one for one in found if one.is_here]
-
-
-def libc_of(program: str) -> str:
-    """glibc's path: Debian's redis-server is linked with jemalloc, whose malloc would be recorded else."""
-    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"(/\S*libc\.so\.6)", listed)
-    return found[1] if found else ""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark_goals import BASELINE, BEST, SUBJECT, failed_runs, goals, ratios, size
+from generated import section_of, table
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tool/src"))
@@ -25,8 +26,8 @@ from hew.views.bench_pictures import Drawn, bench_pictures  # noqa: E402
 
 GOLDEN = ROOT / "tests/golden/fast_path.txt"
 SUITES = ROOT / "bench/suites.toml"
-BEGIN, END = "<!-- tables: made by scripts/gen_benchmarks.py -->", "<!-- end of tables -->"
-EMPTY = f"<!-- SPDX-License-Identifier: MIT -->\n# Benchmarks\n\n{BEGIN}\n{END}\n"
+SECTION = section_of("scripts/gen_benchmarks.py", "tables")
+EMPTY = f"<!-- SPDX-License-Identifier: MIT -->\n# Benchmarks\n\n{SECTION.text([])}\n"
 FIGURES = {
     "wall_seconds": "Wall time",
     "cpu_seconds": "CPU time",
@@ -50,12 +51,6 @@ CURVES = [
 ]
 VERDICT = {True: "met", False: "**not met**", None: "not measured"}
 Document = dict[str, Any]
-
-
-def table(head: list[str], rows: list[list[str]]) -> list[str]:
-    """A Markdown table, the first column to the left."""
-    marks = ["---", *["---:"] * (len(head) - 1)]
-    return ["| " + " | ".join(cells) + " |" for cells in (head, marks, *rows)]
 
 
 def quantity(key: str, value: float) -> str:
@@ -231,15 +226,6 @@ def write_pictures(drawn: list[Drawn], folder: Path) -> None:
         (folder / f"{one.name}.svg").write_text(one.svg)
 
 
-def page(before: str, found: Document, drawn: list[Drawn], folder: str) -> str:
-    """The page with new tables."""
-    head, begin, rest = before.partition(BEGIN)
-    _, end, foot = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the page has no {BEGIN} … {END}")
-    return f"{head}{BEGIN}\n{tables(found, drawn, folder)}\n{END}{foot}"
-
-
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description="Write the tables of docs/benchmarks.md from a saved run of hew bench."
@@ -251,7 +237,7 @@ def main(arguments: list[str] | None = None) -> int:
         before = options.page.read_text() if options.page.is_file() else EMPTY
         found = json.loads(options.saved.read_text())
         drawn, folder = drawn_from(found), options.page.with_suffix("")
-        options.page.write_text(page(before, found, drawn, folder.name))
+        options.page.write_text(SECTION.put(before, [tables(found, drawn, folder.name)]))
         write_pictures(drawn, folder)
     except (OSError, ValueError, KeyError) as error:
         print(f"gen_benchmarks: {error}", file=sys.stderr)

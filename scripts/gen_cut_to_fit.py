@@ -17,45 +17,56 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fitted_programs import ROOT, Program, libc_of, programs
+from fitted_programs import ROOT, Program, programs
+from generated import section_of, table
+from program_texts import libc_of
 
 from hew.analysis.cut import cut
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.verification import outcomes
 from hew.commands.measuring import measurer
+from hew.model.errors import HewError
 from hew.model.figures import CLIENT_WALL, CPU, PEAK_RSS, SERVER_CPU, SERVER_PEAK_RSS, WALL
 from hew.model.run import ServerPlan, Step
 from hew.model.verification import WITHOUT, Variant
 from hew.sources.environment import caller_environment
 from hew.sources.experiment import run_schedule
-from hew.sources.library import find_hew
+from hew.sources.library import find_hew, find_part
 from hew.sources.measure import Place
 from hew.sources.server import measure_plan
 from hew.sources.simulation import simulate, sizes_of
-from hew.sources.trace.recorder import Recording, environment_of, finish
+from hew.sources.trace.recorder import LIBRARY, Recording, environment_of, finish
 from hew.views.simulation import standalone_picture
 
 PAGE = ROOT / "docs/cut-to-fit.md"
-BEGIN, END = "<!-- figures: made by scripts/gen_cut_to_fit.py -->", "<!-- end of figures -->"
+SECTION = section_of("scripts/gen_cut_to_fit.py", "figures")
 CLASSES = 36
+FEWEST = 10_000  # operations of a program that is at work
 PICTURED = "SQLite"
 TIME = {True: (CLIENT_WALL, SERVER_CPU, SERVER_PEAK_RSS), False: (WALL, CPU, PEAK_RSS)}
 
 
 def record(program: Program, trace: Path) -> None:
-    """Its trace over glibc's malloc."""
+    """Its trace over glibc's malloc. The recorder is the place's library, which a server's clients do not get: a client
+    that is ready sooner would be recorded in the server's place."""
     subject = program.plan.server[0] if isinstance(program.plan, ServerPlan) else program.plan.command[0]
     given = environment_of(Recording(trace, None, 1, 0, False, None), {**caller_environment(), **program.environment})
-    given["LD_PRELOAD"] += f":{libc_of(shutil.which(subject) or subject)}"
-    run = measure_plan(program.plan, Place(None, given), Step("recorded", 1))
+    given["LD_PRELOAD"] = libc_of(shutil.which(subject) or subject)
+    run = measure_plan(program.plan, Place(find_part(LIBRARY), given), Step("recorded", 1))
     if run.failure:
         raise SystemExit(f"gen_cut_to_fit: {program.name}: {run.failure.reason} {run.failure.stderr_tail}")
-    finish(trace)
+    operations = finish(trace).operations
+    if operations < FEWEST:
+        trace.unlink()
+        raise SystemExit(
+            f"gen_cut_to_fit: {program.name}: {operations:,} operations were recorded, fewer than {FEWEST:,}: "
+            "too few to cut classes to, and perhaps of another process"
+        )
 
 
 def in_simulation(trace: Path) -> dict[str, Any]:
@@ -149,13 +160,6 @@ def file_name(program: str) -> str:
     return "".join(one for one in program.lower().replace("+", "p") if one.isalnum())
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """A Markdown table, the first column to the left."""
-    cells = [list(head), *(list(row) for row in rows)]
-    cells.insert(1, ["---", *["---:"] * (len(cells[0]) - 1)])
-    return ["| " + " | ".join(row) + " |" for row in cells]
-
-
 def ratio(value: Sequence[float]) -> str:
     """`0.91 (0.89–0.94)`, bold where the interval leaves 1 out."""
     text = f"{value[0]:.2f} ({value[1]:.2f}–{value[2]:.2f})"
@@ -223,9 +227,7 @@ def write_page(found: Sequence[Mapping[str, Any]], page: Path) -> None:
         [one["name"], f"{one['simulated']['operations']:,}", one["does"]] for one in found
     ))  # fmt: skip
     lines += ["", "![SQLite: heap over operations, with hew's classes and with its own](cut-to-fit/sqlite.svg)"]
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    page.write_text("\n".join([before + BEGIN, "", *lines, "", END]) + after, encoding="utf-8")
+    SECTION.write(page, lines)
 
 
 def draw(name: str, kept: Path, to: Path) -> None:
@@ -246,7 +248,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--trials", type=int, default=30)
     parser.add_argument("--page", action="store_true", help="measure nothing: write the page from what is there")
-    asked = parser.parse_args()
+    try:
+        return make(parser.parse_args())
+    except (HewError, OSError, ValueError) as error:
+        print(f"gen_cut_to_fit: {error}", file=sys.stderr)
+        return 1
+
+
+def make(asked: argparse.Namespace) -> int:
+    """What is asked for, program by program."""
     asked.keep.mkdir(parents=True, exist_ok=True)
     found = []
     with tempfile.TemporaryDirectory() as folder:

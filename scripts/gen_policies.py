@@ -17,9 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from generated import section_of, table
+from program_texts import PYTHON, jq_filter, libc_of, perl, sql
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tool/src"))
@@ -31,20 +34,11 @@ from hew.model.simulation import Simulation  # noqa: E402
 from hew.sources.simulation import simulate, sizes_of  # noqa: E402
 from hew.views.simulation import standalone_picture  # noqa: E402
 
-BEGIN, END = "<!-- figures: made by scripts/gen_policies.py -->", "<!-- end of figures -->"
+SECTION = section_of("scripts/gen_policies.py", "figures")
 PICTURED = ("Redis", "g++")
 CLASSES = 36
 READY_SECONDS = 60.0
 
-SQL = """
-create table t(id integer primary key, name text, value real);
-with recursive n(x) as (select 1 union all select x + 1 from n where x < 100000)
-insert into t select x, printf('name %d of many', x * 7919 % 100000), x / 3.0 from n;
-create index byname on t(name);
-select count(*), max(value) from t where name like '%77%';
-delete from t where id % 3 = 0;
-select sum(length(name)) from t;
-"""
 SOURCE = """
 #include <algorithm>
 #include <map>
@@ -62,20 +56,6 @@ int main()
     return (int)std::count_if(all.begin(), all.end(), [](const auto &one) { return one.second.size() > 20; });
 }
 """
-PYTHON = """
-import json
-documents = []
-for number in range(12):
-    text = json.dumps({str(key): {"values": list(range(key % 20)), "name": "n" * (key % 50)} for key in range(3000)})
-    documents.append(json.loads(text))
-    if number % 3 == 2:
-        documents.pop(0)
-"""
-PERL = (
-    'my %h; for my $i (1..150000) { $h{"key " . $i * 7919 % 90000} .= "x" x ($i % 40); '
-    'delete $h{"key " . $i * 31 % 90000} if $i % 3 == 0; } print scalar(keys %h), qq(\\n);'
-)
-FILTER = r'[range(60000) | {id: ., name: "n\(.)"}] | map(select(.id % 3 == 0)) | length'
 
 
 @dataclass(frozen=True)
@@ -124,13 +104,6 @@ def redis(output: Path, folder: Path) -> None:
         server.wait()
 
 
-def libc_of(program: str) -> str:
-    """glibc's path: Debian's redis-server is linked with jemalloc, and its own malloc is not what is recorded then."""
-    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"(/\S*libc\.so\.6)", listed)
-    return found[1] if found else ""
-
-
 def compiler(output: Path, folder: Path) -> None:
     """The compiler proper is a child of g++."""
     source = folder / "program.cc"
@@ -141,26 +114,20 @@ def compiler(output: Path, folder: Path) -> None:
 PROGRAMS = (
     Program("Redis", "300,000 requests: SET, LPUSH, SADD", "redis-server", redis),
     Program("SQLite", "100,000 rows in memory, an index, deletions", "sqlite3",
-            lambda output, _: record(output, ["sqlite3", ":memory:"], SQL)),
+            lambda output, _: record(output, ["sqlite3", ":memory:"], sql(100_000))),
     Program("g++", "a page of C++ with maps and regular expressions, -O1", "g++", compiler),
     Program("Python", "JSON documents written and read (PYTHONMALLOC=malloc)", "python3",
             lambda output, _: record(output, [sys.executable, "-c", PYTHON], PYTHONMALLOC="malloc")),
-    Program("Perl", "a hash that grows and loses keys", "perl", lambda output, _: record(output, ["perl", "-e", PERL])),
+    Program("Perl", "a hash that grows and loses keys", "perl",
+            lambda output, _: record(output, ["perl", "-e", perl(150_000)])),
     Program("jq", "an array of 60,000 objects, filtered", "jq",
-            lambda output, _: record(output, ["jq", "-n", FILTER])),
+            lambda output, _: record(output, ["jq", "-n", jq_filter(60_000)])),
 )  # fmt: skip
 
 
 def largest(output: Path) -> Path:
     """Of the command's files, the one with the most in it."""
     return max(output.parent.glob(f"{output.name}*"), key=lambda path: path.stat().st_size)
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """A Markdown table, the first column to the left."""
-    cells = [list(head), *(list(row) for row in rows)]
-    cells.insert(1, ["---", *["---:"] * (len(cells[0]) - 1)])
-    return ["| " + " | ".join(row) + " |" for row in cells]
 
 
 def figures(done: Sequence[tuple[Program, Simulation, Cut]]) -> list[str]:
@@ -241,10 +208,7 @@ def main() -> int:
                 picture = asked.page.parent / "policies" / file_name(program.name)
                 picture.parent.mkdir(exist_ok=True)
                 picture.write_text(standalone_picture(found, program.name) + "\n", encoding="utf-8")
-    text = asked.page.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    asked.page.write_text("\n".join([before + BEGIN, "", *figures(done), "", END]) + after, encoding="utf-8")
+    SECTION.write(asked.page, figures(done))
     return 0
 
 

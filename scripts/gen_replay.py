@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from program_texts import AWK, compiler
+
 from hew.model.figures import PEAK_RSS
 from hew.model.run import CommandPlan, Step
 from hew.sources.environment import caller_environment
@@ -34,7 +36,6 @@ PERL = "my %h; $h{qq(key$_)} = [$_, qq(value$_)] for 1..300000; print scalar(key
 RUBY = "a = (1..300000).map { |i| {name: 'name of ' + i.to_s * 8, value: [i]} }; puts a.size"
 PYTHON = "x = {str(i): [i, str(i * 7), (i,)] for i in range(200000)}; print(len(x))"
 NODE = "const b = []; for (let i = 0; i < 3000; i++) b.push(Buffer.alloc(20000, i)); console.log(b.length)"
-AWK = 'BEGIN { for (i = 0; i < 400000; i++) a["key " i] = i " and " i * 7; print length(a) }'
 TCL = "for {set i 0} {$i < 300000} {incr i} {set a($i) [string repeat x [expr {$i % 60}]]}\nputs [array size a]\n"
 SQL = (
     "pragma cache_size=-400000; create table t(a integer primary key, b text, c text);"
@@ -85,16 +86,8 @@ def programs(folder: Path) -> list[Program]:
         Program("node", ["node", "-e", NODE], ["node", "-e", ""], {}),
     ]
     if shutil.which("g++"):
-        found.append(Program("g++", compiler(folder / "in.cpp"), compiler(folder / "empty.cpp"), {}))
+        found.append(Program("g++", compiler(folder / "in.cpp", 2), compiler(folder / "empty.cpp", 2), {}))
     return [one for one in found if shutil.which(one.words[0])]
-
-
-def compiler(source: Path) -> list[str]:
-    """The compiler proper, which g++ starts, on a source whose headers are in it."""
-    whole = source.with_suffix(".ii")
-    subprocess.run(["g++", "-E", "-o", whole, source], check=True)
-    done = subprocess.run(["g++", "-print-prog-name=cc1plus"], capture_output=True, text=True, check=False)
-    return [done.stdout.strip() or "cc1plus", "-quiet", "-fpreprocessed", "-O2", str(whole), "-o", "/dev/null"]
 
 
 def peak_rss(words: Sequence[str], environment: Mapping[str, str], preload: str) -> int:

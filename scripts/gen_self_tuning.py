@@ -17,11 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from generated import section_of, table
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tool/src"))
-sys.path.insert(0, str(ROOT / "scripts"))
-
-from gen_tuning import table  # noqa: E402
 
 from hew.analysis.schedule import rotated_schedule  # noqa: E402
 from hew.analysis.verification import outcomes  # noqa: E402
@@ -34,7 +33,7 @@ from hew.sources.experiment import run_schedule  # noqa: E402
 from hew.sources.machine import describe_machine  # noqa: E402
 from hew.sources.measure import Place, measure_command  # noqa: E402
 
-BEGIN, END = "<!-- figures: made by scripts/gen_self_tuning.py -->", "<!-- end of figures of self-tuning -->"
+SECTION = section_of("scripts/gen_self_tuning.py", "figures", "figures of self-tuning")
 TUNED = "tuning:on"
 SPENDING = "tuning:on,tuning_memory:25"
 GRID = ("cache_room:400", "depot_room:400", "cache_room:800,depot_room:400")
@@ -189,12 +188,7 @@ def main(arguments: list[str] | None = None) -> int:
             if not wanted or name in wanted:
                 kept[name] = measured(options.build, words, options.runs, name in HEALTHY)
                 options.keep.write_text(json.dumps(kept, indent=1))
-        text = options.page.read_text()
-        before, _, rest = text.partition(BEGIN)
-        _, mark, after = rest.partition(END)
-        if not mark:
-            raise ValueError(f"{options.page} has no marks for the figures of self-tuning")
-        options.page.write_text(before + BEGIN + "\n" + "\n".join(lines(kept)).strip() + "\n" + END + after)
+        SECTION.write(options.page, lines(kept))
     except (OSError, ValueError, KeyError, HewError) as error:
         print(f"gen_self_tuning: {error}", file=sys.stderr)
         return 1

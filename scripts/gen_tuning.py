@@ -11,10 +11,11 @@ messages), interleaved.  What stands outside the two marks in the page is left a
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+
+from generated import section_of, table
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tool/src"))
@@ -34,18 +35,11 @@ from hew.views.text import interval, judgement, times  # noqa: E402
 from hew.views.verification import settings_of  # noqa: E402
 
 PROGRAM = ROOT / "build/release/bench/apps/hot_threads"
-BEGIN, END = "<!-- figures: made by scripts/gen_tuning.py -->", "<!-- end of figures -->"
+SECTION = section_of("scripts/gen_tuning.py", "figures")
 ALLOCATORS = {"jemalloc": "Debian's jemalloc", "hew": "hew"}
 OWN_ARENAS = Variant("an arena of its own for each maker (code)", (), {}, ("--exclusive", "1"))
 FIGURES = (CPU, WALL, PEAK_RSS)
 CLASSES = (512, 1024, 2048, 4096)
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """A Markdown table, the first column to the left."""
-    cells = [list(head), *(list(row) for row in rows)]
-    cells.insert(1, ["---", *["---:"] * (len(cells[0]) - 1)])
-    return ["| " + " | ".join(row) + " |" for row in cells]
 
 
 def statistics(snapshot: Snapshot) -> list[str]:
@@ -159,14 +153,6 @@ def measure(name: str, words: tuple[str, ...], runs: int) -> tuple[Observed, Ver
     return seen, measured(asked, place, seen, [OWN_ARENAS])
 
 
-def page(before: str, lines: Iterable[str]) -> str:
-    """The page with new figures between the marks."""
-    body = f"{BEGIN}\n" + "\n".join(lines).strip() + f"\n{END}"
-    if BEGIN not in before or END not in before:
-        raise ValueError("the page has no marks for the figures")
-    return re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: body, before, flags=re.DOTALL)
-
-
 def circumstances(result: Verification, load: float, runs: int) -> list[str]:
     """Where and when."""
     machine = result.machine
@@ -191,12 +177,11 @@ def main(arguments: list[str] | None = None) -> int:
     load = os.getloadavg()[0]
     words = (str(PROGRAM), "--messages", str(options.messages))
     try:
-        before = options.page.read_text()
         found = {name: measure(name, words, options.runs) for name in ALLOCATORS}
         lines = circumstances(found["hew"][1], load, options.runs)
         for name, (seen, result) in found.items():
             lines += section(name, seen, result)
-        options.page.write_text(page(before, lines))
+        SECTION.write(options.page, lines)
     except (OSError, ValueError, KeyError, HewError) as error:
         print(f"gen_tuning: {error}", file=sys.stderr)
         return 1

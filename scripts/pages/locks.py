@@ -9,10 +9,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from generated import Section
+
 from pages.page import Page
 
 ROW = re.compile(r'^LOCK\((\w+), "([^"]*)", "([^"]*)"\)$')
-BEGIN, END = "<!-- made by scripts/gen_pages.py from os/locks.def -->", "<!-- end of the table -->"
+SECTION = Section("<!-- made by scripts/gen_pages.py from os/locks.def -->", "<!-- end of the table -->")
 VARIABLE = re.compile(r"^([ \t]*)(?:static\s+)?struct hew_mutex (\w+)(?:\s*=\s*HEW_MUTEX\((\w+)\))?;", re.MULTILINE)
 PLACED = re.compile(r"HEW_MUTEX_PLACE\([^,]+, (\w+),")
 
@@ -38,22 +40,13 @@ def read_locks(path: Path) -> list[Lock]:
     return locks
 
 
-def table(locks: list[Lock]) -> str:
-    """The table for src/README.md, markers included."""
-    lines = [BEGIN, "", "| | lock | guards |", "|---|---|---|"]
+def table(locks: list[Lock]) -> list[str]:
+    """The table for src/README.md."""
+    lines = ["| | lock | guards |", "|---|---|---|"]
     for number, lock in enumerate(locks, 1):
         name = f"`{lock.name}`" if lock.name.startswith("hew_") else lock.name
         lines.append(f"| {number} | {name} | {lock.guards} |")
-    return "\n".join([*lines, "", END])
-
-
-def with_table(text: str, locks: list[Lock]) -> str:
-    """The page with its table made anew."""
-    before, _, rest = text.partition(BEGIN)
-    old, _, after = rest.partition(END)
-    if not old:
-        raise ValueError(f"no table between {BEGIN!r} and {END!r}")
-    return before + table(locks) + after
+    return lines
 
 
 def breaches(source: Path, locks: list[Lock]) -> list[str]:
@@ -85,7 +78,7 @@ def breaches(source: Path, locks: list[Lock]) -> list[str]:
 def make_page(root: Path) -> str:
     """src/README.md of a project with its table made anew."""
     source = root / "src"
-    return with_table((source / "README.md").read_text(), read_locks(source / "os" / "locks.def"))
+    return SECTION.put((source / "README.md").read_text(), table(read_locks(source / "os" / "locks.def")))
 
 
 def find_breaches(root: Path) -> list[str]:

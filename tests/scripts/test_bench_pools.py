@@ -22,7 +22,7 @@ LOOKUPS = [
     )
 ]
 DOCUMENT = {"runs": 3, "rounds": ROUNDS, "lookups": LOOKUPS}
-PAGE = f"before\n{bench_pools.BEGIN}\nold\n{bench_pools.END}\nafter\n"
+PAGE = f"before\n{bench_pools.SECTION.text(['old'])}\nafter\n"
 
 
 def points_with(place: str, took: list[float]) -> list[bench_pools.Point]:
@@ -34,7 +34,7 @@ def points_with(place: str, took: list[float]) -> list[bench_pools.Point]:
 
 
 def test_ratios_of_each_runs_processes_stand_beside_the_figures() -> None:
-    row = next(line for line in bench_pools.section(DOCUMENT).splitlines() if line.startswith("| declared sizes"))
+    row = next(line for line in bench_pools.section(DOCUMENT) if line.startswith("| declared sizes"))
     ratios = ("0.40 (0.40-0.40)", "0.80 (0.80-0.80)", "0.45 (0.45-0.45)", "0.90 (0.90-0.90)", "1.02 (1.02-1.02)")
     assert row == f"| declared sizes | 1,000 | 500 | 400 | 450 | {' | '.join(ratios)} |"
 
@@ -109,4 +109,4 @@ def test_a_page_without_marks_is_left_as_it_is(tmp_path: Path, capsys: pytest.Ca
     saved.write_text(json.dumps(DOCUMENT))
     assert bench_pools.main(["--load", str(saved), "--page", str(page)]) == 2
     assert page.read_text() == "nothing\n"
-    assert "no <!-- tables" in capsys.readouterr().err
+    assert "page.md: no marks <!-- tables" in capsys.readouterr().err

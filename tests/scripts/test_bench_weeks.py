@@ -30,20 +30,13 @@ def test_a_run_is_read_and_drift_leaves_weekends_out(tmp_path: Path) -> None:
     outcome = bench_weeks.read_outcome(written(tmp_path / "hew.txt", week + [1.5] * 5 + [9.0, 9.0], CLOSING))
     assert (outcome.name, outcome.late, outcome.cpu, outcome.faults, outcome.peak) == ("hew", 7, 12.5, 1234, 73)
     assert outcome.drift == pytest.approx(1.25)
-    assert bench_weeks.table([outcome])[2].startswith("| **hew** | 3.5")
+    assert bench_weeks.table_of([outcome])[2].startswith("| **hew** | 3.5")
 
 
 def test_a_run_that_ended_badly_ends_the_script(tmp_path: Path) -> None:
     bad = written(tmp_path / "hew.txt", [1.0, 1.0], {**CLOSING, "status": 9})
     with pytest.raises(SystemExit, match="hew did not end well"):
         bench_weeks.read_outcome(bad)
-
-
-def test_what_stands_around_the_figures_stays(tmp_path: Path) -> None:
-    page = tmp_path / "weeks.md"
-    page.write_text(f"before\n{bench_weeks.BEGIN}\nold\n{bench_weeks.END}\nafter\n")
-    bench_weeks.write_page(page, ["new"])
-    assert page.read_text() == f"before\n{bench_weeks.BEGIN}\nnew\n{bench_weeks.END}\nafter\n"
 
 
 def test_the_program_has_the_same_to_do_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,11 +196,11 @@ def test_memory_beyond_the_heap_of_a_jvm() -> None:
 
 def test_words_around_the_tables_stay(saved: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"# Head\n{gen_benchmarks.BEGIN}\nold\n{gen_benchmarks.END}\nfoot\n")
+    page.write_text(f"# Head\n{gen_benchmarks.SECTION.text(['old'])}\nfoot\n")
     assert gen_benchmarks.main([str(saved), str(page)]) == 0
     text = page.read_text()
     assert text.startswith("# Head\n")
-    assert text.endswith(f"{gen_benchmarks.END}\nfoot\n")
+    assert text.endswith(f"{gen_benchmarks.SECTION.end}\nfoot\n")
     assert "\nold\n" not in text
 
 
@@ -209,7 +209,7 @@ def test_a_page_without_marks_is_left_alone(saved: Path, tmp_path: Path, capsys:
     page.write_text("words\n")
     assert gen_benchmarks.main([str(saved), str(page)]) == 1
     assert page.read_text() == "words\n"
-    assert "has no" in capsys.readouterr().err
+    assert "no marks" in capsys.readouterr().err
 
 
 TABLE = '''

@@ -17,7 +17,7 @@ def source(tmp_path: Path) -> Path:
     source = tmp_path / "src"
     (source / "os").mkdir(parents=True)
     (source / "os" / "locks.def").write_text(ROWS)
-    (source / "README.md").write_text(f"before\n{locks.BEGIN}\nold\n{locks.END}\nafter\n")
+    (source / "README.md").write_text(f"before\n{locks.SECTION.text(['old'])}\nafter\n")
     (source / "a.c").write_text(OUTER + INNER)
     (source / "a.h").write_text(
         "struct thing {\n    struct hew_mutex lock;\n};\nextern struct hew_mutex hew_outer_lock;\n"

@@ -40,7 +40,7 @@ def test_where_no_setting_helps_nothing_set_is_the_best() -> None:
 
 def test_the_page_keeps_what_stands_outside_its_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page, keep = tmp_path / "page.md", tmp_path / "kept.json"
-    page.write_text(f"head\n{gen_self_tuning.BEGIN}\nold\n{gen_self_tuning.END}\nfoot\n")
+    page.write_text(f"head\n{gen_self_tuning.SECTION.text(['old'])}\nfoot\n")
     keep.write_text(json.dumps({"slots": case(True, **{"tuning:on": way(1.01, 0.99, 1.0)})}))
     monkeypatch.setattr(
         gen_self_tuning,
@@ -61,4 +61,4 @@ def test_a_page_without_marks_is_an_error(tmp_path: Path, capsys: pytest.Capture
     page.write_text("nothing\n")
     keep.write_text("{}")
     assert gen_self_tuning.main(["--page", str(page), "--keep", str(keep), "--cases", "none such"]) == 1
-    assert "has no marks" in capsys.readouterr().err
+    assert "page.md: no marks" in capsys.readouterr().err

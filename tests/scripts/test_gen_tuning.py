@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The figures of docs/tuning.md: from a made-up measurement."""
 
-from pathlib import Path
-
 import gen_tuning
-import pytest
 
 from hew.analysis.verification import figures_of, outcomes
 from hew.model.advice import Advice, Evidence, Setting
@@ -55,22 +52,6 @@ def test_a_section_has_the_statistics_the_advice_and_what_it_changed() -> None:
     assert "peak RSS no difference" in text
 
 
-def test_what_stands_outside_the_marks_stays() -> None:
-    before = f"head\n{gen_tuning.BEGIN}\nold\n{gen_tuning.END}\nfoot\n"
-    after = gen_tuning.page(before, ["new \\1 figures"])
-    assert after == f"head\n{gen_tuning.BEGIN}\nnew \\1 figures\n{gen_tuning.END}\nfoot\n"
-
-
-def test_a_page_without_marks_is_refused() -> None:
-    with pytest.raises(ValueError, match="marks"):
-        gen_tuning.page("nothing", [])
-
-
 def test_a_busy_machine_is_said() -> None:
     assert "busy" in gen_tuning.circumstances(verification(), 1.9, 7)[0]
     assert "busy" not in gen_tuning.circumstances(verification(), 0.2, 7)[0]
-
-
-def test_the_page_of_this_project_has_the_marks() -> None:
-    text = (Path(gen_tuning.ROOT) / "docs/tuning.md").read_text()
-    assert text.count(gen_tuning.BEGIN) == text.count(gen_tuning.END) == 1
