@@ -8,10 +8,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
+static long
+open_to_read(const char *path)
+{
+    return hew_syscall4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+}
+
 bool
 hew_file_read(const char *path, char *buffer, size_t capacity)
 {
-    long file = hew_syscall4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+    long file = open_to_read(path);
     if (file < 0) {
         return false;
     }
@@ -25,7 +31,7 @@ hew_file_read(const char *path, char *buffer, size_t capacity)
 size_t
 hew_file_read_whole(const char *path, char *buffer, size_t capacity)
 {
-    long file = hew_syscall4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+    long file = open_to_read(path);
     if (file < 0) {
         return 0;
     }

@@ -34,26 +34,14 @@ from hew.sources.process_facts import read_process
 from hew.sources.processes import stat_fields
 from hew.sources.statistics.place import read_place
 from hew.views.statistics_document import statistics_json
-
-SLEEPER = "import sys,time; kept = [bytes(1000) for _ in range(2000)]; print('ready', flush=True); sys.stdin.read()"
+from waiting import waiting, waiting_on_hew, waits
 
 
 @pytest.fixture
 def process(hew_library: Path, tmp_path: Path) -> Iterator[int]:
     """A Python on hew with a control socket, which lives as long as the test."""
-    conf = f"control:{tmp_path}/socket.%p,prof:true,prof_active:false"
-    with subprocess.Popen(
-        [sys.executable, "-c", SLEEPER],
-        env=environment({"LD_PRELOAD": str(hew_library), "MALLOC_CONF": conf}),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        wait_for_socket(child.pid)
+    with waiting_on_hew(hew_library, tmp_path, ",prof:true,prof_active:false") as child:
         yield child.pid
-        child.kill()
 
 
 def wait_for_socket(pid: int) -> None:
@@ -218,19 +206,12 @@ def test_errors_say_what_to_do(hew: HewRunner) -> None:
 
 
 def test_hew_run_gives_a_socket(hew_library: Path, tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "hew", "run", "--", sys.executable, "-c", SLEEPER],
-        env=environment({"XDG_RUNTIME_DIR": str(tmp_path), "HEW_LIBRARY": str(hew_library), "MALLOC_CONF": None}),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
+    changes = {"XDG_RUNTIME_DIR": str(tmp_path), "HEW_LIBRARY": str(hew_library)}
+    with waiting([sys.executable, "-m", "hew", "run", "--", *waits()], changes) as child:
         wait_for_socket(child.pid)
         assert find_socket(child.pid) == f"{tmp_path}/hew/{child.pid}"
         with connect(child.pid) as control:
             assert control.get("opt.background_thread") is True
-        child.kill()
 
 
 def test_what_killed_processes_left_is_taken_away_and_nothing_else(
@@ -241,7 +222,7 @@ def test_what_killed_processes_left_is_taken_away_and_nothing_else(
     assert stale_sockets() == []
     children = [
         subprocess.Popen(
-            [sys.executable, "-c", SLEEPER],
+            waits(),
             env=environment({"LD_PRELOAD": str(hew_library), "MALLOC_CONF": "control:auto"}),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -275,14 +256,8 @@ def test_a_long_path_can_be_reached(hew_library: Path, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as place:
         short = Path(place, "s")
         short.symlink_to(folder)
-        environment_ = environment({"LD_PRELOAD": str(hew_library), "MALLOC_CONF": f"control:{short}/socket"})
-        with subprocess.Popen(
-            [sys.executable, "-c", SLEEPER], env=environment_, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        ) as child:
-            wait_for_socket(child.pid)
-            with connect(child.pid) as control:
-                assert control.get("arenas.page") == 4096
-            child.kill()
+        with waiting_on_hew(hew_library, short) as child, connect(child.pid) as control:
+            assert control.get("arenas.page") == 4096
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,13 @@ import pytest
 from prometheus_client.openmetrics import parser as openmetrics_parser
 from prometheus_client.parser import text_string_to_metric_families
 
-from conftest import HewRunner, environment, wait_until
+from conftest import HewRunner, wait_until
 from fake_engine import fake_engine
 from hew.analysis.metrics.families import families
 from hew.commands.exporting import Exporting, push
 from hew.model.address import Guard, checked_token, read_address
 from hew.model.errors import HewError
 from hew.model.metric import Family, Look, Observed
-from hew.sources.control import find_socket
 from hew.sources.export import ask, server, watch
 from hew.sources.export.ask import ask_all
 from hew.sources.export.dumps import Dumps
@@ -35,30 +34,17 @@ from hew.sources.export.server import MetricsServer
 from hew.sources.export.watch import Wanted, Watch
 from hew.sources.statistics.stream import read_statistics
 from hew.views.openmetrics import OPENMETRICS, PLAIN, openmetrics, plain, preferred
+from waiting import waiting_on_hew
 
 strictly: Any = openmetrics_parser.text_string_to_metric_families
 loosely: Any = text_string_to_metric_families
 DATA = Path(__file__).parent / "data"
-SLEEPER = "import sys; kept = [bytes(1000) for _ in range(2000)]; print('ready', flush=True); sys.stdin.read()"
 SERVICE = 'a "b"\\c'
 
 
-@contextmanager
-def sleeper(library: Path, folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """A Python on hew with a control socket."""
-    changes = {"LD_PRELOAD": str(library), "HEW_CONF": f"control:{folder}/socket.%p", "OTEL_SERVICE_NAME": SERVICE}
-    with subprocess.Popen(
-        [sys.executable, "-c", SLEEPER],
-        env=environment(dict(changes)),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        wait_until(lambda: find_socket(child.pid))
-        yield child
-        child.kill()
+def sleeper(library: Path, folder: Path) -> AbstractContextManager[subprocess.Popen[str]]:
+    """A Python on hew, of a service."""
+    return waiting_on_hew(library, folder, OTEL_SERVICE_NAME=SERVICE)
 
 
 def series_of(text: str) -> Counter[str]:

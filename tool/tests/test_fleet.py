@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE, HewRunner, environment, is_as_described, wait_until
+from conftest import PATIENCE, HewRunner, is_as_described, wait_until
 
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "fleet"
 sys.path[:0] = [str(BENCH), str(BENCH.parents[1] / "tests" / "engines")]
@@ -31,9 +31,9 @@ from hew.analysis.ratios import bootstrap_interval, order_interval  # noqa: E402
 from hew.model.errors import HewError  # noqa: E402
 from hew.model.fleet import HOST, SERVICE, Kind, Line  # noqa: E402
 from hew.model.report import Verdict  # noqa: E402
-from hew.sources.control import find_socket  # noqa: E402
 from hew.sources.fleet.engine import promql  # noqa: E402
 from hew.sources.fleet.store import NAME, StoreSource  # noqa: E402
+from waiting import waiting_on_hew, waits  # noqa: E402
 
 GIB, MIB = 1 << 30, 1 << 20
 END = 1_800_000_000.0
@@ -349,22 +349,15 @@ def test_where_to_look_says_what_is_most_there(hew: HewRunner, tmp_path: Path) -
 def test_a_real_process_is_seen_by_what_was_recorded_of_it(hew: HewRunner, hew_library: Path, tmp_path: Path) -> None:
     """Scrapes of hew export, two with a second in between, and a file of nobody's beside them."""
     (tmp_path / "here").mkdir()
-    program = "import sys; kept = [bytes(100) for _ in range(100_000)]; print('ready', flush=True); sys.stdin.read()"
-    changes: dict[str, str | None] = {"LD_PRELOAD": str(hew_library), "HEW_CONF": f"control:{tmp_path}/socket.%p"}
-    changes |= {"OTEL_SERVICE_NAME": "fleet-test", "MALLOC_CONF": None, "PYTHONMALLOC": "malloc"}
-    words = [sys.executable, "-c", program]
-    with subprocess.Popen(words, env=environment(changes), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        wait_until(lambda: find_socket(child.pid))
+    words, name = waits(100_000, 100), "fleet-test"
+    with waiting_on_hew(hew_library, tmp_path, "", words, OTEL_SERVICE_NAME=name, PYTHONMALLOC="malloc"):
         for number in range(2):
             begun = time.time()
             scrape = hew("export", "--once").stdout
             (tmp_path / "here" / f"scrape-{int(begun)}-{number}.txt").write_text(scrape)
             wait_until(lambda before=begun: time.time() > before + 1)  # type: ignore[misc]
-        child.kill()
     (tmp_path / "notes.bin").write_bytes(bytes(range(256)))
-    done = hew("fleet", "--store", str(tmp_path), "--service", "fleet-test", "--json")
+    done = hew("fleet", "--store", str(tmp_path), "--service", name, "--json")
     assert "notes.bin is left out" in done.stderr
     (service,) = is_as_described(done.stdout, "fleet")["services"]
     assert (service["processes"], service["hosts"]) == (1, 1)

@@ -8,8 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from hew.sources.export.watch import Wanted, Watch
 from hew.sources.live import Processes
 from hew.sources.profile.read import read_bytes
 from hew.sources.serve.rounds import Rounds
+from waiting import waiting, waiting_on_hew, waits
 from web import DATA, is_an_answer, served
 
 
@@ -38,31 +38,12 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "FIRST_LOOK", PATIENCE)
 
 
-SCRIPT = "import sys; kept = [bytes(1000) for _ in range(20000)]; print('ready', flush=True); sys.stdin.read()"
+WORDS = waits(20_000)  # 20 MB
 
 
-@contextmanager
-def python(changes: dict[str, str | None]) -> Iterator[subprocess.Popen[str]]:
-    """A Python that has 20 MB and waits."""
-    with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT],
-        env=environment({"LD_PRELOAD": None, "MALLOC_CONF": None, "HEW_CONF": None, **changes}),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        yield child
-        child.kill()
-
-
-@contextmanager
-def on_hew(library: Path, folder: Path, conf: str = "") -> Iterator[subprocess.Popen[str]]:
-    """The same on hew with a control socket."""
-    with python({"LD_PRELOAD": str(library), "HEW_CONF": f"control:{folder}/%p{conf}"}) as child:
-        wait_until(lambda: find_socket(child.pid))
-        yield child
+def on_hew(library: Path, folder: Path, conf: str = "") -> AbstractContextManager[subprocess.Popen[str]]:
+    """A Python of that size on hew."""
+    return waiting_on_hew(library, folder, conf, WORDS)
 
 
 def site(files: tuple[Path, ...] = (), named: tuple[int, ...] = ()) -> Serving:
@@ -130,7 +111,7 @@ NO_JEMALLOC = pytest.mark.skipif(JEMALLOC is None, reason="no libjemalloc.so.2 o
     ("preload", "allocator"), [(None, "glibc"), pytest.param(str(JEMALLOC), "jemalloc", marks=NO_JEMALLOC)]
 )
 def test_a_process_without_a_socket_has_what_the_kernel_knows(preload: str | None, allocator: str) -> None:
-    with python({"LD_PRELOAD": preload}) as child:
+    with waiting(WORDS, {"LD_PRELOAD": preload}) as child:
         seen = site().process(child.pid, 0.0)
         assert seen["allocator"].startswith(allocator)
         assert "hew run" in seen["why"]
@@ -209,7 +190,10 @@ def test_a_heap_profile_is_drawn_kept_and_compared(
     hew_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = site()
-    with on_hew(hew_library, tmp_path, ",prof:true,lg_prof_sample:10") as child, served(one) as web:
+    with (
+        on_hew(hew_library, tmp_path, ",prof:true,lg_prof_sample:10") as child,
+        served(one) as web,
+    ):
         path = f"/api/process/{child.pid}/profile"
         found = is_an_answer(web.ask(path), "flame")
         graph = found["graph"]
@@ -241,13 +225,19 @@ def test_a_heap_profile_is_drawn_kept_and_compared(
         assert is_an_answer(web.ask(f"{path}?of=2"), "flame")["profile"]["number"] == 2
         monkeypatch.setattr(picturing, "FRESH", 0)
         assert web.ask(path).status == 409
-    with on_hew(hew_library, tmp_path) as child, pytest.raises(HewError, match="takes no samples of its heap"):
+    with (
+        on_hew(hew_library, tmp_path) as child,
+        pytest.raises(HewError, match="takes no samples of its heap"),
+    ):
         one.flame(child.pid, 0, 0, "")
 
 
 def test_who_keeps_slabs_is_told_and_how_it_is_turned_on(hew_library: Path, tmp_path: Path) -> None:
     one = site()
-    with on_hew(hew_library, tmp_path, ",prof:true,lg_prof_sample:10,prof_slabs:true") as child, served(one) as web:
+    with (
+        on_hew(hew_library, tmp_path, ",prof:true,lg_prof_sample:10,prof_slabs:true") as child,
+        served(one) as web,
+    ):
         path = f"/api/process/{child.pid}/pins"
         found = is_an_answer(web.ask(f"{path}?sparse=99"), "pins")
         assert found["slab_bytes"] > 0
@@ -262,7 +252,11 @@ def test_who_keeps_slabs_is_told_and_how_it_is_turned_on(hew_library: Path, tmp_
 def test_every_answer_is_as_described(hew_library: Path, tmp_path: Path) -> None:
     (tmp_path / "report").write_bytes(gzip.decompress((DATA / "hew-0.1.0.json.gz").read_bytes()))
     one = site((tmp_path / "report",))
-    with on_hew(hew_library, tmp_path) as child, python({"LD_PRELOAD": None}) as plain, served(one) as web:
+    with (
+        on_hew(hew_library, tmp_path) as child,
+        waiting(WORDS, {"LD_PRELOAD": None}) as plain,
+        served(one) as web,
+    ):
         is_an_answer(web.ask("/api/processes"), "processes")
         for pid in (child.pid, plain.pid):
             is_an_answer(web.ask(f"/api/process/{pid}"), "process")

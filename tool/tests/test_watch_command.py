@@ -16,33 +16,11 @@ import pytest
 from conftest import HewRunner, environment, is_as_described, wait_until
 from hew.commands.replaying import ReplayFeed
 from hew.model.errors import HewError
-from hew.sources.control import find_socket
 from hew.sources.history.blocks import LineFile
 from hew.sources.history.recording import line_of, read_looks, read_recording
 from hew.views.replay import ReplayApp
 from test_watch_file import record
-
-SLEEPER = "import sys; print('ready', flush=True); sys.stdin.read()"
-
-
-@contextmanager
-def sleeper(library: Path | None, folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """A Python on hew with a control socket, or on what there is."""
-    preload = str(library) if library else None
-    changes = {"LD_PRELOAD": preload, "HEW_CONF": f"control:{folder}/socket.%p", "MALLOC_CONF": None}
-    with subprocess.Popen(
-        [sys.executable, "-c", SLEEPER],
-        env=environment(changes),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
-        if library:
-            wait_until(lambda: find_socket(child.pid))
-        yield child
-        child.kill()
+from waiting import waiting, waiting_on_hew, waits
 
 
 @contextmanager
@@ -65,7 +43,7 @@ def looks(path: Path) -> int:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_and_it_says_what_it_wrote(hew_library: Path, tmp_path: Path, number: int) -> None:
     path = tmp_path / "file"
-    with sleeper(hew_library, tmp_path) as child, watching(child.pid, path) as watch:
+    with waiting_on_hew(hew_library, tmp_path) as child, watching(child.pid, path) as watch:
         wait_until(lambda: looks(path) >= 3)
         watch.send_signal(number)
         watch.send_signal(number)
@@ -78,7 +56,7 @@ def test_a_signal_ends_it_and_it_says_what_it_wrote(hew_library: Path, tmp_path:
 
 def test_it_ends_when_the_process_ends(hew_library: Path, tmp_path: Path) -> None:
     path = tmp_path / "file"
-    with sleeper(hew_library, tmp_path) as child, watching(child.pid, path) as watch:
+    with waiting_on_hew(hew_library, tmp_path) as child, watching(child.pid, path) as watch:
         wait_until(lambda: looks(path) >= 1)
         child.kill()
         child.wait()
@@ -89,7 +67,7 @@ def test_it_ends_when_the_process_ends(hew_library: Path, tmp_path: Path) -> Non
 
 def test_what_a_killed_one_wrote_is_gone_on_with(hew_library: Path, tmp_path: Path) -> None:
     path = tmp_path / "file"
-    with sleeper(hew_library, tmp_path) as child:
+    with waiting_on_hew(hew_library, tmp_path) as child:
         with watching(child.pid, path) as watch:
             wait_until(lambda: looks(path) >= 3)
             watch.kill()
@@ -109,8 +87,8 @@ def test_all_processes_of_a_folder_are_in_one_file(hew_library: Path, tmp_path: 
     path, other = tmp_path / "file", tmp_path / "other"
     other.mkdir()
     with ExitStack() as stack:
-        pids = [stack.enter_context(sleeper(hew_library, tmp_path)).pid for _ in range(2)]
-        stack.enter_context(sleeper(hew_library, other))
+        pids = [stack.enter_context(waiting_on_hew(hew_library, tmp_path)).pid for _ in range(2)]
+        stack.enter_context(waiting_on_hew(hew_library, other))
         watch = stack.enter_context(watching(tmp_path, path))
         wait_until(lambda: looks(path) >= 6)
         watch.terminate()
@@ -122,7 +100,7 @@ def test_all_processes_of_a_folder_are_in_one_file(hew_library: Path, tmp_path: 
 
 def test_a_process_on_another_malloc_is_recorded_from_outside(hew: HewRunner, tmp_path: Path) -> None:
     path = tmp_path / "file"
-    with sleeper(None, tmp_path) as child, watching(child.pid, path) as watch:
+    with waiting(waits(), {}) as child, watching(child.pid, path) as watch:
         wait_until(lambda: looks(path) >= 10)
         watch.terminate()
         watch.wait()

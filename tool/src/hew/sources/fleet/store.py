@@ -8,7 +8,7 @@ made by have a column; all others are kept within `identity`, which tells series
 import contextlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -110,9 +110,12 @@ class StoreSource:
 
     def add_columns(self, series: NDArray[np.int32], moment: NDArray[np.float64], value: NDArray[np.float64]) -> None:
         """Samples of series that `ids` has given, in columns of one length."""
-        select = """select s.metric, n.series, n.moment, n.value from new n join series s on s.id = n.series
-            order by s.metric, n.moment"""
-        self._insert("samples", select, {"series": series, "moment": moment, "value": value})
+        text = """insert into samples select s.metric, n.series, n.moment, n.value
+            from new n join series s on s.id = n.series order by s.metric, n.moment"""
+        with self._told():
+            self._base.register("new", {"series": series, "moment": moment, "value": value})
+            self._base.execute(text)
+            self._base.unregister("new")
 
     def ids(self, found: Iterable[Labels]) -> NDArray[np.int32]:
         """The numbers of series, made where they are new."""
@@ -124,12 +127,6 @@ class StoreSource:
             texts = json.dumps([dict(zip(SERIES, one, strict=True)) for one in new])
             self._run("insert into series select unnest(from_json(?::json, ?), recursive := true)", [texts, SHAPE])
         return np.array(numbers, dtype=np.int32)
-
-    def _insert(self, table: str, select: str, columns: Mapping[str, NDArray[Any]]) -> None:
-        with self._told():
-            self._base.register("new", columns)
-            self._base.execute(f"insert into {table} {select}")
-            self._base.unregister("new")
 
     def _id(self, labels: Labels, known: dict[str, int], new: list[list[Any]]) -> int:
         identity = "\x1f".join(f"{name}\x1e{value}" for name, value in sorted(labels))
