@@ -62,7 +62,7 @@ struct hew_share_trial {
     uint64_t operations; /* of all pieces so far */
     uint16_t misses;     /* hew_cache.misses when the first one began */
     uint16_t windows;    /* rested so far, */
-    uint16_t rest;       /* and so many to rest; 0: of a new cache */
+    uint16_t rest;       /* and so many more than usual to rest */
     uint8_t count;       /* pieces so far */
     uint8_t state;       /* enum hew_share_state */
     bool starved;        /* a class found no room to grow since the last window */

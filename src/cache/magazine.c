@@ -24,10 +24,10 @@
 #define FIRST_BYTES 1024u /* a class of objects up to so large always has room for a few */
 /* What a thread takes of each class from its arena's host: from two of the smallest slabs on a slab of its own is well used. */
 #define GUEST_BYTES ((size_t)32 << 10)
-#define SWEEP 4       /* classes looked after at each tick */
-#define REFRESH 16    /* misses after which a thread asks again where it runs, and what its share is */
-#define ASKS 8        /* misses between two at which a class asks another one for room */
-#define LITTLE_PART 4 /* a magazine does not grow by less than such a part */
+#define SWEEP 4                /* classes looked after at each tick */
+#define REFRESH HEW_SHARE_LOOK /* misses after which a thread asks again where it runs, and what its share is */
+#define ASKS 8                 /* misses between two at which a class asks another one for room */
+#define LITTLE_PART 4          /* a magazine does not grow by less than such a part */
 
 /* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
 static uint32_t

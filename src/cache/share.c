@@ -14,8 +14,8 @@
 #include <string.h>
 
 #define OFTEN_NS 4000u                  /* who misses less often than this does not gain enough */
-#define REST_LEAST 2u                   /* windows before the first trial, and before the next one when one has paid; */
-#define REST_MOST 4096u                 /* the most, after many that have not */
+#define REST_LEAST 2u                   /* windows before any trial, */
+#define REST_MOST 4096u                 /* and the most beyond them, after many that have not paid */
 #define PIECE_OPERATIONS 256u           /* at least */
 #define SETTLE_PIECES 48u               /* until the magazines have grown */
 #define PIECES_USED 12u                 /* of HEW_SHARE_PIECES: the slowest may have been interrupted */
@@ -77,9 +77,10 @@ give_back(struct hew_cache *cache, size_t bytes)
 static void
 begin_rest(struct hew_share_trial *trial, bool has_paid)
 {
-    unsigned next = has_paid || trial->rest == 0 ? REST_LEAST : trial->rest * 2u;
+    unsigned next = has_paid ? 0 : trial->rest == 0 ? REST_LEAST : trial->rest * 2u;
     trial->rest = (uint16_t)(next < REST_MOST ? next : REST_MOST);
     trial->windows = 0;
+    trial->began_ns = 0;
     trial->state = HEW_SHARE_RESTS;
 }
 
@@ -95,22 +96,30 @@ begin_pieces(struct hew_cache *cache, enum hew_share_state state, uint64_t now_n
     trial->began_operations = operations_of(cache);
 }
 
-/* One more window of misses.  True when a trial should begin: it has rested, and missed often for want of room in this one. */
+/* Whether a window of misses ends here, and the thread has rested for as many as it should.  One that is new rests, too. */
 static bool
-has_rested(struct hew_cache *cache, uint64_t *now_ns)
+has_rested(struct hew_cache *cache)
 {
     struct hew_share_trial *trial = &cache->trial;
-    trial->windows += trial->windows <= REST_MOST;
-    if (trial->windows < trial->rest) {
+    if (cache->misses % HEW_SHARE_WINDOW != 0 || trial->windows++ < trial->rest + REST_LEAST) {
         return false;
     }
-    *now_ns = hew_clock_ns();
-    bool often = !HEW_OPTION_IS_CHOSEN(cache_room) && trial->windows > trial->rest &&
-                 *now_ns - trial->began_ns < (uint64_t)OFTEN_NS * HEW_SHARE_WINDOW;
-    bool begins = often && trial->starved;
-    trial->began_ns = *now_ns;
+    trial->windows = (uint16_t)(trial->rest + REST_LEAST);
+    return true;
+}
+
+/* It missed often in the window that ends, and for want of room: begins to watch. */
+static HEW_NOINLINE void
+look_rested(struct hew_cache *cache)
+{
+    struct hew_share_trial *trial = &cache->trial;
+    uint64_t now_ns = hew_clock_ns(), took = now_ns - trial->began_ns;
+    bool often = took < (uint64_t)OFTEN_NS * HEW_SHARE_WINDOW;
+    if (often && trial->starved && !HEW_OPTION_IS_CHOSEN(cache_room)) {
+        begin_pieces(cache, HEW_SHARE_WATCHES, now_ns);
+    }
+    trial->began_ns = now_ns;
     trial->starved = false;
-    return begins;
 }
 
 /* What lies idle of what was borrowed goes back by halves. */
@@ -234,13 +243,12 @@ hew_share_note_misses(struct hew_cache *cache)
     if (!is_allowed(cache)) {
         return;
     }
-    uint64_t now_ns;
     if (is_near_limit()) {
         hew_share_end(cache);
     } else if (cache->trial.state != HEW_SHARE_RESTS) {
         look_at_work(cache);
-    } else if (cache->misses % HEW_SHARE_WINDOW == 0 && has_rested(cache, &now_ns)) {
-        begin_pieces(cache, HEW_SHARE_WATCHES, now_ns);
+    } else if (has_rested(cache)) {
+        look_rested(cache);
     }
 }
 

@@ -22,7 +22,8 @@
 #include "cache/cache.h"
 
 #define HEW_SHARE_MOST ((size_t)2 << 20) /* bytes that one thread may borrow */
-#define HEW_SHARE_WINDOW 256u            /* misses; rests are counted in them */
+#define HEW_SHARE_WINDOW 256u            /* misses; rests are counted in them, */
+#define HEW_SHARE_LOOK 16u               /* and a thread looks after so many */
 
 /* What a thread is at.  While it watches it measures its work as it is, and while it judges, with more room. */
 enum hew_share_state { HEW_SHARE_RESTS, HEW_SHARE_WATCHES, HEW_SHARE_SETTLES, HEW_SHARE_JUDGES };
@@ -36,7 +37,7 @@ struct hew_share_counts {
 };
 extern struct hew_share_counts hew_share_counts;
 
-/* Sixteen misses more; a period of a class is over, where hew_share_is_at_work(). */
+/* HEW_SHARE_LOOK misses more; a period of a class is over, where hew_share_is_at_work(). */
 void hew_share_note_misses(struct hew_cache *cache);
 void hew_share_note_period(struct hew_cache *cache);
 

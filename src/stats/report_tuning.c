@@ -10,7 +10,12 @@
 static const char *
 mode_name(void)
 {
-    static const char words[][8] = {[HEW_TUNING_OFF] = "off", [HEW_TUNING_OBSERVE] = "observe", [HEW_TUNING_ON] = "on"};
+    static const char words[][8] = {
+        [HEW_TUNING_OFF] = "off",
+        [HEW_TUNING_OBSERVE] = "observe",
+        [HEW_TUNING_ROOM] = "room",
+        [HEW_TUNING_ON] = "on",
+    };
     return words[hew_options.tuning];
 }
 
@@ -74,11 +79,12 @@ step_text(struct hew_writer *out, const struct hew_stats_step *step)
 void
 hew_report_tuning_text(struct hew_writer *out)
 {
-    if (hew_options.tuning == HEW_TUNING_OFF) {
-        return;
-    }
     struct hew_stats_step steps[HEW_STATS_STEPS];
     struct hew_stats_tuned tuned = hew_stats_tuned();
+    bool nothing_tried = hew_options.tuning == HEW_TUNING_ROOM && tuned.room_trials == 0;
+    if (hew_options.tuning == HEW_TUNING_OFF || nothing_tried) {
+        return;
+    }
     unsigned count = hew_stats_steps(steps);
     hew_writer_put(out, "Tuning: ");
     hew_writer_put(out, mode_name());

@@ -310,7 +310,7 @@ tuning_look(uint64_t passed_ms, uint64_t now_ms)
 uint64_t
 hew_tuning_round(uint64_t now_ms)
 {
-    if (hew_options.tuning == HEW_TUNING_OFF) {
+    if (hew_options.tuning == HEW_TUNING_OFF || hew_options.tuning == HEW_TUNING_ROOM) {
         return 0;
     }
     if (!tuning.begun) {

@@ -53,7 +53,7 @@ static const struct {
     {"lg_tcache_flush_large_div", {"2", "16"}},
     {"cache_room", {"25", "400", "1600"}},
     {"depot_room", {"25", "400", "1600"}},
-    {"tuning", {"on", "on", "observe"}},
+    {"tuning", {"on", "off", "observe"}},
     {"tuning_memory", {"100"}},
     {"junk", {"true", "alloc", "free"}},
     {"zero", {"true"}},
