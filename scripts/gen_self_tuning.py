@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measure what tuning:on does by itself, beside the best setting that a small search by hand finds.
+"""Measure what tuning does by itself, beside the best setting that a small search by hand finds.
 
     python3 scripts/gen_self_tuning.py [--cases NAME;...] [--runs N] [--build DIR] [--keep FILE] [--page docs/tuning.md]
 
-Each case is run as it is, with tuning:on, and with each setting of a grid, interleaved; healthy programs with
-and without alone.  What was measured is added to --keep, so that cases can be measured in turns; the
-page shows all of it.
+Each case is run with tuning:off, as it is by default (tuning:room), with tuning:on, and with each setting of a
+grid, interleaved; healthy programs with what works by itself alone.  What was measured is added to --keep, so that
+cases can be measured in turns; the page shows all of it.
 """
 
 import argparse
@@ -34,9 +34,11 @@ from hew.sources.machine import describe_machine  # noqa: E402
 from hew.sources.measure import Place, measure_command  # noqa: E402
 
 SECTION = section_of("scripts/gen_self_tuning.py", "figures", "figures of self-tuning")
+OFF = "tuning:off"
+DEFAULT = "tuning:room"
 TUNED = "tuning:on"
 SPENDING = "tuning:on,tuning_memory:25"
-GRID = ("cache_room:400", "depot_room:400", "cache_room:800,depot_room:400")
+GRID = ("cache_room:400", "depot_room:400", "cache_room:800,depot_room:400")  # with tuning:off
 FIGURES = (CPU, WALL, PEAK_RSS)
 
 # With work for some seconds each: what a step needs to be seen.
@@ -70,9 +72,14 @@ HEALTHY = (
 
 
 def ways(healthy: bool) -> list[Variant]:
-    """As it is, tuned by itself, and by hand."""
-    settings = (TUNED,) if healthy else (TUNED, SPENDING, *GRID)
-    return [Variant(WITHOUT, (), {}), *(Variant(one, (), {"HEW_CONF": one}) for one in settings)]
+    """Without tuning, tuned by itself, and by hand. All read a setting, which costs a small program some pages."""
+    settings = {DEFAULT: DEFAULT, TUNED: TUNED}
+    if not healthy:
+        settings |= {SPENDING: SPENDING, **{one: f"{OFF},{one}" for one in GRID}}
+    return [
+        Variant(WITHOUT, (), {"HEW_CONF": OFF}),
+        *(Variant(name, (), {"HEW_CONF": setting}) for name, setting in settings.items()),
+    ]
 
 
 def measured(build: Path, words: tuple[str, ...], runs: int, healthy: bool) -> dict[str, Any]:
@@ -117,8 +124,8 @@ def _ratios(way: dict[str, Any]) -> str:
 
 
 def best_by_hand(case: dict[str, Any]) -> str:
-    """The way with the least processor time, nothing set among them."""
-    found: dict[str, Any] = {name: way for name, way in case["ways"].items() if name not in {TUNED, SPENDING}}
+    """The way with the least processor time, tuning:off alone among them."""
+    found: dict[str, Any] = {name: way for name, way in case["ways"].items() if name in {WITHOUT, *GRID}}
     return min(found, key=lambda name: found[name][CPU.key]["ratio"])
 
 
@@ -134,9 +141,8 @@ def rows(kept: dict[str, Any]) -> list[list[str]]:
             [
                 name,
                 f"{own[CPU.key]['median']:.2f} s, {own[PEAK_RSS.key]['median'] / 2**20:.0f} MiB",
-                _ratios(case["ways"][TUNED]),
-                _ratios(case["ways"][SPENDING]),
-                "nothing set" if best == WITHOUT else f"`{best}`: {_ratios(case['ways'][best])}",
+                *(_ratios(case["ways"][one]) for one in (DEFAULT, TUNED, SPENDING)),
+                OFF if best == WITHOUT else f"`{best}`: {_ratios(case['ways'][best])}",
                 f"{case['load']:.1f}",
             ]
         )
@@ -150,12 +156,13 @@ def lines(kept: dict[str, Any]) -> list[str]:
     where = f"{machine.cpu}, {machine.cpus_usable} CPUs, {machine.kernel}, {machine.libc}"
     said = [
         f"Measured {datetime.now(UTC).date()} on {where}; {' or '.join(map(str, counts))} interleaved rounds, with "
-        "other work on the machine as its load tells. Ratios of CPU time, wall time, peak RSS to nothing set.",
+        "other work on the machine as its load tells. Ratios of CPU time, wall time, peak RSS to `tuning:off`.",
         "",
         *table(
             [
                 "case",
-                "nothing set: CPU, peak",
+                "`tuning:off`: CPU, peak",
+                "by default (`tuning:room`)",
                 "`tuning:on`",
                 "and `tuning_memory:25`",
                 "best by hand (least CPU time)",
@@ -168,13 +175,15 @@ def lines(kept: dict[str, Any]) -> list[str]:
         "",
     ]
     healthy = [
-        [name, _ratios(case["ways"][TUNED]), f"{case['load']:.1f}"] for name, case in kept.items() if case["healthy"]
+        [name, *(_ratios(case["ways"][one]) for one in (DEFAULT, TUNED)), f"{case['load']:.1f}"]
+        for name, case in kept.items()
+        if case["healthy"]
     ]
-    return said + table(["program", "`tuning:on`", "load"], healthy)
+    return said + table(["program", "by default", "`tuning:on`", "load"], healthy)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Measure what tuning:on does by itself; write docs/tuning.md.")
+    parser = argparse.ArgumentParser(description="Measure what tuning does by itself; write docs/tuning.md.")
     parser.add_argument("--cases", default="", help="only these, as the page names them, with ; between")
     parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="where the library and programs are")
     parser.add_argument("--runs", type=int, default=5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The figures of docs/tuning.md about tuning:on: from made-up measurements."""
+"""The figures of docs/tuning.md about tuning by itself: from made-up measurements."""
 
 import json
 from pathlib import Path
@@ -24,34 +24,49 @@ def test_a_case_has_the_best_setting_by_hand_beside_what_it_found_itself() -> No
     kept = {
         "batches": case(
             False,
-            **{"tuning:on": way(0.7, 0.8, 1.02), SPENDING: way(0.6, 0.7, 1.2), "cache_room:400": way(0.65, 0.7, 1.1)},
+            **{
+                "tuning:room": way(0.75, 0.8, 1.01),
+                "tuning:on": way(0.7, 0.8, 1.02),
+                SPENDING: way(0.6, 0.7, 1.2),
+                "cache_room:400": way(0.65, 0.7, 1.1),
+            },
         )
     }
     [row] = gen_self_tuning.rows(kept)
-    assert row[2:] == ["0.70, 0.80, 1.02", "0.60, 0.70, 1.20", "`cache_room:400`: 0.65, 0.70, 1.10", "1.2"]
+    assert row[2:5] == ["0.75, 0.80, 1.01", "0.70, 0.80, 1.02", "0.60, 0.70, 1.20"]
+    assert row[5:] == ["`cache_room:400`: 0.65, 0.70, 1.10", "1.2"]
 
 
-def test_where_no_setting_helps_nothing_set_is_the_best() -> None:
-    kept = {
-        "store": case(False, **{"tuning:on": way(1, 1, 1), SPENDING: way(1, 1, 1), "cache_room:400": way(1.1, 1, 1)})
-    }
-    assert gen_self_tuning.rows(kept)[0][4] == "nothing set"
+def test_what_is_set_by_hand_is_measured_without_tuning() -> None:
+    settings = {one.name: one.changes["HEW_CONF"] for one in gen_self_tuning.ways(healthy=False)}
+    assert settings["tuning:room"] == "tuning:room"
+    assert settings["cache_room:400"] == "tuning:off,cache_room:400"
+    assert next(iter(settings.values())) == "tuning:off"
+    assert len(gen_self_tuning.ways(healthy=True)) == 3
+
+
+def test_where_no_setting_helps_none_is_the_best() -> None:
+    alike = dict.fromkeys(("tuning:room", "tuning:on", SPENDING), way(1, 1, 1))
+    kept = {"store": case(False, **alike, **{"cache_room:400": way(1.1, 1, 1)})}
+    assert gen_self_tuning.rows(kept)[0][5] == "tuning:off"
 
 
 def test_the_page_keeps_what_stands_outside_its_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page, keep = tmp_path / "page.md", tmp_path / "kept.json"
     page.write_text(f"head\n{gen_self_tuning.SECTION.text(['old'])}\nfoot\n")
-    keep.write_text(json.dumps({"slots": case(True, **{"tuning:on": way(1.01, 0.99, 1.0)})}))
+    slots = {"tuning:room": way(1, 1, 1), "tuning:on": way(1.01, 0.99, 1.0)}
+    keep.write_text(json.dumps({"slots": case(True, **slots)}))
+    alike = dict.fromkeys(("tuning:room", "tuning:on", SPENDING), way(1, 1, 1))
     monkeypatch.setattr(
         gen_self_tuning,
         "measured",
-        lambda _build, _words, _runs, _healthy: case(False, **{"tuning:on": way(1, 1, 1), SPENDING: way(1, 1, 1)}),
+        lambda _build, _words, _runs, _healthy: case(False, **alike),
     )
     assert gen_self_tuning.main(["--page", str(page), "--keep", str(keep), "--cases", "batches"]) == 0
     text = page.read_text()
     assert text.startswith("head\n")
     assert text.endswith("foot\n")
-    assert "| slots | 1.01, 0.99, 1.00 | 1.2 |" in text
+    assert "| slots | 1.00, 1.00, 1.00 | 1.01, 0.99, 1.00 | 1.2 |" in text
     assert "| batches |" in text
     assert "old" not in text
 
