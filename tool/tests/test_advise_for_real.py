@@ -19,7 +19,7 @@ from hew.sources.discovery import find_library, library_folders
 from hew.sources.library import built_peers, find_hew
 from hew.sources.statistics.stream import find_reports
 
-ATTEMPTS = 10  # whether threads meet at a lock is the scheduler's choice, and this machine may be busy
+ATTEMPTS = 30  # whether threads meet at a lock is the scheduler's choice, and this machine may be busy
 ALL = ("jemalloc", "jemalloc-5.3.1", "hew")
 JEMALLOC = ALL[:2]
 

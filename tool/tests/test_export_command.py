@@ -18,7 +18,7 @@ import pytest
 from prometheus_client.openmetrics import parser as openmetrics_parser
 from prometheus_client.parser import text_string_to_metric_families
 
-from conftest import HewRunner, wait_until
+from conftest import PATIENCE, HewRunner, wait_until
 from fake_engine import fake_engine
 from hew.analysis.metrics.families import families
 from hew.commands.exporting import Exporting, push
@@ -235,7 +235,7 @@ def serving(
 
 
 def ask_page(one: MetricsServer, path: str = "/metrics", **headers: str) -> tuple[int, bytes]:
-    connection = HTTPConnection("127.0.0.1", one.listens.port, timeout=5)
+    connection = HTTPConnection("127.0.0.1", one.listens.port, timeout=PATIENCE)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
     return answer.status, answer.read()
@@ -283,7 +283,7 @@ def test_a_token_that_is_none_is_refused(text: str) -> None:
 
 def test_slow_clients_are_cut_off_and_hold_no_place_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "CLIENTS", 2)
-    with serving(patience=1.0) as one, ExitStack() as stack:
+    with serving(patience=3.0) as one, ExitStack() as stack:
         slow = [stack.enter_context(socket.create_connection(("127.0.0.1", one.listens.port), 5)) for _ in range(2)]
         for client in slow:
             client.sendall(b"GET /metrics HTTP/1.1\r\n")

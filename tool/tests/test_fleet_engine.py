@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from conftest import PATIENCE
 from hew.model.errors import HewError
 from hew.model.fleet import HOST, SERVICE, Fold, Over, Query, Span
 from hew.sources.fleet import engine as engine_module
@@ -89,8 +90,9 @@ def success(*rows: object) -> bytes:
     ],
 )
 def test_an_engine_that_misbehaves_is_said_in_one_line(mood: bytes, said: str) -> None:
+    timeout = 0.5 if mood == b"trickle" else PATIENCE
     with engine(mood) as (_, url), pytest.raises(HewError, match=said) as raised:
-        EngineSource(url, timeout=0.5).ask(Query("hew_x"), Span(T, T + 60))
+        EngineSource(url, timeout=timeout).ask(Query("hew_x"), Span(T, T + 60))
     assert "\n" not in str(raised.value)
     assert "\x1b" not in str(raised.value)
 

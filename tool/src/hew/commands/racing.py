@@ -18,7 +18,7 @@ from hew.sources.experiment import run_schedule
 from hew.tuner.race import Race
 
 SLOWEST = 4.0  # times the base's wall time after which a run is ended: it has lost
-LEAST_TIMEOUT = 5.0  # seconds; on a busy machine a short run may take that
+LEAST_TIMEOUT = 20.0  # seconds; on a very busy machine even a shell may take five
 Told = Callable[[str, int], None]
 
 
