@@ -31,7 +31,7 @@
 #define DEARER 2 /* which must be so much less than who asks would make of it */
 /* What threads may borrow in all: a part of the heap, but so much in any case. */
 #define RESERVE_PART 16
-#define RESERVE_MIN ((size_t)2 << 20)
+#define RESERVE_MIN ((size_t)512 << 10)
 
 /* What one class may hold where the user has said nothing: so many bytes (of a large class so many, or one object), and objects. */
 #define CLASS_BYTES ((size_t)256 << 10)
