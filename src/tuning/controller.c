@@ -33,10 +33,10 @@ static struct tuning {
     struct hew_tuning_counters counters;
     struct hew_lever lever;
     struct hew_trial trial;
-    uint64_t own_peak; /* the most bytes that the lever's caches were seen to hold */
     struct hew_residence residence;
-    uint64_t peak;  /* the most bytes that the heaps were seen to hold */
-    uint64_t spent; /* bytes that steps have added to it */
+    uint64_t peak;      /* the most bytes that the heaps were seen to hold, */
+    uint64_t live_peak; /* and the program of them */
+    uint64_t spent;     /* bytes that steps have added to it */
     bool residence_is_free;
     uint64_t usual_decay_ms;
 } tuning;
@@ -170,8 +170,8 @@ window_of(const struct hew_tuning_counters *window, uint64_t passed_ms, bool tel
         .cpu_ns = window->cpu_ns,
         .held = window->held,
         .peak = tuning.peak,
-        .own = tuning.lever.holds(window),
-        .own_peak = tuning.own_peak,
+        .live = window->live,
+        .live_peak = tuning.live_peak,
         .may_spend = may_spend(all),
         .budget = all,
         .may_gain = tuning.lever.may_gain(window),
@@ -180,12 +180,10 @@ window_of(const struct hew_tuning_counters *window, uint64_t passed_ms, bool tel
     };
 }
 
-/* In a window that does not tell what was lost, what the lever's caches hold is looked at all the same. */
+/* In a window that does not tell what was lost, what is held is looked at all the same. */
 static void
 step_lever(const struct hew_tuning_counters *window, uint64_t passed_ms, bool tells, uint64_t now_ms)
 {
-    uint64_t own = tuning.lever.holds(window);
-    tuning.own_peak = own > tuning.own_peak ? own : tuning.own_peak;
     struct hew_trial_window seen = window_of(window, passed_ms, tells);
     if (tells) {
         uint32_t lost = hew_trial_ppm(seen.lost_ns, seen.cpu_ns);
@@ -297,6 +295,7 @@ tuning_look(uint64_t passed_ms, uint64_t now_ms)
     struct hew_tuning_counters window = hew_tuning_since(&tuning.counters, &now);
     tuning.counters = now;
     tuning.peak = now.held > tuning.peak ? now.held : tuning.peak;
+    tuning.live_peak = now.live > tuning.live_peak ? now.live : tuning.live_peak;
     bool is_sound = !tuning.stopped && !window.has_fallen, works = window.cpu_ns >= window.at_ms * 1000000 / IDLE_PART;
     tuning.stopped = false;
     step_lever(&window, passed_ms, is_sound && works, now_ms);
@@ -305,6 +304,14 @@ tuning_look(uint64_t passed_ms, uint64_t now_ms)
     tuning.wait_ms = next_wait(&window, took);
     tuning_count(HEW_STATS_TUNING_windows, 1);
     tuning_count(HEW_STATS_TUNING_own_ns, took);
+}
+
+/* A process that had fallen silent works again, with more room than usual to fill: whoever wakes the purger for that asks here. */
+static bool
+has_woken(uint64_t since_ms)
+{
+    return tuning.trial.position > 0 && since_ms >= WINDOW_MS && tuning.wait_ms > WINDOW_MS &&
+           hew_clock_process_ns() - tuning.counters.cpu_ns >= since_ms * 1000000 / IDLE_PART;
 }
 
 uint64_t
@@ -318,7 +325,7 @@ hew_tuning_round(uint64_t now_ms)
         return tuning.wait_ms;
     }
     uint64_t since = now_ms - tuning.looked_ms;
-    if (since < tuning.wait_ms) {
+    if (since < tuning.wait_ms && !has_woken(since)) {
         return tuning.wait_ms - since;
     }
     tuning.looked_ms = now_ms;

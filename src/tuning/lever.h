@@ -20,8 +20,6 @@ struct hew_lever {
     struct hew_trial_rules rules;
     void (*move)(unsigned percent);
     bool (*may_gain)(const struct hew_tuning_counters *window);
-    uint64_t (*holds)(
-        const struct hew_tuning_counters *window); /* bytes of what its caches hold: what a step can add to */
 };
 
 /* Made when the controller begins: a table of pointers would cost every process relocations. */

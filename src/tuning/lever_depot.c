@@ -5,8 +5,8 @@
  * Reads     what is lost to batches, bins and their locks (window.h), and batches that came to bins since depots had no room for
  *           them: without those more room is no use.
  * Moves     hew_budget_room.depots (a relaxed atomic): percent of what all depots may hold.  Doubled at each step.
- * Price     bytes of objects in depots, as far as they come on top of what the heaps held at their peak.  Free objects that these keep
- *           company in their slabs are not counted.
+ * Price     bytes of objects in depots, which keep slabs from being free: what the heaps hold on top of their peak that is not the
+ *           program's.
  * Bounds    the usual room to 8 times it; a step that raises the peak by more than may be spent is undone.
  * Goes back by the same steps: what a depot holds beyond its room leaves as batches come, and by the purger's rounds.
  * Set by the user  depot_room, or tcache.
@@ -23,12 +23,6 @@ depot_may_gain(const struct hew_tuning_counters *window)
     return window->refusals != 0 && window->flushes > window->batches / FLUSHED_PART;
 }
 
-static uint64_t
-depot_holds(const struct hew_tuning_counters *window)
-{
-    return window->depots;
-}
-
 struct hew_lever
 hew_lever_depot(void)
 {
@@ -39,6 +33,5 @@ hew_lever_depot(void)
         .rules = {.highest = 3, .worth_ppm = 5000, .gain_percent = 10},
         .move = hew_budget_set_depots,
         .may_gain = depot_may_gain,
-        .holds = depot_holds,
     };
 }

@@ -99,7 +99,7 @@ trial_try(struct hew_trial *trial, const struct hew_trial_rules *rules)
         return HEW_TRIAL_NOTHING;
     }
     trial->position += trial->direction;
-    trial->held_after = trial->own_after = 0;
+    trial->held_after = 0;
     trial_enter(trial, HEW_TRIAL_SETTLES, HEW_TRIAL_SETTLE);
     return HEW_TRIAL_BEGUN;
 }
@@ -156,14 +156,11 @@ is_costly(const struct hew_trial *trial, const struct hew_trial_window *window)
     return trial->direction > 0 && hew_trial_added(trial) > window->may_spend;
 }
 
-/* What its caches may hold from now on without being outgrown: what they held before the first step, and what was paid for. */
 static void
 note_kept(struct hew_trial *trial)
 {
-    bool first = trial->direction > 0 && trial->position == 1;
     trial->held_kept = trial->held_after > trial->held_before ? trial->held_after : trial->held_before;
-    trial->own_kept =
-        (first ? trial->own_before : trial->own_kept) + (trial->direction > 0 ? hew_trial_added(trial) : 0);
+    trial->live_kept = trial->live_before;
 }
 
 static enum hew_trial_outcome
@@ -182,6 +179,14 @@ judge(struct hew_trial *trial, const struct hew_trial_rules *rules, const struct
     return paid ? HEW_TRIAL_KEPT : costly ? HEW_TRIAL_COSTLY : HEW_TRIAL_UNDONE;
 }
 
+/* What the heaps hold, but for what the program holds more than `live`. */
+static uint64_t
+held_without_growth(const struct hew_trial_window *window, uint64_t live)
+{
+    uint64_t grown = window->live > live ? window->live - live : 0;
+    return window->held > grown ? window->held - grown : 0;
+}
+
 /* The position but for a step that is being tried. */
 static int
 position_kept(const struct hew_trial *trial)
@@ -192,8 +197,8 @@ position_kept(const struct hew_trial *trial)
 static bool
 has_outgrown(const struct hew_trial *trial, const struct hew_trial_window *window)
 {
-    return position_kept(trial) > 0 && window->held > trial->held_kept && window->own > trial->own_kept &&
-           window->held - trial->held_kept > window->budget && window->own - trial->own_kept > window->budget;
+    uint64_t held = held_without_growth(window, trial->live_kept);
+    return position_kept(trial) > 0 && held > trial->held_kept && held - trial->held_kept > window->budget;
 }
 
 /* One step back; the rest of them follow while that is so. */
@@ -203,9 +208,7 @@ give_back(struct hew_trial *trial, const struct hew_trial_window *window)
     trial->position = position_kept(trial);
     trial->direction = 1; /* of the step that is undone */
     trial->held_before = trial->held_kept;
-    trial->held_after = window->held;
-    trial->own_before = trial->own_kept;
-    trial->own_after = window->own;
+    trial->held_after = held_without_growth(window, trial->live_kept);
     hew_trial_forgo(trial);
     return HEW_TRIAL_OUTGROWN;
 }
@@ -233,12 +236,12 @@ sum_up_to(uint32_t sum, uint32_t more, uint32_t most)
 static void
 note_memory(struct hew_trial *trial, const struct hew_trial_window *window)
 {
-    if (trial->state == HEW_TRIAL_WATCHES) {
+    if (!hew_trial_is_tried(trial)) {
         trial->held_before = window->peak;
-        trial->own_before = window->own_peak;
+        trial->live_before = window->live_peak;
     }
-    trial->held_after = window->held > trial->held_after ? window->held : trial->held_after;
-    trial->own_after = window->own > trial->own_after ? window->own : trial->own_after;
+    uint64_t held = held_without_growth(window, trial->live_before);
+    trial->held_after = held > trial->held_after ? held : trial->held_after;
 }
 
 static bool

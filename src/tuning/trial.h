@@ -7,10 +7,10 @@
  * down, which gives memory back, if it loses next to nothing.  All else is undone.
  *
  * Owns      the decision.  Pure arithmetic on windows of counters: no clock, no lock, no system call.
- * Promises  what a step costs is memory of the lever's own caches, as far as it comes on top of the peak: what the program takes
- *           or frees meanwhile neither refuses a step nor lets one pass.
- *           What stays is bounded: a position above the usual is left, also amid a trial, when the heaps and those caches hold
- *           more than they did when it stayed, by more than the budget.
+ * Promises  what a step costs is what the heaps hold on top of their peak, but for what the program itself holds on top of its own: its
+ *           growth neither refuses a step nor lets one pass.
+ *           What stays is bounded: a position above the usual is left, also amid a trial, when by that reckoning the heaps hold more
+ *           than they did when it stayed, by more than the budget.
  *           A step stands unjudged for HEW_TRIAL_LONGEST windows at most; what cannot be judged by then is undone.
  *           Nothing oscillates: each undone step doubles the rest before the next in that direction, each turn in direction doubles
  *           both rests, up to HEW_TRIAL_REST_MOST windows; so in n windows there are at most log2(HEW_TRIAL_REST_MOST) +
@@ -38,8 +38,8 @@ struct hew_trial_window {
     uint64_t cpu_ns;    /* processor time of the process */
     uint64_t held;      /* bytes that the heaps hold now, */
     uint64_t peak;      /* and the most that they ever held; */
-    uint64_t own;       /* bytes of these that the lever's caches hold now, */
-    uint64_t own_peak;  /* and the most that they ever held */
+    uint64_t live;      /* of those now the program's, */
+    uint64_t live_peak; /* and the most that ever were */
     uint64_t may_spend; /* bytes that a step may add to the peak: without any none is tried */
     uint64_t budget;    /* bytes that all steps together may add */
     bool may_gain;      /* something says that a step up could help */
@@ -70,16 +70,16 @@ struct hew_trial {
     int direction;      /* of the step that is being tried, or was last: 1 or -1 */
     int kept_direction; /* of the last one that stayed; 0: none has */
     enum hew_trial_state state;
-    uint32_t windows;                 /* left in this state; while it rests: since it began to */
-    uint32_t since;                   /* windows since it began to watch */
-    uint32_t rest[2];                 /* windows to rest before a step down, up */
-    uint32_t turns;                   /* times that the direction of what stayed has changed */
-    uint64_t lost_ns, cpu_ns;         /* of the windows of this state */
-    uint32_t before_ppm, after_ppm;   /* of the last trial; once it is judged neither is more than a million */
-    uint64_t held_before, held_after; /* the peak before the last trial, and the most during it; */
-    uint64_t own_before, own_after;   /* likewise of the lever's caches */
-    uint64_t held_kept;               /* the larger of the first two when a step last stayed, */
-    uint64_t own_kept; /* and what the lever's caches held before the first one, with what was paid for since */
+    uint32_t windows;               /* left in this state; while it rests: since it began to */
+    uint32_t since;                 /* windows since it began to watch */
+    uint32_t rest[2];               /* windows to rest before a step down, up */
+    uint32_t turns;                 /* times that the direction of what stayed has changed */
+    uint64_t lost_ns, cpu_ns;       /* of the windows of this state */
+    uint32_t before_ppm, after_ppm; /* of the last trial; once it is judged neither is more than a million */
+    uint64_t held_before,
+        held_after;       /* the peak before the last trial; the most during it, but for the program's growth */
+    uint64_t live_before; /* the most that was ever the program's, before the last trial */
+    uint64_t held_kept, live_kept; /* likewise when a step last stayed: what has been agreed to */
 };
 
 void hew_trial_begin(struct hew_trial *trial);
@@ -88,13 +88,11 @@ void hew_trial_begin(struct hew_trial *trial);
 enum hew_trial_outcome hew_trial_step(struct hew_trial *trial, const struct hew_trial_rules *rules,
                                       const struct hew_trial_window *window);
 
-/* Bytes that the lever's caches have added to the peak in the last trial. */
+/* Bytes that the last trial added to the peak. */
 HEW_INLINE uint64_t
 hew_trial_added(const struct hew_trial *trial)
 {
-    uint64_t heaps = trial->held_after > trial->held_before ? trial->held_after - trial->held_before : 0;
-    uint64_t own = trial->own_after > trial->own_before ? trial->own_after - trial->own_before : 0;
-    return own < heaps ? own : heaps;
+    return trial->held_after > trial->held_before ? trial->held_after - trial->held_before : 0;
 }
 
 /* A step that has begun was only thought: back at once, to rest as after one that was undone. */

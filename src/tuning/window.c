@@ -24,9 +24,11 @@ read_waits(const struct hew_mutex *mutex, struct hew_tuning_counters *now)
     now->sleeps += mutex->waits;
 }
 
-static void
+/* Returns bytes that are free in slabs. */
+static uint64_t
 read_bins(struct hew_arena *arena, struct hew_tuning_counters *now)
 {
+    uint64_t unused = 0;
     HEW_EACH_USED_BIN(arena, code)
     {
         struct hew_bin *bin = &arena->bins[code];
@@ -35,9 +37,12 @@ read_bins(struct hew_arena *arena, struct hew_tuning_counters *now)
         now->flushes += bin->counts.flushes;
         now->filled += bin->counts.nmalloc;
         now->flushed += bin->counts.ndalloc;
+        unused += bin->counts.slabs * hew_slab_shapes[code].pages * HEW_PAGE -
+                  (bin->counts.nmalloc - bin->counts.ndalloc) * hew_slab_shapes[code].size;
         read_waits(&bin->lock, now);
         hew_mutex_unlock(&bin->lock);
     }
+    return unused;
 }
 
 static void
@@ -47,6 +52,7 @@ read_pages(struct hew_page_heap *heap, struct hew_tuning_counters *now)
     now->returned += heap->counts.dirty_purged + heap->counts.muzzy_purged;
     now->taken += heap->counts.taken_fresh;
     now->held += heap->counts.active + heap->dirty.bytes + heap->muzzy.bytes;
+    now->live += heap->counts.active;
     read_waits(&heap->lock, now);
     hew_mutex_unlock(&heap->lock);
 }
@@ -55,17 +61,18 @@ void
 hew_tuning_read(struct hew_tuning_counters *now)
 {
     struct hew_depot_counts depots = hew_depot_counts();
+    uint64_t unused = depots.bytes;
     memset(now, 0, sizeof *now);
     now->at_ms = hew_clock_ms();
     now->cpu_ns = hew_clock_process_ns();
     now->batches = depots.takes + depots.gives; /* a request that found none is part of the fill that follows */
     now->refusals = depots.refusals;
-    now->depots = depots.bytes;
     HEW_EACH_ARENA(arena)
     {
-        read_bins(arena, now);
+        unused += read_bins(arena, now);
         read_pages(&arena->pages, now);
     }
+    now->live -= unused < now->live ? unused : now->live; /* of moments that differ, so that sums need not agree */
 }
 
 static uint64_t
@@ -102,7 +109,7 @@ hew_tuning_since(const struct hew_tuning_counters *before, const struct hew_tuni
         .taken = risen(before->taken, now->taken),
         .has_fallen = some_has_fallen(before, now),
         .held = now->held,
-        .depots = now->depots,
+        .live = now->live,
     };
 }
 

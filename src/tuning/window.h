@@ -22,7 +22,8 @@ struct hew_tuning_counters {
     uint64_t returned, taken; /* bytes of pages that went back to the system, and came from it */
     bool has_fallen; /* of a difference: some count has, as of arenas that were destroyed or counts that were reset */
     uint64_t held;   /* bytes that the heaps hold now: in use, dirty or muzzy; */
-    uint64_t depots; /* of these, in depots */
+    uint64_t
+        live; /* of these the program's, with what its threads have at hand: not dirty, not free in slabs, not in depots */
 };
 
 /* The counters now. */

@@ -36,6 +36,9 @@ DECLARED(int *, __errno_location, (void))
 DECLARED(int, clock_gettime, (int clock, struct timespec *time))
 {
     uint64_t now = machine_choose != NULL && machine_self != NULL ? machine_self->clock_ns : machine_now_ns;
+    if (clock == CLOCK_PROCESS_CPUTIME_ID && machine_work_ns != 0) {
+        now = machine_work_ns;
+    }
     *time = (struct timespec){(time_t)(now / 1000000000), (long)(now % 1000000000)};
     return 0;
 }

@@ -22,7 +22,7 @@ struct machine_thread machine_threads[MACHINE_THREADS];
 struct machine_thread *machine_self;
 struct machine_habits machine_habits = {.accesses_between = 1000, .starved = MACHINE_NOBODY};
 int64_t machine_budget = INT64_MAX;
-uint64_t machine_now_ns = UINT64_C(1000000000000), machine_switches;
+uint64_t machine_now_ns = UINT64_C(1000000000000), machine_switches, machine_work_ns;
 struct machine_thread *(*machine_choose)(void);
 uint64_t machine_horizon_ns;
 

@@ -64,6 +64,7 @@ extern struct machine_thread *machine_self; /* NULL: the simulator itself */
 extern struct machine_habits machine_habits;
 extern int64_t machine_budget; /* accesses that the thread has left */
 extern uint64_t machine_now_ns, machine_switches;
+extern uint64_t machine_work_ns; /* processor time of the process; 0: all time is */
 
 /* The program has got on: what has to happen again before so much work is done, or the run counts as endless. */
 void machine_note_progress(void);

@@ -2,11 +2,12 @@
 /*
  * simulate: runs seeds until so many operations or seconds have passed, or the first finding.
  *
- *     simulate [--operations N] [--seconds N] [--seed N] [--length N] [--control N] [--say] [--keep-going] [--no-shrink]
+ *     simulate [--operations N] [--seconds N] [--seed N] [--length N] [--control N] [--with SETTINGS] [--say] [--keep-going] [--no-shrink]
  *
  * --seed     the first one; with --operations 0 it is the only one
  * --length   operations of each thread in a run
  * --control  of the calls that are on no object only the N-th of controls.c, and that one often
+ * --with     these settings in each run, besides those that the seed says
  */
 #include "kernel.h"
 #include "machine.h"
@@ -75,6 +76,8 @@ read_arguments(int count, char **words, struct wishes *wishes, struct run_plan *
             wishes->keep_going = true;
         } else if (strcmp(words[i], "--no-shrink") == 0) {
             wishes->shrink = false;
+        } else if (strcmp(words[i], "--with") == 0) {
+            plan->settings = i + 1 < count ? words[++i] : NULL;
         } else {
             read_number(words[i], strtoull(next, NULL, 0), wishes, plan);
             i++;

@@ -20,7 +20,8 @@ struct run_plan {
     uint32_t operations; /* of each thread */
     uint32_t threads;    /* 0: as the seed says */
     bool no_refusals, no_preemption, ordered_stores, say;
-    uint32_t control; /* + 1: of the calls in controls.c only this one, and that often; 0: all */
+    const char *settings; /* besides what the seed says, or NULL */
+    uint32_t control;     /* + 1: of the calls in controls.c only this one, and that often; 0: all */
     uint8_t left_out[RUN_THREADS][RUN_OPERATIONS / 8]; /* a bit an operation */
 };
 

@@ -62,7 +62,7 @@ static const struct {
 };
 
 static void
-draw_library(char *text, size_t room)
+draw_library(const struct run_plan *plan, char *text, size_t room)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -75,6 +75,9 @@ draw_library(char *text, size_t room)
             const char *value = choices[i].values[below(count)];
             used += (size_t)snprintf(text + used, room - used, "%s%s:%s", used == 0 ? "" : ",", choices[i].name, value);
         }
+    }
+    if (plan->settings != NULL) { /* last, so that they hold */
+        snprintf(text + used, room - used, "%s%s", used == 0 ? "" : ",", plan->settings);
     }
     tested_malloc_conf = text;
     program_habits.unmaps = strstr(text, "retain:false") != NULL;
@@ -144,6 +147,6 @@ settings_draw(const struct run_plan *plan, char *text, size_t room)
     draw_machine(plan);
     draw_kernel(plan);
     draw_program(plan);
-    draw_library(text, room);
+    draw_library(plan, text, room);
     objects_thorough = below(8) == 0; /* last: what a seed means stays */
 }

@@ -172,6 +172,25 @@ TEST(while_a_step_is_being_tried_the_next_look_comes_within_a_second)
     CHECK_EQUAL(hew_stats_tuned().windows, windows + 1);
 }
 
+TEST(with_more_room_than_usual_a_program_that_works_again_after_silence_is_looked_at_early)
+{
+    begin_anew(HEW_TUNING_ON);
+    look_until_changed(HEW_STATS_TUNING_steps);
+    CHECK_EQUAL(room(), 200);
+    usleep(20000);
+    hew_tuning_round(made_up_ms += LOOK_MS);
+    usleep(20000);
+    uint64_t next = hew_tuning_round(made_up_ms += LOOK_MS), windows = hew_stats_tuned().windows;
+    CHECK_EQUAL(hew_tuning_round(made_up_ms + 20), next - 20);
+    uint64_t end = hew_clock_process_ns() + 5000000;
+    while (hew_clock_process_ns() < end) {
+    }
+    CHECK_EQUAL(hew_stats_tuned().windows, windows);
+    bool due = room() == 200 || next <= 60;
+    hew_tuning_round(made_up_ms += 60);
+    CHECK_EQUAL(hew_stats_tuned().windows, due ? windows + 1 : windows);
+}
+
 TEST(a_step_that_is_being_tried_as_the_program_falls_silent_is_undone)
 {
     begin_anew(HEW_TUNING_ON);

@@ -10,17 +10,17 @@ static struct hew_trial trial;
 static uint32_t lasted = 1; /* of each window */
 
 /* One window in which `ppm` of the processor's time are lost and the heaps hold `held` bytes of a peak of 1000, of which 100 more may be
- * spent.  The lever's caches hold `own` of them, of a peak of 500. */
+ * spent.  `live` of them are the program's, which never had more than 500. */
 static struct hew_trial_window
-seen_in(uint64_t ppm, uint64_t held, uint64_t own)
+seen_in(uint64_t ppm, uint64_t held, uint64_t live)
 {
     return (struct hew_trial_window){
         .lost_ns = CPU / 1000000 * ppm,
         .cpu_ns = CPU,
         .held = held,
         .peak = 1000,
-        .own = own,
-        .own_peak = 500,
+        .live = live,
+        .live_peak = 500,
         .may_spend = 100,
         .budget = 100,
         .may_gain = true,
@@ -37,18 +37,18 @@ step(struct hew_trial_window seen)
     return outcome;
 }
 
-/* All that comes on top of the peak is the lever's. */
+/* The program holds what it has held. */
 static enum hew_trial_outcome
 window(uint64_t ppm, uint64_t held)
 {
-    return step(seen_in(ppm, held, held > 500 ? held - 500 : 0));
+    return step(seen_in(ppm, held, 500));
 }
 
 /* One that tells of memory alone. */
 static enum hew_trial_outcome
 mute_window(uint64_t held)
 {
-    struct hew_trial_window seen = seen_in(100000, held, held - 500);
+    struct hew_trial_window seen = seen_in(100000, held, 500);
     seen.tells = false;
     return step(seen);
 }
@@ -148,32 +148,32 @@ TEST(what_the_program_takes_amid_a_trial_does_not_refuse_the_step)
     CHECK_EQUAL(until(100000, 1000, 10), HEW_TRIAL_BEGUN);
     enum hew_trial_outcome outcome = HEW_TRIAL_NOTHING;
     for (unsigned i = 1; i < 10 && outcome == HEW_TRIAL_NOTHING; i++) {
-        outcome = step(seen_in(50000, 1000 + 1000 * i, 530));
+        outcome = step(seen_in(50000, 1030 + 1000 * i, 500 + 1000 * i));
     }
     CHECK(outcome == HEW_TRIAL_KEPT && hew_trial_added(&trial) == 30);
-    CHECK_EQUAL(step(seen_in(0, 1000000, 630)), HEW_TRIAL_NOTHING);  /* nor is it charged for that later; */
-    CHECK_EQUAL(step(seen_in(0, 1000000, 631)), HEW_TRIAL_OUTGROWN); /* what its caches take it is */
+    CHECK_EQUAL(step(seen_in(0, 1130 + 99000, 500 + 99000)), HEW_TRIAL_NOTHING); /* nor is it charged for that later; */
+    CHECK_EQUAL(step(seen_in(0, 1131 + 99000, 500 + 99000)), HEW_TRIAL_OUTGROWN); /* what is not the program's it is */
 }
 
 TEST(what_the_program_takes_amid_a_trial_does_not_hide_what_the_step_takes)
 {
     hew_trial_begin(&trial);
     CHECK_EQUAL(until(100000, 1000, 10), HEW_TRIAL_BEGUN);
-    CHECK_EQUAL(step(seen_in(0, 5000, 600)), HEW_TRIAL_NOTHING);
-    CHECK_EQUAL(step(seen_in(0, 5000, 601)), HEW_TRIAL_COSTLY);
+    CHECK_EQUAL(step(seen_in(0, 1100 + 4000, 500 + 4000)), HEW_TRIAL_NOTHING);
+    CHECK_EQUAL(step(seen_in(0, 1101 + 4000, 500 + 4000)), HEW_TRIAL_COSTLY);
 }
 
-TEST(what_the_program_frees_amid_a_trial_is_charged_once_it_takes_it_again)
+TEST(what_a_step_took_of_memory_that_the_program_had_freed_is_charged_once_it_wants_that_back)
 {
     hew_trial_begin(&trial);
-    CHECK_EQUAL(until(100000, 1000, 10), HEW_TRIAL_BEGUN);
+    CHECK_EQUAL(until(100000, 700, 10), HEW_TRIAL_BEGUN);
     enum hew_trial_outcome outcome = HEW_TRIAL_NOTHING;
     for (unsigned i = 1; i < 10 && outcome == HEW_TRIAL_NOTHING; i++) {
-        outcome = step(seen_in(50000, 900, 800)); /* below the peak: no cost */
+        outcome = step(seen_in(50000, 900, 200)); /* below the peak: no cost */
     }
     CHECK(outcome == HEW_TRIAL_KEPT && hew_trial_added(&trial) == 0);
-    CHECK_EQUAL(step(seen_in(0, 1100, 800)), HEW_TRIAL_NOTHING);
-    CHECK(step(seen_in(0, 1101, 800)) == HEW_TRIAL_OUTGROWN && trial.position == 0);
+    CHECK_EQUAL(step(seen_in(0, 1100, 500)), HEW_TRIAL_NOTHING);
+    CHECK(step(seen_in(0, 1200, 500)) == HEW_TRIAL_OUTGROWN && trial.position == 0);
 }
 
 TEST(a_window_that_does_not_tell_judges_nothing_but_memory)

@@ -37,11 +37,11 @@ TEST(a_count_that_has_fallen_is_told_whichever_it_is_and_reads_as_none)
     }
 }
 
-TEST(what_heaps_and_depots_hold_is_that_of_now_and_may_fall)
+TEST(what_heaps_and_the_program_hold_is_that_of_now_and_may_fall)
 {
-    struct hew_tuning_counters before = {.held = 10, .depots = 5}, now = {.held = 7, .depots = 4};
+    struct hew_tuning_counters before = {.held = 10, .live = 5}, now = {.held = 7, .live = 4};
     struct hew_tuning_counters window = hew_tuning_since(&before, &now);
-    CHECK(!window.has_fallen && window.held == 7 && window.depots == 4);
+    CHECK(!window.has_fallen && window.held == 7 && window.live == 4);
 }
 
 TEST(time_that_goes_back_is_none)

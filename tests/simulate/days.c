@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * days: what tuning does to a program over simulated days, on 1 to 192 processors.
+ *
+ *     days [--days N] [--seed N] [--processors N]
+ *
+ * Each hour of a day has a phase of work of another kind, of twenty seconds; then the program is silent.  Every day is run with tuning
+ * off and on, and what the heaps held at most is told.  With several threads that differs by half from one order of theirs to another: with
+ * tuning:observe, which moves nothing, as much as with tuning:on; so it is judged with one thread alone.  Exit status 1: more memory
+ * there, or more steps or turns than promised (decision 0074).
+ */
+#include "kernel.h"
+#include "machine.h"
+#include "tested.h"
+
+#include "stats/tuning.h"
+#include "tuning/trial.h"
+#include "tuning/window.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MS UINT64_C(1000000)
+#define HOURS 24
+#define HOUR_MS UINT64_C(3600000)
+#define WINDOW_MS 50
+#define WINDOWS 400   /* of work in an hour */
+#define BURST 8000    /* objects that one thread makes at once */
+#define HOT 4         /* threads that do so in one window */
+#define PAIR_NS 40    /* processor time of a pair of malloc and free, with what the program does between them */
+#define LARGE_ONES 50 /* likewise, of 20 KB and more */
+#define LOADED 20000  /* objects that a phase of growth keeps */
+#define EXCHANGED 4096
+#define RESERVE_LEAST (UINT64_C(512) << 10) /* what threads may borrow in any case (decision 0078), */
+#define RESERVE_PART 16                     /* and of the heap */
+#define SPEND_LEAST (UINT64_C(256) << 10)   /* likewise steps of the purger's thread (decision 0074) */
+#define SPEND_PART 64
+#define STEPS_A_DAY 100
+
+/* What one life leaves behind: shared with the process that started it. */
+struct life {
+    uint64_t held_most, windows, steps, kept, undone, outgrown, turns, tried_rooms, objects;
+    int last_direction; /* of a step of a lever that stayed */
+    bool done;
+};
+
+static struct life *life;
+static unsigned processors, days = 1;
+static uint64_t seed = 1;
+static unsigned leaving, never; /* words to wait for */
+static uint64_t begin_ns;
+static void *burst[HOT][BURST], *exchanged[EXCHANGED], *loaded[LOADED];
+static unsigned bursting[HOT];
+
+enum kind { BURSTS, CROWD, EXCHANGE, GROWTH, LARGE, SILENCE, KINDS };
+
+static uint64_t
+passed_ms(void)
+{
+    return (machine_now_ns - begin_ns) / MS;
+}
+
+static unsigned
+hour_now(void)
+{
+    return (unsigned)(passed_ms() / HOUR_MS);
+}
+
+static uint64_t
+drawn(uint64_t what, uint64_t of)
+{
+    return machine_mix(seed * 1000003 + what) % of;
+}
+
+/* Of this hour, or the same one of all days where that is so. */
+static enum kind
+kind_now(void)
+{
+    unsigned hour = hour_now();
+    return (enum kind)drawn(hour % 3 == 0 ? hour % HOURS : hour, KINDS);
+}
+
+static size_t
+size_now(void)
+{
+    return (size_t)128 << drawn(UINT64_C(100000) + hour_now(), 4);
+}
+
+static void
+spend(uint64_t pairs)
+{
+    machine_now_ns += pairs * PAIR_NS;
+    machine_work_ns += pairs * PAIR_NS;
+    life->objects += pairs;
+    machine_note_progress();
+}
+
+static void
+make_and_free(unsigned place, size_t size, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        burst[place][i] = tested_malloc(size);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        tested_free(burst[place][i]);
+    }
+    spend(count);
+}
+
+/* Nobody loses the processor between two calls of the library. */
+static void
+put(void **slot, void *object)
+{
+    void *before = *slot;
+    *slot = object;
+    tested_free(before);
+}
+
+static void
+exchange(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        put(&exchanged[machine_below(EXCHANGED)], tested_malloc(16 + machine_below(1000)));
+    }
+    spend(count);
+}
+
+/* Up to the middle of the phase objects come, then they go. */
+static void
+grow(uint64_t window)
+{
+    unsigned count = LOADED / (WINDOWS / 2) / HOT;
+    for (unsigned i = 0; i < count; i++) {
+        void *object = window < WINDOWS / 2 ? tested_malloc(500 + machine_below(4000)) : NULL;
+        put(&loaded[machine_below(LOADED)], object);
+    }
+    spend(count);
+}
+
+static void
+work_in(unsigned place, uint64_t window)
+{
+    switch (kind_now()) {
+    case BURSTS:
+    case CROWD:
+        make_and_free(place, size_now(), BURST);
+        break;
+    case EXCHANGE:
+        exchange(BURST);
+        break;
+    case GROWTH:
+        make_and_free(place, size_now(), BURST);
+        grow(window);
+        break;
+    case LARGE:
+        make_and_free(place, 20000 + machine_below(200000), LARGE_ONES);
+        spend(BURST - LARGE_ONES);
+        break;
+    default:
+        break;
+    }
+}
+
+/* In a crowd all threads in turn, else always the same. */
+static bool
+is_hot(unsigned thread, uint64_t window)
+{
+    unsigned first = kind_now() == CROWD ? (unsigned)(window * HOT % processors) : 0;
+    return (thread + processors - first) % processors < HOT;
+}
+
+/* Nobody else is amid a burst there, whom a lost processor would have left with its objects. */
+static void
+work_if_free(unsigned thread, uint64_t window)
+{
+    unsigned place = thread % HOT;
+    if (bursting[place] == 0) {
+        bursting[place] = 1;
+        for (unsigned turn = 0; turn < HOT; turn += processors) { /* fewer threads do as much */
+            work_in(place, window);
+        }
+        bursting[place] = 0;
+    }
+}
+
+static void *
+work(void *argument)
+{
+    unsigned thread = (unsigned)(uintptr_t)argument;
+    while (hour_now() < days * HOURS) {
+        uint64_t in_hour = passed_ms() % HOUR_MS, window = in_hour / WINDOW_MS;
+        if (window < WINDOWS && is_hot(thread, window)) {
+            work_if_free(thread, window);
+        }
+        uint64_t next = window < WINDOWS ? WINDOW_MS - in_hour % WINDOW_MS : HOUR_MS - in_hour;
+        machine_wait(&never, next * MS + machine_below(MS));
+    }
+    leaving--;
+    machine_wake(&leaving, 1);
+    return NULL;
+}
+
+static uint64_t
+number_of(const char *name)
+{
+    uint64_t value = 0;
+    size_t size = sizeof value;
+    if (tested_mallctl(name, &value, &size, NULL, 0) != 0) {
+        machine_finding("there is no %s", name);
+    }
+    return value;
+}
+
+/* Turns of the lever in the steps that came since `before`. */
+static void
+count_turns(uint64_t before)
+{
+    struct hew_stats_step steps[HEW_STATS_STEPS];
+    unsigned count = hew_stats_steps(steps);
+    uint64_t fresh = life->steps + life->outgrown - before;
+    for (unsigned i = fresh < count ? count - (unsigned)fresh : 0; i < count; i++) {
+        if (steps[i].lever == HEW_STEP_DEPOT_ROOM && steps[i].outcome == HEW_STEP_KEPT) {
+            int direction = steps[i].after > steps[i].before ? 1 : -1;
+            life->turns += life->last_direction == -direction;
+            life->last_direction = direction;
+        }
+    }
+}
+
+static void
+look(void)
+{
+    struct hew_tuning_counters now;
+    uint64_t before = life->steps + life->outgrown;
+    hew_tuning_read(&now);
+    life->held_most = now.held > life->held_most ? now.held : life->held_most;
+    life->windows = number_of("stats.tuning.windows");
+    life->steps = number_of("stats.tuning.steps");
+    life->kept = number_of("stats.tuning.kept");
+    life->undone = number_of("stats.tuning.undone");
+    life->outgrown = number_of("stats.tuning.outgrown");
+    life->tried_rooms = number_of("stats.tuning.room_trials");
+    count_turns(before);
+}
+
+static void *
+program(void *unused)
+{
+    begin_ns = machine_now_ns;
+    machine_work_ns = MS;
+    tested_free(tested_malloc((size_t)32 << 20)); /* large enough for a purger */
+    leaving = processors;
+    for (unsigned thread = 0; thread < processors; thread++) {
+        machine_birth(work, (void *)(uintptr_t)thread)->detached = true;
+    }
+    while (leaving != 0) {
+        uint64_t in_hour = passed_ms() % HOUR_MS, still = HOUR_MS - in_hour;
+        machine_wait(&leaving, (in_hour < WINDOWS * WINDOW_MS ? 250 : still) * MS);
+        look();
+    }
+    life->done = true;
+    fflush(stdout);
+    _exit(0);
+}
+
+/* The next access to memory may be the last one for now; no need to be early. */
+void
+simulated_pause(void)
+{
+}
+
+void
+machine_finding(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    vprintf(format, values);
+    puts("");
+    fflush(stdout);
+    _exit(1);
+}
+
+static void
+hear_fatal(const char *line)
+{
+    machine_finding("fatal: %s", line);
+}
+
+/* One life in a process of its own. */
+static struct life
+live(const char *settings)
+{
+    memset(life, 0, sizeof *life);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        extern void hew_fatal_set_hook(void (*hook)(const char *line));
+        hew_fatal_set_hook(hear_fatal);
+        tested_malloc_conf = settings;
+        kernel_habits.processors = processors;
+        machine_run(program, NULL);
+        _exit(1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0 || !life->done) {
+        printf("%u processors, %s: the run has ended with status %#x\n", processors, settings, (unsigned)status);
+        exit(1);
+    }
+    return *life;
+}
+
+static uint64_t
+larger(uint64_t one, uint64_t other)
+{
+    return one > other ? one : other;
+}
+
+/* What trial.h promises, and what it may cost. */
+static bool
+is_as_promised(const struct life *off, const struct life *on, bool borrows)
+{
+    uint64_t may =
+        2 * larger(off->held_most / SPEND_PART, SPEND_LEAST); /* a step that is refused for that is seen later */
+    may += borrows ? larger(off->held_most / RESERVE_PART, RESERVE_LEAST) : 0;
+    bool lean = processors > 1 || on->held_most <= off->held_most + may,
+         few = on->steps <= (uint64_t)STEPS_A_DAY * days;
+    return lean && few && on->turns <= 11 + on->windows / HEW_TRIAL_REST_MOST + 1;
+}
+
+static bool
+run(const struct life *off, const char *settings, bool borrows)
+{
+    struct life on = live(settings);
+    bool good = is_as_promised(off, &on, borrows);
+    printf("| %u | `%s` | %llu | %llu | %.1f | %llu | %llu | %llu | %llu | %llu | %.1f | %.1f |%s\n", processors,
+           settings, (unsigned long long)on.objects, (unsigned long long)on.windows, (double)on.steps / days,
+           (unsigned long long)on.kept, (unsigned long long)on.undone, (unsigned long long)on.outgrown,
+           (unsigned long long)on.turns, (unsigned long long)on.tried_rooms, (double)off->held_most / 1048576,
+           (double)on.held_most / 1048576, good ? "" : " NOT AS PROMISED");
+    fflush(stdout);
+    return good;
+}
+
+int
+main(int count, char **words)
+{
+    static const unsigned steps[] = {1, 2, 16, 64, 192};
+    unsigned only = 0;
+    bool good = true;
+    for (int at = 1; at + 1 < count; at += 2) {
+        unsigned value = (unsigned)strtoul(words[at + 1], NULL, 0);
+        if (strcmp(words[at], "--seed") == 0) {
+            seed = value;
+        } else {
+            *(strcmp(words[at], "--days") == 0 ? &days : &only) = value;
+        }
+    }
+    life = mmap(NULL, sizeof *life, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    machine_habits.accesses_between = 1u << 20;
+    machine_boot(200);
+    kernel_boot();
+    kernel_habits = (struct kernel_habits){.mappings_most = KERNEL_MAPPINGS_MOST,
+                                           .bytes_most = SIZE_MAX,
+                                           .knows_ranges = true,
+                                           .knows_lazily = true,
+                                           .knows_populate = true};
+    puts("| processors | settings | pairs | looks | steps a day | kept | undone | outgrown | turns | trials of threads "
+         "| "
+         "MiB held at most, off | on |");
+    puts("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    for (unsigned step = 0; step < sizeof steps / sizeof *steps; step++) {
+        processors = steps[step];
+        if (only == 0 || only == processors) {
+            struct life off = live("tuning:off");
+            good &= run(&off, "tuning:observe", false);
+            good &= run(&off, "tuning:on,cache_room:100", false); /* the purger's thread alone */
+            good &= run(&off, "tuning:on", true);
+        }
+    }
+    return good ? 0 : 1;
+}
