@@ -14,9 +14,12 @@ from conftest import MACHINE, HewRunner, build, environment, good_run, is_as_des
 from hew.analysis.tuned import WAY, faster, lean, learned, outcome_of, saved_lines, tuned_ways
 from hew.analysis.verification import figures_of, outcomes
 from hew.model.errors import HewError
-from hew.model.tuning import Step, Tuned, Tuning, tuning_of
+from hew.model.tuned import Tuned
+from hew.model.tuning import Step, Tuning, tuning_of
 from hew.model.verification import Verification
 from hew.sources.control import find_socket
+from hew.sources.statistics.json_form import from_json
+from hew.sources.statistics.text_form import from_text
 from hew.sources.tuning import _reports
 from hew.views.tune import tuned_json
 
@@ -51,6 +54,59 @@ def test_a_report_is_read_and_an_older_one_has_none() -> None:
     assert tuning_of(json.loads(json.dumps(report(tuning)))) == tuning
     assert tuning_of({"jemalloc": {"stats": {"allocated": 1}}}) is None
     assert tuning_of([]) is None
+
+
+def test_a_decay_time_for_ever_is_a_number() -> None:
+    assert tuning_of(report(replace(NOTHING, dirty_decay_ms=-1))) == replace(NOTHING, dirty_decay_ms=-1)
+    with pytest.raises(HewError, match="'windows' is not a whole number"):
+        tuning_of(report(replace(NOTHING, windows=-1)))
+
+
+TEXT = """___ Begin jemalloc statistics ___
+Version: "5.3.1-0-ghew0.1.0"
+Tuning: on, windows: 10, own_ns: 5000, steps: 2, kept: 1, undone: 0, outgrown: 0, lost_ppm: 7, depot_room: 200, \
+dirty_decay_ms: -1, room_lent: 65536, room_trials: 3, room_kept: 2, room_refused: 1
+  at 500 ms depot_room 100 -> 200: kept, lost: 90000 -> 50000 ppm, held: 1048576 -> 1048576
+  at 900 ms depot_room 200 -> 400: being tried, lost: 50000 -> 0 ppm, held: 1048576 -> 0
+--- End jemalloc statistics ---
+"""
+TOLD = replace(
+    NOTHING,
+    steps=2,
+    kept=1,
+    lost_ppm=7,
+    depot_room=200,
+    dirty_decay_ms=-1,
+    last_steps=(FIRST, SECOND),
+    room_lent=65536,
+    room_trials=3,
+    room_kept=2,
+    room_refused=1,
+)
+
+
+def test_statistics_as_text_and_as_json_tell_the_same_of_tuning() -> None:
+    assert from_text(TEXT).tuning == TOLD
+    assert from_json(report(TOLD)).tuning == TOLD
+
+
+def test_statistics_without_anything_tried_or_with_a_damaged_part_tell_nothing_of_tuning() -> None:
+    quiet = replace(NOTHING, mode="room")
+    assert from_json(report(quiet)).tuning is None
+    assert from_json(report(replace(quiet, room_trials=1))).tuning is not None
+    assert from_json(report(replace(NOTHING, windows=-1))).tuning is None
+    assert from_text(TEXT.replace("kept: 1,", "")).tuning is None
+
+
+def test_hew_stats_shows_what_tuning_did(hew: HewRunner, tmp_path: Path) -> None:
+    (tmp_path / "report").write_text(TEXT)
+    said = hew("stats", str(tmp_path / "report")).stdout
+    assert "tuning:on  depot_room 200 %" in said
+    assert "2 steps, 1 kept" in said
+    assert "3 trials, 2 kept, 1 undone; 64.0 KiB borrowed now" in said
+    assert "9.0 %" in said
+    document = is_as_described(hew("stats", "--json", str(tmp_path / "report")).stdout, "stats")
+    assert document["snapshots"][0]["tuning"]["last_steps"][0]["outcome"] == "kept"
 
 
 def test_a_report_that_lacks_a_number_is_refused_in_one_line() -> None:

@@ -8,7 +8,8 @@ from hew.analysis.verification import changed
 from hew.model.advice import Setting
 from hew.model.figures import CPU, PEAK_RSS, WALL
 from hew.model.report import Ratio, Verdict
-from hew.model.tuning import LEVERS, Tuned, Tuning
+from hew.model.tuned import Tuned
+from hew.model.tuning import LEVERS, Tuning
 from hew.model.verification import WITHOUT, Outcome, Variant, Verification
 
 WAY = "what it learned"

@@ -14,7 +14,7 @@ from hew.commands.verify import measured_ways, place_of
 from hew.model.allocator import Request
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, HEW
-from hew.model.tuning import Tuned
+from hew.model.tuned import Tuned
 from hew.sources.code import read_code
 from hew.sources.tuning import learn
 from hew.views.table import results_console

@@ -7,6 +7,8 @@ Names are those of jemalloc's JSON, so that a reader finds a number where it sta
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from hew.model.tuning import Tuning
+
 Scalar = int | bool | str
 
 
@@ -221,6 +223,7 @@ class Snapshot:
     background: BackgroundThreads = field(default_factory=BackgroundThreads)
     depot: Depot = field(default_factory=Depot)
     limit: MemoryLimit = field(default_factory=MemoryLimit)
+    tuning: Tuning | None = None  # of hew; None where it is off, has tried nothing by threads alone, or is not told
     mutexes: Mapping[str, Mutex] = field(default_factory=dict)
     merged: Arena | None = None
     destroyed: Arena | None = None

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What a process on hew has changed by itself (`tuning:on`), and what it learned of a command."""
+"""What a process on hew has changed by itself (`tuning:on`)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
-from hew.model.advice import Setting
 from hew.model.errors import HewError
-from hew.model.verification import Outcome, Verification
 
 LEVERS = ("depot_room", "dirty_decay_ms")
 WORD = re.compile(r"[a-z][a-z0-9_ ]{0,31}")  # a mode, setting or outcome; a newer library may know more of them
@@ -51,22 +49,10 @@ class Tuning:
     room_kept: int = 0
     room_refused: int = 0
 
-
-@dataclass(frozen=True)
-class Tuned:
-    """What one run of a command has learned, and what that is worth; without `result` it has changed nothing."""
-
-    tuning: Tuning
-    settings: tuple[Setting, ...] = ()
-    result: Verification | None = None
-    outcome: Outcome | None = None
-    faster: bool = False
-    lean: bool = False  # it takes no more memory than it may
-
     @property
-    def better(self) -> bool:
-        """Whether to keep it."""
-        return self.faster and self.lean
+    def tells(self) -> bool:
+        """Whether there is something to tell: threads try room for their caches by default, and most never do."""
+        return self.mode not in {"off", "room"} or self.room_trials > 0
 
 
 def tuning_of(document: object) -> Tuning | None:
@@ -78,6 +64,11 @@ def tuning_of(document: object) -> Tuning | None:
     steps = told.get("last_steps")
     if not isinstance(steps, list) or len(steps) > MOST_STEPS:
         raise HewError(f"the report's part about tuning lacks 'last_steps', a list of at most {MOST_STEPS}")
+    return tuning_from(told, steps)
+
+
+def tuning_from(told: Mapping[str, object], steps: Sequence[object]) -> Tuning:
+    """The numbers of one record, and its steps."""
     return Tuning(**_checked(Tuning, told), last_steps=tuple(Step(**_checked(Step, _table(one))) for one in steps))
 
 
@@ -94,7 +85,8 @@ def _checked(kind: type[Step | Tuning], told: Mapping[str, object]) -> dict[str,
         value = told[one.name]
         if one.type is str and not (isinstance(value, str) and WORD.fullmatch(value)):
             raise HewError(f"the report's part about tuning: '{one.name}' is not a word")
-        if one.type is int and not (type(value) is int and 0 <= value <= MOST):
+        least = -1 if one.name == "dirty_decay_ms" else 0  # for ever
+        if one.type is int and not (type(value) is int and least <= value <= MOST):
             raise HewError(f"the report's part about tuning: '{one.name}' is not a whole number below 2^64")
         found[one.name] = value
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hew.model.tuning import Tuned
+from hew.model.tuned import Tuned
 from hew.views.tuning import show_tuning, tuning_document
 from hew.views.verification import settings_of, show_verification, verification_document
 

@@ -17,7 +17,7 @@ NO_STEPS = "no step so far: too little is lost to depots, bins and their locks, 
 
 
 def show_tuning(tuning: Tuning, console: Console) -> None:
-    """Numbers in three lines, and the steps as a table."""
+    """Numbers in some lines, and the steps as a table."""
     if tuning.mode == "off":
         console.print(OFF)
         return
@@ -26,25 +26,28 @@ def show_tuning(tuning: Tuning, console: Console) -> None:
         soft_wrap=True,
         markup=False,
     )
-    console.print(
-        f"{tuning.windows} looks took {quantity(tuning.own_ns / 1e9, Unit.SECONDS)}; {tuning.steps} steps, "
-        f"{_ended(tuning)}; lost of late {_part(tuning.lost_ppm)}",
-        style="dim",
-        soft_wrap=True,
-    )
-    console.print(
+    if tuning.mode != "room":
+        _show_line(
+            f"{tuning.windows} looks took {quantity(tuning.own_ns / 1e9, Unit.SECONDS)}; {tuning.steps} steps, "
+            f"{_ended(tuning)}; lost of late {_part(tuning.lost_ppm)}",
+            console,
+        )
+    _show_line(
         f"room of threads' caches: {tuning.room_trials} trials, {tuning.room_kept} kept, "
         f"{tuning.room_refused} undone; {size(tuning.room_lent)} borrowed now",
-        style="dim",
-        soft_wrap=True,
+        console,
     )
-    if not tuning.last_steps:
+    if tuning.last_steps:
+        table = plain_table("after", "setting", "before", "tried", "outcome", "lost", "then", "peak", "then", names=2)
+        for step in tuning.last_steps:
+            table.add_row(*_row(step))
+        console.print(table)
+    elif tuning.mode != "room":
         show_note(NO_STEPS, console)
-        return
-    table = plain_table("after", "setting", "before", "tried", "outcome", "lost", "then", "peak", "then", names=2)
-    for step in tuning.last_steps:
-        table.add_row(*_row(step))
-    console.print(table)
+
+
+def _show_line(text: str, console: Console) -> None:
+    console.print(text, style="dim", soft_wrap=True)
 
 
 def _row(step: Step) -> tuple[str, ...]:
