@@ -282,4 +282,7 @@ hew_share_after_fork(const struct hew_cache *own)
 {
     size_t lent = own == NULL ? 0 : own->extra;
     atomic_store_explicit(&hew_share_counts.lent, lent, memory_order_relaxed);
+    atomic_store_explicit(&hew_share_counts.trials, 0, memory_order_relaxed);
+    atomic_store_explicit(&hew_share_counts.kept, 0, memory_order_relaxed);
+    atomic_store_explicit(&hew_share_counts.refused, 0, memory_order_relaxed);
 }

@@ -44,7 +44,8 @@ void hew_share_note_period(struct hew_cache *cache);
 /* What is borrowed goes back, and a trial ends. */
 void hew_share_end(struct hew_cache *cache);
 
-/* In a fork's child, whose only thread has this cache, or NULL: what the others had borrowed is no debt any more. */
+/* In a fork's child, whose only thread has this cache, or NULL: what the others had borrowed is no debt any more, and
+ * counts begin at nothing. */
 void hew_share_after_fork(const struct hew_cache *own);
 
 /* Whether something is borrowed or measured: only then have periods to be told. */

@@ -255,5 +255,6 @@ TEST(in_a_forks_child_only_its_own_cache_owes)
     atomic_fetch_add(&hew_share_counts.lent, 12345);
     hew_thread_after_fork();
     CHECK_EQUAL(hew_share_counts.lent, cache->extra);
+    CHECK(hew_share_counts.trials == 0 && hew_share_counts.kept == 0 && hew_share_counts.refused == 0);
     end();
 }
