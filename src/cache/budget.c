@@ -162,16 +162,23 @@ hew_budget_set_depots(unsigned percent)
     note_unusual(percent);
 }
 
+/* Where there is a limit of memory, no more than such a part of what all caches may hold near it. */
+static size_t
+within_limit(size_t bytes, unsigned part)
+{
+    if (!hew_page_is_bounded()) {
+        return bytes;
+    }
+    size_t most = atomic_load_explicit(&hew_page_bound.caches, memory_order_relaxed) / part;
+    return bytes < most ? bytes : most;
+}
+
 /* So much of the bytes of each of so many; where there is a limit of memory, what is left near it. */
 static HEW_COLD HEW_NOINLINE size_t
 adjusted(size_t bytes, unsigned among, const _Atomic uint32_t *percent)
 {
     bytes = bytes * atomic_load_explicit(percent, memory_order_relaxed) / HEW_BUDGET_USUAL;
-    if (!hew_page_is_bounded()) {
-        return bytes;
-    }
-    size_t most = atomic_load_explicit(&hew_page_bound.caches, memory_order_relaxed) / TIGHT_HALVES / among;
-    return bytes < most ? bytes : most;
+    return within_limit(bytes, TIGHT_HALVES * among);
 }
 
 size_t
@@ -242,12 +249,8 @@ size_t
 hew_budget_reserve(void)
 {
     size_t heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed), part = heap / RESERVE_PART;
-    size_t reserve = (part < RESERVE_MIN ? RESERVE_MIN : part) + heap / 100 * hew_options.tuning_memory;
-    if (hew_page_is_bounded()) {
-        size_t most = atomic_load_explicit(&hew_page_bound.caches, memory_order_relaxed) / RESERVE_PART;
-        reserve = reserve < most ? reserve : most;
-    }
-    return reserve;
+    size_t reserve = within(part, RESERVE_MIN, SIZE_MAX) + heap / 100 * hew_options.tuning_memory;
+    return within_limit(reserve, RESERVE_PART);
 }
 
 /* The class's objects stand in `slots`, which may be where they are. */

@@ -48,7 +48,7 @@ size_t hew_budget_share(void);
 size_t hew_budget_depot(unsigned depots);
 
 /*
- * What differs from the usual.  Relaxed: numbers that need not agree with each other.  Written at boot, by tuning/lever_*.c
+ * What differs from the usual.  Relaxed: numbers that need not agree with each other.  Written at boot, by tuning/lever_depot.c
  * and near a limit of memory; read at a miss.
  */
 struct hew_budget_room {

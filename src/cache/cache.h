@@ -214,4 +214,11 @@ hew_cache_requests(const struct hew_cache *cache, unsigned code)
     return cache->counted[code] - cache->ticks[code];
 }
 
+/* Frees, likewise: what was requested, with what left less what came in from outside, and what lies here. */
+HEW_INLINE uint64_t
+hew_cache_frees(const struct hew_cache *cache, unsigned code)
+{
+    return hew_cache_requests(cache, code) + cache->balance[code] + hew_cache_depth(cache, code);
+}
+
 #endif

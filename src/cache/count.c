@@ -55,8 +55,7 @@ hew_count_freed(const struct hew_cache *cache)
 {
     uint64_t bytes = cache->other_freed;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        uint64_t frees = hew_cache_requests(cache, code) + cache->balance[code] + hew_cache_depth(cache, code);
-        bytes += frees * hew_slab_shapes[code].size;
+        bytes += hew_cache_frees(cache, code) * hew_slab_shapes[code].size;
     }
     return bytes;
 }

@@ -11,8 +11,6 @@
 #include "os/clock.h"
 #include "page/bound.h"
 
-#include <string.h>
-
 #define OFTEN_NS 4000u                  /* who misses less often than this does not gain enough */
 #define REST_LEAST 2u                   /* windows before any trial, */
 #define REST_MOST 4096u                 /* and the most beyond them, after many that have not paid */
@@ -46,7 +44,7 @@ operations_of(const struct hew_cache *cache)
     uint64_t operations = 0;
     HEW_EACH_TOUCHED(cache, code)
     {
-        operations += 2 * hew_cache_requests(cache, code) + cache->balance[code] + hew_cache_depth(cache, code);
+        operations += hew_cache_requests(cache, code) + hew_cache_frees(cache, code);
     }
     return operations;
 }
@@ -171,12 +169,11 @@ begin_trial(struct hew_cache *cache)
     size_t twice = hew_budget_share() + cache->extra, most = HEW_SHARE_MOST - cache->extra;
     size_t wanted = twice < most ? twice : most;
     bool observes = hew_options.tuning == HEW_TUNING_OBSERVE;
-    if (wanted < LITTLE_BYTES || (!observes && !borrow(cache, wanted))) {
-        begin_rest(trial, false);
-        return;
+    bool may_try = wanted >= LITTLE_BYTES && (observes || borrow(cache, wanted));
+    if (may_try) {
+        count_one(&hew_share_counts.trials);
     }
-    count_one(&hew_share_counts.trials);
-    if (observes) {
+    if (observes || !may_try) {
         begin_rest(trial, false);
         return;
     }
@@ -230,20 +227,13 @@ look_at_work(struct hew_cache *cache)
     }
 }
 
-/* Near a limit of memory nobody borrows. */
-static bool
-is_near_limit(void)
-{
-    return hew_page_is_bounded() && !hew_page_bound_is_far(0);
-}
-
 void
 hew_share_note_misses(struct hew_cache *cache)
 {
     if (!is_allowed(cache)) {
         return;
     }
-    if (is_near_limit()) {
+    if (!hew_page_bound_is_far(0)) { /* near a limit of memory nobody borrows */
         hew_share_end(cache);
     } else if (cache->trial.state != HEW_SHARE_RESTS) {
         look_at_work(cache);
@@ -255,7 +245,7 @@ hew_share_note_misses(struct hew_cache *cache)
 void
 hew_share_note_period(struct hew_cache *cache)
 {
-    if (is_near_limit()) {
+    if (!hew_page_bound_is_far(0)) {
         hew_share_end(cache);
     } else if (cache->trial.state != HEW_SHARE_RESTS) {
         look_at_work(cache);

@@ -28,8 +28,7 @@ clock_gettime(clockid_t clock, struct timespec *time)
         misses_before = cache->misses;
         HEW_EACH_TOUCHED(cache, code)
         {
-            now += (2 * hew_cache_requests(cache, code) + cache->balance[code] + hew_cache_depth(cache, code)) *
-                   (OPERATION_NS + work_ns);
+            now += (hew_cache_requests(cache, code) + hew_cache_frees(cache, code)) * (OPERATION_NS + work_ns);
         }
         readings++;
         pauses += with_pauses && readings % 7 == 0;
