@@ -17,7 +17,6 @@
 #include "tuning/trial.h"
 #include "tuning/window.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,23 +273,6 @@ simulated_pause(void)
 {
 }
 
-void
-machine_finding(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    vprintf(format, values);
-    puts("");
-    fflush(stdout);
-    _exit(1);
-}
-
-static void
-hear_fatal(const char *line)
-{
-    machine_finding("fatal: %s", line);
-}
-
 /* One life in a process of its own. */
 static struct life
 live(const char *settings)
@@ -299,8 +281,7 @@ live(const char *settings)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        extern void hew_fatal_set_hook(void (*hook)(const char *line));
-        hew_fatal_set_hook(hear_fatal);
+        machine_hear_fatal();
         tested_malloc_conf = settings;
         kernel_habits.processors = processors;
         machine_run(program, NULL);

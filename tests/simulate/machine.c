@@ -336,3 +336,16 @@ machine_on_host(void (*act)(void *argument), void *argument)
     thread_data_use(machine_self == NULL ? thread_data_of_host() : machine_self->thread_data);
     machine_budget = budget;
 }
+
+static void
+hear_fatal(const char *line)
+{
+    machine_finding("fatal: %s", line);
+}
+
+void
+machine_hear_fatal(void)
+{
+    extern void hew_fatal_set_hook(void (*hook)(const char *line));
+    hew_fatal_set_hook(hear_fatal);
+}

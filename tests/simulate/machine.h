@@ -152,4 +152,7 @@ void simulated_pause(void);         /* a turn of a loop that waits */
 /* What went wrong: says it with seed and step, and ends the process. */
 _Noreturn void machine_finding(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The library's fatal messages are findings from now on. */
+void machine_hear_fatal(void);
+
 #endif

@@ -82,12 +82,6 @@ fault(int signal, siginfo_t *info, void *context)
 }
 
 static void
-hear_fatal(const char *line)
-{
-    machine_finding("fatal: %s", line);
-}
-
-static void
 catch_faults(void)
 {
     static char stack[65536];
@@ -98,8 +92,7 @@ catch_faults(void)
     sigaction(SIGBUS, &action, NULL);
     sigaction(SIGILL, &action, NULL);
     sigaction(SIGTRAP, &action, NULL);
-    extern void hew_fatal_set_hook(void (*hook)(const char *line));
-    hew_fatal_set_hook(hear_fatal);
+    machine_hear_fatal();
 }
 
 static void

@@ -13,7 +13,6 @@
 #include "tested.h"
 #include "workloads.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,17 +141,6 @@ program(void *unused)
     result->pairs = pairs_each / workload->part * workloads_threads;
     fflush(stdout);
     _exit(0);
-}
-
-void
-machine_finding(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    vprintf(format, values);
-    puts("");
-    fflush(stdout);
-    _exit(1);
 }
 
 static double
