@@ -50,7 +50,9 @@ BUILD = cmake --build --preset $@ --parallel $(JOBS)
 CTEST = ctest --output-on-failure --no-tests=error --parallel $$(($(JOBS) + 1))
 # Whole programs, whose threads run as the machine lets them, get a second try, which CI's closing lines name; nothing else does.
 PROGRAMS_LABELS = preload|users
-SECOND_TRY = -L '$(PROGRAMS_LABELS)' --repeat until-pass:2
+# Both parts of the tests of a build $(1), without those of the label $(2) if there is one.
+TESTS_OF = @status=0; $(CTEST) --test-dir build/$(1) -LE '$(PROGRAMS_LABELS)$(if $(2),|$(2))' || status=1; \
+	$(CTEST) --test-dir build/$(1) -L '$(PROGRAMS_LABELS)' --repeat until-pass:2 $(if $(2),-LE $(2)) || status=1; exit $$status
 LIBRARY = build/release/libhew.so
 # Without this a program under UBSan reports and goes on to pass.
 export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
@@ -83,8 +85,7 @@ asan tsan:
 test: checks test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python
 
 test-release: release
-	@status=0; $(CTEST) --test-dir build/release -LE '$(PROGRAMS_LABELS)' || status=1; \
-	$(CTEST) --test-dir build/release $(SECOND_TRY) || status=1; exit $$status
+	$(call TESTS_OF,release)
 
 # The unit tests on a machine whose clocks have just begun.
 test-just-booted: release
@@ -92,8 +93,7 @@ test-just-booted: release
 
 # Less what has nothing to do with the checks inside the library.
 test-dev: dev
-	@status=0; $(CTEST) --test-dir build/dev -LE '$(PROGRAMS_LABELS)|once' || status=1; \
-	$(CTEST) --test-dir build/dev $(SECOND_TRY) -LE once || status=1; exit $$status
+	$(call TESTS_OF,dev,once)
 
 # Faults that the checks inside the library must find, each at its level.
 test-planted: dev

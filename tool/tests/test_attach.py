@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import HewRunner, build, environment, is_as_described, may_attach, wait_until
+from conftest import HewRunner, build, is_as_described, may_attach, wait_until
 from hew.model.errors import HewError
 from hew.sources.attach import reading
 from hew.sources.attach.reading import allowed, attach
@@ -23,6 +23,7 @@ from hew.sources.attach.target import find_target
 from hew.sources.discovery import find_library, library_folders
 from hew.sources.processes import stat_fields, value_of
 from posing import LIBRARY, PROGRAM
+from waiting import waiting
 
 Programs = Callable[[str], list[str]]
 Pose = Callable[..., "list[str]"]
@@ -63,15 +64,8 @@ def started(words: list[str], **changes: str) -> Iterator[subprocess.Popen[str]]
     if not may_attach():
         pytest.skip("kernel.yama.ptrace_scope lets only root attach")
     clean: dict[str, str | None] = {name: None for name in os.environ if "MALLOC" in name or name == "LD_PRELOAD"}
-    with subprocess.Popen(
-        words, env=environment(clean | changes), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as program:
-        try:
-            assert program.stdout is not None
-            assert program.stdout.readline() == "ready\n"
-            yield program
-        finally:
-            program.kill()
+    with waiting(words, clean | changes) as program:
+        yield program
 
 
 def ended(program: "subprocess.Popen[str]") -> str:

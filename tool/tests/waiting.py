@@ -21,7 +21,7 @@ def waits(objects: int = 2000, size: int = 1000) -> list[str]:
 
 @contextmanager
 def waiting(words: list[str], changes: Mapping[str, str | None]) -> Iterator[subprocess.Popen[str]]:
-    """It, once it waits."""
+    """Any program that says so, once it waits."""
     with subprocess.Popen(
         words, env=environment({**CLEAN, **changes}), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:

@@ -78,10 +78,10 @@ def _checked(kind: type[Step | Tuning], told: Mapping[str, object]) -> dict[str,
     for one in fields(kind):
         if one.name == "last_steps":
             continue
-        if one.name not in told and one.default is not MISSING:
-            continue
         if one.name not in told:
-            raise HewError(f"the report's part about tuning lacks '{one.name}'")
+            if one.default is MISSING:
+                raise HewError(f"the report's part about tuning lacks '{one.name}'")
+            continue
         value = told[one.name]
         if one.type is str and not (isinstance(value, str) and WORD.fullmatch(value)):
             raise HewError(f"the report's part about tuning: '{one.name}' is not a word")
