@@ -223,6 +223,7 @@ cut-to-fit: release
 # Under Debian's jemalloc and hew, a minute or two; then what hew tunes by itself, half an hour.  What else runs is measured too.
 tuning: release
 	@$(PYTHON) scripts/prepare.py demo
+	@$(PYTHON) bench/programs/make_inputs.py
 	.venv/bin/python scripts/gen_tuning.py
 	.venv/bin/python scripts/gen_self_tuning.py
 
