@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "meta/memory.h"
 #include "page/bound.h"
+#include "page/due.h"
 
 #include <string.h>
 
@@ -22,6 +23,7 @@
 #define DEPOT_PART 16
 #define DEPOTS_MIN ((size_t)3 << 19)
 #define DEPOTS_MAX ((size_t)8 << 20)
+#define IDLE_DEPOTS_MOST 7
 #define TIGHT_HALVES 2 /* near a limit of memory threads have one half of what caches may hold, depots the other */
 #define STEP_MOST ((size_t)256 << 10)
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
@@ -181,6 +183,19 @@ adjusted(size_t bytes, unsigned among, const _Atomic uint32_t *percent)
     return within_limit(bytes, TIGHT_HALVES * among);
 }
 
+#ifndef PD
+#define PD 0
+#define PS 0
+#define RP 32
+#define RM 384
+#endif
+static size_t
+idle_room(size_t most)
+{
+    size_t idle = atomic_load_explicit(&hew_page_idle_least, memory_order_relaxed) * (size_t)PD / 8;
+    return idle < most ? idle : most;
+}
+
 size_t
 hew_budget_share(void)
 {
@@ -196,6 +211,7 @@ hew_budget_depot(unsigned depots)
 {
     size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART;
     size_t all = within(part, DEPOTS_MIN, DEPOTS_MAX);
+    all += idle_room(all * IDLE_DEPOTS_MOST);
     all = is_usual() ? all : adjusted(all, 1, &hew_budget_room.depots);
     return (uint32_t)all / (depots == 0 ? 1 : depots);
 }
@@ -248,8 +264,9 @@ hew_budget_left(const struct hew_cache *cache, unsigned code)
 size_t
 hew_budget_reserve(void)
 {
-    size_t heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed), part = heap / RESERVE_PART;
-    size_t reserve = within(part, RESERVE_MIN, SIZE_MAX) + heap / 100 * hew_options.tuning_memory;
+    size_t heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed);
+    size_t part = heap / (size_t)RP;
+    size_t reserve = within(part, (size_t)RM<<10, SIZE_MAX) + atomic_load_explicit(&hew_page_idle_least, memory_order_relaxed) * (size_t)PS / 8 + heap / 100 * hew_options.tuning_memory;
     return within_limit(reserve, RESERVE_PART);
 }
 

@@ -453,6 +453,24 @@ hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count)
     }
 }
 
+void
+hew_depot_fit(unsigned own)
+{
+    struct depot *depot = depot_at(own);
+    void *idle[AT_ONCE];
+    unsigned code = 0, count = 0;
+    if (depot == NULL ||
+        __atomic_load_n(&depot->counts.bytes, __ATOMIC_RELAXED) <= hew_budget_depot(atomic_load_explicit(&made, memory_order_relaxed)) ||
+        !depot_hold(depot)) {
+        return;
+    }
+    count = move_hand(depot, idle, &code);
+    depot_let_go(depot);
+    if (count != 0) {
+        send_home(code, idle, count);
+    }
+}
+
 /* What is idle of one class goes back, with `all` everything.  False: nothing is left. */
 static bool
 drain_class(struct depot *depot, unsigned code, bool all)

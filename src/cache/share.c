@@ -237,6 +237,8 @@ hew_share_note_misses(struct hew_cache *cache)
         hew_share_end(cache);
     } else if (cache->trial.state != HEW_SHARE_RESTS) {
         look_at_work(cache);
+    } else if (cache->extra != 0 && atomic_load_explicit(&hew_share_counts.lent, memory_order_relaxed) > hew_budget_reserve()) {
+        give_back(cache, cache->extra < LITTLE_BYTES ? cache->extra : cache->extra / 2);
     } else if (has_rested(cache)) {
         look_rested(cache);
     }
