@@ -104,7 +104,7 @@ def test_hew_stats_shows_what_tuning_did(hew: HewRunner, tmp_path: Path) -> None
     assert "tuning:on  depot_room 200 %" in said
     assert "2 steps, 1 kept" in said
     assert "3 trials, 2 kept, 1 undone; 64.0 KiB borrowed now" in said
-    assert "9.0 %" in said
+    assert "9.0→5.0 %" in said
     document = is_as_described(hew("stats", "--json", str(tmp_path / "report")).stdout, "stats")
     assert document["snapshots"][0]["tuning"]["last_steps"][0]["outcome"] == "kept"
 

@@ -20,7 +20,7 @@ from hew.model.errors import HewError
 from hew.model.live import Feed, LiveView, ProcessRow
 from hew.model.quantity import size
 from hew.views.process_table import Column, ProcessTable
-from hew.views.top_tables import TABLES, headline, parts_text, rates_text
+from hew.views.top_tables import TABLES, headline, parts_text, rates_text, tuned_text
 
 READING = "reading"
 COLUMNS = (
@@ -198,13 +198,14 @@ class ProcessView(LiveScreen):
         """Replace everything by what is true now."""
         self.query_one("#head", Static).update(headline(view))
         self.query_one("#parts", Static).update(parts_text(view, self.size.width))
-        self.query_one("#rates", Static).update(rates_text(view))
+        self.query_one("#rates", Static).update("\n".join(filter(None, (rates_text(view), tuned_text(view)))))
         for table in TABLES:
             shown = self.query_one(f"#table-{table.key}", DataTable)
-            at = shown.cursor_coordinate
+            at, left = shown.cursor_coordinate, shown.scroll_x
             shown.clear()
             shown.add_rows([Text(cell) for cell in row] for row in table.rows(view))
             shown.move_cursor(row=at.row, animate=False)
+            self.call_after_refresh(shown.scroll_to, x=left, animate=False)  # its width is known only then
         self.tell(view.moment.why)
 
     def action_tab(self, key: str) -> None:
