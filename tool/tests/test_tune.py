@@ -260,12 +260,18 @@ def test_a_running_process_tells_its_steps(hew_library: Path, loser: Path, hew: 
         wait_until(thought, "tuning has not thought of a step")
         document = json.loads(hew("ctl", str(child.pid), "--tuning", "--json").stdout)
         text = hew("ctl", str(child.pid), "--tuning").stdout
+        advised = hew("advise", str(child.pid)).stdout
+        tuned = is_as_described(hew("advise", "--json", str(child.pid)).stdout, "advice")["tuned"]
+        top = is_as_described(hew("top", "--json", "--every", "0.2", str(child.pid)).stdout, "top")
         child.kill()
     step = document["last_steps"][0]
     assert (document["mode"], document["depot_room"]) == ("observe", 100)
     assert (step["outcome"], step["before"], step["after"]) == ("would try", 100, 200)
     assert "would try" in text
     assert "tuning:observe" in text
+    assert "what it would try by itself; nothing was changed" in advised
+    assert tuned[0]["last_steps"][0]["outcome"] == "would try"
+    assert top["process"]["tuning"]["last_steps"][0]["outcome"] == "would try"
 
 
 def test_tune_learns_of_a_command_and_measures_it(hew_library: Path, loser: Path, hew: HewRunner) -> None:

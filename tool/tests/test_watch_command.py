@@ -184,6 +184,7 @@ def test_a_replay_shows_what_was_tuned_also_where_earlier_looks_do_not_tell(hew:
     assert step_rows(feed.look(42))[0][:4] == ("400 ms", "depot_room", "100→200", "kept")
     said = hew("top", "--replay", str(tmp_path / "recording"), "--json", "42").stdout
     assert is_as_described(said, "top")["process"]["tuning"]["last_steps"][0]["after"] == 200
+    assert "what it has tried by itself" in hew("advise", str(tmp_path / "recording")).stdout
 
 
 def test_a_replay_is_paused_and_stepped_by_keys(leaky: Path) -> None:
