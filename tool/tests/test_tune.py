@@ -283,9 +283,7 @@ def test_tune_learns_of_a_command_and_measures_it(hew_library: Path, loser: Path
     assert (document["verification"] is not None) == bool(document["learned"])
 
 
-def test_tune_refuses_another_allocator_and_servers(hew: HewRunner) -> None:
+def test_tune_refuses_another_allocator(hew: HewRunner) -> None:
     refused = hew("tune", "--alloc", "glibc", "--", sys.executable, "-c", "")
     assert refused.returncode != 0
     assert "only hew tunes itself" in refused.stderr or "what the command has" in refused.stderr
-    server = hew("tune", "--server", "x {port}", "--", "true")
-    assert "servers cannot be tuned yet" in server.stderr
