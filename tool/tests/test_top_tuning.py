@@ -4,6 +4,8 @@
 import asyncio
 from dataclasses import replace
 
+import pytest
+from rich.text import Text
 from textual.widgets import DataTable
 
 from conftest import STEPS, TUNING, is_as_described
@@ -58,19 +60,30 @@ def test_json_has_it_and_null_where_nothing_is_told() -> None:
     assert is_as_described(top_json((), told_of(None)), "top")["process"]["tuning"] is None
 
 
-def test_a_look_leaves_a_wide_table_where_it_was_scrolled_to() -> None:
+def test_a_look_draws_only_tables_that_differ_and_leaves_them_where_they_were_scrolled_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app = TopApp(MadeUp(), 1000, 42)
+    cleared: list[str | None] = []
+    plain = DataTable.clear
+
+    def clear(table: DataTable[Text], columns: bool = False) -> DataTable[Text]:
+        cleared.append(table.id)
+        return plain(table, columns)
 
     async def run() -> None:
-        async with app.run_test(size=(60, 36)) as pilot:
+        async with app.run_test(size=(50, 36)) as pilot:
             await settle(pilot)
-            await pilot.press("6")
+            await pilot.press("2")
             await settle(pilot)
-            table = app.screen.query_one("#table-tuning", DataTable)
-            table.scroll_to(x=12, animate=False)
+            table = app.screen.query_one("#table-bins", DataTable)
+            table.scroll_to(x=9, animate=False)
             await settle(pilot)
+            monkeypatch.setattr(DataTable, "clear", clear)
             app.refresh_now()
             await settle(pilot)
-            assert table.scroll_x == 12
+            assert table.scroll_x == 9
 
     asyncio.run(run())
+    assert "table-bins" in cleared  # the made-up process has asked for more meanwhile
+    assert "table-tuning" not in cleared
