@@ -17,7 +17,9 @@ from typing import Any
 
 import hypothesis
 import pytest
-from jsonschema import validate
+from jsonschema import Draft202012Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 
 from hew import views
 from hew.analysis.summary import summarise
@@ -25,6 +27,7 @@ from hew.model.allocator import Allocator, Unusable
 from hew.model.errors import HewError
 from hew.model.report import Machine, Report, Setup
 from hew.model.run import Failure, RssPoint, Run
+from hew.model.tuning import Step, Tuning
 from hew.sources.library import find_hew
 
 # A shell that runs the tests in the background has them ignore it, and with them whatever they start.
@@ -135,10 +138,17 @@ def may_attach() -> bool:
     return os.geteuid() == 0 or not scope.exists() or scope.read_text().strip() == "0"
 
 
+def schemas() -> tuple[dict[str, Any], Registry[Any]]:
+    """Every schema of the tool by its file's name, and what finds those that others point to."""
+    found = {path.name: json.loads(path.read_text()) for path in Path(views.__file__).parent.glob("*.schema.json")}
+    return found, Registry().with_resources((one, DRAFT202012.create_resource(each)) for one, each in found.items())
+
+
 def is_as_described(text: str, name: str) -> Any:
     """The document, once its schema has been held against it."""
     document = json.loads(text)
-    validate(document, json.loads((Path(views.__file__).parent / f"{name}.schema.json").read_text()))
+    found, known = schemas()
+    Draft202012Validator(found[f"{name}.schema.json"], registry=known).validate(document)
     return document
 
 
@@ -150,6 +160,13 @@ def good_run(allocator: str, number: int, **changes: object) -> Run:
     return Run(**{**vars(plain), **changes})
 
 
+# What a process has tuned by itself.
+STEPS = (
+    Step(400, "depot_room", 100, 200, "kept", 90_000, 50_000, 40 << 20, 40 << 20),
+    Step(900, "depot_room", 200, 400, "too costly", 50_000, 40_000, 40 << 20, 52 << 20),
+    Step(31_000, "dirty_decay_ms", 10_000, 20_000, "kept", 0, 0, 40 << 20, 40 << 20),
+)
+TUNING = Tuning("on", 620, 9_000_000, 3, 2, 1, 46_000, 200, 20_000, STEPS, 0, 1 << 19, 4, 3, 1)
 MACHINE = Machine("a CPU", 2, 2**33, "Linux 6", "glibc 2.36", 0.5)
 SETUP = Setup(("work", "it's <hard>"), None, 8, 1, "2026-01-02T03:04:05+00:00", MACHINE)
 

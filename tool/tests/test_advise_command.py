@@ -13,10 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from jsonschema import validate
 from rich.console import Console
 
-from conftest import HewRunner, may_attach, wait_until
+from conftest import HewRunner, is_as_described, may_attach, wait_until
 from hew.analysis.advice.reconcile import reconciled
 from hew.analysis.advice.rules import MODULES, advise
 from hew.analysis.series import MOST_AT_ONCE, last_of_each
@@ -28,13 +27,11 @@ from hew.sources.discovery import find_library, library_folders
 from hew.sources.process_facts import read_process
 from hew.sources.server import free_port
 from hew.sources.statistics.stream import find_reports
-from hew.views import advice_document
 from hew.views.advice_text import show_advice
 
 Programs = Callable[[str], list[str]]
 DATA = Path(__file__).parent / "data" / "statistics"
 PROVOKED = sorted(DATA.glob("provoked-*.gz"))
-SCHEMA = json.loads((Path(advice_document.__file__).parent / "advice.schema.json").read_text())
 
 
 def text_of(path: Path) -> str:
@@ -46,8 +43,7 @@ def test_a_recorded_report_gets_the_advice_that_it_was_recorded_for(hew: HewRunn
     rule = path.name.removeprefix("provoked-").partition(".gz")[0].split("-", 1)[1].rpartition(".")[0]
     done = hew("advise", str(path), "--json")
     assert done.returncode == 3
-    document = json.loads(done.stdout)
-    validate(document, SCHEMA)
+    document = is_as_described(done.stdout, "advice")
     assert document["outcome"] == "advice"
     assert document["looked_at"]["spoke"] == len(document["advice"])
     found = {one["rule"]: one for one in document["advice"]}
@@ -244,9 +240,8 @@ def test_redis_is_asked_where_it_listens(hew: HewRunner, tmp_path: Path, passwor
             attached = hew("advise", str(server.pid), "--json")
         finally:
             server.kill()
-    document = json.loads(done.stdout)
+    document = is_as_described(done.stdout, "advice")
     stopped = [note for note in json.loads(attached.stdout)["notes"] if note.startswith("attached to process")]
-    validate(document, SCHEMA)
     looked = document["looked_at"]
     if password:
         assert "NOAUTH" in looked["unseen"][0]["why"]
@@ -270,8 +265,7 @@ def test_a_process_that_cannot_be_asked_is_named_with_the_way_out(
     assert (done.returncode, told.returncode, done.stderr) == (4, 4, "")
     assert "neither a report nor a heap could be read" in done.stdout
     assert "stats_print:true" in done.stdout
-    document = json.loads(told.stdout)
-    validate(document, SCHEMA)
+    document = is_as_described(told.stdout, "advice")
     assert document["outcome"] == "not seen"
     assert "jemalloc" in document["looked_at"]["unseen"][0]["what"]
 

@@ -4,7 +4,6 @@
 On this machine's glibc, and on those that `scripts/other_glibcs.py` has brought into build/glibcs.
 """
 
-import json
 import platform
 import re
 import shutil
@@ -14,20 +13,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from jsonschema import validate
 
-from conftest import PROGRAMS, HewRunner
+from conftest import PROGRAMS, HewRunner, is_as_described
 from hew.model.errors import HewError
 from hew.model.glibc_heap import GlibcHeap
 from hew.model.process import ProcessFacts
 from hew.sources.glibc.heap import read_heap
 from hew.sources.process_facts import read_process
 from hew.sources.processes import memory_status
-from hew.views import advice_document
 from stubs import PREFIXED, running
 
 OTHERS = Path(__file__).parents[2] / "build" / "glibcs"
-SCHEMA = json.loads((Path(advice_document.__file__).parent / "advice.schema.json").read_text())
 TOTAL = re.compile(
     r"</heap>\s*<total type=\"fast\" count=\"(\d+)\" size=\"(\d+)\"/>\s*<total type=\"rest\" .*size=\"(\d+)\""
 )
@@ -172,8 +168,7 @@ def test_a_heap_that_malloc_trim_would_empty_is_advised(hew: HewRunner, plateau:
         text = hew("advise", str(program.pid))
         program.trim()
         after = hew("advise", str(program.pid))
-    document = json.loads(done.stdout)
-    validate(document, SCHEMA)
+    document = is_as_described(done.stdout, "advice")
     assert (done.returncode, text.returncode, after.returncode) == (3, 3, 0)
     [advice] = document["advice"]
     assert advice["rule"] == "glibc-trim"

@@ -104,7 +104,7 @@ def test_hew_stats_shows_what_tuning_did(hew: HewRunner, tmp_path: Path) -> None
     assert "tuning:on  depot_room 200 %" in said
     assert "2 steps, 1 kept" in said
     assert "3 trials, 2 kept, 1 undone; 64.0 KiB borrowed now" in said
-    assert "9.0 %" in said
+    assert "9.0→5.0 %" in said
     document = is_as_described(hew("stats", "--json", str(tmp_path / "report")).stdout, "stats")
     assert document["snapshots"][0]["tuning"]["last_steps"][0]["outcome"] == "kept"
 
@@ -260,12 +260,18 @@ def test_a_running_process_tells_its_steps(hew_library: Path, loser: Path, hew: 
         wait_until(thought, "tuning has not thought of a step")
         document = json.loads(hew("ctl", str(child.pid), "--tuning", "--json").stdout)
         text = hew("ctl", str(child.pid), "--tuning").stdout
+        advised = hew("advise", str(child.pid)).stdout
+        tuned = is_as_described(hew("advise", "--json", str(child.pid)).stdout, "advice")["tuned"]
+        top = is_as_described(hew("top", "--json", "--every", "0.2", str(child.pid)).stdout, "top")
         child.kill()
     step = document["last_steps"][0]
     assert (document["mode"], document["depot_room"]) == ("observe", 100)
     assert (step["outcome"], step["before"], step["after"]) == ("would try", 100, 200)
     assert "would try" in text
     assert "tuning:observe" in text
+    assert "what it would try by itself; nothing was changed" in advised
+    assert tuned[0]["last_steps"][0]["outcome"] == "would try"
+    assert top["process"]["tuning"]["last_steps"][0]["outcome"] == "would try"
 
 
 def test_tune_learns_of_a_command_and_measures_it(hew_library: Path, loser: Path, hew: HewRunner) -> None:
@@ -277,9 +283,7 @@ def test_tune_learns_of_a_command_and_measures_it(hew_library: Path, loser: Path
     assert (document["verification"] is not None) == bool(document["learned"])
 
 
-def test_tune_refuses_another_allocator_and_servers(hew: HewRunner) -> None:
+def test_tune_refuses_another_allocator(hew: HewRunner) -> None:
     refused = hew("tune", "--alloc", "glibc", "--", sys.executable, "-c", "")
     assert refused.returncode != 0
     assert "only hew tunes itself" in refused.stderr or "what the command has" in refused.stderr
-    server = hew("tune", "--server", "x {port}", "--", "true")
-    assert "servers cannot be tuned yet" in server.stderr

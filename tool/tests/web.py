@@ -12,11 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from referencing import Registry
-from referencing.jsonschema import DRAFT202012
 
-from conftest import wait_until
-from hew import views
+from conftest import schemas, wait_until
 from hew.analysis.details import details, point
 from hew.analysis.fleet.rollout import RSS
 from hew.analysis.live import live_view
@@ -217,9 +214,8 @@ class Served:
 
 def is_an_answer(answer: Answer, name: str) -> Any:
     """The document, once serve.schema.json has been held against it."""
-    schemas = {path.name: json.loads(path.read_text()) for path in Path(views.__file__).parent.glob("*.schema.json")}
-    known = Registry().with_resources((one, DRAFT202012.create_resource(text)) for one, text in schemas.items())
-    checker = Draft202012Validator({**schemas["serve.schema.json"], "$ref": f"#/$defs/{name}"}, registry=known)
+    found, known = schemas()
+    checker = Draft202012Validator({**found["serve.schema.json"], "$ref": f"#/$defs/{name}"}, registry=known)
     checker.validate(answer.document)
     return answer.document
 

@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from hew.analysis.verification import changed
 from hew.model.advice import Setting
-from hew.model.figures import CPU, PEAK_RSS, WALL
+from hew.model.figures import CLIENT_WALL, CPU, PEAK_RSS, SERVER_CPU, SERVER_PEAK_RSS, WALL
 from hew.model.report import Ratio, Verdict
 from hew.model.tuned import Tuned
 from hew.model.tuning import LEVERS, Tuning
 from hew.model.verification import WITHOUT, Outcome, Variant, Verification
 
 WAY = "what it learned"
-FIGURES = (CPU, WALL, PEAK_RSS)
+TIMES = {one.key for one in (CPU, WALL, SERVER_CPU, CLIENT_WALL)}
+PEAKS = {one.key for one in (PEAK_RSS, SERVER_PEAK_RSS)}
+RATE = ".requests_per_second"
 MEMORY_MOST = 1.02
 
 
@@ -50,28 +52,39 @@ def outcome_of(result: Verification) -> Outcome:
 
 
 def faster(outcome: Outcome) -> bool:
-    """Whether it is faster by the clock or by the processor, and slower by neither; with the same output."""
-    times = [outcome.ratios[one.key].verdict for one in (CPU, WALL) if one.key in outcome.ratios]
+    """Whether it is faster by the clock, by the processor or by what is told of the work, and slower by none of these;
+    with the same output. Of a server its processor time counts, and the client's clock."""
+    times = [outcome.ratios[key].verdict for key in _judged(outcome) if key not in PEAKS]
     good = not outcome.failures and not outcome.output_differs
     return good and Verdict.BETTER in times and Verdict.WORSE not in times
 
 
 def lean(outcome: Outcome, memory: int) -> bool:
     """Whether its peak is the same, but for what it may spend, in percent."""
-    ratio = outcome.ratios.get(PEAK_RSS.key)
-    return ratio is None or ratio.verdict is not Verdict.WORSE or ratio.value <= MEMORY_MOST + memory / 100
+    peaks = [ratio for key, ratio in outcome.ratios.items() if key in PEAKS]
+    return all(one.verdict is not Verdict.WORSE or one.value <= MEMORY_MOST + memory / 100 for one in peaks)
+
+
+def _judged(outcome: Outcome) -> list[str]:
+    """What decides: times, the peak, metrics that were asked for, and the first rate that a client tells. Of its many
+    figures some would differ by chance."""
+    rates = [key for key in outcome.ratios if key.startswith("client.") and key.endswith(RATE)]
+    return [key for key in outcome.ratios if key in TIMES | PEAKS or key.startswith("metric.") or key in rates[:1]]
 
 
 def saved_lines(tuned: Tuned, today: str) -> list[str]:
     """A file that a shell can read: the setting, and above it what it rests on."""
     result, outcome, tuning = tuned.result, tuned.outcome, tuned.tuning
     assert result is not None and outcome is not None  # noqa: S101, PT018 - who saves has measured
-    evidence = [_spoken(one.label, outcome.ratios[one.key]) for one in FIGURES if one.key in outcome.ratios]
+    judged = set(_judged(outcome))
+    evidence = [_spoken(one.label, outcome.ratios[one.key]) for one in result.figures if one.key in judged]
     command = _comment(" ".join(result.command))
+    if result.server:
+        command = f"{_comment(' '.join(result.server))}, loaded by {command}"
     lines = [
         f"# hew tune, {today}: {command}",
         f"# {_comment(result.subject)}; {tuning.steps} steps in one run, {tuning.kept} kept",
-        f"# {'; '.join(evidence)}; {result.runs} interleaved rounds",
+        f"# {_comment('; '.join(evidence))}; {result.runs} interleaved rounds",
     ]
     return lines + [f"export {name}={shlex.quote(value)}" for name, value in outcome.variant.changes.items()]
 

@@ -17,11 +17,12 @@ from hew.sources.attach.reading import TIMEOUT
 from hew.sources.history.recording import recorded
 from hew.sources.process_facts import read_process
 from hew.sources.statistics.place import process_named
-from hew.views.advice_document import advice_json
+from hew.views.advice_document import advice_document, advice_json
 from hew.views.advice_text import show_advice
 from hew.views.coverage import show_coverage
 from hew.views.growth_text import growth_json, show_growth
 from hew.views.table import results_console, show_note
+from hew.views.tuning import show_tried
 
 STATUS = {Outcome.WELL: 0, Outcome.ADVICE: 3, Outcome.NOT_SEEN: 4}
 
@@ -48,7 +49,8 @@ def command(
     FILE may be a recording of hew watch: the last statistics of each process are looked at, and how it grew.
 
     Each advice has its evidence and where that stands, the setting to try for this allocator and version, what it will
-    do to CPU and memory, its risk, and how to verify it. It says what it looked at, and what it could not see.
+    do to CPU and memory, its risk, and how to verify it. It says what it looked at, and what it could not see. What a
+    process on hew has tried by itself (tuning) is told, and stands in the evidence of advice that goes the same way.
 
     A process on hew that serves a control socket (hew run does) is asked for its statistics. Of one on glibc the heap
     is read from outside. One on jemalloc is attached to, as a debugger does, and stands still for some milliseconds
@@ -84,9 +86,9 @@ def _advise(place: str, pid: int | None, cpus: float | None, as_json: bool, atta
     else:
         advised = advised_of(place, process, attach, cpus)
     if as_json:
-        click.echo(
-            advice_json(place, advised.found, advised.attached + advised.notes, advised.seen, growth_json(grown))
-        )
+        notes = advised.attached + advised.notes
+        document = advice_document(place, advised.found, notes, advised.seen, advised.tuned)
+        click.echo(advice_json(document, growth_json(grown)))
     else:
         _show(advised, grown)
     return advised.seen.outcome
@@ -99,4 +101,5 @@ def _show(advised: Advised, grown: list[Growth]) -> None:
         show_note(note, console)
     show_growth(grown, (), console)
     show_advice(advised.found, advised.notes, console)
+    show_tried(advised.tuned, console)
     show_coverage(advised.seen, console)

@@ -11,7 +11,7 @@ import click
 from hew.analysis.choice import choice
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.summary import summarise
-from hew.commands.measuring import measurer
+from hew.commands.measuring import find_client, measurer
 from hew.commands.options import (
     allocators_option,
     check_server,
@@ -118,9 +118,7 @@ def compare(plan: Plan, requests: Sequence[Request], runs: int, warmup: int) -> 
     environment, notes = without_allocators(caller_environment())
     measured = plan.server if isinstance(plan, ServerPlan) else plan.command
     path = find_command(measured[0], environment)
-    if isinstance(plan, ServerPlan):
-        for words in (plan.client, plan.ready or plan.client):
-            find_command(words[0], environment)
+    find_client(plan, environment)
     found, unusable = discover(requests, environment)
     usable, refused = usable_under(found, path, environment)
     if not usable:

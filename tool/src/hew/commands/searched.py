@@ -10,10 +10,10 @@ from hew.analysis.cut import cut
 from hew.analysis.search.space import choice_of, parameters_of
 from hew.analysis.verification import changed
 from hew.commands.asked import Asked
+from hew.commands.measuring import find_client
 from hew.model.allocator import BASELINE, Allocator, Request
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, GLIBC, HEW, JEMALLOC, OWN_CONF
-from hew.model.run import ServerPlan
 from hew.model.search import Candidate, Choice, Parameter
 from hew.sources.code import read_code
 from hew.sources.discovery import discover, true_baseline, usable_under, without_allocators
@@ -115,10 +115,7 @@ def ground_of(search: Search) -> Ground:
     environment, notes = without_allocators(caller_environment())
     asked = search.asked
     path = find_command(search.subject[0], environment)
-    plan = asked.plan
-    if isinstance(plan, ServerPlan):
-        for words in (plan.client, plan.ready or plan.client):
-            find_command(words[0], environment)
+    find_client(asked.plan, environment)
     requests = [] if search.allocators else [asked.request or DEFAULT]
     found, unusable = discover(requests, environment)
     usable, refused = usable_under(found, path, environment)

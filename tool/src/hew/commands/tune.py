@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`hew tune -- command`: one run that tunes itself, and what it learned measured by fresh runs."""
+"""`hew tune`: one run of a command, or of a server under load, that tunes itself; fresh runs measure what it found."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,14 +9,16 @@ import click
 
 from hew.analysis.tuned import faster, lean, learned, outcome_of, saved_lines, tuned_ways
 from hew.commands.asked import Asked, asked_for, run_options
+from hew.commands.measuring import find_client
 from hew.commands.options import told, writable
 from hew.commands.verify import measured_ways, place_of
 from hew.model.allocator import Request
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, HEW
+from hew.model.run import ServerPlan
 from hew.model.tuned import Tuned
 from hew.sources.code import read_code
-from hew.sources.tuning import learn
+from hew.sources.tuning import learn, learn_server
 from hew.views.table import results_console
 from hew.views.tune import show_tuned, tuned_json
 
@@ -67,9 +69,15 @@ def command(words: tuple[str, ...], save: Path | None, memory: int, as_json: boo
     What stayed of its steps is a setting. The command is then run as it is and with that setting, interleaved, as hew
     advise --verify does. "Nothing better" is an answer: then nothing is saved. The command should run for some
     seconds: a step takes a quarter of one.
+
+    With --server it is the server that tunes itself, and is measured, while COMMAND loads it; it is asked what it has
+    learned before it is stopped:
+
+    \b
+      hew tune --save redis.env \\
+               --server 'redis-server --port {port} --save ""' --ready 'redis-cli -p {port} ping' \\
+               -- redis-benchmark -p {port} -t set -n 500000 -r 200000 -d 200
     """
-    if options["server"] or options["ready"]:
-        raise click.UsageError("servers cannot be tuned yet: run one with tuning:on, and ask hew ctl PID --tuning")
     with told("hew tune", programs=True):
         asked = asked_for(words, {**options, "alloc": options["alloc"] or Request(HEW, None)})
         tuned = _tune(asked, memory)
@@ -87,7 +95,12 @@ def _tune(asked: Asked, memory: int) -> Tuned:
     code = read_code(place.library) if place.library else None
     if code is None or code.kind != HEW:
         raise HewError("only hew tunes itself: leave --alloc away, or give hew=PATH")
-    tuning = learn(asked.words, place, memory, asked.timeout, asked.input_file)
+    plan = asked.plan
+    find_client(plan, place.environment)
+    if isinstance(plan, ServerPlan):
+        tuning = learn_server(plan, place, memory)
+    else:
+        tuning = learn(asked.words, place, memory, asked.timeout, asked.input_file)
     settings = learned(tuning)
     if not settings:
         return Tuned(tuning)

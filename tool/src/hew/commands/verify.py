@@ -13,6 +13,7 @@ from hew.analysis.ratios import CONFIDENCE
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.verification import figures_of, outcomes, variants
 from hew.commands.asked import Asked
+from hew.commands.measuring import find_client
 from hew.model.advice import Advice, Case
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, GLIBC
@@ -46,8 +47,7 @@ def verify(asked: Asked) -> Verification:
     place = place_of(asked)
     variable, plan = conf_variable(asked.subject, place), asked.plan
     if isinstance(plan, ServerPlan):
-        for words in (plan.client, plan.ready or plan.client):
-            find_command(words[0], place.environment)
+        find_client(plan, place.environment)
         seen = observe_server(plan, place, variable)
     else:
         seen = observe(asked.words, place, variable, asked.timeout, asked.input_file)

@@ -8,7 +8,7 @@ from typing import Any
 
 from hew.model.errors import HewError
 
-LEVERS = ("depot_room", "dirty_decay_ms")
+ROOM, DECAY = LEVERS = ("depot_room", "dirty_decay_ms")
 WORD = re.compile(r"[a-z][a-z0-9_ ]{0,31}")  # a mode, setting or outcome; a newer library may know more of them
 MOST = (1 << 64) - 1
 MOST_STEPS = 1024

@@ -116,6 +116,13 @@ def measure_server(plan: ServerPlan, place: Place, step: Step, onlooker: Onlooke
         )
 
 
+def watch_server(plan: ServerPlan, place: Place, onlooker: Onlooker) -> None:
+    """One run for what an onlooker sees of it. Raises HewError when it fails."""
+    failure = measure_server(plan, place, Step(plan.server[0], 0), onlooker).failure
+    if failure:
+        raise HewError(f"{plan.server[0]}: {failure.reason}\n{failure.stderr_tail}".rstrip())
+
+
 def _await_ready(plan: ServerPlan, server: Launched, place: Place, port: int, streams: Streams) -> None:
     """Return once the ready command (or, without one, a connection to the port) succeeds."""
     deadline = time.monotonic() + READY_LIMIT

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, HEW, OWN_CONF
 from hew.model.process import ProcessFacts
-from hew.model.run import ServerPlan, Step
+from hew.model.run import ServerPlan
 from hew.model.statistics import Reading
 from hew.sources.code import conf_owner, read_code
 from hew.sources.control import find_socket
@@ -20,7 +20,7 @@ from hew.sources.executable import find_command, libraries_of, program_behind
 from hew.sources.launcher import Launched, launch
 from hew.sources.measure import Place, captured, tail
 from hew.sources.patient import largest
-from hew.sources.server import measure_server
+from hew.sources.server import watch_server
 from hew.sources.statistics.place import asked
 from hew.sources.statistics.stream import find_reports
 
@@ -72,9 +72,7 @@ def observe_server(plan: ServerPlan, place: Place, variable: str | None) -> Obse
     if variable and place.library and (code := read_code(place.library)) and code.kind == HEW:
         environment[OWN_CONF] = ",".join(filter(None, ("control:auto", environment.get(OWN_CONF))))
     seen = _Seen(plan.server[0])
-    run = measure_server(plan, Place(place.library, environment), Step(plan.server[0], 0), seen)
-    if run.failure:
-        raise HewError(f"{plan.server[0]}: {run.failure.reason}\n{run.failure.stderr_tail}".rstrip())
+    watch_server(plan, Place(place.library, environment), seen)
     return Observed(seen.reading, seen.process)
 
 

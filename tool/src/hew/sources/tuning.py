@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tuning has done: asked of a process, or learned from a run of a command."""
+"""What tuning has done: asked of a process, or learned from a run of a command or a server."""
 
 import contextlib
 import json
@@ -9,11 +9,14 @@ from typing import BinaryIO
 
 from hew.model.errors import HewError
 from hew.model.known_allocators import OWN_CONF
+from hew.model.run import ServerPlan
 from hew.model.tuning import Tuning, tuning_of
-from hew.sources.control import Control
+from hew.sources.control import Control, connect
 from hew.sources.discovery import describe_status
 from hew.sources.launcher import launch
 from hew.sources.measure import Place, captured, tail
+from hew.sources.processes import tree
+from hew.sources.server import watch_server
 
 ONLY_TOTALS = "Jgmdablxeh"
 BEGIN = '{"jemalloc":{'
@@ -33,9 +36,7 @@ def asked_tuning(control: Control) -> Tuning:
 
 def learn(words: Sequence[str], place: Place, memory: int, timeout: float | None, stdin: Path) -> Tuning:
     """Run the command to its end with tuning on. Of its processes the one that looked most often tells."""
-    conf = f"tuning:on,tuning_memory:{memory},stats_print:true,stats_print_opts:{ONLY_TOTALS}"
-    environment = dict(place.environment)
-    environment[OWN_CONF] = ",".join(filter(None, (environment.get(OWN_CONF), conf)))
+    environment = _tuning_itself(place, memory)
     with (
         stdin.open("rb") as given,
         captured(given) as streams,
@@ -50,6 +51,52 @@ def learn(words: Sequence[str], place: Place, memory: int, timeout: float | None
         told = list(_reports(streams.errors))
     if not told:
         raise HewError(f"{words[0]} has told no statistics: it must end by itself, as exit() does, and be on hew")
+    return _who_looked_most(told)
+
+
+def learn_server(plan: ServerPlan, place: Place, memory: int) -> Tuning:
+    """Run the server with tuning on while its client loads it. It is asked before it is stopped, since the load is what
+    it has learned from; one that cannot be asked tells when it ends."""
+    environment = _tuning_itself(place, memory)
+    environment[OWN_CONF] = f"control:auto,{environment[OWN_CONF]}"  # first: where the user has it holds
+    seen = _Seen()
+    watch_server(plan, Place(place.library, environment), seen)
+    if not seen.told:
+        raise HewError(
+            f"{plan.server[0]} has told nothing of its tuning: it must be on hew, and have a control socket "
+            "(control:auto) or end on SIGTERM as exit() does"
+        )
+    return _who_looked_most(seen.told)
+
+
+class _Seen:
+    """What a server's processes tell."""
+
+    def __init__(self) -> None:
+        self.told: list[Tuning] = []
+
+    def loaded(self, pid: int) -> None:
+        """Each that has a control socket is asked."""
+        for one in tree(pid):
+            with contextlib.suppress(HewError), connect(one) as control:
+                self.told.append(asked_tuning(control))
+
+    def ended(self, errors: BinaryIO) -> None:
+        """What they wrote, where none could be asked."""
+        if not self.told:
+            self.told = list(_reports(errors))
+
+
+def _tuning_itself(place: Place, memory: int) -> dict[str, str]:
+    """The environment in which hew tunes itself, and tells of it at the end."""
+    conf = f"tuning:on,tuning_memory:{memory},stats_print:true,stats_print_opts:{ONLY_TOTALS}"
+    environment = dict(place.environment)
+    environment[OWN_CONF] = ",".join(filter(None, (environment.get(OWN_CONF), conf)))
+    return environment
+
+
+def _who_looked_most(told: Sequence[Tuning]) -> Tuning:
+    """Of several processes the one that has worked most."""
     return max(told, key=lambda one: one.windows)
 
 

@@ -20,7 +20,7 @@ from hew.model.errors import HewError
 from hew.model.live import Feed, LiveView, ProcessRow
 from hew.model.quantity import size
 from hew.views.process_table import Column, ProcessTable
-from hew.views.top_tables import TABLES, headline, parts_text, rates_text
+from hew.views.top_tables import TABLES, Row, headline, parts_text, rates_text, tuned_text
 
 READING = "reading"
 COLUMNS = (
@@ -170,6 +170,7 @@ class ProcessView(LiveScreen):
     def __init__(self, pid: int) -> None:
         super().__init__()
         self.pid = pid
+        self._rows: dict[str, list[Row]] = {}  # as they stand there: steps of tuning, and much of an idle process, stay
 
     def compose(self) -> ComposeResult:
         """Who it is, its memory, its rates, its tables."""
@@ -198,13 +199,18 @@ class ProcessView(LiveScreen):
         """Replace everything by what is true now."""
         self.query_one("#head", Static).update(headline(view))
         self.query_one("#parts", Static).update(parts_text(view, self.size.width))
-        self.query_one("#rates", Static).update(rates_text(view))
+        self.query_one("#rates", Static).update("\n".join(filter(None, (rates_text(view), tuned_text(view)))))
         for table in TABLES:
+            rows = table.rows(view)
+            if rows == self._rows.get(table.key):
+                continue
+            self._rows[table.key] = rows
             shown = self.query_one(f"#table-{table.key}", DataTable)
-            at = shown.cursor_coordinate
+            at, left = shown.cursor_coordinate, shown.scroll_x
             shown.clear()
-            shown.add_rows([Text(cell) for cell in row] for row in table.rows(view))
+            shown.add_rows([Text(cell) for cell in row] for row in rows)
             shown.move_cursor(row=at.row, animate=False)
+            self.call_after_refresh(shown.scroll_to, x=left, animate=False)  # its width is known only then
         self.tell(view.moment.why)
 
     def action_tab(self, key: str) -> None:

@@ -24,7 +24,8 @@ def top_json(rows: Sequence[ProcessRow], view: LiveView | None) -> str:
 def process_document(view: LiveView) -> dict[str, Any]:
     """One process."""
     moment = view.moment
-    threads = moment.snapshot.threads if moment.snapshot else ()
+    snapshot = moment.snapshot
+    threads = snapshot.threads if snapshot else ()
     return {
         "pid": moment.pid,
         "name": moment.name,
@@ -35,4 +36,5 @@ def process_document(view: LiveView) -> dict[str, Any]:
         "parts": [asdict(part) for part in view.parts],
         "rates": [asdict(rate) for rate in view.rates],
         "threads": [{**asdict(one), "rate": view.thread_rates.get(one.number)} for one in threads],
+        "tuning": asdict(snapshot.tuning) if snapshot and snapshot.tuning else None,
     }

@@ -28,6 +28,7 @@ from hew.analysis.advice import (
     thread_caches,
 )
 from hew.analysis.advice.reconcile import reconciled
+from hew.analysis.advice.tried import with_trials
 from hew.model.advice import Advice, Case
 from hew.model.known_allocators import GLIBC
 
@@ -68,6 +69,6 @@ def looking(case: Case) -> int:
 
 
 def advise(case: Case) -> tuple[Advice, ...]:
-    """What every rule has to say, in words that do not contradict each other."""
+    """What every rule has to say, in words that do not contradict each other; and what the process has tried of it."""
     found = (module.rule(case) for module in MODULES)
-    return reconciled([one for one in found if one is not None])
+    return with_trials(reconciled([one for one in found if one is not None]), case.snapshot)

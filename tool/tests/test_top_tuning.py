@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""What `hew top` shows of what a process has tuned by itself."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from rich.text import Text
+from textual.widgets import DataTable
+
+from conftest import STEPS, TUNING, is_as_described
+from hew.analysis.live import live_view
+from hew.model.live import LiveView
+from hew.model.tuning import Tuning
+from hew.views.top import TopApp
+from hew.views.top_document import top_json
+from hew.views.top_tables import step_rows, tuned_text
+from test_top import GLIBC, MadeUp, moment, settle, snapshot
+
+
+def told_of(tuning: Tuning | None) -> LiveView:
+    return live_view(moment(1, snapshot=replace(snapshot(1), tuning=tuning)), None)
+
+
+def test_what_a_process_has_tuned_by_itself_is_one_line_and_its_last_steps() -> None:
+    view = told_of(TUNING)
+    assert tuned_text(view) == (
+        "tuning:on   depot_room 200 %, dirty_decay_ms 20000   3 steps made: 2 kept, 1 undone   "
+        "512 KiB lent to threads' caches; 4 trials, 3 kept, 1 undone"
+    )
+    assert step_rows(view)[:2] == [
+        ("31.0 s", "dirty_decay_ms", "10000→20000", "kept", "–", "–", "pages wanted again"),
+        ("900 ms", "depot_room", "200→400", "too costly", "5.0→4.0 %", "40.0→52.0 MiB", "batches turned away"),
+    ]
+
+
+def test_what_a_process_would_try_is_not_told_as_made() -> None:
+    thought = replace(STEPS[0], outcome="would try", lost_after_ppm=0, held_after=0)
+    view = told_of(replace(TUNING, mode="observe", steps=1, depot_room=100, last_steps=(thought,), room_trials=0))
+    assert tuned_text(view) == "tuning:observe   depot_room 100 %, dirty_decay_ms 20000   1 steps that it would try"
+    assert step_rows(view)[0][2:6] == ("100→200", "would try", "9.0 %", "40.0 MiB")
+
+
+def test_who_tells_nothing_of_tuning_has_neither_line_nor_steps() -> None:
+    for view in (told_of(None), live_view(moment(1, **GLIBC), None)):
+        assert (tuned_text(view), step_rows(view)) == ("", [])
+    assert tuned_text(told_of(replace(TUNING, mode="room", last_steps=()))).startswith("tuning:room   512 KiB lent")
+
+
+def test_words_of_a_recording_cannot_move_the_cursor() -> None:
+    """A recording is a file that anybody may have written."""
+    odd = replace(TUNING, mode="on\x1b[2J", last_steps=(replace(STEPS[0], setting="a\nb", outcome="\x1b[31m[/x]"),))
+    shown = [tuned_text(told_of(odd)), *step_rows(told_of(odd))[0]]
+    assert all(one.isprintable() for one in shown)
+
+
+def test_json_has_it_and_null_where_nothing_is_told() -> None:
+    tuning = is_as_described(top_json((), told_of(TUNING)), "top")["process"]["tuning"]
+    assert (tuning["depot_room"], tuning["last_steps"][1]["outcome"]) == (200, "too costly")
+    assert is_as_described(top_json((), told_of(None)), "top")["process"]["tuning"] is None
+
+
+def test_a_look_draws_only_tables_that_differ_and_leaves_them_where_they_were_scrolled_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = TopApp(MadeUp(), 1000, 42)
+    cleared: list[str | None] = []
+    plain = DataTable.clear
+
+    def clear(table: DataTable[Text], columns: bool = False) -> DataTable[Text]:
+        cleared.append(table.id)
+        return plain(table, columns)
+
+    async def run() -> None:
+        async with app.run_test(size=(50, 36)) as pilot:
+            await settle(pilot)
+            await pilot.press("2")
+            await settle(pilot)
+            table = app.screen.query_one("#table-bins", DataTable)
+            table.scroll_to(x=9, animate=False)
+            await settle(pilot)
+            monkeypatch.setattr(DataTable, "clear", clear)
+            app.refresh_now()
+            await settle(pilot)
+            assert table.scroll_x == 9
+
+    asyncio.run(run())
+    assert "table-bins" in cleared  # the made-up process has asked for more meanwhile
+    assert "table-tuning" not in cleared
