@@ -10,6 +10,7 @@
 #include "meta/memory.h"
 #include "page/bound.h"
 #include "page/due.h"
+#include "page/idle.h"
 
 #include <string.h>
 
@@ -23,7 +24,8 @@
 #define DEPOT_PART 16
 #define DEPOTS_MIN ((size_t)3 << 19)
 #define DEPOTS_MAX ((size_t)8 << 20)
-#define IDLE_DEPOTS_MOST 7
+#define IDLE_LEFT ((size_t)1 << 20) /* page heaps keep so much, to serve other sizes than depots hold */
+#define IDLE_MOST 7 /* times that, of what has lain idle all along */
 #define TIGHT_HALVES 2 /* near a limit of memory threads have one half of what caches may hold, depots the other */
 #define STEP_MOST ((size_t)256 << 10)
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
@@ -32,8 +34,9 @@
 #define ASKED 8  /* classes that are looked at for the one that makes least of its room, */
 #define DEARER 2 /* which must be so much less than who asks would make of it */
 /* What threads may borrow in all: a part of the heap, but so much in any case. */
-#define RESERVE_PART 16
-#define RESERVE_MIN ((size_t)512 << 10)
+#define RESERVE_PART 32
+#define RESERVE_MIN ((size_t)384 << 10)
+#define RESERVE_TIGHT 16 /* near a limit of memory: of what all caches may hold */
 
 /* What one class may hold where the user has said nothing: so many bytes (of a large class so many, or one object), and objects. */
 #define CLASS_BYTES ((size_t)256 << 10)
@@ -124,7 +127,7 @@ within(size_t bytes, size_t least, size_t most)
 }
 
 struct hew_budget_room hew_budget_room = {
-    .share = HEW_BUDGET_USUAL, .depots = HEW_BUDGET_USUAL, .step = HEW_BUDGET_STEP};
+    .share = HEW_BUDGET_USUAL, .depots = HEW_BUDGET_USUAL, .idle = true, .step = HEW_BUDGET_STEP};
 
 static bool
 is_usual(void)
@@ -158,8 +161,9 @@ hew_budget_set_share(unsigned percent)
 }
 
 HEW_COLD void
-hew_budget_set_depots(unsigned percent)
+hew_budget_set_depots(unsigned percent, bool idle)
 {
+    atomic_store_explicit(&hew_budget_room.idle, idle, memory_order_relaxed);
     atomic_store_explicit(&hew_budget_room.depots, percent, memory_order_relaxed);
     note_unusual(percent);
 }
@@ -183,19 +187,6 @@ adjusted(size_t bytes, unsigned among, const _Atomic uint32_t *percent)
     return within_limit(bytes, TIGHT_HALVES * among);
 }
 
-#ifndef PD
-#define PD 0
-#define PS 0
-#define RP 32
-#define RM 384
-#endif
-static size_t
-idle_room(size_t most)
-{
-    size_t idle = atomic_load_explicit(&hew_page_idle_least, memory_order_relaxed) * (size_t)PD / 8;
-    return idle < most ? idle : most;
-}
-
 size_t
 hew_budget_share(void)
 {
@@ -206,12 +197,27 @@ hew_budget_share(void)
     return is_usual() ? share : adjusted(share, threads, &hew_budget_room.share);
 }
 
+/* What all depots may usually hold. */
+static size_t
+usual_depots(void)
+{
+    return within(atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART, DEPOTS_MIN, DEPOTS_MAX);
+}
+
+size_t
+hew_budget_idle_room(void)
+{
+    if (!atomic_load_explicit(&hew_budget_room.idle, memory_order_relaxed)) {
+        return 0;
+    }
+    size_t idle = atomic_load_explicit(&hew_idle_least, memory_order_relaxed);
+    return idle <= IDLE_LEFT ? 0 : within(idle - IDLE_LEFT, 0, usual_depots() * IDLE_MOST);
+}
+
 size_t
 hew_budget_depot(unsigned depots)
 {
-    size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART;
-    size_t all = within(part, DEPOTS_MIN, DEPOTS_MAX);
-    all += idle_room(all * IDLE_DEPOTS_MOST);
+    size_t all = usual_depots() + hew_budget_idle_room();
     all = is_usual() ? all : adjusted(all, 1, &hew_budget_room.depots);
     return (uint32_t)all / (depots == 0 ? 1 : depots);
 }
@@ -264,10 +270,9 @@ hew_budget_left(const struct hew_cache *cache, unsigned code)
 size_t
 hew_budget_reserve(void)
 {
-    size_t heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed);
-    size_t part = heap / (size_t)RP;
-    size_t reserve = within(part, (size_t)RM<<10, SIZE_MAX) + atomic_load_explicit(&hew_page_idle_least, memory_order_relaxed) * (size_t)PS / 8 + heap / 100 * hew_options.tuning_memory;
-    return within_limit(reserve, RESERVE_PART);
+    size_t heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed), part = heap / RESERVE_PART;
+    size_t reserve = within(part, RESERVE_MIN, SIZE_MAX) + heap / 100 * hew_options.tuning_memory;
+    return within_limit(reserve, RESERVE_TIGHT);
 }
 
 /* The class's objects stand in `slots`, which may be where they are. */

@@ -98,6 +98,13 @@ depot_let_go(struct depot *depot)
     atomic_store_explicit(&depot->held, 0, memory_order_release);
 }
 
+/* With the mark: looked at without it, too. */
+static void
+depot_add_bytes(struct depot *depot, ptrdiff_t bytes)
+{
+    __atomic_store_n(&depot->counts.bytes, depot->counts.bytes + (size_t)bytes, __ATOMIC_RELAXED);
+}
+
 static uint32_t
 ring_count(const struct ring *ring)
 {
@@ -209,7 +216,7 @@ take_from(struct depot *depot, unsigned code, void **objects, unsigned wanted)
     ring_read(ring, ring->oldest + count, objects, taken);
     ring_set_count(ring, count);
     ring->least = count < ring->least ? count : ring->least;
-    depot->counts.bytes -= hew_budget_bytes(code, taken);
+    depot_add_bytes(depot, -(ptrdiff_t)hew_budget_bytes(code, taken));
     depot->counts.takes++;
     HEW_ASSERT(2, depot_valid(depot));
     depot_let_go(depot);
@@ -343,9 +350,16 @@ take_oldest(struct depot *depot, unsigned code, uint32_t keep, void **objects)
         ring->oldest += taken;
         ring_set_count(ring, count - taken);
         ring->least = ring->least < count - taken ? ring->least : count - taken;
-        depot->counts.bytes -= hew_budget_bytes(code, taken);
+        depot_add_bytes(depot, -(ptrdiff_t)hew_budget_bytes(code, taken));
     }
     return taken;
+}
+
+/* What each depot may hold now. */
+static size_t
+room_now(void)
+{
+    return hew_budget_depot(atomic_load_explicit(&made, memory_order_relaxed));
 }
 
 /* With the mark: the hand comes by the next class that has objects which nobody has needed since it was there last. */
@@ -383,7 +397,7 @@ depot_put(struct depot *depot, unsigned code, void *const *objects, unsigned cou
     }
     ring_write(ring, ring->oldest + ring->count, objects, count);
     ring_set_count(ring, ring->count + count);
-    depot->counts.bytes += hew_budget_bytes(code, count);
+    depot_add_bytes(depot, (ptrdiff_t)hew_budget_bytes(code, count));
     depot->counts.gives++;
     HEW_ASSERT(2, depot_valid(depot));
     HEW_ASSERT(3, ring_valid(ring, code));
@@ -419,7 +433,7 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
         depot_let_go(depot);
         hew_describe_double_free("free", (uintptr_t)objects[0]);
     }
-    depot->most = hew_budget_depot(atomic_load_explicit(&made, memory_order_relaxed));
+    depot->most = room_now();
     if (HEW_UNLIKELY(before + hew_budget_bytes(code, count) > depot->most)) {
         idle_count = move_hand(depot, idle, &idle_code);
     }
@@ -458,13 +472,12 @@ hew_depot_fit(unsigned own)
 {
     struct depot *depot = depot_at(own);
     void *idle[AT_ONCE];
-    unsigned code = 0, count = 0;
-    if (depot == NULL ||
-        __atomic_load_n(&depot->counts.bytes, __ATOMIC_RELAXED) <= hew_budget_depot(atomic_load_explicit(&made, memory_order_relaxed)) ||
-        !depot_hold(depot)) {
+    unsigned code = HEW_CODE_NONE;
+    bool over = depot != NULL && __atomic_load_n(&depot->counts.bytes, __ATOMIC_RELAXED) > room_now();
+    if (HEW_LIKELY(!over) || !depot_hold(depot)) {
         return;
     }
-    count = move_hand(depot, idle, &code);
+    unsigned count = move_hand(depot, idle, &code);
     depot_let_go(depot);
     if (count != 0) {
         send_home(code, idle, count);

@@ -12,9 +12,6 @@
 /* Bytes of all heaps' mappings: relaxed, a hint for what is in proportion. */
 extern _Atomic size_t hew_page_mapped;
 
-/* Bytes that have lain idle all along in some heap, dirty and so resident anyway: the fewest there were of late.  Relaxed, a hint. */
-extern _Atomic size_t hew_page_idle_least;
-
 /* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while, and when the heaps have become
  * large; lowered by the purger. */
 extern _Atomic uint32_t hew_page_due;

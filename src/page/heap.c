@@ -30,7 +30,6 @@ void
 hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
 {
     hew_stock_begin(&heap->dirty);
-    heap->dirty.tells = true;
     hew_stock_begin(&heap->muzzy);
     hew_stock_begin(&heap->retained);
     hew_list_begin(&heap->transit);

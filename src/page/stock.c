@@ -5,13 +5,9 @@
  */
 #include "page/stock.h"
 
-#include "page/due.h"
+#include "page/idle.h"
 
 #define LOOKS 8        /* extents looked at in a bucket before the next one is tried */
-#define TELL_STEP ((size_t)64 << 10)
-#ifndef TELL_PERIOD
-#define TELL_PERIOD 256
-#endif
 #define EXACT_LOOKS 64 /* where only one size will do */
 
 /* The bucket whose extents have at least this many pages: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 ... */
@@ -62,37 +58,11 @@ unlink_bucket(struct hew_stock *stock, struct hew_extent *extent)
     }
 }
 
-/* Dirty bytes of all heaps, in whole pieces of each, and the fewest since the period before began: all relaxed. */
-static _Atomic size_t idle_told, idle_next_least;
-static _Atomic unsigned tells;
-
-/* What one heap has told changes: seldom, since all CPUs write to these words. */
-static HEW_NOINLINE void
-stock_tell(struct hew_stock *stock)
-{
-    size_t whole = stock->bytes / TELL_STEP * TELL_STEP, more = whole - stock->told;
-    stock->told = whole;
-    size_t now = atomic_fetch_add_explicit(&idle_told, more, memory_order_relaxed) + more;
-    if (atomic_fetch_add_explicit(&tells, 1, memory_order_relaxed) % TELL_PERIOD == 0) {
-        size_t least = atomic_exchange_explicit(&idle_next_least, now, memory_order_relaxed);
-        atomic_store_explicit(&hew_page_idle_least, least < now ? least : now, memory_order_relaxed);
-        return;
-    }
-    if (now < atomic_load_explicit(&idle_next_least, memory_order_relaxed)) {
-        atomic_store_explicit(&idle_next_least, now, memory_order_relaxed);
-    }
-    if (now < atomic_load_explicit(&hew_page_idle_least, memory_order_relaxed)) {
-        atomic_store_explicit(&hew_page_idle_least, now, memory_order_relaxed);
-    }
-}
-
 static void
 set_bytes(struct hew_stock *stock, size_t bytes)
 {
     __atomic_store_n(&stock->bytes, bytes, __ATOMIC_RELAXED);
-    if (stock->tells && (bytes < stock->told || bytes - stock->told >= 2 * TELL_STEP)) {
-        stock_tell(stock);
-    }
+    hew_idle_note(stock);
 }
 
 void

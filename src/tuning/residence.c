@@ -3,14 +3,27 @@
 #include "tuning/residence.h"
 
 #include "base/size_class.h"
-#include "tuning/trial.h"
 
 #define HORIZON 4u      /* times that memory stays: older windows have faded */
 #define WORTH_PPM 5000u /* of the processor's time: less lost is left alone */
 #define SOON_PART 2u    /* of what went back: so much wanted again is a reason to keep it longer, */
 #define SELDOM_PART 8u  /* less than so much one to go back */
 #define LEAST_BYTES (UINT64_C(1) << 20)
+#define SETTLE 1u /* times that memory stays, after a step, */
+#define JUDGE 2u  /* and that it is judged by */
+#define JUDGE_CPU_NS UINT64_C(100000000)
+#define LEFT_PERCENT 75u /* of what was lost before a step: no more may be lost after it */
 #define TURNS_MOST 10u
+#define PPM UINT64_C(1000000)
+
+uint32_t
+hew_residence_ppm(uint64_t part, uint64_t whole)
+{
+    if (part >= whole) {
+        return part == 0 ? 0 : (uint32_t)PPM;
+    }
+    return (uint32_t)(whole < UINT64_MAX / PPM ? part * PPM / whole : part / (whole / PPM));
+}
 
 static uint64_t
 faded(uint64_t sum, uint64_t passed_ms, uint64_t horizon_ms)
@@ -29,40 +42,101 @@ residence_add(struct hew_residence *residence, const struct hew_residence_window
     hew_refaults_returned(&residence->refaults, window->now_ms, window->returned);
 }
 
+/* What comes from here on is judged by the time in force. */
+static void
+begin_sums(struct hew_residence *residence)
+{
+    residence->returned = residence->soon = residence->cpu_ns = 0;
+}
+
+static void
+note_sums(struct hew_residence *residence, const struct hew_residence_window *window, unsigned after)
+{
+    residence->soon_ppm[after] = hew_residence_ppm(residence->soon, residence->returned);
+    residence->lost_ppm[after] =
+        hew_residence_ppm(residence->soon / HEW_PAGE * window->lost_per_page, residence->cpu_ns);
+}
+
+static void
+begin_rest(struct hew_residence *residence, uint64_t usual_ms)
+{
+    residence->state = HEW_RESIDENCE_RESTS;
+    residence->left_ms = (usual_ms << residence->position) << residence->turns;
+}
+
+static void
+lengthen_rests(struct hew_residence *residence)
+{
+    residence->turns += residence->turns < TURNS_MOST;
+}
+
 static int
 direction_due(const struct hew_residence *residence, const struct hew_residence_window *window)
 {
-    uint64_t lost = residence->soon / HEW_PAGE * window->lost_per_page;
     bool much = residence->returned >= LEAST_BYTES;
     if (much && residence->soon >= residence->returned / SOON_PART && window->may_grow &&
-        hew_trial_ppm(lost, residence->cpu_ns) >= WORTH_PPM && residence->position < HEW_RESIDENCE_HIGHEST) {
+        residence->lost_ppm[0] >= WORTH_PPM && residence->position < HEW_RESIDENCE_HIGHEST) {
         return 1;
     }
     return much && residence->soon < residence->returned / SELDOM_PART && residence->position > 0 ? -1 : 0;
 }
 
-static void
-residence_rest(struct hew_residence *residence, uint64_t usual_ms)
+static enum hew_residence_outcome
+look_rested(struct hew_residence *residence, const struct hew_residence_window *window, uint64_t usual_ms)
 {
-    residence->rest_ms = (usual_ms << residence->position) << residence->turns;
-}
-
-int
-hew_residence_step(struct hew_residence *residence, const struct hew_residence_window *window, uint64_t usual_ms)
-{
-    uint64_t stays_ms = usual_ms << residence->position;
-    residence_add(residence, window, stays_ms);
-    residence->rest_ms -= residence->rest_ms < window->passed_ms ? residence->rest_ms : window->passed_ms;
-    int direction = residence->rest_ms == 0 ? direction_due(residence, window) : 0;
+    note_sums(residence, window, 0);
+    int direction = direction_due(residence, window);
     if (direction == 0) {
-        return 0;
+        return HEW_RESIDENCE_NOTHING;
     }
-    residence->turns += residence->last_direction == -direction && residence->turns < TURNS_MOST;
+    if (residence->last_direction == -direction) {
+        lengthen_rests(residence);
+    }
     residence->last_direction = direction;
     residence->position += direction;
-    residence_rest(residence, usual_ms);
-    residence->returned = residence->soon = residence->cpu_ns = 0; /* what comes now is judged by the new time */
-    return direction;
+    residence->soon_ppm[1] = residence->lost_ppm[1] = 0;
+    if (direction < 0) {
+        begin_rest(residence, usual_ms);
+        begin_sums(residence);
+        return HEW_RESIDENCE_BACK;
+    }
+    residence->state = HEW_RESIDENCE_SETTLES;
+    residence->left_ms = (usual_ms << residence->position) * SETTLE;
+    return HEW_RESIDENCE_TRIED;
+}
+
+static enum hew_residence_outcome
+judge(struct hew_residence *residence, const struct hew_residence_window *window, uint64_t usual_ms)
+{
+    note_sums(residence, window, 1);
+    bool pays = (uint64_t)residence->lost_ppm[1] * 100 <= (uint64_t)residence->lost_ppm[0] * LEFT_PERCENT;
+    if (pays) {
+        begin_rest(residence, usual_ms);
+        begin_sums(residence);
+        return HEW_RESIDENCE_KEPT;
+    }
+    hew_residence_forgo(residence, usual_ms);
+    return HEW_RESIDENCE_UNDONE;
+}
+
+enum hew_residence_outcome
+hew_residence_step(struct hew_residence *residence, const struct hew_residence_window *window, uint64_t usual_ms)
+{
+    residence_add(residence, window, usual_ms << residence->position);
+    residence->left_ms -= residence->left_ms < window->passed_ms ? residence->left_ms : window->passed_ms;
+    if (residence->left_ms != 0) {
+        return HEW_RESIDENCE_NOTHING;
+    }
+    if (residence->state == HEW_RESIDENCE_RESTS) {
+        return look_rested(residence, window, usual_ms);
+    }
+    if (residence->state == HEW_RESIDENCE_SETTLES) {
+        begin_sums(residence);
+        residence->state = HEW_RESIDENCE_JUDGES;
+        residence->left_ms = (usual_ms << residence->position) * JUDGE;
+        return HEW_RESIDENCE_NOTHING;
+    }
+    return residence->cpu_ns < JUDGE_CPU_NS ? HEW_RESIDENCE_NOTHING : judge(residence, window, usual_ms);
 }
 
 void
@@ -70,6 +144,7 @@ hew_residence_forgo(struct hew_residence *residence, uint64_t usual_ms)
 {
     residence->position -= residence->last_direction;
     residence->last_direction = 0;
-    residence->turns += residence->turns < TURNS_MOST;
-    residence_rest(residence, usual_ms);
+    lengthen_rests(residence);
+    begin_rest(residence, usual_ms);
+    begin_sums(residence);
 }

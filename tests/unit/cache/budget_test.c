@@ -5,6 +5,7 @@
 #include "cache/budget.h"
 #include "cache/thread.h"
 #include "page/bound.h"
+#include "page/idle.h"
 
 #define CROWD 300 /* threads: each one's share is the least there is */
 
@@ -76,7 +77,7 @@ TEST(room_may_be_a_part_or_a_multiple_of_the_usual)
     size_t share = hew_budget_share(), depot = hew_budget_depot(1), step = hew_budget_step();
     hew_budget_set_share(400);
     CHECK(hew_budget_share() == 4 * share && hew_budget_depot(1) == depot && hew_budget_step() == 4 * step);
-    hew_budget_set_depots(25);
+    hew_budget_set_depots(25, true);
     CHECK(hew_budget_depot(1) == depot / 4 && hew_budget_share() == 4 * share);
     hew_budget_set_share(1600);
     CHECK(hew_budget_share() == 16 * share && hew_budget_step() == 8 * step); /* a step has its own most */
@@ -88,8 +89,30 @@ TEST(room_may_be_a_part_or_a_multiple_of_the_usual)
     atomic_store(&hew_page_bound.known, false);
     atomic_store(&hew_page_bound.caches, SIZE_MAX);
     hew_budget_set_share(100);
-    hew_budget_set_depots(100);
+    hew_budget_set_depots(100, true);
     CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot && hew_budget_step() == step);
+}
+
+TEST(depots_may_hold_what_has_lain_idle_in_page_heaps_but_no_more_than_seven_times_the_usual)
+{
+    size_t usual = hew_budget_depot(1);
+    atomic_store(&hew_idle_least, (size_t)5 << 20);
+    hew_budget_set_depots(100, false);
+    CHECK(hew_budget_depot(1) == usual && hew_budget_idle_room() == 0);
+    hew_budget_set_depots(100, true);
+    CHECK(hew_budget_depot(1) == usual + ((size_t)5 << 20) && hew_budget_idle_room() == (size_t)5 << 20);
+    CHECK_EQUAL(hew_budget_depot(4), (usual + ((size_t)5 << 20)) / 4);
+    atomic_store(&hew_idle_least, (size_t)1 << 40);
+    CHECK_EQUAL(hew_budget_depot(1), 8 * usual);
+    atomic_store(&hew_page_bound.known, true);
+    hew_budget_note_limit();
+    atomic_store(&hew_page_bound.caches, (size_t)64 << 10);
+    CHECK_EQUAL(hew_budget_depot(1), (size_t)32 << 10); /* a limit of memory is stronger */
+    atomic_store(&hew_page_bound.known, false);
+    atomic_store(&hew_page_bound.caches, SIZE_MAX);
+    atomic_store(&hew_idle_least, 0);
+    hew_budget_set_depots(100, true);
+    CHECK_EQUAL(hew_budget_depot(1), usual);
 }
 
 TEST(all_magazines_of_a_thread_keep_within_its_share_but_for_the_first_objects)

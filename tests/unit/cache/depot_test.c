@@ -3,6 +3,7 @@
 #include "one_thread.h"
 
 #include "cache/owner.h"
+#include "page/idle.h"
 
 static unsigned
 taken_from_bin(unsigned code, unsigned wanted)
@@ -103,6 +104,29 @@ TEST(a_full_depot_makes_room_at_the_cost_of_what_nobody_needs)
     }
     CHECK(hew_depot_held(idle) < before / 2);
     CHECK(hew_depot_held(busy) > 100);
+    end_cache();
+}
+
+TEST(what_a_depot_holds_of_idle_memory_goes_back_once_that_is_wanted)
+{
+    new_cache();
+    unsigned code = hew_code_of_size(4096);
+    atomic_store(&hew_idle_least, (size_t)4 << 20);
+    size_t most = hew_budget_depot(1);
+    for (unsigned round = 0; round < 4; round++) {
+        hew_depot_give(0, code, objects, taken_from_bin(code, 400));
+    }
+    CHECK(hew_depot_counts().bytes > (size_t)3 << 20 && hew_depot_counts().bytes <= most);
+    size_t held = hew_depot_held(code);
+    hew_depot_fit(0);
+    CHECK_EQUAL(hew_depot_held(code), held); /* there is room yet */
+    atomic_store(&hew_idle_least, 0);
+    for (unsigned asked = 0; asked < 200; asked++) {
+        hew_depot_fit(0);
+    }
+    CHECK(hew_depot_counts().bytes <= hew_budget_depot(1));
+    CHECK(hew_depot_counts().bytes + 128 * 4096 > hew_budget_depot(1)); /* and no more than that went */
+    hew_depot_fit(100); /* there is no such depot */
     end_cache();
 }
 

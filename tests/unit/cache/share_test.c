@@ -86,7 +86,7 @@ bursts(struct hew_cache *cache, unsigned count)
 
 TEST(a_thread_that_misses_often_for_want_of_room_borrows_it_and_keeps_it_if_that_pays)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     size_t usual = hew_budget_share();
     bursts(cache, 400);
     CHECK(hew_share_counts.kept >= 1);
@@ -101,7 +101,7 @@ TEST(a_thread_that_misses_often_for_want_of_room_borrows_it_and_keeps_it_if_that
 
 TEST(pauses_of_the_thread_do_not_hide_what_room_is_worth)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     with_pauses = true;
     bursts(cache, 1000);
     CHECK(pauses > 10);
@@ -111,7 +111,7 @@ TEST(pauses_of_the_thread_do_not_hide_what_room_is_worth)
 
 TEST(what_does_not_pay_goes_back_and_is_tried_ever_less_often)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     miss_ns = 0;
     unsigned most = 0;
     for (unsigned round = 0; round < 3000; round++) {
@@ -127,7 +127,7 @@ TEST(what_does_not_pay_goes_back_and_is_tried_ever_less_often)
 
 TEST(after_the_longest_rest_there_is_a_trial_again)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     miss_ns = 0;
     cache->trial.rest = 4096;
     for (unsigned round = 0; round < 200 && cache->trial.windows < 4000; round++) {
@@ -157,7 +157,7 @@ TEST(without_tuning_nothing_is_measured_and_observing_lends_nothing)
 
 TEST(who_misses_seldom_does_not_borrow)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     work_ns = 3000;
     bursts(cache, 200);
     CHECK(hew_share_counts.trials == 0);
@@ -166,7 +166,7 @@ TEST(who_misses_seldom_does_not_borrow)
 
 TEST(all_that_is_lent_stays_within_the_reserve_and_one_threads_part_within_a_bound)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     size_t others = hew_budget_reserve() - hew_budget_share() + 1;
     hew_share_counts.lent = others;
     bursts(cache, 200);
@@ -184,7 +184,7 @@ TEST(all_that_is_lent_stays_within_the_reserve_and_one_threads_part_within_a_bou
 
 TEST(what_lies_idle_goes_back)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     bursts(cache, 400);
     CHECK(cache->extra != 0);
     work(cache, CODE, 4000, 100);
@@ -195,7 +195,7 @@ TEST(what_lies_idle_goes_back)
 
 TEST(near_a_limit_of_memory_all_goes_back_and_nobody_borrows)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     bursts(cache, 400);
     CHECK(cache->extra != 0);
     size_t usual = hew_budget_reserve();
@@ -217,7 +217,7 @@ TEST(near_a_limit_of_memory_all_goes_back_and_nobody_borrows)
 
 TEST(a_flush_and_a_threads_end_give_back_and_so_does_a_cache_that_is_kept)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     bursts(cache, 400);
     CHECK(cache->extra != 0);
     hew_magazine_drop_all(cache);
@@ -236,7 +236,7 @@ TEST(a_flush_and_a_threads_end_give_back_and_so_does_a_cache_that_is_kept)
 
 TEST(a_trial_that_ends_before_it_is_judged_is_refused)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     for (unsigned round = 0; round < 400 && cache->trial.state != HEW_SHARE_JUDGES; round++) {
         bursts(cache, 1);
     }
@@ -248,7 +248,7 @@ TEST(a_trial_that_ends_before_it_is_judged_is_refused)
 
 TEST(in_a_forks_child_only_its_own_cache_owes)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     bursts(cache, 400);
     CHECK(cache->extra != 0);
     atomic_fetch_add(&hew_share_counts.lent, 12345);
