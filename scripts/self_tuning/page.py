@@ -51,12 +51,12 @@ def within_all(workloads: dict[str, Rounds], most: float) -> Verdict:
 
 
 def _counted(verdicts: dict[str, Verdict]) -> str:
-    """How many cases have which verdict; those that are not met or not told apart by name."""
+    """How many cases have which verdict; those that were measured and are not met by name."""
     parts = []
     for one in Verdict:
         names = [name for name, verdict in verdicts.items() if verdict is one]
         if names:
-            named = "" if one is Verdict.MET else f" ({'; '.join(names)})"
+            named = "" if one in {Verdict.MET, Verdict.NONE} else f" ({'; '.join(names)})"
             parts.append(f"{len(names)} {one.value.strip('*')}{named}")
     return ", ".join(parts) or "–"
 
@@ -78,7 +78,9 @@ def case_goals(kept: Kept) -> list[Row]:
             rows.append((f"{name}, beside the best setting {what}", wanted, measured, verdict))
         others = {one.name: Verdict.NONE for one in CASES if one.name not in HOT_CASES}
         others |= {name: verdict_of(one, lean) for name, one in cases.items() if name not in HOT_CASES}
-        rows.append((f"each other case, beside the best setting {what}", wanted, _counted(others), all_of(others.values())))
+        rows.append(
+            (f"each other case, beside the best setting {what}", wanted, _counted(others), all_of(others.values()))
+        )
     return rows
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from self_tuning import ROOT
 
-DEFAULT = "tuning:room"  # what a program has with nothing set; said aloud, since reading settings costs some pages
+DEFAULT = "tuning:on"  # what a program has with nothing set; said aloud, since reading settings costs some pages
 OFF = "tuning:off"
 BY_DEFAULT = "by default"
 SPENDING, LAVISH = "tuning_memory:25", "tuning_memory:100"  # the default, with as much memory to spend

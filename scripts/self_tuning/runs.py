@@ -18,7 +18,7 @@ from hew.sources.measure import Place
 from self_tuning.plan import conf
 
 FIGURES = (CPU, WALL, PEAK_RSS)
-APART = 1.7  # seconds between the starts of ways that run side by side, so that their bursts do not meet
+APART = 1.4  # seconds between the starts of ways that run side by side: five bursts fit into 7 s and do not meet
 Rounds = dict[str, list[dict[str, float]]]  # of each way the figures of each round
 Measure = Callable[[Step], Run]
 
