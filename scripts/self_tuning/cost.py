@@ -20,7 +20,7 @@ from self_tuning.runs import interleaved, places
 MOST_CPU = 0.002  # of the process's
 MOST_MEMORY = 64 * 2**10
 CPU_RUNS = 6
-MEMORY_RUNS = 21  # of an effect of some KiB
+MEMORY_RUNS = 31  # of an effect of some KiB, where the kernel counts pages in batches of as many
 TIMEOUT = 120
 # Ten seconds of work each.
 BUSY: dict[str, tuple[str, ...]] = {
@@ -29,7 +29,7 @@ BUSY: dict[str, tuple[str, ...]] = {
 }
 IDLE = "an idle program with a heap of 64 MiB"
 # In blocks that no thread cache holds: what threads borrow for theirs is seen in the cases, here only the state is.
-HOLD = "import time; kept = [b'x' * 2**20 for _ in range(64)]; time.sleep(1.5)"
+HOLD = "import time; kept = [b'x' * 2**20 for _ in range(64)]; time.sleep(1.2)"
 Kept = dict[str, Any]
 
 

@@ -105,8 +105,10 @@ def as_good(ratios: Mapping[str, Ratio]) -> Verdict:
 
 
 def cell(ratio: Ratio | None) -> str:
-    """A ratio with its interval."""
-    return f"{ratio.value:.2f} ({interval(ratio)})" if ratio else "–"
+    """A ratio with its interval, where there are rounds enough for one."""
+    if ratio is None:
+        return "–"
+    return f"{ratio.value:.2f} ({interval(ratio)})" if ratio.pairs >= FEWEST_PAIRS else f"{ratio.value:.2f}"
 
 
 def beyond(workloads: Mapping[str, Rounds], ours: str, most: float) -> tuple[list[str], list[str]]:

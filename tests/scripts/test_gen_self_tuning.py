@@ -48,8 +48,9 @@ def test_a_goal_is_met_when_its_whole_interval_lies_within_it() -> None:
 
 
 def test_few_rounds_give_no_verdict() -> None:
-    few = {OFF: way(1, 1, 1)[:3], BY_DEFAULT: way(2, 2, 2)[:3]}
-    assert judge.judged(judge.compared(few, BY_DEFAULT)[CPU.key], 1.03) is Verdict.FEW
+    few = judge.compared({OFF: way(1, 1, 1)[:3], BY_DEFAULT: way(2, 2, 2)[:3]}, BY_DEFAULT)[CPU.key]
+    assert judge.judged(few, 1.03) is Verdict.FEW
+    assert judge.cell(few) == "2.00"
 
 
 def test_a_goal_of_many_figures_is_as_good_as_the_worst_of_them() -> None:
