@@ -13,7 +13,7 @@ from hew.model.run import ServerPlan
 from hew.model.tuning import Tuning, tuning_of
 from hew.sources.control import Control, connect
 from hew.sources.discovery import describe_status
-from hew.sources.launcher import launch
+from hew.sources.launcher import Ending, launch
 from hew.sources.measure import Place, captured, tail
 from hew.sources.processes import tree
 from hew.sources.server import watch_server
@@ -36,11 +36,18 @@ def asked_tuning(control: Control) -> Tuning:
 
 def learn(words: Sequence[str], place: Place, memory: int, timeout: float | None, stdin: Path) -> Tuning:
     """Run the command to its end with tuning on. Of its processes the one that looked most often tells."""
-    environment = _tuning_itself(place, memory)
+    _, told = run_telling(words, Place(place.library, _tuning_itself(place, memory)), timeout, stdin)
+    if not told:
+        raise HewError(f"{words[0]} has told no statistics: it must end by itself, as exit() does, and be on hew")
+    return _who_looked_most(told)
+
+
+def run_telling(words: Sequence[str], place: Place, timeout: float | None, stdin: Path) -> tuple[Ending, list[Tuning]]:
+    """Run a command whose settings make its processes write their statistics; what it took, and what they told."""
     with (
         stdin.open("rb") as given,
         captured(given) as streams,
-        launch(words, environment, place.preload, streams) as launched,
+        launch(words, place.environment, place.preload, streams) as launched,
     ):
         launched.open_gate()
         ending = launched.wait(timeout)
@@ -48,10 +55,7 @@ def learn(words: Sequence[str], place: Place, memory: int, timeout: float | None
             raise HewError(f"{words[0]} did not end within {timeout:g} s: give it an end, or a longer --timeout")
         if ending.status != 0:
             raise HewError(f"{words[0]}: {describe_status(ending.status)}\n{tail(streams.errors)}".rstrip())
-        told = list(_reports(streams.errors))
-    if not told:
-        raise HewError(f"{words[0]} has told no statistics: it must end by itself, as exit() does, and be on hew")
-    return _who_looked_most(told)
+        return ending, list(_reports(streams.errors))
 
 
 def learn_server(plan: ServerPlan, place: Place, memory: int) -> Tuning:
