@@ -38,8 +38,8 @@ def test_what_a_process_has_tuned_by_itself_is_one_line_and_its_last_steps() -> 
 
 def test_what_a_process_would_try_is_not_told_as_made() -> None:
     thought = replace(STEPS[0], outcome="would try", reason_after=0, effect_after=0)
-    view = told_of(replace(TUNING, mode="observe", steps=0, idle_room=0, last_steps=(thought,)))
-    assert tuned_text(view) == "tuning:observe   512 KiB lent to threads' caches; 4 trials that they would make"
+    view = told_of(replace(TUNING, mode="observe", steps=0, idle_room=0, room_lent=0, last_steps=(thought,)))
+    assert tuned_text(view) == "tuning:observe   threads' caches: 4 trials that they would make"
     assert step_rows(view)[0][2:] == ("100→200", "would try", "misses 6.2 %", "8.2 ns an operation")
     assert tuned_text(told_of(replace(TUNING, mode="observe", steps=1, idle_room=0, room_trials=0))) == (
         "tuning:observe   dirty_decay_ms 20000, 1 step that it would try"

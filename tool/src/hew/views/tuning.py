@@ -38,7 +38,8 @@ def show_tuning(tuning: Tuning, console: Console, most: int | None = None) -> No
         took = quantity(tuning.own_ns / 1e9, Unit.SECONDS)
         _show_line(f"{tuning.windows} looks took {took}; {_steps(tuning)}", console)
     if tuning.room_trials:
-        _show_line(f"room of threads' caches: {_trials(tuning)}; {size(tuning.room_lent)} borrowed now", console)
+        lent = f"; {size(tuning.room_lent)} borrowed now" if tuning.room_lent else ""
+        _show_line(f"room of threads' caches: {_trials(tuning)}{lent}", console)
     if tuning.last_steps:
         steps = tuning.last_steps[-most if most else None :]
         table = _table(steps, wide=True)
@@ -80,7 +81,8 @@ def in_short(tuning: Tuning) -> str:
     if tuning.idle_room:
         parts.append(f"{size(tuning.idle_room)} idle for depots")
     if tuning.room_trials:
-        parts.append(f"{size(tuning.room_lent)} lent to threads' caches; {_trials(tuning)}")
+        lent = f"{size(tuning.room_lent)} lent to threads' caches; " if tuning.room_lent else "threads' caches: "
+        parts.append(f"{lent}{_trials(tuning)}")
     return one_line(f"tuning:{tuning.mode}   {'   '.join(parts) or NO_STEPS}")
 
 
