@@ -48,8 +48,8 @@ def _cpu(name: str, build: Path, runs: int) -> Kept:
         ending, reports = run_telling(command_of(build, BUSY[name]), telling, TIMEOUT, Path(os.devnull))
         if not reports:
             raise HewError(f"{name}: its report says nothing of tuning")
-        shares.append(sum(one.own_ns for one in reports) / 1e9 / ending.cpu)
-        looks.append(max(one.windows for one in reports))
+        shares.append(sum(one.tuning.own_ns for one in reports) / 1e9 / ending.cpu)
+        looks.append(max(one.tuning.windows for one in reports))
     return {"shares": shares, "looks": looks}
 
 

@@ -17,7 +17,7 @@ from hew.views.table import plain_table, show_note
 
 FORMAT = "hew-tuning/1"
 OFF = "tuning is off: HEW_CONF=tuning:on, or tuning:observe to see what it would do"
-QUIET = "tuning:on  nothing was tried: caches have room, nothing lies idle, and little that goes back is wanted again"
+QUIET = "nothing was tried: caches have room, nothing lies idle, and little that goes back is wanted again"
 NO_STEPS = "no step so far"
 STEP_COLUMNS = ("after", "setting", "step", "outcome", "because", "effect")
 UNKNOWN = "–"
@@ -30,14 +30,16 @@ SMALL = 0.1  # percent
 def show_tuning(tuning: Tuning, console: Console, most: int | None = None) -> None:
     """Numbers in some lines, and the steps (the last `most` of them) as a table."""
     if not tuning.tells:
-        console.print(OFF if tuning.mode == "off" else QUIET, soft_wrap=True)
+        quiet = f"tuning:{one_line(tuning.mode)}  {QUIET}"
+        console.print(OFF if tuning.mode == "off" else quiet, soft_wrap=True, markup=False)
         return
     console.print(f"tuning:{one_line(tuning.mode)}  {_in_force(tuning)}", soft_wrap=True, markup=False)
     if tuning.windows:
         took = quantity(tuning.own_ns / 1e9, Unit.SECONDS)
         _show_line(f"{tuning.windows} looks took {took}; {_steps(tuning)}", console)
     if tuning.room_trials:
-        _show_line(f"room of threads' caches: {_trials(tuning)}; {size(tuning.room_lent)} borrowed now", console)
+        lent = f"; {size(tuning.room_lent)} borrowed now" if tuning.room_lent else ""
+        _show_line(f"room of threads' caches: {_trials(tuning)}{lent}", console)
     if tuning.last_steps:
         steps = tuning.last_steps[-most if most else None :]
         table = _table(steps, wide=True)
@@ -48,15 +50,16 @@ def show_tuning(tuning: Tuning, console: Console, most: int | None = None) -> No
 
 
 def _table(steps: Sequence[Step], wide: bool) -> Table:
-    """A row for each step. A narrow terminal has what was measured of it in two lines, so that no number is cut."""
-    found = ("because, effect",) if not wide else STEP_COLUMNS[-2:]
-    table = plain_table(*STEP_COLUMNS[:-2], *found, names=len(STEP_COLUMNS))
+    """A row for each step. A narrow terminal has what was measured of it below each other, so that no number is cut."""
+    if wide:
+        table = plain_table(*STEP_COLUMNS, names=len(STEP_COLUMNS))
+    else:
+        table = plain_table(*STEP_COLUMNS[:-2], names=len(STEP_COLUMNS))
+        table.add_column("because, effect")
     for step in steps:
         *cells, because, effect = (escape(cell) for cell in step_cells(step))
-        if wide:
-            table.add_row(*cells, because, effect)
-        else:
-            table.add_row(*cells, because if effect == UNKNOWN else f"{because},\n{effect}")
+        found = (because, effect) if wide else (because if effect == UNKNOWN else f"{because},\n{effect}",)
+        table.add_row(*cells, *found)
     return table
 
 
@@ -78,7 +81,8 @@ def in_short(tuning: Tuning) -> str:
     if tuning.idle_room:
         parts.append(f"{size(tuning.idle_room)} idle for depots")
     if tuning.room_trials:
-        parts.append(f"{size(tuning.room_lent)} lent to threads' caches; {_trials(tuning)}")
+        lent = f"{size(tuning.room_lent)} lent to threads' caches; " if tuning.room_lent else "threads' caches: "
+        parts.append(f"{lent}{_trials(tuning)}")
     return one_line(f"tuning:{tuning.mode}   {'   '.join(parts) or NO_STEPS}")
 
 
@@ -134,9 +138,10 @@ def _steps(tuning: Tuning) -> str:
     """Those of the decay time."""
     if not tuning.steps:
         return f"no step of {DECAY}"
+    steps = f"{tuning.steps} step{'s' if tuning.steps > 1 else ''}"
     if tuning.mode == "observe":
-        return f"{tuning.steps} steps that it would try"
-    return f"{tuning.steps} steps of it: {tuning.kept} kept, {tuning.undone} undone"
+        return f"{steps} that it would try"
+    return f"{steps} of it: {tuning.kept} kept, {tuning.undone} undone"
 
 
 def _trials(tuning: Tuning) -> str:
