@@ -54,7 +54,8 @@ hew_steps_tell(const struct hew_step *step)
     for (unsigned word = 0; word < WORDS; word++) {
         atomic_store_explicit(&place->words[word], words[word], memory_order_release); /* nor seen before it */
     }
-    atomic_store_explicit(&place->number, number + 1, memory_order_release); /* pairs with the acquires of read_place() */
+    atomic_store_explicit(&place->number, number + 1,
+                          memory_order_release); /* pairs with the acquires of read_place() */
 }
 
 /* The number of the step that was read, 0: none, or it was being written. */

@@ -25,7 +25,7 @@
 #define DEPOTS_MIN ((size_t)3 << 19)
 #define DEPOTS_MAX ((size_t)8 << 20)
 #define IDLE_LEFT ((size_t)1 << 20) /* page heaps keep so much, to serve other sizes than depots hold */
-#define IDLE_MOST 7 /* times that, of what has lain idle all along */
+#define IDLE_MOST 7                 /* times that, of what has lain idle all along */
 #define TIGHT_HALVES 2 /* near a limit of memory threads have one half of what caches may hold, depots the other */
 #define STEP_MOST ((size_t)256 << 10)
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
@@ -204,20 +204,27 @@ usual_depots(void)
     return within(atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART, DEPOTS_MIN, DEPOTS_MAX);
 }
 
-size_t
-hew_budget_idle_room(void)
+static size_t
+idle_room(size_t usual)
 {
     if (!atomic_load_explicit(&hew_budget_room.idle, memory_order_relaxed)) {
         return 0;
     }
     size_t idle = atomic_load_explicit(&hew_idle_least, memory_order_relaxed);
-    return idle <= IDLE_LEFT ? 0 : within(idle - IDLE_LEFT, 0, usual_depots() * IDLE_MOST);
+    return idle <= IDLE_LEFT ? 0 : within(idle - IDLE_LEFT, 0, usual * IDLE_MOST);
+}
+
+size_t
+hew_budget_idle_room(void)
+{
+    return idle_room(usual_depots());
 }
 
 size_t
 hew_budget_depot(unsigned depots)
 {
-    size_t all = usual_depots() + hew_budget_idle_room();
+    size_t all = usual_depots();
+    all += idle_room(all);
     all = is_usual() ? all : adjusted(all, 1, &hew_budget_room.depots);
     return (uint32_t)all / (depots == 0 ? 1 : depots);
 }

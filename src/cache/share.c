@@ -235,7 +235,7 @@ end_trial(struct hew_cache *cache)
 }
 
 /* A piece ends where enough has been done since it began. */
-static void
+static HEW_NOINLINE void
 look_at_work(struct hew_cache *cache)
 {
     struct hew_share_trial *trial = &cache->trial;
@@ -293,7 +293,7 @@ hew_share_note_period(struct hew_cache *cache)
     }
 }
 
-void
+HEW_NOINLINE void
 hew_share_end(struct hew_cache *cache)
 {
     if (!hew_share_is_at_work(cache)) {

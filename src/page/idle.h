@@ -29,7 +29,7 @@ void hew_idle_tell(struct hew_stock *stock);
 HEW_INLINE void
 hew_idle_note(struct hew_stock *stock)
 {
-    if (stock->tells && (stock->bytes < stock->told || stock->bytes - stock->told >= 2 * HEW_IDLE_PIECE)) {
+    if (stock->tells && stock->bytes - stock->told >= 2 * HEW_IDLE_PIECE) { /* fewer than told: it wraps */
         hew_idle_tell(stock);
     }
 }

@@ -28,7 +28,7 @@ hew_lend_join(struct hew_page_heap *heap)
     }
     heap->lender = (uint16_t)number;
     heap->dirty.tells = true; /* what lies idle there may serve the others */
-    if (number == 1) { /* most programs have no second: they never touch the table */
+    if (number == 1) {        /* most programs have no second: they never touch the table */
         first_lender = heap;
     } else {
         atomic_store_explicit(&lenders[1], first_lender, memory_order_release);

@@ -92,7 +92,7 @@ retime_arenas(uint64_t decay_ms, uint64_t now_ms)
 static uint64_t
 decay_in_force(void)
 {
-    return tuning.usual_decay_ms << tuning.residence.position;
+    return hew_residence_time(&tuning.residence, tuning.usual_decay_ms);
 }
 
 /* `before`: the time before the step; `tried`: that of the step itself. */
@@ -126,7 +126,7 @@ tell_outcome(enum hew_residence_outcome outcome, uint64_t before, uint64_t now_m
         return;
     case HEW_RESIDENCE_KEPT:
         tuning_count(HEW_STATS_TUNING_kept, 1);
-        tell_step(HEW_STEP_KEPT, after / 2, after, now_ms);
+        tell_step(HEW_STEP_KEPT, after >> HEW_RESIDENCE_STEP_LG, after, now_ms);
         return;
     case HEW_RESIDENCE_UNDONE:
         tuning_count(HEW_STATS_TUNING_undone, 1);

@@ -37,8 +37,9 @@ residence_add(struct hew_residence *residence, const struct hew_residence_window
     uint64_t horizon = stays_ms * HORIZON;
     residence->returned = faded(residence->returned, window->passed_ms, horizon) + window->returned;
     residence->cpu_ns = faded(residence->cpu_ns, window->passed_ms, horizon) + window->cpu_ns;
-    residence->soon = faded(residence->soon, window->passed_ms, horizon) +
-                      hew_refaults_taken(&residence->refaults, window->now_ms, window->taken, stays_ms);
+    struct hew_refaults_again more = hew_refaults_taken(&residence->refaults, window->now_ms, window->taken, stays_ms);
+    residence->again = faded(residence->again, window->passed_ms, horizon) + more.ever;
+    residence->soon = faded(residence->soon, window->passed_ms, horizon) + more.soon;
     hew_refaults_returned(&residence->refaults, window->now_ms, window->returned);
 }
 
@@ -46,7 +47,7 @@ residence_add(struct hew_residence *residence, const struct hew_residence_window
 static void
 begin_sums(struct hew_residence *residence)
 {
-    residence->returned = residence->soon = residence->cpu_ns = 0;
+    residence->returned = residence->again = residence->soon = residence->cpu_ns = 0;
 }
 
 static void
@@ -54,14 +55,14 @@ note_sums(struct hew_residence *residence, const struct hew_residence_window *wi
 {
     residence->soon_ppm[after] = hew_residence_ppm(residence->soon, residence->returned);
     residence->lost_ppm[after] =
-        hew_residence_ppm(residence->soon / HEW_PAGE * window->lost_per_page, residence->cpu_ns);
+        hew_residence_ppm(residence->again / HEW_PAGE * window->lost_per_page, residence->cpu_ns);
 }
 
 static void
 begin_rest(struct hew_residence *residence, uint64_t usual_ms)
 {
     residence->state = HEW_RESIDENCE_RESTS;
-    residence->left_ms = (usual_ms << residence->position) << residence->turns;
+    residence->left_ms = hew_residence_time(residence, usual_ms) << residence->turns;
 }
 
 static void
@@ -101,7 +102,7 @@ look_rested(struct hew_residence *residence, const struct hew_residence_window *
         return HEW_RESIDENCE_BACK;
     }
     residence->state = HEW_RESIDENCE_SETTLES;
-    residence->left_ms = (usual_ms << residence->position) * SETTLE;
+    residence->left_ms = hew_residence_time(residence, usual_ms) * SETTLE;
     return HEW_RESIDENCE_TRIED;
 }
 
@@ -122,7 +123,7 @@ judge(struct hew_residence *residence, const struct hew_residence_window *window
 enum hew_residence_outcome
 hew_residence_step(struct hew_residence *residence, const struct hew_residence_window *window, uint64_t usual_ms)
 {
-    residence_add(residence, window, usual_ms << residence->position);
+    residence_add(residence, window, hew_residence_time(residence, usual_ms));
     residence->left_ms -= residence->left_ms < window->passed_ms ? residence->left_ms : window->passed_ms;
     if (residence->left_ms != 0) {
         return HEW_RESIDENCE_NOTHING;
@@ -133,7 +134,7 @@ hew_residence_step(struct hew_residence *residence, const struct hew_residence_w
     if (residence->state == HEW_RESIDENCE_SETTLES) {
         begin_sums(residence);
         residence->state = HEW_RESIDENCE_JUDGES;
-        residence->left_ms = (usual_ms << residence->position) * JUDGE;
+        residence->left_ms = hew_residence_time(residence, usual_ms) * JUDGE;
         return HEW_RESIDENCE_NOTHING;
     }
     return residence->cpu_ns < JUDGE_CPU_NS ? HEW_RESIDENCE_NOTHING : judge(residence, window, usual_ms);

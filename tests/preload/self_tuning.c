@@ -64,7 +64,8 @@ fork_and_allocate(void)
 {
     pid_t child = fork();
     if (child == 0) {
-        uint64_t steps = number("stats.tuning.steps") + number("stats.tuning.room_trials"), decay = number("stats.tuning.dirty_decay_ms");
+        uint64_t steps = number("stats.tuning.steps") + number("stats.tuning.room_trials"),
+                 decay = number("stats.tuning.dirty_decay_ms");
         for (unsigned i = 0; i < 2000; i++) {
             free(malloc(i + 1));
         }

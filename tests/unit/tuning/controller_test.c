@@ -133,9 +133,9 @@ TEST(an_arena_whose_decay_the_program_has_set_is_left_alone_and_another_is_not)
     begin_anew(HEW_TUNING_ON);
     struct hew_arena *one = hew_arena_get(0), *other = hew_arena_get(1);
     hew_arena_set_decay_ms(one, HEW_DECAY_DIRTY, 5000);
-    CHECK(!hew_page_retime(&one->pages, 20000, 1) && hew_page_retime(&other->pages, 20000, 1));
+    CHECK(!hew_page_retime(&one->pages, 40000, 1) && hew_page_retime(&other->pages, 40000, 1));
     CHECK_EQUAL(hew_arena_decay_ms(one, HEW_DECAY_DIRTY), 5000);
-    CHECK_EQUAL(hew_arena_decay_ms(other, HEW_DECAY_DIRTY), 20000);
+    CHECK_EQUAL(hew_arena_decay_ms(other, HEW_DECAY_DIRTY), 40000);
 }
 
 TEST(an_arena_made_while_the_program_had_set_another_time_for_new_ones_is_left_alone)
@@ -152,28 +152,28 @@ TEST(memory_that_is_wanted_again_stays_longer_and_goes_on_so_if_that_pays)
 {
     begin_with_much_returned(HEW_TUNING_ON);
     look_after(0, MUCH);
-    CHECK(hew_stats_tuned().dirty_decay_ms == 20000 && decay_of_arena(1) == 20000);
+    CHECK(hew_stats_tuned().dirty_decay_ms == 40000 && decay_of_arena(1) == 40000);
     CHECK_EQUAL(hew_steps_read(steps), 1);
     CHECK(steps[0].outcome == HEW_STEP_TRIED && steps[0].lever == HEW_STEP_DIRTY_DECAY);
-    CHECK(steps[0].before == 10000 && steps[0].after == 20000 && steps[0].at_ms == made_up_ms);
+    CHECK(steps[0].before == 10000 && steps[0].after == 40000 && steps[0].at_ms == made_up_ms);
     CHECK(steps[0].reason_before >= 500000 && steps[0].effect_before >= 5000 && steps[0].effect_after == 0);
     look_until_judged(0);
     CHECK(hew_stats_tuned().kept == 1 && hew_stats_tuned().undone == 0 && hew_stats_tuned().steps == 1);
-    CHECK(hew_stats_tuned().dirty_decay_ms == 20000 && decay_of_arena(1) == 20000);
+    CHECK(hew_stats_tuned().dirty_decay_ms == 40000 && decay_of_arena(1) == 40000);
     CHECK(hew_steps_read(steps) == 2 && steps[1].outcome == HEW_STEP_KEPT);
-    CHECK(steps[1].before == 10000 && steps[1].after == 20000 && steps[1].effect_after < steps[1].effect_before);
+    CHECK(steps[1].before == 10000 && steps[1].after == 40000 && steps[1].effect_after < steps[1].effect_before);
 }
 
 TEST(a_longer_time_that_does_not_pay_is_undone)
 {
     begin_with_much_returned(HEW_TUNING_ON);
     look_after(0, MUCH);
-    CHECK_EQUAL(decay_of_arena(1), 20000);
+    CHECK_EQUAL(decay_of_arena(1), 40000);
     look_until_judged(MUCH);
     CHECK(hew_stats_tuned().kept == 0 && hew_stats_tuned().undone == 1);
     CHECK(hew_stats_tuned().dirty_decay_ms == 10000 && decay_of_arena(1) == 10000);
     CHECK(hew_steps_read(steps) == 2 && steps[1].outcome == HEW_STEP_UNDONE);
-    CHECK(steps[1].before == 10000 && steps[1].after == 20000 && steps[1].effect_after != 0);
+    CHECK(steps[1].before == 10000 && steps[1].after == 40000 && steps[1].effect_after != 0);
 }
 
 TEST(a_window_in_which_a_count_has_fallen_does_not_move_the_decay_time)
@@ -197,7 +197,7 @@ TEST(once_the_program_sets_a_time_for_new_arenas_what_was_moved_is_as_set_again)
 {
     begin_with_much_returned(HEW_TUNING_ON);
     look_after(0, MUCH);
-    CHECK_EQUAL(decay_of_arena(1), 20000);
+    CHECK_EQUAL(decay_of_arena(1), 40000);
     hew_arena_set_decay_ms(NULL, HEW_DECAY_DIRTY, 3000);
     hew_tuning_round(made_up_ms += 2 * LOOK_MS);
     CHECK(decay_of_arena(1) == 10000 && hew_stats_tuned().dirty_decay_ms == 10000);
@@ -209,11 +209,11 @@ TEST(when_the_thread_ends_a_step_that_is_being_tried_is_undone)
 {
     begin_with_much_returned(HEW_TUNING_ON);
     look_after(0, MUCH);
-    CHECK_EQUAL(decay_of_arena(1), 20000);
+    CHECK_EQUAL(decay_of_arena(1), 40000);
     hew_tuning_stop();
     CHECK(decay_of_arena(1) == 10000 && hew_stats_tuned().dirty_decay_ms == 10000);
     CHECK(hew_steps_read(steps) == 2 && steps[1].outcome == HEW_STEP_UNDONE);
-    CHECK(steps[1].before == 10000 && steps[1].after == 20000 && hew_stats_tuned().undone == 1);
+    CHECK(steps[1].before == 10000 && steps[1].after == 40000 && hew_stats_tuned().undone == 1);
     hew_tuning_stop();
     CHECK_EQUAL(hew_stats_tuned().undone, 1);
 }
@@ -222,7 +222,7 @@ TEST(in_a_forks_child_the_parents_steps_are_not_its_own_and_times_are_as_set_fro
 {
     begin_with_much_returned(HEW_TUNING_ON);
     look_after(0, MUCH);
-    CHECK_EQUAL(decay_of_arena(1), 20000);
+    CHECK_EQUAL(decay_of_arena(1), 40000);
     hew_tuning_after_fork();
     CHECK(hew_stats_tuned().dirty_decay_ms == 10000 && hew_stats_tuned().steps == 0);
     CHECK(hew_steps_read(steps) == 0 && hew_stats_tuned().windows == 0 && hew_stats_tuned().own_ns == 0);
@@ -241,7 +241,7 @@ TEST(observing_it_thinks_of_the_decay_time_from_what_is_set_each_time)
     unsigned count = hew_steps_read(steps);
     CHECK(count == 3 && hew_stats_tuned().steps == 3 && hew_stats_tuned().kept + hew_stats_tuned().undone == 0);
     for (unsigned i = 0; i < count; i++) {
-        CHECK(steps[i].outcome == HEW_STEP_THOUGHT && steps[i].before == 10000 && steps[i].after == 20000);
+        CHECK(steps[i].outcome == HEW_STEP_THOUGHT && steps[i].before == 10000 && steps[i].after == 40000);
     }
     CHECK(hew_stats_tuned().dirty_decay_ms == 10000 && decay_of_arena(1) == 10000);
 }
