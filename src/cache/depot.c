@@ -355,11 +355,17 @@ take_oldest(struct depot *depot, unsigned code, uint32_t keep, void **objects)
     return taken;
 }
 
+static unsigned
+depots_made(void)
+{
+    return atomic_load_explicit(&made, memory_order_relaxed);
+}
+
 /* What each depot may hold now. */
 static size_t
 room_now(void)
 {
-    return hew_budget_depot(atomic_load_explicit(&made, memory_order_relaxed));
+    return hew_budget_depot(depots_made());
 }
 
 /* With the mark: the hand comes by the next class that has objects which nobody has needed since it was there last. */
@@ -438,7 +444,8 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
         idle_count = move_hand(depot, idle, &idle_code);
     }
     unsigned done = depot_put(depot, code, objects, count);
-    bool due = before < depot->most / 2 && depot->counts.bytes >= depot->most / 2 &&
+    size_t half = hew_budget_usual_depot(depots_made()) / 2;
+    bool due = before < half && depot->counts.bytes >= half &&
                atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) >= DUE_FROM;
     depot_let_go(depot);
     if (HEW_UNLIKELY(idle_count != 0)) {

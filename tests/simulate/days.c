@@ -4,7 +4,8 @@
  *
  *     days [--days N] [--seed N] [--processors N] [--threads N]
  *
- * Each hour of a day has a phase of work of another kind, of twenty seconds; then the program is silent.  There are as many threads as
+ * Each hour of a day has a phase of work of another kind, of twenty seconds; then the program is silent, or wants the same memory again each
+ * 13 s, which is longer than dirty pages stay by default.  There are as many threads as
  * processors, unless said otherwise.  Every day is run with tuning off and on, and what the heaps held at most is told.  With several
  * threads that differs by half from one order of theirs to another: with tuning:observe, which moves nothing, as much as with tuning:on;
  * so it is judged with one thread alone.  Exit status 1: more memory there, or more steps or turns than promised (decision 0079).
@@ -33,6 +34,9 @@
 #define LARGE_ONES 50 /* likewise, of 20 KB and more */
 #define LOADED 20000  /* objects that a phase of growth keeps */
 #define EXCHANGED 4096
+#define AGAIN_MS 13000
+#define AGAIN_OBJECTS 5000                  /* that are wanted again, */
+#define AGAIN_PAIRS 40                      /* each with work that is worth so many */
 #define RESERVE_LEAST (UINT64_C(384) << 10) /* what threads may borrow in any case (decision 0078), */
 #define RESERVE_PART 32                     /* and of the heap */
 #define IDLE_PART 16                        /* of the heap: idle room, where its objects keep slabs that others want */
@@ -55,7 +59,7 @@ static uint64_t begin_ns;
 static void *burst[HOT][BURST], *exchanged[EXCHANGED], *loaded[LOADED];
 static unsigned bursting[HOT];
 
-enum kind { BURSTS, CROWD, EXCHANGE, GROWTH, LARGE, SILENCE, KINDS };
+enum kind { BURSTS, CROWD, EXCHANGE, GROWTH, LARGE, SILENCE, AGAIN, KINDS };
 
 static uint64_t
 passed_ms(void)
@@ -164,6 +168,18 @@ work_in(unsigned place, uint64_t window)
     }
 }
 
+static void
+make_and_free_again(void)
+{
+    for (unsigned i = 0; i < AGAIN_OBJECTS; i++) {
+        put(&loaded[i], tested_malloc(500 + machine_below(4000)));
+    }
+    for (unsigned i = 0; i < AGAIN_OBJECTS; i++) {
+        put(&loaded[i], NULL);
+    }
+    spend((uint64_t)AGAIN_OBJECTS * AGAIN_PAIRS);
+}
+
 /* In a crowd all threads in turn, and in the next hour it goes on with others; else always the same. */
 static bool
 is_hot(unsigned thread, uint64_t window)
@@ -176,6 +192,9 @@ is_hot(unsigned thread, uint64_t window)
 static uint64_t
 rest_ms(unsigned thread, uint64_t in_hour)
 {
+    if (thread == 0 && kind_now() == AGAIN && HOUR_MS - in_hour > AGAIN_MS) {
+        return AGAIN_MS;
+    }
     for (uint64_t window = in_hour / WINDOW_MS + 1; window < WINDOWS; window++) {
         if (is_hot(thread, window)) {
             return window * WINDOW_MS - in_hour;
@@ -204,7 +223,9 @@ work(void *argument)
     unsigned thread = (unsigned)(uintptr_t)argument;
     while (hour_now() < days * HOURS) {
         uint64_t in_hour = passed_ms() % HOUR_MS, window = in_hour / WINDOW_MS;
-        if (window < WINDOWS && is_hot(thread, window)) {
+        if (thread == 0 && kind_now() == AGAIN) {
+            make_and_free_again();
+        } else if (window < WINDOWS && is_hot(thread, window)) {
             work_if_free(thread, window);
         }
         machine_wait(&never, rest_ms(thread, passed_ms() % HOUR_MS) * MS + machine_below(MS));
@@ -257,6 +278,7 @@ look(void)
     life->rooms_tried = number_of("stats.tuning.room_trials");
     life->rooms_kept = number_of("stats.tuning.room_kept");
     count_turns();
+    machine_note_progress(); /* who looks at thousands of threads has got on */
 }
 
 static void *

@@ -112,14 +112,20 @@ TEST(what_a_depot_holds_of_idle_memory_goes_back_once_that_is_wanted)
     new_cache();
     unsigned code = hew_code_of_size(4096);
     size_t most = 0;
+    bool due = false;
+    atomic_fetch_add(&hew_page_mapped, (size_t)8 << 20); /* large enough for a purger */
     for (unsigned round = 0; round < 4; round++) {
         unsigned got = taken_from_bin(code, 400);
         atomic_store(&hew_idle_least, (size_t)4 << 20); /* the page heap has told of what it had to give */
         most = hew_budget_depot(1);
+        atomic_store(&hew_page_due, 0);
         hew_depot_give(0, code, objects, got);
+        due = due || (atomic_load(&hew_page_due) != 0 && hew_depot_counts().bytes < most / 2);
     }
     CHECK(most > (size_t)4 << 20 && hew_depot_counts().bytes <= most);
     CHECK(hew_depot_counts().bytes > (size_t)4 << 20);
+    atomic_fetch_sub(&hew_page_mapped, (size_t)8 << 20);
+    CHECK(due); /* the purger looks after what a depot without idle room would be half full of */
     size_t held = hew_depot_held(code);
     hew_depot_fit(0);
     CHECK_EQUAL(hew_depot_held(code), held); /* there is room yet */
