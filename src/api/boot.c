@@ -98,8 +98,9 @@ apply_slab_sizes(void)
 
 /* How much memory may be held, where somebody has said so. */
 static HEW_COLD HEW_NOINLINE void
-apply_room(bool idle)
+apply_room(void)
 {
+    bool idle = hew_options.tuning == HEW_TUNING_ON && !HEW_OPTION_IS_CHOSEN(depot_room);
     hew_budget_set_share(hew_options.cache_room);
     hew_budget_set_depots(hew_options.depot_room, idle);
     hew_pressure_begin();
@@ -160,10 +161,8 @@ hew_boot(void)
         apply_classes();
     }
     apply_slab_sizes();
-    bool idle = hew_options.tuning == HEW_TUNING_ON && !HEW_OPTION_IS_CHOSEN(depot_room);
-    unsigned unusual = (hew_options.cache_room ^ HEW_BUDGET_USUAL) | (hew_options.depot_room ^ HEW_BUDGET_USUAL);
-    if (HEW_UNLIKELY((hew_options.limit | hew_options.limit_hard | unusual) != 0 || !idle)) {
-        apply_room(idle);
+    if (hew_option_some_are_chosen(&hew_options)) {
+        apply_room();
     }
     if (HEW_UNLIKELY(hew_options.pools[0] != '\0')) {
         hew_declared_reserve(hew_options.pools);

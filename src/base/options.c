@@ -74,11 +74,8 @@ hew_option_note_chosen(struct hew_options *options, const struct hew_option *opt
 bool
 hew_option_is_chosen(const struct hew_options *options, size_t offset)
 {
-    bool chosen = false, some = false;
-    for (size_t word = 0; word < HEW_OPTION_WORDS; word++) {
-        some |= options->chosen[word] != 0;
-    }
-    for (size_t row = 0; some && hew_option_table[row].name[0] != '\0'; row++) {
+    bool chosen = false;
+    for (size_t row = 0; hew_option_table[row].name[0] != '\0'; row++) {
         chosen |= hew_option_table[row].offset == offset && (options->chosen[row / 64] >> row % 64 & 1) != 0;
     }
     return chosen;

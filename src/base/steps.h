@@ -17,8 +17,8 @@
 /* What may be moved, in the words of the settings:
  *   cache_room      one thread's share, in percent of the usual one.  Reason: misses in a million operations.  Effect: picoseconds of an
  *                   operation, with all that the program does between two;
- *   dirty_decay_ms  the time.  Reason: of the pages that went back, millionths that were wanted again within as long.  Effect: millionths
- *                   of the processor time that it took to have them again. */
+ *   dirty_decay_ms  the time.  Reason: of the pages that went back, millionths that were wanted again within as long.  Effect: of the
+ *                   pages that were wanted and had been there before, millionths that had gone back. */
 enum hew_step_lever { HEW_STEP_CACHE_ROOM, HEW_STEP_DIRTY_DECAY, HEW_STEP_LEVERS };
 
 enum hew_step_outcome {

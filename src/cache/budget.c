@@ -220,25 +220,13 @@ hew_budget_idle_room(void)
     return idle_room(usual_depots());
 }
 
-/* One of so many, which hold `all` unless a setting or a limit says otherwise. */
-static size_t
-one_depot(size_t all, unsigned depots)
+size_t
+hew_budget_depot(unsigned depots, bool idle)
 {
+    size_t all = usual_depots();
+    all += idle ? idle_room(all) : 0;
     all = is_usual() ? all : adjusted(all, 1, &hew_budget_room.depots);
     return (uint32_t)all / (depots == 0 ? 1 : depots);
-}
-
-size_t
-hew_budget_usual_depot(unsigned depots)
-{
-    return one_depot(usual_depots(), depots);
-}
-
-size_t
-hew_budget_depot(unsigned depots)
-{
-    size_t usual = usual_depots();
-    return one_depot(usual + idle_room(usual), depots);
 }
 
 size_t

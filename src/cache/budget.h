@@ -44,9 +44,8 @@ void hew_budget_end_all(struct hew_cache *cache);
 /* What one thread's magazines may hold, in bytes: it falls as threads come. */
 size_t hew_budget_share(void);
 
-/* What one of so many depots may hold, in bytes; and without idle room. */
-size_t hew_budget_depot(unsigned depots);
-size_t hew_budget_usual_depot(unsigned depots);
+/* What one of so many depots may hold, in bytes; or without idle room. */
+size_t hew_budget_depot(unsigned depots, bool idle);
 
 /* What all depots may hold beyond their usual room, in bytes: as much as has lain idle in page heaps all along (page/idle.h), and so is
  * resident anyway; 7 times the usual at most.  Once it is wanted there, they give it back: hew_depot_fit(). */

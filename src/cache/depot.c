@@ -17,10 +17,11 @@
 
 #include <string.h>
 
-#define DEPOTS_MAX 256             /* CPUs beyond share one */
-#define ROOM_MIN 64u               /* places that a ring begins with, */
-#define ROOM_MAX (1u << 15)        /* and the most that it grows to */
-#define AT_ONCE 128u               /* objects that the hand takes at a time: they are copied under the mark */
+#define DEPOTS_MAX 256      /* CPUs beyond share one */
+#define ROOM_MIN 64u        /* places that a ring begins with, */
+#define ROOM_MAX (1u << 15) /* and the most that it grows to */
+#define AT_ONCE 128u        /* objects that the hand takes at a time: they are copied under the mark */
+#define FIT_BYTES ((size_t)64 << 10)
 #define LOOKS 8                    /* classes that the hand passes by in one go */
 #define DUE_FROM ((size_t)8 << 20) /* bytes of mappings from which on half a depot is worth a purger */
 
@@ -365,7 +366,7 @@ depots_made(void)
 static size_t
 room_now(void)
 {
-    return hew_budget_depot(depots_made());
+    return hew_budget_depot(depots_made(), true);
 }
 
 /* With the mark: the hand comes by the next class that has objects which nobody has needed since it was there last. */
@@ -428,6 +429,14 @@ give_manual(unsigned code, void **objects, unsigned count)
     return left;
 }
 
+/* With the mark: since it held `before`, it has become half full by its usual room.  What lies in idle room wakes the purger, too. */
+static HEW_NOINLINE bool
+is_half_full(const struct depot *depot, size_t before)
+{
+    size_t half = hew_budget_depot(depots_made(), false) / 2;
+    return before < half && depot->counts.bytes >= half;
+}
+
 /* With the mark, which it lets go: as many as there is room for, from the first on; returns how many. */
 static unsigned
 give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count)
@@ -444,9 +453,7 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
         idle_count = move_hand(depot, idle, &idle_code);
     }
     unsigned done = depot_put(depot, code, objects, count);
-    size_t half = hew_budget_usual_depot(depots_made()) / 2;
-    bool due = before < half && depot->counts.bytes >= half &&
-               atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) >= DUE_FROM;
+    bool due = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) >= DUE_FROM && is_half_full(depot, before);
     depot_let_go(depot);
     if (HEW_UNLIKELY(idle_count != 0)) {
         send_home(idle_code, idle, idle_count);
@@ -474,20 +481,28 @@ hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count)
     }
 }
 
+/* It holds more than it may: as much as a thread takes at a time of fresh memory goes back, or what nobody has needed. */
+static HEW_NOINLINE void
+fit(struct depot *depot)
+{
+    void *idle[AT_ONCE];
+    unsigned code = HEW_CODE_NONE, count = 0;
+    for (size_t bytes = 0; bytes < FIT_BYTES && depot_hold(depot); bytes += hew_budget_bytes(code, count)) {
+        count = depot->counts.bytes > room_now() ? move_hand(depot, idle, &code) : 0;
+        depot_let_go(depot);
+        if (count == 0) {
+            return;
+        }
+        send_home(code, idle, count);
+    }
+}
+
 void
 hew_depot_fit(unsigned own)
 {
     struct depot *depot = depot_at(own);
-    void *idle[AT_ONCE];
-    unsigned code = HEW_CODE_NONE;
-    bool over = depot != NULL && __atomic_load_n(&depot->counts.bytes, __ATOMIC_RELAXED) > room_now();
-    if (HEW_LIKELY(!over) || !depot_hold(depot)) {
-        return;
-    }
-    unsigned count = move_hand(depot, idle, &code);
-    depot_let_go(depot);
-    if (count != 0) {
-        send_home(code, idle, count);
+    if (HEW_UNLIKELY(depot != NULL && __atomic_load_n(&depot->counts.bytes, __ATOMIC_RELAXED) > room_now())) {
+        fit(depot);
     }
 }
 

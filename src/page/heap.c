@@ -218,6 +218,7 @@ take_held(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned co
     }
     if (taken != NULL) {
         HEW_ASSERT(1, taken->size == size && (taken->address & (alignment - 1)) == 0);
+        heap->counts.taken += size;
         hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, taken, code);
         HEW_ASSERT(2, hew_split_beside(taken));
@@ -264,6 +265,7 @@ hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struc
         hew_stock_remove(&heap->dirty, extent);
         extent->zeroed = false;
         extent->large.fresh = 0;
+        heap->counts.taken += size;
         hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, extent, code);
         extents[taken++] = extent;

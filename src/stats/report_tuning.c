@@ -87,7 +87,7 @@ reason_unit(uint64_t lever)
 static const char *
 effect_unit(uint64_t lever)
 {
-    return lever == HEW_STEP_CACHE_ROOM ? " ps an operation" : " ppm of the processor time";
+    return lever == HEW_STEP_CACHE_ROOM ? " ps an operation" : " ppm of wanted pages gone";
 }
 
 static void

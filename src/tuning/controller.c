@@ -19,8 +19,9 @@
 #define LOST_PER_PAGE_NS 400u
 
 struct counters {
-    uint64_t cpu_ns;          /* processor time of the whole process */
-    uint64_t returned, taken; /* bytes of pages that went back to the system, and came from it */
+    uint64_t cpu_ns;       /* processor time of the whole process */
+    uint64_t returned;     /* bytes of pages that went back to the system, */
+    uint64_t taken, fresh; /* that were wanted, and those of them that came from the system */
 };
 
 /* The calling thread's own; after_fork writes it before there is one. */
@@ -61,7 +62,8 @@ read_counters(struct counters *now)
         struct hew_page_heap *heap = &arena->pages;
         hew_mutex_lock(&heap->lock);
         now->returned += heap->counts.dirty_purged + heap->counts.muzzy_purged;
-        now->taken += heap->counts.taken_fresh;
+        now->taken += heap->counts.taken;
+        now->fresh += heap->counts.taken_fresh;
         hew_mutex_unlock(&heap->lock);
     }
 }
@@ -108,8 +110,8 @@ tell_step(enum hew_step_outcome outcome, uint64_t before, uint64_t tried, uint64
         .after = tried,
         .reason_before = residence->soon_ppm[0],
         .reason_after = residence->soon_ppm[1],
-        .effect_before = residence->lost_ppm[0],
-        .effect_after = residence->lost_ppm[1],
+        .effect_before = residence->again_ppm[0],
+        .effect_after = residence->again_ppm[1],
     });
 }
 
@@ -185,7 +187,7 @@ tuning_look(uint64_t passed_ms, uint64_t now_ms)
     read_counters(now);
     /* A count falls with an arena that was destroyed; and what came while nobody looked is no window. */
     bool tells = !tuning.stopped && now->cpu_ns >= before.cpu_ns && now->returned >= before.returned &&
-                 now->taken >= before.taken;
+                 now->taken >= before.taken && now->fresh >= before.fresh;
     tuning.stopped = false;
     if (tells && tuning.residence_is_free) {
         step_residence(&(struct hew_residence_window){
@@ -194,6 +196,7 @@ tuning_look(uint64_t passed_ms, uint64_t now_ms)
             .cpu_ns = now->cpu_ns - before.cpu_ns,
             .returned = now->returned - before.returned,
             .taken = now->taken - before.taken,
+            .fresh = now->fresh - before.fresh,
             .lost_per_page = LOST_PER_PAGE_NS,
             .may_grow = hew_page_bound_is_far(0),
         });

@@ -9,10 +9,9 @@
 #define SOON_PART 2u    /* of what went back: so much wanted again is a reason to keep it longer, */
 #define SELDOM_PART 8u  /* less than so much one to go back */
 #define LEAST_BYTES (UINT64_C(1) << 20)
-#define SETTLE 1u /* times that memory stays, after a step, */
-#define JUDGE 2u  /* and that it is judged by */
-#define JUDGE_CPU_NS UINT64_C(100000000)
-#define LEFT_PERCENT 75u /* of what was lost before a step: no more may be lost after it */
+#define SETTLE 1u        /* times that memory stays, after a step, */
+#define JUDGE 2u         /* and that it is judged by, at least */
+#define LEFT_PERCENT 75u /* of the part that had gone back before a step: no more may have gone after it */
 #define TURNS_MOST 10u
 #define PPM UINT64_C(1000000)
 
@@ -37,9 +36,12 @@ residence_add(struct hew_residence *residence, const struct hew_residence_window
     uint64_t horizon = stays_ms * HORIZON;
     residence->returned = faded(residence->returned, window->passed_ms, horizon) + window->returned;
     residence->cpu_ns = faded(residence->cpu_ns, window->passed_ms, horizon) + window->cpu_ns;
-    struct hew_refaults_again more = hew_refaults_taken(&residence->refaults, window->now_ms, window->taken, stays_ms);
+    struct hew_refaults_again more = hew_refaults_taken(&residence->refaults, window->now_ms, window->fresh, stays_ms);
     residence->again = faded(residence->again, window->passed_ms, horizon) + more.ever;
     residence->soon = faded(residence->soon, window->passed_ms, horizon) + more.soon;
+    /* Growth is left out: no time would have kept that. */
+    residence->wanted =
+        faded(residence->wanted, window->passed_ms, horizon) + window->taken - window->fresh + more.ever;
     hew_refaults_returned(&residence->refaults, window->now_ms, window->returned);
 }
 
@@ -47,15 +49,14 @@ residence_add(struct hew_residence *residence, const struct hew_residence_window
 static void
 begin_sums(struct hew_residence *residence)
 {
-    residence->returned = residence->again = residence->soon = residence->cpu_ns = 0;
+    residence->returned = residence->wanted = residence->again = residence->soon = residence->cpu_ns = 0;
 }
 
 static void
-note_sums(struct hew_residence *residence, const struct hew_residence_window *window, unsigned after)
+note_sums(struct hew_residence *residence, unsigned after)
 {
     residence->soon_ppm[after] = hew_residence_ppm(residence->soon, residence->returned);
-    residence->lost_ppm[after] =
-        hew_residence_ppm(residence->again / HEW_PAGE * window->lost_per_page, residence->cpu_ns);
+    residence->again_ppm[after] = hew_residence_ppm(residence->again, residence->wanted);
 }
 
 static void
@@ -71,12 +72,19 @@ lengthen_rests(struct hew_residence *residence)
     residence->turns += residence->turns < TURNS_MOST;
 }
 
+/* Of the processor time, what it took to have pages again. */
+static uint32_t
+lost_ppm(const struct hew_residence *residence, const struct hew_residence_window *window)
+{
+    return hew_residence_ppm(residence->again / HEW_PAGE * window->lost_per_page, residence->cpu_ns);
+}
+
 static int
 direction_due(const struct hew_residence *residence, const struct hew_residence_window *window)
 {
     bool much = residence->returned >= LEAST_BYTES;
     if (much && residence->soon >= residence->returned / SOON_PART && window->may_grow &&
-        residence->lost_ppm[0] >= WORTH_PPM && residence->position < HEW_RESIDENCE_HIGHEST) {
+        lost_ppm(residence, window) >= WORTH_PPM && residence->position < HEW_RESIDENCE_HIGHEST) {
         return 1;
     }
     return much && residence->soon < residence->returned / SELDOM_PART && residence->position > 0 ? -1 : 0;
@@ -85,7 +93,7 @@ direction_due(const struct hew_residence *residence, const struct hew_residence_
 static enum hew_residence_outcome
 look_rested(struct hew_residence *residence, const struct hew_residence_window *window, uint64_t usual_ms)
 {
-    note_sums(residence, window, 0);
+    note_sums(residence, 0);
     int direction = direction_due(residence, window);
     if (direction == 0) {
         return HEW_RESIDENCE_NOTHING;
@@ -95,7 +103,8 @@ look_rested(struct hew_residence *residence, const struct hew_residence_window *
     }
     residence->last_direction = direction;
     residence->position += direction;
-    residence->soon_ppm[1] = residence->lost_ppm[1] = 0;
+    residence->soon_ppm[1] = residence->again_ppm[1] = 0;
+    residence->wanted_before = residence->wanted;
     if (direction < 0) {
         begin_rest(residence, usual_ms);
         begin_sums(residence);
@@ -107,10 +116,10 @@ look_rested(struct hew_residence *residence, const struct hew_residence_window *
 }
 
 static enum hew_residence_outcome
-judge(struct hew_residence *residence, const struct hew_residence_window *window, uint64_t usual_ms)
+judge(struct hew_residence *residence, uint64_t usual_ms)
 {
-    note_sums(residence, window, 1);
-    bool pays = (uint64_t)residence->lost_ppm[1] * 100 <= (uint64_t)residence->lost_ppm[0] * LEFT_PERCENT;
+    note_sums(residence, 1);
+    bool pays = (uint64_t)residence->again_ppm[1] * 100 <= (uint64_t)residence->again_ppm[0] * LEFT_PERCENT;
     if (pays) {
         begin_rest(residence, usual_ms);
         begin_sums(residence);
@@ -137,7 +146,8 @@ hew_residence_step(struct hew_residence *residence, const struct hew_residence_w
         residence->left_ms = hew_residence_time(residence, usual_ms) * JUDGE;
         return HEW_RESIDENCE_NOTHING;
     }
-    return residence->cpu_ns < JUDGE_CPU_NS ? HEW_RESIDENCE_NOTHING : judge(residence, window, usual_ms);
+    bool enough = residence->wanted >= residence->wanted_before && residence->wanted != 0;
+    return enough ? judge(residence, usual_ms) : HEW_RESIDENCE_NOTHING;
 }
 
 void

@@ -9,8 +9,9 @@
  * Reason    half of what goes back is wanted again before as much time has passed once more.  Four times as long, and the decay's curve
  *           has let go of half of it at most by then; twice as long would change little.
  * Goes back where it does not pay: after a step up one time passes, so that what went back by the old one is through; then, for two
- *           more and until the process has worked a little, it is measured what is lost to pages wanted again, however late.  The step
- *           stays if that is a quarter less than before.  One that stayed goes back when little of what goes back is wanted again.
+ *           more and until the process has wanted as much, it is measured which part of the pages that it wants and had before had gone
+ *           back, however long ago.  The step stays if that part is a quarter less than before.  One that stayed goes back when little of
+ *           what goes back is wanted again.
  * Promises  nothing oscillates: each step that was undone and each turn doubles the rest before the next step, up to 1,024 times.
  * Set by the user  dirty_decay_ms; a time of 0 or -1 is nobody's to change.
  *
@@ -41,19 +42,20 @@ struct hew_residence {
     unsigned turns;     /* times that the direction has changed, or that a step was undone */
     uint64_t left_ms;   /* of this state */
     struct hew_refaults refaults;
-    /* Of late: bytes that went back, those of them that were wanted again, and of those the ones within one time more; and the
-     * processor time of the whole process. */
-    uint64_t returned, again, soon, cpu_ns;
+    /* Of late: bytes that went back; bytes that were wanted and that the process had had before; of these, those that had gone back, and
+     * those that had gone within one time more; and the processor time of the whole process. */
+    uint64_t returned, wanted, again, soon, cpu_ns;
+    uint64_t wanted_before; /* at the last step */
     uint32_t soon_ppm[2],
-        lost_ppm[2]; /* of what went back, and of the processor time: before the last step, and after it */
+        again_ppm[2]; /* of what went back, and of what was wanted: before the last step, and after it */
 };
 
 /* What has come in the `passed_ms` up to `now_ms`. */
 struct hew_residence_window {
     uint64_t now_ms, passed_ms, cpu_ns;
-    uint64_t returned, taken; /* bytes */
-    uint64_t lost_per_page;   /* nanoseconds that one wanted again costs */
-    bool may_grow;            /* no limit of memory is near */
+    uint64_t returned, taken, fresh; /* bytes; those of the taken ones that had no memory */
+    uint64_t lost_per_page;          /* nanoseconds that one wanted again costs */
+    bool may_grow;                   /* no limit of memory is near */
 };
 
 /* One window more.  `usual_ms`: the setting, above 0.  But for NOTHING and KEPT the caller moves the time. */

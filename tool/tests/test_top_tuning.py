@@ -30,7 +30,7 @@ def test_what_a_process_has_tuned_by_itself_is_one_line_and_its_last_steps() -> 
     )
     assert step_rows(view) == [
         ("60.0 s", "dirty_decay_ms", "10000→20000", "kept", "wanted again 20.1 → 3.2 %",
-         "0.9 → 0.06 % of the processor time"),
+         "0.9 → 0.06 % of wanted pages gone"),
         ("228 ms", "cache_room", "200→225", "undone", "misses 1.0 → 0.8 %", "6.2 → 6.4 ns an operation"),
         ("9.00 ms", "cache_room", "100→200", "kept", "misses 6.2 → 0.9 %", "8.2 → 4.4 ns an operation"),
     ]  # fmt: skip
@@ -56,8 +56,8 @@ def test_what_is_not_known_after_a_step_is_not_told() -> None:
     rows = step_rows(told_of(replace(TUNING, last_steps=(early, back, nothing, other))))
     assert [row[4:] for row in reversed(rows)] == [
         ("misses 1.0 %", "6.2 ns an operation"),
-        ("wanted again 0.3 %", "0.04 % of the processor time"),
-        ("wanted again 20.1 → 0.0 %", "0.9 → 0.0 % of the processor time"),
+        ("wanted again 0.3 %", "0.04 % of wanted pages gone"),
+        ("wanted again 20.1 → 0.0 %", "0.9 → 0.0 % of wanted pages gone"),
         ("–", "–"),
     ]
 

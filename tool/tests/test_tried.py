@@ -59,7 +59,7 @@ def test_deeper_caches_are_not_advised_without_a_word_of_the_room_that_did_not_p
 
 def test_a_longer_decay_time_that_was_tried_in_vain_is_told_with_what_it_did() -> None:
     assert labels("decay-too-short", "dirty_decay_ms:30000", tried(IN_VAIN)) == [
-        "CPU time spent on pages wanted again before it tried dirty_decay_ms 20000",
+        "wanted pages that had gone back before it tried dirty_decay_ms 20000",
         "with that, which was undone",
     ]
     assert labels("decay-too-long", "dirty_decay_ms:1000", tried(IN_VAIN)) == []
@@ -127,7 +127,7 @@ def test_a_wide_terminal_has_each_step_in_one_line() -> None:
     show_tried([tried(UP, LONGER)], Console(file=file, width=120))
     assert [line.rstrip().split("  ")[-1].lstrip() for line in file.getvalue().splitlines()[-2:]] == [
         "8.2 → 4.4 ns an operation",
-        "0.9 → 0.06 % of the processor time",
+        "0.9 → 0.06 % of wanted pages gone",
     ]
 
 
@@ -159,7 +159,7 @@ room_lent: 65536, room_trials: 3, room_kept: 2, room_refused: 1
   at 9 ms cache_room 100 -> 200: kept, reason: 61828 -> 9048 misses of 1000000 operations, \
 effect: 8203 -> 4381 ps an operation
   at 255420 ms dirty_decay_ms 10000 -> 20000: undone, reason: 609125 -> 978761 ppm of pages wanted again, \
-effect: 104305 -> 120537 ppm of the processor time
+effect: 104305 -> 120537 ppm of wanted pages gone
 --- End jemalloc statistics ---
 """
 

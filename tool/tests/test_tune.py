@@ -78,7 +78,7 @@ room_lent: 65536, room_trials: 3, room_kept: 2, room_refused: 1
   at 9 ms cache_room 100 -> 200: kept, reason: 61828 -> 9048 misses of 1000000 operations, \
 effect: 8203 -> 4381 ps an operation
   at 900 ms dirty_decay_ms 10000 -> 20000: being tried, reason: 609125 -> 0 ppm of pages wanted again, \
-effect: 104305 -> 0 ppm of the processor time
+effect: 104305 -> 0 ppm of wanted pages gone
 --- End jemalloc statistics ---
 """
 TOLD = replace(

@@ -84,9 +84,9 @@ TEST(a_depot_holds_so_many_bytes_and_what_is_more_goes_to_its_owners)
     for (unsigned round = 0; round < 3; round++) {
         taken_from_bin(code, 400);
         hew_depot_give(0, code, objects, 400);
-        CHECK(hew_depot_counts().bytes <= hew_budget_depot(1));
+        CHECK(hew_depot_counts().bytes <= hew_budget_depot(1, true));
     }
-    CHECK(hew_depot_counts().bytes + 4096 > hew_budget_depot(1));
+    CHECK(hew_depot_counts().bytes + 4096 > hew_budget_depot(1, true));
     CHECK(hew_depot_counts().refusals > refused);
     end_cache();
 }
@@ -117,7 +117,7 @@ TEST(what_a_depot_holds_of_idle_memory_goes_back_once_that_is_wanted)
     for (unsigned round = 0; round < 4; round++) {
         unsigned got = taken_from_bin(code, 400);
         atomic_store(&hew_idle_least, (size_t)4 << 20); /* the page heap has told of what it had to give */
-        most = hew_budget_depot(1);
+        most = hew_budget_depot(1, true);
         atomic_store(&hew_page_due, 0);
         hew_depot_give(0, code, objects, got);
         due = due || (atomic_load(&hew_page_due) != 0 && hew_depot_counts().bytes < most / 2);
@@ -133,9 +133,9 @@ TEST(what_a_depot_holds_of_idle_memory_goes_back_once_that_is_wanted)
     for (unsigned asked = 0; asked < 200; asked++) {
         hew_depot_fit(0);
     }
-    CHECK(hew_depot_counts().bytes <= hew_budget_depot(1));
-    CHECK(hew_depot_counts().bytes + 128 * 4096 > hew_budget_depot(1)); /* and no more than that went */
-    hew_depot_fit(100);                                                 /* there is no such depot */
+    CHECK(hew_depot_counts().bytes <= hew_budget_depot(1, true));
+    CHECK(hew_depot_counts().bytes + 128 * 4096 > hew_budget_depot(1, true)); /* and no more than that went */
+    hew_depot_fit(100);                                                       /* there is no such depot */
     end_cache();
 }
 

@@ -12,6 +12,7 @@
 #define LOOK_MS 1000 /* made-up ones between two looks */
 #define LOOKS_MOST 200
 #define MUCH (UINT64_C(200) << 20)
+#define REUSED (UINT64_C(20) << 20) /* bytes that are wanted and at hand, between two looks */
 
 static uint64_t made_up_ms = 1000;
 static struct hew_step steps[HEW_STEP_LEVERS * HEW_STEPS_KEPT];
@@ -62,6 +63,7 @@ look_after(uint64_t returned, uint64_t taken)
     uint64_t windows = hew_stats_tuned().windows;
     hew_mutex_lock(&heap->lock);
     heap->counts.dirty_purged += returned;
+    heap->counts.taken += taken + REUSED;
     heap->counts.taken_fresh += taken;
     hew_mutex_unlock(&heap->lock);
     while (hew_stats_tuned().windows == windows) {

@@ -12,9 +12,9 @@ static uint64_t now;
 static unsigned tried, kept, undone, back;
 static struct hew_residence at_kept; /* what the last step that was kept was judged by */
 
-/* A second in which the process had `cpu_ms` of a processor, returned and took so many bytes. */
+/* A second in which the process had `cpu_ms` of a processor, returned so many bytes, and wanted so many that had gone and that were at hand. */
 static enum hew_residence_outcome
-second(uint64_t cpu_ms, uint64_t returned, uint64_t taken)
+second_with(uint64_t cpu_ms, uint64_t returned, uint64_t gone, uint64_t at_hand)
 {
     now += 1000;
     struct hew_residence_window window = {
@@ -22,7 +22,8 @@ second(uint64_t cpu_ms, uint64_t returned, uint64_t taken)
         .passed_ms = 1000,
         .cpu_ns = cpu_ms * 1000000,
         .returned = returned,
-        .taken = taken,
+        .taken = gone + at_hand,
+        .fresh = gone,
         .lost_per_page = 400,
         .may_grow = true,
     };
@@ -34,6 +35,12 @@ second(uint64_t cpu_ms, uint64_t returned, uint64_t taken)
     back += outcome == HEW_RESIDENCE_BACK;
     CHECK(residence.position >= 0 && residence.position <= HEW_RESIDENCE_HIGHEST);
     return outcome;
+}
+
+static enum hew_residence_outcome
+second(uint64_t cpu_ms, uint64_t returned, uint64_t gone)
+{
+    return second_with(cpu_ms, returned, gone, 0);
 }
 
 static void
@@ -51,8 +58,9 @@ bursts(unsigned period, unsigned count)
     for (unsigned number = 0; number < count * period; number++) {
         uint64_t stays = hew_residence_time(&residence, USUAL) / 1000, in_period = number % period;
         bool returned = stays < period;
-        uint64_t taken = in_period == 0 && returned ? 200 * MIB : 0;
-        second(in_period == 0 ? 500 : 1, in_period == stays && returned ? 200 * MIB : 0, taken);
+        uint64_t wanted = in_period == 0 ? 200 * MIB : 0;
+        second_with(in_period == 0 ? 500 : 1, in_period == stays && returned ? 200 * MIB : 0, returned ? wanted : 0,
+                    returned ? 0 : wanted);
     }
 }
 
@@ -61,7 +69,7 @@ TEST(memory_that_is_wanted_again_soon_after_it_went_back_stays_longer_until_it_s
     begin();
     bursts(15, 20);
     CHECK(residence.position == 1 && tried == 1 && kept == 1 && undone == 0);
-    CHECK(at_kept.lost_ppm[0] >= 5000 && at_kept.lost_ppm[1] == 0);
+    CHECK(at_kept.again_ppm[0] >= 900000 && at_kept.again_ppm[1] == 0);
     CHECK(at_kept.soon_ppm[0] >= 500000 && at_kept.soon_ppm[1] == 0);
 }
 
@@ -70,13 +78,13 @@ TEST(a_step_that_does_not_lessen_what_is_lost_is_undone_and_tried_ever_more_seld
     begin();
     for (unsigned i = 0; i < DAY; i++) {
         uint64_t part = residence.position == 0 ? 50 : 45; /* as much goes back and forth however long it stays */
-        second(100, part * MIB, part * MIB);
+        second_with(100, part * MIB, part * MIB, (50 - part) * MIB);
     }
     CHECK(tried >= 6 && tried <= 20 && undone >= tried - 1 && kept == 0);
     CHECK(residence.position == 0 || hew_residence_is_tried(&residence));
 }
 
-TEST(a_step_is_judged_only_once_the_process_has_worked_again)
+TEST(a_step_is_judged_only_once_the_process_has_wanted_as_much_again)
 {
     begin();
     second(1000, 200 * MIB, 0);
@@ -85,7 +93,8 @@ TEST(a_step_is_judged_only_once_the_process_has_worked_again)
         CHECK_EQUAL(second(0, 0, 0), HEW_RESIDENCE_NOTHING);
     }
     CHECK(hew_residence_is_tried(&residence));
-    CHECK_EQUAL(second(200, 0, 0), HEW_RESIDENCE_KEPT);
+    CHECK_EQUAL(second_with(200, 0, 0, 100 * MIB), HEW_RESIDENCE_NOTHING);
+    CHECK_EQUAL(second_with(200, 0, 0, 150 * MIB), HEW_RESIDENCE_KEPT);
 }
 
 TEST(memory_that_is_wanted_much_later_does_not)
@@ -116,7 +125,7 @@ TEST(near_a_limit_of_memory_nothing_stays_longer)
     begin();
     for (unsigned i = 0; i < 100; i++) {
         now += 1000;
-        struct hew_residence_window window = {now, 1000, 1000000, 200 * MIB, 200 * MIB, 400, false};
+        struct hew_residence_window window = {now, 1000, 1000000, 200 * MIB, 200 * MIB, 200 * MIB, 400, false};
         CHECK_EQUAL(hew_residence_step(&residence, &window, USUAL), HEW_RESIDENCE_NOTHING);
     }
 }
@@ -150,7 +159,7 @@ TEST(a_program_that_changes_its_mind_makes_it_turn_ever_more_seldom)
     for (unsigned i = 0; i < DAY; i++) {
         bool again = i / 1000 % 2 == 0; /* long enough for either to be believed */
         bool serves = residence.position > 0;
-        second(100, 50 * MIB, again && !serves ? 50 * MIB : 0);
+        second_with(100, 50 * MIB, again && !serves ? 50 * MIB : 0, again && serves ? 50 * MIB : 0);
     }
     CHECK(kept + back >= 6 && kept + back <= 40); /* 261 if turns did not count */
 }
@@ -163,7 +172,7 @@ TEST(an_adversary_that_knows_the_states_does_not_make_it_oscillate)
         for (unsigned i = 0; i < DAY; i++) {
             bool judged = hew_residence_is_tried(&residence), up = residence.position > 0 && !judged;
             bool again = judged ? flatters == 0 : !up;
-            second(100, 50 * MIB, again ? 50 * MIB : 0);
+            second_with(100, 50 * MIB, again ? 50 * MIB : 0, again ? 0 : 50 * MIB);
         }
         CHECK(tried <= 20 && back <= 12);
     }

@@ -19,7 +19,7 @@ class Step:
     """One step of a setting: why it was made, and what it did, before and after.
 
     Of `cache_room`: misses in a million operations, and picoseconds of an operation. Of `dirty_decay_ms`: of the pages
-    that went back, millionths that were wanted again, and millionths of the processor time that it took to have them.
+    that went back, millionths that were wanted again, and of the pages that were wanted, millionths that had gone back.
     All four are 0 where they are not told, as by another library.
     """
 

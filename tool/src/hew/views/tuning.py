@@ -108,7 +108,7 @@ def _found(step: Step) -> tuple[str, str]:
     effect = _span(effects, _nanoseconds if step.setting == CACHE else _percent, step.is_measured)
     if step.setting == CACHE:
         return f"misses {because} %", f"{effect} ns an operation"
-    return f"wanted again {because} %", f"{effect} % of the processor time"
+    return f"wanted again {because} %", f"{effect} % of wanted pages gone"
 
 
 def _span(values: tuple[int, int], shown: Callable[[int], str], both: bool) -> str:

@@ -20,7 +20,7 @@ DEPOTS = "depot_room"
 # By setting: what stands of a step in `effect_…`, its unit, and how many of them one of that unit is.
 EFFECTS = {
     CACHE: ("time of an operation", Unit.SECONDS, 1e12),
-    DECAY: ("CPU time spent on pages wanted again", Unit.SHARE, 1e6),
+    DECAY: ("wanted pages that had gone back", Unit.SHARE, 1e6),
 }
 
 
