@@ -215,18 +215,19 @@ idle_room(size_t usual)
 }
 
 size_t
-hew_budget_idle_room(void)
-{
-    return idle_room(usual_depots());
-}
-
-size_t
 hew_budget_depot(unsigned depots, bool idle)
 {
     size_t all = usual_depots();
     all += idle ? idle_room(all) : 0;
     all = is_usual() ? all : adjusted(all, 1, &hew_budget_room.depots);
     return (uint32_t)all / (depots == 0 ? 1 : depots);
+}
+
+size_t
+hew_budget_idle_room(void)
+{
+    size_t usual = hew_budget_depot(1, false), all = hew_budget_depot(1, true); /* the mark may move in between */
+    return all > usual ? all - usual : 0;
 }
 
 size_t

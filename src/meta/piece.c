@@ -110,6 +110,9 @@ best_whole(size_t bytes)
         if (whole->size >= bytes && (best == NULL || whole->size < (*best)->size)) {
             best = link;
         }
+        if (whole->size == bytes) {
+            break;
+        }
     }
     return best;
 }

@@ -6,7 +6,7 @@ _Atomic size_t hew_idle_least;
 static _Atomic size_t idle, least_here; /* now; and since the present period began */
 static _Atomic unsigned told;
 
-/* Two threads at once may leave the larger of their numbers: the next one told puts that right. */
+/* Two threads at once may leave the larger of their numbers, until the period ends at the latest. */
 static void
 lower(_Atomic size_t *least, size_t now)
 {

@@ -6,7 +6,8 @@
  * Promises  relaxed numbers, hints.  A heap tells whole pieces, and only once two more have come or one is gone, so that seldom two
  *           CPUs write to one word.  "Of late" is counted in what is told, not in time: a heap at rest keeps what it has told, and no
  *           clock is read.
- * Called    under the lock of the heap whose stock it is.
+ * Called    under the lock of the heap whose stock it is, at the end of what it does: amid a merge an extent is in no stock for a moment,
+ *           and is idle all the same.
  * Not here  who uses it as room: cache/budget.h.
  * Why       docs/decisions/0079-idle-room.md.
  */
@@ -25,7 +26,7 @@ extern _Atomic size_t hew_idle_least;
 /* What the stock holds differs from what was told of it. */
 void hew_idle_tell(struct hew_stock *stock);
 
-/* The stock's bytes have changed. */
+/* The stock's bytes may have changed. */
 HEW_INLINE void
 hew_idle_note(struct hew_stock *stock)
 {

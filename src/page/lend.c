@@ -9,6 +9,7 @@
 #include "page/bound.h"
 #include "page/grow.h"
 #include "page/hooked.h"
+#include "page/idle.h"
 #include "page/split.h"
 
 #define LENDERS 256  /* more do not take part: some hundred heaps have enough to choose from */
@@ -105,6 +106,7 @@ borrow_from(struct hew_page_heap *lender, struct hew_page_heap *borrower, size_t
     if (extent != NULL) {
         change_hands(lender, borrower, extent);
     }
+    hew_idle_note(&lender->dirty);
     HEW_ASSERT(3, hew_page_valid_if_due(lender));
     hew_mutex_unlock(&lender->lock);
     return extent;

@@ -5,8 +5,6 @@
  */
 #include "page/stock.h"
 
-#include "page/idle.h"
-
 #define LOOKS 8        /* extents looked at in a bucket before the next one is tried */
 #define EXACT_LOOKS 64 /* where only one size will do */
 
@@ -62,7 +60,6 @@ static void
 set_bytes(struct hew_stock *stock, size_t bytes)
 {
     __atomic_store_n(&stock->bytes, bytes, __ATOMIC_RELAXED);
-    hew_idle_note(stock);
 }
 
 void

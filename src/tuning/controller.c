@@ -53,12 +53,22 @@ observes(void)
     return hew_options.tuning == HEW_TUNING_OBSERVE;
 }
 
+/* Those that a program has made are its own, and may be destroyed at any moment. */
+static bool
+is_ours(const struct hew_arena *arena)
+{
+    return !__atomic_load_n(&arena->manual, __ATOMIC_RELAXED);
+}
+
 static void
 read_counters(struct counters *now)
 {
     *now = (struct counters){.cpu_ns = hew_clock_process_ns()};
     HEW_EACH_ARENA(arena)
     {
+        if (!is_ours(arena)) {
+            continue;
+        }
         struct hew_page_heap *heap = &arena->pages;
         hew_mutex_lock(&heap->lock);
         now->returned += heap->counts.dirty_purged + heap->counts.muzzy_purged;
@@ -81,13 +91,15 @@ tuning_begin(uint64_t now_ms)
     tuning.begun = true;
 }
 
-/* Every arena for which nobody has set a time, those made since among them. */
+/* Every arena of ours for which nobody has set a time, those made since among them. */
 static void
 retime_arenas(uint64_t decay_ms, uint64_t now_ms)
 {
     HEW_EACH_ARENA(arena)
     {
-        hew_page_retime(&arena->pages, (int64_t)decay_ms, now_ms);
+        if (is_ours(arena)) {
+            hew_page_retime(&arena->pages, (int64_t)decay_ms, now_ms);
+        }
     }
 }
 
@@ -154,14 +166,27 @@ apply_residence(bool stepped, uint64_t now_ms)
     }
 }
 
+/* Nobody will judge the step that is being tried. */
+static void
+undo(uint64_t now_ms)
+{
+    uint64_t tried = decay_in_force();
+    hew_residence_forgo(&tuning.residence, tuning.usual_decay_ms);
+    tell_outcome(HEW_RESIDENCE_UNDONE, tried, now_ms);
+}
+
 /* The program has set a time for arenas made later: what was moved goes back to what it was before, and stays there. */
 static void
 end_residence(uint64_t now_ms)
 {
+    bool moved = tuning.residence.position != 0 && !observes();
+    if (hew_residence_is_tried(&tuning.residence)) {
+        undo(now_ms);
+    }
     tuning.residence_is_free = false;
-    if (tuning.residence.position != 0 && !observes()) {
-        retime_arenas(tuning.usual_decay_ms, now_ms);
-        tell(HEW_STATS_TUNING_dirty_decay_ms, tuning.usual_decay_ms);
+    tuning.residence = (struct hew_residence){0};
+    if (moved) {
+        apply_residence(false, now_ms);
     }
 }
 
@@ -169,7 +194,7 @@ static void
 step_residence(const struct hew_residence_window *window)
 {
     /* The program may set a time for arenas made later at any moment. */
-    if (hew_arena_decay_ms(NULL, HEW_DECAY_DIRTY) != (int64_t)tuning.usual_decay_ms) {
+    if (hew_arena_decay_is_chosen()) {
         end_residence(window->now_ms);
         return;
     }
@@ -236,9 +261,7 @@ hew_tuning_stop(void)
     if (!tuning.begun || !hew_residence_is_tried(&tuning.residence)) {
         return;
     }
-    uint64_t tried = decay_in_force();
-    hew_residence_forgo(&tuning.residence, tuning.usual_decay_ms);
-    tell_outcome(HEW_RESIDENCE_UNDONE, tried, tuning.looked_ms);
+    undo(tuning.looked_ms);
     apply_residence(false, tuning.looked_ms);
 }
 

@@ -34,6 +34,7 @@ begin_anew(enum hew_tuning mode)
     hew_tuning_after_fork();
     hew_options.tuning = mode;
     memset(hew_options.chosen, 0, sizeof hew_options.chosen);
+    hew_arena_defaults.dirty_chosen = false;
 }
 
 static const struct hew_option *
@@ -195,16 +196,46 @@ TEST(what_the_user_has_set_stays_set)
     CHECK(hew_stats_tuned().windows == 0 && hew_stats_tuned().dirty_decay_ms == 10000);
 }
 
-TEST(once_the_program_sets_a_time_for_new_arenas_what_was_moved_is_as_set_again)
+/* A step is on trial when the program sets a time for arenas made later. */
+static void
+set_amid_a_trial(int64_t decay_ms)
 {
     begin_with_much_returned(HEW_TUNING_ON);
     look_after(0, MUCH);
     CHECK_EQUAL(decay_of_arena(1), 40000);
-    hew_arena_set_decay_ms(NULL, HEW_DECAY_DIRTY, 3000);
+    hew_arena_set_decay_ms(NULL, HEW_DECAY_DIRTY, decay_ms);
     hew_tuning_round(made_up_ms += 2 * LOOK_MS);
     CHECK(decay_of_arena(1) == 10000 && hew_stats_tuned().dirty_decay_ms == 10000);
+    CHECK(hew_steps_read(steps) == 2 && steps[1].outcome == HEW_STEP_UNDONE);
     CHECK_EQUAL(hew_tuning_round(made_up_ms += 2 * LOOK_MS), 0);
+    hew_tuning_stop();
+    CHECK(decay_of_arena(1) == 10000 && hew_stats_tuned().undone == 1);
     hew_arena_set_decay_ms(NULL, HEW_DECAY_DIRTY, 10000);
+}
+
+TEST(once_the_program_sets_a_time_for_new_arenas_what_was_moved_is_as_set_again_and_stays_so)
+{
+    set_amid_a_trial(3000);
+    set_amid_a_trial(10000); /* be it the one that was there */
+}
+
+TEST(arenas_of_the_program_count_for_nothing_and_may_go_at_any_moment)
+{
+    begin_with_much_returned(HEW_TUNING_ON);
+    struct hew_arena *own = NULL;
+    HEW_EACH_ARENA(arena)
+    {
+        own = arena; /* the last one */
+    }
+    own->manual = true;
+    hew_mutex_lock(&own->pages.lock);
+    own->pages.counts.taken += MUCH;
+    own->pages.counts.taken_fresh += MUCH;
+    own->pages.counts.dirty_purged += MUCH;
+    hew_mutex_unlock(&own->pages.lock);
+    look_after(0, 0);
+    CHECK(hew_stats_tuned().steps == 0 && hew_stats_tuned().dirty_decay_ms == 10000);
+    own->manual = false;
 }
 
 TEST(when_the_thread_ends_a_step_that_is_being_tried_is_undone)
