@@ -24,8 +24,7 @@
 #define DEPOT_PART 16
 #define DEPOTS_MIN ((size_t)3 << 19)
 #define DEPOTS_MAX ((size_t)8 << 20)
-#define IDLE_LEFT ((size_t)1 << 20) /* page heaps keep so much, to serve other sizes than depots hold */
-#define IDLE_MOST 7                 /* times that, of what has lain idle all along */
+#define IDLE_MOST 7    /* times what all depots may usually hold: so much more of what has lain idle all along */
 #define TIGHT_HALVES 2 /* near a limit of memory threads have one half of what caches may hold, depots the other */
 #define STEP_MOST ((size_t)256 << 10)
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
@@ -204,6 +203,7 @@ usual_depots(void)
     return within(atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART, DEPOTS_MIN, DEPOTS_MAX);
 }
 
+/* As much as depots usually hold is left to page heaps, to serve sizes that depots do not have. */
 static size_t
 idle_room(size_t usual)
 {
@@ -211,7 +211,7 @@ idle_room(size_t usual)
         return 0;
     }
     size_t idle = atomic_load_explicit(&hew_idle_least, memory_order_relaxed);
-    return idle <= IDLE_LEFT ? 0 : within(idle - IDLE_LEFT, 0, usual * IDLE_MOST);
+    return idle <= usual ? 0 : within(idle - usual, 0, usual * IDLE_MOST);
 }
 
 size_t

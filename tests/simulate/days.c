@@ -2,7 +2,7 @@
 /*
  * days: what tuning does to a program over simulated days, on 1 to 192 processors.
  *
- *     days [--days N] [--seed N] [--processors N] [--threads N]
+ *     days [--days N] [--seed N] [--processors N] [--threads N] [--with SETTINGS]
  *
  * Each hour of a day has a phase of work of another kind, of twenty seconds; then the program is silent, or wants the same memory again each
  * 13 s, which is longer than dirty pages stay by default.  There are as many threads as
@@ -39,7 +39,7 @@
 #define AGAIN_PAIRS 40                      /* each with work that is worth so many */
 #define RESERVE_LEAST (UINT64_C(384) << 10) /* what threads may borrow in any case (decision 0078), */
 #define RESERVE_PART 32                     /* and of the heap */
-#define IDLE_PART 16                        /* of the heap: idle room, where its objects keep slabs that others want */
+#define NOISE_PART 32                       /* of the heap: with observe it differs by as much */
 #define STEPS_A_DAY 100                     /* of the decay time, and of all threads together for each processor */
 #define TURNS_MOST 11                       /* residence.h: then the rests are longer than a day */
 
@@ -340,7 +340,7 @@ larger(uint64_t one, uint64_t other)
 static bool
 is_as_promised(const struct life *off, const struct life *on, bool borrows)
 {
-    uint64_t may = off->held_most / IDLE_PART;
+    uint64_t may = off->held_most / NOISE_PART;
     may += borrows ? larger(off->held_most / RESERVE_PART, RESERVE_LEAST) : 0;
     bool lean = threads > 1 || on->held_most <= off->held_most + may,
          few = on->steps <= (uint64_t)STEPS_A_DAY * days && on->rooms_tried <= (uint64_t)STEPS_A_DAY * days * threads;
@@ -366,11 +366,14 @@ main(int count, char **words)
 {
     static const unsigned steps[] = {1, 2, 16, 64, 192};
     unsigned only = 0, threads_set = 0;
+    const char *with = NULL; /* in place of the usual settings */
     bool good = true;
     for (int at = 1; at + 1 < count; at += 2) {
         unsigned value = (unsigned)strtoul(words[at + 1], NULL, 0);
         if (strcmp(words[at], "--seed") == 0) {
             seed = value;
+        } else if (strcmp(words[at], "--with") == 0) {
+            with = words[at + 1];
         } else if (strcmp(words[at], "--threads") == 0) {
             threads_set = value;
         } else {
@@ -395,6 +398,10 @@ main(int count, char **words)
         threads = threads_set == 0 ? processors : threads_set;
         if (only == 0 || only == processors) {
             struct life off = live("tuning:off");
+            if (with != NULL) {
+                good &= run(&off, with, true);
+                continue;
+            }
             good &= run(&off, "tuning:observe", false);
             good &= run(&off, "tuning:on,cache_room:100", false); /* without threads' own trials */
             good &= run(&off, "tuning:on", true);

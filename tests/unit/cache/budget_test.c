@@ -100,9 +100,9 @@ TEST(depots_may_hold_what_has_lain_idle_in_page_heaps_but_no_more_than_seven_tim
     hew_budget_set_depots(100, false);
     CHECK(hew_budget_depot(1, true) == usual && hew_budget_idle_room() == 0);
     hew_budget_set_depots(100, true);
-    CHECK_EQUAL(hew_budget_idle_room(), (size_t)4 << 20); /* a MiB is left to page heaps */
-    CHECK_EQUAL(hew_budget_depot(1, true), usual + ((size_t)4 << 20));
-    CHECK_EQUAL(hew_budget_depot(4, true), (usual + ((size_t)4 << 20)) / 4);
+    CHECK_EQUAL(hew_budget_idle_room(), ((size_t)5 << 20) - usual); /* as much is left to page heaps */
+    CHECK_EQUAL(hew_budget_depot(1, true), (size_t)5 << 20);
+    CHECK_EQUAL(hew_budget_depot(4, true), ((size_t)5 << 20) / 4);
     atomic_store(&hew_idle_least, (size_t)1 << 40);
     CHECK_EQUAL(hew_budget_depot(1, true), 8 * usual);
     atomic_store(&hew_page_bound.known, true);

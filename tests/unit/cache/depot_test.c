@@ -116,7 +116,7 @@ TEST(what_a_depot_holds_of_idle_memory_goes_back_once_that_is_wanted)
     atomic_fetch_add(&hew_page_mapped, (size_t)8 << 20); /* large enough for a purger */
     for (unsigned round = 0; round < 4; round++) {
         unsigned got = taken_from_bin(code, 400);
-        atomic_store(&hew_idle_least, (size_t)4 << 20); /* the page heap has told of what it had to give */
+        atomic_store(&hew_idle_least, (size_t)5 << 20); /* the page heap has told of what it had to give */
         most = hew_budget_depot(1, true);
         atomic_store(&hew_page_due, 0);
         hew_depot_give(0, code, objects, got);
