@@ -356,17 +356,11 @@ take_oldest(struct depot *depot, unsigned code, uint32_t keep, void **objects)
     return taken;
 }
 
-static unsigned
-depots_made(void)
-{
-    return atomic_load_explicit(&made, memory_order_relaxed);
-}
-
-/* What each depot may hold now. */
+/* What each depot may hold now, or what it could without idle room. */
 static size_t
-room_now(void)
+room_now(bool idle)
 {
-    return hew_budget_depot(depots_made(), true);
+    return hew_budget_depot(atomic_load_explicit(&made, memory_order_relaxed), idle);
 }
 
 /* With the mark: the hand comes by the next class that has objects which nobody has needed since it was there last. */
@@ -433,7 +427,7 @@ give_manual(unsigned code, void **objects, unsigned count)
 static HEW_NOINLINE bool
 is_half_full(const struct depot *depot, size_t before)
 {
-    size_t half = hew_budget_depot(depots_made(), false) / 2;
+    size_t half = room_now(false) / 2;
     return before < half && depot->counts.bytes >= half;
 }
 
@@ -448,7 +442,7 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
         depot_let_go(depot);
         hew_describe_double_free("free", (uintptr_t)objects[0]);
     }
-    depot->most = room_now();
+    depot->most = room_now(true);
     if (HEW_UNLIKELY(before + hew_budget_bytes(code, count) > depot->most)) {
         idle_count = move_hand(depot, idle, &idle_code);
     }
@@ -488,7 +482,7 @@ fit(struct depot *depot)
     void *idle[AT_ONCE];
     unsigned code = HEW_CODE_NONE, count = 0;
     for (size_t bytes = 0; bytes < FIT_BYTES && depot_hold(depot); bytes += hew_budget_bytes(code, count)) {
-        count = depot->counts.bytes > room_now() ? move_hand(depot, idle, &code) : 0;
+        count = depot->counts.bytes > room_now(true) ? move_hand(depot, idle, &code) : 0;
         depot_let_go(depot);
         if (count == 0) {
             return;
@@ -501,7 +495,7 @@ void
 hew_depot_fit(unsigned own)
 {
     struct depot *depot = depot_at(own);
-    if (HEW_UNLIKELY(depot != NULL && __atomic_load_n(&depot->counts.bytes, __ATOMIC_RELAXED) > room_now())) {
+    if (HEW_UNLIKELY(depot != NULL && __atomic_load_n(&depot->counts.bytes, __ATOMIC_RELAXED) > room_now(true))) {
         fit(depot);
     }
 }
