@@ -54,7 +54,7 @@ foreach(layer IN LISTS HEW_LAYERS)
   if(sources)
     add_library(hew_${layer}_objects OBJECT ${sources})
     target_link_libraries(hew_${layer}_objects PRIVATE hew_core_flags)
-    if(layer STREQUAL "tuning") # runs ten times a second; constants of vectors would stand at the library's front
+    if(layer STREQUAL "tuning") # runs once a second; constants of vectors would stand at the library's front
       target_compile_options(hew_${layer}_objects PRIVATE -fno-tree-vectorize)
     endif()
     if(layer IN_LIST HEW_RARE_LAYERS)

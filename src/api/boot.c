@@ -100,8 +100,11 @@ apply_slab_sizes(void)
 static HEW_COLD HEW_NOINLINE void
 apply_room(void)
 {
+    /* Without a purger nobody would drain depots of CPUs where nothing runs. */
+    bool idle =
+        hew_options.tuning == HEW_TUNING_ON && hew_options.background_thread && !HEW_OPTION_IS_CHOSEN(depot_room);
     hew_budget_set_share(hew_options.cache_room);
-    hew_budget_set_depots(hew_options.depot_room);
+    hew_budget_set_depots(hew_options.depot_room, idle);
     hew_pressure_begin();
 }
 
@@ -160,8 +163,7 @@ hew_boot(void)
         apply_classes();
     }
     apply_slab_sizes();
-    unsigned unusual = (hew_options.cache_room ^ HEW_BUDGET_USUAL) | (hew_options.depot_room ^ HEW_BUDGET_USUAL);
-    if (HEW_UNLIKELY((hew_options.limit | hew_options.limit_hard | unusual) != 0)) {
+    if (hew_option_some_are_chosen(&hew_options)) {
         apply_room();
     }
     if (HEW_UNLIKELY(hew_options.pools[0] != '\0')) {

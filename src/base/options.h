@@ -12,6 +12,8 @@
 #ifndef HEW_BASE_OPTIONS_H
 #define HEW_BASE_OPTIONS_H
 
+#include "base/compiler.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -149,7 +151,18 @@ void hew_option_note_chosen(struct hew_options *options, const struct hew_option
 
 /* Whether one was, by whatever name: what the user has set is not for us to change. */
 bool hew_option_is_chosen(const struct hew_options *options, size_t offset);
-#define HEW_OPTION_IS_CHOSEN(name) hew_option_is_chosen(&hew_options, offsetof(struct hew_options, name))
+#define HEW_OPTION_IS_CHOSEN(name)                                                                                     \
+    (hew_option_some_are_chosen(&hew_options) && hew_option_is_chosen(&hew_options, offsetof(struct hew_options, name)))
+
+HEW_INLINE bool
+hew_option_some_are_chosen(const struct hew_options *options)
+{
+    uint64_t some = 0;
+    for (unsigned word = 0; word < HEW_OPTION_WORDS; word++) {
+        some |= options->chosen[word];
+    }
+    return HEW_UNLIKELY(some != 0);
+}
 
 /* True when every option of the struct is in its range. */
 bool hew_options_valid(const struct hew_options *options);

@@ -9,6 +9,8 @@
 #include "base/options.h"
 #include "meta/memory.h"
 #include "page/bound.h"
+#include "page/due.h"
+#include "page/idle.h"
 
 #include <string.h>
 
@@ -22,6 +24,7 @@
 #define DEPOT_PART 16
 #define DEPOTS_MIN ((size_t)3 << 19)
 #define DEPOTS_MAX ((size_t)8 << 20)
+#define IDLE_MOST 7    /* times what all depots may usually hold: so much more of what has lain idle all along */
 #define TIGHT_HALVES 2 /* near a limit of memory threads have one half of what caches may hold, depots the other */
 #define STEP_MOST ((size_t)256 << 10)
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
@@ -30,8 +33,9 @@
 #define ASKED 8  /* classes that are looked at for the one that makes least of its room, */
 #define DEARER 2 /* which must be so much less than who asks would make of it */
 /* What threads may borrow in all: a part of the heap, but so much in any case. */
-#define RESERVE_PART 16
-#define RESERVE_MIN ((size_t)512 << 10)
+#define RESERVE_PART 32
+#define RESERVE_MIN ((size_t)384 << 10)
+#define RESERVE_TIGHT 16 /* near a limit of memory: of what all caches may hold */
 
 /* What one class may hold where the user has said nothing: so many bytes (of a large class so many, or one object), and objects. */
 #define CLASS_BYTES ((size_t)256 << 10)
@@ -122,7 +126,7 @@ within(size_t bytes, size_t least, size_t most)
 }
 
 struct hew_budget_room hew_budget_room = {
-    .share = HEW_BUDGET_USUAL, .depots = HEW_BUDGET_USUAL, .step = HEW_BUDGET_STEP};
+    .share = HEW_BUDGET_USUAL, .depots = HEW_BUDGET_USUAL, .idle = true, .step = HEW_BUDGET_STEP};
 
 static bool
 is_usual(void)
@@ -156,8 +160,9 @@ hew_budget_set_share(unsigned percent)
 }
 
 HEW_COLD void
-hew_budget_set_depots(unsigned percent)
+hew_budget_set_depots(unsigned percent, bool idle)
 {
+    atomic_store_explicit(&hew_budget_room.idle, idle, memory_order_relaxed);
     atomic_store_explicit(&hew_budget_room.depots, percent, memory_order_relaxed);
     note_unusual(percent);
 }
@@ -191,13 +196,38 @@ hew_budget_share(void)
     return is_usual() ? share : adjusted(share, threads, &hew_budget_room.share);
 }
 
-size_t
-hew_budget_depot(unsigned depots)
+/* What all depots may usually hold. */
+static size_t
+usual_depots(void)
 {
-    size_t part = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART;
-    size_t all = within(part, DEPOTS_MIN, DEPOTS_MAX);
+    return within(atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART, DEPOTS_MIN, DEPOTS_MAX);
+}
+
+/* As much as depots usually hold is left to page heaps, to serve sizes that depots do not have. */
+static size_t
+idle_room(size_t usual)
+{
+    if (!atomic_load_explicit(&hew_budget_room.idle, memory_order_relaxed)) {
+        return 0;
+    }
+    size_t idle = atomic_load_explicit(&hew_idle_least, memory_order_relaxed);
+    return idle <= usual ? 0 : within(idle - usual, 0, usual * IDLE_MOST);
+}
+
+size_t
+hew_budget_depot(unsigned depots, bool idle)
+{
+    size_t all = usual_depots();
+    all += idle ? idle_room(all) : 0;
     all = is_usual() ? all : adjusted(all, 1, &hew_budget_room.depots);
     return (uint32_t)all / (depots == 0 ? 1 : depots);
+}
+
+size_t
+hew_budget_idle_room(void)
+{
+    size_t usual = hew_budget_depot(1, false), all = hew_budget_depot(1, true); /* the mark may move in between */
+    return all > usual ? all - usual : 0;
 }
 
 size_t
@@ -250,7 +280,7 @@ hew_budget_reserve(void)
 {
     size_t heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed), part = heap / RESERVE_PART;
     size_t reserve = within(part, RESERVE_MIN, SIZE_MAX) + heap / 100 * hew_options.tuning_memory;
-    return within_limit(reserve, RESERVE_PART);
+    return within_limit(reserve, RESERVE_TIGHT);
 }
 
 /* The class's objects stand in `slots`, which may be where they are. */

@@ -17,10 +17,11 @@
 
 #include <string.h>
 
-#define DEPOTS_MAX 256             /* CPUs beyond share one */
-#define ROOM_MIN 64u               /* places that a ring begins with, */
-#define ROOM_MAX (1u << 15)        /* and the most that it grows to */
-#define AT_ONCE 128u               /* objects that the hand takes at a time: they are copied under the mark */
+#define DEPOTS_MAX 256      /* CPUs beyond share one */
+#define ROOM_MIN 64u        /* places that a ring begins with, */
+#define ROOM_MAX (1u << 15) /* and the most that it grows to */
+#define AT_ONCE 128u        /* objects that the hand takes at a time: they are copied under the mark */
+#define FIT_BYTES ((size_t)64 << 10)
 #define LOOKS 8                    /* classes that the hand passes by in one go */
 #define DUE_FROM ((size_t)8 << 20) /* bytes of mappings from which on half a depot is worth a purger */
 
@@ -96,6 +97,13 @@ depot_let_go(struct depot *depot)
 {
     hew_gate_held--;
     atomic_store_explicit(&depot->held, 0, memory_order_release);
+}
+
+/* With the mark: looked at without it, too. */
+static void
+depot_add_bytes(struct depot *depot, ptrdiff_t bytes)
+{
+    __atomic_store_n(&depot->counts.bytes, depot->counts.bytes + (size_t)bytes, __ATOMIC_RELAXED);
 }
 
 static uint32_t
@@ -209,7 +217,7 @@ take_from(struct depot *depot, unsigned code, void **objects, unsigned wanted)
     ring_read(ring, ring->oldest + count, objects, taken);
     ring_set_count(ring, count);
     ring->least = count < ring->least ? count : ring->least;
-    depot->counts.bytes -= hew_budget_bytes(code, taken);
+    depot_add_bytes(depot, -(ptrdiff_t)hew_budget_bytes(code, taken));
     depot->counts.takes++;
     HEW_ASSERT(2, depot_valid(depot));
     depot_let_go(depot);
@@ -343,9 +351,16 @@ take_oldest(struct depot *depot, unsigned code, uint32_t keep, void **objects)
         ring->oldest += taken;
         ring_set_count(ring, count - taken);
         ring->least = ring->least < count - taken ? ring->least : count - taken;
-        depot->counts.bytes -= hew_budget_bytes(code, taken);
+        depot_add_bytes(depot, -(ptrdiff_t)hew_budget_bytes(code, taken));
     }
     return taken;
+}
+
+/* What each depot may hold now, or what it could without idle room. */
+static size_t
+room_now(bool idle)
+{
+    return hew_budget_depot(atomic_load_explicit(&made, memory_order_relaxed), idle);
 }
 
 /* With the mark: the hand comes by the next class that has objects which nobody has needed since it was there last. */
@@ -383,7 +398,7 @@ depot_put(struct depot *depot, unsigned code, void *const *objects, unsigned cou
     }
     ring_write(ring, ring->oldest + ring->count, objects, count);
     ring_set_count(ring, ring->count + count);
-    depot->counts.bytes += hew_budget_bytes(code, count);
+    depot_add_bytes(depot, (ptrdiff_t)hew_budget_bytes(code, count));
     depot->counts.gives++;
     HEW_ASSERT(2, depot_valid(depot));
     HEW_ASSERT(3, ring_valid(ring, code));
@@ -408,6 +423,14 @@ give_manual(unsigned code, void **objects, unsigned count)
     return left;
 }
 
+/* With the mark: since it held `before`, it has become half full by its usual room.  What lies in idle room wakes the purger, too. */
+static HEW_NOINLINE bool
+is_half_full(const struct depot *depot, size_t before)
+{
+    size_t half = room_now(false) / 2;
+    return before < half && depot->counts.bytes >= half;
+}
+
 /* With the mark, which it lets go: as many as there is room for, from the first on; returns how many. */
 static unsigned
 give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count)
@@ -419,13 +442,12 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
         depot_let_go(depot);
         hew_describe_double_free("free", (uintptr_t)objects[0]);
     }
-    depot->most = hew_budget_depot(atomic_load_explicit(&made, memory_order_relaxed));
+    depot->most = room_now(true);
     if (HEW_UNLIKELY(before + hew_budget_bytes(code, count) > depot->most)) {
         idle_count = move_hand(depot, idle, &idle_code);
     }
     unsigned done = depot_put(depot, code, objects, count);
-    bool due = before < depot->most / 2 && depot->counts.bytes >= depot->most / 2 &&
-               atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) >= DUE_FROM;
+    bool due = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) >= DUE_FROM && is_half_full(depot, before);
     depot_let_go(depot);
     if (HEW_UNLIKELY(idle_count != 0)) {
         send_home(idle_code, idle, idle_count);
@@ -450,6 +472,31 @@ hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count)
     unsigned done = depot != NULL && depot_hold(depot) ? give_to(depot, code, objects, count) : 0;
     if (done < count) {
         send_home(code, objects + done, count - done);
+    }
+}
+
+/* It holds more than it may: as much as a thread takes at a time of fresh memory goes back, or what nobody has needed. */
+static HEW_NOINLINE void
+fit(struct depot *depot)
+{
+    void *idle[AT_ONCE];
+    unsigned code = HEW_CODE_NONE, count = 0;
+    for (size_t bytes = 0; bytes < FIT_BYTES && depot_hold(depot); bytes += hew_budget_bytes(code, count)) {
+        count = depot->counts.bytes > room_now(true) ? move_hand(depot, idle, &code) : 0;
+        depot_let_go(depot);
+        if (count == 0) {
+            return;
+        }
+        send_home(code, idle, count);
+    }
+}
+
+void
+hew_depot_fit(unsigned own)
+{
+    struct depot *depot = depot_at(own);
+    if (HEW_UNLIKELY(depot != NULL && __atomic_load_n(&depot->counts.bytes, __ATOMIC_RELAXED) > room_now(true))) {
+        fit(depot);
     }
 }
 

@@ -40,6 +40,9 @@ unsigned hew_depot_take(unsigned own, unsigned code, void **objects, unsigned wa
 /* The depot `own` takes over objects of a class, the oldest first; those for which there is no room go back to their owners. */
 void hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count);
 
+/* The depot `own` had nothing for a request, and memory is about to be taken: what it holds beyond its room goes back first. */
+void hew_depot_fit(unsigned own);
+
 /* Whether the object is the one of its class that the depot `own` was given last: it is free then.  False also when somebody
  * is at work on the depot. */
 bool hew_depot_newest_is(unsigned own, unsigned code, const void *object);

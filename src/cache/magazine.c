@@ -233,8 +233,14 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
 static HEW_NOINLINE unsigned
 magazine_take(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
 {
-    unsigned got = has_depot(cache, code) ? hew_depot_take(cache->depot, code, objects, wanted) : 0;
-    got = got != 0 ? got : take_fresh(cache, code, objects, wanted);
+    bool depot = has_depot(cache, code);
+    unsigned got = depot ? hew_depot_take(cache->depot, code, objects, wanted) : 0;
+    if (got == 0) {
+        if (depot) {
+            hew_depot_fit(cache->depot);
+        }
+        got = take_fresh(cache, code, objects, wanted);
+    }
     cache->balance[code] -= got;
     return got;
 }

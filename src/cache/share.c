@@ -6,6 +6,7 @@
 #include "cache/share.h"
 
 #include "base/options.h"
+#include "base/steps.h"
 #include "cache/budget.h"
 #include "os/check.h"
 #include "os/clock.h"
@@ -22,6 +23,7 @@
 #define IDLE_PART 4u       /* of its share: who holds less than that returns half of what it has borrowed */
 #define FEWER_PERCENT 80u  /* of the misses before may be left, */
 #define FASTER_PERCENT 95u /* and of the time */
+#define MILLION UINT64_C(1000000)
 
 struct hew_share_counts hew_share_counts;
 
@@ -47,6 +49,19 @@ operations_of(const struct hew_cache *cache)
         operations += hew_cache_requests(cache, code) + hew_cache_frees(cache, code);
     }
     return operations;
+}
+
+static size_t
+least_of(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+static size_t
+left_to_lend(void)
+{
+    size_t lent = atomic_load_explicit(&hew_share_counts.lent, memory_order_relaxed), reserve = hew_budget_reserve();
+    return lent < reserve ? reserve - lent : 0;
 }
 
 static bool
@@ -159,6 +174,26 @@ misses_of_pieces(const struct hew_cache *cache)
     return (uint32_t)((misses << 16) / cache->trial.operations);
 }
 
+/* The share is `bytes` larger than before, or would be; `after_ns` is the time of 1,024 operations with that, 0: nobody knows. */
+static void
+tell_step(const struct hew_cache *cache, enum hew_step_outcome outcome, size_t bytes, uint64_t after_ns)
+{
+    const struct hew_share_trial *trial = &cache->trial;
+    size_t usual = hew_budget_share(), before = usual + cache->extra - (outcome == HEW_STEP_THOUGHT ? 0 : bytes);
+    usual = usual == 0 ? 1 : usual; /* near a limit of memory */
+    hew_steps_tell(&(struct hew_step){
+        .at_ms = hew_clock_ns() / 1000000,
+        .lever = HEW_STEP_CACHE_ROOM,
+        .outcome = outcome,
+        .before = before * 100 / usual,
+        .after = (before + bytes) * 100 / usual,
+        .reason_before = trial->before_misses * MILLION >> 16,
+        .reason_after = after_ns == 0 ? 0 : misses_of_pieces(cache) * MILLION >> 16,
+        .effect_before = trial->before_ns * 1000 / 1024,
+        .effect_after = after_ns * 1000 / 1024,
+    });
+}
+
 /* The thread has told how it does without more room: gets that, if there is some to borrow. */
 static void
 begin_trial(struct hew_cache *cache)
@@ -167,17 +202,20 @@ begin_trial(struct hew_cache *cache)
     trial->before_ns = time_of_pieces(trial);
     trial->before_misses = misses_of_pieces(cache);
     size_t twice = hew_budget_share() + cache->extra, most = HEW_SHARE_MOST - cache->extra;
-    size_t wanted = twice < most ? twice : most;
+    size_t wanted = least_of(twice, least_of(most, left_to_lend()));
     bool observes = hew_options.tuning == HEW_TUNING_OBSERVE;
     bool may_try = wanted >= LITTLE_BYTES && (observes || borrow(cache, wanted));
     if (may_try) {
         count_one(&hew_share_counts.trials);
     }
+    trial->tried = (uint32_t)wanted;
+    if (observes && may_try) {
+        tell_step(cache, HEW_STEP_THOUGHT, wanted, 0);
+    }
     if (observes || !may_try) {
         begin_rest(trial, false);
         return;
     }
-    trial->tried = (uint32_t)wanted;
     begin_pieces(cache, HEW_SHARE_SETTLES, trial->began_ns);
 }
 
@@ -186,8 +224,9 @@ end_trial(struct hew_cache *cache)
 {
     struct hew_share_trial *trial = &cache->trial;
     bool fewer = (uint64_t)misses_of_pieces(cache) * 100 <= (uint64_t)trial->before_misses * FEWER_PERCENT;
-    bool faster = time_of_pieces(trial) * 100 <= trial->before_ns * FASTER_PERCENT;
-    bool pays = fewer && faster;
+    uint64_t after_ns = time_of_pieces(trial);
+    bool pays = fewer && after_ns * 100 <= trial->before_ns * FASTER_PERCENT;
+    tell_step(cache, pays ? HEW_STEP_KEPT : HEW_STEP_UNDONE, trial->tried, after_ns);
     if (!pays) {
         give_back(cache, trial->tried);
     }
@@ -196,7 +235,7 @@ end_trial(struct hew_cache *cache)
 }
 
 /* A piece ends where enough has been done since it began. */
-static void
+static HEW_NOINLINE void
 look_at_work(struct hew_cache *cache)
 {
     struct hew_share_trial *trial = &cache->trial;
@@ -254,7 +293,7 @@ hew_share_note_period(struct hew_cache *cache)
     }
 }
 
-void
+HEW_NOINLINE void
 hew_share_end(struct hew_cache *cache)
 {
     if (!hew_share_is_at_work(cache)) {
@@ -262,6 +301,7 @@ hew_share_end(struct hew_cache *cache)
     }
     if (cache->trial.state == HEW_SHARE_SETTLES || cache->trial.state == HEW_SHARE_JUDGES) {
         count_one(&hew_share_counts.refused); /* what cannot be judged is not kept */
+        tell_step(cache, HEW_STEP_UNDONE, cache->trial.tried, 0);
     }
     give_back(cache, cache->extra);
     begin_rest(&cache->trial, true);

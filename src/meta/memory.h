@@ -22,7 +22,7 @@ void *hew_meta_take(size_t size);
 /* The same with anything in it. */
 void *hew_meta_take_raw(size_t size);
 
-/* `size` is what was asked for.  Above 1 MiB the piece's memory goes back to the system; its addresses wait for the next one. */
+/* `size` is what was asked for.  Above 32 KiB the piece's memory goes back to the system; its addresses wait for the next one. */
 void hew_meta_give(void *piece, size_t size);
 
 /* Whole pages, zero-filled, in no piece and no count, for good.  NULL when the system refused. */

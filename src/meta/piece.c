@@ -15,7 +15,7 @@
 #define CROWD 8  /* waits for hew_meta_lock that are no accident */
 #define LOOKS 16 /* free pieces that check level 2 looks at */
 
-/* A piece of more than HEW_HEW_PIECE_MAX bytes that is free, in its first bytes: such pieces are whole pages, in a list of their own. */
+/* A piece of more than HEW_PIECE_MAX bytes that is free, in its first bytes: such pieces are whole pages, in a list of their own. */
 struct whole {
     struct whole *next;
     size_t size;
@@ -34,9 +34,22 @@ static size_t bytes_mapped = FIRST_CHUNK;
 static size_t bytes_touched;
 static size_t bytes_used;
 
+/* Under the lock: what comes next from the chunk begins a page. */
+static void
+begin_page(void)
+{
+    size_t lost = (size_t)-(uintptr_t)chunk_at % HEW_PAGE;
+    lost = lost < chunk_left ? lost : chunk_left;
+    chunk_at += lost;
+    chunk_left -= lost;
+}
+
 static void *
 meta_carve(size_t bytes)
 {
+    if (bytes > HEW_PIECE_MAX) {
+        begin_page();
+    }
     if (bytes > CHUNK / 4 && bytes > chunk_left) {
         void *own = hew_space_open(hew_bits_round_up(bytes, HEW_PAGE));
         bytes_mapped += own == NULL ? 0 : bytes;
@@ -88,24 +101,39 @@ pieces_valid(unsigned code)
     return true;
 }
 
+/* Under the lock: the link to the smallest free piece of whole pages that is large enough; NULL: there is none. */
+static struct whole **
+best_whole(size_t bytes)
+{
+    struct whole **best = NULL;
+    for (struct whole **link = &free_wholes, *whole; (whole = *link) != NULL; link = &whole->next) {
+        if (whole->size >= bytes && (best == NULL || whole->size < (*best)->size)) {
+            best = link;
+        }
+        if (whole->size == bytes) {
+            break;
+        }
+    }
+    return best;
+}
+
 /* Under the lock: the front of a free piece of whole pages; the rest of it stays free.  The first `*dirty` bytes are not zero. */
 static void *
 take_whole(size_t bytes, size_t *dirty)
 {
-    for (struct whole **link = &free_wholes, *whole; (whole = *link) != NULL; link = &whole->next) {
-        if (whole->size < bytes) {
-            continue;
-        }
-        struct whole *rest = whole->size == bytes ? whole->next : (struct whole *)((char *)whole + bytes);
-        if (rest != whole->next) {
-            *rest = (struct whole){whole->next, whole->size - bytes, whole->zeroed};
-        }
-        *link = rest;
-        *dirty = whole->zeroed ? sizeof *whole : bytes;
-        bytes_touched += whole->zeroed ? bytes : 0;
-        return whole;
+    struct whole **link = best_whole(bytes);
+    if (link == NULL) {
+        return NULL;
     }
-    return NULL;
+    struct whole *whole = *link;
+    struct whole *rest = whole->size == bytes ? whole->next : (struct whole *)((char *)whole + bytes);
+    if (rest != whole->next) {
+        *rest = (struct whole){whole->next, whole->size - bytes, whole->zeroed};
+    }
+    *link = rest;
+    *dirty = whole->zeroed ? sizeof *whole : bytes;
+    bytes_touched += whole->zeroed ? bytes : 0;
+    return whole;
 }
 
 /* Under the lock. */

@@ -13,7 +13,7 @@
 #include "base/size_class.h"
 #include "os/mutex.h"
 
-#define HEW_PIECE_MAX ((size_t)1 << 20) /* larger pieces are whole pages */
+#define HEW_PIECE_MAX ((size_t)32 << 10) /* larger pieces are whole pages */
 
 /* A free piece of at most HEW_PIECE_MAX bytes, in its first bytes. */
 struct hew_piece {

@@ -15,6 +15,7 @@
 #include "page/grow.h"
 #include "page/hooked.h"
 #include "page/hooks.h"
+#include "page/idle.h"
 #include "page/join.h"
 #include "page/lend.h"
 #include "page/shelf.h"
@@ -218,10 +219,12 @@ take_held(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned co
     }
     if (taken != NULL) {
         HEW_ASSERT(1, taken->size == size && (taken->address & (alignment - 1)) == 0);
+        heap->counts.taken += size;
         hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, taken, code);
         HEW_ASSERT(2, hew_split_beside(taken));
     }
+    hew_idle_note(&heap->dirty);
     HEW_ASSERT(3, hew_page_valid_if_due(heap));
     return taken;
 }
@@ -264,10 +267,12 @@ hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struc
         hew_stock_remove(&heap->dirty, extent);
         extent->zeroed = false;
         extent->large.fresh = 0;
+        heap->counts.taken += size;
         hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, extent, code);
         extents[taken++] = extent;
     }
+    hew_idle_note(&heap->dirty);
     hew_mutex_unlock(&heap->lock);
     return taken;
 }
@@ -276,6 +281,7 @@ hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struc
 static bool
 note_given(struct hew_page_heap *heap)
 {
+    hew_idle_note(&heap->dirty);
     if (heap->dirty.bytes >= DUE_BYTES) {
         hew_page_raise_due();
     }

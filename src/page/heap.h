@@ -27,7 +27,7 @@ struct hew_page_counts {
     uint64_t dirty_purges, muzzy_purges;           /* rounds in which some did */
     uint64_t dirty_calls, muzzy_calls;             /* ranges that were given to the system */
     uint64_t maps;
-    uint64_t taken_fresh;               /* bytes of active extents whose pages had no memory */
+    uint64_t taken, taken_fresh;        /* bytes of active extents, ever, and those whose pages had no memory */
     uint64_t pieces_moved, bytes_moved; /* into large objects that would else have been fresh memory: gather.h */
     uint64_t borrowed;                  /* extents that came from other heaps for a while: lend.h */
     size_t structs, spare_structs;      /* extent structs made, and unused ones among them */

@@ -74,7 +74,7 @@ set_up_pages(struct hew_arena *arena, unsigned index, uint64_t now)
     if (defaults->set) {
         hew_decay_begin(&pages->dirty_decay, defaults->dirty_ms, now);
         hew_decay_begin(&pages->muzzy_decay, defaults->muzzy_ms, now);
-        pages->decay_chosen = defaults->dirty_ms != hew_options.dirty_decay_ms;
+        pages->decay_chosen = defaults->dirty_chosen;
         pages->dss = (uint8_t)defaults->dss;
     }
     pages->is_private = arena->manual;

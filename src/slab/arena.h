@@ -64,6 +64,7 @@ struct hew_arena_defaults {
     bool set;
     int64_t dirty_ms, muzzy_ms;
     enum hew_dss dss;
+    bool dirty_chosen; /* the program has set dirty_ms, be it to what it was */
 };
 extern struct hew_arena_defaults hew_arena_defaults;
 

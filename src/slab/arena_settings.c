@@ -54,8 +54,8 @@ known_defaults(void)
 {
     struct hew_arena_defaults *defaults = &hew_arena_defaults;
     if (!defaults->set) {
-        *defaults =
-            (struct hew_arena_defaults){true, hew_options.dirty_decay_ms, hew_options.muzzy_decay_ms, hew_options.dss};
+        *defaults = (struct hew_arena_defaults){true, hew_options.dirty_decay_ms, hew_options.muzzy_decay_ms,
+                                                hew_options.dss, false};
     }
     return defaults;
 }
@@ -90,8 +90,19 @@ hew_arena_set_decay_ms(struct hew_arena *arena, enum hew_decay_kind kind, int64_
         return;
     }
     hew_mutex_lock(&hew_arenas_lock);
-    *(kind == HEW_DECAY_DIRTY ? &known_defaults()->dirty_ms : &known_defaults()->muzzy_ms) = decay_ms;
+    struct hew_arena_defaults *defaults = known_defaults();
+    *(kind == HEW_DECAY_DIRTY ? &defaults->dirty_ms : &defaults->muzzy_ms) = decay_ms;
+    defaults->dirty_chosen = defaults->dirty_chosen || kind == HEW_DECAY_DIRTY;
     hew_mutex_unlock(&hew_arenas_lock);
+}
+
+bool
+hew_arena_decay_is_chosen(void)
+{
+    hew_mutex_lock(&hew_arenas_lock);
+    bool chosen = hew_arena_defaults.dirty_chosen;
+    hew_mutex_unlock(&hew_arenas_lock);
+    return chosen;
 }
 
 enum hew_dss

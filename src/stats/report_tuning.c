@@ -5,6 +5,9 @@
 #include "stats/report.h"
 
 #include "base/options.h"
+#include "base/steps.h"
+#include "os/clock.h"
+#include "slab/arena_life.h"
 #include "stats/tuning.h"
 
 static const char *
@@ -13,40 +16,55 @@ mode_name(void)
     static const char words[][8] = {
         [HEW_TUNING_OFF] = "off",
         [HEW_TUNING_OBSERVE] = "observe",
-        [HEW_TUNING_ROOM] = "room",
         [HEW_TUNING_ON] = "on",
     };
     return words[hew_options.tuning];
 }
 
+/* When the first arena was made: steps are told from there on. */
+static uint64_t
+begin_ms(void)
+{
+    const struct hew_arena *first = hew_arena_at(0);
+    uint64_t now = hew_clock_ns(), ago = first == NULL ? 0 : hew_arena_uptime_ns(first);
+    return (now - ago) / 1000000;
+}
+
+static uint64_t
+since(uint64_t begin, uint64_t at)
+{
+    return at > begin ? at - begin : 0;
+}
+
 static void
-step_json(struct hew_json *json, const struct hew_stats_step *step)
+step_json(struct hew_json *json, const struct hew_step *step, uint64_t begin)
 {
     hew_json_open(json, NULL, '{');
-    hew_json_unsigned(json, "at_ms", step->at_ms);
+    hew_json_unsigned(json, "at_ms", since(begin, step->at_ms));
     hew_json_text(json, "setting", hew_step_lever_name(step->lever));
     hew_json_unsigned(json, "before", step->before);
     hew_json_unsigned(json, "after", step->after);
     hew_json_text(json, "outcome", hew_step_outcome_name(step->outcome));
-    hew_json_unsigned(json, "lost_before_ppm", step->lost_before);
-    hew_json_unsigned(json, "lost_after_ppm", step->lost_after);
-    hew_json_unsigned(json, "held_before", step->held_before);
-    hew_json_unsigned(json, "held_after", step->held_after);
+    hew_json_unsigned(json, "reason_before", step->reason_before);
+    hew_json_unsigned(json, "reason_after", step->reason_after);
+    hew_json_unsigned(json, "effect_before", step->effect_before);
+    hew_json_unsigned(json, "effect_after", step->effect_after);
     hew_json_close(json, '}');
 }
 
 void
 hew_report_tuning_json(struct hew_json *json)
 {
-    struct hew_stats_step steps[HEW_STATS_STEPS];
+    struct hew_step steps[HEW_STEP_LEVERS * HEW_STEPS_KEPT];
     struct hew_stats_tuned tuned = hew_stats_tuned();
-    unsigned count = hew_stats_steps(steps);
+    unsigned count = hew_steps_read(steps);
+    uint64_t begin = begin_ms();
     hew_json_open(json, "tuning", '{');
     hew_json_text(json, "mode", mode_name());
     hew_report_fields_json(json, hew_stats_tuned_fields, &tuned);
     hew_json_open(json, "last_steps", '[');
     for (unsigned index = 0; index < count; index++) {
-        step_json(json, &steps[index]);
+        step_json(json, &steps[index], begin);
     }
     hew_json_close(json, ']');
     hew_json_close(json, '}');
@@ -59,33 +77,50 @@ put_named(struct hew_writer *out, const char *before, uint64_t value)
     hew_writer_put_unsigned(out, value);
 }
 
-static void
-step_text(struct hew_writer *out, const struct hew_stats_step *step)
+/* What a lever's steps are told in: base/steps.h. */
+static const char *
+reason_unit(uint64_t lever)
 {
-    put_named(out, "  at ", step->at_ms);
+    return lever == HEW_STEP_CACHE_ROOM ? " misses of 1000000 operations" : " ppm of pages wanted again";
+}
+
+static const char *
+effect_unit(uint64_t lever)
+{
+    return lever == HEW_STEP_CACHE_ROOM ? " ps an operation" : " ppm of wanted pages gone";
+}
+
+static void
+step_text(struct hew_writer *out, const struct hew_step *step, uint64_t begin)
+{
+    put_named(out, "  at ", since(begin, step->at_ms));
     hew_writer_put(out, " ms ");
     hew_writer_put(out, hew_step_lever_name(step->lever));
     put_named(out, " ", step->before);
     put_named(out, " -> ", step->after);
     hew_writer_put(out, ": ");
     hew_writer_put(out, hew_step_outcome_name(step->outcome));
-    put_named(out, ", lost: ", step->lost_before);
-    put_named(out, " -> ", step->lost_after);
-    put_named(out, " ppm, held: ", step->held_before);
-    put_named(out, " -> ", step->held_after);
+    put_named(out, ", reason: ", step->reason_before);
+    put_named(out, " -> ", step->reason_after);
+    hew_writer_put(out, reason_unit(step->lever));
+    put_named(out, ", effect: ", step->effect_before);
+    put_named(out, " -> ", step->effect_after);
+    hew_writer_put(out, effect_unit(step->lever));
     hew_writer_put_byte(out, '\n');
 }
 
 void
 hew_report_tuning_text(struct hew_writer *out)
 {
-    struct hew_stats_step steps[HEW_STATS_STEPS];
+    struct hew_step steps[HEW_STEP_LEVERS * HEW_STEPS_KEPT];
     struct hew_stats_tuned tuned = hew_stats_tuned();
-    bool nothing_tried = hew_options.tuning == HEW_TUNING_ROOM && tuned.room_trials == 0;
+    bool nothing_tried =
+        hew_options.tuning == HEW_TUNING_ON && tuned.room_trials == 0 && tuned.steps == 0 && tuned.idle_room == 0;
     if (hew_options.tuning == HEW_TUNING_OFF || nothing_tried) {
         return;
     }
-    unsigned count = hew_stats_steps(steps);
+    unsigned count = hew_steps_read(steps);
+    uint64_t begin = begin_ms();
     hew_writer_put(out, "Tuning: ");
     hew_writer_put(out, mode_name());
     const uint64_t *word = (const uint64_t *)&tuned;
@@ -97,6 +132,6 @@ hew_report_tuning_text(struct hew_writer *out)
     }
     hew_writer_put_byte(out, '\n');
     for (unsigned index = 0; index < count; index++) {
-        step_text(out, &steps[index]);
+        step_text(out, &steps[index], begin);
     }
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * controller: looks at the counters now and then, and moves what nobody has set where that pays: the option `tuning`.
+ * controller: looks at the counters now and then, and moves what the purger's thread can where nobody has set it: the option `tuning`.
  *
- * Owns      the state of what it moves, some 2 KiB; it belongs to whoever calls hew_tuning_round().
- * Promises  off, nothing is read and nothing moved.  A look takes no more than a thousandth of the time that passes.  What it has
- *           moved and why stands in stats/tuning.h.
- * Not here  decisions: trial.h, residence.h.  What is moved by trials: lever_depot.c.  Room of threads' caches: cache/share.h.
+ * That is the dirty decay time (residence.h).  What else tunes itself is moved where it is used: room of threads' caches by each thread
+ * (cache/share.h), room of depots by what lies idle (cache/budget.h).
+ *
+ * Owns      the state of what it moves, some 1 KiB; it belongs to whoever calls hew_tuning_round().
+ * Promises  off, nothing is read and nothing moved.  A look takes no more than a thousandth of the time that passes.
+ * Not here  what was done so far: base/steps.h, stats/tuning.h.
  */
 #ifndef HEW_TUNING_CONTROLLER_H
 #define HEW_TUNING_CONTROLLER_H
@@ -19,7 +21,7 @@ uint64_t hew_tuning_round(uint64_t now_ms);
  * those that were kept stay.  By whoever has joined that thread. */
 void hew_tuning_stop(void);
 
-/* In a fork's child, where that thread does not exist: what it was about is forgotten, and what it had moved is as set again. */
+/* In a fork's child, where that thread does not exist: what it was about is forgotten. */
 void hew_tuning_after_fork(void);
 
 #endif

@@ -11,17 +11,18 @@ hew_refaults_returned(struct hew_refaults *refaults, uint64_t now_ms, uint64_t b
     }
 }
 
-uint64_t
-hew_refaults_taken(struct hew_refaults *refaults, uint64_t now_ms, uint64_t bytes, uint64_t within_ms)
+struct hew_refaults_again
+hew_refaults_taken(struct hew_refaults *refaults, uint64_t now_ms, uint64_t bytes, uint64_t soon_ms)
 {
-    uint64_t soon = 0;
+    struct hew_refaults_again again = {0};
     for (unsigned looked = 0; looked < HEW_REFAULTS_ENTRIES && bytes != 0; looked++) {
         unsigned index = (refaults->newest + HEW_REFAULTS_ENTRIES - looked) % HEW_REFAULTS_ENTRIES;
         struct hew_refaults_entry *entry = &refaults->entries[index];
         uint64_t served = entry->bytes < bytes ? entry->bytes : bytes;
         entry->bytes -= served;
         bytes -= served;
-        soon += now_ms - entry->at_ms <= within_ms ? served : 0;
+        again.ever += served;
+        again.soon += now_ms - entry->at_ms <= soon_ms ? served : 0;
     }
-    return soon;
+    return again;
 }

@@ -25,7 +25,13 @@ struct hew_refaults {
 /* So many bytes went back at `now_ms`, not before any earlier call. */
 void hew_refaults_returned(struct hew_refaults *refaults, uint64_t now_ms, uint64_t bytes);
 
-/* So many were taken of the system: how many of them were returned within the last `within_ms`. */
-uint64_t hew_refaults_taken(struct hew_refaults *refaults, uint64_t now_ms, uint64_t bytes, uint64_t within_ms);
+/* Bytes that had gone back and are wanted again, and those of them that had just gone. */
+struct hew_refaults_again {
+    uint64_t ever, soon;
+};
+
+/* So many were taken of the system: how many of them had been returned, and how many within the last `soon_ms`. */
+struct hew_refaults_again hew_refaults_taken(struct hew_refaults *refaults, uint64_t now_ms, uint64_t bytes,
+                                             uint64_t soon_ms);
 
 #endif

@@ -153,7 +153,7 @@ static struct machine_thread *
 choose(void)
 {
     for (;;) {
-        struct machine_thread *ready[MACHINE_THREADS];
+        static struct machine_thread *ready[MACHINE_THREADS]; /* not on each thread's stack */
         unsigned count = 0;
         for (unsigned i = 0; i < machine_used; i++) {
             if (is_ready(&machine_threads[i])) {

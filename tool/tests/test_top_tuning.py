@@ -11,7 +11,7 @@ from textual.widgets import DataTable
 from conftest import STEPS, TUNING, is_as_described
 from hew.analysis.live import live_view
 from hew.model.live import LiveView
-from hew.model.tuning import Tuning
+from hew.model.tuning import Step, Tuning
 from hew.views.top import TopApp
 from hew.views.top_document import top_json
 from hew.views.top_tables import step_rows, tuned_text
@@ -25,26 +25,46 @@ def told_of(tuning: Tuning | None) -> LiveView:
 def test_what_a_process_has_tuned_by_itself_is_one_line_and_its_last_steps() -> None:
     view = told_of(TUNING)
     assert tuned_text(view) == (
-        "tuning:on   depot_room 200 %, dirty_decay_ms 20000   3 steps made: 2 kept, 1 undone   "
+        "tuning:on   dirty_decay_ms 20000, 1 step of it: 1 kept, 0 undone   12.0 MiB idle for depots   "
         "512 KiB lent to threads' caches; 4 trials, 3 kept, 1 undone"
     )
-    assert step_rows(view)[:2] == [
-        ("31.0 s", "dirty_decay_ms", "10000→20000", "kept", "–", "–", "pages wanted again"),
-        ("900 ms", "depot_room", "200→400", "too costly", "5.0→4.0 %", "40.0→52.0 MiB", "batches turned away"),
-    ]
+    assert step_rows(view) == [
+        ("60.0 s", "dirty_decay_ms", "10000→20000", "kept", "wanted again 20.1 → 3.2 %",
+         "0.9 → 0.06 % of wanted pages gone"),
+        ("228 ms", "cache_room", "200→225", "undone", "misses 1.0 → 0.8 %", "6.2 → 6.4 ns an operation"),
+        ("9.00 ms", "cache_room", "100→200", "kept", "misses 6.2 → 0.9 %", "8.2 → 4.4 ns an operation"),
+    ]  # fmt: skip
 
 
 def test_what_a_process_would_try_is_not_told_as_made() -> None:
-    thought = replace(STEPS[0], outcome="would try", lost_after_ppm=0, held_after=0)
-    view = told_of(replace(TUNING, mode="observe", steps=1, depot_room=100, last_steps=(thought,), room_trials=0))
-    assert tuned_text(view) == "tuning:observe   depot_room 100 %, dirty_decay_ms 20000   1 steps that it would try"
-    assert step_rows(view)[0][2:6] == ("100→200", "would try", "9.0 %", "40.0 MiB")
+    thought = replace(STEPS[0], outcome="would try", reason_after=0, effect_after=0)
+    view = told_of(replace(TUNING, mode="observe", steps=0, idle_room=0, room_lent=0, last_steps=(thought,)))
+    assert tuned_text(view) == "tuning:observe   threads' caches: 4 trials that they would make"
+    assert step_rows(view)[0][2:] == ("100→200", "would try", "misses 6.2 %", "8.2 ns an operation")
+    assert tuned_text(told_of(replace(TUNING, mode="observe", steps=1, idle_room=0, room_trials=0))) == (
+        "tuning:observe   dirty_decay_ms 20000, 1 step that it would try"
+    )
+    assert tuned_text(told_of(Tuning("observe", 9, 9, 0, 0, 0, 10_000, ()))) == "tuning:observe   no step so far"
+
+
+def test_what_is_not_known_after_a_step_is_not_told() -> None:
+    """A trial that ended early was not judged; a shorter time needs no trial; another library tells other things."""
+    early = replace(STEPS[1], reason_after=0, effect_after=0)
+    back = Step(99_000, "dirty_decay_ms", 20_000, 10_000, "kept", 3_000, 0, 400, 0)
+    nothing = replace(STEPS[2], reason_after=0, effect_after=0)
+    other = Step(9, "depot_room", 100, 200, "kept")
+    rows = step_rows(told_of(replace(TUNING, last_steps=(early, back, nothing, other))))
+    assert [row[4:] for row in reversed(rows)] == [
+        ("misses 1.0 %", "6.2 ns an operation"),
+        ("wanted again 0.3 %", "0.04 % of wanted pages gone"),
+        ("wanted again 20.1 → 0.0 %", "0.9 → 0.0 % of wanted pages gone"),
+        ("–", "–"),
+    ]
 
 
 def test_who_tells_nothing_of_tuning_has_neither_line_nor_steps() -> None:
     for view in (told_of(None), live_view(moment(1, **GLIBC), None)):
         assert (tuned_text(view), step_rows(view)) == ("", [])
-    assert tuned_text(told_of(replace(TUNING, mode="room", last_steps=()))).startswith("tuning:room   512 KiB lent")
 
 
 def test_words_of_a_recording_cannot_move_the_cursor() -> None:
@@ -56,7 +76,7 @@ def test_words_of_a_recording_cannot_move_the_cursor() -> None:
 
 def test_json_has_it_and_null_where_nothing_is_told() -> None:
     tuning = is_as_described(top_json((), told_of(TUNING)), "top")["process"]["tuning"]
-    assert (tuning["depot_room"], tuning["last_steps"][1]["outcome"]) == (200, "too costly")
+    assert (tuning["idle_room"], tuning["last_steps"][1]["outcome"]) == (12 << 20, "undone")
     assert is_as_described(top_json((), told_of(None)), "top")["process"]["tuning"] is None
 
 

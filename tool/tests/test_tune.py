@@ -15,30 +15,39 @@ from hew.analysis.tuned import WAY, faster, lean, learned, outcome_of, saved_lin
 from hew.analysis.verification import figures_of, outcomes
 from hew.model.errors import HewError
 from hew.model.tuned import Tuned
-from hew.model.tuning import Step, Tuning, tuning_of
+from hew.model.tuning import Step, Told, Tuning, tuning_of
 from hew.model.verification import Verification
 from hew.sources.control import find_socket
 from hew.sources.statistics.json_form import from_json
 from hew.sources.statistics.text_form import from_text
-from hew.sources.tuning import _reports
+from hew.sources.tuning import _reports, _who_tried_most
 from hew.views.tune import tuned_json
 
-FIRST = Step(500, "depot_room", 100, 200, "kept", 90_000, 50_000, 1 << 20, 1 << 20)
-SECOND = Step(900, "depot_room", 200, 400, "being tried", 50_000, 0, 1 << 20, 0)
-DECAY = Step(16_000, "dirty_decay_ms", 10_000, 20_000, "kept", 0, 0, 1 << 20, 1 << 20)
-NOTHING = Tuning("on", 10, 5000, 0, 0, 0, 0, 100, 10_000, ())
-# Batches that caches have no room for: as much as there is to lose.
+FIRST = Step(9, "cache_room", 100, 200, "kept", 61_828, 9_048, 8_203, 4_381)
+SECOND = Step(900, "dirty_decay_ms", 10_000, 20_000, "being tried", 609_125, 0, 104_305, 0)
+DECAY = Step(16_000, "dirty_decay_ms", 10_000, 20_000, "kept", 201_000, 32_000, 9_100, 640)
+NOTHING = Tuning("on", 10, 5000, 0, 0, 0, 10_000, ())
+TRIED = replace(NOTHING, room_trials=2, room_kept=1)
+# Threads whose bursts, of many sizes, are more than their caches may hold.
 LOSER = """
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
-static void *objects[40000];
-int main(int argc, char **argv) {
-    time_t end = time(NULL) + atoi(argv[1]);
-    free(malloc(32 << 20));
+static time_t end;
+static void *work(void *nothing) {
+    void *objects[300];
+    unsigned random = 1;
     while (time(NULL) < end) {
-        for (int i = 0; i < 40000; i++) objects[i] = malloc(200);
-        for (int i = 0; i < 40000; i++) free(objects[i]);
+        for (int i = 0; i < 300; i++) objects[i] = malloc(16 + ((random = random * 1103515245 + 12345) >> 8) % 1984);
+        for (int i = 0; i < 300; i++) free(objects[i]);
     }
+    return nothing;
+}
+int main(int argc, char **argv) {
+    pthread_t threads[64];
+    end = time(NULL) + atoi(argv[1]);
+    for (int i = 0; i < 64; i++) pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < 64; i++) pthread_join(threads[i], NULL);
     return 0;
 }
 """
@@ -64,20 +73,20 @@ def test_a_decay_time_for_ever_is_a_number() -> None:
 
 TEXT = """___ Begin jemalloc statistics ___
 Version: "5.3.1-0-ghew0.1.0"
-Tuning: on, windows: 10, own_ns: 5000, steps: 2, kept: 1, undone: 0, outgrown: 0, lost_ppm: 7, depot_room: 200, \
-dirty_decay_ms: -1, room_lent: 65536, room_trials: 3, room_kept: 2, room_refused: 1
-  at 500 ms depot_room 100 -> 200: kept, lost: 90000 -> 50000 ppm, held: 1048576 -> 1048576
-  at 900 ms depot_room 200 -> 400: being tried, lost: 50000 -> 0 ppm, held: 1048576 -> 0
+Tuning: on, windows: 10, own_ns: 5000, steps: 1, kept: 0, undone: 0, dirty_decay_ms: -1, idle_room: 4096, \
+room_lent: 65536, room_trials: 3, room_kept: 2, room_refused: 1
+  at 9 ms cache_room 100 -> 200: kept, reason: 61828 -> 9048 misses of 1000000 operations, \
+effect: 8203 -> 4381 ps an operation
+  at 900 ms dirty_decay_ms 10000 -> 20000: being tried, reason: 609125 -> 0 ppm of pages wanted again, \
+effect: 104305 -> 0 ppm of wanted pages gone
 --- End jemalloc statistics ---
 """
 TOLD = replace(
     NOTHING,
-    steps=2,
-    kept=1,
-    lost_ppm=7,
-    depot_room=200,
+    steps=1,
     dirty_decay_ms=-1,
     last_steps=(FIRST, SECOND),
+    idle_room=4096,
     room_lent=65536,
     room_trials=3,
     room_kept=2,
@@ -91,20 +100,45 @@ def test_statistics_as_text_and_as_json_tell_the_same_of_tuning() -> None:
 
 
 def test_statistics_without_anything_tried_or_with_a_damaged_part_tell_nothing_of_tuning() -> None:
-    quiet = replace(NOTHING, mode="room")
-    assert from_json(report(quiet)).tuning is None
-    assert from_json(report(replace(quiet, room_trials=1))).tuning is not None
+    assert from_json(report(NOTHING)).tuning is None
+    assert from_json(report(replace(NOTHING, mode="off", steps=1))).tuning is None
+    for told in (replace(NOTHING, room_trials=1), replace(NOTHING, steps=1), replace(NOTHING, idle_room=4096),
+                 replace(NOTHING, mode="observe")):  # fmt: skip
+        assert from_json(report(told)).tuning == told
     assert from_json(report(replace(NOTHING, windows=-1))).tuning is None
-    assert from_text(TEXT.replace("kept: 1,", "")).tuning is None
+    assert from_text(TEXT.replace("kept: 0,", "")).tuning is None
+
+
+OLDER = """___ Begin jemalloc statistics ___
+Version: "5.3.1-0-ghew0.1.0"
+Tuning: on, windows: 10, own_ns: 5000, steps: 1, kept: 1, undone: 0, outgrown: 0, lost_ppm: 7, depot_room: 200, \
+dirty_decay_ms: 10000, room_lent: 65536, room_trials: 3, room_kept: 2, room_refused: 1
+  at 500 ms depot_room 100 -> 200: kept, lost: 90000 -> 50000 ppm, held: 1048576 -> 1048576
+--- End jemalloc statistics ---
+"""
+
+
+def test_of_a_library_that_told_of_losses_what_is_known_is_read() -> None:
+    text = from_text(OLDER).tuning
+    assert text is not None
+    assert (text.room_kept, text.dirty_decay_ms, text.last_steps) == (2, 10_000, ())
+    older = {**vars(NOTHING), "steps": 1, "lost_ppm": 7, "depot_room": 200, "outgrown": 0, "last_steps": [
+        {"at_ms": 500, "setting": "depot_room", "before": 100, "after": 200, "outcome": "too costly",
+         "lost_before_ppm": 9, "lost_after_ppm": 5, "held_before": 1, "held_after": 1}]}  # fmt: skip
+    del older["idle_room"]
+    read = from_json({"jemalloc": {"stats": {"tuning": older}}}).tuning
+    assert read == replace(NOTHING, steps=1, last_steps=(Step(500, "depot_room", 100, 200, "too costly"),))
+    assert learned(Told(read, 1 << 20)) == ()
 
 
 def test_hew_stats_shows_what_tuning_did(hew: HewRunner, tmp_path: Path) -> None:
     (tmp_path / "report").write_text(TEXT)
     said = hew("stats", str(tmp_path / "report")).stdout
-    assert "tuning:on  depot_room 200 %" in said
-    assert "2 steps, 1 kept" in said
+    assert "tuning:on  dirty_decay_ms -1; depots may hold 4.00 KiB more, which lay idle" in said
+    assert "10 looks took 5.00 µs; 1 step of it: 0 kept, 0 undone" in said
     assert "3 trials, 2 kept, 1 undone; 64.0 KiB borrowed now" in said
-    assert "9.0→5.0 %" in said
+    assert "misses 6.2 → 0.9 %" in said
+    assert "8.2 → 4.4 ns an operation" in said
     document = is_as_described(hew("stats", "--json", str(tmp_path / "report")).stdout, "stats")
     assert document["snapshots"][0]["tuning"]["last_steps"][0]["outcome"] == "kept"
 
@@ -127,7 +161,7 @@ def test_a_report_that_lacks_a_number_is_refused_in_one_line() -> None:
         ("windows", -1),
         ("own_ns", 10**400),
         ("own_ns", 1.5),
-        ("depot_room", "200'; touch /tmp/x #"),
+        ("idle_room", "200'; touch /tmp/x #"),
         ("last_steps", None),
         ("last_steps", {"a": 1}),
         ("last_steps", [1]),
@@ -142,13 +176,13 @@ def test_a_report_of_other_types_is_refused_and_hides_no_good_one(name: str, val
     with pytest.raises(HewError, match=r"^the report's part about tuning[^\n\x1b]*$"):
         tuning_of(broken)
     written = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in (broken, report(NOTHING)))
-    assert list(_reports(io.BytesIO(written.encode()))) == [NOTHING]
+    assert list(_reports(io.BytesIO(written.encode()))) == [Told(NOTHING)]
 
 
 def test_a_deep_report_is_passed_over() -> None:
     good = json.dumps(report(NOTHING), separators=(",", ":"))
     text = '{"jemalloc":{"stats":' + "[" * 200_000 + "\n" + good
-    assert list(_reports(io.BytesIO(text.encode()))) == [NOTHING]
+    assert list(_reports(io.BytesIO(text.encode()))) == [Told(NOTHING)]
 
 
 @pytest.mark.parametrize("text", ["-5", "101", "1.5", "10%%", "", "ten"])
@@ -162,32 +196,69 @@ def test_memory_takes_its_sign(hew: HewRunner) -> None:
 
 def test_what_is_saved_is_quoted_for_a_shell(tmp_path: Path) -> None:
     result = verification(0.8, 1.0)
-    nasty = {"MALLOC_CONF": "x:it's,$(touch pwned)"}
+    nasty = {"HEW_CONF": "x:it's,$(touch pwned)"}
     outcome = outcome_of(result)
     outcome = replace(outcome, variant=replace(outcome.variant, changes=nasty))
     result = replace(result, command=("work\rrm", "\x1b[2J\ntouch pwned"))
     saved = tmp_path / "saved"
     saved.write_text("\n".join(saved_lines(Tuned(NOTHING, (), result, outcome, True, True), "2026-01-02")) + "\n")
-    words = ["sh", "-c", '. ./saved; echo "$MALLOC_CONF"']
+    words = ["sh", "-c", '. ./saved; echo "$HEW_CONF"']
     said = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert said.stdout == nasty["MALLOC_CONF"] + "\n"
+    assert said.stdout == nasty["HEW_CONF"] + "\n"
     assert [one.name for one in tmp_path.iterdir()] == ["saved"]
     assert "\x1b" not in saved.read_text()
 
 
-def test_what_stayed_is_learned_and_a_step_that_was_being_tried_is_not() -> None:
-    assert learned(NOTHING) == ()
-    during = replace(NOTHING, depot_room=400, last_steps=(FIRST, SECOND))
-    assert [one.text for one in learned(during)] == ["depot_room:200"]
-    first_step = replace(SECOND, before=100, after=200)
-    assert learned(replace(NOTHING, depot_room=200, last_steps=(first_step,))) == ()
-    longer = replace(NOTHING, dirty_decay_ms=20_000, last_steps=(DECAY,))
-    assert [one.text for one in learned(longer)] == ["dirty_decay_ms:20000"]
+def texts(tuning: Tuning, depots: int | None = 3 << 19) -> list[str]:
+    """What is learned, as settings."""
+    return [one.text for one in learned(Told(tuning, depots))]
+
+
+def test_a_decay_time_that_stayed_is_learned_and_one_that_was_being_tried_is_not() -> None:
+    assert texts(NOTHING) == []
+    assert texts(replace(NOTHING, dirty_decay_ms=20_000, last_steps=(SECOND,))) == []
+    assert texts(replace(NOTHING, dirty_decay_ms=20_000, last_steps=(SECOND, DECAY))) == ["dirty_decay_ms:20000"]
+    back = replace(DECAY, before=20_000, after=10_000)
+    assert texts(replace(NOTHING, last_steps=(DECAY, back))) == []
+    more = replace(SECOND, before=20_000, after=40_000)
+    assert texts(replace(NOTHING, dirty_decay_ms=40_000, last_steps=(DECAY, more))) == ["dirty_decay_ms:20000"]
+
+
+@pytest.mark.parametrize(
+    ("afters", "room"), [((), 200), ((125,), 200), ((200, 136), 200), ((200, 301), 300), ((700, 1600), 800)]
+)
+def test_the_most_that_a_thread_has_kept_is_learned_for_all(afters: tuple[int, ...], room: int) -> None:
+    """The ring may have lost the trials that were kept; that there were some is known."""
+    undone = replace(FIRST, outcome="undone", after=900)
+    steps = (*(replace(FIRST, after=after) for after in afters), undone)
+    assert texts(replace(TRIED, last_steps=steps)) == [f"cache_room:{room}"]
+    assert texts(replace(TRIED, room_kept=0, last_steps=(undone,))) == []
+
+
+@pytest.mark.parametrize(("idle", "room"), [(0, 0), (512, 0), (514, 200), (1024, 200), (1600, 300), (7 * 1024, 800)])
+def test_idle_memory_that_is_above_half_of_what_depots_have_is_learned_as_their_room(idle: int, room: int) -> None:
+    tuning = replace(NOTHING, idle_room=idle)
+    assert texts(tuning, 1024 + idle) == ([f"depot_room:{room}"] if room else [])
+    assert texts(tuning, None) == []
+
+
+def test_of_several_processes_the_one_that_tried_something_tells() -> None:
+    """A shell around the command has tried nothing; a small heap has no windows."""
+    told = [Told(NOTHING), Told(replace(TRIED, windows=0)), Told(replace(NOTHING, windows=0))]
+    assert _who_tried_most(told) == told[1]
+    assert _who_tried_most([*told, Told(TRIED)]).tuning == TRIED
+
+
+def test_what_depots_may_hold_is_the_limit_of_each_of_them() -> None:
+    document = report(NOTHING)
+    document["jemalloc"]["stats"]["depot"] = {"limit": 786_432, "depots": 2}  # type: ignore[index]
+    written = json.dumps(document, separators=(",", ":"))
+    assert list(_reports(io.BytesIO(written.encode()))) == [Told(NOTHING, 1_572_864)]
 
 
 def verification(cpu: float, peak: float) -> Verification:
     """Six rounds in which what was learned took so much of the time and of the memory."""
-    ways = tuned_ways(learned(replace(NOTHING, depot_room=200, last_steps=(FIRST,))), "MALLOC_CONF", {})
+    ways = tuned_ways(learned(Told(replace(TRIED, last_steps=(FIRST,)))), "HEW_CONF", {})
     runs = [
         good_run(
             one.name,
@@ -224,14 +295,16 @@ def test_it_is_kept_when_it_is_faster_and_takes_no_more_than_it_may(
 
 def test_what_is_saved_is_a_setting_that_a_shell_reads_with_its_evidence(tmp_path: Path) -> None:
     result = verification(0.8, 1.0)
-    tuned = Tuned(replace(NOTHING, steps=3, kept=1), (), result, outcome_of(result), True, True)
+    tuned = Tuned(replace(TRIED, steps=3, kept=1, idle_room=4096), (), result, outcome_of(result), True, True)
     lines = saved_lines(tuned, "2026-01-02")
     assert lines[0] == "# hew tune, 2026-01-02: work it's"
+    tried = "2 trials of threads, 1 kept; 3 steps of dirty_decay_ms, 1 kept; 4.00 KiB idle for depots"
+    assert lines[1] == f"# hew 0.1.0; in one run {tried}"
     assert "CPU time 0.80 (0.80 to 0.80)" in lines[2]
     saved = tmp_path / "saved"
     saved.write_text("\n".join(lines) + "\n")
-    said = subprocess.run(["sh", "-c", f'. {saved}; echo "$MALLOC_CONF"'], capture_output=True, text=True, check=True)
-    assert said.stdout == "depot_room:200\n"
+    said = subprocess.run(["sh", "-c", f'. {saved}; echo "$HEW_CONF"'], capture_output=True, text=True, check=True)
+    assert said.stdout == "cache_room:200\n"
 
 
 def test_the_document_says_what_was_learned_and_whether_to_keep_it() -> None:
@@ -243,7 +316,7 @@ def test_the_document_says_what_was_learned_and_whether_to_keep_it() -> None:
 @pytest.fixture(scope="module")
 def loser(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program with something to lose, for so many seconds."""
-    return build(compiler, tmp_path_factory.mktemp("loser") / "loser", LOSER, "-O1", "-fno-builtin")
+    return build(compiler, tmp_path_factory.mktemp("loser") / "loser", LOSER, "-O1", "-fno-builtin", "-pthread")
 
 
 def test_a_running_process_tells_its_steps(hew_library: Path, loser: Path, hew: HewRunner, tmp_path: Path) -> None:
@@ -265,8 +338,10 @@ def test_a_running_process_tells_its_steps(hew_library: Path, loser: Path, hew: 
         top = is_as_described(hew("top", "--json", "--every", "0.2", str(child.pid)).stdout, "top")
         child.kill()
     step = document["last_steps"][0]
-    assert (document["mode"], document["depot_room"]) == ("observe", 100)
-    assert (step["outcome"], step["before"], step["after"]) == ("would try", 100, 200)
+    assert (document["mode"], document["dirty_decay_ms"]) == ("observe", 10_000)
+    assert (step["outcome"], step["setting"], step["before"]) == ("would try", "cache_room", 100)
+    assert step["reason_before"] > 0
+    assert step["effect_before"] > 0
     assert "would try" in text
     assert "tuning:observe" in text
     assert "what it would try by itself; nothing was changed" in advised
@@ -279,7 +354,7 @@ def test_tune_learns_of_a_command_and_measures_it(hew_library: Path, loser: Path
     done = hew("tune", "--alloc", f"hew={hew_library}", *words)
     document = json.loads(done.stdout)
     assert document["tuning"]["mode"] == "on"
-    assert document["tuning"]["windows"] > 0
+    assert document["tuning"]["room_trials"] > 0
     assert (document["verification"] is not None) == bool(document["learned"])
 
 

@@ -25,7 +25,7 @@ CLIENT = (
     "import socket, sys; talk = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); "
     "talk.sendall(b'x'); assert talk.recv(1) == b'x'"
 )
-TUNING = Tuning("on", 40, 5000, 2, 2, 0, 0, 400, 10_000, ())
+TUNING = Tuning("on", 40, 5000, 0, 0, 0, 10_000, (), 3 << 20)
 RATE, OTHER = "client.SET.requests_per_second", "client.GET.requests_per_second"
 Words = Callable[[str], list[str]]
 
@@ -81,12 +81,12 @@ def test_what_it_learned_is_verified_under_load_and_saved(
     verified = document["verification"]
     assert document["better"], done.stderr
     assert verified["server"][1] == "{port}"
-    assert verified["variants"][1]["changes"] == {"MALLOC_CONF": "depot_room:400"}
+    assert verified["variants"][1]["changes"] == {"HEW_CONF": "depot_room:400"}
     assert verified["variants"][1]["ratios"].keys() >= {"server_cpu_seconds", "server_peak_rss_bytes"}
     saved = (tmp_path / "saved").read_text().splitlines()
     assert "serve {port}, loaded by " in saved[0]
     assert "server CPU during the load" in saved[2]
-    assert saved[-1] == "export MALLOC_CONF=depot_room:400"
+    assert saved[-1] == "export HEW_CONF=depot_room:400"
 
 
 def test_what_cannot_be_meant_or_started_is_refused_before_the_server_runs(hew: HewRunner, programs: Words) -> None:
@@ -106,7 +106,7 @@ def verified(**parts: float) -> Verification:
     keys = {"cpu": "server_cpu_seconds", "wall": "client_wall_seconds", "peak": "server_peak_rss_bytes",
             "rate": RATE, "other": OTHER}  # fmt: skip
     given: Mapping[str, float] = {keys[name]: value for name, value in parts.items()}
-    ways = tuned_ways([Setting("depot_room", "400")], "MALLOC_CONF", {})
+    ways = tuned_ways([Setting("depot_room", "400")], "HEW_CONF", {})
 
     def part(way: str, key: str) -> float:
         return given.get(key, 1.0) if way == WAY else 1.0
@@ -150,7 +150,7 @@ def test_the_evidence_of_a_server_names_it_with_its_client() -> None:
     lines = saved_lines(Tuned(TUNING, (), result, outcome_of(result), True, True), "2026-01-02")
     assert lines[0] == "# hew tune, 2026-01-02: serve  {port}, loaded by load {port}"
     assert "server CPU during the load 0.80 (0.80 to 0.80)" in lines[2]
-    assert lines[-1] == "export MALLOC_CONF=depot_room:400"
+    assert lines[-1] == "export HEW_CONF=depot_room:400"
 
 
 def test_redis_is_one_command(hew: HewRunner, hew_library: Path) -> None:
@@ -164,5 +164,5 @@ def test_redis_is_one_command(hew: HewRunner, hew_library: Path) -> None:
     done = hew(*words)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert document["tuning"]["windows"] > 0  # 10 MB of values: large enough to be tuned
+    assert document["tuning"]["mode"] == "on"
     assert (document["verification"] is not None) == bool(document["learned"])

@@ -3,6 +3,7 @@
 #include "one_thread.h"
 
 #include "cache/owner.h"
+#include "page/idle.h"
 
 static unsigned
 taken_from_bin(unsigned code, unsigned wanted)
@@ -83,9 +84,9 @@ TEST(a_depot_holds_so_many_bytes_and_what_is_more_goes_to_its_owners)
     for (unsigned round = 0; round < 3; round++) {
         taken_from_bin(code, 400);
         hew_depot_give(0, code, objects, 400);
-        CHECK(hew_depot_counts().bytes <= hew_budget_depot(1));
+        CHECK(hew_depot_counts().bytes <= hew_budget_depot(1, true));
     }
-    CHECK(hew_depot_counts().bytes + 4096 > hew_budget_depot(1));
+    CHECK(hew_depot_counts().bytes + 4096 > hew_budget_depot(1, true));
     CHECK(hew_depot_counts().refusals > refused);
     end_cache();
 }
@@ -103,6 +104,38 @@ TEST(a_full_depot_makes_room_at_the_cost_of_what_nobody_needs)
     }
     CHECK(hew_depot_held(idle) < before / 2);
     CHECK(hew_depot_held(busy) > 100);
+    end_cache();
+}
+
+TEST(what_a_depot_holds_of_idle_memory_goes_back_once_that_is_wanted)
+{
+    new_cache();
+    unsigned code = hew_code_of_size(4096);
+    size_t most = 0;
+    bool due = false;
+    atomic_fetch_add(&hew_page_mapped, (size_t)8 << 20); /* large enough for a purger */
+    for (unsigned round = 0; round < 4; round++) {
+        unsigned got = taken_from_bin(code, 400);
+        atomic_store(&hew_idle_least, (size_t)5 << 20); /* the page heap has told of what it had to give */
+        most = hew_budget_depot(1, true);
+        atomic_store(&hew_page_due, 0);
+        hew_depot_give(0, code, objects, got);
+        due = due || (atomic_load(&hew_page_due) != 0 && hew_depot_counts().bytes < most / 2);
+    }
+    CHECK(most > (size_t)4 << 20 && hew_depot_counts().bytes <= most);
+    CHECK(hew_depot_counts().bytes > (size_t)4 << 20);
+    atomic_fetch_sub(&hew_page_mapped, (size_t)8 << 20);
+    CHECK(due); /* the purger looks after what a depot without idle room would be half full of */
+    size_t held = hew_depot_held(code);
+    hew_depot_fit(0);
+    CHECK_EQUAL(hew_depot_held(code), held); /* there is room yet */
+    atomic_store(&hew_idle_least, 0);
+    for (unsigned asked = 0; asked < 200; asked++) {
+        hew_depot_fit(0);
+    }
+    CHECK(hew_depot_counts().bytes <= hew_budget_depot(1, true));
+    CHECK(hew_depot_counts().bytes + 128 * 4096 > hew_budget_depot(1, true)); /* and no more than that went */
+    hew_depot_fit(100);                                                       /* there is no such depot */
     end_cache();
 }
 

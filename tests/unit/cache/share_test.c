@@ -5,6 +5,7 @@
  */
 #include "one_thread.h"
 
+#include "base/steps.h"
 #include "cache/kept.h"
 #include "cache/share.h"
 #include "page/bound.h"
@@ -40,6 +41,15 @@ clock_gettime(clockid_t clock, struct timespec *time)
     return 0;
 }
 
+/* The last one that was told; its outcome is not one of those there are while none was. */
+static struct hew_step
+last_step(void)
+{
+    struct hew_step steps[HEW_STEP_LEVERS * HEW_STEPS_KEPT];
+    unsigned count = hew_steps_read(steps);
+    return count == 0 ? (struct hew_step){.outcome = HEW_STEP_OUTCOMES} : steps[count - 1];
+}
+
 static struct hew_cache *
 begin(int tuning)
 {
@@ -49,6 +59,7 @@ begin(int tuning)
     work_ns = 0;
     with_pauses = false;
     misses_before = cache->misses;
+    hew_steps_forget();
     CHECK_EQUAL(hew_share_counts.lent, 0);
     hew_share_counts.trials = hew_share_counts.kept = hew_share_counts.refused = 0;
     return cache;
@@ -86,22 +97,37 @@ bursts(struct hew_cache *cache, unsigned count)
 
 TEST(a_thread_that_misses_often_for_want_of_room_borrows_it_and_keeps_it_if_that_pays)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     size_t usual = hew_budget_share();
+    hew_options.tuning_memory = 100; /* so small a heap has no twice the share to lend */
     bursts(cache, 400);
     CHECK(hew_share_counts.kept >= 1);
+    struct hew_step step = last_step();
+    CHECK(step.lever == HEW_STEP_CACHE_ROOM && step.outcome == HEW_STEP_KEPT && step.after > step.before);
+    CHECK(step.before >= 100 && step.reason_after < step.reason_before && step.effect_after < step.effect_before);
     CHECK(cache->extra >= usual && cache->share == hew_budget_share() + cache->extra);
     CHECK_EQUAL(hew_share_counts.lent, cache->extra);
     CHECK(cache->granted > usual && cache->granted == full_bytes(cache));
     uint16_t before = cache->misses;
     bursts(cache, 10);
     CHECK((uint16_t)(cache->misses - before) < 10); /* all of it fits now */
+    hew_options.tuning_memory = 0;
+    end();
+}
+
+TEST(what_is_left_of_the_reserve_is_lent_though_it_is_less_than_the_share)
+{
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
+    size_t reserve = hew_budget_reserve();
+    CHECK(reserve < hew_budget_share());
+    bursts(cache, 400);
+    CHECK(hew_share_counts.kept >= 1 && cache->extra == reserve);
     end();
 }
 
 TEST(pauses_of_the_thread_do_not_hide_what_room_is_worth)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     with_pauses = true;
     bursts(cache, 1000);
     CHECK(pauses > 10);
@@ -111,7 +137,7 @@ TEST(pauses_of_the_thread_do_not_hide_what_room_is_worth)
 
 TEST(what_does_not_pay_goes_back_and_is_tried_ever_less_often)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     miss_ns = 0;
     unsigned most = 0;
     for (unsigned round = 0; round < 3000; round++) {
@@ -120,6 +146,7 @@ TEST(what_does_not_pay_goes_back_and_is_tried_ever_less_often)
     }
     CHECK(most != 0 && hew_share_counts.kept == 0);
     CHECK(hew_share_counts.refused >= 3 && hew_share_counts.trials <= 10);
+    CHECK(last_step().outcome == HEW_STEP_UNDONE && last_step().before == 100 && last_step().effect_after != 0);
     CHECK_EQUAL(cache->trial.rest, 1u << hew_share_counts.refused);
     CHECK(cache->trial.state == HEW_SHARE_RESTS && cache->extra == 0 && hew_share_counts.lent == 0);
     end();
@@ -127,7 +154,7 @@ TEST(what_does_not_pay_goes_back_and_is_tried_ever_less_often)
 
 TEST(after_the_longest_rest_there_is_a_trial_again)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     miss_ns = 0;
     cache->trial.rest = 4096;
     for (unsigned round = 0; round < 200 && cache->trial.windows < 4000; round++) {
@@ -152,12 +179,13 @@ TEST(without_tuning_nothing_is_measured_and_observing_lends_nothing)
         CHECK(cache->extra == 0 && hew_share_counts.lent == 0);
     }
     CHECK(hew_share_counts.trials >= 1 && hew_share_counts.kept == 0 && hew_share_counts.refused == 0);
+    CHECK(last_step().outcome == HEW_STEP_THOUGHT && last_step().after > last_step().before);
     end();
 }
 
 TEST(who_misses_seldom_does_not_borrow)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     work_ns = 3000;
     bursts(cache, 200);
     CHECK(hew_share_counts.trials == 0);
@@ -166,8 +194,8 @@ TEST(who_misses_seldom_does_not_borrow)
 
 TEST(all_that_is_lent_stays_within_the_reserve_and_one_threads_part_within_a_bound)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
-    size_t others = hew_budget_reserve() - hew_budget_share() + 1;
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
+    size_t others = hew_budget_reserve() - ((size_t)64 << 10) + 1; /* what is left is not worth a trial */
     hew_share_counts.lent = others;
     bursts(cache, 200);
     CHECK(hew_share_counts.trials == 0 && cache->extra == 0 && hew_share_counts.lent == others);
@@ -184,7 +212,7 @@ TEST(all_that_is_lent_stays_within_the_reserve_and_one_threads_part_within_a_bou
 
 TEST(what_lies_idle_goes_back)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     bursts(cache, 400);
     CHECK(cache->extra != 0);
     work(cache, CODE, 4000, 100);
@@ -195,7 +223,7 @@ TEST(what_lies_idle_goes_back)
 
 TEST(near_a_limit_of_memory_all_goes_back_and_nobody_borrows)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     bursts(cache, 400);
     CHECK(cache->extra != 0);
     size_t usual = hew_budget_reserve();
@@ -217,7 +245,7 @@ TEST(near_a_limit_of_memory_all_goes_back_and_nobody_borrows)
 
 TEST(a_flush_and_a_threads_end_give_back_and_so_does_a_cache_that_is_kept)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     bursts(cache, 400);
     CHECK(cache->extra != 0);
     hew_magazine_drop_all(cache);
@@ -236,7 +264,7 @@ TEST(a_flush_and_a_threads_end_give_back_and_so_does_a_cache_that_is_kept)
 
 TEST(a_trial_that_ends_before_it_is_judged_is_refused)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     for (unsigned round = 0; round < 400 && cache->trial.state != HEW_SHARE_JUDGES; round++) {
         bursts(cache, 1);
     }
@@ -248,7 +276,7 @@ TEST(a_trial_that_ends_before_it_is_judged_is_refused)
 
 TEST(in_a_forks_child_only_its_own_cache_owes)
 {
-    struct hew_cache *cache = begin(HEW_TUNING_ROOM);
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
     bursts(cache, 400);
     CHECK(cache->extra != 0);
     atomic_fetch_add(&hew_share_counts.lent, 12345);

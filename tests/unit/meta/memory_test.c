@@ -131,6 +131,21 @@ TEST(a_piece_larger_than_a_chunk_gives_its_memory_back_and_keeps_its_addresses)
     hew_meta_give(rest, 3000 * KIB);
 }
 
+TEST(of_large_pieces_the_smallest_that_is_large_enough_goes_out)
+{
+    unsigned char *large = hew_meta_take(256 * KIB), *small = hew_meta_take(64 * KIB);
+    CHECK((uintptr_t)large % HEW_PAGE == 0 && (uintptr_t)small % HEW_PAGE == 0);
+    memset(large, 0xff, 256 * KIB);
+    hew_meta_give(small, 64 * KIB);
+    hew_meta_give(large, 256 * KIB);
+    CHECK(hew_os_resident(large, 256 * KIB) <= 4 * KIB);
+    CHECK(hew_meta_take(64 * KIB) == small);
+    unsigned char *again = hew_meta_take(256 * KIB);
+    CHECK(again == large && is_filled(again, 256 * KIB, 0));
+    hew_meta_give(small, 64 * KIB);
+    hew_meta_give(again, 256 * KIB);
+}
+
 TEST(a_large_piece_whose_memory_the_system_did_not_take_is_zero_all_the_same)
 {
     unsigned char *piece = hew_meta_take(1700 * KIB);
@@ -170,7 +185,7 @@ TEST(without_any_room_there_is_no_piece_and_what_is_counted_stays)
     CHECK(take_until_asked() == NULL);
     struct hew_meta_usage before = hew_meta_usage();
     CHECK(hew_meta_take(4 * KIB) == NULL);
-    CHECK(hew_meta_take(500 * KIB) == NULL);
+    CHECK(hew_meta_take(3500 * KIB) == NULL);
     CHECK(hew_meta_take(9000 * KIB) == NULL);
     faults_end();
     CHECK_EQUAL(hew_meta_usage().used, before.used);

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from hew.analysis.verification import changed
 from hew.model.advice import Setting
 from hew.model.figures import CLIENT_WALL, CPU, PEAK_RSS, SERVER_CPU, SERVER_PEAK_RSS, WALL
+from hew.model.quantity import size
 from hew.model.report import Ratio, Verdict
 from hew.model.tuned import Tuned
-from hew.model.tuning import LEVERS, Tuning
+from hew.model.tuning import CACHE, DECAY, Told, Tuning
 from hew.model.verification import WITHOUT, Outcome, Variant, Verification
 
 WAY = "what it learned"
@@ -17,28 +18,51 @@ TIMES = {one.key for one in (CPU, WALL, SERVER_CPU, CLIENT_WALL)}
 PEAKS = {one.key for one in (PEAK_RSS, SERVER_PEAK_RSS)}
 RATE = ".requests_per_second"
 MEMORY_MOST = 1.02
+TWICE, MOST_ROOM = 200, 800  # percent: what a trial goes to, and the most that is tried by itself
 
 
-def learned(tuning: Tuning) -> tuple[Setting, ...]:
-    """The settings that stayed: what a lever's steps ended at, where that is not where its first one began.
+def learned(told: Told) -> tuple[Setting, ...]:
+    """The settings that would begin where this run has ended."""
+    values = {
+        CACHE: _cache_room(told.tuning),
+        "depot_room": _depot_room(told),
+        DECAY: _decay(told.tuning),
+    }
+    return tuple(Setting(name, str(value)) for name, value in values.items() if value is not None)
 
-    The ring holds the last steps alone, so what is in force is taken from the numbers, and a step that was being tried
-    when the command ended is taken back.
+
+def _cache_room(tuning: Tuning) -> int | None:
+    """The most that a thread has kept. Each thread gets it then, so it is what steps are in: a hundred percent."""
+    if tuning.room_kept == 0:
+        return None
+    kept = [one.after for one in tuning.last_steps if one.setting == CACHE and one.outcome == "kept"]
+    return _hundreds(max(kept, default=TWICE), TWICE)
+
+
+def _depot_room(told: Told) -> int | None:
+    """As much as depots could use of what lay idle; a process that begins with that need not wait until it does."""
+    idle = told.tuning.idle_room
+    usual = (told.depots or 0) - idle
+    if usual <= 0 or idle * 2 <= usual:
+        return None
+    return _hundreds(100 * (usual + idle) / usual, TWICE)
+
+
+def _hundreds(percent: float, least: int) -> int:
+    return min(max(int(percent / 100 + 0.5) * 100, least), MOST_ROOM)
+
+
+def _decay(tuning: Tuning) -> int | None:
+    """What is in force, where that is not where it began; a step that was being tried at the end is taken back.
+
+    Steps go up from the setting, and back to it at most: of those that are still known it is the lowest.
     """
-    found = []
-    for name in LEVERS:
-        steps = [one for one in tuning.last_steps if one.setting == name]
-        if not steps:
-            continue
-        value = steps[-1].before if steps[-1].outcome == "being tried" else getattr(tuning, name)
-        if value != _usual(name, steps[0].before):
-            found.append(Setting(name, str(value)))
-    return tuple(found)
-
-
-def _usual(name: str, first: int) -> int:
-    """Where a lever begins: room at 100 percent, whatever the ring still holds."""
-    return first if name == "dirty_decay_ms" else 100
+    steps = [one for one in tuning.last_steps if one.setting == DECAY]
+    if not steps:
+        return None
+    value = steps[-1].before if steps[-1].outcome == "being tried" else tuning.dirty_decay_ms
+    usual = min(min(one.before, one.after) for one in steps)
+    return value if value != usual else None
 
 
 def tuned_ways(settings: Sequence[Setting], variable: str, environment: Mapping[str, str]) -> list[Variant]:
@@ -83,10 +107,22 @@ def saved_lines(tuned: Tuned, today: str) -> list[str]:
         command = f"{_comment(' '.join(result.server))}, loaded by {command}"
     lines = [
         f"# hew tune, {today}: {command}",
-        f"# {_comment(result.subject)}; {tuning.steps} steps in one run, {tuning.kept} kept",
+        f"# {_comment(result.subject)}; in one run {_tried(tuning)}",
         f"# {_comment('; '.join(evidence))}; {result.runs} interleaved rounds",
     ]
     return lines + [f"export {name}={shlex.quote(value)}" for name, value in outcome.variant.changes.items()]
+
+
+def _tried(tuning: Tuning) -> str:
+    """What the run that learned has tried."""
+    parts = []
+    if tuning.room_trials:
+        parts.append(f"{tuning.room_trials} trials of threads, {tuning.room_kept} kept")
+    if tuning.steps:
+        parts.append(f"{tuning.steps} steps of {DECAY}, {tuning.kept} kept")
+    if tuning.idle_room:
+        parts.append(f"{size(tuning.idle_room)} idle for depots")
+    return "; ".join(parts) or "nothing tried"
 
 
 def _comment(text: str) -> str:

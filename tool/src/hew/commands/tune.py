@@ -14,7 +14,7 @@ from hew.commands.options import told, writable
 from hew.commands.verify import measured_ways, place_of
 from hew.model.allocator import Request
 from hew.model.errors import HewError
-from hew.model.known_allocators import CONF, HEW
+from hew.model.known_allocators import HEW, OWN_CONF
 from hew.model.run import ServerPlan
 from hew.model.tuned import Tuned
 from hew.sources.code import read_code
@@ -58,7 +58,7 @@ def tune_options(command: Any) -> Any:
     type=Percent(),
     default=0,
     show_default=True,
-    help="Percent of the heap that it may spend (tuning_memory).",
+    help="Percent of the heap that threads' caches may borrow beyond what they may anyway (tuning_memory).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
 @tune_options
@@ -66,9 +66,9 @@ def tune_options(command: Any) -> Any:
 def command(words: tuple[str, ...], save: Path | None, memory: int, as_json: bool, **options: Any) -> None:
     """Let COMMAND run once under hew with tuning:on, and measure what it learned.
 
-    What stayed of its steps is a setting. The command is then run as it is and with that setting, interleaved, as hew
-    advise --verify does. "Nothing better" is an answer: then nothing is saved. The command should run for some
-    seconds: a step takes a quarter of one.
+    What stayed of its trials is a setting. The command is then run as it is and with that setting, interleaved, as hew
+    advise --verify does. "Nothing better" is an answer: then nothing is saved. Threads try more room for their caches
+    within milliseconds; to try twice the decay time takes six times what it is, a minute by default.
 
     With --server it is the server that tunes itself, and is measured, while COMMAND loads it; it is asked what it has
     learned before it is stopped:
@@ -98,13 +98,15 @@ def _tune(asked: Asked, memory: int) -> Tuned:
     plan = asked.plan
     find_client(plan, place.environment)
     if isinstance(plan, ServerPlan):
-        tuning = learn_server(plan, place, memory)
+        found = learn_server(plan, place, memory)
     else:
-        tuning = learn(asked.words, place, memory, asked.timeout, asked.input_file)
-    settings = learned(tuning)
+        found = learn(asked.words, place, memory, asked.timeout, asked.input_file)
+    settings = learned(found)
     if not settings:
-        return Tuned(tuning)
-    ways = tuned_ways(settings, code.variable or CONF, place.environment)
+        return Tuned(found.tuning)
+    # Its own variable: a jemalloc in the program would complain of hew's names, and what is there already wins over
+    # MALLOC_CONF.
+    ways = tuned_ways(settings, (code.variables or (OWN_CONF,))[-1], place.environment)
     result = measured_ways(asked, place, code.title, ways)
     outcome = outcome_of(result)
-    return Tuned(tuning, settings, result, outcome, faster(outcome), lean(outcome, memory))
+    return Tuned(found.tuning, settings, result, outcome, faster(outcome), lean(outcome, memory))

@@ -4,7 +4,7 @@
 from hew.model.figures import Unit
 
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
-TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def quantity(value: float, unit: Unit) -> str:

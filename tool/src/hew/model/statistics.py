@@ -223,7 +223,7 @@ class Snapshot:
     background: BackgroundThreads = field(default_factory=BackgroundThreads)
     depot: Depot = field(default_factory=Depot)
     limit: MemoryLimit = field(default_factory=MemoryLimit)
-    tuning: Tuning | None = None  # of hew; None where it is off, has tried nothing by threads alone, or is not told
+    tuning: Tuning | None = None  # of hew; None where it is off, has tried nothing, or is not told
     mutexes: Mapping[str, Mutex] = field(default_factory=dict)
     merged: Arena | None = None
     destroyed: Arena | None = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a process on hew has changed by itself (`tuning:on`)."""
+"""What a process on hew has changed by itself (`tuning`)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 from hew.model.errors import HewError
 
-ROOM, DECAY = LEVERS = ("depot_room", "dirty_decay_ms")
+CACHE, DECAY = "cache_room", "dirty_decay_ms"
 WORD = re.compile(r"[a-z][a-z0-9_ ]{0,31}")  # a mode, setting or outcome; a newer library may know more of them
 MOST = (1 << 64) - 1
 MOST_STEPS = 1024
@@ -16,22 +16,36 @@ MOST_STEPS = 1024
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a setting. Losses are millionths of the processor time; `lost_after_ppm` is 0 until it is known."""
+    """One step of a setting: why it was made, and what it did, before and after.
+
+    Of `cache_room`: misses in a million operations, and picoseconds of an operation. Of `dirty_decay_ms`: of the pages
+    that went back, millionths that were wanted again, and of the pages that were wanted, millionths that had gone back.
+    All four are 0 where they are not told, as by another library.
+    """
 
     at_ms: int
     setting: str
     before: int
     after: int
     outcome: str
-    lost_before_ppm: int
-    lost_after_ppm: int
-    held_before: int
-    held_after: int
+    reason_before: int = 0
+    reason_after: int = 0
+    effect_before: int = 0
+    effect_after: int = 0
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether what is after it is known. Nothing at all may be wanted again after a longer time; a shorter one
+        needs no trial, and one that ended early was not judged."""
+        if self.outcome not in {"kept", "undone"}:
+            return False
+        longer = self.setting == DECAY and self.after > self.before and self.effect_before > 0
+        return longer or self.reason_after > 0 or self.effect_after > 0
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """The numbers of a report's `stats.tuning`, and its last steps, the oldest first."""
+    """The numbers of a report's `stats.tuning`, and its last steps, the oldest first. Steps are of the decay time."""
 
     mode: str
     windows: int
@@ -39,11 +53,9 @@ class Tuning:
     steps: int
     kept: int
     undone: int
-    lost_ppm: int
-    depot_room: int
     dirty_decay_ms: int
     last_steps: tuple[Step, ...]
-    outgrown: int = 0  # from here on: not in reports of the first libraries that tune
+    idle_room: int = 0  # bytes that depots may hold beyond their room; from here on: not in reports of older libraries
     room_lent: int = 0  # bytes that threads' caches have borrowed
     room_trials: int = 0
     room_kept: int = 0
@@ -51,8 +63,17 @@ class Tuning:
 
     @property
     def tells(self) -> bool:
-        """Whether there is something to tell: threads try room for their caches by default, and most never do."""
-        return self.mode not in {"off", "room"} or self.room_trials > 0
+        """Whether there is something to tell: it is on by default, and most processes never need it."""
+        tried = self.room_trials > 0 or self.steps > 0 or self.idle_room > 0
+        return self.mode == "observe" or (self.mode != "off" and tried)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one process has told of its tuning, and the bytes that all its depots may hold; None: not told."""
+
+    tuning: Tuning
+    depots: int | None = None
 
 
 def tuning_of(document: object) -> Tuning | None:

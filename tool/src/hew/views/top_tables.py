@@ -9,7 +9,7 @@ from hew.model.figures import Unit
 from hew.model.live import LiveView
 from hew.model.quantity import quantity, size, three_digits
 from hew.model.statistics import Arena, Mutex
-from hew.views.tuning import STEP_COLUMNS, in_short, reason, step_cells
+from hew.views.tuning import STEP_COLUMNS, in_short, step_cells
 
 UNKNOWN = "—"
 LABEL = 30
@@ -225,7 +225,7 @@ def extent_rows(view: LiveView) -> list[Row]:
 def step_rows(view: LiveView) -> list[Row]:
     """What the process has tried by itself, the last step first."""
     tuning = view.moment.snapshot.tuning if view.moment.snapshot else None
-    return [(*step_cells(one), reason(one)) for one in reversed(tuning.last_steps)] if tuning is not None else []
+    return [step_cells(one) for one in reversed(tuning.last_steps)] if tuning is not None else []
 
 
 TABLES = (
@@ -244,5 +244,5 @@ TABLES = (
         extent_rows,
     ),
     Table("threads", "threads", ("thread", "name", "arena", "rate", "requests", "at hand"), thread_rows),
-    Table("tuning", "tuning", (*STEP_COLUMNS, "because"), step_rows),
+    Table("tuning", "tuning", STEP_COLUMNS, step_rows),
 )

@@ -1,56 +1,66 @@
 # SPDX-License-Identifier: MIT
 """What tuning has done, for the terminal and for programs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from hew.model.figures import Unit
 from hew.model.quantity import quantity, size
-from hew.model.tuning import DECAY, ROOM, Step, Tuning
+from hew.model.tuning import CACHE, DECAY, Step, Tuning
 from hew.views.openmetrics import one_line
 from hew.views.table import plain_table, show_note
 
 FORMAT = "hew-tuning/1"
 OFF = "tuning is off: HEW_CONF=tuning:on, or tuning:observe to see what it would do"
-NO_STEPS = "no step so far: too little is lost to depots, bins and their locks, or to memory that comes back"
-STEP_COLUMNS = ("after", "setting", "step", "outcome", "lost", "peak")
+QUIET = "nothing was tried: caches have room, nothing lies idle, and little that goes back is wanted again"
+NO_STEPS = "no step so far"
+STEP_COLUMNS = ("after", "setting", "step", "outcome", "because", "effect")
 UNKNOWN = "–"
 LAST = 5  # steps beside other things; `hew ctl --tuning` shows all that the process keeps
-# By setting: why a step up was made, and why one down.
-REASONS = {
-    ROOM: ("batches turned away", "little was lost"),
-    DECAY: ("pages wanted again", "few pages wanted again"),
-}
+WIDEST = 1000  # columns of any table of steps, and more
+MILLIONTHS = 10_000  # in a percent
+SMALL = 0.1  # percent
 
 
 def show_tuning(tuning: Tuning, console: Console, most: int | None = None) -> None:
     """Numbers in some lines, and the steps (the last `most` of them) as a table."""
-    if tuning.mode == "off":
-        console.print(OFF)
+    if not tuning.tells:
+        quiet = f"tuning:{one_line(tuning.mode)}  {QUIET}"
+        console.print(OFF if tuning.mode == "off" else quiet, soft_wrap=True, markup=False)
         return
-    console.print(
-        f"tuning:{one_line(tuning.mode)}  depot_room {tuning.depot_room} %, dirty_decay_ms {tuning.dirty_decay_ms}",
-        soft_wrap=True,
-        markup=False,
-    )
-    if tuning.mode != "room":
-        _show_line(
-            f"{tuning.windows} looks took {quantity(tuning.own_ns / 1e9, Unit.SECONDS)}; {tuning.steps} steps, "
-            f"{_ended(tuning)}; lost of late {_part(tuning.lost_ppm)}",
-            console,
-        )
-    _show_line(f"room of threads' caches: {_trials(tuning)}; {size(tuning.room_lent)} borrowed now", console)
+    console.print(f"tuning:{one_line(tuning.mode)}  {_in_force(tuning)}", soft_wrap=True, markup=False)
+    if tuning.windows:
+        took = quantity(tuning.own_ns / 1e9, Unit.SECONDS)
+        _show_line(f"{tuning.windows} looks took {took}; {_steps(tuning)}", console)
+    if tuning.room_trials:
+        lent = f"; {size(tuning.room_lent)} borrowed now" if tuning.room_lent else ""
+        _show_line(f"room of threads' caches: {_trials(tuning)}{lent}", console)
     if tuning.last_steps:
-        table = plain_table(*STEP_COLUMNS, names=2)
-        for step in tuning.last_steps[-most if most else None :]:
-            table.add_row(*(escape(cell) for cell in step_cells(step)))
-        console.print(table)
-    elif tuning.mode != "room":
+        steps = tuning.last_steps[-most if most else None :]
+        table = _table(steps, wide=True)
+        fits = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum <= console.width
+        console.print(table if fits else _table(steps, wide=False))
+    elif not tuning.idle_room:
         show_note(NO_STEPS, console)
+
+
+def _table(steps: Sequence[Step], wide: bool) -> Table:
+    """A row for each step. A narrow terminal has what was measured of it below each other, so that no number is cut."""
+    if wide:
+        table = plain_table(*STEP_COLUMNS, names=len(STEP_COLUMNS))
+    else:
+        table = plain_table(*STEP_COLUMNS[:-2], names=len(STEP_COLUMNS))
+        table.add_column("because, effect")
+    for step in steps:
+        *cells, because, effect = (escape(cell) for cell in step_cells(step))
+        found = (because, effect) if wide else (because if effect == UNKNOWN else f"{because},\n{effect}",)
+        table.add_row(*cells, *found)
+    return table
 
 
 def show_tried(tuned: Sequence[Tuning], console: Console) -> None:
@@ -66,56 +76,72 @@ def show_tried(tuned: Sequence[Tuning], console: Console) -> None:
 def in_short(tuning: Tuning) -> str:
     """One sentence: what is moved now, and how many steps and trials of threads led there."""
     parts = []
-    if tuning.mode != "room":
-        steps = "that it would try" if tuning.mode == "observe" else f"made: {_ended(tuning)}"
-        parts += [
-            f"depot_room {tuning.depot_room} %, dirty_decay_ms {tuning.dirty_decay_ms}",
-            f"{tuning.steps} steps {steps}",
-        ]
+    if tuning.steps:
+        parts.append(f"{DECAY} {tuning.dirty_decay_ms}, {_steps(tuning)}")
+    if tuning.idle_room:
+        parts.append(f"{size(tuning.idle_room)} idle for depots")
     if tuning.room_trials:
-        parts.append(f"{size(tuning.room_lent)} lent to threads' caches; {_trials(tuning)}")
-    return one_line(f"tuning:{tuning.mode}   {'   '.join(parts)}".rstrip())
+        lent = f"{size(tuning.room_lent)} lent to threads' caches; " if tuning.room_lent else "threads' caches: "
+        parts.append(f"{lent}{_trials(tuning)}")
+    return one_line(f"tuning:{tuning.mode}   {'   '.join(parts) or NO_STEPS}")
 
 
 def step_cells(step: Step) -> tuple[str, ...]:
-    """One step under STEP_COLUMNS. A decay time is no trial, so nothing was measured of it."""
-    measured = step.setting != DECAY
-    after = measured and step.outcome not in {"being tried", "would try"}
-    lost = _span(_part(step.lost_before_ppm), _part(step.lost_after_ppm) if after else "")
-    peak = _span(size(step.held_before), size(step.held_after) if after else "")
+    """One step under STEP_COLUMNS."""
+    because, effect = _found(step)
     return (
         quantity(step.at_ms / 1000, Unit.SECONDS),
         one_line(step.setting),
         f"{step.before}→{step.after}",
         one_line(step.outcome),
-        lost if measured else UNKNOWN,
-        peak if measured else UNKNOWN,
+        because,
+        effect,
     )
 
 
-def reason(step: Step) -> str:
-    """Why it was made; nothing of settings that only a newer library moves."""
-    up, down = REASONS.get(step.setting, ("", ""))
-    if up and step.outcome == "outgrown":
-        return f"{up}; later memory outgrew it"
-    return up if step.after > step.before else down
+def _found(step: Step) -> tuple[str, str]:
+    """Why it was made, and what it did; nothing of settings that only another library moves, or tells otherwise."""
+    reasons, effects = (step.reason_before, step.reason_after), (step.effect_before, step.effect_after)
+    if step.setting not in {CACHE, DECAY} or not any(reasons + effects):
+        return UNKNOWN, UNKNOWN
+    because = _span(reasons, _percent, step.is_measured)
+    effect = _span(effects, _nanoseconds if step.setting == CACHE else _percent, step.is_measured)
+    if step.setting == CACHE:
+        return f"misses {because} %", f"{effect} ns an operation"
+    return f"wanted again {because} %", f"{effect} % of wanted pages gone"
 
 
-def _span(before: str, after: str) -> str:
-    """Two amounts with one arrow; a unit that both have stands once, so that a step fits a narrow terminal."""
-    unit = before.rpartition(" ")[2]
-    if not after:
-        return before
-    return f"{before.removesuffix(f' {unit}') if after.endswith(f' {unit}') else before}→{after}"
+def _span(values: tuple[int, int], shown: Callable[[int], str], both: bool) -> str:
+    before, after = map(shown, values)
+    return f"{before} → {after}" if both else before
+
+
+def _percent(ppm: int) -> str:
+    share = ppm / MILLIONTHS
+    return f"{share:.2f}" if 0 < share < SMALL else f"{share:.1f}"
+
+
+def _nanoseconds(picoseconds: int) -> str:
+    return f"{picoseconds / 1000:,.1f}"
+
+
+def _in_force(tuning: Tuning) -> str:
+    more = f"; depots may hold {size(tuning.idle_room)} more, which lay idle" if tuning.idle_room else ""
+    return f"{DECAY} {tuning.dirty_decay_ms}{more}"
 
 
 def _show_line(text: str, console: Console) -> None:
     console.print(text, style="dim", soft_wrap=True)
 
 
-def _ended(tuning: Tuning) -> str:
-    later = f", {tuning.outgrown} outgrown later" if tuning.outgrown else ""
-    return f"{tuning.kept} kept{later}, {tuning.undone} undone"
+def _steps(tuning: Tuning) -> str:
+    """Those of the decay time."""
+    if not tuning.steps:
+        return f"no step of {DECAY}"
+    steps = f"{tuning.steps} step{'s' if tuning.steps > 1 else ''}"
+    if tuning.mode == "observe":
+        return f"{steps} that it would try"
+    return f"{steps} of it: {tuning.kept} kept, {tuning.undone} undone"
 
 
 def _trials(tuning: Tuning) -> str:
@@ -123,10 +149,6 @@ def _trials(tuning: Tuning) -> str:
     if tuning.mode == "observe":
         return f"{tuning.room_trials} trials that they would make"
     return f"{tuning.room_trials} trials, {tuning.room_kept} kept, {tuning.room_refused} undone"
-
-
-def _part(ppm: int) -> str:
-    return f"{ppm / 10_000:.1f} %"
 
 
 def tuning_document(tuning: Tuning) -> dict[str, Any]:

@@ -7,8 +7,10 @@ threads find it empty (`misses`) and fill from the arena. Speaks when 20,000 bat
 `slab-sizes`) and they are a tenth of all or more; how long the arenas' locks are waited for is among the evidence. A
 fourth of a class's objects must have come back to the arenas, too: what only grows gains nothing from deeper caches.
 
-No setting makes depots larger. The classes with a tenth of the fills or more get caches that hold a burst: 1 MiB a
-thread and class. With 256-byte objects in bursts of 3000, four threads then filled 204 times instead of 71,693.
+The classes with a tenth of the fills or more get caches that hold a burst: 1 MiB a thread and class. With 256-byte
+objects in bursts of 3000, four threads then filled 204 times instead of 71,693. `depot_room` is the other way: larger
+depots, of all classes, which all threads share. It costs less memory where threads are many, and a burst still goes
+through them. By itself (`tuning`) hew gives depots beyond their room only what has lain idle in page heaps all along.
 """
 
 from hew.analysis.advice.basis import arena_evidence, arena_wait, basis, is_hew, ranges
@@ -56,7 +58,8 @@ def rule(case: Case) -> Advice | None:
         settings=(Setting("tcache_ncached_max", ranges(bins, slots)),),
         cpu="less: a burst stays in its thread's cache, and takes no lock",
         memory=f"more: up to {slots} objects of these classes in each thread that has such bursts",
-        risk="low with tens of threads; with thousands, multiply the bytes above by the number of threads",
+        risk="low with tens of threads; with thousands, multiply the bytes above by the number of threads, or try "
+        "depot_room:400 instead, which is one room for all of them",
         verify="the report again: stats.depot.misses and the fills of these classes should fall to a tenth",
     )
 

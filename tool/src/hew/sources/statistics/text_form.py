@@ -39,7 +39,8 @@ DEPOT_PAIR = re.compile(r"(\w+): (\d+)")
 TUNED_PAIR = re.compile(r"(\w+): (-?\d+)")
 STEP = re.compile(
     r"  at (?P<at_ms>\d+) ms (?P<setting>\w+) (?P<before>\d+) -> (?P<after>\d+): (?P<outcome>[a-z ]+), "
-    r"lost: (?P<lost_before_ppm>\d+) -> (?P<lost_after_ppm>\d+) ppm, held: (?P<held_before>\d+) -> (?P<held_after>\d+)$"
+    r"reason: (?P<reason_before>\d+) -> (?P<reason_after>\d+) [\w ]+, "
+    r"effect: (?P<effect_before>\d+) -> (?P<effect_after>\d+) [\w ]+$"
 )
 LIMIT = re.compile(r'  (source|bytes|held|looks|relieved|returned): (\d+|"\w+")$')
 TOTALS = re.compile(r"Allocated: \d+, active: \d+")
