@@ -48,7 +48,8 @@ size_t hew_budget_share(void);
 size_t hew_budget_depot(unsigned depots, bool idle);
 
 /* What all depots may hold beyond their usual room, in bytes: what has lain idle in page heaps all along (page/idle.h), and so is
- * resident anyway, but for as much as the usual room, which is left there; 7 times that at most.  Once it is wanted there, they give it back: hew_depot_fit(). */
+ * resident anyway, but for as much as the usual room, which is left there; 7 times that at most.  Once it is wanted there, they give
+ * it back: hew_depot_fit(). */
 size_t hew_budget_idle_room(void);
 
 /*

@@ -17,13 +17,13 @@
 
 #include <string.h>
 
-#define DEPOTS_MAX 256      /* CPUs beyond share one */
-#define ROOM_MIN 64u        /* places that a ring begins with, */
-#define ROOM_MAX (1u << 15) /* and the most that it grows to */
-#define AT_ONCE 128u        /* objects that the hand takes at a time: they are copied under the mark */
-#define FIT_BYTES ((size_t)64 << 10)
-#define LOOKS 8                    /* classes that the hand passes by in one go */
-#define DUE_FROM ((size_t)8 << 20) /* bytes of mappings from which on half a depot is worth a purger */
+#define DEPOTS_MAX 256               /* CPUs beyond share one */
+#define ROOM_MIN 64u                 /* places that a ring begins with, */
+#define ROOM_MAX (1u << 15)          /* and the most that it grows to */
+#define AT_ONCE 128u                 /* objects that the hand takes at a time: they are copied under the mark */
+#define FIT_BYTES ((size_t)64 << 10) /* that a depot which holds too much gives back before fresh objects are taken */
+#define LOOKS 8                      /* classes that the hand passes by in one go */
+#define DUE_FROM ((size_t)8 << 20)   /* bytes of mappings from which on half a depot is worth a purger */
 
 /* Addresses in a ring, so that the oldest can leave as easily as the newest. */
 struct ring {

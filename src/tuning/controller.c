@@ -210,7 +210,7 @@ tuning_look(uint64_t passed_ms, uint64_t now_ms)
     uint64_t began = hew_clock_thread_ns();
     struct counters before = tuning.counters, *now = &tuning.counters;
     read_counters(now);
-    /* A count falls with an arena that was destroyed; and what came while nobody looked is no window. */
+    /* Counts of our arenas only rise: one that fell tells nothing.  And what came while nobody looked is no window. */
     bool tells = !tuning.stopped && now->cpu_ns >= before.cpu_ns && now->returned >= before.returned &&
                  now->taken >= before.taken && now->fresh >= before.fresh;
     tuning.stopped = false;

@@ -146,7 +146,7 @@ hew_residence_step(struct hew_residence *residence, const struct hew_residence_w
         residence->left_ms = hew_residence_time(residence, usual_ms) * JUDGE;
         return HEW_RESIDENCE_NOTHING;
     }
-    bool enough = residence->wanted >= residence->wanted_before && residence->wanted != 0;
+    bool enough = residence->wanted >= residence->wanted_before; /* which was not 0: some of it was wanted again */
     return enough ? judge(residence, usual_ms) : HEW_RESIDENCE_NOTHING;
 }
 
