@@ -23,7 +23,8 @@
 struct hew_page_counts {
     size_t active, mapped, dirty, muzzy, retained; /* bytes */
     size_t abandoned;                              /* bytes, ever */
-    uint64_t dirty_purged, muzzy_purged;           /* bytes that went back */
+    uint64_t dirty_purged, muzzy_purged;           /* bytes that left that state: muzzy ones leave two of them */
+    uint64_t gone;                                 /* bytes whose pages the system has back for certain */
     uint64_t dirty_purges, muzzy_purges;           /* rounds in which some did */
     uint64_t dirty_calls, muzzy_calls;             /* ranges that were given to the system */
     uint64_t maps;

@@ -204,6 +204,7 @@ arrive_all(struct hew_page_heap *heap, struct batch *batch, unsigned from, const
     }
     *(from == HEW_EXTENT_DIRTY ? &counts->dirty_purged : &counts->muzzy_purged) += bytes;
     *(from == HEW_EXTENT_DIRTY ? &counts->dirty_calls : &counts->muzzy_calls) += batch->count;
+    counts->gone += gone;
     if (hew_page_is_bounded()) {
         hew_page_bound_count(-(ptrdiff_t)gone);
     }

@@ -71,7 +71,7 @@ read_counters(struct counters *now)
         }
         struct hew_page_heap *heap = &arena->pages;
         hew_mutex_lock(&heap->lock);
-        now->returned += heap->counts.dirty_purged + heap->counts.muzzy_purged;
+        now->returned += heap->counts.gone;
         now->taken += heap->counts.taken;
         now->fresh += heap->counts.taken_fresh;
         hew_mutex_unlock(&heap->lock);

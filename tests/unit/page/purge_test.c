@@ -135,6 +135,7 @@ TEST(with_a_muzzy_time_pages_pass_through_the_muzzy_stock)
     CHECK(page_filled(extent, 8));
     CHECK_EQUAL(page_counts().muzzy, 0);
     CHECK(page_counts().muzzy_purged == MIB - 256 * KIB);
+    CHECK_EQUAL(page_counts().gone, page_counts().muzzy_purged); /* each page once */
     page_give(extent);
     page_end();
 }
