@@ -32,9 +32,9 @@
 #define BATCH_BYTES ((size_t)1 << 10)
 #define ASKED 8  /* classes that are looked at for the one that makes least of its room, */
 #define DEARER 2 /* which must be so much less than who asks would make of it */
-/* What threads may borrow in all: a part of the heap, but so much in any case. */
+/* What threads may borrow in all: a part of the heap, and for each thread about as much as it costs anyway, with its stack. */
 #define RESERVE_PART 32
-#define RESERVE_MIN ((size_t)384 << 10)
+#define RESERVE_THREAD ((size_t)48 << 10)
 #define RESERVE_TIGHT 16 /* near a limit of memory: of what all caches may hold */
 
 /* What one class may hold where the user has said nothing: so many bytes (of a large class so many, or one object), and objects. */
@@ -278,8 +278,8 @@ hew_budget_left(const struct hew_cache *cache, unsigned code)
 size_t
 hew_budget_reserve(void)
 {
-    size_t heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed), part = heap / RESERVE_PART;
-    size_t reserve = within(part, RESERVE_MIN, SIZE_MAX) + heap / 100 * hew_options.tuning_memory;
+    size_t heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed);
+    size_t reserve = heap / RESERVE_PART + threads_alive() * RESERVE_THREAD + heap / 100 * hew_options.tuning_memory;
     return within_limit(reserve, RESERVE_TIGHT);
 }
 

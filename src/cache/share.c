@@ -20,6 +20,7 @@
 #define PIECES_USED 12u                 /* of HEW_SHARE_PIECES: the slowest may have been interrupted */
 #define PIECE_MOST ((uint64_t)1 << 24)  /* more: the counts began anew */
 #define LITTLE_BYTES ((size_t)64 << 10) /* less is not worth a trial, and goes back at once */
+#define ONE_PART 3u                     /* of the reserve: no thread borrows more */
 #define IDLE_PART 4u       /* of its share: who holds less than that returns half of what it has borrowed */
 #define FEWER_PERCENT 80u  /* of the misses before may be left, */
 #define FASTER_PERCENT 95u /* and of the time */
@@ -57,11 +58,13 @@ least_of(size_t one, size_t other)
     return one < other ? one : other;
 }
 
+/* What there is to lend to this thread. */
 static size_t
-left_to_lend(void)
+left_for(const struct hew_cache *cache)
 {
     size_t lent = atomic_load_explicit(&hew_share_counts.lent, memory_order_relaxed), reserve = hew_budget_reserve();
-    return lent < reserve ? reserve - lent : 0;
+    size_t part = least_of(reserve / ONE_PART, HEW_SHARE_MOST);
+    return least_of(lent < reserve ? reserve - lent : 0, cache->extra < part ? part - cache->extra : 0);
 }
 
 static bool
@@ -201,8 +204,7 @@ begin_trial(struct hew_cache *cache)
     struct hew_share_trial *trial = &cache->trial;
     trial->before_ns = time_of_pieces(trial);
     trial->before_misses = misses_of_pieces(cache);
-    size_t twice = hew_budget_share() + cache->extra, most = HEW_SHARE_MOST - cache->extra;
-    size_t wanted = least_of(twice, least_of(most, left_to_lend()));
+    size_t wanted = least_of(hew_budget_share() + cache->extra, left_for(cache)); /* twice as much as now */
     bool observes = hew_options.tuning == HEW_TUNING_OBSERVE;
     bool may_try = wanted >= LITTLE_BYTES && (observes || borrow(cache, wanted));
     if (may_try) {

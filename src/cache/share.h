@@ -8,7 +8,7 @@
  *           that stays if the thread now misses less and each of its operations takes less time, all that the program does between them
  *           included; else it goes back, and the rest before the next trial doubles.  So a thread whose trials fail tries
  *           ever less often, and nothing oscillates.
- *           All that is lent together stays within hew_budget_reserve(), and of one thread within HEW_SHARE_MOST.
+ *           All that is lent together stays within hew_budget_reserve(), and of one thread within a third of that and HEW_SHARE_MOST.
  *           What is not used goes back as its magazines shrink, and all of it at the thread's end, near a limit of
  *           memory, and when its magazines are flushed.
  *           No system call: time is the monotonic clock, whose pieces with a pause in them are left out.

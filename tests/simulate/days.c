@@ -37,8 +37,8 @@
 #define AGAIN_MS 13000
 #define AGAIN_OBJECTS 5000                  /* that are wanted again, */
 #define AGAIN_PAIRS 40                      /* each with work that is worth so many */
-#define RESERVE_LEAST (UINT64_C(384) << 10) /* what threads may borrow in any case (decision 0078), */
-#define RESERVE_PART 32                     /* and of the heap */
+#define RESERVE_THREAD (UINT64_C(48) << 10) /* what threads may borrow (decision 0079): so much for each, */
+#define RESERVE_PART 32                     /* and such a part of the heap */
 #define NOISE_PART 32                       /* of the heap: with observe it differs by as much */
 #define STEPS_A_DAY 100                     /* of the decay time, and of all threads together for each processor */
 #define TURNS_MOST 11                       /* residence.h: then the rests are longer than a day */
@@ -330,18 +330,12 @@ live(const char *settings)
     return *life;
 }
 
-static uint64_t
-larger(uint64_t one, uint64_t other)
-{
-    return one > other ? one : other;
-}
-
 /* What share.h and residence.h promise, and what it may cost. */
 static bool
 is_as_promised(const struct life *off, const struct life *on, bool borrows)
 {
     uint64_t may = off->held_most / NOISE_PART;
-    may += borrows ? larger(off->held_most / RESERVE_PART, RESERVE_LEAST) : 0;
+    may += borrows ? off->held_most / RESERVE_PART + threads * RESERVE_THREAD : 0;
     bool lean = threads > 1 || on->held_most <= off->held_most + may,
          few = on->steps <= (uint64_t)STEPS_A_DAY * days && on->rooms_tried <= (uint64_t)STEPS_A_DAY * days * threads;
     return lean && few && on->turns <= TURNS_MOST + days;

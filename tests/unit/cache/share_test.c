@@ -55,6 +55,7 @@ begin(int tuning)
 {
     struct hew_cache *cache = new_cache();
     hew_options.tuning = tuning;
+    hew_options.tuning_memory = 100; /* else so small a heap has nothing to lend */
     miss_ns = 500;
     work_ns = 0;
     with_pauses = false;
@@ -71,6 +72,7 @@ end(void)
     end_cache();
     CHECK_EQUAL(hew_share_counts.lent, 0);
     hew_options.tuning = HEW_TUNING_OFF;
+    hew_options.tuning_memory = 0;
 }
 
 /* Bursts of four classes that take a megabyte together, twice what a thread may hold. */
@@ -95,11 +97,21 @@ bursts(struct hew_cache *cache, unsigned count)
     }
 }
 
+/* The reserve is `bytes` or a little more. */
+static void
+set_reserve(size_t bytes)
+{
+    CHECK(hew_page_mapped >= 100);
+    hew_options.tuning_memory = 0;
+    hew_options.tuning_memory = (bytes - hew_budget_reserve()) / (hew_page_mapped / 100) + 1;
+}
+
 TEST(a_thread_that_misses_often_for_want_of_room_borrows_it_and_keeps_it_if_that_pays)
 {
     struct hew_cache *cache = begin(HEW_TUNING_ON);
     size_t usual = hew_budget_share();
-    hew_options.tuning_memory = 100; /* so small a heap has no twice the share to lend */
+    bursts(cache, 1);
+    set_reserve(4 * usual);
     bursts(cache, 400);
     CHECK(hew_share_counts.kept >= 1);
     struct hew_step step = last_step();
@@ -111,17 +123,43 @@ TEST(a_thread_that_misses_often_for_want_of_room_borrows_it_and_keeps_it_if_that
     uint16_t before = cache->misses;
     bursts(cache, 10);
     CHECK((uint16_t)(cache->misses - before) < 10); /* all of it fits now */
-    hew_options.tuning_memory = 0;
     end();
 }
 
-TEST(what_is_left_of_the_reserve_is_lent_though_it_is_less_than_the_share)
+TEST(the_reserve_is_a_part_of_the_heap_and_something_for_each_thread)
+{
+    begin(HEW_TUNING_ON);
+    hew_options.tuning_memory = 0;
+    size_t one = hew_budget_reserve();
+    CHECK_EQUAL(one, hew_page_mapped / 32 + (48u << 10));
+    hew_caches_alive += 10;
+    CHECK_EQUAL(hew_budget_reserve(), one + (480u << 10));
+    hew_caches_alive -= 10;
+    end();
+}
+
+TEST(one_thread_borrows_a_third_of_the_reserve_though_that_is_less_than_its_share)
 {
     struct hew_cache *cache = begin(HEW_TUNING_ON);
-    size_t reserve = hew_budget_reserve();
-    CHECK(reserve < hew_budget_share());
+    set_reserve((size_t)600 << 10);
+    size_t third = hew_budget_reserve() / 3;
+    CHECK(third < hew_budget_share());
     bursts(cache, 400);
-    CHECK(hew_share_counts.kept >= 1 && cache->extra == reserve);
+    CHECK(hew_share_counts.kept >= 1 && cache->extra == third);
+    bursts(cache, 400);
+    CHECK_EQUAL(cache->extra, third);
+    end();
+}
+
+TEST(what_others_have_left_of_the_reserve_is_lent_though_it_is_less_than_a_third)
+{
+    struct hew_cache *cache = begin(HEW_TUNING_ON);
+    set_reserve((size_t)600 << 10);
+    size_t left = (size_t)100 << 10, others = hew_budget_reserve() - left;
+    hew_share_counts.lent = others;
+    bursts(cache, 400);
+    CHECK(hew_share_counts.kept >= 1 && cache->extra == left);
+    hew_share_counts.lent -= others;
     end();
 }
 
