@@ -37,7 +37,7 @@
 #define AGAIN_MS 13000
 #define AGAIN_OBJECTS 5000                  /* that are wanted again, */
 #define AGAIN_PAIRS 40                      /* each with work that is worth so many */
-#define RESERVE_THREAD (UINT64_C(48) << 10) /* what threads may borrow (decision 0079): so much for each, */
+#define RESERVE_THREAD (UINT64_C(48) << 10) /* what threads may borrow (decision 0081): so much for each, */
 #define RESERVE_PART 32                     /* and such a part of the heap */
 #define NOISE_PART 32                       /* of the heap: with observe it differs by as much */
 #define STEPS_A_DAY 100                     /* of the decay time, and of all threads together for each processor */
