@@ -101,10 +101,10 @@ static HEW_COLD HEW_NOINLINE void
 apply_room(void)
 {
     /* Without a purger nobody would drain depots of CPUs where nothing runs. */
-    bool idle =
+    bool grow =
         hew_options.tuning == HEW_TUNING_ON && hew_options.background_thread && !HEW_OPTION_IS_CHOSEN(depot_room);
     hew_budget_set_share(hew_options.cache_room);
-    hew_budget_set_depots(hew_options.depot_room, idle);
+    hew_budget_set_depots(hew_options.depot_room, grow);
     hew_pressure_begin();
 }
 

@@ -10,7 +10,6 @@
 #include "meta/memory.h"
 #include "page/bound.h"
 #include "page/due.h"
-#include "page/idle.h"
 
 #include <string.h>
 
@@ -24,7 +23,6 @@
 #define DEPOT_PART 16
 #define DEPOTS_MIN ((size_t)3 << 19)
 #define DEPOTS_MAX ((size_t)8 << 20)
-#define IDLE_MOST 7    /* times what all depots may usually hold: so much more of what has lain idle all along */
 #define TIGHT_HALVES 2 /* near a limit of memory threads have one half of what caches may hold, depots the other */
 #define STEP_MOST ((size_t)256 << 10)
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
@@ -126,7 +124,7 @@ within(size_t bytes, size_t least, size_t most)
 }
 
 struct hew_budget_room hew_budget_room = {
-    .share = HEW_BUDGET_USUAL, .depots = HEW_BUDGET_USUAL, .idle = true, .step = HEW_BUDGET_STEP};
+    .share = HEW_BUDGET_USUAL, .depots = HEW_BUDGET_USUAL, .grow = true, .step = HEW_BUDGET_STEP};
 
 static bool
 is_usual(void)
@@ -160,9 +158,9 @@ hew_budget_set_share(unsigned percent)
 }
 
 HEW_COLD void
-hew_budget_set_depots(unsigned percent, bool idle)
+hew_budget_set_depots(unsigned percent, bool grow)
 {
-    atomic_store_explicit(&hew_budget_room.idle, idle, memory_order_relaxed);
+    atomic_store_explicit(&hew_budget_room.grow, grow, memory_order_relaxed);
     atomic_store_explicit(&hew_budget_room.depots, percent, memory_order_relaxed);
     note_unusual(percent);
 }
@@ -203,31 +201,19 @@ usual_depots(void)
     return within(atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) / DEPOT_PART, DEPOTS_MIN, DEPOTS_MAX);
 }
 
-/* As much as depots usually hold is left to page heaps, to serve sizes that depots do not have. */
-static size_t
-idle_room(size_t usual)
-{
-    if (!atomic_load_explicit(&hew_budget_room.idle, memory_order_relaxed)) {
-        return 0;
-    }
-    size_t idle = atomic_load_explicit(&hew_idle_least, memory_order_relaxed);
-    return idle <= usual ? 0 : within(idle - usual, 0, usual * IDLE_MOST);
-}
-
 size_t
-hew_budget_depot(unsigned depots, bool idle)
+hew_budget_depot(unsigned depots)
 {
     size_t all = usual_depots();
-    all += idle ? idle_room(all) : 0;
     all = is_usual() ? all : adjusted(all, 1, &hew_budget_room.depots);
     return (uint32_t)all / (depots == 0 ? 1 : depots);
 }
 
 size_t
-hew_budget_idle_room(void)
+hew_budget_depot_with(unsigned depots, size_t more)
 {
-    size_t usual = hew_budget_depot(1, false), all = hew_budget_depot(1, true); /* the mark may move in between */
-    return all > usual ? all - usual : 0;
+    size_t all = hew_budget_depot(depots) + more;
+    return is_usual() ? all : within_limit(all, TIGHT_HALVES * depots);
 }
 
 size_t

@@ -44,13 +44,9 @@ void hew_budget_end_all(struct hew_cache *cache);
 /* What one thread's magazines may hold, in bytes: it falls as threads come. */
 size_t hew_budget_share(void);
 
-/* What one of so many depots may hold, in bytes; or without idle room. */
-size_t hew_budget_depot(unsigned depots, bool idle);
-
-/* What all depots may hold beyond their usual room, in bytes: what has lain idle in page heaps all along (page/idle.h), and so is
- * resident anyway, but for as much as the usual room, which is left there; 7 times that at most.  Once it is wanted there, they give
- * it back: hew_depot_fit(). */
-size_t hew_budget_idle_room(void);
+/* What one of so many depots may usually hold, in bytes; and with so much more, where there is a limit of memory within what it leaves. */
+size_t hew_budget_depot(unsigned depots);
+size_t hew_budget_depot_with(unsigned depots, size_t more);
 
 /*
  * What differs from the usual.  Relaxed: numbers that need not agree with each other.  Written at boot
@@ -60,18 +56,24 @@ struct hew_budget_room {
     _Atomic bool unusual;    /* some other number is: else none of them need be looked at */
     _Atomic uint32_t share;  /* percent of what each thread's magazines may usually hold, */
     _Atomic uint32_t depots; /* and all depots */
-    _Atomic bool idle;       /* depots may hold more while memory lies idle in page heaps */
+    _Atomic bool grow;       /* depots may hold more where that serves: ghost.h */
     _Atomic size_t step;     /* bytes that one step brings from the slabs at most; and what a magazine that was never
                                 empty grows to */
 };
 extern HEW_HIDDEN struct hew_budget_room hew_budget_room;
 
-/* By any thread: percent of the usual from now on, and `idle` as above.  Magazines and depots that hold more give it up by their own rules of time. */
+/* By any thread: percent of the usual from now on, and `grow` as above.  Magazines and depots that hold more give it up by their own rules of time. */
 void hew_budget_set_share(unsigned percent);
-void hew_budget_set_depots(unsigned percent, bool idle);
+void hew_budget_set_depots(unsigned percent, bool grow);
 
 /* A limit of memory is known from now on: hew_page_bound.caches is looked at. */
 void hew_budget_note_limit(void);
+
+HEW_INLINE bool
+hew_budget_depots_may_grow(void)
+{
+    return atomic_load_explicit(&hew_budget_room.grow, memory_order_relaxed);
+}
 
 HEW_INLINE size_t
 hew_budget_step(void)

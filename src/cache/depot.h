@@ -3,17 +3,17 @@
  * depot: free objects between threads' magazines and the slabs: the second level of the cache.
  *
  * For each CPU and class a ring of addresses.  A magazine that runs empty takes a batch from the ring of the CPU that its
- * thread runs on, a full one leaves a batch there: a copy of some words under one mark, whatever the number of threads.  So
+ * thread runs on, a full one leaves a batch there: a copy of some words under the ring's mark, whatever the number of threads.  So
  * threads need few objects of their own, those that run find many one step away, and what one thread has freed
  * is used by the next one while it is still in that CPU's caches.
  *
  *     magazine (a thread's) <-> depot (a CPU's) <-> slabs and extents (an arena's)
  *
  * Owns      objects that no program and no magazine holds, as addresses; they are never read or written here.
- * Promises  nobody waits for a mark in malloc or free: who finds it held goes on to the next level.  A CPU's depot holds at most
- *           hew_budget_depot() bytes; what nobody has needed between two visits of its hand goes back to its owners.
- * Locks     a mark for each CPU's depot, held for some copies of words; of other locks only those of hew's own memory are taken under it.  To the
- *           gate of fork() it is a lock (os/gate.h).
+ * Promises  nobody waits for a mark in malloc or free: who finds it held goes on to the next level.  A CPU's depot holds about
+ *           hew_budget_depot() bytes at most, and what its ghost allows beyond that (ghost.h); what nobody has needed between two visits of
+ *           its hand goes back to its owners.
+ * Locks     a mark for each ring: ring.h.
  * Why       magazines and depots: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.  Measured against other shapes in
  *           docs/decisions/0041-two-levels.md.
  */
@@ -27,6 +27,7 @@ struct hew_depot_counts {
     uint64_t takes, gives;     /* batches that went to magazines, and came from them */
     uint64_t misses, refusals; /* requests for a batch that found none; batches for which there was no room */
     size_t bytes;              /* held now */
+    size_t ghost_room;         /* that they may hold beyond their usual room: ghost.h */
     size_t depots;             /* that exist */
 };
 
@@ -43,8 +44,11 @@ void hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count)
 /* The depot `own` had nothing for a request, and memory is about to be taken: what it holds beyond its room goes back first. */
 void hew_depot_fit(unsigned own);
 
+/* So many objects have been taken fresh then: perhaps they are some that depots had no room for (ghost.h). */
+void hew_depot_note_fresh(unsigned own, unsigned code, unsigned count);
+
 /* Whether the object is the one of its class that the depot `own` was given last: it is free then.  False also when somebody
- * is at work on the depot. */
+ * is at work on that class. */
 bool hew_depot_newest_is(unsigned own, unsigned code, const void *object);
 
 /* What nobody has needed since this was called last goes back to its owners; with `all` everything.  By any thread; waits
@@ -60,7 +64,7 @@ struct hew_depot_counts hew_depot_counts(void);
  * interrupted the work of its own thread. */
 void hew_depot_settle(void);
 
-/* In a fork's child: a depot that is still being worked on is left to whoever does, with all that is in it. */
+/* In a fork's child: a ring that is still being worked on begins anew; what was in it is lost to the child. */
 void hew_depot_after_fork(void);
 
 #endif

@@ -14,6 +14,7 @@
 #include "os/check.h"
 #include "page/bound.h"
 #include "slab/large.h"
+#include "slab/neighbor.h"
 
 #include <string.h>
 
@@ -227,7 +228,11 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
     if (large) {
         return hew_large_take_some(hew_arena_for_large(arena, hew_code_size(code)), code, objects, wanted);
     }
-    return hew_bin_take(&arena->bins[code], &arena->pages, code, objects, wanted);
+    unsigned got = hew_bin_take(&arena->bins[code], NULL, code, objects, wanted);
+    if (HEW_UNLIKELY(got == 0) && !cache->direct && !cache->bound) {
+        got = hew_neighbor_take(arena, code, objects, wanted);
+    }
+    return HEW_LIKELY(got != 0) ? got : hew_bin_take(&arena->bins[code], &arena->pages, code, objects, wanted);
 }
 
 static HEW_NOINLINE unsigned
@@ -240,6 +245,9 @@ magazine_take(struct hew_cache *cache, unsigned code, void **objects, unsigned w
             hew_depot_fit(cache->depot);
         }
         got = take_fresh(cache, code, objects, wanted);
+        if (depot) {
+            hew_depot_note_fresh(cache->depot, code, got);
+        }
     }
     cache->balance[code] -= got;
     return got;

@@ -103,6 +103,7 @@ hew_thread_birth(bool caching)
     bool first =
         arena->index == 0; /* has no host, and a program with one thread need not have the code that looks for one */
     cache->host = caching && !first ? hew_arena_find_host(arena) : NULL;
+    cache->bound = false;
     put_number(cache);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_thread_enlist(cache);
@@ -206,6 +207,7 @@ hew_thread_leave(void)
 bool
 hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
 {
+    cache->bound = true;
     if (cache->arena == arena) {
         leave_host(cache); /* the program has chosen it now */
         return true;

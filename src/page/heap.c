@@ -15,7 +15,6 @@
 #include "page/grow.h"
 #include "page/hooked.h"
 #include "page/hooks.h"
-#include "page/idle.h"
 #include "page/join.h"
 #include "page/lend.h"
 #include "page/shelf.h"
@@ -171,6 +170,16 @@ take_unmerged(struct hew_page_heap *heap, size_t size, size_t alignment)
     return heap_cut(heap, &heap->dirty, found, size, alignment);
 }
 
+/* So much of what was taken is new to the process. */
+static void
+note_fresh(struct hew_page_heap *heap, size_t bytes)
+{
+    heap->counts.taken_fresh += bytes;
+    if (bytes != 0 && heap->lender != 0) {
+        atomic_fetch_add_explicit(&hew_page_taken_fresh, bytes, memory_order_relaxed);
+    }
+}
+
 static struct hew_extent *
 take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
@@ -196,7 +205,7 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     if (taken != NULL) {
         taken->zeroed = taken->state == HEW_EXTENT_RETAINED;
         taken->large.fresh = taken->zeroed ? size : fresh;
-        heap->counts.taken_fresh += taken->large.fresh;
+        note_fresh(heap, taken->large.fresh);
     }
     return taken;
 }
@@ -224,7 +233,6 @@ take_held(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned co
         activate(heap, taken, code);
         HEW_ASSERT(2, hew_split_beside(taken));
     }
-    hew_idle_note(&heap->dirty);
     HEW_ASSERT(3, hew_page_valid_if_due(heap));
     return taken;
 }
@@ -272,7 +280,6 @@ hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struc
         activate(heap, extent, code);
         extents[taken++] = extent;
     }
-    hew_idle_note(&heap->dirty);
     hew_mutex_unlock(&heap->lock);
     return taken;
 }
@@ -281,7 +288,6 @@ hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struc
 static bool
 note_given(struct hew_page_heap *heap)
 {
-    hew_idle_note(&heap->dirty);
     if (heap->dirty.bytes >= DUE_BYTES) {
         hew_page_raise_due();
     }

@@ -9,7 +9,6 @@
 #include "page/bound.h"
 #include "page/grow.h"
 #include "page/hooked.h"
-#include "page/idle.h"
 #include "page/split.h"
 
 #define LENDERS 256  /* more do not take part: some hundred heaps have enough to choose from */
@@ -28,8 +27,7 @@ hew_lend_join(struct hew_page_heap *heap)
         return;
     }
     heap->lender = (uint16_t)number;
-    heap->dirty.tells = true; /* what lies idle there may serve the others */
-    if (number == 1) {        /* most programs have no second: they never touch the table */
+    if (number == 1) { /* most programs have no second: they never touch the table */
         first_lender = heap;
     } else {
         atomic_store_explicit(&lenders[1], first_lender, memory_order_release);
@@ -106,7 +104,6 @@ borrow_from(struct hew_page_heap *lender, struct hew_page_heap *borrower, size_t
     if (extent != NULL) {
         change_hands(lender, borrower, extent);
     }
-    hew_idle_note(&lender->dirty);
     HEW_ASSERT(3, hew_page_valid_if_due(lender));
     hew_mutex_unlock(&lender->lock);
     return extent;

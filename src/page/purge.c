@@ -12,7 +12,6 @@
 #include "page/hooked.h"
 #include "page/hooks.h"
 #include "page/huge.h"
-#include "page/idle.h"
 #include "page/shelf.h"
 #include "page/split.h"
 
@@ -317,7 +316,6 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
         if (!hew_options.retain && heap->hooks == NULL) { /* hooks have been asked for each extent, in purge() */
             unmap_retained(heap);
         }
-        hew_idle_note(&heap->dirty);
         HEW_ASSERT(3, hew_page_valid_if_due(heap));
     }
     hew_mutex_unlock(&heap->lock);

@@ -32,8 +32,6 @@ struct hew_stock {
     struct hew_list unmerged; /* members that may have neighbours in the stock */
     size_t bytes;             /* written as an atomic, relaxed: lend.c looks at it without the lock */
     size_t extents;
-    size_t told; /* of `bytes`, */
-    bool tells;  /* if this stock does: idle.h */
     struct hew_stock_bucket buckets[HEW_STOCK_BUCKETS];
 };
 

@@ -43,6 +43,7 @@ struct hew_arena {
      * then, with the bin's lock, looks at the gate; who forks has closed the gate and then reads this. */
     _Atomic uint64_t used[(HEW_CODE_SMALL_LAST + 64) / 64];
     _Atomic uint32_t threads;          /* threads that allocate here: relaxed, a hint for the choice */
+    _Atomic uint32_t neighbor;         /* the arena that is asked next for regions: neighbor.h.  Relaxed, a hint */
     _Atomic uint32_t guests;           /* threads of other arenas that begin on this one's slabs: relaxed, likewise */
     _Atomic size_t large_bytes;        /* usable bytes of the large objects that are out: relaxed */
     _Atomic size_t oversize_threshold; /* larger requests go elsewhere, or are not kept when they are freed: relaxed */

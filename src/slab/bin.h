@@ -48,7 +48,8 @@ void hew_bin_clear(struct hew_bin *bin, struct hew_page_heap *pages);
 /* The current slab goes back if it is wholly free: nobody has asked for a while, or idle memory is to go. */
 void hew_bin_trim(struct hew_bin *bin, struct hew_page_heap *pages);
 
-/* Up to `wanted` regions of class `code`, the lowest one last; at least one unless the system has no more memory. */
+/* Up to `wanted` regions of class `code`, the lowest one last; at least one unless the system has no more memory, or `pages` is NULL and
+ * no slab has any. */
 unsigned hew_bin_take(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, void **regions, unsigned wanted);
 
 /*

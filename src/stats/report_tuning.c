@@ -115,7 +115,7 @@ hew_report_tuning_text(struct hew_writer *out)
     struct hew_step steps[HEW_STEP_LEVERS * HEW_STEPS_KEPT];
     struct hew_stats_tuned tuned = hew_stats_tuned();
     bool nothing_tried =
-        hew_options.tuning == HEW_TUNING_ON && tuned.room_trials == 0 && tuned.steps == 0 && tuned.idle_room == 0;
+        hew_options.tuning == HEW_TUNING_ON && tuned.room_trials == 0 && tuned.steps == 0 && tuned.room_depots == 0;
     if (hew_options.tuning == HEW_TUNING_OFF || nothing_tried) {
         return;
     }

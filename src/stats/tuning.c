@@ -3,7 +3,7 @@
 
 #include "base/options.h"
 #include "base/steps.h"
-#include "cache/budget.h"
+#include "cache/depot.h"
 #include "cache/share.h"
 
 _Atomic uint64_t hew_stats_tuning[HEW_STATS_TUNING_NUMBERS];
@@ -28,7 +28,7 @@ hew_stats_tuned(void)
     if (tuned.windows == 0) {
         tuned.dirty_decay_ms = (uint64_t)hew_options.dirty_decay_ms;
     }
-    tuned.idle_room = hew_budget_idle_room();
+    tuned.room_depots = hew_depot_counts().ghost_room;
     tuned.room_lent = atomic_load_explicit(&hew_share_counts.lent, memory_order_relaxed);
     tuned.room_trials = atomic_load_explicit(&hew_share_counts.trials, memory_order_relaxed);
     tuned.room_kept = atomic_load_explicit(&hew_share_counts.kept, memory_order_relaxed);

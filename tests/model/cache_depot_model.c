@@ -165,7 +165,7 @@ TEST(whatever_one_thread_does_nothing_is_lost_and_nothing_is_out_twice)
         }
     }
     refuse_now = false;
-    CHECK(most <= DEPOTS * hew_budget_depot(1, true));
+    CHECK(most <= DEPOTS * hew_budget_depot(1));
     for (unsigned class = 0; class < CLASSES; class ++) {
         while (out_count[class] != 0) {
             give_some(class);

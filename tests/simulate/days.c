@@ -8,7 +8,7 @@
  * 13 s, which is longer than dirty pages stay by default.  There are as many threads as
  * processors, unless said otherwise.  Every day is run with tuning off and on, and what the heaps held at most is told.  With several
  * threads that differs by half from one order of theirs to another: with tuning:observe, which moves nothing, as much as with tuning:on;
- * so it is judged with one thread alone.  Exit status 1: more memory there, or more steps or turns than promised (decision 0079).
+ * so it is judged with one thread alone.  Exit status 1: more memory there, or more steps or turns than promised (decision 0082).
  */
 #include "kernel.h"
 #include "machine.h"
@@ -45,7 +45,7 @@
 
 /* What one life leaves behind: shared with the process that started it. */
 struct life {
-    uint64_t held_most, idle_most, windows, steps, kept, undone, turns, rooms_tried, rooms_kept, objects;
+    uint64_t held_most, depots_most, windows, steps, kept, undone, turns, rooms_tried, rooms_kept, objects;
     uint64_t looked_ms; /* at the last steps */
     int last_direction; /* of a step of the decay time that stayed */
     bool done;
@@ -268,9 +268,9 @@ look(void)
 {
     uint64_t epoch = 1;
     tested_mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
-    uint64_t held = number_of("stats.resident"), idle = number_of("stats.tuning.idle_room");
+    uint64_t held = number_of("stats.resident"), depots = number_of("stats.tuning.room_depots");
     life->held_most = held > life->held_most ? held : life->held_most;
-    life->idle_most = idle > life->idle_most ? idle : life->idle_most;
+    life->depots_most = depots > life->depots_most ? depots : life->depots_most;
     life->windows = number_of("stats.tuning.windows");
     life->steps = number_of("stats.tuning.steps");
     life->kept = number_of("stats.tuning.kept");
@@ -349,7 +349,7 @@ run(const struct life *off, const char *settings, bool borrows)
     printf("| %u | `%s` | %llu | %llu | %.1f | %llu | %llu | %llu | %.1f | %llu | %.1f | %.1f | %.1f |%s\n", threads,
            settings, (unsigned long long)on.objects, (unsigned long long)on.windows, (double)on.steps / days,
            (unsigned long long)on.kept, (unsigned long long)on.undone, (unsigned long long)on.turns,
-           (double)on.rooms_tried / days, (unsigned long long)on.rooms_kept, (double)on.idle_most / 1048576,
+           (double)on.rooms_tried / days, (unsigned long long)on.rooms_kept, (double)on.depots_most / 1048576,
            (double)off->held_most / 1048576, (double)on.held_most / 1048576, good ? "" : " NOT AS PROMISED");
     fflush(stdout);
     return good;
@@ -384,7 +384,7 @@ main(int count, char **words)
                                            .knows_lazily = true,
                                            .knows_populate = true};
     puts("| threads | settings | pairs | looks | steps a day | kept | undone | turns | trials of threads a day | kept "
-         "| idle room at most, MiB "
+         "| more for depots at most, MiB "
          "| MiB held at most, off | on |");
     puts("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for (unsigned step = 0; step < sizeof steps / sizeof *steps; step++) {

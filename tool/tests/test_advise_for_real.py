@@ -57,8 +57,12 @@ CASES = [
     ),
     Provoking("cache-depth", "churn 2 256 300 200", allocators=JEMALLOC, form="J"),
     Provoking(
-        "decay-too-short", "churn 2 65536 20 300", "dirty_decay_ms:0", form="J",
+        "decay-too-short", "churn 2 65536 20 300", "dirty_decay_ms:0", form="J", allocators=JEMALLOC,
         settings=dict.fromkeys(ALL, "dirty_decay_ms:1000"),
+    ),
+    Provoking(  # else its depots come to hold all of that, and no page goes back
+        "decay-too-short", "churn 2 65536 20 300", "dirty_decay_ms:0,tuning:off", form="J", allocators=("hew",),
+        settings={"hew": "dirty_decay_ms:1000"},
     ),
     Provoking("oversize", "churn 2 16777216 1 300", "oversize_threshold:8388608", form="J"),
     Provoking("decay-too-long", "hold 1 65536 1000 0 10", "dirty_decay_ms:-1", form="J", cured=False),

@@ -25,7 +25,7 @@ def told_of(tuning: Tuning | None) -> LiveView:
 def test_what_a_process_has_tuned_by_itself_is_one_line_and_its_last_steps() -> None:
     view = told_of(TUNING)
     assert tuned_text(view) == (
-        "tuning:on   dirty_decay_ms 20000, 1 step of it: 1 kept, 0 undone   12.0 MiB idle for depots   "
+        "tuning:on   dirty_decay_ms 20000, 1 step of it: 1 kept, 0 undone   12.0 MiB more for depots   "
         "512 KiB lent to threads' caches; 4 trials, 3 kept, 1 undone"
     )
     assert step_rows(view) == [
@@ -38,10 +38,10 @@ def test_what_a_process_has_tuned_by_itself_is_one_line_and_its_last_steps() -> 
 
 def test_what_a_process_would_try_is_not_told_as_made() -> None:
     thought = replace(STEPS[0], outcome="would try", reason_after=0, effect_after=0)
-    view = told_of(replace(TUNING, mode="observe", steps=0, idle_room=0, room_lent=0, last_steps=(thought,)))
+    view = told_of(replace(TUNING, mode="observe", steps=0, room_depots=0, room_lent=0, last_steps=(thought,)))
     assert tuned_text(view) == "tuning:observe   threads' caches: 4 trials that they would make"
     assert step_rows(view)[0][2:] == ("100→200", "would try", "misses 6.2 %", "8.2 ns an operation")
-    assert tuned_text(told_of(replace(TUNING, mode="observe", steps=1, idle_room=0, room_trials=0))) == (
+    assert tuned_text(told_of(replace(TUNING, mode="observe", steps=1, room_depots=0, room_trials=0))) == (
         "tuning:observe   dirty_decay_ms 20000, 1 step that it would try"
     )
     assert tuned_text(told_of(Tuning("observe", 9, 9, 0, 0, 0, 10_000, ()))) == "tuning:observe   no step so far"
@@ -76,7 +76,7 @@ def test_words_of_a_recording_cannot_move_the_cursor() -> None:
 
 def test_json_has_it_and_null_where_nothing_is_told() -> None:
     tuning = is_as_described(top_json((), told_of(TUNING)), "top")["process"]["tuning"]
-    assert (tuning["idle_room"], tuning["last_steps"][1]["outcome"]) == (12 << 20, "undone")
+    assert (tuning["room_depots"], tuning["last_steps"][1]["outcome"]) == (12 << 20, "undone")
     assert is_as_described(top_json((), told_of(None)), "top")["process"]["tuning"] is None
 
 

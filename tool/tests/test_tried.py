@@ -77,10 +77,10 @@ def test_what_nobody_has_judged_speaks_neither_for_nor_against(outcome: str) -> 
     assert labels("cache-depth", DEEPER, tried(replace(UNDONE, outcome=outcome))) == []
 
 
-def test_more_room_for_depots_is_advised_with_a_word_of_what_they_have_of_idle_memory() -> None:
+def test_more_room_for_depots_is_advised_with_a_word_of_what_they_have_already() -> None:
     assert labels("depots", "depot_room:800", tried(UP, UNDONE)) == []
-    has = replace(NOTHING, idle_room=1 << 20)
-    assert labels("depots", "depot_room:800", has) == ["idle memory that depots may hold"]
+    has = replace(NOTHING, room_depots=1 << 20)
+    assert labels("depots", "depot_room:800", has) == ["that depots may hold beyond their usual room"]
 
 
 def test_the_opposite_of_what_stayed_is_told() -> None:
@@ -154,7 +154,7 @@ def test_words_of_others_are_neither_markup_nor_orders_to_the_terminal() -> None
 
 REPORT = """___ Begin jemalloc statistics ___
 Version: "5.3.1-0-ghew0.1.0"
-Tuning: on, windows: 10, own_ns: 5000, steps: 1, kept: 0, undone: 1, dirty_decay_ms: 10000, idle_room: 1048576, \
+Tuning: on, windows: 10, own_ns: 5000, steps: 1, kept: 0, undone: 1, dirty_decay_ms: 10000, room_depots: 1048576, \
 room_lent: 65536, room_trials: 3, room_kept: 2, room_refused: 1
   at 9 ms cache_room 100 -> 200: kept, reason: 61828 -> 9048 misses of 1000000 operations, \
 effect: 8203 -> 4381 ps an operation
@@ -171,7 +171,7 @@ def test_advise_shows_what_a_report_tells_of_it(hew: HewRunner, tmp_path: Path) 
     assert "wanted again 60.9 → 97.9 %," in said
     assert "8.2 → 4.4 ns an operation" in said
     document = is_as_described(hew("advise", "--json", str(tmp_path / "report")).stdout, "advice")
-    assert [one["idle_room"] for one in document["tuned"]] == [1 << 20]
+    assert [one["room_depots"] for one in document["tuned"]] == [1 << 20]
 
 
 def test_advise_says_nothing_of_it_where_nothing_is_told(hew: HewRunner, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_decay_time_for_ever_is_a_number() -> None:
 
 TEXT = """___ Begin jemalloc statistics ___
 Version: "5.3.1-0-ghew0.1.0"
-Tuning: on, windows: 10, own_ns: 5000, steps: 1, kept: 0, undone: 0, dirty_decay_ms: -1, idle_room: 4096, \
+Tuning: on, windows: 10, own_ns: 5000, steps: 1, kept: 0, undone: 0, dirty_decay_ms: -1, room_depots: 4096, \
 room_lent: 65536, room_trials: 3, room_kept: 2, room_refused: 1
   at 9 ms cache_room 100 -> 200: kept, reason: 61828 -> 9048 misses of 1000000 operations, \
 effect: 8203 -> 4381 ps an operation
@@ -86,7 +86,7 @@ TOLD = replace(
     steps=1,
     dirty_decay_ms=-1,
     last_steps=(FIRST, SECOND),
-    idle_room=4096,
+    room_depots=4096,
     room_lent=65536,
     room_trials=3,
     room_kept=2,
@@ -102,7 +102,7 @@ def test_statistics_as_text_and_as_json_tell_the_same_of_tuning() -> None:
 def test_statistics_without_anything_tried_or_with_a_damaged_part_tell_nothing_of_tuning() -> None:
     assert from_json(report(NOTHING)).tuning is None
     assert from_json(report(replace(NOTHING, mode="off", steps=1))).tuning is None
-    for told in (replace(NOTHING, room_trials=1), replace(NOTHING, steps=1), replace(NOTHING, idle_room=4096),
+    for told in (replace(NOTHING, room_trials=1), replace(NOTHING, steps=1), replace(NOTHING, room_depots=4096),
                  replace(NOTHING, mode="observe")):  # fmt: skip
         assert from_json(report(told)).tuning == told
     assert from_json(report(replace(NOTHING, windows=-1))).tuning is None
@@ -125,7 +125,7 @@ def test_of_a_library_that_told_of_losses_what_is_known_is_read() -> None:
     older = {**vars(NOTHING), "steps": 1, "lost_ppm": 7, "depot_room": 200, "outgrown": 0, "last_steps": [
         {"at_ms": 500, "setting": "depot_room", "before": 100, "after": 200, "outcome": "too costly",
          "lost_before_ppm": 9, "lost_after_ppm": 5, "held_before": 1, "held_after": 1}]}  # fmt: skip
-    del older["idle_room"]
+    del older["room_depots"]
     read = from_json({"jemalloc": {"stats": {"tuning": older}}}).tuning
     assert read == replace(NOTHING, steps=1, last_steps=(Step(500, "depot_room", 100, 200, "too costly"),))
     assert learned(Told(read, 1 << 20)) == ()
@@ -134,7 +134,7 @@ def test_of_a_library_that_told_of_losses_what_is_known_is_read() -> None:
 def test_hew_stats_shows_what_tuning_did(hew: HewRunner, tmp_path: Path) -> None:
     (tmp_path / "report").write_text(TEXT)
     said = hew("stats", str(tmp_path / "report")).stdout
-    assert "tuning:on  dirty_decay_ms -1; depots may hold 4.00 KiB more, which lay idle" in said
+    assert "tuning:on  dirty_decay_ms -1; depots may hold 4.00 KiB more" in said
     assert "10 looks took 5.00 µs; 1 step of it: 0 kept, 0 undone" in said
     assert "3 trials, 2 kept, 1 undone; 64.0 KiB borrowed now" in said
     assert "misses 6.2 → 0.9 %" in said
@@ -161,7 +161,7 @@ def test_a_report_that_lacks_a_number_is_refused_in_one_line() -> None:
         ("windows", -1),
         ("own_ns", 10**400),
         ("own_ns", 1.5),
-        ("idle_room", "200'; touch /tmp/x #"),
+        ("room_depots", "200'; touch /tmp/x #"),
         ("last_steps", None),
         ("last_steps", {"a": 1}),
         ("last_steps", [1]),
@@ -235,10 +235,10 @@ def test_the_most_that_a_thread_has_kept_is_learned_for_all(afters: tuple[int, .
     assert texts(replace(TRIED, room_kept=0, last_steps=(undone,))) == []
 
 
-@pytest.mark.parametrize(("idle", "room"), [(0, 0), (512, 0), (514, 200), (1024, 200), (1600, 300), (7 * 1024, 800)])
-def test_idle_memory_that_is_above_half_of_what_depots_have_is_learned_as_their_room(idle: int, room: int) -> None:
-    tuning = replace(NOTHING, idle_room=idle)
-    assert texts(tuning, 1024 + idle) == ([f"depot_room:{room}"] if room else [])
+@pytest.mark.parametrize(("more", "room"), [(0, 0), (512, 0), (514, 200), (1024, 200), (1600, 300), (7 * 1024, 800)])
+def test_room_that_is_above_half_of_what_depots_usually_have_is_learned(more: int, room: int) -> None:
+    tuning = replace(NOTHING, room_depots=more)
+    assert texts(tuning, 1024 + more) == ([f"depot_room:{room}"] if room else [])
     assert texts(tuning, None) == []
 
 
@@ -295,10 +295,10 @@ def test_it_is_kept_when_it_is_faster_and_takes_no_more_than_it_may(
 
 def test_what_is_saved_is_a_setting_that_a_shell_reads_with_its_evidence(tmp_path: Path) -> None:
     result = verification(0.8, 1.0)
-    tuned = Tuned(replace(TRIED, steps=3, kept=1, idle_room=4096), (), result, outcome_of(result), True, True)
+    tuned = Tuned(replace(TRIED, steps=3, kept=1, room_depots=4096), (), result, outcome_of(result), True, True)
     lines = saved_lines(tuned, "2026-01-02")
     assert lines[0] == "# hew tune, 2026-01-02: work it's"
-    tried = "2 trials of threads, 1 kept; 3 steps of dirty_decay_ms, 1 kept; 4.00 KiB idle for depots"
+    tried = "2 trials of threads, 1 kept; 3 steps of dirty_decay_ms, 1 kept; 4.00 KiB more for depots"
     assert lines[1] == f"# hew 0.1.0; in one run {tried}"
     assert "CPU time 0.80 (0.80 to 0.80)" in lines[2]
     saved = tmp_path / "saved"

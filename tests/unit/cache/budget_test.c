@@ -5,7 +5,6 @@
 #include "cache/budget.h"
 #include "cache/thread.h"
 #include "page/bound.h"
-#include "page/idle.h"
 
 #define CROWD 300 /* threads: each one's share is the least there is */
 
@@ -57,28 +56,28 @@ TEST(a_share_falls_as_threads_come_and_has_a_least)
 
 TEST(near_a_limit_of_memory_all_threads_together_hold_half_of_what_caches_may_and_all_depots_the_other)
 {
-    size_t share = hew_budget_share(), depot = hew_budget_depot(1, true);
+    size_t share = hew_budget_share(), depot = hew_budget_depot(1);
     atomic_store(&hew_page_bound.caches, (size_t)64 << 10);
-    CHECK(hew_budget_share() == share && hew_budget_depot(1, true) == depot); /* no limit is known */
+    CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot); /* no limit is known */
     atomic_store(&hew_page_bound.known, true);
     hew_budget_note_limit();
-    CHECK(hew_budget_share() == (size_t)32 << 10 && hew_budget_depot(1, true) == (size_t)32 << 10);
-    CHECK_EQUAL(hew_budget_depot(2, true), (size_t)16 << 10);
+    CHECK(hew_budget_share() == (size_t)32 << 10 && hew_budget_depot(1) == (size_t)32 << 10);
+    CHECK_EQUAL(hew_budget_depot(2), (size_t)16 << 10);
     atomic_store(&hew_caches_alive, atomic_load(&hew_caches_alive) + 8);
     CHECK(hew_budget_share() <= (size_t)4 << 10);
     atomic_store(&hew_caches_alive, atomic_load(&hew_caches_alive) - 8);
     atomic_store(&hew_page_bound.caches, SIZE_MAX);
-    CHECK(hew_budget_share() == share && hew_budget_depot(1, true) == depot);
+    CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot);
     atomic_store(&hew_page_bound.known, false);
 }
 
 TEST(room_may_be_a_part_or_a_multiple_of_the_usual)
 {
-    size_t share = hew_budget_share(), depot = hew_budget_depot(1, true), step = hew_budget_step();
+    size_t share = hew_budget_share(), depot = hew_budget_depot(1), step = hew_budget_step();
     hew_budget_set_share(400);
-    CHECK(hew_budget_share() == 4 * share && hew_budget_depot(1, true) == depot && hew_budget_step() == 4 * step);
+    CHECK(hew_budget_share() == 4 * share && hew_budget_depot(1) == depot && hew_budget_step() == 4 * step);
     hew_budget_set_depots(25, true);
-    CHECK(hew_budget_depot(1, true) == depot / 4 && hew_budget_share() == 4 * share);
+    CHECK(hew_budget_depot(1) == depot / 4 && hew_budget_share() == 4 * share);
     hew_budget_set_share(1600);
     CHECK(hew_budget_share() == 16 * share && hew_budget_step() == 8 * step); /* a step has its own most */
     hew_budget_set_share(50);
@@ -90,30 +89,20 @@ TEST(room_may_be_a_part_or_a_multiple_of_the_usual)
     atomic_store(&hew_page_bound.caches, SIZE_MAX);
     hew_budget_set_share(100);
     hew_budget_set_depots(100, true);
-    CHECK(hew_budget_share() == share && hew_budget_depot(1, true) == depot && hew_budget_step() == step);
+    CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot && hew_budget_step() == step);
 }
 
-TEST(depots_may_hold_what_has_lain_idle_in_page_heaps_but_no_more_than_seven_times_the_usual)
+TEST(a_limit_of_memory_is_stronger_than_more_room_for_depots)
 {
-    size_t usual = hew_budget_depot(1, true);
-    atomic_store(&hew_idle_least, (size_t)5 << 20);
-    hew_budget_set_depots(100, false);
-    CHECK(hew_budget_depot(1, true) == usual && hew_budget_idle_room() == 0);
-    hew_budget_set_depots(100, true);
-    CHECK_EQUAL(hew_budget_idle_room(), ((size_t)5 << 20) - usual); /* as much is left to page heaps */
-    CHECK_EQUAL(hew_budget_depot(1, true), (size_t)5 << 20);
-    CHECK_EQUAL(hew_budget_depot(4, true), ((size_t)5 << 20) / 4);
-    atomic_store(&hew_idle_least, (size_t)1 << 40);
-    CHECK_EQUAL(hew_budget_depot(1, true), 8 * usual);
+    size_t usual = hew_budget_depot(2);
+    CHECK_EQUAL(hew_budget_depot_with(2, (size_t)5 << 20), usual + ((size_t)5 << 20));
     atomic_store(&hew_page_bound.known, true);
     hew_budget_note_limit();
     atomic_store(&hew_page_bound.caches, (size_t)64 << 10);
-    CHECK_EQUAL(hew_budget_depot(1, true), (size_t)32 << 10); /* a limit of memory is stronger */
+    CHECK_EQUAL(hew_budget_depot_with(2, (size_t)5 << 20), (size_t)16 << 10);
     atomic_store(&hew_page_bound.known, false);
     atomic_store(&hew_page_bound.caches, SIZE_MAX);
-    atomic_store(&hew_idle_least, 0);
-    hew_budget_set_depots(100, true);
-    CHECK_EQUAL(hew_budget_depot(1, true), usual);
+    CHECK_EQUAL(hew_budget_depot_with(2, (size_t)5 << 20), usual + ((size_t)5 << 20));
 }
 
 TEST(all_magazines_of_a_thread_keep_within_its_share_but_for_the_first_objects)

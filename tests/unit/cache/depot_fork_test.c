@@ -11,6 +11,14 @@
 
 #define FEW 60u  /* fit into the first ring, */
 #define MORE 40u /* do not */
+/* Neither do these; each is a size of ring that was not there before, for which our memory's lock is needed. */
+#define MANY 150u
+#define VERY_MANY 400u
+#define OTHER hew_code_of_size(128)
+#define SOME 20u
+
+static void *others[2 * SOME];
+static unsigned more = MORE; /* written before the other thread begins */
 
 static unsigned
 fill_from_bin(void **into, unsigned wanted)
@@ -26,7 +34,7 @@ fill_from_bin(void **into, unsigned wanted)
 static void *
 give_more(void *unused)
 {
-    hew_depot_give(0, CODE, objects + FEW, MORE);
+    hew_depot_give(0, CODE, objects + FEW, more);
     return unused;
 }
 
@@ -35,7 +43,7 @@ static pthread_t
 stop_in_the_middle(void)
 {
     pthread_t thread;
-    CHECK_EQUAL(fill_from_bin(objects, FEW + MORE), FEW + MORE);
+    CHECK_EQUAL(fill_from_bin(objects, FEW + more), FEW + more);
     hew_depot_give(0, CODE, objects, FEW);
     hew_mutex_lock(&hew_meta_lock);
     CHECK(pthread_create(&thread, NULL, give_more, NULL) == 0);
@@ -86,6 +94,67 @@ TEST(a_child_finds_what_another_thread_was_about_to_give)
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK_EQUAL(hew_depot_held(CODE), FEW + MORE);
+    alarm(0);
+    end_cache();
+}
+
+/* Objects of another class: some lie in the depot, some are ours. */
+static void
+begin_with_others(void)
+{
+    struct hew_arena *arena = hew_arena_get(0);
+    hew_depot_drain(true); /* rings begin anew */
+    for (unsigned got = 0; got < 2 * SOME;) {
+        got += hew_bin_take(&arena->bins[OTHER], &arena->pages, OTHER, others + got, 2 * SOME - got);
+    }
+    hew_depot_give(0, OTHER, others, SOME);
+}
+
+TEST(who_is_stopped_at_work_on_one_class_keeps_nobody_from_another)
+{
+    new_cache();
+    alarm(100);
+    begin_with_others();
+    more = MANY;
+    pthread_t thread = stop_in_the_middle();
+    void *got[2 * SOME];
+    hew_depot_give(0, OTHER, others + SOME, SOME);
+    CHECK_EQUAL(hew_depot_held(OTHER), 2 * SOME);
+    CHECK_EQUAL(hew_depot_take(0, OTHER, got, 2 * SOME), 2 * SOME);
+    CHECK_EQUAL(hew_depot_take(0, CODE, got, 1), 0); /* nobody waits */
+    CHECK(!hew_depot_newest_is(0, CODE, objects[FEW - 1]));
+    hew_mutex_unlock(&hew_meta_lock);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK_EQUAL(hew_depot_held(CODE), FEW + MANY);
+    hew_owner_give(OTHER, got, 2 * SOME);
+    alarm(0);
+    end_cache();
+}
+
+TEST(a_child_of_a_fork_that_did_not_wait_loses_what_was_being_worked_on_and_no_more)
+{
+    new_cache();
+    alarm(100);
+    begin_with_others();
+    more = VERY_MANY;
+    pthread_t thread = stop_in_the_middle();
+    hew_gate_close(hew_depot_after_fork);
+    pid_t child = fork();
+    if (child == 0) {
+        hew_gate_after_fork();
+        hew_depot_after_fork();
+        bool right = hew_depot_held(CODE) == 0 && hew_depot_held(OTHER) == SOME &&
+                     hew_depot_counts().bytes == SOME * hew_code_size(OTHER) &&
+                     hew_depot_take(0, OTHER, others, SOME) == SOME && hew_depot_take(0, CODE, objects, 1) == 0;
+        raise(right ? SIGKILL : SIGTERM);
+    }
+    hew_gate_open();
+    hew_mutex_unlock(&hew_meta_lock);
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    CHECK(pthread_join(thread, NULL) == 0);
+    hew_owner_give(OTHER, others + SOME, SOME);
     alarm(0);
     end_cache();
 }

@@ -5,7 +5,6 @@
 #include "page/bound.h"
 #include "page/gather.h"
 #include "page/hooks.h"
-#include "page/idle.h"
 #include "page/move.h"
 #include "page/shelf.h"
 #include "test.h"
@@ -63,24 +62,6 @@ leave_idle(size_t size)
     hew_page_give(&owner, extent);
     CHECK_EQUAL(hew_page_counts(&owner).dirty, size);
     return start;
-}
-
-TEST(a_merge_that_leaves_all_idle_is_no_want)
-{
-    lend_begin();
-    struct hew_extent *first = take(&owner, 30 * MIB), *between = take(&owner, 1 * MIB), *last = take(&owner, 20 * MIB);
-    hew_page_give(&owner, first);
-    hew_page_give(&owner, last);
-    size_t idle = hew_page_counts(&owner).dirty;
-    CHECK(idle == 50 * MIB && owner.dirty.told == idle);
-    atomic_store(&hew_idle_least, idle);
-    struct hew_extent *extent =
-        take(&guest, 40 * MIB); /* looks among the owner's, and finds none that is large enough */
-    CHECK(hew_page_counts(&owner).dirty == idle && hew_page_counts(&guest).borrowed == 0);
-    CHECK_EQUAL(atomic_load(&hew_idle_least), idle);
-    hew_page_give(&guest, extent);
-    hew_page_give(&owner, between);
-    lend_end();
 }
 
 TEST(idle_pages_of_one_heap_serve_another_and_come_home_as_one)

@@ -40,12 +40,12 @@ def _cache_room(tuning: Tuning) -> int | None:
 
 
 def _depot_room(told: Told) -> int | None:
-    """As much as depots could use of what lay idle; a process that begins with that need not wait until it does."""
-    idle = told.tuning.idle_room
-    usual = (told.depots or 0) - idle
-    if usual <= 0 or idle * 2 <= usual:
+    """As much as depots came to hold; a process that begins with that need not find out."""
+    more = told.tuning.room_depots
+    usual = (told.depots or 0) - more
+    if usual <= 0 or more * 2 <= usual:
         return None
-    return _hundreds(100 * (usual + idle) / usual, TWICE)
+    return _hundreds(100 * (usual + more) / usual, TWICE)
 
 
 def _hundreds(percent: float, least: int) -> int:
@@ -120,8 +120,8 @@ def _tried(tuning: Tuning) -> str:
         parts.append(f"{tuning.room_trials} trials of threads, {tuning.room_kept} kept")
     if tuning.steps:
         parts.append(f"{tuning.steps} steps of {DECAY}, {tuning.kept} kept")
-    if tuning.idle_room:
-        parts.append(f"{size(tuning.idle_room)} idle for depots")
+    if tuning.room_depots:
+        parts.append(f"{size(tuning.room_depots)} more for depots")
     return "; ".join(parts) or "nothing tried"
 
 

@@ -55,7 +55,7 @@ class Tuning:
     undone: int
     dirty_decay_ms: int
     last_steps: tuple[Step, ...]
-    idle_room: int = 0  # bytes that depots may hold beyond their room; from here on: not in reports of older libraries
+    room_depots: int = 0  # bytes that depots may hold beyond the usual; from here on: not in reports of older libraries
     room_lent: int = 0  # bytes that threads' caches have borrowed
     room_trials: int = 0
     room_kept: int = 0
@@ -64,7 +64,7 @@ class Tuning:
     @property
     def tells(self) -> bool:
         """Whether there is something to tell: it is on by default, and most processes never need it."""
-        tried = self.room_trials > 0 or self.steps > 0 or self.idle_room > 0
+        tried = self.room_trials > 0 or self.steps > 0 or self.room_depots > 0
         return self.mode == "observe" or (self.mode != "off" and tried)
 
 

@@ -17,7 +17,7 @@ from hew.views.table import plain_table, show_note
 
 FORMAT = "hew-tuning/1"
 OFF = "tuning is off: HEW_CONF=tuning:on, or tuning:observe to see what it would do"
-QUIET = "nothing was tried: caches have room, nothing lies idle, and little that goes back is wanted again"
+QUIET = "nothing was tried: caches and depots have room, and little that goes back is wanted again"
 NO_STEPS = "no step so far"
 STEP_COLUMNS = ("after", "setting", "step", "outcome", "because", "effect")
 UNKNOWN = "–"
@@ -45,7 +45,7 @@ def show_tuning(tuning: Tuning, console: Console, most: int | None = None) -> No
         table = _table(steps, wide=True)
         fits = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum <= console.width
         console.print(table if fits else _table(steps, wide=False))
-    elif not tuning.idle_room:
+    elif not tuning.room_depots:
         show_note(NO_STEPS, console)
 
 
@@ -78,8 +78,8 @@ def in_short(tuning: Tuning) -> str:
     parts = []
     if tuning.steps:
         parts.append(f"{DECAY} {tuning.dirty_decay_ms}, {_steps(tuning)}")
-    if tuning.idle_room:
-        parts.append(f"{size(tuning.idle_room)} idle for depots")
+    if tuning.room_depots:
+        parts.append(f"{size(tuning.room_depots)} more for depots")
     if tuning.room_trials:
         lent = f"{size(tuning.room_lent)} lent to threads' caches; " if tuning.room_lent else "threads' caches: "
         parts.append(f"{lent}{_trials(tuning)}")
@@ -126,7 +126,7 @@ def _nanoseconds(picoseconds: int) -> str:
 
 
 def _in_force(tuning: Tuning) -> str:
-    more = f"; depots may hold {size(tuning.idle_room)} more, which lay idle" if tuning.idle_room else ""
+    more = f"; depots may hold {size(tuning.room_depots)} more" if tuning.room_depots else ""
     return f"{DECAY} {tuning.dirty_decay_ms}{more}"
 
 

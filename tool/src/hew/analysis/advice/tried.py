@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What a process has tried by itself, beside advice that goes the same way.
 
-hew's threads try more room for their caches, its purger a longer `dirty_decay_ms`, and depots hold what lies idle
-anyway (`tuning`). Who advises what was tried there and undone has to say so, and so has who advises the opposite of
-what stayed. Deeper caches and larger caches are one way: more objects in a thread's hands.
+hew's threads try more room for their caches, its purger a longer `dirty_decay_ms`, and depots hold more where what they
+had no room for is wanted again (`tuning`). Who advises what was tried there and undone has to say so, and so has who
+advises the opposite of what stayed. Deeper caches and larger caches are one way: more objects in a thread's hands.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,8 +44,10 @@ def _found(advice: Advice, tuning: Tuning) -> Iterator[Evidence]:
         if lever == CACHE and direction < 0 and tuning.room_kept:
             yield Evidence("trials of more room that paid", tuning.room_kept, Unit.COUNT, f"{WHERE}.room_kept")
             yield Evidence("lent to threads' caches now", tuning.room_lent, Unit.BYTES, f"{WHERE}.room_lent")
-        if lever == DEPOTS and tuning.idle_room:
-            yield Evidence("idle memory that depots may hold", tuning.idle_room, Unit.BYTES, f"{WHERE}.idle_room")
+        if lever == DEPOTS and tuning.room_depots:
+            yield Evidence(
+                "that depots may hold beyond their usual room", tuning.room_depots, Unit.BYTES, f"{WHERE}.room_depots"
+            )
 
 
 def _way(advice: Advice, setting: Setting, tuning: Tuning) -> tuple[str, int]:

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* ghost: objects are counted, not named: which of its class was wanted again does not matter. */
+#include "cache/ghost.h"
+
+#include "cache/budget.h"
+#include "page/bound.h"
+#include "page/due.h"
+
+#define ROOM_MOST 7u   /* times the usual room */
+#define FIRST_PART 4u  /* of the usual room: the first step.  Each later one doubles what there is */
+#define WANTED_PART 2u /* of what the depot may hold has to be wanted again for a step */
+#define COST_PART 128u /* of the heap, in all depots */
+#define FAILURES_MOST 20u
+#define AWAY_TIMES 8u /* what the depot may hold: of more that is away nothing could be told */
+
+static size_t
+get(const _Atomic size_t *number)
+{
+    return atomic_load_explicit(number, memory_order_relaxed);
+}
+
+static void
+set(_Atomic size_t *number, size_t value)
+{
+    atomic_store_explicit(number, value, memory_order_relaxed);
+}
+
+static size_t
+least_of(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+/* What the room may cost one of the depots. */
+static size_t
+cost_limit(unsigned depots)
+{
+    return get(&hew_page_mapped) / COST_PART / depots;
+}
+
+static void
+take_back(struct hew_ghost *ghost)
+{
+    uint32_t failures = atomic_load_explicit(&ghost->failures, memory_order_relaxed);
+    set(&ghost->room, 0);
+    set(&ghost->wanted, 0);
+    atomic_store_explicit(&ghost->paid, false, memory_order_relaxed);
+    atomic_store_explicit(&ghost->failures, failures + (failures < FAILURES_MOST), memory_order_relaxed);
+}
+
+/* Page heaps have taken memory from the system since that was looked at last; `beyond` the usual lies here.  One thread counts it. */
+static HEW_NOINLINE void
+look_at_growth(struct hew_ghost *ghost, size_t before, size_t taken, size_t beyond, unsigned depots)
+{
+    size_t grown = taken - before;
+    if (!atomic_compare_exchange_strong_explicit(&ghost->taken, &before, taken, memory_order_relaxed,
+                                                 memory_order_relaxed)) {
+        return;
+    }
+    size_t cost = get(&ghost->cost), more = least_of(grown, beyond);
+    cost += more;
+    cost -= beyond == 0 ? least_of(cost, grown) : 0;
+    set(&ghost->cost, cost);
+    if (more != 0) {
+        atomic_store_explicit(&ghost->paid, true, memory_order_relaxed);
+    }
+    if (cost > cost_limit(depots) && get(&ghost->room) != 0) {
+        take_back(ghost);
+    }
+}
+
+/* The usual room may have become smaller since. */
+size_t
+hew_ghost_present_room(const struct hew_ghost *ghost, size_t usual)
+{
+    size_t room = get(&ghost->room);
+    return room != 0 && hew_page_bound_is_far(0) ? least_of(room, usual * ROOM_MOST) : 0;
+}
+
+size_t
+hew_ghost_room(struct hew_ghost *ghost, size_t held, size_t usual, unsigned depots)
+{
+    size_t taken = get(&hew_page_taken_fresh), before = get(&ghost->taken);
+    if (get(&ghost->room) == 0 && get(&ghost->cost) == 0) {
+        if (taken != before) {
+            set(&ghost->taken, taken); /* whatever has come is due to others */
+        }
+        return 0;
+    }
+    if (taken > before) { /* less: another thread has looked since */
+        look_at_growth(ghost, before, taken, held > usual ? held - usual : 0, depots);
+    }
+    return hew_ghost_present_room(ghost, usual);
+}
+
+void
+hew_ghost_note_away(struct hew_ghost *ghost, unsigned code, unsigned count, size_t most)
+{
+    if (!hew_budget_depots_may_grow()) {
+        return;
+    }
+    size_t bytes = get(&ghost->away_bytes) + hew_budget_bytes(code, count);
+    if (bytes > most * AWAY_TIMES) {
+        for (unsigned each = 0; each < HEW_CODES; each++) {
+            atomic_store_explicit(&ghost->away[each], 0, memory_order_relaxed);
+        }
+        bytes = hew_budget_bytes(code, count);
+    }
+    set(&ghost->away_bytes, bytes);
+    atomic_fetch_add_explicit(&ghost->away[code], count, memory_order_relaxed);
+}
+
+/* Enough was wanted again. */
+static HEW_NOINLINE void
+step_up(struct hew_ghost *ghost, size_t usual, unsigned depots)
+{
+    size_t room = get(&ghost->room), most = usual * ROOM_MOST;
+    set(&ghost->wanted, 0);
+    if (get(&ghost->cost) > cost_limit(depots) || room >= most || !hew_page_bound_is_far(0)) {
+        return;
+    }
+    uint32_t failures = atomic_load_explicit(&ghost->failures, memory_order_relaxed);
+    if (failures != 0 && !atomic_load_explicit(&ghost->paid, memory_order_relaxed)) {
+        atomic_store_explicit(&ghost->failures, failures - 1, memory_order_relaxed);
+    }
+    atomic_store_explicit(&ghost->paid, false, memory_order_relaxed);
+    set(&ghost->room, room == 0 ? usual / FIRST_PART : least_of(room * 2, most));
+}
+
+unsigned
+hew_ghost_note_wanted(struct hew_ghost *ghost, unsigned code, unsigned count, size_t usual, unsigned depots)
+{
+    uint32_t away = atomic_load_explicit(&ghost->away[code], memory_order_relaxed);
+    unsigned again = count < away ? count : away;
+    if (again == 0) {
+        return 0;
+    }
+    size_t bytes = hew_budget_bytes(code, again), all = get(&ghost->away_bytes);
+    atomic_store_explicit(&ghost->away[code], away - again, memory_order_relaxed);
+    set(&ghost->away_bytes, all - least_of(all, bytes));
+    size_t wanted = get(&ghost->wanted) + bytes, most = usual + get(&ghost->room);
+    set(&ghost->wanted, wanted);
+    if (wanted >= most / WANTED_PART << atomic_load_explicit(&ghost->failures, memory_order_relaxed)) {
+        step_up(ghost, usual, depots);
+    }
+    return again;
+}

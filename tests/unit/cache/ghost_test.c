@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* ghost: what room a depot gets for what is wanted again, and what takes it back. */
+#include "cache/budget.h"
+#include "cache/ghost.h"
+#include "page/bound.h"
+#include "page/due.h"
+
+#include "layers.h"
+#include "test.h"
+
+#define MIB ((size_t)1 << 20)
+#define USUAL (4 * MIB)
+#define CODE 20u
+
+static struct hew_ghost ghost;
+
+static unsigned
+objects_of(size_t bytes)
+{
+    return (unsigned)(bytes / hew_slab_shapes[CODE].size);
+}
+
+/* So many bytes have gone home for want of room, and are wanted again. */
+static void
+come_again(size_t bytes)
+{
+    hew_ghost_note_away(&ghost, CODE, objects_of(bytes), USUAL);
+    hew_ghost_note_wanted(&ghost, CODE, objects_of(bytes), USUAL, 1);
+}
+
+static size_t
+room_when(size_t held)
+{
+    return hew_ghost_room(&ghost, held, USUAL, 1);
+}
+
+static void
+grow(size_t bytes)
+{
+    atomic_fetch_add(&hew_page_taken_fresh, bytes);
+}
+
+/* A heap of 512 MiB, so that what room may cost is 4 MiB. */
+static void
+begin(void)
+{
+    if (hew_small_end == 0) {
+        CHECK(layers_boot());
+    }
+    hew_budget_set_depots(100, true);
+    atomic_store(&hew_page_mapped, 512 * MIB);
+    ghost = (struct hew_ghost){.taken = atomic_load(&hew_page_taken_fresh)};
+}
+
+TEST(what_is_wanted_again_brings_room_in_steps_that_double)
+{
+    begin();
+    CHECK_EQUAL(room_when(USUAL), 0);
+    come_again(USUAL / 2 - MIB);
+    CHECK_EQUAL(room_when(USUAL), 0);
+    come_again(MIB + MIB / 16);
+    CHECK_EQUAL(room_when(USUAL), USUAL / 4);
+    come_again(USUAL);
+    CHECK_EQUAL(room_when(USUAL), USUAL / 2);
+    for (unsigned step = 0; step < 100; step++) {
+        come_again(USUAL);
+    }
+    CHECK_EQUAL(room_when(USUAL), 7 * USUAL);
+}
+
+TEST(what_is_taken_fresh_without_having_been_here_brings_none)
+{
+    begin();
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE, objects_of(64 * MIB), USUAL, 1), 0);
+    hew_ghost_note_away(&ghost, CODE + 1, 1000, USUAL);
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE, objects_of(64 * MIB), USUAL, 1), 0);
+    hew_ghost_note_away(&ghost, CODE, 10, USUAL);
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE, 1000, USUAL, 1), 10); /* and each of them once */
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE, 1000, USUAL, 1), 0);
+    CHECK_EQUAL(room_when(USUAL), 0);
+}
+
+TEST(more_than_any_room_could_hold_is_forgotten)
+{
+    begin();
+    hew_ghost_note_away(&ghost, CODE + 1, 100, USUAL);
+    hew_ghost_note_away(&ghost, CODE, objects_of(9 * USUAL), USUAL);
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE + 1, 100, USUAL, 1), 0);
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE, 100, USUAL, 1), 100);
+}
+
+TEST(a_heap_that_grows_while_more_than_usual_lies_here_takes_the_room_back_and_the_next_step_takes_twice_as_much)
+{
+    begin();
+    come_again(USUAL);
+    come_again(USUAL);
+    grow(8 * MIB);
+    CHECK_EQUAL(room_when(USUAL + MIB), USUAL / 2); /* of 8 MiB no more than 1 would have been here */
+    grow(MIB);
+    CHECK_EQUAL(room_when(USUAL + 64 * MIB), USUAL / 2); /* and of these 1 */
+    grow(3 * MIB);
+    CHECK_EQUAL(room_when(USUAL + 64 * MIB), 0); /* more than 4 in all */
+    come_again(64 * MIB);
+    CHECK_EQUAL(room_when(USUAL), 0); /* not before the heap has come to need what that has cost, */
+    grow(2 * MIB);
+    CHECK_EQUAL(room_when(USUAL), 0);
+    come_again(USUAL / 2 + MIB);
+    CHECK_EQUAL(room_when(USUAL), 0);
+    come_again(USUAL / 2);
+    CHECK_EQUAL(room_when(USUAL), USUAL / 4); /* and as much again was wanted */
+}
+
+TEST(a_heap_that_grows_while_no_more_than_usual_lies_here_costs_nothing)
+{
+    begin();
+    come_again(USUAL);
+    for (unsigned step = 0; step < 100; step++) {
+        grow(8 * MIB);
+        CHECK_EQUAL(room_when(USUAL), USUAL / 4);
+    }
+}
+
+TEST(one_of_several_depots_may_cost_a_part_of_that)
+{
+    begin();
+    come_again(USUAL);
+    grow(2 * MIB);
+    CHECK_EQUAL(hew_ghost_room(&ghost, USUAL + 8 * MIB, USUAL, 4), 0);
+}
+
+TEST(where_depots_may_not_grow_nothing_is_counted)
+{
+    begin();
+    hew_budget_set_depots(100, false);
+    hew_ghost_note_away(&ghost, CODE, 1000, USUAL);
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE, 1000, USUAL, 1), 0);
+    hew_budget_set_depots(100, true);
+}
+
+TEST(near_a_limit_of_memory_there_is_none)
+{
+    begin();
+    come_again(USUAL);
+    CHECK(room_when(USUAL) != 0);
+    atomic_store(&hew_page_bound.known, true);
+    atomic_store(&hew_page_bound.parts, 1);
+    CHECK_EQUAL(room_when(USUAL), 0);
+    atomic_store(&hew_page_bound.known, false);
+    atomic_store(&hew_page_bound.parts, HEW_PAGE_BOUND_PARTS);
+    CHECK(room_when(USUAL) != 0);
+}
+
+TEST(the_room_follows_what_is_usual_as_that_becomes_less)
+{
+    begin();
+    for (unsigned step = 0; step < 100; step++) {
+        come_again(USUAL);
+    }
+    CHECK_EQUAL(hew_ghost_room(&ghost, 0, USUAL / 16, 16), 7 * (USUAL / 16));
+    CHECK_EQUAL(hew_ghost_present_room(&ghost, USUAL / 16), 7 * (USUAL / 16));
+}
+
+TEST(a_thread_that_has_read_an_older_number_changes_nothing)
+{
+    begin();
+    come_again(USUAL);
+    atomic_store(&ghost.taken, atomic_load(&hew_page_taken_fresh) + 64 * MIB);
+    CHECK_EQUAL(room_when(USUAL + 8 * MIB), USUAL / 4);
+    CHECK_EQUAL(atomic_load(&ghost.cost), 0);
+    CHECK_EQUAL(atomic_load(&ghost.taken), atomic_load(&hew_page_taken_fresh) + 64 * MIB);
+}
