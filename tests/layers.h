@@ -47,6 +47,15 @@ layers_boot(void)
     return layers_boot_with(NULL, 0);
 }
 
+/* So many regions of a class, in as many steps as that takes. */
+static inline void
+layers_take_regions(struct hew_arena *arena, unsigned code, void **into, unsigned count)
+{
+    for (unsigned got = 0; got < count;) {
+        got += hew_bin_take(&arena->bins[code], &arena->pages, code, into + got, count - got);
+    }
+}
+
 /* For hew_os_faults.refuse. */
 static inline bool
 layers_refuse_everything(const char *call)

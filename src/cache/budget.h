@@ -69,6 +69,13 @@ void hew_budget_set_depots(unsigned percent, bool grow);
 /* A limit of memory is known from now on: hew_page_bound.caches is looked at. */
 void hew_budget_note_limit(void);
 
+/* The lesser of two amounts. */
+HEW_INLINE size_t
+hew_budget_least(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
 HEW_INLINE bool
 hew_budget_depots_may_grow(void)
 {

@@ -25,12 +25,6 @@ set(_Atomic size_t *number, size_t value)
     atomic_store_explicit(number, value, memory_order_relaxed);
 }
 
-static size_t
-least_of(size_t one, size_t other)
-{
-    return one < other ? one : other;
-}
-
 /* What the room may cost one of the depots. */
 static size_t
 cost_limit(unsigned depots)
@@ -57,9 +51,9 @@ look_at_growth(struct hew_ghost *ghost, size_t before, size_t taken, size_t beyo
                                                  memory_order_relaxed)) {
         return;
     }
-    size_t cost = get(&ghost->cost), more = least_of(grown, beyond);
+    size_t cost = get(&ghost->cost), more = hew_budget_least(grown, beyond);
     cost += more;
-    cost -= beyond == 0 ? least_of(cost, grown) : 0;
+    cost -= beyond == 0 ? hew_budget_least(cost, grown) : 0;
     set(&ghost->cost, cost);
     if (more != 0) {
         atomic_store_explicit(&ghost->paid, true, memory_order_relaxed);
@@ -74,7 +68,7 @@ size_t
 hew_ghost_present_room(const struct hew_ghost *ghost, size_t usual)
 {
     size_t room = get(&ghost->room);
-    return room != 0 && hew_page_bound_is_far(0) ? least_of(room, usual * ROOM_MOST) : 0;
+    return room != 0 && hew_page_bound_is_far(0) ? hew_budget_least(room, usual * ROOM_MOST) : 0;
 }
 
 size_t
@@ -124,7 +118,7 @@ step_up(struct hew_ghost *ghost, size_t usual, unsigned depots)
         atomic_store_explicit(&ghost->failures, failures - 1, memory_order_relaxed);
     }
     atomic_store_explicit(&ghost->paid, false, memory_order_relaxed);
-    set(&ghost->room, room == 0 ? usual / FIRST_PART : least_of(room * 2, most));
+    set(&ghost->room, room == 0 ? usual / FIRST_PART : hew_budget_least(room * 2, most));
 }
 
 unsigned
@@ -137,7 +131,7 @@ hew_ghost_note_wanted(struct hew_ghost *ghost, unsigned code, unsigned count, si
     }
     size_t bytes = hew_budget_bytes(code, again), all = get(&ghost->away_bytes);
     atomic_store_explicit(&ghost->away[code], away - again, memory_order_relaxed);
-    set(&ghost->away_bytes, all - least_of(all, bytes));
+    set(&ghost->away_bytes, all - hew_budget_least(all, bytes));
     size_t wanted = get(&ghost->wanted) + bytes, most = usual + get(&ghost->room);
     set(&ghost->wanted, wanted);
     if (wanted >= most / WANTED_PART << atomic_load_explicit(&ghost->failures, memory_order_relaxed)) {

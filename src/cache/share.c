@@ -52,19 +52,13 @@ operations_of(const struct hew_cache *cache)
     return operations;
 }
 
-static size_t
-least_of(size_t one, size_t other)
-{
-    return one < other ? one : other;
-}
-
 /* What there is to lend to this thread. */
 static size_t
 left_for(const struct hew_cache *cache)
 {
     size_t lent = atomic_load_explicit(&hew_share_counts.lent, memory_order_relaxed), reserve = hew_budget_reserve();
-    size_t part = least_of(reserve / ONE_PART, HEW_SHARE_MOST);
-    return least_of(lent < reserve ? reserve - lent : 0, cache->extra < part ? part - cache->extra : 0);
+    size_t part = hew_budget_least(reserve / ONE_PART, HEW_SHARE_MOST);
+    return hew_budget_least(lent < reserve ? reserve - lent : 0, cache->extra < part ? part - cache->extra : 0);
 }
 
 static bool
@@ -204,7 +198,7 @@ begin_trial(struct hew_cache *cache)
     struct hew_share_trial *trial = &cache->trial;
     trial->before_ns = time_of_pieces(trial);
     trial->before_misses = misses_of_pieces(cache);
-    size_t wanted = least_of(hew_budget_share() + cache->extra, left_for(cache)); /* twice as much as now */
+    size_t wanted = hew_budget_least(hew_budget_share() + cache->extra, left_for(cache)); /* twice as much as now */
     bool observes = hew_options.tuning == HEW_TUNING_OBSERVE;
     bool may_try = wanted >= LITTLE_BYTES && (observes || borrow(cache, wanted));
     if (may_try) {

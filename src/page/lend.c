@@ -42,11 +42,10 @@ lender_of(unsigned number)
     return atomic_load_explicit(&lenders[number], memory_order_acquire);
 }
 
-/* Both heaps' memory is of one kind, and no hook has a say in it. */
-static bool
-may_lend(const struct hew_page_heap *lender, const struct hew_page_heap *borrower)
+HEW_UNCHECKED_THREADS bool
+hew_lend_are_alike(const struct hew_page_heap *one, const struct hew_page_heap *other)
 {
-    return lender->hooks == NULL && lender->thp == borrower->thp && lender->dss == borrower->dss;
+    return one->hooks == NULL && other->hooks == NULL && one->thp == other->thp && one->dss == other->dss;
 }
 
 static size_t
@@ -100,7 +99,7 @@ borrow_from(struct hew_page_heap *lender, struct hew_page_heap *borrower, size_t
     if (__atomic_load_n(&lender->dirty.bytes, __ATOMIC_RELAXED) < size || !hew_mutex_try_lock(&lender->lock)) {
         return NULL;
     }
-    struct hew_extent *extent = may_lend(lender, borrower) ? lend_cut(lender, size, alignment) : NULL;
+    struct hew_extent *extent = hew_lend_are_alike(lender, borrower) ? lend_cut(lender, size, alignment) : NULL;
     if (extent != NULL) {
         change_hands(lender, borrower, extent);
     }

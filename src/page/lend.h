@@ -21,6 +21,9 @@ void hew_lend_join(struct hew_page_heap *heap);
 /* Heaps that have joined.  Written under that lock, with release after their entries in the table; acquire when it is read. */
 extern _Atomic unsigned hew_lend_count;
 
+/* Whether both heaps' memory is of one kind, and no hook has a say in it.  With the lock of either, or as a hint. */
+bool hew_lend_are_alike(const struct hew_page_heap *one, const struct hew_page_heap *other);
+
 struct hew_extent *hew_lend_take_other(struct hew_page_heap *borrower, size_t size, size_t alignment);
 
 /* Under the borrower's lock: an extent of `size` bytes at a multiple of `alignment`, out of another heap's dirty pages; in no stock.

@@ -9,17 +9,10 @@
 static bool
 takes_part(const struct hew_arena *arena)
 {
-    return !arena->manual && arena->pages.lender != 0 && __atomic_load_n(&arena->pages.hooks, __ATOMIC_RELAXED) == NULL;
+    return arena->pages.lender != 0;
 }
 
-/* Their memory is of one kind. */
-static HEW_UNCHECKED_THREADS bool
-are_alike(const struct hew_arena *one, const struct hew_arena *other)
-{
-    return one->pages.thp == other->pages.thp && one->pages.dss == other->pages.dss;
-}
-
-static HEW_UNCHECKED_THREADS bool
+static bool
 has_pages(const struct hew_arena *arena)
 {
     return __atomic_load_n(&arena->pages.dirty.bytes, __ATOMIC_RELAXED) >= SLAB_BYTES;
@@ -42,7 +35,7 @@ hew_neighbor_take_other(struct hew_arena *arena, unsigned code, void **regions, 
     for (unsigned asked = 0; asked < ASKED_MOST && asked < most; asked++) {
         at = at < most ? at : 0;
         struct hew_arena *other = hew_arena_at(at);
-        if (other != NULL && other != arena && takes_part(other) && are_alike(arena, other) &&
+        if (other != NULL && other != arena && takes_part(other) && hew_lend_are_alike(&arena->pages, &other->pages) &&
             has_regions(other, code)) {
             got = hew_bin_take(&other->bins[code], NULL, code, regions, wanted);
             if (got != 0) {

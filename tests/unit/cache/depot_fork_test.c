@@ -20,17 +20,6 @@
 static void *others[2 * SOME];
 static unsigned more = MORE; /* written before the other thread begins */
 
-static unsigned
-fill_from_bin(void **into, unsigned wanted)
-{
-    struct hew_arena *arena = hew_arena_get(0);
-    unsigned got = 0;
-    while (got < wanted) {
-        got += hew_bin_take(&arena->bins[CODE], &arena->pages, CODE, into + got, wanted - got);
-    }
-    return got;
-}
-
 static void *
 give_more(void *unused)
 {
@@ -43,7 +32,7 @@ static pthread_t
 stop_in_the_middle(void)
 {
     pthread_t thread;
-    CHECK_EQUAL(fill_from_bin(objects, FEW + more), FEW + more);
+    layers_take_regions(hew_arena_get(0), CODE, objects, FEW + more);
     hew_depot_give(0, CODE, objects, FEW);
     hew_mutex_lock(&hew_meta_lock);
     CHECK(pthread_create(&thread, NULL, give_more, NULL) == 0);
@@ -51,6 +40,21 @@ stop_in_the_middle(void)
         usleep(100);
     }
     return thread;
+}
+
+/* A child ends without any end that a sanitizer looks at. */
+static void
+end_child(bool well)
+{
+    raise(well ? SIGKILL : SIGTERM);
+}
+
+static void
+expect_well(pid_t child)
+{
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
 static void
@@ -86,12 +90,10 @@ TEST(a_child_finds_what_another_thread_was_about_to_give)
     if (child == 0) {
         hew_gate_after_fork();
         hew_depot_after_fork();
-        raise(hew_depot_held(CODE) == FEW + MORE ? SIGKILL : SIGTERM); /* without any end that a sanitizer looks at */
+        end_child(hew_depot_held(CODE) == FEW + MORE);
     }
     hew_gate_open();
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    expect_well(child);
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK_EQUAL(hew_depot_held(CODE), FEW + MORE);
     alarm(0);
@@ -102,11 +104,8 @@ TEST(a_child_finds_what_another_thread_was_about_to_give)
 static void
 begin_with_others(void)
 {
-    struct hew_arena *arena = hew_arena_get(0);
     hew_depot_drain(true); /* rings begin anew */
-    for (unsigned got = 0; got < 2 * SOME;) {
-        got += hew_bin_take(&arena->bins[OTHER], &arena->pages, OTHER, others + got, 2 * SOME - got);
-    }
+    layers_take_regions(hew_arena_get(0), OTHER, others, 2 * SOME);
     hew_depot_give(0, OTHER, others, SOME);
 }
 
@@ -146,13 +145,11 @@ TEST(a_child_of_a_fork_that_did_not_wait_loses_what_was_being_worked_on_and_no_m
         bool right = hew_depot_held(CODE) == 0 && hew_depot_held(OTHER) == SOME &&
                      hew_depot_counts().bytes == SOME * hew_code_size(OTHER) &&
                      hew_depot_take(0, OTHER, others, SOME) == SOME && hew_depot_take(0, CODE, objects, 1) == 0;
-        raise(right ? SIGKILL : SIGTERM);
+        end_child(right);
     }
     hew_gate_open();
     hew_mutex_unlock(&hew_meta_lock);
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    expect_well(child);
     CHECK(pthread_join(thread, NULL) == 0);
     hew_owner_give(OTHER, others + SOME, SOME);
     alarm(0);

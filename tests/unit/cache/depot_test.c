@@ -6,20 +6,10 @@
 #include "page/due.h"
 
 static unsigned
-taken_from_bin_into(void **into, unsigned code, unsigned wanted)
-{
-    struct hew_arena *arena = hew_arena_get(0);
-    unsigned got = 0;
-    while (got < wanted) {
-        got += hew_bin_take(&arena->bins[code], &arena->pages, code, into + got, wanted - got);
-    }
-    return got;
-}
-
-static unsigned
 taken_from_bin(unsigned code, unsigned wanted)
 {
-    return taken_from_bin_into(objects, code, wanted);
+    layers_take_regions(hew_arena_get(0), code, objects, wanted);
+    return wanted;
 }
 
 TEST(the_newest_objects_leave_first_and_in_order)
@@ -124,7 +114,8 @@ come_and_go(unsigned rounds)
             unsigned more = hew_depot_take(0, code, objects + got, 1200 - got);
             if (more == 0) {
                 hew_depot_fit(0);
-                more = taken_from_bin_into(objects + got, code, 1200 - got < 32 ? 1200 - got : 32);
+                more = 1200 - got < 32 ? 1200 - got : 32;
+                layers_take_regions(hew_arena_get(0), code, objects + got, more);
                 hew_depot_note_fresh(0, code, more);
             }
             got += more;
@@ -170,7 +161,6 @@ TEST(a_depot_that_may_not_grow_does_not)
     hew_budget_set_depots(100, true);
     atomic_fetch_add(&hew_page_taken_fresh, (size_t)64 << 20); /* what an earlier test has cost is needed by now */
     hew_depot_drain(true);
-    hew_depot_give(0, CODE, &(void *){objects[0]}, 0);
     come_and_go(200);
     CHECK(hew_depot_counts().ghost_room != 0); /* and the same work brings room where it may */
     atomic_fetch_sub(&hew_page_mapped, (size_t)8 << 20);

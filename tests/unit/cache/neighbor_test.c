@@ -17,9 +17,7 @@ open_slabs(unsigned code, void **into)
 {
     struct hew_arena *arena = hew_arena_get(0);
     unsigned regions = hew_slab_shapes[code].regions, wanted = SLABS * regions + 1;
-    for (unsigned got = 0; got < wanted;) {
-        got += hew_bin_take(&arena->bins[code], &arena->pages, code, into + got, wanted - got);
-    }
+    layers_take_regions(arena, code, into, wanted);
     for (unsigned slab = 0; slab < SLABS - 1; slab++) {
         CHECK_EQUAL(hew_bin_give(&arena->bins[code], &arena->pages, &into[slab * regions], 1), 1);
     }

@@ -18,14 +18,6 @@ of_slab(void)
 }
 
 static void
-take_from(struct hew_arena *arena, void **into, unsigned count)
-{
-    for (unsigned got = 0; got < count;) {
-        got += hew_bin_take(&arena->bins[CODE], &arena->pages, CODE, into + got, count - got);
-    }
-}
-
-static void
 give_to(struct hew_arena *arena, void **from, unsigned count)
 {
     CHECK_EQUAL(hew_bin_give(&arena->bins[CODE], &arena->pages, from, count), count);
@@ -48,18 +40,17 @@ begin(void)
         CHECK(layers_boot());
         hew_options.narenas = 3;
         owner = hew_arena_get(0);
-        take_from(owner, objects, 1);
+        layers_take_regions(owner, CODE, objects, 1);
         CHECK_EQUAL(hew_neighbor_take(owner, CODE, objects + 1, 1), 0); /* there is nobody else yet */
         give_to(owner, objects, 1);
         needy = hew_arena_get(2);
     }
-    take_from(owner, objects, SLABS * of_slab() + 1);
+    layers_take_regions(owner, CODE, objects, SLABS * of_slab() + 1);
 }
 
 static void
 end(void)
 {
-    take_from(owner, objects, 0);
     hew_arena_trim(owner);
     hew_page_decay(&owner->pages, 0, true);
     hew_page_decay(&needy->pages, 0, true);
