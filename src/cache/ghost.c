@@ -6,10 +6,11 @@
 #include "page/bound.h"
 #include "page/due.h"
 
-#define ROOM_MOST 7u   /* times the usual room */
-#define FIRST_PART 4u  /* of the usual room: the first step.  Each later one doubles what there is */
-#define WANTED_PART 2u /* of what the depot may hold has to be wanted again for a step */
-#define COST_PART 128u /* of the heap, in all depots */
+#define ROOM_MOST 7u        /* times the usual room */
+#define FIRST_PART 4u       /* of the usual room: the first step, */
+#define FIRST_HEAP_PART 64u /* and no more of the heap, in all depots.  Each later one doubles what there is */
+#define WANTED_PART 2u      /* of what the depot may hold has to be wanted again for a step */
+#define COST_PART 128u      /* of the heap, in all depots */
 #define FAILURES_MOST 20u
 #define AWAY_TIMES 8u /* what the depot may hold: of more that is away nothing could be told */
 
@@ -104,6 +105,13 @@ hew_ghost_note_away(struct hew_ghost *ghost, unsigned code, unsigned count, size
     atomic_fetch_add_explicit(&ghost->away[code], count, memory_order_relaxed);
 }
 
+/* The usual room has a least size, which is much of a small heap. */
+static size_t
+first_step(size_t usual, unsigned depots)
+{
+    return hew_budget_least(usual / FIRST_PART, get(&hew_page_mapped) / FIRST_HEAP_PART / depots);
+}
+
 /* Enough was wanted again. */
 static HEW_NOINLINE void
 step_up(struct hew_ghost *ghost, size_t usual, unsigned depots)
@@ -118,7 +126,7 @@ step_up(struct hew_ghost *ghost, size_t usual, unsigned depots)
         atomic_store_explicit(&ghost->failures, failures - 1, memory_order_relaxed);
     }
     atomic_store_explicit(&ghost->paid, false, memory_order_relaxed);
-    set(&ghost->room, room == 0 ? usual / FIRST_PART : hew_budget_least(room * 2, most));
+    set(&ghost->room, room == 0 ? first_step(usual, depots) : hew_budget_least(room * 2, most));
 }
 
 unsigned
