@@ -10,6 +10,7 @@
 #include "alloc/fast.h"
 #include "alloc/fill.h"
 #include "cache/count.h"
+#include "cache/depot.h"
 #include "cache/magazine.h"
 #include "cache/owner.h"
 #include "cache/thread.h"
@@ -256,6 +257,9 @@ take_slow(const struct hew_source *source, size_t asked, size_t alignment, bool 
     }
     if (code == HEW_CODE_SLOW && alignment <= HEW_PAGE && (extent = reuse(arena, size)) != NULL) {
         return extent;
+    }
+    if (source->own != NULL && source->cache == source->own) {
+        hew_depot_fit(source->own->depot, size);
     }
     size_t at = alignment < HEW_PAGE ? HEW_PAGE : alignment;
     extent = zero && zeroed_by_system(size) ? hew_large_take(arena, size, at, code)

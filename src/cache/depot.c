@@ -19,11 +19,13 @@
 
 #include <string.h>
 
-#define DEPOTS_MAX 256               /* CPUs beyond share one */
-#define AT_ONCE 128u                 /* objects that the hand takes at a time: they are copied under the mark */
-#define FIT_BYTES ((size_t)64 << 10) /* that a depot which holds too much gives back before fresh objects are taken */
-#define LOOKS 8                      /* classes that the hand passes by in one go */
-#define DUE_FROM ((size_t)8 << 20)   /* bytes of mappings from which on half a depot is worth a purger */
+#define DEPOTS_MAX 256 /* CPUs beyond share one */
+#define AT_ONCE 128u   /* objects that the hand takes at a time: they are copied under the mark */
+#define FIT_BYTES                                                                                                      \
+    ((size_t)64 << 10) /* that a depot which holds too much gives back at least before fresh memory is taken */
+#define LOOKS 8        /* classes that the hand passes by in one go, */
+#define ROUND (HEW_CODE_CACHED_LAST / LOOKS + 1) /* and in so many goes all of them */
+#define DUE_FROM ((size_t)8 << 20)               /* bytes of mappings from which on half a depot is worth a purger */
 
 /* What is not a ring is written without a mark: relaxed. */
 struct depot {
@@ -356,28 +358,29 @@ hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count)
     }
 }
 
-/* It holds more than it may: as much as a thread takes at a time of fresh memory goes back, or what nobody has needed. */
+/* It holds more than it may: as much as is about to be taken goes back, of what nobody has needed since the hand was there last. */
 static HEW_NOINLINE void
-fit(struct depot *depot)
+fit(struct depot *depot, size_t wanted)
 {
     void *idle[AT_ONCE];
-    unsigned code, count;
-    for (size_t bytes = 0; bytes < FIT_BYTES && held_by(depot) > room_of(depot);
-         bytes += hew_budget_bytes(code, count)) {
-        count = move_hand(depot, idle, &code);
-        if (count == 0) {
-            return;
+    unsigned code, in_vain = 0;
+    size_t bytes = 0, least = wanted < FIT_BYTES ? FIT_BYTES : wanted;
+    while (bytes < least && in_vain < ROUND && held_by(depot) > room_of(depot)) {
+        unsigned count = move_hand(depot, idle, &code);
+        in_vain = count == 0 ? in_vain + 1 : 0;
+        if (count != 0) {
+            send_home(code, idle, count);
+            bytes += hew_budget_bytes(code, count);
         }
-        send_home(code, idle, count);
     }
 }
 
 void
-hew_depot_fit(unsigned own)
+hew_depot_fit(unsigned own, size_t wanted)
 {
     struct depot *depot = depot_at(own);
     if (HEW_UNLIKELY(depot != NULL && held_by(depot) > usual_room())) {
-        fit(depot);
+        fit(depot, wanted);
     }
 }
 

@@ -41,8 +41,9 @@ unsigned hew_depot_take(unsigned own, unsigned code, void **objects, unsigned wa
 /* The depot `own` takes over objects of a class, the oldest first; those for which there is no room go back to their owners. */
 void hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count);
 
-/* The depot `own` had nothing for a request, and memory is about to be taken: what it holds beyond its room goes back first. */
-void hew_depot_fit(unsigned own);
+/* The depot `own` had nothing for a request, and `wanted` bytes are about to be taken elsewhere: as much of what it holds beyond its room goes
+ * back first, or 64 KiB. */
+void hew_depot_fit(unsigned own, size_t wanted);
 
 /* So many objects have been taken fresh then: perhaps they are some that depots had no room for (ghost.h). */
 void hew_depot_note_fresh(unsigned own, unsigned code, unsigned count);

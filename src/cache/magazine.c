@@ -242,7 +242,7 @@ magazine_take(struct hew_cache *cache, unsigned code, void **objects, unsigned w
     unsigned got = depot ? hew_depot_take(cache->depot, code, objects, wanted) : 0;
     if (got == 0) {
         if (depot) {
-            hew_depot_fit(cache->depot);
+            hew_depot_fit(cache->depot, hew_budget_bytes(code, wanted));
         }
         got = take_fresh(cache, code, objects, wanted);
         if (depot) {

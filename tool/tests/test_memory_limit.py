@@ -16,7 +16,7 @@ from hew.model.advice import Advice, Case
 from hew.model.finding import Level
 from hew.model.glibc_heap import FreeMemory, GlibcHeap, HeapArena
 from hew.model.process import Inside, ProcessFacts
-from hew.model.statistics import Arena, Layout, MemoryLimit, Snapshot, Totals
+from hew.model.statistics import Arena, Depot, Layout, MemoryLimit, Snapshot, Totals
 from hew.sources.process_facts import read_process
 from hew.sources.statistics.place import asked
 from stubs import running
@@ -118,6 +118,18 @@ def test_caches_are_made_smaller_beside_the_rule_about_caches() -> None:
     full = snapshot(JEMALLOC, active=90, cached=40)
     found = {one.rule: one.conf() for one in advise(Case(full, process(limit=100, used=95, own=94)))}
     assert found[NAME] == found["thread-caches"] != ""
+
+
+def test_what_depots_hold_is_not_laid_to_the_caches_of_threads() -> None:
+    full = snapshot(HEW, active=90, cached=40)
+    assert "thread-caches" in {one.rule for one in advise(Case(full))}
+    shared = replace(full, depot=Depot(bytes=30 * MIB, limit=40 * MIB, depots=1))
+    assert "thread-caches" not in {one.rule for one in advise(Case(shared))}
+    some = replace(full, depot=Depot(bytes=10 * MIB, limit=40 * MIB, depots=1))
+    advice = next(one for one in advise(Case(some)) if one.rule == "thread-caches")
+    held = next(one for one in advice.evidence if one.label == "in thread caches")
+    assert held.value == 30 * MIB
+    assert held.where.endswith(".tcache_bytes - stats.depot.bytes)")
 
 
 def test_on_hew_unused_pages_count_for_nothing_and_giving_them_back_only_when_it_costs() -> None:

@@ -115,7 +115,7 @@ come_and_go(unsigned rounds, unsigned count)
         while (got < count) {
             unsigned more = hew_depot_take(0, code, objects + got, count - got);
             if (more == 0) {
-                hew_depot_fit(0);
+                hew_depot_fit(0, 0);
                 more = count - got < 32 ? count - got : 32;
                 layers_take_regions(hew_arena_get(0), code, objects + got, more);
                 hew_depot_note_fresh(0, code, more);
@@ -142,16 +142,19 @@ TEST(a_depot_comes_to_hold_what_it_had_no_room_for_and_gives_it_back_when_the_he
     CHECK_EQUAL(hew_depot_counts().bytes, WAVE * 4096); /* all of them have room */
     CHECK(hew_depot_counts().bytes > usual && hew_depot_counts().bytes <= usual + hew_depot_counts().ghost_room);
     size_t held = hew_depot_counts().bytes;
-    hew_depot_fit(0);
+    hew_depot_fit(0, 0);
     CHECK_EQUAL(hew_depot_counts().bytes, held); /* there is room yet */
     atomic_fetch_add(&hew_page_taken_fresh, (size_t)4 << 20);
-    for (unsigned asked = 0; asked < 200; asked++) {
-        hew_depot_fit(0);
-    }
+    hew_depot_fit(0, 0);
+    held = hew_depot_counts().bytes;
+    CHECK(held > usual); /* as much as is taken at a time goes, */
+    hew_depot_fit(0, (size_t)1 << 20);
+    CHECK(hew_depot_counts().bytes + ((size_t)1 << 20) <= held); /* or as is wanted, */
+    hew_depot_fit(0, (size_t)64 << 20);
     CHECK_EQUAL(hew_depot_counts().ghost_room, 0);
     CHECK(hew_depot_counts().bytes <= usual);
-    CHECK(hew_depot_counts().bytes + 128 * 4096 > usual); /* and no more than that went */
-    hew_depot_fit(100);                                   /* there is no such depot */
+    CHECK(hew_depot_counts().bytes + 128 * 4096 > usual); /* but no more than lies beyond */
+    hew_depot_fit(100, 0);                                /* there is no such depot */
     hew_depot_note_fresh(100, CODE, 1);
     atomic_fetch_sub(&hew_page_mapped, (size_t)8 << 20);
     end_cache();

@@ -128,10 +128,19 @@ TEST(memory_of_another_kind_is_not_taken)
     begin();
     open_slabs(6);
     void *got[4];
-    uint8_t thp = needy->pages.thp;
+    uint8_t thp = needy->pages.thp, dss = needy->pages.dss;
     needy->pages.thp = (uint8_t)(thp + 1);
     CHECK_EQUAL(hew_neighbor_take(needy, CODE, got, 4), 0);
     needy->pages.thp = thp;
+    needy->pages.dss = (uint8_t)(dss + 1);
+    CHECK_EQUAL(hew_neighbor_take(needy, CODE, got, 4), 0);
+    needy->pages.dss = dss;
+    for (unsigned which = 0; which < 2; which++) {
+        struct hew_page_heap *hooked = which == 0 ? &needy->pages : &owner->pages;
+        hooked->hooks = (struct hew_extent_hooks *)(void *)got; /* only looked for, never called */
+        CHECK_EQUAL(hew_neighbor_take(needy, CODE, got, 4), 0);
+        hooked->hooks = NULL;
+    }
     CHECK(hew_neighbor_take(needy, CODE, got, 1) == 1);
     give_to(owner, got, 1);
     give_back(6);

@@ -2,9 +2,9 @@
 """Thread caches hold more than their share.
 
 Speaks when thread caches hold 16 MiB or more and a quarter of all that is allocated (jemalloc counts cached
-objects as allocated). A cache is worth its bytes while its thread allocates; decay does not reach it, and threads
-that sleep keep theirs. What each thread holds on average is among the evidence: some hundred KiB is usual with 32
-KiB objects.
+objects as allocated). What hew's depots hold is not theirs: threads share it, and the library itself measures whether
+it pays. A cache is worth its bytes while its thread allocates; decay does not reach it, and threads that sleep keep
+theirs. What each thread holds on average is among the evidence: some hundred KiB is usual with 32 KiB objects.
 
 What to set follows from the size classes. A report does not say what caches hold of each, but a class has no more in
 them than it has objects, nor than all threads' slots for it. Where the classes above 4096 bytes can account for half
@@ -33,22 +33,24 @@ def rule(case: Case) -> Advice | None:
     """The advice, or None."""
     snapshot = case.snapshot
     arena = snapshot.all_arenas if snapshot else None
-    cached = arena.tcache_bytes if arena else None
-    if snapshot is None or arena is None or cached is None or not snapshot.totals.allocated:
+    if snapshot is None or arena is None or not snapshot.totals.allocated:
         return None
+    cached = _cached_by_threads(snapshot, arena)
     if cached < LEAST_BYTES or cached < LEAST_SHARE * snapshot.totals.allocated:
         return None
     threads = threads_of(case)
     held = _held(arena, threads)
     small = _mostly_small(held, cached)
+    source = f"{arena.where}.tcache_bytes"
+    source = f"({source} - stats.depot.bytes)" if snapshot.depot.bytes else source
     evidence = [
-        Evidence("in thread caches", cached, Unit.BYTES, f"{arena.where}.tcache_bytes"),
+        Evidence("in thread caches", cached, Unit.BYTES, source),
         Evidence("allocated", snapshot.totals.allocated, Unit.BYTES, "stats.allocated"),
     ]
     if threads:
         evidence += [
             Evidence("threads", threads, Unit.COUNT, f"{arena.where}.nthreads"),
-            Evidence("a thread", cached / threads, Unit.BYTES, f"{arena.where}.tcache_bytes / nthreads"),
+            Evidence("a thread", cached / threads, Unit.BYTES, f"{source} / nthreads"),
         ]
     if (largest := snapshot.layout.tcache_max) is not None:
         evidence.append(Evidence("objects are cached up to", largest, Unit.BYTES, "arenas.tcache_max"))
@@ -72,8 +74,13 @@ def rule(case: Case) -> Advice | None:
 def smaller_caches(snapshot: Snapshot, arena: Arena, threads: int | None) -> tuple[Setting, ...]:
     """What makes thread caches hold less, by what they may hold now."""
     held = _held(arena, threads)
-    small = _mostly_small(held, arena.tcache_bytes or 0)
+    small = _mostly_small(held, _cached_by_threads(snapshot, arena))
     return _fewer_slots(snapshot, held) if small else _smaller_largest(snapshot)
+
+
+def _cached_by_threads(snapshot: Snapshot, arena: Arena) -> int:
+    """Bytes; 0 where the report does not say."""
+    return max((arena.tcache_bytes or 0) - (snapshot.depot.bytes or 0), 0)
 
 
 def _mostly_small(held: Mapping[int, int], cached: int) -> bool:
