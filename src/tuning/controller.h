@@ -3,7 +3,7 @@
  * controller: looks at the counters now and then, and moves what the purger's thread can where nobody has set it: the option `tuning`.
  *
  * That is the dirty decay time (residence.h).  What else tunes itself is moved where it is used: room of threads' caches by each thread
- * (cache/share.h), room of depots by what lies idle (cache/budget.h).
+ * (cache/share.h), room of depots by what was wanted again (cache/ghost.h).
  *
  * Owns      the state of what it moves, some 1 KiB; it belongs to whoever calls hew_tuning_round().
  * Promises  off, nothing is read and nothing moved.  A look takes no more than a thousandth of the time that passes.
