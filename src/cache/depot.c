@@ -222,9 +222,8 @@ usual_room(void)
 }
 
 static size_t
-room_of(struct depot *depot)
+room_of(struct depot *depot, size_t usual)
 {
-    size_t usual = usual_room();
     unsigned number = number_made();
     size_t more = hew_ghost_room(&depot->ghost, held_by(depot), usual, number);
     return HEW_LIKELY(more == 0) ? usual : hew_budget_depot_with(number, more);
@@ -267,14 +266,6 @@ give_manual(unsigned code, void **objects, unsigned count)
     return left;
 }
 
-/* By its usual room; what lies in other room wakes the purger, too. */
-static HEW_NOINLINE bool
-becomes_half_full(size_t before, size_t after)
-{
-    size_t half = usual_room() / 2;
-    return before < half && after >= half;
-}
-
 /* More than it may hold would be there: what nobody needs goes home.  Returns how many of what comes have room. */
 static HEW_NOINLINE unsigned
 make_room(struct depot *depot, unsigned code, unsigned count, size_t most)
@@ -312,7 +303,7 @@ static unsigned
 give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count)
 {
     struct hew_ring *ring = &depot->ring[code];
-    size_t most = room_of(depot);
+    size_t usual = usual_room(), most = room_of(depot, usual);
     if (!hold_unless_freed_twice(ring, objects[0])) {
         return 0;
     }
@@ -323,7 +314,7 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
             return 0;
         }
     }
-    size_t before = count_in(depot, code, count);
+    size_t before = count_in(depot, code, count), half = usual / 2;
     if (count == 0 || !hew_ring_put(ring, objects, count)) {
         count_out(depot, code, count);
         ring->refusals++;
@@ -331,8 +322,9 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
     }
     HEW_ASSERT(3, ring_valid(ring, code));
     hew_ring_let_go(ring);
-    if (atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) >= DUE_FROM &&
-        HEW_UNLIKELY(becomes_half_full(before, before + hew_budget_bytes(code, count)))) {
+    /* By its usual room; what lies in other room wakes the purger, too. */
+    if (HEW_UNLIKELY(before < half && before + hew_budget_bytes(code, count) >= half) &&
+        atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) >= DUE_FROM) {
         hew_page_raise_due();
     }
     return count;
@@ -365,7 +357,7 @@ fit(struct depot *depot, size_t wanted)
     void *idle[AT_ONCE];
     unsigned code, in_vain = 0;
     size_t bytes = 0, least = wanted < FIT_BYTES ? FIT_BYTES : wanted;
-    while (bytes < least && in_vain < ROUND && held_by(depot) > room_of(depot)) {
+    while (bytes < least && in_vain < ROUND && held_by(depot) > room_of(depot, usual_room())) {
         unsigned count = move_hand(depot, idle, &code);
         in_vain = count == 0 ? in_vain + 1 : 0;
         if (count != 0) {
@@ -464,6 +456,7 @@ HEW_UNCHECKED_THREADS struct hew_depot_counts
 hew_depot_counts(void)
 {
     struct hew_depot_counts sum = {0};
+    size_t usual = usual_room();
     for (unsigned index = 0; index < DEPOTS_MAX; index++) {
         const struct depot *depot = depot_at(index);
         for (unsigned code = 1; depot != NULL && code <= HEW_CODE_CACHED_LAST; code++) {
@@ -475,7 +468,7 @@ hew_depot_counts(void)
             sum.depots++;
             sum.misses += atomic_load_explicit(&depot->misses, memory_order_relaxed);
             sum.bytes += held_by(depot);
-            sum.ghost_room += hew_ghost_present_room(&depot->ghost, usual_room());
+            sum.ghost_room += hew_ghost_present_room(&depot->ghost, usual);
         }
     }
     return sum;

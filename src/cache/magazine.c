@@ -228,11 +228,14 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
     if (large) {
         return hew_large_take_some(hew_arena_for_large(arena, hew_code_size(code)), code, objects, wanted);
     }
-    unsigned got = hew_bin_take(&arena->bins[code], NULL, code, objects, wanted);
-    if (HEW_UNLIKELY(got == 0) && !cache->direct && !cache->bound) {
-        got = hew_neighbor_take(arena, code, objects, wanted);
+    if (HEW_UNLIKELY(hew_neighbor_is_there()) && !cache->direct && !cache->bound) {
+        unsigned got = hew_bin_take(&arena->bins[code], NULL, code, objects, wanted);
+        got = HEW_LIKELY(got != 0) ? got : hew_neighbor_take(arena, code, objects, wanted);
+        if (HEW_LIKELY(got != 0)) {
+            return got;
+        }
     }
-    return HEW_LIKELY(got != 0) ? got : hew_bin_take(&arena->bins[code], &arena->pages, code, objects, wanted);
+    return hew_bin_take(&arena->bins[code], &arena->pages, code, objects, wanted);
 }
 
 static HEW_NOINLINE unsigned

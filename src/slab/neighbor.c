@@ -24,8 +24,8 @@ has_regions(const struct hew_arena *arena, unsigned code)
     return arena->bins[code].counts.nonfull >= SLABS_LEFT;
 }
 
-HEW_NOINLINE unsigned
-hew_neighbor_take_other(struct hew_arena *arena, unsigned code, void **regions, unsigned wanted)
+unsigned
+hew_neighbor_take(struct hew_arena *arena, unsigned code, void **regions, unsigned wanted)
 {
     if (!takes_part(arena) || has_pages(arena)) {
         return 0;

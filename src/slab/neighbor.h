@@ -14,14 +14,14 @@
 #include "page/lend.h"
 #include "slab/arena.h"
 
-unsigned hew_neighbor_take_other(struct hew_arena *arena, unsigned code, void **regions, unsigned wanted);
+/* Whether there is another arena at all: most programs have one. */
+HEW_INLINE bool
+hew_neighbor_is_there(void)
+{
+    return atomic_load_explicit(&hew_lend_count, memory_order_relaxed) > 1;
+}
 
 /* Up to `wanted` regions of the class, the lowest one last; 0: the arena has to make a slab. */
-HEW_INLINE unsigned
-hew_neighbor_take(struct hew_arena *arena, unsigned code, void **regions, unsigned wanted)
-{
-    bool alone = atomic_load_explicit(&hew_lend_count, memory_order_relaxed) <= 1; /* most programs are */
-    return HEW_LIKELY(alone) ? 0 : hew_neighbor_take_other(arena, code, regions, wanted);
-}
+unsigned hew_neighbor_take(struct hew_arena *arena, unsigned code, void **regions, unsigned wanted);
 
 #endif

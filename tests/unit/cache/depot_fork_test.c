@@ -18,7 +18,7 @@
 #define SOME 20u
 
 static void *others[2 * SOME];
-static unsigned more = MORE; /* written before the other thread begins */
+static unsigned more; /* written before the other thread begins */
 
 static void *
 give_more(void *unused)
@@ -27,11 +27,12 @@ give_more(void *unused)
     return unused;
 }
 
-/* A thread that waits for hew_meta_lock, which the caller holds, in the middle of its work on depot 0. */
+/* A thread that waits for hew_meta_lock, which the caller holds, in the middle of its work on depot 0: it gives so many objects. */
 static pthread_t
-stop_in_the_middle(void)
+stop_in_the_middle(unsigned count)
 {
     pthread_t thread;
+    more = count;
     layers_take_regions(hew_arena_get(0), CODE, objects, FEW + more);
     hew_depot_give(0, CODE, objects, FEW);
     hew_mutex_lock(&hew_meta_lock);
@@ -58,15 +59,28 @@ expect_well(pid_t child)
 }
 
 static void
+begin(void)
+{
+    new_cache();
+    alarm(100); /* whoever waits for a thread that waits for the fork */
+}
+
+static void
+end(void)
+{
+    alarm(0);
+    end_cache();
+}
+
+static void
 nothing_in_child(void)
 {
 }
 
 TEST(who_is_at_work_on_a_depot_when_a_fork_begins_gets_done)
 {
-    new_cache();
-    alarm(100); /* whoever waits for a thread that waits for the fork */
-    pthread_t thread = stop_in_the_middle();
+    begin();
+    pthread_t thread = stop_in_the_middle(MORE);
     hew_gate_close(nothing_in_child);
     hew_mutex_unlock(&hew_meta_lock);
     CHECK(!hew_depot_drain(true)); /* as a handler of fork() does that trims */
@@ -74,15 +88,13 @@ TEST(who_is_at_work_on_a_depot_when_a_fork_begins_gets_done)
     CHECK(pthread_join(thread, NULL) == 0);
     hew_depot_drain(true);
     CHECK_EQUAL(hew_depot_held(CODE), 0);
-    alarm(0);
-    end_cache();
+    end();
 }
 
 TEST(a_child_finds_what_another_thread_was_about_to_give)
 {
-    new_cache();
-    alarm(100);
-    pthread_t thread = stop_in_the_middle();
+    begin();
+    pthread_t thread = stop_in_the_middle(MORE);
     hew_gate_close(hew_depot_after_fork);
     hew_mutex_unlock(&hew_meta_lock);
     hew_depot_settle();
@@ -96,14 +108,14 @@ TEST(a_child_finds_what_another_thread_was_about_to_give)
     expect_well(child);
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK_EQUAL(hew_depot_held(CODE), FEW + MORE);
-    alarm(0);
-    end_cache();
+    end();
 }
 
 /* Objects of another class: some lie in the depot, some are ours. */
 static void
 begin_with_others(void)
 {
+    begin();
     hew_depot_drain(true); /* rings begin anew */
     layers_take_regions(hew_arena_get(0), OTHER, others, 2 * SOME);
     hew_depot_give(0, OTHER, others, SOME);
@@ -111,11 +123,8 @@ begin_with_others(void)
 
 TEST(who_is_stopped_at_work_on_one_class_keeps_nobody_from_another)
 {
-    new_cache();
-    alarm(100);
     begin_with_others();
-    more = MANY;
-    pthread_t thread = stop_in_the_middle();
+    pthread_t thread = stop_in_the_middle(MANY);
     void *got[2 * SOME];
     hew_depot_give(0, OTHER, others + SOME, SOME);
     CHECK_EQUAL(hew_depot_held(OTHER), 2 * SOME);
@@ -126,17 +135,13 @@ TEST(who_is_stopped_at_work_on_one_class_keeps_nobody_from_another)
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK_EQUAL(hew_depot_held(CODE), FEW + MANY);
     hew_owner_give(OTHER, got, 2 * SOME);
-    alarm(0);
-    end_cache();
+    end();
 }
 
 TEST(a_child_of_a_fork_that_did_not_wait_loses_what_was_being_worked_on_and_no_more)
 {
-    new_cache();
-    alarm(100);
     begin_with_others();
-    more = VERY_MANY;
-    pthread_t thread = stop_in_the_middle();
+    pthread_t thread = stop_in_the_middle(VERY_MANY);
     hew_gate_close(hew_depot_after_fork);
     pid_t child = fork();
     if (child == 0) {
@@ -152,6 +157,5 @@ TEST(a_child_of_a_fork_that_did_not_wait_loses_what_was_being_worked_on_and_no_m
     expect_well(child);
     CHECK(pthread_join(thread, NULL) == 0);
     hew_owner_give(OTHER, others + SOME, SOME);
-    alarm(0);
-    end_cache();
+    end();
 }

@@ -52,11 +52,8 @@ TEST(the_newest_object_is_handed_out_first)
 TEST(a_thread_that_only_frees_keeps_what_one_step_brings_at_most)
 {
     struct hew_cache *cache = new_cache();
-    struct hew_arena *arena = cache->arena;
-    unsigned code = hew_code_of_size(8192), given = 0, got = 0;
-    while (got < 20) {
-        got += hew_bin_take(&arena->bins[code], &arena->pages, code, objects + got, 20 - got);
-    }
+    unsigned code = hew_code_of_size(8192), given = 0, got = 20;
+    layers_take_regions(cache->arena, code, objects, got);
     while (given < got) {
         give(cache, code, objects[given++]);
         CHECK(hew_cache_depth(cache, code) <= 4); /* what one step brings */
