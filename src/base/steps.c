@@ -23,6 +23,7 @@ static struct ring {
 static const char lever_names[HEW_STEP_LEVERS][16] = {
     [HEW_STEP_CACHE_ROOM] = "cache_room",
     [HEW_STEP_DIRTY_DECAY] = "dirty_decay_ms",
+    [HEW_STEP_DEPOT_ROOM] = "depot_room",
 };
 static const char outcome_names[HEW_STEP_OUTCOMES][12] = {
     [HEW_STEP_TRIED] = "being tried",

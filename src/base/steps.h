@@ -18,8 +18,10 @@
  *   cache_room      one thread's share, in percent of the usual one.  Reason: misses in a million operations.  Effect: picoseconds of an
  *                   operation, with all that the program does between two;
  *   dirty_decay_ms  the time.  Reason: of the pages that went back, millionths that were wanted again within as long.  Effect: of the
- *                   pages that were wanted and had been there before, millionths that had gone back. */
-enum hew_step_lever { HEW_STEP_CACHE_ROOM, HEW_STEP_DIRTY_DECAY, HEW_STEP_LEVERS };
+ *                   pages that were wanted and had been there before, millionths that had gone back;
+ *   depot_room      of all depots, in percent of the usual one.  Reason: none, it is a verdict on room that they have.  Effect:
+ *                   picoseconds of the process's time for an operation, with the usual room and with more. */
+enum hew_step_lever { HEW_STEP_CACHE_ROOM, HEW_STEP_DIRTY_DECAY, HEW_STEP_DEPOT_ROOM, HEW_STEP_LEVERS };
 
 enum hew_step_outcome {
     HEW_STEP_TRIED, /* and not judged yet */

@@ -92,6 +92,8 @@ struct hew_cache {
     size_t share;           /* and may; as of a moment ago.  Of that so much is borrowed: */
     size_t extra;
     struct hew_share_trial trial; /* of more: share.h */
+    uint64_t work_told;           /* operations of the thread when it told of them last, */
+    uint32_t work_heard;          /* to the one who had begun to listen for the so manieth time: work.h */
     /* Bytes of objects that no class's counts tell of, or not any more. */
     uint64_t other_allocated, other_freed;
     void **spare

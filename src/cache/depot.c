@@ -452,11 +452,26 @@ hew_depot_held(unsigned code)
     return objects;
 }
 
+struct hew_depot_room
+hew_depot_room(void)
+{
+    struct hew_depot_room all = {0};
+    size_t usual = usual_room();
+    for (unsigned index = 0; index < DEPOTS_MAX; index++) {
+        const struct depot *depot = depot_at(index);
+        if (depot != NULL) {
+            all.usual += usual;
+            all.more += hew_ghost_present_room(&depot->ghost, usual);
+        }
+    }
+    return all;
+}
+
 HEW_UNCHECKED_THREADS struct hew_depot_counts
 hew_depot_counts(void)
 {
-    struct hew_depot_counts sum = {0};
-    size_t usual = usual_room();
+    bool denied = hew_ghost_permitted() == HEW_GHOST_DENIED;
+    struct hew_depot_counts sum = {.ghost_room = denied ? 0 : hew_depot_room().more};
     for (unsigned index = 0; index < DEPOTS_MAX; index++) {
         const struct depot *depot = depot_at(index);
         for (unsigned code = 1; depot != NULL && code <= HEW_CODE_CACHED_LAST; code++) {
@@ -468,7 +483,6 @@ hew_depot_counts(void)
             sum.depots++;
             sum.misses += atomic_load_explicit(&depot->misses, memory_order_relaxed);
             sum.bytes += held_by(depot);
-            sum.ghost_room += hew_ghost_present_room(&depot->ghost, usual);
         }
     }
     return sum;

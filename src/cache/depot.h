@@ -22,12 +22,18 @@
 
 #include "cache/cache.h"
 
+/* Bytes that all depots together may usually hold, and how many more they may by what was wanted again, or might if that were allowed
+ * (ghost.h). */
+struct hew_depot_room {
+    size_t usual, more;
+};
+
 /* What passed by, summed over CPUs: relaxed. */
 struct hew_depot_counts {
     uint64_t takes, gives;     /* batches that went to magazines, and came from them */
     uint64_t misses, refusals; /* requests for a batch that found none; batches for which there was no room */
     size_t bytes;              /* held now */
-    size_t ghost_room;         /* that they may hold beyond their usual room: ghost.h */
+    size_t ghost_room;         /* that they may hold beyond their usual room, but for moments: ghost.h */
     size_t depots;             /* that exist */
 };
 
@@ -60,6 +66,7 @@ bool hew_depot_drain(bool all);
 size_t hew_depot_held(unsigned code);
 
 struct hew_depot_counts hew_depot_counts(void);
+struct hew_depot_room hew_depot_room(void);
 
 /* By whoever has closed the gate: returns when nobody works on a depot, and nobody will.  Not so in a signal's handler that has
  * interrupted the work of its own thread. */

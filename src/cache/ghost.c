@@ -14,6 +14,8 @@
 #define FAILURES_MOST 20u
 #define AWAY_TIMES 8u /* what the depot may hold: of more that is away nothing could be told */
 
+static _Atomic(enum hew_ghost_permission) permission; /* relaxed; by who measures what room is worth: tuning/depots.h */
+
 static size_t
 get(const _Atomic size_t *number)
 {
@@ -24,6 +26,24 @@ static void
 set(_Atomic size_t *number, size_t value)
 {
     atomic_store_explicit(number, value, memory_order_relaxed);
+}
+
+void
+hew_ghost_permit(enum hew_ghost_permission now)
+{
+    atomic_store_explicit(&permission, now, memory_order_relaxed);
+}
+
+enum hew_ghost_permission
+hew_ghost_permitted(void)
+{
+    return atomic_load_explicit(&permission, memory_order_relaxed);
+}
+
+static bool
+is_allowed(void)
+{
+    return hew_ghost_permitted() == HEW_GHOST_ALLOWED;
 }
 
 /* What the room may cost one of the depots. */
@@ -44,7 +64,7 @@ take_back(struct hew_ghost *ghost)
 }
 
 /* Page heaps have taken memory from the system since that was looked at last; `beyond` the usual lies here.  One thread counts it. */
-static HEW_NOINLINE void
+static void
 look_at_growth(struct hew_ghost *ghost, size_t before, size_t taken, size_t beyond, unsigned depots)
 {
     size_t grown = taken - before;
@@ -72,20 +92,30 @@ hew_ghost_present_room(const struct hew_ghost *ghost, size_t usual)
     return room != 0 && hew_page_bound_is_far(0) ? hew_budget_least(room, usual * ROOM_MOST) : 0;
 }
 
+/* Where there is room, or was. */
+static HEW_NOINLINE size_t
+room_now(struct hew_ghost *ghost, size_t held, size_t usual, unsigned depots)
+{
+    size_t taken = get(&hew_page_taken_fresh), before = get(&ghost->taken);
+    if (hew_ghost_permitted() == HEW_GHOST_SUSPENDED) {
+        set(&ghost->taken, taken); /* nobody can say whose it is */
+    } else if (taken > before) {   /* less: another thread has looked since */
+        look_at_growth(ghost, before, taken, held > usual ? held - usual : 0, depots);
+    }
+    return is_allowed() ? hew_ghost_present_room(ghost, usual) : 0;
+}
+
 size_t
 hew_ghost_room(struct hew_ghost *ghost, size_t held, size_t usual, unsigned depots)
 {
-    size_t taken = get(&hew_page_taken_fresh), before = get(&ghost->taken);
-    if (get(&ghost->room) == 0 && get(&ghost->cost) == 0) {
-        if (taken != before) {
-            set(&ghost->taken, taken); /* whatever has come is due to others */
-        }
-        return 0;
+    if (get(&ghost->room) != 0 || get(&ghost->cost) != 0) {
+        return room_now(ghost, held, usual, depots);
     }
-    if (taken > before) { /* less: another thread has looked since */
-        look_at_growth(ghost, before, taken, held > usual ? held - usual : 0, depots);
+    size_t taken = get(&hew_page_taken_fresh);
+    if (taken != get(&ghost->taken)) {
+        set(&ghost->taken, taken); /* whatever has come is due to others */
     }
-    return hew_ghost_present_room(ghost, usual);
+    return 0;
 }
 
 void
@@ -118,7 +148,7 @@ step_up(struct hew_ghost *ghost, size_t usual, unsigned depots)
 {
     size_t room = get(&ghost->room), most = usual * ROOM_MOST;
     set(&ghost->wanted, 0);
-    if (get(&ghost->cost) > cost_limit(depots) || room >= most || !hew_page_bound_is_far(0)) {
+    if (get(&ghost->cost) > cost_limit(depots) || room >= most || !is_allowed() || !hew_page_bound_is_far(0)) {
         return;
     }
     uint32_t failures = atomic_load_explicit(&ghost->failures, memory_order_relaxed);

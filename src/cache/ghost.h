@@ -42,6 +42,13 @@ void hew_ghost_note_away(struct hew_ghost *ghost, unsigned code, unsigned count,
 /* So many had to be taken fresh.  Returns how many of them were away. */
 unsigned hew_ghost_note_wanted(struct hew_ghost *ghost, unsigned code, unsigned count, size_t usual, unsigned depots);
 
+/* Whether depots may have room beyond the usual, whatever was wanted again: yes; not for a moment, since somebody measures what it
+ * is worth; or no, since it did not pay.  Their rooms do not change meanwhile. */
+enum hew_ghost_permission { HEW_GHOST_ALLOWED, HEW_GHOST_SUSPENDED, HEW_GHOST_DENIED };
+
+void hew_ghost_permit(enum hew_ghost_permission permission);
+enum hew_ghost_permission hew_ghost_permitted(void);
+
 /* Whether objects of the class are away. */
 HEW_INLINE bool
 hew_ghost_has_away(const struct hew_ghost *ghost, unsigned code)
@@ -49,7 +56,7 @@ hew_ghost_has_away(const struct hew_ghost *ghost, unsigned code)
     return atomic_load_explicit(&ghost->away[code], memory_order_relaxed) != 0;
 }
 
-/* The room as it is, whether or not page heaps have grown since that was looked at. */
+/* The room as it is, or would be if it were allowed, whether or not page heaps have grown since that was looked at. */
 size_t hew_ghost_present_room(const struct hew_ghost *ghost, size_t usual);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/steps.h"
 #include "cache/budget.h"
+#include "cache/work.h"
 #include "os/check.h"
 #include "os/clock.h"
 #include "page/bound.h"
@@ -38,18 +39,6 @@ static void
 count_one(_Atomic uint64_t *number)
 {
     atomic_fetch_add_explicit(number, 1, memory_order_relaxed);
-}
-
-/* Allocations and frees of the thread, in classes that are cached. */
-static uint64_t
-operations_of(const struct hew_cache *cache)
-{
-    uint64_t operations = 0;
-    HEW_EACH_TOUCHED(cache, code)
-    {
-        operations += hew_cache_requests(cache, code) + hew_cache_frees(cache, code);
-    }
-    return operations;
 }
 
 /* What there is to lend to this thread. */
@@ -103,7 +92,7 @@ begin_pieces(struct hew_cache *cache, enum hew_share_state state, uint64_t now_n
     trial->operations = 0;
     trial->misses = cache->misses;
     trial->began_ns = now_ns;
-    trial->began_operations = operations_of(cache);
+    trial->began_operations = hew_work_of(cache);
 }
 
 /* Whether a window of misses ends here, and the thread has rested for as many as it should.  One that is new rests, too. */
@@ -235,7 +224,7 @@ static HEW_NOINLINE void
 look_at_work(struct hew_cache *cache)
 {
     struct hew_share_trial *trial = &cache->trial;
-    uint64_t operations = operations_of(cache), done = operations - trial->began_operations;
+    uint64_t operations = hew_work_of(cache), done = operations - trial->began_operations;
     if (done < PIECE_OPERATIONS) {
         return;
     }
@@ -265,6 +254,7 @@ look_at_work(struct hew_cache *cache)
 void
 hew_share_note_misses(struct hew_cache *cache)
 {
+    hew_work_tell(cache);
     if (!is_allowed(cache)) {
         return;
     }

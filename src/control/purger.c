@@ -126,6 +126,7 @@ work(void *unused)
         atomic_store(&hew_page_due, QUIET);
         /* Once more: what came in before this store has raised nothing. */
         bool quiet = hew_purger_round(hew_clock_ms(), false) == 0;
+        hew_tuning_pause();
         while (quiet && atomic_load(&stop) == 0 && atomic_load(&hew_page_due) == QUIET) {
             hew_futex_wait(&hew_page_due, QUIET,
                            0); /* nothing is dirty, so nothing goes back that could be wanted again */

@@ -78,16 +78,22 @@ put_named(struct hew_writer *out, const char *before, uint64_t value)
 }
 
 /* What a lever's steps are told in: base/steps.h. */
-static const char *
-reason_unit(uint64_t lever)
+static void
+put_reason(struct hew_writer *out, const struct hew_step *step)
 {
-    return lever == HEW_STEP_CACHE_ROOM ? " misses of 1000000 operations" : " ppm of pages wanted again";
+    if (step->lever == HEW_STEP_DEPOT_ROOM) {
+        return;
+    }
+    put_named(out, ", reason: ", step->reason_before);
+    put_named(out, " -> ", step->reason_after);
+    hew_writer_put(out, step->lever == HEW_STEP_DIRTY_DECAY ? " ppm of pages wanted again"
+                                                            : " misses of 1000000 operations");
 }
 
 static const char *
 effect_unit(uint64_t lever)
 {
-    return lever == HEW_STEP_CACHE_ROOM ? " ps an operation" : " ppm of wanted pages gone";
+    return lever == HEW_STEP_DIRTY_DECAY ? " ppm of wanted pages gone" : " ps an operation";
 }
 
 static void
@@ -100,9 +106,7 @@ step_text(struct hew_writer *out, const struct hew_step *step, uint64_t begin)
     put_named(out, " -> ", step->after);
     hew_writer_put(out, ": ");
     hew_writer_put(out, hew_step_outcome_name(step->outcome));
-    put_named(out, ", reason: ", step->reason_before);
-    put_named(out, " -> ", step->reason_after);
-    hew_writer_put(out, reason_unit(step->lever));
+    put_reason(out, step);
     put_named(out, ", effect: ", step->effect_before);
     put_named(out, " -> ", step->effect_after);
     hew_writer_put(out, effect_unit(step->lever));
@@ -114,8 +118,8 @@ hew_report_tuning_text(struct hew_writer *out)
 {
     struct hew_step steps[HEW_STEP_LEVERS * HEW_STEPS_KEPT];
     struct hew_stats_tuned tuned = hew_stats_tuned();
-    bool nothing_tried =
-        hew_options.tuning == HEW_TUNING_ON && tuned.room_trials == 0 && tuned.steps == 0 && tuned.room_depots == 0;
+    bool nothing_tried = hew_options.tuning == HEW_TUNING_ON && tuned.room_trials == 0 && tuned.steps == 0 &&
+                         tuned.room_depots == 0 && tuned.depots_judged == 0;
     if (hew_options.tuning == HEW_TUNING_OFF || nothing_tried) {
         return;
     }

@@ -21,6 +21,12 @@ enum hew_stats_tuning_number {
 /* In the order of the table. */
 extern _Atomic uint64_t hew_stats_tuning[HEW_STATS_TUNING_NUMBERS];
 
+HEW_INLINE void
+hew_stats_tuning_count(enum hew_stats_tuning_number number, uint64_t more)
+{
+    atomic_fetch_add_explicit(&hew_stats_tuning[number], more, memory_order_relaxed);
+}
+
 /* The numbers; for what is in force the settings, until the controller has begun. */
 struct hew_stats_tuned hew_stats_tuned(void);
 

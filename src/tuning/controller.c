@@ -8,6 +8,7 @@
 #include "page/bound.h"
 #include "slab/arena_life.h"
 #include "stats/tuning.h"
+#include "tuning/depots.h"
 #include "tuning/residence.h"
 
 #include <string.h>
@@ -39,12 +40,6 @@ static void
 tell(enum hew_stats_tuning_number number, uint64_t value)
 {
     atomic_store_explicit(&hew_stats_tuning[number], value, memory_order_relaxed);
-}
-
-static void
-tuning_count(enum hew_stats_tuning_number number, uint64_t more)
-{
-    atomic_fetch_add_explicit(&hew_stats_tuning[number], more, memory_order_relaxed);
 }
 
 static bool
@@ -135,20 +130,20 @@ tell_outcome(enum hew_residence_outcome outcome, uint64_t before, uint64_t now_m
     case HEW_RESIDENCE_NOTHING:
         return;
     case HEW_RESIDENCE_TRIED:
-        tuning_count(HEW_STATS_TUNING_steps, 1);
+        hew_stats_tuning_count(HEW_STATS_TUNING_steps, 1);
         tell_step(observes() ? HEW_STEP_THOUGHT : HEW_STEP_TRIED, before, after, now_ms);
         return;
     case HEW_RESIDENCE_KEPT:
-        tuning_count(HEW_STATS_TUNING_kept, 1);
+        hew_stats_tuning_count(HEW_STATS_TUNING_kept, 1);
         tell_step(HEW_STEP_KEPT, after >> HEW_RESIDENCE_STEP_LG, after, now_ms);
         return;
     case HEW_RESIDENCE_UNDONE:
-        tuning_count(HEW_STATS_TUNING_undone, 1);
+        hew_stats_tuning_count(HEW_STATS_TUNING_undone, 1);
         tell_step(HEW_STEP_UNDONE, after, before, now_ms);
         return;
     case HEW_RESIDENCE_BACK:
-        tuning_count(HEW_STATS_TUNING_steps, 1);
-        tuning_count(HEW_STATS_TUNING_kept, 1);
+        hew_stats_tuning_count(HEW_STATS_TUNING_steps, 1);
+        hew_stats_tuning_count(HEW_STATS_TUNING_kept, 1);
         tell_step(HEW_STEP_KEPT, before, after, now_ms);
         return;
     }
@@ -228,22 +223,19 @@ tuning_look(uint64_t passed_ms, uint64_t now_ms)
     }
     uint64_t took = hew_clock_thread_ns() - began, least = took * OWN_PART / 1000000;
     tuning.wait_ms = least < WINDOW_MS ? WINDOW_MS : least;
-    tuning_count(HEW_STATS_TUNING_windows, 1);
-    tuning_count(HEW_STATS_TUNING_own_ns, took);
+    hew_stats_tuning_count(HEW_STATS_TUNING_windows, 1);
+    hew_stats_tuning_count(HEW_STATS_TUNING_own_ns, took);
 }
 
-uint64_t
-hew_tuning_round(uint64_t now_ms)
+/* Milliseconds to the next look; 0: never. */
+static uint64_t
+look_at_residence(uint64_t now_ms)
 {
-    if (hew_options.tuning == HEW_TUNING_OFF) {
-        return 0;
-    }
     if (!tuning.begun) {
         tuning_begin(now_ms);
-        return tuning.wait_ms;
     }
     if (!tuning.residence_is_free) {
-        return 0; /* nothing else is moved from here */
+        return 0;
     }
     uint64_t since = now_ms - tuning.looked_ms;
     if (since < tuning.wait_ms) {
@@ -254,10 +246,27 @@ hew_tuning_round(uint64_t now_ms)
     return tuning.wait_ms;
 }
 
+uint64_t
+hew_tuning_round(uint64_t now_ms)
+{
+    if (hew_options.tuning == HEW_TUNING_OFF) {
+        return 0;
+    }
+    uint64_t residence = look_at_residence(now_ms), depots = hew_depots_look(now_ms);
+    return residence == 0 || (depots != 0 && depots < residence) ? depots : residence;
+}
+
+void
+hew_tuning_pause(void)
+{
+    hew_depots_pause();
+}
+
 void
 hew_tuning_stop(void)
 {
     tuning.stopped = true;
+    hew_depots_forget();
     if (!tuning.begun || !hew_residence_is_tried(&tuning.residence)) {
         return;
     }
@@ -269,5 +278,6 @@ void
 hew_tuning_after_fork(void)
 {
     hew_stats_tuning_after_fork();
+    hew_depots_forget();
     tuning.begun = false; /* arenas keep their decay time until the next look */
 }

@@ -52,13 +52,15 @@ def test_what_is_not_known_after_a_step_is_not_told() -> None:
     early = replace(STEPS[1], reason_after=0, effect_after=0)
     back = Step(99_000, "dirty_decay_ms", 20_000, 10_000, "kept", 3_000, 0, 400, 0)
     nothing = replace(STEPS[2], reason_after=0, effect_after=0)
-    other = Step(9, "depot_room", 100, 200, "kept")
-    rows = step_rows(told_of(replace(TUNING, last_steps=(early, back, nothing, other))))
+    other = Step(9, "slab_sizes", 100, 200, "kept", 1, 2, 3, 4)
+    depots = Step(4280, "depot_room", 100, 800, "undone", 0, 0, 60_254, 65_122)
+    rows = step_rows(told_of(replace(TUNING, last_steps=(early, back, nothing, other, depots))))
     assert [row[4:] for row in reversed(rows)] == [
         ("misses 1.0 %", "6.2 ns an operation"),
         ("wanted again 0.3 %", "0.04 % of wanted pages gone"),
         ("wanted again 20.1 → 0.0 %", "0.9 → 0.0 % of wanted pages gone"),
         ("–", "–"),
+        ("–", "60.3 → 65.1 ns an operation"),
     ]
 
 

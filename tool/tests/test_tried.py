@@ -83,6 +83,16 @@ def test_more_room_for_depots_is_advised_with_a_word_of_what_they_have_already()
     assert labels("depots", "depot_room:800", has) == ["that depots may hold beyond their usual room"]
 
 
+def test_more_room_for_depots_that_was_tried_in_vain_is_told_with_what_it_did() -> None:
+    vain = Step(4280, "depot_room", 100, 800, "undone", 0, 0, 60_254, 65_122)
+    assert labels("depots", "depot_room:800", tried(vain)) == [
+        "processor time of an operation before it tried depot_room 800",
+        "with that, which was undone",
+    ]
+    assert labels("depots", "depot_room:50", tried(vain)) == []
+    assert labels("depots", "depot_room:800", tried(vain, replace(vain, outcome="kept"))) == []
+
+
 def test_the_opposite_of_what_stayed_is_told() -> None:
     shorter = labels("decay-too-long", "dirty_decay_ms:0", tried(LONGER))
     assert shorter == ["dirty_decay_ms before it went up by itself", "dirty_decay_ms since then"]

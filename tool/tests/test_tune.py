@@ -23,6 +23,7 @@ from hew.sources.statistics.text_form import from_text
 from hew.sources.tuning import _reports, _who_tried_most
 from hew.views.tune import tuned_json
 
+IN_VAIN = Step(800, "depot_room", 100, 800, "undone", 0, 0, 60_254, 65_122)
 FIRST = Step(9, "cache_room", 100, 200, "kept", 61_828, 9_048, 8_203, 4_381)
 SECOND = Step(900, "dirty_decay_ms", 10_000, 20_000, "being tried", 609_125, 0, 104_305, 0)
 DECAY = Step(16_000, "dirty_decay_ms", 10_000, 20_000, "kept", 201_000, 32_000, 9_100, 640)
@@ -74,9 +75,10 @@ def test_a_decay_time_for_ever_is_a_number() -> None:
 TEXT = """___ Begin jemalloc statistics ___
 Version: "5.3.1-0-ghew0.1.0"
 Tuning: on, windows: 10, own_ns: 5000, steps: 1, kept: 0, undone: 0, dirty_decay_ms: -1, room_depots: 4096, \
-room_lent: 65536, room_trials: 3, room_kept: 2, room_refused: 1
+depots_judged: 2, depots_undone: 1, room_lent: 65536, room_trials: 3, room_kept: 2, room_refused: 1
   at 9 ms cache_room 100 -> 200: kept, reason: 61828 -> 9048 misses of 1000000 operations, \
 effect: 8203 -> 4381 ps an operation
+  at 800 ms depot_room 100 -> 800: undone, effect: 60254 -> 65122 ps an operation
   at 900 ms dirty_decay_ms 10000 -> 20000: being tried, reason: 609125 -> 0 ppm of pages wanted again, \
 effect: 104305 -> 0 ppm of wanted pages gone
 --- End jemalloc statistics ---
@@ -85,12 +87,14 @@ TOLD = replace(
     NOTHING,
     steps=1,
     dirty_decay_ms=-1,
-    last_steps=(FIRST, SECOND),
+    last_steps=(FIRST, IN_VAIN, SECOND),
     room_depots=4096,
     room_lent=65536,
     room_trials=3,
     room_kept=2,
     room_refused=1,
+    depots_judged=2,
+    depots_undone=1,
 )
 
 
@@ -103,7 +107,7 @@ def test_statistics_without_anything_tried_or_with_a_damaged_part_tell_nothing_o
     assert from_json(report(NOTHING)).tuning is None
     assert from_json(report(replace(NOTHING, mode="off", steps=1))).tuning is None
     for told in (replace(NOTHING, room_trials=1), replace(NOTHING, steps=1), replace(NOTHING, room_depots=4096),
-                 replace(NOTHING, mode="observe")):  # fmt: skip
+                 replace(NOTHING, depots_judged=1), replace(NOTHING, mode="observe")):  # fmt: skip
         assert from_json(report(told)).tuning == told
     assert from_json(report(replace(NOTHING, windows=-1))).tuning is None
     assert from_text(TEXT.replace("kept: 0,", "")).tuning is None
@@ -139,6 +143,8 @@ def test_hew_stats_shows_what_tuning_did(hew: HewRunner, tmp_path: Path) -> None
     assert "3 trials, 2 kept, 1 undone; 64.0 KiB borrowed now" in said
     assert "misses 6.2 → 0.9 %" in said
     assert "8.2 → 4.4 ns an operation" in said
+    assert "room of depots beyond the usual: judged 2 times, undone 1" in said
+    assert "60.3 → 65.1 ns an operation" in said
     document = is_as_described(hew("stats", "--json", str(tmp_path / "report")).stdout, "stats")
     assert document["snapshots"][0]["tuning"]["last_steps"][0]["outcome"] == "kept"
 
@@ -240,6 +246,13 @@ def test_room_that_is_above_half_of_what_depots_usually_have_is_learned(more: in
     tuning = replace(NOTHING, room_depots=more)
     assert texts(tuning, 1024 + more) == ([f"depot_room:{room}"] if room else [])
     assert texts(tuning, None) == []
+
+
+def test_where_more_room_did_not_pay_the_usual_one_is_learned() -> None:
+    tuning = replace(NOTHING, room_depots=0, last_steps=(IN_VAIN,))
+    assert texts(tuning, 1024) == ["depot_room:100"]
+    later = replace(IN_VAIN, outcome="kept")
+    assert texts(replace(tuning, room_depots=7 * 1024, last_steps=(IN_VAIN, later)), 8 * 1024) == ["depot_room:800"]
 
 
 def test_of_several_processes_the_one_that_tried_something_tells() -> None:

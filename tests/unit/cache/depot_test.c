@@ -103,31 +103,6 @@ TEST(a_full_depot_makes_room_at_the_cost_of_what_nobody_needs)
     end_cache();
 }
 
-enum { WAVE = 1200 };
-
-/* Objects of 4096 bytes, more than a depot has room for, come and go. */
-static void
-come_and_go(unsigned rounds, unsigned count)
-{
-    unsigned code = hew_code_of_size(4096);
-    for (unsigned round = 0; round < rounds; round++) {
-        unsigned got = 0;
-        while (got < count) {
-            unsigned more = hew_depot_take(0, code, objects + got, count - got);
-            if (more == 0) {
-                hew_depot_fit(0, 0);
-                more = count - got < 32 ? count - got : 32;
-                layers_take_regions(hew_arena_get(0), code, objects + got, more);
-                hew_depot_note_fresh(0, code, more);
-            }
-            got += more;
-        }
-        for (unsigned given = 0; given < got; given += 32) {
-            hew_depot_give(0, code, objects + given, got - given < 32 ? got - given : 32);
-        }
-    }
-}
-
 TEST(a_depot_comes_to_hold_what_it_had_no_room_for_and_gives_it_back_when_the_heap_grows)
 {
     new_cache();

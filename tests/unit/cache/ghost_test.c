@@ -150,6 +150,39 @@ TEST(near_a_limit_of_memory_there_is_none)
     CHECK(room_when(USUAL) != 0);
 }
 
+TEST(while_it_is_not_allowed_there_is_none_and_then_as_much_as_before)
+{
+    static const enum hew_ghost_permission permissions[] = {HEW_GHOST_SUSPENDED, HEW_GHOST_DENIED};
+    for (unsigned each = 0; each < 2; each++) {
+        begin();
+        come_again(USUAL);
+        hew_ghost_permit(permissions[each]);
+        CHECK_EQUAL(room_when(USUAL), 0);
+        come_again(64 * MIB);
+        CHECK_EQUAL(hew_ghost_present_room(&ghost, USUAL), USUAL / 4); /* nor does it become more */
+        hew_ghost_permit(HEW_GHOST_ALLOWED);
+        CHECK_EQUAL(room_when(USUAL), USUAL / 4);
+    }
+}
+
+TEST(growth_while_it_is_suspended_is_neither_charged_nor_paid_back)
+{
+    begin();
+    come_again(USUAL);
+    grow(MIB);
+    CHECK_EQUAL(room_when(USUAL + 64 * MIB), USUAL / 4);
+    size_t cost = atomic_load(&ghost.cost);
+    CHECK_EQUAL(cost, MIB);
+    hew_ghost_permit(HEW_GHOST_SUSPENDED);
+    grow(64 * MIB);
+    CHECK_EQUAL(room_when(USUAL + 64 * MIB), 0);
+    grow(64 * MIB);
+    CHECK_EQUAL(room_when(0), 0);
+    hew_ghost_permit(HEW_GHOST_ALLOWED);
+    CHECK_EQUAL(room_when(USUAL), USUAL / 4);
+    CHECK_EQUAL(atomic_load(&ghost.cost), cost);
+}
+
 TEST(the_room_follows_what_is_usual_as_that_becomes_less)
 {
     begin();

@@ -3,11 +3,13 @@
 #include "tuning/controller.h"
 
 #include "base/steps.h"
+#include "cache/budget.h"
 #include "layers_alloc.h"
 #include "os/clock.h"
 #include "slab/arena_life.h"
 #include "stats/tuning.h"
 #include "test.h"
+#include "tuning/busy.h"
 
 #define LOOK_MS 1000 /* made-up ones between two looks */
 #define LOOKS_MOST 200
@@ -45,15 +47,6 @@ option_of(const char *name)
         option++;
     }
     return option;
-}
-
-/* A processor's time that cannot be made up passes in earnest. */
-static void
-work_ms(uint64_t ms)
-{
-    uint64_t end = hew_clock_process_ns() + ms * 1000000;
-    while (hew_clock_process_ns() < end) {
-    }
 }
 
 /* A look, after so many bytes went back to the system, or were taken of it. */
@@ -104,7 +97,7 @@ static void
 look_until_judged(uint64_t wanted_again)
 {
     for (unsigned look = 0; look < LOOKS_MOST && hew_stats_tuned().kept + hew_stats_tuned().undone == 0; look++) {
-        work_ms(5);
+        be_busy_ms(5);
         look_after(wanted_again, wanted_again);
     }
 }
@@ -192,7 +185,10 @@ TEST(what_the_user_has_set_stays_set)
     begin_anew(HEW_TUNING_ON);
     hew_option_note_chosen(&hew_options, option_of("dirty_decay_ms"));
     hew_tuning_round(made_up_ms += LOOK_MS);
-    CHECK_EQUAL(hew_tuning_round(made_up_ms += LOOK_MS), 0); /* there is nothing else to look for */
+    CHECK_EQUAL(hew_tuning_round(made_up_ms += LOOK_MS), LOOK_MS); /* for depots' room alone, */
+    hew_budget_set_depots(100, false);
+    CHECK_EQUAL(hew_tuning_round(made_up_ms += LOOK_MS), 0); /* unless that is set, too */
+    hew_budget_set_depots(100, true);
     CHECK(hew_stats_tuned().windows == 0 && hew_stats_tuned().dirty_decay_ms == 10000);
 }
 
@@ -207,7 +203,7 @@ set_amid_a_trial(int64_t decay_ms)
     hew_tuning_round(made_up_ms += 2 * LOOK_MS);
     CHECK(decay_of_arena(1) == 10000 && hew_stats_tuned().dirty_decay_ms == 10000);
     CHECK(hew_steps_read(steps) == 2 && steps[1].outcome == HEW_STEP_UNDONE);
-    CHECK_EQUAL(hew_tuning_round(made_up_ms += 2 * LOOK_MS), 0);
+    CHECK_EQUAL(hew_tuning_round(made_up_ms += 2 * LOOK_MS), LOOK_MS); /* for depots' room */
     hew_tuning_stop();
     CHECK(decay_of_arena(1) == 10000 && hew_stats_tuned().undone == 1);
     hew_arena_set_decay_ms(NULL, HEW_DECAY_DIRTY, 10000);

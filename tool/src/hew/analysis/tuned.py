@@ -10,7 +10,7 @@ from hew.model.figures import CLIENT_WALL, CPU, PEAK_RSS, SERVER_CPU, SERVER_PEA
 from hew.model.quantity import size
 from hew.model.report import Ratio, Verdict
 from hew.model.tuned import Tuned
-from hew.model.tuning import CACHE, DECAY, Told, Tuning
+from hew.model.tuning import CACHE, DECAY, DEPOTS, Told, Tuning
 from hew.model.verification import WITHOUT, Outcome, Variant, Verification
 
 WAY = "what it learned"
@@ -18,14 +18,14 @@ TIMES = {one.key for one in (CPU, WALL, SERVER_CPU, CLIENT_WALL)}
 PEAKS = {one.key for one in (PEAK_RSS, SERVER_PEAK_RSS)}
 RATE = ".requests_per_second"
 MEMORY_MOST = 1.02
-TWICE, MOST_ROOM = 200, 800  # percent: what a trial goes to, and the most that is tried by itself
+USUAL, TWICE, MOST_ROOM = 100, 200, 800  # percent; what a trial goes to, and the most that is tried by itself
 
 
 def learned(told: Told) -> tuple[Setting, ...]:
     """The settings that would begin where this run has ended."""
     values = {
         CACHE: _cache_room(told.tuning),
-        "depot_room": _depot_room(told),
+        DEPOTS: _depot_room(told),
         DECAY: _decay(told.tuning),
     }
     return tuple(Setting(name, str(value)) for name, value in values.items() if value is not None)
@@ -40,7 +40,11 @@ def _cache_room(tuning: Tuning) -> int | None:
 
 
 def _depot_room(told: Told) -> int | None:
-    """As much as depots came to hold; a process that begins with that need not find out."""
+    """As much as depots came to hold, or what they had where more did not pay; a process that begins with that need not
+    find out."""
+    verdicts = [one for one in told.tuning.last_steps if one.setting == DEPOTS and one.is_measured]
+    if verdicts and verdicts[-1].outcome == "undone":
+        return USUAL
     more = told.tuning.room_depots
     usual = (told.depots or 0) - more
     if usual <= 0 or more * 2 <= usual:
@@ -122,6 +126,8 @@ def _tried(tuning: Tuning) -> str:
         parts.append(f"{tuning.steps} steps of {DECAY}, {tuning.kept} kept")
     if tuning.room_depots:
         parts.append(f"{size(tuning.room_depots)} more for depots")
+    if tuning.depots_judged:
+        parts.append(f"more for depots undone {tuning.depots_undone} of {tuning.depots_judged} times")
     return "; ".join(parts) or "nothing tried"
 
 

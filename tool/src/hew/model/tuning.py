@@ -8,7 +8,7 @@ from typing import Any
 
 from hew.model.errors import HewError
 
-CACHE, DECAY = "cache_room", "dirty_decay_ms"
+CACHE, DECAY, DEPOTS = "cache_room", "dirty_decay_ms", "depot_room"
 WORD = re.compile(r"[a-z][a-z0-9_ ]{0,31}")  # a mode, setting or outcome; a newer library may know more of them
 MOST = (1 << 64) - 1
 MOST_STEPS = 1024
@@ -20,6 +20,8 @@ class Step:
 
     Of `cache_room`: misses in a million operations, and picoseconds of an operation. Of `dirty_decay_ms`: of the pages
     that went back, millionths that were wanted again, and of the pages that were wanted, millionths that had gone back.
+    Of `depot_room`, a verdict on room that depots have: picoseconds of the processor time of the process for an
+    operation, with the usual room and with more.
     All four are 0 where they are not told, as by another library.
     """
 
@@ -60,11 +62,13 @@ class Tuning:
     room_trials: int = 0
     room_kept: int = 0
     room_refused: int = 0
+    depots_judged: int = 0  # times that their room was tried against the usual one
+    depots_undone: int = 0
 
     @property
     def tells(self) -> bool:
         """Whether there is something to tell: it is on by default, and most processes never need it."""
-        tried = self.room_trials > 0 or self.steps > 0 or self.room_depots > 0
+        tried = any((self.room_trials, self.steps, self.room_depots, self.depots_judged))
         return self.mode == "observe" or (self.mode != "off" and tried)
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from hew.model.figures import Unit
 from hew.model.quantity import quantity, size
-from hew.model.tuning import CACHE, DECAY, Step, Tuning
+from hew.model.tuning import CACHE, DECAY, DEPOTS, Step, Tuning
 from hew.views.openmetrics import one_line
 from hew.views.table import plain_table, show_note
 
@@ -40,6 +40,8 @@ def show_tuning(tuning: Tuning, console: Console, most: int | None = None) -> No
     if tuning.room_trials:
         lent = f"; {size(tuning.room_lent)} borrowed now" if tuning.room_lent else ""
         _show_line(f"room of threads' caches: {_trials(tuning)}{lent}", console)
+    if tuning.depots_judged:
+        _show_line(f"room of depots beyond the usual: {_verdicts(tuning)}", console)
     if tuning.last_steps:
         steps = tuning.last_steps[-most if most else None :]
         table = _table(steps, wide=True)
@@ -78,8 +80,9 @@ def in_short(tuning: Tuning) -> str:
     parts = []
     if tuning.steps:
         parts.append(f"{DECAY} {tuning.dirty_decay_ms}, {_steps(tuning)}")
-    if tuning.room_depots:
-        parts.append(f"{size(tuning.room_depots)} more for depots")
+    if tuning.room_depots or tuning.depots_judged:
+        verdicts = f", {_verdicts(tuning)}" if tuning.depots_judged else ""
+        parts.append(f"{size(tuning.room_depots)} more for depots{verdicts}")
     if tuning.room_trials:
         lent = f"{size(tuning.room_lent)} lent to threads' caches; " if tuning.room_lent else "threads' caches: "
         parts.append(f"{lent}{_trials(tuning)}")
@@ -102,13 +105,13 @@ def step_cells(step: Step) -> tuple[str, ...]:
 def _found(step: Step) -> tuple[str, str]:
     """Why it was made, and what it did; nothing of settings that only another library moves, or tells otherwise."""
     reasons, effects = (step.reason_before, step.reason_after), (step.effect_before, step.effect_after)
-    if step.setting not in {CACHE, DECAY} or not any(reasons + effects):
+    if step.setting not in {CACHE, DECAY, DEPOTS} or not any(reasons + effects):
         return UNKNOWN, UNKNOWN
     because = _span(reasons, _percent, step.is_measured)
-    effect = _span(effects, _nanoseconds if step.setting == CACHE else _percent, step.is_measured)
-    if step.setting == CACHE:
-        return f"misses {because} %", f"{effect} ns an operation"
-    return f"wanted again {because} %", f"{effect} % of wanted pages gone"
+    if step.setting == DECAY:
+        return f"wanted again {because} %", f"{_span(effects, _percent, step.is_measured)} % of wanted pages gone"
+    effect = f"{_span(effects, _nanoseconds, step.is_measured)} ns an operation"
+    return (f"misses {because} %" if step.setting == CACHE else UNKNOWN), effect
 
 
 def _span(values: tuple[int, int], shown: Callable[[int], str], both: bool) -> str:
@@ -149,6 +152,12 @@ def _trials(tuning: Tuning) -> str:
     if tuning.mode == "observe":
         return f"{tuning.room_trials} trials that they would make"
     return f"{tuning.room_trials} trials, {tuning.room_kept} kept, {tuning.room_refused} undone"
+
+
+def _verdicts(tuning: Tuning) -> str:
+    """Those on the room of depots, by the processor time of an operation."""
+    times = f"{tuning.depots_judged} time{'s' if tuning.depots_judged > 1 else ''}"
+    return f"judged {times}, undone {tuning.depots_undone}"
 
 
 def tuning_document(tuning: Tuning) -> dict[str, Any]:

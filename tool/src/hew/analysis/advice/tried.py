@@ -13,13 +13,14 @@ from hew.analysis.advice.reconcile import CACHES, SMALLER_CACHES
 from hew.model.advice import Advice, Evidence, Setting
 from hew.model.figures import Unit
 from hew.model.statistics import Snapshot
-from hew.model.tuning import CACHE, DECAY, Step, Tuning
+from hew.model.tuning import CACHE, DECAY, DEPOTS, Step, Tuning
 
 WHERE = "stats.tuning"
-DEPOTS = "depot_room"
+USUAL_ROOM = 100  # percent
 # By setting: what stands of a step in `effect_…`, its unit, and how many of them one of that unit is.
 EFFECTS = {
     CACHE: ("time of an operation", Unit.SECONDS, 1e12),
+    DEPOTS: ("processor time of an operation", Unit.SECONDS, 1e12),
     DECAY: ("wanted pages that had gone back", Unit.SHARE, 1e6),
 }
 
@@ -58,6 +59,9 @@ def _way(advice: Advice, setting: Setting, tuning: Tuning) -> tuple[str, int]:
         wanted, now = float(setting.value), float(tuning.dirty_decay_ms)
         wanted, now = (float("inf") if one < 0 else one for one in (wanted, now))  # -1: for ever
         return DECAY, (wanted > now) - (wanted < now)
+    if setting.name == DEPOTS:
+        percent = float(setting.value)
+        return DEPOTS, (percent > USUAL_ROOM) - (percent < USUAL_ROOM)
     return setting.name, 0
 
 

@@ -39,7 +39,7 @@ DEPOT_PAIR = re.compile(r"(\w+): (\d+)")
 TUNED_PAIR = re.compile(r"(\w+): (-?\d+)")
 STEP = re.compile(
     r"  at (?P<at_ms>\d+) ms (?P<setting>\w+) (?P<before>\d+) -> (?P<after>\d+): (?P<outcome>[a-z ]+), "
-    r"reason: (?P<reason_before>\d+) -> (?P<reason_after>\d+) [\w ]+, "
+    r"(?:reason: (?P<reason_before>\d+) -> (?P<reason_after>\d+) [\w ]+, )?"
     r"effect: (?P<effect_before>\d+) -> (?P<effect_after>\d+) [\w ]+$"
 )
 LIMIT = re.compile(r'  (source|bytes|held|looks|relieved|returned): (\d+|"\w+")$')
@@ -153,7 +153,7 @@ class _Reader:
             return True
         step = STEP.match(line) if self.tuning else None
         if step is not None:
-            self.steps.append({name: _scalar(value) for name, value in step.groupdict().items()})
+            self.steps.append({name: _scalar(value) for name, value in step.groupdict("0").items()})
         return step is not None
 
     def _general(self, line: str) -> None:
