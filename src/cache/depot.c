@@ -19,11 +19,10 @@
 
 #include <string.h>
 
-#define DEPOTS_MAX 256 /* CPUs beyond share one */
-#define AT_ONCE 128u   /* objects that the hand takes at a time: they are copied under the mark */
-#define FIT_BYTES                                                                                                      \
-    ((size_t)64 << 10) /* that a depot which holds too much gives back at least before fresh memory is taken */
-#define LOOKS 8        /* classes that the hand passes by in one go, */
+#define DEPOTS_MAX 256               /* CPUs beyond share one */
+#define AT_ONCE 128u                 /* objects that the hand takes at a time: they are copied under the mark */
+#define FIT_BYTES ((size_t)64 << 10) /* that a depot with too much gives back at least before fresh memory is taken */
+#define LOOKS 8                      /* classes that the hand passes by in one go, */
 #define ROUND (HEW_CODE_CACHED_LAST / LOOKS + 1) /* and in so many goes all of them */
 #define DUE_FROM ((size_t)8 << 20)               /* bytes of mappings from which on half a depot is worth a purger */
 

@@ -35,13 +35,6 @@ static _Atomic bool start_no_more;
 enum { AS_SET, FORBIDDEN, ALLOWED };
 static _Atomic uint32_t choice;
 
-/* 0 is never. */
-static uint64_t
-earlier(uint64_t one, uint64_t other)
-{
-    return one == 0 || (other != 0 && other < one) ? other : one;
-}
-
 /* What nobody has needed of the depots between two rounds goes back.  Milliseconds to the next one, 0 when they are empty. */
 static uint64_t
 drain_depots(uint64_t now_ms, bool all)
@@ -68,16 +61,16 @@ hew_purger_round(uint64_t now_ms, bool all)
     HEW_EACH_ARENA(arena) /* before any pages: what an arena has borrowed goes home to another */
     {
         hew_arena_trim(arena);
-        next = earlier(next, hew_holes_return(arena, now_ms, all));
+        next = hew_clock_earlier(next, hew_holes_return(arena, now_ms, all));
     }
     HEW_EACH_ARENA(arena)
     {
         hew_page_decay(&arena->pages, now_ms, all);
         uint64_t own = hew_page_next_ms(&arena->pages);
-        next = earlier(next, own);
+        next = hew_clock_earlier(next, own);
     }
     bool pools = atomic_load_explicit(&hew_pool_used, memory_order_relaxed);
-    return pools ? earlier(next, hew_pool_life_round()) : next;
+    return pools ? hew_clock_earlier(next, hew_pool_life_round()) : next;
 }
 
 bool
@@ -103,7 +96,7 @@ nap(uint64_t ms)
 {
     uint64_t now = hew_clock_ms(), end = now + ms;
     while (now < end && atomic_load(&stop) == 0) {
-        hew_futex_wait(&stop, 0, earlier(end - now, hew_tuning_round(now)));
+        hew_futex_wait(&stop, 0, hew_clock_earlier(end - now, hew_tuning_round(now)));
         now = hew_clock_ms();
     }
 }

@@ -24,4 +24,11 @@ uint64_t hew_clock_early_ns(void);
 /* Milliseconds, as of the kernel's last tick (1 to 10 ms old): cheap. */
 uint64_t hew_clock_ms(void);
 
+/* The shorter one of two waits; 0 is never. */
+HEW_INLINE uint64_t
+hew_clock_earlier(uint64_t one, uint64_t other)
+{
+    return one == 0 || (other != 0 && other < one) ? other : one;
+}
+
 #endif

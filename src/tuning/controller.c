@@ -252,8 +252,8 @@ hew_tuning_round(uint64_t now_ms)
     if (hew_options.tuning == HEW_TUNING_OFF) {
         return 0;
     }
-    uint64_t residence = look_at_residence(now_ms), depots = hew_depots_look(now_ms);
-    return residence == 0 || (depots != 0 && depots < residence) ? depots : residence;
+    uint64_t residence = look_at_residence(now_ms);
+    return hew_clock_earlier(residence, hew_depots_look(now_ms));
 }
 
 void

@@ -10,7 +10,7 @@ from hew.model.figures import CLIENT_WALL, CPU, PEAK_RSS, SERVER_CPU, SERVER_PEA
 from hew.model.quantity import size
 from hew.model.report import Ratio, Verdict
 from hew.model.tuned import Tuned
-from hew.model.tuning import CACHE, DECAY, DEPOTS, Told, Tuning
+from hew.model.tuning import CACHE, DECAY, DEPOTS, USUAL_ROOM, Told, Tuning
 from hew.model.verification import WITHOUT, Outcome, Variant, Verification
 
 WAY = "what it learned"
@@ -18,7 +18,7 @@ TIMES = {one.key for one in (CPU, WALL, SERVER_CPU, CLIENT_WALL)}
 PEAKS = {one.key for one in (PEAK_RSS, SERVER_PEAK_RSS)}
 RATE = ".requests_per_second"
 MEMORY_MOST = 1.02
-USUAL, TWICE, MOST_ROOM = 100, 200, 800  # percent; what a trial goes to, and the most that is tried by itself
+TWICE, MOST_ROOM = 200, 800  # percent: what a trial goes to, and the most that is tried by itself
 
 
 def learned(told: Told) -> tuple[Setting, ...]:
@@ -44,7 +44,7 @@ def _depot_room(told: Told) -> int | None:
     find out."""
     verdicts = [one for one in told.tuning.last_steps if one.setting == DEPOTS and one.is_measured]
     if verdicts and verdicts[-1].outcome == "undone":
-        return USUAL
+        return USUAL_ROOM
     more = told.tuning.room_depots
     usual = (told.depots or 0) - more
     if usual <= 0 or more * 2 <= usual:

@@ -9,6 +9,7 @@ from typing import Any
 from hew.model.errors import HewError
 
 CACHE, DECAY, DEPOTS = "cache_room", "dirty_decay_ms", "depot_room"
+USUAL_ROOM = 100  # percent, of the two rooms
 WORD = re.compile(r"[a-z][a-z0-9_ ]{0,31}")  # a mode, setting or outcome; a newer library may know more of them
 MOST = (1 << 64) - 1
 MOST_STEPS = 1024

@@ -13,10 +13,9 @@ from hew.analysis.advice.reconcile import CACHES, SMALLER_CACHES
 from hew.model.advice import Advice, Evidence, Setting
 from hew.model.figures import Unit
 from hew.model.statistics import Snapshot
-from hew.model.tuning import CACHE, DECAY, DEPOTS, Step, Tuning
+from hew.model.tuning import CACHE, DECAY, DEPOTS, USUAL_ROOM, Step, Tuning
 
 WHERE = "stats.tuning"
-USUAL_ROOM = 100  # percent
 # By setting: what stands of a step in `effect_…`, its unit, and how many of them one of that unit is.
 EFFECTS = {
     CACHE: ("time of an operation", Unit.SECONDS, 1e12),
