@@ -9,9 +9,10 @@ from typing import Any
 from generated import table
 
 from hew.model.figures import CPU, PEAK_RSS, WALL
+from hew.model.report import Ratio
 from hew.model.run import CommandPlan, Run, Step
 from hew.sources.measure import measure_command
-from self_tuning.judge import Verdict, as_good, best, cell, compared, picks
+from self_tuning.judge import Verdict, against_best, as_good, best, cell, compared, picks
 from self_tuning.plan import BY_DEFAULT, LAVISH, OFF, OWN_ARENAS, SPENDING, TUNED, Case, command_of
 from self_tuning.runs import FIGURES, Rounds, interleaved, places, side_by_side
 
@@ -54,7 +55,7 @@ def _pass(case: Case, build: Path, ways: list[str], runs: int) -> Rounds:
 
 def verdict_of(kept: Kept, lean: bool) -> Verdict:
     """Whether the default is near the best setting by hand."""
-    return as_good(compared(kept["rounds"], BY_DEFAULT, best(kept["rounds"], kept["hand"], lean)))
+    return as_good(against_best(kept["rounds"], BY_DEFAULT, kept["hand"], lean))
 
 
 def plain(rounds: Rounds, way: str) -> str:
@@ -67,8 +68,7 @@ def _named(rounds: Rounds, way: str) -> str:
     return f"`{OFF}`" if way == OFF else f"`{way}`: {plain(rounds, way)}"
 
 
-def _pair(rounds: Rounds, way: str, against: str) -> str:
-    ratios = compared(rounds, way, against)
+def _pair(ratios: dict[str, Ratio]) -> str:
     return f"{cell(ratios.get(CPU.key))}; {cell(ratios.get(PEAK_RSS.key))}"
 
 
@@ -88,7 +88,7 @@ def lean_table(cases: dict[str, Kept]) -> list[str]:
                 off,
                 plain(rounds, BY_DEFAULT),
                 _named(rounds, hand),
-                _pair(rounds, BY_DEFAULT, hand),
+                _pair(against_best(rounds, BY_DEFAULT, kept["hand"], lean=True)),
                 verdict_of(kept, lean=True).value,
                 f"{kept['load']:.1f}",
             ]
@@ -102,10 +102,11 @@ def any_table(cases: dict[str, Kept]) -> list[str]:
     rows = []
     for name, kept in cases.items():
         rounds, hand = kept["rounds"], best(kept["rounds"], kept["hand"], lean=False)
-        spent = [_pair(rounds, way, hand) if way in rounds else "–" for way in (SPENDING, LAVISH)]
-        reached = as_good(compared(rounds, LAVISH, hand)).value if LAVISH in rounds else "–"
-        verdict = verdict_of(kept, lean=False).value
-        rows.append([name, _named(rounds, hand), _pair(rounds, BY_DEFAULT, hand), verdict, *spent, reached])
+        ours = {way: against_best(rounds, way, kept["hand"], lean=False) for way in TUNED if way in rounds}
+        pairs = [_pair(ours[way]) if way in ours else "–" for way in TUNED]
+        reached = as_good(ours[LAVISH]).value if LAVISH in ours else "–"
+        verdict = as_good(ours[BY_DEFAULT]).value
+        rows.append([name, _named(rounds, hand), pairs[0], verdict, *pairs[1:], reached])
     spending = [f"`{way}` / best: CPU; peak" for way in (SPENDING, LAVISH)]
     head = ["case", "best by hand", "default / best: CPU; peak", "verdict", *spending, f"verdict of `{LAVISH}`"]
     return table(head, rows)

@@ -20,6 +20,7 @@ from self_tuning.runs import FIGURES, Rounds
 NEAR = 1.03  # to the best setting by hand, in time
 LEAN = 1.02  # so much more memory is not more
 PICKED = 4
+HAND = "by hand"  # what is best in the other half of the rounds
 
 
 class Verdict(StrEnum):
@@ -97,6 +98,19 @@ def best(rounds: Rounds, hand: Iterable[str], lean: bool) -> str:
     """The setting by hand with the least CPU time, or tuning:off; if asked, of those that take no more memory."""
     ways = [OFF, *(way for way in hand if not lean or memory_of(rounds, way) <= LEAN)]
     return min(ways, key=lambda way: compared(rounds, way)[CPU.key].value)
+
+
+def against_best(rounds: Rounds, ours: str, hand: Sequence[str], lean: bool) -> dict[str, Ratio]:
+    """The ratio of each figure to the best setting by hand, paired by round.
+
+    Each half of the rounds is compared with what is best in the other half: what is best in some rounds owes a part of
+    that to chance, and looks better in those than it is.
+    """
+    count = len(rounds[ours])
+    halves = [[at for at in range(count) if at % 2 == half] for half in (0, 1)]
+    chosen = [best({way: [runs[at] for at in half] for way, runs in rounds.items()}, hand, lean) for half in halves]
+    other = [rounds[chosen[(at + 1) % 2]][at] for at in range(count)]
+    return compared({ours: rounds[ours], HAND: other}, ours, HAND)
 
 
 def as_good(ratios: Mapping[str, Ratio]) -> Verdict:

@@ -2,8 +2,12 @@
 """Interleaved rounds of several ways to run something.
 
 A run that fails is an error that names it: ratios of what was left would hide it.
+
+Before each run memory is touched and let go again. A virtual machine's host may have taken free memory back, and then
+its next use costs several times as much, in whichever run that comes.
 """
 
+import mmap
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +22,8 @@ from hew.sources.measure import Place
 from self_tuning.plan import conf
 
 FIGURES = (CPU, WALL, PEAK_RSS)
+WARM_LEAST = 64 << 20  # bytes that are touched before a run,
+WARM_MORE = 1.25  # and so much more than any run has held
 APART = 1.4  # seconds between the starts of ways that run side by side: five bursts fit into 7 s and do not meet
 Rounds = dict[str, list[dict[str, float]]]  # of each way the figures of each round
 Measure = Callable[[Step], Run]
@@ -31,7 +37,18 @@ def places(build: Path, ways: Sequence[str]) -> dict[str, Place]:
 
 def interleaved(name: str, ways: Sequence[str], runs: int, measure: Measure) -> Rounds:
     """One run after the other."""
-    return _rounds(ways, [figures_of(name, measure(step)) for step in rotated_schedule(ways, runs, 0)])
+    found: list[tuple[str, dict[str, float]]] = []
+    most = 0.0
+    for step in rotated_schedule(ways, runs, 0):
+        warm(max(WARM_LEAST, int(most * WARM_MORE)))
+        found.append(figures_of(name, measure(step)))
+        most = max(most, found[-1][1][PEAK_RSS.key])
+    return _rounds(ways, found)
+
+
+def warm(size: int) -> None:
+    """So many bytes of free memory have been in use a moment ago."""
+    mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE).close()
 
 
 def side_by_side(name: str, ways: Sequence[str], runs: int, measure: Measure) -> Rounds:

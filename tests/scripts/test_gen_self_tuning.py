@@ -110,6 +110,39 @@ def test_where_no_setting_helps_none_is_the_best() -> None:
     assert judge.best(rounds, [HAND, "depot_room:400"], lean=False) == "depot_room:400"
 
 
+def test_the_best_setting_is_chosen_by_other_rounds_than_it_is_compared_in() -> None:
+    lucky = [{**way(0.9, 1, 100)[0], CPU.key: cpu} for cpu in (0.5, 1.5, 0.5, 1.5, 0.5, 1.5, 0.5)]
+    unlucky = [{**one, CPU.key: 2 - one[CPU.key]} for one in lucky]
+    rounds = {OFF: way(2, 2, 100), BY_DEFAULT: way(1, 1, 100), "a": lucky, "b": unlucky}
+    assert judge.compared(rounds, BY_DEFAULT, judge.best(rounds, ["a", "b"], lean=True))[CPU.key].value == 2
+    assert judge.against_best(rounds, BY_DEFAULT, ["a", "b"], lean=True)[CPU.key].per_round == (1 / 1.5,) * ROUNDS
+    alike = {OFF: way(2, 2, 100), BY_DEFAULT: way(1, 1, 100), HAND: way(0.8, 1, 100)}
+    assert judge.against_best(alike, BY_DEFAULT, [HAND], lean=True) == judge.compared(alike, BY_DEFAULT, HAND)
+
+
+def test_who_is_above_the_limit_for_certain_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    found = iter((1.2, 1.1, 1.0))
+
+    def interleaved(_name: str, _ways: Any, count: int, _measure: Any) -> dict[str, Any]:
+        asked.append(count)
+        return {OFF: way(1, 1, 100), BY_DEFAULT: way(next(found), 1, 100)}
+
+    monkeypatch.setattr(suite, "interleaved", interleaved)
+    workload = next(one for one in suite.workloads().workloads if one.name == "tiny")
+    assert suite.measured(workload, ROOT / "build", 7)["rounds"][BY_DEFAULT] == way(1.1, 1, 100)
+    assert suite.measured(workload, ROOT / "build", 7)["rounds"][BY_DEFAULT] == way(1.0, 1, 100)
+    assert asked == [7, suite.AGAIN, 7]
+
+
+def test_before_each_run_more_memory_is_touched_than_any_has_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    touched: list[int] = []
+    monkeypatch.setattr(runs, "warm", touched.append)
+    peaks = iter((10, 400, 20))
+    runs.interleaved("x", ["a"], 3, lambda step: Run(step.allocator, step.round, way(1, 1, next(peaks))[0]))
+    assert touched == [64 << 20, 64 << 20, 500 << 20]
+
+
 def test_a_mean_is_one_of_ratios_round_by_round() -> None:
     half, double = ({OFF: way(1, 1, 1), BY_DEFAULT: way(times, 1, 1)} for times in (0.5, 2))
     found = judge.mean_ratio([half, double], BY_DEFAULT, CPU.key)
