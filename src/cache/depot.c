@@ -377,24 +377,24 @@ hew_depot_fit(unsigned own, size_t wanted)
 
 /* Returns how many of them were away from here. */
 static HEW_NOINLINE unsigned
-note_wanted(struct depot *depot, unsigned code, unsigned count)
+note_wanted(struct depot *depot, struct hew_ghost_wish wish)
 {
-    return hew_ghost_note_wanted(&depot->ghost, code, count, usual_room(), number_made());
+    return hew_ghost_note_wanted(&depot->ghost, wish, usual_room(), number_made());
 }
 
 void
-hew_depot_note_fresh(unsigned own, unsigned code, unsigned count)
+hew_depot_note_fresh(unsigned own, struct hew_ghost_wish wish)
 {
     if (!hew_budget_depots_may_grow()) {
         return;
     }
     struct depot *depot = depot_at(own);
-    if (depot != NULL && hew_ghost_has_away(&depot->ghost, code)) {
-        count -= note_wanted(depot, code, count);
+    if (depot != NULL && hew_ghost_has_away(&depot->ghost, wish.code)) {
+        wish.count -= note_wanted(depot, wish);
     }
     unsigned other = next_to_ask(own);
-    if (count != 0 && other != own && hew_ghost_has_away(&depot_at(other)->ghost, code)) {
-        note_wanted(depot_at(other), code, count); /* what a thread takes where it runs is freed elsewhere */
+    if (wish.count != 0 && other != own && hew_ghost_has_away(&depot_at(other)->ghost, wish.code)) {
+        note_wanted(depot_at(other), wish); /* what a thread takes where it runs is freed elsewhere */
     }
 }
 
@@ -460,7 +460,9 @@ hew_depot_room(void)
         const struct depot *depot = depot_at(index);
         if (depot != NULL) {
             all.usual += usual;
-            all.more += hew_ghost_present_room(&depot->ghost, usual);
+            size_t more = hew_ghost_present_room(&depot->ghost, usual);
+            all.more += more;
+            all.asked += hew_ghost_asks(&depot->ghost) ? more : 0;
         }
     }
     return all;
@@ -469,8 +471,11 @@ hew_depot_room(void)
 HEW_UNCHECKED_THREADS struct hew_depot_counts
 hew_depot_counts(void)
 {
-    bool denied = hew_ghost_permitted() == HEW_GHOST_DENIED;
-    struct hew_depot_counts sum = {.ghost_room = denied ? 0 : hew_depot_room().more};
+    struct hew_depot_room room = hew_depot_room();
+    size_t not_there = hew_ghost_permitted() == HEW_GHOST_DENIED    ? room.more
+                       : hew_ghost_permitted() == HEW_GHOST_ALLOWED ? room.asked
+                                                                    : 0;
+    struct hew_depot_counts sum = {.ghost_room = room.more - not_there};
     for (unsigned index = 0; index < DEPOTS_MAX; index++) {
         const struct depot *depot = depot_at(index);
         for (unsigned code = 1; depot != NULL && code <= HEW_CODE_CACHED_LAST; code++) {

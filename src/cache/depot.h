@@ -21,11 +21,12 @@
 #define HEW_CACHE_DEPOT_H
 
 #include "cache/cache.h"
+#include "cache/ghost.h"
 
-/* Bytes that all depots together may usually hold, and how many more they may by what was wanted again, or might if that were allowed
- * (ghost.h). */
+/* Bytes that all depots together may usually hold, and how many more they may by what was wanted again, or might if that were allowed;
+ * and those of them that are asked for (ghost.h). */
 struct hew_depot_room {
-    size_t usual, more;
+    size_t usual, more, asked;
 };
 
 /* What passed by, summed over CPUs: relaxed. */
@@ -52,7 +53,7 @@ void hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count)
 void hew_depot_fit(unsigned own, size_t wanted);
 
 /* So many objects have been taken fresh then: perhaps they are some that depots had no room for (ghost.h). */
-void hew_depot_note_fresh(unsigned own, unsigned code, unsigned count);
+void hew_depot_note_fresh(unsigned own, struct hew_ghost_wish wish);
 
 /* Whether the object is the one of its class that the depot `own` was given last: it is free then.  False also when somebody
  * is at work on that class. */

@@ -40,10 +40,12 @@ hew_ghost_permitted(void)
     return atomic_load_explicit(&permission, memory_order_relaxed);
 }
 
+/* Whether the ghost's room is there. */
 static bool
-is_allowed(void)
+is_allowed(const struct hew_ghost *ghost)
 {
-    return hew_ghost_permitted() == HEW_GHOST_ALLOWED;
+    enum hew_ghost_permission now = hew_ghost_permitted();
+    return now == HEW_GHOST_GRANTED || (now == HEW_GHOST_ALLOWED && !hew_ghost_asks(ghost));
 }
 
 /* What the room may cost one of the depots. */
@@ -59,6 +61,7 @@ take_back(struct hew_ghost *ghost)
     uint32_t failures = atomic_load_explicit(&ghost->failures, memory_order_relaxed);
     set(&ghost->room, 0);
     set(&ghost->wanted, 0);
+    set(&ghost->made, 0);
     atomic_store_explicit(&ghost->paid, false, memory_order_relaxed);
     atomic_store_explicit(&ghost->failures, failures + (failures < FAILURES_MOST), memory_order_relaxed);
 }
@@ -102,7 +105,7 @@ room_now(struct hew_ghost *ghost, size_t held, size_t usual, unsigned depots)
     } else if (taken > before) {   /* less: another thread has looked since */
         look_at_growth(ghost, before, taken, held > usual ? held - usual : 0, depots);
     }
-    return is_allowed() ? hew_ghost_present_room(ghost, usual) : 0;
+    return is_allowed(ghost) ? hew_ghost_present_room(ghost, usual) : 0;
 }
 
 size_t
@@ -142,13 +145,54 @@ first_step(size_t usual, unsigned depots)
     return hew_budget_least(usual / FIRST_PART, get(&hew_page_mapped) / FIRST_HEAP_PART / depots);
 }
 
-/* Enough was wanted again. */
+/* Whether a ghost of this room may get more: one that is not there gets none, but for what it asks for at first. */
+static bool
+may_step_up(const struct hew_ghost *ghost, size_t room)
+{
+    return is_allowed(ghost) || (room == 0 && hew_ghost_permitted() == HEW_GHOST_ALLOWED);
+}
+
+/* Bytes that have to be wanted again for a step. */
+static size_t
+needed(const struct hew_ghost *ghost, size_t usual)
+{
+    return (usual + get(&ghost->room)) / WANTED_PART << atomic_load_explicit(&ghost->failures, memory_order_relaxed);
+}
+
+/* Of two threads at once the one that finds what was wanted makes the step; what was made for others is looked at by that one alone. */
+static bool
+end_period(struct hew_ghost *ghost, size_t usual, bool *made)
+{
+    size_t wanted = atomic_exchange_explicit(&ghost->wanted, 0, memory_order_relaxed);
+    if (wanted < needed(ghost, usual)) {
+        return false;
+    }
+    *made = atomic_exchange_explicit(&ghost->made, 0, memory_order_relaxed) > wanted / 2;
+    return true;
+}
+
+/* What it asks for from now on; the room that it begins with. */
+static size_t
+room_before_step(struct hew_ghost *ghost, bool made)
+{
+    size_t room = get(&ghost->room);
+    bool asks = hew_ghost_asks(ghost), goes_on = made && (room == 0 || asks);
+    atomic_store_explicit(&ghost->asked, goes_on, memory_order_relaxed);
+    return asks && !goes_on && hew_ghost_permitted() != HEW_GHOST_GRANTED ? 0 : room;
+}
+
+/* Perhaps enough was wanted again. */
 static HEW_NOINLINE void
 step_up(struct hew_ghost *ghost, size_t usual, unsigned depots)
 {
-    size_t room = get(&ghost->room), most = usual * ROOM_MOST;
-    set(&ghost->wanted, 0);
-    if (get(&ghost->cost) > cost_limit(depots) || room >= most || !is_allowed() || !hew_page_bound_is_far(0)) {
+    bool made;
+    if (!end_period(ghost, usual, &made)) {
+        return;
+    }
+    size_t room = room_before_step(ghost, made), most = usual * ROOM_MOST;
+    if (get(&ghost->cost) > cost_limit(depots) || room >= most || !may_step_up(ghost, room) ||
+        !hew_page_bound_is_far(0)) {
+        set(&ghost->room, room);
         return;
     }
     uint32_t failures = atomic_load_explicit(&ghost->failures, memory_order_relaxed);
@@ -160,19 +204,20 @@ step_up(struct hew_ghost *ghost, size_t usual, unsigned depots)
 }
 
 unsigned
-hew_ghost_note_wanted(struct hew_ghost *ghost, unsigned code, unsigned count, size_t usual, unsigned depots)
+hew_ghost_note_wanted(struct hew_ghost *ghost, struct hew_ghost_wish wish, size_t usual, unsigned depots)
 {
-    uint32_t away = atomic_load_explicit(&ghost->away[code], memory_order_relaxed);
-    unsigned again = count < away ? count : away;
+    uint32_t away = atomic_load_explicit(&ghost->away[wish.code], memory_order_relaxed);
+    unsigned again = wish.count < away ? wish.count : away;
     if (again == 0) {
         return 0;
     }
-    size_t bytes = hew_budget_bytes(code, again), all = get(&ghost->away_bytes);
-    atomic_store_explicit(&ghost->away[code], away - again, memory_order_relaxed);
+    size_t bytes = hew_budget_bytes(wish.code, again), all = get(&ghost->away_bytes);
+    atomic_store_explicit(&ghost->away[wish.code], away - again, memory_order_relaxed);
     set(&ghost->away_bytes, all - hew_budget_least(all, bytes));
-    size_t wanted = get(&ghost->wanted) + bytes, most = usual + get(&ghost->room);
-    set(&ghost->wanted, wanted);
-    if (wanted >= most / WANTED_PART << atomic_load_explicit(&ghost->failures, memory_order_relaxed)) {
+    if (wish.made) {
+        atomic_fetch_add_explicit(&ghost->made, bytes, memory_order_relaxed);
+    }
+    if (atomic_fetch_add_explicit(&ghost->wanted, bytes, memory_order_relaxed) + bytes >= needed(ghost, usual)) {
         step_up(ghost, usual, depots);
     }
     return again;

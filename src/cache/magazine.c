@@ -238,6 +238,13 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
     return hew_bin_take(&arena->bins[code], &arena->pages, code, objects, wanted);
 }
 
+/* Than it frees, by far: others do.  What lies in the magazine counts as in use. */
+static bool
+makes_more(const struct hew_cache *cache, unsigned code)
+{
+    return (int64_t)(hew_cache_requests(cache, code) / 2 + cache->balance[code]) < 0;
+}
+
 static HEW_NOINLINE unsigned
 magazine_take(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
 {
@@ -249,7 +256,7 @@ magazine_take(struct hew_cache *cache, unsigned code, void **objects, unsigned w
         }
         got = take_fresh(cache, code, objects, wanted);
         if (depot) {
-            hew_depot_note_fresh(cache->depot, code, got);
+            hew_depot_note_fresh(cache->depot, (struct hew_ghost_wish){code, got, makes_more(cache, code)});
         }
     }
     cache->balance[code] -= got;

@@ -27,7 +27,8 @@ apply(void)
 {
     bool tried = hew_room_is_tried(&depots.room), denies = hew_room_denies(&depots.room);
     hew_work_listen(tried);
-    hew_ghost_permit(!denies ? HEW_GHOST_ALLOWED : tried ? HEW_GHOST_SUSPENDED : HEW_GHOST_DENIED);
+    enum hew_ghost_permission more = hew_room_grants(&depots.room) ? HEW_GHOST_GRANTED : HEW_GHOST_ALLOWED;
+    hew_ghost_permit(!denies ? more : tried ? HEW_GHOST_SUSPENDED : HEW_GHOST_DENIED);
 }
 
 static void
@@ -50,7 +51,9 @@ tell_verdict(enum hew_step_outcome outcome, uint64_t now_ms)
 static void
 step(struct hew_room_window window, uint64_t now_ms)
 {
-    window.more = hew_depot_room().more;
+    struct hew_depot_room bytes = hew_depot_room();
+    window.more = bytes.more;
+    window.asked = bytes.asked;
     enum hew_room_outcome outcome = hew_room_step(&depots.room, &window);
     if (outcome == HEW_ROOM_KEPT || outcome == HEW_ROOM_UNDONE) {
         tell_verdict(outcome == HEW_ROOM_KEPT ? HEW_STEP_KEPT : HEW_STEP_UNDONE, now_ms);

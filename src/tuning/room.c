@@ -43,6 +43,12 @@ hew_room_denies(const struct hew_room *room)
     return room->state == HEW_ROOM_TRIES ? is_without(room->windows) : room->denied;
 }
 
+bool
+hew_room_grants(const struct hew_room *room)
+{
+    return room->state == HEW_ROOM_TRIES ? !is_without(room->windows) : room->granted;
+}
+
 uint64_t
 hew_room_middle(const uint64_t pairs[HEW_ROOM_PAIRS])
 {
@@ -57,22 +63,24 @@ hew_room_middle(const uint64_t pairs[HEW_ROOM_PAIRS])
 
 /* As a whole, and in all pairs of windows but one, since any of them may be interrupted. */
 static bool
-is_slower(const struct hew_room *room)
+is_slower(const uint64_t ours[HEW_ROOM_PAIRS], const uint64_t other[HEW_ROOM_PAIRS])
 {
     unsigned slower = 0;
     for (unsigned pair = 0; pair < HEW_ROOM_PAIRS; pair++) {
-        slower += room->with[pair] > room->without[pair];
+        slower += ours[pair] > other[pair];
     }
-    return slower + 1 >= HEW_ROOM_PAIRS &&
-           hew_room_middle(room->with) * 100 > hew_room_middle(room->without) * SLOWER_PERCENT;
+    return slower + 1 >= HEW_ROOM_PAIRS && hew_room_middle(ours) * 100 > hew_room_middle(other) * SLOWER_PERCENT;
 }
 
+/* What was there stays unless that is slower; what was not comes if the usual room is. */
 static enum hew_room_outcome
 judge(struct hew_room *room)
 {
-    room->denied = is_slower(room);
+    bool slower = is_slower(room->with, room->without), faster = is_slower(room->without, room->with);
+    room->denied = slower && room->there;
+    room->granted = !slower && (room->granted || (faster && room->asked));
     begin_rest(room);
-    return room->denied ? HEW_ROOM_UNDONE : HEW_ROOM_KEPT;
+    return room->granted || (room->there && !slower) ? HEW_ROOM_KEPT : HEW_ROOM_UNDONE;
 }
 
 /* The one that ends; the first lets depots fill, and is not judged. */
@@ -106,5 +114,7 @@ hew_room_step(struct hew_room *room, const struct hew_room_window *window)
         return HEW_ROOM_NOTHING;
     }
     room->state = HEW_ROOM_TRIES;
+    room->there = room->granted || window->more > window->asked;
+    room->asked = window->asked != 0;
     return HEW_ROOM_TRIED;
 }

@@ -5,6 +5,8 @@
 #include "cache/owner.h"
 #include "page/due.h"
 
+#include "fakes/child.h"
+
 static unsigned
 taken_from_bin(unsigned code, unsigned wanted)
 {
@@ -130,9 +132,58 @@ TEST(a_depot_comes_to_hold_what_it_had_no_room_for_and_gives_it_back_when_the_he
     CHECK(hew_depot_counts().bytes <= usual);
     CHECK(hew_depot_counts().bytes + 128 * 4096 > usual); /* but no more than lies beyond */
     hew_depot_fit(100, 0);                                /* there is no such depot */
-    hew_depot_note_fresh(100, CODE, 1);
+    hew_depot_note_fresh(100, (struct hew_ghost_wish){CODE, 1, false});
     atomic_fetch_sub(&hew_page_mapped, (size_t)8 << 20);
     end_cache();
+}
+
+/* A thread takes more objects of 4096 bytes than depots have room for, and frees every nth of them itself; others free the rest, until
+ * a depot gets room. */
+static struct hew_depot_room
+want_again(unsigned freed_of_eight)
+{
+    struct hew_cache *cache = new_cache();
+    unsigned code = hew_code_of_size(4096);
+    hew_budget_set_depots(100, true);
+    hew_depot_drain(true);
+    atomic_fetch_add(&hew_page_mapped, (size_t)64 << 20);
+    atomic_fetch_add(&hew_page_taken_fresh, (size_t)64 << 20); /* what has cost memory before is needed by now */
+    for (unsigned round = 0; round < 60 && hew_depot_room().more == 0; round++) {
+        take_many(cache, code, WAVE);
+        unsigned own = WAVE * freed_of_eight / 8;
+        give_many(cache, code, own);
+        for (unsigned given = own; given < WAVE; given += 32) {
+            hew_depot_give(0, code, objects + given, WAVE - given < 32 ? WAVE - given : 32);
+        }
+    }
+    struct hew_depot_room room = hew_depot_room();
+    CHECK(room.more != 0);
+    CHECK_EQUAL(hew_depot_counts().ghost_room, room.more - room.asked);
+    hew_ghost_permit(HEW_GHOST_GRANTED);
+    CHECK_EQUAL(hew_depot_counts().ghost_room, room.more);
+    hew_ghost_permit(HEW_GHOST_ALLOWED);
+    atomic_fetch_sub(&hew_page_mapped, (size_t)64 << 20);
+    end_cache();
+    return room;
+}
+
+static void
+frees_a_quarter(void)
+{
+    struct hew_depot_room room = want_again(2);
+    CHECK_EQUAL(room.asked, room.more);
+}
+
+static void
+frees_most(void)
+{
+    CHECK_EQUAL(want_again(6).asked, 0);
+}
+
+TEST(what_a_thread_wants_that_frees_little_of_it_is_asked_for)
+{
+    CHECK_EQUAL(child_run(frees_a_quarter).status, 0);
+    CHECK_EQUAL(child_run(frees_most).status, 0);
 }
 
 TEST(a_depot_that_may_not_grow_does_not)

@@ -25,7 +25,15 @@ static void
 come_again(size_t bytes)
 {
     hew_ghost_note_away(&ghost, CODE, objects_of(bytes), USUAL);
-    hew_ghost_note_wanted(&ghost, CODE, objects_of(bytes), USUAL, 1);
+    hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, objects_of(bytes), false}, USUAL, 1);
+}
+
+/* The same, by threads that make them for others. */
+static void
+come_again_for_others(size_t bytes)
+{
+    hew_ghost_note_away(&ghost, CODE, objects_of(bytes), USUAL);
+    hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, objects_of(bytes), true}, USUAL, 1);
 }
 
 static size_t
@@ -71,12 +79,13 @@ TEST(what_is_wanted_again_brings_room_in_steps_that_double)
 TEST(what_is_taken_fresh_without_having_been_here_brings_none)
 {
     begin();
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE, objects_of(64 * MIB), USUAL, 1), 0);
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, objects_of(64 * MIB), false}, USUAL, 1), 0);
     hew_ghost_note_away(&ghost, CODE + 1, 1000, USUAL);
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE, objects_of(64 * MIB), USUAL, 1), 0);
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, objects_of(64 * MIB), false}, USUAL, 1), 0);
     hew_ghost_note_away(&ghost, CODE, 10, USUAL);
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE, 1000, USUAL, 1), 10); /* and each of them once */
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE, 1000, USUAL, 1), 0);
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, 1000, false}, USUAL, 1),
+                10); /* and each of them once */
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, 1000, false}, USUAL, 1), 0);
     CHECK_EQUAL(room_when(USUAL), 0);
 }
 
@@ -85,8 +94,8 @@ TEST(more_than_any_room_could_hold_is_forgotten)
     begin();
     hew_ghost_note_away(&ghost, CODE + 1, 100, USUAL);
     hew_ghost_note_away(&ghost, CODE, objects_of(9 * USUAL), USUAL);
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE + 1, 100, USUAL, 1), 0);
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE, 100, USUAL, 1), 100);
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE + 1, 100, false}, USUAL, 1), 0);
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, 100, false}, USUAL, 1), 100);
 }
 
 TEST(a_heap_that_grows_while_more_than_usual_lies_here_takes_the_room_back_and_the_next_step_takes_twice_as_much)
@@ -133,7 +142,7 @@ TEST(where_depots_may_not_grow_nothing_is_counted)
     begin();
     hew_budget_set_depots(100, false);
     hew_ghost_note_away(&ghost, CODE, 1000, USUAL);
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, CODE, 1000, USUAL, 1), 0);
+    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, 1000, false}, USUAL, 1), 0);
     hew_budget_set_depots(100, true);
 }
 
@@ -163,6 +172,43 @@ TEST(while_it_is_not_allowed_there_is_none_and_then_as_much_as_before)
         hew_ghost_permit(HEW_GHOST_ALLOWED);
         CHECK_EQUAL(room_when(USUAL), USUAL / 4);
     }
+}
+
+TEST(what_is_made_for_others_is_asked_for_and_there_once_it_is_granted)
+{
+    begin();
+    come_again_for_others(USUAL);
+    come_again_for_others(USUAL);
+    CHECK_EQUAL(room_when(USUAL), 0);
+    CHECK(hew_ghost_asks(&ghost) && hew_ghost_present_room(&ghost, USUAL) == USUAL / 4);
+    hew_ghost_permit(HEW_GHOST_GRANTED);
+    CHECK_EQUAL(room_when(USUAL), USUAL / 4);
+    come_again_for_others(USUAL);
+    CHECK_EQUAL(room_when(USUAL), USUAL / 2);
+    hew_ghost_permit(HEW_GHOST_ALLOWED);
+    CHECK_EQUAL(room_when(USUAL), 0);
+    come_again(USUAL); /* by who frees it, too: no question any more */
+    CHECK(!hew_ghost_asks(&ghost));
+    CHECK_EQUAL(room_when(USUAL), USUAL / 4); /* nor is there at once what came while it was granted */
+}
+
+TEST(most_of_what_is_wanted_says_whether_it_is_asked_for)
+{
+    begin();
+    come_again_for_others(MIB);
+    come_again(MIB + MIB / 2);
+    CHECK(!hew_ghost_asks(&ghost) && room_when(USUAL) == USUAL / 4);
+    come_again_for_others(USUAL); /* nobody's room is asked for that is there */
+    CHECK(!hew_ghost_asks(&ghost) && room_when(USUAL) == USUAL / 2);
+    begin();
+    come_again(MIB / 2);
+    come_again_for_others(2 * MIB);
+    CHECK(hew_ghost_asks(&ghost) && room_when(USUAL) == 0);
+    hew_ghost_permit(HEW_GHOST_GRANTED);
+    CHECK_EQUAL(room_when(USUAL), USUAL / 4);
+    grow(64 * MIB);
+    CHECK_EQUAL(room_when(USUAL + 64 * MIB), 0); /* what has cost memory goes, and is asked for anew */
+    hew_ghost_permit(HEW_GHOST_ALLOWED);
 }
 
 TEST(growth_while_it_is_suspended_is_neither_charged_nor_paid_back)

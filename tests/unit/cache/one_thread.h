@@ -80,6 +80,14 @@ work(struct hew_cache *cache, unsigned code, unsigned rounds, unsigned burst)
 
 enum { WAVE = 1200 };
 
+static bool for_others; /* who takes them frees none */
+
+HEW_INLINE void
+want(unsigned code, unsigned count)
+{
+    hew_depot_note_fresh(0, (struct hew_ghost_wish){code, count, for_others});
+}
+
 /* Objects of 4096 bytes, more than a depot has room for, come and go. */
 HEW_INLINE void
 come_and_go(unsigned rounds, unsigned count)
@@ -93,7 +101,7 @@ come_and_go(unsigned rounds, unsigned count)
                 hew_depot_fit(0, 0);
                 more = count - got < 32 ? count - got : 32;
                 layers_take_regions(hew_arena_get(0), code, objects + got, more);
-                hew_depot_note_fresh(0, code, more);
+                want(code, more);
             }
             got += more;
         }

@@ -16,14 +16,20 @@ static uint64_t made_up_ms = 1000;
 static struct hew_step steps[HEW_STEP_LEVERS * HEW_STEPS_KEPT];
 
 static bool
-has_room(void)
+is_allowed(void)
 {
-    return hew_ghost_permitted() == HEW_GHOST_ALLOWED;
+    return hew_ghost_permitted() == HEW_GHOST_ALLOWED || hew_ghost_permitted() == HEW_GHOST_GRANTED;
 }
 
-/* A depot has more room than usual, and nobody has looked yet. */
+static bool
+has_room(void)
+{
+    return is_allowed() && hew_depot_counts().ghost_room != 0;
+}
+
+/* A depot has more room than usual, or asks for it, and nobody has looked yet. */
 static struct hew_cache *
-begin(void)
+begin_with(bool asked)
 {
     struct hew_cache *cache = new_cache();
     hew_tuning_after_fork();
@@ -31,11 +37,20 @@ begin(void)
     hew_options.dirty_decay_ms = 0; /* nobody's to move */
     hew_budget_set_depots(100, true);
     atomic_store(&hew_page_mapped, (size_t)64 << 20);
-    for (unsigned round = 0; round < ROUNDS && hew_depot_room().more == 0; round++) {
+    for (unsigned round = 0; round < ROUNDS && (hew_depot_room().more == 0 || (hew_depot_room().asked == 0) == asked);
+         round++) {
+        for_others = asked;
         come_and_go(10, WAVE);
+        for_others = false;
     }
-    CHECK(hew_depot_room().more != 0 && has_room());
+    CHECK(hew_depot_room().more != 0 && has_room() == !asked);
     return cache;
+}
+
+static struct hew_cache *
+begin(void)
+{
+    return begin_with(false);
 }
 
 /* A window's work; the look at its end. */
@@ -59,6 +74,18 @@ pass_until_judged(struct hew_cache *cache, unsigned verdicts, uint64_t with_ms, 
     }
     CHECK_EQUAL(hew_stats_tuned().depots_judged, verdicts);
     return made_up_ms - begun_ms;
+}
+
+TEST(room_that_is_asked_for_comes_with_a_verdict_and_not_before) /* the first: no depot has room yet */
+{
+    struct hew_cache *cache = begin_with(true);
+    CHECK(pass_until_judged(cache, 1, 40, 10) <= 5000 + 1000);
+    CHECK(!has_room() && hew_stats_tuned().depots_undone == 1);
+    CHECK_EQUAL(hew_ghost_permitted(), HEW_GHOST_ALLOWED);
+    CHECK(pass_until_judged(cache, 2, 10, 40) > 4000);
+    CHECK(has_room() && hew_stats_tuned().depots_undone == 1);
+    CHECK_EQUAL(hew_ghost_permitted(), HEW_GHOST_GRANTED);
+    end_cache();
 }
 
 TEST(room_with_which_operations_take_longer_goes_within_five_seconds_and_is_tried_again_later)
@@ -92,7 +119,7 @@ pass_until_without(struct hew_cache *cache)
 static void
 ended_without_a_verdict(void)
 {
-    CHECK(has_room());
+    CHECK(is_allowed());
     CHECK(hew_steps_read(steps) == 0 && hew_stats_tuned().depots_judged == 0);
 }
 
@@ -148,7 +175,7 @@ TEST(room_that_has_gone_meanwhile_is_not_judged_and_may_come_again)
     atomic_store(&hew_page_bound.parts, 1);
     CHECK_EQUAL(hew_depot_room().more, 0);
     pass_window(cache, 1, 1);
-    CHECK(has_room());
+    CHECK(is_allowed());
     atomic_store(&hew_page_bound.known, false);
     atomic_store(&hew_page_bound.parts, HEW_PAGE_BOUND_PARTS);
     end_cache();

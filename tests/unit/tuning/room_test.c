@@ -10,6 +10,7 @@ struct program {
     uint64_t with_ps, without_ps;
     unsigned noise_percent; /* of one window in each trial, */
     unsigned noisy;         /* of that number */
+    unsigned asked_percent; /* of the room: not there before it is granted */
 };
 
 static enum hew_room_outcome
@@ -22,6 +23,7 @@ pass(struct hew_room *room, const struct program *program)
                                    .cpu_ns = ps * OPERATIONS / 1000,
                                    .operations = OPERATIONS,
                                    .more = (size_t)1 << 20,
+                                   .asked = ((size_t)1 << 20) * program->asked_percent / 100,
                                });
 }
 
@@ -39,7 +41,7 @@ pass_until(struct hew_room *room, const struct program *program, enum hew_room_o
 TEST(room_that_makes_operations_slower_is_denied_and_comes_back_for_trials_only)
 {
     struct hew_room room;
-    struct program slower = {110000, 100000, 0, 0};
+    struct program slower = {110000, 100000, 0, 0, 0};
     hew_room_begin(&room);
     CHECK(pass_until(&room, &slower, HEW_ROOM_UNDONE) < 15);
     CHECK(hew_room_denies(&room));
@@ -55,7 +57,8 @@ TEST(room_that_makes_operations_slower_is_denied_and_comes_back_for_trials_only)
 
 TEST(room_that_pays_or_makes_no_difference_stays)
 {
-    struct program faster = {60000, 100000, 0, 0}, same = {100000, 100000, 0, 0}, hardly = {101000, 100000, 0, 0};
+    struct program faster = {60000, 100000, 0, 0, 0}, same = {100000, 100000, 0, 0, 0},
+                   hardly = {101000, 100000, 0, 0, 0};
     const struct program *programs[] = {&faster, &same, &hardly};
     for (unsigned each = 0; each < 3; each++) {
         struct hew_room room;
@@ -70,10 +73,52 @@ TEST(room_that_pays_or_makes_no_difference_stays)
     }
 }
 
+TEST(room_that_is_asked_for_comes_where_it_pays_and_else_nothing_changes)
+{
+    struct program faster = {60000, 100000, 0, 0, 100}, same = {100000, 100000, 0, 0, 100},
+                   hardly = {99000, 100000, 0, 0, 100}, slower = {140000, 100000, 0, 0, 100};
+    const struct program *others[] = {&same, &hardly, &slower};
+    struct hew_room room;
+    for (unsigned each = 0; each < 3; each++) {
+        hew_room_begin(&room);
+        CHECK(!hew_room_grants(&room) && !hew_room_denies(&room));
+        CHECK(pass_until(&room, others[each], HEW_ROOM_UNDONE) < 15);
+        CHECK(!hew_room_grants(&room) && !hew_room_denies(&room));
+    }
+    hew_room_begin(&room);
+    CHECK(pass_until(&room, &faster, HEW_ROOM_KEPT) < 15);
+    CHECK(hew_room_grants(&room) && !hew_room_denies(&room));
+    CHECK(pass_until(&room, &same, HEW_ROOM_KEPT) < 30); /* it is there now, and stays unless it is slower */
+    CHECK(hew_room_grants(&room));
+    CHECK(pass_until(&room, &slower, HEW_ROOM_UNDONE) < 60);
+    CHECK(!hew_room_grants(&room) && hew_room_denies(&room));
+    CHECK(pass_until(&room, &same, HEW_ROOM_UNDONE) < 100);
+    CHECK(!hew_room_grants(&room) && !hew_room_denies(&room));
+    CHECK(pass_until(&room, &faster, HEW_ROOM_KEPT) < 200);
+    CHECK(hew_room_grants(&room));
+}
+
+TEST(where_some_of_the_room_is_asked_for_all_of_it_goes_that_is_slower_and_all_comes_that_pays)
+{
+    static const unsigned parts[] = {10, 90};
+    for (unsigned each = 0; each < 2; each++) {
+        struct program faster = {60000, 100000, 0, 0, parts[each]}, same = {100000, 100000, 0, 0, parts[each]},
+                       slower = {140000, 100000, 0, 0, parts[each]};
+        struct hew_room room;
+        hew_room_begin(&room);
+        CHECK(pass_until(&room, &same, HEW_ROOM_KEPT) < 15);
+        CHECK(!hew_room_grants(&room) && !hew_room_denies(&room));
+        CHECK(pass_until(&room, &slower, HEW_ROOM_UNDONE) < 30);
+        CHECK(!hew_room_grants(&room) && hew_room_denies(&room));
+        CHECK(pass_until(&room, &faster, HEW_ROOM_KEPT) < 60);
+        CHECK(hew_room_grants(&room) && !hew_room_denies(&room));
+    }
+}
+
 TEST(a_window_that_is_interrupted_does_not_decide)
 {
     for (unsigned noisy = 0; noisy <= 2 * HEW_ROOM_PAIRS; noisy++) {
-        struct program slower = {115000, 100000, 40, noisy}, faster = {85000, 100000, 40, noisy};
+        struct program slower = {115000, 100000, 40, noisy, 0}, faster = {85000, 100000, 40, noisy, 0};
         struct hew_room room;
         hew_room_begin(&room);
         CHECK(pass_until(&room, &faster, HEW_ROOM_KEPT) < 15);
@@ -85,7 +130,7 @@ TEST(a_window_that_is_interrupted_does_not_decide)
 TEST(two_pairs_of_four_do_not_decide)
 {
     struct hew_room room;
-    struct program program = {0, 100000, 0, 0};
+    struct program program = {0, 100000, 0, 0, 0};
     hew_room_begin(&room);
     enum hew_room_outcome outcome = HEW_ROOM_NOTHING;
     while (outcome == HEW_ROOM_NOTHING || outcome == HEW_ROOM_TRIED) {
@@ -101,7 +146,7 @@ TEST(what_a_program_does_slower_and_slower_or_faster_and_faster_counts_for_neith
     static const int64_t steps_ps[] = {12000, -6000};
     for (unsigned each = 0; each < 2; each++) {
         struct hew_room room;
-        struct program drifts = {100000, 100000, 0, 0};
+        struct program drifts = {100000, 100000, 0, 0, 0};
         hew_room_begin(&room);
         CHECK(pass_until(&room, &drifts, HEW_ROOM_TRIED) < 15);
         enum hew_room_outcome outcome = HEW_ROOM_NOTHING;
@@ -117,7 +162,7 @@ TEST(what_a_program_does_slower_and_slower_or_faster_and_faster_counts_for_neith
 TEST(a_program_that_changes_is_judged_anew_and_nothing_oscillates)
 {
     struct hew_room room;
-    struct program slower = {120000, 100000, 0, 0}, faster = {80000, 100000, 0, 0};
+    struct program slower = {120000, 100000, 0, 0, 0}, faster = {80000, 100000, 0, 0, 0};
     hew_room_begin(&room);
     CHECK(pass_until(&room, &slower, HEW_ROOM_UNDONE) < 15);
     CHECK(pass_until(&room, &faster, HEW_ROOM_KEPT) < 30);
@@ -141,7 +186,7 @@ look(struct hew_room *room, uint64_t operations, uint64_t more)
 TEST(without_room_there_is_no_trial_and_nothing_denied)
 {
     struct hew_room room;
-    struct program slower = {110000, 100000, 0, 0};
+    struct program slower = {110000, 100000, 0, 0, 0};
     hew_room_begin(&room);
     for (unsigned window = 0; window < 100; window++) {
         CHECK_EQUAL(look(&room, OPERATIONS, 0), HEW_ROOM_NOTHING);
@@ -154,7 +199,7 @@ TEST(without_room_there_is_no_trial_and_nothing_denied)
 
 TEST(what_cannot_be_judged_is_not_and_the_room_comes_back)
 {
-    struct program slower = {110000, 100000, 0, 0};
+    struct program slower = {110000, 100000, 0, 0, 0};
     struct hew_room_window few = {.passed_ms = 250, .cpu_ns = 1000000, .operations = 10, .more = 4096},
                            gone = {.passed_ms = 250, .cpu_ns = 1000000, .operations = OPERATIONS},
                            no_clock = {.passed_ms = 250, .operations = OPERATIONS, .more = 4096};
