@@ -81,6 +81,7 @@ def lean_table(cases: dict[str, Kept]) -> list[str]:
     rows = []
     for name, kept in cases.items():
         rounds, hand = kept["rounds"], best(kept["rounds"], kept["hand"], lean=True)
+        ours = against_best(rounds, BY_DEFAULT, kept["hand"], lean=True)
         off = f"{_median(rounds, OFF, CPU.key):.2f} s, {_median(rounds, OFF, PEAK_RSS.key) / 2**20:.0f} MiB"
         rows.append(
             [
@@ -88,8 +89,8 @@ def lean_table(cases: dict[str, Kept]) -> list[str]:
                 off,
                 plain(rounds, BY_DEFAULT),
                 _named(rounds, hand),
-                _pair(against_best(rounds, BY_DEFAULT, kept["hand"], lean=True)),
-                verdict_of(kept, lean=True).value,
+                _pair(ours),
+                as_good(ours).value,
                 f"{kept['load']:.1f}",
             ]
         )

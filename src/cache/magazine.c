@@ -238,7 +238,7 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
     return hew_bin_take(&arena->bins[code], &arena->pages, code, objects, wanted);
 }
 
-/* Than it frees, by far: others do.  What lies in the magazine counts as in use. */
+/* Than it frees, by far: others do.  The magazine is empty here. */
 static bool
 makes_more(const struct hew_cache *cache, unsigned code)
 {

@@ -137,8 +137,8 @@ TEST(a_depot_comes_to_hold_what_it_had_no_room_for_and_gives_it_back_when_the_he
     end_cache();
 }
 
-/* A thread takes more objects of 4096 bytes than depots have room for, and frees every nth of them itself; others free the rest, until
- * a depot gets room. */
+/* A thread takes more objects of 4096 bytes than depots have room for, and frees so many eighths of them itself; others free the rest,
+ * until a depot gets room. */
 static struct hew_depot_room
 want_again(unsigned freed_of_eight)
 {

@@ -20,12 +20,18 @@ objects_of(size_t bytes)
     return (unsigned)(bytes / hew_slab_shapes[CODE].size);
 }
 
+static unsigned
+want(unsigned code, unsigned count, bool made)
+{
+    return hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){code, count, made}, USUAL, 1);
+}
+
 /* So many bytes have gone home for want of room, and are wanted again. */
 static void
 come_again(size_t bytes)
 {
     hew_ghost_note_away(&ghost, CODE, objects_of(bytes), USUAL);
-    hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, objects_of(bytes), false}, USUAL, 1);
+    want(CODE, objects_of(bytes), false);
 }
 
 /* The same, by threads that make them for others. */
@@ -33,7 +39,7 @@ static void
 come_again_for_others(size_t bytes)
 {
     hew_ghost_note_away(&ghost, CODE, objects_of(bytes), USUAL);
-    hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, objects_of(bytes), true}, USUAL, 1);
+    want(CODE, objects_of(bytes), true);
 }
 
 static size_t
@@ -79,13 +85,12 @@ TEST(what_is_wanted_again_brings_room_in_steps_that_double)
 TEST(what_is_taken_fresh_without_having_been_here_brings_none)
 {
     begin();
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, objects_of(64 * MIB), false}, USUAL, 1), 0);
+    CHECK_EQUAL(want(CODE, objects_of(64 * MIB), false), 0);
     hew_ghost_note_away(&ghost, CODE + 1, 1000, USUAL);
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, objects_of(64 * MIB), false}, USUAL, 1), 0);
+    CHECK_EQUAL(want(CODE, objects_of(64 * MIB), false), 0);
     hew_ghost_note_away(&ghost, CODE, 10, USUAL);
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, 1000, false}, USUAL, 1),
-                10); /* and each of them once */
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, 1000, false}, USUAL, 1), 0);
+    CHECK_EQUAL(want(CODE, 1000, false), 10); /* and each of them once */
+    CHECK_EQUAL(want(CODE, 1000, false), 0);
     CHECK_EQUAL(room_when(USUAL), 0);
 }
 
@@ -94,8 +99,8 @@ TEST(more_than_any_room_could_hold_is_forgotten)
     begin();
     hew_ghost_note_away(&ghost, CODE + 1, 100, USUAL);
     hew_ghost_note_away(&ghost, CODE, objects_of(9 * USUAL), USUAL);
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE + 1, 100, false}, USUAL, 1), 0);
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, 100, false}, USUAL, 1), 100);
+    CHECK_EQUAL(want(CODE + 1, 100, false), 0);
+    CHECK_EQUAL(want(CODE, 100, false), 100);
 }
 
 TEST(a_heap_that_grows_while_more_than_usual_lies_here_takes_the_room_back_and_the_next_step_takes_twice_as_much)
@@ -142,7 +147,7 @@ TEST(where_depots_may_not_grow_nothing_is_counted)
     begin();
     hew_budget_set_depots(100, false);
     hew_ghost_note_away(&ghost, CODE, 1000, USUAL);
-    CHECK_EQUAL(hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){CODE, 1000, false}, USUAL, 1), 0);
+    CHECK_EQUAL(want(CODE, 1000, false), 0);
     hew_budget_set_depots(100, true);
 }
 
