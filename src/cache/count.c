@@ -63,10 +63,11 @@ hew_count_freed(const struct hew_cache *cache)
 void
 hew_count_forget(struct hew_cache *cache, unsigned code)
 {
-    uint64_t requests = hew_cache_requests(cache, code), bytes = requests * hew_slab_shapes[code].size;
+    uint64_t requests = hew_cache_requests(cache, code), frees = hew_cache_frees(cache, code);
     cache->counted[code] -= requests;
-    cache->other_allocated += bytes;
-    cache->other_freed += bytes; /* frees are told from requests */
+    cache->balance[code] = -(uint64_t)hew_cache_depth(cache, code);
+    cache->other_allocated += requests * hew_slab_shapes[code].size;
+    cache->other_freed += frees * hew_slab_shapes[code].size;
 }
 
 void

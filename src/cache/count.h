@@ -22,8 +22,8 @@ size_t hew_count_held(const struct hew_cache *cache, unsigned code);
 uint64_t hew_count_allocated(const struct hew_cache *cache);
 uint64_t hew_count_freed(const struct hew_cache *cache);
 
-/* The class's requests begin at nothing, for those who count requests; what the thread has allocated and freed stays.  Only the owning
- * thread, under hew_caches_lock. */
+/* The class's requests and frees begin at nothing, for those who count them; the bytes that the thread has allocated and freed stay.  Only
+ * the owning thread, under hew_caches_lock. */
 void hew_count_forget(struct hew_cache *cache, unsigned code);
 
 /* HEW_DUE_BYTES comes at least each time a thread has allocated `bytes` from now on; several may ask. */

@@ -36,7 +36,7 @@ hook_of(enum hew_prof_hook hook)
     return atomic_load_explicit(&hew_prof_hooks[hook], memory_order_relaxed);
 }
 
-uint64_t hew_prof_seed;
+_Atomic uint64_t hew_prof_seed;
 
 static struct hew_prof_class classes[HEW_CODE_SMALL_LAST + HEW_LARGE_CLASSES]; /* guarded by hew_prof_lock */
 
@@ -91,8 +91,9 @@ hew_prof_birth(struct hew_cache *cache)
         cache->until_sample = INT64_MAX;
         return;
     }
+    bool seeded = atomic_load_explicit(&hew_prof_seed, memory_order_relaxed) != 0;
     uint64_t chance = hew_clock_ns() ^ (uintptr_t)cache * UINT64_C(0x9e3779b97f4a7c15);
-    own->random.state = hew_prof_seed != 0 ? hew_prof_seed++ : chance;
+    own->random.state = seeded ? atomic_fetch_add_explicit(&hew_prof_seed, 1, memory_order_relaxed) : chance;
     own->active = atomic_load_explicit(&hew_prof_active_init, memory_order_relaxed);
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         draw_class(cache, own, code);

@@ -79,7 +79,7 @@ hew_prof_interval(void)
 }
 
 /* Draws of threads that are born from now on follow from it; 0: from clock and addresses.  For tests. */
-extern uint64_t hew_prof_seed;
+extern _Atomic uint64_t hew_prof_seed;
 
 /* With prof:true, after the settings are known. */
 void hew_prof_boot(void);

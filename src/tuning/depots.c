@@ -32,9 +32,8 @@ apply(void)
 }
 
 static void
-tell_verdict(enum hew_step_outcome outcome, uint64_t now_ms)
+tell_verdict(enum hew_step_outcome outcome, struct hew_depot_room bytes, uint64_t now_ms)
 {
-    struct hew_depot_room bytes = hew_depot_room();
     hew_stats_tuning_count(HEW_STATS_TUNING_depots_judged, 1);
     hew_stats_tuning_count(HEW_STATS_TUNING_depots_undone, outcome == HEW_STEP_UNDONE);
     hew_steps_tell(&(struct hew_step){
@@ -56,7 +55,7 @@ step(struct hew_room_window window, uint64_t now_ms)
     window.asked = bytes.asked;
     enum hew_room_outcome outcome = hew_room_step(&depots.room, &window);
     if (outcome == HEW_ROOM_KEPT || outcome == HEW_ROOM_UNDONE) {
-        tell_verdict(outcome == HEW_ROOM_KEPT ? HEW_STEP_KEPT : HEW_STEP_UNDONE, now_ms);
+        tell_verdict(outcome == HEW_ROOM_KEPT ? HEW_STEP_KEPT : HEW_STEP_UNDONE, bytes, now_ms);
     }
     apply();
 }

@@ -73,6 +73,26 @@ TEST(counts_that_begin_anew_in_between_tell_nothing_once)
     end_cache();
 }
 
+/* With objects that live: they are no sign that the thread makes for others. */
+TEST(counts_that_begin_anew_leave_bytes_as_they_were)
+{
+    struct hew_cache *cache = new_cache();
+    take_many(cache, CODE, 3000);
+    give_many(cache, CODE, 1000);
+    uint64_t allocated = hew_count_allocated(cache), freed = hew_count_freed(cache);
+    hew_mutex_lock(&hew_caches_lock);
+    hew_count_forget(cache, CODE);
+    hew_mutex_unlock(&hew_caches_lock);
+    CHECK(hew_cache_requests(cache, CODE) == 0 && hew_cache_frees(cache, CODE) == 0);
+    CHECK(hew_count_allocated(cache) == allocated && hew_count_freed(cache) == freed);
+    for (unsigned i = 1000; i < 3000; i++) {
+        give(cache, CODE, objects[i]);
+    }
+    CHECK_EQUAL(hew_cache_frees(cache, CODE), 2000);
+    CHECK_EQUAL(hew_count_freed(cache) - freed, 2000 * hew_code_size(CODE));
+    end_cache();
+}
+
 TEST(threads_that_miss_tell_by_themselves)
 {
     struct hew_cache *cache = new_cache();
