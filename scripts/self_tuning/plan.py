@@ -59,6 +59,7 @@ def grid(cpus: int) -> tuple[str, ...]:
 
 
 HOT = "hot threads, 1,776"
+HOT_LONG = "hot threads, 1,776, 8 s"  # long enough for verdicts on what was learned
 OWN_ARENAS = "an arena of its own for each maker (code)"
 MANY_ARENAS = "narenas:1024"
 
@@ -69,6 +70,7 @@ CASES = (
         ("hot_threads", "--threads", "1776", "--hot", "80", "--messages", "60000"),
         extra={MANY_ARENAS: (), OWN_ARENAS: ("--exclusive", "1")},
     ),
+    Case(HOT_LONG, ("hot_threads", "--threads", "1776", "--hot", "80", "--messages", "600000")),
     Case("batches", ("batches", "--batches", "400000"), several=False),
     Case("batches, 8 threads", ("batches", "--threads", "8", "--batches", "400000")),
     Case("hand-over (xmalloc_like)", ("xmalloc_like", "--batches", "120000")),

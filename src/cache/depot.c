@@ -463,6 +463,7 @@ hew_depot_room(void)
             size_t more = hew_ghost_present_room(&depot->ghost, usual);
             all.more += more;
             all.asked += hew_ghost_asks(&depot->ghost) ? more : 0;
+            all.there += hew_ghost_room_is_there(&depot->ghost) ? more : 0;
         }
     }
     return all;
@@ -471,11 +472,7 @@ hew_depot_room(void)
 HEW_UNCHECKED_THREADS struct hew_depot_counts
 hew_depot_counts(void)
 {
-    struct hew_depot_room room = hew_depot_room();
-    size_t not_there = hew_ghost_permitted() == HEW_GHOST_DENIED    ? room.more
-                       : hew_ghost_permitted() == HEW_GHOST_ALLOWED ? room.asked
-                                                                    : 0;
-    struct hew_depot_counts sum = {.ghost_room = room.more - not_there};
+    struct hew_depot_counts sum = {.ghost_room = hew_depot_room().there};
     for (unsigned index = 0; index < DEPOTS_MAX; index++) {
         const struct depot *depot = depot_at(index);
         for (unsigned code = 1; depot != NULL && code <= HEW_CODE_CACHED_LAST; code++) {

@@ -23,10 +23,10 @@
 #include "cache/cache.h"
 #include "cache/ghost.h"
 
-/* Bytes that all depots together may usually hold, and how many more they may by what was wanted again, or might if that were allowed;
- * and those of them that are asked for (ghost.h). */
+/* Bytes that all depots together may usually hold, and how many more they may by what was wanted again, or might if that were allowed; of
+ * those, what is asked for, and what is there (ghost.h). */
 struct hew_depot_room {
-    size_t usual, more, asked;
+    size_t usual, more, asked, there;
 };
 
 /* What passed by, summed over CPUs: relaxed. */

@@ -40,12 +40,18 @@ hew_ghost_permitted(void)
     return atomic_load_explicit(&permission, memory_order_relaxed);
 }
 
-/* Whether the ghost's room is there. */
+/* Whether the ghost's room may be filled now. */
 static bool
 is_allowed(const struct hew_ghost *ghost)
 {
     enum hew_ghost_permission now = hew_ghost_permitted();
     return now == HEW_GHOST_GRANTED || (now == HEW_GHOST_ALLOWED && !hew_ghost_asks(ghost));
+}
+
+bool
+hew_ghost_room_is_there(const struct hew_ghost *ghost)
+{
+    return is_allowed(ghost) || hew_ghost_permitted() == HEW_GHOST_SUSPENDED;
 }
 
 /* What the room may cost one of the depots. */
@@ -61,7 +67,7 @@ take_back(struct hew_ghost *ghost)
     uint32_t failures = atomic_load_explicit(&ghost->failures, memory_order_relaxed);
     set(&ghost->room, 0);
     set(&ghost->wanted, 0);
-    set(&ghost->made, 0);
+    set(&ghost->for_others, 0);
     atomic_store_explicit(&ghost->paid, false, memory_order_relaxed);
     atomic_store_explicit(&ghost->failures, failures + (failures < FAILURES_MOST), memory_order_relaxed);
 }
@@ -161,23 +167,23 @@ needed(const struct hew_ghost *ghost, size_t usual)
 
 /* Of two threads at once the one that finds what was wanted makes the step; what was made for others is looked at by that one alone. */
 static bool
-end_period(struct hew_ghost *ghost, size_t usual, bool *made)
+end_period(struct hew_ghost *ghost, size_t usual, bool *for_others)
 {
     size_t wanted = atomic_exchange_explicit(&ghost->wanted, 0, memory_order_relaxed);
     if (wanted < needed(ghost, usual)) {
         return false;
     }
-    *made = atomic_exchange_explicit(&ghost->made, 0, memory_order_relaxed) > wanted / 2;
+    *for_others = atomic_exchange_explicit(&ghost->for_others, 0, memory_order_relaxed) > wanted / 2;
     return true;
 }
 
 /* What it asks for from now on; the room that it begins with. */
 static size_t
-room_before_step(struct hew_ghost *ghost, bool made)
+room_before_step(struct hew_ghost *ghost, bool for_others)
 {
     size_t room = get(&ghost->room);
-    bool asks = hew_ghost_asks(ghost), goes_on = made && (room == 0 || asks);
-    atomic_store_explicit(&ghost->asked, goes_on, memory_order_relaxed);
+    bool asks = hew_ghost_asks(ghost), goes_on = for_others && (room == 0 || asks);
+    atomic_store_explicit(&ghost->asks, goes_on, memory_order_relaxed);
     return asks && !goes_on && hew_ghost_permitted() != HEW_GHOST_GRANTED ? 0 : room;
 }
 
@@ -185,11 +191,11 @@ room_before_step(struct hew_ghost *ghost, bool made)
 static HEW_NOINLINE void
 step_up(struct hew_ghost *ghost, size_t usual, unsigned depots)
 {
-    bool made;
-    if (!end_period(ghost, usual, &made)) {
+    bool for_others;
+    if (!end_period(ghost, usual, &for_others)) {
         return;
     }
-    size_t room = room_before_step(ghost, made), most = usual * ROOM_MOST;
+    size_t room = room_before_step(ghost, for_others), most = usual * ROOM_MOST;
     if (get(&ghost->cost) > cost_limit(depots) || room >= most || !may_step_up(ghost, room) ||
         !hew_page_bound_is_far(0)) {
         set(&ghost->room, room);
@@ -214,8 +220,8 @@ hew_ghost_note_wanted(struct hew_ghost *ghost, struct hew_ghost_wish wish, size_
     size_t bytes = hew_budget_bytes(wish.code, again), all = get(&ghost->away_bytes);
     atomic_store_explicit(&ghost->away[wish.code], away - again, memory_order_relaxed);
     set(&ghost->away_bytes, all - hew_budget_least(all, bytes));
-    if (wish.made) {
-        atomic_fetch_add_explicit(&ghost->made, bytes, memory_order_relaxed);
+    if (wish.for_others) {
+        atomic_fetch_add_explicit(&ghost->for_others, bytes, memory_order_relaxed);
     }
     if (atomic_fetch_add_explicit(&ghost->wanted, bytes, memory_order_relaxed) + bytes >= needed(ghost, usual)) {
         step_up(ghost, usual, depots);

@@ -24,13 +24,13 @@
 #include <stdatomic.h>
 
 struct hew_ghost {
-    _Atomic size_t room;   /* bytes beyond the usual */
-    _Atomic size_t wanted; /* bytes wanted again since the room changed last, */
-    _Atomic size_t made;   /* and those of them by threads that make more than they free */
-    _Atomic size_t taken;  /* from the system, by all page heaps, when that was looked at last: hew_page_taken_fresh */
-    _Atomic size_t cost;   /* of that, bytes that may be due to the room, and are not needed yet */
-    _Atomic bool paid;     /* some of that came since the room changed last */
-    _Atomic bool asked;    /* the room is for threads that make more than they free: it is there once it is granted */
+    _Atomic size_t room;       /* bytes beyond the usual */
+    _Atomic size_t wanted;     /* bytes wanted again since the room changed last, */
+    _Atomic size_t for_others; /* and those of them by threads that make for others */
+    _Atomic size_t taken; /* from the system, by all page heaps, when that was looked at last: hew_page_taken_fresh */
+    _Atomic size_t cost;  /* of that, bytes that may be due to the room, and are not needed yet */
+    _Atomic bool paid;    /* some of that came since the room changed last */
+    _Atomic bool asks;    /* the room is for threads that make for others: it is there once it is granted */
     _Atomic uint32_t failures; /* steps that had to be taken back, but for those that went well since */
     _Atomic size_t away_bytes;
     _Atomic uint32_t away[HEW_CODES];
@@ -43,10 +43,10 @@ size_t hew_ghost_room(struct hew_ghost *ghost, size_t held, size_t usual, unsign
 /* So many objects have gone home from the depot, which may hold `most` bytes. */
 void hew_ghost_note_away(struct hew_ghost *ghost, unsigned code, unsigned count, size_t most);
 
-/* So many had to be taken fresh, by a thread that makes more of the class than it frees, or by another one. */
+/* So many had to be taken fresh, by a thread that makes them for others, or by another one. */
 struct hew_ghost_wish {
     unsigned code, count;
-    bool made;
+    bool for_others;
 };
 
 /* Returns how many of them were away. */
@@ -73,7 +73,10 @@ size_t hew_ghost_present_room(const struct hew_ghost *ghost, size_t usual);
 HEW_INLINE bool
 hew_ghost_asks(const struct hew_ghost *ghost)
 {
-    return atomic_load_explicit(&ghost->asked, memory_order_relaxed);
+    return atomic_load_explicit(&ghost->asks, memory_order_relaxed);
 }
+
+/* Whether the room is there.  For the time of a trial yes: windows with it and without take turns. */
+bool hew_ghost_room_is_there(const struct hew_ghost *ghost);
 
 #endif

@@ -215,7 +215,7 @@ def everything() -> dict[str, Any]:
 
 def test_each_goal_has_a_verdict_from_what_was_measured() -> None:
     kept = everything()
-    assert [verdict for *_, verdict in page.goals(kept)] == [Verdict.MET] * 13
+    assert [verdict for *_, verdict in page.goals(kept)] == [Verdict.MET] * 15
     kept["suite"]["jq"]["rounds"][BY_DEFAULT] = way(1.2, 1.2, 99)
     verdicts = {goal: verdict for goal, _, _, verdict in page.goals(kept)}
     assert verdicts["real programs: each"] is Verdict.NOT_MET

@@ -21,9 +21,9 @@ objects_of(size_t bytes)
 }
 
 static unsigned
-want(unsigned code, unsigned count, bool made)
+want(unsigned code, unsigned count, bool for_others)
 {
-    return hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){code, count, made}, USUAL, 1);
+    return hew_ghost_note_wanted(&ghost, (struct hew_ghost_wish){code, count, for_others}, USUAL, 1);
 }
 
 /* So many bytes have gone home for want of room, and are wanted again. */

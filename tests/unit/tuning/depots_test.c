@@ -27,6 +27,13 @@ has_room(void)
     return is_allowed() && hew_depot_counts().ghost_room != 0;
 }
 
+static bool
+has_come(bool asked)
+{
+    struct hew_depot_room room = hew_depot_room();
+    return room.more != 0 && (room.asked != 0) == asked;
+}
+
 /* A depot has more room than usual, or asks for it, and nobody has looked yet. */
 static struct hew_cache *
 begin_with(bool asked)
@@ -37,13 +44,12 @@ begin_with(bool asked)
     hew_options.dirty_decay_ms = 0; /* nobody's to move */
     hew_budget_set_depots(100, true);
     atomic_store(&hew_page_mapped, (size_t)64 << 20);
-    for (unsigned round = 0; round < ROUNDS && (hew_depot_room().more == 0 || (hew_depot_room().asked == 0) == asked);
-         round++) {
+    for (unsigned round = 0; round < ROUNDS && !has_come(asked); round++) {
         for_others = asked;
         come_and_go(10, WAVE);
         for_others = false;
     }
-    CHECK(hew_depot_room().more != 0 && has_room() == !asked);
+    CHECK(has_come(asked) && has_room() == !asked);
     return cache;
 }
 
