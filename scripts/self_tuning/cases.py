@@ -126,13 +126,18 @@ EXPERTS = (
 )
 
 
-def experts_table(kept: Kept) -> list[str]:
-    """What they have gained beside what this machine shows of the case that is modelled on theirs."""
+def experts_table(cases: dict[str, Kept]) -> list[str]:
+    """What they have gained beside what this machine shows of the cases that are modelled on theirs."""
+    rows = [row for name, kept in cases.items() for row in _beside_experts(name, kept)]
+    return table(["what", "CPU time", "memory"], [*EXPERTS, *rows])
+
+
+def _beside_experts(name: str, kept: Kept) -> list[list[str]]:
     rounds = kept["rounds"]
     lean, fast = (best(rounds, kept["hand"], lean) for lean in (True, False))
     ways = dict.fromkeys([BY_DEFAULT, SPENDING, LAVISH, lean, fast, *kept.get("extra", [])])
-    rows = [[f"here, {way if way in {BY_DEFAULT, OWN_ARENAS} else f'`{way}`'}", *_percent(rounds, way)] for way in ways]
-    return table(["what", "CPU time", "memory"], [*EXPERTS, *rows])
+    shown = {way: way if way in {BY_DEFAULT, OWN_ARENAS} else f"`{way}`" for way in ways}
+    return [[f"{name}, {shown[way]}", *_percent(rounds, way)] for way in ways]
 
 
 def _percent(rounds: Rounds, way: str) -> list[str]:

@@ -226,10 +226,9 @@ def lines(kept: Kept, missing: list[str]) -> list[str]:
     found += table(["goal", "wanted", "measured", "verdict"], rows)
     found += _part("Cases: the best setting in the memory of `tuning:off`", bool(cases), lean_table(cases))
     found += _part("Cases: the best setting of all", bool(cases), any_table(cases))
-    if HOT in cases:
-        title = "Next to what experts gain by hand"
-        text = "Theirs are told of services with dozens of CPUs; the rest is measured here on hot threads, 1,776."
-        found += _part(title, True, [text, "", *experts_table(cases[HOT])])
+    theirs = {name: cases[name] for name in (HOT, HOT_LONG) if name in cases}
+    text = "Theirs are told of services with dozens of CPUs; the rest is measured here, to `tuning:off`."
+    found += _part("Next to what experts gain by hand", bool(theirs), [text, "", *experts_table(theirs)])
     found += _part("Hostile patterns, to `tuning:off`", bool(hostile(kept)), hostile_table(kept))
     found += _part("The suite, the default to `tuning:off`", bool(suite), [*suite_table(suite), *above(suite)])
     found += _part("What the controller costs", bool(cost), cost_table(cost))

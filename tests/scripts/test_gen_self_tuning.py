@@ -9,7 +9,7 @@ import gen_self_tuning
 import pytest
 from self_tuning import ROOT, cases, cost, judge, page, plan, runs, suite
 from self_tuning.judge import Verdict
-from self_tuning.plan import BY_DEFAULT, HOT, LAVISH, OFF, SPENDING
+from self_tuning.plan import BY_DEFAULT, HOT, HOT_LONG, LAVISH, OFF, SPENDING
 
 from hew.model.errors import HewError
 from hew.model.figures import CPU
@@ -241,6 +241,7 @@ def test_the_page_begins_with_the_goals_and_ends_with_what_is_missing() -> None:
     titles = [line for line in text.splitlines() if line.startswith("### ")]
     assert titles[0] == "### Goals"
     assert "### Next to what experts gain by hand" in titles
+    assert f"| {HOT_LONG}, {BY_DEFAULT} |" in text  # beside theirs, whose services run for long
     assert text.endswith("- suite: lua: failed: lua, by default: exit status 1\n- left out: z3: command not found")
     assert "| jq | real programs |" in text
 
