@@ -224,4 +224,11 @@ hew_cache_frees(const struct hew_cache *cache, unsigned code)
     return hew_cache_requests(cache, code) + cache->balance[code] + hew_cache_depth(cache, code);
 }
 
+/* Frees begin at nothing, where requests do: what lies here came in from outside. */
+HEW_INLINE void
+hew_cache_forget_frees(struct hew_cache *cache, unsigned code)
+{
+    cache->balance[code] = -(uint64_t)hew_cache_depth(cache, code);
+}
+
 #endif

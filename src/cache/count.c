@@ -65,7 +65,7 @@ hew_count_forget(struct hew_cache *cache, unsigned code)
 {
     uint64_t requests = hew_cache_requests(cache, code), frees = hew_cache_frees(cache, code);
     cache->counted[code] -= requests;
-    cache->balance[code] = -(uint64_t)hew_cache_depth(cache, code);
+    hew_cache_forget_frees(cache, code);
     cache->other_allocated += requests * hew_slab_shapes[code].size;
     cache->other_freed += frees * hew_slab_shapes[code].size;
 }

@@ -91,7 +91,7 @@ forget_counts(struct hew_cache *cache)
     HEW_EACH_TOUCHED(cache, code)
     {
         HEW_ASSERT(1, hew_cache_requests(cache, code) == 0);
-        cache->balance[code] = -(uint64_t)hew_cache_depth(cache, code);
+        hew_cache_forget_frees(cache, code);
     }
     cache->other_allocated = cache->other_freed = cache->reported = 0;
     cache->due = 0;

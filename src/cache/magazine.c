@@ -238,9 +238,9 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
     return hew_bin_take(&arena->bins[code], &arena->pages, code, objects, wanted);
 }
 
-/* Than it frees, by far: others do.  The magazine is empty here. */
+/* It frees less than half of what it takes.  The magazine is empty here. */
 static bool
-makes_more(const struct hew_cache *cache, unsigned code)
+makes_for_others(const struct hew_cache *cache, unsigned code)
 {
     return (int64_t)(hew_cache_requests(cache, code) / 2 + cache->balance[code]) < 0;
 }
@@ -256,7 +256,7 @@ magazine_take(struct hew_cache *cache, unsigned code, void **objects, unsigned w
         }
         got = take_fresh(cache, code, objects, wanted);
         if (depot) {
-            hew_depot_note_fresh(cache->depot, (struct hew_ghost_wish){code, got, makes_more(cache, code)});
+            hew_depot_note_fresh(cache->depot, (struct hew_ghost_wish){code, got, makes_for_others(cache, code)});
         }
     }
     cache->balance[code] -= got;
