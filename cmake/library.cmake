@@ -72,16 +72,17 @@ if(HEW_SONAME)
   target_link_options(hew PRIVATE -Wl,-soname,${HEW_SONAME})
 endif()
 
-add_library(hew_archived OBJECT ${CMAKE_SOURCE_DIR}/src/api/archive/threads.c)
+file(GLOB archived CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/api/archive/*.c)
+add_library(hew_archived OBJECT ${archived})
 target_link_libraries(hew_archived PRIVATE hew_core_flags)
 set(HEW_ARCHIVED ${CMAKE_BINARY_DIR}/archive/hew.o)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
 
 add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/libhew.a
-  COMMAND ${CMAKE_LINKER} -r -o ${HEW_ARCHIVED} ${HEW_OBJECT} $<TARGET_OBJECTS:hew_archived>
+  COMMAND ${CMAKE_LINKER} -r -o ${HEW_ARCHIVED} ${HEW_OBJECT} "$<TARGET_OBJECTS:hew_archived>"
   COMMAND ${CMAKE_COMMAND} -E rm -f ${CMAKE_BINARY_DIR}/libhew.a
   COMMAND ${CMAKE_AR} rcs ${CMAKE_BINARY_DIR}/libhew.a ${HEW_ARCHIVED}
-  DEPENDS ${HEW_OBJECT} $<TARGET_OBJECTS:hew_archived> VERBATIM)
+  DEPENDS ${HEW_OBJECT} $<TARGET_OBJECTS:hew_archived> COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(hew_static ALL DEPENDS ${CMAKE_BINARY_DIR}/libhew.a)
 add_dependencies(hew_object hew_api) # one of the two makes the objects before the other looks at them
 add_dependencies(hew hew_object)
