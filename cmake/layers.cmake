@@ -29,7 +29,7 @@ target_compile_options(hew_core_flags INTERFACE
 
 # In the library, what few programs ever call lies behind the rest: a file's pages come in 64 KiB at a time, and a small
 # program should not pay for the profiler.
-set(HEW_RARE_LAYERS control tuning stats prof pool)
+set(HEW_RARE_LAYERS control stats prof pool)
 
 # A layer's files lie in its folder, and in those of its rooms.
 file(STRINGS ${CMAKE_SOURCE_DIR}/src/LAYERS rows REGEX "^ *[a-z]+$")
@@ -54,9 +54,6 @@ foreach(layer IN LISTS HEW_LAYERS)
   if(sources)
     add_library(hew_${layer}_objects OBJECT ${sources})
     target_link_libraries(hew_${layer}_objects PRIVATE hew_core_flags)
-    if(layer STREQUAL "tuning") # runs once a second; constants of vectors would stand at the library's front
-      target_compile_options(hew_${layer}_objects PRIVATE -fno-tree-vectorize)
-    endif()
     if(layer IN_LIST HEW_RARE_LAYERS)
       list(PREPEND HEW_RARE_OBJECTS $<TARGET_OBJECTS:hew_${layer}_objects>)
     else()

@@ -258,9 +258,6 @@ take_slow(const struct hew_source *source, size_t asked, size_t alignment, bool 
     if (code == HEW_CODE_SLOW && alignment <= HEW_PAGE && (extent = reuse(arena, size)) != NULL) {
         return extent;
     }
-    if (source->own != NULL && counted_by_class(source)) {
-        hew_depot_fit(source->own->depot, size);
-    }
     size_t at = alignment < HEW_PAGE ? HEW_PAGE : alignment;
     extent = zero && zeroed_by_system(size) ? hew_large_take(arena, size, at, code)
                                             : hew_large_take_warm(arena, size, at, code);

@@ -96,15 +96,19 @@ apply_slab_sizes(void)
     }
 }
 
-/* How much memory may be held, where somebody has said so. */
+/* Whether some setting says how much memory may be held: else the code for that is not read in. */
+static bool
+has_own_limits(void)
+{
+    return hew_options.cache_room != HEW_BUDGET_USUAL || hew_options.depot_room != HEW_BUDGET_USUAL ||
+           hew_options.limit != 0 || hew_options.limit_hard != 0;
+}
+
 static HEW_COLD HEW_NOINLINE void
 apply_room(void)
 {
-    /* Without a purger nobody would drain depots of CPUs where nothing runs. */
-    bool grow =
-        hew_options.tuning == HEW_TUNING_ON && hew_options.background_thread && !HEW_OPTION_IS_CHOSEN(depot_room);
     hew_budget_set_share(hew_options.cache_room);
-    hew_budget_set_depots(hew_options.depot_room, grow);
+    hew_budget_set_depots(hew_options.depot_room);
     hew_pressure_begin();
 }
 
@@ -163,7 +167,7 @@ hew_boot(void)
         apply_classes();
     }
     apply_slab_sizes();
-    if (hew_option_some_are_chosen(&hew_options)) {
+    if (HEW_UNLIKELY(has_own_limits())) {
         apply_room();
     }
     if (HEW_UNLIKELY(hew_options.pools[0] != '\0')) {

@@ -61,26 +61,6 @@ hew_option_words(const struct hew_option *option)
     return NULL;
 }
 
-_Static_assert(sizeof hew_option_table / sizeof hew_option_table[0] <= (size_t)HEW_OPTION_WORDS * 64,
-               "a bit for each option");
-
-void
-hew_option_note_chosen(struct hew_options *options, const struct hew_option *option)
-{
-    size_t row = (size_t)(option - hew_option_table);
-    options->chosen[row / 64] |= (uint64_t)1 << row % 64;
-}
-
-bool
-hew_option_is_chosen(const struct hew_options *options, size_t offset)
-{
-    bool chosen = false;
-    for (size_t row = 0; hew_option_table[row].name[0] != '\0'; row++) {
-        chosen |= hew_option_table[row].offset == offset && (options->chosen[row / 64] >> row % 64 & 1) != 0;
-    }
-    return chosen;
-}
-
 /* value may be a signed number seen as unsigned: what would be negative is then compared with low alone. */
 static bool
 option_in_range(const struct hew_option *option, uint64_t value, bool is_signed)

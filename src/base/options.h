@@ -75,15 +75,12 @@ struct hew_option_ranges {
 #define HEW_FIELD_FILE(name, high) char name[high];
 #define HEW_FIELD_RANGES(name, high) struct hew_option_ranges name;
 
-#define HEW_OPTION_WORDS 4 /* of 64 rows each */
-
 /* One field per option, named like it: hew_options.dirty_decay_ms, hew_options.dss == HEW_DSS_PRIMARY. */
 struct hew_options {
 #define HEW_OPTION(name, kind, initial, low, high, rule, tier, state, what, remark) HEW_FIELD_##kind(name, high)
 #define HEW_LOG2_OPTION(name, target, low, high, rule, tier, state, what, remark)
 #define HEW_OLD_OPTION(name, became)
 #include "base/options.def"
-    uint64_t chosen[HEW_OPTION_WORDS]; /* a bit for each row of the table: some source has set it */
 };
 
 extern __attribute__((visibility("hidden"))) struct hew_options hew_options;
@@ -145,24 +142,6 @@ extern const struct hew_old_option hew_old_option_table[];
 
 /* The words of a CHOICE option, NULL at the end; NULL for any other option. */
 const char *const *hew_option_words(const struct hew_option *option);
-
-/* The row's option was set by a source of settings. */
-void hew_option_note_chosen(struct hew_options *options, const struct hew_option *option);
-
-/* Whether one was, by whatever name: what the user has set is not for us to change. */
-bool hew_option_is_chosen(const struct hew_options *options, size_t offset);
-#define HEW_OPTION_IS_CHOSEN(name)                                                                                     \
-    (hew_option_some_are_chosen(&hew_options) && hew_option_is_chosen(&hew_options, offsetof(struct hew_options, name)))
-
-HEW_INLINE bool
-hew_option_some_are_chosen(const struct hew_options *options)
-{
-    uint64_t some = 0;
-    for (unsigned word = 0; word < HEW_OPTION_WORDS; word++) {
-        some |= options->chosen[word];
-    }
-    return HEW_UNLIKELY(some != 0);
-}
 
 /* True when every option of the struct is in its range. */
 bool hew_options_valid(const struct hew_options *options);

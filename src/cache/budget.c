@@ -28,12 +28,6 @@
 /* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
 #define BATCH 7
 #define BATCH_BYTES ((size_t)1 << 10)
-#define ASKED 8  /* classes that are looked at for the one that makes least of its room, */
-#define DEARER 2 /* which must be so much less than who asks would make of it */
-/* What threads may borrow in all: a part of the heap, and for each thread about as much as it costs anyway, with its stack. */
-#define RESERVE_PART 32
-#define RESERVE_THREAD ((size_t)48 << 10)
-#define RESERVE_TIGHT 16 /* near a limit of memory: of what all caches may hold */
 
 /* What one class may hold where the user has said nothing: so many bytes (of a large class so many, or one object), and objects. */
 #define CLASS_BYTES ((size_t)256 << 10)
@@ -124,7 +118,7 @@ within(size_t bytes, size_t least, size_t most)
 }
 
 struct hew_budget_room hew_budget_room = {
-    .share = HEW_BUDGET_USUAL, .depots = HEW_BUDGET_USUAL, .grow = true, .step = HEW_BUDGET_STEP};
+    .share = HEW_BUDGET_USUAL, .depots = HEW_BUDGET_USUAL, .step = HEW_BUDGET_STEP};
 
 static bool
 is_usual(void)
@@ -158,9 +152,8 @@ hew_budget_set_share(unsigned percent)
 }
 
 HEW_COLD void
-hew_budget_set_depots(unsigned percent, bool grow)
+hew_budget_set_depots(unsigned percent)
 {
-    atomic_store_explicit(&hew_budget_room.grow, grow, memory_order_relaxed);
     atomic_store_explicit(&hew_budget_room.depots, percent, memory_order_relaxed);
     note_unusual(percent);
 }
@@ -210,13 +203,6 @@ hew_budget_depot(unsigned depots)
 }
 
 size_t
-hew_budget_depot_with(unsigned depots, size_t more)
-{
-    size_t all = hew_budget_depot(depots) + more;
-    return is_usual() ? all : within_limit(all, TIGHT_HALVES * depots);
-}
-
-size_t
 hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
 {
     size_t now = hew_budget_capacity(cache, code), most = cache->most[code];
@@ -234,39 +220,25 @@ hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
 }
 
 unsigned
-hew_budget_yielding(struct hew_cache *cache, unsigned code, size_t more)
+hew_budget_yielding(const struct hew_cache *cache, unsigned code)
 {
-    unsigned dearest = HEW_CODE_NONE;
-    uint64_t highest = (uint64_t)DEARER * cache->gap[code] * hew_budget_bytes(code, more);
-    for (unsigned looked = 0; looked < ASKED; looked++) {
-        unsigned other = hew_cache_next_touched(cache, cache->asked);
-        cache->asked = other == HEW_CODES ? 0 : (uint8_t)(other + 1);
-        if (other == HEW_CODES || other == code || cache->base[other] == NULL ||
-            (cache->flags[other] & HEW_CLASS_CHOSEN) != 0) {
-            continue;
-        }
+    unsigned oldest = HEW_CODE_NONE;
+    uint16_t longest = (uint16_t)(cache->misses - cache->missed[code]);
+    HEW_EACH_TOUCHED(cache, other)
+    {
         uint16_t since = (uint16_t)(cache->misses - cache->missed[other]);
-        uint64_t price = since * hew_budget_bytes(other, hew_budget_capacity(cache, other));
-        if (price > highest) {
-            highest = price;
-            dearest = other;
+        if (since > longest && cache->base[other] != NULL && (cache->flags[other] & HEW_CLASS_CHOSEN) == 0) {
+            longest = since;
+            oldest = other;
         }
     }
-    return dearest;
+    return oldest;
 }
 
 size_t
 hew_budget_left(const struct hew_cache *cache, unsigned code)
 {
     return cache->granted >= cache->share ? 0 : hew_budget_objects(code, cache->share - cache->granted);
-}
-
-size_t
-hew_budget_reserve(void)
-{
-    size_t heap = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed);
-    size_t reserve = heap / RESERVE_PART + threads_alive() * RESERVE_THREAD + heap / 100 * hew_options.tuning_memory;
-    return within_limit(reserve, RESERVE_TIGHT);
 }
 
 /* The class's objects stand in `slots`, which may be where they are. */

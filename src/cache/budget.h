@@ -8,8 +8,8 @@
  *           slow start      a magazine begins with a few objects and doubles each time that it has run empty, up to its class's
  *                           limit;
  *           shared room     a thread's magazines together hold at most its share of one budget, but for the first objects of
- *                           small classes; a class for which there is no room takes what is left, or half of the room of a class
- *                           that makes less of it;
+ *                           small classes; a class for which there is no room takes what is left, and the class that missed least recently gives up
+ *                           half of its magazine;
  *           time            what is not used is given up (magazine.c, depot.c).
  * Called    by the owning thread.
  * Not here  what moves objects: magazine.c.
@@ -44,9 +44,8 @@ void hew_budget_end_all(struct hew_cache *cache);
 /* What one thread's magazines may hold, in bytes: it falls as threads come. */
 size_t hew_budget_share(void);
 
-/* What one of so many depots may usually hold, in bytes; and with so much more, where there is a limit of memory within what it leaves. */
+/* What one of so many depots may hold, in bytes. */
 size_t hew_budget_depot(unsigned depots);
-size_t hew_budget_depot_with(unsigned depots, size_t more);
 
 /*
  * What differs from the usual.  Relaxed: numbers that need not agree with each other.  Written at boot
@@ -56,31 +55,17 @@ struct hew_budget_room {
     _Atomic bool unusual;    /* some other number is: else none of them need be looked at */
     _Atomic uint32_t share;  /* percent of what each thread's magazines may usually hold, */
     _Atomic uint32_t depots; /* and all depots */
-    _Atomic bool grow;       /* depots may hold more where that serves: ghost.h */
     _Atomic size_t step;     /* bytes that one step brings from the slabs at most; and what a magazine that was never
                                 empty grows to */
 };
 extern HEW_HIDDEN struct hew_budget_room hew_budget_room;
 
-/* By any thread: percent of the usual from now on, and `grow` as above.  Magazines and depots that hold more give it up by their own rules of time. */
+/* By any thread: percent of the usual from now on.  Magazines and depots that hold more give it up by their own rules of time. */
 void hew_budget_set_share(unsigned percent);
-void hew_budget_set_depots(unsigned percent, bool grow);
+void hew_budget_set_depots(unsigned percent);
 
 /* A limit of memory is known from now on: hew_page_bound.caches is looked at. */
 void hew_budget_note_limit(void);
-
-/* The lesser of two amounts. */
-HEW_INLINE size_t
-hew_budget_least(size_t one, size_t other)
-{
-    return one < other ? one : other;
-}
-
-HEW_INLINE bool
-hew_budget_depots_may_grow(void)
-{
-    return atomic_load_explicit(&hew_budget_room.grow, memory_order_relaxed);
-}
 
 HEW_INLINE size_t
 hew_budget_step(void)
@@ -92,18 +77,12 @@ hew_budget_step(void)
  * more. */
 size_t hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled);
 
-/*
- * The class that should give up half of its magazine so that `code` gets room for so many objects more.  What a class makes of its
- * room is told by its price: bytes, times the misses of the thread from one miss of the class to the next.  Of some others the
- * dearest is taken, if it is much dearer than what `code` asks for.  HEW_CODE_NONE: none is.
- */
-unsigned hew_budget_yielding(struct hew_cache *cache, unsigned code, size_t more);
+/* The class that gives up half of its magazine where `code`, which misses now, finds no capacity: the one that has missed least recently,
+ * and not since `code` missed before.  HEW_CODE_NONE: none is. */
+unsigned hew_budget_yielding(const struct hew_cache *cache, unsigned code);
 
 /* How many objects of a class the share has room for. */
 size_t hew_budget_left(const struct hew_cache *cache, unsigned code);
-
-/* What all threads together may borrow beyond their shares, in bytes: share.h. */
-size_t hew_budget_reserve(void);
 
 /* Gives the magazine a new capacity, which counts against the share; its objects stay in order and must fit.  False: no
  * memory, nothing changed. */

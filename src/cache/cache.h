@@ -48,26 +48,6 @@ enum {
 /* Why the slow path should call upwards before it returns: hew_cache.due. */
 enum { HEW_DUE_SAMPLE = 1, HEW_DUE_BYTES = 2 };
 
-/* Pieces of a thread's work that a trial of more room is judged by. */
-#define HEW_SHARE_PIECES 16
-
-struct hew_share_trial {
-    uint64_t began_ns, began_operations; /* of the piece, or of a window while it rests */
-    uint64_t before_ns;                  /* for 1,024 operations, when the trial began, */
-    uint32_t before_misses;              /* and misses in 65,536 of them */
-    uint32_t tried;                      /* bytes that are on trial */
-    struct hew_share_piece {
-        uint32_t ns, operations;
-    } pieces[HEW_SHARE_PIECES];
-    uint64_t operations; /* of all pieces so far */
-    uint16_t misses;     /* hew_cache.misses when the first one began */
-    uint16_t windows;    /* rested so far, */
-    uint16_t rest;       /* and so many more than usual to rest */
-    uint8_t count;       /* pieces so far */
-    uint8_t state;       /* enum hew_share_state */
-    bool starved;        /* a class found no room to grow since the last window */
-};
-
 struct hew_cache {
     void **top[HEW_CODES];
     void **limit[HEW_CODES];
@@ -79,21 +59,15 @@ struct hew_cache {
     uint64_t balance[HEW_CODES];   /* objects that left for a depot or their owners less those that came from there */
     uint32_t unsampled[HEW_CODES]; /* allocations after this period until the next sample */
     uint16_t most[HEW_CODES];      /* objects that the magazine may hold at most; 0: the class is not cached */
-    uint16_t missed[HEW_CODES];    /* `misses` when the class missed last, */
-    uint16_t gap[HEW_CODES];       /* and how many usually lie between two misses of the class; 0: not known yet */
+    uint16_t missed[HEW_CODES];    /* `misses` when the class missed last */
     uint8_t flags[HEW_CODES];      /* HEW_CLASS_... */
     uint8_t earned[HEW_CODES];     /* misses since its magazine grew last */
     /* A bit a class, set before anything about it is as in a new cache no more. */
     uint64_t touched[(HEW_CODES + 63) / 64];
     struct hew_arena *arena;
-    struct hew_arena *host; /* where the first objects of each class come from, or NULL: hew_arena_find_host() */
-    struct hew_list link;   /* all caches, under hew_caches_lock */
-    size_t granted;         /* bytes that full magazines would hold, */
-    size_t share;           /* and may; as of a moment ago.  Of that so much is borrowed: */
-    size_t extra;
-    struct hew_share_trial trial; /* of more: share.h */
-    uint64_t work_told;           /* operations of the thread when it told of them last, */
-    uint32_t work_heard;          /* to the one who had begun to listen for the so manieth time: work.h */
+    struct hew_list link; /* all caches, under hew_caches_lock */
+    size_t granted;       /* bytes that full magazines would hold, */
+    size_t share;         /* and may; as of a moment ago */
     /* Bytes of objects that no class's counts tell of, or not any more. */
     uint64_t other_allocated, other_freed;
     void **spare
@@ -110,7 +84,6 @@ struct hew_cache {
     uint8_t due;          /* HEW_DUE_... */
     uint8_t due_code;     /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
     uint8_t sweep;        /* the next class to look after */
-    uint8_t asked;        /* the next class to be asked for room */
     uint8_t answered;     /* hew_page_bound.calls as the thread saw it last */
     bool direct;          /* an explicit cache: no depot lies between it and the arenas */
     bool custom;          /* the thread has limits of its own */

@@ -6,7 +6,6 @@
 #include "cache/depot.h"
 
 #include "cache/budget.h"
-#include "cache/ghost.h"
 #include "cache/owner.h"
 #include "cache/ring.h"
 #include "meta/memory.h"
@@ -19,12 +18,10 @@
 
 #include <string.h>
 
-#define DEPOTS_MAX 256               /* CPUs beyond share one */
-#define AT_ONCE 128u                 /* objects that the hand takes at a time: they are copied under the mark */
-#define FIT_BYTES ((size_t)64 << 10) /* that a depot with too much gives back at least before fresh memory is taken */
-#define LOOKS 8                      /* classes that the hand passes by in one go, */
-#define ROUND (HEW_CODE_CACHED_LAST / LOOKS + 1) /* and in so many goes all of them */
-#define DUE_FROM ((size_t)8 << 20)               /* bytes of mappings from which on half a depot is worth a purger */
+#define DEPOTS_MAX 256             /* CPUs beyond share one */
+#define AT_ONCE 128u               /* objects that the hand takes at a time: they are copied under the mark */
+#define LOOKS 8                    /* classes that the hand passes by in one go, */
+#define DUE_FROM ((size_t)8 << 20) /* bytes of mappings from which on half a depot is worth a purger */
 
 /* What is not a ring is written without a mark: relaxed. */
 struct depot {
@@ -32,7 +29,6 @@ struct depot {
     _Atomic uint32_t hand;   /* the class whose objects that nobody needs are looked for next */
     _Atomic uint32_t friend; /* where a batch was found that was not here */
     _Atomic uint64_t misses;
-    struct hew_ghost ghost;
     struct hew_ring ring[HEW_CODES];
 } HEW_ALIGNED(HEW_CACHE_LINE);
 
@@ -213,19 +209,11 @@ number_made(void)
     return number == 0 ? 1 : number;
 }
 
-/* What each depot may hold now, but for what its ghost gives it. */
+/* What each depot may hold now. */
 static size_t
-usual_room(void)
+capacity_now(void)
 {
     return hew_budget_depot(number_made());
-}
-
-static size_t
-room_of(struct depot *depot, size_t usual)
-{
-    unsigned number = number_made();
-    size_t more = hew_ghost_room(&depot->ghost, held_by(depot), usual, number);
-    return HEW_LIKELY(more == 0) ? usual : hew_budget_depot_with(number, more);
 }
 
 /* The hand comes by the next class that has objects which nobody has needed since it was there last, and takes some. */
@@ -273,14 +261,9 @@ make_room(struct depot *depot, unsigned code, unsigned count, size_t most)
     unsigned idle_code, idle_count = move_hand(depot, idle, &idle_code);
     if (idle_count != 0) {
         send_home(idle_code, idle, idle_count);
-        hew_ghost_note_away(&depot->ghost, idle_code, idle_count, most);
     }
     size_t held = held_by(depot), room = held < most ? hew_budget_objects(code, most - held) : 0;
-    if (room < count) {
-        hew_ghost_note_away(&depot->ghost, code, count - (unsigned)room, most);
-        return (unsigned)room;
-    }
-    return count;
+    return room < count ? (unsigned)room : count;
 }
 
 /* The object is to be given next. */
@@ -302,7 +285,7 @@ static unsigned
 give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count)
 {
     struct hew_ring *ring = &depot->ring[code];
-    size_t usual = usual_room(), most = room_of(depot, usual);
+    size_t most = capacity_now();
     if (!hold_unless_freed_twice(ring, objects[0])) {
         return 0;
     }
@@ -313,7 +296,7 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
             return 0;
         }
     }
-    size_t before = count_in(depot, code, count), half = usual / 2;
+    size_t before = count_in(depot, code, count), half = most / 2;
     if (count == 0 || !hew_ring_put(ring, objects, count)) {
         count_out(depot, code, count);
         ring->refusals++;
@@ -321,7 +304,6 @@ give_to(struct depot *depot, unsigned code, void *const *objects, unsigned count
     }
     HEW_ASSERT(3, ring_valid(ring, code));
     hew_ring_let_go(ring);
-    /* By its usual room; what lies in other room wakes the purger, too. */
     if (HEW_UNLIKELY(before < half && before + hew_budget_bytes(code, count) >= half) &&
         atomic_load_explicit(&hew_page_mapped, memory_order_relaxed) >= DUE_FROM) {
         hew_page_raise_due();
@@ -346,55 +328,6 @@ hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count)
     unsigned done = depot != NULL ? give_to(depot, code, objects, count) : 0;
     if (done < count) {
         send_home(code, objects + done, count - done);
-    }
-}
-
-/* It holds more than it may: as much as is about to be taken goes back, of what nobody has needed since the hand was there last. */
-static HEW_NOINLINE void
-fit(struct depot *depot, size_t wanted)
-{
-    void *idle[AT_ONCE];
-    unsigned code, in_vain = 0;
-    size_t bytes = 0, least = wanted < FIT_BYTES ? FIT_BYTES : wanted;
-    while (bytes < least && in_vain < ROUND && held_by(depot) > room_of(depot, usual_room())) {
-        unsigned count = move_hand(depot, idle, &code);
-        in_vain = count == 0 ? in_vain + 1 : 0;
-        if (count != 0) {
-            send_home(code, idle, count);
-            bytes += hew_budget_bytes(code, count);
-        }
-    }
-}
-
-void
-hew_depot_fit(unsigned own, size_t wanted)
-{
-    struct depot *depot = depot_at(own);
-    if (HEW_UNLIKELY(depot != NULL && held_by(depot) > usual_room())) {
-        fit(depot, wanted);
-    }
-}
-
-/* Returns how many of them were away from here. */
-static HEW_NOINLINE unsigned
-note_wanted(struct depot *depot, struct hew_ghost_wish wish)
-{
-    return hew_ghost_note_wanted(&depot->ghost, wish, usual_room(), number_made());
-}
-
-void
-hew_depot_note_fresh(unsigned own, struct hew_ghost_wish wish)
-{
-    if (!hew_budget_depots_may_grow()) {
-        return;
-    }
-    struct depot *depot = depot_at(own);
-    if (depot != NULL && hew_ghost_has_away(&depot->ghost, wish.code)) {
-        wish.count -= note_wanted(depot, wish);
-    }
-    unsigned other = next_to_ask(own);
-    if (wish.count != 0 && other != own && hew_ghost_has_away(&depot_at(other)->ghost, wish.code)) {
-        note_wanted(depot_at(other), wish); /* what a thread takes where it runs is freed elsewhere */
     }
 }
 
@@ -451,28 +384,10 @@ hew_depot_held(unsigned code)
     return objects;
 }
 
-struct hew_depot_room
-hew_depot_room(void)
-{
-    struct hew_depot_room all = {0};
-    size_t usual = usual_room();
-    for (unsigned index = 0; index < DEPOTS_MAX; index++) {
-        const struct depot *depot = depot_at(index);
-        if (depot != NULL) {
-            all.usual += usual;
-            size_t more = hew_ghost_present_room(&depot->ghost, usual);
-            all.more += more;
-            all.asked += hew_ghost_asks(&depot->ghost) ? more : 0;
-            all.there += hew_ghost_room_is_there(&depot->ghost) ? more : 0;
-        }
-    }
-    return all;
-}
-
 HEW_UNCHECKED_THREADS struct hew_depot_counts
 hew_depot_counts(void)
 {
-    struct hew_depot_counts sum = {.ghost_room = hew_depot_room().there};
+    struct hew_depot_counts sum = {0};
     for (unsigned index = 0; index < DEPOTS_MAX; index++) {
         const struct depot *depot = depot_at(index);
         for (unsigned code = 1; depot != NULL && code <= HEW_CODE_CACHED_LAST; code++) {

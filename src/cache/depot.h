@@ -11,8 +11,7 @@
  *
  * Owns      objects that no program and no magazine holds, as addresses; they are never read or written here.
  * Promises  nobody waits for a mark in malloc or free: who finds it held goes on to the next level.  A CPU's depot holds about
- *           hew_budget_depot() bytes at most, and what its ghost allows beyond that (ghost.h); what nobody has needed between two visits of
- *           its hand goes back to its owners.
+ *           hew_budget_depot() bytes at most; what nobody has needed between two visits of its hand goes back to its owners.
  * Locks     a mark for each ring: ring.h.
  * Why       magazines and depots: J. Bonwick and J. Adams, "Magazines and Vmem", USENIX 2001.  Measured against other shapes in
  *           docs/decisions/0041-two-levels.md.
@@ -21,20 +20,12 @@
 #define HEW_CACHE_DEPOT_H
 
 #include "cache/cache.h"
-#include "cache/ghost.h"
-
-/* Bytes that all depots together may usually hold, and how many more they may by what was wanted again, or might if that were allowed; of
- * those, what is asked for, and what is there (ghost.h). */
-struct hew_depot_room {
-    size_t usual, more, asked, there;
-};
 
 /* What passed by, summed over CPUs: relaxed. */
 struct hew_depot_counts {
     uint64_t takes, gives;     /* batches that went to magazines, and came from them */
     uint64_t misses, refusals; /* requests for a batch that found none; batches for which there was no room */
     size_t bytes;              /* held now */
-    size_t ghost_room;         /* that they may hold beyond their usual room, but for moments: ghost.h */
     size_t depots;             /* that exist */
 };
 
@@ -48,13 +39,6 @@ unsigned hew_depot_take(unsigned own, unsigned code, void **objects, unsigned wa
 /* The depot `own` takes over objects of a class, the oldest first; those for which there is no room go back to their owners. */
 void hew_depot_give(unsigned own, unsigned code, void **objects, unsigned count);
 
-/* The depot `own` had nothing for a request, and `wanted` bytes are about to be taken elsewhere: as much of what it holds beyond its room goes
- * back first, or 64 KiB. */
-void hew_depot_fit(unsigned own, size_t wanted);
-
-/* So many objects have been taken fresh then: perhaps they are some that depots had no room for (ghost.h). */
-void hew_depot_note_fresh(unsigned own, struct hew_ghost_wish wish);
-
 /* Whether the object is the one of its class that the depot `own` was given last: it is free then.  False also when somebody
  * is at work on that class. */
 bool hew_depot_newest_is(unsigned own, unsigned code, const void *object);
@@ -67,7 +51,6 @@ bool hew_depot_drain(bool all);
 size_t hew_depot_held(unsigned code);
 
 struct hew_depot_counts hew_depot_counts(void);
-struct hew_depot_room hew_depot_room(void);
 
 /* By whoever has closed the gate: returns when nobody works on a depot, and nobody will.  Not so in a signal's handler that has
  * interrupted the work of its own thread. */

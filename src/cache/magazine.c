@@ -10,11 +10,9 @@
 #include "cache/count.h"
 #include "cache/depot.h"
 #include "cache/owner.h"
-#include "cache/share.h"
 #include "os/check.h"
 #include "page/bound.h"
 #include "slab/large.h"
-#include "slab/neighbor.h"
 
 #include <string.h>
 
@@ -23,12 +21,9 @@
 #define EARNED_BYTES 64u  /* one more for so many bytes of an object: who does little keeps little */
 #define EARNED_MOST 22    /* and no more than so many */
 #define FIRST_BYTES 1024u /* a class of objects up to so large always has room for a few */
-/* What a thread takes of each class from its arena's host: from two of the smallest slabs on a slab of its own is well used. */
-#define GUEST_BYTES ((size_t)32 << 10)
-#define SWEEP 4                /* classes looked after at each tick */
-#define REFRESH HEW_SHARE_LOOK /* misses after which a thread asks again where it runs, and what its share is */
-#define ASKS 8                 /* misses between two at which a class asks another one for room */
-#define LITTLE_PART 4          /* a magazine does not grow by less than such a part */
+#define SWEEP 4           /* classes looked after at each tick */
+#define REFRESH 16        /* misses after which a thread asks again where it runs, and what its share is */
+#define LITTLE_PART 4     /* a magazine does not grow by less than such a part */
 
 /* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
 static uint32_t
@@ -109,36 +104,6 @@ answer_call(struct hew_cache *cache)
     }
 }
 
-/* A moving mean of the misses of the thread from one miss of the class to the next. */
-static void
-note_gap(struct hew_cache *cache, unsigned code)
-{
-    uint32_t since = (uint16_t)(cache->misses + 1 - cache->missed[code]), gap = cache->gap[code];
-    cache->gap[code] = (uint16_t)(gap == 0 ? since : (3 * gap + since + 3) / 4);
-}
-
-/* Its magazine was found empty, or full.  True when it was so the last time, too: all that happens to the class at present are
- * allocations, or frees. */
-static bool
-note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
-{
-    bool one_way = (cache->flags[code] & kind) != 0;
-    magazine_touch(cache, code);
-    if (HEW_UNLIKELY(cache->misses % REFRESH == 0)) {
-        cache->depot = (uint16_t)hew_depot_here();
-        hew_share_note_misses(cache);
-        cache->share = hew_budget_share() + cache->extra;
-        if (hew_page_is_bounded()) {
-            answer_call(cache);
-        }
-    }
-    note_gap(cache, code);
-    cache->missed[code] = ++cache->misses;
-    uint8_t stays = cache->flags[code] & (uint8_t)~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
-    cache->flags[code] = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
-    return one_way;
-}
-
 /* Whether the class has missed often enough since its magazine grew last: the more often, the larger its objects are, so that who
  * does little keeps little. */
 static bool
@@ -163,20 +128,17 @@ magazine_halve(struct hew_cache *cache, unsigned code)
     }
 }
 
-/* What the magazine may hold, up to `wanted`: what is left of the share is taken if it is worth it, and another class may have to give
- * half of what it has. */
+/* What the magazine may hold, up to `wanted`.  Where the share is used up, the class that missed least recently gives up half of its
+ * magazine.  What is left of the share is taken if it is worth an array. */
 static size_t
 find_room(struct hew_cache *cache, unsigned code, size_t now, size_t wanted)
 {
     if (hew_budget_has_room(cache, code, wanted - now)) {
         return wanted;
     }
-    cache->trial.starved = true;
-    if (cache->misses % ASKS == 0) {
-        unsigned other = hew_budget_yielding(cache, code, wanted - now);
-        if (other != HEW_CODE_NONE) {
-            magazine_halve(cache, other);
-        }
+    unsigned other = hew_budget_yielding(cache, code);
+    if (other != HEW_CODE_NONE) {
+        magazine_halve(cache, other);
     }
     size_t left = hew_budget_left(cache, code), least = now / LITTLE_PART;
     if (left == 0 || left < least) {
@@ -202,13 +164,28 @@ magazine_grow(struct hew_cache *cache, unsigned code, bool filled)
     }
 }
 
-/* The arena that objects of the class come from next, where the thread's has a host: of that, who holds little. */
-static HEW_NOINLINE struct hew_arena *
-host_or_own(const struct hew_cache *cache, unsigned code, unsigned wanted)
+/* The class's magazine was found empty, or full: it may grow.  Returns true if the previous miss was of the same kind: the class is in
+ * a one-way phase. */
+static bool
+note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
-    int64_t after = (int64_t)wanted - (int64_t)cache->balance[code]; /* what the program will have, and the magazine */
-    bool little = after <= (int64_t)hew_budget_objects(code, GUEST_BYTES);
-    return little ? hew_arena_for_guest(cache->arena, cache->host) : cache->arena;
+    bool one_way = (cache->flags[code] & kind) != 0;
+    magazine_touch(cache, code);
+    if (HEW_UNLIKELY(cache->misses % REFRESH == 0)) {
+        cache->depot = (uint16_t)hew_depot_here();
+        cache->share = hew_budget_share();
+        if (hew_page_is_bounded()) {
+            answer_call(cache);
+        }
+    }
+    cache->misses++;
+    uint8_t stays = cache->flags[code] & (uint8_t)~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
+    cache->flags[code] = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
+    if (kind == HEW_CLASS_EMPTIED || one_way || cache->base[code] == NULL) { /* one that is never empty need not grow */
+        magazine_grow(cache, code, kind == HEW_CLASS_FILLED);
+    }
+    cache->missed[code] = cache->misses;
+    return one_way;
 }
 
 /* Objects from an arena, the last of which should be used first. */
@@ -224,41 +201,18 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
         HEW_ASSERT(1, line != 0);
         wanted -= wanted > line ? wanted % line : 0;
     }
-    struct hew_arena *arena = HEW_LIKELY(cache->host == NULL) ? cache->arena : host_or_own(cache, code, wanted);
+    struct hew_arena *arena = cache->arena;
     if (large) {
         return hew_large_take_some(hew_arena_for_large(arena, hew_code_size(code)), code, objects, wanted);
     }
-    if (HEW_UNLIKELY(hew_neighbor_is_there()) && !cache->direct && !cache->bound) {
-        unsigned got = hew_bin_take(&arena->bins[code], NULL, code, objects, wanted);
-        got = HEW_LIKELY(got != 0) ? got : hew_neighbor_take(arena, code, objects, wanted);
-        if (HEW_LIKELY(got != 0)) {
-            return got;
-        }
-    }
     return hew_bin_take(&arena->bins[code], &arena->pages, code, objects, wanted);
-}
-
-/* It frees less than half of what it takes.  The magazine is empty here. */
-static bool
-makes_for_others(const struct hew_cache *cache, unsigned code)
-{
-    return (int64_t)(hew_cache_requests(cache, code) / 2 + cache->balance[code]) < 0;
 }
 
 static HEW_NOINLINE unsigned
 magazine_take(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
 {
-    bool depot = has_depot(cache, code);
-    unsigned got = depot ? hew_depot_take(cache->depot, code, objects, wanted) : 0;
-    if (got == 0) {
-        if (depot) {
-            hew_depot_fit(cache->depot, hew_budget_bytes(code, wanted));
-        }
-        got = take_fresh(cache, code, objects, wanted);
-        if (depot) {
-            hew_depot_note_fresh(cache->depot, (struct hew_ghost_wish){code, got, makes_for_others(cache, code)});
-        }
-    }
+    unsigned got = has_depot(cache, code) ? hew_depot_take(cache->depot, code, objects, wanted) : 0;
+    got = got != 0 ? got : take_fresh(cache, code, objects, wanted);
     cache->balance[code] -= got;
     return got;
 }
@@ -272,7 +226,6 @@ refill(struct hew_cache *cache, unsigned code)
     void *object = NULL;
     if (cache->most[code] != 0) {
         one_way = note_miss(cache, code, HEW_CLASS_EMPTIED);
-        magazine_grow(cache, code, false);
     }
     void **slots = cache->base[code];
     if (slots == NULL) {
@@ -335,16 +288,13 @@ given_of(const struct hew_cache *cache, unsigned code, bool one_way)
     return capacity >> part == 0 ? 1 : capacity >> part;
 }
 
-/* An object for a class whose magazine is full.  One that is never empty need not grow. */
+/* An object for a class whose magazine is full. */
 static HEW_NOINLINE void
 overflow(struct hew_cache *cache, unsigned code, void *object)
 {
     bool one_way = false;
     if (cache->most[code] != 0) {
         one_way = note_miss(cache, code, HEW_CLASS_FILLED);
-        if (one_way || cache->base[code] == NULL) {
-            magazine_grow(cache, code, true);
-        }
     }
     if (cache->base[code] == NULL) {
         magazine_touch(cache, code);
@@ -408,7 +358,6 @@ hew_magazine_drop_all(struct hew_cache *cache)
     {
         hew_magazine_drop(cache, code);
     }
-    hew_share_end(cache);
     hew_budget_end_all(cache);
 }
 
@@ -483,9 +432,6 @@ hew_magazine_tick(struct hew_cache *cache, unsigned code)
     uint32_t period = next_period(cache, code);
     begin_period(cache, code, cache->counted[code] + period, period);
     hew_magazine_watch(cache);
-    if (HEW_UNLIKELY(hew_share_is_at_work(cache))) {
-        hew_share_note_period(cache);
-    }
     for (unsigned looked = 0; looked < SWEEP; looked++) {
         cache->sweep = (uint8_t)((cache->sweep + 1) % HEW_CODES);
         look_after(cache, cache->sweep);

@@ -10,7 +10,6 @@
 #include "cache/count.h"
 #include "cache/kept.h"
 #include "cache/magazine.h"
-#include "cache/share.h"
 #include "meta/memory.h"
 #include "os/entry.h"
 #include "page/hooks.h"
@@ -75,15 +74,6 @@ new_cache(bool caching)
     return cache;
 }
 
-static void
-leave_host(struct hew_cache *cache)
-{
-    if (cache->host != NULL) {
-        hew_arena_leave_host(cache->host);
-        cache->host = NULL;
-    }
-}
-
 struct hew_cache *
 hew_thread_birth(bool caching)
 {
@@ -100,9 +90,6 @@ hew_thread_birth(bool caching)
     atomic_store_explicit(&hew_hooks_guard, guard_hook, memory_order_relaxed);
     cache->real = cache;
     cache->arena = arena;
-    bool first =
-        arena->index == 0; /* has no host, and a program with one thread need not have the code that looks for one */
-    cache->host = caching && !first ? hew_arena_find_host(arena) : NULL;
     cache->bound = false;
     put_number(cache);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
@@ -169,7 +156,6 @@ hew_thread_death(void)
     }
     cache = cache->real;
     hew_thread_retire(cache);
-    leave_host(cache);
     discount(cache->arena);
     if (cache->live != NULL) {
         hew_meta_give(cache->live, sizeof *cache->live);
@@ -185,8 +171,6 @@ hew_thread_leave(void)
     struct hew_arena *arena = cache == NULL ? NULL : cache->arena;
     bool kept = false;
     if (cache != NULL && hew_kept_suits(cache)) {
-        leave_host(cache);
-        hew_share_end(cache);
         hew_kept_trim(cache);
         hew_mutex_lock(&hew_caches_lock);
         kept = hew_kept_has_room();
@@ -209,13 +193,11 @@ hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
 {
     cache->bound = true;
     if (cache->arena == arena) {
-        leave_host(cache); /* the program has chosen it now */
         return true;
     }
     if (!hew_arena_join(arena)) {
         return false;
     }
-    leave_host(cache);
     hew_page_share(&arena->pages);
     hew_mutex_lock(&hew_caches_lock);
     struct hew_arena *former = cache->arena;
@@ -301,7 +283,6 @@ hew_thread_after_fork(void)
     HEW_EACH_ARENA(arena)
     {
         atomic_store_explicit(&arena->threads, 0, memory_order_relaxed);
-        atomic_store_explicit(&arena->guests, 0, memory_order_relaxed);
     }
     hew_list_begin(&caches);
     atomic_store_explicit(&hew_caches_alive, 0, memory_order_relaxed);
@@ -309,12 +290,8 @@ hew_thread_after_fork(void)
         put_number(own->real);
         hew_list_push_back(&caches, &own->real->link);
         atomic_store_explicit(&own->real->arena->threads, 1, memory_order_relaxed);
-        if (own->real->host != NULL) {
-            atomic_store_explicit(&own->real->host->guests, 1, memory_order_relaxed);
-        }
         atomic_store_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     }
-    hew_share_after_fork(hew_cache_is_real(own) ? own->real : NULL);
 }
 
 void

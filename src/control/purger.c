@@ -11,7 +11,6 @@
 #include "pool/life.h"
 #include "slab/arena.h"
 #include "stats/outside.h"
-#include "tuning/controller.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -90,13 +89,13 @@ count_round(uint64_t before)
     return now;
 }
 
-/* Until the next round; the counters have a pace of their own. */
+/* Until the next round. */
 static void
 nap(uint64_t ms)
 {
     uint64_t now = hew_clock_ms(), end = now + ms;
     while (now < end && atomic_load(&stop) == 0) {
-        hew_futex_wait(&stop, 0, hew_clock_earlier(end - now, hew_tuning_round(now)));
+        hew_futex_wait(&stop, 0, end - now);
         now = hew_clock_ms();
     }
 }
@@ -119,7 +118,6 @@ work(void *unused)
         atomic_store(&hew_page_due, QUIET);
         /* Once more: what came in before this store has raised nothing. */
         bool quiet = hew_purger_round(hew_clock_ms(), false) == 0;
-        hew_tuning_pause();
         while (quiet && atomic_load(&stop) == 0 && atomic_load(&hew_page_due) == QUIET) {
             hew_futex_wait(&hew_page_due, QUIET,
                            0); /* nothing is dirty, so nothing goes back that could be wanted again */
@@ -175,7 +173,6 @@ hew_purger_end(void)
     hew_futex_wake(&stop, 1);
     hew_futex_wake(&hew_page_due, 1);
     hew_own_thread_join(thread);
-    hew_tuning_stop();
     atomic_store(&stop, 0);
     atomic_store(&hew_page_due, QUIET);
     atomic_store(&thread_state, NO_THREAD);
@@ -226,6 +223,5 @@ hew_purger_after_fork(void)
     atomic_store(&thread_state, NO_THREAD);
     atomic_store(&hew_page_due, QUIET);
     hew_pressure_after_fork();
-    hew_tuning_after_fork();
     atomic_store_explicit(&hew_stats_background.threads, 0, memory_order_relaxed);
 }

@@ -24,9 +24,6 @@
 #ifndef SYS_process_madvise
 #define SYS_process_madvise 440
 #endif
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 #ifndef MADV_FREE
 #define MADV_FREE 8
 #endif
@@ -339,16 +336,6 @@ hew_os_resident(void *address, size_t size)
         }
     }
     return resident;
-}
-
-void
-hew_os_populate(void *address, size_t size)
-{
-    static _Atomic bool unknown; /* relaxed: whoever does not see it asks once more */
-    if (!atomic_load_explicit(&unknown, memory_order_relaxed) && !hew_os_is_refused("madvise") &&
-        hew_syscall3(SYS_madvise, address, size, MADV_POPULATE_WRITE) == -EINVAL) {
-        atomic_store_explicit(&unknown, true, memory_order_relaxed);
-    }
 }
 
 void

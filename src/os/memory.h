@@ -112,10 +112,6 @@ extern struct hew_mutex hew_os_data_lock;
 /* How many bytes of the range are in memory; 0 when the system does not tell. */
 size_t hew_os_resident(void *address, size_t size);
 
-/* Makes every page of a range resident, zero where it was not, in a fourth less time than a fault for each; nothing where the
- * system does not know how (before Linux 5.14) or refuses. */
-void hew_os_populate(void *address, size_t size);
-
 /* Advice on transparent huge pages for a range, and on leaving a range out of core dumps. */
 void hew_os_advise_huge(void *address, size_t size);
 void hew_os_advise_small(void *address, size_t size);

@@ -29,15 +29,6 @@ hew_decay_begin(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms)
     decay->epoch_ms = now_ms;
 }
 
-void
-hew_decay_change(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms)
-{
-    HEW_ASSERT(1, decay->decay_ms > 0 && decay_ms > 0);
-    decay->decay_ms = decay_ms;
-    uint64_t step = hew_decay_step_ms(decay); /* of an epoch that was longer no more than one has passed */
-    decay->epoch_ms = now_ms > decay->epoch_ms + step ? now_ms - step : decay->epoch_ms;
-}
-
 /* Epochs until nothing is left; the clock ticks in milliseconds, so that a shorter time has fewer of them. */
 static unsigned
 epochs_to_live(const struct hew_decay *decay)

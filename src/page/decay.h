@@ -28,10 +28,6 @@ struct hew_decay {
 
 void hew_decay_begin(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms);
 
-/* Another time, both above 0: what came in each epoch stays where it is on the curve, so that the allowance is what it was, and goes
- * down at the new pace from there. */
-void hew_decay_change(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms);
-
 /* The bytes that a stock which holds `bytes` now may keep. */
 size_t hew_decay_allowance(struct hew_decay *decay, size_t bytes, uint64_t now_ms);
 

@@ -4,4 +4,3 @@
 
 _Atomic uint32_t hew_page_due;
 _Atomic size_t hew_page_mapped;
-_Atomic size_t hew_page_taken_fresh;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * due: what all page heaps say together: that a purger is wanted, how large they are, and that they grow.
+ * due: what all page heaps say together: that a purger is wanted, and how large they are.
  */
 #ifndef HEW_PAGE_DUE_H
 #define HEW_PAGE_DUE_H
@@ -11,10 +11,6 @@
 
 /* Bytes of all heaps' mappings: relaxed, a hint for what is in proportion. */
 extern _Atomic size_t hew_page_mapped;
-
-/* Bytes that heaps which lend to each other (lend.h) have taken from the system, ever, since nothing that they had would do: relaxed, only
- * grows. */
-extern _Atomic size_t hew_page_taken_fresh;
 
 /* Raised to 1 when some heap holds enough idle memory for a purger to be worth its while, and when the heaps have become
  * large; lowered by the purger. */

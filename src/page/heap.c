@@ -52,7 +52,6 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     heap->ending = false;
     heap->scarce = false;
     heap->watched = false;
-    heap->decay_chosen = false;
     heap->gives_to_clock = GIVES_TO_CLOCK;
     hew_shelf_decide(heap);
 }
@@ -170,16 +169,6 @@ take_unmerged(struct hew_page_heap *heap, size_t size, size_t alignment)
     return heap_cut(heap, &heap->dirty, found, size, alignment);
 }
 
-/* So much of what was taken is new to the process. */
-static void
-note_fresh(struct hew_page_heap *heap, size_t bytes)
-{
-    heap->counts.taken_fresh += bytes;
-    if (bytes != 0 && heap->lender != 0) {
-        atomic_fetch_add_explicit(&hew_page_taken_fresh, bytes, memory_order_relaxed);
-    }
-}
-
 static struct hew_extent *
 take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
@@ -205,7 +194,6 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     if (taken != NULL) {
         taken->zeroed = taken->state == HEW_EXTENT_RETAINED;
         taken->large.fresh = taken->zeroed ? size : fresh;
-        note_fresh(heap, taken->large.fresh);
     }
     return taken;
 }
@@ -228,7 +216,6 @@ take_held(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned co
     }
     if (taken != NULL) {
         HEW_ASSERT(1, taken->size == size && (taken->address & (alignment - 1)) == 0);
-        heap->counts.taken += size;
         hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, taken, code);
         HEW_ASSERT(2, hew_split_beside(taken));
@@ -275,7 +262,6 @@ hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struc
         hew_stock_remove(&heap->dirty, extent);
         extent->zeroed = false;
         extent->large.fresh = 0;
-        heap->counts.taken += size;
         hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, extent, code);
         extents[taken++] = extent;

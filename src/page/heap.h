@@ -24,11 +24,9 @@ struct hew_page_counts {
     size_t active, mapped, dirty, muzzy, retained; /* bytes */
     size_t abandoned;                              /* bytes, ever */
     uint64_t dirty_purged, muzzy_purged;           /* bytes that left that state: muzzy ones leave two of them */
-    uint64_t gone;                                 /* bytes whose pages the system has back for certain */
     uint64_t dirty_purges, muzzy_purges;           /* rounds in which some did */
     uint64_t dirty_calls, muzzy_calls;             /* ranges that were given to the system */
     uint64_t maps;
-    uint64_t taken, taken_fresh;        /* bytes of active extents, ever, and those whose pages had no memory */
     uint64_t pieces_moved, bytes_moved; /* into large objects that would else have been fresh memory: gather.h */
     uint64_t borrowed;                  /* extents that came from other heaps for a while: lend.h */
     size_t structs, spare_structs;      /* extent structs made, and unused ones among them */
@@ -71,7 +69,6 @@ struct hew_page_heap {
     bool ending;            /* no purge may begin */
     bool scarce;            /* the system has refused memory before */
     bool watched;           /* the program looks at active_pages */
-    bool decay_chosen;      /* somebody has set a decay time for this heap */
     uint16_t lender;        /* its number among those that lend to each other, or 0: lend.h.  Never changes. */
     _Atomic bool
         is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
@@ -174,10 +171,6 @@ void hew_page_after_fork(struct hew_page_heap *heap);
 
 /* Another time for one of the heap's two decays; what is idle in its stock goes at once, unless the time is -1. */
 void hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms);
-
-/* Another time for how long dirty pages stay, where nobody has set one for this heap: at the pace that the new one has from here on,
- * and nothing goes at once.  False, nothing done: somebody has, or the time is not one that passes. */
-bool hew_page_retime(struct hew_page_heap *heap, int64_t dirty_ms, uint64_t now_ms);
 
 /* The hooks are asked from now on, for memory that came without them, too.  Returns the former table or NULL. */
 struct hew_extent_hooks *hew_page_set_hooks(struct hew_page_heap *heap, struct hew_extent_hooks *hooks);

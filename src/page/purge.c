@@ -203,7 +203,6 @@ arrive_all(struct hew_page_heap *heap, struct batch *batch, unsigned from, const
     }
     *(from == HEW_EXTENT_DIRTY ? &counts->dirty_purged : &counts->muzzy_purged) += bytes;
     *(from == HEW_EXTENT_DIRTY ? &counts->dirty_calls : &counts->muzzy_calls) += batch->count;
-    counts->gone += gone;
     if (hew_page_is_bounded()) {
         hew_page_bound_count(-(ptrdiff_t)gone);
     }
@@ -406,7 +405,6 @@ hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t 
 {
     hew_mutex_lock(&heap->lock);
     hew_decay_begin(decay, decay_ms, now_ms);
-    heap->decay_chosen = true;
     hew_shelf_decide(heap);
     hew_page_sweep_held(heap);
     if (decay_ms >= 0 && !heap->ending) {
@@ -416,19 +414,6 @@ hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t 
         purge(heap, dirty ? &heap->dirty : &heap->muzzy, 0, through_muzzy ? HEW_EXTENT_MUZZY : HEW_EXTENT_RETAINED);
     }
     hew_mutex_unlock(&heap->lock);
-}
-
-bool
-hew_page_retime(struct hew_page_heap *heap, int64_t dirty_ms, uint64_t now_ms)
-{
-    hew_mutex_lock(&heap->lock);
-    bool may = !heap->decay_chosen && !heap->is_private && heap->dirty_decay.decay_ms > 0 && heap->hooks == NULL &&
-               !heap->ending;
-    if (may && heap->dirty_decay.decay_ms != dirty_ms) {
-        hew_decay_change(&heap->dirty_decay, dirty_ms, now_ms);
-    }
-    hew_mutex_unlock(&heap->lock);
-    return may;
 }
 
 void

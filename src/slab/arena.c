@@ -17,10 +17,9 @@ struct hew_mutex hew_arenas_lock = HEW_MUTEX(arenas);
 struct hew_arena_defaults hew_arena_defaults;
 _Atomic bool hew_arena_was_created, hew_arena_was_destroyed;
 /* Guarded by hew_arenas_lock. */
-static unsigned count;                  /* 0 = not known yet */
-static _Atomic unsigned limit;          /* likewise; read by anyone */
-static _Atomic unsigned processors = 1; /* as of then: relaxed, who has an arena got it under the lock since */
-static struct hew_arena *unmade;        /* linked by larges.next */
+static unsigned count;           /* 0 = not known yet */
+static _Atomic unsigned limit;   /* likewise; read by anyone */
+static struct hew_arena *unmade; /* linked by larges.next */
 
 static _Atomic unsigned end;      /* no arena has this number or a higher one; written under hew_arenas_lock */
 static _Atomic unsigned oversize; /* number of the arena of oversize requests, 0 = not known yet; likewise */
@@ -74,7 +73,6 @@ set_up_pages(struct hew_arena *arena, unsigned index, uint64_t now)
     if (defaults->set) {
         hew_decay_begin(&pages->dirty_decay, defaults->dirty_ms, now);
         hew_decay_begin(&pages->muzzy_decay, defaults->muzzy_ms, now);
-        pages->decay_chosen = defaults->dirty_chosen;
         pages->dss = (uint8_t)defaults->dss;
     }
     pages->is_private = arena->manual;
@@ -238,7 +236,6 @@ known_limit(void)
     if (known == 0) {
         uint64_t wanted = hew_options.narenas;
         unsigned first = wanted == 1 ? 1 : hew_cpus_usable(); /* a single arena needs no answer */
-        atomic_store_explicit(&processors, first, memory_order_relaxed);
         if (wanted == 0) {
             wanted = (uint64_t)first * (uint64_t)hew_options.narenas_ratio.thousandths / 1000;
         }
@@ -339,33 +336,6 @@ hew_arena_of_cpu(void)
     unsigned most = hew_arena_limit();
     most = hew_options.percpu_arena == HEW_PERCPU_ARENA_PHYCPU ? (most + 1) / 2 : most;
     return hew_arena_get(hew_cpus_current() % most);
-}
-
-HEW_NOINLINE struct hew_arena *
-hew_arena_find_host(const struct hew_arena *arena)
-{
-    unsigned most = hew_arena_limit();
-    unsigned first = atomic_load_explicit(&processors, memory_order_relaxed); /* known since `limit` is */
-    if (first == 0 || arena->index < first || arena->index >= most) {
-        return NULL;
-    }
-    struct hew_arena *host = hew_arena_get(arena->index % first);
-    if (host != NULL) {
-        atomic_fetch_add_explicit(&host->guests, 1, memory_order_relaxed);
-    }
-    return host;
-}
-
-void
-hew_arena_leave_host(struct hew_arena *host)
-{
-    atomic_fetch_sub_explicit(&host->guests, 1, memory_order_relaxed);
-}
-
-struct hew_arena *
-hew_arena_for_guest(struct hew_arena *arena, struct hew_arena *host)
-{
-    return has_hooks(arena) || has_hooks(host) ? arena : host;
 }
 
 /* Under the lock; `best` is the first arena. */

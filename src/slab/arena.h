@@ -43,8 +43,6 @@ struct hew_arena {
      * then, with the bin's lock, looks at the gate; who forks has closed the gate and then reads this. */
     _Atomic uint64_t used[(HEW_CODE_SMALL_LAST + 64) / 64];
     _Atomic uint32_t threads;          /* threads that allocate here: relaxed, a hint for the choice */
-    _Atomic uint32_t neighbor;         /* the arena that is asked next for regions: neighbor.h.  Relaxed, a hint */
-    _Atomic uint32_t guests;           /* threads of other arenas that begin on this one's slabs: relaxed, likewise */
     _Atomic size_t large_bytes;        /* usable bytes of the large objects that are out: relaxed */
     _Atomic size_t oversize_threshold; /* larger requests go elsewhere, or are not kept when they are freed: relaxed */
     _Atomic size_t large_takes;        /* large objects so far, for san_guard_large: relaxed */
@@ -65,7 +63,6 @@ struct hew_arena_defaults {
     bool set;
     int64_t dirty_ms, muzzy_ms;
     enum hew_dss dss;
-    bool dirty_chosen; /* the program has set dirty_ms, be it to what it was */
 };
 extern struct hew_arena_defaults hew_arena_defaults;
 
@@ -139,19 +136,6 @@ struct hew_arena *hew_arena_of_cpu(void);
 /* The automatic arena with the fewest threads, or with percpu_arena that of the CPU, has one thread more from now on; a new one
  * rather than sharing, while there may be more.  NULL without memory.  Threads that are born together count each other. */
 struct hew_arena *hew_arena_join_least_loaded(void);
-
-/*
- * More automatic arenas than processors are never at work all at once.  A thread of one beyond them finds its first objects of each class
- * in an arena among the first ones, its host: a slab of each class in each arena would be memory, and pages for fork() to copy, for
- * threads that do little.  The thread is the host's guest until it leaves.  NULL: there is no host; by a program's own
- * arenas there never is.
- */
-struct hew_arena *hew_arena_find_host(const struct hew_arena *arena);
-void hew_arena_leave_host(struct hew_arena *host);
-
-/* Where a thread of `arena` that holds little of a class finds objects of it: its host, unless a program gets pages for one of the
- * two by hooks of its own. */
-struct hew_arena *hew_arena_for_guest(struct hew_arena *arena, struct hew_arena *host);
 
 /* Where a thread of `own` finds a large object of `size` bytes: with the option oversize_threshold, or its like for one
  * arena, the largest have an arena of their own. */

@@ -56,9 +56,6 @@ enum hew_decay_kind { HEW_DECAY_DIRTY, HEW_DECAY_MUZZY };
 int64_t hew_arena_decay_ms(struct hew_arena *arena, enum hew_decay_kind kind);
 void hew_arena_set_decay_ms(struct hew_arena *arena, enum hew_decay_kind kind, int64_t decay_ms);
 
-/* Whether the dirty one of arenas made later was ever set. */
-bool hew_arena_decay_is_chosen(void);
-
 /* Whether sbrk is asked; `arena` NULL: for arenas made later. */
 enum hew_dss hew_arena_dss(struct hew_arena *arena);
 void hew_arena_set_dss(struct hew_arena *arena, enum hew_dss dss);

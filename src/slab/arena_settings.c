@@ -54,8 +54,8 @@ known_defaults(void)
 {
     struct hew_arena_defaults *defaults = &hew_arena_defaults;
     if (!defaults->set) {
-        *defaults = (struct hew_arena_defaults){true, hew_options.dirty_decay_ms, hew_options.muzzy_decay_ms,
-                                                hew_options.dss, false};
+        *defaults =
+            (struct hew_arena_defaults){true, hew_options.dirty_decay_ms, hew_options.muzzy_decay_ms, hew_options.dss};
     }
     return defaults;
 }
@@ -92,17 +92,7 @@ hew_arena_set_decay_ms(struct hew_arena *arena, enum hew_decay_kind kind, int64_
     hew_mutex_lock(&hew_arenas_lock);
     struct hew_arena_defaults *defaults = known_defaults();
     *(kind == HEW_DECAY_DIRTY ? &defaults->dirty_ms : &defaults->muzzy_ms) = decay_ms;
-    defaults->dirty_chosen = defaults->dirty_chosen || kind == HEW_DECAY_DIRTY;
     hew_mutex_unlock(&hew_arenas_lock);
-}
-
-bool
-hew_arena_decay_is_chosen(void)
-{
-    hew_mutex_lock(&hew_arenas_lock);
-    bool chosen = hew_arena_defaults.dirty_chosen;
-    hew_mutex_unlock(&hew_arenas_lock);
-    return chosen;
 }
 
 enum hew_dss

@@ -15,7 +15,6 @@
 
 #define OPENS_FINE 8 /* so many slabs of a coarse class, and one a thread, are worth a class between it and the next */
 #define AHEAD 8      /* objects from one that comes back to the one whose slab is fetched */
-#define POPULATED_FROM 32 /* slabs in a bin: at most so small a part of its memory is resident before it is used */
 #define DUE_SLABS 64 /* with free regions, 1 MiB or more, from which on somebody should look whether they stay idle */
 #define EMPTY_AT_ONCE 16 /* wholly free slabs collected before they are handed to the page heap */
 
@@ -126,14 +125,6 @@ next_slab(struct hew_bin *bin)
     return true;
 }
 
-/* Those that fill from its bins: its own, and those that begin there. */
-static unsigned
-threads_of(const struct hew_arena *arena)
-{
-    return atomic_load_explicit(&arena->threads, memory_order_relaxed) +
-           atomic_load_explicit(&arena->guests, memory_order_relaxed);
-}
-
 /*
  * Under the lock: whether the class has grown large for those who fill from it.  Each of these threads has objects at hand of
  * every class that it uses: another class costs them more than it saves until there are slabs for all of them.
@@ -142,7 +133,8 @@ static bool
 opens_fine(const struct hew_bin *bin, const struct hew_extent *slab)
 {
     const struct hew_arena *arena = hew_arena_at(slab->arena); /* NULL: a bin that is no arena's */
-    return bin->counts.slabs >= OPENS_FINE && (arena == NULL || bin->counts.slabs >= threads_of(arena));
+    return bin->counts.slabs >= OPENS_FINE &&
+           (arena == NULL || bin->counts.slabs >= atomic_load_explicit(&arena->threads, memory_order_relaxed));
 }
 
 /* Under the lock: a new slab becomes the current one.  False when there is room already, which other threads have brought
@@ -179,18 +171,6 @@ hew_bin_release(struct hew_page_heap *pages, struct hew_extent *const *slabs, un
     }
 }
 
-/*
- * A bin that has grown to many slabs will use all of the next one, too: its pages come at once, not by a fault each.  Only of
- * objects no larger than a page, so that each page has one that begins there, and only what reads as zeros for want of memory.
- */
-static void
-populate(const struct hew_extent *slab)
-{
-    if (slab->zeroed && !slab->huge && hew_slab_shape(slab)->size <= HEW_PAGE) {
-        hew_os_populate((void *)slab->address, slab->size);
-    }
-}
-
 /* Without the lock: the bin is about to get a slab; NULL: it is no arena's.  Sequentially consistent: see struct hew_arena. */
 static void
 note_used(struct hew_arena *arena, unsigned code)
@@ -204,13 +184,9 @@ note_used(struct hew_arena *arena, unsigned code)
 static bool
 bin_make_room(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code)
 {
-    bool grown = bin->counts.slabs >= POPULATED_FROM && !lists_full(bin);
     hew_mutex_unlock(&bin->lock);
     note_used(hew_arena_at(pages->arena), code);
     struct hew_extent *slab = new_slab(pages, code);
-    if (grown && slab != NULL) {
-        populate(slab);
-    }
     hew_mutex_lock(&bin->lock);
     if (slab != NULL && !adopt(bin, slab)) {
         hew_mutex_unlock(&bin->lock);

@@ -16,12 +16,6 @@ const struct hew_stats_field hew_stats_depot_fields[] = {
     LAST,
 };
 
-const struct hew_stats_field hew_stats_tuned_fields[] = {
-#define HEW_STATS_TUNING(name, type, what) ROW(name, type, ADD, JSON, 0)
-#include "stats/tuning.def"
-    LAST,
-};
-
 const struct hew_stats_field hew_stats_arena_fields[] = {
 #define HEW_STATS_ARENA(name, type, merge, part, what) ROW(name, type, merge, part, 0)
 #include "stats/arena.def"

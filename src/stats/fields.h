@@ -48,12 +48,6 @@ struct hew_stats_depot {
 #include "stats/depot.def"
 };
 
-/* What tuning has changed: stats/tuning.h. */
-struct hew_stats_tuned {
-#define HEW_STATS_TUNING(name, type, what) uint64_t name;
-#include "stats/tuning.def"
-};
-
 struct hew_stats_mutex {
 #define HEW_STATS_GLOBAL_MUTEX(name, what)
 #define HEW_STATS_ARENA_MUTEX(name, what)

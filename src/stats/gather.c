@@ -213,8 +213,7 @@ hew_gather_depot(struct hew_stats_depot *into, struct hew_stats_arena *first)
 {
     struct hew_depot_counts counts = hew_depot_counts();
     *into = (struct hew_stats_depot){
-        .limit =
-            hew_budget_depot((unsigned)counts.depots) + (counts.depots == 0 ? 0 : counts.ghost_room / counts.depots),
+        .limit = hew_budget_depot((unsigned)counts.depots),
         .depots = counts.depots,
         .takes = counts.takes,
         .gives = counts.gives,

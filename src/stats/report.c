@@ -33,7 +33,6 @@ totals_json(struct hew_report *report)
     hew_json_open(json, "depot", '{');
     hew_report_fields_json(json, hew_stats_depot_fields, &depot);
     hew_json_close(json, '}');
-    hew_report_tuning_json(json);
     hew_json_open(json, "background_thread", '{');
     hew_json_unsigned(json, "num_threads", background.num_threads);
     hew_json_unsigned(json, "num_runs", background.num_runs);
@@ -91,7 +90,6 @@ totals_text(struct hew_report *report)
     put_named(report, ", run_interval: ", background.run_interval);
     hew_writer_put(&report->out, " ns\n");
     depot_text(report);
-    hew_report_tuning_text(&report->out);
     if (report->mutexes) {
         struct hew_stats_mutex counts[HEW_STATS_GLOBAL_MUTEXES];
         for (unsigned mutex = 0; mutex < HEW_STATS_GLOBAL_MUTEXES; mutex++) {

@@ -39,10 +39,6 @@ void hew_report_arena_text(struct hew_report *report);
 void hew_report_fields_json(struct hew_json *json, const struct hew_stats_field *fields, const void *words);
 void hew_report_mutex_json(struct hew_json *json, const char *key, const struct hew_stats_mutex *mutex);
 
-/* What tuning has changed, and the last steps; the text only where it is not off. */
-void hew_report_tuning_json(struct hew_json *json);
-void hew_report_tuning_text(struct hew_writer *out);
-
 /* The table of locks that have names; `seconds` as in table.h. */
 void hew_report_mutexes_text(struct hew_writer *out, const char *const *names, const struct hew_stats_mutex *mutexes,
                              uint64_t seconds);

@@ -38,7 +38,7 @@ struct kernel_habits {
     uint16_t refuses[KERNEL_CALLS]; /* of 65536 calls */
     unsigned mappings_most;
     size_t bytes_most; /* RLIMIT_AS */
-    bool knows_ranges, knows_lazily, knows_populate, from_below, anywhere;
+    bool knows_ranges, knows_lazily, from_below, anywhere;
     bool loses_place; /* a refused mremap has unmapped the new place */
     unsigned processors, quota;
 };

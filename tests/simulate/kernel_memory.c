@@ -206,13 +206,12 @@ kernel_madvise(uintptr_t address, size_t size, int advice)
     if (mappings_inside(address, address + size) != size) {
         machine_finding("madvise(%#lx, %zu, %d) of what is not mapped", address, size, advice);
     }
-    if (kernel_refuses(KERNEL_MADVISE) || (advice == MADV_FREE && !kernel_habits.knows_lazily) ||
-        (advice == MADV_POPULATE_WRITE && !kernel_habits.knows_populate)) {
+    if (kernel_refuses(KERNEL_MADVISE) || (advice == MADV_FREE && !kernel_habits.knows_lazily)) {
         return -EINVAL;
     }
     if (advice == MADV_FREE) {
         take_some(address, size);
-    } else if (advice == MADV_DONTNEED || advice == MADV_POPULATE_WRITE) {
+    } else if (advice == MADV_DONTNEED) {
         return madvise(at(address), size, advice) == 0 ? 0 : -errno;
     }
     return 0;

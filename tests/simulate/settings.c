@@ -53,8 +53,6 @@ static const struct {
     {"lg_tcache_flush_large_div", {"2", "16"}},
     {"cache_room", {"25", "400", "1600"}},
     {"depot_room", {"25", "400", "1600"}},
-    {"tuning", {"on", "off", "observe"}},
-    {"tuning_memory", {"100"}},
     {"junk", {"true", "alloc", "free"}},
     {"zero", {"true"}},
     {"san_guard_large", {"1", "5"}},
@@ -103,7 +101,6 @@ draw_kernel(const struct run_plan *plan)
     habits->bytes_most = below(6) == 0 ? (size_t)ONE_OF(256, 1024, 16384) << 20 : SIZE_MAX;
     habits->knows_ranges = below(2) == 0;
     habits->knows_lazily = below(8) != 0;
-    habits->knows_populate = below(2) == 0;
     habits->from_below = below(4) == 0;
     habits->anywhere = below(4) == 0;
     habits->loses_place = below(2) == 0;

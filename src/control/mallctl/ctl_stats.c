@@ -5,7 +5,6 @@
 #include "control/mallctl/ctl_names_macros.h"
 #include "control/mallctl/ctl_value.h"
 #include "stats/snapshot.h"
-#include "stats/tuning.h"
 
 #include <errno.h>
 
@@ -42,14 +41,6 @@ hew_ctl_stats_depot(const struct hew_ctl_call *call)
     }
     struct hew_stats_depot depot = hew_stats_depot();
     return hew_ctl_read_number(call, *(const uint64_t *)((const char *)&depot + call->row->field));
-}
-
-/* As it is now: the controller's own counts are of no snapshot. */
-int
-hew_ctl_stats_tuning(const struct hew_ctl_call *call)
-{
-    struct hew_stats_tuned tuned = hew_stats_tuned();
-    return hew_ctl_read_number(call, *(const uint64_t *)((const char *)&tuned + call->row->field));
 }
 
 int

@@ -338,7 +338,6 @@ take_option(struct conf_parser *parser, const struct conf_pair *pair, const stru
         say_refused(parser, pair, option, fault);
         return;
     }
-    hew_option_note_chosen(parser->options, option);
     if (result != HEW_CONF_TAKEN) {
         say_adjusted(parser, pair, option, result);
     }

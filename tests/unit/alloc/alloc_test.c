@@ -355,27 +355,6 @@ TEST(relief_returns_what_the_thread_has_cached_and_every_free_page)
     end_test();
 }
 
-TEST(what_a_depot_has_no_room_for_goes_back_before_memory_is_taken_for_a_large_object)
-{
-    boot_once();
-    void *objects[400];
-    for (unsigned i = 0; i < 400; i++) {
-        objects[i] = layers_malloc(4096);
-    }
-    for (unsigned i = 0; i < 400; i++) {
-        layers_free(objects[i]);
-    }
-    size_t held = hew_depot_counts().bytes;
-    hew_budget_set_depots(1, false);
-    CHECK(held > hew_budget_depot(1) * 4);
-    for (unsigned turn = 0; turn < 2; turn++) { /* the first one finds all of it needed a moment ago */
-        layers_free(layers_malloc((size_t)8 << 20));
-    }
-    CHECK(hew_depot_counts().bytes <= hew_budget_depot(1));
-    hew_budget_set_depots(100, true);
-    end_test();
-}
-
 TEST(due_work_is_passed_up_after_a_large_free)
 {
     boot_once();

@@ -76,7 +76,7 @@ TEST(room_may_be_a_part_or_a_multiple_of_the_usual)
     size_t share = hew_budget_share(), depot = hew_budget_depot(1), step = hew_budget_step();
     hew_budget_set_share(400);
     CHECK(hew_budget_share() == 4 * share && hew_budget_depot(1) == depot && hew_budget_step() == 4 * step);
-    hew_budget_set_depots(25, true);
+    hew_budget_set_depots(25);
     CHECK(hew_budget_depot(1) == depot / 4 && hew_budget_share() == 4 * share);
     hew_budget_set_share(1600);
     CHECK(hew_budget_share() == 16 * share && hew_budget_step() == 8 * step); /* a step has its own most */
@@ -88,21 +88,8 @@ TEST(room_may_be_a_part_or_a_multiple_of_the_usual)
     atomic_store(&hew_page_bound.known, false);
     atomic_store(&hew_page_bound.caches, SIZE_MAX);
     hew_budget_set_share(100);
-    hew_budget_set_depots(100, true);
+    hew_budget_set_depots(100);
     CHECK(hew_budget_share() == share && hew_budget_depot(1) == depot && hew_budget_step() == step);
-}
-
-TEST(a_limit_of_memory_is_stronger_than_more_room_for_depots)
-{
-    size_t usual = hew_budget_depot(2);
-    CHECK_EQUAL(hew_budget_depot_with(2, (size_t)5 << 20), usual + ((size_t)5 << 20));
-    atomic_store(&hew_page_bound.known, true);
-    hew_budget_note_limit();
-    atomic_store(&hew_page_bound.caches, (size_t)64 << 10);
-    CHECK_EQUAL(hew_budget_depot_with(2, (size_t)5 << 20), (size_t)16 << 10);
-    atomic_store(&hew_page_bound.known, false);
-    atomic_store(&hew_page_bound.caches, SIZE_MAX);
-    CHECK_EQUAL(hew_budget_depot_with(2, (size_t)5 << 20), usual + ((size_t)5 << 20));
 }
 
 TEST(all_magazines_of_a_thread_keep_within_its_share_but_for_the_first_objects)
@@ -156,7 +143,7 @@ TEST(a_magazine_of_larger_objects_takes_more_misses)
     end_cache();
 }
 
-TEST(a_class_gets_room_from_one_that_makes_less_of_it)
+TEST(a_class_gets_capacity_from_one_that_misses_no_more)
 {
     struct hew_cache *cache = new_cache();
     unsigned idle = hew_code_of_size(2048), busy = hew_code_of_size(512);
@@ -170,33 +157,33 @@ TEST(a_class_gets_room_from_one_that_makes_less_of_it)
     end_cache();
 }
 
-TEST(the_class_whose_room_serves_least_is_asked_if_it_is_much_dearer_than_what_is_wanted)
+TEST(the_class_that_missed_least_recently_yields_unless_all_others_have_missed_since)
 {
     struct hew_cache *cache = new_cache();
-    unsigned large = hew_code_of_size(1024), small = hew_code_of_size(512), empty = hew_code_of_size(256);
-    const unsigned all[] = {large, small, empty, CODE};
+    unsigned older = hew_code_of_size(1024), newer = hew_code_of_size(512), empty = hew_code_of_size(256);
+    const unsigned all[] = {older, newer, empty, CODE};
     for (unsigned i = 0; i < 4; i++) {
         take_many(cache, all[i], 1);
         give_many(cache, all[i], 1);
     }
     hew_magazine_drop(cache, empty);
-    CHECK(cache->base[large] != NULL && cache->base[small] != NULL && cache->base[empty] == NULL);
-    size_t large_bytes = hew_budget_bytes(large, capacity(cache, large)), more = 4;
-    cache->missed[empty] = cache->missed[CODE] = cache->misses - 9000;
-    cache->missed[large] = cache->missed[small] = cache->misses - 200;
-    CHECK(large_bytes >= hew_budget_bytes(small, capacity(cache, small)));
-    cache->missed[small] = cache->misses - 199;
-    cache->gap[CODE] = 10;
-    CHECK_EQUAL(hew_budget_yielding(cache, CODE, more), large);
-    cache->missed[large] = cache->misses;
-    CHECK_EQUAL(hew_budget_yielding(cache, CODE, more), small);
-    cache->missed[large] = cache->misses - 200;
-    cache->gap[CODE] = (uint16_t)(200 * large_bytes / hew_budget_bytes(CODE, more)); /* as dear */
-    CHECK_EQUAL(hew_budget_yielding(cache, CODE, more), HEW_CODE_NONE);
+    CHECK(cache->base[older] != NULL && cache->base[newer] != NULL && cache->base[empty] == NULL);
+    cache->missed[empty] = cache->misses - 9000;
+    cache->missed[older] = cache->misses - 200;
+    cache->missed[newer] = cache->misses - 199;
+    cache->missed[CODE] = cache->misses - 10;
+    CHECK_EQUAL(hew_budget_yielding(cache, CODE), older);
+    cache->missed[older] = cache->misses;
+    CHECK_EQUAL(hew_budget_yielding(cache, CODE), newer);
+    cache->missed[newer] = cache->misses - 10; /* no longer ago than CODE itself */
+    CHECK_EQUAL(hew_budget_yielding(cache, CODE), HEW_CODE_NONE);
+    hew_budget_limit(cache, older, 10, true);
+    cache->missed[older] = cache->misses - 200; /* what the user has chosen stays */
+    CHECK_EQUAL(hew_budget_yielding(cache, CODE), HEW_CODE_NONE);
     end_cache();
 }
 
-/* The class's next miss is neither one at which the thread asks for its share nor one at which another class is asked. */
+/* The class's next miss is not one at which the thread asks for its share. */
 static void
 miss_with_room_for(struct hew_cache *cache, unsigned code, size_t left)
 {
@@ -219,7 +206,6 @@ TEST(a_magazine_takes_what_is_left_if_that_is_a_quarter_of_what_it_has)
     CHECK(has >= 31);
     miss_with_room_for(cache, CODE, least - 1);
     CHECK_EQUAL(capacity(cache, CODE), has);
-    CHECK(cache->trial.starved);
     miss_with_room_for(cache, CODE, least);
     CHECK_EQUAL(capacity(cache, CODE), has + least);
     end_cache();

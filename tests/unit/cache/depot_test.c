@@ -5,8 +5,6 @@
 #include "cache/owner.h"
 #include "page/due.h"
 
-#include "fakes/child.h"
-
 static unsigned
 taken_from_bin(unsigned code, unsigned wanted)
 {
@@ -105,104 +103,7 @@ TEST(a_full_depot_makes_room_at_the_cost_of_what_nobody_needs)
     end_cache();
 }
 
-TEST(a_depot_comes_to_hold_what_it_had_no_room_for_and_gives_it_back_when_the_heap_grows)
-{
-    new_cache();
-    hew_budget_set_depots(100, true);
-    atomic_fetch_add(&hew_page_mapped, (size_t)8 << 20); /* large enough for a purger */
-    size_t usual = hew_budget_depot(1);
-    for (unsigned rounds = 0; rounds < 20 && hew_depot_counts().ghost_room == 0; rounds++) {
-        come_and_go(1, (unsigned)(usual / 4096) + 50); /* the first step: what is too much is little */
-    }
-    CHECK_EQUAL(hew_depot_counts().ghost_room, atomic_load(&hew_page_mapped) / 64);
-    come_and_go(20, WAVE);
-    CHECK_EQUAL(hew_depot_counts().bytes, WAVE * 4096); /* all of them have room */
-    CHECK(hew_depot_counts().bytes > usual && hew_depot_counts().bytes <= usual + hew_depot_counts().ghost_room);
-    size_t held = hew_depot_counts().bytes;
-    hew_depot_fit(0, 0);
-    CHECK_EQUAL(hew_depot_counts().bytes, held); /* there is room yet */
-    atomic_fetch_add(&hew_page_taken_fresh, (size_t)4 << 20);
-    hew_depot_fit(0, 0);
-    held = hew_depot_counts().bytes;
-    CHECK(held > usual); /* as much as is taken at a time goes, */
-    hew_depot_fit(0, (size_t)1 << 20);
-    CHECK(hew_depot_counts().bytes + ((size_t)1 << 20) <= held); /* or as is wanted, */
-    hew_depot_fit(0, (size_t)64 << 20);
-    CHECK_EQUAL(hew_depot_counts().ghost_room, 0);
-    CHECK(hew_depot_counts().bytes <= usual);
-    CHECK(hew_depot_counts().bytes + 128 * 4096 > usual); /* but no more than lies beyond */
-    hew_depot_fit(100, 0);                                /* there is no such depot */
-    hew_depot_note_fresh(100, (struct hew_ghost_wish){CODE, 1, false});
-    atomic_fetch_sub(&hew_page_mapped, (size_t)8 << 20);
-    end_cache();
-}
-
-/* A thread takes more objects of 4096 bytes than depots have room for, and frees so many eighths of them itself; others free the rest,
- * until a depot gets room. */
-static struct hew_depot_room
-want_again(unsigned freed_of_eight)
-{
-    struct hew_cache *cache = new_cache();
-    unsigned code = hew_code_of_size(4096);
-    hew_budget_set_depots(100, true);
-    hew_depot_drain(true);
-    atomic_fetch_add(&hew_page_mapped, (size_t)64 << 20);
-    atomic_fetch_add(&hew_page_taken_fresh, (size_t)64 << 20); /* what has cost memory before is needed by now */
-    for (unsigned round = 0; round < 60 && hew_depot_room().more == 0; round++) {
-        take_many(cache, code, WAVE);
-        unsigned own = WAVE * freed_of_eight / 8;
-        give_many(cache, code, own);
-        for (unsigned given = own; given < WAVE; given += 32) {
-            hew_depot_give(0, code, objects + given, WAVE - given < 32 ? WAVE - given : 32);
-        }
-    }
-    struct hew_depot_room room = hew_depot_room();
-    CHECK(room.more != 0);
-    CHECK_EQUAL(room.there, room.more - room.asked);
-    hew_ghost_permit(HEW_GHOST_GRANTED);
-    CHECK_EQUAL(hew_depot_counts().ghost_room, room.more);
-    hew_ghost_permit(HEW_GHOST_ALLOWED);
-    atomic_fetch_sub(&hew_page_mapped, (size_t)64 << 20);
-    end_cache();
-    return room;
-}
-
-static void
-frees_a_quarter(void)
-{
-    struct hew_depot_room room = want_again(2);
-    CHECK_EQUAL(room.asked, room.more);
-}
-
-static void
-frees_most(void)
-{
-    CHECK_EQUAL(want_again(6).asked, 0);
-}
-
-TEST(what_a_thread_wants_that_frees_little_of_it_is_asked_for)
-{
-    CHECK_EQUAL(child_run(frees_a_quarter).status, 0);
-    CHECK_EQUAL(child_run(frees_most).status, 0);
-}
-
-TEST(a_depot_that_may_not_grow_does_not)
-{
-    new_cache();
-    atomic_fetch_add(&hew_page_mapped, (size_t)8 << 20);
-    hew_budget_set_depots(100, false);
-    come_and_go(20, WAVE);
-    CHECK_EQUAL(hew_depot_counts().ghost_room, 0);
-    hew_budget_set_depots(100, true);
-    atomic_fetch_add(&hew_page_taken_fresh, (size_t)64 << 20); /* what an earlier test has cost is needed by now */
-    hew_depot_drain(true);
-    come_and_go(200, WAVE);
-    CHECK(hew_depot_counts().ghost_room != 0); /* and the same work brings room where it may */
-    atomic_fetch_sub(&hew_page_mapped, (size_t)8 << 20);
-    end_cache();
-}
-
-TEST(the_purger_looks_after_a_depot_that_is_half_full_by_its_usual_room)
+TEST(the_purger_looks_after_a_depot_that_is_half_full)
 {
     new_cache();
     unsigned code = hew_code_of_size(4096);

@@ -21,7 +21,6 @@ new_cache(void)
     if (hew_small_end == 0) {
         CHECK(layers_boot());
         hew_options.narenas = 1;
-        hew_options.tuning = HEW_TUNING_OFF;
     }
     struct hew_cache *cache = hew_thread_birth(true);
     CHECK(cache != NULL && cache == hew_cache_self);
@@ -75,39 +74,6 @@ work(struct hew_cache *cache, unsigned code, unsigned rounds, unsigned burst)
     for (unsigned round = 0; round < rounds; round++) {
         take_many(cache, code, burst);
         give_many(cache, code, burst);
-    }
-}
-
-enum { WAVE = 1200 };
-
-static bool for_others; /* who takes them frees none */
-
-HEW_INLINE void
-want(unsigned code, unsigned count)
-{
-    hew_depot_note_fresh(0, (struct hew_ghost_wish){code, count, for_others});
-}
-
-/* Objects of 4096 bytes, more than a depot has room for, come and go. */
-HEW_INLINE void
-come_and_go(unsigned rounds, unsigned count)
-{
-    unsigned code = hew_code_of_size(4096);
-    for (unsigned round = 0; round < rounds; round++) {
-        unsigned got = 0;
-        while (got < count) {
-            unsigned more = hew_depot_take(0, code, objects + got, count - got);
-            if (more == 0) {
-                hew_depot_fit(0, 0);
-                more = count - got < 32 ? count - got : 32;
-                layers_take_regions(hew_arena_get(0), code, objects + got, more);
-                want(code, more);
-            }
-            got += more;
-        }
-        for (unsigned given = 0; given < got; given += 32) {
-            hew_depot_give(0, code, objects + given, got - given < 32 ? got - given : 32);
-        }
     }
 }
 

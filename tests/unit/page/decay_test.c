@@ -265,27 +265,3 @@ TEST(a_few_pages_follow_the_curve_like_many)
     }
     CHECK(bytes > 1024 && bytes < 3072);
 }
-
-TEST(another_time_changes_the_pace_and_not_what_may_be_kept_now)
-{
-    for (int64_t then = 800; then <= 12800; then *= 16) { /* shorter, and longer */
-        struct hew_decay decay;
-        hew_decay_begin(&decay, 3200, START);
-        hew_decay_allowance(&decay, 1000000, START + 100);
-        size_t keep = hew_decay_allowance(&decay, 1000000, START + 1600);
-        hew_decay_change(&decay, then, START + 1600);
-        CHECK_EQUAL(hew_decay_allowance(&decay, keep, START + 1600), keep);
-        size_t later = hew_decay_allowance(&decay, keep, START + 1600 + (uint64_t)then / 4);
-        CHECK(later < keep && later > 0);
-        CHECK_EQUAL(hew_decay_allowance(&decay, later, START + 1600 + (uint64_t)then), 0);
-    }
-}
-
-TEST(after_a_shorter_time_no_more_than_an_epoch_has_passed_at_once)
-{
-    struct hew_decay decay;
-    hew_decay_begin(&decay, 32000, START);
-    hew_decay_allowance(&decay, 1000000, START + 1000);
-    hew_decay_change(&decay, 320, START + 1990); /* nearly a long epoch, a hundred short ones */
-    CHECK(hew_decay_allowance(&decay, 1000000, START + 1990) > 900000);
-}

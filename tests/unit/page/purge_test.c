@@ -135,7 +135,6 @@ TEST(with_a_muzzy_time_pages_pass_through_the_muzzy_stock)
     CHECK(page_filled(extent, 8));
     CHECK_EQUAL(page_counts().muzzy, 0);
     CHECK(page_counts().muzzy_purged == MIB - 256 * KIB);
-    CHECK_EQUAL(page_counts().gone, page_counts().muzzy_purged); /* each page once */
     page_give(extent);
     page_end();
 }
@@ -183,40 +182,6 @@ TEST(pages_that_the_system_refuses_to_purge_stay_dirty_and_go_at_the_next_try)
     hew_page_decay(&page_heap, page_now, true);
     CHECK_EQUAL(page_counts().dirty, 0);
     CHECK_EQUAL(page_resident(address, MIB), 0);
-    page_end();
-}
-
-TEST(a_heap_gets_another_pace_unless_somebody_has_set_one_or_its_pages_never_go)
-{
-    page_begin();
-    page_heap.dirty_decay.decay_ms = 1000;
-    CHECK(hew_page_retime(&page_heap, 2000, page_now) && page_heap.dirty_decay.decay_ms == 2000);
-    CHECK(hew_page_retime(&page_heap, 2000, page_now)); /* as it is */
-    page_heap.dirty_decay.decay_ms = -1;
-    CHECK(!hew_page_retime(&page_heap, 4000, page_now) && page_heap.dirty_decay.decay_ms == -1);
-    page_heap.dirty_decay.decay_ms = 2000;
-    page_heap.ending = true;
-    CHECK(!hew_page_retime(&page_heap, 4000, page_now));
-    page_heap.ending = false;
-    page_heap.hooks = (struct hew_extent_hooks *)(uintptr_t)&hew_hooks_default;
-    CHECK(!hew_page_retime(&page_heap, 4000, page_now));
-    page_heap.hooks = NULL;
-    hew_page_set_decay(&page_heap, &page_heap.dirty_decay, 3000, page_now);
-    CHECK(!hew_page_retime(&page_heap, 4000, page_now) && page_heap.dirty_decay.decay_ms == 3000);
-    page_end();
-}
-
-TEST(pages_without_memory_that_are_taken_are_counted_and_dirty_ones_are_not)
-{
-    page_begin();
-    page_decay_times(-1, 0);
-    uint64_t before = page_heap.counts.taken_fresh;
-    struct hew_extent *extent = page_take(64 * KIB);
-    CHECK_EQUAL(page_heap.counts.taken_fresh, before + 64 * KIB);
-    page_give(extent);
-    extent = page_take(64 * KIB);
-    CHECK_EQUAL(page_heap.counts.taken_fresh, before + 64 * KIB);
-    page_give(extent);
     page_end();
 }
 

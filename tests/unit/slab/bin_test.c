@@ -213,30 +213,6 @@ TEST(another_arenas_object_ends_the_batch_right_behind_many_slabs_that_became_fr
     CHECK(hew_slab_is_taken(hew_map_extent((uintptr_t)other->objects[0]), 0));
 }
 
-/* Bytes of the slab of an object that are in memory. */
-static size_t
-resident(const struct bench *bench, unsigned object, size_t *size)
-{
-    struct hew_extent *slab = hew_map_extent((uintptr_t)bench->objects[object]);
-    *size = slab->size;
-    return hew_os_resident((void *)slab->address, slab->size);
-}
-
-TEST(the_pages_of_the_thirty_third_slab_come_at_once)
-{
-    void *probe = hew_os_map(HEW_PAGE, HEW_PAGE);
-    hew_os_populate(probe, HEW_PAGE);
-    bool known = hew_os_resident(probe, HEW_PAGE) == HEW_PAGE; /* to this system */
-    struct bench *bench = new_bench();
-    unsigned before = 32 * bench->a_slab;
-    size_t size;
-    take(bench, 0, before);
-    CHECK_EQUAL(resident(bench, before - 1, &size), 0);
-    take(bench, before, 1);
-    CHECK_EQUAL(resident(bench, before, &size), known ? size : 0);
-    give_good(bench, 0, before + 1);
-}
-
 TEST(a_bad_object_ends_the_batch_before_anything_of_it_changes)
 {
     struct bench *bench = new_bench();

@@ -106,18 +106,16 @@ TEST(a_number_with_a_unit_is_refused_with_a_hint)
 
 TEST(a_number_in_percent_may_have_its_sign)
 {
-    CHECK_SILENT("tuning_memory:10%,cache_room:200%,depot_room:300");
-    CHECK(options.tuning_memory == 10 && options.cache_room == 200 && options.depot_room == 300);
-    CHECK_SAYS("tuning_memory:200%", 0, "\"tuning_memory:200%\" taken as 100, the most allowed");
+    CHECK_SILENT("cache_room:200%,depot_room:300");
+    CHECK(options.cache_room == 200 && options.depot_room == 300);
+    CHECK_SAYS("cache_room:2000%", 0, "\"cache_room:2000%\" taken as 1600, the most allowed");
+    CHECK_SAYS("cache_room:90M", 1,
+               "\"cache_room:90M\" ignored: cache_room takes a whole number from 25 to 1600, in percent, as 10 or 10%");
+    CHECK_SAYS("cache_room:%", 1,
+               "\"cache_room:%\" ignored: cache_room takes a whole number from 25 to 1600, in percent, as 10 or 10%");
     CHECK_SAYS(
-        "tuning_memory:10M", 1,
-        "\"tuning_memory:10M\" ignored: tuning_memory takes a whole number from 0 to 100, in percent, as 10 or 10%");
-    CHECK_SAYS(
-        "tuning_memory:%", 1,
-        "\"tuning_memory:%\" ignored: tuning_memory takes a whole number from 0 to 100, in percent, as 10 or 10%");
-    CHECK_SAYS(
-        "tuning_memory:10%%", 1,
-        "\"tuning_memory:10%%\" ignored: tuning_memory takes a whole number from 0 to 100, in percent, as 10 or 10%");
+        "cache_room:90%%", 1,
+        "\"cache_room:90%%\" ignored: cache_room takes a whole number from 25 to 1600, in percent, as 10 or 10%");
     CHECK_SAYS("narenas:10%", 1,
                "\"narenas:10%\" ignored: narenas takes a whole number from 1 to 4094, or default; "
                "write it without a unit");
@@ -501,19 +499,4 @@ TEST(one_bool_can_be_read_ahead_of_the_rest)
     CHECK(value);
     hew_conf_read_bool("confirm_conf:true,confirm_conf:false", "confirm_conf", &value);
     CHECK(!value);
-}
-
-static bool
-is_chosen(size_t offset)
-{
-    return hew_option_is_chosen(&options, offset);
-}
-
-TEST(what_a_text_names_is_chosen_also_with_its_default_and_by_another_name)
-{
-    CHECK_SILENT("cache_room:100,lg_tcache_max:15,tuning:observe");
-    CHECK(is_chosen(offsetof(struct hew_options, cache_room)) && is_chosen(offsetof(struct hew_options, tcache_max)));
-    CHECK(!is_chosen(offsetof(struct hew_options, depot_room)) && options.tuning == HEW_TUNING_OBSERVE);
-    parse("cache_room:much");
-    CHECK(!is_chosen(offsetof(struct hew_options, cache_room))); /* it was refused */
 }
