@@ -115,13 +115,42 @@ def test_a_forked_child_and_the_next_program_write_files_of_their_own(
     hew: HewRunner, programs: Programs, tmp_path: Path
 ) -> None:
     recorded(hew, programs("passes_on fork"), tmp_path / "fork.trace")
-    (child,) = [path for path in tmp_path.iterdir() if re.fullmatch(r"fork\.trace\.\d+", path.name)]
+    (child,) = (tmp_path / "fork.trace.others").iterdir()
+    assert re.fullmatch(r"passes_on\.\d+", child.name)
     assert sum(" malloc 77 " in line for line in operations(child, tmp_path)) == 500
     assert not any(" malloc 77 " in line for line in operations(tmp_path / "fork.trace", tmp_path))
     recorded(hew, programs("passes_on exec"), tmp_path / "exec.trace")
-    assert len(list(tmp_path.glob("exec.trace.*"))) == 1
+    assert len(list((tmp_path / "exec.trace.others").iterdir())) == 1
     recorded(hew, programs("passes_on fork"), tmp_path / "alone.trace", "--no-children")
-    assert not list(tmp_path.glob("alone.trace.*"))
+    assert not (tmp_path / "alone.trace.others").exists()
+
+
+def test_through_a_wrapper_the_trace_is_that_of_the_program_with_most_operations(
+    hew: HewRunner, programs: Programs, tmp_path: Path
+) -> None:
+    """As pyenv's: a shell that starts some programs and at last becomes the one that was meant."""
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text('#!/bin/sh\nfor i in 1 2 3; do ls / | cat | sort >/dev/null; done\nexec "$@"\n')
+    wrapper.chmod(0o755)
+    folder = tmp_path / "recording"
+    folder.mkdir()
+    said = recorded(hew, [str(wrapper), *programs("passes_on")], folder / "t.trace")
+    assert sorted(path.name for path in folder.iterdir()) == ["t.trace", "t.trace.others"]
+    first = said.splitlines()[0]
+    assert re.search(r"t\.trace: [\d,]+ operations of 2 threads of passes_on in ", first), said
+    assert {path.name.partition(".")[0] for path in (folder / "t.trace.others").iterdir()} >= {"ls", "sort"}
+    assert said.rstrip().endswith(f"hew replay {folder / 't.trace'}")
+    counted = hew("simulate", "--json", str(folder / "t.trace"))
+    assert json.loads(counted.stdout)["trace"]["threads"] == 2
+    again = hew("record", "-o", str(folder / "t.trace"), "--", "true")
+    assert again.returncode == 1
+    assert "is there already" in again.stderr
+
+
+def test_a_program_that_allocates_nothing_is_said_to(hew: HewRunner, tmp_path: Path) -> None:
+    done = hew("record", "-o", str(tmp_path / "t.trace"), "--", "true")
+    assert (done.returncode, list(tmp_path.iterdir())) == (0, [])
+    assert "the program allocates nothing" in done.stderr
 
 
 def test_max_stops_the_recording_and_not_the_program(hew: HewRunner, tmp_path: Path) -> None:

@@ -17,19 +17,22 @@ from rich.console import Console
 
 from hew.analysis.choice import choice
 from hew.model.allocator import Allocator
+from hew.model.choice import Choice
 from hew.model.figures import Unit
 from hew.model.quantity import quantity
-from hew.model.report import AllocatorResult, Ratio, Report, Verdict
+from hew.model.report import Ratio, Report, Verdict
+from hew.model.run import RssPoint
 from hew.views import document
 from hew.views.charts import memory_lines
 from hew.views.document import to_json
+from hew.views.memory_text import memory_rows
 from hew.views.page import allocator_colors, to_page
 from hew.views.svg import spread, ticks
 from hew.views.table import show_table
 from hew.views.text import times
 
 SCHEMA = json.loads((Path(document.__file__).parent / "compare.schema.json").read_text())
-CHOSEN = "Choose <hew>: it is less."
+CHOSEN = Choice("Choose <hew>: it is less.", ("best peak RSS: <hew>",))
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
 
@@ -96,7 +99,7 @@ def test_the_page_and_the_table_begin_with_what_to_choose(report: Report) -> Non
     console = Console(file=StringIO(), width=100)
     show_table(report, CHOSEN, console)
     assert isinstance(console.file, StringIO)
-    assert console.file.getvalue().index(CHOSEN) < console.file.getvalue().index("wall time")
+    assert console.file.getvalue().index(CHOSEN.advice) < console.file.getvalue().index("wall time")
 
 
 def test_the_table_of_the_page_has_a_row_for_each_allocator_and_hew_in_front(report: Report) -> None:
@@ -121,29 +124,110 @@ def with_ratios(report: Report, **verdicts: tuple[float, Verdict]) -> Report:
 
 def test_one_sentence_says_what_to_choose(report: Report) -> None:
     better, worse, same = (0.75, Verdict.BETTER), (1.2, Verdict.WORSE), (1.0, Verdict.NO_DIFFERENCE)
-    assert choice(with_ratios(report, time=better, memory=better)) == (
-        "Choose hew: 25 % less wall time and 25 % less peak RSS, against glibc."
-    )
-    assert "20 % more peak RSS" in choice(with_ratios(report, time=better, memory=worse))
-    assert choice(with_ratios(report, time=same, memory=worse)).startswith("Stay with glibc")
+    found = choice(with_ratios(report, time=better, memory=better))
+    assert found.advice == "Choose hew: 25 % less wall time and 25 % less peak RSS, against glibc."
+    assert found.axes == ("best wall time: hew (75 % of glibc's)", "best peak RSS: hew (75 % of glibc's)")
+    assert choice(with_ratios(report, time=same, memory=worse)).advice.startswith("Stay with glibc")
     few = (0.5, Verdict.TOO_FEW_RUNS)
-    assert "--runs 6" in choice(with_ratios(report, time=few, memory=few))
+    assert "--runs 6" in choice(with_ratios(report, time=few, memory=few)).advice
+
+
+def test_where_each_axis_has_its_own_winner_both_are_named(report: Report) -> None:
+    found = choice(with_ratios(report, time=(0.75, Verdict.BETTER), memory=(1.2, Verdict.WORSE)))
+    assert found.advice == "For wall time choose hew (25 % less wall time); for peak RSS stay with glibc."
+    assert found.axes[1] == "best peak RSS: glibc; every other allocator is worse"
+
+
+Interval = tuple[float, float, float]
+
+
+def compared(report: Report, today: str = "glibc", **rivals: tuple[Interval, Interval]) -> Report:
+    """The report with these allocators, each with its ratio and both ends of the interval: of time and of memory."""
+    hew = next(one for one in report.results if one.allocator.name == "hew")
+
+    def ratio(value: float, low: float, high: float) -> Ratio:
+        verdict = Verdict.NO_DIFFERENCE if low <= 1 <= high else Verdict.BETTER if value < 1 else Verdict.WORSE
+        return Ratio(value, low, high, 6, verdict, (value,) * 6)
+
+    made = [
+        replace(
+            hew,
+            allocator=Allocator(name, Path(f"/{name}.so")),
+            ratios={"wall_seconds": ratio(*time), "peak_rss_bytes": ratio(*memory)},
+        )
+        for name, (time, memory) in rivals.items()
+    ]
+    return replace(report, results=(report.baseline, *made), today=today)
+
+
+def test_allocators_within_their_intervals_tie_and_all_are_named(report: Report) -> None:
+    found = choice(
+        compared(
+            report,
+            jemalloc=((0.60, 0.58, 0.62), (1.10, 1.09, 1.11)),
+            hew=((0.46, 0.42, 0.55), (0.80, 0.79, 0.81)),
+            tcmalloc=((0.47, 0.39, 0.52), (1.28, 1.27, 1.29)),
+        )
+    )
+    assert found.axes[0] == "best wall time: hew and tcmalloc, a tie (46 % to 47 % of glibc's)"
+    assert found.axes[1] == "best peak RSS: hew (80 % of glibc's)"
+    assert found.advice == "Choose hew: 54 % less wall time and 20 % less peak RSS, against glibc."
+
+
+def test_a_difference_of_less_than_a_percent_is_a_tie_however_surely_it_was_measured(report: Report) -> None:
+    level = compared(
+        report,
+        jemalloc=((0.5, 0.49, 0.51), (0.900, 0.900, 0.900)),
+        hew=((0.5, 0.49, 0.51), (0.906, 0.906, 0.906)),
+    )
+    assert choice(level).advice.endswith("against glibc. hew is as good.")
+    assert choice(replace(level, today="hew")).advice == (
+        "Stay with hew: no other allocator is better in wall time or peak RSS beyond noise; jemalloc is as good."
+    )
+
+
+def test_what_runs_today_stays_among_equals(report: Report) -> None:
+    found = choice(compared(report, hew=((0.99, 0.95, 1.03), (1.0, 0.99, 1.01))))
+    assert found.advice.startswith("Stay with glibc: ")
+    assert found.advice.endswith("; hew is as good.")
 
 
 def test_of_allocators_that_are_as_fast_the_leanest_is_chosen(report: Report) -> None:
-    def with_figures(name: str, wall: tuple[float, float, float], peak: float) -> AllocatorResult:
-        kept = next(one for one in report.results if one.allocator.name == "hew")
-        ratios = {
-            "wall_seconds": Ratio(*wall, 6, Verdict.BETTER, (wall[0],) * 6),
-            "peak_rss_bytes": Ratio(peak, peak, peak, 6, Verdict.WORSE, (peak,) * 6),
-        }
-        return replace(kept, allocator=Allocator(name, Path(f"/{name}.so")), ratios=ratios)
+    fast, lean = ((0.46, 0.42, 0.55), (1.74, 1.74, 1.74)), ((0.47, 0.39, 0.52), (0.9, 0.9, 0.9))
+    assert choice(compared(report, fast=fast, lean=lean)).advice.startswith("Choose lean: 53 % less wall time")
 
-    glibc = next(one for one in report.results if one.allocator.is_baseline)
-    fast, lean = with_figures("fast", (0.46, 0.42, 0.55), 1.74), with_figures("lean", (0.47, 0.39, 0.52), 1.28)
-    assert choice(replace(report, results=(glibc, fast, lean))).startswith("Choose lean: 53 % less wall time")
-    slower = with_figures("lean", (0.60, 0.58, 0.62), 1.28)
-    assert choice(replace(report, results=(glibc, fast, slower))).startswith("Choose fast: 54 % less wall time")
+
+def test_memory_over_time_is_one_scale_for_all_and_fits_its_width(report: Report) -> None:
+    def line(seconds: float, peak: int) -> tuple[RssPoint, ...]:
+        return tuple(RssPoint(seconds * step / 20, peak * step // 20) for step in range(1, 21))
+
+    shown = tuple(
+        replace(one, rss=line(1.0, 100 << 20) if one.allocator.is_baseline else line(0.5, 50 << 20))
+        for one in report.results
+        if one.allocator.name in {"glibc", "hew"}
+    )
+    for width in (80, 120):
+        rows = memory_rows(shown, width)
+        assert len(rows) == 4
+        assert max(map(len, rows)) <= width
+        assert "█" in rows[0]  # glibc fills its upper line
+        assert rows[2] == ""  # half the memory needs none
+        assert rows[1].endswith("100 MiB, 1.00 s")
+        assert rows[3].endswith("50.0 MiB, 500 ms")
+        assert len(rows[1].split()[1]) == pytest.approx(2 * len(rows[3].split()[1]), abs=1)
+    assert memory_rows(tuple(replace(one, rss=()) for one in shown), 80) == []
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_word_of_the_table_is_cut(report: Report, width: int) -> None:
+    long = replace(report.figures[0], label="heap over the trace's time of a label that is far too long for a column")
+    console = Console(file=StringIO(), width=width)
+    show_table(replace(report, figures=(long, *report.figures[1:])), CHOSEN, console)
+    assert isinstance(console.file, StringIO)
+    text = console.file.getvalue()
+    assert "…" not in text
+    assert long.label in text
+    assert "vs glibc" in text
 
 
 def test_a_whisker_that_is_cut_is_marked(report: Report) -> None:

@@ -1,34 +1,95 @@
 # SPDX-License-Identifier: MIT
-"""What a comparison says to choose, in one sentence."""
+"""What a comparison says to choose: the winner of each axis, ties as ties, and one piece of advice.
+
+Two allocators tie where their intervals overlap, or where their ratios differ by less than NEAR. Among equals the
+allocator that runs today stays, since a change has a cost; else the one that holds least is named first.
+"""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from hew.model.choice import Choice
 from hew.model.figures import CLIENT_WALL, PEAK_RSS, SERVER_RSS, WALL, Figure
 from hew.model.report import AllocatorResult, Ratio, Report, Verdict
 
+NEAR = 0.01  # a difference of less is a tie, however surely it was measured
 
-def choice(report: Report) -> str:
-    """The sentence. Who failed or wrote something else than under glibc is not chosen."""
+
+@dataclass(frozen=True)
+class _Axis:
+    """One figure and the names of the allocators that are best in it, the least costly first."""
+
+    figure: Figure
+    best: tuple[str, ...]
+
+
+def choice(report: Report) -> Choice:
+    """The winners and the advice. An allocator that failed, or wrote something else than under glibc, cannot win."""
     sound = [one for one in report.results if one.ratios and not one.failures and not one.output_differs]
     if not report.baseline.good_runs or not sound:
-        return "Nothing can be chosen: no allocator ran it as glibc does."
-    speed, memory = _speed(report), _memory(report)
-    verdicts = {one.ratios[key].verdict for one in sound for key in (speed.key, memory.key) if key in one.ratios}
+        return Choice("Nothing can be chosen: no allocator ran it as glibc does.")
+    figures = _speed(report), _memory(report)
+    verdicts = {one.ratios[key.key].verdict for one in sound for key in figures if key.key in one.ratios}
     if verdicts <= {Verdict.TOO_FEW_RUNS}:
-        return "Too few rounds to choose: give --runs 6 or more."
-    fastest, smallest = _best(sound, speed, memory), _best(sound, memory, speed)
-    if fastest is None and smallest is None:
-        return f"Stay with glibc: no other allocator is better in {speed.label} or {memory.label} beyond noise."
-    if fastest is None or fastest is smallest:
-        assert smallest is not None  # noqa: S101 - one of the two is there
-        return f"Choose {smallest.allocator.name}: {_figures(smallest, (speed, memory))}, against glibc."
-    if smallest is None or _verdict(fastest, memory) is Verdict.BETTER:
-        return f"Choose {fastest.allocator.name}: {_figures(fastest, (speed, memory))}, against glibc."
-    return (
-        f"For {speed.label} choose {fastest.allocator.name} ({_figures(fastest, (speed, memory))}), "
-        f"for {memory.label} {smallest.allocator.name} ({_figures(smallest, (speed, memory))}), against glibc."
-    )
+        return Choice("Too few rounds to choose: give --runs 6 or more.")
+    found = {one.allocator.name: one for one in (report.baseline, *sound)}
+    speed, memory = (_Axis(figure, _best(list(found.values()), figure)) for figure in figures)
+    axes = tuple(_axis_text(axis, found) for axis in (speed, memory))
+    return Choice(_advice(speed, memory, found, report), axes)
+
+
+def _advice(speed: _Axis, memory: _Axis, found: dict[str, AllocatorResult], report: Report) -> str:
+    today = report.today
+    both = [name for name in memory.best if name in speed.best]
+    labels = f"{speed.figure.label} or {memory.figure.label}"
+    if today in both:
+        others = [name for name in both if name != today]
+        also = f"; {_names(others)} {'is' if len(others) == 1 else 'are'} as good" if others else ""
+        return f"Stay with {today}: no other allocator is better in {labels} beyond noise{also}."
+    if not both:
+        return (
+            f"For {speed.figure.label} {_verb(speed, found, today)}; for {memory.figure.label} "
+            f"{_verb(memory, found, today)}."
+        )
+    first, *others = both
+    result = found[first]
+    also = f" {_names(others)} {'is' if len(others) == 1 else 'are'} as good." if others else ""
+    return f"Choose {first}: {_figures(result, (speed.figure, memory.figure))}, against glibc.{also}"
+
+
+def _verb(axis: _Axis, found: dict[str, AllocatorResult], today: str) -> str:
+    """What to do where only one axis counts, and what that costs or gives."""
+    if today in axis.best:
+        return f"stay with {today}"
+    name = axis.best[0]
+    changes = ", ".join(_change(ratio, figure) for figure, ratio in _ratios(found[name], axis.figure))
+    return f"choose {name} ({changes})"
+
+
+def _ratios(result: AllocatorResult, figure: Figure) -> list[tuple[Figure, Ratio]]:
+    ratio = result.ratios.get(figure.key)
+    return [(figure, ratio)] if ratio else []
+
+
+def _axis_text(axis: _Axis, found: dict[str, AllocatorResult]) -> str:
+    """Which allocators are best in one figure, and by how much."""
+    ratios = [(name, _ratio(found[name], axis.figure)) for name in axis.best]
+    alone = len(ratios) == 1
+    head = f"best {axis.figure.label}: {_names(axis.best)}"
+    said = [_percent(ratio) for _, ratio in ratios if ratio is not None]
+    if not said:  # glibc alone
+        return f"{head}; every other allocator is worse"
+    spread = said[0] if len(set(said)) == 1 else f"{said[0]} to {said[-1]}"
+    return f"{head}{'' if alone else ', a tie'} ({spread} of glibc's)"
+
+
+def _percent(ratio: Ratio) -> str:
+    return f"{ratio.value:.0%}".replace("%", " %") if ratio.value < 2 else f"{ratio.value:.1f}×"
+
+
+def _names(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _speed(report: Report) -> Figure:
@@ -42,28 +103,38 @@ def _memory(report: Report) -> Figure:
     return next((one for one in report.figures if one in {PEAK_RSS, SERVER_RSS}), report.figures[-1])
 
 
-def _verdict(result: AllocatorResult, figure: Figure) -> Verdict | None:
-    ratio = result.ratios.get(figure.key)
-    return ratio.verdict if ratio else None
+def _ratio(result: AllocatorResult, figure: Figure) -> Ratio | None:
+    return result.ratios.get(figure.key)
 
 
-def _best(results: Sequence[AllocatorResult], figure: Figure, other: Figure) -> AllocatorResult | None:
-    """The best in a figure; of those that are as good within their intervals, the best in the other one."""
-    better = [one for one in results if _verdict(one, figure) is Verdict.BETTER]
-    first = min(better, key=lambda one: _cost(one, figure), default=None)
-    if first is None:
-        return None
-    best = first.ratios[figure.key].value
-    level = [one for one in better if one.ratios[figure.key].low <= best <= one.ratios[figure.key].high]
-    return min(level or [first], key=lambda one: (_cost(one, other), _cost(one, figure)))
+def _interval(result: AllocatorResult, figure: Figure) -> tuple[float, float, float] | None:
+    """Its ratio to glibc with both ends of the interval; glibc's own is 1; None where it was not measured."""
+    if result.allocator.is_baseline:
+        return 1.0, 1.0, 1.0
+    ratio = _ratio(result, figure)
+    return (ratio.value, ratio.low, ratio.high) if ratio else None
 
 
-def _cost(result: AllocatorResult, figure: Figure) -> float:
-    """The less the better; what was not measured is worst."""
-    ratio = result.ratios.get(figure.key)
-    if ratio is None:
-        return math.inf
-    return -ratio.value if figure.more_is_better else ratio.value
+def _best(results: Sequence[AllocatorResult], figure: Figure) -> tuple[str, ...]:
+    """The names of the best in a figure and of those that tie with it, the least costly first."""
+
+    def cost(result: AllocatorResult) -> float:
+        found = _interval(result, figure)
+        if found is None:
+            return math.inf
+        return -found[0] if figure.more_is_better else found[0]
+
+    first, *others = sorted(results, key=cost)
+    best = _interval(first, figure)
+    tied = [one for one in others if best is not None and _ties(best, _interval(one, figure))]
+    return tuple(one.allocator.name for one in (first, *tied))
+
+
+def _ties(best: tuple[float, float, float], other: tuple[float, float, float] | None) -> bool:
+    if other is None:
+        return False
+    (value, low, high), (theirs, their_low, their_high) = best, other
+    return (low <= their_high and their_low <= high) or abs(theirs / value - 1) < NEAR
 
 
 def _figures(result: AllocatorResult, figures: Sequence[Figure]) -> str:

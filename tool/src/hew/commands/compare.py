@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from hew.model.allocator import Request
 from hew.model.errors import HewError
 from hew.model.report import Report, Setup
 from hew.model.run import CommandPlan, Metric, Plan, ServerPlan
-from hew.sources.discovery import discover, true_baseline, usable_under, without_allocators
+from hew.sources.discovery import discover, runs_today, true_baseline, usable_under, without_allocators
 from hew.sources.environment import caller_environment
 from hew.sources.executable import find_command
 from hew.sources.experiment import run_schedule
@@ -113,8 +114,11 @@ def _nothing_measured(report: Report) -> str:
     return ": ".join([words[0], failure.reason, *said]) + "; it has to succeed without a preload first"
 
 
-def compare(plan: Plan, requests: Sequence[Request], runs: int, warmup: int) -> Report:
-    """Find the allocators, run the schedule, and summarise."""
+def compare(
+    plan: Plan, requests: Sequence[Request], runs: int, warmup: int, shown: tuple[str, ...] | None = None
+) -> Report:
+    """Find the allocators, run the schedule, and summarise. `shown` is the command as the user knows it, where that is
+    another one than what runs."""
     environment, notes = without_allocators(caller_environment())
     measured = plan.server if isinstance(plan, ServerPlan) else plan.command
     path = find_command(measured[0], environment)
@@ -130,7 +134,7 @@ def compare(plan: Plan, requests: Sequence[Request], runs: int, warmup: int) -> 
         notes.append(note)
     started = datetime.now(UTC).isoformat(timespec="seconds")
     setup = Setup(
-        plan.client if isinstance(plan, ServerPlan) else plan.command,
+        shown or (plan.client if isinstance(plan, ServerPlan) else plan.command),
         plan.server if isinstance(plan, ServerPlan) else None,
         runs,
         warmup,
@@ -141,4 +145,5 @@ def compare(plan: Plan, requests: Sequence[Request], runs: int, warmup: int) -> 
     with progress(len(steps)) as told:
         places = {one.name: Place(one.library, environment) for one in allocators}
         results = run_schedule(steps, measurer(plan, places), told)
-    return summarise(setup, allocators, [*unusable, *refused], results, notes)
+    report = summarise(setup, allocators, [*unusable, *refused], results, notes)
+    return replace(report, today=runs_today(path, caller_environment(), [one.name for one in allocators]))

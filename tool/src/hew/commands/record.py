@@ -17,7 +17,7 @@ from hew.model.errors import HewError
 from hew.sources.discovery import discover
 from hew.sources.environment import caller_environment
 from hew.sources.trace.converting import convert
-from hew.sources.trace.recorder import Recording, files_of, finish, largest_first, record
+from hew.sources.trace.recorder import Recording, arranged, files_of, finish, others_of, record
 from hew.sources.trace.running import writer_of
 from hew.views.trace_text import count, recorded, still_written, what_to_replay
 
@@ -42,7 +42,7 @@ def _size(_context: click.Context, parameter: click.Parameter, text: str | None)
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     metavar="FILE",
-    help="The trace, of the process that allocated most; the others' are FILE.PID.",
+    help="The trace, of the process with most operations; those of others go to the folder FILE.others.",
 )
 @click.option(
     "--max", "most", callback=_size, metavar="SIZE", help="Bytes of each file before it is packed, such as 2G."
@@ -159,16 +159,17 @@ def _tell(output: Path, former: Collection[Path]) -> None:
         except (HewError, OSError) as error:
             failed = True
             click.echo(f"hew record: {error}", err=True)
-    worth = [one for one in largest_first(found, output) if one.operations]
+    worth = [one for one in arranged(found, output) if one.operations]
     for one in worth[:SHOWN]:
         click.echo(f"hew record: {recorded(one)}", err=True)
     if len(worth) > SHOWN:
-        click.echo(f"hew record: {count(len(worth) - SHOWN, 'smaller trace')} beside it: {output}.PID", err=True)
+        click.echo(f"hew record: {count(len(worth) - SHOWN, 'smaller trace')} in {others_of(output)}", err=True)
     for path, pid in running:
         click.echo(f"hew record: {still_written(path, pid)}", err=True)
     if not worth and not failed and not running:
         click.echo(
-            "hew record: nothing was recorded: the program is static, has a malloc of its own, or forbids preloading",
+            "hew record: nothing was recorded: the program allocates nothing, is static, has a malloc of its own, or "
+            "forbids preloading",
             err=True,
         )
     if worth:

@@ -76,7 +76,8 @@ def command(
         if touch in {"recorded", "pages", "all"} and counted.live_bytes > there:
             raise HewError(f"{size(counted.live_bytes)} live at once, and the machine has {size(there)}: --touch first")
         words = (str(find_part(PROGRAM)), "run", str(plan), touch, "real" if real_time else "fast")
-        report = compare(CommandPlan(words, Path("/dev/null"), timeout, metrics=METRICS), requests, runs, warmup)
+        what = CommandPlan(words, Path("/dev/null"), timeout, metrics=METRICS)
+        report = compare(what, requests, runs, warmup, ("hew", "replay", str(trace)))
         chosen = choice(report)
         if as_json:
             click.echo(to_json(report))

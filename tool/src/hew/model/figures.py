@@ -49,6 +49,8 @@ CLIENT_WALL = Figure("client_wall_seconds", "client wall time", Unit.SECONDS)
 
 SERVER_FIGURES = (SERVER_RSS, SERVER_PEAK_RSS, SERVER_CPU, CLIENT_WALL)
 
+UNITS_NAMED = {"bytes": Unit.BYTES, "byte-seconds": Unit.BYTE_SECONDS, "seconds": Unit.SECONDS}
+
 LATENCY_MARKS = ("p50", "p95", "p99")
 TAIL_MARK = "p99_6"  # the first beyond 99.5 % that redis-benchmark tells
 
@@ -78,9 +80,11 @@ def client_figures(keys: set[str]) -> tuple[Figure, ...]:
 
 
 def _metric(key: str) -> Figure:
-    """What the user asked for; its key carries name and direction."""
+    """What the user asked for; its key carries name and direction, and the name's end may be the unit."""
     _, direction, label = key.split(".", 2)
-    return Figure(key, label, Unit.COUNT, more_is_better=direction == "more")
+    name, comma, unit = label.rpartition(", ")
+    known = UNITS_NAMED.get(unit) if comma else None
+    return Figure(key, name if known else label, known or Unit.COUNT, more_is_better=direction == "more")
 
 
 def rate_key(test: str) -> str:

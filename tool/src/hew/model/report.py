@@ -92,6 +92,7 @@ class Report:
     unusable: tuple[Unusable, ...]
     confidence: float
     notes: tuple[str, ...]
+    today: str = BASELINE  # the name of the result that the command runs on without us
 
     @property
     def baseline(self) -> AllocatorResult:

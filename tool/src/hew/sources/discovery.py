@@ -150,6 +150,18 @@ def true_baseline(command: Path, environment: Mapping[str, str]) -> tuple[Alloca
     return Allocator(BASELINE, libc), f"{command} is linked with {own.name}; for the glibc row {libc.name} is preloaded"
 
 
+def runs_today(command: Path, environment: Mapping[str, str], names: Sequence[str]) -> str:
+    """Which of the compared allocators the command runs on without us: one that LD_PRELOAD names, one that it is
+    linked with, else glibc."""
+    preloaded = [Path(entry) for entry in preload_entries(environment)]
+    for path in (*preloaded, *libraries_of(command, environment)):
+        match = ALLOCATOR_FILE.match(path.name)
+        name = match[1].removeprefix("clang_rt.") if match else ""
+        if name in names:
+            return name
+    return BASELINE
+
+
 def probe(library: Path, environment: Mapping[str, str]) -> str | None:
     """Preload the library into a small program that prints its own memory map; None when it is really there."""
     program = [shutil.which("cat") or sys.executable]

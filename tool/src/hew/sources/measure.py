@@ -82,7 +82,7 @@ def measure_command(plan: CommandPlan, place: Place, step: Step) -> Run:
             round=step.round,
             figures=figures,
             rss=tuple(sampler.points),
-            output=None if plan.points else digest(streams.output),
+            output=None if plan.points or plan.metrics else digest(streams.output),  # its figures are in it
             failure=failure,
             own_allocators=sampler.foreign_allocators(),
             points=read_points(streams.output, streams.errors) if plan.points and not failure else (),

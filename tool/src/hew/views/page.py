@@ -6,6 +6,7 @@ from html import escape
 from importlib import resources
 
 from hew.model.allocator import Allocator
+from hew.model.choice import Choice
 from hew.model.figures import Figure, Unit
 from hew.model.quantity import quantity
 from hew.model.report import AllocatorResult, Machine, Report, Setup, Verdict
@@ -15,7 +16,7 @@ from hew.views.text import command_line, failure_line, interval, judgement, rema
 SUBJECT = "hew"
 PALETTE = tuple(f"--c{number}" for number in range(10))
 OWN_COLORS = {"glibc": "--glibc", SUBJECT: "--hew"}
-MARKS = {Verdict.BETTER: "▲ ", Verdict.WORSE: "▼ "}
+MARKS = {Verdict.BETTER: "✓ ", Verdict.WORSE: "✗ "}  # an arrow would point the other way than the figure
 
 METHOD = """
 <p>Every round runs the command once under each allocator; each round starts one allocator later, so that a slow drift
@@ -36,17 +37,18 @@ Latencies are those that the client reports.</p>
 """
 
 
-def to_page(report: Report, chosen: str) -> str:
+def to_page(report: Report, chosen: Choice) -> str:
     """The whole page, which begins with what to choose."""
     colors = allocator_colors([result.allocator for result in report.results])
     sections = [
         _head(report),
-        f'<p class="choice">{escape(chosen)}</p>',
+        f'<p class="choice">{escape(chosen.advice)}</p>',
+        "".join(f'<p class="soft">{escape(axis)}</p>' for axis in chosen.axes),
         _tiles(report),
         _problems(report),
+        _memory(report, colors),
         _summary(report, colors),
         _ratios(report, colors),
-        _memory(report, colors),
         _details(report, colors),
     ]
     name = command_line(report.setup.server or report.setup.command)

@@ -2,19 +2,26 @@
 """The comparison as a table on the terminal."""
 
 import errno
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from hew.model.choice import Choice
 from hew.model.figures import Figure
 from hew.model.quantity import quantity
 from hew.model.report import AllocatorResult, Report, Verdict
+from hew.views.memory_text import memory_rows
 from hew.views.text import failure_line, interval, judgement, remarks, times, what_ran
 
 PIPED_WIDTH = 100
 NARROWEST = 80
+GAP = 2  # columns between two cells
+HEAD = [Text(one, style="dim") for one in ("", "median", "vs glibc", "interval", "")]
+INTERVAL = 3
+LEFT = (0, 4)  # columns of words
 STYLES = {
     Verdict.BETTER: "green",
     Verdict.WORSE: "red",
@@ -57,8 +64,8 @@ def show_note(note: str, console: Console) -> None:
     console.print(f"[yellow]•[/] {escape(note)}", soft_wrap=True)
 
 
-def show_table(report: Report, chosen: str, console: Console) -> None:
-    """Print the whole comparison: what to choose, figures, failures with what they wrote, remarks."""
+def show_table(report: Report, chosen: Choice, console: Console) -> None:
+    """Print the whole comparison: what to choose, memory over time, figures, failures with what they wrote, remarks."""
     setup = report.setup
     console.print()
     console.print(f"[bold]{escape(what_ran(setup))}[/]", soft_wrap=True)
@@ -69,8 +76,18 @@ def show_table(report: Report, chosen: str, console: Console) -> None:
         soft_wrap=True,
     )
     console.print()
-    console.print(f"[bold]{escape(chosen)}[/]", soft_wrap=True)
-    console.print(_table(report))
+    console.print(f"[bold]{escape(chosen.advice)}[/]", soft_wrap=True)
+    for axis in chosen.axes:
+        console.print(f"  {escape(axis)}", soft_wrap=True)
+    rows = memory_rows(report.results, console.width)
+    if rows:
+        console.print()
+        console.print("[bold]memory over time[/] [dim](resident, of a typical run; all on one scale)[/]")
+        for area in rows:
+            console.print(Text(area), soft_wrap=True)
+    for row in _figure_lines(report, console.width):
+        console.print(row, soft_wrap=True)
+    console.print()
     for result in report.results:
         for failed in result.failures:
             console.print(f"[red]✗[/] {escape(failure_line(result, failed))}", soft_wrap=True)
@@ -80,24 +97,41 @@ def show_table(report: Report, chosen: str, console: Console) -> None:
         show_note(remark, console)
 
 
-def _table(report: Report) -> Table:
-    table = plain_table("", "median", "vs glibc", "interval")
-    table.add_column("", no_wrap=True)
-    for figure in report.figures:
-        table.add_row("")
-        table.add_row(Text(figure.label, style="bold"))
-        for result in report.results:
-            table.add_row(*_row(result, figure))
-    return table
+def _figure_lines(report: Report, width: int) -> list[Text]:
+    """A block for each figure. Columns are as wide as their widest cell; where all of them do not fit, the interval's
+    goes, and no word is ever cut."""
+    blocks = [(figure, [_row(result, figure) for result in report.results]) for figure in report.figures]
+    rows = [HEAD, *(row for _, rows in blocks for row in rows)]
+    widths = [max(cell.cell_len for cell in column) for column in zip(*rows, strict=True)]
+    shown = list(range(len(widths)))
+    if sum(widths) + GAP * len(widths) > width:
+        shown.remove(INTERVAL)
+    lines = [Text(""), _line(HEAD, widths, shown)]
+    for figure, cells in blocks:
+        lines += [Text(""), Text(figure.label, style="bold"), *(_line(row, widths, shown) for row in cells)]
+    return lines
+
+
+def _line(row: Sequence[Text], widths: Sequence[int], shown: Sequence[int]) -> Text:
+    """One row: the name and the verdict to the left, numbers to the right."""
+    line = Text()
+    for column in shown:
+        space = " " * (widths[column] - row[column].cell_len)
+        line.append_text(Text.assemble(row[column], space) if column in LEFT else Text.assemble(space, row[column]))
+        line.append(" " * GAP)
+    line.rstrip()
+    return line
 
 
 def _row(result: AllocatorResult, figure: Figure) -> list[Text]:
+    """The name, the median, the ratio to glibc, its interval, and what that means."""
     name = Text(f"  {result.allocator.name}")
     if figure.key not in result.medians:
-        return [name, Text("failed" if result.failures else "not measured", style="red")]
+        missing = Text("failed" if result.failures else "not measured", style="red")
+        return [name, missing, Text(""), Text(""), Text("")]
     median = Text(quantity(result.medians[figure.key], figure.unit))
     ratio = result.ratios.get(figure.key)
     if ratio is None:
-        return [name, median]
+        return [name, median, Text(""), Text(""), Text("")]
     verdict = Text(judgement(ratio, figure), style=STYLES[ratio.verdict])
     return [name, median, Text(times(ratio.value)), Text(interval(ratio), style="dim"), verdict]

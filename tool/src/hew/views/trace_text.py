@@ -14,13 +14,13 @@ def count(value: int, thing: str) -> str:
 
 
 def recorded(one: TraceSummary) -> str:
-    """One line for one file."""
+    """One line for one file: which program, and what there is of it."""
     rate = f", {three_digits(one.bytes_an_operation)} bytes an operation" if one.operations else ""
     end = "" if one.ended else "; the process was killed, called _exit or made way for another program"
     full = "; it stopped early: --max, or the disk is full" if one.full else ""
     return (
         f"{one.path}: {count(one.operations, 'operation')} of {count(one.threads, 'thread')} "
-        f"in {three_digits(one.seconds)} s, "
+        f"of {Path(one.program).name or 'a program'} in {three_digits(one.seconds)} s, "
         f"{size(one.file_bytes)}{rate}{full}{end}"
     )
 

@@ -56,8 +56,9 @@ def environment_of(recording: Recording, environment: Mapping[str, str]) -> dict
 
 def check_place(output: Path) -> None:
     """Refuses an output that is there already, or that cannot be made, before the command runs."""
-    if os.path.lexists(output):
-        raise HewError(f"{output} is there already: remove it, or name another file")
+    for place in (output, others_of(output)):
+        if os.path.lexists(place):
+            raise HewError(f"{place} is there already: remove it, or name another file")
     if not output.parent.is_dir():
         raise HewError(f"{output.parent} is no folder")
     if not os.access(output.parent, os.W_OK | os.X_OK):
@@ -116,26 +117,37 @@ def files_of(output: Path) -> list[Path]:
     return sorted(path for path in output.parent.iterdir() if pattern.fullmatch(path.name) and path.is_file())
 
 
-def largest_first(found: Sequence[TraceSummary], output: Path) -> list[TraceSummary]:
-    """Sorted by operations. The largest gets the name that was asked for, which a shell often had."""
+def others_of(output: Path) -> Path:
+    """The folder for the traces of a recording's other processes."""
+    return output.with_name(f"{output.name}.others")
+
+
+def arranged(found: Sequence[TraceSummary], output: Path) -> list[TraceSummary]:
+    """The finished traces, that with most operations first: it is FILE in the end, since the first process is often a
+    shell. The others go to FILE.others, as PROGRAM.PID; those that recorded nothing go."""
     ordered = sorted(found, key=lambda one: -one.operations)
-    if not ordered or ordered[0].path == str(output):
+    if not ordered:
         return ordered
-    former = next((one for one in found if one.path == str(output)), None)
-    if former is None and os.path.lexists(output):
-        return ordered  # one that could not be finished
-    if former is not None:
-        place = free_name(output, former.pid)
-        output.rename(place)
-        ordered[ordered.index(former)] = replace(former, path=str(place))
-    Path(ordered[0].path).rename(output)
-    return [replace(ordered[0], path=str(output)), *ordered[1:]]
+    kept = [one for one in ordered if one.operations] or ordered[:1]
+    for one in ordered[len(kept) :]:
+        Path(one.path).unlink()
+    main, *others = kept
+    others = [_aside(one, output) for one in others]
+    if not os.path.lexists(output):  # else a process still writes it, or it could not be finished
+        Path(main.path).rename(output)
+        main = replace(main, path=str(output))
+    return [main, *others]
 
 
-def free_name(output: Path, pid: int) -> Path:
-    """FILE.PID, or FILE.PID.N where that is taken."""
-    names = (output.with_name(f"{output.name}.{pid}{f'.{more}' if more else ''}") for more in itertools.count())
-    return next(name for name in names if not os.path.lexists(name))
+def _aside(one: TraceSummary, output: Path) -> TraceSummary:
+    """A smaller trace, in the folder beside."""
+    folder = others_of(output)
+    folder.mkdir(exist_ok=True)
+    name = f"{Path(one.program).name or 'program'}.{one.pid}"
+    names = (folder / f"{name}{f'.{more}' if more else ''}" for more in itertools.count())
+    place = next(name for name in names if not os.path.lexists(name))
+    Path(one.path).rename(place)
+    return replace(one, path=str(place))
 
 
 def finish(path: Path) -> TraceSummary:

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+"""What a comparison says to choose."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One piece of advice, and a line for each axis that names its winners."""
+
+    advice: str
+    axes: tuple[str, ...] = ()
