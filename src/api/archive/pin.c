@@ -12,7 +12,10 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#pragma weak dlopen /* in libdl.so.2 before glibc 2.34, which a program that loads libraries has */
+/* Found by dlsym(): a linker warns of each static program with a reference to dlopen(), a weak one, too.  Weak: in libdl.so.2 before
+ * glibc 2.34, which a program that loads libraries has. */
+#pragma weak dlsym
+typedef void *(*open_library)(const char *name, int mode);
 
 struct search {
     uintptr_t address;
@@ -37,7 +40,11 @@ __attribute__((constructor(101))) static void
 pin_library(void)
 {
     struct search search = {(uintptr_t)pin_library, NULL};
-    if (dlopen != NULL && dl_iterate_phdr(look_into, &search) != 0 && search.name != NULL && search.name[0] != '\0') {
-        dlopen(search.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE); /* the name by which the loader knows it */
+    if (dlsym == NULL || dl_iterate_phdr(look_into, &search) == 0 || search.name == NULL || search.name[0] == '\0') {
+        return;
+    }
+    open_library open = (open_library)dlsym(RTLD_DEFAULT, "dlopen");
+    if (open != NULL) {
+        open(search.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE); /* the name by which the loader knows it */
     }
 }
