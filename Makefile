@@ -15,7 +15,7 @@
 #   make bench-limits   five workloads in a control group at 1.10 of what they need: who is killed, and what it costs; LIMITS_RUNS=20
 #   make bench-weeks    a server's fortnight in 20 minutes under every allocator: does memory follow the load?  Writes docs/weeks.md
 #   make cut-to-fit  ten real programs: recorded, cut, searched, run; writes docs/cut-to-fit.md, ten minutes
-#   make tuning      the figures of docs/tuning.md, and whether self-tuning meets its goals; an hour on two processors
+#   make tuning      the figures of docs/tuning.md: from statistics to a gain by hand; a minute or two
 #   make attach-soak  hew attaches to busy Redis, Rust and Java on jemalloc, a thousand times each; ATTACHES=1000
 #   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
 #   make simulate    the library on a simulated machine: random histories, each from its seed; SIMULATE_OPERATIONS=100000000
@@ -220,13 +220,10 @@ cut-to-fit: release
 	@$(PYTHON) scripts/prepare.py bench
 	.venv/bin/python scripts/gen_cut_to_fit.py
 
-# Under Debian's jemalloc and hew, a minute or two; then what hew tunes by itself: cases beside an exhaustive search, the nightly suite, its
-# cost; an hour on two processors, in turns by --parts and --resume.  What else runs is measured too.
+# Under Debian's jemalloc and hew, a minute or two.
 tuning: release
 	@$(PYTHON) scripts/prepare.py demo
-	@$(PYTHON) bench/programs/make_inputs.py
 	.venv/bin/python scripts/gen_tuning.py
-	.venv/bin/python scripts/gen_self_tuning.py
 
 # For hours where there are some: races show themselves in one run of many.
 soak: release dev

@@ -41,7 +41,6 @@ COMMANDS = (
     "hew top --json $PID",
     "hew ctl $PID stats.allocated",
     "hew ctl $PID --conf dirty_decay_ms:1000",
-    "hew ctl $PID --tuning",
     "timeout --signal=INT 5 hew watch --period 1 -o redis.watch $PID",
     "hew stats redis.watch",
     "hew profile $PID",
@@ -55,7 +54,6 @@ COMMANDS = (
     "hew run --conf conf_file:sql.conf -- sqlite3 :memory: $SQL",
     "hew compare --runs 3 -- sqlite3 :memory: $SQL",
     "hew search --trials 2 --try narenas --runs 3 -- sqlite3 :memory: $SQL",
-    "hew tune --runs 3 -- sqlite3 :memory: $SQL",
     "hew advise --verify --alloc hew --runs 3 -- sqlite3 :memory: $SQL",
     "hew pools suggest $PID",
     "hew bench --help",
@@ -67,7 +65,7 @@ COMMANDS = (
 def redis(folder: Path) -> Iterator[int]:
     """A Redis on hew that is written to, for as long as it is wanted."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-    words = [HEW, "run", "--conf", "prof:true,tuning:observe", "--", "redis-server", "--port", str(PORT), "--save", ""]
+    words = [HEW, "run", "--conf", "prof:true", "--", "redis-server", "--port", str(PORT), "--save", ""]
     load = ["redis-benchmark", "-p", str(PORT), "-n", "100000000", "-r", "200000", "-d", "200", "-t", "set", "-q"]
     with subprocess.Popen(words, **quiet) as server:  # type: ignore[call-overload]
         time.sleep(1)

@@ -36,9 +36,9 @@ class Section:
             raise ValueError(f"{page}: {error}") from error
 
 
-def section_of(script: str, what: str, end: str = "") -> Section:
-    """The section that a script makes: of `figures` or `tables`. `end` where its page has another script's, too."""
-    return Section(f"<!-- {what}: made by {script} -->", f"<!-- end of {end or what} -->")
+def section_of(script: str, what: str) -> Section:
+    """The section that a script makes: of `figures` or `tables`."""
+    return Section(f"<!-- {what}: made by {script} -->", f"<!-- end of {what} -->")
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:

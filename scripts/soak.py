@@ -26,7 +26,6 @@ SETTINGS = (
     "narenas:64,dirty_decay_ms:0,muzzy_decay_ms:0",  # pages come and go
     "tcache_max:4096,lg_tcache_nslots_mul:-1",  # short caches: slow paths all the time
     "retain:false,thp:never,background_thread:false",
-    "tuning:on,tuning_memory:100",  # room comes and goes
 )
 LIMIT = 600.0  # seconds that a run may take: it hangs
 

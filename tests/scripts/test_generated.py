@@ -8,7 +8,6 @@ import bench_weeks
 import gen_benchmarks
 import gen_cut_to_fit
 import gen_policies
-import gen_self_tuning
 import gen_tuning
 import pytest
 from generated import Section, section_of, table
@@ -22,7 +21,7 @@ MADE = {
     "docs/unseen.md": [gen_benchmarks.SECTION],
     "docs/cut-to-fit.md": [gen_cut_to_fit.SECTION],
     "docs/policies.md": [gen_policies.SECTION],
-    "docs/tuning.md": [gen_tuning.SECTION, gen_self_tuning.SECTION],
+    "docs/tuning.md": [gen_tuning.SECTION],
     "src/README.md": [locks.SECTION],
 }
 

@@ -27,7 +27,6 @@ from hew.model.allocator import Allocator, Unusable
 from hew.model.errors import HewError
 from hew.model.report import Machine, Report, Setup
 from hew.model.run import Failure, RssPoint, Run
-from hew.model.tuning import Step, Tuning
 from hew.sources.library import find_hew
 
 # A shell that runs the tests in the background has them ignore it, and with them whatever they start.
@@ -160,13 +159,6 @@ def good_run(allocator: str, number: int, **changes: object) -> Run:
     return Run(**{**vars(plain), **changes})
 
 
-# What a process has tuned by itself.
-STEPS = (
-    Step(9, "cache_room", 100, 200, "kept", 61_828, 9_048, 8_203, 4_381),
-    Step(228, "cache_room", 200, 225, "undone", 10_070, 8_331, 6_219, 6_374),
-    Step(60_031, "dirty_decay_ms", 10_000, 20_000, "kept", 201_000, 32_000, 9_100, 640),
-)
-TUNING = Tuning("on", 620, 9_000_000, 1, 1, 0, 20_000, STEPS, 12 << 20, 1 << 19, 4, 3, 1)
 MACHINE = Machine("a CPU", 2, 2**33, "Linux 6", "glibc 2.36", 0.5)
 SETUP = Setup(("work", "it's <hard>"), None, 8, 1, "2026-01-02T03:04:05+00:00", MACHINE)
 

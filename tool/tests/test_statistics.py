@@ -235,6 +235,20 @@ def test_both_forms_tell_of_the_depots_where_there_are_any() -> None:
     assert only(recorded("jemalloc-5.3.0", "json")).depot == Depot()
 
 
+def test_reports_of_libraries_that_told_of_tuning_are_read_without_that() -> None:
+    text, document = recorded("hew-0.1.0", "txt"), json.loads(recorded("hew-0.1.0", "json"))
+    plain = only(text), only(json.dumps(document))
+    older = """Tuning: on, windows: 10, own_ns: 5000, steps: 1, kept: 0, undone: 0, dirty_decay_ms: -1, room_depots: 64
+  at 9 ms cache_room 100 -> 200: kept, reason: 61828 -> 9048 misses of 1000000 operations, effect: 8 -> 4 ps a call
+  at 800 ms depot_room 100 -> 800: undone, effect: 60254 -> 65122 ps an operation
+"""
+    assert only(text.replace("Background threads:", f"{older}Background threads:", 1)) == plain[0]
+    step = {"at_ms": 9, "setting": "cache_room", "before": 100, "after": 200, "outcome": "kept"}
+    for told in ({"mode": "on", "windows": 10, "room_depots": 4096, "last_steps": [step]}, {}, None, [1]):
+        document["jemalloc"]["stats"]["tuning"] = told
+        assert only(json.dumps(document)) == plain[1]
+
+
 def test_two_files_are_shown_and_compared(hew: HewRunner, tmp_path: Path) -> None:
     """Also what only the second one has."""
     document = json.loads(recorded("jemalloc-5.3.1", "json"))

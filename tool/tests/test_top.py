@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import DataTable, Static, TabbedContent
 
-from conftest import TUNING, HewRunner, environment, is_as_described
+from conftest import HewRunner, environment, is_as_described
 from hew.analysis.live import live_view
 from hew.model.errors import HewError
 from hew.model.live import LiveView, Moment, Outside, ProcessRow
@@ -58,7 +58,7 @@ def snapshot(turn: int) -> Snapshot:
         Thread(53, "[odd] worker", "1", 5000 * turn, MIB),
     )
     totals = Totals(allocated=45 * MIB, active=55 * MIB, metadata=3 * MIB, resident=70 * MIB)
-    return Snapshot("JSON", "5-ghew0.1.0", totals=totals, merged=merged, arenas=arenas, threads=threads, tuning=TUNING)
+    return Snapshot("JSON", "5-ghew0.1.0", totals=totals, merged=merged, arenas=arenas, threads=threads)
 
 
 def moment(turn: int, pid: int = 42, **changes: Any) -> Moment:
@@ -228,7 +228,6 @@ def test_keys_lead_to_the_tables() -> None:
             ("3", "mutexes", "arenas: extents_dirty"),
             ("4", "extents", "4.00 KiB"),
             ("5", "threads", "53"),
-            ("6", "tuning", "60.0 s"),
             ("1", "arenas", "0"),
         ):
             await pilot.press(key)
@@ -327,7 +326,6 @@ def picture(app: TopApp) -> str:
         ("bins", 42, ("2",)),
         ("mutexes", 42, ("3",)),
         ("threads", 42, ("5",)),
-        ("tuning", 42, ("6",)),
         ("glibc", 43, ()),
     ],
 )

@@ -30,10 +30,19 @@ COMMANDS = {
     "serve": "Show processes in a browser: where memory is, locks, sizes, advice; and /metrics, pprof.",
     "simulate": "Show what textbook policies would have made of a recorded program.",
     "top": "Show where the memory of running processes is, and how fast they allocate.",
-    "tune": "Let a command find its settings by itself, measure what they are worth, and keep them.",
     "stats": "Show the statistics that a program on jemalloc or hew wrote.",
     "watch": "Record a process's memory over time into a file of bounded size.",
 }
+REPLACED = {"tune": "search"}
+
+
+class _Gone(click.ClickException):
+    """A command that earlier versions had."""
+
+    exit_code = 2
+
+    def __init__(self, name: str, other: str) -> None:
+        super().__init__(f"hew {name} is gone: use hew {other} (hew {other} --help)")
 
 
 class LazyGroup(click.Group):
@@ -41,6 +50,13 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return sorted(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] in REPLACED:
+            raise _Gone(args[0], REPLACED[args[0]])
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:

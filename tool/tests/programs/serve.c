@@ -1,6 +1,5 @@
-/* serve PORT [exits|batches]: for each byte from a client, blocks of 64 KiB come and go for 0.3 s of CPU.
- * `exits`: SIGTERM is exit().  `batches`: 2,500 times so many small objects come and go that caches and depots have no
- * room for them, on a heap that is large enough to be tuned. */
+/* serve PORT [exits]: for each byte from a client, blocks of 64 KiB come and go for 0.3 s of CPU.
+ * `exits`: SIGTERM is exit(). */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -12,12 +11,9 @@
 
 #define BLOCK 65536
 #define BLOCKS 100 /* more than any allocator's caches keep */
-#define SMALL 200
-#define MANY 40000
-#define ROUNDS 2500
 
 static volatile sig_atomic_t over;
-static char *blocks[MANY];
+static char *blocks[BLOCKS];
 
 static void
 end(int number)
@@ -35,25 +31,16 @@ now(void)
 }
 
 static void
-come_and_go(size_t size, int count)
+work(void)
 {
-    for (int i = 0; i < count; i++) {
-        blocks[i] = malloc(size);
-        memset(blocks[i], 1, size);
-    }
-    for (int i = 0; i < count; i++) {
-        free(blocks[i]);
-    }
-}
-
-static void
-work(int small)
-{
-    for (int i = 0; small && i < ROUNDS; i++) {
-        come_and_go(SMALL, MANY);
-    }
-    for (double until = now() + 0.3; !small && now() < until;) {
-        come_and_go(BLOCK, BLOCKS);
+    for (double until = now() + 0.3; now() < until;) {
+        for (int i = 0; i < BLOCKS; i++) {
+            blocks[i] = malloc(BLOCK);
+            memset(blocks[i], 1, BLOCK);
+        }
+        for (int i = 0; i < BLOCKS; i++) {
+            free(blocks[i]);
+        }
     }
 }
 
@@ -62,7 +49,7 @@ main(int count, char **words)
 {
     struct sockaddr_in place = {.sin_family = AF_INET, .sin_port = htons((unsigned short)atoi(words[1]))};
     struct sigaction ending = {.sa_handler = end};
-    int exits = count > 2 && strcmp(words[2], "exits") == 0, small = count > 2 && strcmp(words[2], "batches") == 0;
+    int exits = count > 2 && strcmp(words[2], "exits") == 0;
     int listener = socket(AF_INET, SOCK_STREAM, 0);
     place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (exits) {
@@ -75,7 +62,7 @@ main(int count, char **words)
         char byte;
         int talk = accept(listener, NULL, NULL);
         while (talk >= 0 && read(talk, &byte, 1) == 1) {
-            work(small);
+            work();
             if (write(talk, &byte, 1) != 1) {
                 break;
             }

@@ -22,7 +22,6 @@ from hew.views.advice_text import show_advice
 from hew.views.coverage import show_coverage
 from hew.views.growth_text import growth_json, show_growth
 from hew.views.table import results_console, show_note
-from hew.views.tuning import show_tried
 
 STATUS = {Outcome.WELL: 0, Outcome.ADVICE: 3, Outcome.NOT_SEEN: 4}
 
@@ -49,8 +48,7 @@ def command(
     FILE may be a recording of hew watch: the last statistics of each process are looked at, and how it grew.
 
     Each advice has its evidence and where that stands, the setting to try for this allocator and version, what it will
-    do to CPU and memory, its risk, and how to verify it. It says what it looked at, and what it could not see. What a
-    process on hew has tried by itself (tuning) is told, and stands in the evidence of advice that goes the same way.
+    do to CPU and memory, its risk, and how to verify it. It says what it looked at, and what it could not see.
 
     A process on hew that serves a control socket (hew run does) is asked for its statistics. Of one on glibc the heap
     is read from outside. One on jemalloc is attached to, as a debugger does, and stands still for some milliseconds
@@ -87,7 +85,7 @@ def _advise(place: str, pid: int | None, cpus: float | None, as_json: bool, atta
         advised = advised_of(place, process, attach, cpus)
     if as_json:
         notes = advised.attached + advised.notes
-        document = advice_document(place, advised.found, notes, advised.seen, advised.tuned)
+        document = advice_document(place, advised.found, notes, advised.seen)
         click.echo(advice_json(document, growth_json(grown)))
     else:
         _show(advised, grown)
@@ -101,5 +99,4 @@ def _show(advised: Advised, grown: list[Growth]) -> None:
         show_note(note, console)
     show_growth(grown, (), console)
     show_advice(advised.found, advised.notes, console)
-    show_tried(advised.tuned, console)
     show_coverage(advised.seen, console)

@@ -16,7 +16,6 @@ from hew.model.history import Recording
 from hew.model.known_allocators import MUSL
 from hew.model.process import ProcessFacts
 from hew.model.statistics import Reading
-from hew.model.tuning import Tuning
 from hew.sources.glibc.heap import with_heap
 from hew.sources.history.recording import told_last
 from hew.sources.statistics.place import asked, process_named, read_place
@@ -24,14 +23,12 @@ from hew.sources.statistics.place import asked, process_named, read_place
 
 @dataclass(frozen=True)
 class Advised:
-    """The advice, what is to be said besides, what it rests on, how a process was held for it, and what has tuned
-    itself."""
+    """The advice, the notes on it, what it rests on, and how a process was held for it."""
 
     found: list[Advice]
     notes: list[str]
     seen: Coverage
     attached: list[str]
-    tuned: list[Tuning]
 
 
 def advised_of(place: str, process: ProcessFacts | None, attach: float | None, cpus: float | None) -> Advised:
@@ -59,8 +56,7 @@ def _advised(reading: Reading | None, silence: str, process: ProcessFacts | None
     cases, notes = _cases(reading, process, cpus)
     found = [one for case in cases for one in advise(case)]
     attached = [reading.attached] if reading is not None and reading.attached else []
-    tuned = [case.snapshot.tuning for case in cases if case.snapshot is not None and case.snapshot.tuning is not None]
-    return Advised(found, notes, coverage(cases, len(found), silence), attached, tuned)
+    return Advised(found, notes, coverage(cases, len(found), silence), attached)
 
 
 def _reading(place: str, process: ProcessFacts | None, attach: float | None) -> tuple[Reading | None, str]:

@@ -11,11 +11,7 @@ import click
 from hew.commands.options import ProcessId, told, writable
 from hew.model.control import Applied, Outcome, Purged, Value, failures
 from hew.model.quantity import size
-from hew.model.tuning import Tuning
 from hew.sources.control import Control, apply_conf, connect, purge_all, remove_stale_sockets, set_or_do
-from hew.sources.tuning import asked_tuning
-from hew.views.table import results_console
-from hew.views.tuning import show_tuning, tuning_document
 
 
 @click.command("ctl")
@@ -29,7 +25,6 @@ from hew.views.tuning import show_tuning, tuning_document
     help="Write a heap profile to this file.",
 )
 @click.option("--purge", is_flag=True, help="Return all free memory to the system, and say how much it was.")
-@click.option("--tuning", is_flag=True, help="What tuning has changed, and its last steps.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.argument("pid", type=ProcessId())
 @click.argument("name", required=False)
@@ -39,7 +34,6 @@ def command(
     as_list: bool,
     heap_file: Path | None,
     purge: bool,
-    tuning: bool,
     as_json: bool,
     pid: int,
     name: str | None,
@@ -49,8 +43,8 @@ def command(
 
     The process must have a control socket: `hew run` gives it one, and HEW_CONF=control:auto does.
     """
-    if sum((conf is not None, as_list, heap_file is not None, purge, tuning, name is not None)) != 1:
-        raise click.UsageError("give one of: NAME [VALUE], --conf, --list, --heap, --purge, --tuning")
+    if sum((conf is not None, as_list, heap_file is not None, purge, name is not None)) != 1:
+        raise click.UsageError("give one of: NAME [VALUE], --conf, --list, --heap, --purge")
     remove_stale_sockets()
     with told("hew ctl"), connect(pid) as control:
         if conf is not None:
@@ -61,8 +55,6 @@ def command(
             _show_names(control, as_json)
         elif heap_file is not None:
             _write_heap(control, heap_file, as_json)
-        elif tuning:
-            _show_tuning(asked_tuning(control), as_json)
         elif purge:
             _show_purged(purge_all(control), as_json)
         else:
@@ -93,13 +85,6 @@ def _write_heap(control: Control, path: Path, as_json: bool) -> None:
     path.write_bytes(profile)
     about = {"file": str(path), "format": form, "bytes": len(profile)}
     click.echo(json.dumps(about) if as_json else f"{path}: {len(profile)} bytes, {form}")
-
-
-def _show_tuning(tuning: Tuning, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(tuning_document(tuning), indent=1))
-    else:
-        show_tuning(tuning, results_console())
 
 
 def _show_purged(purged: Purged, as_json: bool) -> None:

@@ -130,7 +130,7 @@ class Serving:
         live = {one.rule: _live(one) for one in advised.found if can and _live(one)}
         with self._changed:
             watched.advice = {one.rule: one for one in advised.found}
-        document = advice_document(f"process {pid}", advised.found, advised.notes, advised.seen, advised.tuned)
+        document = advice_document(f"process {pid}", advised.found, advised.notes, advised.seen)
         return {**document, "live": live}
 
     def apply(self, pid: int, rule: str) -> dict[str, Any]:

@@ -7,8 +7,6 @@ Names are those of jemalloc's JSON, so that a reader finds a number where it sta
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from hew.model.tuning import Tuning
-
 Scalar = int | bool | str
 
 
@@ -223,7 +221,6 @@ class Snapshot:
     background: BackgroundThreads = field(default_factory=BackgroundThreads)
     depot: Depot = field(default_factory=Depot)
     limit: MemoryLimit = field(default_factory=MemoryLimit)
-    tuning: Tuning | None = None  # of hew; None where it is off, has tried nothing, or is not told
     mutexes: Mapping[str, Mutex] = field(default_factory=dict)
     merged: Arena | None = None
     destroyed: Arena | None = None

@@ -8,7 +8,6 @@ from typing import Any
 
 from hew.model.advice import Advice
 from hew.model.coverage import Coverage
-from hew.model.tuning import Tuning
 from hew.views.coverage import coverage_json
 
 FORMAT = "hew-advice/1"
@@ -20,16 +19,13 @@ def advice_json(document: dict[str, Any], growth: Sequence[dict[str, Any]] = ())
     return json.dumps(found, indent=2, ensure_ascii=False)
 
 
-def advice_document(
-    source: str, found: Sequence[Advice], notes: Sequence[str], seen: Coverage, tuned: Sequence[Tuning]
-) -> dict[str, Any]:
+def advice_document(source: str, found: Sequence[Advice], notes: Sequence[str], seen: Coverage) -> dict[str, Any]:
     """The document as plain lists and dictionaries. Without advice its list is empty."""
     return {
         "format": FORMAT,
         "source": source,
         "outcome": seen.outcome.value,
         "advice": [advice_item(one) for one in found],
-        "tuned": [asdict(one) for one in tuned],
         "notes": list(notes),
         "looked_at": coverage_json(seen),
     }

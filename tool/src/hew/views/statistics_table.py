@@ -12,7 +12,6 @@ from hew.model.quantity import quantity
 from hew.model.snapshot_view import Change, SnapshotView
 from hew.model.statistics import MemoryLimit, Reading
 from hew.views.table import plain_table, show_note
-from hew.views.tuning import show_tuning
 
 MISSING = "not reported"
 
@@ -37,8 +36,6 @@ def show_statistics(reading: Reading, views: list[SnapshotView], console: Consol
             console.print(_depots(view))
         if view.busiest:
             console.print(_threads(view))
-        if view.snapshot.tuning is not None:
-            show_tuning(view.snapshot.tuning, console)
         for note in view.snapshot.notes:
             show_note(note, console)
     if reading.other_bytes:

@@ -20,7 +20,7 @@ from hew.model.errors import HewError
 from hew.model.live import Feed, LiveView, ProcessRow
 from hew.model.quantity import size
 from hew.views.process_table import Column, ProcessTable
-from hew.views.top_tables import TABLES, Row, headline, parts_text, rates_text, tuned_text
+from hew.views.top_tables import TABLES, Row, headline, parts_text, rates_text
 
 READING = "reading"
 COLUMNS = (
@@ -170,7 +170,7 @@ class ProcessView(LiveScreen):
     def __init__(self, pid: int) -> None:
         super().__init__()
         self.pid = pid
-        self._rows: dict[str, list[Row]] = {}  # as they stand there: steps of tuning, and much of an idle process, stay
+        self._rows: dict[str, list[Row]] = {}  # as they stand there: much of an idle process stays
 
     def compose(self) -> ComposeResult:
         """Who it is, its memory, its rates, its tables."""
@@ -199,7 +199,7 @@ class ProcessView(LiveScreen):
         """Replace everything by what is true now."""
         self.query_one("#head", Static).update(headline(view))
         self.query_one("#parts", Static).update(parts_text(view, self.size.width))
-        self.query_one("#rates", Static).update("\n".join(filter(None, (rates_text(view), tuned_text(view)))))
+        self.query_one("#rates", Static).update(rates_text(view))
         for table in TABLES:
             rows = table.rows(view)
             if rows == self._rows.get(table.key):

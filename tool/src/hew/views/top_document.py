@@ -36,5 +36,4 @@ def process_document(view: LiveView) -> dict[str, Any]:
         "parts": [asdict(part) for part in view.parts],
         "rates": [asdict(rate) for rate in view.rates],
         "threads": [{**asdict(one), "rate": view.thread_rates.get(one.number)} for one in threads],
-        "tuning": asdict(snapshot.tuning) if snapshot and snapshot.tuning else None,
     }

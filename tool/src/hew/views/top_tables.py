@@ -9,7 +9,6 @@ from hew.model.figures import Unit
 from hew.model.live import LiveView
 from hew.model.quantity import quantity, size, three_digits
 from hew.model.statistics import Arena, Mutex
-from hew.views.tuning import STEP_COLUMNS, in_short, step_cells
 
 UNKNOWN = "—"
 LABEL = 30
@@ -89,12 +88,6 @@ def rates_text(view: LiveView) -> str:
             shown = f"{rate.value:,.0f}/s"
         words.append(f"{rate.label} {shown}")
     return "   ".join(words)
-
-
-def tuned_text(view: LiveView) -> str:
-    """One line of what the process has changed by itself; empty where it has tried nothing, or does not tell."""
-    tuning = view.moment.snapshot.tuning if view.moment.snapshot else None
-    return in_short(tuning) if tuning is not None else ""
 
 
 def _count(value: int | None) -> str:
@@ -222,12 +215,6 @@ def extent_rows(view: LiveView) -> list[Row]:
     return list(unused)
 
 
-def step_rows(view: LiveView) -> list[Row]:
-    """What the process has tried by itself, the last step first."""
-    tuning = view.moment.snapshot.tuning if view.moment.snapshot else None
-    return [step_cells(one) for one in reversed(tuning.last_steps)] if tuning is not None else []
-
-
 TABLES = (
     Table(
         "arenas",
@@ -244,5 +231,4 @@ TABLES = (
         extent_rows,
     ),
     Table("threads", "threads", ("thread", "name", "arena", "rate", "requests", "at hand"), thread_rows),
-    Table("tuning", "tuning", STEP_COLUMNS, step_rows),
 )

@@ -10,8 +10,7 @@ fourth of a class's objects must have come back to the arenas, too: what only gr
 The classes with a tenth of the fills or more get caches that hold a burst: 1 MiB a thread and class. With 256-byte
 objects in bursts of 3000, four threads then filled 204 times instead of 71,693. `depot_room` is the other way: larger
 depots, of all classes, which all threads share. It costs less memory where threads are many, and a burst still goes
-through them. By itself (`tuning`) hew gives a depot more where what it had no room for is wanted again, as long as the
-heap does not grow for it.
+through them.
 """
 
 from hew.analysis.advice.basis import arena_evidence, arena_wait, basis, is_hew, ranges

@@ -28,7 +28,6 @@ from hew.analysis.advice import (
     thread_caches,
 )
 from hew.analysis.advice.reconcile import reconciled
-from hew.analysis.advice.tried import with_trials
 from hew.model.advice import Advice, Case
 from hew.model.known_allocators import GLIBC
 
@@ -69,6 +68,6 @@ def looking(case: Case) -> int:
 
 
 def advise(case: Case) -> tuple[Advice, ...]:
-    """What every rule has to say, in words that do not contradict each other; and what the process has tried of it."""
+    """What every rule has to say, in words that do not contradict each other."""
     found = (module.rule(case) for module in MODULES)
-    return with_trials(reconciled([one for one in found if one is not None]), case.snapshot)
+    return reconciled([one for one in found if one is not None])

@@ -2,9 +2,9 @@
 """Thread caches hold more than their share.
 
 Speaks when thread caches hold 16 MiB or more and a quarter of all that is allocated (jemalloc counts cached
-objects as allocated). What hew's depots hold is not theirs: threads share it, and the library itself measures whether
-it pays. A cache is worth its bytes while its thread allocates; decay does not reach it, and threads that sleep keep
-theirs. What each thread holds on average is among the evidence: some hundred KiB is usual with 32 KiB objects.
+objects as allocated). What hew's depots hold is not theirs: threads share it. A cache is worth its bytes while its
+thread allocates; decay does not reach it, and threads that sleep keep theirs. What each thread holds on average is
+among the evidence: some hundred KiB is usual with 32 KiB objects.
 
 What to set follows from the size classes. A report does not say what caches hold of each, but a class has no more in
 them than it has objects, nor than all threads' slots for it. Where the classes above 4096 bytes can account for half

@@ -6,9 +6,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from hew.model.errors import HewError
 from hew.model.statistics import MemoryLimit, Mutex, Scalar
-from hew.model.tuning import Tuning, tuning_from
 
 Record = TypeVar("Record")
 
@@ -59,16 +57,6 @@ def record(kind: type[Record], found: Mapping[str, object], **more: object) -> R
         if name in found and field not in more and (value := number(found[name])) is not None
     }
     return kind(**numbers, **more)
-
-
-def tuning_part(found: Mapping[str, object]) -> Tuning | None:
-    """What hew has changed by itself, where it tells of something; a part that is damaged is as good as none."""
-    steps = found.get("last_steps")
-    try:
-        tuning = tuning_from(found, steps if isinstance(steps, list) else [])
-    except HewError:
-        return None
-    return tuning if tuning.tells else None
 
 
 def limit(found: Mapping[str, object]) -> MemoryLimit:

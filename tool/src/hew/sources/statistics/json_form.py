@@ -17,7 +17,7 @@ from hew.model.statistics import (
     Totals,
     UnusedExtents,
 )
-from hew.sources.statistics.fields import limit, mutex, number, record, scalars, table, tuning_part
+from hew.sources.statistics.fields import limit, mutex, number, record, scalars, table
 from hew.sources.statistics.misnamed import NOTE, misnamed
 
 SUMS = ("merged", "destroyed")
@@ -42,7 +42,6 @@ def from_json(document: object) -> Snapshot:
         background=record(BackgroundThreads, table(stats.get("background_thread"))),
         depot=record(Depot, table(stats.get("depot"))),
         limit=limit(table(root.get("limit"))),
-        tuning=tuning_part(table(stats.get("tuning"))) if "tuning" in stats else None,
         mutexes=_mutexes(stats, wrong),
         merged=made.get("merged"),
         destroyed=made.get("destroyed"),

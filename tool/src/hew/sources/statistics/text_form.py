@@ -21,7 +21,7 @@ from hew.model.statistics import (
     UnusedExtents,
 )
 from hew.sources.statistics.columns import NUMBER, RATE, values_of
-from hew.sources.statistics.fields import OTHER_NAMES, limit, mutex, number, record, tuning_part
+from hew.sources.statistics.fields import OTHER_NAMES, limit, mutex, number, record
 
 BEGIN = "___ Begin jemalloc statistics ___"
 END = "--- End jemalloc statistics ---"
@@ -36,12 +36,6 @@ LAYOUT = {
 }
 ARENA_NAMES = {"assigned threads": "nthreads", "uptime": "uptime_ns"}
 DEPOT_PAIR = re.compile(r"(\w+): (\d+)")
-TUNED_PAIR = re.compile(r"(\w+): (-?\d+)")
-STEP = re.compile(
-    r"  at (?P<at_ms>\d+) ms (?P<setting>\w+) (?P<before>\d+) -> (?P<after>\d+): (?P<outcome>[a-z ]+), "
-    r"(?:reason: (?P<reason_before>\d+) -> (?P<reason_after>\d+) [\w ]+, )?"
-    r"effect: (?P<effect_before>\d+) -> (?P<effect_after>\d+) [\w ]+$"
-)
 LIMIT = re.compile(r'  (source|bytes|held|looks|relieved|returned): (\d+|"\w+")$')
 TOTALS = re.compile(r"Allocated: \d+, active: \d+")
 PAIR = re.compile(r"(\w+): (\d+)")
@@ -78,8 +72,6 @@ class _Reader:
         self.background: dict[str, object] = {}
         self.depot: dict[str, object] = {}
         self.limit: dict[str, object] = {}
-        self.tuning: dict[str, object] = {}
-        self.steps: list[dict[str, object]] = []
         self.process = _Draft()
         self.drafts: dict[str, _Draft] = {}
         self.current = self.process
@@ -99,8 +91,7 @@ class _Reader:
             key = (arena["sum"] or "").lower() or arena["index"]
             self.current, self.table = self.drafts.setdefault(key, _Draft()), ""
         elif self.current is self.process:
-            if not self._tuning(line):
-                self._general(line)
+            self._general(line)
         else:
             self._arena(line)
 
@@ -144,17 +135,6 @@ class _Reader:
         else:
             self.current.rows.setdefault(self.table, []).append(found)
         return True
-
-    def _tuning(self, line: str) -> bool:
-        """What hew has changed by itself: one line, and one for each of its last steps."""
-        if line.startswith("Tuning: "):
-            self.tuning = {name: _scalar(value) for name, value in TUNED_PAIR.findall(line)}
-            self.tuning["mode"] = line.removeprefix("Tuning: ").partition(",")[0]
-            return True
-        step = STEP.match(line) if self.tuning else None
-        if step is not None:
-            self.steps.append({name: _scalar(value) for name, value in step.groupdict("0").items()})
-        return step is not None
 
     def _general(self, line: str) -> None:
         if option := OPTION.match(line):
@@ -235,7 +215,6 @@ def from_text(text: str) -> Snapshot:
         background=record(BackgroundThreads, reader.background),
         depot=record(Depot, reader.depot),
         limit=limit(reader.limit),
-        tuning=tuning_part({**reader.tuning, "last_steps": reader.steps}) if reader.tuning else None,
         mutexes=reader.process.mutexes,
         merged=arenas.get("merged"),
         destroyed=arenas.get("destroyed"),
