@@ -7,6 +7,7 @@ A Program is data. Its strings may hold placeholders, filled in by Place.fill():
     {workloads}  our own scripts and sources (tests/programs/workloads)
     {port}       a free TCP port on 127.0.0.1
     {python}     the system's Python, which links libc dynamically like any other program
+    {venv}       a virtual environment of that Python with the wheels that programs name
     {NAME}       the quick or the full value of a size that the program declares
 """
 
@@ -61,6 +62,8 @@ class Program:
     version: tuple[str, ...]
     """Prints the version."""
     steps: tuple[Step, ...]
+    wheels: tuple[str, ...] = ()
+    """Python packages, each at its exact version."""
     probe: tuple[str, ...] = ()
     """Short command whose symbol bindings are looked at, when `version` does not start the program itself."""
     server: Server | None = None

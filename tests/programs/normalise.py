@@ -25,6 +25,16 @@ def only(pattern: str) -> Callable[[str], str]:
     return keep
 
 
+def without(pattern: str) -> Callable[[str], str]:
+    """Drop the lines that match."""
+    compiled = re.compile(pattern)
+
+    def keep(text: str) -> str:
+        return "\n".join(line for line in text.splitlines() if not compiled.search(line))
+
+    return keep
+
+
 def csv_first_column(text: str) -> str:
     """redis-benchmark --csv: the tests that ran; the figures are timing."""
     return "\n".join(line.split(",")[0] for line in text.splitlines() if line.startswith('"'))

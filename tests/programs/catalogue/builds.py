@@ -23,6 +23,15 @@ def java_package(place: Place) -> None:
     sources.write_java(place.inputs, int(place.sizes["units"]))
 
 
+def typescript(place: Place) -> None:
+    sources.write_typescript(place.inputs / "package", int(place.sizes["units"]))
+
+
+def objects(place: Place) -> None:
+    sources.write_objects(place.inputs / "objects", int(place.sizes["objects"]))
+    preparing.run(place, "/bin/sh", "-c", "cd {inputs}/objects && gcc -g -O0 -ffunction-sections -c *.c && rm *.c")
+
+
 def go_module(place: Place) -> None:
     """The module, and a build cache that already holds the standard library."""
     shutil.copytree(place.workloads / "go", place.inputs / "go")
@@ -111,5 +120,33 @@ PROGRAMS = [
             ),
         ),
         note="the Java heap (256 MiB) is not malloc's; class data and the JIT compiler are",
+    ),
+    Program(
+        name="tsc",
+        what="`tsc --strict` of a generated package with generics, unions and mapped types, declarations included",
+        packages={"tsc": "node-typescript", "node": "nodejs"},
+        version=("tsc", "--version"),
+        probe=("node", "--version"),
+        sizes={"units": ("15", "120")},
+        prepare=typescript,
+        steps=(
+            Step(("tsc", "-p", "{inputs}/package", "--outDir", "{run}/out"), artifacts=("out",)),
+        ),
+        note="V8's heap is not malloc's; its zones are",
+    ),
+    Program(
+        name="lld",
+        what="`ld.lld` of objects with tens of thousands of sections: identical code folded, garbage collected, debug information kept",
+        packages={"ld.lld": "lld", "gcc": "gcc"},
+        version=("ld.lld", "--version"),
+        sizes={"objects": ("6", "24")},
+        prepare=objects,
+        steps=tuple(
+            Step(
+                ("/bin/sh", "-c", f"exec ld.lld --threads=2 {how} -o linked.{number} -e start_0 {{inputs}}/objects/*.o"),
+                artifacts=(f"linked.{number}",),
+            )
+            for number, how in enumerate(("--gc-sections --icf=all", "-r", "--gdb-index -O2", "--icf=safe --build-id"))
+        ),
     ),
 ]

@@ -75,3 +75,22 @@ def write_redis_commands(path: Path, count: int) -> None:
                 file.write(f"DEL {key(chance.choice('slhtz'))}\n")
             else:
                 file.write(f"XADD {key('x')} {number + 1}-1 field {text(2)}\n")
+
+
+def write_zone(directory: Path, names: int, queries: int) -> None:
+    """zone: addresses, texts and aliases for a name server; queries: what is asked, for dnsperf, one in ten not there."""
+    chance = random.Random(4)
+    with open(directory / "zone", "w", encoding="ascii") as file:
+        file.write("$TTL 60\n@ IN SOA ns.example.net. root.example.net. 1 60 60 60 60\n@ IN NS ns\nns IN A 127.0.0.1\n")
+        for name in range(names):
+            kind = name % 4
+            if kind == 3:
+                file.write(f"host{name} IN CNAME host{name - 1}\n")
+            elif kind == 2:
+                file.write(f'host{name} IN TXT "{" ".join(chance.choice(WORDS) for _ in range(9))}"\n')
+            else:
+                file.write(f"host{name} IN A 10.{name >> 16 & 255}.{name >> 8 & 255}.{name & 255}\n")
+    kinds = ("A", "A", "TXT", "A", "AAAA")
+    with open(directory / "queries", "w", encoding="ascii") as file:
+        for _ in range(queries):
+            file.write(f"host{chance.randrange(names * 10 // 9)}.example.net {chance.choice(kinds)}\n")

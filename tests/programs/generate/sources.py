@@ -253,3 +253,72 @@ def write_java(directory: Path, units: int) -> None:
         path.write_text(JAVA_UNIT.replace("@N@", str(number)), encoding="utf-8")
         names.append(str(path))
     (directory / "files").write_text("\n".join(names) + "\n", encoding="utf-8")
+
+
+TYPESCRIPT_UNIT = """\
+import { Base@P@, Shape as Shape@P@ } from "./unit@P@";
+
+export type Shape = { kind: "circle"; radius: number } | { kind: "square"; side: number } | { kind: "group"; of: Shape[] };
+export type Getters<T> = { readonly [K in keyof T as `get${Capitalize<string & K>}`]: () => T[K] };
+export type Deep<T> = T extends (infer U)[] ? Deep<U>[] : T extends object ? { [K in keyof T]?: Deep<T[K]> } : T;
+export interface Settings@N@ { name: string; size: number; inner: { flags: boolean[]; table: Record<string, Shape> } }
+
+export class Base@N@<T extends { id: number }> {
+    private readonly items = new Map<number, T>();
+    constructor(private readonly settings: Deep<Settings@N@> = {}) {}
+    add<U extends T>(...more: U[]): this { more.forEach(one => this.items.set(one.id, one)); return this; }
+    pick<K extends keyof T>(...keys: K[]): Pick<T, K>[] {
+        return [...this.items.values()].map(one => keys.reduce((sum, key) => ({ ...sum, [key]: one[key] }), {} as Pick<T, K>));
+    }
+    group<K extends string>(name: (one: T) => K): Partial<Record<K, T[]>> {
+        const found: Partial<Record<K, T[]>> = {};
+        for (const one of this.items.values()) (found[name(one)] ??= [] as T[])!.push(one);
+        return found;
+    }
+    getters<O extends object>(of: O): Getters<O> {
+        return Object.fromEntries(Object.entries(of).map(([key, value]) => [`get${key}`, () => value])) as Getters<O>;
+    }
+}
+
+export function area(shape: Shape | Shape@P@): number {
+    switch (shape.kind) {
+        case "circle": return Math.PI * shape.radius ** 2;
+        case "square": return shape.side ** 2;
+        case "group": return shape.of.map(area).reduce((a, b) => a + b, @N@);
+    }
+}
+
+export const tool@N@ = new Base@N@<{ id: number; tag: "a" | "b"; shape: Shape }>({ inner: { flags: [true] } })
+    .add({ id: @N@, tag: "a", shape: { kind: "circle", radius: 2 } });
+export const picked@N@ = tool@N@.pick("id", "tag").map(({ id, tag }) => `${id}${tag}` as const);
+export const older@N@ = new Base@P@<{ id: number; name: string }>().group(one => one.name.length > 3 ? "long" : "short");
+"""
+
+
+def write_typescript(directory: Path, units: int) -> None:
+    """A package of modules that import each other in a ring."""
+    directory.mkdir()
+    for number in range(units):
+        text = TYPESCRIPT_UNIT.replace("@N@", str(number)).replace("@P@", str((number + 1) % units))
+        (directory / f"unit{number}.ts").write_text(text, encoding="ascii")
+    (directory / "tsconfig.json").write_text(
+        '{ "compilerOptions": { "strict": true, "target": "es2020", "module": "commonjs", "declaration": true, "sourceMap": true,'
+        ' "types": [], "lib": ["es2020"] }, "include": ["*.ts"] }\n',
+        encoding="ascii",
+    )
+
+
+def write_objects(directory: Path, count: int) -> None:
+    """C files of a thousand small functions each, many of them alike, that call those of the next file."""
+    directory.mkdir()
+    for number in range(count):
+        above = (number + 1) % count
+        lines = [f"extern int shared_{above}_{one}(int);" for one in range(40)]
+        for one in range(1000):
+            scope = "" if one < 40 else "static "
+            body = f"return a * {one % 7} + {f'shared_{above}_{one % 40}(a - 1)' if one % 3 == 0 else 'a'};"
+            lines.append(f"{scope}int shared_{number}_{one}(int a) {{ static const char text[] = \"text {number} {one % 50}\"; "
+                         f"return a <= 0 ? text[0] : ({{ int b = a; {body} }}); }}")
+        calls = " + ".join(f"shared_{number}_{one}(n)" for one in range(0, 1000, 2))
+        lines.append(f"int start_{number}(int n) {{ return {calls}; }}")
+        (directory / f"part{number}.c").write_text("\n".join(lines) + "\n", encoding="ascii")
