@@ -20,7 +20,10 @@
 #   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
 #   make simulate    the library on a simulated machine: random histories, each from its seed; SIMULATE_OPERATIONS=100000000
 #   make scaling     what a million pairs would cost on 1 to 192 processors, by the same machine
-#   make programs    real programs under hew: same output and exit status as under glibc?  PROGRAMS_SET=full for all
+#   make programs    54 real programs under glibc, hew and every peer: same output, time, memory; writes docs/programs.md;
+#                    PROGRAMS_ROUNDS=5, and again with RESUME=--resume after an interruption
+#   make programs-quick   the twelve that tell most, in ten minutes
+#   make programs-count   instructions of the programs without servers and windows, by callgrind; into the same file
 #   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make test-aarch64   builds for aarch64 and runs unit tests, settings fuzzers and whole programs under qemu-user
 #   make test-engines   hew export with Debian's prometheus and victoria-metrics, which are killed again and again; ENGINES_KILLS=10
@@ -31,7 +34,10 @@ PYTHON ?= python3
 JOBS ?= $(shell nproc)
 # Six runs are the fewest that hew compare draws a conclusion from.
 DEMO_RUNS ?= 6
-PROGRAMS_SET ?= quick
+PROGRAMS_ROUNDS ?= 5
+PROGRAMS_PEERS ?=
+QUICK_PEERS ?= jemalloc-5.3.1 mimalloc-3.3.2 tcmalloc-2.10
+RESUME ?=
 SOAK_ROUNDS ?= 10
 LIMITS_RUNS ?= 20
 ENGINES_KILLS ?= 10
@@ -65,7 +71,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: test-engines bench-fleet nightly-fleet peers bench-quick bench-nightly bench-pools bench-limits bench-weeks cut-to-fit tuning tool-output soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs compat demo demo-redis
+.PHONY: test-engines bench-fleet nightly-fleet peers bench-quick bench-nightly bench-pools bench-limits bench-weeks cut-to-fit tuning tool-output soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs programs-quick programs-count compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -156,8 +162,9 @@ mutants: release dev
 	$(COVERED_BUILD) hew_judging
 	$(PYTHON) scripts/mutants.py --count $(MUTANTS) --seed $(MUTANTS_SEED) --jobs $(MUTANTS_JOBS) --checked build/dev
 
-# The real programs that take a minute together; the full table is `make programs PROGRAMS_SET=full`.
+# The real programs that take a minute together; the full table is `make programs`.
 test-programs: release
+	$(PYTHON) -m unittest discover -s tests/programs
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set quick --install
 
 # A test that fails gets a second try, up to ten of them; CI's closing lines name those that needed it.
@@ -252,8 +259,20 @@ tool-output: release
 	@$(PYTHON) scripts/prepare.py bench
 	.venv/bin/python scripts/gen_tool_outputs.py
 
-programs: release
-	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set $(PROGRAMS_SET)
+# On a quiet machine, hours: times are worth what the machine is.  Memory is sampled in a round of its own.
+PROGRAMS = $(PYTHON) tests/programs/run.py --library $(LIBRARY) --install
+programs: release peers
+	@$(PYTHON) scripts/prepare.py bench
+	$(PROGRAMS) --set full --peers $(PROGRAMS_PEERS) --sampled 1 --runs $(PROGRAMS_ROUNDS) --save build/programs/full.json $(RESUME)
+	.venv/bin/python scripts/gen_programs.py build/programs/full.json docs/programs.md
+
+programs-quick: release peers
+	@$(PYTHON) scripts/prepare.py bench
+	$(PROGRAMS) --set telling --peers $(QUICK_PEERS) --sampled 1 --runs 3 --save build/programs/quick.json
+	.venv/bin/python scripts/gen_programs.py build/programs/quick.json --print
+
+programs-count: release peers
+	$(PROGRAMS) --set full --peers $(QUICK_PEERS) --count --save build/programs/full.json
 
 # Debian's programs that are linked to jemalloc, what meets it by preload, and the Rust crates' tests (shared and static).
 # COMPAT_REDIS=path: also a redis-server built from source with a je_-prefixed hew, which has to defragment.

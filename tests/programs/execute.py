@@ -3,7 +3,7 @@
 
 Promises: nothing that was started here is alive afterwards (each command leads a session of its own, killed by its id);
 a command that takes too long is examined with gdb before it is killed; the maps of the main process are read while it
-runs.
+runs.  A sampled run has its memory over time; one that is not sampled is not disturbed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,29 @@ from pathlib import Path
 
 import crash
 from model import Place
+from samples import Memory, read_samples
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The last line of launch.c's report."""
+
+    seconds: float
+    user: float = 0.0
+    system: float = 0.0
+    peak_kb: int = 0
+    faults: int = 0
+    calls: int = -1
+    """System calls, -1 when they were not counted."""
+    wait_status: int = signal.SIGKILL
+
+    @classmethod
+    def of_line(cls, line: str) -> Taken | None:
+        words = line.split()
+        if len(words) != 14:
+            return None
+        wall, user, system = (float(word) for word in words[1:6:2])
+        return cls(wall, user, system, *(int(word) for word in words[7:14:2]))
 
 
 @dataclass(frozen=True)
@@ -28,9 +51,9 @@ class Finished:
     stderr: str
     status: int
     """Exit status, or minus the signal that ended it."""
-    seconds: float
-    cpu_seconds: float
-    peak_kb: int
+    taken: Taken
+    memory: Memory | None
+    """None when the run was not sampled."""
     mapped: bool
     hang: str
     """Backtrace of all threads if the command had to be killed."""
@@ -117,13 +140,13 @@ def spawn(
 
 
 def run_command(
-    launcher: Path, argv: list[str], place: Place, library: str, stdin_path: str | None, timeout: float
+    launcher: Path, argv: list[str], place: Place, library: str, stdin_path: str | None, timeout: float, sampled: bool
 ) -> Finished:
     """Run a command under a library (or none) and wait for it."""
-    out_path, err_path = place.run / ".stdout", place.run / ".stderr"
+    out_path, err_path, samples = place.run / ".stdout", place.run / ".stderr", place.run / ".samples"
     read_end, write_end = os.pipe()
     with open(stdin_path or os.devnull, "rb") as stdin, open(out_path, "wb") as out, open(err_path, "wb") as err:
-        command = [str(launcher), str(write_end), library, *argv]
+        command = [str(launcher), str(write_end), str(samples) if sampled else "", library, *argv]
         process = spawn(
             command, place, stdin.fileno(), out.fileno(), err.fileno(), dict(place.environment), (write_end,)
         )
@@ -141,8 +164,8 @@ def run_command(
     watcher.join(10)
     stdout = out_path.read_text(encoding="utf-8", errors="replace")
     stderr = err_path.read_text(encoding="utf-8", errors="replace")
-    words = watcher.last_line.split()
-    if len(words) != 7:
-        return Finished(stdout, stderr, -signal.SIGKILL, timeout, timeout, 0, watcher.mapped, hang)
-    status = os.waitstatus_to_exitcode(int(words[6]))
-    return Finished(stdout, stderr, status, float(words[1]), float(words[2]), int(words[4]), watcher.mapped, hang)
+    memory = read_samples(samples) if sampled else None
+    taken = Taken.of_line(watcher.last_line)
+    if taken is None:
+        return Finished(stdout, stderr, -signal.SIGKILL, Taken(timeout), memory, watcher.mapped, hang)
+    return Finished(stdout, stderr, os.waitstatus_to_exitcode(taken.wait_status), taken, memory, watcher.mapped, hang)

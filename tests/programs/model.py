@@ -42,13 +42,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Server:
-    """A process that the steps talk to. It is the main process: its mapping and its memory are the ones that count."""
+    """A process that the steps talk to. It is the main process: its mapping counts, and the memory and the processor
+    time of it and its children."""
 
     argv: tuple[str, ...]
     ready: tuple[str, ...] = ()
     """A command that exits 0 once the server answers; without one, a TCP connection to {port} is enough."""
-    processes: int = 1
-    """1: the peak is VmHWM of the server; more: the highest sum of proportional set sizes over its process tree."""
+    ends_with: int = 0
+    """Its status after SIGTERM: some end by the signal itself, -15."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class Place:
     inputs: Path
     workloads: Path
     python: str
+    venv: Path
     port: int
     sizes: Mapping[str, str]
     environment: Mapping[str, str]
@@ -100,6 +102,7 @@ class Place:
             "inputs": self.inputs,
             "workloads": self.workloads,
             "python": self.python,
+            "venv": self.venv,
             "port": self.port,
         }
         for name, value in {**values, **self.sizes}.items():
@@ -124,8 +127,19 @@ class RunResult:
     """What one run of a program under one allocator gave."""
 
     seconds: float = 0.0
-    cpu_seconds: float = 0.0
+    """Wall time of the timed steps, or what they say that they cost."""
+    user: float = 0.0
+    system: float = 0.0
     peak_kb: int = 0
+    """The larger of the largest process's own high-water mark and the highest sample of all processes together."""
+    faults: int = 0
+    """Minor page faults of all processes."""
+    calls: int = -1
+    """System calls of all processes, -1 when they were not counted."""
+    mean_kb: float = 0.0
+    """Over the run, 0 when it was not sampled."""
+    idle_kb: int = 0
+    """Of a server, half a minute after the last step has ended."""
     parts: list[tuple[str, str]] = field(default_factory=list)
     """(label, normalised text or digest) of everything that must be the same."""
     mapped: bool = False
@@ -134,6 +148,11 @@ class RunResult:
     """Why the run itself failed (crash, hang, server that did not start), empty if it did not."""
     evidence: str = ""
     """Tail of stderr and backtrace that belong to the problem."""
+    sampled: bool = False
+
+    @property
+    def cpu_seconds(self) -> float:
+        return self.user + self.system
 
 
 @dataclass
@@ -151,3 +170,7 @@ class Verdict:
     """Here and below: under glibc, under the library; 0 when there is nothing to compare."""
     cpu_seconds: tuple[float, float] = (0.0, 0.0)
     peak_kb: tuple[float, float] = (0.0, 0.0)
+    runs: dict[str, list[RunResult]] = field(default_factory=dict)
+    """Every run under each allocator."""
+    peers: dict[str, str] = field(default_factory=dict)
+    """Another allocator -> what went wrong under it."""

@@ -62,6 +62,26 @@ def install(names: Iterable[str]) -> str:
     return ""
 
 
+def wheels(names: Iterable[str], folder: Path) -> str:
+    """A virtual environment of the system's Python with these packages; returns what went wrong, or nothing."""
+    wanted = sorted(set(names))
+    stamp = folder / "wheels"
+    if not wanted:
+        return ""
+    if stamp.exists() and stamp.read_text(encoding="ascii").split() == wanted:
+        return ""
+    python = shutil.which("python3", path=SYSTEM_PATH) or sys.executable
+    for command in (
+        [python, "-m", "venv", str(folder)],
+        [str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+        if done.returncode != 0:
+            return done.stderr.strip()[-500:] or f"{command[0]} failed"
+    stamp.write_text("\n".join(wanted) + "\n", encoding="ascii")
+    return ""
+
+
 def forbid_services(prefix: list[str]) -> bool:
     """A policy-rc.d that keeps freshly installed servers from starting by themselves."""
     with tempfile.NamedTemporaryFile("w", suffix=".policy") as policy:

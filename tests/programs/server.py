@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""A server for the length of one run: started on loopback, watched for memory, asked to stop, and never left behind."""
+"""A server for the length of one run: started on loopback by launch.c, asked to stop, and never left behind."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import socket
 import subprocess
-import threading
 import time
 from pathlib import Path
+from typing import TextIO
 
 import crash
-from execute import end_session, maps_hold, spawn
+from execute import Taken, end_session, maps_hold, spawn
 from model import Place, Server
+from samples import Memory, read_samples
 
 START_SECONDS = 60.0
 STOP_SECONDS = 60.0
-SAMPLE_SECONDS = 0.1
 
 
 class ServerFailed(Exception):
@@ -43,26 +44,6 @@ def status_number(pid: int, field: str) -> int:
     return 0
 
 
-def cpu_seconds(pid: int) -> float:
-    """CPU time of a process and of the children it has waited for, 0 when it is gone."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return sum(int(field) for field in fields[11:15]) / float(os.sysconf("SC_CLK_TCK"))
-
-
-def proportional_kb(pid: int) -> int:
-    """Proportional set size of one process, 0 when it is gone."""
-    try:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1])
-    except OSError:
-        return 0
-    return 0
-
-
 def family(root: int) -> list[int]:
     """A process and all its descendants; sessions do not tell, because PostgreSQL's backends leave theirs."""
     parents: dict[int, list[int]] = {}
@@ -75,53 +56,45 @@ def family(root: int) -> list[int]:
     return members
 
 
-class TreeSampler(threading.Thread):
-    """Samples the memory of a server with several processes; shared pages count once."""
-
-    def __init__(self, leader: int) -> None:
-        super().__init__(daemon=True)
-        self.leader = leader
-        self.peak_kb = 0
-        self.stopped = threading.Event()
-
-    def run(self) -> None:
-        while not self.stopped.wait(SAMPLE_SECONDS):
-            self.peak_kb = max(self.peak_kb, sum(proportional_kb(pid) for pid in family(self.leader)))
-
-
 class RunningServer:
     """Use as a context manager around the steps of a run."""
 
-    def __init__(self, server: Server, place: Place, library: str) -> None:
+    def __init__(self, server: Server, place: Place, library: str, launcher: Path, sampled: bool) -> None:
         self.server = server
         self.place = place
         self.library = library
+        self.launcher = launcher
+        self.samples = place.run / ".server-samples" if sampled else None
         self.mapped = False
-        self.peak_kb = 0
-        self.cpu_seconds = 0.0
+        self.pid = 0
+        self.ready_at = 0.0
+        self.taken: Taken | None = None
         self.error_path = place.run / ".server-stderr"
         self.process: subprocess.Popen[bytes] | None = None
-        self.sampler: TreeSampler | None = None
+        self.report: TextIO = io.StringIO()
 
     def start(self) -> None:
-        environment = dict(self.place.environment)
-        if self.library:
-            environment["LD_PRELOAD"] = self.library
+        read_end, write_end = os.pipe()
+        self.report = os.fdopen(read_end, encoding="ascii")
+        command = [str(self.launcher), str(write_end), str(self.samples or ""), self.library]
         with open(self.error_path, "wb") as err, open(os.devnull, "rb") as nothing:
-            argv = self.place.fill_all(self.server.argv)
-            self.process = spawn(argv, self.place, nothing.fileno(), err.fileno(), err.fileno(), environment)
+            argv = [*command, *self.place.fill_all(self.server.argv)]
+            environment = dict(self.place.environment)
+            self.process = spawn(
+                argv, self.place, nothing.fileno(), err.fileno(), err.fileno(), environment, (write_end,)
+            )
+        os.close(write_end)
+        self.pid = int(self.report.readline().split()[1])
         self.wait_until_ready()
-        self.mapped = bool(self.library) and maps_hold(self.process.pid, self.library)
-        if self.server.processes > 1:
-            self.sampler = TreeSampler(self.process.pid)
-            self.sampler.start()
+        self.ready_at = time.monotonic()
+        self.mapped = bool(self.library) and maps_hold(self.pid, self.library)
 
     def wait_until_ready(self) -> None:
         assert self.process is not None
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
-                raise ServerFailed(f"the server ended with status {self.process.returncode} before it was ready")
+                raise ServerFailed(f"the server ended with status {self.status()} before it was ready")
             if self.answers():
                 return
             time.sleep(0.05)
@@ -149,28 +122,32 @@ class RunningServer:
         return True
 
     def backtrace(self) -> str:
-        return crash.backtrace_of_process(self.process.pid) if self.process is not None else ""
+        return crash.backtrace_of_process(self.pid)
+
+    def status(self) -> int:
+        """Exit status of the server, or minus the signal that ended it, once launch.c has ended."""
+        self.taken = Taken.of_line(self.report.readline())
+        return -signal.SIGKILL if self.taken is None else os.waitstatus_to_exitcode(self.taken.wait_status)
+
+    def memory(self) -> Memory:
+        """Everything from when it answered until now."""
+        if self.samples is None:
+            return Memory()
+        return read_samples(self.samples).between(self.ready_at, time.monotonic())
 
     def stop(self) -> int:
-        """Note what it took, ask the server to end, and return its exit status."""
+        """Ask the server to end, and return its exit status; what it took is known then."""
         assert self.process is not None
-        self.peak_kb = status_number(self.process.pid, "VmHWM")
-        self.cpu_seconds = sum(cpu_seconds(pid) for pid in family(self.process.pid))
-        if self.sampler is not None:
-            self.sampler.stopped.set()
-            self.sampler.join()
-            self.peak_kb = self.sampler.peak_kb
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+            os.kill(self.pid, signal.SIGTERM)
         try:
-            return self.process.wait(STOP_SECONDS)
+            self.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             raise ServerFailed(f"the server did not stop within {STOP_SECONDS:.0f} s\n{self.backtrace()}") from None
+        return self.status()
 
     def discard(self) -> None:
         """Whatever happened, leave nothing running."""
-        if self.sampler is not None:
-            self.sampler.stopped.set()
         if self.process is not None:
             members = family(self.process.pid) if self.process.poll() is None else []
             end_session(self.process.pid)
@@ -178,6 +155,7 @@ class RunningServer:
             for pid in members[1:]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+        self.report.close()
 
     def errors(self) -> str:
         return self.error_path.read_text(encoding="utf-8", errors="replace") if self.error_path.exists() else ""

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""One program under two allocators in turn, and the verdict.
+"""One program under several allocators in turn, and the verdict.
 
-Promises: runs alternate (which allocator goes first changes every round); the runs under the C library must agree with
-each other before any run under the library is judged against them; every process is gone and every directory removed
-when the verdict is given, unless the caller asked to keep the directories of failed programs.
+Promises: runs alternate (the order is reversed every round); the runs under the C library must agree with each other
+before any run under the library is judged against them; a peer that fails is named and left out of later rounds; every
+process is gone and every directory removed when the verdict is given, unless the caller asked to keep the directories
+of failed programs.
+
+Rounds are of two kinds.  Sampled ones come first and give memory and system calls; a server then stays for a while
+after its load, all allocators' servers at the same time.  The others give times: nothing else runs or reads meanwhile.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pwd
 import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
@@ -24,7 +28,9 @@ import binding
 import crash
 import execute
 import packages
+from comparing import allocator_messages, digest, first_difference
 from model import Allocator, Place, Program, RunResult, Step, Verdict
+from samples import Memory, mean_of
 from server import Display, RunningServer, ServerFailed, free_port
 
 DOUBTS = 4
@@ -42,7 +48,25 @@ class Bench:
     launcher: Path
     library: str
     runs: int
+    """Rounds that are timed."""
     full: bool
+    sampled: int = 0
+    """Rounds before them whose memory is sampled."""
+    peers: tuple[Allocator, ...] = ()
+    idle_seconds: float = 0.0
+    """How long a sampled server stays after its load has ended."""
+    venv: Path = Path("/nonexistent")
+
+
+@dataclass
+class Running:
+    """A run whose steps have ended; its server, if it has one, is still there."""
+
+    place: Place
+    result: RunResult
+    server: RunningServer | None = None
+    memories: list[Memory] = field(default_factory=list)
+    ended_at: float = 0.0
 
 
 def base_environment(home: Path) -> dict[str, str]:
@@ -103,13 +127,50 @@ class Trial:
         if problem:
             return Verdict(self.program, "failed", problem, version=version, notes=self.notes)
         library = Allocator(Path(self.bench.library).name, self.bench.library)
-        results: dict[str, list[RunResult]] = {baseline.label: [], library.label: []}
-        for number in range(self.bench.runs):
-            order = (baseline, library) if number % 2 == 0 else (library, baseline)
+        allocators = [baseline, library, *self.bench.peers]
+        results: dict[str, list[RunResult]] = {allocator.label: [] for allocator in allocators}
+        for number in range(self.bench.sampled + self.bench.runs):
+            order = allocators if number % 2 == 0 else allocators[::-1]
+            for allocator, result in self.round(order, number, number < self.bench.sampled):
+                results[allocator.label].append(result)
+            broken = {
+                peer.label for peer in self.bench.peers if results[peer.label] and results[peer.label][-1].problem
+            }
+            allocators = [allocator for allocator in allocators if allocator.label not in broken]
+        plain, ours = results.pop(baseline.label), results.pop(library.label)
+        self.doubt(baseline, plain, ours)
+        verdict = self.compare(version, plain, ours)
+        verdict.runs = {baseline.label: plain, "hew": ours, **results}
+        verdict.peers = self.blame(plain, results)
+        return verdict
+
+    def blame(self, plain: list[RunResult], peers: Mapping[str, list[RunResult]]) -> dict[str, str]:
+        """What went wrong under each peer, where something did: it is said, and judges nothing."""
+        found = {}
+        for label, runs in peers.items():
+            for run in runs:
+                problem = run.problem or first_difference(plain[0].parts, run.parts)
+                if problem and label not in found:
+                    found[label] = problem.partition("\n")[0].partition(": (cd ")[0]
+        return found
+
+    def round(self, order: list[Allocator], number: int, sampled: bool) -> list[tuple[Allocator, RunResult]]:
+        """One run under each."""
+        begun: list[tuple[Allocator, Running]] = []
+        try:
             for allocator in order:
-                results[allocator.label].append(self.run_once(allocator, number))
-        self.doubt(baseline, results[baseline.label], results[library.label])
-        return self.compare(version, results[baseline.label], results[library.label])
+                begun.append((allocator, self.begin(allocator, number, sampled)))
+                if not (sampled and self.bench.idle_seconds):
+                    self.end(begun[-1][1])
+            if sampled and self.bench.idle_seconds:
+                for _, running in begun:
+                    self.stay(running)
+                    self.end(running)
+        finally:
+            for _, running in begun:
+                if running.server is not None:
+                    running.server.discard()
+        return [(allocator, running.result) for allocator, running in begun]
 
     def doubt(self, baseline: Allocator, plain: list[RunResult], ours: list[RunResult]) -> None:
         """A difference may be the program's own: before the library is blamed, see if glibc ever shows one."""
@@ -118,7 +179,7 @@ class Trial:
         for number in range(len(plain), len(plain) + DOUBTS):
             if any(run.problem or first_difference(plain[0].parts, run.parts) for run in plain):
                 return
-            plain.append(self.run_once(baseline, number))
+            plain.extend(result for _, result in self.round([baseline], number, sampled=False))
 
     def place(self, name: str, port: int) -> Place:
         """A directory for one run (or for the inputs), owned by whoever the program runs as."""
@@ -132,7 +193,9 @@ class Trial:
         environment = base_environment(directory)
         if self.display:
             environment["DISPLAY"] = self.display
-        place = Place(directory, self.inputs, WORKLOADS, system_python(), port, sizes, environment, self.owner)
+        place = Place(
+            directory, self.inputs, WORKLOADS, system_python(), self.bench.venv, port, sizes, environment, self.owner
+        )
         environment.update({key: place.fill(value) for key, value in self.program.environment.items()})
         return place
 
@@ -177,43 +240,75 @@ class Trial:
             self.notes.append(f"{describe(left)}: the program's own memory reports describe that idle allocator")
         return baseline, ""
 
-    def run_once(self, allocator: Allocator, number: int) -> RunResult:
-        """One run in a fresh directory."""
+    def begin(self, allocator: Allocator, number: int, sampled: bool) -> Running:
+        """One run in a fresh directory, up to the end of its last step."""
         place = self.place(f"{allocator.label}-{number}", free_port())
-        result = RunResult()
-        server = RunningServer(self.program.server, place, allocator.preload) if self.program.server else None
+        running = Running(place, RunResult(sampled=sampled))
+        result = running.result
         try:
-            if server is not None:
+            if self.program.server is not None:
+                server = RunningServer(self.program.server, place, allocator.preload, self.bench.launcher, sampled)
+                running.server = server
                 server.start()
             for step in self.program.steps:
                 if not result.problem:
-                    self.run_step(step, place, allocator, result)
-            if server is not None:
-                self.finish_server(server, result)
+                    self.run_step(step, allocator, running)
+            if running.server is not None:
+                running.memories = [running.server.memory()]
         except ServerFailed as failure:
-            summary, _, trace = str(failure).partition("\n")
-            result.problem = result.problem or summary
-            result.evidence += trace + crash.tail(server.errors() if server else "")
-        finally:
-            if server is not None:
-                server.discard()
-        self.look_for_cores(place, result)
-        if not result.problem:
-            shutil.rmtree(place.run, ignore_errors=True)
-        return result
+            self.note_failure(failure, running)
+        except BaseException:
+            if running.server is not None:
+                running.server.discard()
+            raise
+        running.ended_at = time.monotonic()
+        return running
 
-    def run_step(self, step: Step, place: Place, allocator: Allocator, result: RunResult) -> None:
+    def stay(self, running: Running) -> None:
+        """Let a server be idle, and note what it has then."""
+        if running.server is None or running.result.problem:
+            return
+        time.sleep(max(0.0, running.ended_at + self.bench.idle_seconds - time.monotonic()))
+        running.result.idle_kb = running.server.memory().last_kb
+
+    def end(self, running: Running) -> None:
+        """Stop the server, if there is one, and finish the figures."""
+        result = running.result
+        if running.server is not None:
+            try:
+                if not result.problem:
+                    self.finish_server(running.server, result)
+            except ServerFailed as failure:
+                self.note_failure(failure, running)
+            finally:
+                running.server.discard()
+                running.server = None
+        result.mean_kb = mean_of(running.memories)
+        result.peak_kb = max([result.peak_kb, *(memory.peak_kb for memory in running.memories)])
+        self.look_for_cores(running.place, result)
+        if not result.problem:
+            shutil.rmtree(running.place.run, ignore_errors=True)
+
+    def note_failure(self, failure: ServerFailed, running: Running) -> None:
+        summary, _, trace = str(failure).partition("\n")
+        running.result.problem = running.result.problem or summary
+        running.result.evidence += trace + crash.tail(running.server.errors() if running.server else "")
+
+    def run_step(self, step: Step, allocator: Allocator, running: Running) -> None:
+        place, result = running.place, running.result
         argv = place.fill_all(step.argv)
         library = allocator.preload if step.under_library else ""
         stdin = place.fill(step.stdin) if step.stdin else None
-        done = execute.run_command(self.bench.launcher, argv, place, library, stdin, self.program.timeout)
+        alone = self.program.server is None and step.under_library
+        sampled = result.sampled and alone
+        done = execute.run_command(self.bench.launcher, argv, place, library, stdin, self.program.timeout, sampled)
         label = os.path.basename(argv[0])
         if step.timed:
-            result.seconds += step.cost(done.stdout) if step.cost else done.seconds
-            result.cpu_seconds += done.cpu_seconds if self.program.server is None else 0.0
-        if self.program.server is None and step.under_library:
-            result.peak_kb = max(result.peak_kb, done.peak_kb)
+            result.seconds += step.cost(done.stdout) if step.cost else done.taken.seconds
+        if alone:
+            add(result, done.taken, step.timed)
             result.mapped = result.mapped or done.mapped
+            running.memories.extend([done.memory] if done.memory else [])
         result.parts.append((f"status of {label}", str(done.status)))
         result.parts.append((f"output of {label}", step.normalise(done.stdout)))
         if step.messages is not None:
@@ -230,12 +325,12 @@ class Trial:
 
     def finish_server(self, server: RunningServer, result: RunResult) -> None:
         status = server.stop()
-        result.peak_kb = server.peak_kb
-        result.cpu_seconds = server.cpu_seconds
+        if server.taken is not None:
+            add(result, server.taken, timed=True)
         result.mapped = server.mapped
         result.parts.append(("status of the server", str(status)))
         result.parts.append(("allocator messages of the server", allocator_messages(server.errors())))
-        if status != 0:
+        if status != server.server.ends_with:
             result.problem = result.problem or f"the server ended with status {status}"
             result.evidence += crash.tail(server.errors())
 
@@ -270,6 +365,17 @@ class Trial:
         return verdict
 
 
+def add(result: RunResult, taken: execute.Taken, timed: bool) -> None:
+    """A command's or the server's part of a run's figures."""
+    if timed:
+        result.user += taken.user
+        result.system += taken.system
+        result.faults += taken.faults
+        if taken.calls >= 0:
+            result.calls = max(result.calls, 0) + taken.calls
+    result.peak_kb = max(result.peak_kb, taken.peak_kb)
+
+
 def describe(functions: Mapping[str, set[str]]) -> str:
     """free and malloc from libfoo.so.1; mallctl from libbar.so"""
     by_library: dict[str, list[str]] = {}
@@ -277,41 +383,3 @@ def describe(functions: Mapping[str, set[str]]) -> str:
         for target in targets:
             by_library.setdefault(os.path.basename(target), []).append(name)
     return "; ".join(f"{', '.join(names)} from {library}" for library, names in sorted(by_library.items()))
-
-
-def allocator_messages(stderr: str) -> str:
-    """Lines in which an allocator complains; there must be none, whatever else a program says on stderr."""
-    return "\n".join(
-        line for line in stderr.splitlines() if re.match(r"<?(lib)?(hew|jemalloc|mimalloc|tcmalloc)\b", line)
-    )
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file, or of all files of a directory with their names."""
-    if not path.exists():
-        return "missing"
-    total = hashlib.sha256()
-    files = sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
-    for file in files:
-        total.update(str(file.relative_to(path)).encode())
-        with open(file, "rb") as stream:
-            total.update(hashlib.file_digest(stream, "sha256").digest())
-    return total.hexdigest()
-
-
-def first_difference(expected: list[tuple[str, str]], got: list[tuple[str, str]]) -> str:
-    """The first part that differs, with its first differing lines; empty if all are the same."""
-    for (label, before), (_, after) in zip(expected, got, strict=False):
-        if before != after:
-            return f"{label}\n{first_lines(before, after)}"
-    return "" if len(expected) == len(got) else "the number of steps that ran"
-
-
-def first_lines(before: str, after: str) -> str:
-    left, right = before.splitlines(), after.splitlines()
-    for number in range(max(len(left), len(right))):
-        one = left[number] if number < len(left) else "(end)"
-        other = right[number] if number < len(right) else "(end)"
-        if one != other:
-            return f"line {number + 1}, expected: {one[:300]}\nline {number + 1}, got:      {other[:300]}"
-    return "line ends differ"

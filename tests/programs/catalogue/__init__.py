@@ -1,13 +1,26 @@
 # SPDX-License-Identifier: MIT
 """Every program that is run, in ten kinds.
 
-None is left out because it does badly under hew.  Not here, and why: polars (its wheels carry their own allocator inside
-the library, which no preload reaches).
+None is left out because it does badly under hew.  Not here, and why: polars (its wheels carry their own allocator
+inside the library, which no preload reaches).
 """
 
 from __future__ import annotations
 
-from catalogue import biology, builds, documents, fronts, media, numbers, reasoning, runtimes, servers, short, tools, windows
+from catalogue import (
+    biology,
+    builds,
+    documents,
+    fronts,
+    media,
+    numbers,
+    reasoning,
+    runtimes,
+    servers,
+    short,
+    tools,
+    windows,
+)
 
 KINDS = {
     "servers": [*servers.PROGRAMS, *fronts.PROGRAMS],

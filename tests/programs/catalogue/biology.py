@@ -25,9 +25,26 @@ PROGRAMS = [
         sizes={"sites": ("4000", "30000")},
         prepare=variants,
         steps=(
-            Step(("bcftools", "sort", "--no-version", "-m", "200M", "-Ob", "-o", "sorted.bcf", "-T", "{run}/sorting", "{inputs}/variants.vcf"), artifacts=("sorted.bcf",)),
+            Step(
+                (
+                    "bcftools",
+                    "sort",
+                    "-m",
+                    "200M",
+                    "-Ob",
+                    "-o",
+                    "sorted.bcf",
+                    "-T",
+                    "{run}/sorting",
+                    "{inputs}/variants.vcf",
+                ),
+                artifacts=("sorted.bcf",),
+            ),
             Step(("bcftools", "index", "sorted.bcf")),
-            Step(("bcftools", "view", "--no-version", "-i", "QUAL>30 && AC>5", "-Oz", "-o", "some.vcf.gz", "sorted.bcf"), artifacts=("some.vcf.gz",)),
+            Step(
+                ("bcftools", "view", "--no-version", "-i", "QUAL>30 && AC>5", "-Oz", "-o", "some.vcf.gz", "sorted.bcf"),
+                artifacts=("some.vcf.gz",),
+            ),
             Step(("bcftools", "stats", "-s", "-", "sorted.bcf"), normalise=without("^#")),
             Step(("bcftools", "query", "-f", "%CHROM %POS[ %GT]\n", "some.vcf.gz")),
         ),

@@ -129,21 +129,23 @@ PROGRAMS = [
         probe=("node", "--version"),
         sizes={"units": ("15", "120")},
         prepare=typescript,
-        steps=(
-            Step(("tsc", "-p", "{inputs}/package", "--outDir", "{run}/out"), artifacts=("out",)),
-        ),
+        steps=(Step(("tsc", "-p", "{inputs}/package", "--outDir", "{run}/out"), artifacts=("out",)),),
         note="V8's heap is not malloc's; its zones are",
     ),
     Program(
         name="lld",
-        what="`ld.lld` of objects with tens of thousands of sections: identical code folded, garbage collected, debug information kept",
+        what="`ld.lld` of objects with thousands of sections: identical code folded, garbage collected, gdb's index",
         packages={"ld.lld": "lld", "gcc": "gcc"},
         version=("ld.lld", "--version"),
         sizes={"objects": ("6", "24")},
         prepare=objects,
         steps=tuple(
             Step(
-                ("/bin/sh", "-c", f"exec ld.lld --threads=2 {how} -o linked.{number} -e start_0 {{inputs}}/objects/*.o"),
+                (
+                    "/bin/sh",
+                    "-c",
+                    f"exec ld.lld --threads=2 {how} -o linked.{number} -e start_0 {{inputs}}/objects/*.o",
+                ),
                 artifacts=(f"linked.{number}",),
             )
             for number, how in enumerate(("--gc-sections --icf=all", "-r", "--gdb-index -O2", "--icf=safe --build-id"))

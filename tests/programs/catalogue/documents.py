@@ -35,7 +35,10 @@ PROGRAMS = [
         environment=SAME_DATE,
         prepare=markdown,
         steps=tuple(
-            Step(("pandoc", "-s", "--toc", "-o", f"book.{kind}", "-t", to, "{inputs}/book.md"), artifacts=(f"book.{kind}",))
+            Step(
+                ("pandoc", "-s", "--toc", "-o", f"book.{kind}", "-t", to, "{inputs}/book.md"),
+                artifacts=(f"book.{kind}",),
+            )
             for kind, to in (("html", "html5"), ("tex", "latex"), ("xml", "opendocument"))
         ),
         note="GHC's heap is not malloc's",
@@ -75,6 +78,7 @@ PROGRAMS = [
         prepare=pdf,
         steps=(
             Step(("pdftotext", "-layout", "{inputs}/book.pdf", "-")),
+            Step(("mkdir", "pages"), timed=False, under_library=False),
             Step(("pdftoppm", "-r", "70", "-png", "{inputs}/book.pdf", "pages/page"), artifacts=("pages",)),
             Step(("pdftocairo", "-svg", "-f", "1", "-l", "1", "{inputs}/book.pdf", "one.svg"), artifacts=("one.svg",)),
         ),
@@ -88,7 +92,8 @@ PROGRAMS = [
         environment={"VIPS_CONCURRENCY": "2"},
         steps=(
             Step(("vips", "perlin", "noise.v", "{side}", "{side}", "--seed", "5", "--uchar")),
-            Step(("vips", "sharpen", "noise.v", "sharp.v")),
+            Step(("vips", "copy", "noise.v", "grey.v", "--interpretation", "b-w")),
+            Step(("vips", "sharpen", "grey.v", "sharp.png"), artifacts=("sharp.png",)),
             Step(("vips", "gaussblur", "noise.v", "blurred.png", "6"), artifacts=("blurred.png",)),
             Step(("vips", "similarity", "noise.v", "turned.tif", "--angle", "33"), artifacts=("turned.tif",)),
             Step(("vipsthumbnail", "blurred.png", "--size", "300", "-o", "{run}/small.jpg"), artifacts=("small.jpg",)),

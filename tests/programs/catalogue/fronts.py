@@ -53,9 +53,7 @@ def application(place: Place) -> None:
 
 def fetched(*paths: str) -> Step:
     """A digest of each page, asked for one after the other."""
-    return Step(
-        ("{python}", "{workloads}/digest.py", "{port}", *paths), timed=False, under_library=False
-    )
+    return Step(("{python}", "{workloads}/digest.py", "{port}", *paths), timed=False, under_library=False)
 
 
 HAPROXY = Program(
@@ -68,7 +66,8 @@ HAPROXY = Program(
     prepare=site,
     server=Server(
         ("/bin/sh", "{workloads}/filled.sh", "{workloads}/haproxy.cfg", "{run}", "{inputs}/site", "{port}")
-        + ("haproxy", "-db", "-f", "{run}/haproxy.cfg")
+        + ("haproxy", "-db", "-f", "{run}/haproxy.cfg"),
+        ends_with=-15,
     ),
     steps=(*load(("/small", "/medium")), fetched("small", "medium")),
 )
@@ -85,7 +84,6 @@ VARNISH = Program(
         ("/bin/sh", "{workloads}/filled.sh", "{workloads}/varnish.vcl", "{run}", "{inputs}/site", "{port}")
         + ("varnishd", "-F", "-j", "none", "-n", "{run}/varnish", "-a", "127.0.0.1:{port}", "-f", "{run}/varnish.vcl")
         + ("-s", "malloc,64m", "-T", "none", "-p", "thread_pool_max=200"),
-        processes=2,
     ),
     steps=(
         *load(tuple(f"/{name}/{number}" for number in range(40) for name in ("small", "medium", "big"))),
@@ -97,7 +95,7 @@ VARNISH = Program(
 BIND = Program(
     name="bind",
     what="`named` with a zone of its own and a recursive view of it; `dnsperf`, 4, 60 and 4 clients",
-    packages={"named": "bind9", "dnsperf": "dnsperf"},
+    packages={"named": "bind9", "dnsperf": "dnsperf", "dig": "bind9-dnsutils"},
     version=("named", "-v"),
     unprivileged=True,
     sizes={"names": ("20000", "120000"), "queries": ("20000", "120000")},
@@ -105,6 +103,7 @@ BIND = Program(
     server=Server(
         ("/bin/sh", "{workloads}/filled.sh", "{workloads}/named.conf", "{run}", "{inputs}", "{port}")
         + ("named", "-g", "-c", "{run}/named.conf", "-n", "2"),
+        ready=("/bin/sh", "-c", "dig +short @127.0.0.1 -p {port} host1.example.net | grep -q 10.0.0.1"),
     ),
     steps=tuple(
         Step(
@@ -150,7 +149,6 @@ GUNICORN = Program(
     server=Server(
         ("gunicorn", "--chdir", "{inputs}", "--preload", "-w", "3", "-b", "127.0.0.1:{port}", "--log-level", "error")
         + ("--worker-tmp-dir", "{run}", "application:application"),
-        processes=4,
     ),
     steps=(*load(("/search/7", "/page/3", "/sum/11")), fetched("search/5", "page/6", "sum/7")),
     note="the arbiter and its workers together; pymalloc takes small objects from pages of its own",
@@ -169,7 +167,7 @@ PUMA = Program(
     server=Server(
         ("puma", "--preload", "-w", "2", "-t", "4:4", "-b", "tcp://127.0.0.1:{port}", "-e", "production", "--silent")
         + ("{inputs}/application.ru",),
-        processes=3,
+        ends_with=-15,
     ),
     steps=(*load(("/search/7", "/page/3", "/sum/11")), fetched("search/5", "page/6", "sum/7")),
     note="the cluster's master and its workers together",

@@ -46,9 +46,7 @@ PROGRAMS = [
         version=("octave-cli", "--version"),
         sizes={"rounds": ("1", "5")},
         environment={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        steps=(
-            Step(("octave-cli", "--norc", "--no-history", "--no-window-system", "{workloads}/work.m", "{rounds}")),
-        ),
+        steps=(Step(("octave-cli", "--norc", "--no-history", "--no-window-system", "{workloads}/work.m", "{rounds}")),),
     ),
     Program(
         name="xgboost",

@@ -102,9 +102,7 @@ NGINX = Program(
     unprivileged=True,
     sizes={"seconds": ("1", "4")},
     prepare=nginx_site,
-    server=Server(
-        ("/bin/sh", "{workloads}/nginx.sh", "{workloads}/nginx.conf", "{run}", "{inputs}/site", "{port}"), processes=3
-    ),
+    server=Server(("/bin/sh", "{workloads}/nginx.sh", "{workloads}/nginx.conf", "{run}", "{inputs}/site", "{port}")),
     steps=tuple(
         Step(
             (
@@ -205,7 +203,6 @@ POSTGRES = Program(
             "listen_addresses=127.0.0.1",
         ),
         ready=("pg_isready", "-h", "127.0.0.1", "-p", "{port}", "-U", "tester"),
-        processes=20,
     ),
     steps=(
         Step(

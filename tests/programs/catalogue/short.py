@@ -51,9 +51,20 @@ PROGRAMS = [
         sizes={"files": ("120", "800")},
         prepare=tree,
         steps=(
-            Step(("find", "{inputs}/tree", "-type", "f", "-exec", "wc", "-c", "{}", ";"), normalise=only(" total$|never")),
             Step(
-                ("find", "{inputs}/tree", "-type", "f", "-exec", "sh", "-c", 'sed s/a/b/ "$1" | sort | uniq -c | tail -n 1')
+                ("find", "{inputs}/tree", "-type", "f", "-exec", "wc", "-c", "{}", ";"), normalise=only(" total$|never")
+            ),
+            Step(
+                (
+                    "find",
+                    "{inputs}/tree",
+                    "-type",
+                    "f",
+                    "-exec",
+                    "sh",
+                    "-c",
+                    'sed s/a/b/ "$1" | sort | uniq -c | tail -n 1',
+                )
                 + ("sh", "{}", ";"),
                 normalise=lambda text: "\n".join(sorted(text.splitlines())),
             ),

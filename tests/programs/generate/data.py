@@ -78,7 +78,7 @@ def write_redis_commands(path: Path, count: int) -> None:
 
 
 def write_zone(directory: Path, names: int, queries: int) -> None:
-    """zone: addresses, texts and aliases for a name server; queries: what is asked, for dnsperf, one in ten not there."""
+    """zone: addresses, texts and aliases for a name server; queries: what dnsperf asks, one in ten not there."""
     chance = random.Random(4)
     with open(directory / "zone", "w", encoding="ascii") as file:
         file.write("$TTL 60\n@ IN SOA ns.example.net. root.example.net. 1 60 60 60 60\n@ IN NS ns\nns IN A 127.0.0.1\n")

@@ -105,7 +105,9 @@ def write_svg(path: Path, shapes: int) -> None:
     with open(path, "w", encoding="ascii") as file:
         file.write('<svg xmlns="http://www.w3.org/2000/svg" width="1000" height="1000">\n<defs>\n')
         for number in range(40):
-            file.write(f'<linearGradient id="g{number}"><stop offset="0" stop-color="#{chance.randrange(1 << 24):06x}"/>')
+            file.write(
+                f'<linearGradient id="g{number}"><stop offset="0" stop-color="#{chance.randrange(1 << 24):06x}"/>'
+            )
             file.write(f'<stop offset="1" stop-color="#{chance.randrange(1 << 24):06x}"/></linearGradient>\n')
         file.write("</defs>\n")
         for number in range(shapes):
@@ -119,7 +121,10 @@ def write_svg(path: Path, shapes: int) -> None:
             elif kind == 2:
                 points = " ".join(place() for _ in range(12))
                 turn = f'transform="rotate({chance.randrange(90)})"'
-                file.write(f'<g {turn}><polyline fill="none" stroke="#{chance.randrange(1 << 24):06x}" points="{points}"/></g>\n')
+                file.write(
+                    f'<g {turn}><polyline fill="none" stroke="#{chance.randrange(1 << 24):06x}" '
+                    f'points="{points}"/></g>\n'
+                )
             else:
                 x, y = place().split(",")
                 file.write(f'<text x="{x}" y="{y}" font-size="{chance.randint(6, 20)}">{chance.choice(WORDS)}</text>\n')

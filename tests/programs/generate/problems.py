@@ -52,7 +52,9 @@ def write_lp(path: Path, places: int) -> None:
     cost = {(maker, taker): chance.randint(3, 60) for maker in makers for taker in takers}
     with open(path, "w", encoding="ascii") as file:
         file.write("Minimize\n cost: " + "\n + ".join(f"{price} g{a}_{b}" for (a, b), price in cost.items()))
-        file.write("\n + " + "\n + ".join(f"{chance.randint(200, 900)} o{maker}" for maker in makers) + "\nSubject To\n")
+        file.write(
+            "\n + " + "\n + ".join(f"{chance.randint(200, 900)} o{maker}" for maker in makers) + "\nSubject To\n"
+        )
         for taker in takers:
             file.write(" + ".join(f"g{maker}_{taker}" for maker in makers) + f" >= {chance.randint(5, 40)}\n")
         for maker in makers:

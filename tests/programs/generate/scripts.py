@@ -10,20 +10,21 @@ from generate.data import WORDS
 
 HEADERS = (
     "stdint.h sys/types.h unistd.h fcntl.h pthread.h sys/mman.h sys/wait.h netdb.h arpa/inet.h locale.h wchar.h "
-    "termios.h poll.h sys/epoll.h sys/event.h malloc.h stdalign.h threads.h spawn.h langinfo.h dirent.h glob.h fnmatch.h "
-    "regex.h"
+    "termios.h poll.h sys/epoll.h sys/event.h malloc.h stdalign.h threads.h spawn.h langinfo.h dirent.h glob.h "
+    "fnmatch.h regex.h"
 ).split()
 FUNCTIONS = (
     "mmap strdup strlcpy getline memrchr reallocarray pipe2 accept4 getrandom explicit_bzero qsort_r fdatasync "
-    "posix_spawn clock_gettime strnlen mkostemp utimensat openat fexecve epoll_create1 kqueue closefrom setproctitle arc4random"
+    "posix_spawn clock_gettime strnlen mkostemp utimensat openat fexecve epoll_create1 kqueue closefrom "
+    "setproctitle arc4random"
 ).split()
 
 HOOKS = {
     "pre-commit": "git diff --cached --name-only | while read -r f; do\n"
     "  grep -n 'FORBIDDEN' \"$f\" && exit 1\n  awk 'length > 200 { exit 1 }' \"$f\" || exit 1\n"
     "  sed 's/[a-z]*/x/' \"$f\" | sort | uniq -c | sort -rn | head -n 3 >/dev/null\ndone\nexit 0\n",
-    "prepare-commit-msg": "sed -e 's/^/ /' \"$1\" | tr a-z A-Z >/dev/null\nbasename \"$(pwd)\" >/dev/null\n",
-    "commit-msg": "grep -q '^Change' \"$1\" || exit 1\ntest \"$(wc -c <\"$1\")\" -lt 500\n",
+    "prepare-commit-msg": 'sed -e \'s/^/ /\' "$1" | tr a-z A-Z >/dev/null\nbasename "$(pwd)" >/dev/null\n',
+    "commit-msg": 'grep -q \'^Change\' "$1" || exit 1\ntest "$(wc -c <"$1")" -lt 500\n',
     "post-commit": "git rev-parse HEAD >/dev/null\ngit log --oneline -n 3 | cut -c 1-7 | tr '\\n' ' ' >/dev/null\n",
 }
 

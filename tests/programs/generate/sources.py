@@ -258,7 +258,8 @@ def write_java(directory: Path, units: int) -> None:
 TYPESCRIPT_UNIT = """\
 import { Base@P@, Shape as Shape@P@ } from "./unit@P@";
 
-export type Shape = { kind: "circle"; radius: number } | { kind: "square"; side: number } | { kind: "group"; of: Shape[] };
+export type Shape =
+    { kind: "circle"; radius: number } | { kind: "square"; side: number } | { kind: "group"; of: Shape[] };
 export type Getters<T> = { readonly [K in keyof T as `get${Capitalize<string & K>}`]: () => T[K] };
 export type Deep<T> = T extends (infer U)[] ? Deep<U>[] : T extends object ? { [K in keyof T]?: Deep<T[K]> } : T;
 export interface Settings@N@ { name: string; size: number; inner: { flags: boolean[]; table: Record<string, Shape> } }
@@ -268,7 +269,8 @@ export class Base@N@<T extends { id: number }> {
     constructor(private readonly settings: Deep<Settings@N@> = {}) {}
     add<U extends T>(...more: U[]): this { more.forEach(one => this.items.set(one.id, one)); return this; }
     pick<K extends keyof T>(...keys: K[]): Pick<T, K>[] {
-        return [...this.items.values()].map(one => keys.reduce((sum, key) => ({ ...sum, [key]: one[key] }), {} as Pick<T, K>));
+        const none = {} as Pick<T, K>;
+        return [...this.items.values()].map(one => keys.reduce((sum, key) => ({ ...sum, [key]: one[key] }), none));
     }
     group<K extends string>(name: (one: T) => K): Partial<Record<K, T[]>> {
         const found: Partial<Record<K, T[]>> = {};
@@ -291,7 +293,8 @@ export function area(shape: Shape | Shape@P@): number {
 export const tool@N@ = new Base@N@<{ id: number; tag: "a" | "b"; shape: Shape }>({ inner: { flags: [true] } })
     .add({ id: @N@, tag: "a", shape: { kind: "circle", radius: 2 } });
 export const picked@N@ = tool@N@.pick("id", "tag").map(({ id, tag }) => `${id}${tag}` as const);
-export const older@N@ = new Base@P@<{ id: number; name: string }>().group(one => one.name.length > 3 ? "long" : "short");
+export const older@N@ = new Base@P@<{ id: number; name: string }>()
+    .group(one => one.name.length > 3 ? "long" : "short");
 """
 
 
@@ -302,8 +305,8 @@ def write_typescript(directory: Path, units: int) -> None:
         text = TYPESCRIPT_UNIT.replace("@N@", str(number)).replace("@P@", str((number + 1) % units))
         (directory / f"unit{number}.ts").write_text(text, encoding="ascii")
     (directory / "tsconfig.json").write_text(
-        '{ "compilerOptions": { "strict": true, "target": "es2020", "module": "commonjs", "declaration": true, "sourceMap": true,'
-        ' "types": [], "lib": ["es2020"] }, "include": ["*.ts"] }\n',
+        '{ "compilerOptions": { "strict": true, "target": "es2020", "module": "commonjs", "declaration": true,'
+        ' "sourceMap": true, "types": [], "lib": ["es2020"] }, "include": ["*.ts"] }\n',
         encoding="ascii",
     )
 
@@ -317,8 +320,8 @@ def write_objects(directory: Path, count: int) -> None:
         for one in range(1000):
             scope = "" if one < 40 else "static "
             body = f"return a * {one % 7} + {f'shared_{above}_{one % 40}(a - 1)' if one % 3 == 0 else 'a'};"
-            lines.append(f"{scope}int shared_{number}_{one}(int a) {{ static const char text[] = \"text {number} {one % 50}\"; "
-                         f"return a <= 0 ? text[0] : ({{ int b = a; {body} }}); }}")
+            text = f'static const char text[] = "text {number} {one % 50}"; if (a <= 0) return text[0];'
+            lines.append(f"{scope}int shared_{number}_{one}(int a) {{ {text} {body} }}")
         calls = " + ".join(f"shared_{number}_{one}(n)" for one in range(0, 1000, 2))
         lines.append(f"int start_{number}(int n) {{ return {calls}; }}")
         (directory / f"part{number}.c").write_text("\n".join(lines) + "\n", encoding="ascii")

@@ -29,7 +29,9 @@ def total(number: int) -> bytes:
     base.execute("create table record (id, word, price)")
     some = RECORDS[number : number + 500]
     base.executemany("insert into record values (?, ?, ?)", [(one["id"], one["tags"][0], one["price"]) for one in some])
-    rows = base.execute("select word, count(*), round(sum(price), 2) from record group by word order by word").fetchall()
+    rows = base.execute(
+        "select word, count(*), round(sum(price), 2) from record group by word order by word"
+    ).fetchall()
     base.close()
     return json.dumps(rows).encode()
 
@@ -37,7 +39,9 @@ def total(number: int) -> bytes:
 ACTIONS = {"search": search, "page": page, "sum": total}
 
 
-def application(environ: dict[str, str], start_response: Callable[[str, list[tuple[str, str]]], None]) -> Iterable[bytes]:
+def application(
+    environ: dict[str, str], start_response: Callable[[str, list[tuple[str, str]]], None]
+) -> Iterable[bytes]:
     _, action, number = environ["PATH_INFO"].split("/")
     body = ACTIONS[action](int(number))
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))])

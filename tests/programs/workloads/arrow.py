@@ -31,7 +31,13 @@ customers = table.group_by("customer").aggregate([("amount", "max"), ("amount", 
 joined = table.join(customers, "customer").sort_by([("customer", "ascending"), ("id", "ascending")])
 shown("joined", joined.slice(0, 2000))
 upper = pc.utf8_upper(pc.replace_substring(table["text"], "page", "leaf"))
-shown("split", pa.table({"n": pc.list_value_length(pc.split_pattern(upper, " "))}).group_by("n").aggregate([("n", "count")]).sort_by("n"))
+shown(
+    "split",
+    pa.table({"n": pc.list_value_length(pc.split_pattern(upper, " "))})
+    .group_by("n")
+    .aggregate([("n", "count")])
+    .sort_by("n"),
+)
 for codec in ("none", "snappy", "gzip", "zstd"):
     buffer = io.BytesIO()
     pq.write_table(joined, buffer, compression=codec, row_group_size=20_000)
