@@ -213,7 +213,7 @@ hew_realloc_object(void *object, size_t size)
     if (HEW_UNLIKELY(hew_cache_newest_is(cache, code, object))) {
         hew_describe_free("realloc", (uintptr_t)object);
     }
-    if (HEW_UNLIKELY(cache != NULL && cache->base[code] == NULL)) {
+    if (HEW_UNLIKELY(cache != NULL && cache->classes[code].base == NULL)) {
         hew_alloc_check_kept("realloc", object);
     }
     size_t usable = hew_slab_shapes[code].size;

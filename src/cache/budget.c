@@ -42,7 +42,7 @@ hew_budget_close(struct hew_cache *cache, unsigned code)
 {
     cache->top[code] = &no_slot[1];
     cache->limit[code] = NULL;
-    cache->base[code] = NULL;
+    cache->classes[code].base = NULL;
 }
 
 /* A magazine's array is the smallest power of two that holds its capacity and the NULL. */
@@ -99,7 +99,7 @@ void
 hew_budget_end(struct hew_cache *cache, unsigned code)
 {
     size_t capacity = hew_budget_capacity(cache, code);
-    give_slots(cache, cache->base[code], slots_for(capacity));
+    give_slots(cache, cache->classes[code].base, slots_for(capacity));
     cache->granted -= hew_budget_bytes(code, capacity);
     hew_budget_close(cache, code);
 }
@@ -205,8 +205,8 @@ hew_budget_depot(unsigned depots)
 size_t
 hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
 {
-    size_t now = hew_budget_capacity(cache, code), most = cache->most[code];
-    if (filled && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
+    size_t now = hew_budget_capacity(cache, code), most = cache->classes[code].most;
+    if (filled && (cache->classes[code].flags & HEW_CLASS_CHOSEN) == 0) {
         size_t step = hew_budget_objects(code, hew_budget_step());
         most = step < most ? step : most;
     }
@@ -223,11 +223,11 @@ unsigned
 hew_budget_yielding(const struct hew_cache *cache, unsigned code)
 {
     unsigned oldest = HEW_CODE_NONE;
-    uint16_t longest = (uint16_t)(cache->misses - cache->missed[code]);
+    uint16_t longest = (uint16_t)(cache->misses - cache->classes[code].missed);
     HEW_EACH_TOUCHED(cache, other)
     {
-        uint16_t since = (uint16_t)(cache->misses - cache->missed[other]);
-        if (since > longest && cache->base[other] != NULL && (cache->flags[other] & HEW_CLASS_CHOSEN) == 0) {
+        uint16_t since = (uint16_t)(cache->misses - cache->classes[other].missed);
+        if (since > longest && cache->classes[other].base != NULL && (cache->classes[other].flags & HEW_CLASS_CHOSEN) == 0) {
             longest = since;
             oldest = other;
         }
@@ -245,13 +245,13 @@ hew_budget_left(const struct hew_cache *cache, unsigned code)
 static void
 budget_move(struct hew_cache *cache, unsigned code, void **slots, size_t capacity)
 {
-    void **before = cache->base[code];
+    void **before = cache->classes[code].base;
     size_t depth = hew_cache_depth(cache, code);
     if (before != NULL && before != slots) {
         memcpy(slots, before, (depth + 1) * sizeof *slots);
     }
     slots[0] = NULL;
-    cache->base[code] = slots;
+    cache->classes[code].base = slots;
     cache->top[code] = slots + 1 + depth;
     cache->limit[code] = slots + 1 + capacity;
 }
@@ -260,7 +260,7 @@ bool
 hew_budget_set(struct hew_cache *cache, unsigned code, size_t capacity)
 {
     size_t now = hew_budget_capacity(cache, code), held = slots_for(now), wanted = slots_for(capacity);
-    void **before = cache->base[code], **slots = before;
+    void **before = cache->classes[code].base, **slots = before;
     if ((before == NULL || held != wanted) && (slots = take_slots(cache, wanted)) == NULL) {
         return false;
     }
@@ -308,9 +308,9 @@ hew_budget_usual(unsigned code)
 void
 hew_budget_limit(struct hew_cache *cache, unsigned code, size_t objects, bool chosen)
 {
-    cache->most[code] = (uint16_t)(objects > HEW_BUDGET_OBJECTS_MAX ? HEW_BUDGET_OBJECTS_MAX : objects);
-    cache->flags[code] &= (uint8_t)~HEW_CLASS_CHOSEN;
-    cache->flags[code] |= chosen ? HEW_CLASS_CHOSEN : 0;
+    cache->classes[code].most = (uint16_t)(objects > HEW_BUDGET_OBJECTS_MAX ? HEW_BUDGET_OBJECTS_MAX : objects);
+    cache->classes[code].flags &= (uint8_t)~HEW_CLASS_CHOSEN;
+    cache->classes[code].flags |= chosen ? HEW_CLASS_CHOSEN : 0;
 }
 
 /* A class's limit by the settings; CHOSEN when it is the user's. */

@@ -91,7 +91,7 @@ bool hew_budget_set(struct hew_cache *cache, unsigned code, size_t capacity);
 HEW_INLINE size_t
 hew_budget_capacity(const struct hew_cache *cache, unsigned code)
 {
-    return cache->base[code] == NULL ? 0 : (size_t)(cache->limit[code] - cache->base[code]) - 1;
+    return cache->classes[code].base == NULL ? 0 : (size_t)(cache->limit[code] - cache->classes[code].base) - 1;
 }
 
 /* Bytes of so many objects. */
@@ -121,7 +121,7 @@ HEW_INLINE bool
 hew_budget_has_room(const struct hew_cache *cache, unsigned code, size_t more)
 {
     return cache->granted + hew_budget_bytes(code, more) <= cache->share ||
-           (cache->flags[code] & HEW_CLASS_CHOSEN) != 0;
+           (cache->classes[code].flags & HEW_CLASS_CHOSEN) != 0;
 }
 
 #endif

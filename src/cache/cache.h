@@ -37,7 +37,7 @@
 /* Sizes of arrays of which a cache keeps one at hand. */
 #define HEW_CACHE_SPARES 5
 
-/* What has happened to a class since it was last looked after: hew_cache.flags. */
+/* What has happened to a class since it was last looked after: hew_cache_class.flags. */
 enum {
     HEW_CLASS_EMPTIED = 1, /* its magazine was found empty last, */
     HEW_CLASS_FILLED = 2,  /* or full */
@@ -54,14 +54,16 @@ struct hew_cache {
     uint32_t ticks[HEW_CODES]; /* allocations left in this period */
     /* What follows is for slow paths. */
     struct hew_cache *real; /* itself; behind a front, the true cache; NULL in hew_cache_none and hew_cache_gone */
-    void **base[HEW_CODES];
-    uint64_t counted[HEW_CODES];   /* allocations when this period is over */
-    uint64_t balance[HEW_CODES];   /* objects that left for a depot or their owners less those that came from there */
-    uint32_t unsampled[HEW_CODES]; /* allocations after this period until the next sample */
-    uint16_t most[HEW_CODES];      /* objects that the magazine may hold at most; 0: the class is not cached */
-    uint16_t missed[HEW_CODES];    /* `misses` when the class missed last */
-    uint8_t flags[HEW_CODES];      /* HEW_CLASS_... */
-    uint8_t earned[HEW_CODES];     /* misses since its magazine grew last */
+    struct hew_cache_class {
+        void **base;        /* the array, NULL: the class has no magazine */
+        uint64_t counted;   /* allocations when this period is over */
+        uint64_t balance;   /* objects that left for a depot or their owners less those that came from there */
+        uint32_t unsampled; /* allocations after this period until the next sample */
+        uint16_t most;      /* objects that the magazine may hold at most; 0: the class is not cached */
+        uint16_t missed;    /* `misses` when the class missed last */
+        uint8_t flags;      /* HEW_CLASS_... */
+        uint8_t earned;     /* misses since its magazine grew last, or found no capacity to grow */
+    } classes[HEW_CODES];   /* side by side: a miss reads one line, seldom two */
     /* A bit a class, set before anything about it is as in a new cache no more. */
     uint64_t touched[(HEW_CODES + 63) / 64];
     struct hew_arena *arena;
@@ -180,28 +182,28 @@ hew_cache_next_touched(const struct hew_cache *cache, unsigned code)
 HEW_INLINE size_t
 hew_cache_depth(const struct hew_cache *cache, unsigned code)
 {
-    return cache->base[code] == NULL ? 0 : (size_t)(cache->top[code] - cache->base[code]) - 1;
+    return cache->classes[code].base == NULL ? 0 : (size_t)(cache->top[code] - cache->classes[code].base) - 1;
 }
 
 /* Allocations counted so far, for the owning thread. */
 HEW_INLINE uint64_t
 hew_cache_requests(const struct hew_cache *cache, unsigned code)
 {
-    return cache->counted[code] - cache->ticks[code];
+    return cache->classes[code].counted - cache->ticks[code];
 }
 
 /* Frees, likewise: what was requested, with what left less what came in from outside, and what lies here. */
 HEW_INLINE uint64_t
 hew_cache_frees(const struct hew_cache *cache, unsigned code)
 {
-    return hew_cache_requests(cache, code) + cache->balance[code] + hew_cache_depth(cache, code);
+    return hew_cache_requests(cache, code) + cache->classes[code].balance + hew_cache_depth(cache, code);
 }
 
 /* Frees begin at nothing, where requests do: what lies here came in from outside. */
 HEW_INLINE void
 hew_cache_forget_frees(struct hew_cache *cache, unsigned code)
 {
-    cache->balance[code] = -(uint64_t)hew_cache_depth(cache, code);
+    cache->classes[code].balance = -(uint64_t)hew_cache_depth(cache, code);
 }
 
 #endif

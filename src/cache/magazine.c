@@ -44,7 +44,7 @@ hew_magazine_begin(struct hew_cache *cache)
     for (unsigned code = 0; code < HEW_CODES; code++) {
         hew_budget_close(cache, code);
         cache->ticks[code] = usual_period(code);
-        cache->counted[code] = cache->ticks[code];
+        cache->classes[code].counted = cache->ticks[code];
     }
 }
 
@@ -62,17 +62,17 @@ object_valid(const void *object, unsigned code)
 static bool
 magazine_valid(const struct hew_cache *cache, unsigned code)
 {
-    if (cache->base[code] == NULL) {
+    if (cache->classes[code].base == NULL) {
         return cache->limit[code] == NULL && cache->top[code][-1] == NULL;
     }
     size_t depth = hew_cache_depth(cache, code);
-    bool inside = cache->top[code] > cache->base[code] && cache->top[code] <= cache->limit[code];
-    if (!inside || cache->base[code][0] != NULL) {
+    bool inside = cache->top[code] > cache->classes[code].base && cache->top[code] <= cache->limit[code];
+    if (!inside || cache->classes[code].base[0] != NULL) {
         return false;
     }
     if (hew_check_may_walk(depth)) {
         for (size_t at = 1; at <= depth; at++) {
-            if (!object_valid(cache->base[code][at], code)) {
+            if (!object_valid(cache->classes[code].base[at], code)) {
                 return false;
             }
         }
@@ -90,7 +90,7 @@ magazine_touch(struct hew_cache *cache, unsigned code)
 static bool
 has_depot(const struct hew_cache *cache, unsigned code)
 {
-    return HEW_LIKELY(cache->most[code] != 0) && HEW_LIKELY(!cache->direct) && HEW_LIKELY(!cache->arena->manual);
+    return HEW_LIKELY(cache->classes[code].most != 0) && HEW_LIKELY(!cache->direct) && HEW_LIKELY(!cache->arena->manual);
 }
 
 /* Near a limit of memory somebody has found too little to return: each thread that works returns what it keeps, as soon as it is here. */
@@ -110,9 +110,9 @@ static bool
 has_earned(struct hew_cache *cache, unsigned code)
 {
     unsigned needed = EARNED + hew_slab_shapes[code].size / EARNED_BYTES;
-    cache->earned[code] += cache->earned[code] < EARNED_MOST;
-    return cache->earned[code] >= (needed < EARNED_MOST ? needed : EARNED_MOST) ||
-           (cache->flags[code] & HEW_CLASS_CHOSEN) != 0 || cache->direct;
+    cache->classes[code].earned += cache->classes[code].earned < EARNED_MOST;
+    return cache->classes[code].earned >= (needed < EARNED_MOST ? needed : EARNED_MOST) ||
+           (cache->classes[code].flags & HEW_CLASS_CHOSEN) != 0 || cache->direct;
 }
 
 /* What is left leaves room for what the program frees next, so that this alone does not make the magazine grow again. */
@@ -157,9 +157,9 @@ magazine_grow(struct hew_cache *cache, unsigned code, bool filled)
     if (next <= now || (!first && !has_earned(cache, code))) {
         return;
     }
+    cache->classes[code].earned = 0; /* where there is no capacity, too: looking for some costs a walk over all classes */
     next = first ? next : find_room(cache, code, now, next);
     if (next > now) {
-        cache->earned[code] = 0;
         hew_budget_set(cache, code, next);
     }
 }
@@ -169,7 +169,7 @@ magazine_grow(struct hew_cache *cache, unsigned code, bool filled)
 static bool
 note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
 {
-    bool one_way = (cache->flags[code] & kind) != 0;
+    bool one_way = (cache->classes[code].flags & kind) != 0;
     magazine_touch(cache, code);
     if (HEW_UNLIKELY(cache->misses % REFRESH == 0)) {
         cache->depot = (uint16_t)hew_depot_here();
@@ -179,12 +179,12 @@ note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
         }
     }
     cache->misses++;
-    uint8_t stays = cache->flags[code] & (uint8_t)~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
-    cache->flags[code] = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
-    if (kind == HEW_CLASS_EMPTIED || one_way || cache->base[code] == NULL) { /* one that is never empty need not grow */
+    uint8_t stays = cache->classes[code].flags & (uint8_t)~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
+    cache->classes[code].flags = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
+    if (kind == HEW_CLASS_EMPTIED || one_way || cache->classes[code].base == NULL) { /* one that is never empty need not grow */
         magazine_grow(cache, code, kind == HEW_CLASS_FILLED);
     }
-    cache->missed[code] = cache->misses;
+    cache->classes[code].missed = cache->misses;
     return one_way;
 }
 
@@ -213,7 +213,7 @@ magazine_take(struct hew_cache *cache, unsigned code, void **objects, unsigned w
 {
     unsigned got = has_depot(cache, code) ? hew_depot_take(cache->depot, code, objects, wanted) : 0;
     got = got != 0 ? got : take_fresh(cache, code, objects, wanted);
-    cache->balance[code] -= got;
+    cache->classes[code].balance -= got;
     return got;
 }
 
@@ -224,10 +224,10 @@ refill(struct hew_cache *cache, unsigned code)
 {
     bool one_way = false;
     void *object = NULL;
-    if (cache->most[code] != 0) {
+    if (cache->classes[code].most != 0) {
         one_way = note_miss(cache, code, HEW_CLASS_EMPTIED);
     }
-    void **slots = cache->base[code];
+    void **slots = cache->classes[code].base;
     if (slots == NULL) {
         magazine_touch(cache, code);
         return magazine_take(cache, code, &object, 1) == 0 ? NULL : object;
@@ -235,7 +235,7 @@ refill(struct hew_cache *cache, unsigned code)
     size_t capacity = hew_budget_capacity(cache, code);
     unsigned got = magazine_take(cache, code, slots + 1, (unsigned)(one_way ? capacity : (capacity + 1) / 2));
     cache->top[code] = slots + (got == 0 ? 1 : got);
-    HEW_ASSERT(1, cache->top[code] <= cache->limit[code] && cache->base[code][0] == NULL);
+    HEW_ASSERT(1, cache->top[code] <= cache->limit[code] && cache->classes[code].base[0] == NULL);
     HEW_ASSERT(3, magazine_valid(cache, code));
     return got == 0 ? NULL : slots[got];
 }
@@ -267,7 +267,7 @@ static void
 magazine_give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
 {
     HEW_ASSERT(1, count != 0 && code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST);
-    cache->balance[code] += count;
+    cache->classes[code].balance += count;
     if (has_depot(cache, code)) {
         hew_depot_give(cache->depot, code, objects, count);
     } else {
@@ -282,7 +282,7 @@ given_of(const struct hew_cache *cache, unsigned code, bool one_way)
     size_t capacity = hew_budget_capacity(cache, code);
     unsigned part =
         code > HEW_CODE_SMALL_LAST ? hew_options.lg_tcache_flush_large_div : hew_options.lg_tcache_flush_small_div;
-    if (one_way && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
+    if (one_way && (cache->classes[code].flags & HEW_CLASS_CHOSEN) == 0) {
         return capacity;
     }
     return capacity >> part == 0 ? 1 : capacity >> part;
@@ -293,10 +293,10 @@ static HEW_NOINLINE void
 overflow(struct hew_cache *cache, unsigned code, void *object)
 {
     bool one_way = false;
-    if (cache->most[code] != 0) {
+    if (cache->classes[code].most != 0) {
         one_way = note_miss(cache, code, HEW_CLASS_FILLED);
     }
-    if (cache->base[code] == NULL) {
+    if (cache->classes[code].base == NULL) {
         magazine_touch(cache, code);
         magazine_give(cache, code, &object, 1);
         return;
@@ -320,7 +320,7 @@ hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
 void
 hew_magazine_unpop(struct hew_cache *cache, unsigned code, void *object)
 {
-    if (cache->base[code] == NULL || cache->top[code] == cache->limit[code]) {
+    if (cache->classes[code].base == NULL || cache->top[code] == cache->limit[code]) {
         hew_owner_give(code, &object, 1); /* the count of those that came in stands: the request has been served */
         return;
     }
@@ -335,7 +335,7 @@ hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep)
     if (depth <= keep) {
         return;
     }
-    void **slots = cache->base[code] + 1;
+    void **slots = cache->classes[code].base + 1;
     magazine_give(cache, code, slots, (unsigned)(depth - keep));
     memmove(slots, slots + depth - keep, keep * sizeof *slots);
     cache->top[code] = slots + keep;
@@ -345,7 +345,7 @@ hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep)
 void
 hew_magazine_drop(struct hew_cache *cache, unsigned code)
 {
-    if (cache->base[code] != NULL) {
+    if (cache->classes[code].base != NULL) {
         hew_magazine_flush(cache, code, 0);
         hew_budget_end(cache, code);
     }
@@ -375,11 +375,11 @@ hew_magazine_send_all_home(struct hew_cache *cache)
 static void
 look_after(struct hew_cache *cache, unsigned code)
 {
-    bool missed = (cache->flags[code] & HEW_CLASS_MISSED) != 0, chosen = (cache->flags[code] & HEW_CLASS_CHOSEN) != 0;
+    bool missed = (cache->classes[code].flags & HEW_CLASS_MISSED) != 0, chosen = (cache->classes[code].flags & HEW_CLASS_CHOSEN) != 0;
     if ((!missed && !chosen) || !hew_budget_has_room(cache, code, 0)) {
         magazine_halve(cache, code);
     }
-    cache->flags[code] &= (uint8_t)~HEW_CLASS_MISSED;
+    cache->classes[code].flags &= (uint8_t)~HEW_CLASS_MISSED;
 }
 
 /* How many allocations the next period takes: to the next sample at most, and not past what is watched. */
@@ -388,13 +388,13 @@ next_period(struct hew_cache *cache, unsigned code)
 {
     uint32_t period = usual_period(code);
     if (hew_options.prof) {
-        if (cache->unsampled[code] == 0) {
+        if (cache->classes[code].unsampled == 0) {
             cache->due |= HEW_DUE_SAMPLE;
             cache->due_code = (uint8_t)code;
             return period; /* the profiler will say */
         }
-        period = cache->unsampled[code] < period ? cache->unsampled[code] : period;
-        cache->unsampled[code] -= period;
+        period = cache->classes[code].unsampled < period ? cache->classes[code].unsampled : period;
+        cache->classes[code].unsampled -= period;
     }
     return period;
 }
@@ -404,7 +404,7 @@ static void
 begin_period(struct hew_cache *cache, unsigned code, uint64_t counted, uint32_t ticks)
 {
     __atomic_store_n(&cache->ticks[code], 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&cache->counted[code], counted, __ATOMIC_RELEASE);
+    __atomic_store_n(&cache->classes[code].counted, counted, __ATOMIC_RELEASE);
     __atomic_store_n(&cache->ticks[code], ticks, __ATOMIC_RELEASE);
 }
 
@@ -413,7 +413,7 @@ hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t alloc
 {
     uint32_t usual = usual_period(code), period = allocations < usual ? allocations : usual;
     uint64_t requests = hew_cache_requests(cache, code);
-    cache->unsampled[code] = allocations - period;
+    cache->classes[code].unsampled = allocations - period;
     begin_period(cache, code, requests + period, period);
 }
 
@@ -430,7 +430,7 @@ void
 hew_magazine_tick(struct hew_cache *cache, unsigned code)
 {
     uint32_t period = next_period(cache, code);
-    begin_period(cache, code, cache->counted[code] + period, period);
+    begin_period(cache, code, cache->classes[code].counted + period, period);
     hew_magazine_watch(cache);
     for (unsigned looked = 0; looked < SWEEP; looked++) {
         cache->sweep = (uint8_t)((cache->sweep + 1) % HEW_CODES);

@@ -44,7 +44,7 @@ void hew_magazine_unpop(struct hew_cache *cache, unsigned code, void *object);
 HEW_INLINE void
 hew_magazine_came_in(struct hew_cache *cache, unsigned code)
 {
-    cache->balance[code]--;
+    cache->classes[code].balance--;
 }
 
 /* The class's next sample is due at that many allocations from now, at least 1. */

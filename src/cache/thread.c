@@ -244,7 +244,7 @@ hew_thread_set_sizes(struct hew_cache *cache, size_t largest)
         if (hew_code_size(code) > largest) {
             hew_magazine_drop(cache, code);
             hew_budget_limit(cache, code, 0, false);
-        } else if (cache->most[code] == 0 && (cache->flags[code] & HEW_CLASS_CHOSEN) == 0) {
+        } else if (cache->classes[code].most == 0 && (cache->classes[code].flags & HEW_CLASS_CHOSEN) == 0) {
             hew_budget_limit(cache, code, hew_budget_usual(code), false);
         }
     }

@@ -104,7 +104,7 @@ static size_t
 largest_cached(const struct hew_cache *cache)
 {
     unsigned code = HEW_CODE_CACHED_LAST;
-    while (code > 0 && cache->most[code] == 0) {
+    while (code > 0 && cache->classes[code].most == 0) {
         code--;
     }
     return code == 0 ? 0 : hew_code_size(code);
@@ -150,7 +150,7 @@ hew_ctl_thread_ncached_max_read(const struct hew_ctl_call *call)
         return EINVAL;
     }
     struct hew_cache *cache = hew_alloc_own_cache();
-    return cache == NULL ? EAGAIN : hew_ctl_read_uint64(call, cache->most[hew_code_for(size)]);
+    return cache == NULL ? EAGAIN : hew_ctl_read_uint64(call, cache->classes[hew_code_for(size)].most);
 }
 
 static void

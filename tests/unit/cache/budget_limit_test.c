@@ -11,13 +11,13 @@
 static unsigned
 most(const struct hew_cache *cache, size_t size)
 {
-    return cache->most[hew_code_of_size(size)];
+    return cache->classes[hew_code_of_size(size)].most;
 }
 
 static bool
 is_chosen(const struct hew_cache *cache, size_t size)
 {
-    return (cache->flags[hew_code_of_size(size)] & HEW_CLASS_CHOSEN) != 0;
+    return (cache->classes[hew_code_of_size(size)].flags & HEW_CLASS_CHOSEN) != 0;
 }
 
 static void
@@ -152,7 +152,7 @@ cache_all(void)
     hew_options.tcache_max = HEW_CACHED_MAX;
     CHECK(layers_boot());
     struct hew_cache *cache = new_cache();
-    CHECK_EQUAL(cache->most[HEW_CODE_CACHED_LAST], 1);
+    CHECK_EQUAL(cache->classes[HEW_CODE_CACHED_LAST].most, 1);
 }
 
 TEST(the_last_class_that_can_be_cached_is_cached_where_the_settings_say_so)

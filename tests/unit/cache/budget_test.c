@@ -167,18 +167,18 @@ TEST(the_class_that_missed_least_recently_yields_unless_all_others_have_missed_s
         give_many(cache, all[i], 1);
     }
     hew_magazine_drop(cache, empty);
-    CHECK(cache->base[older] != NULL && cache->base[newer] != NULL && cache->base[empty] == NULL);
-    cache->missed[empty] = cache->misses - 9000;
-    cache->missed[older] = cache->misses - 200;
-    cache->missed[newer] = cache->misses - 199;
-    cache->missed[CODE] = cache->misses - 10;
+    CHECK(cache->classes[older].base != NULL && cache->classes[newer].base != NULL && cache->classes[empty].base == NULL);
+    cache->classes[empty].missed = cache->misses - 9000;
+    cache->classes[older].missed = cache->misses - 200;
+    cache->classes[newer].missed = cache->misses - 199;
+    cache->classes[CODE].missed = cache->misses - 10;
     CHECK_EQUAL(hew_budget_yielding(cache, CODE), older);
-    cache->missed[older] = cache->misses;
+    cache->classes[older].missed = cache->misses;
     CHECK_EQUAL(hew_budget_yielding(cache, CODE), newer);
-    cache->missed[newer] = cache->misses - 10; /* no longer ago than CODE itself */
+    cache->classes[newer].missed = cache->misses - 10; /* no longer ago than CODE itself */
     CHECK_EQUAL(hew_budget_yielding(cache, CODE), HEW_CODE_NONE);
     hew_budget_limit(cache, older, 10, true);
-    cache->missed[older] = cache->misses - 200; /* what the user has chosen stays */
+    cache->classes[older].missed = cache->misses - 200; /* what the user has chosen stays */
     CHECK_EQUAL(hew_budget_yielding(cache, CODE), HEW_CODE_NONE);
     end_cache();
 }
@@ -190,7 +190,7 @@ miss_with_room_for(struct hew_cache *cache, unsigned code, size_t left)
     unsigned taken = 0;
     cache->misses = (uint16_t)(cache->misses / 16 * 16 + 3);
     cache->share = cache->granted + hew_budget_bytes(code, left);
-    cache->earned[code] = 200;
+    cache->classes[code].earned = 200;
     while (hew_cache_depth(cache, code) > 0) {
         objects[taken++] = take(cache, code);
     }

@@ -179,7 +179,7 @@ TEST(what_a_thread_asked_for_is_counted_at_its_end_even_where_it_has_no_magazine
     hew_thread_set_count(cache, last, 0);
     hew_magazine_push(cache, first, hew_magazine_pop(cache, first));
     hew_magazine_push(cache, last, hew_magazine_pop(cache, last));
-    CHECK(cache->base[first] == NULL && cache->base[last] == NULL);
+    CHECK(cache->classes[first].base == NULL && cache->classes[last].base == NULL);
     CHECK_EQUAL(hew_cache_next_touched(cache, 0), first);
     CHECK_EQUAL(hew_cache_next_touched(cache, first + 1), last);
     CHECK_EQUAL(hew_cache_next_touched(cache, last + 1), HEW_CODES);

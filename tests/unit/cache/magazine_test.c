@@ -254,10 +254,10 @@ TEST(an_idle_class_loses_its_magazine_while_others_work)
     struct hew_cache *cache = new_cache();
     unsigned idle = hew_code_of_size(4096);
     work(cache, idle, 1, 30);
-    CHECK(cache->base[idle] != NULL);
+    CHECK(cache->classes[idle].base != NULL);
     CHECK(hew_cache_depth(cache, idle) > 0);
     work(cache, CODE, 6 * HEW_CODES / 4, HEW_CACHE_PERIOD); /* every tick looks after 4 classes, and halves */
-    CHECK(cache->base[idle] == NULL);
+    CHECK(cache->classes[idle].base == NULL);
     CHECK_EQUAL(hew_cache_depth(cache, idle), 0);
     hew_depot_drain(true);
     CHECK_EQUAL(cache->arena->bins[idle].counts.nmalloc, cache->arena->bins[idle].counts.ndalloc);
@@ -274,7 +274,7 @@ TEST(a_class_in_use_keeps_its_magazine)
         work(cache, used, 1, 1);
         work(cache, CODE, 1, 500);
     }
-    CHECK(cache->base[used] != NULL);
+    CHECK(cache->classes[used].base != NULL);
     end_cache();
 }
 
@@ -287,7 +287,7 @@ TEST(a_class_that_never_missed_loses_half_of_its_room_again_and_again)
     CHECK(deep > 200);
     work(cache, code, 20 * HEW_CACHE_PERIOD * HEW_CODES / 4, 1); /* now it needs one */
     CHECK(hew_cache_depth(cache, code) <= 2);
-    CHECK(cache->base[code] != NULL);
+    CHECK(cache->classes[code].base != NULL);
     end_cache();
 }
 
@@ -319,7 +319,7 @@ TEST(drop_gives_everything_back_and_the_class_can_begin_again)
     struct hew_cache *cache = new_cache();
     work(cache, CODE, 20, 600);
     hew_magazine_drop(cache, CODE);
-    CHECK(cache->base[CODE] == NULL && hew_cache_pop(cache, CODE) == NULL);
+    CHECK(cache->classes[CODE].base == NULL && hew_cache_pop(cache, CODE) == NULL);
     CHECK_EQUAL(cache->granted, 0);
     hew_depot_drain(true);
     CHECK_EQUAL(cache->arena->bins[CODE].counts.nmalloc, cache->arena->bins[CODE].counts.ndalloc);
@@ -363,14 +363,14 @@ TEST(a_magazine_without_memory_for_its_slots_does_without)
     hew_os_faults.refuse = layers_refuse_everything;
     layers_use_up_metadata();
     take_many(cache, CODE, 20);
-    CHECK(cache->base[CODE] == NULL);
+    CHECK(cache->classes[CODE].base == NULL);
     CHECK_EQUAL(cache->granted, 0);
     give_many(cache, CODE, 20);
     give(cache, CODE, first);
     CHECK_EQUAL(hew_cache_depth(cache, CODE), 0);
     hew_os_faults.refuse = NULL;
     work(cache, CODE, 1, 10);
-    CHECK(cache->base[CODE] != NULL);
+    CHECK(cache->classes[CODE].base != NULL);
     end_cache();
 }
 

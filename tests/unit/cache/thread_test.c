@@ -73,10 +73,10 @@ born_later(void *first)
 {
     struct hew_cache *cache = hew_thread_birth(true), *model = first;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        CHECK_EQUAL(cache->most[code], model->most[code]);
-        CHECK_EQUAL(cache->flags[code], model->flags[code]);
+        CHECK_EQUAL(cache->classes[code].most, model->classes[code].most);
+        CHECK_EQUAL(cache->classes[code].flags, model->classes[code].flags);
         CHECK_EQUAL(hew_cache_requests(cache, code), 0);
-        CHECK_EQUAL(cache->balance[code], 0);
+        CHECK_EQUAL(cache->classes[code].balance, 0);
     }
     uint32_t period = cache->ticks[hew_code_of_size(4096)];
     CHECK(cache->granted == 0 && hew_count_allocated(cache) == 0);

@@ -90,7 +90,7 @@ TEST(the_largest_cached_size_becomes_a_class_and_is_bounded)
 {
     struct hew_cache *cache = boot_once();
     CHECK_EQUAL(set_largest(4000), 4096);
-    CHECK_EQUAL(cache->most[hew_code_of_size(4097)], 0);
+    CHECK_EQUAL(cache->classes[hew_code_of_size(4097)].most, 0);
     CHECK_EQUAL(set_largest(0), 8);
     CHECK_EQUAL(set_largest(SIZE_MAX), HEW_CACHED_MAX);
     CHECK_EQUAL(set_largest(hew_options.tcache_max), hew_options.tcache_max);
