@@ -30,25 +30,31 @@ if(HEW_GLIBC)
 else()
   target_link_libraries(hew PRIVATE ${CMAKE_DL_LIBS})
 endif()
-# cmake/first.txt becomes an addition to the linker's own script.  Code and constants share one segment, since each one costs
+# cmake/first.txt and cmake/often.txt become an addition to the linker's own script.  Code and constants share one segment, since each one costs
 # a process pieces of its own; and the compiler's start files, which would run code at both ends of the library, are left
 # out: we have no static destructors, and are never unloaded.  Of the extent map's roots a process touches those of the highest
 # addresses, and of the table of arenas the front: most often on the same page, where they stand so.
-file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/first.txt first REGEX "^[a-z]")
-string(REGEX REPLACE "[; ]+" ";" first "${first}")
-list(TRANSFORM first REPLACE "(.+)" "*(.rodata.\\1 .rodata.\\1.*)\n" OUTPUT_VARIABLE first_constants)
-list(TRANSFORM first REPLACE "(.+)" "*(.text.\\1 .text.\\1.constprop.* .text.\\1.isra.* .text.unlikely.\\1 .text.startup.\\1)\n" OUTPUT_VARIABLE first_functions)
-list(TRANSFORM first REPLACE "(.+)" "*(.bss.\\1)\n" OUTPUT_VARIABLE first_variables)
-list(JOIN first_variables "" first_variables)
-list(JOIN first_constants "" first_constants)
-list(JOIN first_functions "" first_functions)
+foreach(part first often)
+  file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/${part}.txt names REGEX "^[a-z]")
+  string(REGEX REPLACE "[; ]+" ";" names "${names}")
+  list(TRANSFORM names REPLACE "(.+)" "*(.rodata.\\1 .rodata.\\1.*)\n" OUTPUT_VARIABLE ${part}_constants)
+  list(TRANSFORM names REPLACE "(.+)" "*(.text.\\1 .text.\\1.constprop.* .text.\\1.isra.* .text.unlikely.\\1 .text.startup.\\1)\n" OUTPUT_VARIABLE ${part}_functions)
+  list(TRANSFORM names REPLACE "(.+)" "*(.bss.\\1)\n" OUTPUT_VARIABLE ${part}_variables)
+  foreach(kind constants functions variables)
+    list(JOIN ${part}_${kind} "" ${part}_${kind})
+  endforeach()
+endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/first.ld @ONLY CONTENT "SECTIONS {
 .rodata.first : {
 *(.rodata.cst*)
 @first_constants@}
 .text.first : {
 @first_functions@PROVIDE_HIDDEN(__dso_handle = .);
-} }
+}
+.rodata.often : {
+@often_constants@}
+.text.often : {
+@often_functions@} }
 INSERT BEFORE .text;
 SECTIONS {
 .bss.first (NOLOAD) : {
@@ -57,7 +63,7 @@ SECTIONS {
 *(.bss.hew_arenas) } }
 INSERT BEFORE .bss;
 ")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/first.txt)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/first.txt ${CMAKE_SOURCE_DIR}/cmake/often.txt)
 include(CheckLinkerFlag) # not every linker reads scripts
 check_linker_flag(C -Wl,-T,${CMAKE_BINARY_DIR}/first.ld HEW_LINKS_FIRST)
 if(HEW_LINKS_FIRST AND NOT HEW_SANITIZE AND NOT HEW_FUZZ)

@@ -195,7 +195,8 @@ hew_alloc_check_kept(const char *function, const void *object)
             hew_describe_free(function, (uintptr_t)object);
         }
     }
-    if (cache->classes[code].base == NULL && code <= HEW_CODE_SMALL_LAST && hew_depot_newest_is(cache->depot, code, object)) {
+    if (cache->classes[code].base == NULL && code <= HEW_CODE_SMALL_LAST &&
+        hew_depot_newest_is(cache->depot, code, object)) {
         hew_describe_free(function, (uintptr_t)object);
     }
 }

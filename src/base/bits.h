@@ -27,6 +27,17 @@ hew_bits_is_power_of_two(uint64_t value)
     return value != 0 && (value & (value - 1)) == 0;
 }
 
+/* Bits that are set.  Not the compiler's own: without the instruction that calls a function of its library, at the far end of ours.
+ * Sums of pairs, of fours, of bytes; the product adds all bytes. */
+HEW_INLINE unsigned
+hew_bits_count(uint64_t value)
+{
+    value -= value >> 1 & UINT64_C(0x5555555555555555);
+    value = (value & UINT64_C(0x3333333333333333)) + (value >> 2 & UINT64_C(0x3333333333333333));
+    value = (value + (value >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (unsigned)(value * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* Rounding to a multiple of `unit`, a power of two.  Up wraps to 0 beyond the type's range. */
 HEW_INLINE uintptr_t
 hew_bits_round_up(uintptr_t value, uintptr_t unit)

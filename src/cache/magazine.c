@@ -90,7 +90,8 @@ magazine_touch(struct hew_cache *cache, unsigned code)
 static bool
 has_depot(const struct hew_cache *cache, unsigned code)
 {
-    return HEW_LIKELY(cache->classes[code].most != 0) && HEW_LIKELY(!cache->direct) && HEW_LIKELY(!cache->arena->manual);
+    return HEW_LIKELY(cache->classes[code].most != 0) && HEW_LIKELY(!cache->direct) &&
+           HEW_LIKELY(!cache->arena->manual);
 }
 
 /* Near a limit of memory somebody has found too little to return: each thread that works returns what it keeps, as soon as it is here. */
@@ -157,7 +158,8 @@ magazine_grow(struct hew_cache *cache, unsigned code, bool filled)
     if (next <= now || (!first && !has_earned(cache, code))) {
         return;
     }
-    cache->classes[code].earned = 0; /* where there is no capacity, too: looking for some costs a walk over all classes */
+    cache->classes[code].earned =
+        0; /* where there is no capacity, too: looking for some costs a walk over all classes */
     next = first ? next : find_room(cache, code, now, next);
     if (next > now) {
         hew_budget_set(cache, code, next);
@@ -181,7 +183,8 @@ note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
     cache->misses++;
     uint8_t stays = cache->classes[code].flags & (uint8_t)~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
     cache->classes[code].flags = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
-    if (kind == HEW_CLASS_EMPTIED || one_way || cache->classes[code].base == NULL) { /* one that is never empty need not grow */
+    if (kind == HEW_CLASS_EMPTIED || one_way ||
+        cache->classes[code].base == NULL) { /* one that is never empty need not grow */
         magazine_grow(cache, code, kind == HEW_CLASS_FILLED);
     }
     cache->classes[code].missed = cache->misses;
@@ -375,7 +378,8 @@ hew_magazine_send_all_home(struct hew_cache *cache)
 static void
 look_after(struct hew_cache *cache, unsigned code)
 {
-    bool missed = (cache->classes[code].flags & HEW_CLASS_MISSED) != 0, chosen = (cache->classes[code].flags & HEW_CLASS_CHOSEN) != 0;
+    bool missed = (cache->classes[code].flags & HEW_CLASS_MISSED) != 0,
+         chosen = (cache->classes[code].flags & HEW_CLASS_CHOSEN) != 0;
     if ((!missed && !chosen) || !hew_budget_has_room(cache, code, 0)) {
         magazine_halve(cache, code);
     }

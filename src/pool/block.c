@@ -142,7 +142,7 @@ hew_pool_block_idle(const struct hew_pool_block *block)
         return atomic_load_explicit(&block->free, memory_order_relaxed);
     }
     for (size_t word = 0; word < hew_pool_block_words(block->count); word++) {
-        idle += (size_t)__builtin_popcountll(atomic_load_explicit(&block->words[word], memory_order_relaxed));
+        idle += hew_bits_count(atomic_load_explicit(&block->words[word], memory_order_relaxed));
     }
     return idle;
 }

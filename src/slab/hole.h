@@ -36,7 +36,7 @@ hew_hole_piece(const struct hew_slab_shape *shape)
 HEW_INLINE size_t
 hew_hole_bytes(const struct hew_extent *slab, uint32_t pieces)
 {
-    return (unsigned)__builtin_popcount(pieces) * hew_hole_piece(hew_slab_shape(slab));
+    return hew_bits_count(pieces) * hew_hole_piece(hew_slab_shape(slab));
 }
 
 /* The order of slabs with free regions: those without holes first, then the lowest. */

@@ -130,7 +130,7 @@ hew_slab_valid(const struct hew_extent *extent)
 {
     unsigned count = 0;
     for (unsigned word = 0; word < words_of(extent); word++) {
-        count += (unsigned)__builtin_popcountll(extent->slab.bits[word]);
+        count += hew_bits_count(extent->slab.bits[word]);
         if (word < extent->slab.first_word && extent->slab.bits[word] != 0) {
             return false;
         }

@@ -60,3 +60,17 @@ TEST(rounding_up_beyond_the_range_wraps_to_zero)
     CHECK_EQUAL(hew_bits_round_up(UINTPTR_MAX, 4096), 0);
     CHECK_EQUAL(hew_bits_round_up(UINTPTR_MAX - 4095, 4096), UINTPTR_MAX - 4095);
 }
+
+TEST(set_bits_are_counted)
+{
+    CHECK(hew_bits_count(0) == 0 && hew_bits_count(UINT64_MAX) == 64);
+    uint64_t value = 1;
+    for (unsigned i = 0; i < 10000; i++) {
+        value = value * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        unsigned count = 0;
+        for (unsigned bit = 0; bit < 64; bit++) {
+            count += (unsigned)(value >> bit & 1);
+        }
+        CHECK_EQUAL(hew_bits_count(value), count);
+    }
+}

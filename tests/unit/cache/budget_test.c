@@ -45,12 +45,31 @@ first_bytes(void)
     return bytes;
 }
 
-TEST(a_share_falls_as_threads_come_and_has_a_least)
+TEST(a_thread_alone_and_its_depot_have_a_64th_of_the_heap_each_and_a_least)
+{
+    new_cache();
+    size_t before = atomic_load(&hew_page_mapped);
+    atomic_store(&hew_page_mapped, (size_t)1 << 20);
+    CHECK(hew_budget_share() == (size_t)64 << 10 && hew_budget_depot(1) == (size_t)128 << 10);
+    atomic_store(&hew_page_mapped, (size_t)64 << 20);
+    CHECK(hew_budget_share() == (size_t)1 << 20 && hew_budget_depot(1) == (size_t)1 << 20);
+    atomic_store(&hew_page_mapped, (size_t)1 << 40);
+    CHECK(hew_budget_share() == (size_t)8 << 20 && hew_budget_depot(1) == (size_t)8 << 20);
+    atomic_store(&hew_page_mapped, before);
+    end_cache();
+}
+
+TEST(a_share_falls_as_threads_come_and_has_a_least_and_depots_follow_the_heap)
 {
     struct hew_cache *first = new_cache();
-    CHECK_EQUAL(hew_budget_share(), (size_t)512 << 10);
     begin_crowd(first);
     CHECK_EQUAL(hew_budget_share(), (size_t)256 << 10);
+    size_t before = atomic_load(&hew_page_mapped);
+    atomic_store(&hew_page_mapped, (size_t)1 << 20);
+    CHECK_EQUAL(hew_budget_depot(2), (size_t)256 << 10);
+    atomic_store(&hew_page_mapped, (size_t)64 << 20);
+    CHECK_EQUAL(hew_budget_depot(2), (size_t)4 << 20);
+    atomic_store(&hew_page_mapped, before);
     end_crowd();
 }
 
@@ -167,7 +186,8 @@ TEST(the_class_that_missed_least_recently_yields_unless_all_others_have_missed_s
         give_many(cache, all[i], 1);
     }
     hew_magazine_drop(cache, empty);
-    CHECK(cache->classes[older].base != NULL && cache->classes[newer].base != NULL && cache->classes[empty].base == NULL);
+    CHECK(cache->classes[older].base != NULL && cache->classes[newer].base != NULL &&
+          cache->classes[empty].base == NULL);
     cache->classes[empty].missed = cache->misses - 9000;
     cache->classes[older].missed = cache->misses - 200;
     cache->classes[newer].missed = cache->misses - 199;

@@ -5,6 +5,7 @@
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers.h"
+#include "page/due.h"
 #include "test.h"
 
 #define ARENAS 2
@@ -17,6 +18,7 @@ begin(void)
     if (hew_small_end == 0) {
         CHECK(layers_boot());
         hew_options.narenas = ARENAS;
+        atomic_fetch_add(&hew_page_mapped, (size_t)32 << 20); /* a heap of which a share is worth half a megabyte */
     }
     code = hew_code_of_size(100);
     hew_cache_self = &hew_cache_none;

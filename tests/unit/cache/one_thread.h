@@ -8,6 +8,7 @@
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "layers.h"
+#include "page/due.h"
 #include "test.h"
 
 #define OBJECTS_MAX 4096
@@ -21,6 +22,7 @@ new_cache(void)
     if (hew_small_end == 0) {
         CHECK(layers_boot());
         hew_options.narenas = 1;
+        atomic_fetch_add(&hew_page_mapped, (size_t)32 << 20); /* a heap of which a share is worth half a megabyte */
     }
     struct hew_cache *cache = hew_thread_birth(true);
     CHECK(cache != NULL && cache == hew_cache_self);
