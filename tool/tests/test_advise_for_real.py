@@ -61,7 +61,7 @@ CASES = [
         settings=dict.fromkeys(ALL, "dirty_decay_ms:1000"),
     ),
     Provoking(  # else its depots come to hold all of that, and no page goes back
-        "decay-too-short", "churn 2 65536 20 300", "dirty_decay_ms:0,tuning:off", form="J", allocators=("hew",),
+        "decay-too-short", "churn 2 65536 20 300", "dirty_decay_ms:0", form="J", allocators=("hew",),
         settings={"hew": "dirty_decay_ms:1000"},
     ),
     Provoking("oversize", "churn 2 16777216 1 300", "oversize_threshold:8388608", form="J"),

@@ -171,8 +171,7 @@ def test_a_server_is_looked_at_and_measured_under_load(
     options = ["--verify", "--json", "--alloc", named, "--runs", "1", "--warmup", "0"]
     server = shlex.join(programs("serve")) + " {port}" + ending
     client = [sys.executable, "-c", CLIENT, "{port}"]
-    conf = "dirty_decay_ms:0" + ",tuning:off" * (allocator == "hew")  # else its depots take what it is told of
-    done = hew("advise", *options, "--server", server, "--", *client, MALLOC_CONF=conf)
+    done = hew("advise", *options, "--server", server, "--", *client, MALLOC_CONF="dirty_decay_ms:0")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["server"][1] == "{port}"
