@@ -229,23 +229,6 @@ hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
     return next > now ? next : now;
 }
 
-unsigned
-hew_budget_yielding(const struct hew_cache *cache, unsigned code)
-{
-    unsigned oldest = HEW_CODE_NONE;
-    uint16_t longest = (uint16_t)(cache->misses - cache->classes[code].missed);
-    HEW_EACH_TOUCHED(cache, other)
-    {
-        uint16_t since = (uint16_t)(cache->misses - cache->classes[other].missed);
-        if (since > longest && cache->classes[other].base != NULL &&
-            (cache->classes[other].flags & HEW_CLASS_CHOSEN) == 0) {
-            longest = since;
-            oldest = other;
-        }
-    }
-    return oldest;
-}
-
 size_t
 hew_budget_left(const struct hew_cache *cache, unsigned code)
 {

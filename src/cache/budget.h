@@ -8,8 +8,7 @@
  *           slow start      a magazine begins with a few objects and doubles each time that it has run empty, up to its class's
  *                           limit;
  *           shared room     a thread's magazines together hold at most its share of one budget, but for the first objects of
- *                           small classes; a class for which there is no room takes what is left, and the class that missed least recently gives up
- *                           half of its magazine;
+ *                           small classes; a class for which there is no room takes what is left;
  *           time            what is not used is given up (magazine.c, depot.c).
  * Called    by the owning thread.
  * Not here  what moves objects: magazine.c.
@@ -76,10 +75,6 @@ hew_budget_step(void)
 /* The objects that the class's magazine should hold now that it was found empty, or, `filled`, full: as many as before, or
  * more. */
 size_t hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled);
-
-/* The class that gives up half of its magazine where `code`, which misses now, finds no capacity: the one that has missed least recently,
- * and not since `code` missed before.  HEW_CODE_NONE: none is. */
-unsigned hew_budget_yielding(const struct hew_cache *cache, unsigned code);
 
 /* How many objects of a class the share has room for. */
 size_t hew_budget_left(const struct hew_cache *cache, unsigned code);

@@ -60,9 +60,8 @@ struct hew_cache {
         uint64_t balance;   /* objects that left for a depot or their owners less those that came from there */
         uint32_t unsampled; /* allocations after this period until the next sample */
         uint16_t most;      /* objects that the magazine may hold at most; 0: the class is not cached */
-        uint16_t missed;    /* `misses` when the class missed last */
         uint8_t flags;      /* HEW_CLASS_... */
-        uint8_t earned;     /* misses since its magazine grew last, or found no capacity to grow */
+        uint8_t earned;     /* misses since its magazine grew last, or found no capacity */
     } classes[HEW_CODES];   /* side by side: a miss reads one line, seldom two */
     /* A bit a class, set before anything about it is as in a new cache no more. */
     uint64_t touched[(HEW_CODES + 63) / 64];
@@ -81,16 +80,16 @@ struct hew_cache {
     uint64_t reported;    /* bytes allocated when HEW_DUE_BYTES was last raised */
     int64_t until_sample; /* bytes of such objects until the next sample */
     void *profile;        /* the profiler's */
-    uint16_t misses;      /* magazines that were found empty or full: only differences count */
-    uint16_t depot;       /* that of the CPU which the thread ran on a moment ago */
-    uint8_t due;          /* HEW_DUE_... */
-    uint8_t due_code;     /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
-    uint8_t sweep;        /* the next class to look after */
-    uint8_t answered;     /* hew_page_bound.calls as the thread saw it last */
-    bool direct;          /* an explicit cache: no depot lies between it and the arenas */
-    bool custom;          /* the thread has limits of its own */
-    bool caching;         /* false: thread.tcache.enabled is off */
-    bool bound;           /* to an arena of the program's choice, or to its CPU's */
+    uint16_t misses; /* magazines that were found empty or full: each 16th time the thread asks for its CPU and share */
+    uint16_t depot;  /* that of the CPU which the thread ran on a moment ago */
+    uint8_t due;     /* HEW_DUE_... */
+    uint8_t due_code; /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
+    uint8_t sweep;    /* the next class to look after */
+    uint8_t answered; /* hew_page_bound.calls as the thread saw it last */
+    bool direct;      /* an explicit cache: no depot lies between it and the arenas */
+    bool custom;      /* the thread has limits of its own */
+    bool caching;     /* false: thread.tcache.enabled is off */
+    bool bound;       /* to an arena of the program's choice, or to its CPU's */
 };
 
 extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;

@@ -129,17 +129,13 @@ magazine_halve(struct hew_cache *cache, unsigned code)
     }
 }
 
-/* What the magazine may hold, up to `wanted`.  Where the share is used up, the class that missed least recently gives up half of its
- * magazine.  What is left of the share is taken if it is worth an array. */
+/* What the magazine may hold, up to `wanted`: what is left of the share is taken if it is worth an array.  A class that is in use gives
+ * nothing up for another one; what is idle is halved in time (look_after). */
 static size_t
-find_room(struct hew_cache *cache, unsigned code, size_t now, size_t wanted)
+find_room(const struct hew_cache *cache, unsigned code, size_t now, size_t wanted)
 {
     if (hew_budget_has_room(cache, code, wanted - now)) {
         return wanted;
-    }
-    unsigned other = hew_budget_yielding(cache, code);
-    if (other != HEW_CODE_NONE) {
-        magazine_halve(cache, other);
     }
     size_t left = hew_budget_left(cache, code), least = now / LITTLE_PART;
     if (left == 0 || left < least) {
@@ -158,8 +154,7 @@ magazine_grow(struct hew_cache *cache, unsigned code, bool filled)
     if (next <= now || (!first && !has_earned(cache, code))) {
         return;
     }
-    cache->classes[code].earned =
-        0; /* where there is no capacity, too: looking for some costs a walk over all classes */
+    cache->classes[code].earned = 0; /* where there is no capacity, too */
     next = first ? next : find_room(cache, code, now, next);
     if (next > now) {
         hew_budget_set(cache, code, next);
@@ -187,7 +182,6 @@ note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
         cache->classes[code].base == NULL) { /* one that is never empty need not grow */
         magazine_grow(cache, code, kind == HEW_CLASS_FILLED);
     }
-    cache->classes[code].missed = cache->misses;
     return one_way;
 }
 
