@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """What the runners of the tests said, out of a log of `make test`: a line of each, and each test that failed.
 
-    python3 scripts/closing_lines.py build/ci.log
+    python3 scripts/closing_lines.py [--most-skipped N] build/ci.log
 
 A test that failed and passed at its second try does not fail the run: it is named behind the others as `flaky: NAME`,
-so that it is seen, and mended.
+so that it is seen, and mended. The last line says how many tests could not run. With --most-skipped the exit status is
+1 where there are more: a package that is missing must not pass for tests that pass.
 """
 
+import argparse
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -27,6 +29,7 @@ CLOSING = re.compile(
 )
 PARTS = re.compile(r"Test project .*/(?P<build>[^/]+)$|pytest (?P<tests>\S+)$")  # where a runner begins
 CTEST = re.compile(r"\s*(?:\d+/\d+ )?Test +#\d+: (?P<name>\S+) \.*(?P<how>.*)$")
+SKIPPED = re.compile(r"(?:.*[ ,])?(?P<count>\d+) skipped\b")  # in the last line of pytest, and of the programs' table
 PYTEST = re.compile(r"(?P<how>RERUN|FAILED|ERROR) (?P<rest>\S+::.*)")
 
 
@@ -41,7 +44,7 @@ def flaky(lines: Sequence[str]) -> Iterator[str]:
             where = f" ({part['build']})" if part["build"] else ""
             failed, passed = {}, set()
         elif found := CTEST.match(line):
-            if "***" in found["how"]:
+            if "***" in found["how"] and "***Skipped" not in found["how"]:
                 failed[found["name"]] = None
             elif found["how"].lstrip().startswith("Passed"):
                 passed.add(found["name"])
@@ -53,21 +56,31 @@ def flaky(lines: Sequence[str]) -> Iterator[str]:
                 passed -= {name for name in passed if f"{found['rest']} - ".startswith(f"{name} - ")}
 
 
+def skipped(lines: Sequence[str]) -> int:
+    """Tests that could not run, of all runners together; a program of ctest's that skips one of its tests is one."""
+    of_ctest = sum("***Skipped" in line for line in lines if CTEST.match(line))
+    last = [line for line in lines if CLOSING.match(line)]
+    return of_ctest + sum(int(found["count"]) for found in map(SKIPPED.match, last) if found)
+
+
 def main(arguments: Sequence[str]) -> int:
-    if len(arguments) != 1:
-        print("usage: closing_lines.py LOG", file=sys.stderr)
-        return 2
+    parser = argparse.ArgumentParser(prog="closing_lines.py", description="What the runners of the tests said.")
+    parser.add_argument("log", metavar="LOG", type=Path, help="what `make test` printed")
+    parser.add_argument("--most-skipped", metavar="N", type=int, help="fail where more tests were skipped")
+    wanted = parser.parse_args(arguments)
     try:
-        lines = Path(arguments[0]).read_text(errors="replace").splitlines()
+        lines = wanted.log.read_text(errors="replace").splitlines()
     except OSError as error:
-        print(f"closing_lines: {arguments[0]}: {error.strerror}", file=sys.stderr)
+        print(f"closing_lines: {wanted.log}: {error.strerror}", file=sys.stderr)
         return 1
     for line in lines:
         if CLOSING.match(line):
             print(line)
     for name in flaky(lines):
         print(f"flaky: {name}")
-    return 0
+    count, most = skipped(lines), wanted.most_skipped
+    print(f"skipped: {count}" + (f", {most} at most" if most is not None else ""))
+    return 1 if most is not None and count > most else 0
 
 
 if __name__ == "__main__":

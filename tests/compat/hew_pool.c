@@ -4,6 +4,7 @@
  */
 #include "hew/pool.h"
 
+#include "../stuck.h"
 #include "test.h"
 
 #include <errno.h>
@@ -161,7 +162,7 @@ TEST(a_forks_child_goes_on_with_every_set)
         int status = -1;
         pid_t child = fork();
         if (child == 0) {
-            alarm(100);
+            alarm(STUCK_SECONDS);
             _exit(be_the_child(set));
         }
         waitpid(child, &status, 0);

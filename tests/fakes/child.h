@@ -26,6 +26,8 @@
 #define CHILD_SANITIZED 0
 #endif
 
+#define CHILD_SKIP_IF_SANITIZED() TEST_SKIP_IF(CHILD_SANITIZED, "a sanitizer takes terabytes of address space")
+
 /* In a forked process of one's own: its end. */
 static inline void
 child_leave(void)

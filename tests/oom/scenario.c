@@ -4,6 +4,7 @@
 #include "fakes/branches.h"
 #include "os/memory.h"
 #include "slab/arena.h"
+#include "stuck.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -294,7 +295,7 @@ static int
 run_once(const char *settings, unsigned at, unsigned again, struct remains most, int report)
 {
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    alarm(60);
+    alarm(STUCK_SECONDS);
     first = at;
     every = again;
     variant->begin(settings);

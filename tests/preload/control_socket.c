@@ -5,6 +5,7 @@
  * The process is its own client.  What a client sends is chosen without malloc, so that a count of allocations tells what
  * the server itself has allocated.
  */
+#include "stuck.h"
 #include "under_test.h"
 #include "unit/test.h"
 
@@ -416,31 +417,35 @@ TEST(a_hostile_client_breaks_nothing)
     CHECK_TEXT(ask_once("get arenas.page"), "ok size: 4096");
 }
 
-/* The least of some readings: what the purger has in hand between a depot and a slab counts as allocated meanwhile. */
 static size_t
-least_allocated(void)
+allocated(void)
 {
-    size_t least = SIZE_MAX;
-    for (int reading = 0; reading < 20; reading++) {
-        uint64_t epoch = 1;
-        size_t now = 0, size = sizeof now;
-        mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
-        mallctl("stats.allocated", &now, &size, NULL, 0);
-        least = now < least ? now : least;
-        usleep(2000);
+    uint64_t epoch = 1;
+    size_t now = 0, size = sizeof now;
+    mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
+    mallctl("stats.allocated", &now, &size, NULL, 0);
+    return now;
+}
+
+/* What the purger has in hand between a depot and a slab counts as allocated meanwhile. */
+static bool
+allocated_falls_to(size_t most)
+{
+    for (int turn = 0; turn < WAIT_MS / 10 && allocated() > most; turn++) {
+        under_test_sleep_ms(10);
     }
-    return least;
+    return allocated() <= most;
 }
 
 TEST(the_server_allocates_nothing)
 {
     int client = open_client(getpid());
     CHECK(begins_with(ask(client, "stats J"), "ok json: "));
-    size_t before = least_allocated();
+    size_t before = allocated();
     for (int turn = 0; turn < 200; turn++) {
         ask(client, turn % 3 == 0 ? "stats J" : turn % 3 == 1 ? "names" : "threads");
     }
-    CHECK(least_allocated() <= before); /* less: what the purger had in hand at all of the first readings */
+    CHECK(allocated_falls_to(before));
     close(client);
 }
 
@@ -553,7 +558,7 @@ TEST(the_thread_does_not_keep_a_process_alive)
     pid_t child = fork();
     if (child == 0) {
         pthread_t thread;
-        alarm(100);
+        alarm(STUCK_SECONDS);
         pthread_create(&thread, NULL, linger, NULL);
         pthread_exit(NULL);
     }

@@ -4,6 +4,7 @@
  * A process that has a second thread does not: its locks are taken and given back around fork().
  */
 #include "smaps.h"
+#include "stuck.h"
 #include "under_test.h"
 #include "unit/test.h"
 
@@ -77,7 +78,7 @@ TEST(the_child_of_a_process_with_a_second_thread_allocates)
     for (unsigned i = 0; i < 20; i++) {
         pid_t child = fork();
         if (child == 0) {
-            alarm(100);
+            alarm(STUCK_SECONDS);
             allocate_once(NULL);
             pid_t grandchild = fork(); /* of a process that is alone again */
             if (grandchild == 0) {

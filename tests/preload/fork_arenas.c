@@ -5,6 +5,7 @@
  *
  * Settings: HEW_FORKS (default 60).
  */
+#include "stuck.h"
 #include "under_test.h"
 #include "unit/test.h"
 #include "users/jemalloc_calls.h"
@@ -15,7 +16,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { MAKERS = 3, CHILD_SECONDS = 100, OBJECTS = 200 };
+enum { MAKERS = 3, OBJECTS = 200 };
 
 static atomic_bool stop;
 static atomic_uint wrong, lives;
@@ -80,7 +81,7 @@ static int
 live_as_child(uint64_t seed, unsigned char *kept, unsigned arena)
 {
     char name[64];
-    alarm(CHILD_SECONDS);
+    alarm(STUCK_SECONDS);
     for (unsigned i = 0; i < 5000; i++) {
         if (kept[i] != (unsigned char)i) {
             return 1;

@@ -8,12 +8,14 @@
  * Whoever hangs is ended by its alarm.
  */
 #include "fork_handlers.h"
+#include "stuck.h"
 #include "under_test.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-enum { FORKS = 40, ALLOCATORS = 3, SECONDS = 100 };
+enum { FORKS = 40, ALLOCATORS = 3 };
 
 #ifndef HEW_TEST_STATIC
 const unsigned *fork_handlers_counts(void);
@@ -21,12 +23,21 @@ const unsigned *fork_handlers_counts(void);
 
 static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
 static bool guarded;
-static atomic_bool stop;
+static atomic_bool stop, about_to_fork;
 
 static void
 lock_own(void)
 {
     pthread_mutex_lock(&own);
+}
+
+/* Nobody promises turns: who always has the lock again before its next waiter runs would keep it. */
+static void
+lock_own_to_fork(void)
+{
+    about_to_fork = true;
+    lock_own();
+    about_to_fork = false;
 }
 
 static void
@@ -45,6 +56,9 @@ allocate_until_told(void *unused)
         allocate_all_sizes();
         if (guarded) {
             unlock_own();
+            while (about_to_fork) {
+                sched_yield();
+            }
         }
     }
     return unused;
@@ -56,7 +70,7 @@ fork_once(void)
     int status = -1;
     pid_t child = fork();
     if (child == 0) {
-        alarm(SECONDS);
+        alarm(STUCK_SECONDS);
         allocate_all_sizes();
         pthread_t thread;
         stop = true;
@@ -91,10 +105,10 @@ main(int argc, char **argv)
 {
     pthread_t threads[ALLOCATORS];
     bool right = true;
-    alarm(SECONDS);
+    alarm(STUCK_SECONDS);
     guarded = argc > 1 && strcmp(argv[1], "guarded") == 0;
     if (guarded) {
-        pthread_atfork(lock_own, unlock_own, unlock_own);
+        pthread_atfork(lock_own_to_fork, unlock_own, unlock_own);
     }
 #ifndef HEW_TEST_STATIC
     if (dlopen(HEW_TEST_OPENED, RTLD_NOW | RTLD_LOCAL) == NULL) {

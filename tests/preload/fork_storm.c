@@ -7,6 +7,7 @@
  *
  * Settings: HEW_FORKS (forks per test, default 80).
  */
+#include "stuck.h"
 #include "under_test.h"
 #include "unit/test.h"
 
@@ -18,7 +19,7 @@
 
 extern char **environ;
 
-enum { ALLOCATORS = 4, CHILD_SECONDS = 100, INHERITED = 300 };
+enum { ALLOCATORS = 4, INHERITED = 300 };
 
 static atomic_bool stop;
 static unsigned char *inherited[INHERITED];
@@ -115,7 +116,7 @@ static int
 live_as_child(int generations)
 {
     pthread_t thread[2];
-    alarm(CHILD_SECONDS);
+    alarm(STUCK_SECONDS);
     allocate_for_a_while(7, 2000);
     for (uintptr_t i = 0; i < 2; i++) {
         if (pthread_create(&thread[i], NULL, allocate_once, (void *)(i + 50)) != 0)
@@ -181,7 +182,7 @@ TEST(a_child_may_leave_through_exit)
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
-            alarm(CHILD_SECONDS);
+            alarm(STUCK_SECONDS);
             allocate_for_a_while(3, 500);
             exit(0);
         }
@@ -197,7 +198,7 @@ fork_repeatedly(void *argument)
     for (int i = 0; i < 30; i++) {
         pid_t child = fork();
         if (child == 0) {
-            alarm(CHILD_SECONDS);
+            alarm(STUCK_SECONDS);
             allocate_for_a_while((uintptr_t)argument, 1000);
             _exit(0);
         }

@@ -189,9 +189,7 @@ TEST(no_flag_makes_an_impossible_size_possible)
 {
     static const int some[] = {0, 4, 12, 21, 40, 63, 0x40, 0x100, 0x140, 1 << 20, 12 | 0x40 | 0x100};
     given = 0;
-    if (!under_test_strict()) {
-        return;
-    }
+    UNDER_TEST_HEW_ALONE();
     held = malloc(100000);
     for (unsigned i = 0; i < sizeof some / sizeof some[0]; i++) {
         flags = some[i];
@@ -215,9 +213,7 @@ ask_hew(size_t size)
 TEST(hews_own_functions_refuse_them_too)
 {
     given = 0;
-    if (!under_test_strict()) {
-        return;
-    }
+    UNDER_TEST_HEW_ALONE();
     held = malloc(100);
     each_impossible_size(ask_hew);
     free(held);
@@ -240,9 +236,7 @@ TEST(pools_pass_them_to_malloc_which_refuses_them)
 {
     const struct hew_pool_size declared = {64, 10};
     given = 0;
-    if (!under_test_strict()) {
-        return;
-    }
+    UNDER_TEST_HEW_ALONE();
     set = pool_create(&declared, 1, NULL);
     held = pool_malloc(set, 64);
     CHECK(set != NULL && held != NULL);

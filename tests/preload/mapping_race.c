@@ -11,11 +11,11 @@
 #include <sys/mman.h>
 
 #define PAGE 4096u
-#define ROUND_MS 3000
+#define TIMES 500
 #define LARGEST 40000000u
 
 static _Atomic bool stop;
-static _Atomic long destroyed, grown;
+static _Atomic long destroyed, grown, mapped;
 
 static bool
 holds(const char *pages, size_t bytes)
@@ -40,6 +40,7 @@ map_and_look(void *seed)
         for (int look = 0; look < 3; look++)
             destroyed += !holds(pages, bytes);
         munmap(pages, bytes);
+        mapped++;
     }
     return NULL;
 }
@@ -73,8 +74,7 @@ main(void)
     for (uintptr_t i = 0; i < 5; i++)
         if (pthread_create(&threads[i], NULL, i < 3 ? map_and_look : grow_large_objects, (void *)(i + 1)) != 0)
             return 1;
-    under_test_sleep_ms(ROUND_MS);
-    while (grown == 0) {
+    while (grown < TIMES || mapped < TIMES) {
         under_test_sleep_ms(1);
     }
     stop = true;

@@ -14,9 +14,10 @@
 #include <sys/wait.h>
 
 #define ROUNDS 60
+#define MEETINGS 1000
 
 static atomic_bool stop;
-static atomic_ulong allocations;
+static atomic_ulong allocations, iterations;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static __attribute__((noinline)) void
@@ -68,7 +69,7 @@ on_object(struct dl_phdr_info *info, size_t size, void *context)
 static void *
 iterate_until_told(void *unused)
 {
-    while (!stop)
+    for (; !stop; iterations++)
         dl_iterate_phdr(on_object, NULL);
     return unused;
 }
@@ -106,7 +107,9 @@ TEST(a_lock_that_is_taken_under_the_loaders_does_not_meet_it_the_other_way_round
     stop = false;
     CHECK_EQUAL(pthread_create(&threads[0], NULL, allocate_under_lock, NULL), 0);
     CHECK_EQUAL(pthread_create(&threads[1], NULL, iterate_until_told, NULL), 0);
-    under_test_sleep_ms(500);
+    unsigned long before = allocations;
+    while (allocations < before + MEETINGS || iterations < MEETINGS)
+        under_test_sleep_ms(1);
     stop = true;
     for (unsigned i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);

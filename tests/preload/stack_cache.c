@@ -9,10 +9,19 @@
 
 #define OLD_STACKS 6 /* with 8 MiB each more than the 40 MiB that glibc keeps */
 
+static pthread_barrier_t all_there;
+
+/* Each has a stack of its own: none ends before all have begun. */
 static void *
-rest(void *unused)
+meet(void *unused)
 {
-    under_test_sleep_ms(50);
+    pthread_barrier_wait(&all_there);
+    return unused;
+}
+
+static void *
+nothing(void *unused)
+{
     return unused;
 }
 
@@ -36,8 +45,9 @@ main(void)
 {
     pthread_t threads[OLD_STACKS];
     pthread_attr_t detached;
+    pthread_barrier_init(&all_there, NULL, OLD_STACKS);
     for (int i = 0; i < OLD_STACKS; i++)
-        if (pthread_create(&threads[i], NULL, rest, NULL) != 0)
+        if (pthread_create(&threads[i], NULL, meet, NULL) != 0)
             return 1;
     for (int i = 0; i < OLD_STACKS; i++)
         pthread_join(threads[i], NULL);
@@ -46,8 +56,9 @@ main(void)
     pthread_attr_setstacksize(&detached, (size_t)16 << 20);
     if (pthread_create(&threads[0], &detached, fill_the_cache, NULL) != 0)
         return 1;
-    under_test_sleep_ms(200);
-    if (pthread_create(&threads[0], NULL, rest, NULL) != 0)
+    while (under_test_threads() > 2) /* this one and the allocator's own */
+        under_test_sleep_ms(1);
+    if (pthread_create(&threads[0], NULL, nothing, NULL) != 0)
         return 1;
     pthread_join(threads[0], NULL);
     puts("no thread waits");

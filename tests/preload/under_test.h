@@ -30,6 +30,9 @@ under_test_strict(void)
     return getenv("HEW_TEST_LIBRARY") != NULL;
 }
 
+/* At the head of a TEST (unit/test.h) that other allocators are known to fail. */
+#define UNDER_TEST_HEW_ALONE() TEST_SKIP_IF(!under_test_strict(), "HEW_TEST_LIBRARY is not set: another allocator")
+
 #ifdef HEW_TEST_STATIC
 /* glibc's own malloc has no free_sized: where the linker found one, it comes with the archive's malloc. */
 #ifdef __cplusplus

@@ -4,6 +4,7 @@
  *
  * TEST(name_that_reads_as_a_sentence) { ... CHECK(...); }  Each test file is one program; every TEST in it runs in
  * source order in one process.  A failed CHECK prints file, line and text, and the program exits 1 at the end.
+ * A test that cannot run here says so by TEST_SKIP_IF: without failures the program then exits TEST_SKIPPED, which ctest counts.
  * Nothing here calls malloc, so a test may link an allocator under test without feeding it.
  */
 #ifndef HEW_TESTS_UNIT_TEST_H
@@ -21,6 +22,9 @@ struct test_case {
 static struct test_case *test_first;
 static struct test_case **test_last = &test_first;
 static int test_failures;
+static const char *test_skip_reason;
+
+enum { TEST_SKIPPED = 77 }; /* as SKIP_RETURN_CODE in tests/CMakeLists.txt */
 
 #define TEST(name)                                                                                                     \
     static void test_##name(void);                                                                                     \
@@ -58,17 +62,32 @@ static int test_failures;
         }                                                                                                              \
     } while (0)
 
+/* Only in the body of a TEST: ends it, unless the condition is false. */
+#define TEST_SKIP_IF(condition, reason)                                                                                \
+    do {                                                                                                               \
+        if (condition) {                                                                                               \
+            test_skip_reason = (reason);                                                                               \
+            return;                                                                                                    \
+        }                                                                                                              \
+    } while (0)
+
 int
 main(void)
 {
-    int count = 0;
+    int count = 0, skipped = 0;
     for (struct test_case *test = test_first; test != NULL; test = test->next) {
         int before = test_failures;
+        test_skip_reason = NULL;
         test->run();
-        printf("%s %d - %s\n", test_failures == before ? "ok" : "not ok", ++count, test->name);
+        printf("%s %d - %s", test_failures == before ? "ok" : "not ok", ++count, test->name);
+        printf("%s%s\n", test_skip_reason != NULL ? " # SKIP " : "", test_skip_reason != NULL ? test_skip_reason : "");
+        skipped += test_skip_reason != NULL;
     }
-    printf("%d tests, %d failed checks\n", count, test_failures);
-    return test_failures != 0 || count == 0;
+    printf("%d tests, %d skipped, %d failed checks\n", count, skipped, test_failures);
+    if (test_failures != 0 || count == 0) {
+        return 1;
+    }
+    return skipped != 0 ? TEST_SKIPPED : 0;
 }
 
 #endif

@@ -7,11 +7,6 @@
 #include "preload/under_test.h"
 #include "unit/test.h"
 
-#define STRICT                                                                                                         \
-    if (!under_test_strict()) {                                                                                        \
-        return;                                                                                                        \
-    }
-
 static const char *const parts[] = {"arena",
                                     "arenas",
                                     "stats",
@@ -139,7 +134,7 @@ call_at_random(uint64_t *random, const char *name)
 
 TEST(names_put_together_at_random_are_answered)
 {
-    STRICT;
+    UNDER_TEST_HEW_ALONE();
     uint64_t random = 1;
     for (int round = 0; round < 300000; round++) {
         char name[256] = "";
@@ -156,7 +151,7 @@ TEST(names_put_together_at_random_are_answered)
 
 TEST(mibs_at_random_are_answered)
 {
-    STRICT;
+    UNDER_TEST_HEW_ALONE();
     uint64_t random = 2;
     int answered = 0;
     for (int round = 0; round < 1000000; round++) {
@@ -179,7 +174,7 @@ TEST(mibs_at_random_are_answered)
 
 TEST(nothing_at_all_is_answered)
 {
-    STRICT;
+    UNDER_TEST_HEW_ALONE();
     size_t length = 8, mib[4] = {0}, depth = 4;
     CHECK(mallctl(NULL, NULL, NULL, NULL, 0) != 0);
     CHECK(mallctlnametomib(NULL, mib, &depth) != 0);
@@ -194,7 +189,7 @@ TEST(nothing_at_all_is_answered)
 /* A written value of the right length from an odd address, and a read to one. */
 TEST(places_need_no_alignment)
 {
-    STRICT;
+    UNDER_TEST_HEW_ALONE();
     unsigned char place[64] = {0}, value[64] = {0};
     size_t length = 8, page = 0;
     CHECK_EQUAL(mallctl("arenas.page", place + 1, &length, NULL, 0), 0);
@@ -209,7 +204,7 @@ TEST(places_need_no_alignment)
 
 TEST(texts_that_are_no_texts_are_refused)
 {
-    STRICT;
+    UNDER_TEST_HEW_ALONE();
     const char
         *nothing = NULL,
         *empty = "",
@@ -236,7 +231,7 @@ TEST(texts_that_are_no_texts_are_refused)
 
 TEST(extent_hooks_need_a_table)
 {
-    STRICT;
+    UNDER_TEST_HEW_ALONE();
     struct hooks *nothing = NULL, *before = NULL, *after = NULL;
     unsigned arena = ctl_new_arena();
     char name[64];
@@ -251,7 +246,7 @@ TEST(extent_hooks_need_a_table)
 
 TEST(flags_that_name_nothing_are_survived)
 {
-    STRICT;
+    UNDER_TEST_HEW_ALONE();
     CHECK(mallocx(100, MALLOCX_ARENA(4000)) == NULL);
     CHECK(mallocx(100, MALLOCX_ARENA(4094)) == NULL);
     void *object = mallocx(100, MALLOCX_ARENA(4000) | MALLOCX_TCACHE_NONE);
@@ -292,7 +287,7 @@ work_while_printing(void *opaque, const char *text)
 
 TEST(a_callback_that_allocates_and_asks_is_served)
 {
-    STRICT;
+    UNDER_TEST_HEW_ALONE();
     malloc_stats_print(work_while_printing, NULL, "");
     malloc_stats_print(work_while_printing, NULL, "J");
     malloc_stats_print(work_while_printing, NULL, "\xff\x01 zzzJJgggmdablxeh");
@@ -307,7 +302,7 @@ count_bytes(void *opaque, const char *text)
 
 TEST(four_thousand_arenas_can_be_made_and_destroyed)
 {
-    STRICT;
+    UNDER_TEST_HEW_ALONE();
     unsigned first = ctl_unsigned("arenas.narenas"), made = 0;
     static unsigned arenas[5000];
     while (made < 5000 && (arenas[made] = ctl_new_arena()) != UINT32_MAX) {

@@ -227,9 +227,7 @@ TEST(hooks_may_refuse)
 
 TEST(hooks_may_allocate_and_ask_mallctl)
 {
-    if (!under_test_strict()) {
-        return;
-    }
+    UNDER_TEST_HEW_ALONE();
     chatty = true;
     try_arena(1000);
     refusing = true;

@@ -5,6 +5,7 @@
  */
 #include "jemalloc_calls.h"
 #include "preload/under_test.h"
+#include "stuck.h"
 #include "unit/test.h"
 
 #include <pthread.h>
@@ -113,7 +114,7 @@ child_works(void)
 {
     const char *file = "/dev/null";
     pthread_t thread;
-    alarm(100);
+    alarm(STUCK_SECONDS);
     free(malloc(100000));
     ctl_refresh();
     malloc_stats_print(count, NULL, "J");

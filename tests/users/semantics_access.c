@@ -218,9 +218,7 @@ TEST(a_mib_that_leads_nowhere_is_enoent)
 TEST(a_mib_of_no_depth_or_below_a_leaf_is_enoent)
 {
     size_t mib[8] = {0}, depth = 8, value = 0, length = sizeof value;
-    if (!under_test_strict()) {
-        return;
-    }
+    UNDER_TEST_HEW_ALONE();
     CHECK_EQUAL(mallctlbymib(mib, 0, &value, &length, NULL, 0), ENOENT);
     CHECK_EQUAL(mallctlnametomib("arenas.page", mib, &depth), 0);
     CHECK_EQUAL(mallctlbymib(mib, 3, &value, &length, NULL, 0), ENOENT);
@@ -321,9 +319,7 @@ TEST(a_value_that_is_refused_leaves_the_place_for_the_old_one_alone)
         refuse("prof.gdump", &on, sizeof on);
         refuse("thread.prof.active", &on, sizeof on);
     }
-    if (!under_test_strict()) {
-        return;
-    }
+    UNDER_TEST_HEW_ALONE();
     refuse("thread.arena", &no_arena, sizeof no_arena);
     refuse("arena.0.dirty_decay_ms", &below, sizeof below);
     refuse("arena.0.muzzy_decay_ms", &below, sizeof below);

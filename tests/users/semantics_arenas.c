@@ -99,9 +99,7 @@ TEST(the_automatic_arenas_can_be_neither_reset_nor_destroyed)
 TEST(all_arenas_at_once_can_be_neither_reset_nor_destroyed)
 {
     ssize_t decay = 0;
-    if (!under_test_strict()) {
-        return;
-    }
+    UNDER_TEST_HEW_ALONE();
     CHECK_EQUAL(ctl_do("arena.4096.reset"), EFAULT);
     CHECK_EQUAL(ctl_do("arena.4096.destroy"), EFAULT);
     CHECK_EQUAL(ctl_read("arena.4096.dirty_decay_ms", &decay, sizeof decay), EFAULT);
@@ -162,9 +160,7 @@ TEST(a_wrong_length_creates_nothing_and_is_set_to_0)
 TEST(nothing_is_created_for_nobody)
 {
     unsigned before = ctl_unsigned("arenas.narenas"), index = 0;
-    if (!under_test_strict()) {
-        return;
-    }
+    UNDER_TEST_HEW_ALONE();
     CHECK_EQUAL(mallctl("arenas.create", &index, NULL, NULL, 0), EINVAL);
     CHECK_EQUAL(mallctl("arenas.create", NULL, NULL, NULL, 0), EINVAL);
     CHECK_EQUAL(mallctl("tcache.create", &index, NULL, NULL, 0), EINVAL);

@@ -4,7 +4,6 @@
 import contextlib
 import socket
 import threading
-import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,6 +97,18 @@ class FakeEngine(ThreadingHTTPServer):
         """Clients hang up."""
 
 
+def until_hung_up(connection: socket.socket, every: float | None = None) -> Iterator[None]:
+    """Ends when the other side has given up; each `every` seconds until then the caller has a turn."""
+    connection.settimeout(every)
+    with contextlib.suppress(ConnectionError):
+        while True:
+            try:
+                if not connection.recv(4096):
+                    return
+            except TimeoutError:
+                yield
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: FakeEngine
     protocol_version = "HTTP/1.1"
@@ -108,13 +119,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append(({name.lower(): value for name, value in self.headers.items()}, self.path))
         mood = self.server.moods.popleft() if self.server.moods else "take"
         if mood == "hang":
-            time.sleep(1.0)
+            list(until_hung_up(self.connection))
         elif mood == "take and close":
             self.server.take(body)
         elif mood == "trickle":
             self.wfile.write(b"HTTP/1.1 204 ")
-            for _ in range(20):
-                time.sleep(0.1)
+            for _ in until_hung_up(self.connection, every=0.1):
                 self.wfile.write(b"x")
         elif mood != "close":
             self._answer(self.server.take(body) if mood == "take" else int(mood))

@@ -75,6 +75,11 @@ def ended(program: "subprocess.Popen[str]") -> str:
     return output.strip()
 
 
+def switches(pid: int) -> int:
+    """How often its first thread has given up its processor by itself."""
+    return int(value_of(f"/proc/{pid}/status", "voluntary_ctxt_switches") or "0")
+
+
 def planned(pid: int) -> str:
     """What the process that holds it is told."""
     place, filtered = allowed(pid)
@@ -358,5 +363,6 @@ def test_a_holder_whose_asker_is_gone_ends_by_itself(programs: Programs, jemallo
             holder.send_signal(15)
             holder.wait(LONG)
         assert value_of(f"/proc/{program.pid}/status", "TracerPid") == "0"
-        time.sleep(0.1)
+        naps = switches(program.pid)
+        wait_until(lambda: switches(program.pid) > naps + 10)
         assert re.fullmatch(WELL, ended(program))

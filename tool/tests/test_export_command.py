@@ -19,7 +19,7 @@ from prometheus_client.openmetrics import parser as openmetrics_parser
 from prometheus_client.parser import text_string_to_metric_families
 
 from conftest import PATIENCE, HewRunner, wait_until
-from fake_engine import fake_engine
+from fake_engine import fake_engine, until_hung_up
 from hew.analysis.metrics.families import families
 from hew.commands.exporting import Exporting, push
 from hew.model.address import Guard, checked_token, read_address
@@ -90,7 +90,7 @@ class Impostor:
             connection, _ = self.listener.accept()
             connection.recv(100)
             if self.answer is None:
-                time.sleep(5)
+                list(until_hung_up(connection))
                 continue
             with suppress(OSError):
                 connection.sendall(self.answer)

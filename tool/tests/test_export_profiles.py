@@ -14,7 +14,7 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from opentelemetry.proto.collector.profiles.v1development.profiles_service_pb2 import ExportProfilesServiceRequest
 
-from conftest import HewRunner, environment, wait_until
+from conftest import PATIENCE, HewRunner, environment, wait_until
 from fake_engine import FakeStore, running
 from hew.model.profile import Frame, Kind, Location, Mapping, Profile, Sample
 from hew.sources.profile.read import read_bytes
@@ -161,7 +161,7 @@ def exporter(folder: Path, *words: str) -> "subprocess.Popen[str]":
 def ended(one: "subprocess.Popen[str]") -> str:
     """Ask it to end; what it has said."""
     one.terminate()
-    return one.communicate(timeout=60)[1]
+    return one.communicate(timeout=PATIENCE)[1]
 
 
 def test_profiles_reach_all_stores_and_wait_while_one_is_down(hew_library: Path, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@
 import json
 import math
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from conftest import PATIENCE
+from fake_engine import until_hung_up
 from hew.model.errors import HewError
 from hew.model.fleet import HOST, SERVICE, Fold, Over, Query, Span
 from hew.sources.fleet import engine as engine_module
@@ -47,9 +47,8 @@ class _Handler(BaseHTTPRequestHandler):
         if mood == b"trickle":
             self.send_response(200)
             self.end_headers()
-            for _ in range(200):
+            for _ in until_hung_up(self.connection, every=0.02):
                 self.wfile.write(b" ")
-                time.sleep(0.02)
             self.close_connection = True
             return
         self.send_response(302 if mood == b"elsewhere" else 500 if b"bad" in mood else 200)

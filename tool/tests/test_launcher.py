@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE
+from conftest import PATIENCE, wait_until
 from hew.model.errors import CommandNotFoundError
 from hew.sources.launcher import Ending, Streams, launch
+from hew.sources.processes import stat_fields
 
 MIB = 2**20
 
@@ -48,7 +49,7 @@ def test_peak_memory_is_that_of_the_largest_process_of_the_tree(streams: Streams
 
 def test_nothing_runs_before_the_gate_is_opened(streams: Streams) -> None:
     launched = launch(["sh", "-c", "echo ran"], os.environ, None, streams)
-    time.sleep(0.2)
+    wait_until(lambda: stat_fields(launched.pid)[0] == "S")  # at the gate
     assert written(streams) == ""
     assert launched.running()
     launched.open_gate()

@@ -2,16 +2,16 @@
 """`hew record PID`: a process on hew is recorded while it runs, and runs on as before."""
 
 import os
+import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from conftest import HewRunner, build
+from conftest import PATIENCE, HewRunner, build, wait_until
 from hew.model.errors import HewError
 from hew.sources.control import connect
 from hew.sources.library import find_part
@@ -74,20 +74,21 @@ def running(program: Path, library: Path) -> Iterator[subprocess.Popen[str]]:
         assert process.stdout.readline() == "works\n"
         wait_for_socket(process.pid)
         yield process
-        out, _ = process.communicate("\n", timeout=60)
+        out, _ = process.communicate("\n", timeout=PATIENCE)
         assert (out, process.returncode) == ("done\n", 0)
 
 
 def wait_for_socket(pid: int) -> None:
     """It comes a moment after the first allocations."""
-    for _ in range(600):
+
+    def answers() -> bool:
         try:
             connect(pid).close()
         except HewError:
-            time.sleep(0.1)
-        else:
-            return
-    pytest.fail("there is no control socket")
+            return False
+        return True
+
+    wait_until(answers, "there is no control socket")
 
 
 def words_of(pid: int, request: str) -> int:
@@ -96,16 +97,18 @@ def words_of(pid: int, request: str) -> int:
         return control.record(request)
 
 
-def test_a_process_is_recorded_more_than_once_and_goes_on(
-    hew: HewRunner, hew_library: Path, works: Path, tmp_path: Path
-) -> None:
+def test_a_process_is_recorded_more_than_once_and_goes_on(hew_library: Path, works: Path, tmp_path: Path) -> None:
     find_part(LIBRARY)
     with running(works, hew_library) as process:
         for number in (1, 2):
             trace = tmp_path / f"t{number}"
-            done = hew("record", "-o", str(trace), "--seconds", "0.5", str(process.pid))
-            assert done.returncode == 0, done.stderr
-            assert "what the process made before is not in it" in done.stderr
+            words = [sys.executable, "-m", "hew", "record", "-o", str(trace), str(process.pid)]
+            with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as recorder:
+                wait_until(lambda path=trace: path.exists() and path.stat().st_size > 64 << 10)  # type: ignore[misc]
+                recorder.send_signal(signal.SIGINT)
+                _, said = recorder.communicate(timeout=PATIENCE)
+            assert recorder.returncode == 0, said
+            assert "what the process made before is not in it" in said
             found = simulate(trace, ("first-fit",), ())
             assert found.trace.operations > 1000
             assert found.trace.threads == 2
@@ -142,7 +145,7 @@ def test_a_recording_that_is_full_ends_and_the_process_does_not(
     hew: HewRunner, hew_library: Path, works: Path, tmp_path: Path
 ) -> None:
     with running(works, hew_library) as process:
-        done = hew("record", "-o", str(tmp_path / "t"), "--max", "1M", "--seconds", "60", str(process.pid))
+        done = hew("record", "-o", str(tmp_path / "t"), "--max", "1M", str(process.pid))
         assert done.returncode == 0, done.stderr
         assert "it stopped early: --max" in done.stderr
 

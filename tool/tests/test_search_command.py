@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SIGNALS, HewRunner, environment, is_as_described, wait_until
+from conftest import PATIENCE, SIGNALS, HewRunner, environment, is_as_described, wait_until
 from hew.analysis.search.space import parameters_of
 
 Programs = Callable[[str], list[str]]
@@ -133,7 +133,7 @@ def test_hew_takes_every_value_of_the_space_without_a_word(hew_library: Path) ->
             done = subprocess.run(
                 ["/bin/true"],
                 env={"LD_PRELOAD": str(hew_library), "MALLOC_CONF": f"{one.name}:{value}"},
-                capture_output=True, text=True, check=False, timeout=60,
+                capture_output=True, text=True, check=False, timeout=PATIENCE,
             )  # fmt: skip
             assert (done.returncode, done.stderr) == (0, ""), f"{one.name}:{value}"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SIGNALS, HewRunner
+from conftest import PATIENCE, SIGNALS, HewRunner
 
 WORDS = [sys.executable, "-m", "hew", "serve", "--listen", "127.0.0.1:0"]
 
@@ -41,7 +41,7 @@ def test_it_prints_its_link_serves_and_ends_with_a_signal(number: signal.Signals
         connection.request("GET", "/")
         assert b"<title>hew serve</title>" in connection.getresponse().read()
         child.send_signal(number)
-        _, said = child.communicate(timeout=60)
+        _, said = child.communicate(timeout=PATIENCE)
         assert (child.returncode, said) == (status, f"hew serve: {word}\n")
         connection.close()
 

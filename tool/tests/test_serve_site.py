@@ -3,11 +3,11 @@
 
 import gzip
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
-import time
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_a_process_that_ends_stays_as_it_was_last_seen_and_can_no_longer_be_chan
         child.wait()
         wait_until(lambda: one.process(child.pid, 0.0)["ended"])
         assert one.process(child.pid, 0.0)["name"] == seen["name"]
-        with pytest.raises(HewError, match="no process"):
+        with pytest.raises(HewError, match=r"no process|has ended"):
             one.apply(child.pid, "decay-too-long")
         wait_until(lambda: child.pid not in one._rounds.watched())
     with pytest.raises(HewError, match="no process"):
@@ -208,9 +208,9 @@ def test_a_heap_profile_is_drawn_kept_and_compared(
         assert both["graph"]["before"][0][0] == kept["bytes"]
         assert is_an_answer(web.ask(f"{path}?of=1"), "flame")["profile"] == kept
         assert web.ask(f"{path}?base=7").status == 404
-        for by, name in (("size", "objects of "), ("age", " s"), ("thread", "thread "), ("line", ".c:")):
+        for by, name in (("size", "objects of "), ("age", r" (s|min)$"), ("thread", "thread "), ("line", r"\.c:")):
             told = is_an_answer(web.ask(f"{path}?by={by}"), "flame")["graph"]
-            assert any(name in one for one in told["names"]) or by == "line"
+            assert any(re.search(name, one) for one in told["names"]) or by == "line"
             assert told["values"][0][0] > 19_000_000
         assert web.ask(f"{path}?by=size&base=1").status == 400
         assert b"line, size, thread, age" in web.ask(f"{path}?by=colour").body
@@ -315,9 +315,7 @@ def test_looks_stop_when_nobody_asks_and_one_that_hangs_holds_up_no_other() -> N
     wait_until(looked_at)
     assert looks.count(1) == 1
     wait_until(lambda: 2 not in rounds.watched())
-    before = looks.count(2)
-    time.sleep(0.1)
-    assert looks.count(2) == before
+    wait_until(lambda: "looks 2" not in {one.name for one in threading.enumerate()})
     hanging.set()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from conftest import schemas, wait_until
+from conftest import PATIENCE, schemas, wait_until
 from hew.analysis.details import details, point
 from hew.analysis.fleet.rollout import RSS
 from hew.analysis.live import live_view
@@ -196,7 +196,7 @@ class Served:
 
     def ask(self, path: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Answer:
         """One request; `_` in a header's name is `-`."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body, named)

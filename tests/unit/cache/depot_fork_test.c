@@ -3,6 +3,7 @@
 #include "one_thread.h"
 
 #include "cache/owner.h"
+#include "stuck.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -62,7 +63,7 @@ static void
 begin(void)
 {
     new_cache();
-    alarm(100); /* whoever waits for a thread that waits for the fork */
+    alarm(STUCK_SECONDS); /* whoever waits for a thread that waits for the fork */
 }
 
 static void

@@ -25,7 +25,7 @@ from hew.sources.attach.machine_code import Functions
 from hew.sources.attach.moment import LONGEST, LONGEST_LATE, gather
 
 FIRST_WAIT, MOST_WAIT, GROWTH = 0.002, 0.2, 1.5  # seconds between two tries
-SETTLE = 2.0  # seconds for a thread that does not stop to stop after all, so that it can be let go
+SETTLE = 20.0  # seconds for a thread that does not stop to stop after all, so that it can be let go; the others run
 
 
 def main() -> None:
