@@ -28,6 +28,9 @@ ACCESS = {"READ": "r", "WRITE": "w", "BOTH": "rw", "NONE": "action"}
 NOTES = {
     "hpa_shard": "always 0: hew has one page allocator",
     "hpa_sec": "always 0: hew has one page allocator",
+    "gdump": "coarser: see the table of differences",
+    "arenas_create_ext": "hooks give no memory for hew's own data",
+    "safety_check_abort": "see the table of differences",
 }
 INTRODUCTION = """\
 # What of jemalloc works here
@@ -48,12 +51,33 @@ beside another malloc, and with `-DHEW_LG_QUANTUM=3` as well it is what Redis an
 - `xallocx` never makes a small object of a large one, nor changes a small one.
 - A flag that names an arena or a cache that does not exist makes `mallocx` and `rallocx` return NULL; in jemalloc the
   process breaks. `dallocx` into such a cache frees the object straight to its owner.
-- A wrong pointer, size or alignment given to a function that frees ends the process with a message, in every build.
+- A wrong pointer, size or alignment given to a function that frees ends the process with a message, in every build. With a
+  hook of `experimental.hooks.safety_check_abort` the hook hears the message; if it returns, the call does nothing.
 - A MIB is made of the places of a name's parts in the tree; these numbers differ between versions of either library.
 - The version that `mallctl("version")` and `JEMALLOC_VERSION` tell is 5.3.1's; `hew_version()` tells hew's.
 - With a prefix the names of the settings have it too: `JE_MALLOC_CONF`, `JE_HEW_CONF`, `/etc/je_malloc.conf`,
   `je_malloc_conf`.
 - `je_get_defrag_hint()`, which Redis adds to its own jemalloc, is always there.
+
+## For those who run jemalloc's own tests
+
+These differences are there on purpose. A test that fails for one of them can be ticked off.
+
+| what a test looks at | in hew | why |
+|---|---|---|
+| `arenas.nbins`, sizes of bins, `nallocx` | 63 bins, eight a doubling | less internal fragmentation |
+| `arenas.bin.<i>.slab_size`, `nregs` | slabs from 16 KiB | a slab begins at a granule of the address map |
+| `bin_shards`, `arenas.bin.<i>.nshards` | accepted, 1 | caches flush to a bin in batches |
+| `experimental.hooks.install`, `remove`, `thread_event` | ENOENT | the fast path has no place for them |
+| `metadata_use_hooks` of `experimental.arenas_create_ext` | read and ignored: as if false | hew's own data lies between guards, in its own mapping |
+| `prof_gdump` | new peaks of mapped memory, seen when an allocation is sampled | the page heap knows nothing of profiles |
+| `stats.arenas.<i>.pdirty` after the last object of a bin was freed | 0: the bin keeps one empty slab, which is active | the next object of the size needs no pages |
+| a hook of `safety_check_abort` that returns | the process ends all the same for a double free that is found in a cache of large objects or of a pool set, and for `realloc` of a freed object | the object is listed twice already |
+| the text of messages | `<hew>: function(address): what: detail` | it names the call |
+| HPA, its shards, SEC | settings are accepted, counts are 0 | one page heap |
+
+With `prof_gdump:true` and the default `lg_prof_sample:19`, eight objects of 16 KiB beyond the peak give no profile; jemalloc
+writes 21.
 """
 
 

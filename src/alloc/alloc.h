@@ -65,8 +65,9 @@ void hew_alloc_free_into(const char *function, void *object, struct hew_cache *e
  * only the newest is looked at. */
 void hew_alloc_check_kept(const char *function, const void *object);
 
-/* Ends the process unless `object` is live and was asked for with `size` (at `alignment`, 0: as malloc does). */
-void hew_alloc_check_size(const char *function, void *object, size_t size, size_t alignment);
+/* True when `object` is live and was asked for with `size` (at `alignment`, 0: as malloc does).  Else a misuse: when a hook lets
+ * the process go on, the object is to be left alone. */
+bool hew_alloc_is_sized(const char *function, void *object, size_t size, size_t alignment);
 
 /* Bytes that may be used; 0 for NULL.  Ends the process, in the name of `function`, when it is not ours. */
 size_t hew_alloc_usable(const char *function, const void *object);

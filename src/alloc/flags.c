@@ -163,10 +163,10 @@ hew_flags_free(const char *function, void *object, int flags)
     }
 }
 
-void
-hew_flags_check_size(const char *function, void *object, size_t size, int flags)
+bool
+hew_flags_are_of_size(const char *function, void *object, size_t size, int flags)
 {
-    hew_alloc_check_size(function, object, size == 0 ? 1 : size, alignment_of(flags));
+    return hew_alloc_is_sized(function, object, size == 0 ? 1 : size, alignment_of(flags));
 }
 
 size_t

@@ -33,8 +33,8 @@ size_t hew_flags_resize(void *object, size_t size, size_t extra, int flags);
 /* Only the cache field counts.  `function` is what the program called. */
 void hew_flags_free(const char *function, void *object, int flags);
 
-/* Ends the process unless `object` is live and was asked for with `size` at the flags' alignment. */
-void hew_flags_check_size(const char *function, void *object, size_t size, int flags);
+/* hew_alloc_is_sized() at the flags' alignment. */
+bool hew_flags_are_of_size(const char *function, void *object, size_t size, int flags);
 
 /* The usable size that hew_flags_alloc() would give; 0: it is out of all bounds. */
 size_t hew_flags_usable(size_t size, int flags);

@@ -37,7 +37,7 @@ cache_for_free(void)
     return hew_alloc_own_cache();
 }
 
-/* The live object that `object` is said to be: its slab, or its own extent.  Ends the process when it cannot be one. */
+/* The live object that `object` is said to be: its slab, or its own extent.  NULL after a misuse: it cannot be one. */
 static struct hew_extent *
 extent_of(const char *function, const void *object)
 {
@@ -48,6 +48,7 @@ extent_of(const char *function, const void *object)
         (extent->code <= HEW_CODE_SMALL_LAST ? address - extent->address < extent->size : extent->address == address);
     if (HEW_UNLIKELY(!right)) {
         hew_describe_bad_pointer(function, address);
+        return NULL;
     }
     return extent;
 }
@@ -68,6 +69,9 @@ free_uncached(struct hew_cache *cache, const char *function, void *object)
         return;
     }
     struct hew_extent *extent = extent_of(function, object);
+    if (extent == NULL) {
+        return;
+    }
     hew_count_other_freed(cache, usable_in(extent));
     if (extent->code <= HEW_CODE_SMALL_LAST) {
         hew_owner_give(extent->code, &object, 1);
@@ -83,6 +87,7 @@ free_cached(struct hew_cache *cache, const char *function, void *object, unsigne
 {
     if (HEW_UNLIKELY(hew_cache_newest_is(cache, code, object))) {
         hew_describe_double_free(function, (uintptr_t)object);
+        return;
     }
     hew_magazine_push(cache, code, object);
 }
@@ -154,6 +159,9 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
         return;
     }
     struct hew_extent *extent = extent_of(function, object);
+    if (extent == NULL) {
+        return;
+    }
     unsigned code = extent->code;
     hew_fill_freed(object, usable_in(extent));
     hew_count_operation(own, 0, usable_in(extent));
@@ -176,8 +184,11 @@ hew_alloc_usable(const char *function, const void *object)
     if (HEW_LIKELY(code != HEW_CODE_NONE && code <= HEW_CODE_SMALL_LAST)) {
         return hew_slab_shapes[code].size;
     }
-    return HEW_UNLIKELY(code == HEW_CODE_POOL) ? hew_upcalls.pool_usable(function, object)
-                                               : usable_in(extent_of(function, object));
+    if (HEW_UNLIKELY(code == HEW_CODE_POOL)) {
+        return hew_upcalls.pool_usable(function, object);
+    }
+    const struct hew_extent *extent = extent_of(function, object);
+    return extent == NULL ? 0 : usable_in(extent);
 }
 
 void
@@ -192,12 +203,12 @@ hew_alloc_check_kept(const char *function, const void *object)
     looks = code <= HEW_CODE_SMALL_LAST && looks > 1 ? 1 : looks;
     for (void *const *at = cache->top[code]; looks > 0; looks--) {
         if (*--at == object) {
-            hew_describe_free(function, (uintptr_t)object);
+            hew_describe_free_and_end(function, (uintptr_t)object);
         }
     }
     if (cache->classes[code].base == NULL && code <= HEW_CODE_SMALL_LAST &&
         hew_depot_newest_is(cache->depot, code, object)) {
-        hew_describe_free(function, (uintptr_t)object);
+        hew_describe_free_and_end(function, (uintptr_t)object);
     }
 }
 
@@ -209,15 +220,16 @@ is_size(const void *object, size_t usable, size_t size, size_t alignment)
                                         : hew_aligned_is_usable(usable, size, alignment == 0 ? 1 : alignment);
 }
 
-void
-hew_alloc_check_size(const char *function, void *object, size_t size, size_t alignment)
+bool
+hew_alloc_is_sized(const char *function, void *object, size_t size, size_t alignment)
 {
     if (object == NULL) {
-        return;
+        return true;
     }
     size_t usable = hew_alloc_usable(function, object);
     if (alignment != 0 && ((uintptr_t)object & (alignment - 1)) != 0) {
-        hew_fatal(HEW_FATAL_wrong_alignment, function, (uintptr_t)object, NULL);
+        hew_misuse(HEW_FATAL_wrong_alignment, function, (uintptr_t)object, NULL);
+        return false;
     }
     if (!is_size(object, usable, size, alignment)) {
         char words[128];
@@ -227,6 +239,8 @@ hew_alloc_check_size(const char *function, void *object, size_t size, size_t ali
         hew_text_put_unsigned(&text, size);
         hew_text_put(&text, " bytes, the object has room for ");
         hew_text_put_unsigned(&text, usable);
-        hew_fatal(HEW_FATAL_wrong_size, function, (uintptr_t)object, words);
+        hew_misuse(HEW_FATAL_wrong_size, function, (uintptr_t)object, words);
+        return false;
     }
+    return true;
 }

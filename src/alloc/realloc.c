@@ -212,6 +212,7 @@ hew_realloc_object(void *object, size_t size)
     const struct hew_cache *cache = hew_cache_self;
     if (HEW_UNLIKELY(hew_cache_newest_is(cache, code, object))) {
         hew_describe_free("realloc", (uintptr_t)object);
+        return NULL;
     }
     if (HEW_UNLIKELY(cache != NULL && cache->classes[code].base == NULL)) {
         hew_alloc_check_kept("realloc", object);

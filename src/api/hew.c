@@ -96,10 +96,9 @@ hew_free_sized(void *object, size_t size, const struct hew_request *request)
     if (request == NULL && HEW_LIKELY(hew_fast_give_sized(object, size))) {
         return;
     }
-    if (read_request(&flags, request)) {
-        hew_flags_check_size("hew_free_sized", object, size, flags);
+    if (!read_request(&flags, request) || hew_flags_are_of_size("hew_free_sized", object, size, flags)) {
+        hew_free(object, request);
     }
-    hew_free(object, request);
 }
 
 HEW_EXPORT size_t

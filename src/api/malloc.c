@@ -83,7 +83,8 @@ realloc(void *object, size_t size)
     if (size == 0) {
         atomic_fetch_add_explicit(&hew_stats_zero_reallocs, 1, memory_order_relaxed);
         if (hew_options.zero_realloc == HEW_ZERO_REALLOC_ABORT) {
-            hew_fatal(HEW_FATAL_zero_realloc, "realloc", (uintptr_t)object, NULL);
+            hew_misuse(HEW_FATAL_zero_realloc, "realloc", (uintptr_t)object, NULL);
+            return NULL;
         }
         if (hew_options.zero_realloc == HEW_ZERO_REALLOC_FREE) {
             free(object);
@@ -115,18 +116,19 @@ cfree(void *object)
 HEW_EXPORT void
 free_sized(void *object, size_t size)
 {
-    hew_alloc_check_size("free_sized", object, size, 0);
-    free(object);
+    if (hew_alloc_is_sized("free_sized", object, size, 0)) {
+        free(object);
+    }
 }
 
 HEW_EXPORT void
 free_aligned_sized(void *object, size_t alignment, size_t size)
 {
     if (!hew_bits_is_power_of_two(alignment)) {
-        hew_fatal(HEW_FATAL_bad_alignment, "free_aligned_sized", (uintptr_t)object, NULL);
+        hew_misuse(HEW_FATAL_bad_alignment, "free_aligned_sized", (uintptr_t)object, NULL);
+    } else if (hew_alloc_is_sized("free_aligned_sized", object, size, alignment)) {
+        free(object);
     }
-    hew_alloc_check_size("free_aligned_sized", object, size, alignment);
-    free(object);
 }
 
 /* NULL and ENOMEM without memory; `alignment` is a power of two. */
@@ -168,7 +170,7 @@ aligned_alloc(size_t alignment, size_t size)
 HEW_EXPORT void *
 memalign(size_t alignment, size_t size)
 {
-    if (alignment > HEW_SIZE_MAX / 2 + 1) {
+    if (alignment > SIZE_MAX / 2 + 1) {
         errno = EINVAL;
         return NULL;
     }

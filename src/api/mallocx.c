@@ -62,7 +62,9 @@ sdallocx_slow(void *object, size_t size, int flags)
     if (flags == 0 && hew_fast_give_sized_large(object, size)) {
         return;
     }
-    hew_flags_check_size("sdallocx", object, size, flags);
+    if (!hew_flags_are_of_size("sdallocx", object, size, flags)) {
+        return;
+    }
     if ((flags & HEW_FLAGS_CACHE) != 0 || !hew_fast_give(object)) {
         hew_flags_free("sdallocx", object, flags);
     }

@@ -24,22 +24,28 @@ hew_new_try(size_t size, size_t alignment)
     return alignment == 0 ? hew_entry_malloc(size) : hew_alloc_aligned(size, alignment, false);
 }
 
-static _Noreturn void
-end_for_want_of(size_t size)
+#define HUGE ((size_t)1 << 30)
+
+/* In jemalloc's words, which programs look for. */
+HEW_COLD static void
+report_failed(size_t size)
 {
-    char words[32];
+    char words[128];
     struct hew_text text;
     hew_text_begin(&text, words, sizeof words);
+    hew_text_put(&text, "Allocation of size ");
     hew_text_put_unsigned(&text, size);
-    hew_text_put(&text, " bytes");
-    hew_fatal(HEW_FATAL_infallible_new, "operator new", 0, words);
+    hew_text_put(&text, " failed.");
+    hew_text_put(&text, size < HUGE ? "" : " The heap may be corrupted, if the large size is unexpected.");
+    hew_misuse(HEW_FATAL_infallible_new, "operator new", 0, words);
 }
 
 bool
 hew_new_call_handler(size_t size)
 {
     if (hew_options.experimental_infallible_new) {
-        end_for_want_of(size);
+        report_failed(size);
+        return false;
     }
     new_handler handler = _ZSt15get_new_handlerv == NULL ? NULL : _ZSt15get_new_handlerv();
     if (handler == NULL) {
@@ -56,12 +62,16 @@ new_slow(size_t size, size_t alignment)
 {
     void *object;
     while ((object = alignment == 0 ? hew_malloc_slow(size) : hew_alloc_aligned(size, alignment, false)) == NULL) {
-        if (!hew_new_call_handler(size)) {
-            if (_ZSt17__throw_bad_allocv != NULL) {
-                _ZSt17__throw_bad_allocv();
-            }
-            abort();
+        if (hew_new_call_handler(size)) {
+            continue;
         }
+        if (hew_options.experimental_infallible_new) {
+            return NULL; /* a hook has heard of it */
+        }
+        if (_ZSt17__throw_bad_allocv != NULL) {
+            _ZSt17__throw_bad_allocv();
+        }
+        abort();
     }
     return object;
 }
@@ -92,8 +102,9 @@ delete_sized_slow(void *object, size_t size, size_t alignment)
     if (alignment == 0 && hew_fast_give_sized_large(object, size)) {
         return;
     }
-    hew_alloc_check_size("operator delete", object, size, alignment);
-    hew_alloc_free("operator delete", object);
+    if (hew_alloc_is_sized("operator delete", object, size, alignment)) {
+        hew_alloc_free("operator delete", object);
+    }
 }
 
 HEW_INLINE void

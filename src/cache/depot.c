@@ -275,7 +275,7 @@ hold_unless_freed_twice(struct hew_ring *ring, const void *object)
     }
     if (HEW_UNLIKELY(hew_ring_newest_is(ring, object))) { /* of a class without a magazine */
         hew_ring_let_go(ring);
-        hew_describe_double_free("free", (uintptr_t)object);
+        hew_describe_twice_and_end("free", (uintptr_t)object); /* the caller would give it elsewhere */
     }
     return true;
 }

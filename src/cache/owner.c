@@ -13,25 +13,27 @@
 
 #define AT_ONCE 256 /* objects that are handed on together: under one lock, where they are of one bin */
 
-/* The slab that an object lies in.  Ends the process when it cannot be of class `code`. */
+/* The slab that an object lies in.  NULL after a misuse: it cannot be of class `code`. */
 static struct hew_extent *
 home_of(unsigned code, void *object)
 {
     struct hew_extent *slab = hew_map_extent((uintptr_t)object);
     if (HEW_UNLIKELY(slab == NULL || slab->code != code)) {
         hew_describe_bad_pointer("free", (uintptr_t)object);
+        return NULL;
     }
     return slab;
 }
 
-/* Moves the objects of the first one's arena to the front, in order.  Returns how many there are. */
+/* Moves the objects of an arena to the front, in order.  Returns how many there are. */
 static HEW_NOINLINE unsigned
-gather_arena(unsigned code, void **objects, unsigned count)
+gather_arena(unsigned arena, void **objects, unsigned count)
 {
     void *others[AT_ONCE];
-    unsigned arena = home_of(code, objects[0])->arena, own = 0, left = 0;
+    unsigned own = 0, left = 0;
     for (unsigned i = 0; i < count; i++) {
-        if (home_of(code, objects[i])->arena == arena) {
+        const struct hew_extent *slab = hew_map_extent((uintptr_t)objects[i]);
+        if (slab != NULL && slab->arena == arena) {
             objects[own++] = objects[i];
         } else {
             others[left++] = objects[i];
@@ -41,19 +43,35 @@ gather_arena(unsigned code, void **objects, unsigned count)
     return own;
 }
 
+/* A bin has refused the object: because it is another arena's, or, a misuse, no object that is out. */
+static HEW_NOINLINE bool
+is_misused(unsigned code, void *object, const struct hew_arena *arena)
+{
+    const struct hew_extent *slab = home_of(code, object);
+    bool own = slab != NULL && slab->arena == arena->index;
+    if (own) {
+        hew_describe_bad_pointer("free", (uintptr_t)object);
+    }
+    return slab == NULL || own;
+}
+
 /* As long as no other arena's object is met, nobody looks for one. */
 static void
 give_small(unsigned code, void **objects, unsigned count)
 {
     bool mixed = false;
     while (count > 0) {
-        struct hew_arena *arena = hew_arena_at(home_of(code, objects[0])->arena);
-        unsigned some = HEW_LIKELY(!mixed) ? count : gather_arena(code, objects, count);
+        const struct hew_extent *home = home_of(code, objects[0]);
+        if (HEW_UNLIKELY(home == NULL)) {
+            objects++;
+            count--;
+            continue;
+        }
+        struct hew_arena *arena = hew_arena_at(home->arena);
+        unsigned some = HEW_LIKELY(!mixed) ? count : gather_arena(arena->index, objects, count);
         unsigned done = hew_bin_give(&arena->bins[code], &arena->pages, objects, some);
         if (HEW_UNLIKELY(done < some)) {
-            if (home_of(code, objects[done])->arena == arena->index) {
-                hew_describe_bad_pointer("free", (uintptr_t)objects[done]);
-            }
+            done += is_misused(code, objects[done], arena);
             mixed = true;
         }
         objects += done;
@@ -73,7 +91,7 @@ give_large(unsigned code, void **objects, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         struct hew_extent *extent = extents[i];
         if (HEW_UNLIKELY(!hew_extent_is_out(extent, (uintptr_t)objects[i], code))) {
-            hew_describe_bad_pointer("free", (uintptr_t)objects[i]);
+            hew_describe_and_end("free", (uintptr_t)objects[i]);
         }
         if (extent->arena != extents[begin]->arena) {
             hew_large_give_some(extents + begin, i - begin);

@@ -52,12 +52,18 @@ hew_warn(const char *what, const char *detail)
     }
 }
 
-HEW_COLD _Noreturn void
-hew_fatal(enum hew_fatal_kind kind, const char *function, uintptr_t address, const char *detail)
-{
+/* The line; there is room for a newline behind it. */
+struct last_words {
     char line[512];
+    size_t length;
+};
+
+HEW_COLD static void
+put_last_words(struct last_words *words, enum hew_fatal_kind kind, const char *function, uintptr_t address,
+               const char *detail)
+{
     struct hew_text text;
-    hew_text_begin(&text, line, sizeof line - 1);
+    hew_text_begin(&text, words->line, sizeof words->line - 1);
     hew_text_put(&text, "<hew>: ");
     hew_text_put(&text, function);
     hew_text_put(&text, "(");
@@ -70,13 +76,45 @@ hew_fatal(enum hew_fatal_kind kind, const char *function, uintptr_t address, con
         hew_text_put(&text, ": ");
         hew_text_put(&text, detail);
     }
+    words->length = text.length;
+}
+
+/* Whether there is a hook, which has returned. */
+static bool
+hook_has_heard(const struct last_words *words)
+{
     hew_fatal_hook hook = atomic_load_explicit(&fatal_hook, memory_order_relaxed);
     if (hook != NULL) {
-        hook(line);
+        hook(words->line);
     }
-    line[text.length] = '\n';
-    hew_os_write_error(line, text.length + 1);
+    return hook != NULL;
+}
+
+static _Noreturn void
+say_and_abort(struct last_words *words)
+{
+    words->line[words->length] = '\n';
+    hew_os_write_error(words->line, words->length + 1);
     abort();
+}
+
+HEW_COLD void
+hew_misuse(enum hew_fatal_kind kind, const char *function, uintptr_t address, const char *detail)
+{
+    struct last_words words;
+    put_last_words(&words, kind, function, address, detail);
+    if (!hook_has_heard(&words)) {
+        say_and_abort(&words);
+    }
+}
+
+HEW_COLD _Noreturn void
+hew_fatal(enum hew_fatal_kind kind, const char *function, uintptr_t address, const char *detail)
+{
+    struct last_words words;
+    put_last_words(&words, kind, function, address, detail);
+    hook_has_heard(&words);
+    say_and_abort(&words);
 }
 
 HEW_COLD _Noreturn void

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * describe: the last words about a bad address.  Only the end of a process runs this, so it may search, and must not
+ * describe: the words about a bad address.  Only a process that is about to end runs this, so it may search, and must not
  * wait: whoever holds a lock may be the one that broke.
  */
 #include "slab/describe.h"
 
 #include "base/text.h"
 #include "slab/arena.h"
+
+#include <stdlib.h>
 
 /* The active extent that holds `address`, or NULL.  The inside of a large one is looked for among the pages below. */
 static struct hew_extent *
@@ -36,7 +38,7 @@ put_object(struct hew_text *text, const char *what, size_t size, uintptr_t start
     hew_text_put_hex(text, start);
 }
 
-static _Noreturn void
+static void
 bad_in_slab(const char *function, uintptr_t address, struct hew_extent *slab)
 {
     char words[160];
@@ -46,16 +48,16 @@ bad_in_slab(const char *function, uintptr_t address, struct hew_extent *slab)
     unsigned region = hew_slab_region(slab, address);
     uintptr_t start = slab->address + (uintptr_t)region * size;
     if (region >= hew_slab_shape(slab)->regions) {
-        hew_fatal(HEW_FATAL_interior, function, address, "in the unused tail of a slab");
-    }
-    if (address == start) {
+        hew_misuse(HEW_FATAL_interior, function, address, "in the unused tail of a slab");
+    } else if (address == start) {
         hew_describe_double_free(function, address);
+    } else {
+        put_object(&text, "inside the ", size, start);
+        hew_misuse(HEW_FATAL_interior, function, address, words);
     }
-    put_object(&text, "inside the ", size, start);
-    hew_fatal(HEW_FATAL_interior, function, address, words);
 }
 
-HEW_COLD _Noreturn void
+HEW_COLD void
 hew_describe_bad_pointer(const char *function, uintptr_t address)
 {
     char words[160];
@@ -64,28 +66,27 @@ hew_describe_bad_pointer(const char *function, uintptr_t address)
     struct hew_extent *extent = holder(address);
     if (extent == NULL) {
         bool destroyed = atomic_load_explicit(&hew_arena_was_destroyed, memory_order_relaxed);
-        hew_fatal(HEW_FATAL_foreign, function, address,
-                  destroyed ? "an arena's that was destroyed, the stack, static data, or another allocator's"
-                            : "the stack, static data, or another allocator's");
+        hew_misuse(HEW_FATAL_foreign, function, address,
+                   destroyed ? "an arena's that was destroyed, the stack, static data, or another allocator's"
+                             : "the stack, static data, or another allocator's");
+        return;
     }
     bool shelved = extent->code > HEW_CODE_SMALL_LAST && hew_map_code(extent->address) == HEW_CODE_NONE;
     if (extent->state == HEW_EXTENT_ACTIVE && shelved && address == extent->address) {
         hew_describe_free(function, address);
-    }
-    if (extent->state != HEW_EXTENT_ACTIVE || shelved) {
-        hew_fatal(HEW_FATAL_not_allocated, function, address, "these pages have been freed already");
-    }
-    if (extent->code <= HEW_CODE_SMALL_LAST) {
+    } else if (extent->state != HEW_EXTENT_ACTIVE || shelved) {
+        hew_misuse(HEW_FATAL_not_allocated, function, address, "these pages have been freed already");
+    } else if (extent->code <= HEW_CODE_SMALL_LAST) {
         bad_in_slab(function, address, extent);
-    }
-    if (address == extent->address) {
+    } else if (address == extent->address) {
         hew_describe_double_free(function, address);
+    } else {
+        put_object(&text, "inside the ", extent->large.usable, extent->address);
+        hew_misuse(HEW_FATAL_interior, function, address, words);
     }
-    put_object(&text, "inside the ", extent->large.usable, extent->address);
-    hew_fatal(HEW_FATAL_interior, function, address, words);
 }
 
-static _Noreturn void
+static void
 free_already(enum hew_fatal_kind kind, const char *function, uintptr_t address)
 {
     char words[160];
@@ -100,17 +101,38 @@ free_already(enum hew_fatal_kind kind, const char *function, uintptr_t address)
         put_object(&text, "the ", extent->large.usable, address);
     }
     hew_text_put(&text, " is free already");
-    hew_fatal(kind, function, address, words);
+    hew_misuse(kind, function, address, words);
 }
 
-HEW_COLD _Noreturn void
+HEW_COLD void
 hew_describe_double_free(const char *function, uintptr_t address)
 {
     free_already(HEW_FATAL_double_free, function, address);
 }
 
-HEW_COLD _Noreturn void
+HEW_COLD void
 hew_describe_free(const char *function, uintptr_t address)
 {
     free_already(HEW_FATAL_not_allocated, function, address);
+}
+
+HEW_COLD _Noreturn void
+hew_describe_and_end(const char *function, uintptr_t address)
+{
+    hew_describe_bad_pointer(function, address);
+    abort();
+}
+
+HEW_COLD _Noreturn void
+hew_describe_twice_and_end(const char *function, uintptr_t address)
+{
+    hew_describe_double_free(function, address);
+    abort();
+}
+
+HEW_COLD _Noreturn void
+hew_describe_free_and_end(const char *function, uintptr_t address)
+{
+    hew_describe_free(function, address);
+    abort();
 }

@@ -56,7 +56,7 @@ static void
 large_claim(const struct hew_extent *extent)
 {
     if (HEW_UNLIKELY(!hew_extent_claim(extent))) {
-        hew_describe_double_free("free", extent->address);
+        hew_describe_twice_and_end("free", extent->address);
     }
 }
 
@@ -175,7 +175,7 @@ hew_large_hide(void *object, unsigned code)
 {
     const struct hew_extent *extent = hew_map_extent((uintptr_t)object);
     if (HEW_UNLIKELY(!hew_extent_is_out(extent, (uintptr_t)object, code) || !hew_extent_claim(extent))) {
-        hew_describe_bad_pointer("free", (uintptr_t)object);
+        hew_describe_and_end("free", (uintptr_t)object);
     }
 }
 

@@ -61,7 +61,7 @@ hew_large_of_magazine(void *object, unsigned code)
 {
     const struct hew_extent *extent = hew_map_extent_covered((uintptr_t)object);
     if (HEW_UNLIKELY(extent == NULL) || HEW_UNLIKELY(extent->address != (uintptr_t)object)) {
-        hew_describe_bad_pointer("free", (uintptr_t)object);
+        hew_describe_and_end("free", (uintptr_t)object);
     }
     return object;
 }

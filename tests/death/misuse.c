@@ -78,10 +78,12 @@ static void
 free_small_again_after_it_left_the_cache(void)
 {
     void *object = allocate(100);
+    unseen = malloc(100); /* keeps the slab */
     free(object);
     push_out(100);
     free(opaque(object));
     push_out(100);
+    send_home();
 }
 
 static void
@@ -481,7 +483,9 @@ const struct misuse misuses[] = {
     {"mallocx_too_much", mallocx_too_much, "xmalloc:true", "<hew>: mallocx(): out of memory with xmalloc:true"},
     {"allocate_too_much", allocate_too_much, "xmalloc:true", "<hew>: malloc(): out of memory with xmalloc:true"},
     {"new_too_much", new_too_much, "experimental_infallible_new:true",
-     "<hew>: operator new(): out of memory with experimental_infallible_new:true: 1152921504606846976 bytes"},
+     "<hew>: operator new(): out of memory with experimental_infallible_new:true: Allocation of size "
+     "1152921504606846976 "
+     "failed. The heap may be corrupted, if the large size is unexpected."},
     {"allocate_too_many", allocate_too_many, "xmalloc:true", "<hew>: calloc(): out of memory with xmalloc:true"},
     {"realloc_too_much", realloc_too_much, "xmalloc:true", "<hew>: realloc(): out of memory with xmalloc:true"},
     {"align_too_much", align_too_much, "xmalloc:true", "<hew>: aligned_alloc(): out of memory with xmalloc:true"},

@@ -159,7 +159,7 @@ give(struct table *table, struct object *object)
     walk(object, object->size, false);
     table->freed += usable(object);
     if (chance(table, 2)) {
-        hew_flags_check_size("sdallocx", object->address, object->size, flags);
+        hew_flags_are_of_size("sdallocx", object->address, object->size, flags);
     }
     if ((flags & HEW_FLAGS_CACHE) != 0 || !hew_fast_give(object->address)) {
         hew_flags_free("dallocx", object->address, flags);

@@ -66,6 +66,19 @@ TEST(every_entry_point_comes_from_one_library)
     }
 }
 
+TEST(an_impossible_size_is_enomem_at_every_power_of_two)
+{
+    for (unsigned bit = 0; bit < 64; bit++) {
+        size_t alignment = (size_t)1 << bit, size = under_test_opaque(SIZE_MAX);
+        errno = 0;
+        CHECK(memalign(alignment, size) == NULL);
+        CHECK_EQUAL(errno, ENOMEM);
+        errno = 0;
+        CHECK(aligned_alloc(alignment, size) == NULL);
+        CHECK_EQUAL(errno, ENOMEM);
+    }
+}
+
 TEST(malloc_refuses_impossible_sizes_with_enomem)
 {
     errno = 0;
@@ -158,8 +171,7 @@ TEST(aligned_calls_of_zero_bytes_give_an_object_that_can_be_freed)
     object = valloc(0);
     CHECK(object != NULL);
     free(object);
-    if (!pvalloc_belongs())
-        return;
+    TEST_SKIP_IF(!pvalloc_belongs(), "pvalloc is not this allocator's");
     object = pvalloc(0);
     CHECK(object != NULL);
     free(object);
@@ -330,8 +342,7 @@ TEST(free_sized_and_free_aligned_sized_free)
         (void (*)(void *, size_t, size_t))dlsym(RTLD_DEFAULT, "free_aligned_sized");
     if (under_test_strict())
         CHECK(free_sized_found != NULL && free_aligned_sized_found != NULL);
-    if (free_sized_found == NULL || free_aligned_sized_found == NULL)
-        return;
+    TEST_SKIP_IF(free_sized_found == NULL || free_aligned_sized_found == NULL, "another allocator, without free_sized");
     free_sized_found(NULL, 0);
     free_aligned_sized_found(NULL, 64, 0);
     for (size_t size = 0; size < (size_t)4 << 20; size = size * 3 / 2 + 1) {

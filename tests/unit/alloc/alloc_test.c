@@ -55,7 +55,7 @@ TEST(every_size_around_every_class_is_usable_aligned_and_checked)
             CHECK_EQUAL((uintptr_t)object % (size <= 8 ? 8 : 16), 0);
             CHECK_EQUAL((uintptr_t)object % (size <= HEW_SMALL_MAX ? 8 : HEW_PAGE), 0);
             memset(object, 0x3c, expected_usable(size));
-            hew_alloc_check_size("free_sized", object, size, 0);
+            hew_alloc_is_sized("free_sized", object, size, 0);
             layers_free(object);
         }
     }
@@ -71,9 +71,9 @@ TEST(an_object_from_before_a_class_was_opened_is_as_good_as_a_later_one)
     hew_size_class_open(hew_code_of_size(coarse));
     unsigned char *after = layers_malloc(fine);
     CHECK_EQUAL(hew_alloc_usable("malloc_usable_size", after), fine);
-    hew_alloc_check_size("free_sized", before, fine, 0);
-    hew_alloc_check_size("free_aligned_sized", aligned, fine, 512);
-    hew_alloc_check_size("free_sized", after, fine, 0);
+    hew_alloc_is_sized("free_sized", before, fine, 0);
+    hew_alloc_is_sized("free_aligned_sized", aligned, fine, 512);
+    hew_alloc_is_sized("free_sized", after, fine, 0);
     memset(before, 0x51, fine);
     before = hew_realloc_object(before, fine);
     CHECK(all_bytes_are(before, fine, 0x51));
@@ -89,7 +89,7 @@ TEST(a_request_of_no_bytes_is_an_object_like_any_other)
     void *one = layers_malloc(0), *two = layers_malloc(0);
     CHECK(one != NULL && two != NULL && one != two);
     CHECK(hew_alloc_usable("malloc_usable_size", one) >= 1);
-    hew_alloc_check_size("free_sized", one, 0, 0);
+    hew_alloc_is_sized("free_sized", one, 0, 0);
     layers_free(one);
     layers_free(two);
     end_test();
@@ -100,8 +100,8 @@ TEST(null_is_nothing_to_every_function_that_takes_an_object)
     boot_once();
     CHECK_EQUAL(hew_alloc_usable("malloc_usable_size", NULL), 0);
     hew_alloc_free("free", NULL);
-    hew_alloc_check_size("free_sized", NULL, 100, 0);
-    hew_alloc_check_size("free_aligned_sized", NULL, 100, 64);
+    hew_alloc_is_sized("free_sized", NULL, 100, 0);
+    hew_alloc_is_sized("free_aligned_sized", NULL, 100, 64);
 }
 
 static void
@@ -113,7 +113,7 @@ check_aligned(size_t size, size_t alignment)
     size_t usable = hew_alloc_usable("malloc_usable_size", object);
     CHECK(usable >= size);
     memset(object, 0x7e, usable);
-    hew_alloc_check_size("free_aligned_sized", object, size, alignment);
+    hew_alloc_is_sized("free_aligned_sized", object, size, alignment);
     layers_free(object);
 }
 
@@ -253,7 +253,7 @@ TEST(a_large_object_that_was_freed_serves_the_next_request_of_its_class)
     second = layers_malloc(16385);
     CHECK(second == first);
     CHECK_EQUAL(hew_alloc_usable("malloc_usable_size", second), 20480);
-    hew_alloc_check_size("free_sized", second, 16385, 0);
+    hew_alloc_is_sized("free_sized", second, 16385, 0);
     layers_free(second);
     end_test();
 }

@@ -64,8 +64,8 @@ TEST(the_usable_size_is_known_beforehand)
             CHECK_EQUAL(usable(object), hew_flags_usable(sizes[i], lg));
             CHECK(all_zero(object, 0, usable(object)));
             memset(object, 0xee, usable(object));
-            hew_flags_check_size("test", object, sizes[i], lg);
-            hew_flags_check_size("test", object, usable(object), lg);
+            hew_flags_are_of_size("test", object, sizes[i], lg);
+            hew_flags_are_of_size("test", object, usable(object), lg);
             hew_flags_free("test", object, lg);
         }
     }
@@ -227,7 +227,7 @@ TEST(in_place_large_objects_grow_and_shrink_and_small_ones_stay)
     CHECK(hew_flags_resize(large, 100, 100, 0) >= 100000); /* never becomes a small one */
     CHECK_EQUAL(hew_flags_resize(large, 100, 20000, 0), 20480);
     CHECK_EQUAL(hew_flags_resize(large, 0, 0, 0), 20480);
-    hew_flags_check_size("test", large, 20000, 0);
+    hew_flags_are_of_size("test", large, 20000, 0);
     hew_flags_free("test", large, 0);
     hew_flags_free("test", small, 0);
     end_test();
@@ -277,7 +277,7 @@ TEST(requests_past_the_cache_are_sampled_by_their_bytes_and_in_their_arena)
         void *object = hew_flags_alloc(90, 6 | NO_CACHE | ARENA(2));
         CHECK_EQUAL(usable(object), 128);
         CHECK_EQUAL(arena_of(object), 2);
-        hew_flags_check_size("test", object, 90, 6);
+        hew_flags_are_of_size("test", object, 90, 6);
         hew_flags_free("test", object, i % 2 == 0 ? NO_CACHE : 0);
     }
     CHECK_EQUAL(samples, 12);

@@ -43,7 +43,7 @@ check_one(size_t size, size_t alignment)
     wrong += small != 0 ? usable != small : usable < HEW_SMALL_MAX;
     wrong += hew_flags_usable(size, hew_bits_floor_log2(alignment)) != usable;
     memset(object, 0x3c, usable);
-    hew_alloc_check_size("free_aligned_sized", object, size, alignment);
+    hew_alloc_is_sized("free_aligned_sized", object, size, alignment);
     layers_free(object);
     return wrong;
 }
@@ -80,7 +80,7 @@ every_malloc(void)
         size_t usable = hew_alloc_usable("malloc_usable_size", object);
         CHECK_EQUAL(usable, smallest(size, 1));
         CHECK_EQUAL((uintptr_t)object % (size <= 8 ? 8 : 16), 0);
-        hew_alloc_check_size("free_sized", object, size, 0);
+        hew_alloc_is_sized("free_sized", object, size, 0);
         memset(object, 0x5a, usable);
         CHECK(hew_realloc_object(object, usable) == object); /* the class stays the size's */
         unsigned char *moved = hew_realloc_object(object, usable + 1);

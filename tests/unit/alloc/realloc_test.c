@@ -107,7 +107,7 @@ TEST(contents_survive_every_change_of_class)
             object = hew_realloc_object(object, sizes[to]);
             CHECK(object != NULL && usable(object) >= sizes[to]);
             CHECK(painted(object, sizes[from] < sizes[to] ? sizes[from] : sizes[to], from));
-            hew_alloc_check_size("free_sized", object, sizes[to], 0);
+            hew_alloc_is_sized("free_sized", object, sizes[to], 0);
             paint(object, 0, sizes[to], to);
             layers_free(object);
         }

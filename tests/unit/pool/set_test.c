@@ -157,7 +157,7 @@ TEST(plain_functions_know_a_pools_objects)
     struct hew_pool_set *set = begin(hundred, 1, NULL);
     void *object = take(set, 40);
     CHECK_EQUAL(hew_alloc_usable("test", object), 64);
-    hew_alloc_check_size("test", object, 40, 16);
+    hew_alloc_is_sized("test", object, 40, 16);
     CHECK(hew_realloc_object(object, 60) == object);
     strcpy(object, "kept");
     char *moved = hew_realloc_object(object, 1000);
