@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * budget: shares are computed from the threads alive and the heap's size at every few misses, not kept: nobody has to be told
- * when a thread comes or goes.  Arrays are powers of two, and one spare of each size stays, so that a thread whose classes
- * come and go does not take the lock of our own memory each time.
+ * when a thread comes or goes.  Arrays are powers of two.
  */
 #include "cache/budget.h"
 
@@ -57,53 +56,11 @@ slots_for(size_t capacity)
     return slots <= BATCH ? BATCH + 1 : slots;
 }
 
-/* Where an array of so many slots is kept; beyond the others: it is not. */
-static unsigned
-spare_of(size_t slots)
-{
-    return hew_bits_ceil_log2(slots) - hew_bits_ceil_log2(BATCH + 1);
-}
-
-/* Arrays come and go with the classes that a thread works with: not each time by way of the lock of our own memory. */
-static void **
-take_slots(struct hew_cache *cache, size_t slots)
-{
-    unsigned spare = spare_of(slots);
-    void **array = spare < HEW_CACHE_SPARES ? cache->spare[spare] : NULL;
-    if (array != NULL) {
-        cache->spare[spare] = NULL;
-        return array;
-    }
-    return hew_meta_take_raw(slots * sizeof *array);
-}
-
-static void
-give_slots(struct hew_cache *cache, void **array, size_t slots)
-{
-    unsigned spare = spare_of(slots);
-    if (spare < HEW_CACHE_SPARES && cache->spare[spare] == NULL) {
-        cache->spare[spare] = array;
-    } else {
-        hew_meta_give(array, slots * sizeof *array);
-    }
-}
-
-void
-hew_budget_end_all(struct hew_cache *cache)
-{
-    for (unsigned spare = 0; spare < HEW_CACHE_SPARES; spare++) {
-        if (cache->spare[spare] != NULL) {
-            hew_meta_give(cache->spare[spare], (((size_t)BATCH + 1) << spare) * sizeof(void *));
-            cache->spare[spare] = NULL;
-        }
-    }
-}
-
 void
 hew_budget_end(struct hew_cache *cache, unsigned code)
 {
     size_t capacity = hew_budget_capacity(cache, code);
-    give_slots(cache, cache->classes[code].base, slots_for(capacity));
+    hew_meta_give(cache->classes[code].base, slots_for(capacity) * sizeof(void *));
     cache->granted -= hew_budget_bytes(code, capacity);
     hew_budget_close(cache, code);
 }
@@ -255,12 +212,12 @@ hew_budget_set(struct hew_cache *cache, unsigned code, size_t capacity)
 {
     size_t now = hew_budget_capacity(cache, code), held = slots_for(now), wanted = slots_for(capacity);
     void **before = cache->classes[code].base, **slots = before;
-    if ((before == NULL || held != wanted) && (slots = take_slots(cache, wanted)) == NULL) {
+    if ((before == NULL || held != wanted) && (slots = hew_meta_take_raw(wanted * sizeof *slots)) == NULL) {
         return false;
     }
     budget_move(cache, code, slots, capacity);
     if (before != NULL && before != slots) {
-        give_slots(cache, before, held);
+        hew_meta_give(before, held * sizeof *before);
     }
     cache->granted += hew_budget_bytes(code, capacity) - hew_budget_bytes(code, now);
     return true;

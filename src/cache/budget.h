@@ -37,9 +37,6 @@ void hew_budget_close(struct hew_cache *cache, unsigned code);
 /* Likewise one that has an empty magazine, whose array goes back and whose room is free. */
 void hew_budget_end(struct hew_cache *cache, unsigned code);
 
-/* The cache ends, without magazines: arrays that it keeps at hand go back. */
-void hew_budget_end_all(struct hew_cache *cache);
-
 /* What one thread's magazines may hold, in bytes: it falls as threads come. */
 size_t hew_budget_share(void);
 

@@ -34,9 +34,6 @@
 /* Most allocations of a class between two looks after its magazine. */
 #define HEW_CACHE_PERIOD 1024u
 
-/* Sizes of arrays of which a cache keeps one at hand. */
-#define HEW_CACHE_SPARES 5
-
 /* What has happened to a class since it was last looked after: hew_cache_class.flags. */
 enum {
     HEW_CLASS_EMPTIED = 1, /* its magazine was found empty last, */
@@ -71,8 +68,6 @@ struct hew_cache {
     size_t share;         /* and may; as of a moment ago */
     /* Bytes of objects that no class's counts tell of, or not any more. */
     uint64_t other_allocated, other_freed;
-    void **spare
-        [HEW_CACHE_SPARES]; /* an array of 8, 16, 32 ... slots each that no magazine stands in at present, or NULL */
     struct hew_cache_bytes {
         uint64_t allocated, freed;
     } *live;              /* kept up at each operation of a thread with a front; else NULL */

@@ -23,7 +23,6 @@
 #define FIRST_BYTES 1024u /* a class of objects up to so large always has room for a few */
 #define SWEEP 4           /* classes looked after at each tick */
 #define REFRESH 16        /* misses after which a thread asks again where it runs, and what its share is */
-#define LITTLE_PART 4     /* a magazine does not grow by less than such a part */
 
 /* Allocations until a class is looked after again: before much has been allocated, where somebody waits for that. */
 static uint32_t
@@ -129,7 +128,7 @@ magazine_halve(struct hew_cache *cache, unsigned code)
     }
 }
 
-/* What the magazine may hold, up to `wanted`: what is left of the share is taken if it is worth an array.  A class that is in use gives
+/* What the magazine may hold, up to `wanted`: what is left of the share.  A class that is in use gives
  * nothing up for another one; what is idle is halved in time (look_after). */
 static size_t
 find_room(const struct hew_cache *cache, unsigned code, size_t now, size_t wanted)
@@ -137,10 +136,7 @@ find_room(const struct hew_cache *cache, unsigned code, size_t now, size_t wante
     if (hew_budget_has_room(cache, code, wanted - now)) {
         return wanted;
     }
-    size_t left = hew_budget_left(cache, code), least = now / LITTLE_PART;
-    if (left == 0 || left < least) {
-        return now;
-    }
+    size_t left = hew_budget_left(cache, code);
     return left < wanted - now ? now + left : wanted;
 }
 
@@ -355,7 +351,6 @@ hew_magazine_drop_all(struct hew_cache *cache)
     {
         hew_magazine_drop(cache, code);
     }
-    hew_budget_end_all(cache);
 }
 
 void
