@@ -24,8 +24,8 @@ struct hew_upcalls {
     /* `place`, an object of class `code`, would have been handed out had `sampled` not taken its place: true when it is kept
      * until then, false when it goes back at once.  With prof_slabs. */
     bool (*keep_place)(void *sampled, unsigned code, void *place);
-    /* Some heap holds idle memory that a purger should return.  `freeing`: we are inside free(), where no thread can be
-     * started. */
+    /* Some heap holds idle memory that a purger should return, or the callers themselves.  `freeing`: we are inside free(),
+     * where a thread can seldom be started. */
     void (*purge_due)(bool freeing);
     /* An object of a pool set (code HEW_CODE_POOL) has come to free() or its kin. */
     void (*pool_free)(const char *function, void *object);
@@ -45,7 +45,7 @@ hew_alloc_own_cache(void)
 HEW_INLINE void
 hew_alloc_notice_due_work(bool freeing)
 {
-    if (HEW_UNLIKELY(atomic_load_explicit(&hew_page_due, memory_order_relaxed) == 1)) {
+    if (HEW_UNLIKELY(atomic_load_explicit(&hew_page_due, memory_order_relaxed) & 1)) {
         hew_upcalls.purge_due(freeing);
     }
     /* Who frees takes no more. */

@@ -226,8 +226,12 @@ start_thread(void)
 static void
 purge_due(bool freeing)
 {
-    if (freeing || hew_cache_self == &hew_cache_gone) {
+    if (hew_cache_self == &hew_cache_gone) {
         hew_purger_wake_running();
+        return;
+    }
+    if (freeing) {
+        hew_purger_wake_in_free();
         return;
     }
     if (hew_remote_is_due()) {

@@ -7,7 +7,9 @@
 #include "cache/kept.h"
 #include "control/own_thread.h"
 #include "os/clock.h"
+#include "os/entry.h"
 #include "os/futex.h"
+#include "os/threads.h"
 #include "pool/life.h"
 #include "slab/arena.h"
 #include "stats/outside.h"
@@ -20,8 +22,9 @@
 #define SLEEP_MAX_MS 1000
 #define DRAIN_MS 250 /* between two rounds through the depots */
 
-/* hew_page_due: 0 nothing is due and the thread, if any, sleeps; 1 raised by a heap; 2 the thread works on it. */
-enum { QUIET = 0, RAISED = 1, AT_WORK = 2 };
+/* hew_page_due: 0 nothing is due and the thread, if any, sleeps; 1 raised by a heap; 2 the thread works on it; 3 there is no
+ * thread, and the callers of malloc and free work on it. */
+enum { QUIET = 0, RAISED = 1, AT_WORK = 2, LEFT_TO_CALLERS = 3 };
 enum { NO_THREAD, STARTING, RUNNING, ENDING, NO_THREADS_HERE };
 static _Atomic uint32_t thread_state;
 static pthread_t thread; /* while RUNNING or ENDING */
@@ -29,6 +32,13 @@ static _Atomic uint32_t stop;
 static __thread bool is_purger;
 static _Atomic bool large_stack; /* the program's hooks run in the thread */
 static _Atomic bool start_no_more;
+
+/* Of a fork's child, written as it begins: its parent had a purger, or was to have one; the process that it is, 0 in others. */
+static bool owed;
+static uint64_t child;
+static _Atomic bool may_begin_in_free; /* nobody has seen another thread in it yet */
+
+static _Atomic uint64_t callers_next_ms; /* when the callers' next round is; UINT64_MAX while one is at it */
 
 /* What the program has chosen for background_thread. */
 enum { AS_SET, FORBIDDEN, ALLOWED };
@@ -89,6 +99,12 @@ count_round(uint64_t before)
     return now;
 }
 
+static uint64_t
+rest_of(uint64_t ms)
+{
+    return ms < SLEEP_MIN_MS ? SLEEP_MIN_MS : ms > SLEEP_MAX_MS ? SLEEP_MAX_MS : ms;
+}
+
 /* Until the next round. */
 static void
 nap(uint64_t ms)
@@ -111,8 +127,7 @@ work(void *unused)
         began = count_round(began);
         uint64_t next = hew_purger_round(hew_clock_ms(), false);
         if (next != 0) {
-            next = next < SLEEP_MIN_MS ? SLEEP_MIN_MS : next > SLEEP_MAX_MS ? SLEEP_MAX_MS : next;
-            nap(next);
+            nap(rest_of(next));
             continue;
         }
         atomic_store(&hew_page_due, QUIET);
@@ -128,28 +143,108 @@ work(void *unused)
     return unused;
 }
 
+/* A round in a caller's thread, where there is no purger.  Milliseconds to the next one, 0: nothing decays. */
+static uint64_t
+round_of_caller(uint64_t now_ms)
+{
+    uint32_t callers = LEFT_TO_CALLERS, quiet = QUIET;
+    uint64_t next = hew_purger_round(now_ms, false);
+    if (next == 0 && atomic_compare_exchange_strong(&hew_page_due, &callers, QUIET)) {
+        next = hew_purger_round(now_ms, false); /* what came in before has raised nothing */
+        if (next != 0) {
+            atomic_compare_exchange_strong(&hew_page_due, &quiet, LEFT_TO_CALLERS);
+        }
+    }
+    return next;
+}
+
+/* One caller at a time, when the time for it has come. */
+static void
+work_as_caller(void)
+{
+    uint32_t raised = RAISED;
+    atomic_compare_exchange_strong(&hew_page_due, &raised, LEFT_TO_CALLERS);
+    uint64_t now = hew_clock_ms(), next = atomic_load_explicit(&callers_next_ms, memory_order_relaxed);
+    if (now < next || !atomic_compare_exchange_strong(&callers_next_ms, &next, UINT64_MAX)) {
+        return;
+    }
+    int saved = errno;
+    next = round_of_caller(now);
+    atomic_store(&callers_next_ms, now + rest_of(next));
+    errno = saved;
+}
+
+/* Where threads are refused there is no further try. */
+static void
+start(void)
+{
+    /* A program's thread-local data lies on each thread's stack and may be larger than our small one. */
+    size_t stack = atomic_load(&large_stack) ? 0 : STACK_BYTES;
+    bool created = hew_own_thread_create(&thread, stack, work) || hew_own_thread_create(&thread, 0, work);
+    atomic_store(&thread_state, created ? RUNNING : NO_THREADS_HERE);
+    if (!created) {
+        atomic_store(&hew_page_due, LEFT_TO_CALLERS);
+    } else if (!hew_purger_enabled()) { /* forbidden in the meantime */
+        hew_purger_end();
+        hew_page_raise_due();
+    }
+}
+
+/* Neither is there a thread, nor is one to begin. */
+static bool
+is_left_to_callers(uint32_t state)
+{
+    return !hew_purger_enabled() || state == NO_THREADS_HERE || (state == NO_THREAD && atomic_load(&start_no_more));
+}
+
+/* Whether the memory is another process's, which called vfork(): a thread would begin here, and be missing there. */
+static bool
+is_guest(void)
+{
+    return child != 0 && hew_entry_process() != child;
+}
+
 void
 hew_purger_wake(void)
 {
-    uint32_t raised = RAISED, none = NO_THREAD;
-    if (!hew_purger_enabled() || !atomic_compare_exchange_strong(&hew_page_due, &raised, AT_WORK)) {
+    uint32_t raised = RAISED, none = NO_THREAD, state = atomic_load(&thread_state);
+    if (is_left_to_callers(state)) {
+        work_as_caller();
+        return;
+    }
+    if ((state == NO_THREAD && is_guest()) || !atomic_compare_exchange_strong(&hew_page_due, &raised, AT_WORK)) {
         return;
     }
     int saved = errno;
     if (atomic_compare_exchange_strong(&thread_state, &none, STARTING)) {
-        /* A program's thread-local data lies on each thread's stack and may be larger than our small one.  Where there
-         * are to be no threads, the heaps decay as memory is freed; no further try. */
-        size_t stack = atomic_load(&large_stack) ? 0 : STACK_BYTES;
-        bool created = !atomic_load(&start_no_more) &&
-                       (hew_own_thread_create(&thread, stack, work) || hew_own_thread_create(&thread, 0, work));
-        atomic_store(&thread_state, created ? RUNNING : NO_THREADS_HERE);
-        if (!hew_purger_enabled()) { /* forbidden in the meantime */
-            hew_purger_end();
-        }
+        start();
     } else {
         hew_futex_wake(&hew_page_due, 1);
     }
     errno = saved;
+}
+
+/* libc frees thread data under its lock on the list of stacks, which pthread_create() takes, and nothing tells such a call from
+ * the program's own; but where no other thread has ever run there is no such data.  Who has seen one need not look again. */
+static bool
+may_start_in_free(void)
+{
+    if (!atomic_load_explicit(&may_begin_in_free, memory_order_relaxed) || is_guest()) {
+        return false;
+    }
+    bool may = atomic_load(&hew_caches_alive) <= 1 && hew_threads_never_others();
+    atomic_store_explicit(&may_begin_in_free, may, memory_order_relaxed);
+    return may;
+}
+
+void
+hew_purger_wake_in_free(void)
+{
+    uint32_t state = atomic_load(&thread_state);
+    bool begins = state == NO_THREAD && !is_left_to_callers(state);
+    if (!begins || may_start_in_free()) {
+        hew_purger_wake();
+    }
 }
 
 void
@@ -189,8 +284,11 @@ hew_purger_enable(bool enabled)
     atomic_store_explicit(&choice, enabled ? ALLOWED : FORBIDDEN, memory_order_relaxed);
     if (!enabled) {
         hew_purger_end();
+        hew_page_raise_due(); /* for the callers */
     } else if (atomic_load(&thread_state) ==
                NO_THREAD) { /* at once: a program may be about to forbid threads to itself */
+        uint32_t callers = LEFT_TO_CALLERS;
+        atomic_compare_exchange_strong(&hew_page_due, &callers, RAISED);
         hew_page_raise_due();
         hew_purger_wake();
     }
@@ -219,9 +317,17 @@ hew_purger_before_hooks(void)
 void
 hew_purger_after_fork(void)
 {
+    uint32_t before = atomic_load(&thread_state);
+    owed = owed || before == STARTING || before == RUNNING;
+    if (owed) {
+        hew_page_await_purger();
+    }
+    child = hew_entry_process();
+    atomic_store(&may_begin_in_free, owed);
     atomic_store(&stop, 0);
     atomic_store(&thread_state, NO_THREAD);
-    atomic_store(&hew_page_due, QUIET);
+    atomic_store(&hew_page_due, atomic_load(&hew_page_due) == LEFT_TO_CALLERS ? RAISED : QUIET);
+    atomic_store(&callers_next_ms, 0);
     hew_pressure_after_fork();
     atomic_store_explicit(&hew_stats_background.threads, 0, memory_order_relaxed);
 }

@@ -4,6 +4,7 @@
  *
  * Owns      one thread, started when the heaps have become large or one first holds enough idle memory to be worth it;
  *           it sleeps without waking while nothing decays.  All signals are blocked in it.
+ * Promises  where there is to be no thread, the callers of malloc and free do its work as time passes.
  * Not here  what is due: page/purge.c.
  */
 #ifndef HEW_CONTROL_PURGER_H
@@ -12,11 +13,12 @@
 #include "base/compiler.h"
 
 /*
- * Work has come up (hew_page_due is 1): starts or wakes the thread; the second one wakes it only.  Called without any
- * lock of ours; keep errno.  Not to be started from free(): libc frees thread data while it holds the lock on the list
- * of stacks, which pthread_create() takes.
+ * Work has come up (hew_page_due is odd): starts or wakes the thread, or does its work where it cannot be.  The second one is
+ * for free(), where a thread can begin only in a fork's child, and only if no other has ever run there.  The third
+ * one wakes a thread that runs, and does no more.  Called without any lock of ours; keep errno.
  */
 void hew_purger_wake(void);
+void hew_purger_wake_in_free(void);
 void hew_purger_wake_running(void);
 
 /* Whether the thread may run: as background_thread says, until the program chooses.  Allowing it starts it.  Forbidding it
@@ -37,7 +39,7 @@ void hew_purger_end(void);
  * when nothing decays. */
 uint64_t hew_purger_round(uint64_t now_ms, bool all);
 
-/* In a fork's child: the thread does not exist here. */
+/* In a fork's child: the thread does not exist here.  If the parent had one, the child gets one at its first need. */
 void hew_purger_after_fork(void);
 
 #endif

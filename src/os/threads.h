@@ -34,4 +34,8 @@ hew_threads_here(void)
  * happens in the first thread, which ends with the process, nor where there are keys for this.  May call malloc. */
 void hew_threads_at_end(void (*ends)(void *argument), void *argument);
 
+/* Whether no thread but the caller has ever run in this process, since it began or was forked.  False also when that cannot
+ * be known.  Five system calls or more. */
+bool hew_threads_never_others(void);
+
 #endif

@@ -4,3 +4,11 @@
 
 _Atomic uint32_t hew_page_due;
 _Atomic size_t hew_page_mapped;
+_Atomic size_t hew_page_purger_from = HEW_PAGE_PURGER_STEP;
+
+void
+hew_page_await_purger(void)
+{
+    size_t mapped = atomic_load_explicit(&hew_page_mapped, memory_order_relaxed);
+    atomic_store_explicit(&hew_page_purger_from, mapped + HEW_PAGE_PURGER_STEP, memory_order_relaxed);
+}

@@ -11,8 +11,6 @@
 #include "page/split.h"
 
 #define GROW_MAX ((size_t)64 << 20)
-/* From so much on a purger is called for while memory is taken: it cannot be started when all of it is freed. */
-#define PURGER_WANTED ((size_t)8 << 20)
 
 static _Atomic uint32_t regions; /* numbers given to regions so far */
 
@@ -71,7 +69,9 @@ hew_grow_enter(struct hew_page_heap *heap, const struct hew_extent *model)
     hew_grow_set_apart(extent);
     heap->counts.mapped += size;
     size_t before = atomic_fetch_add_explicit(&hew_page_mapped, size, memory_order_relaxed);
-    if (before < PURGER_WANTED && before + size >= PURGER_WANTED) {
+    size_t from = atomic_load_explicit(&hew_page_purger_from, memory_order_relaxed);
+    /* While memory is taken: a purger can seldom be started when all of it is freed. */
+    if (before < from && before + size >= from) {
         hew_page_raise_due();
     }
     heap->counts.maps++;
