@@ -287,6 +287,15 @@ hew_os_move(void *from, void *to, size_t size)
     return result == -EINVAL || result == -EPERM || result == -ENOSYS ? HEW_OS_NOT_MOVED : HEW_OS_PLACE_LOST;
 }
 
+/* A system call filter (seccomp) refuses brk with an error, which the kernel itself never does: glibc takes it for the new break,
+ * and sbrk reports success. */
+static bool
+is_extended(const char *end)
+{
+    uintptr_t now = (uintptr_t)sbrk(0);
+    return now >= (uintptr_t)end && now < -(uintptr_t)4096;
+}
+
 /* libc's sbrk, not the system call: libc keeps the current break in a variable of its own, which nobody guards. */
 static char *
 extend_data_held(size_t size, size_t alignment)
@@ -297,7 +306,8 @@ extend_data_held(size_t size, size_t alignment)
         size_t gap = hew_bits_round_up((uintptr_t)end, alignment) - (uintptr_t)end;
         start = size + gap > (size_t)INTPTR_MAX ? (char *)-1 : sbrk((intptr_t)(size + gap));
         start = start == (char *)-1 ? NULL : (char *)hew_bits_round_up((uintptr_t)start, alignment);
-        if (start != NULL && start != end + gap) { /* the program moved the break in between */
+        /* The program may have moved the break in between. */
+        if (start != NULL && (start != end + gap || !is_extended(start + size))) {
             start = NULL;
         }
     }

@@ -137,12 +137,16 @@ hew_large_take_warm(struct hew_arena *arena, size_t size, size_t alignment, unsi
     return hew_large_take(arena, size, alignment, code);
 }
 
-/* What was freed a moment ago and nothing has been done with.  It has been counted as out all the time. */
+/* What was freed a moment ago and nothing has been done with.  It has been counted as out all the time.  One that was sampled has lost its
+ * class. */
 static HEW_NOINLINE unsigned
-take_kept(struct hew_arena *arena, size_t size, struct hew_extent **extents, unsigned most)
+take_kept(struct hew_arena *arena, unsigned code, struct hew_extent **extents, unsigned most)
 {
-    unsigned taken = hew_shelf_take_some(&arena->pages.shelf, size, extents, most);
+    unsigned taken = hew_shelf_take_some(&arena->pages.shelf, hew_code_size(code), extents, most);
     for (unsigned i = 0; i < taken; i++) {
+        if (HEW_UNLIKELY(extents[i]->code != code)) {
+            hew_page_recode(&arena->pages, extents[i], code);
+        }
         extents[i]->zeroed = false;
         extents[i]->large.fresh = 0;
     }
@@ -154,13 +158,12 @@ hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsi
 {
     struct hew_extent *extents[HEW_LARGE_AT_ONCE];
     unsigned most = wanted < HEW_LARGE_AT_ONCE ? wanted : HEW_LARGE_AT_ONCE;
-    size_t size = hew_code_size(code);
-    unsigned taken = hew_shelf_is_filled(&arena->pages.shelf) ? take_kept(arena, size, extents, most) : 0;
+    unsigned taken = hew_shelf_is_filled(&arena->pages.shelf) ? take_kept(arena, code, extents, most) : 0;
     if (taken == 0 && most != 1) { /* a single one is looked for there, too */
         taken = take_same(arena, code, extents, most);
     }
     if (taken == 0) {
-        struct hew_extent *extent = hew_large_take_warm(arena, size, HEW_PAGE, code);
+        struct hew_extent *extent = hew_large_take_warm(arena, hew_code_size(code), HEW_PAGE, code);
         objects[0] = extent == NULL ? NULL : (void *)extent->address;
         return extent != NULL;
     }

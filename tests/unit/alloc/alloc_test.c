@@ -44,6 +44,29 @@ expected_usable(size_t size)
     return size <= hew_options.tcache_max ? hew_code_size(hew_code_for(size)) : hew_bits_round_up(size, HEW_PAGE);
 }
 
+/* The profiler makes a sampled object slow; freed, it waits beside those of its size that were not sampled. */
+TEST(an_object_that_was_sampled_comes_back_as_one_of_its_class)
+{
+    boot_once();
+    size_t size = (size_t)768 << 10, before = hew_options.tcache_max;
+    hew_options.tcache_max = (size_t)4 << 20;
+    unsigned code = hew_large_code(size);
+    CHECK(code != HEW_CODE_SLOW);
+    struct hew_arena *arena = hew_arena_get(0);
+    struct hew_extent *extent = hew_large_take(arena, size, HEW_PAGE, code);
+    hew_alloc_mark_sampled(extent, NULL);
+    hew_large_give(extent);
+    CHECK(hew_shelf_is_filled(&arena->pages.shelf));
+    void *object = NULL;
+    CHECK_EQUAL(hew_large_take_some(arena, code, &object, 1), 1);
+    CHECK(object == (void *)extent->address);
+    CHECK_EQUAL(hew_map_code((uintptr_t)object), code);
+    CHECK(hew_extent_is_out(extent, (uintptr_t)object, code));
+    hew_large_give_back(extent);
+    hew_options.tcache_max = before;
+    end_test();
+}
+
 TEST(every_size_around_every_class_is_usable_aligned_and_checked)
 {
     boot_once();

@@ -7,6 +7,7 @@
 
 #include "fakes/child.h"
 #include "fakes/faults.h"
+#include "fakes/filter.h"
 #include "fakes/mapping.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #define MIB ((size_t)1 << 20)
 
@@ -354,6 +356,21 @@ TEST(the_data_segment_grows_by_aligned_zero_pages)
     CHECK(hew_os_extend_data((size_t)PTRDIFF_MAX - HEW_PAGE + 1, HEW_PAGE) == NULL);
     CHECK(hew_os_extend_data((size_t)1 << 50, HEW_PAGE) == NULL);
     CHECK_EQUAL(errno, 7);
+}
+
+/* glibc takes the error for the new break. */
+static void
+extend_where_a_filter_refuses(void)
+{
+    if (filter_refuse(SYS_brk, ENOMEM)) {
+        CHECK(hew_os_extend_data(2 * HEW_PAGE, HEW_PAGE) == NULL);
+        CHECK(hew_os_extend_data(2 * HEW_PAGE, HEW_PAGE) == NULL);
+    }
+}
+
+TEST(a_data_segment_that_a_filter_refuses_to_extend_is_not_taken_for_memory)
+{
+    CHECK_EQUAL(child_run(extend_where_a_filter_refuses).status, 0);
 }
 
 enum { EXTENSIONS = 400 };
