@@ -18,6 +18,7 @@
 #   make tuning      the figures of docs/tuning.md: from statistics to a gain by hand; a minute or two
 #   make attach-soak  hew attaches to busy Redis, Rust and Java on jemalloc, a thousand times each; ATTACHES=1000
 #   make soak        the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
+#   make refused-calls  system calls refused by chance to a whole program, over all settings; REFUSED_SECONDS=600
 #   make simulate    the library on a simulated machine: random histories, each from its seed; SIMULATE_OPERATIONS=100000000
 #   make scaling     what a million pairs would cost on 1 to 192 processors, by the same machine
 #   make programs    54 real programs under glibc, hew and every peer: same output, time, memory; writes docs/programs.md;
@@ -71,7 +72,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: test-engines bench-fleet nightly-fleet peers bench-quick bench-nightly bench-pools bench-limits bench-weeks cut-to-fit tuning tool-output soak attach-soak simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs programs-quick programs-count compat demo demo-redis
+.PHONY: test-engines bench-fleet nightly-fleet peers bench-quick bench-nightly bench-pools bench-limits bench-weeks cut-to-fit tuning tool-output soak attach-soak refused-calls simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs programs-quick programs-count compat demo demo-redis
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -235,6 +236,12 @@ tuning: release
 # For hours where there are some: races show themselves in one run of many.
 soak: release dev
 	$(PYTHON) scripts/soak.py --rounds $(SOAK_ROUNDS)
+
+# Ten minutes for the nightly run; the first seed is the time, so that each run sees other refusals.  A seed that is found has its words printed.
+REFUSED_SECONDS ?= 600
+REFUSED_SEED ?= $(shell date +%s)
+refused-calls: release dev
+	$(PYTHON) tests/refused/run.py --seconds $(REFUSED_SECONDS) --seed $(REFUSED_SEED) --jobs $(JOBS) --library $(LIBRARY) --library build/dev/libhew.so
 
 # Whether programs on jemalloc notice that hew stats reads them; as root, on a machine with processors to spare.
 ATTACHES ?= 1000
