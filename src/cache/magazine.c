@@ -145,13 +145,16 @@ find_room(const struct hew_cache *cache, unsigned code, size_t now, size_t wante
 static void
 magazine_grow(struct hew_cache *cache, unsigned code, bool filled)
 {
-    size_t now = hew_budget_capacity(cache, code), next = hew_budget_next(cache, code, filled);
+    size_t now = hew_budget_capacity(cache, code);
     bool first = now == 0 && hew_slab_shapes[code].size <= FIRST_BYTES;
-    if (next <= now || (!first && !has_earned(cache, code))) {
+    if (!first && !has_earned(cache, code)) {
         return;
     }
-    cache->classes[code].earned = 0; /* where there is no capacity, too */
-    next = first ? next : find_room(cache, code, now, next);
+    cache->classes[code].earned = 0; /* where it may not grow, too: most misses end with the look above */
+    size_t next = hew_budget_next(cache, code, filled);
+    if (next > now && !first) {
+        next = find_room(cache, code, now, next);
+    }
     if (next > now) {
         hew_budget_set(cache, code, next);
     }
