@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Each layer of src/LAYERS is a static library of its own that links only lower layers.
 add_library(hew_flags INTERFACE)
-target_include_directories(hew_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_include_directories(hew_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_compile_definitions(hew_flags INTERFACE _GNU_SOURCE HEW_CHECK_LEVEL=${HEW_CHECK_LEVEL}
   $<$<NOT:$<EQUAL:${HEW_LG_QUANTUM},4>>:HEW_LG_QUANTUM=${HEW_LG_QUANTUM}>)
 target_compile_options(hew_flags INTERFACE
@@ -32,7 +32,7 @@ target_compile_options(hew_core_flags INTERFACE
 set(HEW_RARE_LAYERS control stats prof pool)
 
 # A layer's files lie in its folder, and in those of its rooms.
-file(STRINGS ${CMAKE_SOURCE_DIR}/src/LAYERS rows REGEX "^ *[a-z]+$")
+file(STRINGS ${PROJECT_SOURCE_DIR}/src/LAYERS rows REGEX "^ *[a-z]+$")
 set(HEW_LAYERS "")
 foreach(row IN LISTS rows)
   if(row MATCHES "^ +([a-z]+)$")
@@ -48,7 +48,7 @@ set(HEW_LAYER_OBJECTS "")
 set(HEW_RARE_OBJECTS "")
 set(HEW_LOWER hew_core_flags)
 foreach(layer IN LISTS HEW_LAYERS)
-  list(TRANSFORM HEW_FOLDERS_${layer} REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/src/\\1/*.c;${CMAKE_SOURCE_DIR}/src/\\1/*.cpp" OUTPUT_VARIABLE patterns)
+  list(TRANSFORM HEW_FOLDERS_${layer} REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1/*.c;${PROJECT_SOURCE_DIR}/src/\\1/*.cpp" OUTPUT_VARIABLE patterns)
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   list(APPEND HEW_SOURCES ${sources})
   if(sources)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # libhew.so and libhew.a: every layer in one.  The archive holds one object file, so that a static link takes
 # malloc, free and operator new from the same place or from nowhere.
-set(HEW_OBJECT ${CMAKE_BINARY_DIR}/hew.o)
+set(HEW_OBJECT ${PROJECT_BINARY_DIR}/hew.o)
 hew_merge(${HEW_OBJECT} "${HEW_PREFIX}")
 add_custom_target(hew_object DEPENDS ${HEW_OBJECT})
 set(HEW_SHARED_FROM ${HEW_LAYER_OBJECTS})
@@ -14,13 +14,13 @@ endif()
 # archive, where a static program has libc's own, and not under a sanitizer, which does the same.
 if(NOT HEW_PREFIX AND NOT HEW_SANITIZE)
   foreach(name dlopen prctl)
-    list(APPEND HEW_SHARED_FROM ${CMAKE_SOURCE_DIR}/src/api/shared/${name}.c)
-    set_source_files_properties(${CMAKE_SOURCE_DIR}/src/api/shared/${name}.c PROPERTIES COMPILE_OPTIONS -O2)
+    list(APPEND HEW_SHARED_FROM ${PROJECT_SOURCE_DIR}/src/api/shared/${name}.c)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/api/shared/${name}.c PROPERTIES COMPILE_OPTIONS -O2)
   endforeach()
 endif()
 
 add_library(hew SHARED ${HEW_SHARED_FROM})
-set_target_properties(hew PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME hew LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+set_target_properties(hew PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME hew LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 target_link_libraries(hew PRIVATE hew_core_flags)
 if(HEW_GLIBC)
   add_dependencies(hew hew_glibc)
@@ -35,7 +35,7 @@ endif()
 # out: we have no static destructors, and are never unloaded.  Of the extent map's roots a process touches those of the highest
 # addresses, and of the table of arenas the front: most often on the same page, where they stand so.
 foreach(part first often)
-  file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/${part}.txt names REGEX "^[a-z]")
+  file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/${part}.txt names REGEX "^[a-z]")
   string(REGEX REPLACE "[; ]+" ";" names "${names}")
   list(TRANSFORM names REPLACE "(.+)" "*(.rodata.\\1 .rodata.\\1.*)\n" OUTPUT_VARIABLE ${part}_constants)
   list(TRANSFORM names REPLACE "(.+)" "*(.text.\\1 .text.\\1.constprop.* .text.\\1.isra.* .text.unlikely.\\1 .text.startup.\\1)\n" OUTPUT_VARIABLE ${part}_functions)
@@ -44,7 +44,7 @@ foreach(part first often)
     list(JOIN ${part}_${kind} "" ${part}_${kind})
   endforeach()
 endforeach()
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/first.ld @ONLY CONTENT "SECTIONS {
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/first.ld @ONLY CONTENT "SECTIONS {
 .rodata.first : {
 *(.rodata.cst*)
 @first_constants@}
@@ -63,33 +63,35 @@ SECTIONS {
 *(.bss.hew_arenas) } }
 INSERT BEFORE .bss;
 ")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/first.txt ${CMAKE_SOURCE_DIR}/cmake/often.txt)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/first.txt ${PROJECT_SOURCE_DIR}/cmake/often.txt)
 include(CheckLinkerFlag) # not every linker reads scripts
-check_linker_flag(C -Wl,-T,${CMAKE_BINARY_DIR}/first.ld HEW_LINKS_FIRST)
+check_linker_flag(C -Wl,-T,${PROJECT_BINARY_DIR}/first.ld HEW_LINKS_FIRST)
 if(HEW_LINKS_FIRST AND NOT HEW_SANITIZE AND NOT HEW_FUZZ)
-  target_link_options(hew PRIVATE -nostartfiles -Wl,-z,noseparate-code -Wl,-T,${CMAKE_BINARY_DIR}/first.ld)
-  set_property(TARGET hew APPEND PROPERTY LINK_DEPENDS ${CMAKE_BINARY_DIR}/first.ld)
+  target_link_options(hew PRIVATE -nostartfiles -Wl,-z,noseparate-code -Wl,-T,${PROJECT_BINARY_DIR}/first.ld)
+  set_property(TARGET hew APPEND PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/first.ld)
 endif()
 target_link_options(hew PRIVATE -Wl,--as-needed -Wl,-z,now -Wl,-z,relro -Wl,--gc-sections -Wl,-z,noexecstack
   -Wl,-z,nodelete  # threads, fork handlers and keys hold addresses in it for good
   -Wl,-z,initfirst) # our handlers of fork are registered before everybody else's: src/api/fork.c
-if(HEW_SONAME)
-  set_target_properties(hew PROPERTIES NO_SONAME ON)
-  target_link_options(hew PRIVATE -Wl,-soname,${HEW_SONAME})
-endif()
+# The file here is libhew.so, which is what people preload; what links it asks the loader for the versioned name.
+set_target_properties(hew PROPERTIES NO_SONAME ON)
+target_link_options(hew PRIVATE -Wl,-soname,${HEW_SONAME})
+add_custom_command(TARGET hew POST_BUILD VERBATIM
+  COMMAND ${CMAKE_COMMAND} -E create_symlink libhew.so ${PROJECT_BINARY_DIR}/${HEW_SONAME})
+add_library(hew::hew ALIAS hew)
 
-file(GLOB archived CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/api/archive/*.c)
+file(GLOB archived CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/api/archive/*.c)
 add_library(hew_archived OBJECT ${archived})
 target_link_libraries(hew_archived PRIVATE hew_core_flags)
-set(HEW_ARCHIVED ${CMAKE_BINARY_DIR}/archive/hew.o)
-file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
+set(HEW_ARCHIVED ${PROJECT_BINARY_DIR}/archive/hew.o)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/archive)
 
-add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/libhew.a
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/libhew.a
   COMMAND ${CMAKE_LINKER} -r -o ${HEW_ARCHIVED} ${HEW_OBJECT} "$<TARGET_OBJECTS:hew_archived>"
-  COMMAND ${CMAKE_COMMAND} -E rm -f ${CMAKE_BINARY_DIR}/libhew.a
-  COMMAND ${CMAKE_AR} rcs ${CMAKE_BINARY_DIR}/libhew.a ${HEW_ARCHIVED}
+  COMMAND ${CMAKE_COMMAND} -E rm -f ${PROJECT_BINARY_DIR}/libhew.a
+  COMMAND ${CMAKE_AR} rcs ${PROJECT_BINARY_DIR}/libhew.a ${HEW_ARCHIVED}
   DEPENDS ${HEW_OBJECT} $<TARGET_OBJECTS:hew_archived> COMMAND_EXPAND_LISTS VERBATIM)
-add_custom_target(hew_static ALL DEPENDS ${CMAKE_BINARY_DIR}/libhew.a)
+add_custom_target(hew_static ALL DEPENDS ${PROJECT_BINARY_DIR}/libhew.a)
 add_dependencies(hew_object hew_api) # one of the two makes the objects before the other looks at them
 add_dependencies(hew hew_object)
 add_dependencies(hew_static hew_object)

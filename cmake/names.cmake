@@ -11,11 +11,11 @@ endif()
 string(TOUPPER "${HEW_PREFIX}MALLOC_CONF" HEW_SETTINGS_NAME)
 string(TOUPPER "${HEW_PREFIX}HEW_CONF" HEW_OWN_SETTINGS_NAME)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-  ${CMAKE_SOURCE_DIR}/src/api/names.def ${CMAKE_SOURCE_DIR}/include/jemalloc/jemalloc.h)
+  ${PROJECT_SOURCE_DIR}/src/api/names.def ${PROJECT_SOURCE_DIR}/include/jemalloc/jemalloc.h)
 
 # What objcopy reads: <directory>/names.renamed has "old new" lines, <directory>/names.local names that nobody may see.
 function(hew_write_names directory prefix)
-  file(STRINGS ${CMAKE_SOURCE_DIR}/src/api/names.def rows REGEX "^HEW_NAME\\(")
+  file(STRINGS ${PROJECT_SOURCE_DIR}/src/api/names.def rows REGEX "^HEW_NAME\\(")
   foreach(row IN LISTS rows)
     string(REGEX MATCH "^HEW_NAME\\(([A-Za-z_0-9]+), ([A-Z]+)," matched "${row}")
     set(name ${CMAKE_MATCH_1})
@@ -33,7 +33,7 @@ endfunction()
 
 # jemalloc/jemalloc.h as programs see it: the lines "#define je_malloc malloc" tell the true names.
 function(hew_write_header directory prefix)
-  file(READ ${CMAKE_SOURCE_DIR}/include/jemalloc/jemalloc.h header)
+  file(READ ${PROJECT_SOURCE_DIR}/include/jemalloc/jemalloc.h header)
   if(prefix)
     string(REGEX REPLACE "(#define je_([a-z0-9_]+) )[a-z0-9_]+" "\\1${prefix}\\2" header "${header}")
     string(REPLACE " je_get_defrag_hint(" " ${prefix}get_defrag_hint(" header "${header}")
@@ -59,4 +59,4 @@ function(hew_merge object prefix)
     DEPENDS ${depends} COMMAND_EXPAND_LISTS VERBATIM)
 endfunction()
 
-hew_write_header(${CMAKE_BINARY_DIR} "${HEW_PREFIX}")
+hew_write_header(${PROJECT_BINARY_DIR} "${HEW_PREFIX}")

@@ -4,9 +4,10 @@
 
     python3 scripts/prepare.py build|ci|test|demo|bench|aarch64|engines
 
-What is missing is installed with apt-get when we are root and apt-get is there; else one line says what to install.
-Exits 1 when something that the target cannot do without is still missing.  A second run takes no time.  What comes over
-the network is tried again, and has a time limit.
+For `build` and `demo` nothing is installed into the system: one line says what is missing and which packages bring it.
+The other targets are a developer's: as root with apt-get, what is missing is installed, after a line that says what and
+why; HEW_APT=no in the environment leaves it out.  Exits 1 when something that the target cannot do without is still
+missing.  A second run takes no time.  What comes over the network is tried again, and has a time limit.
 """
 
 import argparse
@@ -32,7 +33,8 @@ LIMIT = 600.0  # seconds that one of them may take
 # Somebody else may be installing; a mirror may stall.
 APT = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3", "-o", "Acquire::http::Timeout=30"]
 PIP = {"PIP_RETRIES": "10", "PIP_TIMEOUT": "30", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-EXTRAS = {"test": "[dev]", "demo": "", "bench": "", "engines": ""}
+EXTRAS = {"test": "[dev]", "demo": "[inspect,search,top]", "bench": "[inspect,search,top]", "engines": "[inspect]"}
+OF_USERS = ("build", "demo")  # targets that change nothing but this folder
 
 
 @dataclass(frozen=True)
@@ -163,21 +165,34 @@ def apt(*words: str) -> bool:
 
 def apt_install(packages: list[str]) -> bool:
     """Whether all packages could be installed."""
-    print(f"prepare: apt-get install {' '.join(packages)}", flush=True)
     return apt("install", "-y", "--no-install-recommends", *packages)
 
 
+def packages_of(needs: list[Need]) -> str:
+    """The Debian packages that bring them, as a command takes them."""
+    return " ".join(sorted({need.package for need in needs}))
+
+
 def bring(needs: list[Need], may_install: bool) -> list[Need]:
-    """Installs what is missing if it can, and returns what still is."""
+    """Installs what is missing if it may, after saying so, and returns what still is."""
     missing = [need for need in needs if not need.present()]
     if missing and may_install:
-        packages = sorted({need.package for need in missing})
+        packages = packages_of(missing)
+        print(f"prepare: will run, as root: apt-get update; apt-get install {packages}", flush=True)
+        print("prepare: HEW_APT=no in the environment leaves that out", flush=True)
         apt("update")  # one source that cannot be reached does not keep the others from serving
-        if not apt_install(packages) and len(packages) > 1:  # one that this distribution lacks holds up the others
-            for package in packages:
+        if not apt_install(packages.split()) and " " in packages:  # one that this distribution lacks holds up the others
+            for package in packages.split():
                 apt_install([package])
         missing = [need for need in missing if not need.present()]
     return missing
+
+
+def may_install_for(target: str) -> bool:
+    """Whether system packages may be installed: a developer's target, as root, unless the environment forbids it."""
+    if target in OF_USERS or os.environ.get("HEW_APT", "") == "no":
+        return False
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
 def require(needs: list[Need], may_install: bool) -> None:
@@ -185,8 +200,7 @@ def require(needs: list[Need], may_install: bool) -> None:
     missing = bring(needs, may_install)
     if missing:
         names = ", ".join(need.what for need in missing)
-        packages = " ".join(sorted({need.package for need in missing}))
-        raise PrepareError(f"missing: {names}.  On Debian and Ubuntu: sudo apt-get install {packages}")
+        raise PrepareError(f"missing: {names}.  On Debian and Ubuntu: sudo apt-get install {packages_of(missing)}")
 
 
 def make_venv(extras: str) -> None:
@@ -220,14 +234,21 @@ def install_tool(python: Path, extras: str) -> None:
     run([str(python), "-m", "pip", "install", "--quiet", "-e", f".{extras}"])
 
 
+def tell(missing: list[Need]) -> None:
+    """One line for all that is left out for the same reason, with the packages that would bring it."""
+    for why in dict.fromkeys(need.why for need in missing):
+        alike = [need for need in missing if need.why == why]
+        names = ", ".join(need.what for need in alike)
+        print(f"prepare: not here: {names}: {why} (apt-get install {packages_of(alike)})", flush=True)
+
+
 def prepare(target: str) -> None:
     """Everything for one target."""
     if sys.version_info < OLDEST_PYTHON:
         raise PrepareError(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: make PYTHON=python3.11")
-    may_install = os.geteuid() == 0 and shutil.which("apt-get") is not None
+    may_install = may_install_for(target)
     require([*BUILD, *([VENV] if target in EXTRAS else []), *(AARCH64 if target == "aarch64" else [])], may_install)
-    for need in bring(WELCOME[target], may_install):
-        print(f"prepare: {need.what} is not here (package {need.package}): {need.why}", flush=True)
+    tell(bring(WELCOME[target], may_install))
     if target in EXTRAS:
         make_venv(EXTRAS[target])
 
