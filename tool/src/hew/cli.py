@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
 """The `hew` command line: names the commands and loads the one that is asked for.
 
-A command's module is imported only when it runs, so `hew run` pays for neither numpy nor rich.
+A command's module is imported only when it runs, so `hew run` pays for no more than click. What an extra of the package
+brings may be missing: the command that needs it says so in one line.
 """
 
+import difflib
 import importlib
+import sys
 from typing import Any
 
 import click
 
+from hew.sources.extras import lacking
 from hew.sources.reader import quiet_without_reader
 
 COMMANDS = {
@@ -56,6 +60,9 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] in REPLACED:
             raise _Gone(args[0], REPLACED[args[0]])
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -73,7 +80,14 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         with quiet_without_reader():
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except ModuleNotFoundError as error:
+                said = lacking(error.name or "")
+                if said is None:
+                    raise
+                click.echo(f"hew {ctx.invoked_subcommand or ''}: {said}", err=True)
+                sys.exit(1)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

@@ -6,15 +6,15 @@ for glibc too. The rounds of the two runs belong to no pairs, so each side is re
 """
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
-import numpy as np
-
-from hew.analysis.ratios import FEWEST_PAIRS, NEGLIGIBLE, RESAMPLES, SEED, tail_probability
+from hew.analysis.ratios import FEWEST_PAIRS, NEGLIGIBLE, quantiles, resampled_medians, tail_probability
 from hew.model.bench import Change
 from hew.model.report import Ratio, Verdict
 
 Document = Mapping[str, Any]
+MOST = 400
 
 
 def changes(before: Document, after: Document, allocator: str, figures: Sequence[str]) -> list[Change]:
@@ -27,7 +27,7 @@ def changes(before: Document, after: Document, allocator: str, figures: Sequence
         for key in figures:
             if key in ours and key in theirs:
                 ratio = unpaired_ratio(ours[key], theirs[key])
-                pair = float(np.median(theirs[key])), float(np.median(ours[key]))
+                pair = median(theirs[key]), median(ours[key])
                 found.append(Change(workload["name"], key, *pair, ratio))
     return found
 
@@ -40,15 +40,11 @@ def _ratios(report: Document, allocator: str) -> dict[str, list[float]]:
 
 def unpaired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
     """The ratio of two medians, with its bootstrap interval; less is better."""
-    generator = np.random.default_rng(SEED)
-    medians = [
-        np.median(sample[generator.integers(0, len(sample), size=(RESAMPLES, len(sample)))], axis=1)
-        for sample in (np.asarray(ours), np.asarray(theirs))
-    ]
     fewest = min(len(ours), len(theirs))
-    margin = tail_probability(fewest)
-    low, high = (float(one) for one in np.quantile(medians[0] / medians[1], [margin, 1 - margin]))
-    value = float(np.median(ours) / np.median(theirs))
+    mine, other = (_spread(resampled_medians(one)) for one in (ours, theirs))
+    found = sorted((above / below, p * q) for above, p in mine for below, q in other if below > 0)
+    low, high = quantiles(found, tail_probability(fewest))
+    value = median(ours) / median(theirs)
     return Ratio(value, low, high, fewest, _verdict(value, low, high, fewest), ())
 
 
@@ -58,3 +54,16 @@ def _verdict(value: float, low: float, high: float, fewest: int) -> Verdict:
     if low <= 1 <= high or abs(value - 1) < NEGLIGIBLE:
         return Verdict.NO_DIFFERENCE
     return Verdict.WORSE if value > 1 else Verdict.BETTER
+
+
+def _spread(found: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
+    """A distribution by MOST values of it at most, each for as much of it: the pairs of two stay few."""
+    if len(found) <= MOST:
+        return found
+    kept, reached = [], 0.0
+    for value, probability in found:
+        before, reached = reached, reached + probability
+        steps = int(reached * MOST) - int(before * MOST)
+        if steps:
+            kept.append((value, steps / MOST))
+    return kept

@@ -12,6 +12,7 @@ from hew.analysis.search.wanted import goal_names, limit_parts
 from hew.commands.asked import asked_for, run_options
 from hew.commands.options import told, writable
 from hew.model.errors import HewError
+from hew.sources.extras import need
 
 SAMPLERS = ("tpe", "nsga2", "random")
 TRY = re.compile(r"([a-z_0-9]+)(?::([^:,]+(?:[-|:][^,]*)?(?:,[^,]+)*))?")
@@ -123,6 +124,7 @@ def command(words: tuple[str, ...], as_json: bool, save: Path | None, **options:
     """
     _check(words, options)
     with told("hew search", programs=True):
+        need("optuna")
         # Optuna takes a second to load: a wrong use is told before.
         from hew.commands.searched import Search, ground_of  # noqa: PLC0415
         from hew.commands.searching import search  # noqa: PLC0415

@@ -9,13 +9,14 @@ import mmap
 import os
 import re
 import stat
+import struct
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-import numpy as np
-import numpy.typing as npt
 from elftools.common.exceptions import ELFError
 from elftools.construct.core import ConstructError
 from elftools.elf.dynamic import DynamicSegment
@@ -25,13 +26,16 @@ from elftools.elf.segments import InterpSegment
 from hew.model.known_allocators import BY_NAME, CONF, GLIBC, HEW, KNOWN, MUSL, Known
 from hew.model.process import Code
 
-SYMBOL_64 = np.dtype(
-    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
-)
-SYMBOL_32 = np.dtype(
-    [("name", "<u4"), ("value", "<u4"), ("size", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2")]
-)
-RELOCATION = np.dtype([("place", "<u8"), ("info", "<u8"), ("addend", "<i8")])
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+# Rows of symbols by the width of addresses: numpy's fields, the bytes of a row, where in it the section's number is.
+SYMBOL_64 = [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
+SYMBOL_32 = [("name", "<u4"), ("value", "<u4"), ("size", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2")]
+ROW_64, SECTION_64 = 24, 6
+ROW_32, SECTION_32 = 16, 14
+RELOCATION = 24  # bytes: place, info, addend
 MALLOC = b"malloc"
 GO_MAGIC = b"\xff Go buildinf:"
 GO_VERSION = re.compile(rb"go1\.\d+(?:\.\d+)?")
@@ -57,19 +61,45 @@ Bytes = mmap.mmap
 
 @dataclass(frozen=True)
 class Symbols:
-    """One table of symbols: its rows, and the texts of their names."""
+    """One table of symbols: the bytes of its rows, and the texts of their names."""
 
-    rows: npt.NDArray[np.void]
+    data: bytes
+    wide: bool  # addresses have 64 bits
     texts: bytes
 
-    def numbers(self, name: bytes) -> npt.NDArray[np.intp]:
+    @cached_property
+    def rows(self) -> "npt.NDArray[np.void]":
+        """The rows as columns, for whoever reads all of them; needs numpy (the extra `inspect`)."""
+        import numpy as np  # noqa: PLC0415 - 70 MB that most commands do without
+
+        shape = np.dtype(SYMBOL_64 if self.wide else SYMBOL_32)
+        return np.frombuffer(self.data, shape, count=len(self.data) // shape.itemsize)
+
+    @cached_property
+    def _names(self) -> "array[int]":
+        """Where in the texts each row's name begins."""
+        row = ROW_64 if self.wide else ROW_32
+        words = array("I", self.data[: len(self.data) // row * row])
+        return words[:: row // 4]
+
+    def numbers(self, name: bytes) -> list[int]:
         """The rows of this very name; the text of one may be the tail of another's."""
-        offsets = [found.start() for found in re.finditer(re.escape(name) + rb"\0", self.texts)]
-        return np.flatnonzero(np.isin(self.rows["name"], offsets))
+        found = []
+        for match in re.finditer(re.escape(name) + rb"\0", self.texts):
+            start = 0
+            while True:
+                try:
+                    start = self._names.index(match.start(), start) + 1
+                except ValueError:
+                    break
+                found.append(start - 1)
+        return sorted(found)
 
     def defines(self, name: bytes) -> bool:
         """Whether the file itself has a function of this name."""
-        return bool(np.any(self.rows[self.numbers(name)]["section"] != 0))
+        row, section = (ROW_64, SECTION_64) if self.wide else (ROW_32, SECTION_32)
+        places = (number * row + section for number in self.numbers(name))
+        return any(struct.unpack_from("<H", self.data, place)[0] for place in places)
 
     def prefixes(self, entry: bytes) -> list[str]:
         """What stands before `entry` in the names of functions that end in it."""
@@ -175,11 +205,7 @@ def read_symbols(elf: ELFFile, kind: str) -> Symbols | None:
     section = next(elf.iter_sections(kind), None)
     if section is None:
         return None
-    shape = SYMBOL_64 if elf.elfclass == 64 else SYMBOL_32
-    rows = section.data()
-    return Symbols(
-        np.frombuffer(rows, shape, count=len(rows) // shape.itemsize), elf.get_section(section["sh_link"]).data()
-    )
+    return Symbols(section.data(), elf.elfclass == 64, elf.get_section(section["sh_link"]).data())
 
 
 def _kind(data: Bytes, tables: list[Symbols], static: bool) -> tuple[Known | None, str | None]:
@@ -218,16 +244,17 @@ def _version(kind: Known | None, data: Bytes, shown: Path) -> str:
 
 def _slots(elf: ELFFile, exported: Symbols) -> tuple[int, ...]:
     """Where the loader writes malloc's address, as the file counts addresses; only where pointers have 64 bits."""
-    wanted = exported.numbers(MALLOC)  # the C library has a slot for its own, so that others can take its place
-    if not len(wanted) or elf.elfclass != 64:
+    wanted = set(exported.numbers(MALLOC))  # the C library has a slot for its own, so that others can take its place
+    if not wanted or elf.elfclass != 64:
         return ()
     return tuple(place for section in elf.iter_sections("SHT_RELA") for place in _places(section.data(), wanted))
 
 
-def _places(data: bytes, wanted: npt.NDArray[np.intp]) -> Iterator[int]:
-    rows = np.frombuffer(data, RELOCATION, count=len(data) // RELOCATION.itemsize)
-    for place in rows["place"][np.isin(rows["info"] >> np.uint64(32), wanted)]:
-        yield int(place)
+def _places(data: bytes, wanted: set[int]) -> Iterator[int]:
+    words = array("Q", data[: len(data) // RELOCATION * RELOCATION])
+    for place, info in zip(words[::3], words[1::3], strict=True):
+        if info >> 32 in wanted:
+            yield place
 
 
 def _runtime(data: Bytes, tables: list[Symbols | None]) -> str | None:

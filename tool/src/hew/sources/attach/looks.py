@@ -14,9 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-import numpy as np
-import numpy.typing as npt
-
 from hew.sources.attach.kernel import Registers
 
 DEPTH = 64 << 10  # bytes of a stack: what the allocator calls needs less
@@ -137,7 +134,9 @@ class Judge:
 
     def _candidates(self, stack: bytes) -> list[int]:
         """The words that point somewhere between the first and the last of the ranges."""
-        words: npt.NDArray[np.uint64] = np.frombuffer(stack, "<u8", count=len(stack) // 8)
+        import numpy as np  # noqa: PLC0415 - the extra `inspect`
+
+        words = np.frombuffer(stack, "<u8", count=len(stack) // 8)
         return [int(one) for one in words[words - np.uint64(self._low) < np.uint64(self._size)]]
 
     def _is_return(self, address: int) -> bool:

@@ -17,6 +17,7 @@ from hew.model.errors import HewError
 from hew.model.known_allocators import CONF
 from hew.model.statistics import Reading
 from hew.sources.attach.target import Target, find_target, has_jemalloc
+from hew.sources.extras import need
 from hew.sources.processes import PROC, read_text, value_of
 from hew.sources.statistics.stream import find_reports
 
@@ -74,6 +75,7 @@ def read_attached(pid: int, timeout: float = TIMEOUT) -> Reading:
 
 def attach(pid: int, timeout: float = TIMEOUT) -> Attached:
     """The report of its jemalloc. HewError says why there is none."""
+    need("numpy")
     target, filtered = allowed(pid)
     plan = {**asdict(target), "pid": pid, "timeout": timeout, "filtered": filtered}
     answer, text = _held(plan)

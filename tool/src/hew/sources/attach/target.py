@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from elftools.elf.elffile import ELFFile
 
 from hew.model.errors import HewError
@@ -158,6 +157,8 @@ def _value(table: Symbols, name: bytes) -> int:
 
 def _inside(table: Symbols, prefix: bytes, one: Mapped) -> Ranges:
     """The code around the functions with jemalloc's names; empty where the table does not have its private ones."""
+    import numpy as np  # noqa: PLC0415 - the extra `inspect`
+
     spaces = [found.encode() for found in table.prefixes(PRIVATE) if found]
     if not spaces:
         return []

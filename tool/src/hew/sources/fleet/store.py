@@ -11,14 +11,16 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from hew.model.errors import HewError
 from hew.model.fleet import LOOKBACK, Fold, Line, Over, Query, Span, possible
 from hew.model.metric import Labels
+from hew.sources.extras import need
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 COLUMNS = ("service_name", "instance", "pid", "state", "size", "kind", "outcome", "size_class", "version", "allocator")
 SCHEMA = f"""
@@ -102,13 +104,17 @@ class StoreSource:
 
     def add(self, rows: Iterable[tuple[Labels, float, float]]) -> int:
         """Samples: labels with __name__, time, value. How many there were."""
+        import numpy as np  # noqa: PLC0415 - the extra `fleet`
+
         found = list(rows)
         if found:
             ids = self.ids(labels for labels, _, _ in found)
             self.add_columns(ids, np.array([at for _, at, _ in found]), np.array([float(one) for _, _, one in found]))
         return len(found)
 
-    def add_columns(self, series: NDArray[np.int32], moment: NDArray[np.float64], value: NDArray[np.float64]) -> None:
+    def add_columns(
+        self, series: "NDArray[np.int32]", moment: "NDArray[np.float64]", value: "NDArray[np.float64]"
+    ) -> None:
         """Samples of series that `ids` has given, in columns of one length."""
         text = """insert into samples select s.metric, n.series, n.moment, n.value
             from new n join series s on s.id = n.series order by s.metric, n.moment"""
@@ -117,8 +123,10 @@ class StoreSource:
             self._base.execute(text)
             self._base.unregister("new")
 
-    def ids(self, found: Iterable[Labels]) -> NDArray[np.int32]:
+    def ids(self, found: Iterable[Labels]) -> "NDArray[np.int32]":
         """The numbers of series, made where they are new."""
+        import numpy as np  # noqa: PLC0415 - the extra `fleet`
+
         if self._series is None:
             self._series = dict(self._rows("select identity, id from series"))
         new: list[list[Any]] = []
@@ -203,10 +211,9 @@ def _increase(span: Span, metric: int, only: str) -> tuple[str, list[Any]]:
 
 
 def _duckdb() -> Any:
-    try:
-        import duckdb  # noqa: PLC0415 - 60 MB that nobody else needs
-    except ImportError:
-        raise HewError("--store wants DuckDB: pip install 'hewmalloc[fleet]'") from None
+    need("duckdb")
+    import duckdb  # noqa: PLC0415 - 60 MB that nobody else needs
+
     return duckdb
 
 

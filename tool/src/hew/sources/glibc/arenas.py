@@ -9,9 +9,6 @@ leads through the heads of other heaps, comes back to it.
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from hew.model.process import Area, Code
 from hew.sources.glibc import layout
 from hew.sources.glibc.memory import PAGE, ChangedError, ProcessMemory
@@ -42,7 +39,9 @@ def find_arenas(memory: ProcessMemory, data: Sequence[tuple[int, int]]) -> list[
 
 def _candidates(start: int, data: bytes) -> Iterator[int]:
     """Where an arena may begin whose last bin is a word pair that points to itself and ends a row of such."""
-    words: npt.NDArray[np.uint64] = np.frombuffer(data, "<u8")
+    import numpy as np  # noqa: PLC0415 - the extra `inspect`
+
+    words = np.frombuffer(data, "<u8")
     places = np.uint64(start - 16) + np.uint64(8) * np.arange(len(words), dtype=np.uint64)
     selves = np.flatnonzero((words[:-1] == places[:-1]) & (words[1:] == places[:-1]))
     last_bin = layout.BINS + 16 * (layout.BIN_COUNT - 1)
@@ -75,6 +74,8 @@ def _plausible(memory: ProcessMemory, arena: int) -> bool:
 
 def mapped_bytes(memory: ProcessMemory, data: Sequence[tuple[int, int]]) -> int | None:
     """Bytes of chunks with a mapping of their own; None where the figures were not found (tunables move the mark)."""
+    import numpy as np  # noqa: PLC0415 - the extra `inspect`
+
     for start, end in data:
         words = np.frombuffer(memory.read(start, end - start), "<u8")
         for place in map(int, np.flatnonzero(words == np.uint64(layout.TCACHE_DEFAULTS[0]))):

@@ -13,6 +13,7 @@ from hew.model.glibc_heap import FreeMemory, GlibcHeap, HeapArena
 from hew.model.known_allocators import GLIBC
 from hew.model.process import Area, Code, ProcessFacts
 from hew.sources.executable import read_elf
+from hew.sources.extras import need
 from hew.sources.glibc import layout
 from hew.sources.glibc.arenas import find_arenas, mapped_bytes, own_data
 from hew.sources.glibc.free_memory import Walk
@@ -32,6 +33,7 @@ def read_heap(process: ProcessFacts) -> GlibcHeap:
     provider = process.provider
     if provider is None or provider.code.kind != GLIBC:
         raise HewError("its malloc is not glibc's")
+    need("numpy")
     at = _layout(process.pid, provider.code)
     reason: ChangedError | None = None
     try:

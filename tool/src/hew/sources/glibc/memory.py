@@ -11,14 +11,12 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-import numpy as np
-
 from hew.model.process import Area
 from hew.sources.processes import PROC
 
 PAGE = 4096
 MOST_PAGES = 8192  # kept at a time: 32 MiB
-PRESENT = np.uint64(1 << 63)
+PRESENT = 1 << 63
 FOUR = struct.Struct("<4Q")
 
 
@@ -98,8 +96,10 @@ class ProcessMemory:
         return PAGE * sum(self._present(start // PAGE, (end - start) // PAGE) for start, end in ranges)
 
     def _present(self, first: int, count: int) -> int:
+        import numpy as np  # noqa: PLC0415 - the extra `inspect`
+
         try:
             data = os.pread(self._pagemap, 8 * count, 8 * first)
         except OSError as error:
             raise ChangedError("pagemap cannot be read") from error
-        return int(np.count_nonzero(np.frombuffer(data[: len(data) & -8], "<u8") & PRESENT))
+        return int(np.count_nonzero(np.frombuffer(data[: len(data) & -8], "<u8") & np.uint64(PRESENT)))

@@ -5,16 +5,14 @@ import gzip
 import io
 import re
 import tempfile
-import zlib
 from dataclasses import replace
 from pathlib import Path
 from shutil import copyfileobj
 from typing import IO, BinaryIO, cast
 
-import zstandard
-
 from hew.model.errors import HewError
 from hew.model.profile import Profile
+from hew.sources.packed import DAMAGED, zstd_stream
 from hew.sources.profile.heap_v2 import read_heap_v2
 from hew.sources.profile.heaptrack import read_heaptrack
 from hew.sources.profile.memray import FIRST, own_recording, read_memray
@@ -25,8 +23,6 @@ TEXT = b"heap_v2/"
 MESSAGE = b"\x0a\x12\x1a\x22\x2a\x32"  # what a profile.proto may begin with: tags of its messages
 ZSTD = b"\x28\xb5\x2f\xfd"
 HEAPTRACK = b"v "
-MOST_WINDOW = 1 << 27  # bytes: what the strongest levels of zstd want
-DAMAGED = (OSError, EOFError, zlib.error, zstandard.ZstdError)
 BUFFER = 1 << 18
 RECORDING_HEAD = 64  # bytes in which a recording says what it is
 NAMED = re.compile(r"\.(\d+)\.\d+\.[fimu]\d*\.(?:heap|pb\.gz)$")
@@ -55,7 +51,7 @@ def read_opened(file: IO[bytes], source: str) -> Profile:
     def from_start() -> BinaryIO:
         file.seek(0)
         if begins == ZSTD:
-            return cast(BinaryIO, _unpacked(file))
+            return zstd_stream(file)
         return cast(BinaryIO, gzip.GzipFile(fileobj=file) if begins.startswith(GZIP) else _Kept(file))
 
     try:
@@ -85,12 +81,6 @@ def read_opened(file: IO[bytes], source: str) -> Profile:
         f"{source}: no heap profile: neither heap_v2, nor pprof's format (profile.proto), nor a recording of heaptrack,"
         " nor what memray transform csv writes"
     )
-
-
-def _unpacked(file: IO[bytes]) -> IO[bytes]:
-    """What is packed by zstd, as it is read."""
-    unpacker = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
-    return unpacker.stream_reader(file, closefd=False, read_across_frames=True)
 
 
 class _Kept(io.RawIOBase):

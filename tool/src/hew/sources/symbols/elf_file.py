@@ -6,14 +6,18 @@ import lzma
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 
 from hew.sources.code import MALFORMED, Symbols, open_code, read_symbols
+from hew.sources.extras import need
 from hew.sources.readable import readable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 EXECUTABLE = 1  # PF_X
 FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
@@ -39,10 +43,10 @@ class ElfFile:
     path: Path
     build_id: str
     segments: tuple[Segment, ...]
-    starts: npt.NDArray[np.uint64]
-    ends: npt.NDArray[np.uint64]
-    names: npt.NDArray[np.uint32]
-    tables: npt.NDArray[np.uint8]
+    starts: "npt.NDArray[np.uint64]"
+    ends: "npt.NDArray[np.uint64]"
+    names: "npt.NDArray[np.uint32]"
+    tables: "npt.NDArray[np.uint8]"
     texts: tuple[bytes, ...]
     has_lines: bool
     stripped: bool
@@ -57,7 +61,7 @@ class ElfFile:
 
     def function_at(self, address: int) -> str:
         """The name of the function there, as linkers know it; or nothing."""
-        place = int(np.searchsorted(self.starts, np.uint64(address), side="right")) - 1
+        place = int(self.starts.searchsorted(self.starts.dtype.type(address), side="right")) - 1
         if place < 0 or address >= int(self.ends[place]):
             return ""
         text, start = self.texts[self.tables[place]], int(self.names[place])
@@ -66,6 +70,7 @@ class ElfFile:
 
 def read_elf_file(path: Path) -> ElfFile | None:
     """The file; None where there is none, or it is no such file, or is damaged."""
+    need("numpy")
     try:
         with open_code(path) as opened:
             return _read(ELFFile(opened), path)
@@ -99,8 +104,10 @@ def _read(elf: ELFFile, path: Path) -> ElfFile:
 
 def _functions(
     found: list[Symbols],
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
+) -> "tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint32], npt.NDArray[np.uint8]]":
     """All functions by address, each address once: the one of the first table, and of those the one that others see."""
+    import numpy as np  # noqa: PLC0415 - the extra `inspect`
+
     parts = []
     for number, table in enumerate(found):
         rows = table.rows[np.isin(table.rows["info"] & 15, FUNCTIONS) & (table.rows["section"] != 0)]
