@@ -181,7 +181,7 @@ def bring(needs: list[Need], may_install: bool) -> list[Need]:
         print(f"prepare: will run, as root: apt-get update; apt-get install {packages}", flush=True)
         print("prepare: HEW_APT=no in the environment leaves that out", flush=True)
         apt("update")  # one source that cannot be reached does not keep the others from serving
-        if not apt_install(packages.split()) and " " in packages:  # one that this distribution lacks holds up the others
+        if not apt_install(packages.split()) and " " in packages:  # one that does not exist here holds up the others
             for package in packages.split():
                 apt_install([package])
         missing = [need for need in missing if not need.present()]

@@ -113,5 +113,13 @@ def test_what_is_no_extra_has_no_cure() -> None:
 def test_a_mistyped_command_gets_a_suggestion(hew: HewRunner) -> None:
     done = hew("comapre", "--", "true")
     assert done.returncode == 2
-    assert "Did you mean 'compare'?" in done.stderr
-    assert "Did you mean" not in hew("quantum").stderr
+    assert "'comapre' (did you mean compare?)" in done.stderr
+    assert "did you mean" not in hew("quantum").stderr
+
+
+def test_statistics_of_a_process_on_glibc_are_not_asked_for_by_settings_that_it_does_not_read(hew: HewRunner) -> None:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
+        done = hew("stats", str(process.pid))
+    assert done.returncode == 1
+    assert "is on glibc, which has no statistics to ask for: hew advise" in done.stderr
+    assert "MALLOC_CONF" not in done.stderr

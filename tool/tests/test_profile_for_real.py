@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conftest import PROGRAMS, HewRunner, environment, is_as_described, wait_until
+from conftest import PROGRAMS, HewRunner, build, environment, is_as_described, wait_until
 from hew.model.profile import Kind
 from hew.sources.control import find_socket
 from hew.sources.profile.read import read_profile
@@ -85,6 +85,23 @@ def test_a_command_is_looked_at_at_its_end(program: Path, hew_library: Path, hew
     assert list(keep.glob("hew.*"))
     bad = hew("profile", "--", str(program), "waits", "no end", HEW_LIBRARY=str(hew_library))
     assert "left no profile: it ended with status 3" in bad.stderr or "left no profile" in bad.stderr
+
+
+def test_of_a_program_that_frees_all_it_made_the_page_shows_what_it_allocated(
+    compiler: str, hew_library: Path, hew: HewRunner, tmp_path: Path
+) -> None:
+    source = "#include <stdlib.h>\nint main(void) { for (int i = 0; i < 5000; i++) { volatile char *object = "
+    source += "malloc(2000); object[0] = 1; free((void *)object); } return 0; }\n"
+    frees = build(compiler, tmp_path / "frees", source, "-O0")
+    page = tmp_path / "page.html"
+    words = ("profile", "--conf", SAMPLED, "--html", str(page), "--", str(frees))
+    done = hew(*words, HEW_LIBRARY=str(hew_library))
+    assert done.returncode == 0, done.stderr
+    assert "are live, so this is what was allocated" in done.stderr
+    assert "peak resident memory: " in done.stderr
+    assert "allocated bytes" in page.read_text()
+    asked = hew("profile", "--inuse_space", *words[1:], HEW_LIBRARY=str(hew_library))
+    assert "are live, so" not in asked.stderr
 
 
 def test_a_stripped_program_says_so(

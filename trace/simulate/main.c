@@ -5,14 +5,19 @@
  *     hew-simulate TRACE [--policy NAME]... [--classes NAME=SIZE,SIZE,...]... | --sizes
  *     hew-simulate --tables
  *
- * Writes one JSON document.  Exit status 1 with one line on standard error: the trace cannot be read, or a word is wrong.
+ * Writes one JSON document.  HEW_SIMULATE_PROGRESS=1 in the environment: also a line on standard error each quarter of a million
+ * operations.  Exit status 1 with one line on standard error: the trace cannot be read, or a word is wrong.
  */
 #include "simulate/report.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#define BETWEEN_PROGRESS (UINT64_C(1) << 18)
 
 struct known {
     const char *name;
@@ -109,9 +114,28 @@ read_words(struct course *course, int count, char **words, bool *sizes, char why
     return *sizes || named || add_known(course, NULL);
 }
 
+/* How far it is, which policy needs least so far, its peak, and that of what lived. */
+static void
+tell_progress(const struct course *course)
+{
+    const struct course_runner *best = NULL;
+
+    for (size_t at = 0; at < course->count; at++) {
+        const struct course_runner *one = &course->runners[at];
+        if (!one->failed && (best == NULL || one->peak_heap < best->peak_heap)) {
+            best = one;
+        }
+    }
+    if (best != NULL) {
+        fprintf(stderr, "progress %" PRIu64 " %s %" PRIu64 " %" PRIu64 "\n", course->now.operation,
+                best->policy->methods->name, best->peak_heap, course->peak_live);
+    }
+}
+
 static bool
 run(struct course *course, const struct hew_trace *trace, bool by_size)
 {
+    const bool progress = getenv("HEW_SIMULATE_PROGRESS") != NULL;
     static struct hew_trace_operation operation;
     struct hew_trace_merge merge;
     struct sizes sizes = {0};
@@ -122,6 +146,9 @@ run(struct course *course, const struct hew_trace *trace, bool by_size)
             good = sizes_take(&sizes, &operation);
         } else {
             course_take(course, &operation);
+            if (progress && operation.kind == HEW_TRACE_DID_ALLOCATE && course->now.operation % BETWEEN_PROGRESS == 0) {
+                tell_progress(course);
+            }
         }
     }
     good = good && !merge.failed;

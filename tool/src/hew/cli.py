@@ -5,13 +5,13 @@ A command's module is imported only when it runs, so `hew run` pays for no more 
 brings may be missing: the command that needs it says so in one line.
 """
 
-import difflib
 import importlib
 import sys
 from typing import Any
 
 import click
 
+from hew.model.nearest import did_you_mean
 from hew.sources.extras import lacking
 from hew.sources.reader import quiet_without_reader
 
@@ -61,8 +61,7 @@ class LazyGroup(click.Group):
         if args and args[0] in REPLACED:
             raise _Gone(args[0], REPLACED[args[0]])
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
+            ctx.fail(f"No such command {args[0]!r}{did_you_mean(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002

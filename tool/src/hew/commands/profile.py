@@ -103,7 +103,9 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
 
     --pins wants a process that was started with prof:true,prof_slabs:true.
     """
-    ways = Ways(**{**options, "kind": KINDS[options["kind"] or Kind.INUSE_SPACE.key]})
+    ways = Ways(
+        **{**options, "kind": KINDS[options["kind"] or Kind.INUSE_SPACE.key], "any_kind": options["kind"] is None}
+    )
     if ways.pins and (ways.by or ways.base or ways.html or ways.pprof or ways.collapsed):
         raise click.UsageError("--pins is a table of its own: with it go --rows, --sparse and --json")
     if ways.collapsed and ways.as_json:

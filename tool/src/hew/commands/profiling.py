@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -20,6 +20,7 @@ from hew.model.errors import HewError
 from hew.model.live_samples import LiveSamples
 from hew.model.profile import Kind, Profile
 from hew.model.profile_view import Shown
+from hew.model.quantity import size
 from hew.sources.attach.target import has_jemalloc
 from hew.sources.control import find_socket
 from hew.sources.environment import caller_environment
@@ -36,6 +37,7 @@ from hew.views.profile.profile_proto import to_pprof
 from hew.views.profile.text import collapsed, growth_lines, summary, table, to_json
 
 STDIN = Path("/dev/stdin")
+LITTLE = 100  # times as much was allocated as is live: the live bytes tell nothing
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Ways:
     """What the user asks for: a field for each option."""
 
     kind: Kind
+    any_kind: bool  # it was not asked for
     base: Path | None
     html: Path | None
     pprof: Path | None
@@ -92,8 +95,19 @@ class Profiling:
             newer = self._read(STDIN if str(file) == "-" else file)
         else:
             newer, status = self._of_command(words)
+            if self._ways.any_kind and not older and not self._ways.as_json:
+                newer = self._with_what_there_is(newer)
         self._write(newer, older)
         return status
+
+    def _with_what_there_is(self, profile: Profile) -> Profile:
+        """A program that frees what it made has a page of nothing: then what it allocated is shown."""
+        live, allocated = profile.total(Kind.INUSE_SPACE), profile.total(Kind.ALLOC_SPACE)
+        if not 0 < allocated >= LITTLE * live:
+            return profile
+        self._ways = replace(self._ways, kind=Kind.ALLOC_SPACE)
+        words = f"{size(live)} are live, so this is what was allocated (--inuse_space shows live bytes)"
+        return replace(profile, notes=(*profile.notes, words))
 
     def _of_process(self, pid: int) -> Profile:
         if self._ways.by is not None:
@@ -136,8 +150,8 @@ class Profiling:
             return self._named(ran.profile, Finder(folders=self._ways.folders)), ran.status
 
     def _write(self, newer: Profile, older: Profile | None) -> None:
-        ways = self._ways
         both = difference(newer, older) if older else newer
+        ways = self._ways
         if ways.kind not in both.kinds:
             raise HewError(f"{both.source} has no {ways.kind.title}: it was taken without prof_accum:true")
         grown = growth(newer, older, ways.kind, ways.by_line) if older else []

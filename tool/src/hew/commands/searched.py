@@ -14,6 +14,7 @@ from hew.commands.measuring import find_client
 from hew.model.allocator import BASELINE, Allocator, Request
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, GLIBC, HEW, JEMALLOC, OWN_CONF
+from hew.model.nearest import did_you_mean
 from hew.model.search import Candidate, Choice, Parameter
 from hew.sources.code import read_code
 from hew.sources.discovery import discover, true_baseline, usable_under, without_allocators
@@ -151,6 +152,7 @@ def _choices(
     for name, values in search.only:
         if name not in known and not values:
             raise HewError(
-                f"--try {name}: write --try {name}:VALUE,VALUE; values are known of {', '.join(sorted(known))}"
+                f"--try {name}{did_you_mean(name, known)}: write --try {name}:VALUE,VALUE; values are known of "
+                f"{', '.join(sorted(known))}"
             )
     return choices, variables

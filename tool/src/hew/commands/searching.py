@@ -17,7 +17,7 @@ from hew.commands.racing import Course, Told, course_of, fails
 from hew.commands.searched import Ground, Search
 from hew.model.errors import HewError
 from hew.model.run import CommandPlan, Plan
-from hew.model.search import Candidate, Proof, SearchResult
+from hew.model.search import Candidate, Proof, SearchResult, Tried, Wanted
 from hew.model.verification import WITHOUT, Variant, Verification
 from hew.sources.experiment import run_schedule
 from hew.sources.library import find_part
@@ -45,8 +45,12 @@ class Searcher:
     life: Course  # how the best of them are measured once more, and the pick is verified
     study: Study
 
-    def explore(self, told: Told) -> None:
+    def explore(self, tell: Told) -> None:
         """Batch after batch until the trials are used up or nothing is left to try."""
+
+        def told(now: str, done: int) -> None:
+            tell(" · ".join(filter(None, (best_so_far(self.study.tried(), self.trials.wanted), now))), done)
+
         told("", min(len(self.study.tried()), self.search.trials))
         while (left := self.search.trials - len(self.study.tried())) > 0:
             asked = self.study.ask(min(BATCH, left), self.ground.base)
@@ -113,6 +117,20 @@ class Searcher:
             machine=describe_machine(), confidence=CONFIDENCE, figures=figures_of(runs), outcomes=tuple(results),
             unmeasured=(), notes=(), server=asked.server,
         )  # fmt: skip
+
+
+def best_so_far(tried: Sequence[Tried], wanted: Wanted) -> str:
+    """The candidate that the search would take now, with its ratios to the base; for the progress bar."""
+    found = picked(front(tried, wanted), wanted, LEVEL)
+    if not found:
+        return "nothing better yet" if tried else ""
+    best = found[0]
+    ratios = (
+        f"{goal.figure.label} {best.ratios[goal.figure.key]:.2f}"
+        for goal in wanted.goals
+        if goal.figure.key in best.ratios
+    )
+    return f"best so far: {', '.join(ratios)} with {best.candidate.label}"
 
 
 def search(asked: Search, ground: Ground) -> SearchResult:

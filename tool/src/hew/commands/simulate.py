@@ -7,6 +7,8 @@ import click
 
 from hew.commands.options import told, writable
 from hew.sources.simulation import simulate
+from hew.sources.trace.blocks import operations_of
+from hew.views.progress import bar
 from hew.views.simulation import show_simulation, simulation_json, simulation_page
 from hew.views.table import results_console
 
@@ -39,7 +41,15 @@ def command(policies: tuple[str, ...], classes: tuple[str, ...], as_json: bool, 
     hew's classes, or by any; with the lower bound.
     """
     with told("hew simulate", programs=True):  # SIGTERM takes the unpacked trace away, too
-        result = simulate(trace, policies, classes)
+        with bar(operations_of(trace)) as told_so_far:
+            done = 0
+
+            def heard(found: str, now: int) -> None:
+                nonlocal done
+                told_so_far(found, now - done)
+                done = now
+
+            result = simulate(trace, policies, classes, heard)
         if as_json:
             click.echo(simulation_json(result))
         else:

@@ -25,6 +25,7 @@ from hew.model.control import (
 )
 from hew.model.errors import HewError
 from hew.model.known_allocators import OWN_CONF
+from hew.model.nearest import did_you_mean
 from hew.sources.processes import PROC, name_of, read_text, resident, stat_fields, threads
 
 THREAD = "hew-control"  # what the library calls the thread that serves
@@ -263,7 +264,18 @@ def _cure(pid: int) -> str:
 
 
 def set_or_do(control: Control, name: str, value: str | None) -> Value:
-    """What `hew ctl PID NAME [VALUE]` means: reads, sets and reads again, or does what has no value."""
+    """What `hew ctl PID NAME [VALUE]` means: reads, sets and reads again, or does what has no value. An unknown name
+    gets a suggestion."""
+    try:
+        return _set_or_do(control, name, value)
+    except RefusedError as error:
+        if error.kind != "unknown":
+            raise
+        near = did_you_mean(name, (one.name for one in control.names()))
+        raise RefusedError(error.kind, f"{error}{near}") from error
+
+
+def _set_or_do(control: Control, name: str, value: str | None) -> Value:
     if value is not None:
         control.set(name, value)
     try:

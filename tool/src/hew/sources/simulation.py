@@ -2,8 +2,10 @@
 """Runs hew-simulate, which reads traces, and takes its document in."""
 
 import json
+import os
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,16 @@ from hew.sources.library import find_part
 from hew.sources.trace.plain import plain_trace
 
 PROGRAM = "hew-simulate"
+PROGRESS = "progress "
+Told = Callable[[str, int], None]  # what was found so far, and how many operations are done
 
 
-def simulate(trace: Path, policies: Sequence[str], classes: Sequence[str]) -> Simulation:
-    """The trace under these policies (all when none is named) and classes, `NAME=SIZE,SIZE`."""
+def simulate(trace: Path, policies: Sequence[str], classes: Sequence[str], told: Told | None = None) -> Simulation:
+    """The trace under these policies (all when none is named) and classes, `NAME=SIZE,SIZE`; `told` hears how far it
+    is."""
     words = [word for one in policies for word in ("--policy", one)]
     words += [word for one in classes for word in ("--classes", one)]
-    document = _asked(trace, words)
+    document = _asked(trace, words, told)
     simple = ("peak_live", "mean_live", "largest", "allocated", "reallocations", "left_out")
     return Simulation(
         source=str(trace),
@@ -52,16 +57,44 @@ def _tables(document: Any) -> dict[str, tuple[SizeClass, ...]]:
     return {name: tuple(SizeClass(*row) for row in rows) for name, rows in document["tables"].items()}
 
 
-def _asked(trace: Path, words: Sequence[str]) -> Any:
+def _asked(trace: Path, words: Sequence[str], told: Told | None = None) -> Any:
     """What the program says of the trace."""
     with plain_trace(trace) as plain:
-        return _run([str(plain), *words], trace)
+        return _run([str(plain), *words], trace, told)
 
 
-def _run(words: Sequence[str], named: Path | None) -> Any:
-    done = subprocess.run([str(find_part(PROGRAM)), *words], capture_output=True, check=False)
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().removeprefix(f"{PROGRAM}: ").removeprefix(f"{words[0]}: ")
-        said = said or f"{PROGRAM} ended with status {done.returncode}"
+def _run(words: Sequence[str], named: Path | None, told: Told | None = None) -> Any:
+    environment = {**os.environ, **({"HEW_SIMULATE_PROGRESS": "1"} if told else {})}
+    lines = []
+    with (
+        tempfile.TemporaryFile() as output,
+        subprocess.Popen(
+            [str(find_part(PROGRAM)), *words], stdout=output, stderr=subprocess.PIPE, env=environment
+        ) as program,
+    ):
+        assert program.stderr is not None  # noqa: S101 - it is a pipe
+        try:
+            for raw in program.stderr:
+                line = raw.decode(errors="replace")
+                if told and line.startswith(PROGRESS):
+                    _tell(line, told)
+                else:
+                    lines.append(line)
+        except BaseException:
+            program.kill()
+            raise
+        status = program.wait()
+        output.seek(0)
+        document = output.read()
+    if status != 0:
+        said = "".join(lines).strip().removeprefix(f"{PROGRAM}: ").removeprefix(f"{words[0]}: ")
+        said = said or f"{PROGRAM} ended with status {status}"
         raise HewError(f"{named}: {said}" if named else said)
-    return json.loads(done.stdout)
+    return json.loads(document)
+
+
+def _tell(line: str, told: Told) -> None:
+    """`progress DONE POLICY PEAK LIVE`, in words."""
+    done, policy, peak, live = line.removeprefix(PROGRESS).split()
+    ratio = f", {int(peak) / int(live):.2f} of live" if int(live) else ""
+    told(f"least so far: {policy}{ratio}", int(done))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The heap profile that a command leaves at its end, when it is run under hew."""
 
+import resource
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from hew.model.errors import HewError
 from hew.model.known_allocators import OWN_CONF
 from hew.model.profile import Profile
+from hew.model.quantity import size
 from hew.sources.discovery import describe_status
 from hew.sources.environment import preload_entries, prepend_preload
 from hew.sources.executable import find_command, preload_obstacle
@@ -46,7 +48,9 @@ def profile_command(words: Sequence[str], conf: str, folder: Path, given: Mappin
     status, pid = _run(path, words, environment)
     ended = describe_status(status) if status else "it ended with status 0"
     left = [one for one in folder.glob(f"{PREFIX}.*.f.*") if one not in before]
-    return Ran(_largest(left, words[0], pid, ended), status)
+    profile = _largest(left, words[0], pid, ended)
+    peak = f"peak resident memory: {_peak()}"
+    return Ran(replace(profile, notes=(*profile.notes, peak)), status)
 
 
 def _run(path: Path, words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, int]:
@@ -77,3 +81,10 @@ def _largest(left: Sequence[Path], name: str, pid: int, ended: str) -> Profile:
     if len(found) > 1:
         notes = (*notes, f"{len(found)} processes left profiles: this is the largest, of process {profile.pid}")
     return replace(profile, source=f"{name} ({profile.pid or pid}, at its end)", notes=notes)
+
+
+def _peak() -> str:
+    """Of the largest process that has ended. The kernel counts what a process was forked from as well: of a small one
+    only a bound is known."""
+    ours, theirs = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return f"{'at most ' if theirs <= ours else ''}{size(theirs * 1024)}"

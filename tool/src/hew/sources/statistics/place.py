@@ -9,7 +9,9 @@ from hew.model.errors import HewError
 from hew.model.statistics import Reading, Thread
 from hew.sources.attach.reading import can_be_attached, read_attached
 from hew.sources.attach.redis import ask_redis, is_redis
+from hew.sources.code import conf_owner
 from hew.sources.control import Control, connect, find_socket
+from hew.sources.process_facts import read_provider
 from hew.sources.processes import PROC, name_of, own_numbers
 from hew.sources.statistics.stream import STDIN, find_reports, read_statistics
 
@@ -43,6 +45,12 @@ def asked(pid: int, attach: float | None = None) -> Reading:
     if find_socket(pid) is None and os.access(f"{PROC}/{pid}/fd", os.R_OK):
         if attach is not None and can_be_attached(pid):
             return read_attached(pid, attach)
+        provider = read_provider(pid)
+        if provider is not None and not conf_owner(provider.code):
+            raise HewError(
+                f"process {pid} is on {provider.code.kind or 'an allocator of its own'}, which has no statistics to "
+                f"ask for: hew advise {pid} and hew top look at its memory from outside"
+            )
         raise HewError(
             f"process {pid} has no control socket to be asked for its statistics: let it write them to a file "
             "(MALLOC_CONF=stats_print:true or stats_interval:BYTES), and give that file; or start it with hew run"

@@ -172,6 +172,16 @@ def pack(path: Path) -> TraceSummary:
     return TraceSummary(str(path), header.pid, program, operations, len(threads), seconds, raw, size, ended, full)
 
 
+def operations_of(path: Path) -> int:
+    """How many operations the blocks' headers say that a trace has; 0 where it cannot be read, which others report."""
+    try:
+        with path.open("rb") as file:
+            header = read_header(file, path)
+            return sum(block.operations for block, _ in read_blocks(file, header) if block.kind == OPERATIONS)
+    except (HewError, OSError):
+        return 0
+
+
 def info(payload: bytes) -> dict[str, str]:
     """The lines of an INFO block."""
     pairs = (line.partition("=") for line in payload.decode(errors="replace").splitlines())
