@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What a comparison says to choose: the winner of each axis, ties as ties, and one piece of advice.
 
-Two allocators tie where their intervals overlap, or where their ratios differ by less than NEAR. Among equals the
-allocator that runs today stays, since a change has a cost; else the one that holds least is named first.
+Two allocators tie where the interval of the one over the other, paired by round, contains 1, or where they differ
+by less than NEAR. Among equals the allocator that runs today stays, since a change has a cost; else the one that holds
+least is named first.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hew.analysis.ratios import bootstrap_interval
 from hew.model.choice import Choice
 from hew.model.figures import CLIENT_WALL, PEAK_RSS, SERVER_RSS, WALL, Figure
 from hew.model.report import AllocatorResult, Ratio, Report, Verdict
@@ -107,34 +109,43 @@ def _ratio(result: AllocatorResult, figure: Figure) -> Ratio | None:
     return result.ratios.get(figure.key)
 
 
-def _interval(result: AllocatorResult, figure: Figure) -> tuple[float, float, float] | None:
-    """Its ratio to glibc with both ends of the interval; glibc's own is 1; None where it was not measured."""
-    if result.allocator.is_baseline:
-        return 1.0, 1.0, 1.0
+def _value(result: AllocatorResult, figure: Figure) -> float | None:
+    """Its ratio to glibc; glibc's own is 1; None where it was not measured."""
     ratio = _ratio(result, figure)
-    return (ratio.value, ratio.low, ratio.high) if ratio else None
+    return 1.0 if result.allocator.is_baseline else ratio.value if ratio else None
 
 
 def _best(results: Sequence[AllocatorResult], figure: Figure) -> tuple[str, ...]:
     """The names of the best in a figure and of those that tie with it, the least costly first."""
 
     def cost(result: AllocatorResult) -> float:
-        found = _interval(result, figure)
+        found = _value(result, figure)
         if found is None:
             return math.inf
-        return -found[0] if figure.more_is_better else found[0]
+        return -found if figure.more_is_better else found
 
     first, *others = sorted(results, key=cost)
-    best = _interval(first, figure)
-    tied = [one for one in others if best is not None and _ties(best, _interval(one, figure))]
+    tied = [one for one in others if _ties(first, one, figure)]
     return tuple(one.allocator.name for one in (first, *tied))
 
 
-def _ties(best: tuple[float, float, float], other: tuple[float, float, float] | None) -> bool:
-    if other is None:
+def _ties(best: AllocatorResult, other: AllocatorResult, figure: Figure) -> bool:
+    ours, theirs = _value(best, figure), _value(other, figure)
+    if not ours or not theirs:
         return False
-    (value, low, high), (theirs, their_low, their_high) = best, other
-    return (low <= their_high and their_low <= high) or abs(theirs / value - 1) < NEAR
+    low, high = _between(best, other, figure)
+    return low <= 1 <= high or abs(theirs / ours - 1) < NEAR
+
+
+def _between(best: AllocatorResult, other: AllocatorResult, figure: Figure) -> tuple[float, float]:
+    """The interval of the other's figure over the best's. Where they have not run in the same rounds, the widest one
+    that their intervals to glibc allow."""
+    mine, theirs = _ratio(best, figure), _ratio(other, figure)
+    if mine is None or theirs is None:  # one of them is glibc
+        return (1 / mine.high, 1 / mine.low) if mine else (theirs.low, theirs.high) if theirs else (1.0, 1.0)
+    if len(mine.per_round) != len(theirs.per_round):
+        return theirs.low / mine.high, theirs.high / mine.low
+    return bootstrap_interval(tuple(b / a for a, b in zip(mine.per_round, theirs.per_round, strict=True)))
 
 
 def _figures(result: AllocatorResult, figures: Sequence[Figure]) -> str:
