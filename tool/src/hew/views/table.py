@@ -70,8 +70,8 @@ def show_table(report: Report, chosen: Choice, console: Console) -> None:
     console.print()
     console.print(f"[bold]{escape(what_ran(setup))}[/]", soft_wrap=True)
     console.print(
-        f"{setup.runs} round{'' if setup.runs == 1 else 's'} after {setup.warmup} of warm-up; ratio to glibc, paired by round, "
-        f"{report.confidence:.0%} interval",
+        f"{setup.runs} round{'' if setup.runs == 1 else 's'} after {setup.warmup} of warm-up; "
+        f"ratio to glibc, paired by round, {report.confidence:.0%} interval",
         style="dim",
         soft_wrap=True,
     )
