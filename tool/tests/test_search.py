@@ -13,6 +13,7 @@ from hew.analysis.search.front import confirmed, front, hopeless, misses, picked
 from hew.analysis.search.space import choice_of, first_candidates, parameters_of
 from hew.analysis.search.wanted import limit_parts, wanted
 from hew.analysis.verification import outcomes
+from hew.commands.searching import best_so_far
 from hew.model.advice import Setting
 from hew.model.allocator import Allocator
 from hew.model.errors import HewError
@@ -74,6 +75,13 @@ def test_two_settings_that_pay_only_together_are_found() -> None:
     best = picked(front(studied(costs, trials=150), BOTH), BOTH)[0]
     assert has(best.candidate, "thp:always")
     assert has(best.candidate, "dirty_decay_ms:-1")
+
+
+def test_the_best_so_far_is_told_with_its_ratios() -> None:
+    assert best_so_far([], BOTH) == ""
+    assert best_so_far([tried(1.2, 1.2, "a:1")], BOTH) == "nothing better yet"
+    found = best_so_far([tried(0.9, 0.95, "a:1"), tried(1.2, 1.2, "a:2")], BOTH)
+    assert found == "best so far: wall time 0.90, peak RSS 0.95 with hew a:1", found
 
 
 def test_no_candidate_is_proposed_twice_and_a_small_space_ends() -> None:

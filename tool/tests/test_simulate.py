@@ -16,7 +16,7 @@ from hew.model.errors import HewError
 from hew.model.simulation import SizeClass, Sizes, SizeUse
 from hew.sources.library import find_part
 from hew.sources.simulation import PROGRAM, simulate, sizes_of
-from hew.sources.trace.blocks import is_packed, pack
+from hew.sources.trace.blocks import is_packed, operations_of, pack
 from traces import ALIGNED, FREE, MALLOC, REALLOC, trace_of
 
 
@@ -43,6 +43,16 @@ def test_each_policy_takes_what_its_textbook_says(tmp_path: Path) -> None:
     assert peaks["mine"] == 2064 + 2064
     assert [one.live for one in result.moments] == [2049, 2149, 100, 190]
     assert {one.name: one.gross[-1] for one in result.policies}["mine"] == 2064 + 96
+
+
+def test_how_far_it_is_and_the_best_so_far_are_told(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path / "t", [(MALLOC, 100), (FREE, 1)] * 300_000)
+    heard: list[tuple[str, int]] = []
+    simulate(trace, ("powers", "slab"), (), lambda found, done: heard.append((found, done)))
+    assert [done for _, done in heard] == [1 << 18, 2 << 18]
+    assert all(found.startswith("least so far: powers, ") and found.endswith(" of live") for found, _ in heard), heard
+    assert operations_of(trace) == 600_000
+    assert operations_of(tmp_path / "none") == 0
 
 
 def test_first_fit_uses_holes_again_and_worst_fit_splits_the_largest(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ tell_progress(const struct course *course)
 static bool
 run(struct course *course, const struct hew_trace *trace, bool by_size)
 {
-    const bool progress = getenv("HEW_SIMULATE_PROGRESS") != NULL;
+    uint64_t next = getenv("HEW_SIMULATE_PROGRESS") != NULL ? BETWEEN_PROGRESS : UINT64_MAX; /* operation to tell at */
     static struct hew_trace_operation operation;
     struct hew_trace_merge merge;
     struct sizes sizes = {0};
@@ -146,8 +146,9 @@ run(struct course *course, const struct hew_trace *trace, bool by_size)
             good = sizes_take(&sizes, &operation);
         } else {
             course_take(course, &operation);
-            if (progress && operation.kind == HEW_TRACE_DID_ALLOCATE && course->now.operation % BETWEEN_PROGRESS == 0) {
+            if (course->now.operation >= next) {
                 tell_progress(course);
+                next += BETWEEN_PROGRESS;
             }
         }
     }

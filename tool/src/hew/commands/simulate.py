@@ -43,6 +43,7 @@ def command(policies: tuple[str, ...], classes: tuple[str, ...], as_json: bool, 
     with told("hew simulate", programs=True):  # SIGTERM takes the unpacked trace away, too
         with bar(operations_of(trace)) as told_so_far:
             done = 0
+            told_so_far("all policies in one pass", 0)
 
             def heard(found: str, now: int) -> None:
                 nonlocal done

@@ -17,6 +17,7 @@ from hew.views.charts import Across, Line, byte_lines
 from hew.views.page import PALETTE, html_page
 from hew.views.svg import picture
 from hew.views.table import plain_table, show_note
+from hew.views.trace_text import count
 
 FORMAT = "hew-simulate/1"
 Rows = Sequence[tuple[str, Sequence[int]]]
@@ -42,7 +43,7 @@ def show_simulation(result: Simulation, console: Console) -> None:
     trace = result.trace
     console.print()
     console.print(
-        f"[bold]{plain(result.source)}[/]  [dim]{trace.operations:,} operations of {trace.threads} threads; "
+        f"[bold]{plain(result.source)}[/]  [dim]{trace.operations:,} operations of {count(trace.threads, 'thread')}; "
         f"at most {size(result.peak_live)} live, {size(result.mean_live)} in the mean[/]",
         soft_wrap=True,
     )
