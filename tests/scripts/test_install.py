@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.timeout(1800)  # it builds the library
 ROOT = Path(__file__).parents[2]
 PARTS = ("CMakeLists.txt", "CMakePresets.json", "cmake", "include", "src", "trace", "tests", "bench")
 TREE = re.compile(r"^(?:unit|model|fuzz|death|bench|user|preload)_\w+", re.MULTILINE)
