@@ -150,11 +150,12 @@ magazine_grow(struct hew_cache *cache, unsigned code, bool filled)
     if (!first && !has_earned(cache, code)) {
         return;
     }
-    cache->classes[code].earned = 0; /* where it may not grow, too: most misses end with the look above */
     size_t next = hew_budget_next(cache, code, filled);
-    if (next > now && !first) {
-        next = find_room(cache, code, now, next);
+    if (next <= now) {
+        return;
     }
+    cache->classes[code].earned = 0; /* where there is no room, too: most misses end with the look above */
+    next = first ? next : find_room(cache, code, now, next);
     if (next > now) {
         hew_budget_set(cache, code, next);
     }

@@ -338,7 +338,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
         hew_large_take(cache->arena, (size_t)64 << 20, HEW_PAGE, HEW_CODE_SLOW); /* a part of it is the share */
     struct hew_extent *one = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
     struct hew_extent *two = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
-    for (unsigned i = 0; i < 60; i++) { /* the thread asks for such objects, and for its share */
+    for (unsigned i = 0; i < 30; i++) { /* the thread asks for such objects */
         give(cache, code, take(cache, code));
     }
     give(cache, code, (void *)one->address);
