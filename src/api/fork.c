@@ -37,8 +37,8 @@ HEW_WEAK int __register_atfork(void (*before)(void), void (*parent)(void), void 
 /* False from before the first pthread_create() on, until libc knows better; absent in other libcs and old ones. */
 extern HEW_WEAK char __libc_single_threaded;
 
-static bool registered; /* by the constructor, or by a first call of malloc before it: there is one thread yet */
-static bool under_way;  /* fork(), behind a closed gate: written by whoever has closed it */
+static _Atomic bool registered; /* by the constructor, or a first call of malloc before it: there is one thread yet */
+static bool under_way;          /* fork(), behind a closed gate: written by whoever has closed it */
 
 typedef void (*mutex_action)(struct hew_mutex *mutex);
 
@@ -190,10 +190,10 @@ register_first(void)
 void
 hew_fork_register(void)
 {
-    if (registered) {
+    /* First, since the call below may allocate.  Not a read and then a write: the page is fresh, and would fault twice. */
+    if (atomic_exchange_explicit(&registered, true, memory_order_relaxed)) {
         return;
     }
-    registered = true; /* first: the call below may allocate */
     /* What glibc's pthread_atfork() calls.  That one is a stub at the very end of a shared library, which would bring the
      * last 64 KiB of ours into every process, and needs that name.  musl has it in libc. */
     if (__register_atfork != NULL) {

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -150,6 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.install:
         install(programs)
     crash.allow_cores()
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # what runs is ended on the way out
     root = Path(tempfile.mkdtemp(prefix="hew-programs-"))
     root.chmod(0o755)
     there = allocators.peers() if chosen.peers is not None else {}
