@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark_goals import BASELINE, BEST, SUBJECT, failed_runs, goals, ratios, size
-from generated import section_of, table
+from generated import measured_now, section_of, table
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tool/src"))
@@ -237,7 +237,7 @@ def main(arguments: list[str] | None = None) -> int:
         before = options.page.read_text() if options.page.is_file() else EMPTY
         found = json.loads(options.saved.read_text())
         drawn, folder = drawn_from(found), options.page.with_suffix("")
-        options.page.write_text(SECTION.put(before, [tables(found, drawn, folder.name)]))
+        options.page.write_text(measured_now(SECTION.put(before, [tables(found, drawn, folder.name)])))
         write_pictures(drawn, folder)
     except (OSError, ValueError, KeyError) as error:
         print(f"gen_benchmarks: {error}", file=sys.stderr)

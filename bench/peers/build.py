@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,10 +35,13 @@ class Peer:
     """One row of peers.toml."""
 
     name: str
-    crate: str
     version: str
+    crate: str = ""
+    wheel: str = ""
+    member: str = ""
     features: list[str] = field(default_factory=list)
     archive: str = ""
+    exports: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     includes: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
@@ -84,10 +88,14 @@ def built_archive(peer: Peer, folder: Path, log: Path) -> list[str]:
     """What to link: the static library that cargo built, whole."""
     lines = run(["cargo", "build", "--release", "--message-format=json"], folder, log).splitlines()
     outputs = [Path(one["out_dir"]) for one in map(json.loads, lines) if one["reason"] == "build-script-executed"]
-    found = [path for output in outputs for path in output.rglob(peer.archive)]
+    found = [(output, path) for output in outputs for path in output.rglob(peer.archive)]
     if not found:
         raise PeerError(f"cargo has made no {peer.archive}: see {log}")
-    return ["-Wl,--whole-archive", str(found[0]), "-Wl,--no-whole-archive"]
+    output, archive = found[0]
+    if peer.exports:
+        includes = [f"-I{output / one}" for one in peer.includes]
+        return [*peer.flags, *includes, *(str(output / one) for one in peer.exports), str(archive)]
+    return ["-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive"]
 
 
 def crate_sources(peer: Peer, folder: Path, log: Path) -> list[str]:
@@ -99,8 +107,25 @@ def crate_sources(peer: Peer, folder: Path, log: Path) -> list[str]:
     return [*peer.flags, *includes, *(str(home / one) for one in peer.sources)]
 
 
+def unpack(peer: Peer) -> None:
+    """The shared library that a wheel carries."""
+    folder = BUILD / "wheels" / peer.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    words = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--dest", str(folder)]
+    run([*words, f"{peer.wheel}=={peer.version}"], folder, folder / "build.log")
+    (wheel,) = folder.glob("*.whl")
+    fresh = folder / "fresh.so"
+    with zipfile.ZipFile(wheel) as members:
+        fresh.write_bytes(members.read(peer.member))
+    fresh.replace(peer.library)
+
+
 def build(peer: Peer) -> None:
     """Makes the shared library, whole or not at all."""
+    if peer.wheel:
+        unpack(peer)
+        return
     if shutil.which("cargo") is None:
         raise PeerError("cargo is not here (package cargo)")
     folder = write_crate(peer)
@@ -108,7 +133,8 @@ def build(peer: Peer) -> None:
     log.unlink(missing_ok=True)
     parts = built_archive(peer, folder, log) if peer.archive else crate_sources(peer, folder, log)
     fresh = folder / "fresh.so"
-    run(["g++" if any(one.endswith(".cc") for one in peer.sources) else "gcc", "-shared", "-fPIC", "-pthread",
+    compiled = [*peer.sources, *peer.exports]
+    run(["g++" if any(one.endswith(".cc") for one in compiled) else "gcc", "-shared", "-fPIC", "-pthread",
          "-o", str(fresh), *parts, "-ldl", "-lm"], folder, log)  # fmt: skip
     fresh.replace(peer.library)
     shutil.rmtree(folder / "target", ignore_errors=True)

@@ -51,8 +51,8 @@ beside another malloc, and with `-DHEW_LG_QUANTUM=3` as well it is what Redis an
 - `xallocx` never makes a small object of a large one, nor changes a small one.
 - A flag that names an arena or a cache that does not exist makes `mallocx` and `rallocx` return NULL; in jemalloc the
   process breaks. `dallocx` into such a cache frees the object straight to its owner.
-- A wrong pointer, size or alignment given to a function that frees ends the process with a message, in every build. With a
-  hook of `experimental.hooks.safety_check_abort` the hook hears the message; if it returns, the call does nothing.
+- A wrong pointer, size or alignment given to a function that frees ends the process with a message, in every build. A
+  hook of `experimental.hooks.safety_check_abort` hears the message; if it returns, the call does nothing.
 - A MIB is made of the places of a name's parts in the tree; these numbers differ between versions of either library.
 - The version that `mallctl("version")` and `JEMALLOC_VERSION` tell is 5.3.1's; `hew_version()` tells hew's.
 - With a prefix the names of the settings have it too: `JE_MALLOC_CONF`, `JE_HEW_CONF`, `/etc/je_malloc.conf`,
@@ -76,9 +76,9 @@ These differences are there on purpose. A test that fails for one of them can be
 | the text of messages | `<hew>: function(address): what: detail` | it names the call |
 | HPA, its shards, SEC | settings are accepted, counts are 0 | one page heap |
 
-With `prof_gdump:true` and the default `lg_prof_sample:19`, eight objects of 16 KiB beyond the peak give no profile; jemalloc
-writes 21.
-"""
+With `prof_gdump:true` and the default `lg_prof_sample:19`, eight objects of 16 KiB beyond the peak give no profile;
+jemalloc writes 21.
+"""  # noqa: E501
 
 
 def read_names(text: str) -> list[tuple[str, str, str]]:

@@ -39,12 +39,12 @@ def _package_version(library: Path) -> str:
 
 
 def _crates() -> dict[str, str]:
-    """The rows of the table of peers that are built from crates."""
+    """The rows of the table of peers that are built from crates, or unpacked from wheels."""
     checkout = find_checkout()
     if checkout is None or not (checkout / PEERS).is_file():
         return {}
     rows = tomllib.loads((checkout / PEERS).read_text(encoding="utf-8"))
-    return {name: f"{row['crate']} {row['version']}" for name, row in rows.items()}
+    return {name: f"{row.get('crate') or row['wheel']} {row['version']}" for name, row in rows.items()}
 
 
 def _said(*words: str) -> str:
