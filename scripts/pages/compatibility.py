@@ -78,7 +78,7 @@ These differences are there on purpose. A test that fails for one of them can be
 
 With `prof_gdump:true` and the default `lg_prof_sample:19`, eight objects of 16 KiB beyond the peak give no profile;
 jemalloc writes 21.
-"""  # noqa: E501
+"""
 
 
 def read_names(text: str) -> list[tuple[str, str, str]]:

@@ -34,9 +34,7 @@ def test_names_that_are_functions_and_a_short_section_pass(
 
 
 @pytest.mark.parametrize("part", ["first.txt", "often.txt"])
-def test_a_name_that_no_file_defines_fails(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch, part: str
-) -> None:
+def test_a_name_that_no_file_defines_fails(arguments: list[str], monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     answer_with(monkeypatch, HEADERS.format(size=0x8000, often=0x8000))
     (Path(arguments[1]) / part).write_text("hew_take fill give\n")
     assert check_first.main(arguments) == 1
