@@ -97,7 +97,8 @@ class Plane:
 def picture_of(programs: Mapping[str, Row], allocators: Sequence[str]) -> str:
     """The SVG file, or nothing when no program has both figures."""
     names = [name for name in allocators if name != BASELINE]
-    colors = allocator_colors([Allocator(name) for name in allocators])
+    variables = allocator_colors([Allocator(name) for name in allocators])
+    colors = {name: f"var({variable})" for name, variable in variables.items()}
     found = dots(programs, names)
     if not found:
         return ""

@@ -120,6 +120,8 @@ def test_the_page_has_winners_first_a_line_for_each_loss_and_the_picture(saved: 
     assert "prefers-color-scheme:dark" in picture
     drawn = ElementTree.fromstring(picture)  # noqa: S314 - our own
     circles = [one for one in drawn.iter() if one.tag.endswith("circle")]
+    assert {one.get("fill") for one in circles} == {"var(--hew)", "var(--c0)"}
+    assert "--hew:#" in picture
     assert len(circles) == 4 + 2 + 2, "a dot a program and allocator, a mean and a legend for each"
 
 
