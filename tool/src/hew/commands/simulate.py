@@ -6,12 +6,14 @@ from pathlib import Path
 import click
 
 from hew.commands.options import told, writable
+from hew.model.simulation import Simulation
 from hew.sources.simulation import simulate
 from hew.sources.trace.blocks import operations_of
 from hew.views.progress import bar
 from hew.views.simulation import show_simulation, simulation_json, simulation_page
 from hew.views.table import results_console
 
+LONG = 1 << 18  # operations from which the program tells how far it is
 POLICIES = (
     "first-fit", "next-fit", "best-fit", "worst-fit", "binary-buddy", "fibonacci-buddy", "slab", "powers",
     "jemalloc", "hew", "hew-fine",
@@ -41,16 +43,7 @@ def command(policies: tuple[str, ...], classes: tuple[str, ...], as_json: bool, 
     hew's classes, or by any; with the lower bound.
     """
     with told("hew simulate", programs=True):  # SIGTERM takes the unpacked trace away, too
-        with bar(operations_of(trace)) as told_so_far:
-            done = 0
-            told_so_far("all policies in one pass", 0)
-
-            def heard(found: str, now: int) -> None:
-                nonlocal done
-                told_so_far(found, now - done)
-                done = now
-
-            result = simulate(trace, policies, classes, heard)
+        result = _simulated(trace, policies, classes)
         if as_json:
             click.echo(simulation_json(result))
         else:
@@ -58,3 +51,20 @@ def command(policies: tuple[str, ...], classes: tuple[str, ...], as_json: bool, 
         if html:
             html.write_text(simulation_page(result), encoding="utf-8")
             click.echo(f"page: {html.absolute()}", err=as_json)
+
+
+def _simulated(trace: Path, policies: tuple[str, ...], classes: tuple[str, ...]) -> Simulation:
+    """With a bar that shows what is best so far, where it takes longer than a moment."""
+    operations = operations_of(trace)
+    if operations < LONG:
+        return simulate(trace, policies, classes)
+    with bar(operations) as tell:
+        done = 0
+        tell("all policies in one pass", 0)
+
+        def heard(found: str, now: int) -> None:
+            nonlocal done
+            tell(found, now - done)
+            done = now
+
+        return simulate(trace, policies, classes, heard)
