@@ -104,6 +104,7 @@ def head(found: Mapping[str, Any], programs: Mapping[str, Row]) -> list[str]:
             "The mean is over the whole run, by time.",
             f"Of servers the page also has the memory {found['idle_seconds']:.0f} s after the load has ended.",
             "Memory and system calls come from rounds of their own, which give no times.",
+            "System calls of programs with threads hold their waits for each other, and repeat less.",
         ]
     return lines
 
