@@ -10,6 +10,17 @@ if(HEW_PREFIX)
   set_source_files_properties(${HEW_OBJECT} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 endif()
 
+# libc's functions of memory and text, ours alone; a sanitizer and a fuzzer look at libc's.
+set(HEW_OWN_BYTES "")
+if(NOT HEW_SANITIZE AND NOT HEW_FUZZ)
+  add_library(hew_bytes OBJECT ${PROJECT_SOURCE_DIR}/src/os/private/bytes.c)
+  target_link_libraries(hew_bytes PRIVATE hew_core_flags)
+  target_compile_options(hew_bytes PRIVATE -O2 -ffreestanding -fno-builtin -fno-stack-protector -U_FORTIFY_SOURCE
+    $<$<C_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>)
+  set(HEW_OWN_BYTES $<TARGET_OBJECTS:hew_bytes>)
+  list(APPEND HEW_SHARED_FROM ${HEW_OWN_BYTES})
+endif()
+
 # What takes the place of a function of the loader's or the system's: not with a prefix, where we are not the program's malloc, not in the
 # archive, where a static program has libc's own, and not under a sanitizer, which does the same.
 if(NOT HEW_PREFIX AND NOT HEW_SANITIZE)
@@ -86,11 +97,16 @@ target_link_libraries(hew_archived PRIVATE hew_core_flags)
 set(HEW_ARCHIVED ${PROJECT_BINARY_DIR}/archive/hew.o)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/archive)
 
+# In the archive they are seen by nobody else: the program around it has libc's.
+file(STRINGS ${PROJECT_SOURCE_DIR}/src/os/private/bytes.c own REGEX "^[a-z_]+ .*[a-z][)];$")
+list(FILTER own EXCLUDE REGEX "^typedef")
+list(TRANSFORM own REPLACE "^[^(]* [*]?([a-z_]+)[(].*$" "--localize-symbol=\\1")
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/libhew.a
-  COMMAND ${CMAKE_LINKER} -r -o ${HEW_ARCHIVED} ${HEW_OBJECT} "$<TARGET_OBJECTS:hew_archived>"
+  COMMAND ${CMAKE_LINKER} -r -o ${HEW_ARCHIVED} ${HEW_OBJECT} "$<TARGET_OBJECTS:hew_archived>" ${HEW_OWN_BYTES}
+  COMMAND ${CMAKE_OBJCOPY} ${own} ${HEW_ARCHIVED}
   COMMAND ${CMAKE_COMMAND} -E rm -f ${PROJECT_BINARY_DIR}/libhew.a
   COMMAND ${CMAKE_AR} rcs ${PROJECT_BINARY_DIR}/libhew.a ${HEW_ARCHIVED}
-  DEPENDS ${HEW_OBJECT} $<TARGET_OBJECTS:hew_archived> COMMAND_EXPAND_LISTS VERBATIM)
+  DEPENDS ${HEW_OBJECT} $<TARGET_OBJECTS:hew_archived> ${HEW_OWN_BYTES} COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(hew_static ALL DEPENDS ${PROJECT_BINARY_DIR}/libhew.a)
 add_dependencies(hew_object hew_api) # one of the two makes the objects before the other looks at them
 add_dependencies(hew hew_object)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("src", "trace")
-GCC_ONLY = ["-fno-tree-slsr"]
+GCC_ONLY = ["-fno-tree-slsr", "-fno-tree-loop-distribute-patterns"]
 # What HEW_ASSERT(1, ...) says of a value is then known, such as that it is not 0.
 CHECKED = {"-DHEW_CHECK_LEVEL=0": "-DHEW_CHECK_LEVEL=1"}
 OF_LIBRARY = " -o CMakeFiles/hew_"

@@ -9,6 +9,7 @@
 #include "alloc/fast.h"
 #include "alloc/realloc.h"
 #include "alloc/request.h"
+#include "base/bytes.h"
 #include "cache/explicit.h"
 #include "page/hooks.h"
 
@@ -82,7 +83,7 @@ take_aligned(size_t size, int flags)
     }
     unsigned code = hew_aligned_code(size, alignment_of(flags));
     void *object = code == HEW_CODE_NONE ? NULL : hew_cache_pop(hew_cache_self, code);
-    return object != NULL && zero ? memset(object, 0, hew_slab_shapes[code].size) : object;
+    return object != NULL && zero ? hew_bytes_zero(object, hew_slab_shapes[code].size) : object;
 }
 
 void *
@@ -103,7 +104,7 @@ zero_gained(void *object, size_t before, int flags)
 {
     size_t now = hew_alloc_usable("rallocx", object);
     if ((flags & HEW_FLAGS_ZERO) != 0 && now > before) {
-        memset((char *)object + before, 0, now - before);
+        hew_bytes_zero((char *)object + before, now - before);
     }
     return object;
 }
@@ -128,7 +129,7 @@ hew_flags_realloc(void *object, size_t size, int flags)
         return NULL;
     }
     size_t room = hew_alloc_usable("rallocx", copy);
-    memcpy(copy, object, usable < room ? usable : room);
+    hew_bytes_copy(copy, object, usable < room ? usable : room);
     hew_flags_free("rallocx", object, flags);
     return zero_gained(copy, usable, flags);
 }

@@ -10,6 +10,7 @@
 #include "alloc/fast.h"
 #include "alloc/fill.h"
 #include "alloc/request.h"
+#include "base/bytes.h"
 #include "cache/count.h"
 #include "page/move.h"
 
@@ -172,8 +173,7 @@ copy_and_free(void *object, size_t kept, size_t size)
     copy = HEW_LIKELY(copy != NULL) ? copy : hew_fast_take_large(size);
     copy = HEW_LIKELY(copy != NULL) ? copy : hew_alloc_slow(size);
     if (copy != NULL) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): what is resized is an object */
-        memcpy(copy, object, kept);
+        hew_bytes_copy(copy, object, kept);
         if (HEW_UNLIKELY(!hew_fast_give(object))) {
             hew_alloc_free("realloc", object);
         }

@@ -9,6 +9,7 @@
 #include "alloc/aligned.h"
 #include "alloc/fast.h"
 #include "alloc/fill.h"
+#include "base/bytes.h"
 #include "cache/count.h"
 #include "cache/depot.h"
 #include "cache/magazine.h"
@@ -297,7 +298,7 @@ finish_large(void *object, bool zero)
         return hew_fill_new(object, usable);
     }
     zeroed = zeroed || (zeroed_by_system(usable) && hew_page_zero(&hew_arena_at(extent->arena)->pages, extent));
-    return zeroed ? object : memset(object, 0, stale < usable ? stale : usable);
+    return zeroed ? object : hew_bytes_zero(object, stale < usable ? stale : usable);
 }
 
 static void *
@@ -321,7 +322,7 @@ hew_request(const struct hew_source *source, size_t size, size_t alignment, bool
     }
     void *object = hew_request_class(source, code, size);
     size_t usable = object == NULL ? 0 : hew_slab_shapes[code].size;
-    return zero && object != NULL ? memset(object, 0, usable) : hew_fill_new(object, usable);
+    return zero && object != NULL ? hew_bytes_zero(object, usable) : hew_fill_new(object, usable);
 }
 
 void *

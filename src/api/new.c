@@ -71,7 +71,7 @@ new_slow(size_t size, size_t alignment)
         if (_ZSt17__throw_bad_allocv != NULL) {
             _ZSt17__throw_bad_allocv();
         }
-        abort();
+        hew_os_abort();
     }
     return object;
 }

@@ -71,6 +71,19 @@ hew_cpu_pause(void)
 #endif
 }
 
+/* What the thread's own data is found by. */
+HEW_INLINE void *
+hew_cpu_thread_pointer(void)
+{
+#if defined(__x86_64__)
+    void *pointer;
+    __asm__("movq %%fs:0, %0" : "=r"(pointer));
+    return pointer;
+#else
+    return __builtin_thread_pointer();
+#endif
+}
+
 /*
  * Takes one off a counter; true when it is 0 then.  The subtraction sets the flag that the branch tests, in one
  * instruction on memory, which compilers find for a plain counter but not for one in an array of a struct.

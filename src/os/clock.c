@@ -2,6 +2,7 @@
 #include "os/clock.h"
 
 #include "os/syscall.h"
+#include "os/vdso.h"
 
 #include <time.h>
 
@@ -15,23 +16,23 @@ uint64_t
 hew_clock_ns(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    hew_vdso_time(CLOCK_MONOTONIC, &now);
     return nanoseconds(&now);
 }
 
 uint64_t
 hew_clock_process_ns(void)
 {
-    struct timespec now = {0};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    struct timespec now;
+    hew_vdso_time(CLOCK_PROCESS_CPUTIME_ID, &now);
     return nanoseconds(&now);
 }
 
 uint64_t
 hew_clock_thread_ns(void)
 {
-    struct timespec now = {0};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    struct timespec now;
+    hew_vdso_time(CLOCK_THREAD_CPUTIME_ID, &now);
     return nanoseconds(&now);
 }
 
@@ -47,7 +48,7 @@ uint64_t
 hew_clock_ms(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    hew_vdso_time(CLOCK_MONOTONIC_COARSE, &now);
     return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
 }
 
@@ -55,6 +56,6 @@ uint64_t
 hew_clock_wall_ns(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    hew_vdso_time(CLOCK_REALTIME, &now);
     return nanoseconds(&now);
 }

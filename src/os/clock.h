@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock: monotonic time.  Thread-safe, keeps errno (the vdso answers without a system call).
+ * clock: monotonic time, by os/vdso.h.  Thread-safe, keeps errno.
  */
 #ifndef HEW_OS_CLOCK_H
 #define HEW_OS_CLOCK_H
@@ -18,7 +18,7 @@ uint64_t hew_clock_thread_ns(void);
 uint64_t hew_clock_wall_ns(void);
 
 /* The same as of the kernel's last tick, by a system call: a process that asks for the time no more than this does not
- * pay for the pages of libc's clock functions, 64 KiB. */
+ * pay for the pages of the vdso. */
 uint64_t hew_clock_early_ns(void);
 
 /* Milliseconds, as of the kernel's last tick (1 to 10 ms old): cheap. */

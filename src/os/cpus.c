@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "os/file.h"
 #include "os/syscall.h"
+#include "os/vdso.h"
 
-#include <sched.h>
 #include <string.h>
 
 #define CGROUPS "/sys/fs/cgroup"
@@ -144,9 +144,20 @@ hew_cpus_usable(void)
     return lesser(cpus, lesser(group, container));
 }
 
+/* Where libc has the kernel keep the thread's processor up to date, as a distance from the thread's pointer; glibc 2.35 and newer. */
+extern HEW_WEAK const ptrdiff_t __rseq_offset;
+extern HEW_WEAK const unsigned __rseq_size; /* 0: not there after all */
+#define RSEQ_CPU_ID 4                       /* in struct rseq; below 0 while there is none */
+
 unsigned
 hew_cpus_current(void)
 {
-    int cpu = sched_getcpu(); /* libc reads it from memory that the kernel keeps up to date */
-    return cpu < 0 ? 0 : (unsigned)cpu;
+    if (HEW_LIKELY(&__rseq_size != NULL && __rseq_size != 0)) {
+        const char *area = (const char *)hew_cpu_thread_pointer() + __rseq_offset;
+        int cpu = *(const volatile int *)(area + RSEQ_CPU_ID);
+        if (HEW_LIKELY(cpu >= 0)) {
+            return (unsigned)cpu;
+        }
+    }
+    return hew_vdso_processor();
 }

@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "os/syscall.h"
 
+#include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 static const char *const texts[] = {
 #define FATAL(name, text) text,
@@ -35,6 +35,28 @@ hew_os_write_error(const char *text, size_t length)
     }
 }
 
+/* What rt_sigaction() reads: the default, no flags, nothing blocked. */
+struct action {
+    void *handler;
+    unsigned long flags;
+    void *restorer;
+    uint64_t blocked;
+};
+
+HEW_COLD _Noreturn void
+hew_os_abort(void)
+{
+    static const struct action usual;
+    const uint64_t signals = UINT64_C(1) << (SIGABRT - 1);
+    long process = hew_syscall1(SYS_getpid, 0), thread = hew_syscall1(SYS_gettid, 0);
+    hew_syscall4(SYS_rt_sigprocmask, SIG_UNBLOCK, &signals, NULL, sizeof signals);
+    hew_syscall3(SYS_tgkill, process, thread, SIGABRT);
+    /* It was ignored, or the program's handler has returned. */
+    hew_syscall4(SYS_rt_sigaction, SIGABRT, &usual, NULL, sizeof usual.blocked);
+    hew_syscall3(SYS_tgkill, process, thread, SIGABRT);
+    __builtin_trap();
+}
+
 HEW_COLD void
 hew_warn(const char *what, const char *detail)
 {
@@ -48,7 +70,7 @@ hew_warn(const char *what, const char *detail)
     line[text.length] = '\n';
     hew_os_write_error(line, text.length + 1);
     if (hew_options.abort) {
-        abort();
+        hew_os_abort();
     }
 }
 
@@ -95,7 +117,7 @@ say_and_abort(struct last_words *words)
 {
     words->line[words->length] = '\n';
     hew_os_write_error(words->line, words->length + 1);
-    abort();
+    hew_os_abort();
 }
 
 HEW_COLD void

@@ -18,6 +18,9 @@ enum hew_fatal_kind {
 /* Writes `text` to file descriptor 2, whole. */
 void hew_os_write_error(const char *text, size_t length);
 
+/* As abort(), without libc: a preloaded library may have taken that over, and allocate under our locks. */
+_Noreturn void hew_os_abort(void);
+
 /* Hears the line, without its newline, before the process ends; NULL: nobody does.  For tests of programs.  It may leave by
  * longjmp, and after a mistake that hew_misuse() reports it may return. */
 typedef void (*hew_fatal_hook)(const char *line);

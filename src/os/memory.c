@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -287,30 +286,24 @@ hew_os_move(void *from, void *to, size_t size)
     return result == -EINVAL || result == -EPERM || result == -ENOSYS ? HEW_OS_NOT_MOVED : HEW_OS_PLACE_LOST;
 }
 
-/* A system call filter (seccomp) refuses brk with an error, which the kernel itself never does: glibc takes it for the new break,
- * and sbrk reports success. */
-static bool
-is_extended(const char *end)
-{
-    uintptr_t now = (uintptr_t)sbrk(0);
-    return now >= (uintptr_t)end && now < -(uintptr_t)4096;
-}
+/* Where glibc believes the break to be, for its sbrk(), which nobody guards; NULL before the first call.  musl has no such thing, and its
+ * sbrk() refuses. */
+extern HEW_WEAK char *__curbrk;
 
-/* libc's sbrk, not the system call: libc keeps the current break in a variable of its own, which nobody guards. */
+/* What sbrk() does, without the call: a preloaded library may have taken it over, and allocate under our locks. */
 static char *
 extend_data_held(size_t size, size_t alignment)
 {
-    char *end = sbrk(0);
-    char *start = NULL;
-    if (end != (void *)-1) {
-        size_t gap = hew_bits_round_up((uintptr_t)end, alignment) - (uintptr_t)end;
-        start = size + gap > (size_t)INTPTR_MAX ? (char *)-1 : sbrk((intptr_t)(size + gap));
-        start = start == (char *)-1 ? NULL : (char *)hew_bits_round_up((uintptr_t)start, alignment);
-        /* The program may have moved the break in between. */
-        if (start != NULL && (start != end + gap || !is_extended(start + size))) {
-            start = NULL;
-        }
+    if (&__curbrk == NULL) {
+        return NULL;
     }
+    char *end = __curbrk != NULL ? __curbrk : (char *)hew_syscall1(SYS_brk, 0);
+    char *start = (char *)hew_bits_round_up((uintptr_t)end, alignment);
+    if (start < end || size > (size_t)INTPTR_MAX || start + size < start ||
+        (char *)hew_syscall1(SYS_brk, start + size) != start + size) {
+        return NULL;
+    }
+    __curbrk = start + size;
     return start;
 }
 
@@ -323,11 +316,9 @@ hew_os_extend_data(size_t size, size_t alignment)
     if (hew_os_is_refused("brk")) {
         return NULL;
     }
-    int saved = errno;
     hew_mutex_lock(&hew_os_data_lock);
     char *start = extend_data_held(size, alignment);
     hew_mutex_unlock(&hew_os_data_lock);
-    errno = saved;
     return start;
 }
 

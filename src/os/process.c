@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "os/process.h"
 
+#include "os/environment.h"
 #include "os/memory.h"
 #include "os/syscall.h"
 
+#include <elf.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 
@@ -48,20 +49,20 @@ hew_os_machine_memory(void)
 uintptr_t
 hew_os_program_address(void)
 {
-    return (uintptr_t)getauxval(AT_PHDR);
+    return hew_environment_auxiliary(AT_PHDR);
 }
 
 uintptr_t
 hew_os_stack_address(void)
 {
-    return (uintptr_t)getauxval(AT_RANDOM); /* bytes that the kernel puts above the first frame */
+    return hew_environment_auxiliary(AT_RANDOM); /* bytes that the kernel puts above the first frame */
 }
 
 uint64_t
 hew_os_random_seed(void)
 {
     uint64_t drawn[2] = {0, 0};
-    const void *sixteen_bytes = (const void *)getauxval(AT_RANDOM);
+    const void *sixteen_bytes = (const void *)hew_environment_auxiliary(AT_RANDOM);
     if (sixteen_bytes != NULL) {
         memcpy(drawn, sixteen_bytes, sizeof drawn);
     }

@@ -15,6 +15,15 @@
 /* libc's own list of what a thread's end calls, made for C++.  Absent in other libcs. */
 HEW_WEAK int __cxa_thread_atexit_impl(void (*ends)(void *argument), void *argument, void *library);
 
+HEW_WEAK int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void),
+                               void *library); /* glibc's */
+
+uint64_t
+hew_threads_signals(void)
+{
+    return ~(UINT64_C(__register_atfork == NULL ? 7 : 3) << 31);
+}
+
 void
 hew_threads_at_end(void (*ends)(void *argument), void *argument)
 {

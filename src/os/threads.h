@@ -12,14 +12,12 @@
 #include "base/compiler.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #pragma weak pthread_create
 #pragma weak pthread_join
 #pragma weak pthread_attr_init
 #pragma weak pthread_attr_destroy
 #pragma weak pthread_attr_setstacksize
-#pragma weak pthread_sigmask
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
 
@@ -29,6 +27,9 @@ hew_threads_here(void)
 {
     return pthread_create != NULL;
 }
+
+/* The kernel's mask of all signals but those by which libc speaks to each thread: 32 and 33, with musl 34 as well. */
+uint64_t hew_threads_signals(void);
 
 /* For a thread in a process where no thread was to be: `ends(argument)` is called at its end, from glibc 2.18 on.  Nothing
  * happens in the first thread, which ends with the process, nor where there are keys for this.  May call malloc. */

@@ -3,6 +3,7 @@
 
 #include "alloc/alloc.h"
 #include "alloc/fast.h"
+#include "base/bytes.h"
 #include "os/fatal.h"
 #include "pool/fast.h"
 #include "pool/group.h"
@@ -24,7 +25,7 @@ from_malloc(size_t size, size_t alignment, bool zero)
     if (object == NULL) {
         object = alignment <= HEW_POOL_UNIT ? hew_alloc_slow(whole) : hew_alloc_aligned(whole, alignment, false);
     }
-    return zero && object != NULL ? memset(object, 0, size) : object;
+    return zero && object != NULL ? hew_bytes_zero(object, size) : object;
 }
 
 static void *
@@ -36,7 +37,7 @@ from_fallback(struct hew_pool_set *set, size_t size, bool zero)
         return from_malloc(size, alignment, zero);
     }
     void *object = fallback->take(fallback->context, size, alignment);
-    return zero && object != NULL ? memset(object, 0, size) : object;
+    return zero && object != NULL ? hew_bytes_zero(object, size) : object;
 }
 
 /* Larger than every size. */
@@ -129,7 +130,7 @@ hew_pool_serve(struct hew_pool_set *set, size_t size, bool zero)
     }
     void *object = take_one(set, number, size);
     hew_alloc_notice_due_work(false);
-    return zero && object != NULL ? memset(object, 0, size) : object;
+    return zero && object != NULL ? hew_bytes_zero(object, size) : object;
 }
 
 /* Past what the thread has at hand. */

@@ -6,9 +6,8 @@
 #include "slab/describe.h"
 
 #include "base/text.h"
+#include "os/fatal.h"
 #include "slab/arena.h"
-
-#include <stdlib.h>
 
 /* The active extent that holds `address`, or NULL.  The inside of a large one is looked for among the pages below. */
 static struct hew_extent *
@@ -120,19 +119,19 @@ HEW_COLD _Noreturn void
 hew_describe_and_end(const char *function, uintptr_t address)
 {
     hew_describe_bad_pointer(function, address);
-    abort();
+    hew_os_abort();
 }
 
 HEW_COLD _Noreturn void
 hew_describe_twice_and_end(const char *function, uintptr_t address)
 {
     hew_describe_double_free(function, address);
-    abort();
+    hew_os_abort();
 }
 
 HEW_COLD _Noreturn void
 hew_describe_free_and_end(const char *function, uintptr_t address)
 {
     hew_describe_free(function, address);
-    abort();
+    hew_os_abort();
 }

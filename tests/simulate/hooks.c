@@ -253,6 +253,21 @@ simulated_memcpy(void *to, const void *from, size_t size)
     return to;
 }
 
+void simulated_bzero(void *to, size_t size);
+void *simulated_mempcpy(void *to, const void *from, size_t size);
+
+void
+simulated_bzero(void *to, size_t size)
+{
+    simulated_memset(to, 0, size);
+}
+
+void *
+simulated_mempcpy(void *to, const void *from, size_t size)
+{
+    return (char *)simulated_memcpy(to, from, size) + size;
+}
+
 void *
 simulated_memmove(void *to, const void *from, size_t size)
 {

@@ -113,9 +113,22 @@ machine_memory(struct sysinfo *info)
 }
 
 static long
-tell_time(struct timespec *time)
+tell_time(int clock, struct timespec *time)
 {
-    *time = (struct timespec){(time_t)(machine_now_ns / 1000000000), (long)(machine_now_ns % 1000000000)};
+    uint64_t now = machine_choose != NULL && machine_self != NULL ? machine_self->clock_ns : machine_now_ns;
+    if (clock == CLOCK_PROCESS_CPUTIME_ID && machine_work_ns != 0) {
+        now = machine_work_ns;
+    }
+    *time = (struct timespec){(time_t)(now / 1000000000), (long)(now % 1000000000)};
+    return 0;
+}
+
+static long
+tell_processor(unsigned *processor)
+{
+    unsigned thread = machine_self == NULL ? 0 : (unsigned)(machine_self - machine_threads);
+    bool moves = machine_choose == NULL && machine_self != NULL && machine_below(8) == 0;
+    *processor = (moves ? (unsigned)machine_below(1024) : thread) % kernel_habits.processors;
     return 0;
 }
 
@@ -138,6 +151,8 @@ memory_call(long number, const long *a)
         return advise_ranges((const struct iovec *)a[1], a[2], (int)a[3]);
     case SYS_mremap:
         return kernel_mremap((uintptr_t)a[0], (size_t)a[1], (size_t)a[2], (int)a[3], (uintptr_t)a[4]);
+    case SYS_brk:
+        return (long)kernel_brk((uintptr_t)a[0]);
     case SYS_mincore:
         return kernel_mincore((uintptr_t)a[0], (size_t)a[1], (unsigned char *)a[2]);
     default:
@@ -178,10 +193,12 @@ other_call(long number, const long *a)
         return limit((int)a[1], (struct rlimit *)a[3]);
     case SYS_sysinfo:
         return machine_memory((struct sysinfo *)a[0]);
-    case SYS_clock_gettime:
-        return tell_time((struct timespec *)a[1]);
     case SYS_getrusage:
         return usage((int)a[0], (struct rusage *)a[1]);
+    case SYS_rt_sigprocmask:
+        return 0;
+    case SYS_tgkill:
+        machine_finding("the library has ended the process");
     case SYS_gettid:
     case SYS_getpid:
         return 1000 + (number == SYS_gettid ? machine_self - machine_threads : 0);
@@ -192,10 +209,17 @@ other_call(long number, const long *a)
     }
 }
 
-/* Before the call and after it another thread may go on. */
+/* Before the call and after it another thread may go on.  The time and the processor are no calls on a true machine: the vdso, and
+ * memory that the kernel keeps up to date. */
 long
 simulated_system_call(long number, const long *arguments)
 {
+    if (number == SYS_clock_gettime) {
+        return tell_time((int)arguments[0], (struct timespec *)arguments[1]);
+    }
+    if (number == SYS_getcpu) {
+        return tell_processor((unsigned *)arguments[0]);
+    }
     if (machine_choose == NULL) {
         machine_now_ns += CALL_NS;
         machine_preempt();

@@ -68,6 +68,6 @@ long kernel_mprotect(uintptr_t address, size_t size, int protection);
 long kernel_madvise(uintptr_t address, size_t size, int advice);
 long kernel_mremap(uintptr_t from, size_t size, size_t new_size, int flags, uintptr_t to);
 long kernel_mincore(uintptr_t address, size_t size, unsigned char *pages);
-void *kernel_sbrk(intptr_t by);
+uintptr_t kernel_brk(uintptr_t to);
 
 #endif

@@ -269,20 +269,15 @@ kernel_mincore(uintptr_t address, size_t size, unsigned char *pages)
     return mincore(at(address), size, pages) == 0 ? 0 : -errno;
 }
 
-void *
-kernel_sbrk(intptr_t by)
+uintptr_t
+kernel_brk(uintptr_t to)
 {
     uintptr_t before = program_break;
-    if (by == 0) {
-        return at(before);
+    if (to > before && to <= BREAK_BASE + BREAK_BYTES && !kernel_refuses(KERNEL_BRK) &&
+        kernel_mmap(rounded(before), rounded(to - before), PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_FIXED) >= 0) {
+        program_break = to;
     }
-    bool refused = by < 0 || kernel_refuses(KERNEL_BRK) || (size_t)by > BREAK_BASE + BREAK_BYTES - before;
-    if (refused ||
-        kernel_mmap(rounded(before), rounded((size_t)by), PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_FIXED) < 0) {
-        return (void *)-1;
-    }
-    program_break += (size_t)by;
-    return at(before);
+    return program_break;
 }
 
 size_t

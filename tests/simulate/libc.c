@@ -8,13 +8,13 @@
 #include "machine.h"
 #include "process.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <time.h>
 
 #define DECLARED(result, name, parameters)                                                                             \
@@ -28,46 +28,20 @@ static unsigned keys_made;
 static int host_error_number;
 static char random_bytes[16];
 
+/* No arguments, no environment, and the vector that the kernel gives. */
+static uintptr_t stack_end[] = {
+    0,         0,                                            /* arguments */
+    0,                                                       /* environment */
+    AT_PHDR,   0x400040, AT_RANDOM, (uintptr_t)random_bytes, /* vector */
+    AT_PAGESZ, 4096,     AT_NULL,   0,
+};
+char **simulated_environ;
+uintptr_t *simulated___libc_stack_end = stack_end;
+char *simulated___curbrk;
+
 DECLARED(int *, __errno_location, (void))
 {
     return machine_self == NULL ? &host_error_number : &machine_self->error_number;
-}
-
-DECLARED(int, clock_gettime, (int clock, struct timespec *time))
-{
-    uint64_t now = machine_choose != NULL && machine_self != NULL ? machine_self->clock_ns : machine_now_ns;
-    if (clock == CLOCK_PROCESS_CPUTIME_ID && machine_work_ns != 0) {
-        now = machine_work_ns;
-    }
-    *time = (struct timespec){(time_t)(now / 1000000000), (long)(now % 1000000000)};
-    return 0;
-}
-
-DECLARED(int, sched_getcpu, (void))
-{
-    unsigned thread = machine_self == NULL ? 0 : (unsigned)(machine_self - machine_threads);
-    bool moves = machine_choose == NULL && machine_self != NULL && machine_below(8) == 0;
-    return (int)((moves ? (unsigned)machine_below(1024) : thread) % kernel_habits.processors);
-}
-
-DECLARED(void *, sbrk, (intptr_t by))
-{
-    return kernel_sbrk(by);
-}
-
-DECLARED(unsigned long, getauxval, (unsigned long type))
-{
-    return type == AT_RANDOM ? (unsigned long)random_bytes : 0x400040;
-}
-
-DECLARED(char *, secure_getenv, (const char *name))
-{
-    return NULL;
-}
-
-DECLARED(void, abort, (void))
-{
-    machine_finding("the library has ended the process (abort)");
 }
 
 DECLARED(void, exit, (int status))
@@ -165,16 +139,6 @@ DECLARED(int, pthread_attr_destroy, (pthread_attr_t * attributes))
 }
 
 DECLARED(int, pthread_attr_setstacksize, (pthread_attr_t * attributes, size_t size))
-{
-    return 0;
-}
-
-DECLARED(int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *before))
-{
-    return 0;
-}
-
-DECLARED(int, sigfillset, (sigset_t * set))
 {
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "format/format.h"
 #include "os/clock.h"
+#include "os/environment.h"
 #include "os/object.h"
 #include "os/syscall.h"
 #include "record/about.h"
@@ -50,7 +51,7 @@ complain(const char *what, const char *why)
 static uint64_t
 number_of(const char *name, uint64_t otherwise)
 {
-    const char *text = secure_getenv(name);
+    const char *text = hew_environment_get(name);
     uint64_t value = 0;
 
     if (text == NULL || *text == '\0') {
@@ -327,7 +328,7 @@ hew_trace_start(void)
                                      __ATOMIC_ACQUIRE)) {
         return unborn == HEW_TRACE_RECORDING;
     }
-    wanted = wished[0] != '\0' ? wished : secure_getenv("HEW_TRACE");
+    wanted = wished[0] != '\0' ? wished : hew_environment_get("HEW_TRACE");
     if (wanted == NULL && !hew_os_loader_is_done()) { /* libc may not know the environment yet */
         __atomic_store_n(&hew_trace_shared.phase, HEW_TRACE_UNBORN, __ATOMIC_RELEASE);
         return false;

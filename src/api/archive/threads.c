@@ -6,7 +6,6 @@
 #include "base/compiler.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 typedef void (*function)(void);
 
@@ -17,7 +16,6 @@ const function hew_threads_needed[] = {
     (function)pthread_attr_init,
     (function)pthread_attr_destroy,
     (function)pthread_attr_setstacksize,
-    (function)pthread_sigmask,
     (function)pthread_key_create,
     (function)pthread_setspecific,
     (function)pthread_atfork,

@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "base/text.h"
 #include "os/entry.h"
+#include "os/environment.h"
 #include "os/fatal.h"
 #include "os/socket.h"
 
@@ -31,7 +32,7 @@ void
 hew_place_boot(void)
 {
     struct hew_text text;
-    const char *directory = secure_getenv("XDG_RUNTIME_DIR");
+    const char *directory = hew_environment_get("XDG_RUNTIME_DIR");
     hew_text_begin(&text, runtime, sizeof runtime);
     if (directory != NULL && directory[0] == '/') {
         hew_text_put(&text, directory);

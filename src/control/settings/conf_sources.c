@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "control/settings/conf_file.h"
+#include "os/environment.h"
 #include "os/fatal.h"
 #include "os/syscall.h"
 
@@ -58,8 +59,8 @@ hew_conf_gather(struct hew_conf_input *input)
 {
     input->built_in = HEW_MALLOC_CONF;
     input->link = hew_conf_read_link(conf_link, conf_link_target, sizeof(conf_link_target));
-    input->environment = secure_getenv(conf_environment); /* NULL in setuid programs */
-    input->own = secure_getenv(conf_own);
+    input->environment = hew_environment_get(conf_environment); /* NULL in setuid programs */
+    input->own = hew_environment_get(conf_own);
     input->warn = write_line;
     input->context = NULL;
 }
