@@ -39,6 +39,14 @@ class Provoking:
 
 
 CASES = [
+    Provoking(
+        "caches-off", "churn 16 256 100 300", "narenas:1,tcache:false", settings=dict.fromkeys(ALL, "tcache:true")
+    ),
+    Provoking("caches-off", "churn 1 256 100 300", "tcache:false", settings=dict.fromkeys(ALL, "tcache:true")),
+    Provoking(
+        "caches-off", "churn 2 1024 10 300", "tcache_max:64", form="J",
+        settings=dict.fromkeys(ALL, "tcache_max:32768"),
+    ),
     # What hew's threads free goes to depots first: only bursts that are more than these hold meet the arenas' locks.
     Provoking("arenas-too-few", "churn 4 256 400 300", "narenas:1", JEMALLOC, settings={"jemalloc": "narenas:4"}),
     Provoking("arenas-too-few", "churn 4 256 3000 300", "narenas:1", ("hew",)),

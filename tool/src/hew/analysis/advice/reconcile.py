@@ -14,7 +14,14 @@ from hew.model.advice import Advice, Setting
 
 LISTS = {"tcache_ncached_max", "slab_sizes"}
 SMALLER_CACHES = {"thread-caches", "memory-limit"}
-CACHES = {"tcache_max", "lg_tcache_max", "tcache_ncached_max", "lg_tcache_nslots_mul", "tcache_nslots_small_max"}
+CACHES = {
+    "tcache",
+    "tcache_max",
+    "lg_tcache_max",
+    "tcache_ncached_max",
+    "lg_tcache_nslots_mul",
+    "tcache_nslots_small_max",
+}
 
 
 def reconciled(advice: Sequence[Advice]) -> tuple[Advice, ...]:

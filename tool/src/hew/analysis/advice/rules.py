@@ -9,6 +9,7 @@ from hew.analysis.advice import (
     background_thread,
     cache_depth,
     cache_oblivious,
+    caches_off,
     decay_too_long,
     decay_too_short,
     depots,
@@ -32,6 +33,7 @@ from hew.model.advice import Advice, Case
 from hew.model.known_allocators import GLIBC
 
 MODULES: Sequence[ModuleType] = (
+    caches_off,
     arenas_too_few,
     hot_threads,
     extents_contention,
