@@ -85,6 +85,19 @@ hew_registers_before_signal(struct hew_registers *registers)
 #endif
 }
 
+/* Of the code that a call returns to, as the first eight bytes have it: how many bytes of the stack it drops before it
+ * returns itself, where that is all that it does (x86-64: add $N, %rsp; ret).  -1: it does something else. */
+HEW_INLINE int
+hew_registers_dropped(uint64_t code)
+{
+#if defined(__x86_64__)
+    unsigned bytes = (unsigned)(code >> 24) & 0xff;
+    return (code & UINT64_C(0xff00ffffff)) == UINT64_C(0xc300c48348) && bytes < 0x80 && bytes % 8 == 0 ? (int)bytes : -1;
+#else
+    return -1; /* run-time code keeps frame pointers there */
+#endif
+}
+
 /* A return address without the bits that a processor with pointer authentication puts above it. */
 HEW_INLINE uintptr_t
 hew_registers_address(uintptr_t value)

@@ -158,12 +158,17 @@ step_by_frame(struct hew_registers *registers)
     return registers->pc != 0 && hew_os_peek(registers->pc - 1, &code, 1);
 }
 
-/* Between a signal handler and what it interrupted. */
+/* Code that only calls, and has neither tables nor a frame pointer: CPython's trampolines for perf (python -X perf). */
 static bool
-ends_handler(const struct hew_registers *registers)
+step_by_end(struct hew_registers *registers, int dropped)
 {
-    uint64_t code;
-    return HEW_HANDLER_END != 0 && hew_os_peek(registers->pc, &code, sizeof code) && code == HEW_HANDLER_END;
+    uintptr_t back, at = registers->sp + (uintptr_t)dropped;
+    if (!hew_os_peek(at, &back, sizeof back)) {
+        return false;
+    }
+    registers->sp = at + sizeof back;
+    registers->pc = back;
+    return back != 0;
 }
 
 static bool
@@ -172,6 +177,23 @@ step_over_signal(struct hew_registers *registers, bool *exact)
     hew_registers_before_signal(registers);
     *exact = true;
     return registers->pc != 0;
+}
+
+/* One frame outwards of code that no table covers. */
+static bool
+step_without_tables(struct hew_registers *registers, bool *exact)
+{
+    uint64_t code = 0;
+    if (hew_os_peek(registers->pc, &code, sizeof code)) {
+        if (HEW_HANDLER_END != 0 && code == HEW_HANDLER_END) { /* between a signal handler and what it interrupted */
+            return step_over_signal(registers, exact);
+        }
+        int dropped = hew_registers_dropped(code);
+        if (dropped >= 0) {
+            return step_by_end(registers, dropped);
+        }
+    }
+    return step_by_frame(registers);
 }
 
 /* One frame outwards.  `exact`: pc is an instruction, not a return address, which may lie in the next function. */
@@ -185,7 +207,7 @@ step(struct hew_registers *registers, bool *exact)
         (!*exact && find_rule(before, &rule) && rule.signal); /* such a function begins at the return address */
     *exact = false;
     if (!found) {
-        return ends_handler(registers) ? step_over_signal(registers, exact) : step_by_frame(registers);
+        return step_without_tables(registers, exact);
     }
     if (rule.signal) {
         return step_over_signal(registers, exact);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "prof/unwind.h"
 
+#include "os/registers.h"
+
 #include "test.h"
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unwind.h>
 
 #define MOST 64
@@ -157,4 +160,35 @@ TEST(frames_below_an_address_of_the_stack_are_left_out)
     memset(array, 1, sizeof array);
     uintptr_t here = (uintptr_t)array + sizeof array;
     CHECK_EQUAL(between(0), between(here) + 3); /* ours too: the address lies in it, and its stack ends below */
+}
+
+/* sub $8, %rsp; call *%rcx; add $8, %rsp; ret: the trampoline that CPython copies for each function with -X perf. */
+static const uint8_t trampoline[] = {0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3};
+typedef int (*through_function)(void *, void *, int, int (*)(void));
+
+static __attribute__((noinline)) int
+seen_from(through_function through)
+{
+    return (through != NULL ? through(NULL, NULL, 0, look) : look()) + 1;
+}
+
+TEST(run_time_code_without_a_frame_pointer_is_walked_by_how_it_ends)
+{
+    if (hew_registers_dropped(UINT64_C(0xc308c48348)) < 0) {
+        return; /* the code is x86-64's */
+    }
+    uintptr_t direct[MOST];
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(page != MAP_FAILED);
+    memcpy(page, trampoline, sizeof trampoline);
+    CHECK(seen_from(NULL) > 0);
+    unsigned count = our_count;
+    memcpy(direct, ours, sizeof direct);
+    CHECK(seen_from((through_function)(uintptr_t)page) > 0);
+    CHECK_EQUAL(our_count, count + 1);
+    CHECK_EQUAL(ours[1], (uintptr_t)page + 6); /* behind its call */
+    for (unsigned i = 3; i < count; i++) {     /* [1] and [2] stand at two places */
+        CHECK_EQUAL(ours[i + 1], direct[i]);
+    }
+    munmap(page, 4096);
 }
