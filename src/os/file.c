@@ -72,9 +72,9 @@ hew_file_in_memory(char *path)
 }
 
 long
-hew_file_read_piece(int file, void *bytes, size_t most)
+hew_file_read_piece(int file, uint64_t offset, void *bytes, size_t most)
 {
-    return hew_syscall3(SYS_read, file, bytes, most);
+    return hew_syscall4(SYS_pread64, file, bytes, most, offset);
 }
 
 void

@@ -15,14 +15,14 @@ bool hew_file_read(const char *path, char *buffer, size_t capacity);
  * or could not be read in one go; `capacity` when it is too large. */
 size_t hew_file_read_whole(const char *path, char *buffer, size_t capacity);
 
-/* A file without a name, for what is written by path: `path` opens it in this thread.  -errno when there can be none. */
+/* A file without a name; `path` opens it in this thread, where there is a /proc.  -errno when there can be none. */
 #define HEW_FILE_OWN_PATH 48
 int hew_file_in_memory(char *path);
 void hew_file_close(int file);
 
-/* The next bytes of it; 0 at its end, below 0 on an error. */
+/* Its bytes from an offset on; 0 at its end, below 0 on an error. */
 #define HEW_FILE_PIECE ((size_t)64 << 10)
-long hew_file_read_piece(int file, void *bytes, size_t most);
+long hew_file_read_piece(int file, uint64_t offset, void *bytes, size_t most);
 
 /* When the kernel makes pages huge: "always", "madvise" (when told to), "never", or "not supported". */
 const char *hew_file_huge_pages(void);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "os/object.h"
 
+#include "base/bits.h"
+#include "base/size_class.h"
+#include "base/text.h"
 #include "os/futex.h"
 #include "os/syscall.h"
 
@@ -8,6 +11,7 @@
 #include <link.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/uio.h>
 
 struct search {
@@ -19,7 +23,7 @@ static int
 look_into(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct search *search = context;
-    struct hew_os_object object = {UINTPTR_MAX, 0, NULL};
+    struct hew_os_object object = {UINTPTR_MAX, 0, NULL, info->dlpi_name};
     bool inside = false;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -68,6 +72,7 @@ find_without_lock(uintptr_t address, struct hew_os_object *object, bool *found)
         object->begin = (uintptr_t)answer.dlfo_map_start;
         object->end = (uintptr_t)answer.dlfo_map_end;
         object->unwind_index = answer.dlfo_eh_frame;
+        object->path = answer.dlfo_link_map != NULL ? answer.dlfo_link_map->l_name : "";
     }
     return true;
 }
@@ -91,13 +96,19 @@ find_without_lock(uintptr_t address, struct hew_os_object *object, bool *found)
 static _Atomic uint32_t searching, forking;
 
 static bool
+search_with_lock(int (*look)(struct dl_phdr_info *info, size_t size, void *context), void *context)
+{
+    atomic_fetch_add(&searching, 1);
+    bool found = atomic_load(&forking) == 0 && dl_iterate_phdr(look, context) != 0;
+    atomic_fetch_sub(&searching, 1);
+    return found;
+}
+
+static bool
 find_with_lock(uintptr_t address, struct hew_os_object *object)
 {
     struct search search = {address, object};
-    atomic_fetch_add(&searching, 1);
-    bool found = atomic_load(&forking) == 0 && dl_iterate_phdr(look_into, &search) != 0;
-    atomic_fetch_sub(&searching, 1);
-    return found;
+    return search_with_lock(look_into, &search);
 }
 
 bool
@@ -108,6 +119,44 @@ hew_os_find_object(uintptr_t address, struct hew_os_object *object)
         return found;
     }
     return find_with_lock(address, object);
+}
+
+struct lowest {
+    uintptr_t from;
+    struct hew_os_code *code; /* the lowest up to now; its `begin` is UINTPTR_MAX before there is one */
+};
+
+static int
+look_for_lowest(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct lowest *lowest = context;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t begin = (info->dlpi_addr + header->p_vaddr) & ~((uintptr_t)HEW_PAGE - 1);
+        if (header->p_type != PT_LOAD || (header->p_flags & PF_X) == 0 || begin < lowest->from ||
+            begin >= lowest->code->begin) {
+            continue;
+        }
+        uintptr_t end = info->dlpi_addr + header->p_vaddr + header->p_memsz;
+        const char *path = info->dlpi_name != NULL && info->dlpi_name[0] != '\0' ? info->dlpi_name
+                                                                                 : (const char *)getauxval(AT_EXECFN);
+        struct hew_text text;
+        hew_text_begin(&text, lowest->code->path, lowest->code->path_bytes);
+        hew_text_put(&text, path != NULL ? path : "");
+        lowest->code->begin = begin;
+        lowest->code->end = hew_bits_round_up(end, HEW_PAGE);
+        lowest->code->offset = header->p_offset & ~((uint64_t)HEW_PAGE - 1);
+    }
+    return 0;
+}
+
+bool
+hew_os_next_code(uintptr_t from, struct hew_os_code *code)
+{
+    struct lowest lowest = {from, code};
+    code->begin = UINTPTR_MAX;
+    search_with_lock(look_for_lowest, &lowest);
+    return code->begin != UINTPTR_MAX;
 }
 
 void

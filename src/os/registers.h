@@ -92,7 +92,8 @@ hew_registers_dropped(uint64_t code)
 {
 #if defined(__x86_64__)
     unsigned bytes = (unsigned)(code >> 24) & 0xff;
-    return (code & UINT64_C(0xff00ffffff)) == UINT64_C(0xc300c48348) && bytes < 0x80 && bytes % 8 == 0 ? (int)bytes : -1;
+    return (code & UINT64_C(0xff00ffffff)) == UINT64_C(0xc300c48348) && bytes < 0x80 && bytes % 8 == 0 ? (int)bytes
+                                                                                                       : -1;
 #else
     return -1; /* run-time code keeps frame pointers there */
 #endif

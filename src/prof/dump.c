@@ -141,10 +141,12 @@ hew_dump_log_end(void)
     return hew_event_log_end(path);
 }
 
+/* Into `file` where that is open, else under `path`. */
 static bool
-write_snapshot(struct dump *dump, const char *path)
+write_snapshot(struct dump *dump, int file, const char *path)
 {
-    if (!hew_sink_open(&dump->sink, path)) {
+    bool open = file >= 0 ? hew_sink_begin(&dump->sink, file) : hew_sink_open(&dump->sink, path);
+    if (!open) {
         return false;
     }
     if (hew_options.prof_format == HEW_PROF_FORMAT_PPROF) {
@@ -162,10 +164,10 @@ write_snapshot(struct dump *dump, const char *path)
     return true;
 }
 
-/* Writes a profile under `path`, or with NULL under the next name of its kind.  Tells what is live in `leak`, which may
- * be NULL. */
+/* Writes a profile into `file`, else (-1) under `path`, or with NULL under the next name of its kind.  Tells what is live in
+ * `leak`, which may be NULL. */
 static bool
-write_profile(const char *path, char kind, struct hew_dump_leak *leak)
+write_profile(int file, const char *path, char kind, struct hew_dump_leak *leak)
 {
     size_t bytes = hew_bits_round_up(sizeof(struct dump), HEW_PAGE);
     struct dump *dump = hew_os_map(bytes, HEW_PAGE);
@@ -174,7 +176,7 @@ write_profile(const char *path, char kind, struct hew_dump_leak *leak)
     }
     bool written = false;
     if ((path != NULL || make_name(dump->path, kind)) && hew_snapshot_take(&dump->snapshot, hew_prof_interval())) {
-        written = write_snapshot(dump, path != NULL ? path : dump->path);
+        written = write_snapshot(dump, file, path != NULL ? path : dump->path);
         if (leak != NULL) {
             struct hew_prof_shown live = hew_weight_estimate(&dump->snapshot.live, hew_options.prof_unbias);
             *leak = (struct hew_dump_leak){live.objects, live.bytes, 0};
@@ -194,7 +196,13 @@ write_profile(const char *path, char kind, struct hew_dump_leak *leak)
 bool
 hew_dump_write(const char *path)
 {
-    return write_profile(path, 'm', NULL);
+    return write_profile(-1, path, 'm', NULL);
+}
+
+bool
+hew_dump_write_file(int file, const char *path)
+{
+    return write_profile(file, path, 'm', NULL);
 }
 
 struct hew_dump_leak
@@ -202,7 +210,7 @@ hew_dump_final(void)
 {
     struct hew_dump_leak leak = {0, 0, 0};
     if (hew_options.prof_final) {
-        write_profile(NULL, 'f', &leak);
+        write_profile(-1, NULL, 'f', &leak);
     }
     return leak;
 }
@@ -231,9 +239,9 @@ void
 hew_dump_notice(uint64_t bytes)
 {
     if (interval_is_over(bytes)) {
-        write_profile(NULL, 'i', NULL);
+        write_profile(-1, NULL, 'i', NULL);
     }
     if (atomic_load_explicit(&hew_dump_at_peaks, memory_order_relaxed) && is_new_peak()) {
-        write_profile(NULL, 'u', NULL);
+        write_profile(-1, NULL, 'u', NULL);
     }
 }

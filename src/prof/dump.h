@@ -29,6 +29,9 @@ void hew_dump_notice(uint64_t bytes);
 /* Under that name, or with NULL a new one; false when it could not be written. */
 bool hew_dump_write(const char *path);
 
+/* The same into an open file, which stays open; `path` is what the hook of dumps is told. */
+bool hew_dump_write_file(int file, const char *path);
+
 /* What is live now, by estimate. */
 struct hew_dump_leak {
     uint64_t objects, bytes, stacks;

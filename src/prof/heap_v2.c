@@ -2,6 +2,7 @@
 #include "prof/heap_v2.h"
 
 #include "base/options.h"
+#include "prof/mappings.h"
 
 /* "<live objects>: <live bytes> [<objects ever>: <bytes ever>]"; what was ever allocated is told with prof_accum only. */
 static void
@@ -60,6 +61,29 @@ put_stack(struct hew_sink *sink, const struct hew_snapshot_stack *stack, uint64_
     }
 }
 
+struct map {
+    struct hew_sink *sink;
+    bool is_whole; /* what is mapped now stands there */
+};
+
+/* As a line of /proc/PID/maps. */
+static void
+put_mapping(const struct hew_mapping *mapping, void *context)
+{
+    struct map *map = context;
+    if (map->is_whole && !mapping->closed) {
+        return;
+    }
+    hew_sink_put_hex(map->sink, mapping->begin);
+    hew_sink_put_text(map->sink, "-");
+    hew_sink_put_hex(map->sink, mapping->end);
+    hew_sink_put_text(map->sink, " r-xp ");
+    hew_sink_put_hex(map->sink, mapping->offset);
+    hew_sink_put_text(map->sink, " 00:00 0 ");
+    hew_sink_put_text(map->sink, mapping->path);
+    hew_sink_put_text(map->sink, "\n");
+}
+
 void
 hew_heap_v2_write(struct hew_sink *sink, const struct hew_snapshot *snapshot)
 {
@@ -83,5 +107,6 @@ hew_heap_v2_write(struct hew_sink *sink, const struct hew_snapshot *snapshot)
         put_stack(sink, &snapshot->stacks[i], snapshot->interval);
     }
     hew_sink_put_text(sink, "\nMAPPED_LIBRARIES:\n");
-    hew_sink_put_file(sink, "/proc/self/maps");
+    struct map map = {sink, hew_sink_put_file(sink, "/proc/self/maps")};
+    hew_mappings_each(put_mapping, &map);
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "prof/mappings.h"
 
-#include "base/bits.h"
 #include "os/object.h"
 #include "os/syscall.h"
+#include "prof/image.h"
+#include "prof/modules.h"
 
-#include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <string.h>
 
-#define HEADERS_MOST 64
-#define NOTES_MOST 2048
 #define LINE_MOST (HEW_MAPPING_PATH + 128)
 
 /* A number in hexadecimal and the character behind it; false when that is not `after`. */
@@ -71,77 +68,50 @@ hew_mappings_parse(const char *line, size_t length, struct hew_mapping *mapping)
     return true;
 }
 
-/* Among notes, a build id; its length, 0: none. */
-static unsigned
-find_build_id(const uint8_t *notes, size_t size, uint8_t *id, unsigned most)
-{
-    ElfW(Nhdr) note;
-    for (size_t at = 0; at + sizeof note <= size;) {
-        memcpy(&note, notes + at, sizeof note);
-        size_t name = at + sizeof note, content = name + hew_bits_round_up(note.n_namesz, 4);
-        if (content > size || note.n_descsz > size - content) {
-            return 0;
-        }
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0) {
-            unsigned bytes = note.n_descsz < most ? note.n_descsz : most;
-            memcpy(id, notes + content, bytes);
-            return bytes;
-        }
-        at = content + hew_bits_round_up(note.n_descsz, 4);
-    }
-    return 0;
-}
+/* A walk over what is mapped, lowest first. */
+struct walk {
+    void (*visit)(const struct hew_mapping *mapping, void *context);
+    void *context;
+    uintptr_t end; /* of what was visited last */
+};
 
-unsigned
-hew_mappings_build_id(uintptr_t begin, uint8_t *id, unsigned most)
+/* What was closed and lay between the mapping visited last and `limit`. */
+static void
+visit_closed(struct walk *walk, uintptr_t limit)
 {
-    ElfW(Ehdr) head;
-    ElfW(Phdr) parts[HEADERS_MOST];
-    uint8_t notes[NOTES_MOST];
-    if (!hew_os_peek(begin, &head, sizeof head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-        head.e_phnum > HEADERS_MOST || !hew_os_peek(begin + head.e_phoff, parts, head.e_phnum * sizeof parts[0])) {
-        return 0;
+    struct hew_mapping closed;
+    while (hew_modules_next(walk->end, limit, &closed)) {
+        walk->visit(&closed, walk->context);
+        walk->end = closed.end;
     }
-    uintptr_t first = UINTPTR_MAX;
-    for (unsigned i = 0; i < head.e_phnum; i++) {
-        first = parts[i].p_type == PT_LOAD && parts[i].p_vaddr < first ? parts[i].p_vaddr : first;
-    }
-    for (unsigned i = 0; i < head.e_phnum; i++) {
-        size_t size = parts[i].p_memsz < NOTES_MOST ? parts[i].p_memsz : NOTES_MOST;
-        if (parts[i].p_type != PT_NOTE || !hew_os_peek(begin + parts[i].p_vaddr - first, notes, size)) {
-            continue;
-        }
-        unsigned bytes = find_build_id(notes, size, id, most);
-        if (bytes != 0) {
-            return bytes;
-        }
-    }
-    return 0;
 }
 
 static void
-visit_line(const char *line, size_t length, void (*visit)(const struct hew_mapping *mapping, void *context),
-           void *context)
+visit_mapping(struct walk *walk, struct hew_mapping *mapping)
 {
-    struct hew_mapping mapping;
     struct hew_os_object object;
-    if (!hew_mappings_parse(line, length, &mapping)) {
-        return;
+    mapping->closed = false;
+    mapping->build_id_bytes = 0;
+    if (hew_os_find_object(mapping->begin, &object)) {
+        mapping->build_id_bytes = hew_image_build_id(object.begin, mapping->build_id, HEW_BUILD_ID);
     }
-    mapping.build_id_bytes = 0;
-    if (hew_os_find_object(mapping.begin, &object)) {
-        mapping.build_id_bytes = hew_mappings_build_id(object.begin, mapping.build_id, HEW_BUILD_ID);
-    }
-    visit(&mapping, context);
+    visit_closed(walk, mapping->begin);
+    walk->visit(mapping, walk->context);
+    walk->end = mapping->end;
 }
 
-void
-hew_mappings_each(void (*visit)(const struct hew_mapping *mapping, void *context), void *context)
+/* From /proc/self/maps.  False: there is none. */
+static bool
+visit_lines(struct walk *walk)
 {
     char text[LINE_MOST];
     size_t held = 0;
+    struct hew_mapping mapping;
     int file = (int)hew_syscall3(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    while (file >= 0) {
+    if (file < 0) {
+        return false;
+    }
+    for (;;) {
         long got = hew_syscall3(SYS_read, file, text + held, sizeof text - held);
         if (got <= 0 && got != -EINTR) {
             break;
@@ -149,7 +119,9 @@ hew_mappings_each(void (*visit)(const struct hew_mapping *mapping, void *context
         held += got > 0 ? (size_t)got : 0;
         char *line = text, *end;
         while ((end = memchr(line, '\n', (size_t)(text + held - line))) != NULL) {
-            visit_line(line, (size_t)(end - line), visit, context);
+            if (hew_mappings_parse(line, (size_t)(end - line), &mapping)) {
+                visit_mapping(walk, &mapping);
+            }
             line = end + 1;
         }
         if (line == text && held == sizeof text) {
@@ -158,7 +130,32 @@ hew_mappings_each(void (*visit)(const struct hew_mapping *mapping, void *context
         held = (size_t)(text + held - line);
         memmove(text, line, held);
     }
-    if (file >= 0) {
-        hew_syscall1(SYS_close, file);
+    hew_syscall1(SYS_close, file);
+    return true;
+}
+
+void
+hew_mappings_each(void (*visit)(const struct hew_mapping *mapping, void *context), void *context)
+{
+    struct walk walk = {visit, context, 0};
+    if (!visit_lines(&walk)) {
+        hew_mappings_of_loader(visit, context);
+        return;
     }
+    visit_closed(&walk, UINTPTR_MAX);
+}
+
+void
+hew_mappings_of_loader(void (*visit)(const struct hew_mapping *mapping, void *context), void *context)
+{
+    struct walk walk = {visit, context, 0};
+    struct hew_mapping mapping;
+    struct hew_os_code code = {.path = mapping.path, .path_bytes = sizeof mapping.path};
+    while (hew_os_next_code(walk.end, &code)) {
+        mapping.begin = code.begin;
+        mapping.end = code.end;
+        mapping.offset = code.offset;
+        visit_mapping(&walk, &mapping);
+    }
+    visit_closed(&walk, UINTPTR_MAX);
 }

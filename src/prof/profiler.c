@@ -10,6 +10,7 @@
 #include "os/probe.h"
 #include "os/syscall.h"
 #include "prof/dump.h"
+#include "prof/modules.h"
 #include "prof/unwind.h"
 
 #include <string.h>
@@ -49,7 +50,7 @@ hew_prof_boot(void)
     atomic_store(&hew_prof_active, hew_options.prof_active);
     atomic_store(&hew_prof_active_init, hew_options.prof_thread_active_init);
     atomic_store(&hew_prof_lg_sample, (unsigned)hew_options.lg_prof_sample);
-    hew_unwind_boot();
+    hew_unwind_boot(hew_modules_note);
     hew_dump_boot();
     hew_event_keep_recent(hew_options.prof_recent_alloc_max);
     if (hew_options.prof_log) {

@@ -32,6 +32,17 @@ hew_sink_open(struct hew_sink *sink, const char *path)
     return !sink->failed;
 }
 
+bool
+hew_sink_begin(struct hew_sink *sink, int file)
+{
+    sink->file = (int)hew_syscall3(SYS_fcntl, file, F_DUPFD_CLOEXEC, 0);
+    sink->path = sink->growing;
+    sink->growing[0] = '\0';
+    sink->failed = sink->file < 0;
+    sink->held = 0;
+    return !sink->failed;
+}
+
 static void
 flush(struct hew_sink *sink)
 {
@@ -86,12 +97,12 @@ hew_sink_put_hex(struct hew_sink *sink, uint64_t value)
     hew_sink_put(sink, digits + 2, text.length - 2);
 }
 
-void
+bool
 hew_sink_put_file(struct hew_sink *sink, const char *path)
 {
     int from = (int)hew_syscall3(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (from < 0) {
-        return;
+        return false;
     }
     long got;
     do {
@@ -102,6 +113,7 @@ hew_sink_put_file(struct hew_sink *sink, const char *path)
         sink->held += got > 0 ? (size_t)got : 0;
     } while (got > 0 || got == -EINTR);
     hew_syscall1(SYS_close, from);
+    return true;
 }
 
 bool

@@ -27,13 +27,16 @@ struct hew_sink {
 /* False when the file cannot be made.  `path` must stay. */
 bool hew_sink_open(struct hew_sink *sink, const char *path);
 
+/* Into a file that is open and stays so.  False when no descriptor is left. */
+bool hew_sink_begin(struct hew_sink *sink, int file);
+
 void hew_sink_put(struct hew_sink *sink, const void *bytes, size_t count);
 void hew_sink_put_text(struct hew_sink *sink, const char *text);
 void hew_sink_put_unsigned(struct hew_sink *sink, uint64_t value);
 void hew_sink_put_hex(struct hew_sink *sink, uint64_t value); /* without 0x */
 
-/* A whole file of the system, such as /proc/self/maps. */
-void hew_sink_put_file(struct hew_sink *sink, const char *path);
+/* A whole file of the system, such as /proc/self/maps.  False when it cannot be opened. */
+bool hew_sink_put_file(struct hew_sink *sink, const char *path);
 
 /* True when everything is in the file under its name; otherwise there is no new file. */
 bool hew_sink_close(struct hew_sink *sink);

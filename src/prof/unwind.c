@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "prof/unwind.h"
 
-#include "os/object.h"
 #include "os/process.h"
 #include "prof/cfi.h"
 
@@ -26,11 +25,14 @@ struct slot {
 };
 
 static struct slot slots[1u << LG_SLOTS];
-static struct hew_os_object own; /* written at boot */
+/* Written at boot. */
+static struct hew_os_object own;
+static void (*noticed)(const struct hew_os_object *object);
 
 void
-hew_unwind_boot(void)
+hew_unwind_boot(void (*notice)(const struct hew_os_object *object))
 {
+    noticed = notice;
     /* In a static program everything is one object: nothing is left out then. */
     uintptr_t program = hew_os_program_address();
     if (!hew_os_find_object((uintptr_t)hew_unwind_boot, &own) || (program >= own.begin && program < own.end)) {
@@ -102,6 +104,9 @@ find_rule(uintptr_t pc, struct hew_cfi_rule *rule)
         return false;
     }
     remember(pc, object.unwind_index, rule);
+    if (noticed != NULL) {
+        noticed(&object);
+    }
     return true;
 }
 

@@ -14,10 +14,11 @@
 #ifndef HEW_PROF_UNWIND_H
 #define HEW_PROF_UNWIND_H
 
-#include "base/compiler.h"
+#include "os/object.h"
 
-/* Once, at boot: finds out which frames are our own. */
-void hew_unwind_boot(void);
+/* Once, at boot: finds out which frames are our own.  `notice`, which may be NULL, is called amid a walk with each object that
+ * a frame lies in whose rule is not at hand: always when it is seen for the first time, and now and then later. */
+void hew_unwind_boot(void (*notice)(const struct hew_os_object *object));
 
 /*
  * Up to `most` frames from the caller outwards, without those of libhew itself at the front: which of its functions were

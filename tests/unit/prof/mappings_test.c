@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "prof/mappings.h"
 
+#include "prof/modules.h"
+
 #include "test.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
 
 static struct hew_mapping own;
 static unsigned seen;
@@ -59,6 +64,78 @@ TEST(this_program_finds_itself_with_its_build_id)
     CHECK(seen >= 3); /* the program, libc, the loader */
     CHECK(strstr(own.path, "unit_prof_mappings") != NULL);
     CHECK(own.build_id_bytes == 20 || own.build_id_bytes == 16 || own.build_id_bytes == 0);
-    uint8_t id[HEW_BUILD_ID];
-    CHECK_EQUAL(hew_mappings_build_id(8, id, sizeof id), 0); /* not mapped */
+}
+
+/* The loader may have reached a file through a link: /lib for /usr/lib. */
+static const char *
+file_name(const char *path)
+{
+    const char *last = strrchr(path, '/');
+    return last == NULL ? path : last + 1;
+}
+
+static unsigned of_loader, in_both;
+
+static void
+look_in_both(const struct hew_mapping *mapping, void *context)
+{
+    const struct hew_mapping *other = context;
+    in_both += other->begin == mapping->begin && other->end == mapping->end && other->offset == mapping->offset &&
+               strcmp(file_name(other->path), file_name(mapping->path)) == 0 &&
+               other->build_id_bytes == mapping->build_id_bytes;
+}
+
+static void
+look_again(const struct hew_mapping *mapping, void *context)
+{
+    struct hew_mapping copy = *mapping;
+    bool is_library = mapping->path[0] == '/' && strstr(mapping->path, "unit_prof_mappings") == NULL;
+    CHECK(mapping->begin >= last_end);
+    last_end = mapping->end;
+    of_loader += is_library;
+    if (is_library) { /* the program's path is as it was called */
+        hew_mappings_each(look_in_both, &copy);
+    }
+}
+
+TEST(the_loader_tells_of_libraries_what_proc_tells)
+{
+    last_end = 0;
+    hew_mappings_of_loader(look_again, NULL);
+    CHECK(of_loader >= 2); /* libc, the loader */
+    CHECK_EQUAL(in_both, of_loader);
+}
+
+static void
+find_library(const struct hew_mapping *mapping, void *context)
+{
+    struct hew_mapping *found = context;
+    if (strstr(mapping->path, "libBrokenLocale") != NULL) {
+        *found = *mapping;
+    }
+}
+
+TEST(a_library_that_was_noted_stays_known_when_it_is_closed)
+{
+    struct hew_mapping open = {0}, closed = {0};
+    struct hew_os_object object;
+    void *library = dlopen("libBrokenLocale.so.1", RTLD_NOW); /* of glibc, and used by nobody */
+    void *symbol = library == NULL ? NULL : dlsym(library, "__ctype_get_mb_cur_max");
+    if (symbol == NULL) {
+        return; /* another C library */
+    }
+    CHECK(hew_os_find_object((uintptr_t)symbol, &object));
+    hew_modules_note(&object);
+    hew_modules_note(&object);
+    hew_mappings_each(find_library, &open);
+    CHECK(open.begin != 0 && !open.closed);
+    dlclose(library);
+    CHECK(!hew_os_find_object((uintptr_t)symbol, &object));
+    hew_mappings_each(find_library, &closed);
+    CHECK(closed.closed);
+    CHECK_EQUAL(closed.begin, open.begin);
+    CHECK_EQUAL(closed.offset, open.offset);
+    CHECK_EQUAL(closed.build_id_bytes, open.build_id_bytes);
+    CHECK(memcmp(closed.build_id, open.build_id, open.build_id_bytes) == 0);
+    CHECK_TEXT(file_name(closed.path), file_name(open.path));
 }

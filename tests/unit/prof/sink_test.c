@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,6 +78,18 @@ TEST(another_file_is_taken_over_whole)
     CHECK(hew_sink_close(&sink));
     size_t length = contents();
     CHECK(length > 1000 && memcmp(text, "maps:", 5) == 0 && text[length - 1] == '\n');
+}
+
+TEST(a_file_that_is_open_stays_open)
+{
+    int file = memfd_create("sink", MFD_CLOEXEC);
+    CHECK(hew_sink_begin(&sink, file));
+    hew_sink_put_text(&sink, "written");
+    CHECK(hew_sink_close(&sink));
+    CHECK_EQUAL(pread(file, text, sizeof text, 0), 7);
+    CHECK(memcmp(text, "written", 7) == 0);
+    close(file);
+    CHECK(!hew_sink_begin(&sink, file));
 }
 
 TEST(what_cannot_be_written_is_told)

@@ -60,7 +60,7 @@ deep(int depth)
 
 TEST(a_plain_stack_is_what_the_compilers_own_unwinder_sees)
 {
-    hew_unwind_boot();
+    hew_unwind_boot(NULL);
     CHECK(deep(10) > 10);
     CHECK(agree());
     CHECK(deep(10) > 10);
