@@ -24,12 +24,11 @@ from hew.model.quantity import size
 from hew.sources.attach.target import has_jemalloc
 from hew.sources.control import find_socket
 from hew.sources.environment import caller_environment
-from hew.sources.processes import own_number
 from hew.sources.profile.live import take_profile
 from hew.sources.profile.of_command import profile_command
 from hew.sources.profile.read import read_profile
 from hew.sources.profile.samples import named_samples, placed, take_samples
-from hew.sources.symbols.perf_map import PerfMap
+from hew.sources.symbols.live import live_finder
 from hew.sources.symbols.symbolise import Finder, symbolise
 from hew.views.profile.page import profile_page
 from hew.views.profile.pins_text import pins_json, pins_table
@@ -113,14 +112,10 @@ class Profiling:
         if self._ways.by is not None:
             return selected(grouped(self._samples(pid), self._ways.by), self._wanted)
         taken = take_profile(pid, self._ways.seconds, lambda text: click.echo(f"hew profile: {text}", err=True))
-        return self._named(taken, self._finder(pid))
-
-    def _finder(self, pid: int) -> Finder:
-        root = Path(f"/proc/{pid}/root")
-        return Finder(root, self._ways.folders, perf_map=PerfMap(root / "tmp" / f"perf-{own_number(pid)}.map"))
+        return self._named(taken, live_finder(pid, self._ways.folders))
 
     def _samples(self, pid: int) -> LiveSamples:
-        return named_samples(take_samples(pid), pid, self._finder(pid))
+        return named_samples(take_samples(pid), pid, live_finder(pid, self._ways.folders))
 
     def _show_pins(self, pid: int) -> None:
         ways = self._ways
@@ -139,7 +134,7 @@ class Profiling:
         if path.is_dir():
             raise HewError(f"{path} is a folder, not a profile")
         written = path.stat().st_mtime if path.is_file() else None
-        return self._named(read_profile(path), Finder(self._ways.root, self._ways.folders, written=written))
+        return self._named(read_profile(path), Finder(self._ways.root, folders=self._ways.folders, written=written))
 
     def _of_command(self, words: tuple[str, ...]) -> tuple[Profile, int]:
         keep = self._ways.keep

@@ -23,6 +23,7 @@ class Area:
     huge: int = 0
     lazily_freed: int = 0
     swapped: int = 0
+    inode: int = 0  # of its file; 0: it has none
 
     @property
     def size(self) -> int:

@@ -16,11 +16,11 @@ from hew.model.known_allocators import GLIBC, KNOWN
 from hew.model.process import Area, Code, ProcessFacts, Provider, Setting
 from hew.sources.code import conf_owner, knows_setting, read_code
 from hew.sources.environment import preload_entries
+from hew.sources.mapped_files import DELETED, file_of
 from hew.sources.process_limits import read_limits, read_system
 from hew.sources.process_memory import heap_regions, parse_areas, read_areas, read_memory, read_words
 from hew.sources.processes import PROC, command_line, name_of, read_text, stat_fields
 
-DELETED = " (deleted)"
 SECURE = 23  # AT_SECURE of the auxiliary vector
 GLIBC_TUNABLE = "glibc.malloc."
 
@@ -53,7 +53,7 @@ def read_process(pid: int, started_with: Mapping[str, str] | None = None) -> Pro
         others=others,
         provider=provider,
         missing_preloads=tuple(_missing_preloads(areas, environment or {})),
-        settings=tuple(_settings(pid, environment or {}, provider)),
+        settings=tuple(_settings(pid, areas, environment or {}, provider)),
         memory=read_memory(pid, areas, with_figures),
         areas=len(areas),
         limits=read_limits(pid),
@@ -126,13 +126,6 @@ def _files(areas: Iterable[Area]) -> dict[str, Area]:
     return {path: area for path, area in first.items() if path in code}
 
 
-def file_of(pid: int, area: Area) -> Path:
-    """Where a file that a process has mapped can be opened, also when it has been deleted since."""
-    if area.path.endswith(DELETED):
-        return Path(f"{PROC}/{pid}/map_files/{area.start:x}-{area.end:x}")
-    return Path(f"{PROC}/{pid}/root{area.path}")
-
-
 def _libraries(pid: int, areas: Sequence[Area], program: Code | None) -> tuple[Code, ...]:
     """What else the process has mapped, with the addresses of the slots in this process."""
     found = []
@@ -203,12 +196,15 @@ def _missing_preloads(areas: Sequence[Area], environment: Mapping[str, str]) -> 
     return [entry for entry in preload_entries(environment) if not _as_mapped(areas, entry)]
 
 
-def _settings(pid: int, environment: Mapping[str, str], provider: Provider | None) -> list[Setting]:
+def _settings(
+    pid: int, areas: Sequence[Area], environment: Mapping[str, str], provider: Provider | None
+) -> list[Setting]:
     """The variables that some allocator reads, with the names in them that the one in use does not know."""
     file = None
     if provider is not None:
         exe = _shown(pid) == provider.code.path
-        file = Path(f"{PROC}/{pid}/exe") if exe else Path(f"{PROC}/{pid}/root{provider.code.path}")
+        area = next((one for one in areas if one.path == str(provider.code.path)), None)
+        file = Path(f"{PROC}/{pid}/exe") if exe or area is None else file_of(pid, area)
     found = []
     for variable, value in sorted(environment.items()):
         owner = next((known for known in KNOWN if known.variables.fullmatch(variable)), None)

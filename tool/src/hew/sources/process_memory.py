@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hew.model.process import Area, HeapRegion, Memory
 from hew.sources.processes import PROC, read_text, sizes_in
 
-HEAD = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+ *(.*)")
+HEAD = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ (\d+) *(.*)")
 FIELDS = {
     "Rss": "resident",
     "Anonymous": "anonymous",
@@ -34,7 +34,7 @@ def parse_areas(text: str) -> list[Area]:
         head = HEAD.match(line)
         if head:
             _settle(found, figures)
-            found.append(Area(int(head[1], 16), int(head[2], 16), head[3], head[4]))
+            found.append(Area(int(head[1], 16), int(head[2], 16), head[3], head[5], inode=int(head[4])))
             continue
         name, _, value = line.partition(":")
         if name in FIELDS and value.split():

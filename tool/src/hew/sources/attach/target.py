@@ -19,7 +19,7 @@ from hew.model.known_allocators import JEMALLOC
 from hew.model.process import Area, Code
 from hew.sources.attach.machine_code import Functions
 from hew.sources.code import MALFORMED, Symbols, open_code, read_code, read_symbols
-from hew.sources.process_facts import file_of
+from hew.sources.mapped_files import file_of
 from hew.sources.process_memory import parse_areas
 from hew.sources.processes import PROC, read_text
 

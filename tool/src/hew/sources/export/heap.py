@@ -3,14 +3,13 @@
 
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from hew.model.profile import Kind, Profile
 from hew.sources.control import connect
-from hew.sources.processes import name_of, own_number
+from hew.sources.processes import name_of
 from hew.sources.profile.read import read_bytes
-from hew.sources.symbols.perf_map import PerfMap
-from hew.sources.symbols.symbolise import Finder, symbolise
+from hew.sources.symbols.live import live_finder
+from hew.sources.symbols.symbolise import symbolise
 
 
 def live_profile(pid: int) -> Profile:
@@ -20,8 +19,6 @@ def live_profile(pid: int) -> Profile:
     with connect(pid) as control:
         _, body = control.heap()
     taken = replace(read_bytes(body, f"{name_of(pid)} ({pid})"), pid=pid)
-    root = Path(f"/proc/{pid}/root")
-    perf_map = PerfMap(root / "tmp" / f"perf-{own_number(pid)}.map")
-    named = symbolise(taken, Finder(root, lines=False, perf_map=perf_map))
+    named = symbolise(taken, live_finder(pid, lines=False))
     live = tuple(one for one in named.samples if one.values[Kind.INUSE_OBJECTS] or one.values[Kind.INUSE_SPACE])
     return replace(named, samples=live, accumulated=False, nanoseconds=named.nanoseconds or time.time_ns())

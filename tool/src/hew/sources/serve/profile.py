@@ -2,17 +2,16 @@
 """Heap profiles of processes, by way of their control sockets: for pprof's tools, and to be shown."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from hew.model.live_samples import LiveSamples
 from hew.model.profile import Profile
 from hew.sources.control import Control, connect
-from hew.sources.processes import name_of, own_number
+from hew.sources.processes import name_of
 from hew.sources.profile.read import read_bytes
 from hew.sources.profile.samples import named_samples, take_samples
 from hew.sources.serve.words import AnswerError
-from hew.sources.symbols.perf_map import PerfMap
-from hew.sources.symbols.symbolise import Finder, symbolise
+from hew.sources.symbols.live import live_finder
+from hew.sources.symbols.symbolise import symbolise
 
 PPROF, HEAP_V2 = "pprof", "heap_v2"
 FORMS = {PPROF: "application/octet-stream", HEAP_V2: "text/plain; charset=utf-8"}
@@ -44,18 +43,13 @@ def named_profile(pid: int) -> Profile:
 
 def samples_of(pid: int) -> LiveSamples:
     """The live samples one by one, with names."""
-    return named_samples(take_samples(pid), pid, _finder(pid))
-
-
-def _finder(pid: int) -> Finder:
-    root = Path(f"/proc/{pid}/root")
-    return Finder(root, perf_map=PerfMap(root / "tmp" / f"perf-{own_number(pid)}.map"))
+    return named_samples(take_samples(pid), pid, live_finder(pid))
 
 
 def named_bytes(pid: int, body: bytes, notes: tuple[str, ...] = ()) -> Profile:
     """A process's profile in either format, with names."""
     taken = replace(read_bytes(body, f"{name_of(pid)} ({pid})"), pid=pid)
-    found = symbolise(taken, _finder(pid))
+    found = symbolise(taken, live_finder(pid))
     return replace(found, notes=(*found.notes, *notes))
 
 

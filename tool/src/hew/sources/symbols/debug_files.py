@@ -20,24 +20,25 @@ class DebugFiles:
         self._folders = (*named, DEBUG)
         self._caches = (*named, *_caches(environment))
 
-    def find(self, build_id: str, code: ElfFile | None) -> ElfFile | None:
-        """The file with the debug information for a build id, which must have that id itself."""
-        for path in self._candidates(build_id, code):
+    def find(self, build_id: str, code: ElfFile | None, folder: Path) -> ElfFile | None:
+        """The file with the debug information for a build id, which must have that id itself; `folder` is where the
+        code lies."""
+        for path in self._candidates(build_id, code, folder):
             found = read_elf_file(path) if path.is_file() else None
             if found is not None and (not build_id or found.build_id == build_id):
                 return found
         return None
 
-    def _candidates(self, build_id: str, code: ElfFile | None) -> Iterator[Path]:
+    def _candidates(self, build_id: str, code: ElfFile | None, folder: Path) -> Iterator[Path]:
         if re.fullmatch(r"[0-9a-f]{6,128}", build_id):
             name = Path(".build-id", build_id[:2], f"{build_id[2:]}.debug")
-            yield from (folder / name for folder in self._folders)
-            yield from (folder / name.relative_to(".build-id") for folder in self._folders)
-            yield from (folder / build_id / "debuginfo" for folder in self._caches)
+            yield from (one / name for one in self._folders)
+            yield from (one / name.relative_to(".build-id") for one in self._folders)
+            yield from (one / build_id / "debuginfo" for one in self._caches)
         if code is not None and code.link and code.build_id:  # without an id nothing says that the two belong together
-            yield code.path.parent / code.link
-            yield code.path.parent / ".debug" / code.link
-            yield from (Path(f"{folder}{code.path.parent}") / code.link for folder in self._folders)
+            yield folder / code.link
+            yield folder / ".debug" / code.link
+            yield from (Path(f"{one}{folder}") / code.link for one in self._folders)
 
 
 def _caches(environment: Mapping[str, str]) -> Iterator[Path]:

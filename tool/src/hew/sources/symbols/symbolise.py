@@ -8,27 +8,30 @@ DWARF's. A file whose build id is not the profile's is not used: wrong names are
 import os
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hew.model.profile import Frame, Location, Profile
 from hew.model.profile import Mapping as Mapped
+from hew.sources.mapped_files import DELETED
 from hew.sources.readable import readable
 from hew.sources.symbols.debug_files import DebugFiles
 from hew.sources.symbols.elf_file import ElfFile, read_elf_file
 from hew.sources.symbols.helpers import Helpers, plain
 from hew.sources.symbols.perf_map import PerfMap, perf_map_of
 
-DELETED = " (deleted)"
 MOST_NOTES = 4
+IN_MEMORY = ("/memfd:", "/dev/zero")
 
 
 @dataclass
 class Finder:
-    """Where to look. `root` stands before the paths of files: that of a container, or of another machine's copy."""
+    """Where to look. `root` stands before the paths of files: that of a container, or of another machine's copy. `live`
+    says of a mapping whether the process still has it, and where its file is, if that can be reached."""
 
     root: Path = Path("/")
+    live: Callable[[Mapped], tuple[bool, Path | None]] | None = None
     folders: Sequence[Path] = ()
     lines: bool = True
     written: float | None = None  # when the profile was, as a file's time of modification
@@ -91,10 +94,16 @@ def _by_file(
 def _named(
     mapping: Mapped | None, places: Sequence[Location], mappings: Sequence[Mapped], finder: Finder, perf_map: PerfMap
 ) -> list[tuple[Frame, ...]]:
-    if mapping is None or not mapping.path.startswith("/") or mapping.path.startswith(("/memfd:", "/dev/zero")):
+    is_open, live = finder.live(mapping) if mapping is not None and finder.live is not None else (True, None)
+    in_memory = mapping is not None and mapping.path.startswith(IN_MEMORY)
+    is_file = mapping is not None and mapping.path.startswith("/") and not (in_memory and not _has_code(mapping, live))
+    if mapping is None or not is_file:
         special = mapping.path if mapping and mapping.path.startswith("[") else ""
-        return [(Frame(perf_map.name_at(one.address) or special or f"0x{one.address:x}"),) for one in places]
-    file = _Module(mapping, finder)
+        names = [perf_map.name_at(one.address) or special for one in places]
+        if not all(names):
+            finder.notes.append(_why_bare(names.count(""), len(names), mapping))
+        return [(Frame(name or f"0x{one.address:x}"),) for name, one in zip(names, places, strict=True)]
+    file = _Module(mapping, live, is_open, finder)
     addresses = [file.address(one, mappings) for one in places]
     lined = file.lines(sorted({one for one in addresses if one is not None})) if finder.lines else {}
     found = [file.frames(one, address, lined) for one, address in zip(places, addresses, strict=True)]
@@ -104,19 +113,50 @@ def _named(
     return found
 
 
+def _has_code(mapping: Mapped, live: Path | None) -> bool:
+    """Whether it is a file of code and no mere memory: code that was made at run time lies in such files, too."""
+    return bool(mapping.build_id) or (live is not None and read_elf_file(live) is not None)
+
+
+def _why_bare(missing: int, count: int, mapping: Mapped | None) -> str:
+    """The line for people about addresses without a file."""
+    which = f"{missing} of {count} places"
+    if mapping is None:
+        return f"{which} lie in no file that was mapped when the profile was written: it was closed before (dlclose)"
+    if mapping.path:
+        name = readable(mapping.path.removesuffix(DELETED))
+        return f"{which} in {name} have no name: only the running process has that file (hew profile PID)"
+    return (
+        f"{which} in code made while the program ran have no name: no perf map has them (node --perf-basic-prof, "
+        "python -X perf)"
+    )
+
+
+def _why_gone(mapping: Mapped, is_open: bool, finder: Finder) -> str:
+    """Why there is no file to read."""
+    if not is_open:
+        return "it was closed before the profile (dlclose), and its file is gone"
+    if mapping.path.endswith(DELETED):
+        return "it was deleted; " + (
+            "root can still read it" if finder.live else "hew profile PID reads it while it runs"
+        )
+    return "there is no such program or library here"
+
+
 class _Module:
     """A mapped file, and the file with its debug information."""
 
-    def __init__(self, mapping: Mapped, finder: Finder) -> None:
-        self.name = readable(Path(mapping.path.removesuffix(DELETED)).name)
+    def __init__(self, mapping: Mapped, live: Path | None, is_open: bool, finder: Finder) -> None:
+        plain_path = Path(mapping.path.removesuffix(DELETED))
+        self.name = readable(plain_path.name)
         self.refused = ""
-        path = Path(f"{finder.root}/{mapping.path.removesuffix(DELETED)}")
+        path = live or Path(f"{finder.root}/{plain_path}")
         code = read_elf_file(path)
         if code is None:
-            self.refused = "there is no such program or library here"
+            self.refused = _why_gone(mapping, is_open, finder)
         elif mapping.build_id and code.build_id != mapping.build_id:
             code, self.refused = None, "the file here has another build id"
-        elif not mapping.build_id and mapping.path.endswith(DELETED):
+        elif not mapping.build_id and not live and mapping.path.endswith(DELETED):
             code, self.refused = None, "it was replaced while the process ran"
         elif not mapping.build_id and finder.written and path.stat().st_mtime > finder.written:
             finder.notes.append(f"{self.name} is newer than the profile: its names may be wrong")
@@ -124,7 +164,8 @@ class _Module:
         self.build_id = mapping.build_id or (code.build_id if code else "")
         wanted = code is None or code.stripped or not code.has_lines
         folders = DebugFiles(finder.folders, finder.environment)
-        self.debug = folders.find(self.build_id, code) if wanted else None
+        folder = path.parent if live is None else plain_path.parent
+        self.debug = folders.find(self.build_id, code, folder) if wanted else None
         self.helpers = finder.helpers
 
     def address(self, place: Location, mappings: Sequence[Mapped]) -> int | None:
