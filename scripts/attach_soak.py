@@ -32,6 +32,7 @@ from typing import IO
 
 from hew.model.errors import HewError
 from hew.sources.attach import holder
+from hew.sources.attach.moment import MOST_STOP
 from hew.sources.attach.reading import allowed
 from hew.sources.discovery import find_library, library_folders
 from hew.sources.server import free_port
@@ -73,7 +74,7 @@ def needed(name: str) -> str:
 def hold(pid: int, count: int) -> None:
     """What `--hold` runs: one line of JSON for each attach."""
     target, filtered = allowed(pid)
-    plan = {**asdict(target), "pid": pid, "timeout": 20.0, "filtered": filtered}
+    plan = {**asdict(target), "pid": pid, "timeout": 20.0, "stop": MOST_STOP, "filtered": filtered}
     holder.shield()
     for _ in range(count):
         answer, text = holder.attach(plan)

@@ -3,12 +3,18 @@
 
 import os
 import platform
+import signal
 
 import pytest
 
-from hew.sources.attach import machine_code, reading, target
+from hew.model.errors import HewError
+from hew.sources.attach import kernel, machine_code, reading, target
+from hew.sources.attach.call import EVER, Carrier
+from hew.sources.attach.crowd import Crowd
 from hew.sources.attach.kernel import Registers
 from hew.sources.attach.looks import follows_call
+from hew.sources.attach.machine_code import Functions
+from hew.sources.attach.target import Target
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="a running jemalloc is read on x86-64 only")
 
@@ -56,3 +62,40 @@ def test_the_code_ends_where_the_holder_looks_for_its_end() -> None:
     functions = machine_code.Functions(*range(3))
     frame = machine_code.frame(1 << 20, Registers(), bytes(832), 0)
     assert len(machine_code.block(1 << 20, functions, frame)) <= machine_code.BLOCK_BYTES
+
+
+STOPPED_BY_INTERRUPT = kernel.EVENT_STOP << 16 | signal.SIGTRAP << 8 | 0x7F
+
+
+def test_the_others_go_on_when_they_have_stood_still_for_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the thread that works for us takes."""
+    crowd = Crowd(7, 0, most=0.02)
+    crowd.held = {7: 0, 8: 0, 9: 0}
+    crowd.until = 100.0
+    carrier = object.__new__(Carrier)
+    carrier.crowd, carrier.thread, carrier.at = crowd, 7, "running"
+    gone: list[tuple[int, int]] = []
+    waits: list[tuple[float, int]] = []
+
+    def next_stop(until: float) -> tuple[int, int] | None:
+        waits.append((until, len(crowd.held)))
+        return (7, STOPPED_BY_INTERRUPT) if len(crowd.held) == 1 else None
+
+    monkeypatch.setattr(kernel, "next_stop", next_stop)
+    monkeypatch.setattr(kernel, "request", lambda what, thread, *_: gone.append((what, thread)))
+    assert carrier._wait(EVER)
+    assert gone == [(kernel.DETACH, 8), (kernel.DETACH, 9)]
+    assert waits == [(100.0, 3), (EVER, 1)]
+
+
+def test_what_was_given_up_is_said_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Target("jemalloc 5", "MALLOC_CONF", Functions(1, 2, 3), [], [], [], [])
+    answer = {"refusal": "its thread 8 did not stop in time (state R)", "forbidden": False, "busy": True, "tries": 30}
+    monkeypatch.setattr(reading, "allowed", lambda _: (found, False))
+    monkeypatch.setattr(reading, "_held", lambda _: (answer, b""))
+    with pytest.raises(HewError) as refused:
+        reading.attach(7, 5.0)
+    assert str(refused.value) == (
+        "jemalloc 5 in process 7 cannot be asked: its thread 8 did not stop in time (state R) (tried 30 times in 5 s, "
+        "and given up each time before it stood still for 20 ms; --timeout SECONDS tries for longer)"
+    )

@@ -26,7 +26,6 @@ ERRORS = 2**64 - 4095  # from here on a result is an error's number
 FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS}
 # All others wait. A fault that is blocked would make the kernel forget the program's handler for it.
 WAITING = (2**64 - 1) & ~sum(1 << (number - 1) for number in FAULTS)
-WATCH = 0.05  # seconds after which the call can only be waiting for a thread that is stopped
 SHORT = 1.0  # seconds for a thread to stop that may also be left as it is
 EVER = math.inf  # a thread whose registers are ours is waited for: it gets a processor some time, or is killed
 
@@ -122,7 +121,10 @@ class Carrier:
     def _wait(self, until: float) -> bool:
         """Whether it has stopped by then. Signals that it was to get are kept, and it goes on."""
         while True:
-            stop = kernel.next_stop(until)
+            stop = kernel.next_stop(min(until, self.crowd.until))
+            if stop is None and self.crowd.until < until:  # they have stood still for long enough
+                self.crowd.release(but=self.thread)
+                continue
             if stop is None and until == EVER:  # there is nobody to wait for
                 raise Refusal("it has ended")
             if stop is None:
@@ -157,7 +159,8 @@ class Carrier:
 
 @dataclass(frozen=True)
 class Report:
-    """What it wrote; of how many arenas; whether there was room for it; whether the call waited for another thread."""
+    """What it wrote; of how many arenas; whether there was room for it; whether the others had to be let go before the
+    call was over: it waited for one of them, or for a processor."""
 
     text: bytes
     arenas: int
@@ -166,14 +169,16 @@ class Report:
 
 
 def take_report(crowd: Crowd, thread: int, functions: Functions, memory: int, patience: float) -> Report:
-    """Have a thread call, and wait `patience` seconds for its end. The others stand still meanwhile: it would have to
-    wait for them to leave it a processor."""
+    """Have a thread call, and wait `patience` seconds for its end. The others stand still meanwhile, as long as they
+    may: it would have to wait for them to leave it a processor."""
     carrier = Carrier(crowd, thread, functions.gadget)
     try:
         base = _map(carrier)
         try:
             _write(carrier, base, functions, memory)
-            waited = _run(carrier, machine_code.entry(base, carrier.saved), patience)
+            _run(carrier, machine_code.entry(base, carrier.saved), patience)
+            waited = math.isinf(crowd.until)
+            crowd.release(but=thread)
             return _fetch(base, memory, waited)
         finally:
             if carrier.at != "abandoned":
@@ -200,17 +205,12 @@ def _write(carrier: Carrier, base: int, functions: Functions, memory: int) -> No
     os.pwrite(memory, machine_code.block(base, functions, frame), base + machine_code.CODE_BYTES)
 
 
-def _run(carrier: Carrier, entry: Registers, patience: float) -> bool:
-    """The call. The other threads are let go when it seems to wait for one of them; whether that was so."""
-    end = entry.rip + machine_code.RETURN
+def _run(carrier: Carrier, entry: Registers, patience: float) -> None:
+    """The call."""
     carrier.start(entry)
-    if carrier.finished(end, time.monotonic() + WATCH):
-        return False
-    carrier.crowd.release(but=carrier.thread)
-    if not carrier.finished(end, time.monotonic() + patience):
+    if not carrier.finished(entry.rip + machine_code.RETURN, time.monotonic() + patience):
         carrier.abandon()
         raise Refusal("its malloc_stats_print does not return; the thread that called it goes on when it does")
-    return True
 
 
 def _fetch(base: int, memory: int, waited: bool) -> Report:

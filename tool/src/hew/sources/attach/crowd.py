@@ -3,11 +3,13 @@
 
 Owns      which threads are held, and the signal that each was about to get.
 Promises  `release` lets every thread go on as it was, with its signal; so does the end of this process, by the kernel.
+          They stand still together until `until` at most: who waits for one of them lets the others go then (call.py).
           A stopped thread holds no signal, which the kernel would forget at our end: it gets it first, and stops in
           its handler. Nothing here changes a thread's registers.
 """
 
 import errno
+import math
 import os
 import signal
 import time
@@ -26,17 +28,21 @@ class Refusal(Exception):  # noqa: N818 - it is an answer
 
 
 class Crowd:
-    """The threads of one process. `held` are stopped, with the signal that each was about to get (0: none)."""
+    """The threads of one process. `held` are stopped, with the signal that each was about to get (0: none). They may
+    stand still for `most` seconds."""
 
-    def __init__(self, pid: int, options: int) -> None:
+    def __init__(self, pid: int, options: int, most: float = math.inf) -> None:
         self.pid = pid
         self.options = options
+        self.most = most
+        self.until = math.inf  # the end of what they may
         self.held: dict[int, int] = {}
         self.moving: set[int] = set()  # ours, and not stopped
         self.halted = False  # by a signal that stops processes
         self.kept: list[tuple[int, int]] = []  # threads, and signals of theirs that could not wait in the kernel
         self.began = 0.0  # when the first was interrupted
-        self.ended = 0.0  # when the last was let go
+        self.together = 0.0  # when the first was let go for good
+        self.ended = 0.0  # when the last was
 
     def seize(self) -> None:
         """Make every thread ours; they all go on."""
@@ -46,7 +52,9 @@ class Crowd:
 
     def stop(self, until: float) -> None:
         """Stop all, also those that are born meanwhile. Refusal when one does not stop."""
-        self.began = self.began or time.monotonic()
+        if not self.began:
+            self.began = time.monotonic()
+            self.until = self.began + self.most
         for _ in range(ROUNDS):
             self._interrupt()
             self._await(until)
@@ -71,7 +79,9 @@ class Crowd:
 
     def release(self, but: int | None = None) -> None:
         """All held ones go on for good, but one."""
-        for thread in [one for one in self.held if one != but]:
+        self.until = math.inf
+        going = [one for one in self.held if one != but]
+        for thread in going:
             number = self.held.pop(thread)
             try:
                 kernel.request(kernel.DETACH, thread, 0, number)
@@ -79,6 +89,7 @@ class Crowd:
                 if error.errno != errno.ESRCH:  # killed meanwhile
                     raise
         self.ended = time.monotonic()
+        self.together = self.together or (self.ended if going else 0.0)
 
     def settle(self, until: float) -> None:
         """Wait for those that were interrupted and have not stopped yet, and let them go."""

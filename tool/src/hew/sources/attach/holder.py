@@ -22,7 +22,7 @@ from hew.sources.attach.call import Report, take_report
 from hew.sources.attach.crowd import Crowd, Refusal
 from hew.sources.attach.looks import Judge
 from hew.sources.attach.machine_code import Functions
-from hew.sources.attach.moment import LONGEST, LONGEST_LATE, gather
+from hew.sources.attach.moment import SHARE, SHARE_LATE, gather
 
 FIRST_WAIT, MOST_WAIT, GROWTH = 0.002, 0.2, 1.5  # seconds between two tries
 SETTLE = 20.0  # seconds for a thread that does not stop to stop after all, so that it can be let go; the others run
@@ -47,7 +47,7 @@ def shield() -> None:
 
 def attach(plan: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """What came of it, with the report."""
-    answer: dict[str, Any] = {"tries": 0, "stop": 0.0, "refusal": "", "forbidden": False}
+    answer: dict[str, Any] = {"tries": 0, "stop": 0.0, "carried": 0.0, "refusal": "", "busy": False, "forbidden": False}
     until = time.monotonic() + plan["timeout"]
     wait = FIRST_WAIT
     memory = -1
@@ -59,8 +59,8 @@ def attach(plan: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         while True:
             answer["tries"] += 1
             try:
-                longest = LONGEST if time.monotonic() < until - plan["timeout"] / 2 else LONGEST_LATE
-                report = _try(plan, judge, answer, longest)
+                share = SHARE if time.monotonic() < until - plan["timeout"] / 2 else SHARE_LATE
+                report = _try(plan, judge, answer, plan["stop"] * share)
                 return {**answer, "arenas": report.arenas, "whole": report.whole, "waited": report.waited}, report.text
             except Refusal as refusal:
                 if refusal.final or time.monotonic() + wait > until:
@@ -68,7 +68,7 @@ def attach(plan: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
             time.sleep(random.uniform(wait / 2, wait))  # noqa: S311 - so as not to keep step with the process
             wait = min(wait * GROWTH, MOST_WAIT)
     except Refusal as refusal:
-        answer["refusal"] = str(refusal)
+        answer["refusal"], answer["busy"] = str(refusal), not refusal.final
     except OSError as error:
         no_filters = plan["filtered"] and error.errno == errno.EINVAL  # this kernel cannot suspend them
         answer["forbidden"] = no_filters or error.errno in {errno.EPERM, errno.EACCES}
@@ -84,7 +84,7 @@ def _try(plan: dict[str, Any], judge: Judge, answer: dict[str, Any], longest: fl
     """One stop, of which `longest` seconds may go by before the call."""
     judge.stacks = _writable(plan["pid"])
     options = kernel.TRACESYSGOOD | (kernel.SUSPEND_SECCOMP if plan["filtered"] else 0)
-    crowd = Crowd(plan["pid"], options)
+    crowd = Crowd(plan["pid"], options, plan["stop"])
     functions = Functions(**plan["functions"])
     try:
         crowd.seize()
@@ -93,7 +93,8 @@ def _try(plan: dict[str, Any], judge: Judge, answer: dict[str, Any], longest: fl
         crowd.release()
         crowd.send_kept()
         if crowd.began:
-            answer["stop"] = max(answer["stop"], crowd.ended - crowd.began)
+            answer["stop"] = max(answer["stop"], (crowd.together or crowd.ended) - crowd.began)
+            answer["carried"] = crowd.ended - crowd.began
         crowd.settle(time.monotonic() + SETTLE)
         if crowd.moving:  # the kernel lets it go at our end
             raise Refusal(f"its thread {min(crowd.moving)} cannot be stopped")

@@ -15,8 +15,9 @@ from hew.sources.attach.looks import FUTEX, WAITS, Judge, Look, Where
 from hew.sources.processes import name_of
 
 OWN_THREAD = "jemalloc_bg_thd"  # it has no cache, and is to keep none
-LONGEST = 0.008  # seconds of one stop that may go into waiting for a moment
-LONGEST_LATE = 0.06  # and late: where threads wait for a processor anyway, each needs its turn to come to its stop
+MOST_STOP = 0.02  # seconds for which a process stands still at most
+# Shares of that which may go into waiting for a moment; and late, where it waits for a processor anyway.
+SHARE, SHARE_LATE = 0.4, 0.6
 STEP = 0.0001  # seconds for which a thread inside goes on
 STUCK = 3  # rounds in which those inside only sleep: they will not come out now
 OUT = {Where.CLEAN, Where.ASLEEP, Where.SAME}
@@ -25,7 +26,7 @@ MASKED_WAITS = {128, 130}  # rt_sigtimedwait, rt_sigsuspend: they are about the 
 RSEQ_CS = 8  # of struct rseq
 
 
-def gather(crowd: Crowd, judge: Judge, longest: float = LONGEST) -> int:
+def gather(crowd: Crowd, judge: Judge, longest: float) -> int:
     """Stop the process at such a moment; the thread for the call. Refusal when there is none in `longest` seconds."""
     until = time.monotonic() + longest
     looks: dict[int, Look] = {}

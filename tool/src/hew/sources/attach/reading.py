@@ -16,6 +16,7 @@ from typing import Any
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF
 from hew.model.statistics import Reading
+from hew.sources.attach.moment import MOST_STOP
 from hew.sources.attach.target import Target, find_target, has_jemalloc
 from hew.sources.extras import need
 from hew.sources.processes import PROC, read_text, value_of
@@ -34,12 +35,14 @@ YAMA_SAYS = {
 
 @dataclass(frozen=True)
 class Attached:
-    """A report as the process wrote it, and what it cost: seconds of the longest stop, how many stops there were."""
+    """A report as the process wrote it, and what it cost: seconds of the longest stop, how many stops there were, and
+    how long the thread that wrote it was held."""
 
     text: str
     title: str
     variable: str | None
     stop: float
+    carried: float
     tries: int
     arenas: int
     whole: bool
@@ -57,11 +60,12 @@ def can_be_attached(pid: int) -> bool:
     return has_jemalloc(pid)
 
 
-def read_attached(pid: int, timeout: float = TIMEOUT) -> Reading:
+def read_attached(pid: int, timeout: float = TIMEOUT, stop: float = MOST_STOP) -> Reading:
     """The statistics now. HewError says why they cannot be had."""
-    done = attach(pid, timeout)
+    done = attach(pid, timeout, stop)
     tries = "" if done.tries == 1 else f", the last of {done.tries} tries"
-    note = f"attached to process {pid}: it stood still for {done.stop * 1000:.1f} ms{tries}"
+    wrote = f", and the thread that wrote this for {done.carried * 1000:.1f} ms" if done.carried > done.stop else ""
+    note = f"attached to process {pid}: it stood still for {done.stop * 1000:.1f} ms{tries}{wrote}"
     reading = find_reports(done.text, f"process {pid}")
     if not reading.snapshots:
         raise HewError(f"{done.title} in process {pid} wrote a report that cannot be read")
@@ -73,16 +77,22 @@ def read_attached(pid: int, timeout: float = TIMEOUT) -> Reading:
     return replace(reading, attached=note, snapshots=tuple(noted))
 
 
-def attach(pid: int, timeout: float = TIMEOUT) -> Attached:
-    """The report of its jemalloc. HewError says why there is none."""
+def attach(pid: int, timeout: float = TIMEOUT, stop: float = MOST_STOP) -> Attached:
+    """The report of its jemalloc, for which all its threads stand still for `stop` seconds at most at a time. HewError
+    says why there is none."""
     need("numpy")
     target, filtered = allowed(pid)
-    plan = {**asdict(target), "pid": pid, "timeout": timeout, "filtered": filtered}
+    plan = {**asdict(target), "pid": pid, "timeout": timeout, "stop": stop, "filtered": filtered}
     answer, text = _held(plan)
     if answer["refusal"]:
         reason = forbidden(pid, filtered) if answer["forbidden"] else answer["refusal"]
+        given_up = (
+            f" (tried {answer['tries']} times in {timeout:g} s, and given up each time before it stood still for "
+            f"{stop * 1000:g} ms; --timeout SECONDS tries for longer)"
+        )
+        reason += given_up if answer["busy"] else ""
         raise HewError(f"{target.title} in process {pid} cannot be asked: {reason}")
-    found = {name: answer[name] for name in ("stop", "tries", "arenas", "whole", "waited")}
+    found = {name: answer[name] for name in ("stop", "carried", "tries", "arenas", "whole", "waited")}
     return Attached(text.decode(errors="replace"), target.title, target.variable, **found)
 
 
