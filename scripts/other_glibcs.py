@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-RELEASES = {"2.31": "bullseye", "2.41": "trixie"}
+RELEASES = {"2.31": "bullseye", "2.41": "trixie", "2.43": "forky"}
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 TARGET = Path(__file__).parents[1] / "build" / "glibcs"
 

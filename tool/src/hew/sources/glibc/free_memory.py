@@ -19,16 +19,17 @@ Chunk = tuple[int, int]
 class Walk:
     """One look at one arena. `until` is when small chunks are no longer counted."""
 
-    def __init__(self, memory: ProcessMemory, arena: int, mangled: bool, until: float) -> None:
+    def __init__(self, memory: ProcessMemory, arena: int, at: layout.Arena, mangled: bool, until: float) -> None:
         self._memory = memory
         self._arena = arena
+        self._at = at
         self._mangled = mangled
         self._until = until
         self._system = 0  # what the arena has: no list can hold more
 
     def unused(self, main: bool) -> FreeMemory:
         """The sums. What is large comes first: small chunks hold no whole page, and there may be millions."""
-        self._system = self._memory.words(self._arena + layout.SYSTEM, 1)[0]
+        self._system = self._memory.words(self._arena + self._at.system, 1)[0]
         top, top_size = self._top()
         large = [chunk for number in self._bins(large=True) for chunk in self._held(number)]
         pages = [one for one in map(_whole_pages, large) if one[0] < one[1]]
@@ -58,8 +59,8 @@ class Walk:
 
     def _top(self) -> Chunk:
         """The chunk behind the last object; of size 0 when the arena has had no request."""
-        top = self._memory.words(self._arena + layout.TOP, 1)[0]
-        if top == layout.bin_header(self._arena, layout.UNSORTED):
+        top = self._memory.words(self._arena + self._at.top, 1)[0]
+        if top == self._at.bin_header(self._arena, layout.UNSORTED):
             return top, 0
         size = self._memory.words(top + 8, 1)[0] & ~layout.SIZE_BITS
         if top % 16 or not self._memory.holds(top, size):
@@ -79,7 +80,7 @@ class Walk:
 
     def _linked(self, number: int) -> Iterator[Chunk]:
         """A list that is linked both ways."""
-        head = layout.bin_header(self._arena, number)
+        head = self._at.bin_header(self._arena, number)
         before, chunk = head, self._memory.words(head + 16, 1)[0]
         exact = 16 * number if layout.UNSORTED < number < layout.FIRST_LARGE_BIN else 0
         header, holds = self._memory.header, self._memory.holds
@@ -109,7 +110,7 @@ class Walk:
 
     def _fast(self) -> Iterator[Chunk]:
         """Size and number of the chunks in each fast list."""
-        for number in range(layout.FASTBIN_COUNT):
+        for number in range(layout.FASTBIN_COUNT if self._at.fastbins is not None else 0):
             for last in range(TRIES):
                 try:
                     yield layout.LEAST_CHUNK + 16 * number, self._fast_count(number)
@@ -121,7 +122,7 @@ class Walk:
 
     def _fast_count(self, number: int) -> int:
         size = layout.LEAST_CHUNK + 16 * number
-        chunk = self._memory.words(self._arena + layout.FASTBINS + 8 * number, 1)[0]
+        chunk = self._memory.words(self._arena + (self._at.fastbins or 0) + 8 * number, 1)[0]
         count = 0
         while chunk:
             if chunk % 16 or not self._memory.holds(chunk, size) or count * size > self._system:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """glibc's whole heap in another process, or why it cannot be read."""
 
-import struct
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -16,12 +16,14 @@ from hew.sources.executable import read_elf
 from hew.sources.extras import need
 from hew.sources.glibc import layout
 from hew.sources.glibc.arenas import find_arenas, mapped_bytes, own_data
+from hew.sources.glibc.caches import cached_bytes
 from hew.sources.glibc.free_memory import Walk
 from hew.sources.glibc.memory import ChangedError, ProcessMemory
 from hew.sources.process_memory import read_areas
-from hew.sources.processes import PROC
+from hew.sources.processes import PROC, stat_fields
 
-MAPS = 4  # looks at the map of a heap that grows
+LONGEST = 3.0  # seconds for which a heap that changes is tried again
+FIRST_WAIT, MOST_WAIT = 0.005, 0.2  # between two tries
 TRIES = 6  # looks at one arena
 PATIENCE = 4.0  # seconds for the small chunks of all arenas
 ALIKE = 0.05  # of the arena: so much may two looks at one that changes differ
@@ -35,20 +37,31 @@ def read_heap(process: ProcessFacts) -> GlibcHeap:
         raise HewError("its malloc is not glibc's")
     need("numpy")
     at = _layout(process.pid, provider.code)
-    reason: ChangedError | None = None
     try:
-        for _ in range(MAPS):
-            areas, _ = read_areas(process.pid)
-            try:
-                with ProcessMemory(process.pid, areas) as memory:
-                    return _read(memory, areas, provider.code, at)
-            except ChangedError as error:
-                reason = error
-        raise HewError(f"it could not be read in one piece ({reason})")
+        return _tried(process.pid, provider.code, at)
     except PermissionError as error:
         raise HewError("its memory may not be read: run this as its user, or as root") from error
     except OSError as error:
         raise HewError(f"its memory cannot be read: {error.strerror}") from error
+
+
+def _tried(pid: int, code: Code, at: layout.Layout) -> GlibcHeap:
+    """The heap in a moment at which it holds together; it is looked for some seconds."""
+    until, wait, tries = time.monotonic() + LONGEST, FIRST_WAIT, 0
+    while True:
+        areas, _ = read_areas(pid)
+        if not areas or stat_fields(pid)[:1] in (["Z"], ["X"]):
+            raise HewError("it has ended meanwhile")
+        tries += 1
+        with suppress(ChangedError), ProcessMemory(pid, areas) as memory:
+            return _read(memory, areas, code, at)
+        if time.monotonic() + wait > until:
+            raise HewError(
+                "it allocates and frees without a pause, so its free memory was never the same from the beginning of a "
+                f"look to its end ({tries} looks in {LONGEST:g} s); ask again when it does less"
+            )
+        time.sleep(wait)
+        wait = min(2 * wait, MOST_WAIT)
 
 
 def with_heap(process: ProcessFacts) -> ProcessFacts:
@@ -64,7 +77,7 @@ def with_heap(process: ProcessFacts) -> ProcessFacts:
 def _layout(pid: int, code: Code) -> layout.Layout:
     at = layout.layout_of(code.version)
     if at is None:
-        known = "2.30 to 2.41"
+        known = ".".join(map(str, layout.OLDEST)) + " to " + ".".join(map(str, layout.NEWEST))
         raise HewError(f"glibc {code.version or 'of unknown version'} is not one of {known}, whose heap is known")
     elf = read_elf(Path(f"{PROC}/{pid}/exe"))
     if elf is None or elf.bits != 64 or elf.machine not in {X86_64, AARCH64}:
@@ -74,35 +87,36 @@ def _layout(pid: int, code: Code) -> layout.Layout:
 
 def _read(memory: ProcessMemory, areas: Sequence[Area], code: Code, at: layout.Layout) -> GlibcHeap:
     data = list(own_data(areas, code))
-    addresses = find_arenas(memory, data)
+    arena, addresses = find_arenas(memory, data, at.arenas)
     until = time.monotonic() + PATIENCE
     arenas, moving = [], False
     for address in addresses:
         main = address == addresses[0]
-        unused, moved = _steady(memory, Walk(memory, address, at.mangled, until), address, main)
-        threads, system = memory.words(address + layout.THREADS, 2)
+        unused, moved = _steady(memory, Walk(memory, address, arena, at.mangled, until), address, arena, main)
+        threads, system = memory.words(address + arena.threads, 2)
         arenas.append(HeapArena(address, main, system, threads, unused))
         moving = moving or moved
-    caches = [_cache(memory, start) for start in _first_chunks(areas, addresses)]
-    found = [one for one in caches if one is not None]
+    found = cached_bytes(memory, at, areas, _first_chunks(areas, arena, addresses))
     now = datetime.now().astimezone().strftime("%H:%M:%S")
-    return GlibcHeap(code.version, tuple(arenas), mapped_bytes(memory, data), sum(found), len(found), moving, now)
+    return GlibcHeap(
+        code.version, tuple(arenas), mapped_bytes(memory, data, at.ends), sum(found), len(found), moving, now
+    )
 
 
-def _steady(memory: ProcessMemory, walk: Walk, address: int, main: bool) -> tuple[FreeMemory, bool]:
+def _steady(memory: ProcessMemory, walk: Walk, address: int, at: layout.Arena, main: bool) -> tuple[FreeMemory, bool]:
     """What is free, and whether the process allocated meanwhile: then two looks in a row that are alike count."""
     last: FreeMemory | None = None
     reason = ChangedError("it changes too fast")
     for _ in range(TRIES):
         memory.forget()
         try:
-            before = memory.read(address, layout.ARENA_BYTES)
+            before = memory.read(address, at.size)
             found = walk.unused(main)
-            after = memory.read(address, layout.ARENA_BYTES)
+            after = memory.read(address, at.size)
         except ChangedError as error:
             reason = error
             continue
-        system = int.from_bytes(after[layout.SYSTEM : layout.SYSTEM + 8], "little")
+        system = int.from_bytes(after[at.system : at.system + 8], "little")
         if found.free > system:
             reason = ChangedError("more is free than there is")
             continue
@@ -114,24 +128,8 @@ def _steady(memory: ProcessMemory, walk: Walk, address: int, main: bool) -> tupl
     raise reason
 
 
-def _first_chunks(areas: Sequence[Area], addresses: Sequence[int]) -> list[int]:
-    """Where the thread that made an arena has its cache: in the arena's first chunk."""
+def _first_chunks(areas: Sequence[Area], at: layout.Arena, addresses: Sequence[int]) -> list[int]:
+    """Of each arena, the main one first."""
     heap = next((area.start for area in areas if area.path == "[heap]"), None)
-    others = [address + layout.FIRST_CHUNK for address in addresses[1:]]
+    others = [address + at.first_chunk for address in addresses[1:]]
     return others if heap is None else [heap, *others]
-
-
-def _cache(memory: ProcessMemory, chunk: int) -> int | None:
-    """Bytes in a thread's cache; None when there is none."""
-    try:
-        if memory.words(chunk + 8, 1)[0] & ~layout.SIZE_BITS != layout.TCACHE_CHUNK:
-            return None
-        counts = struct.unpack(f"<{layout.TCACHE_BINS}H", memory.read(chunk + 16, 2 * layout.TCACHE_BINS))
-        heads = memory.words(chunk + 16 + 2 * layout.TCACHE_BINS, layout.TCACHE_BINS)
-    except ChangedError:
-        return None
-    pairs = list(zip(counts, heads, strict=True))
-    if any(bool(count) != bool(head) or (head and not memory.holds(head, 16)) for count, head in pairs):
-        return None
-    cached: int = sum(count * (layout.LEAST_CHUNK + 16 * number) for number, count in enumerate(counts))
-    return cached

@@ -1,54 +1,85 @@
 # SPDX-License-Identifier: MIT
-"""Where glibc's malloc has its figures, for pointers of 64 bits, glibc 2.30 to 2.41.
+"""Where glibc's malloc has its figures, for pointers of 64 bits, glibc 2.30 to 2.44.
 
-struct malloc_state (an arena) has been the same in all of them; free lists hold mangled pointers from 2.32 on, and
-struct malloc_par begins with settings of huge pages from 2.35 on. Checked against malloc_info(3) on 2.31, 2.36, 2.41.
+struct malloc_state (an arena) has been the same up to 2.42; then its lists of small chunks (fastbins) went, and all
+behind them moved up by 88 bytes. Which of the two a process has is told by what holds together, not by its version:
+distributions bring single changes early. Free lists hold mangled pointers from 2.32 on. struct malloc_par begins with
+settings of huge pages from 2.35 on. From 2.42 on a thread's cache (tcache) counts the room that is left, has twelve
+lists for large chunks, and is made at the thread's first free, so it lies anywhere.
 """
 
 import re
 from dataclasses import dataclass
 
-OLDEST, NEWEST = (2, 30), (2, 41)
-FASTBINS = 16  # of an arena: ten lists
+OLDEST, NEWEST = (2, 30), (2, 44)
+LARGE_CACHES = (2, 42)  # the first with the newer cache, and perhaps without fastbins
 FASTBIN_COUNT = 10
-TOP = 96
-BINS = 112  # from bin 1 on, 127 of them, two words each
 BIN_COUNT = 127
-NEXT = 2160
-THREADS = 2176
-SYSTEM = 2184
-LARGEST_SYSTEM = 2192
-ARENA_BYTES = 2200
-FIRST_CHUNK = 2208  # of an arena that is not the main one, behind it
 FIRST_LARGE_BIN = 64
 UNSORTED = 1
 LEAST_CHUNK = 32
 CHUNK_HEAD = 48  # sizeof(struct malloc_chunk): what malloc_trim leaves at the start of a free chunk
 SIZE_BITS = 7
 PREVIOUS_IN_USE = 1
-TCACHE_CHUNK = 0x290
-TCACHE_BINS = 64
-TCACHE_DEFAULTS = (TCACHE_BINS, 1032, 7, 0)  # how struct malloc_par ends, unless tunables change it
 VERSION = re.compile(r"(\d+)\.(\d+)")
-
-
 MAPPED_WORD = -3  # before those: bytes mapped, the most that ever were, where the heap begins
 
 
 @dataclass(frozen=True)
+class Arena:
+    """struct malloc_state: where its fields are, and how large it is. `fastbins`: ten lists, None where there are none;
+    `bins`: from bin 1 on, 127 of them, two words each; `first_chunk`: behind an arena that is not the main one."""
+
+    fastbins: int | None
+    top: int
+    bins: int
+    next: int
+    threads: int
+    system: int  # and behind it the most that it ever had
+    size: int
+    first_chunk: int
+
+    def bin_header(self, arena: int, number: int) -> int:
+        """The address of a bin, taken for a chunk: its links stand where a chunk's would."""
+        return arena + self.bins + 16 * (number - 1) - 16
+
+
+@dataclass(frozen=True)
+class Cache:
+    """struct tcache_perthread_struct: the size of its chunk, and how many lists it has. `counts_room`: a list's number
+    is what still goes into it."""
+
+    chunk: int
+    bins: int
+    counts_room: bool
+
+
+@dataclass(frozen=True)
 class Layout:
-    """What differs."""
+    """What differs. `ends` is how struct malloc_par may end, unless tunables change it: the lists of a cache, the bytes
+    of the largest chunk in it, chunks in a list."""
 
     mangled: bool
+    arenas: tuple[Arena, ...]
+    cache: Cache
+    ends: tuple[tuple[int, ...], ...]
+
+
+WITH_FASTBINS = Arena(16, 96, 112, 2160, 2176, 2184, 2200, 2208)
+WITHOUT = Arena(None, 8, 24, 2072, 2088, 2096, 2112, 2112)
+SMALL_CACHE = Cache(0x290, 64, counts_room=False)
+LARGE_CACHE = Cache(0x300, 76, counts_room=True)
+ENDS = ((64, 1032, 7, 0),)
+# MAX_TCACHE_SMALL_SIZE and one more, in chunks or in what these hold; seven chunks in a list became sixteen.
+LATER_ENDS = tuple((64, size, count) for size in (1041, 1040, 1033, 1032) for count in (16, 7))
 
 
 def layout_of(version: str) -> Layout | None:
     """The layout of a version; None for one that nobody has looked at."""
     found = VERSION.match(version)
     numbers = (int(found[1]), int(found[2])) if found else (0, 0)
-    return Layout(mangled=numbers >= (2, 32)) if OLDEST <= numbers <= NEWEST else None
-
-
-def bin_header(arena: int, number: int) -> int:
-    """The address of a bin, taken for a chunk: its links stand where a chunk's would."""
-    return arena + BINS + 16 * (number - 1) - 16
+    if not OLDEST <= numbers <= NEWEST:
+        return None
+    if numbers >= LARGE_CACHES:
+        return Layout(True, (WITHOUT, WITH_FASTBINS), LARGE_CACHE, LATER_ENDS)
+    return Layout(numbers >= (2, 32), (WITH_FASTBINS,), SMALL_CACHE, ENDS)
