@@ -174,9 +174,7 @@ seen_from(through_function through)
 
 TEST(run_time_code_without_a_frame_pointer_is_walked_by_how_it_ends)
 {
-    if (hew_registers_dropped(UINT64_C(0xc308c48348)) < 0) {
-        return; /* the code is x86-64's */
-    }
+    TEST_SKIP_IF(hew_registers_dropped(UINT64_C(0xc308c48348)) < 0, "the code is x86-64's");
     uintptr_t direct[MOST];
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(page != MAP_FAILED);
