@@ -6,7 +6,7 @@ nothing else are free, resident, 32 MiB or more and a quarter of what is residen
 lies behind the last object of the heap, and once a large block has been freed, only when that is twice the block (up
 to 64 MiB): one small object at the end keeps all before it. malloc_trim(3) gives back the whole pages in between, too.
 
-The numbers are those of malloc_info(3), and what malloc_trim then gave back was what had been said, on glibc 2.31, 2.36,
+The numbers are those of malloc_info(3), and malloc_trim then gave back what had been said, on glibc 2.31, 2.36,
 2.41 and 2.43 (`tool/tests/test_glibc_heap.py`). A setting is advised only when half of it lies behind the last object:
 nothing else moves by a setting.
 """
