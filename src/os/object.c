@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "base/size_class.h"
 #include "base/text.h"
+#include "os/environment.h"
 #include "os/futex.h"
 #include "os/syscall.h"
 
@@ -138,8 +139,9 @@ look_for_lowest(struct dl_phdr_info *info, size_t size, void *context)
             continue;
         }
         uintptr_t end = info->dlpi_addr + header->p_vaddr + header->p_memsz;
-        const char *path = info->dlpi_name != NULL && info->dlpi_name[0] != '\0' ? info->dlpi_name
-                                                                                 : (const char *)getauxval(AT_EXECFN);
+        const char *path = info->dlpi_name != NULL && info->dlpi_name[0] != '\0'
+                               ? info->dlpi_name
+                               : (const char *)hew_environment_auxiliary(AT_EXECFN);
         struct hew_text text;
         hew_text_begin(&text, lowest->code->path, lowest->code->path_bytes);
         hew_text_put(&text, path != NULL ? path : "");
