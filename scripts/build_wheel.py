@@ -9,6 +9,7 @@ auditwheel says whether the tag is true: it reads what libhew.so in the wheel ne
 
 import argparse
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TAG = f"manylinux_2_17_{platform.machine()}"
+NEWEST_GLIBC = 17  # the second part of the newest glibc that the wheel may need
+TAG = f"manylinux_2_{NEWEST_GLIBC}_{platform.machine()}"
 
 
 class WheelError(Exception):
@@ -42,7 +44,8 @@ def only_wheel(folder: Path) -> Path:
 def tagged(wheel: Path) -> Path:
     """The wheel under its new name, after auditwheel has looked at it."""
     said = run(sys.executable, "-m", "auditwheel", "show", wheel)
-    if f'"{TAG}"' not in said:
+    needs = re.search(rf'"manylinux_2_(\d+)_{platform.machine()}"', said)
+    if needs is None or int(needs[1]) > NEWEST_GLIBC:
         raise WheelError(f"not {TAG}: {said}")
     run(sys.executable, "-m", "wheel", "tags", "--remove", "--platform-tag", TAG, wheel)
     return only_wheel(wheel.parent)
