@@ -85,7 +85,7 @@ def test_a_search_over_a_trace_finds_what_helps_and_the_command_has_the_last_wor
     assert "recommended: hew dirty_decay_ms:-1" in saved.read_text()
     assert life["recommended"] == replay["recommended"]
     assert life["command"] == command
-    other = json.loads(hew(*words, "--", sys.executable, "-S", "-c", "print(7)", HEW_CONF=RETURNS).stdout)
+    other = json.loads(hew(*words, "--", "echo", "7", HEW_CONF=RETURNS).stdout)
     assert other["recommended"] is None
     taken = hew("run", "--", sys.executable, "-S", "-c", "print(7)", HEW_CONF=f"conf_file:{saved},confirm_conf:true")
     assert (taken.returncode, taken.stdout) == (0, "7\n")
