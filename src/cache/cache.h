@@ -84,7 +84,6 @@ struct hew_cache {
     bool direct;      /* an explicit cache: no depot lies between it and the arenas */
     bool custom;      /* the thread has limits of its own */
     bool caching;     /* false: thread.tcache.enabled is off */
-    bool bound;       /* to an arena of the program's choice, or to its CPU's */
 };
 
 extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;

@@ -90,7 +90,6 @@ hew_thread_birth(bool caching)
     atomic_store_explicit(&hew_hooks_guard, guard_hook, memory_order_relaxed);
     cache->real = cache;
     cache->arena = arena;
-    cache->bound = false;
     put_number(cache);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_thread_enlist(cache);
@@ -191,7 +190,6 @@ hew_thread_leave(void)
 bool
 hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
 {
-    cache->bound = true;
     if (cache->arena == arena) {
         return true;
     }

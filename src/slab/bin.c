@@ -221,13 +221,13 @@ hew_bin_take(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, vo
                           : hew_slab_take(bin->current, regions + left, left);
         } else if (!next_slab(bin)) {
             /* A fresh slab only for the first: what is at hand is enough. */
-            if (left < wanted || pages == NULL || !bin_make_room(bin, pages, code)) {
+            if (left < wanted || !bin_make_room(bin, pages, code)) {
                 break;
             }
         }
     }
     bin->counts.nmalloc += wanted - left;
-    bin->counts.fills += left != wanted || pages != NULL;
+    bin->counts.fills++;
     HEW_ASSERT(1, left == wanted || hew_map_extent((uintptr_t)regions[left])->code == code);
     HEW_ASSERT(3, hew_bin_valid_if_due(bin));
     hew_mutex_unlock(&bin->lock);

@@ -48,8 +48,7 @@ void hew_bin_clear(struct hew_bin *bin, struct hew_page_heap *pages);
 /* The current slab goes back if it is wholly free: nobody has asked for a while, or idle memory is to go. */
 void hew_bin_trim(struct hew_bin *bin, struct hew_page_heap *pages);
 
-/* Up to `wanted` regions of class `code`, the lowest one last; at least one unless the system has no more memory, or `pages` is NULL and
- * no slab has any. */
+/* Up to `wanted` regions of class `code`, the lowest one last; at least one unless the system has no more memory. */
 unsigned hew_bin_take(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, void **regions, unsigned wanted);
 
 /*
