@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <link.h>
 #include <stdatomic.h>
+#include <string.h>
 
 typedef int (*time_function)(clockid_t clock, struct timespec *time);
 typedef int (*processor_function)(unsigned *processor, unsigned *node, void *unused);
@@ -95,16 +96,6 @@ count_symbols(const struct object *object)
     return last + 1;
 }
 
-static bool
-is_same(const char *one, const char *other)
-{
-    while (*one != '\0' && *one == *other) {
-        one++;
-        other++;
-    }
-    return *one == *other;
-}
-
 /* Its address; 0: the kernel does not have it. */
 static HEW_COLD uintptr_t
 find_function(const char *name)
@@ -113,7 +104,7 @@ find_function(const char *name)
     uint32_t count = find_object(&object) ? count_symbols(&object) : 0;
     for (uint32_t i = 0; i < count; i++) {
         const ElfW(Sym) *symbol = &object.symbols[i];
-        if (symbol->st_shndx != SHN_UNDEF && is_same(object.names + symbol->st_name, name)) {
+        if (symbol->st_shndx != SHN_UNDEF && strcmp(object.names + symbol->st_name, name) == 0) {
             return object.base + symbol->st_value;
         }
     }
