@@ -98,16 +98,23 @@ under_test_rss_kib(void)
     return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+/* What the system tells of this process behind its name, which may hold blanks; NULL when it cannot be told. */
+static inline const char *
+under_test_stat(char *text, size_t size)
+{
+    int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, size - 1);
+    if (file >= 0)
+        close(file);
+    return length <= 0 ? NULL : strrchr(text, ')');
+}
+
 /* Threads of this process that the system knows; -1 when it cannot be told. */
 static inline long
 under_test_threads(void)
 {
     char text[1024] = "";
-    int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    const char *field = length <= 0 ? NULL : strrchr(text, ')');
-    if (file >= 0)
-        close(file);
+    const char *field = under_test_stat(text, sizeof text);
     for (int number = 2; field != NULL && number < 20; number++)
         field = strchr(field + 1, ' ');
     return field == NULL ? -1 : atol(field);
