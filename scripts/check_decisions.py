@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Hold every decision of docs/decisions to a state, and their index to what the files say.
+"""Check that every decision of docs/decisions is one page of one form, and is in the index.
 
-Under its title a decision says "State: current", "State: superseded by NNNN" or
-"State: partly superseded by NNNN (what)", several of the latter with commas.  Each row of the index README.md is
-number, title as a link, state, and one line.
+A decision explains the code of today: question, decision, figures and rejected alternatives, in this order, in at
+most 80 lines of 100 columns (rows of tables may be longer).  The index README.md has one row for each: number, title
+as a link, and what it is about.  A decision that is overtaken becomes a line of abandoned.md, and its file goes.
 """
 
 import argparse
@@ -13,41 +13,41 @@ import sys
 from pathlib import Path
 
 DECISIONS = Path(__file__).parent.parent / "docs" / "decisions"
-ONE_PART = r"\d{4} \([^()]+\)"
-STATE = re.compile(rf"current|superseded by \d{{4}}(, \d{{4}})*|partly superseded by {ONE_PART}(, {ONE_PART})*")
-ROW = re.compile(r"\| (?P<number>\d{4}) \| \[(?P<title>.+)\]\((?P<name>[^)]+)\) \| (?P<state>[^|]+) \| [^|]+ \|")
+ROW = re.compile(r"\| (?P<number>\d{4}) \| \[(?P<title>.+)\]\((?P<name>[^)]+)\) \| [^|]+ \|")
+PARTS = ("**Question", "**Decision", "**Figures", "**Rejected")
+LINES = 80
+COLUMNS = 100
 
 
-def read_decision(path: Path) -> tuple[str, str]:
-    """The title and the state of a decision; "" for what is not where it belongs."""
-    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("<!--")]
-    head = re.fullmatch(rf"# {path.name[:4]}: (.+)", lines[0]) if lines else None
-    state = lines[1].removeprefix("State: ") if len(lines) > 1 and lines[1].startswith("State: ") else ""
-    return (head[1] if head else "", state)
+def page_breaches(text: str, number: str) -> list[str]:
+    """What is wrong with one decision."""
+    lines = text.splitlines()
+    breaches = []
+    if not lines or not re.fullmatch(rf"# {number}: .+", lines[0]):
+        breaches.append("its first line is not a title with its number")
+    places = [text.find(part) for part in PARTS]
+    if -1 in places or places != sorted(places):
+        breaches.append(f"not in this form: {', '.join(part[2:] for part in PARTS)}")
+    if len(lines) > LINES:
+        breaches.append(f"{len(lines)} lines, more than {LINES}")
+    if any(len(line) > COLUMNS and not line.startswith("|") for line in lines):
+        breaches.append(f"has lines of more than {COLUMNS} columns")
+    return breaches
 
 
 def find_breaches(folder: Path) -> list[str]:
     """What is wrong, a line each."""
     rows = {row["name"]: row for row in ROW.finditer((folder / "README.md").read_text())}
     paths = sorted(folder.glob("[0-9]*.md"))
-    numbers = {path.name[:4] for path in paths}
     breaches = [f"README.md: {name} is no decision" for name in sorted(rows.keys() - {path.name for path in paths})]
     for path in paths:
-        title, state = read_decision(path)
+        number, text = path.name[:4], path.read_text()
+        breaches += [f"{path.name}: {breach}" for breach in page_breaches(text, number)]
         row = rows.get(path.name)
-        if not title:
-            breaches.append(f"{path.name}: its title does not begin with its number")
-        if not STATE.fullmatch(state):
-            breaches.append(f"{path.name}: no state under its title")
-        breaches += [
-            f"{path.name}: superseded by {number}, which is not there"
-            for number in re.findall(r"\b\d{4}\b(?= \(|,|$)", state)
-            if number not in numbers
-        ]
         if row is None:
             breaches.append(f"{path.name}: not in README.md")
-        elif (row["number"], row["title"], row["state"]) != (path.name[:4], title, state):
-            breaches.append(f"{path.name}: README.md has another number, title or state")
+        elif f"# {row['number']}: {row['title']}" != text.partition("\n")[0]:
+            breaches.append(f"{path.name}: README.md has another number or title")
     return breaches
 
 
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     for breach in breaches:
         print(breach)
     if not breaches:
-        print("check_decisions: every decision has a state and stands in the index")
+        print("check_decisions: every decision is one page of one form and is in the index")
     return 1 if breaches else 0
 
 
