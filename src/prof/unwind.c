@@ -2,7 +2,6 @@
 #include "prof/unwind.h"
 
 #include "os/process.h"
-#include "prof/cfi.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -90,8 +89,8 @@ remember(uintptr_t pc, const uint8_t *index, const struct hew_cfi_rule *rule)
     atomic_store_explicit(&slot->version, version + 2, memory_order_release);
 }
 
-static bool
-find_rule(uintptr_t pc, struct hew_cfi_rule *rule)
+bool
+hew_unwind_find(uintptr_t pc, struct hew_cfi_rule *rule)
 {
     struct hew_os_object object = {0};
     if (!hew_os_find_object(pc, &object) || object.unwind_index == NULL) {
@@ -208,8 +207,8 @@ step(struct hew_registers *registers, bool *exact)
     struct hew_cfi_rule rule;
     uintptr_t before = registers->pc, sp = registers->sp;
     bool found =
-        find_rule(*exact ? before : before - 1, &rule) ||
-        (!*exact && find_rule(before, &rule) && rule.signal); /* such a function begins at the return address */
+        hew_unwind_find(*exact ? before : before - 1, &rule) ||
+        (!*exact && hew_unwind_find(before, &rule) && rule.signal); /* such a function begins at the return address */
     *exact = false;
     if (!found) {
         return step_without_tables(registers, exact);

@@ -15,6 +15,7 @@
 #define HEW_PROF_UNWIND_H
 
 #include "os/object.h"
+#include "prof/cfi.h"
 
 /* Once, at boot: finds out which frames are our own.  `notice`, which may be NULL, is called amid a walk with each object that
  * a frame lies in whose rule is not at hand: always when it is seen for the first time, and now and then later. */
@@ -27,5 +28,9 @@ void hew_unwind_boot(void (*notice)(const struct hew_os_object *object));
  * too: a hook of the program's that stands between us and our caller.
  */
 unsigned hew_unwind(uintptr_t *frames, unsigned most, uintptr_t inner);
+
+/* The rule that the tables have for code at `pc`, of a frame that has called: the return address - 1.  For walks that remember rules
+ * themselves.  False: no table covers it. */
+bool hew_unwind_find(uintptr_t pc, struct hew_cfi_rule *rule);
 
 #endif

@@ -14,6 +14,7 @@ enter_part(struct hew_trace_cursor *cursor)
     cursor->number = cursor->part->number;
     cursor->ticket = cursor->part->ticket;
     cursor->time = cursor->part->time;
+    cursor->node = 0;
 }
 
 void
@@ -98,6 +99,20 @@ get_touched(struct hew_trace_cursor *cursor, struct hew_trace_operation *operati
     return true;
 }
 
+/* The stack of what follows; one that no block tells of is none. */
+static bool
+get_node(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation)
+{
+    uint64_t node;
+
+    if (!get(cursor, 8, &node)) {
+        return false;
+    }
+    operation->node = cursor->node = node < cursor->trace->node_count ? (uint32_t)node : 0;
+    operation->kind = HEW_TRACE_DID_NODE;
+    return true;
+}
+
 /* False: damaged, or END. */
 static bool
 get_control(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation)
@@ -120,6 +135,8 @@ get_control(struct hew_trace_cursor *cursor, struct hew_trace_operation *operati
         return get_stack(cursor, operation);
     case HEW_TRACE_TOUCHED:
         return get_touched(cursor, operation);
+    case HEW_TRACE_NODE:
+        return get_node(cursor, operation);
     default:
         return false;
     }
@@ -149,6 +166,7 @@ static bool
 get_made(struct hew_trace_cursor *cursor, unsigned bits, struct hew_trace_operation *operation)
 {
     operation->made = (struct hew_trace_object){cursor->thread, cursor->number};
+    operation->node = cursor->node;
     if (!get(cursor, bits, &operation->size)) {
         return false;
     }

@@ -19,11 +19,30 @@ close_block(struct hew_trace_block *block, const uint8_t *payload, size_t size)
     hew_trace_cursor_begin(&cursor, &trace, 0);
     while (hew_trace_cursor_next(&cursor, &operation)) {
         operations += operation.kind != HEW_TRACE_DID_SYNC && operation.kind != HEW_TRACE_DID_EXIT &&
-                      operation.kind != HEW_TRACE_DID_STACK && operation.kind != HEW_TRACE_DID_TOUCH;
+                      operation.kind != HEW_TRACE_DID_STACK && operation.kind != HEW_TRACE_DID_NODE &&
+                      operation.kind != HEW_TRACE_DID_TOUCH;
         good = cursor.at;
     }
     block->length = block->stored = (uint32_t)(good - payload);
     block->operations = operations;
+    block->checksum = hew_trace_crc(payload, block->stored);
+    hew_trace_seal(block);
+}
+
+/* As many as there are; one that its thread had a number for and did not come to write stands among them as zeros. */
+static void
+close_nodes(struct hew_trace_block *block, const uint8_t *payload, size_t size)
+{
+    size_t count = size / sizeof(struct hew_trace_node);
+    struct hew_trace_node last;
+
+    for (; count > 0; count--) {
+        memcpy(&last, payload + (count - 1) * sizeof(last), sizeof(last));
+        if (last.address != 0) {
+            break;
+        }
+    }
+    block->length = block->stored = (uint32_t)(count * sizeof(last));
     block->checksum = hew_trace_crc(payload, block->stored);
     hew_trace_seal(block);
 }
@@ -39,9 +58,10 @@ hew_trace_finish(uint8_t *bytes, size_t size)
         struct hew_trace_block block;
         size_t left = size - offset - sizeof(block);
         memcpy(&block, bytes + offset, sizeof(block));
-        if (block.state == HEW_TRACE_OPEN && block.kind == HEW_TRACE_OPERATIONS) {
+        if (block.state == HEW_TRACE_OPEN && (block.kind == HEW_TRACE_OPERATIONS || block.kind == HEW_TRACE_NODES)) {
             size_t room = block.room - sizeof(block);
-            close_block(&block, bytes + offset + sizeof(block), room < left ? room : left);
+            (block.kind == HEW_TRACE_NODES ? close_nodes : close_block)(&block, bytes + offset + sizeof(block),
+                                                                        room < left ? room : left);
             block.state = HEW_TRACE_OPEN; /* until all the rest stands there */
             memcpy(bytes + offset, &block, sizeof(block));
             __atomic_store_n(bytes + offset + offsetof(struct hew_trace_block, state), HEW_TRACE_CLOSED,

@@ -6,7 +6,7 @@
 #include "format/reader.h"
 
 /*
- * bytes[0 .. size): a whole file that nobody writes any more.  Open blocks of operations become closed ones of as many bytes as can be
+ * bytes[0 .. size): a whole file that nobody writes any more.  Open blocks of operations and of stacks become closed ones of as many bytes as can be
  * read; how many there were is the result.  Blocks that are not at their place (never written) are passed over.
  */
 size_t hew_trace_finish(uint8_t *bytes, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format: the constants of trace files, version 2, and their numbers.  docs/trace.md describes them byte for byte.
+ * format: the constants of trace files, version 3, and their numbers.  docs/trace.md describes them byte for byte.
  *
  * Owns      nothing.
  * Promises  pure arithmetic on bytes; no malloc, no system call.  Everything is little-endian, as the machines are that it runs on.
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define HEW_TRACE_MAGIC "hewtrace"
-#define HEW_TRACE_VERSION 2                        /* 1 has no TOUCHED, and is read too */
+#define HEW_TRACE_VERSION 3                        /* 1 has no TOUCHED, 2 no tree of stacks; both are read too */
 #define HEW_TRACE_BLOCK_MAGIC UINT32_C(0x31425748) /* "HWB1" */
 #define HEW_TRACE_LG_ALIGN_MAX 46
 
@@ -44,6 +44,7 @@ enum hew_trace_block_kind {
     HEW_TRACE_OPERATIONS = 1,
     HEW_TRACE_INFO = 2,    /* text, lines of NAME=VALUE */
     HEW_TRACE_MODULES = 3, /* text as /proc/PID/maps, for the stacks */
+    HEW_TRACE_NODES = 4,   /* of the tree of stacks; `number` is the first one's */
 };
 
 enum hew_trace_codec {
@@ -79,6 +80,17 @@ _Static_assert(sizeof(struct hew_trace_block) == 64, "docs/trace.md says 64 byte
 
 #define HEW_TRACE_LENGTH_MAX (UINT32_C(1) << 24) /* of a decoded payload */
 
+/* A place in the tree of stacks: a call at `address` below the stack that `parent` stands for.  Nodes count from 1; 0 is no stack. */
+struct hew_trace_node {
+    uint64_t address; /* a return address; 0: not written */
+    uint32_t parent;
+    uint32_t reserved;
+};
+_Static_assert(sizeof(struct hew_trace_node) == 16, "docs/trace.md says 16 bytes");
+
+/* More stacks than that are not told apart. */
+#define HEW_TRACE_NODES_MAX (UINT32_C(1) << 26)
+
 /* An operation's first byte has its code in the low three bits and the first number's beginning in the high five. */
 enum hew_trace_code {
     HEW_TRACE_CONTROL = 0,       /* which one is in the high bits */
@@ -98,6 +110,7 @@ enum hew_trace_control {
     HEW_TRACE_STACK = 3, /* count, then so many addresses as differences (zigzag): the stack of the allocation before */
     HEW_TRACE_TOUCHED =
         4, /* thread, number, pages: so many pages of this object have memory, as it ends or the process does */
+    HEW_TRACE_NODE = 5, /* node: the stack of the allocations that follow in this block; 0 again: of none */
 };
 
 #define HEW_TRACE_STACK_MAX 64

@@ -128,6 +128,42 @@ add_part(struct hew_trace *trace, const struct hew_trace_block *block, const uin
     return true;
 }
 
+/* Nodes that the block has: [number .. number + count).  False: no memory.  What is not whole, or has no place, is left out. */
+static bool
+add_nodes(struct hew_trace *trace, const struct hew_trace_block *block, const uint8_t *payload, size_t size)
+{
+    size_t count = size / sizeof(struct hew_trace_node), end;
+
+    /* A file has room for its nodes; numbers beyond that are damage. */
+    if (block->number == 0 || block->number > trace->size / sizeof(struct hew_trace_node) + 1) {
+        trace->damaged++;
+        return true;
+    }
+    end = (size_t)block->number + count;
+    if (end > trace->node_count) {
+        struct hew_trace_node *nodes = realloc(trace->nodes, end * sizeof(*nodes));
+        if (nodes == NULL) {
+            return false;
+        }
+        memset(nodes + trace->node_count, 0, (end - trace->node_count) * sizeof(*nodes));
+        trace->nodes = nodes;
+        trace->node_count = (uint32_t)end;
+    }
+    memcpy(trace->nodes + block->number, payload, count * sizeof(struct hew_trace_node));
+    return true;
+}
+
+/* A parent comes before its children, so that whoever follows parents comes to an end; what damage has made otherwise has none. */
+static void
+check_nodes(struct hew_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->node_count; i++) {
+        if (trace->nodes[i].parent >= i) {
+            trace->nodes[i].parent = 0;
+        }
+    }
+}
+
 /* Takes one block, whose header can be followed.  False with a line in `why`: no use to go on. */
 static bool
 take_block(struct hew_trace *trace, const struct hew_trace_block *block, size_t offset, char why[HEW_TRACE_WHY])
@@ -151,6 +187,9 @@ take_block(struct hew_trace *trace, const struct hew_trace_block *block, size_t 
     }
     if (block->kind == HEW_TRACE_OPERATIONS && !add_part(trace, block, payload, (uint32_t)size)) {
         return refuse(why, "no memory for the list of its blocks");
+    }
+    if (block->kind == HEW_TRACE_NODES && !add_nodes(trace, block, payload, size)) {
+        return refuse(why, "no memory for the tree of its stacks");
     }
     return true;
 }
@@ -187,6 +226,7 @@ read_blocks(struct hew_trace *trace, char why[HEW_TRACE_WHY])
         offset = block.room >= trace->size - offset ? trace->size : offset + block.room;
     }
     trace->cut_off = trace->size - offset;
+    check_nodes(trace);
     return number_threads(trace) || refuse(why, "no memory for the list of its threads");
 }
 
@@ -242,6 +282,7 @@ hew_trace_close(struct hew_trace *trace)
 {
     free(trace->parts);
     free(trace->names);
+    free(trace->nodes);
     if (trace->mapped) {
         munmap((void *)(uintptr_t)trace->bytes, trace->size);
     }

@@ -15,7 +15,7 @@
  *     hew_trace_merge_end(&merge);
  *     hew_trace_close(&trace);
  *
- * Owns      the index of the file's blocks, and of its threads, by malloc: at most as many bytes as the file has.
+ * Owns      the index of the file's blocks, of its threads and stacks, by malloc: at most three times as many bytes as the file has.
  * Promises  any bytes at all may be read: what is damaged is left out and counted.  Nothing is read outside of the file.
  * Not here  compressed blocks: the tool unpacks them first (docs/trace.md).
  */
@@ -46,6 +46,9 @@ struct hew_trace {
     size_t part_count;
     uint32_t *names; /* by thread: its number in the file, rising; NULL: the same */
     uint32_t thread_count;
+    struct hew_trace_node
+        *nodes; /* [0 .. node_count): of the tree of stacks, by number; what is not there has address 0 */
+    uint32_t node_count;
     uint32_t damaged; /* blocks that were left out */
     uint32_t missing; /* blocks that a thread's sequence tells of and that are not there */
     uint64_t cut_off; /* bytes at the end of the file that no block has; 0: it ends well */
@@ -71,6 +74,7 @@ enum hew_trace_kind {
     HEW_TRACE_DID_REALLOCATE, /* the old object, size, the new object */
     HEW_TRACE_DID_EXIT,       /* the thread ended */
     HEW_TRACE_DID_STACK,      /* frames of the thread's last new object */
+    HEW_TRACE_DID_NODE,       /* the stack of the thread's next allocations, which they have in `node` as well */
     HEW_TRACE_DID_TOUCH,      /* `size` pages of the object `ended` had memory; it ends later, or lived to the end */
 };
 
@@ -90,6 +94,7 @@ struct hew_trace_operation {
     bool zeroed;
     struct hew_trace_object made;  /* of ALLOCATE and REALLOCATE */
     struct hew_trace_object ended; /* of FREE and REALLOCATE */
+    uint32_t node;                 /* of ALLOCATE and REALLOCATE: the stack, in `nodes` of the trace; 0: none */
     /* Filled by the merge alone. */
     uint64_t slot;        /* of the made object, or of the freed one: small numbers, free ones used again */
     uint64_t ended_slot;  /* of FREE and REALLOCATE */
@@ -109,6 +114,7 @@ struct hew_trace_cursor {
     uint64_t number;
     uint64_t ticket;
     uint64_t time;
+    uint32_t node;
     uint32_t faults; /* blocks given up amid their operations */
 };
 

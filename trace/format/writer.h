@@ -56,6 +56,14 @@ hew_trace_write_exit(struct hew_trace_writer *writer)
     *writer->at++ = HEW_TRACE_EXIT << 3;
 }
 
+/* The stack of the allocations that follow in this block; 0: none is known. */
+static inline void
+hew_trace_write_node(struct hew_trace_writer *writer, uint32_t node)
+{
+    *writer->at++ = HEW_TRACE_NODE << 3;
+    writer->at = hew_trace_put_number(writer->at, 8, 0, node);
+}
+
 /* Of any thread's object, before it ends. */
 static inline void
 hew_trace_write_touched(struct hew_trace_writer *writer, uint32_t thread, uint64_t number, uint64_t pages)

@@ -10,6 +10,8 @@
 #include "record/next.h"
 
 #include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #define ROOM ((size_t)8192)
 #define MODULES_ROOM ((size_t)256 << 10)
@@ -77,13 +79,60 @@ hew_trace_write_about(void)
     return true;
 }
 
-void
-hew_trace_write_modules(void)
+/* The address that a line of maps begins with, and, `end`, the one behind it. */
+static uintptr_t
+address_of(const char *line, const char *stop, bool end)
 {
-    struct hew_trace_block *block = hew_trace_take_room(MODULES_ROOM, hew_trace_shared.generation);
+    uintptr_t value = 0;
 
-    if (block != NULL) {
-        close_text(block, HEW_TRACE_MODULES, MODULES_ROOM,
-                   read_file("/proc/self/maps", (char *)(block + 1), MODULES_ROOM - sizeof(*block)));
+    for (; line < stop && *line != ' '; line++) {
+        if (*line == '-') {
+            if (!end) {
+                break;
+            }
+            value = 0;
+        } else {
+            value = value << 4 | (uintptr_t)(*line <= '9' ? *line - '0' : *line - 'a' + 10);
+        }
     }
+    return value;
+}
+
+/* Keeps the lines of what lies within [begin, end); the length that is left. */
+static size_t
+only_within(char *text, size_t length, uintptr_t begin, uintptr_t end)
+{
+    size_t kept = 0;
+
+    for (char *line = text, *stop = text + length, *next; line < stop; line = next) {
+        next = memchr(line, '\n', (size_t)(stop - line));
+        next = next == NULL ? stop : next + 1;
+        if (address_of(line, next, false) < end && address_of(line, next, true) > begin) {
+            memmove(text + kept, line, (size_t)(next - line));
+            kept += (size_t)(next - line);
+        }
+    }
+    return kept;
+}
+
+void
+hew_trace_write_modules(uintptr_t begin, uintptr_t end, uint64_t generation)
+{
+    long mapped =
+        hew_syscall6(SYS_mmap, 0, (long)MODULES_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *text = (char *)mapped;
+    struct hew_trace_block *block;
+    size_t length, room;
+
+    if (mapped < 0) {
+        return;
+    }
+    length = only_within(text, read_file("/proc/self/maps", text, MODULES_ROOM - sizeof(*block)), begin, end);
+    room = (length + sizeof(*block) + 4095) & ~(size_t)4095;
+    block = length == 0 ? NULL : hew_trace_take_room(room, generation);
+    if (block != NULL) {
+        memcpy(block + 1, text, length);
+        close_text(block, HEW_TRACE_MODULES, room, length);
+    }
+    hew_syscall2(SYS_munmap, text, MODULES_ROOM);
 }

@@ -8,7 +8,7 @@
 /* Writes the block INFO.  False: no room in the file. */
 bool hew_trace_write_about(void);
 
-/* Writes the block MODULES, for who finds names for the stacks. */
-void hew_trace_write_modules(void);
+/* Writes a block MODULES with what is mapped within [begin, end), which tells the stacks' readers where addresses lie. */
+void hew_trace_write_modules(uintptr_t begin, uintptr_t end, uint64_t generation);
 
 #endif

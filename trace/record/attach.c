@@ -93,7 +93,7 @@ hew_trace_detach(void)
     }
     recording = phase() == HEW_TRACE_RECORDING;
     if (recording && hew_trace_settings.stack_sampling != 0) {
-        hew_trace_write_modules();
+        hew_trace_write_modules(0, UINTPTR_MAX, hew_trace_shared.generation);
     }
     hew_trace_stop(recording ? HEW_TRACE_ENDED : 0);
 }

@@ -73,7 +73,7 @@ large_ends(struct hew_trace_thread *thread, const void *object, uint64_t id)
 HEW_INLINE void
 stack_if_due(struct hew_trace_thread *thread)
 {
-    if (HEW_UNLIKELY(thread->until_stack != 0) && --thread->until_stack == 0) {
+    if (HEW_UNLIKELY(thread->until_stack != 0)) {
         hew_trace_thread_stack(thread);
     }
 }
@@ -88,11 +88,11 @@ hew_trace_made(void *object, unsigned code, size_t size, size_t alignment)
         return;
     }
     if (thread->sampled && hew_trace_due(thread)) {
+        stack_if_due(thread);
         number = code == HEW_TRACE_ALIGNED
                      ? hew_trace_write_aligned(&thread->writer, (unsigned)__builtin_ctzl(alignment), size)
                      : hew_trace_write_malloc(&thread->writer, code, size);
         put_id(thread, object, number, size);
-        stack_if_due(thread);
     }
     hew_trace_leave(thread);
 }
@@ -170,9 +170,9 @@ hew_trace_after_realloc(void *object, uint64_t before, void *result, size_t size
     }
     if (result != NULL) {
         if (hew_trace_due_after(thread, before)) {
+            stack_if_due(thread);
             put_id(thread, result, hew_trace_write_realloc(&thread->writer, THREAD_OF(before), NUMBER_OF(before), size),
                    size);
-            stack_if_due(thread);
         }
     } else if (size == 0) { /* it was a free */
         if (hew_trace_due_after(thread, before)) {

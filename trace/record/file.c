@@ -245,7 +245,7 @@ write_header(void)
         .first_block = 4096,
         .started = hew_clock_wall_ns(),
         .pid = (uint32_t)hew_syscall1(SYS_getpid, 0),
-        .batch_operations = HEW_TRACE_BATCH_OPERATIONS,
+        .batch_operations = HEW_TRACE_BATCH_ALONE,
         .batch_microseconds = HEW_TRACE_BATCH_MICROSECONDS,
         .thread_sampling = (uint32_t)hew_trace_settings.thread_sampling,
         .stack_sampling = (uint32_t)hew_trace_settings.stack_sampling,
@@ -314,6 +314,7 @@ hew_trace_wish(const char *file)
     state->floor = state->threads;
     hew_trace_extend();
     state->header = NULL;
+    state->tree = NULL; /* a thread of the recording before may still be reading there: it stays in memory */
     __atomic_store_n(&state->phase, HEW_TRACE_UNBORN, __ATOMIC_RELEASE);
     return true;
 }
@@ -356,7 +357,7 @@ end(void)
     if (__atomic_load_n(&hew_trace_shared.phase, __ATOMIC_RELAXED) == HEW_TRACE_RECORDING) {
         hew_trace_touched_at_end();
         if (hew_trace_settings.stack_sampling != 0) {
-            hew_trace_write_modules();
+            hew_trace_write_modules(0, UINTPTR_MAX, hew_trace_shared.generation);
         }
         __atomic_fetch_or(&hew_trace_shared.header->flags, HEW_TRACE_ENDED, __ATOMIC_RELAXED);
     }

@@ -28,6 +28,7 @@ enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOBAL = R_AARCH64_GLOB_DAT, ADDRESS = R
     FUNCTION(aligned_alloc)                                                                                            \
     FUNCTION(posix_memalign)                                                                                           \
     FUNCTION(valloc)                                                                                                   \
+    FUNCTION(dlclose)                                                                                                  \
     FUNCTION(pvalloc)                                                                                                  \
     FUNCTION(_Znwm)                                                                                                    \
     FUNCTION(_Znam)                                                                                                    \

@@ -3,14 +3,13 @@
 #include "record/thread.h"
 
 #include "os/clock.h"
+#include "os/registers.h"
 #include "os/threads.h"
-#include "prof/unwind.h"
 
 _Thread_local struct hew_trace_thread hew_trace_thread __attribute__((tls_model("initial-exec")));
 
 #define SMALLEST_ROOM 4096u
 #define LARGEST_ROOM (64u << 10)
-#define STACK_ROOM (HEW_TRACE_STACK_MAX * 9 + 2)
 #define DESTRUCTOR_ROUNDS 4 /* that pthreads make; in the last one nobody else has anything to free */
 
 static pthread_key_t key;
@@ -78,8 +77,12 @@ begin(struct hew_trace_thread *thread)
         .sampled = (number - hew_trace_shared.floor) % hew_trace_settings.thread_sampling == 0,
         .until_stack = (uint32_t)hew_trace_settings.stack_sampling,
         .room = SMALLEST_ROOM,
+        .walk = thread->walk,
         .busy = true,
     };
+    if (thread->walk != NULL) {
+        hew_trace_walk_forget(thread->walk);
+    }
     make_key();
     watch_end(thread);
     thread->busy = false;
@@ -116,6 +119,7 @@ next_block(struct hew_trace_thread *thread)
         return false;
     }
     hew_trace_writer_begin(writer, room, thread->room);
+    thread->node = 0;
     return true;
 }
 
@@ -132,7 +136,7 @@ static bool
 begin_batch(struct hew_trace_thread *thread)
 {
     struct hew_trace_state *state = &hew_trace_shared;
-    uint64_t cycles = hew_trace_cycles(), time;
+    uint64_t cycles = hew_trace_cycles(), before = thread->writer.ticket, ticket, time;
 
     if (hew_trace_writer_is_full(&thread->writer) && !next_block(thread)) {
         return false;
@@ -148,8 +152,9 @@ begin_batch(struct hew_trace_thread *thread)
     if (time < thread->writer.time) {
         time = thread->writer.time;
     }
-    hew_trace_write_sync(&thread->writer, __atomic_add_fetch(&state->ticket, 1, __ATOMIC_ACQ_REL), time);
-    thread->left = HEW_TRACE_BATCH_OPERATIONS - 1;
+    ticket = __atomic_add_fetch(&state->ticket, 1, __ATOMIC_ACQ_REL);
+    hew_trace_write_sync(&thread->writer, ticket, time);
+    thread->left = (ticket == before + 1 ? HEW_TRACE_BATCH_ALONE : HEW_TRACE_BATCH_OPERATIONS) - 1;
     thread->deadline =
         cycles + __atomic_load_n(&state->cycles_per_ms, __ATOMIC_RELAXED) / 1000 * HEW_TRACE_BATCH_MICROSECONDS;
     return true;
@@ -167,25 +172,31 @@ hew_trace_thread_sync(struct hew_trace_thread *thread)
     return goes_on;
 }
 
+/* Where hew_trace_thread_stack() was called from: its frame is the one that this is inlined into. */
+HEW_INLINE struct hew_trace_start
+start_here(void)
+{
+    const uintptr_t *frame = __builtin_frame_address(0);
+#if defined(__x86_64__)
+    return (struct hew_trace_start){frame[1], (uintptr_t)(frame + 2), frame[0]};
+#else
+    return (struct hew_trace_start){hew_registers_address(frame[1]), (uintptr_t)__builtin_dwarf_cfa(), frame[0]};
+#endif
+}
+
 void
 hew_trace_thread_stack(struct hew_trace_thread *thread)
 {
-    uintptr_t frames[HEW_TRACE_STACK_MAX];
-    struct hew_trace_writer *writer = &thread->writer;
-    unsigned count;
-    uintptr_t before = 0;
+    uint32_t node = 0;
 
-    thread->until_stack = (uint32_t)hew_trace_settings.stack_sampling;
-    if (writer->end - writer->at < (ptrdiff_t)STACK_ROOM) {
-        return; /* the block ends soon, or has ended: this one is left out */
+    if (--thread->until_stack == 0) {
+        thread->until_stack = (uint32_t)hew_trace_settings.stack_sampling;
+        thread->walk = thread->walk != NULL ? thread->walk : hew_trace_walk_new();
+        node = thread->walk == NULL ? 0 : hew_trace_walk(thread->walk, start_here());
     }
-    count = hew_unwind(frames, HEW_TRACE_STACK_MAX, 0);
-    *writer->at++ = HEW_TRACE_STACK << 3;
-    writer->at = hew_trace_put_number(writer->at, 8, 0, count);
-    for (unsigned i = 0; i < count; i++) {
-        int64_t step = (int64_t)(frames[i] - before);
-        writer->at = hew_trace_put_number(writer->at, 8, 0, ((uint64_t)step << 1) ^ (uint64_t)(step >> 63));
-        before = frames[i];
+    if (node != thread->node) {
+        hew_trace_write_node(&thread->writer, node);
+        thread->node = node;
     }
 }
 
@@ -208,6 +219,10 @@ at_thread_end(void *argument)
         hew_trace_writer_close(&thread->writer);
         hew_trace_leave_room(room, thread->room);
         thread->room = SMALLEST_ROOM;
+    }
+    if (thread->walk != NULL) {
+        hew_trace_walk_free(thread->walk);
+        thread->walk = NULL;
     }
     hew_trace_leave(thread);
 }

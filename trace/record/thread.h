@@ -13,8 +13,10 @@
 #include "record/cycles.h"
 #include "record/file.h"
 #include "record/shadow.h"
+#include "record/walk.h"
 
 #define HEW_TRACE_BATCH_OPERATIONS 64
+#define HEW_TRACE_BATCH_ALONE 4096 /* while no other thread draws tickets */
 #define HEW_TRACE_BATCH_MICROSECONDS 100
 #define HEW_TRACE_LG_NUMBER 44
 #define HEW_TRACE_LARGE (UINT64_C(1) << (HEW_TRACE_LG_NUMBER - 1)) /* in an id: large.h follows the object */
@@ -22,11 +24,13 @@
 
 struct hew_trace_thread {
     struct hew_trace_writer writer;
-    uint64_t generation; /* of the recording that it belongs to */
-    uint64_t base;       /* of its objects' ids */
-    uint64_t deadline;   /* cycles at which the batch ends */
-    uint32_t left;       /* operations of the batch */
-    uint32_t until_stack;
+    uint64_t generation;         /* of the recording that it belongs to */
+    uint64_t base;               /* of its objects' ids */
+    uint64_t deadline;           /* cycles at which the batch ends */
+    uint32_t left;               /* operations of the batch */
+    uint32_t until_stack;        /* allocations to the next one that has its stack written; 0: none has */
+    uint32_t node;               /* that this block says of the allocations that follow */
+    struct hew_trace_walk *walk; /* NULL: no stack yet */
     uint32_t room;
     uint32_t rounds; /* of destructors that it has seen */
     bool sampled;
@@ -41,7 +45,7 @@ HEW_COLD bool hew_trace_thread_begin(struct hew_trace_thread *thread);
 /* Begins a batch, and a block where this one has no room left for an operation; false: recording has stopped. */
 HEW_NOINLINE bool hew_trace_thread_sync(struct hew_trace_thread *thread);
 
-/* The stack of the allocation before. */
+/* Writes the stack of the allocation that is about to be written, where its turn is and it is not that of the one before. */
 HEW_NOINLINE void hew_trace_thread_stack(struct hew_trace_thread *thread);
 
 /* Where the caller may write an operation of its own; false: it may not, and records nothing. */

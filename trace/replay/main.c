@@ -61,8 +61,19 @@ make_plan(const char *from, const char *to)
     return 0;
 }
 
+/* The stack of the thread's allocations from here on. */
 static void
-print_operation(const struct hew_trace_operation *operation)
+print_node(const struct hew_trace *trace, uint32_t thread, uint32_t node)
+{
+    printf("%" PRIu32 " stack", thread);
+    for (; node != 0; node = trace->nodes[node].parent) {
+        printf(" 0x%" PRIx64, trace->nodes[node].address);
+    }
+    printf("\n");
+}
+
+static void
+print_operation(const struct hew_trace *trace, const struct hew_trace_operation *operation)
 {
     uint32_t thread = operation->thread;
 
@@ -84,6 +95,9 @@ print_operation(const struct hew_trace_operation *operation)
     case HEW_TRACE_DID_TOUCH:
         printf("%" PRIu32 " touched %" PRIu32 ".%" PRIu64 " %" PRIu64 " pages\n", thread, operation->ended.thread,
                operation->ended.number, operation->size);
+        break;
+    case HEW_TRACE_DID_NODE:
+        print_node(trace, thread, operation->node);
         break;
     case HEW_TRACE_DID_STACK:
         printf("%" PRIu32 " stack", thread);
@@ -113,7 +127,7 @@ list(const char *path)
         return refuse(path, "no memory for its threads");
     }
     while (hew_trace_merge_next(&merge, &operation)) {
-        print_operation(&operation);
+        print_operation(&trace, &operation);
     }
     bool failed = merge.failed;
     hew_trace_merge_end(&merge);

@@ -2,6 +2,7 @@
 #include "trace/fixture.h"
 
 #include "format/crc.h"
+#include "format/finish.h"
 #include "test.h"
 
 TEST(the_checksum_is_that_of_zlib)
@@ -174,6 +175,89 @@ TEST(a_block_whose_writer_was_killed_reads_to_its_last_operation)
     hew_trace_close(&fixture.trace);
 }
 
+/* A block of the tree of stacks, whose first node has this number. */
+static void
+nodes_block(struct fixture *fixture, uint64_t number, const struct hew_trace_node *nodes, size_t count)
+{
+    struct hew_trace_block block = {.magic = HEW_TRACE_BLOCK_MAGIC,
+                                    .kind = HEW_TRACE_NODES,
+                                    .state = HEW_TRACE_OPEN,
+                                    .room = ROOM,
+                                    .number = number};
+
+    memcpy(fixture->bytes + fixture->size, &block, sizeof(block));
+    memcpy(fixture->bytes + fixture->size + sizeof(block), nodes, count * sizeof(*nodes));
+    fixture->size += ROOM;
+}
+
+static void
+trace_with_stacks(struct fixture *fixture)
+{
+    static const struct hew_trace_node nodes[] = {{0x1000, 0, 0}, {0x2000, 1, 0}, {0, 0, 0}, {0x4000, 9, 0}};
+    struct hew_trace_writer writer = {0};
+
+    fixture_begin(fixture);
+    fixture_block(fixture, &writer);
+    hew_trace_write_sync(&writer, 1, 0);
+    hew_trace_write_malloc(&writer, HEW_TRACE_MALLOC, 1);
+    hew_trace_write_node(&writer, 2);
+    hew_trace_write_malloc(&writer, HEW_TRACE_MALLOC, 2);
+    hew_trace_write_malloc(&writer, HEW_TRACE_MALLOC, 3);
+    hew_trace_write_node(&writer, 70); /* which no block tells of */
+    hew_trace_write_malloc(&writer, HEW_TRACE_MALLOC, 4);
+    nodes_block(fixture, 1, nodes, 4);
+    nodes_block(fixture, 1000000, nodes, 4); /* a file so small has no room for so many */
+}
+
+TEST(allocations_have_the_stack_that_their_block_told_last)
+{
+    static struct fixture fixture;
+    struct hew_trace_cursor cursor;
+    struct hew_trace_operation operation;
+    uint32_t expected[] = {0, 2, 2, 0};
+
+    trace_with_stacks(&fixture);
+    CHECK(fixture_open(&fixture));
+    hew_trace_cursor_begin(&cursor, &fixture.trace, 0);
+    while (hew_trace_cursor_next(&cursor, &operation)) {
+        if (operation.kind == HEW_TRACE_DID_ALLOCATE) {
+            CHECK(operation.size <= 4);
+            CHECK_EQUAL(operation.node, expected[(operation.size - 1) % 4]);
+        }
+    }
+    CHECK_EQUAL(cursor.number, 4);
+    CHECK_EQUAL(fixture.trace.nodes[2].address, 0x2000);
+    CHECK_EQUAL(fixture.trace.nodes[2].parent, 1);
+    CHECK_EQUAL(fixture.trace.damaged, 1);
+    hew_trace_close(&fixture.trace);
+}
+
+TEST(a_parent_comes_before_its_children_even_where_a_file_says_otherwise)
+{
+    static struct fixture fixture;
+
+    trace_with_stacks(&fixture);
+    CHECK(fixture_open(&fixture));
+    CHECK_EQUAL(fixture.trace.nodes[4].address, 0x4000);
+    CHECK_EQUAL(fixture.trace.nodes[4].parent, 0);
+    hew_trace_close(&fixture.trace);
+}
+
+TEST(a_tree_that_was_left_open_is_closed_at_its_last_node)
+{
+    static struct fixture fixture;
+    struct hew_trace_block block;
+
+    trace_with_stacks(&fixture);
+    CHECK_EQUAL(hew_trace_finish(fixture.bytes, fixture.size), 3);
+    memcpy(&block, fixture.bytes + 64 + ROOM, sizeof(block));
+    CHECK_EQUAL(block.state, HEW_TRACE_CLOSED);
+    CHECK_EQUAL(block.stored, 4 * sizeof(struct hew_trace_node));
+    CHECK(fixture_open(&fixture));
+    CHECK_EQUAL(fixture.trace.nodes[1].address, 0x1000);
+    hew_trace_close(&fixture.trace);
+}
+
 TEST(a_damaged_block_loses_its_own_operations_and_is_counted)
 {
     static struct fixture fixture;
@@ -210,7 +294,7 @@ TEST(what_is_no_trace_is_refused_in_one_line)
     fixture_begin(&fixture);
     fixture.bytes[8] = 9;
     CHECK(!fixture_open(&fixture));
-    CHECK_TEXT(fixture.why, "a trace of version 9: this hew reads versions 1 to 2");
+    CHECK_TEXT(fixture.why, "a trace of version 9: this hew reads versions 1 to 3");
     fixture.bytes[0] = 'x';
     CHECK(!fixture_open(&fixture));
     CHECK_TEXT(fixture.why, "no trace of hew record: it does not begin with \"hewtrace\"");

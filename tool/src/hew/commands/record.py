@@ -35,6 +35,14 @@ def _size(_context: click.Context, parameter: click.Parameter, text: str | None)
     return int(match[1]) * UNITS[match[2]]
 
 
+def _stacks(_context: click.Context, parameter: click.Parameter, text: str) -> int:
+    if text == "all":
+        return 1
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise click.BadParameter(f"{text!r} is neither all nor a number", param=parameter)
+    return int(text)
+
+
 @click.command("record", context_settings={"allow_interspersed_args": False})
 @click.option(
     "-o",
@@ -56,10 +64,10 @@ def _size(_context: click.Context, parameter: click.Parameter, text: str | None)
 )
 @click.option(
     "--stacks",
-    type=click.IntRange(0, 1_000_000_000),
-    default=0,
-    metavar="N",
-    help="Also the stack of one allocation of N.  [default: none]",
+    callback=_stacks,
+    default="0",
+    metavar="all|N",
+    help="Also the stack of each allocation, or of one of N.  [default: none]",
 )
 @click.option(
     "--children/--no-children", default=True, show_default=True, help="Whether children write files of their own."

@@ -19,9 +19,9 @@ from hew.model.trace import ENDED, FULL, TraceSummary
 HEADER = struct.Struct("<8sIIQIIIIII16x")
 BLOCK = struct.Struct("<IBBBxIIIIIIQQQII")
 MAGIC = b"hewtrace"
-VERSION = 2  # 1 is read too: it does not tell what was touched
+VERSION = 3  # 1 does not tell what was touched, 2 has no tree of stacks; both are read too
 BLOCK_MAGIC = 0x31425748
-OPERATIONS, INFO = 1, 2
+OPERATIONS, INFO, MODULES, NODES = 1, 2, 3, 4
 STORED, ZSTD = 0, 1
 CLOSED = 1
 LENGTH_MAX = 1 << 24
