@@ -20,7 +20,7 @@ its environment), else its systemd unit, else what it is called. Each dump has `
 is not there is not 0. Counters begin anew with their process, which has another `pid` then.
 [Statistics](statistics.md) says more about what the numbers mean.
 
-How to scrape and to send: [the tool](tool.md#hew-export-metrics-of-every-process). [grafana.json](grafana.json) is a
+How to scrape and to send: [the tool](tool.md#hew-export). [grafana.json](grafana.json) is a
 dashboard, [alerts.yml](alerts.yml) are rules for Prometheus.
 """
 HEAD = "| series | kind | unit | label | meaning | from |\n|---|---|---|---|---|---|"
