@@ -12,14 +12,29 @@ INTRODUCTION = """\
 
 <!-- Made by scripts/gen_pages.py from the modules of tool/src/hew/analysis/advice; change those, then run it. -->
 
-Each rule looks at one report of an allocator's statistics (`hew stats`), or at a process from outside. It speaks from
-certain numbers on and is silent otherwise; what it says holds its evidence, with the name under which each number
-stands, a setting for this allocator and version, what that will do to CPU and memory, its risk, and how to verify it.
-`tool/tests/test_advise_for_real.py` provokes them on real allocators and, where a setting is advised, follows it and
-sees the rule fall silent.
+Each rule reads one report of an allocator's statistics (`hew stats`), or a process from outside.
+Above a threshold it gives advice: the evidence, a setting for this allocator and version, the
+effect on CPU and memory, the risk, and how to verify it. *Likely* marks advice whose numbers would
+fit something harmless too. `tool/tests/test_advise_for_real.py` provokes the rules on real
+allocators, follows each setting and checks that the rule falls silent.
 
-Thresholds rest on costs: a page given back and faulted in again 2 µs (measured on 2 virtual CPUs), a fill of a thread
-cache with its flush 1 µs, a thread's sleep and wake-up 10 µs (both reckoned). Rules about CPU speak from 2 % of one on.
+Thresholds come from costs: 2 µs for a page returned and faulted in again (measured on 2 virtual
+CPUs), 1 µs for a refill of a thread cache with its flush, 10 µs for a thread's sleep and wake-up
+(both estimated). Rules about CPU speak from 2 % of one CPU on.
+
+How the advice did on programs that the rules had not seen (2026-11-24, two CPUs at a load of 8 to
+20, jemalloc 5.3.0 unless stated; [decision 0070](decisions/0070-advice-rehearsed.md)):
+
+| program | advice | result of following it |
+|---|---|---|
+| buffers of 8 to 190 KB in bursts, decay 100 ms | `decay-too-short` | operations by CPU time 1.5 to 4.2 times |
+| 10 threads on 2 arenas | `slab-sizes` | 1.03 to 1.08 times |
+| 300 idle threads with full caches | `thread-caches` | RSS 0.88 |
+| glibc: six workers drop an index, a small object stays on top | `glibc-trim`, `glibc-arenas` | RSS 0.81 and 0.93 |
+| pictures of 9 to 15 MiB from a second arena | `oversize` | 25 times as fast |
+| six peaks of small strings, one in 60 kept | `external-fragmentation` | the program must change |
+| sessions of which one in four is forgotten | none; `hew watch` finds the leak | the program must change |
+| Redis, Ruby, pyarrow; bursts handed to another thread on hew | well | |
 """
 
 

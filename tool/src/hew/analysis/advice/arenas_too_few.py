@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: MIT
 """More threads than arenas, and they wait for each other.
 
-Threads share an arena's locks: one for each size class, and those of its pages. This rule speaks when every
-automatic arena is in use, more threads than arenas are alive (where the report says how many are), and the arenas'
-locks are waited for: 5 % of a thread's time in total, or 100 waits a second where times are not reported. Below
-that, waiting costs less than what more arenas cost. It is silent where a few arenas do most of the work: see `hot-
-threads`.
+Speaks when every automatic arena is in use, there are more threads than arenas (where reported),
+and arena locks are waited for: 5 % of a thread's time, or 100 waits a second where times are not
+reported. Silent where a few arenas do most of the work: see `hot-threads`.
 
-The usual report is written at the end, when the workers are gone. Each arena was made for a thread, and one thread
-alone does not wait: where fewer threads than arenas are left and locks were waited for, how many there were is not
-known, and the advice is *likely*.
+A report from the program's end does not show the threads that have ended. Then the advice is
+*likely*.
 
-Four times as many arenas, at most one for each thread, is what operators found with 1776 threads on 256 arenas:
-4.5 % less CPU for 10 % more memory.
+It advises four times the arenas, at most one a thread. Operators with 1,776 threads on 256 arenas
+saved 4.5 % of the CPU for 10 % more memory.
 """
 
 from hew.analysis.advice.basis import arena_evidence, arena_wait, basis, is_hew, threads_of

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Unused pages stay because nobody purges: no background thread, and the program is idle.
+"""Unused pages stay because nothing purges: no background thread, and the program is idle.
 
-Without background threads jemalloc's decay moves only when the program allocates or frees. Speaks when dirty pages
-are half of what is resident and 16 MiB or more, the arenas are older than their decay time twice over, no
-background thread runs, and purging has hardly happened: in less than a tenth of the steps that decay makes (200 in
-a decay time).
+Without background threads jemalloc's decay moves only when the program allocates or frees. Speaks
+when dirty pages are half of resident memory and 16 MiB or more, the arenas are older than two decay
+times, no background thread runs, and less than a tenth of the decay steps have happened.
 
-It is silent of a program that works: where the arenas hand out in one decay time, on average, as many bytes as are
-dirty, these pages are wanted again before they are due (a cache that fills and is dropped, every few seconds); and
-where a quarter of them goes back in a decay time, somebody purges.
-
-One report cannot tell pages that nobody purges from pages that were freed just before it was written, at the end
-of a program, say: so this is *likely*, not sure. Look at a report from the middle of the program's life.
+Silent where the arenas hand out as many bytes in a decay time as are dirty, or a quarter of them is
+returned in it. One report cannot tell idle pages from pages freed just before it, so this is
+*likely*. Use a report from the middle of the run.
 """
 
 from hew.analysis.advice.basis import MIB, Basis, basis, is_hew

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Large objects cost a page more than they need: cache_oblivious.
+"""Large objects cost an extra page each: cache_oblivious.
 
-jemalloc puts each object of 16 KiB and more at a random place within one page more than its size, so that equal
-objects do not compete for the same lines of the processor's cache. For objects of 16 to 64 KiB that is 25 to 6 %
-of their memory. Speaks when these pages are 10 % of what is allocated and 8 MiB or more; as long as the pages are
-not written, they are not resident, so the cost is address space and up to that much RSS. hew has no such page. It
-can be set from 5.3.1 on.
+jemalloc puts each object of 16 KiB and more at a random offset within an extra page, so that equal
+objects do not compete for cache lines. For 16 to 64 KiB that is 25 to 6 % of their memory. Speaks
+when these pages are 10 % of what is allocated and 8 MiB. hew has no such page. The setting exists
+from 5.3.1 on.
 """
 
 from hew.analysis.advice.basis import MIB, is_hew, version

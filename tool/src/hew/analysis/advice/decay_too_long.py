@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Unused pages are kept for ever, or for very long: decay is too long.
+"""Unused pages are kept for very long: decay is too long.
 
-Speaks when dirty and muzzy pages are a quarter of what is resident and 32 MiB or more, and they are kept for ever
-(-1) or for more than 30 s, three times the default: whoever shortens decay to the default pays for one more round
-of faults (2 µs a page) per 10 s at most, which is 0.2 % of a CPU for 32 MiB.
+Speaks when dirty and muzzy pages are a quarter of resident memory, and 32 MiB or more, and are kept
+for ever (-1) or for more than 30 s. Decay of 10 s costs at most 0.2 % of a CPU for 32 MiB.
 
-Dirty pages become muzzy ones, which are resident too: where dirty pages are kept too long and muzzy ones would be, the
-advice sets both. (`dirty_decay_ms:-1,muzzy_decay_ms:-1`, then only the first set to 10 s: 331 MB resident as before;
-with both, 14 MB.)
+Dirty pages become muzzy ones, which are resident too, so both settings may be advised: with
+`dirty_decay_ms:-1,muzzy_decay_ms:-1` and only the first set to 10 s 331 MB stayed; with both, 14
+MB.
 """
 
 from hew.analysis.advice.basis import MIB

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Pages go back to the system and are asked for again: decay is too short.
+"""Pages go back to the system and are wanted again: decay is too short.
 
-Giving a page back and taking it again costs about 2 µs (0.25 for the call, 1.4 to 1.8 for the fault). Speaks when
-decay is shorter than the default of 10 s, pages are given back so fast that this takes 2 % of a CPU, 10,000 pages
-a second, and it is the same memory each time: in all at least five times the address space of the arenas. Pages of
-the arena of oversize requests are left to `oversize`.
+Returning a page and taking it again costs about 2 µs. Speaks when decay is shorter than 10 s,
+10,000 pages a second go back (2 % of a CPU), and it is the same memory: in all at least five times
+the arenas' address space. The arena of oversize requests is left to `oversize`.
 
-At the default and above the rule is silent, however many pages go back: then it is not decay that gives them back.
-An arena whose last thread ends does so at once, which no decay time changes (seen with four times the default: as
-many pages).
+From 10 s on it is silent: then something else returns the pages. An arena whose last thread ends
+returns all at once, whatever the decay time.
 """
 
 from hew.analysis.advice.basis import basis

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""hew's depots turn batches away, and threads go to the arenas behind them: deeper caches for these classes.
+"""hew's depots refuse batches, and threads go to the arenas: make the caches of these classes deeper.
 
-Between a thread's cache and the arenas hew keeps a depot for each CPU, a sixteenth of the heap in all. A burst of more
-objects than a depot holds passes it by: batches that it has no room for go to the arena (`refusals`), and the next
-threads find it empty (`misses`) and fill from the arena. Speaks when 20,000 batches a second do so (2 % of a CPU, see
-`slab-sizes`) and they are a tenth of all or more; how long the arenas' locks are waited for is among the evidence. A
-fourth of a class's objects must have come back to the arenas, too: what only grows gains nothing from deeper caches.
+A depot is hew's cache of a CPU, between threads and arenas. A burst larger than its limit passes it
+by: refused batches go to the arena (`refusals`), and the next threads find the depot empty
+(`misses`).
 
-The classes with a tenth of the fills or more get caches that hold a burst: 1 MiB a thread and class. With 256-byte
-objects in bursts of 3000, four threads then filled 204 times instead of 71,693. `depot_room` is the other way: larger
-depots, of all classes, which all threads share. It costs less memory where threads are many, and a burst still goes
-through them.
+Speaks when 20,000 batches a second do so (2 % of a CPU) and they are a tenth of all. A fourth of a
+class's objects must have returned to the arenas. Classes with a tenth of the refills get caches of
+1 MiB for a thread and class: four threads with 256-byte objects in bursts of 3,000 then refilled
+204 times instead of 71,693. `depot_room` is the alternative: larger depots for all classes, shared
+by all threads.
 """
 
 from hew.analysis.advice.basis import arena_evidence, arena_wait, basis, is_hew, ranges

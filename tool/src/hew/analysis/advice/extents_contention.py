@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Threads wait for the pages of arenas: which kind of unused pages they wait for says what to change.
+"""Threads wait for the pages of arenas.
 
-Pages pass from one kind to the next: dirty (just freed), muzzy (offered to the system), retained (address space
-only), and each kind has a lock in each arena. Speaks of the kind that is waited for most, from 5 % of a thread's
-time on (100 waits a second where times are not reported).
+Pages pass from dirty (just freed) to muzzy (offered to the system) to retained (address space
+only). In jemalloc each kind has a lock in each arena; in hew one lock guards all pages and is
+reported as dirty. Speaks of the kind that is waited for most, from 5 % of a thread's time on (or
+100 waits a second).
 
-- *retained*: requests find neither dirty nor muzzy pages: keep those longer, `muzzy_decay_ms`.
-- *muzzy*: requests find no dirty pages: keep those longer, `dirty_decay_ms`.
-- *dirty*: requests find dirty pages, and come too often. Let thread caches serve them: `tcache_max` where most are
-  larger than what is cached (jemalloc up to 5.3.0), `tcache_ncached_max` of their class in hew, `slab-sizes` and
-  `cache-depth` where they are slabs, else more arenas.
+| waited for | cause | setting |
+|---|---|---|
+| retained | requests find neither dirty nor muzzy pages | a longer `muzzy_decay_ms` |
+| muzzy | requests find no dirty pages | a longer `dirty_decay_ms` |
+| dirty | too many requests reach the pages | larger caches or slabs (`cache-depth`, `slab-sizes`), or more arenas |
 
-In hew one lock guards all pages of an arena and is shown as dirty.
-
-On two CPUs waiting for muzzy and retained pages cannot be brought about: with jemalloc 5.3.0 and 5.3.1, 8 and 32
-threads in one arena, `dirty_decay_ms:0` and `muzzy_decay_ms` -1 and 0, blocks of 20 to 400 KB, at most 42 waits a
-second for muzzy pages (0.025 threads on average) and 15 for retained ones (0.09) came with 95 and 211 for dirty ones
-(0.17 and 3.5 threads): each request looks among the dirty pages first. These two are tested with made-up reports.
+The first two are tested with made-up reports: in 22 runs on two CPUs threads waited at most 42
+times a second for them.
 """
 
 from hew.analysis.advice.basis import Basis, arena_evidence, basis, is_hew, version, wait_for

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Slabs are kept by few live objects.
+"""Slabs are kept alive by few objects.
 
-Speaks when the slabs' unused room is 16 MiB or more and 30 % of all slabs: a steady program keeps its slabs more
-than 80 % full; less than 70 means that a peak has passed, or that short-lived and long-lived objects share slabs.
-Room whose memory has gone back to the system (hew's holes) is not counted.
-jemalloc takes the oldest slab with room first and cannot move objects, so no setting gives this back; fewer arenas
-help when the same classes are kept by many.
+Speaks when the free part of slabs is 16 MiB and 30 % of all slabs. A steady program keeps its slabs
+more than 80 % full. Pages already returned (hew's holes) do not count.
+
+Allocators cannot move objects, so no setting returns this. Fewer arenas help when the same classes
+are kept by many.
 """
 
 from hew.analysis.advice.basis import MIB

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""glibc's arenas: one for each thread up to eight a CPU, 64 MiB of address space each, hardly ever given back.
+"""glibc has many arenas, and hardly ever returns their memory.
 
-Read from outside, from the process's memory map: reservations of 64 MiB at multiples of 64 MiB. Speaks when there
-are more arenas than CPUs, four at least, and they hold 32 MiB or more and a quarter of what is resident: less than
-that, nothing is to be had. What of them is free is told by `glibc-trim`.
+glibc makes up to eight arenas a CPU, each with 64 MiB of address space. They are read from the
+memory map. Speaks when there are more arenas than CPUs, at least four, and they hold 32 MiB and a
+quarter of resident memory. `glibc-trim` says what of them is free.
 """
 
 import math

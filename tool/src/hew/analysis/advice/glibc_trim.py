@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""glibc keeps memory that nobody uses, and malloc_trim would give it back.
+"""glibc keeps free memory that malloc_trim would return.
 
-Read in the process's memory: the free lists of every arena, while the process goes on. Speaks when pages that hold
-nothing else are free, resident, 32 MiB or more and a quarter of what is resident. glibc gives back by itself only what
-lies behind the last object of the heap, and once a large block has been freed, only when that is twice the block (up
-to 64 MiB): one small object at the end keeps all before it. malloc_trim(3) gives back the whole pages in between, too.
+The free lists of every arena are read in the process's memory while it runs. Speaks when whole free
+pages are resident, 32 MiB and a quarter of resident memory. glibc itself returns only memory behind
+the last object of the heap, so one small object keeps all before it. malloc_trim(3) returns the
+pages between objects too. What it returned was what had been predicted, on glibc 2.31, 2.36, 2.41
+and 2.43.
 
-The numbers are those of malloc_info(3), and malloc_trim then gave back what had been said, on glibc 2.31, 2.36,
-2.41 and 2.43 (`tool/tests/test_glibc_heap.py`). A setting is advised only when half of it lies behind the last object:
-nothing else moves by a setting.
+A setting is advised only when half of it lies behind the last object; no setting returns the rest.
 """
 
 from hew.analysis.advice.basis import MIB

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A few threads do most of the work and wait in shared arenas: an arena of their own pays.
+"""A few threads do most of the work and wait in shared arenas: give them arenas of their own.
 
-Speaks when half of the arenas, or fewer, account for 80 % of what was allocated from arenas (`nmalloc`, small and
-large: the fills of thread caches), some of these have two threads or more (where the report says), and their locks
-are waited for (5 % of a thread's time, or 100 waits a second where times are not reported). With fewer than four
-arenas there is no telling a hot arena from a small machine. A process on hew that is asked names its busiest threads.
+Speaks when at most half of the arenas do 80 % of the refills (`nmalloc`), some of these have two
+threads or more (where reported), and their locks are waited for (5 % of a thread's time, or 100
+waits a second). Silent below four arenas. For a process on hew the busiest threads are named.
 
-Operators who gave the 80 hot threads of 1776 an arena each, and let the others' unused pages go sooner, saved as
-much CPU (4 %) as with four times as many arenas, and no memory was added.
+Operators who gave the 80 hot threads of 1,776 an arena each, and shortened decay for the others,
+saved 4 % of the CPU without more memory.
 """
 
 from hew.analysis.advice.basis import Wait, arena_evidence, arena_wait, basis

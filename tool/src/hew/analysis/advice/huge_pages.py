@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Huge pages make memory resident that the allocator has given back.
+"""Huge pages make returned memory resident again.
 
-Needs the process and its report together (a process on hew, or `--process PID` with a report that it just wrote).
-Speaks when the process's anonymous resident memory is 32 MiB and a quarter more than what the allocator knows to
-be resident, and as much of it or more is in huge pages: the kernel has filled a huge page up again of which the
-allocator had returned a part.
+Needs the process and its report together. Speaks when anonymous resident memory is 32 MiB and a
+quarter more than the allocator knows, and as much is in huge pages: the kernel has refilled huge
+pages of which the allocator had returned a part.
 """
 
 from hew.analysis.advice.basis import MIB

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Objects are smaller than the size class that they lie in.
+"""Objects are smaller than their size class.
 
-Only a profile knows what was asked for: this rule needs `prof:true,prof_stats:true` (jemalloc built with
-profiling, hew). Speaks for classes in which the live samples asked for 15 % less than the class has, and where
-that adds up to 8 MiB over the live objects; four classes a doubling waste 10 % on average of sizes that are spread
-evenly, and 20 % at most, so 15 % means that the program's sizes lie just above a class. Under 100 samples a class
-is not judged.
+Needs `prof:true,prof_stats:true`. Speaks for classes whose live samples asked for 15 % less than
+the class has, where that adds up to 8 MiB. Four classes a doubling waste 10 % on average, so 15 %
+means sizes just above a class. A class needs 100 samples.
 
-jemalloc writes what the samples say into the sum of all arenas only, and leaves that sum out where one arena is in use:
-`stats_print_opts:Ja` has it written all the same.
+jemalloc writes these numbers into the sum of all arenas only, which it leaves out when one arena is
+in use: use `stats_print_opts:Ja`.
 """
 
 from hew.analysis.advice.basis import MIB

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The process is near its limit of memory: what holds the memory, what to set, what will happen.
+"""The process is near its memory limit.
 
-Two kinds of limits are known. A control group's is read from outside (`hew advise PID`, `--process PID`): its usage
-counts without the pages of files, which the kernel takes first. The one that hew keeps (`limit`, `limit_hard`, or the
-group's) is in hew's report: what is in use now, or, where the limit was passed when hew looked last, all that it held.
+A control group's limit is read from outside; file pages do not count as usage. hew's own limit
+(`limit`, `limit_hard`, or the group's) is in its report.
 
-Speaks at 90 % of a group's limit. Of hew's own limit only what is in use counts, from 90 % on: hew gives unused pages
-back by itself there. It also speaks where that costs 2 % of a CPU, 10,000 pages a second (see `decay-too-short`).
+Speaks at 90 % of a group's limit, or when the memory in use reaches 90 % of hew's. It also speaks
+when hew returns 10,000 pages a second to stay below (2 % of a CPU).
 
-Each part of a 16th of the limit or more is named with what makes it smaller: unused pages (a shorter decay; glibc:
-malloc_trim), thread caches, other processes of the group. Where objects in use are most of it, only more memory or a
-program that needs less will do; the limit advised leaves a quarter more than what is in use. A `limit` of hew within a
-control group must stay below the group's.
+Each part of a 16th of the limit is named with what makes it smaller: a shorter decay, `malloc_trim`
+for glibc, thread caches, other processes of the group. Where objects in use are most of it, only a
+higher limit or a smaller program helps; the advised limit is a quarter above what is in use. A
+`limit` inside a control group must be below the group's.
 """
 
 from collections.abc import Iterator

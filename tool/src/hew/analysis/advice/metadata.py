@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The allocator's own data is large against what it manages.
+"""The allocator's own data is large.
 
-Speaks when metadata is 16 MiB or more and a quarter of what is resident. It grows with the number of arenas (each
-takes blocks of its own), of threads (their caches' slots) and of extents; a healthy process has 1 to 5 %.
+Speaks when metadata is 16 MiB and a quarter of resident memory. It grows with arenas, threads and
+extents; 1 to 5 % is usual.
 """
 
 from hew.analysis.advice.basis import MIB, threads_of

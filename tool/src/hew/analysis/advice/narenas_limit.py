@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""More arenas than the process may use CPUs for: narenas was taken from the machine, not from the container.
+"""More arenas than the container's CPUs need.
 
-jemalloc makes four arenas for each CPU that it sees, and it does not see the CPU limit of a container's cgroup.
-Each arena keeps partly used slabs and idle pages of its own. Speaks when more arenas are in use than four for each
-CPU (rounded up) that the process may use, and nobody is waiting for locks. The limit is read from the process's
-cgroup and affinity, or given with `--cpus`; without either, this rule is silent.
+jemalloc makes four arenas for each CPU of the machine, and does not see a container's CPU limit.
+Each arena keeps partly used slabs and idle pages. Speaks when more than four arenas for each usable
+CPU are in use and no thread waits for locks. The CPUs are read from cgroup and affinity, or given
+with `--cpus`.
 """
 
 import math

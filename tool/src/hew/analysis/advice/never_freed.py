@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Objects of one size are taken and hardly ever freed, while others come and go: a leak, or data that is kept.
+"""Objects of one size are hardly ever freed, while others come and go: a leak, or data that is kept.
 
-Speaks when one size class holds 32 MiB or more and half of what is allocated, nine in ten of its objects that were
-ever taken are still there, and the program asked for as many objects of other sizes, of which it kept less than a tenth
-(a program that only loads its data and keeps all of it is left alone).
+Speaks when one class holds 32 MiB and half of all that is allocated, nine in ten of its objects are
+still there, and the program asked for as many objects of other sizes, of which less than a tenth
+stay.
 
-One report cannot tell a leak from a table that is meant to grow, so this is *likely*. No setting helps. Two reports
-some time apart tell whether it goes on (`hew stats FIRST SECOND`), a heap profile who takes these objects.
+One report cannot tell a leak from a growing table, so this is *likely*, and no setting helps. `hew
+watch` or two reports show whether it goes on; a heap profile shows the stacks.
 """
 
 from hew.analysis.advice.basis import MIB

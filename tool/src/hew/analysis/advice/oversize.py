@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Large requests fall over oversize_threshold and fault all their pages in each time.
+"""Large requests exceed oversize_threshold and fault in all their pages each time.
 
-From 8 MiB on jemalloc serves requests from an arena of their own that keeps no idle page: each free gives the
-memory back, each request faults it in anew, at about 2 µs a page. Speaks when that takes 2 % of a CPU: 10,000
-pages a second given back by the arena that comes behind the automatic ones and keeps nothing, while others keep
-something. hew has no such arena unless asked for one.
+From 8 MiB on jemalloc serves requests from an arena that keeps no idle page. Speaks when that arena
+returns 10,000 pages a second (2 % of a CPU) while others keep something. hew has no such arena by
+default.
 
-The setting does not reach the program's first arena: jemalloc 5.3.0 and 5.3.1 make it before they read the threshold,
-and its large pages go back at once whatever is set. Buffers of 9 to 15 MiB, one after the other, took 6.0 ms each with
-the default and 5.5 with `oversize_threshold:0`; by a thread of another arena 5.4 and 0.22. So where the first arena is
-the only one besides that of oversize requests, no setting is advised, and else the advice says what it does not reach.
+The setting does not reach the program's first arena: jemalloc 5.3.0 and 5.3.1 make it before they
+read the threshold. Buffers of 9 to 15 MiB took 6.0 ms each, and 5.5 with `oversize_threshold:0`;
+from a thread of another arena 5.4 and 0.22. So no setting is advised where the first arena is
+alone; otherwise the advice says what it does not reach.
 """
 
 from hew.analysis.advice.basis import basis, is_hew

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Size classes with few regions in a slab, filled again and again: larger slabs.
+"""Slabs with few regions are refilled all the time: use larger slabs.
 
-jemalloc's slab of 512, 1024, 2048 or 4096 bytes is one page with 8, 4, 2 or 1 regions; thread caches are made as
-deep as two slabs, 20 at least. A program that takes more at a time than that goes to the arena for every tenth
-object and takes a slab from the pages for every few. Speaks where classes with 8 regions or fewer, and 25 requests
-a fill or fewer, have 20,000 fills a second together: with its flush and the slabs that come and go, a fill costs
-about 1 µs (reckoned from the figures below), so that is 2 % of a CPU. Those with a tenth of these fills are named.
-A fourth of a class's objects must have come back to the arenas, too: what only grows gains nothing from deeper
-caches. (Flushes are no measure of that: where one thread frees what another makes, jemalloc counts next to none.)
+jemalloc's slab for 512, 1024, 2048 or 4096 bytes is one page with 8, 4, 2 or 1 regions, and its
+thread caches hold two slabs, at least 20 objects.
 
-The slab asked for holds 32 regions. With 1024-byte objects in batches of 100, two threads of jemalloc 5.3.0 then
-did 33 million requests a second instead of 8.5. hew's slabs are larger from the start, and its caches do not
-depend on them: see `cache-depth`.
+Speaks when classes with at most 8 regions, and at most 25 requests a refill, are refilled 20,000
+times a second together (2 % of a CPU at 1 µs a refill). A fourth of a class's objects must have
+returned to the arenas: a program that only grows gains nothing. The advised slab holds 32 regions.
+
+jemalloc 5.3.0, two threads, 1024-byte objects in batches of 100: 8.5 -> 33 million requests a
+second. hew's slabs are larger, and its caches do not depend on them: see `cache-depth`.
 """
 
 from hew.analysis.advice.basis import Basis, basis, is_hew

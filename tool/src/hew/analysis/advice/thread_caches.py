@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Thread caches hold more than their share.
+"""Thread caches hold too much.
 
-Speaks when thread caches hold 16 MiB or more and a quarter of all that is allocated (jemalloc counts cached
-objects as allocated). What hew's depots hold is not theirs: threads share it. A cache is worth its bytes while its
-thread allocates; decay does not reach it, and threads that sleep keep theirs. What each thread holds on average is
-among the evidence: some hundred KiB is usual with 32 KiB objects.
+Speaks when thread caches hold 16 MiB and a quarter of all that is allocated (jemalloc counts cached
+objects as allocated). hew's depots are not counted. Decay does not reach thread caches, and
+sleeping threads keep theirs.
 
-What to set follows from the size classes. A report does not say what caches hold of each, but a class has no more in
-them than it has objects, nor than all threads' slots for it. Where the classes above 4096 bytes can account for half
-of what is cached, `tcache_max` leaves those out; where the small ones must hold more, their slots are made fewer:
-`lg_tcache_nslots_mul:0` (52.7 MiB went to 42.9 where `tcache_max:4096` gave 49.8), in hew and jemalloc from 5.3.1 on
-`tcache_ncached_max` of the classes that hold most. Advice that makes caches larger, because threads wait, goes before.
+Where classes above 4096 bytes can account for half of it, `tcache_max` is advised. Otherwise fewer
+slots: `lg_tcache_nslots_mul:0` (52.7 -> 42.9 MiB, where `tcache_max:4096` gave 49.8), and in hew
+and jemalloc from 5.3.1 on `tcache_ncached_max`. Advice for larger caches, because threads wait,
+goes first.
 """
 
 from collections.abc import Mapping
