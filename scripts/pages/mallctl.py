@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from pages.page import Page
+from pages.page import Page, item
 
 PROGRAM = """\
 #define HEW_CTL_ABOUT(what) @about@ what @end@
@@ -33,18 +33,48 @@ TYPES = {
 }
 ACCESS = {"NONE": "call", "READ": "read", "WRITE": "write", "BOTH": "read, write"}
 ABSENT = "hew_ctl_absent"
+# What one lock reports: names behind `...mutexes.LOCK.`, and what they are.
+LOCK_FIELDS = {
+    "num_ops": "times it was taken",
+    "num_wait": "times a thread slept for it",
+    "num_spin_acq": "times a thread got it while it spun",
+    "num_owner_switch": "times another thread than the last one took it",
+    "total_wait_time": "nanoseconds that threads slept for it",
+    "max_wait_time": "the longest of these",
+    "max_num_thds": "most threads that slept for it at once (`uint32_t`)",
+}
+SETTING = "the setting `"
+SHARD = "stats.arenas.<i>.hpa_shard."  # of jemalloc's second page allocator: all of its names are one row
 INTRODUCTION = """\
 # mallctl
 
 <!-- Made by scripts/gen_pages.py from src/control/mallctl/ctl_names.def; change that file, then run the script. -->
 
-`mallctl(name, old, old_length, new, new_length)` reads and writes what the table lists, under jemalloc's names and with
-its results: 0; `ENOENT` no such name or index; `EINVAL` a wrong length or value; `EPERM` what the name does not allow;
-`EFAULT` the object cannot take it; `EAGAIN` no memory. `errno` stays as it was. A read of the wrong length copies what
-fits and says how much that was. A call that fails has changed nothing that can be set.
+`mallctl(name, old, old_length, new, new_length)` reads and writes the values below, with jemalloc's
+names and results.
 
-`mallctlnametomib` gives the name's numbers for `mallctlbymib`; they differ between versions. `<i>` and `<j>` are
-indices, which stand in a MIB as themselves. mallctl may be called in an extent hook.
+| result | meaning |
+|---|---|
+| 0 | done |
+| `ENOENT` | no such name or index |
+| `EINVAL` | a wrong length or value |
+| `EPERM` | the name does not allow it |
+| `EFAULT` | the object cannot take it |
+| `EAGAIN` | no memory |
+
+`errno` does not change. A read with a wrong length copies what fits and returns how much that was.
+A call that fails changes nothing. mallctl may be called in an extent hook.
+
+`mallctlnametomib` gives the numbers of a name for `mallctlbymib`; they differ between versions.
+`<i>` and `<j>` are indices, which stand in a MIB as themselves.
+"""
+LOCKS = """\
+## Locks
+
+`LOCK.*` in the tables stands for these names, `uint64_t` and read only:
+
+| name | what it is |
+|---|---|
 """
 
 
@@ -107,13 +137,48 @@ def row(name: Name) -> str:
     return f"| `{name.name}` | {kind} | {ACCESS[access]} | {about} |"
 
 
+def is_lock_field(name: Name) -> bool:
+    return name.name.rpartition(".")[2] in LOCK_FIELDS and name.about.startswith(
+        LOCK_FIELDS[name.name.rpartition(".")[2]].partition(" (")[0]
+    )
+
+
+def lock_row(name: Name) -> str:
+    """One line for all seven names of a lock."""
+    return f"| `{name.name.rpartition('.')[0]}.*` | lock | read | {name.about.partition(': ')[2]} |"
+
+
+def setting_lines(names: list[Name]) -> list[str]:
+    """The names that only read a setting, by type."""
+    kinds: dict[str, list[str]] = {}
+    for name in names:
+        kinds.setdefault(TYPES[name.type], []).append(f"`{name.name.removeprefix('opt.')}`")
+    lines = ["`opt.NAME` reads the setting NAME of [options.md](options.md):\n"]
+    return lines + [item(f"`{kind}`: {', '.join(those)}") for kind, those in kinds.items()] + [""]
+
+
 def page(names: list[Name]) -> str:
     lines = [INTRODUCTION]
     sections = list(dict.fromkeys(section_of(name.name) for name in names))
     for section in sections:
-        lines.append(f"## {section}\n\n| name | type | may be | what it is |\n|---|---|---|---|")
-        lines += [row(name) for name in names if section_of(name.name) == section]
+        those = [name for name in names if section_of(name.name) == section]
+        settings = [name for name in those if name.about.startswith(SETTING)]
+        lines.append(f"## {section}\n")
+        lines += setting_lines(settings) if settings else []
+        lines.append("| name | type | may be | what it is |\n|---|---|---|---|")
+        shards = [name for name in those if name.name.startswith(SHARD)]
+        for name in those:
+            if name in settings or name in shards[1:]:
+                continue
+            if name in shards:
+                lines.append(f"| `{SHARD}*` | | read | {name.about} |")
+            elif not is_lock_field(name):
+                lines.append(row(name))
+            elif name.name.endswith(".num_ops"):
+                lines.append(lock_row(name))
         lines.append("")
+    if any(is_lock_field(name) for name in names):
+        lines.append(LOCKS + "\n".join(f"| `{name}` | {what} |" for name, what in LOCK_FIELDS.items()) + "\n")
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pages.page import Page
+from pages.page import Page, item
 
 ROW = re.compile(r"^(HEW_OPTION|HEW_LOG2_OPTION|HEW_OLD_OPTION)\((.*?)\)$", re.MULTILINE | re.DOTALL)
 SECTION = re.compile(r"^/\* (.+) \*/$", re.MULTILINE)
@@ -29,16 +29,20 @@ INTRODUCTION = """\
 
 <!-- Made by scripts/gen_pages.py from src/base/options.def; change that file, then run the script. -->
 
-hew reads jemalloc's settings: `MALLOC_CONF=name:value,name:value`. The sources, later ones win: the text built into the
-library, the program's variable `malloc_conf`, the target of the symbolic link `/etc/malloc.conf`, the environment's
-`MALLOC_CONF`, the environment's `HEW_CONF`, the program's variable `malloc_conf_2_conf_harder`. `HEW_CONF` has the same
-syntax and is read by hew alone: in a process that has a jemalloc of its own, too, settings that only hew knows belong
-there. In setuid programs neither variable is read. A bad setting gives one line on stderr and is left
-out; the rest applies; with `abort_conf:true` the program ends.
+hew reads jemalloc's settings: `MALLOC_CONF=name:value,name:value`. It reads these sources, in this
+order; a later one wins:
 
-Numbers are whole, without a unit; `0x10` and `020` are 16. Behind one in percent its sign may stand: `10%`.
-State: *works*; *accepted*: it can have no meaning here, and is taken in silence but for a line under
-`confirm_conf:true`.
+1. the text built into the library, and the program's variable `malloc_conf`
+2. the target of the symbolic link `/etc/malloc.conf`
+3. the environment's `MALLOC_CONF`
+4. the environment's `HEW_CONF`, which only hew reads: use it for hew's own settings in a process
+   that also has a jemalloc
+5. the program's variable `malloc_conf_2_conf_harder`
+
+In setuid programs neither variable is read. A bad setting is reported in one line on stderr and
+ignored; with `abort_conf:true` the program ends. `confirm_conf:true` prints what was taken.
+
+Numbers are whole and have no unit; `0x10` and `020` are 16. A percentage may have its sign: `10%`.
 """
 
 
@@ -135,21 +139,32 @@ def read_options(text: str, choices: dict[str, dict[str, str]]) -> tuple[list[Op
     return options, old
 
 
+def without_effect(options: list[Option]) -> list[str]:
+    """The settings that are accepted without effect, a line for each reason."""
+    names: dict[str, list[str]] = {}
+    for option in options:
+        if option.state != "works":
+            names.setdefault(option.remark, []).append(f"`{option.name}`")
+    return [item(f"{', '.join(those)}: {reason}") for reason, those in names.items()]
+
+
 def page(options: list[Option], old: list[tuple[str, str]]) -> str:
     """The whole of docs/options.md."""
     lines = [INTRODUCTION]
     section = None
     for option in options:
+        if option.state != "works":
+            continue
         if option.section != section:
+            lines += [*([] if section is None else [""]), f"## {option.section}\n"]
+            lines.append("| setting | what it does | takes | default | use |\n|---|---|---|---|---|")
             section = option.section
-            lines.append(f"## {section}\n")
-            lines.append("| setting | what it does | takes | default | use | state |\n|---|---|---|---|---|---|")
         what = option.what + (f" ({option.remark})" if option.remark else "")
-        row = [f"`{option.name}`", what, option.values, option.default, option.tier, option.state]
+        row = [f"`{option.name}`", what, option.values, option.default, option.tier]
         lines.append("| " + " | ".join(row) + " |")
-        if option == options[-1] or options[options.index(option) + 1].section != section:
-            lines.append("")
-    lines.append("## Old names\n\nA line says that they mean nothing any more; they are no errors.\n")
+    lines.append("\n## Accepted without effect\n\nThese settings of jemalloc have no meaning in hew.\n")
+    lines += without_effect(options)
+    lines.append("\n## Old names\n\nNames of earlier jemallocs. They give a warning.\n")
     lines += [f"- `{name}`: {became}" for name, became in old]
     return "\n".join(lines) + "\n"
 

@@ -169,7 +169,7 @@ def test_a_setting_is_honoured_or_not(
 
 def test_every_setting_of_hew_is_known_to_its_own_library(stub: Compile, hew_library: Path) -> None:
     table = Path(__file__).parents[2] / "docs" / "options.md"
-    names = re.findall(r"^\| `(\w+)` \|.* works \|$", table.read_text(), re.MULTILINE)
+    names = re.findall(r"^\| `(\w+)` \|", table.read_text(), re.MULTILINE)
     assert len(names) > 20
     conf = ",".join(f"{name}:x" for name in names)
     with running(stub(SLEEPER), {"LD_PRELOAD": str(hew_library), "MALLOC_CONF": conf}) as pid:
