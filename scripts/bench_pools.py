@@ -176,12 +176,9 @@ def section(document: Point) -> list[str]:
     for threads in THREADS:
         lines += rounds_table(document["rounds"], threads, "us")
     lines += goals(document["rounds"])
-    lines.append("The first round of the process, in which pages are touched for the first time:")
-    for threads in THREADS:
-        lines += rounds_table(document["rounds"], threads, "first_us")
     lines += ["### Look-ups", "", lookup_goal(document["lookups"])]
-    for order, shape in product(ORDERS, SHAPES):
-        lines += lookup_table(document["lookups"], shape, order)
+    for shape in SHAPES:
+        lines += lookup_table(document["lookups"], shape, ORDERS[-1])
     return lines
 
 

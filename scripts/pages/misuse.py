@@ -11,32 +11,39 @@ PROGRAM = Path("build") / "release" / "tests" / "death" / "misuse_table"
 LIBRARY = Path("build") / "release" / "libhew.so"
 SECONDS = 20  # a misuse that takes longer has made an endless loop
 
-HEAD = """# Misuse: what is found, and when
+HEAD = """# Misuse: what is detected, and when
 
-Written by `scripts/gen_pages.py misuse`, which runs `tests/death/misuse_table.c`. Each misuse is done in a process of
-its own, which then allocates and frees many objects of the size.
+Made by `scripts/gen_pages.py misuse`, which runs each misuse of `tests/death/misuse_table.c` in a
+process of its own. The process then allocates and frees many objects of the size.
 
-**at once**: the call itself ends the process with a message. **later**: an operation after it does, with a message;
-when memory was handed out twice before, it says so. **crash**: a signal without a message. **hang**: no end.
-**twice**: nothing was said, and memory was handed out twice. **silence**: nothing was said, and nothing seen.
+| word | meaning |
+|---|---|
+| immediately | the call itself ends the process with a message |
+| later | a later operation ends it with a message |
+| later, reused | likewise, after the memory was handed out twice |
+| crash, hang | a signal without a message; no end |
+| handed out twice | no message, and the memory was handed out twice |
+| not detected | no message, and no harm seen |
 
 """
 
 TAIL = """
-## What hew finds by default, and when
+## What hew detects by default
 
-- **Large objects** (above 14 KiB): who gives one back claims its extent, so a second free is named when it reaches
-  the page heap at the latest. A pointer to its inside is named by free, or by the next request that would get it.
-- **Small objects**: a free that repeats the thread's last one of its class is named at once. Otherwise a second free,
-  or a pointer to the inside, is named when it reaches its slab: when the thread's magazine, and the CPU's depot, give
-  it up. Until then the memory may go out twice.
-- **realloc** names an object that lies in the thread's own magazine: of a small class the newest, of a large one any.
-- **malloc_usable_size** of a small object that is free is answered.
-- **Foreign pointers**: the stack, static data, mappings, are named at once.
+- **Large objects** (above 14 KiB): free claims the extent, so a second free is detected when it
+  reaches the page heap at the latest. A pointer to the inside is detected by free, or by the next
+  request that would get it.
+- **Small objects**: a free that repeats the thread's last one of its class is detected immediately.
+  Any other second free, or pointer to the inside, is detected when it reaches its slab, after the
+  thread's magazine and the CPU's depot. Until then the memory may be handed out twice.
+- **realloc** detects a freed object in the thread's own magazine: of a small class the newest, of a
+  large one any.
+- **malloc_usable_size** of a free small object is answered.
+- **Foreign pointers** (stack, static data, mappings) are detected immediately.
 
-`MALLOC_CONF=tcache:false` keeps nothing in threads: each second free and each pointer to an inside is named at once;
-only a realloc of a free small object within its class is accepted. Use after free and writes beyond an object are not
-found; AddressSanitizer is the tool for them.
+`MALLOC_CONF=tcache:false` detects each second free and each pointer to the inside immediately. Only
+a realloc of a free small object within its class is accepted. Use after free and writes beyond an
+object are not detected: use AddressSanitizer.
 """
 
 
@@ -55,10 +62,10 @@ def outcome(program: Path, name: str, environment: dict[str, str]) -> str:
         return "hang"
     passed, overlap = "passed" in run.stdout, "overlap" in run.stdout
     if run.returncode == 0:
-        return "twice" if overlap else "silence"
+        return "handed out twice" if overlap else "not detected"
     if not run.stderr.strip():
         return "crash"
-    return ("later, twice before" if overlap else "later") if passed else "at once"
+    return ("later, reused" if overlap else "later") if passed else "immediately"
 
 
 def make_page(root: Path) -> str:
