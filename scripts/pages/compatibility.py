@@ -112,7 +112,7 @@ def function_lines(names: list[tuple[str, str, str]]) -> list[str]:
         remarked = [(name, remark) for name, of, remark in names if of == group and remark]
         lines.append(f"### {title}\n")
         lines += [item(", ".join(plain))] if plain else []
-        lines += [item(f"`{name}`: {remark}") for name, remark in remarked]
+        lines += [item(f"`{name}`: {f'`{remark}`' if group == 'CXX' else remark}") for name, remark in remarked]
         lines.append("")
     return lines
 

@@ -49,7 +49,7 @@ def root(tmp_path: Path) -> Path:
     "row",
     [
         "- `mallocx`: every flag",
-        "- `_Znwm`: operator new(size_t)",
+        "- `_Znwm`: `operator new(size_t)`",
         "- `free`",
         "- the setting is accepted without effect: `opt.hpa`",
         "- ENOENT: see mallctl.md: `hooks.install`",
