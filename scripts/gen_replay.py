@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Is a replay like life? Ten programs, recorded once, under each allocator in life and replayed: writes docs/replay.md.
+"""Compare replays with the recorded programs, twelve of them under each allocator: writes docs/replay.md.
 
     .venv/bin/python scripts/gen_replay.py [--only NAME ...] [--output FILE] [--alloc NAME=LIBRARY ...]
 
-In life the heap is the process's peak RSS less that of the same program with nothing to do, so what a program maps by
+A run's heap is the process's peak RSS less that of the same program with nothing to do, so what a program maps by
 itself (V8's heap, the compiler's own pools) counts as heap there and is not in a trace. Times are not judged.
 """
 
@@ -108,7 +108,7 @@ def replayed(plan: Path, preload: str) -> int:
 
 
 def one_row(program: Program, allocators: Mapping[str, str], folder: Path) -> list[tuple[float, float]]:
-    """For each allocator the heap in life and in the replay, MiB."""
+    """For each allocator the heap of the run and of the replay, MiB."""
     trace, plan = folder / "trace", folder / "plan"
     trace.unlink(missing_ok=True)
     given = {**os.environ, **program.environment, "HEW_TRACE": str(trace), "HEW_TRACE_CHILDREN": "0"}
@@ -123,7 +123,7 @@ def one_row(program: Program, allocators: Mapping[str, str], folder: Path) -> li
 
 
 def same_order(row: Sequence[tuple[float, float]]) -> bool:
-    """Whether pairs of allocators that differ by more than 3 % in life stand in the same order in the replay."""
+    """Whether pairs of allocators that differ by more than 3 % in the run have the same order in the replay."""
     pairs = [(a, b) for a in row for b in row if a[0] > b[0] * 1.03]
     return all(a[1] > b[1] for a, b in pairs)
 
@@ -132,16 +132,15 @@ def page(names: Sequence[str], rows: Mapping[str, list[tuple[float, float]]]) ->
     """The whole page."""
     lines = [
         "<!-- made by scripts/gen_replay.py -->",
-        "# Is a replay like life?",
+        "# How close a replay is to the program",
         "",
-        "Programs recorded once over glibc's malloc, run under each allocator in life, and their traces replayed",
-        "(`--touch recorded`). In life the heap is the peak RSS less that of the same program with nothing to do;",
-        "in the replay it is anonymous memory. What a program maps by itself differs: ruby, node and g++ do.",
-        "sort and sqlite ask for more than they touch: the trace notes touched pages of large objects (decision 0073).",
-        "*Order*: whether allocators that differ by more than 3 % in life stand in the same order.",
+        "Each program was recorded once over glibc's malloc. Then it ran under each allocator, and its trace was",
+        "replayed under each (`--touch recorded`). *run*: the program's peak RSS less that of the same program with",
+        "nothing to do. *replay*: anonymous memory. Memory that a program maps itself is not in a trace: ruby, node",
+        "and g++ do that. *Order*: whether allocators that differ by more than 3 % keep their order in the replay.",
         f"{datetime.now(UTC):%Y-%m-%d}, one run each, under {', '.join(names)}.",
         "",
-        "| program | " + " | ".join(f"{name}: life, MiB | replay | ratio" for name in names) + " | order |",
+        "| program | " + " | ".join(f"{name}: run, MiB | replay | ratio" for name in names) + " | order |",
         "|---|" + "---|---|---|" * len(names) + "---|",
     ]
     for program, row in rows.items():
