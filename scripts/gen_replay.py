@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from generated import revision_of, version_of
 from program_texts import AWK, compiler
 
 from hew.model.figures import PEAK_RSS
@@ -133,6 +134,8 @@ def page(names: Sequence[str], rows: Mapping[str, list[tuple[float, float]]]) ->
     lines = [
         "<!-- made by scripts/gen_replay.py -->",
         "# How close a replay is to the program",
+        "",
+        f"Measured: hew {version_of(ROOT)} at revision `{revision_of(ROOT)}`.",
         "",
         "Each program was recorded once over glibc's malloc. Then it ran under each allocator, and its trace was",
         "replayed under each (`--touch recorded`). *run*: the program's peak RSS less that of the same program with",
