@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Bring what a target of the Makefile needs: system packages, and the virtual environment .venv with the tool.
 
-    python3 scripts/prepare.py build|ci|test|demo|bench|aarch64|engines
+    python3 scripts/prepare.py build|ci|test|demo|bench|aarch64|engines|packages
 
 For `build` and `demo` nothing is installed into the system: one line says what is missing and which packages bring it.
 The other targets are a developer's: as root with apt-get, what is missing is installed, after a line that says what and
@@ -33,7 +33,13 @@ LIMIT = 600.0  # seconds that one of them may take
 # Somebody else may be installing; a mirror may stall.
 APT = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3", "-o", "Acquire::http::Timeout=30"]
 PIP = {"PIP_RETRIES": "10", "PIP_TIMEOUT": "30", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-EXTRAS = {"test": "[dev]", "demo": "[inspect,search,top]", "bench": "[inspect,search,top]", "engines": "[inspect]"}
+EXTRAS = {
+    "test": "[dev]",
+    "demo": "[inspect,search,top]",
+    "bench": "[inspect,search,top]",
+    "engines": "[inspect]",
+    "packages": "[dev,packages]",
+}
 OF_USERS = ("build", "demo")  # targets that change nothing but this folder
 
 
@@ -126,6 +132,16 @@ ENGINES = [
     program("prometheus", "prometheus", WHY_ENGINE),
     program("victoria-metrics", "victoria-metrics", WHY_ENGINE),
 ]
+WHY_PACKAGER = "its package is not tried"
+PACKAGERS = [
+    program("clang", "clang", WHY_PACKAGER),
+    program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu", WHY_PACKAGER),
+    program("qemu-aarch64", "qemu-user", WHY_PACKAGER),
+    program("dh", "debhelper", WHY_PACKAGER),
+    program("lintian", "lintian", WHY_PACKAGER),
+    program("debootstrap", "debootstrap", WHY_PACKAGER),
+    program("rpmbuild", "rpm", WHY_PACKAGER),
+]
 
 
 # What each target does without, too.
@@ -137,6 +153,7 @@ WELCOME = {
     "bench": [*PEERS, *PROGRAMS],
     "aarch64": [],
     "engines": ENGINES,
+    "packages": [MUSL, *PACKAGERS],
 }
 
 

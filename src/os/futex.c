@@ -3,18 +3,21 @@
 
 #include "os/syscall.h"
 
-#include <linux/futex.h>
 #include <time.h>
+
+/* The kernel's numbers: its headers do not lie beside every libc. */
+#define WAIT_PRIVATE 128
+#define WAKE_PRIVATE 129
 
 void
 hew_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ms)
 {
     struct timespec timeout = {(time_t)(timeout_ms / 1000), (long)(timeout_ms % 1000) * 1000000};
-    hew_syscall4(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ms == 0 ? NULL : &timeout);
+    hew_syscall4(SYS_futex, word, WAIT_PRIVATE, value, timeout_ms == 0 ? NULL : &timeout);
 }
 
 void
 hew_futex_wake(_Atomic uint32_t *word, int sleepers)
 {
-    hew_syscall3(SYS_futex, word, FUTEX_WAKE_PRIVATE, sleepers);
+    hew_syscall3(SYS_futex, word, WAKE_PRIVATE, sleepers);
 }
