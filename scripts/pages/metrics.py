@@ -10,18 +10,17 @@ from typing import Any
 from pages.page import Page
 
 INTRODUCTION = """\
-# What `hew export` hands out
+# Metrics of `hew export`
 
 <!-- Made by scripts/gen_pages.py from the tables of tool/src/hew/analysis/metrics; change those, then run it. -->
 
-Each process has the labels `pid` and `service_name`: the name that OpenTelemetry has for it (`OTEL_SERVICE_NAME` in
-its environment), else its systemd unit, else what it is called. Each dump has `dump`, its file's name, and
-`service_name`, that name up to its first dot. What a process's allocator does not report has no sample: a series that
-is not there is not 0. Counters begin anew with their process, which has another `pid` then.
-[Statistics](statistics.md) says more about what the numbers mean.
+Every process has the labels `pid` and `service_name`: `OTEL_SERVICE_NAME` in its environment, else its
+systemd unit, else its name. Every dump has `dump`, its file's name, and `service_name`, that name up to
+the first dot. What a process's allocator does not report has no sample; a missing series is not 0. Counters
+start again with their process, which then has another `pid`.
 
-How to scrape and to send: [the tool](tool.md#hew-export). [grafana.json](grafana.json) is a
-dashboard, [alerts.yml](alerts.yml) are rules for Prometheus.
+[statistics.md](statistics.md) says what the numbers mean, [tool.md](tool.md#hew-export) how to scrape and
+send them. [grafana.json](grafana.json) is a dashboard, [alerts.yml](alerts.yml) has rules for Prometheus.
 """
 HEAD = "| series | kind | unit | label | meaning | from |\n|---|---|---|---|---|---|"
 PARTS = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""hew's depots refuse batches, and threads go to the arenas: make the caches of these classes deeper.
+"""hew's depots refuse batches: make the caches of these classes deeper.
 
 A depot is hew's cache of a CPU, between threads and arenas. A burst larger than its limit passes it
 by: refused batches go to the arena (`refusals`), and the next threads find the depot empty

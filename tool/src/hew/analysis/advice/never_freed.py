@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Objects of one size are hardly ever freed, while others come and go: a leak, or data that is kept.
+"""Objects of one size are hardly ever freed: a leak, or data that is kept.
 
 Speaks when one class holds 32 MiB and half of all that is allocated, nine in ten of its objects are
 still there, and the program asked for as many objects of other sizes, of which less than a tenth
