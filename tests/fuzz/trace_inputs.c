@@ -12,7 +12,7 @@ write_something(struct hew_trace_writer *writer, uint64_t *random)
 {
     uint64_t drawn = fuzz_random(random);
 
-    switch (drawn % 9) {
+    switch (drawn % 10) {
     case 0:
         hew_trace_write_sync(writer, writer->ticket + drawn / 8 % 5, writer->time + drawn / 64 % 1000);
         break;
@@ -28,6 +28,9 @@ write_something(struct hew_trace_writer *writer, uint64_t *random)
         break;
     case 5:
         hew_trace_write_touched(writer, (uint32_t)(drawn / 8 % 3), drawn / 64 % (writer->number + 2), drawn >> 50);
+        break;
+    case 6:
+        hew_trace_write_node(writer, (uint32_t)(drawn / 8 % 40));
         break;
     default:
         hew_trace_write_malloc(writer, HEW_TRACE_MALLOC, drawn >> (drawn / 8 % 64));
@@ -46,6 +49,25 @@ mend(uint8_t *data, size_t size, size_t offset)
     }
     block.header_checksum = hew_trace_crc(&block, sizeof(block) - sizeof(block.header_checksum));
     memcpy(data + offset, &block, sizeof(block));
+}
+
+/* A block of the tree of stacks: some nodes that follow on each other, some that do not. */
+static void
+write_nodes(uint8_t *bytes, uint32_t size, uint64_t *random)
+{
+    struct hew_trace_block block = {.magic = HEW_TRACE_BLOCK_MAGIC,
+                                    .kind = HEW_TRACE_NODES,
+                                    .state = HEW_TRACE_CLOSED,
+                                    .room = size,
+                                    .number = fuzz_random(random) % 30};
+
+    block.length = block.stored = (uint32_t)(fuzz_random(random) % (size - sizeof(block)));
+    memset(bytes, 0, size);
+    memcpy(bytes, &block, sizeof(block));
+    for (size_t at = sizeof(block); at + sizeof(struct hew_trace_node) <= size; at += sizeof(struct hew_trace_node)) {
+        struct hew_trace_node node = {fuzz_random(random) % 8, (uint32_t)(fuzz_random(random) % 40), 0};
+        memcpy(bytes + at, &node, sizeof(node));
+    }
 }
 
 size_t
@@ -72,6 +94,9 @@ fuzz_make_input(uint64_t *random, uint8_t *data, size_t capacity)
         }
         if (fuzz_random(random) % 4 != 0) {
             hew_trace_writer_close(writer);
+        }
+        if (fuzz_random(random) % 6 == 0) {
+            write_nodes(block, sizeof(block), random);
         }
         memcpy(data + sizeof(header) + i * room, block, room);
     }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_use_fuzz: what is done with traces, under arbitrary bytes: finish, plan, simulate.
+ * trace_use_fuzz: what is done with traces, under arbitrary bytes: finish, plan, profile, simulate.
  *
  * Holds that finishing a trace changes no operation, that a plan names no slot and no window that it does not have, and that no policy
  * reads or writes outside of what is its own.  Memory is bounded by the file's size.  Inputs: trace_inputs.c.
  */
 #include "format/finish.h"
 #include "fuzz/replay.h"
+#include "profile/profile.h"
 #include "replay/plan.h"
 #include "simulate/classes.h"
 #include "simulate/course.h"
@@ -45,6 +46,17 @@ sum_of(const struct hew_trace *trace)
     require(!merge.failed, "no memory amid the order");
     hew_trace_merge_end(&merge);
     return sum;
+}
+
+static void
+use_profile(const struct hew_trace *trace)
+{
+    static const struct profile_options options = {.within = 1, .at = {0, 1000}, .at_count = 2, .over_time = true};
+    char why[HEW_TRACE_WHY];
+    FILE *nowhere = fopen("/dev/null", "w");
+
+    require(nowhere != NULL && profile_write(trace, &options, nowhere, why), "no profile");
+    fclose(nowhere);
 }
 
 static void
@@ -176,6 +188,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (hew_trace_open(&trace, copy, size, why)) {
         use_finish(finished, size, &trace);
         use_plan(&trace);
+        use_profile(&trace);
         use_simulation(&trace);
         hew_trace_close(&trace);
     }

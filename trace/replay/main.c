@@ -5,12 +5,14 @@
  *     hew-replay plan TRACE PLAN                                   makes a plan; prints what the trace has, as NAME VALUE lines
  *     hew-replay finish TRACE                                      closes the blocks that a recording left open
  *     hew-replay list TRACE                                        its operations as text, in one order
+ *     hew-replay profile TRACE [within=N] [at=MICROSECONDS]... [over-time]    what its stacks hold, as lines of JSON
  *     hew-replay run PLAN none|first|recorded|pages|all fast|real [SAMPLES]    runs it; prints what it cost, likewise
  *
  * A program of its own, so that an allocator can be preloaded and nothing else is in the heap.  Exits 2 for a trace that it cannot
  * read, with one line on stderr.
  */
 #include "format/finish.h"
+#include "profile/profile.h"
 #include "replay/plan.h"
 #include "replay/run.h"
 
@@ -138,6 +140,45 @@ list(const char *path)
     return fflush(stdout) == 0 ? 0 : 1;
 }
 
+/* "NAME=NUMBER"; false: it is none. */
+static bool
+option_number(const char *word, const char *name, uint64_t *value)
+{
+    size_t length = strlen(name);
+    char *end;
+
+    if (strncmp(word, name, length) != 0 || word[length] < '0' || word[length] > '9') {
+        return false;
+    }
+    *value = strtoull(word + length, &end, 10);
+    return *end == '\0';
+}
+
+/* words: those behind the trace, ended by NULL. */
+static int
+profile(const char *path, char **words)
+{
+    struct profile_options options = {.within = 1};
+    struct hew_trace trace;
+    char why[HEW_TRACE_WHY];
+    bool done;
+
+    for (; *words != NULL; words++) {
+        bool at = options.at_count < PROFILE_MOMENTS && option_number(*words, "at=", &options.at[options.at_count]);
+        options.at_count += at;
+        options.over_time = options.over_time || strcmp(*words, "over-time") == 0;
+        if (!at && !option_number(*words, "within=", &options.within) && strcmp(*words, "over-time") != 0) {
+            return refuse(*words, "no option of hew-replay profile, or one moment too many");
+        }
+    }
+    if (!hew_trace_open_file(&trace, path, why)) {
+        return refuse(path, why);
+    }
+    done = profile_write(&trace, &options, stdout, why);
+    hew_trace_close(&trace);
+    return !done ? refuse(path, why) : fflush(stdout) == 0 ? 0 : 1;
+}
+
 static int
 finish(const char *path)
 {
@@ -227,6 +268,9 @@ main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "list") == 0) {
         return list(argv[2]);
     }
+    if (argc >= 3 && strcmp(argv[1], "profile") == 0) {
+        return profile(argv[2], argv + 3);
+    }
     if (argc == 3 && strcmp(argv[1], "finish") == 0) {
         return finish(argv[2]);
     }
@@ -234,9 +278,8 @@ main(int argc, char **argv)
         which(argv[4], paces, 2) >= 0) {
         return run_plan(argv[2], which(argv[3], touches, 5), which(argv[4], paces, 2) == 1, argc == 6 ? argv[5] : NULL);
     }
-    fprintf(
-        stderr,
-        "hew-replay: plan TRACE PLAN, finish TRACE, list TRACE, or run PLAN none|first|recorded|pages|all fast|real "
-        "[SAMPLES]\n");
+    fprintf(stderr, "hew-replay: plan TRACE PLAN, finish TRACE, list TRACE, profile TRACE, or run PLAN "
+                    "none|first|recorded|pages|all fast|real "
+                    "[SAMPLES]\n");
     return 2;
 }

@@ -11,8 +11,10 @@ import click
 
 from hew.analysis.profile.pins import GROUPS
 from hew.commands.options import told, writable
-from hew.commands.profiling import Profiling, Ways
+from hew.commands.profile_output import Ways
+from hew.commands.profiling import Profiling
 from hew.model.profile import Kind
+from hew.model.whole_run import View
 
 KINDS = {kind.key: kind for kind in Kind}
 
@@ -30,9 +32,23 @@ def _kind_option(kind: Kind) -> Callable[[Any], Any]:
 
 output = click.Path(dir_okay=False, path_type=Path)
 folder = click.Path(exists=True, file_okay=False, path_type=Path)
+VIEWS = {
+    View.PEAK: "Of a trace: what is live when most bytes are. The default.",
+    View.LEAKS: "Of a trace: what was never freed.",
+    View.TEMPORARY: "Of a trace: what was freed at once.",
+    View.COUNT: "Of a trace: all allocations.",
+    View.SIZES: "Of a trace: sizes and lifetimes.",
+}
 OPTIONS = (
     *map(_kind_option, (Kind.INUSE_SPACE, Kind.INUSE_OBJECTS, Kind.ALLOC_SPACE, Kind.ALLOC_OBJECTS)),
-    click.option("--base", type=click.Path(path_type=Path), metavar="OLD", help="Show what changed since then."),
+    click.option("--base", "--diff", type=click.Path(path_type=Path), metavar="OLD",
+                 help="Show what changed since then."),
+    *(click.option(f"--{view}", "view", flag_value=view, default=None, help=text) for view, text in VIEWS.items()),
+    click.option("--at", type=click.FloatRange(0), metavar="SECONDS", help="Of a trace: what is live then."),
+    click.option("--between", type=(click.FloatRange(0), click.FloatRange(0)), metavar="SECONDS SECONDS",
+                 help="Of a trace: what has grown from one moment to the other."),
+    click.option("--within", type=click.IntRange(1), default=1, show_default=True, metavar="N",
+                 help="What counts as temporary: freed as the Nth operation of its thread, or sooner."),
     click.option("--html", type=output, callback=writable, metavar="FILE", help="One page with a flame graph."),
     click.option("--pprof", type=output, callback=writable, metavar="FILE", help="pprof's format, with names."),
     click.option("--collapsed", is_flag=True, help="Print collapsed stacks, for other flame graph programs."),
@@ -99,7 +115,9 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
 
     A PID is a process on hew with prof:true (prof_active:false will do) and a control socket. A FILE is a profile in
     heap_v2, of hew or jemalloc, in pprof's format or of heaptrack; - is standard input. A COMMAND runs under hew, and
-    is looked at at its end.
+    is looked at at its end; with an option that is of a trace each of its allocations is recorded.
+
+    A FILE may also be a trace of hew record --stacks all: then all amounts are exact.
 
     --pins wants a process that was started with prof:true,prof_slabs:true.
     """
@@ -111,6 +129,8 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     if ways.collapsed and ways.as_json:
         raise click.UsageError("--collapsed and --json both print to standard output: give one")
     source = source_of(words, context.meta["command"])
+    if ways.moment and source.pid is not None:
+        raise click.UsageError("what is of a trace is not of a process: hew record PID --stacks all -o FILE")
     if source.pid is None and (ways.pins or ways.by):
         raise click.UsageError("--pins and --by look at a running process: give its PID")
     with told("hew profile"):

@@ -1,25 +1,20 @@
 # SPDX-License-Identifier: MIT
 """What `hew profile` does: takes or reads a profile, names it, and shows it as asked for."""
 
-import re
-import shutil
-import sys
 import tempfile
-from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from hew.analysis.profile.names import Wanted, named, selected
+from hew.analysis.profile.names import Wanted, selected
 from hew.analysis.profile.pins import grouped, pins
-from hew.analysis.profile.rows import difference, growth, ranked, rows
-from hew.analysis.profile.tree import tree
+from hew.commands.profile_output import Ways, print_lines, write
+from hew.commands.whole_run import is_whole_run, show_whole_run
 from hew.model.errors import HewError
 from hew.model.live_samples import LiveSamples
 from hew.model.profile import Kind, Profile
-from hew.model.profile_view import Shown
 from hew.model.quantity import size
 from hew.sources.attach.target import has_jemalloc
 from hew.sources.control import find_socket
@@ -30,39 +25,10 @@ from hew.sources.profile.read import read_profile
 from hew.sources.profile.samples import named_samples, placed, take_samples
 from hew.sources.symbols.live import live_finder
 from hew.sources.symbols.symbolise import Finder, symbolise
-from hew.views.profile.page import profile_page
 from hew.views.profile.pins_text import pins_json, pins_table
-from hew.views.profile.profile_proto import to_pprof
-from hew.views.profile.text import collapsed, growth_lines, summary, table, to_json
 
 STDIN = Path("/dev/stdin")
 LITTLE = 100  # times as much was allocated as is live: the live bytes tell nothing
-
-
-@dataclass(frozen=True)
-class Ways:
-    """What the user asks for: a field for each option."""
-
-    kind: Kind
-    any_kind: bool  # it was not asked for
-    base: Path | None
-    html: Path | None
-    pprof: Path | None
-    collapsed: bool
-    as_json: bool
-    rows: int
-    by_cum: bool
-    by_line: bool
-    focus: re.Pattern[str] | None
-    ignore: re.Pattern[str] | None
-    by: str | None
-    pins: bool
-    sparse: int
-    folders: tuple[Path, ...]
-    root: Path
-    seconds: float
-    conf: str
-    keep: Path | None
 
 
 JEMALLOC = (
@@ -82,6 +48,8 @@ class Profiling:
     def show(self, pid: int | None, file: Path | None, words: tuple[str, ...]) -> int:
         """Everything; the status to end with."""
         status = 0
+        if is_whole_run(self._ways, file, words):
+            return show_whole_run(self._ways, file, words)
         older = self._read(self._ways.base) if self._ways.base else None
         if pid is not None and find_socket(pid) is None and has_jemalloc(pid):
             raise HewError(JEMALLOC.format(pid=pid))
@@ -96,7 +64,7 @@ class Profiling:
             newer, status = self._of_command(words)
             if self._ways.any_kind and not older and not self._ways.as_json:
                 newer = self._with_what_there_is(newer)
-        self._write(newer, older)
+        write(self._ways, newer, older)
         return status
 
     def _with_what_there_is(self, profile: Profile) -> Profile:
@@ -121,7 +89,7 @@ class Profiling:
         ways = self._ways
         taken = self._samples(pid)
         found = pins(placed(taken, pid), ways.sparse / 100)
-        _print([pins_json(found, ways.rows)] if ways.as_json else pins_table(found, ways.rows))
+        print_lines([pins_json(found, ways.rows)] if ways.as_json else pins_table(found, ways.rows))
         for note in found.notes if not ways.as_json else ():
             click.echo(f"hew profile: {note}", err=True)
 
@@ -143,41 +111,3 @@ class Profiling:
         with nullcontext(str(keep)) if keep else tempfile.TemporaryDirectory(prefix="hew-profile-") as folder:
             ran = profile_command(words, self._ways.conf, Path(folder), caller_environment())
             return self._named(ran.profile, Finder(folders=self._ways.folders)), ran.status
-
-    def _write(self, newer: Profile, older: Profile | None) -> None:
-        both = difference(newer, older) if older else newer
-        ways = self._ways
-        if ways.kind not in both.kinds:
-            raise HewError(f"{both.source} has no {ways.kind.title}: it was taken without prof_accum:true")
-        grown = growth(newer, older, ways.kind, ways.by_line) if older else []
-        shown = Shown(both, ways.kind, ways.by_line, older.source if older else "", tuple(grown))
-        if ways.pprof:
-            ways.pprof.write_bytes(to_pprof(both))
-        if ways.html:
-            page = profile_page(shown, tree(newer, older, ways.by_line), rows(both, ways.by_line))
-            ways.html.write_text(page, encoding="utf-8")
-        if ways.as_json:
-            _print([to_json(shown, ranked(rows(both, ways.by_line), ways.kind, ways.by_cum)[: ways.rows])])
-        elif ways.collapsed:
-            _print(collapsed(named(both, ways.by_line), ways.kind))
-        elif not (ways.pprof or ways.html):
-            self._print_tables(shown, newer)
-        for path in filter(None, (ways.pprof, ways.html)):
-            click.echo(f"hew profile: {path} written", err=True)
-        for note in both.notes if not ways.as_json else ():
-            click.echo(f"hew profile: {note}", err=True)
-
-    def _print_tables(self, shown: Shown, newer: Profile) -> None:
-        ways = self._ways
-        found = ranked(rows(shown.profile, ways.by_line), ways.kind, ways.by_cum)[: ways.rows]
-        _print([summary(shown), "", *table(shown, found, newer.total(ways.kind))])
-        if shown.base:
-            most = shown.growth[: ways.rows]
-            _print(["", *growth_lines([one for one in most if one.change(ways.kind) > 0], ways.kind)])
-
-
-def _print(lines: Iterable[str]) -> None:
-    """To standard output; on a terminal no line is longer than that is wide."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in lines:
-        click.echo(line[:width])

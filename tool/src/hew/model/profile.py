@@ -79,7 +79,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Profile:
-    """All of it. `accumulated`: what was ever allocated is known, not only what is live."""
+    """All of it. `accumulated`: what was ever allocated is known, not only what is live. `temporary`: only what was
+    freed at once is counted as allocated, and nothing is live."""
 
     source: str
     samples: tuple[Sample, ...]
@@ -90,6 +91,7 @@ class Profile:
     nanoseconds: int = 0
     notes: tuple[str, ...] = ()
     pid: int | None = None
+    temporary: bool = False
 
     def total(self, kind: Kind) -> int:
         """Of all samples."""
@@ -98,8 +100,14 @@ class Profile:
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """What can be asked, what is live first."""
+        if self.temporary:
+            return (Kind.ALLOC_OBJECTS, Kind.ALLOC_SPACE)
         live = (Kind.INUSE_SPACE, Kind.INUSE_OBJECTS)
         return (*live, Kind.ALLOC_SPACE, Kind.ALLOC_OBJECTS) if self.accumulated else live
+
+    def title(self, kind: Kind) -> str:
+        """Of this profile's numbers of a kind."""
+        return kind.title.replace("allocated", "temporary") if self.temporary else kind.title
 
 
 FOLDED = Location(0, None, (Frame("[small stacks]"),))

@@ -2,7 +2,8 @@
 """What is shown of a heap profile."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from hew.model.profile import Kind, Profile, Values
 
@@ -52,3 +53,5 @@ class Shown:
     by_line: bool
     base: str = ""
     growth: tuple[Growth, ...] = ()
+    about: str = ""  # the run that it is a moment of, in a line
+    run: dict[str, Any] = field(default_factory=dict)  # the same for JSON

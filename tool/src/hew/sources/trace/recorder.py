@@ -65,8 +65,11 @@ def check_place(output: Path) -> None:
         raise HewError(f"{output.parent} cannot be written")
 
 
-def record(words: Sequence[str], recording: Recording, environment: Mapping[str, str]) -> int:
-    """Runs the command to its end with our streams. Its status as subprocess gives it."""
+def record(
+    words: Sequence[str], recording: Recording, environment: Mapping[str, str], output: int | None = None
+) -> int:
+    """Runs the command to its end with our streams, or with `output` as its standard output. Its status as subprocess
+    gives it."""
     find_part(PROGRAM)  # without which nothing can be made of what was recorded
     path = find_command(words[0], environment)
     obstacle = preload_obstacle(path, find_part(LIBRARY), environment)
@@ -79,6 +82,7 @@ def record(words: Sequence[str], recording: Recording, environment: Mapping[str,
             words,
             executable=path.absolute(),
             env=given,
+            stdout=output,
             preexec_fn=_restore,  # noqa: PLW1509 - no threads here
         )
     except FileNotFoundError as error:

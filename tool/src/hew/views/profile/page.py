@@ -60,7 +60,7 @@ def page_data(shown: Shown, tree: Tree, found: Sequence[Row]) -> dict[str, Any]:
     """What flame.js draws."""
     kinds = shown.profile.kinds
     return {
-        "kinds": [{"title": kind.title, "bytes": kind.in_bytes} for kind in kinds],
+        "kinds": [{"title": shown.profile.title(kind), "bytes": kind.in_bytes} for kind in kinds],
         "first": kinds.index(shown.kind),
         "base": shown.base,
         "names": tree.names,

@@ -25,7 +25,9 @@ def amount(value: int, kind: Kind, sign: bool = False) -> str:
 def summary(shown: Shown) -> str:
     """The first line: what there is altogether."""
     profile = shown.profile
-    sums = ", ".join(f"{kind.title} {amount(profile.total(kind), kind, bool(shown.base))}" for kind in profile.kinds)
+    sums = ", ".join(
+        f"{profile.title(kind)} {amount(profile.total(kind), kind, bool(shown.base))}" for kind in profile.kinds
+    )
     rate = f"; a byte in {quantity(profile.period, Unit.BYTES)} was sampled" if profile.period > 1 else ""
     against = f" against {shown.base}" if shown.base else ""
     return f"{profile.source}{against}: {sums}{rate}"
@@ -34,7 +36,7 @@ def summary(shown: Shown) -> str:
 def table(shown: Shown, found: Sequence[Row], whole: int) -> Iterator[str]:
     """Functions as jeprof and pprof show them: what each allocated itself, and with what it called."""
     kind, sign = shown.kind, bool(shown.base)
-    yield f"{kind.title:>12}  flat%   sum%         cum   cum%"
+    yield f"{shown.profile.title(kind):>12}  flat%   sum%         cum   cum%"
     running = 0
     for row in found:
         flat, cum = row.flat[kind], row.cum[kind]
@@ -90,6 +92,8 @@ def to_json(shown: Shown, found: Sequence[Row]) -> str:
         ],
         "notes": list(profile.notes),
     }
+    if shown.run:
+        document["run"] = shown.run
     return json.dumps(document, indent=1, ensure_ascii=False)
 
 

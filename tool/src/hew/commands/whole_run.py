@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""What `hew profile` does with a trace: a run of which every allocation is known. With a command, it records one."""
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from hew.analysis.profile.names import Wanted, selected
+from hew.analysis.profile.whole_run import places, profile_at, with_names
+from hew.commands.profile_output import OfRun, Ways, print_lines, write
+from hew.model.errors import HewError
+from hew.model.profile import Kind, Profile
+from hew.model.whole_run import Moment, View, WholeRun
+from hew.sources.environment import caller_environment
+from hew.sources.profile.read import read_profile
+from hew.sources.profile.whole_run import is_trace, read_whole_run
+from hew.sources.symbols.symbolise import Finder, symbolise
+from hew.sources.trace.recorder import Recording, arranged, files_of, finish, record
+from hew.views.profile.whole_run_text import about, run_json, sizes
+
+KINDS = {View.TEMPORARY: Kind.ALLOC_OBJECTS, View.COUNT: Kind.ALLOC_OBJECTS}
+
+
+def is_whole_run(ways: Ways, file: Path | None, words: Sequence[str]) -> bool:
+    """Whether a run is wanted, not a profile. Raises HewError for what is of a run where there is none."""
+    if file is not None and is_trace(file):
+        return True
+    if file is not None and ways.moment:
+        raise HewError(f"{file} is no trace of hew record: only of one the options of a trace can be told")
+    return bool(words and ways.moment)
+
+
+def show_whole_run(ways: Ways, file: Path | None, words: Sequence[str]) -> int:
+    """Everything; the status to end with."""
+    with _recorded(words) if file is None else _there(file) as (trace, status):
+        view = ways.moment or View.PEAK
+        run = _read(ways, trace, words)
+        if view is View.SIZES and not ways.as_json:
+            print_lines([about(run), "", *sizes(run)])
+            return status
+        if ways.any_kind:
+            ways = replace(ways, kind=KINDS.get(view, Kind.INUSE_SPACE))
+        moment, older = _moment(run, view), _older(ways, run, view)
+        write(ways, _chosen(ways, run, view, moment), older, OfRun(about(run), run_json(run, moment)))
+        return status
+
+
+def _read(ways: Ways, trace: Path, words: Sequence[str] = ()) -> WholeRun:
+    """The run with names."""
+    at = [ways.at] if ways.at is not None else sorted(ways.between or ())
+    run = read_whole_run(trace, ways.within, at, over_time=ways.html is not None)
+    written = None if words else trace.stat().st_mtime
+    finder = Finder(ways.root, folders=ways.folders, written=written)
+    run = with_names(run, symbolise(places(run), finder))
+    return replace(run, source=words[0]) if words else run
+
+
+def _moment(run: WholeRun, view: View) -> Moment:
+    if view in (View.PEAK, View.SIZES):
+        return run.peak
+    if view in (View.AT, View.BETWEEN):
+        return run.moments["at 0" if view is View.AT else "at 1"]
+    return run.end
+
+
+def _chosen(ways: Ways, run: WholeRun, view: View, moment: Moment) -> Profile:
+    return selected(profile_at(run, view, moment), Wanted(ways.by_line, ways.focus, ways.ignore))
+
+
+def _older(ways: Ways, run: WholeRun, view: View) -> Profile | None:
+    """What the moment is compared with: an earlier one, or the same of another run."""
+    if view is View.BETWEEN:
+        return _chosen(ways, run, View.AT, run.moments["at 0"])
+    if ways.base is None:
+        return None
+    if is_trace(ways.base):
+        other = _read(ways, ways.base)
+        return _chosen(ways, other, view, _moment(other, view))
+    if not ways.base.is_file():
+        raise HewError(f"{ways.base}: there is no such file")
+    named = symbolise(read_profile(ways.base), Finder(ways.root, folders=ways.folders))
+    return selected(named, Wanted(ways.by_line, ways.focus, ways.ignore))
+
+
+@contextmanager
+def _there(trace: Path) -> Iterator[tuple[Path, int]]:
+    yield trace, 0
+
+
+@contextmanager
+def _recorded(words: Sequence[str]) -> Iterator[tuple[Path, int]]:
+    """Runs the command, with what it prints on standard error, and has its trace for as long as it is read: that of
+    the process with most operations. How the command ended is the status."""
+    with tempfile.TemporaryDirectory(prefix="hew-profile-") as folder:
+        output = Path(folder) / "trace"
+        recording = Recording(output, None, 1, 1, True, None)
+        status = record(words, recording, caller_environment(), sys.stderr.fileno())
+        found = arranged([finish(path) for path in files_of(output)], output)
+        if not found or not found[0].operations:
+            raise HewError(
+                f"{words[0]}: nothing was recorded: the program allocates nothing, is static, has a malloc of its own, "
+                "or forbids preloading"
+            )
+        if len(found) > 1:
+            click.echo(f"hew profile: of {len(found)} processes this is {found[0].program}, {found[0].pid}", err=True)
+        yield output, status

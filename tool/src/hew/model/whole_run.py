@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""What a recorded run says by stack: at moments, and over time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hew.model.profile import Location
+from hew.model.profile import Mapping as Mapped
+
+COLUMNS = 7  # of a stack: its node, then count and bytes of what was made, lives, was temporary
+
+
+class View(StrEnum):
+    """What of a run is looked at."""
+
+    PEAK = "peak"
+    LEAKS = "leaks"
+    TEMPORARY = "temporary"
+    AT = "at"
+    BETWEEN = "between"
+    COUNT = "count"
+    SIZES = "sizes"
+
+
+@dataclass(frozen=True)
+class Sum:
+    """So many objects, and their bytes."""
+
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Of all stacks, since the start: what was made, what lives, what was temporary."""
+
+    made: Sum
+    live: Sum
+    temporary: Sum
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What there was after an operation. `stacks` has COLUMNS numbers a stack; `sizes` is by power of two."""
+
+    seconds: float
+    operation: int
+    totals: Totals
+    sizes: tuple[Sum, ...]
+    stacks: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The highest moment of a part of the run. `stacks` has those that have changed since the part before. `born` is
+    what lives by the part in which it was made."""
+
+    number: int
+    moment: Moment
+    born: tuple[Sum, ...]
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """All of it. The parents of nodes have lower numbers; node 0 is no stack."""
+
+    source: str
+    program: str
+    command: str
+    pid: int
+    started: float
+    seconds: float
+    threads: int
+    operations: int
+    within: int
+    stack_sampling: int
+    part_seconds: float
+    part_count: int
+    addresses: Sequence[int]
+    parents: Sequence[int]
+    mappings: tuple[Mapped, ...]
+    moments: Mapping[str, Moment]  # peak and end; at 0, at 1 and so on
+    parts: tuple[Part, ...]
+    made_by_size: tuple[Sum, ...]
+    ended_by_age: tuple[Sum, ...]
+    notes: tuple[str, ...] = ()
+    locations: tuple[Location, ...] = ()  # of nodes, once they have names
+
+    @property
+    def peak(self) -> Moment:
+        """The first moment when most bytes lived."""
+        return self.moments["peak"]
+
+    @property
+    def end(self) -> Moment:
+        """After the last operation."""
+        return self.moments["end"]
+
+
+def rows_of(stacks: Sequence[int]) -> list[Sequence[int]]:
+    """The flat numbers of stacks, a row each."""
+    return [stacks[at : at + COLUMNS] for at in range(0, len(stacks), COLUMNS)]
+
+
+def paths(parents: Sequence[int], wanted: Sequence[int]) -> dict[int, list[int]]:
+    """Of each wanted node itself and its callers, the innermost first."""
+    return {node: _path(parents, node) for node in wanted}
+
+
+def _path(parents: Sequence[int], node: int) -> list[int]:
+    path = []
+    while node:
+        path.append(node)
+        node = parents[node]
+    return path

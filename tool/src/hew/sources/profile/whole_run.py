@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""What a trace of `hew record --stacks` says by stack: hew-replay reads it, and its document is taken in here."""
+
+import json
+import subprocess
+from array import array
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hew.model.errors import HewError
+from hew.model.profile import Mapping
+from hew.model.trace import FULL
+from hew.model.whole_run import Moment, Part, Sum, Totals, WholeRun
+from hew.sources.library import find_part
+from hew.sources.profile.heap_v2 import read_maps
+from hew.sources.trace.blocks import INFO, MAGIC, MODULES, decoded, info, read_blocks, read_header
+from hew.sources.trace.plain import plain_trace
+from hew.sources.trace.recorder import PROGRAM
+
+WITHOUT_STACKS = (
+    "{path}: a trace without stacks, so it does not say who allocated: hew record --stacks all -o FILE -- COMMAND "
+    "writes them"
+)
+
+
+def is_trace(path: Path) -> bool:
+    """Whether the file begins as a trace of hew record does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def read_whole_run(path: Path, within: int = 1, at: Sequence[float] = (), over_time: bool = False) -> WholeRun:
+    """The run in a trace: its peak, its end, the moments `at` (seconds, rising), and all its parts. An object is
+    temporary if its thread frees it within so many operations. Raises HewError for what is no trace with stacks."""
+    words = [f"within={within}", *(f"at={round(1e6 * one)}" for one in at), *(["over-time"] if over_time else [])]
+    about, mappings = _blocks(path)
+    lines = _asked(path, words)
+    head = next(one for one in lines if one["kind"] == "trace")
+    nodes = next(one for one in lines if one["kind"] == "nodes")["nodes"]
+    if not nodes:
+        raise HewError(WITHOUT_STACKS.format(path=path))
+    whole = next(one for one in lines if one["kind"] == "whole")
+    return WholeRun(
+        source=str(path),
+        program=Path(about.get("program", "")).name,
+        command=about.get("command", ""),
+        pid=head["pid"],
+        started=head["started"] / 1e9,
+        seconds=head["microseconds"] / 1e6,
+        threads=head["threads"],
+        operations=head["operations"],
+        within=within,
+        stack_sampling=head["stacks"],
+        part_seconds=head["part_length"] / 1e6,
+        part_count=head["parts"],
+        addresses=array("Q", [0, *nodes[0::2]]),
+        parents=array("I", [0, *nodes[1::2]]),
+        mappings=mappings,
+        moments=_moments(lines),
+        parts=tuple(Part(one["part"], _moment(one), _sums(one["born"])) for one in lines if one["kind"] == "part"),
+        made_by_size=_sums(whole["sizes"]),
+        ended_by_age=_sums(whole["ages"]),
+        notes=tuple(_notes(head)),
+    )
+
+
+def _blocks(path: Path) -> tuple[dict[str, str], tuple[Mapping, ...]]:
+    """What the trace says of its program, and where code lay."""
+    about: dict[str, str] = {}
+    found: dict[Mapping, None] = {}
+    with path.open("rb") as file:
+        for block, payload in read_blocks(file, read_header(file, path)):
+            if block.kind == INFO and not about:
+                about = info(decoded(block, payload))
+            elif block.kind == MODULES:
+                found.update(dict.fromkeys(read_maps(decoded(block, payload).splitlines())))
+    return about, tuple(found)
+
+
+def _asked(path: Path, words: Sequence[str]) -> list[dict[str, Any]]:
+    with plain_trace(path) as plain:
+        done = subprocess.run(
+            [find_part(PROGRAM), "profile", plain, *words], capture_output=True, text=True, check=False
+        )
+    if done.returncode != 0:
+        said = done.stderr.strip().removeprefix(f"{plain}: ")
+        raise HewError(f"{path}: {said or f'{PROGRAM} ended with status {done.returncode}'}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def _moments(lines: Iterable[dict[str, Any]]) -> dict[str, Moment]:
+    found: dict[str, Moment] = {}
+    for one in lines:
+        if one["kind"] in ("peak", "end"):
+            found[one["kind"]] = _moment(one)
+        elif one["kind"] == "at":
+            found[f"at {len([name for name in found if name.startswith('at ')])}"] = _moment(one)
+    found.setdefault("peak", found["end"])  # nothing was allocated
+    return found
+
+
+def _moment(document: dict[str, Any]) -> Moment:
+    made, live, temporary = _sums(document["totals"])
+    return Moment(
+        document["time"] / 1e6,
+        document["operation"],
+        Totals(made, live, temporary),
+        _sums(document["sizes"]),
+        array("Q", document["stacks"]),
+    )
+
+
+def _sums(flat: Sequence[int]) -> tuple[Sum, ...]:
+    return tuple(Sum(*pair) for pair in zip(flat[0::2], flat[1::2], strict=True))
+
+
+def _notes(head: dict[str, Any]) -> Iterable[str]:
+    if head["flags"] & FULL:
+        yield "the recording stopped before the program did: --max, or a full disk"
+    if head["damaged"] or head["missing"]:
+        yield f"damaged: {head['damaged']:,} blocks unreadable, {head['missing']:,} missing"
+    if head["stacks"] > 1:
+        yield f"one allocation of {head['stacks']:,} has a stack; the others are under [no stack]"
+    if head["thread_sampling"] > 1:
+        yield f"one thread of {head['thread_sampling']:,} was recorded"

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""A recorded run in words: what there was of it, and tables of its sizes and lifetimes."""
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from hew.model.figures import Unit
+from hew.model.quantity import quantity, size, three_digits
+from hew.model.whole_run import Moment, Sum, WholeRun
+
+NONE = Sum(0, 0)
+BATCH = 7  # a trace has the time of each batch, of 100 microseconds: shorter lives are not told apart
+
+
+def about(run: WholeRun) -> str:
+    """One line."""
+    made, temporary, left = run.end.totals.made, run.end.totals.temporary, run.end.totals.live
+    peak = run.peak.totals.live
+    share = f" ({temporary.count / made.count:.1%})" if made.count else ""
+    threads = f"{run.threads:,} thread{'' if run.threads == 1 else 's'}"
+    return (
+        f"{run.program or 'a program'}: {made.count:,} allocations of {size(made.bytes)} by {threads} in "
+        f"{three_digits(run.seconds)} s; peak {size(peak.bytes)} in {peak.count:,} objects at "
+        f"{three_digits(run.peak.seconds)} s; {size(left.bytes)} in {left.count:,} never freed; "
+        f"{temporary.count:,} temporary{share}"
+    )
+
+
+def sizes(run: WholeRun) -> Iterator[str]:
+    """Two tables: allocations by size, and how long objects lived that were freed."""
+    yield f"{'size':>22}  {'allocations':>12}  {'bytes':>10}  {'at the peak':>12}  {'bytes':>10}  {'never freed':>12}"
+    for power, (made, peak, left) in enumerate(
+        zip_longest(run.made_by_size, run.peak.sizes, run.end.sizes, fillvalue=NONE)
+    ):
+        if made.count:
+            cells = f"{made.count:>12,}  {size(made.bytes):>10}  {peak.count:>12,}  {size(peak.bytes):>10}"
+            yield f"{_range(power):>22}  {cells}  {left.count:>12,}"
+    yield ""
+    yield f"{'lived for':>22}  {'objects':>12}  {'bytes':>10}"
+    for power, one in enumerate(_ages(run)):
+        if one.count:
+            less = f"less than {quantity(2 ** (power + BATCH) / 1e6, Unit.SECONDS)}"
+            yield f"{less:>22}  {one.count:>12,}  {size(one.bytes):>10}"
+    yield f"{'to the end':>22}  {run.end.totals.live.count:>12,}  {size(run.end.totals.live.bytes):>10}"
+
+
+def _ages(run: WholeRun) -> list[Sum]:
+    """By power of two of microseconds, from BATCH on."""
+    soon = run.ended_by_age[: BATCH + 1]
+    first = Sum(sum(one.count for one in soon), sum(one.bytes for one in soon))
+    return [first, *run.ended_by_age[BATCH + 1 :]]
+
+
+def _range(power: int) -> str:
+    """The numbers that begin with the bit of that place."""
+    low, high = (0, 0) if power == 0 else (1 << (power - 1), (1 << power) - 1)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def run_json(run: WholeRun, moment: Moment) -> dict[str, Any]:
+    """The run, and the moment that the rest of the document is of."""
+    return {
+        "program": run.program,
+        "command": run.command,
+        "seconds": run.seconds,
+        "threads": run.threads,
+        "operations": run.operations,
+        "within": run.within,
+        "allocations": _sum(run.end.totals.made),
+        "temporary": _sum(run.end.totals.temporary),
+        "never_freed": _sum(run.end.totals.live),
+        "peak": {"seconds": run.peak.seconds, **_sum(run.peak.totals.live)},
+        "moment": {"seconds": moment.seconds, **_sum(moment.totals.live)},
+        "sizes": _sums(run.made_by_size),
+        "sizes_at_peak": _sums(run.peak.sizes),
+        "lifetimes": _sums(run.ended_by_age),
+    }
+
+
+def _sum(one: Sum) -> dict[str, int]:
+    return {"objects": one.count, "bytes": one.bytes}
+
+
+def _sums(found: Sequence[Sum]) -> list[list[int]]:
+    return [[one.count, one.bytes] for one in found]

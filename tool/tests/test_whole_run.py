@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""`hew profile` of a trace: each figure against what a program counts of itself, and against heaptrack's."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import PROGRAMS, HewRunner, build, is_as_described
+from hew.model.errors import HewError
+from hew.sources.library import find_part
+
+Programs = Callable[[str], list[str]]
+MADE, MADE_BYTES, LIVE, LIVE_BYTES, TEMPORARY, TEMPORARY_BYTES = range(6)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    pytest.importorskip("numpy")
+    try:
+        find_part("libhewtrace.so"), find_part("hew-replay")
+    except HewError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def run(hew: HewRunner, programs: Programs, tmp_path: Path) -> tuple[Path, Any]:
+    """A trace, and what the program has counted meanwhile."""
+    done = hew("record", "--stacks", "all", "-o", str(tmp_path / "t"), "--", *programs("whole"))
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "t", json.loads(done.stdout)
+
+
+def profiled(hew: HewRunner, *words: str) -> Any:
+    """The document that it prints."""
+    done = hew("profile", "--json", "--rows", "1000", *words)
+    assert done.returncode == 0, done.stderr
+    return is_as_described(done.stdout, "profile")
+
+
+def flat(document: Any, kind: str) -> dict[str, int]:
+    """By function, what there is of a kind."""
+    return {one["name"]: one["flat"][kind] for one in document["functions"] if one["flat"][kind]}
+
+
+def counted(counts: dict[str, list[int]], column: int) -> dict[str, int]:
+    """The program's own numbers, likewise."""
+    return {name: one[column] for name, one in counts.items() if one[column]}
+
+
+def test_the_peak_is_what_the_program_has_counted(hew: HewRunner, run: tuple[Path, Any]) -> None:
+    trace, own = run
+    document = profiled(hew, str(trace))
+    assert [document["run"]["peak"]["objects"], document["run"]["peak"]["bytes"]] == own["peak"]
+    assert document["run"]["operations"] == own["operations"]
+    assert flat(document, "inuse_space") == counted(own["at_peak"], LIVE_BYTES)
+    assert flat(document, "inuse_objects") == counted(own["at_peak"], LIVE)
+    assert flat(document, "alloc_space") == counted(own["at_peak"], MADE_BYTES)
+
+
+def test_what_was_lost_made_and_freed_at_once_is_what_the_program_has_counted(
+    hew: HewRunner, run: tuple[Path, Any]
+) -> None:
+    trace, own = run
+    leaks = profiled(hew, "--leaks", str(trace))
+    assert flat(leaks, "inuse_space") == counted(own["at_end"], LIVE_BYTES)
+    assert flat(leaks, "inuse_objects") == counted(own["at_end"], LIVE)
+    every = profiled(hew, "--count", str(trace))
+    assert flat(every, "alloc_objects") == counted(own["at_end"], MADE)
+    assert flat(every, "alloc_space") == counted(own["at_end"], MADE_BYTES)
+    temporary = profiled(hew, "--temporary", str(trace))
+    assert flat(temporary, "alloc_objects") == counted(own["at_end"], TEMPORARY)
+    assert flat(temporary, "alloc_space") == counted(own["at_end"], TEMPORARY_BYTES)
+    assert temporary["run"]["temporary"]["objects"] == sum(counted(own["at_end"], TEMPORARY).values())
+    within = profiled(hew, "--temporary", "--within", "1000000", str(trace))
+    assert flat(within, "alloc_objects")["fill_cache"] == own["at_end"]["fill_cache"][MADE]
+
+
+def test_moments_and_what_grew_between_them(hew: HewRunner, run: tuple[Path, Any]) -> None:
+    trace, own = run
+    end = profiled(hew, "--at", "1000000", str(trace))
+    assert flat(end, "inuse_space") == counted(own["at_end"], LIVE_BYTES)
+    peak = profiled(hew, str(trace))["run"]["peak"]["seconds"]
+    grown = profiled(hew, "--between", str(peak + 1), "1000000", str(trace))
+    assert not flat(grown, "inuse_space")
+    lines = hew("profile", "--between", "0", "1000000", str(trace)).stdout
+    assert re.search(r"\+977 KiB +100\.0%.* leaks_here", lines)
+    same = profiled(hew, "--diff", str(trace), str(trace))
+    assert set(same["totals"].values()) == {0}
+
+
+def test_sizes_and_lifetimes_add_up(hew: HewRunner, run: tuple[Path, Any]) -> None:
+    trace, own = run
+    found = profiled(hew, "--sizes", str(trace))["run"]
+    assert sum(one[0] for one in found["sizes"]) == sum(counted(own["at_end"], MADE).values())
+    assert sum(one[1] for one in found["sizes_at_peak"]) == own["peak"][1]
+    left = own["at_end"]["leaks_here"][LIVE]
+    assert sum(one[0] for one in found["lifetimes"]) == sum(counted(own["at_end"], MADE).values()) - left
+    table = hew("profile", "--sizes", str(trace)).stdout
+    assert re.search(r"512 to 1,023 +1,001 +977 KiB +0 +0\.00 B +1,000", table)
+    assert re.search(r"to the end +1,000 +977 KiB", table)
+
+
+def test_other_forms_have_the_same_sums(hew: HewRunner, run: tuple[Path, Any], tmp_path: Path) -> None:
+    trace, own = run
+    stacks = hew("profile", "--leaks", "--collapsed", str(trace)).stdout.splitlines()
+    assert [line.rsplit(" ", 1)[1] for line in stacks] == ["1000000"]
+    assert "main;leaks_here" in stacks[0]
+    assert hew("profile", "--pprof", str(tmp_path / "p.pb.gz"), str(trace)).returncode == 0
+    again = profiled(hew, str(tmp_path / "p.pb.gz"))
+    assert again["totals"]["inuse_space"] == own["peak"][1]
+
+
+def test_in_one_step_with_the_command(hew: HewRunner, programs: Programs) -> None:
+    done = hew("profile", "--peak", "--", *programs("whole"))
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"54\.4 MiB .* peak_here", done.stdout)
+    assert '"at_peak"' in done.stderr
+    failed = hew("profile", "--leaks", "--", "sh", "-c", "exit 3")
+    assert failed.returncode == 3
+
+
+def test_what_cannot_be_told_is_refused(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    hew("record", "-o", str(tmp_path / "bare"), "--", *programs("whole"))
+    bare = hew("profile", str(tmp_path / "bare"))
+    assert bare.returncode == 1
+    assert "a trace without stacks" in bare.stderr
+    (tmp_path / "no").write_text("heap_v2/1\n")
+    other = hew("profile", "--leaks", str(tmp_path / "no"))
+    assert other.returncode == 1
+    assert "is no trace" in other.stderr
+    assert hew("profile", "--peak", "1").returncode == 2
+
+
+@pytest.mark.skipif(shutil.which("heaptrack") is None, reason="heaptrack is not here")
+def test_the_figures_are_those_of_heaptrack(hew: HewRunner, compiler: str, tmp_path: Path) -> None:
+    """heaptrack brings the C++ runtime, which keeps memory for exceptions: the program has it as well. heaptrack has
+    that freed at the end; so what is compared is what the program's own function lost."""
+    source = (PROGRAMS / "whole.c").read_text()
+    flags = ("-O1", "-fno-builtin", "-Wl,--no-as-needed", "-lstdc++")
+    try:
+        program = str(build(compiler, tmp_path / "whole", source, *flags))
+    except subprocess.CalledProcessError:
+        pytest.skip("no C++ runtime to link with")
+    assert hew("record", "--stacks", "all", "-o", str(tmp_path / "t"), "--", program).returncode == 0
+    found = profiled(hew, "--leaks", str(tmp_path / "t"))
+    words = ["heaptrack", "-o", str(tmp_path / "h"), program]
+    said = subprocess.run(words, check=True, capture_output=True, text=True).stderr
+    assert re.search(rf"\sallocations:\s+{found['run']['allocations']['objects']}\n", said)
+    assert re.search(rf"temporary allocations:\s+{found['run']['temporary']['objects']}\n", said)
+    (file,) = tmp_path.glob("h.*")
+    said = subprocess.run(["heaptrack_print", str(file)], check=True, capture_output=True, text=True).stdout
+    assert f"peak heap memory consumption: {found['run']['peak']['bytes'] / 1e6:.2f}M" in said
+    assert f"total memory leaked: {flat(found, 'inuse_space')['leaks_here'] / 1e3:.2f}K" in said

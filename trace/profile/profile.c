@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* profile: see profile.h. */
+#include "profile/profile.h"
+
+#include "profile/parts.h"
+#include "profile/state.h"
+#include "profile/write.h"
+
+#include <stdlib.h>
+
+#define STACKS_OVER_TIME 3000 /* that are told apart there: the largest */
+
+/* The second pass: where it stops next. */
+struct stops {
+    const struct profile_options *options;
+    const struct profile_parts *parts;
+    unsigned at;   /* of options->at */
+    uint32_t part; /* the next one to be written */
+    uint64_t peak; /* operation; 0: none */
+    struct profile_writer writer;
+};
+
+static bool
+fails(char why[HEW_TRACE_WHY], const char *text)
+{
+    snprintf(why, HEW_TRACE_WHY, "%s", text);
+    return false;
+}
+
+/* Takes every operation; after each, `each` is called with its argument.  False: no memory. */
+static bool
+pass(struct profile_state *state, const struct hew_trace *trace,
+     void (*before)(void *argument, struct profile_state *state, uint64_t time),
+     void (*after)(void *argument, struct profile_state *state), void *argument)
+{
+    struct hew_trace_merge merge;
+    struct hew_trace_operation operation;
+    bool failed = false;
+
+    if (!hew_trace_merge_begin(&merge, trace)) {
+        return false;
+    }
+    while (!failed && hew_trace_merge_next(&merge, &operation)) {
+        before(argument, state, operation.time);
+        if (profile_state_take(state, &operation, &failed)) {
+            after(argument, state);
+        }
+    }
+    failed = failed || merge.failed;
+    hew_trace_merge_end(&merge);
+    return !failed;
+}
+
+static void
+before_nothing(void *argument, struct profile_state *state, uint64_t time)
+{
+    (void)argument;
+    (void)state;
+    (void)time;
+}
+
+static void
+after_first(void *argument, struct profile_state *state)
+{
+    profile_parts_take(argument, state->time, state->operations, state->all.live.bytes);
+}
+
+static void
+before_second(void *argument, struct profile_state *state, uint64_t time)
+{
+    struct stops *stops = argument;
+
+    while (stops->at < stops->options->at_count && time > stops->options->at[stops->at]) {
+        profile_write_moment(&stops->writer, state, "at", stops->options->at[stops->at++]);
+    }
+    if (time > state->time) {
+        state->part = (uint32_t)(time / stops->parts->length);
+    }
+}
+
+static void
+after_second(void *argument, struct profile_state *state)
+{
+    struct stops *stops = argument;
+
+    if (state->operations == stops->peak) {
+        profile_write_moment(&stops->writer, state, "peak", state->time);
+    }
+    if (!stops->options->over_time) {
+        return;
+    }
+    while (stops->part < stops->parts->count && stops->parts->operation[stops->part] == 0) {
+        stops->part++; /* nothing happened in it: it is as the one before */
+    }
+    if (stops->part < stops->parts->count && state->operations == stops->parts->operation[stops->part]) {
+        profile_write_part(&stops->writer, state, stops->part++);
+    }
+}
+
+static int
+by_size(const void *left, const void *right)
+{
+    uint64_t a = ((const uint64_t *)left)[0], b = ((const uint64_t *)right)[0];
+
+    return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* Marks the largest by one of their sums.  False: no memory. */
+static bool
+mark_largest(const struct profile_state *state, uint8_t *told, uint64_t (*sum)(const struct profile_account *account))
+{
+    uint32_t nodes = state->trace->node_count + 1;
+    uint64_t(*sizes)[2] = malloc((size_t)nodes * sizeof(*sizes));
+
+    if (sizes == NULL) {
+        return false;
+    }
+    for (uint32_t node = 0; node < nodes; node++) {
+        sizes[node][0] = sum(&state->accounts[node]);
+        sizes[node][1] = node;
+    }
+    qsort(sizes, nodes, sizeof(*sizes), by_size);
+    for (uint32_t i = 0; i < nodes && i < STACKS_OVER_TIME / 3; i++) {
+        told[sizes[i][1]] = 1;
+    }
+    free(sizes);
+    return true;
+}
+
+static uint64_t
+most_of(const struct profile_account *account)
+{
+    return account->most;
+}
+
+static uint64_t
+made_of(const struct profile_account *account)
+{
+    return account->made.count;
+}
+
+static uint64_t
+temporary_of(const struct profile_account *account)
+{
+    return account->temporary.count;
+}
+
+static bool
+second_pass(struct profile_state *first, struct stops *stops, FILE *to)
+{
+    struct profile_state state = {0};
+    uint32_t nodes = first->trace->node_count + 1;
+    struct profile_sum *by_part = calloc(PROFILE_PARTS, sizeof(*by_part));
+    uint8_t *told = calloc(nodes, 1);
+    bool done = by_part != NULL && told != NULL && mark_largest(first, told, most_of) &&
+                mark_largest(first, told, made_of) && mark_largest(first, told, temporary_of) &&
+                profile_state_begin(&state, first->trace, first->within);
+
+    if (done) {
+        state.live_by_part = by_part;
+        stops->writer = (struct profile_writer){.to = to, .told = told};
+        profile_write_begin(&stops->writer, first, stops->parts);
+        done = pass(&state, first->trace, before_second, after_second, stops);
+        while (stops->at < stops->options->at_count) {
+            profile_write_moment(&stops->writer, &state, "at", stops->options->at[stops->at++]);
+        }
+        profile_write_moment(&stops->writer, &state, "end", state.time);
+        profile_write_end(&stops->writer, &state);
+        profile_state_end(&state);
+    }
+    free(by_part);
+    free(told);
+    return done;
+}
+
+bool
+profile_write(const struct hew_trace *trace, const struct profile_options *options, FILE *to, char why[HEW_TRACE_WHY])
+{
+    struct profile_state first;
+    struct profile_parts parts;
+    struct stops stops = {.options = options, .parts = &parts};
+    bool done;
+
+    profile_parts_begin(&parts);
+    if (!profile_state_begin(&first, trace, options->within)) {
+        return fails(why, "no memory for its stacks");
+    }
+    done = pass(&first, trace, before_nothing, after_first, &parts);
+    stops.peak = first.peak_operation;
+    done = done && second_pass(&first, &stops, to);
+    profile_state_end(&first);
+    return done ? true : fails(why, "no memory for its objects");
+}

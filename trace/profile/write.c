@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* write: see write.h.  Moments and parts come amid each other, so each is a line of its own: a document of JSON each. */
+#include "profile/write.h"
+
+#include <inttypes.h>
+
+static void
+write_sum(FILE *to, const struct profile_sum *sum)
+{
+    fprintf(to, "%" PRIu64 ",%" PRIu64, sum->count, sum->bytes);
+}
+
+static void
+write_account(FILE *to, const char *between, uint32_t node, const struct profile_account *account)
+{
+    fprintf(to, "%s%" PRIu32 ",", between, node);
+    write_sum(to, &account->made);
+    fputc(',', to);
+    write_sum(to, &account->live);
+    fputc(',', to);
+    write_sum(to, &account->temporary);
+}
+
+/* "NAME":[count,bytes,...] up to the last that is not 0. */
+static void
+write_sums(FILE *to, const char *name, const struct profile_sum *sums, size_t count)
+{
+    while (count > 0 && sums[count - 1].count == 0) {
+        count--;
+    }
+    fprintf(to, ",\"%s\":[", name);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i == 0 ? "" : ",", to);
+        write_sum(to, &sums[i]);
+    }
+    fputc(']', to);
+}
+
+static void
+write_totals(FILE *to, const struct profile_state *state)
+{
+    fprintf(to, ",\"operation\":%" PRIu64 ",\"totals\":[", state->operations);
+    write_sum(to, &state->all.made);
+    fputc(',', to);
+    write_sum(to, &state->all.live);
+    fputc(',', to);
+    write_sum(to, &state->all.temporary);
+    fputc(']', to);
+}
+
+void
+profile_write_begin(struct profile_writer *writer, const struct profile_state *first, const struct profile_parts *parts)
+{
+    const struct hew_trace *trace = first->trace;
+
+    fprintf(writer->to,
+            "{\"kind\":\"trace\",\"pid\":%" PRIu32 ",\"started\":%" PRIu64 ",\"flags\":%" PRIu32 ",\"stacks\":%" PRIu32
+            ",\"threads\":%" PRIu32 ",\"thread_sampling\":%" PRIu32 ",\"damaged\":%" PRIu32 ",\"missing\":%" PRIu32
+            ",\"operations\":%" PRIu64 ",\"microseconds\":%" PRIu64 ",\"within\":%" PRIu64 ",\"part_length\":%" PRIu64
+            ",\"parts\":%" PRIu32 ",\"peak\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]}\n",
+            trace->header.pid, trace->header.started, trace->header.flags, trace->header.stack_sampling,
+            trace->thread_count, trace->header.thread_sampling, trace->damaged, trace->missing, first->operations,
+            first->time, first->within, parts->length, parts->count, first->peak_time, first->all.most,
+            first->peak_objects);
+    fputs("{\"kind\":\"nodes\",\"nodes\":[", writer->to);
+    for (uint32_t node = 1; node < trace->node_count; node++) {
+        fprintf(writer->to, "%s%" PRIu64 ",%" PRIu32, node == 1 ? "" : ",", trace->nodes[node].address,
+                trace->nodes[node].parent);
+    }
+    fputs("]}\n", writer->to);
+}
+
+void
+profile_write_moment(struct profile_writer *writer, const struct profile_state *state, const char *name, uint64_t time)
+{
+    uint32_t nodes = state->trace->node_count + 1, count = 0;
+
+    fprintf(writer->to, "{\"kind\":\"%s\",\"time\":%" PRIu64, name, time);
+    write_totals(writer->to, state);
+    write_sums(writer->to, "sizes", state->live_by_size, PROFILE_POWERS);
+    fputs(",\"stacks\":[", writer->to);
+    for (uint32_t node = 0; node < nodes; node++) {
+        if (state->accounts[node].made.count != 0) {
+            write_account(writer->to, count++ == 0 ? "" : ",", node, &state->accounts[node]);
+        }
+    }
+    fputs("]}\n", writer->to);
+}
+
+void
+profile_write_part(struct profile_writer *writer, struct profile_state *state, uint32_t part)
+{
+    uint32_t count = 0;
+
+    fprintf(writer->to, "{\"kind\":\"part\",\"part\":%" PRIu32 ",\"time\":%" PRIu64, part, state->time);
+    write_totals(writer->to, state);
+    write_sums(writer->to, "sizes", state->live_by_size, PROFILE_POWERS);
+    write_sums(writer->to, "born", state->live_by_part, PROFILE_PARTS);
+    fputs(",\"stacks\":[", writer->to);
+    for (size_t i = 0; i < state->changed_count; i++) {
+        uint32_t node = state->changed[i];
+        state->accounts[node].changed = false;
+        if (writer->told[node]) {
+            write_account(writer->to, count++ == 0 ? "" : ",", node, &state->accounts[node]);
+        }
+    }
+    fputs("]}\n", writer->to);
+    state->changed_count = 0;
+}
+
+void
+profile_write_end(struct profile_writer *writer, const struct profile_state *state)
+{
+    fputs("{\"kind\":\"whole\"", writer->to);
+    write_totals(writer->to, state);
+    write_sums(writer->to, "sizes", state->made_by_size, PROFILE_POWERS);
+    write_sums(writer->to, "ages", state->ended_by_age, PROFILE_POWERS);
+    fputs("}\n", writer->to);
+}
