@@ -135,7 +135,7 @@ test-aarch64: aarch64
 # All of them, whichever fails.  clang-tidy here only over what differs from the commit before: all of it is `make tidy`.
 checks: release
 	@$(PYTHON) scripts/prepare.py test
-	@status=0; for check in check_format 'check_tidy --since $(TIDY_SINCE)' check_layers check_sizes check_decisions check_figures 'gen_pages --check' call_cycles check_first check_symbols fast_path; do \
+	@status=0; for check in check_format 'check_tidy --since $(TIDY_SINCE)' check_layers check_sizes check_decisions check_figures check_links 'gen_pages --check' call_cycles check_first check_symbols fast_path; do \
 	  set -- $$check; command=$$1; shift; $(PYTHON) scripts/$$command.py "$$@" || status=1; done; exit $$status
 
 # clang-tidy over all of src/, a file at a time on each processor: four minutes of work, two on two idle processors.
