@@ -223,6 +223,48 @@ def test_a_process_on_hew_is_asked(hew: HewRunner, programs: Programs, hew_libra
     assert [one["rule"] for one in json.loads(done.stdout)["advice"]] == ["external-fragmentation"]
 
 
+HOLD_JUST_ABOVE, HOLD_FULL = "asks 4097 104 30000", "asks 4500 109 30000"  # in the class of 4608 bytes
+
+
+@pytest.mark.parametrize(("words", "said"), [(HOLD_JUST_ABOVE, ["internal-fragmentation"]), (HOLD_FULL, [])])
+@pytest.mark.parametrize("way", ["profile", "record", "trace"])
+def test_internal_fragmentation_is_told_where_the_sizes_are_known(
+    hew: HewRunner, programs: Programs, hew_library: Path, tmp_path: Path, words: str, said: list[str], way: str
+) -> None:
+    settings = "control:auto" + (",prof:true,lg_prof_sample:14" if way == "profile" else "")
+    more = ["--record", "2"] if way == "record" else []
+    if way == "trace":
+        size = words.split()[1]
+        assert hew("record", "-o", str(tmp_path / "trace"), "--", *programs(f"hold 1 {size} 1000 1 1")).returncode == 0
+        more = ["--trace", str(tmp_path / "trace")]
+    with waiting(programs(words), tmp_path / "errors", LD_PRELOAD=str(hew_library), MALLOC_CONF=settings) as pid:
+        done, text = (hew("advise", *more, str(pid), *form) for form in (("--json",), ()))
+    document = is_as_described(done.stdout, "advice")
+    assert [one["rule"] for one in document["advice"] if one["rule"] == "internal-fragmentation"] == said
+    assert document["looked_at"]["not_looked_at"] == []
+    [slack] = document["looked_at"]["internal_fragmentation"]
+    assert slack["known"] > 100e6
+    assert (slack["unused"] > 0.09 * slack["known"]) == bool(said)
+    assert "internal fragmentation: " in text.stdout
+
+
+def test_advise_says_that_it_did_not_look_at_internal_fragmentation(
+    hew: HewRunner, programs: Programs, hew_library: Path, tmp_path: Path
+) -> None:
+    hold = programs("hold 1 4100 30000 1 900000")
+    with waiting(hold, tmp_path / "errors", LD_PRELOAD=str(hew_library), MALLOC_CONF="control:auto") as pid:
+        done, text = hew("advise", str(pid), "--json"), hew("advise", str(pid))
+    looked = is_as_described(done.stdout, "advice")["looked_at"]
+    assert (len(looked["not_looked_at"]), looked["internal_fragmentation"]) == (1, [])
+    assert "not looked at: internal fragmentation of hew" in text.stdout
+    assert "hew advise --record 1 PID" in text.stdout
+
+
+def test_sizes_are_recorded_of_a_process_alone(hew: HewRunner) -> None:
+    done = hew("advise", "--record", "1", str(PROVOKED[0]))
+    assert (done.returncode, "--record is for a PID" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("password", ["", "secret"])
 @pytest.mark.parametrize("port", [False, True])
 def test_redis_is_asked_where_it_listens(hew: HewRunner, tmp_path: Path, password: str, port: bool) -> None:

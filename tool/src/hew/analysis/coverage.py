@@ -3,10 +3,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from hew.analysis.advice.internal_fragmentation import LEAST_BYTES
 from hew.analysis.advice.rules import looking
 from hew.analysis.doctor.malloc import RUNTIMES, goes_before, is_go
+from hew.analysis.live import internal_fragmentation
 from hew.model.advice import Case
-from hew.model.coverage import Coverage, Unseen
+from hew.model.coverage import Coverage, Slack, Unseen
 from hew.model.known_allocators import BY_NAME, GLIBC, JEMALLOC, MUSL
 from hew.model.process import Code, ProcessFacts
 from hew.model.statistics import Snapshot
@@ -21,14 +23,38 @@ def coverage(cases: Sequence[Case], spoke: int, silence: str = "") -> Coverage:
         max((looking(one) for one in cases if (one.snapshot is None) == bare), default=0) for bare in (True, False)
     )
     read = tuple(dict.fromkeys(f"statistics of {one.subject}" for one in snapshots))
+    slack = tuple(found for one in snapshots if (found := _slack(one)) is not None)
+    running = process is not None
+    unsized = (one for one in snapshots if not one.tells_requests and (one.totals.allocated or 0) >= LEAST_BYTES)
+    blind = tuple(dict.fromkeys(_sizes_unknown(one, running) for one in unsized))
     if process is None:
-        return Coverage(rules, spoke, read, unseen=tuple(_uncounted(one, None) for one in reports if not one.counts))
+        uncounted = tuple(_uncounted(one, None) for one in reports if not one.counts)
+        return Coverage(rules, spoke, read, unseen=uncounted, slack=slack, blind=blind)
     heap = process.heap
     if heap is not None:
         read = (*read, f"the heap of glibc {heap.version}")
     unseen = _unread(process, reports, silence)
     outside = max(process.memory.anonymous - _seen(process, snapshots), 0)
-    return Coverage(rules, spoke, read, process.memory.resident, outside, tuple(unseen), heap)
+    return Coverage(rules, spoke, read, process.memory.resident, outside, tuple(unseen), heap, slack, blind)
+
+
+def _slack(report: Snapshot) -> Slack | None:
+    """What samples or a trace tell of internal fragmentation."""
+    arena = report.all_arenas
+    if arena is None or not report.tells_requests:
+        return None
+    unused, known = internal_fragmentation(arena)
+    return Slack(report.subject, unused, known)
+
+
+def _sizes_unknown(report: Snapshot, running: bool) -> Unseen:
+    """Statistics count objects by size class; which sizes were asked for, they do not say."""
+    if report.allocator == "hew":
+        then = "hew advise --record 1 PID records the sizes for a second" if running else "give a trace of it: --trace"
+        then += "; or start it with MALLOC_CONF=prof:true, which samples them"
+    else:
+        then = "start it with MALLOC_CONF=prof:true,prof_stats:true (where jemalloc is built with profiling)"
+    return Unseen(f"internal fragmentation of {report.subject}", "its statistics have no requested sizes", then)
 
 
 def _seen(process: ProcessFacts, snapshots: Sequence[Snapshot]) -> int:

@@ -26,7 +26,7 @@ def _from_inside(snapshot: Snapshot, outside: Outside) -> tuple[Part, ...]:
     totals, arena = snapshot.totals, snapshot.all_arenas
     allocated, active = totals.allocated or 0, totals.active or totals.allocated or 0
     cached = min((arena.tcache_bytes if arena else None) or 0, allocated)
-    inner = min(internal_fragmentation(arena), allocated - cached) if arena else 0
+    inner = min(internal_fragmentation(arena)[0], allocated - cached) if arena else 0
     dirty = pages(snapshot, arena.pdirty if arena else None) or 0
     muzzy = pages(snapshot, arena.pmuzzy if arena else None) or 0
     holes = (arena.holes if arena else None) or 0
@@ -70,16 +70,18 @@ def _within(parts: Sequence[Part], resident: int) -> tuple[Part, ...]:
     return (*found, Part("not the heap", 0, f"{gone} bytes counted above are not in memory: left out"))
 
 
-def internal_fragmentation(arena: Arena) -> int:
-    """Bytes of live objects beyond what was asked for. The heap profile's samples tell which share of a class that is;
-    the class's objects, in caches or not, tell of how many bytes. 0 without a profile."""
-    wasted = 0.0
+def internal_fragmentation(arena: Arena) -> tuple[int, int]:
+    """Bytes of live objects beyond what was asked for, and of all objects of the classes that samples tell of. The heap
+    profile's samples tell which share of a class that is; the class's objects, in caches or not, tell of how many
+    bytes. 0 without a profile."""
+    wasted, known = 0.0, 0
     rows = [(one, one.curregs) for one in arena.bins] + [(one, one.curlextents) for one in arena.lextents]
     for one, count in rows:
         if one.prof_live_count and one.prof_live_requested is not None:
             share = 1 - one.prof_live_requested / (one.prof_live_count * one.size)
             wasted += max(share, 0) * (count or 0) * one.size
-    return round(wasted)
+            known += (count or 0) * one.size
+    return round(wasted), known
 
 
 def _from_outside(outside: Outside) -> tuple[Part, ...]:

@@ -2,6 +2,7 @@
 """`hew advise`: what to change in an allocator's settings, with the numbers that say so."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,10 +14,13 @@ from hew.commands.options import ProcessId, attach_option, told
 from hew.commands.verify import verify_command
 from hew.model.coverage import Outcome
 from hew.model.growth import Growth
+from hew.model.simulation import Sizes
 from hew.sources.attach.reading import TIMEOUT
 from hew.sources.history.recording import recorded
 from hew.sources.process_facts import read_process
+from hew.sources.simulation import sizes_of
 from hew.sources.statistics.place import process_named
+from hew.sources.trace.attached import sizes_asked_for
 from hew.views.advice_document import advice_document, advice_json
 from hew.views.advice_text import show_advice
 from hew.views.coverage import show_coverage
@@ -31,6 +35,18 @@ STATUS = {Outcome.WELL: 0, Outcome.ADVICE: 3, Outcome.NOT_SEEN: 4}
 @click.option("--cpus", type=click.FloatRange(min=0, min_open=True), help="CPUs it may use, if no process tells.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
 @click.option("--verify", is_flag=True, help="Run COMMAND and measure it with and without the advice.")
+@click.option(
+    "--record",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Record what process PID on hew asks for, so long (see hew record): it tells internal fragmentation.",
+)
+@click.option(
+    "--trace",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="TRACE",
+    help="A trace of the same program (hew record): it tells internal fragmentation.",
+)
 @attach_option
 @verify_options
 @click.argument("words", metavar="FILE|PID|- | --verify -- COMMAND [ARGUMENT]...", nargs=-1, required=True)
@@ -39,6 +55,8 @@ def command(
     cpus: float | None,
     as_json: bool,
     verify: bool,
+    record: float | None,
+    trace: Path | None,
     attach: bool,
     words: tuple[str, ...],
     **options: Any,
@@ -69,11 +87,17 @@ def command(
         raise click.UsageError("--server, --ready and --alloc belong to --verify -- COMMAND")
     if len(words) != 1:
         raise click.UsageError("one FILE, PID or - is looked at; to run a command: --verify -- COMMAND")
+    if record is not None and (trace is not None or process_named(words[0]) is None):
+        raise click.UsageError("--record is for a PID, and stands in for --trace")
     with told("hew advise"):
-        sys.exit(STATUS[_advise(words[0], pid, cpus, as_json, (options["timeout"] or TIMEOUT) if attach else None)])
+        sizes = sizes_of(trace) if trace else sizes_asked_for(int(words[0]), record) if record else None
+        attached = (options["timeout"] or TIMEOUT) if attach else None
+        sys.exit(STATUS[_advise(words[0], pid, cpus, as_json, attached, sizes)])
 
 
-def _advise(place: str, pid: int | None, cpus: float | None, as_json: bool, attach: float | None) -> Outcome:
+def _advise(
+    place: str, pid: int | None, cpus: float | None, as_json: bool, attach: float | None, sizes: Sizes | None
+) -> Outcome:
     """Look at one place, and say what is to be said."""
     pid = process_named(place) or pid
     process = read_process(pid) if pid is not None else None
@@ -82,7 +106,7 @@ def _advise(place: str, pid: int | None, cpus: float | None, as_json: bool, atta
     if recording is not None:
         advised = over_time_of(recording, grown, process, cpus)
     else:
-        advised = advised_of(place, process, attach, cpus)
+        advised = advised_of(place, process, attach, cpus, sizes)
     if as_json:
         notes = advised.attached + advised.notes
         document = advice_document(place, advised.found, notes, advised.seen)

@@ -15,10 +15,12 @@ from hew.model.growth import Growth
 from hew.model.history import Recording
 from hew.model.known_allocators import MUSL
 from hew.model.process import ProcessFacts
+from hew.model.simulation import Sizes
 from hew.model.statistics import Reading
 from hew.sources.glibc.heap import with_heap
 from hew.sources.history.recording import told_last
 from hew.sources.statistics.place import asked, process_named, read_place
+from hew.sources.statistics.requested import with_samples, with_sizes
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,13 @@ class Advised:
     attached: list[str]
 
 
-def advised_of(place: str, process: ProcessFacts | None, attach: float | None, cpus: float | None) -> Advised:
-    """Looks, and lets all rules speak."""
+def advised_of(
+    place: str, process: ProcessFacts | None, attach: float | None, cpus: float | None, sizes: Sizes | None = None
+) -> Advised:
+    """Looks, and lets all rules speak. `sizes`: what the program asks for, where a trace has told."""
     reading, silence = _reading(place, process, attach)
+    if reading is not None and sizes is not None:
+        reading = with_sizes(reading, sizes)
     return _advised(reading, silence, process, cpus)
 
 
@@ -64,7 +70,7 @@ def _reading(place: str, process: ProcessFacts | None, attach: float | None) -> 
     if process is None or process_named(place) is None:
         return read_place(place), ""
     try:
-        return asked(process.pid, attach), ""
+        return with_samples(asked(process.pid, attach), process.pid), ""
     except HewError as error:
         return None, without_settings(process) or str(error)
 

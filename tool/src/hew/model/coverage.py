@@ -29,9 +29,20 @@ class Unseen:
 
 
 @dataclass(frozen=True)
+class Slack:
+    """Internal fragmentation: of the bytes that objects take (`known`: in size classes of which samples tell how much
+    was asked for), those that nobody asked for."""
+
+    subject: str
+    unused: int
+    known: int
+
+
+@dataclass(frozen=True)
 class Coverage:
     """`read` names what was looked at; empty: nothing. `resident` and `outside` are bytes of the process (None: only a
-    report was given): all of it, and what of it is in no report, heap or file."""
+    report was given): all of it, and what of it is in no report, heap or file. `slack`: where it is known. `blind`:
+    what no rule could judge in what was read."""
 
     rules: int
     spoke: int
@@ -40,6 +51,8 @@ class Coverage:
     outside: int | None = None
     unseen: tuple[Unseen, ...] = ()
     heap: GlibcHeap | None = None
+    slack: tuple[Slack, ...] = ()
+    blind: tuple[Unseen, ...] = ()
 
     @property
     def share(self) -> float | None:

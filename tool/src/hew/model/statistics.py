@@ -263,6 +263,14 @@ class Snapshot:
             return self.merged
         return self.arenas[0] if len(self.arenas) == 1 else None
 
+    @property
+    def tells_requests(self) -> bool:
+        """Whether it says of some class how much was asked for."""
+        arena = self.all_arenas
+        if arena is None:
+            return False
+        return any(one.prof_live_count for one in arena.bins) or any(one.prof_live_count for one in arena.lextents)
+
     def noted(self, *more: str, whole: bool | None = None) -> "Snapshot":
         """The same with further notes."""
         return replace(self, notes=(*self.notes, *more), whole=self.whole if whole is None else whole)

@@ -2,6 +2,7 @@
 """What advice rests on, in words for the terminal and as a part of the JSON."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -37,6 +38,13 @@ def lines(seen: Coverage) -> Iterator[str]:
     yield "; ".join(parts)
     if seen.heap is not None:
         yield _heap(seen.heap)
+    for slack in seen.slack:
+        share = f" ({quantity(slack.unused / slack.known, Unit.SHARE)})" if slack.known else ""
+        known = f"{size(slack.known)} in objects whose size is known{share}"
+        yield f"internal fragmentation: {size(slack.unused)} of {known}"
+    for one in seen.blind:
+        yield f"not looked at: {one.what}: {one.why}"
+        yield f"    → {one.next}"
     if seen.read and seen.share is not None and seen.share > 1 - SMALL:
         return
     if seen.outside:
@@ -66,7 +74,9 @@ def coverage_json(seen: Coverage) -> dict[str, Any]:
         "read": list(seen.read),
         "resident": seen.resident,
         "outside": seen.outside,
-        "unseen": [{"what": one.what, "why": one.why, "next": one.next} for one in seen.unseen],
+        "unseen": [asdict(one) for one in seen.unseen],
+        "not_looked_at": [asdict(one) for one in seen.blind],
+        "internal_fragmentation": [asdict(one) for one in seen.slack],
         "glibc_heap": _heap_json(seen.heap) if seen.heap else None,
     }
 

@@ -4,15 +4,18 @@
 import contextlib
 import ctypes
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from hew.model.control import RefusedError
 from hew.model.errors import HewError
+from hew.model.simulation import Sizes
 from hew.model.trace import TraceSummary
 from hew.sources.control import Control, connect
 from hew.sources.library import find_part
+from hew.sources.simulation import sizes_of
 from hew.sources.trace.recorder import LIBRARY, PROGRAM, Recording, check_place, finish
 
 MOST = 1 << 40
@@ -41,6 +44,22 @@ def record_process(pid: int, recording: Recording, rest: Callable[[float], bool]
         )
     time.sleep(SETTLES)
     return _finished(recording.output)
+
+
+def sizes_asked_for(pid: int, seconds: float) -> Sizes:
+    """What a process asks for within so many seconds. What it holds from before is not in it."""
+    end = time.monotonic() + seconds
+
+    def rest(most: float) -> bool:
+        left = min(most, end - time.monotonic())
+        if left > 0:
+            time.sleep(left)
+        return left > 0
+
+    with tempfile.TemporaryDirectory(prefix="hew-advise-") as folder:
+        trace = Path(folder) / "trace"
+        record_process(pid, Recording(trace, None, 1, 0, False, None), rest)
+        return sizes_of(trace)
 
 
 def _check_same_files(pid: int) -> None:
