@@ -62,10 +62,11 @@ thread_ends(void *round)
 static void
 warn(void *context, const char *line, size_t length)
 {
-    hew_messages_write(line, length);
+    hew_messages_hold(line, length);
 }
 
-static void
+/* False: the program is to end. */
+static bool
 load_settings(void)
 {
     struct hew_conf_input input = {0};
@@ -73,9 +74,15 @@ load_settings(void)
     input.warn = warn;
     input.variable = malloc_conf;
     input.harder = malloc_conf_2_conf_harder;
-    if (!hew_conf_load(&hew_options, &input)) {
-        hew_fatal(HEW_FATAL_bad_settings, "malloc", 0, NULL);
-    }
+    return hew_conf_load(&hew_options, &input);
+}
+
+/* malloc_message hears of it first. */
+static HEW_COLD HEW_NOINLINE void
+end_by_settings(void)
+{
+    hew_messages_release();
+    hew_fatal(HEW_FATAL_bad_settings, "malloc", 0, NULL);
 }
 
 /* What the parser has taken has no fault. */
@@ -162,7 +169,7 @@ hew_boot(void)
     if (!hew_map_boot()) {
         hew_fatal(HEW_FATAL_no_memory_at_start, "malloc", 0, NULL);
     }
-    load_settings();
+    bool well = load_settings();
     if (HEW_UNLIKELY(hew_options.classes[0] != '\0')) {
         apply_classes();
     }
@@ -184,7 +191,11 @@ hew_boot(void)
     }
     hew_arena_limit();
     birth();
+    if (HEW_UNLIKELY(!well)) {
+        end_by_settings();
+    }
     boot_with_malloc();
+    hew_messages_release();
 }
 
 /* Where there is no key the end comes once, before the destructors of the program's keys. */

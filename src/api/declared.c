@@ -28,7 +28,7 @@ say(const struct hew_conf_pool *pool, const char *what, size_t number)
     hew_text_put(&text, what);
     hew_text_put_unsigned(&text, number);
     hew_text_put(&text, "\n");
-    hew_messages_write(line, text.length);
+    hew_messages_hold(line, text.length);
 }
 
 /* The class of just that size is open from now on, so that the declaration stays its sizes'. */

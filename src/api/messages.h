@@ -18,4 +18,9 @@ extern void (*malloc_message)(void *context, const char *text);
 void hew_messages_pass(void *context, const char *text);
 void hew_messages_write(const char *text, size_t length);
 
+/* The same at boot: malloc_message may call malloc, so it gets the text by hew_messages_release(), once malloc works.  Standard
+ * error gets it at once, also what finds no space. */
+void hew_messages_hold(const char *text, size_t length);
+void hew_messages_release(void);
+
 #endif
