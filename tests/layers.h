@@ -28,7 +28,7 @@ layers_boot_with(const uint16_t *classes, unsigned count)
     if (count != 0) {
         hew_size_class_set_own(classes, count);
     }
-    if (!hew_map_boot()) {
+    if (!hew_map_boot(true)) {
         return false;
     }
     if (hew_thread_boot != NULL) {

@@ -166,10 +166,10 @@ hew_boot(void)
     }
     hew_size_class_boot();
     hew_thread_boot();
-    if (!hew_map_boot()) {
+    bool well = load_settings(); /* one of them tells the form of the map */
+    if (!hew_map_boot(hew_options.reserve_maps)) {
         hew_fatal(HEW_FATAL_no_memory_at_start, "malloc", 0, NULL);
     }
-    bool well = load_settings();
     if (HEW_UNLIKELY(hew_options.classes[0] != '\0')) {
         apply_classes();
     }

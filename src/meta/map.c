@@ -66,7 +66,7 @@ is_shown(size_t root)
 }
 
 /*
- * Without 8 GiB of address space: the map's place is a range that the kernel, which hands out addresses from the top
+ * Without 8 GiB of address space, which cannot or should not be reserved: the map's place is a range that the kernel, which hands out addresses from the top
  * of the 47 bits and from just above the program, does not reach within a limited address space.
  * The windows of what programs hold anyway (program, libraries, stack) are opened at boot, so that free() of
  * a foreign pointer there reads a 0; any wilder pointer faults in free() itself.
@@ -85,6 +85,7 @@ boot_piecewise(void)
         hew_code_map = (uint8_t *)places[place++];
     } while (!hew_os_map_at(hew_code_map, HEW_PAGE)); /* what NULL and the zero page read; root 0 opens the rest */
     piecewise = true;
+    hew_space_stay_small();
     find_held(held);
     bool all = true;
     for (unsigned i = 1; i < HELD - 1; i++) {
@@ -119,9 +120,9 @@ boot_whole(void)
 }
 
 bool
-hew_map_boot(void)
+hew_map_boot(bool reserve)
 {
-    bool room = hew_os_address_space_limit() / 8 >= CODE_MAP_BYTES;
+    bool room = reserve && hew_os_address_space_limit() / 8 >= CODE_MAP_BYTES;
     hew_mutex_lock(&hew_map_lock); /* somebody may call hew_map_close() */
     bool booted = (room && boot_whole()) || boot_piecewise();
     hew_mutex_unlock(&hew_map_lock);

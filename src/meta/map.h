@@ -13,8 +13,8 @@
  *
  * Both are written under the lock of the page heap that owns the pages, and read by whoever holds an object there: the
  * hand-over of the object orders the two, so relaxed atomics are enough.
- * When address space is limited (RLIMIT_AS) the code map is opened piece by piece in a free range instead; when it comes
- * to be limited later, the map is narrowed once memory runs out.
+ * When address space is limited (RLIMIT_AS), or the program wants a small virtual size, the code map is opened piece by piece in a
+ * free range instead; when it comes to be limited later, the map is narrowed once memory runs out.
  */
 #ifndef HEW_META_MAP_H
 #define HEW_META_MAP_H
@@ -34,8 +34,9 @@ extern HEW_HIDDEN _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_AD
 /* Taken while a window or a leaf is added; for fork. */
 extern struct hew_mutex hew_map_lock;
 
-/* Once, at boot.  False when there is no address space even for the small form. */
-bool hew_map_boot(void);
+/* Once, at boot.  With `reserve` all of the code map's address space is reserved where a limit allows it.  False when there is no
+ * address space even for the small form. */
+bool hew_map_boot(bool reserve);
 
 /* Makes both maps writable for [address, address + size).  False when the system refused. */
 bool hew_map_cover(uintptr_t address, size_t size);

@@ -12,6 +12,8 @@
 
 /* Where address space is no concern: leaves of the address map for 512 GiB of objects. */
 #define RESERVE ((size_t)1 << 30)
+#define RESERVE_SMALL                                                                                                  \
+    ((size_t)8 << 20) /* where it is one: a leaf, what a small program needs besides, and what is drawn */
 #define RESERVE_LEAST ((size_t)4 << 20)
 #define RESERVE_SHARE 64 /* of a limited address space */
 /* The most that is drawn for the distance from a reservation's beginning: a share of it, and what may be lost of a small one. */
@@ -21,6 +23,8 @@
 /* All guarded by hew_meta_lock.  The closed part of the reservation in use; both are 0 before the first. */
 static char *space_closed, *space_end;
 static char *space_start; /* where the reservation begins, of which nothing is opened yet; else NULL */
+
+static bool space_small; /* hew_space_stay_small() has been called */
 
 static struct hew_random space_random;
 
@@ -51,13 +55,19 @@ hew_space_begin(void *reserved, size_t size)
     begin_space(reserved, size, 0);
 }
 
+void
+hew_space_stay_small(void)
+{
+    space_small = true;
+}
+
 /* A new reservation in which `size` bytes can be opened; what is left of the last one stays closed. */
 static bool
 reserve_space(size_t size)
 {
     size_t limit = hew_os_address_space_limit(), share = limit / RESERVE_SHARE & ~(HEW_PAGE - 1);
-    size_t least = size + 2 * HEW_SPACE_GUARD;
-    size_t wanted = share < RESERVE_LEAST ? RESERVE_LEAST : share < RESERVE ? share : RESERVE;
+    size_t least = size + 2 * HEW_SPACE_GUARD, most = space_small ? RESERVE_SMALL : RESERVE;
+    size_t wanted = share < RESERVE_LEAST ? RESERVE_LEAST : share < most ? share : most;
     for (;;) {
         wanted = wanted < least ? least : wanted;
         void *reserved = hew_os_reserve(wanted);

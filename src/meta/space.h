@@ -20,6 +20,9 @@
 /* A reservation that nobody has opened any of is used up first. */
 void hew_space_begin(void *reserved, size_t size);
 
+/* Reservations are small from now on: address space counts. */
+void hew_space_stay_small(void);
+
 /* `size` bytes, whole pages, that are zero and can be written; NULL when the system refused. */
 void *hew_space_open(size_t size);
 

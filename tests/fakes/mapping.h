@@ -7,6 +7,22 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Bytes of address space that this process has mapped. */
+static inline size_t
+mapping_all(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file != NULL) {
+        if (fscanf(file, "%lu", &pages) != 1) {
+            pages = 0;
+        }
+        fclose(file);
+    }
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
 
 /* The letters after "VmFlags:" of the mapping that holds `address`. */
 static inline bool

@@ -156,7 +156,7 @@ era(uint64_t steps)
 TEST(the_page_heap_agrees_with_a_list_of_ranges)
 {
     uint64_t steps = parameter("HEW_MODEL_STEPS", 40000);
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     now = hew_clock_ms();
     run.random = run.seed = parameter("HEW_MODEL_SEED", 1);
     for (unsigned eras = 0; eras < 20; eras++) {

@@ -128,7 +128,7 @@ run_threads(unsigned count, uint64_t steps)
 
 TEST(four_threads_share_one_heap)
 {
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     hew_options.dss = HEW_DSS_DISABLED;
     hew_options.dirty_decay_ms = 200;
     hew_options.muzzy_decay_ms = 100;

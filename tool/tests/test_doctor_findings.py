@@ -64,6 +64,17 @@ def test_nothing_is_asked_for_where_nothing_is_wrong(facts: ProcessFacts) -> Non
     assert asking(on_glibc(facts)) == []
 
 
+def test_a_large_virtual_size_is_explained_where_it_is_hews(facts: ProcessFacts) -> None:
+    def said(virtual: int, provider: Code) -> list[str]:
+        large = replace(facts.memory, virtual=virtual)
+        found = examine(replace(facts, memory=large, provider=Provider(provider, "slot", False)))
+        return [one.next for one in found if "VIRT" in one.what]
+
+    (advice,) = said(10 << 30, code("hew"))
+    assert "HEW_CONF=reserve_maps:false" in advice
+    assert said(1 << 30, code("hew")) == said(10 << 30, JEMALLOC) == []
+
+
 def test_a_quota_below_the_cpus_asks_for_fewer_arenas(facts: ProcessFacts) -> None:
     facts = replace(facts, limits=replace(LIMITS, cpus_of_group=1.5), threads=40)
     (found,) = asking(facts)

@@ -74,7 +74,7 @@ TEST(before_boot_the_null_pointer_is_nothing_of_ours)
 static void
 uncovered_addresses(void)
 {
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     for (unsigned bit = 0; bit < HEW_LG_ADDRESS; bit++) {
         CHECK_EQUAL(hew_map_code((uintptr_t)1 << bit), HEW_CODE_NONE);
         CHECK(hew_map_extent((uintptr_t)1 << bit) == NULL);
@@ -94,7 +94,7 @@ TEST(any_address_that_is_not_covered_is_nothing_of_ours)
 static void
 map_in_a_dump(void)
 {
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     CHECK(mapping_has_flag(hew_code_map, " dd"));
     char *ours = hew_space_open(HEW_PAGE);
     CHECK(ours != NULL && !mapping_has_flag(ours, " dd"));
@@ -108,7 +108,7 @@ TEST(the_large_map_is_left_out_of_core_dumps_and_our_own_data_is_not)
 static void
 borders_of_windows(void)
 {
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     write_both_sides_of_a_border(WINDOW);
     write_both_sides_of_a_border(0x7f0000000000);
     write_both_sides_of_a_border(0x7f0000000000 + 5 * WINDOW);
@@ -124,7 +124,7 @@ static void
 large_ranges(void)
 {
     uintptr_t start = 0x7e0000000000 + WINDOW / 2;
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     CHECK(hew_map_cover(start, 10 * GIB));
     for (uintptr_t address = start; address < start + 10 * GIB; address += GIB / 4) {
         hew_map_set_code(address, 63);
@@ -149,7 +149,7 @@ static void
 last_addresses(void)
 {
     uintptr_t end = (uintptr_t)1 << HEW_LG_ADDRESS;
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     CHECK(hew_map_cover(end - HEW_GRAIN, HEW_GRAIN));
     hew_map_set_code(end - 1, 3);
     CHECK_EQUAL(hew_map_code(end - HEW_GRAIN), 3);
@@ -166,7 +166,7 @@ TEST(addresses_beyond_47_bits_cannot_be_covered)
 static void
 refused_calls(void)
 {
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     for (int i = 0; i < 2; i++) { /* the leaf, the codes */
         uintptr_t address = 0x7d0000000000 + (uintptr_t)i * WINDOW;
         faults_refuse("mprotect", i, 1);
@@ -207,7 +207,7 @@ static void
 many_threads_cover(void)
 {
     pthread_t threads[4];
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     for (unsigned i = 0; i < 4; i++) {
         pthread_create(&threads[i], NULL, cover_all, NULL);
     }
@@ -233,7 +233,7 @@ limited_space(void)
     const struct rlimit limit = {GIB / 2, GIB / 2};
     char stack;
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     CHECK_EQUAL(hew_map_code((uintptr_t)&stack), HEW_CODE_NONE);
     CHECK_EQUAL(hew_map_code((uintptr_t)here), HEW_CODE_NONE);
     CHECK_EQUAL(hew_map_code(hew_os_program_address()), HEW_CODE_NONE);
@@ -258,10 +258,27 @@ TEST(with_limited_address_space_the_map_opens_piece_by_piece)
 }
 
 static void
+without_reservation(void)
+{
+    size_t before = mapping_all();
+    CHECK(hew_map_boot(false));
+    write_both_sides_of_a_border(0x7f0000000000);
+    char *ours = hew_space_open(HEW_PAGE);
+    CHECK(ours != NULL);
+    CHECK(mapping_all() - before < GIB / 32); /* two windows, each with a leaf */
+    CHECK(!hew_map_narrow(2 * GIB));          /* there is nothing to give */
+}
+
+TEST(without_a_reservation_each_window_takes_its_own_address_space)
+{
+    CHECK_EQUAL(child_run(without_reservation).status, 0);
+}
+
+static void
 space_becomes_limited(void)
 {
     struct rlimit limit = {2 * GIB, 2 * GIB};
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     CHECK(!hew_map_narrow(hew_os_address_space_limit())); /* no limit */
     CHECK(hew_map_cover(0x100000000000, HEW_GRAIN));
     hew_map_set_code(0x100000000000, 5);
@@ -291,7 +308,7 @@ TEST(when_address_space_becomes_limited_the_map_makes_room)
 static void
 pieces_stay(void)
 {
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     CHECK(hew_map_cover(0x100000000000, HEW_GRAIN));
     faults_refuse("munmap", 1, 2);
     CHECK(hew_map_narrow(2 * GIB));
@@ -322,7 +339,7 @@ static void
 ends_of_the_map(void)
 {
     uintptr_t last = ((uintptr_t)1 << HEW_LG_ADDRESS) - HEW_GRAIN;
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     CHECK(hew_map_cover(0, HEW_GRAIN) && hew_map_cover(last, HEW_GRAIN));
     beside = hew_code_map - 1;
     CHECK(child_run(write_beside).status != 0);
@@ -358,7 +375,7 @@ static void
 locked(void)
 {
     static const char here[] = "a foreign pointer";
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     CHECK(hew_map_cover(0x100000000000, HEW_GRAIN));
     hew_map_set_code(0x100000000000, 5);
     hew_map_close();
@@ -387,7 +404,7 @@ static void
 refused_space(void)
 {
     faults_refuse("mmap", 0, 1); /* the large form; the small one then finds its place */
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     faults_end();
     write_both_sides_of_a_border(0x7f0000000000);
 }
@@ -402,7 +419,7 @@ static void
 place_is_taken(void)
 {
     faults_refuse("mmap", 0, 3); /* the large form and the first two places of the small one */
-    CHECK(hew_map_boot());
+    CHECK(hew_map_boot(true));
     faults_end();
     write_both_sides_of_a_border(0x7f0000000000);
 }
@@ -417,7 +434,7 @@ static void
 no_memory_at_all(void)
 {
     faults_refuse("mmap", 0, FAULTS_ALL);
-    CHECK(!hew_map_boot());
+    CHECK(!hew_map_boot(true));
     faults_end();
 }
 

@@ -32,7 +32,7 @@ page_boot(void)
     static bool booted;
     if (!booted) {
         page_defaults = hew_options;
-        booted = hew_map_boot();
+        booted = hew_map_boot(true);
     }
     return booted;
 }

@@ -13,6 +13,7 @@ from hew.model.quantity import size
 
 TOPIC = "limits"
 ARENAS_A_CPU = {GLIBC: 8, JEMALLOC: 4}  # as they choose them where pointers have 64 bits
+MAPS = 8 << 30  # bytes of address space: hew's maps have more, unless they are taken piece by piece
 RESERVERS = {JEMALLOC: "retain:true keeps address space for reuse", HEW: "its map of pages reserves address space"}
 
 
@@ -21,6 +22,7 @@ def limit_findings(facts: ProcessFacts) -> Iterator[Finding]:
     yield _cpus(facts)
     yield from _memory(facts)
     yield from _address_space(facts)
+    yield from _reserved(facts)
     yield from _locked(facts)
 
 
@@ -110,6 +112,21 @@ def _address_space(facts: ProcessFacts) -> Iterator[Finding]:
             "limit memory by a control group (memory.max) instead, and set this one to unlimited",
             {"limit": name, "limit_bytes": limit, "virtual_bytes": used, "resident_bytes": facts.memory.resident},
         )
+
+
+def _reserved(facts: ProcessFacts) -> Iterator[Finding]:
+    """The virtual size of a process on hew alarms those who watch it."""
+    virtual, code = facts.memory.virtual, facts.provider.code if facts.provider else None
+    if code is None or code.kind != HEW or virtual < MAPS:
+        return
+    yield Finding(
+        TOPIC,
+        Level.FACT,
+        f"the virtual size (VIRT) is {size(virtual)}, of which {code.title} reserves 9.3 GiB for its maps",
+        f"reserved address space is no memory: RSS, {size(facts.memory.resident)}, is what the process uses",
+        "HEW_CONF=reserve_maps:false takes it piece by piece, where VIRT is watched or limited",
+        {"virtual_bytes": virtual, "resident_bytes": facts.memory.resident},
+    )
 
 
 def _locked(facts: ProcessFacts) -> Iterator[Finding]:
