@@ -11,13 +11,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
 from jsonschema import Draft202012Validator
+from playwright.sync_api import Browser, sync_playwright
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
@@ -129,6 +130,19 @@ def hew_library() -> Path:
         return find_hew(None, os.environ)
     except HewError as error:
         pytest.skip(f"libhew.so is not built: {error}")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, without its sandbox where root runs the tests."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on this machine (package chromium)")
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+        found = playwright.chromium.launch(executable_path=chromium, args=flags)
+        yield found
+        found.close()
 
 
 def may_attach() -> bool:

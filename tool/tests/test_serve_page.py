@@ -1,29 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The page of `hew serve` in Debian's Chromium: hostile words, keys, themes, a telephone's width, its buttons."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from web import HOSTILE, TOKEN, MadeUp, Served, served
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (package chromium)")
 PATIENCE = 120_000  # ms
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's, without its sandbox where root runs the tests."""
-    with sync_playwright() as playwright:
-        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield found
-        found.close()
 
 
 @pytest.fixture

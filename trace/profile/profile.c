@@ -164,6 +164,9 @@ second_pass(struct profile_state *first, struct stops *stops, FILE *to)
         while (stops->at < stops->options->at_count) {
             profile_write_moment(&stops->writer, &state, "at", stops->options->at[stops->at++]);
         }
+        if (stops->options->over_time) {
+            profile_write_part(&stops->writer, &state, stops->parts->count); /* the end: no highest moment shows it */
+        }
         profile_write_moment(&stops->writer, &state, "end", state.time);
         profile_write_end(&stops->writer, &state);
         profile_state_end(&state);

@@ -25,7 +25,7 @@ void profile_write_begin(struct profile_writer *writer, const struct profile_sta
 void profile_write_moment(struct profile_writer *writer, const struct profile_state *state, const char *name,
                           uint64_t time);
 
-/* The highest moment of a part of time, with the stacks that have changed since the one before. */
+/* The highest moment of a part of time, and as a part more the end; with the stacks that have changed since the one before. */
 void profile_write_part(struct profile_writer *writer, struct profile_state *state, uint32_t part);
 
 void profile_write_end(struct profile_writer *writer, const struct profile_state *state);

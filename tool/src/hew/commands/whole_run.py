@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from hew.analysis.profile.names import Wanted, selected
+from hew.analysis.profile.over_time import over_time
 from hew.analysis.profile.whole_run import places, profile_at, with_names
 from hew.commands.profile_output import OfRun, Ways, print_lines, write
 from hew.model.errors import HewError
@@ -21,6 +22,7 @@ from hew.sources.profile.read import read_profile
 from hew.sources.profile.whole_run import is_trace, read_whole_run
 from hew.sources.symbols.symbolise import Finder, symbolise
 from hew.sources.trace.recorder import Recording, arranged, files_of, finish, record
+from hew.views.profile.run_page import run_page
 from hew.views.profile.whole_run_text import about, run_json, sizes
 
 KINDS = {View.TEMPORARY: Kind.ALLOC_OBJECTS, View.COUNT: Kind.ALLOC_OBJECTS}
@@ -46,8 +48,16 @@ def show_whole_run(ways: Ways, file: Path | None, words: Sequence[str]) -> int:
         if ways.any_kind:
             ways = replace(ways, kind=KINDS.get(view, Kind.INUSE_SPACE))
         moment, older = _moment(run, view), _older(ways, run, view)
-        write(ways, _chosen(ways, run, view, moment), older, OfRun(about(run), run_json(run, moment)))
+        of_run = OfRun(about(run), run_json(run, moment), _page(ways, run))
+        write(ways, _chosen(ways, run, view, moment), older, of_run)
         return status
+
+
+def _page(ways: Ways, run: WholeRun) -> str:
+    """The page of the run, if one is wanted and it is not for a comparison with another one."""
+    if ways.html is None or ways.base is not None:
+        return ""
+    return run_page(run, over_time(run, Wanted(ways.by_line, ways.focus, ways.ignore)))
 
 
 def _read(ways: Ways, trace: Path, words: Sequence[str] = ()) -> WholeRun:

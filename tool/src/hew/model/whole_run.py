@@ -2,13 +2,14 @@
 """What a recorded run says by stack: at moments, and over time."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from hew.model.profile import Location
 from hew.model.profile import Mapping as Mapped
 
 COLUMNS = 7  # of a stack: its node, then count and bytes of what was made, lives, was temporary
+SUMS = COLUMNS - 1
 
 
 class View(StrEnum):
@@ -53,7 +54,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Part:
-    """The highest moment of a part of the run. `stacks` has those that have changed since the part before. `born` is
+    """The highest moment of a part of the run; the last one is its end. `stacks` has those that have changed since the part before. `born` is
     what lives by the part in which it was made."""
 
     number: int
@@ -96,6 +97,26 @@ class WholeRun:
     def end(self) -> Moment:
         """After the last operation."""
         return self.moments["end"]
+
+
+@dataclass(frozen=True)
+class PartOfStacks:
+    """A part of the run: the stacks that have changed, each with its number and its SUMS amounts, in one row."""
+
+    part: Part
+    changed: Sequence[int]
+
+
+@dataclass
+class OverTime:
+    """A run by stacks of names. They are leaves of a tree from the outside in: nodes have the numbers of their name and
+    of their parent, -1 for an outermost one. `leaves` has the node of each stack."""
+
+    names: list[str] = field(default_factory=list)
+    name: list[int] = field(default_factory=list)
+    parent: list[int] = field(default_factory=list)
+    leaves: list[int] = field(default_factory=list)
+    parts: list[PartOfStacks] = field(default_factory=list)
 
 
 def rows_of(stacks: Sequence[int]) -> list[Sequence[int]]:

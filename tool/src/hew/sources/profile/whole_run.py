@@ -55,7 +55,7 @@ def read_whole_run(path: Path, within: int = 1, at: Sequence[float] = (), over_t
         within=within,
         stack_sampling=head["stacks"],
         part_seconds=head["part_length"] / 1e6,
-        part_count=head["parts"],
+        part_count=head["parts"] + over_time,
         addresses=array("Q", [0, *nodes[0::2]]),
         parents=array("I", [0, *nodes[1::2]]),
         mappings=mappings,

@@ -16,6 +16,7 @@ from hew.sources.readable import readable
 
 NEWEST, OLDEST = 30, 11  # versions that Debian puts behind the names of LLVM's programs
 PATIENCE = 300.0  # seconds for the places of one file: gigabytes of DWARF take a minute
+STRING = re.compile(r"std::(?:__cxx11::)?basic_string<char, std::char_traits<char>, std::allocator<char> ?>")
 MANGLED = re.compile(r"_(?:Z|R)[\w.$@]+")
 PLACE = re.compile(r"(.*?):(\d+|\?)(?::\d+)?(?: \(discriminator \d+\))?")
 VERSIONED = re.compile(r"@{1,2}[A-Z]+[A-Za-z]*_[\w.]+$")  # the version of a symbol, as glibc has them
@@ -62,7 +63,9 @@ class Helpers:
             left = [name for name in wanted if name not in found]
             lines = self._ask([program], "".join(f"{name}\n" for name in left)).splitlines() if left else []
             if len(lines) == len(left):
-                found.update((name, readable(line)) for name, line in zip(left, lines, strict=True) if line != name)
+                found.update(
+                    (name, short(readable(line))) for name, line in zip(left, lines, strict=True) if line != name
+                )
         if wanted and not self.filters:
             self._note("names of C++ and Rust are as linkers know them: neither c++filt nor llvm-cxxfilt is here")
         return found
@@ -80,6 +83,11 @@ class Helpers:
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
+
+
+def short(name: str) -> str:
+    """A name of C++ with std::string for what that stands for."""
+    return STRING.sub("std::string", name)
 
 
 def plain(name: str) -> str:

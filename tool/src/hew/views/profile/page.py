@@ -26,21 +26,27 @@ FLAME_SCRIPTS = ("flame.js", "page.js")
 
 def profile_page(shown: Shown, tree: Tree, found: Sequence[Row]) -> str:
     """The whole page."""
-    style, script = (f"{_resource(one)}{_resource(other)}" for one, other in (("page.css", "flame.css"), FLAME_SCRIPTS))
-    policy = f"default-src 'none'; style-src 'sha256-{_digest(style)}'; script-src 'sha256-{_digest(script)}'"
-    frame = _resource("page.html")
     parts = {
-        "policy": policy,
         "title": escape(f"hew profile: {shown.profile.source}"),
-        "style": style,
-        "flame": _resource("flame.html"),
         "summary": escape(summary(shown)),
-        "notes": "".join(f"<li>{escape(note)}</li>" for note in shown.profile.notes),
-        "data": _embedded(page_data(shown, tree, found)),
-        "script": script,
+        "notes": notes_of(shown.profile.notes),
+        "data": embedded(page_data(shown, tree, found)),
     }
+    return filled("page.html", ("page.css", "flame.css"), FLAME_SCRIPTS, parts)
+
+
+def notes_of(notes: Sequence[str]) -> str:
+    """The items of a list."""
+    return "".join(f"<li>{escape(note)}</li>" for note in notes)
+
+
+def filled(frame: str, styles: Sequence[str], scripts: Sequence[str], parts: dict[str, str]) -> str:
+    """A frame with its styles, its scripts, which alone may run, and these parts."""
+    style, script = ("".join(map(_resource, files)) for files in (styles, scripts))
+    policy = f"default-src 'none'; style-src 'sha256-{_digest(style)}'; script-src 'sha256-{_digest(script)}'"
+    parts = {**parts, "policy": policy, "style": style, "flame": _resource("flame.html"), "script": script}
     # In one pass: what a name of the profile looks like is never taken for a place of the frame.
-    return PLACE.sub(lambda found: parts[found[1]], frame)
+    return PLACE.sub(lambda found: parts[found[1]], _resource(frame))
 
 
 def _resource(name: str) -> str:
@@ -51,7 +57,7 @@ def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _embedded(document: object) -> str:
+def embedded(document: object) -> str:
     """JSON that can stand in a page: neither a tag nor a comment can begin in it."""
     return json.dumps(document, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
 
