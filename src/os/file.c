@@ -5,6 +5,7 @@
 #include "os/syscall.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -75,6 +76,21 @@ long
 hew_file_read_piece(int file, uint64_t offset, void *bytes, size_t most)
 {
     return hew_syscall4(SYS_pread64, file, bytes, most, offset);
+}
+
+long
+hew_file_write(int file, const void *bytes, size_t count)
+{
+    const uint64_t deadly = UINT64_C(1) << (SIGXFSZ - 1) | UINT64_C(1) << (SIGPIPE - 1);
+    const int64_t at_once[2] = {0, 0}; /* as struct timespec */
+    uint64_t before = 0;
+    hew_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, &deadly, &before, sizeof before);
+    long written = hew_syscall3(SYS_write, file, bytes, count);
+    if (written == -EFBIG || written == -EPIPE) {
+        hew_syscall4(SYS_rt_sigtimedwait, &deadly, NULL, at_once, sizeof deadly);
+    }
+    hew_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    return written;
 }
 
 void

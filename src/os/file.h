@@ -24,6 +24,9 @@ void hew_file_close(int file);
 #define HEW_FILE_PIECE ((size_t)64 << 10)
 long hew_file_read_piece(int file, uint64_t offset, void *bytes, size_t most);
 
+/* Bytes written, or -errno.  A limit of file sizes (EFBIG) and a pipe that nobody reads (EPIPE) end no program by their signals. */
+long hew_file_write(int file, const void *bytes, size_t count);
+
 /* When the kernel makes pages huge: "always", "madvise" (when told to), "never", or "not supported". */
 const char *hew_file_huge_pages(void);
 

@@ -2,6 +2,7 @@
 #include "prof/sink.h"
 
 #include "base/text.h"
+#include "os/file.h"
 #include "os/syscall.h"
 
 #include <fcntl.h>
@@ -48,7 +49,7 @@ flush(struct hew_sink *sink)
 {
     size_t done = 0;
     while (!sink->failed && done < sink->held) {
-        long written = hew_syscall3(SYS_write, sink->file, sink->buffer + done, sink->held - done);
+        long written = hew_file_write(sink->file, sink->buffer + done, sink->held - done);
         sink->failed = written <= 0 && written != -EINTR;
         done += written > 0 ? (size_t)written : 0;
     }

@@ -3,7 +3,10 @@
 
 #include "test.h"
 
+#include "fakes/child.h"
+
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -90,6 +93,43 @@ TEST(a_file_that_is_open_stays_open)
     CHECK(memcmp(text, "written", 7) == 0);
     close(file);
     CHECK(!hew_sink_begin(&sink, file));
+}
+
+static void
+write_too_much(void)
+{
+    const struct rlimit little = {HEW_SINK_BUFFER, HEW_SINK_BUFFER};
+    CHECK(setrlimit(RLIMIT_FSIZE, &little) == 0);
+    signal(SIGXFSZ, SIG_DFL);
+    CHECK(hew_sink_open(&sink, path));
+    for (size_t i = 0; i < 3 * HEW_SINK_BUFFER; i++) {
+        hew_sink_put(&sink, "x", 1);
+    }
+    CHECK(!hew_sink_close(&sink));
+}
+
+TEST(a_limit_of_file_sizes_ends_the_file_and_not_the_program)
+{
+    CHECK_EQUAL(child_run(write_too_much).status, 0);
+}
+
+static void
+write_to_nobody(void)
+{
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    signal(SIGPIPE, SIG_DFL);
+    CHECK(hew_sink_begin(&sink, ends[1]));
+    close(ends[0]);
+    hew_sink_put_text(&sink, "anything");
+    CHECK(!hew_sink_close(&sink));
+    sigset_t waiting;
+    CHECK(sigpending(&waiting) == 0 && sigismember(&waiting, SIGPIPE) == 0);
+}
+
+TEST(a_pipe_that_nobody_reads_ends_the_file_and_not_the_program)
+{
+    CHECK_EQUAL(child_run(write_to_nobody).status, 0);
 }
 
 TEST(what_cannot_be_written_is_told)
