@@ -63,7 +63,7 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/first.ld @ONLY CONTENT "SECTIONS {
 @first_functions@PROVIDE_HIDDEN(__dso_handle = .);
 }
 .rodata.often : {
-@often_constants@}
+@often_constants@*(EXCLUDE_FILE(*/src/prof/* */src/stats/* */src/control/settings/* */src/control/mallctl/* */src/control/remote/* */src/pool/* */src/api/*) .rodata.str*) }
 .text.often : {
 @often_functions@} }
 INSERT BEFORE .text;

@@ -26,10 +26,11 @@ def listed(text: str) -> list[str]:
 def stale(names: list[str], folder: Path) -> list[str]:
     """Those that no source file under `folder` defines."""
     defined: set[str] = set()
-    for suffix in ("*.c", "*.h"):
+    for suffix in ("*.c", "*.h", "*.def"):
         for source in folder.rglob(suffix):
             text = source.read_text()
             defined.update(re.findall(r"^(\w+)\(", text, re.MULTILINE))
+            defined.update(re.findall(r"^HEW_NAME\((\w+)", text, re.MULTILINE))
             for line in re.findall(r"^(?!#|return\b|extern\b)\w[^;={]*(?=;| =)", text, re.MULTILINE):
                 defined.update(re.findall(r"(\w+)(?:\[[^]]*\])?(?: HEW_ALIGNED\(\w+\))?(?=,|$)", line))
     return [name for name in names if name not in defined]
