@@ -60,13 +60,24 @@ layers_pass_keep_place(void *sampled, unsigned code, void *place)
     return layers_keep_place != NULL && layers_keep_place(sampled, code, place);
 }
 
+/* Of stats/peak.c, where a test links that. */
+HEW_WEAK void hew_stats_peak_look(void);
+
+static void
+layers_pass_heap_grown(void)
+{
+    if (hew_stats_peak_look != NULL) {
+        hew_stats_peak_look();
+    }
+}
+
 /* Of pool/serve.c, where a test links that. */
 HEW_WEAK void hew_pool_serve_plain_free(const char *function, void *object);
 HEW_WEAK size_t hew_pool_serve_plain_usable(const char *function, const void *object);
 
-const struct hew_upcalls hew_upcalls = {layers_start_thread,        layers_pass_attend,    layers_pass_sample_freed,
-                                        layers_pass_keep_place,     layers_note_purge_due, hew_pool_serve_plain_free,
-                                        hew_pool_serve_plain_usable};
+const struct hew_upcalls hew_upcalls = {layers_start_thread,       layers_pass_attend,         layers_pass_sample_freed,
+                                        layers_pass_keep_place,    layers_note_purge_due,      layers_pass_heap_grown,
+                                        hew_pool_serve_plain_free, hew_pool_serve_plain_usable};
 
 /* What malloc and free do with the fast paths that api/ has. */
 static inline void *

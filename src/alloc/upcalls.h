@@ -27,6 +27,8 @@ struct hew_upcalls {
     /* Some heap holds idle memory that a purger should return, or the callers themselves.  `freeing`: we are inside free(),
      * where a thread can seldom be started. */
     void (*purge_due)(bool freeing);
+    /* hew_page_grown: a heap may hold more than ever, and is to be looked at. */
+    void (*heap_grown)(void);
     /* An object of a pool set (code HEW_CODE_POOL) has come to free() or its kin. */
     void (*pool_free)(const char *function, void *object);
     size_t (*pool_usable)(const char *function, const void *object);
@@ -47,6 +49,9 @@ hew_alloc_notice_due_work(bool freeing)
 {
     if (HEW_UNLIKELY(atomic_load_explicit(&hew_page_due, memory_order_relaxed) & 1)) {
         hew_upcalls.purge_due(freeing);
+    }
+    if (!freeing && HEW_UNLIKELY(atomic_load_explicit(&hew_page_grown, memory_order_relaxed))) {
+        hew_upcalls.heap_grown();
     }
     /* Who frees takes no more. */
     if (!freeing && HEW_UNLIKELY(atomic_load_explicit(&hew_page_bound.raised, memory_order_relaxed) != 0)) {

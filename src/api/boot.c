@@ -25,6 +25,7 @@
 #include "prof/profiler.h"
 #include "slab/arena.h"
 #include "slab/describe.h"
+#include "stats/peak.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -273,5 +274,6 @@ const struct hew_upcalls hew_upcalls = {start_thread,
                                         hew_prof_freed,
                                         hew_prof_keep_place,
                                         purge_due,
+                                        hew_stats_peak_look,
                                         hew_pool_serve_plain_free,
                                         hew_pool_serve_plain_usable};

@@ -3,6 +3,7 @@
 #include "page/due.h"
 
 _Atomic uint32_t hew_page_due;
+_Atomic bool hew_page_grown;
 _Atomic size_t hew_page_mapped;
 _Atomic size_t hew_page_purger_from = HEW_PAGE_PURGER_STEP;
 

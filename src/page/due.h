@@ -12,6 +12,11 @@
 /* Bytes of all heaps' mappings: relaxed, a hint for what is in proportion. */
 extern _Atomic size_t hew_page_mapped;
 
+/* A heap has grown by a 16th since somebody last looked where its memory is; relaxed. */
+extern _Atomic bool hew_page_grown;
+#define HEW_PAGE_PEAK_FROM ((size_t)1 << 20) /* a smaller heap is not looked at */
+#define HEW_PAGE_PEAK_PART 16
+
 /*
  * Raised from 0 to 1 when some heap holds enough idle memory for a purger to be worth its while, and when the heaps have
  * become large.  All else is up to control/purger.c, which lowers it: an odd number means that a caller of malloc or free

@@ -42,6 +42,7 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     heap->grow_bytes = HEW_GROW_FIRST;
     heap->grow_limit = HEW_OPTION_CLASS_MAX;
     heap->probe.size = 0;
+    heap->peak_from = HEW_PAGE_PEAK_FROM;
     heap->huge = false;
     heap->dense = false;
     heap->run_start = heap->run_end = 0;
@@ -205,6 +206,17 @@ held_by(const struct hew_page_heap *heap)
     return (ptrdiff_t)(heap->counts.active + heap->dirty.bytes + heap->muzzy.bytes);
 }
 
+/* Under the lock, after it may have grown. */
+static void
+note_growth(struct hew_page_heap *heap)
+{
+    size_t held = (size_t)held_by(heap);
+    if (HEW_UNLIKELY(held > heap->peak_from)) {
+        heap->peak_from = held + held / HEW_PAGE_PEAK_PART;
+        atomic_store_explicit(&hew_page_grown, true, memory_order_relaxed);
+    }
+}
+
 /* Under the lock. */
 static HEW_NOINLINE struct hew_extent *
 take_held(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
@@ -218,6 +230,7 @@ take_held(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned co
         HEW_ASSERT(1, taken->size == size && (taken->address & (alignment - 1)) == 0);
         hew_page_add_active(heap, (ptrdiff_t)size);
         activate(heap, taken, code);
+        note_growth(heap);
         HEW_ASSERT(2, hew_split_beside(taken));
     }
     HEW_ASSERT(3, hew_page_valid_if_due(heap));
@@ -404,6 +417,7 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
     bool grown =
         HEW_UNLIKELY(hew_extent_is_borrowed(extent)) ? hew_lend_grow(heap, extent, more) : grow_own(heap, extent, more);
     hew_page_add_active(heap, grown ? (ptrdiff_t)more : 0);
+    note_growth(heap);
     if (HEW_UNLIKELY(bounded)) {
         hew_page_bound_count(held_by(heap) - before);
     }

@@ -60,6 +60,7 @@ struct hew_page_heap {
     uint32_t run_region;
     struct hew_extent_hooks *hooks; /* NULL: none were ever set, and nothing in hooked.c concerns this heap */
     struct hew_page_counts counts;
+    size_t peak_from;    /* held bytes from which on its memory is looked at */
     size_t active_pages; /* counts.active again, for programs that look at it at any time: relaxed */
     uint16_t arena;
     uint8_t gives_to_clock; /* gives until the clock is looked at */

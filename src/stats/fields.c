@@ -16,6 +16,12 @@ const struct hew_stats_field hew_stats_depot_fields[] = {
     LAST,
 };
 
+const struct hew_stats_field hew_stats_peak_fields[] = {
+#define HEW_STATS_PEAK(name, type, what) ROW(name, type, ADD, JSON, 0)
+#include "stats/peak.def"
+    LAST,
+};
+
 const struct hew_stats_field hew_stats_arena_fields[] = {
 #define HEW_STATS_ARENA(name, type, merge, part, what) ROW(name, type, merge, part, 0)
 #include "stats/arena.def"

@@ -6,6 +6,7 @@
 
 #include "meta/memory.h"
 #include "slab/arena_life.h"
+#include "stats/peak.h"
 
 #include <string.h>
 
@@ -32,6 +33,10 @@ totals_json(struct hew_report *report)
     struct hew_stats_depot depot = hew_stats_depot();
     hew_json_open(json, "depot", '{');
     hew_report_fields_json(json, hew_stats_depot_fields, &depot);
+    hew_json_close(json, '}');
+    struct hew_stats_peak peak = hew_stats_peak();
+    hew_json_open(json, "peak", '{');
+    hew_report_fields_json(json, hew_stats_peak_fields, &peak);
     hew_json_close(json, '}');
     hew_json_open(json, "background_thread", '{');
     hew_json_unsigned(json, "num_threads", background.num_threads);
@@ -71,6 +76,19 @@ depot_text(struct hew_report *report)
 }
 
 static void
+peak_text(struct hew_report *report)
+{
+    struct hew_stats_peak peak = hew_stats_peak();
+    const uint64_t *word = &peak.resident;
+    for (const struct hew_stats_field *field = hew_stats_peak_fields; field->name[0] != '\0'; field++) {
+        hew_writer_put(&report->out, field == hew_stats_peak_fields ? "Peak: " : ", ");
+        hew_writer_put(&report->out, field->name);
+        put_named(report, ": ", *word++);
+    }
+    hew_writer_put_byte(&report->out, '\n');
+}
+
+static void
 totals_text(struct hew_report *report)
 {
     struct hew_stats_totals totals = hew_stats_totals();
@@ -90,6 +108,7 @@ totals_text(struct hew_report *report)
     put_named(report, ", run_interval: ", background.run_interval);
     hew_writer_put(&report->out, " ns\n");
     depot_text(report);
+    peak_text(report);
     if (report->mutexes) {
         struct hew_stats_mutex counts[HEW_STATS_GLOBAL_MUTEXES];
         for (unsigned mutex = 0; mutex < HEW_STATS_GLOBAL_MUTEXES; mutex++) {

@@ -27,7 +27,7 @@ NEWER = (
     "/nretained_nonhuge", "/ndirty_huge",
 )  # fmt: skip
 OWN = (
-    "opt/", "stats.arenas/merged/", "stats.arenas/1/", "stats/depot/", "stats.arenas/0/holes",
+    "opt/", "stats.arenas/merged/", "stats.arenas/1/", "stats/depot/", "stats/peak/", "stats.arenas/0/holes",
     "stats.arenas/0/pieces_moved", "stats.arenas/0/bytes_moved", "stats.arenas/0/borrowed",
 )  # fmt: skip  # hew may say more there
 BINS = ("[63]", "[36]")  # hew has more small classes

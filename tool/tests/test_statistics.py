@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import HewRunner, is_as_described
-from hew.model.statistics import Depot, Mutex, Snapshot
+from hew.model.statistics import Depot, Mutex, Peak, Snapshot
 from hew.sources.statistics.misnamed import misnamed
 from hew.sources.statistics.stream import find_reports
 from hew.views.statistics_document import statistics_json
@@ -233,6 +233,25 @@ def test_both_forms_tell_of_the_depots_where_there_are_any() -> None:
     }  # fmt: skip
     assert only(json.dumps(document)).depot == counts
     assert only(recorded("jemalloc-5.3.0", "json")).depot == Depot()
+
+
+def test_both_forms_tell_where_the_memory_was_at_the_peak(hew: HewRunner, tmp_path: Path) -> None:
+    parts = {"live": 700, "thread_caches": 40, "depots": 60, "slabs": 90, "kept": 10, "idle": 50, "metadata": 50}
+    peak = Peak(resident=1000, **parts)
+    text = recorded("hew-0.1.0", "txt")
+    line = "Peak: resident: 1000, " + ", ".join(f"{name}: {size}" for name, size in parts.items()) + "\n"
+    at = text.index("Background threads:")
+    assert only(text[:at] + line + text[at:]).peak == peak
+    document = json.loads(recorded("hew-0.1.0", "json"))
+    document["jemalloc"]["stats"]["peak"] = {"resident": 1000, **parts}
+    assert only(json.dumps(document)).peak == peak
+    file = tmp_path / "report"
+    file.write_text(json.dumps(document))
+    shown = hew("stats", "--peak", file).stdout
+    assert re.search(r"objects of the program +700 B +70%", shown)
+    assert re.search(r"in all +1,?000 B +100%", shown)
+    file.write_text(recorded("jemalloc-5.3.0", "json"))
+    assert "no peak in this report" in hew("stats", "--peak", file).stdout
 
 
 def test_reports_of_libraries_that_told_of_tuning_are_read_without_that() -> None:

@@ -4,6 +4,7 @@
  */
 #include "control/mallctl/ctl_names_macros.h"
 #include "control/mallctl/ctl_value.h"
+#include "stats/peak.h"
 #include "stats/snapshot.h"
 
 #include <errno.h>
@@ -41,6 +42,13 @@ hew_ctl_stats_depot(const struct hew_ctl_call *call)
     }
     struct hew_stats_depot depot = hew_stats_depot();
     return hew_ctl_read_number(call, *(const uint64_t *)((const char *)&depot + call->row->field));
+}
+
+int
+hew_ctl_stats_peak(const struct hew_ctl_call *call)
+{
+    struct hew_stats_peak peak = hew_stats_peak();
+    return hew_ctl_read_number(call, *(const uint64_t *)((const char *)&peak + call->row->field));
 }
 
 int

@@ -24,6 +24,26 @@ def memory_parts(snapshot: Snapshot) -> tuple[Part, ...]:
     )
 
 
+PEAK_LABELS = {
+    "live": "objects of the program",
+    "thread_caches": "freed objects in thread caches",
+    "depots": "freed objects in depots",
+    "slabs": "free regions and tails of slabs",
+    "kept": "freed large objects kept, and slack of large ones",
+    "idle": "idle pages (dirty and muzzy)",
+    "metadata": "hew's own data",
+}
+
+
+def peak_parts(snapshot: Snapshot) -> tuple[Part, ...]:
+    """Where the memory was when the heaps held most; empty where the report does not say, or no heap has held a MiB."""
+    peak = snapshot.peak
+    if not peak.resident:
+        return ()
+    rows = [Part(label, getattr(peak, name), f"stats.peak.{name}") for name, label in PEAK_LABELS.items()]
+    return (*rows, Part("in all", peak.resident, "stats.peak.resident"))
+
+
 def pages(snapshot: Snapshot, count: int | None) -> int | None:
     """Bytes of a number of pages."""
     return None if count is None else count * snapshot.page

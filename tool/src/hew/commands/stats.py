@@ -5,7 +5,7 @@ import click
 
 from hew.analysis.changes import changes
 from hew.analysis.growth import growth
-from hew.analysis.memory import busiest_bins, busiest_threads, memory_parts, threads, waited_for
+from hew.analysis.memory import busiest_bins, busiest_threads, memory_parts, peak_parts, threads, waited_for
 from hew.commands.options import attach_option, told
 from hew.model.snapshot_view import SnapshotView
 from hew.model.statistics import Snapshot
@@ -14,13 +14,14 @@ from hew.sources.history.recording import last_reports, recorded
 from hew.sources.statistics.place import read_place
 from hew.views.growth_text import show_growth
 from hew.views.statistics_document import statistics_json
-from hew.views.statistics_table import show_changes, show_source, show_statistics
+from hew.views.statistics_table import show_changes, show_peak, show_source, show_statistics
 from hew.views.table import results_console, show_note
 
 
 @click.command("stats")
 @click.option("--rows", type=click.IntRange(min=0), default=8, show_default=True, help="Rows of each table.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead.")
+@click.option("--peak", is_flag=True, help="Show where the memory was when the heaps held most (hew only).")
 @attach_option
 @click.option(
     "--timeout",
@@ -30,7 +31,7 @@ from hew.views.table import results_console, show_note
     help="Seconds in which a moment to attach is looked for.",
 )
 @click.argument("places", metavar="FILE|PID|-...", nargs=-1, required=True)
-def command(rows: int, as_json: bool, attach: bool, timeout: float, places: tuple[str, ...]) -> None:
+def command(rows: int, as_json: bool, peak: bool, attach: bool, timeout: float, places: tuple[str, ...]) -> None:
     """Show the statistics of jemalloc (5.2 and later) or hew that a program wrote, as JSON or text.
 
     PID is a process that answers: on hew with a control socket, a Redis, or one on jemalloc, which is attached to (as a
@@ -51,6 +52,10 @@ def command(rows: int, as_json: bool, attach: bool, timeout: float, places: tupl
             click.echo("\n".join(statistics_json(reading) for reading in readings))
             return
         console = results_console()
+        if peak:
+            for one in (reading.snapshots[-1] for reading in readings):
+                show_peak(one, peak_parts(one), console)
+            return
         for reading in readings:
             if reading.attached:
                 show_note(reading.attached, console)

@@ -196,6 +196,20 @@ class Depot:
 
 
 @dataclass(frozen=True)
+class Peak:
+    """Where the memory was when hew's heaps held most, by cause: the parts add up to `resident`."""
+
+    resident: int | None = None
+    live: int | None = None
+    thread_caches: int | None = None
+    depots: int | None = None
+    slabs: int | None = None
+    kept: int | None = None
+    idle: int | None = None
+    metadata: int | None = None
+
+
+@dataclass(frozen=True)
 class MemoryLimit:
     """The limit of memory nearest to what hew holds. `source`: the setting that says so, or `cgroup`."""
 
@@ -220,6 +234,7 @@ class Snapshot:
     totals: Totals = field(default_factory=Totals)
     background: BackgroundThreads = field(default_factory=BackgroundThreads)
     depot: Depot = field(default_factory=Depot)
+    peak: Peak = field(default_factory=Peak)
     limit: MemoryLimit = field(default_factory=MemoryLimit)
     mutexes: Mapping[str, Mutex] = field(default_factory=dict)
     merged: Arena | None = None

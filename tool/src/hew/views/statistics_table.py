@@ -10,7 +10,7 @@ from rich.table import Table
 from hew.model.figures import Unit
 from hew.model.quantity import quantity
 from hew.model.snapshot_view import Change, SnapshotView
-from hew.model.statistics import MemoryLimit, Reading
+from hew.model.statistics import MemoryLimit, Part, Reading, Snapshot
 from hew.views.table import plain_table, show_note
 
 MISSING = "not reported"
@@ -41,6 +41,20 @@ def show_statistics(reading: Reading, views: list[SnapshotView], console: Consol
     if reading.other_bytes:
         other = f"{reading.other_bytes:,} bytes of {reading.source} belong to no report and were passed over"
         show_note(other, console)
+
+
+def show_peak(snapshot: Snapshot, parts: Sequence[Part], console: Console) -> None:
+    """Where the memory was at the peak, by cause."""
+    console.print()
+    console.print(f"[bold]{escape(snapshot.subject)}[/]", soft_wrap=True)
+    if not parts:
+        show_note("no peak in this report: another allocator's or an older hew's, or no heap has held 1 MiB", console)
+        return
+    table = plain_table("at the peak", "", "of all")
+    for part in parts:
+        size = part.bytes or 0
+        table.add_row(part.label, quantity(size, Unit.BYTES), f"{size / (snapshot.peak.resident or 1):.0%}")
+    console.print(table)
 
 
 def show_source(reading: Reading, console: Console) -> None:

@@ -14,6 +14,7 @@ from hew.model.statistics import (
     LargeClass,
     Layout,
     Mutex,
+    Peak,
     Scalar,
     Sizes,
     Snapshot,
@@ -35,7 +36,7 @@ LAYOUT = {
     "Maximum thread-cached size class": "tcache_max",
 }
 ARENA_NAMES = {"assigned threads": "nthreads", "uptime": "uptime_ns"}
-DEPOT_PAIR = re.compile(r"(\w+): (\d+)")
+NAMED = re.compile(r"(\w+): (\d+)")
 LIMIT = re.compile(r'  (source|bytes|held|looks|relieved|returned): (\d+|"\w+")$')
 TOTALS = re.compile(r"Allocated: \d+, active: \d+")
 PAIR = re.compile(r"(\w+): (\d+)")
@@ -70,7 +71,7 @@ class _Reader:
         self.layout: dict[str, object] = {}
         self.totals: dict[str, object] = {}
         self.background: dict[str, object] = {}
-        self.depot: dict[str, object] = {}
+        self.named: dict[str, dict[str, object]] = {"Depots": {}, "Peak": {}}
         self.limit: dict[str, object] = {}
         self.process = _Draft()
         self.drafts: dict[str, _Draft] = {}
@@ -147,8 +148,8 @@ class _Reader:
             self.background = dict(zip(BACKGROUND, map(int, re.findall(r"\d+", line)), strict=False))
         elif part := LIMIT.match(line):
             self.limit[part[1]] = _scalar(part[2])
-        elif line.startswith("Depots: "):
-            self.depot = {name.lower(): int(value) for name, value in DEPOT_PAIR.findall(line)}
+        elif (first := line.partition(": ")[0]) in self.named:
+            self.named[first] = {name.lower(): int(value) for name, value in NAMED.findall(line)}
         elif line.startswith("Version: "):
             self.version = line.partition(": ")[2].strip().strip('"')
         elif "thp_mode:" in line:
@@ -213,7 +214,8 @@ def from_text(text: str) -> Snapshot:
         layout=record(Layout, reader.layout),
         totals=record(Totals, reader.totals),
         background=record(BackgroundThreads, reader.background),
-        depot=record(Depot, reader.depot),
+        depot=record(Depot, reader.named["Depots"]),
+        peak=record(Peak, reader.named["Peak"]),
         limit=limit(reader.limit),
         mutexes=reader.process.mutexes,
         merged=arenas.get("merged"),
