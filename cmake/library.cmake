@@ -110,4 +110,8 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/libhew.a
 add_custom_target(hew_static ALL DEPENDS ${PROJECT_BINARY_DIR}/libhew.a)
 add_dependencies(hew_object hew_api) # one of the two makes the objects before the other looks at them
 add_dependencies(hew hew_object)
-add_dependencies(hew_static hew_object)
+# With make, a rule's objects of another target are made only if that target is named.
+add_dependencies(hew_static hew_object hew_archived)
+if(HEW_OWN_BYTES)
+  add_dependencies(hew_static hew_bytes)
+endif()
