@@ -6,7 +6,11 @@ from pathlib import Path
 import gen_pages
 import pytest
 
-NAMES = 'HEW_NAME(free, STANDARD, "")\nHEW_NAME(mallocx, JEMALLOC, "every flag")\nHEW_NAME(_Znwm, CXX, "operator new(size_t)")\n#undef HEW_NAME\n'
+NAMES = """HEW_NAME(free, STANDARD, "")
+HEW_NAME(mallocx, JEMALLOC, "every flag")
+HEW_NAME(_Znwm, CXX, "operator new(size_t)")
+#undef HEW_NAME
+"""
 OPTIONS = """
 /* Pages */
 HEW_OPTION(retain, BOOL, true, 0, 1, EXACT, CORE, WORKS, "keeps address space", "")
