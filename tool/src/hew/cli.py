@@ -15,28 +15,41 @@ from hew.model.nearest import did_you_mean
 from hew.sources.extras import lacking
 from hew.sources.reader import quiet_without_reader
 
-COMMANDS = {
-    "advise": "Say what to change in an allocator's settings, with the numbers that say so.",
-    "bench": "Measure a suite of workloads under every allocator found, or compare two saved runs.",
-    "compare": "Measure a command under every allocator found on this machine.",
-    "cut": "Find the size classes that waste least for a recorded program, and what they would save.",
-    "ctl": "Read and change the allocator of a running process.",
-    "completion": "Make bash, zsh or fish complete hew's commands and options.",
-    "doctor": "Say which malloc a process really uses, and what is wrong with how it was set up.",
-    "export": "Hand out metrics of all hew processes of this host: OpenMetrics, or remote write.",
-    "fleet": "Rank the services of a fleet by the CPU and memory that they can get back.",
-    "profile": "Show who allocated what is live: of a process, a command, or a heap profile.",
-    "pools": "Propose pools for the sizes that a program was seen to use.",
-    "record": "Record every allocation of a command into a trace.",
-    "replay": "Run a trace's allocations again, under every allocator found.",
-    "run": "Run a command under hew.",
-    "search": "Search the settings, and the allocator, that suit a command best; verified by fresh runs.",
-    "serve": "Show processes in a browser: where memory is, locks, sizes, advice; and /metrics, pprof.",
-    "simulate": "Show what textbook policies would have made of a recorded program.",
-    "top": "Show where the memory of running processes is, and how fast they allocate.",
-    "stats": "Show the statistics that a program on jemalloc or hew wrote.",
-    "watch": "Record a process's memory over time into a file of bounded size.",
+GROUPS = {
+    "Run and compare": {
+        "run": "Run a command under hew.",
+        "compare": "Compare all allocators found here on a command: time and memory.",
+        "bench": "Run a suite of workloads under all allocators.",
+    },
+    "Look": {
+        "doctor": "Check which allocator a process uses, and how it is set up.",
+        "top": "Watch memory and allocation rates of all processes live.",
+        "stats": "Show the statistics of a process, a dump or a recording.",
+        "profile": "Show which call stacks allocated the live memory.",
+        "watch": "Record a process's memory over time into a file of bounded size.",
+    },
+    "Record and replay": {
+        "record": "Record every allocation of a command into a trace.",
+        "replay": "Run a trace's allocations again under all allocators.",
+        "simulate": "Play a trace under textbook policies.",
+        "cut": "Find the size classes that waste least for a trace.",
+        "pools": "Propose pools for the sizes that a program uses.",
+    },
+    "Tune": {
+        "advise": "Recommend settings, with the evidence.",
+        "search": "Find the settings and the allocator that suit a command best.",
+        "ctl": "Read and change the allocator of a running process.",
+    },
+    "Serve": {
+        "serve": "Show processes in a browser.",
+        "export": "Export metrics for every hew process on this host.",
+        "fleet": "Rank the services of a fleet by what they can save.",
+    },
+    "Shell": {
+        "completion": "Make bash, zsh or fish complete commands and options.",
+    },
 }
+COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 REPLACED = {"tune": "search"}
 
 
@@ -89,11 +102,16 @@ class LazyGroup(click.Group):
                 sys.exit(1)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
+        widest = max(len(name) for name in COMMANDS)
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), about) for name, about in group.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="hewmalloc", prog_name="hew")
 def main() -> None:
-    """hew: memory cut to fit. Runs programs under the hew allocator and measures what that changes."""
+    """Run programs under the allocator hew, and find out where the memory of any process goes.
+
+    Works with hew, jemalloc and glibc. `hew COMMAND --help` explains a command.
+    """
