@@ -28,6 +28,7 @@
 #   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make test-aarch64   builds for aarch64 and runs unit tests, settings fuzzers and whole programs under qemu-user
 #   make packages    each package built, installed in a place of its own, used and removed: half an hour; needs cargo, Debian's packages
+#   make dist        what a release consists of, into build/dist: tarballs, wheel, crates, Debian packages, SBOM, checksums
 #   make test-engines   hew export with Debian's prometheus and victoria-metrics, which are killed again and again; ENGINES_KILLS=10
 #   make bench-fleet    a day of 500 to 4,000 played hosts in engines and the store: does hew fleet find what is planted?  FLEET_HOSTS=2000 FLEET_PAGE=docs/fleet.md
 #   make nightly-fleet  both of these, whole; writes the table of docs/fleet.md
@@ -75,7 +76,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: packages test-engines bench-fleet nightly-fleet peers bench-quick bench-nightly bench-pools bench-limits bench-weeks cut-to-fit tuning tool-output soak attach-soak refused-calls simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs programs-quick programs-count compat demo
+.PHONY: packages dist test-engines bench-fleet nightly-fleet peers bench-quick bench-nightly bench-pools bench-limits bench-weeks cut-to-fit tuning tool-output soak attach-soak refused-calls simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs programs-quick programs-count compat demo
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -175,7 +176,7 @@ test-programs: release
 RERUNS = --reruns 1 --max-suite-reruns 10 --rerun-show-tracebacks -raR
 test-python:
 	@$(PYTHON) scripts/prepare.py test
-	.venv/bin/ruff check --extend-per-file-ignores 'tests/[sp]*/*:S101' tool scripts tests/scripts tests/packages
+	.venv/bin/ruff check --extend-per-file-ignores 'tests/scripts/*:S101' tool scripts tests/scripts tests/packages
 	.venv/bin/mypy
 	MYPYPATH=scripts:tool/src .venv/bin/mypy --strict scripts tests/scripts
 	MYPYPATH=scripts:tests/packages .venv/bin/mypy --strict tests/packages
@@ -299,6 +300,10 @@ compat: release
 packages:
 	@$(PYTHON) scripts/prepare.py packages
 	.venv/bin/pytest -p no:cacheprovider tests/packages
+
+dist:
+	@$(PYTHON) scripts/prepare.py packages
+	.venv/bin/python scripts/make_dist.py
 
 # Two minutes, on loopback; what runs at the end of a step is ended by its process id.
 test-engines: release

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import gen_front_picture
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -205,7 +206,7 @@ def test_every_command_works_in_its_order_in_a_clean_copy(tmp_path: Path) -> Non
     shutil.copy(folder / "job", folder / "server")
     first, *others = [one for one in commands() if one != "make test"]
     assert first == "make demo"
-    assert len(others) > 25
+    assert len(others) >= 20
     reader = Reader(folder)
     reader.run(first)
     with engine() as port, served(reader) as pid:
@@ -237,6 +238,27 @@ def test_its_table_is_that_of_the_benchmarks() -> None:
         assert figures == measured[f"**{name}**" if name == "hew" else name], name
 
 
+def test_it_is_short_and_its_picture_shows_what_the_benchmarks_say() -> None:
+    assert len(README.splitlines()) <= 120
+    assert gen_front_picture.main(["--check"]) == 0
+    measured = gen_front_picture.revision((ROOT / "docs/benchmarks.md").read_text(encoding="utf-8"))
+    assert measured in README.replace("`", "")
+
+
 def test_every_page_that_it_names_is_there() -> None:
     for place in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (ROOT / place).exists(), place
+
+
+PAGES = ["docs/install.md", "docs/recipes.md", "docs/stable.md", "RELEASING.md", "SECURITY.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_that_pages_for_new_users_name_is_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for place in re.findall(r"\]\((?!http)([^)#]+)", text):
+        assert ((ROOT / page).parent / place).exists(), place
+    for place in re.findall(r"\b(?:scripts|packaging)/[\w./-]+\w", text):
+        assert (ROOT / place).exists(), place
+    for target in re.findall(r"`make ([a-z-]+)`", text):
+        assert f"\n{target}" in (ROOT / "Makefile").read_text(encoding="utf-8"), target

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""hew as a dependency of C and C++ projects: Conan, Meson, CMake's FetchContent. Each builds a program and runs it."""
+
+import json
+import shutil
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from packaged import PROGRAM, ROOT, need, run_command
+
+pytestmark = pytest.mark.timeout(3600)
+TOOLS = Path(sys.executable).parent
+PACKAGING = ROOT / "packaging"
+FETCHED = """
+cmake_minimum_required(VERSION 3.21)
+project(consumer C)
+include(FetchContent)
+FetchContent_Declare(hew URL file://ARCHIVE)
+FetchContent_MakeAvailable(hew)
+find_package(Threads REQUIRED)
+add_executable(program program.c)
+target_link_libraries(program PRIVATE hew::hew Threads::Threads)
+"""
+
+
+def needs_tool(name: str) -> Path:
+    """A command beside this Python."""
+    if not (TOOLS / name).is_file():
+        pytest.skip(f"{name} is not installed: make packages brings it")
+    return TOOLS / name
+
+
+def version() -> str:
+    import amalgamate  # noqa: PLC0415
+
+    return amalgamate.version()
+
+
+@pytest.mark.parametrize("options", ["hew/*:shared=False", "hew/*:shared=True"])
+def test_conan_makes_a_package_that_a_program_runs_on(options: str, tmp_path: Path) -> None:
+    conan = needs_tool("conan")
+    home = {"CONAN_HOME": str(tmp_path)}
+    run_command(conan, "profile", "detect", folder=None, **home)
+    words = ("create", PACKAGING / "conan", "--version", version(), "-o", options)
+    assert f"hew {version()}\n" in run_command(conan, *words, folder=None, **home)
+    run_command(conan, "remove", "--confirm", "hew/*", folder=None, **home)
+    assert "hew/" not in run_command(conan, "list", "hew/*", "--format=json", folder=None, **home).partition("{")[2]
+
+
+def test_meson_takes_the_amalgamation_as_a_subproject(amalgamation: Path, tmp_path: Path) -> None:
+    meson = needs_tool("meson")
+    need("ninja")
+    folder = tmp_path / "subprojects/hew"
+    folder.mkdir(parents=True)
+    for file in (amalgamation / "hew.c", amalgamation / "hew.h", *(PACKAGING / "meson").glob("meson*")):
+        shutil.copy(file, folder)
+    shutil.copy(PROGRAM, tmp_path)
+    (tmp_path / "meson.build").write_text(
+        "project('consumer', 'c')\n"
+        "needs = [dependency('hew', fallback: 'hew'), dependency('threads')]\n"
+        "executable('program', 'program.c', dependencies: needs)\n"
+    )
+    run_command(meson, "setup", "build", folder=tmp_path)
+    run_command(meson, "compile", "-C", "build", folder=tmp_path)
+    assert run_command(tmp_path / "build/program") == f"hew {version()}\n"
+
+
+def test_cmake_fetches_the_sources_of_a_release(tmp_path: Path) -> None:
+    need("cmake")
+    with tarfile.open(tmp_path / "hew.tar.gz", "w:gz") as archive:
+        for part in ("CMakeLists.txt", "cmake", "include", "src", "trace"):
+            archive.add(ROOT / part, f"hew/{part}")
+    (tmp_path / "CMakeLists.txt").write_text(FETCHED.replace("ARCHIVE", str(tmp_path / "hew.tar.gz")))
+    (tmp_path / "program.c").write_text(PROGRAM.read_text().replace("<hew.h>", "<hew/hew.h>"))
+    run_command("cmake", "-S", ".", "-B", "build", folder=tmp_path)
+    run_command("cmake", "--build", "build", "--parallel", "2", folder=tmp_path)
+    assert run_command(tmp_path / "build/program") == f"hew {version()}\n"
+
+
+def test_every_port_is_of_the_present_version() -> None:
+    vcpkg = json.loads((PACKAGING / "vcpkg/hew/vcpkg.json").read_text())
+    assert vcpkg["version"] == version()
+    for file in ("meson/meson.build", "bazel/MODULE.bazel"):
+        assert version() in (PACKAGING / file).read_text(), file
+    assert f"hew-{version()}-amalgamation" in (PACKAGING / "meson/hew.wrap").read_text()
