@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #define OBJECTS 400
+#define ROUNDS 1 /* which calls are made, not how many, is what a hook can disturb */
 #define PATIENCE_S 60
 
 static int (*mallctl)(const char *name, void *old, size_t *old_size, void *new, size_t new_size);
@@ -26,7 +27,7 @@ static void *
 work(void *unused)
 {
     char *objects[OBJECTS];
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < OBJECTS; i++) {
             size_t size = 100 + i * 370;
             objects[i] = i % 3 == 0   ? calloc(1, size)

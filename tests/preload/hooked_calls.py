@@ -9,10 +9,12 @@ hooked_calls.py --run PROGRAM LIBRARY HOOKS SETTINGS: runs the program under bot
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 LEAST = 5  # functions: fewer would be a list that was not read
 PATIENCE = 120  # seconds
+AT_ONCE = 4  # runs, which wait for the purger most of the time
 
 
 def symbols(nm: str, library: str, kinds: str) -> set[str]:
@@ -48,11 +50,13 @@ def run_all(program: str, library: str, hooks: str, listed: str, settings: str) 
     names = [line.split(", ")[1].rstrip(")\n") for line in Path(listed).read_text().splitlines()]
     faults = 0
     before, behind = f"{hooks}:{library}", f"{library}:{hooks}"
-    for hooked, preload in [*((name, behind) for name in names), ("all", behind), ("all", before)]:
-        fault = fault_of(program, preload, hooked, settings)
-        if fault:
+    runs = [*((name, behind) for name in names), ("all", behind), ("all", before)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        ends = [(*one, pool.submit(fault_of, program, one[1], one[0], settings)) for one in runs]
+    for hooked, preload, end in ends:
+        if end.result():
             faults += 1
-            print(f"{hooked}, LD_PRELOAD={preload}: {fault}", flush=True)
+            print(f"{hooked}, LD_PRELOAD={preload}: {end.result()}", flush=True)
     print(f"{len(names)} functions hooked, {faults} runs end badly")
     return 1 if faults else 0
 
