@@ -20,4 +20,13 @@ void hew_expect_filter(void);
 /* Registers, once, the handlers that carry the locks over a fork. */
 void hew_fork_register(void);
 
+/* -- Steps of boot that have files of their own ----------------------------------------------------------------------- */
+
+/* declared.c, before any other thread: makes the memory that the setting `pools` declares, without faults.  What there is
+ * no memory for is reported on a line, and malloc finds it later as it finds any. */
+void hew_declared_reserve(const char *setting);
+
+/* profile.c, for atexit(): the heap profile and the log of samples at the end of the process, and the report of leaks. */
+void hew_profile_at_exit(void);
+
 #endif

@@ -2,7 +2,7 @@
 /*
  * declared: the setting pools, from its text to slabs that stay.
  */
-#include "api/declared.h"
+#include "api/boot.h"
 
 #include "api/messages.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "api/profile.h"
+#include "api/boot.h"
 
 #include "api/messages.h"
 #include "base/options.h"

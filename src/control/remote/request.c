@@ -8,10 +8,6 @@
 #include "control/mallctl/ctl_tree.h"
 #include "control/mallctl/ctl_value.h"
 #include "control/mallctl/report_general.h"
-#include "control/remote/request_profile.h"
-#include "control/remote/request_record.h"
-#include "control/remote/request_samples.h"
-#include "control/remote/request_threads.h"
 #include "slab/arena.h"
 
 #include <errno.h>

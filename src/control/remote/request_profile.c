@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/remote/request_profile.h"
+#include "control/remote/request.h"
 
 #include "base/options.h"
 #include "base/text.h"

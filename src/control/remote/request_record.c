@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* request_record: see request_record.h. */
-#include "control/remote/request_record.h"
+/* request_record: see request.h. */
+#include "control/remote/request.h"
 
 #include "base/text.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/remote/request_threads.h"
+#include "control/remote/request.h"
 
 #include "base/text.h"
 #include "cache/count.h"
