@@ -263,6 +263,8 @@ def test_advise_says_that_it_did_not_look_at_internal_fragmentation(
 def test_sizes_are_recorded_of_a_process_alone(hew: HewRunner) -> None:
     done = hew("advise", "--record", "1", str(PROVOKED[0]))
     assert (done.returncode, "--record is for a PID" in done.stderr) == (2, True)
+    done = hew("advise", "--record", "1", "--verify", "--", "true")
+    assert (done.returncode, "not for --verify" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("password", ["", "secret"])

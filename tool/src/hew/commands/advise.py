@@ -80,6 +80,8 @@ def command(
     (see hew compare).
     """
     if verify:
+        if record is not None or trace is not None:
+            raise click.UsageError("--record and --trace are for a PID or FILE, not for --verify")
         with told("hew advise --verify", programs=True):
             verify_command(asked_for(words, options), as_json)
         return
@@ -89,7 +91,7 @@ def command(
         raise click.UsageError("one FILE, PID or - is looked at; to run a command: --verify -- COMMAND")
     if record is not None and (trace is not None or process_named(words[0]) is None):
         raise click.UsageError("--record is for a PID, and stands in for --trace")
-    with told("hew advise"):
+    with told("hew advise", programs=record is not None):  # SIGTERM ends the recording, too
         sizes = sizes_of(trace) if trace else sizes_asked_for(int(words[0]), record) if record else None
         attached = (options["timeout"] or TIMEOUT) if attach else None
         sys.exit(STATUS[_advise(words[0], pid, cpus, as_json, attached, sizes)])

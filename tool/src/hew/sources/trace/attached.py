@@ -19,6 +19,7 @@ from hew.sources.simulation import sizes_of
 from hew.sources.trace.recorder import LIBRARY, PROGRAM, Recording, check_place, finish
 
 MOST = 1 << 40
+MOST_FOR_SIZES = 1 << 30  # bytes on disk for a moment
 LOOKS = 1.0  # seconds between two: what has been loaded meanwhile is recorded from then on
 SETTLES = 0.2  # seconds in which threads that are amid a record have written it
 PUNCH_HOLE = 3  # with the file's size kept
@@ -58,7 +59,7 @@ def sizes_asked_for(pid: int, seconds: float) -> Sizes:
 
     with tempfile.TemporaryDirectory(prefix="hew-advise-") as folder:
         trace = Path(folder) / "trace"
-        record_process(pid, Recording(trace, None, 1, 0, False, None), rest)
+        record_process(pid, Recording(trace, MOST_FOR_SIZES, 1, 0, False, None), rest)
         return sizes_of(trace)
 
 
