@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * virtual_size: a small program's address space with reserve_maps:false; 9.3 GiB without that setting.  Threads, since each
+ * virtual_size: a small program's address space with reserve_maps:false; 9 GiB without that setting.  Threads, since each
  * has a cache and may have an arena.
  */
 #include "fakes/mapping.h"

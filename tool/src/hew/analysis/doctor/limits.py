@@ -122,7 +122,7 @@ def _reserved(facts: ProcessFacts) -> Iterator[Finding]:
     yield Finding(
         TOPIC,
         Level.FACT,
-        f"the virtual size (VIRT) is {size(virtual)}, of which {code.title} reserves 9.3 GiB for its maps",
+        f"the virtual size (VIRT) is {size(virtual)}, of which {code.title} reserves 9 GiB for its maps",
         f"reserved address space is no memory: RSS, {size(facts.memory.resident)}, is what the process uses",
         "HEW_CONF=reserve_maps:false takes it piece by piece, where VIRT is watched or limited",
         {"virtual_bytes": virtual, "resident_bytes": facts.memory.resident},
