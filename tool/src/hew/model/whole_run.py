@@ -54,8 +54,8 @@ class Moment:
 
 @dataclass(frozen=True)
 class Part:
-    """The highest moment of a part of the run; the last one is its end. `stacks` has those that have changed since the part before. `born` is
-    what lives by the part in which it was made."""
+    """The highest moment of a part of the run; the last one is its end. `stacks` has those that have changed since the
+    part before. `born` is what lives by the part in which it was made."""
 
     number: int
     moment: Moment
