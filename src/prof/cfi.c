@@ -385,28 +385,54 @@ find_entry(const uint8_t *index, uintptr_t pc)
     return low == 0 ? NULL : index + table[low - 1][1];
 }
 
+/* An entry of .eh_frame: what it shares with others, the code that it covers, and what follows in it. */
+struct entry {
+    struct common common;
+    struct reader reader;
+    uintptr_t begin, length;
+};
+
+/* False: no entry covers `pc`. */
+static bool
+read_entry(const uint8_t *index, uintptr_t pc, struct entry *entry)
+{
+    const uint8_t *at = find_entry(index, pc);
+    uint32_t head[2]; /* length, distance back to the CIE */
+    if (at == NULL) {
+        return false;
+    }
+    memcpy(head, at, sizeof head);
+    if (head[0] == UINT32_MAX || !read_common(at + 4 - head[1], &entry->common)) {
+        return false;
+    }
+    entry->reader = (struct reader){at + 8, at + 4 + head[0]};
+    entry->begin = take_pointer(&entry->reader, entry->common.pointers);
+    entry->length = take_pointer(&entry->reader, entry->common.pointers & 0x0f);
+    return pc >= entry->begin && pc - entry->begin < entry->length;
+}
+
+bool
+hew_cfi_function(const uint8_t *index, uintptr_t pc, uintptr_t *begin, uintptr_t *end)
+{
+    struct entry entry;
+    if (!read_entry(index, pc, &entry)) {
+        return false;
+    }
+    *begin = entry.begin;
+    *end = entry.begin + entry.length;
+    return true;
+}
+
 bool
 hew_cfi_find(const uint8_t *index, uintptr_t pc, struct hew_cfi_rule *rule)
 {
-    const uint8_t *entry = find_entry(index, pc);
-    if (entry == NULL) {
+    struct entry entry;
+    if (!read_entry(index, pc, &entry)) {
         return false;
     }
-    uint32_t head[2]; /* length, distance back to the CIE */
-    memcpy(head, entry, sizeof head);
-    struct common common;
-    if (head[0] == UINT32_MAX || !read_common(entry + 4 - head[1], &common)) {
-        return false;
-    }
-    struct reader reader = {entry + 8, entry + 4 + head[0]};
-    uintptr_t begin = take_pointer(&reader, common.pointers);
-    uintptr_t length = take_pointer(&reader, common.pointers & 0x0f);
-    if (pc < begin || pc - begin >= length) {
-        return false;
-    }
-    if (common.has_data) {
-        uint64_t bytes = take_uleb(&reader);
-        reader.at += bytes;
+    if (entry.common.has_data) {
+        uint64_t bytes = take_uleb(&entry.reader);
+        entry.reader.at += bytes;
     }
     struct machine machine;
     memset(&machine.now, 0, sizeof machine.now);
@@ -414,9 +440,9 @@ hew_cfi_find(const uint8_t *index, uintptr_t pc, struct hew_cfi_rule *rule)
         machine.now.saved[i] = HEW_CFI_SAME;
     }
     machine.depth = 0;
-    machine.location = begin;
-    bool good = run(&machine, &common, common.program, UINTPTR_MAX);
+    machine.location = entry.begin;
+    bool good = run(&machine, &entry.common, entry.common.program, UINTPTR_MAX);
     machine.initial = machine.now;
-    machine.location = begin;
-    return good && run(&machine, &common, reader, pc) && to_rule(&machine.now, common.signal, rule);
+    machine.location = entry.begin;
+    return good && run(&machine, &entry.common, entry.reader, pc) && to_rule(&machine.now, entry.common.signal, rule);
 }

@@ -29,4 +29,7 @@ struct hew_cfi_rule {
 /* The rule for `pc` by an object's .eh_frame_hdr; false when the tables do not cover it or say what is not known. */
 bool hew_cfi_find(const uint8_t *index, uintptr_t pc, struct hew_cfi_rule *rule);
 
+/* The code [begin, end) that one entry of the tables covers, with `pc` in it; false: no entry does. */
+bool hew_cfi_function(const uint8_t *index, uintptr_t pc, uintptr_t *begin, uintptr_t *end);
+
 #endif

@@ -29,6 +29,15 @@ close_block(struct hew_trace_block *block, const uint8_t *payload, size_t size)
     hew_trace_seal(block);
 }
 
+/* Up to the first zero byte. */
+static void
+close_names(struct hew_trace_block *block, const uint8_t *payload, size_t size)
+{
+    block->length = block->stored = (uint32_t)strnlen((const char *)payload, size);
+    block->checksum = hew_trace_crc(payload, block->stored);
+    hew_trace_seal(block);
+}
+
 /* As many as there are; one that its thread had a number for and did not come to write stands among them as zeros. */
 static void
 close_nodes(struct hew_trace_block *block, const uint8_t *payload, size_t size)
@@ -58,10 +67,13 @@ hew_trace_finish(uint8_t *bytes, size_t size)
         struct hew_trace_block block;
         size_t left = size - offset - sizeof(block);
         memcpy(&block, bytes + offset, sizeof(block));
-        if (block.state == HEW_TRACE_OPEN && (block.kind == HEW_TRACE_OPERATIONS || block.kind == HEW_TRACE_NODES)) {
+        if (block.state == HEW_TRACE_OPEN && block.kind != HEW_TRACE_INFO && block.kind != HEW_TRACE_MODULES &&
+            block.kind <= HEW_TRACE_NAMES) {
             size_t room = block.room - sizeof(block);
-            (block.kind == HEW_TRACE_NODES ? close_nodes : close_block)(&block, bytes + offset + sizeof(block),
-                                                                        room < left ? room : left);
+            (block.kind == HEW_TRACE_NODES ? close_nodes
+             : block.kind == HEW_TRACE_NAMES
+                 ? close_names
+                 : close_block)(&block, bytes + offset + sizeof(block), room < left ? room : left);
             block.state = HEW_TRACE_OPEN; /* until all the rest stands there */
             memcpy(bytes + offset, &block, sizeof(block));
             __atomic_store_n(bytes + offset + offsetof(struct hew_trace_block, state), HEW_TRACE_CLOSED,

@@ -36,8 +36,9 @@ struct hew_trace_header {
 _Static_assert(sizeof(struct hew_trace_header) == 64, "docs/trace.md says 64 bytes");
 
 enum hew_trace_flag {
-    HEW_TRACE_ENDED = 1, /* by exit(); without it: killed, _exit, another program by exec, or it runs */
-    HEW_TRACE_FULL = 2,  /* it stopped at --max or a full disk: what came later is not in it */
+    HEW_TRACE_ENDED = 1,   /* by exit(); without it: killed, _exit, another program by exec, or it runs */
+    HEW_TRACE_OBJECTS = 4, /* objects of CPython's own allocator are in it, which are no malloc's */
+    HEW_TRACE_FULL = 2,    /* it stopped at --max or a full disk: what came later is not in it */
 };
 
 enum hew_trace_block_kind {
@@ -45,6 +46,8 @@ enum hew_trace_block_kind {
     HEW_TRACE_INFO = 2,    /* text, lines of NAME=VALUE */
     HEW_TRACE_MODULES = 3, /* text as /proc/PID/maps, for the stacks */
     HEW_TRACE_NODES = 4,   /* of the tree of stacks; `number` is the first one's */
+    HEW_TRACE_NAMES =
+        5, /* text, lines of NUMBER, LINE, FUNCTION and FILE with tabs between: frames without an address */
 };
 
 enum hew_trace_codec {
@@ -82,11 +85,13 @@ _Static_assert(sizeof(struct hew_trace_block) == 64, "docs/trace.md says 64 byte
 
 /* A place in the tree of stacks: a call at `address` below the stack that `parent` stands for.  Nodes count from 1; 0 is no stack. */
 struct hew_trace_node {
-    uint64_t address; /* a return address; 0: not written */
+    uint64_t address; /* a return address; HEW_TRACE_NAMED and the number of a name; 0: not written */
     uint32_t parent;
     uint32_t reserved;
 };
 _Static_assert(sizeof(struct hew_trace_node) == 16, "docs/trace.md says 16 bytes");
+
+#define HEW_TRACE_NAMED (UINT64_C(1) << 63)
 
 /* More stacks than that are not told apart. */
 #define HEW_TRACE_NODES_MAX (UINT32_C(1) << 26)

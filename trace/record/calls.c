@@ -130,6 +130,25 @@ hew_trace_ended(void *object)
 }
 
 bool
+hew_trace_hush(void)
+{
+    struct hew_trace_thread *thread = &hew_trace_thread;
+    bool hushes = !thread->busy;
+
+    thread->busy = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return hushes;
+}
+
+void
+hew_trace_unhush(bool hushed)
+{
+    if (hushed) {
+        hew_trace_leave(&hew_trace_thread);
+    }
+}
+
+bool
 hew_trace_knows(const void *object)
 {
     const uint64_t *word = object == NULL ? NULL : hew_shadow_find((uintptr_t)object);

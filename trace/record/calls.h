@@ -18,6 +18,10 @@ void hew_trace_ended(void *object);
 /* Whether it is in the trace. */
 bool hew_trace_knows(const void *object);
 
+/* Around a call whose own calls are not recorded.  False: none are already. */
+bool hew_trace_hush(void);
+void hew_trace_unhush(bool hushed);
+
 /* Around a realloc: what the object was, to be told afterwards. */
 uint64_t hew_trace_before_realloc(void *object);
 void hew_trace_after_realloc(void *object, uint64_t before, void *result, size_t size);

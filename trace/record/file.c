@@ -314,6 +314,7 @@ hew_trace_wish(const char *file)
     state->floor = state->threads;
     hew_trace_extend();
     state->header = NULL;
+    state->names = NULL;
     state->tree = NULL; /* a thread of the recording before may still be reading there: it stays in memory */
     __atomic_store_n(&state->phase, HEW_TRACE_UNBORN, __ATOMIC_RELEASE);
     return true;

@@ -36,6 +36,7 @@ struct hew_trace_state {
     uint64_t device, inode; /* of the file: a program may close descriptors that it does not know */
     struct hew_trace_header *header;
     struct hew_trace_tree *tree; /* of stacks; NULL: none yet */
+    struct hew_trace_names *names;
 };
 
 extern union hew_trace_page {

@@ -47,16 +47,28 @@ hew_next_from_program(void)
     from_program = true;
 }
 
-void *
-hew_next_named(const char *name)
+static void *
+look_up(void *where, const char *name)
 {
     bool before = finding;
     void *found;
 
     finding = true;
-    found = dlsym(from_program ? RTLD_DEFAULT : RTLD_NEXT, name);
+    found = dlsym(where, name);
     finding = before;
     return found;
+}
+
+void *
+hew_next_named(const char *name)
+{
+    return look_up(from_program ? RTLD_DEFAULT : RTLD_NEXT, name);
+}
+
+void *
+hew_next_of_program(const char *name)
+{
+    return look_up(RTLD_DEFAULT, name);
 }
 
 bool

@@ -46,6 +46,9 @@ void hew_next_from_program(void);
 /* By name; NULL: there is none. */
 void *hew_next_named(const char *name);
 
+/* The same anywhere in the program, our own functions too. */
+void *hew_next_of_program(const char *name);
+
 /* The path of the library that has malloc. */
 const char *hew_next_library(void);
 

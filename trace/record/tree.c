@@ -190,7 +190,7 @@ hew_trace_tree_child(uint32_t parent, uintptr_t address)
     return search.made;
 }
 
-void
+bool
 hew_trace_tree_note(uintptr_t begin, uintptr_t end)
 {
     struct hew_trace_tree *tree = tree_here();
@@ -198,15 +198,16 @@ hew_trace_tree_note(uintptr_t begin, uintptr_t end)
     for (size_t i = 0; tree != NULL && i < OBJECTS; i++) {
         uintptr_t found = __atomic_load_n(&tree->objects[i], __ATOMIC_RELAXED);
         if (found == begin) {
-            return;
+            return false;
         }
         if (found == 0 &&
             __atomic_compare_exchange_n(&tree->objects[i], &found, begin, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
             hew_trace_write_modules(begin, end, tree->generation);
-            return;
+            return true;
         }
         if (found == begin) {
-            return;
+            return false;
         }
     }
+    return false;
 }

@@ -14,7 +14,7 @@
 /* The node of a call at `address` below `parent` (0: the outermost); 0: there is no room for one more. */
 uint32_t hew_trace_tree_child(uint32_t parent, uintptr_t address);
 
-/* Amid a walk: there are frames of the object that lies there.  Its part of /proc/self/maps is written when it is new. */
-void hew_trace_tree_note(uintptr_t begin, uintptr_t end);
+/* Amid a walk: there are frames of the object that lies there.  True when it is new: then its part of /proc/self/maps is written. */
+bool hew_trace_tree_note(uintptr_t begin, uintptr_t end);
 
 #endif

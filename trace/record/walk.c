@@ -13,6 +13,7 @@
 #include "os/syscall.h"
 #include "prof/unwind.h"
 #include "record/next.h"
+#include "record/python.h"
 #include "record/tree.h"
 
 #include <dlfcn.h>
@@ -52,10 +53,13 @@ struct hew_trace_walk {
     uintptr_t top;                /* the stack can be read up to here */
     uintptr_t own_begin, own_end; /* of this library */
     unsigned first;
+    bool unnamed; /* frames have no nodes of their own: Python's were between them */
+    struct hew_python_memory *python;
     struct frame frames[FRAMES];
     struct frame newer[FRAMES]; /* the innermost first: those of this walk that are not among `frames` */
     uintptr_t addresses[FRAMES];
     struct step steps[1u << LG_STEPS];
+    _Alignas(16) char more[]; /* what `python` is */
 };
 
 /* How often the program has begun or ended to unload something: what is remembered of code that went is wrong. */
@@ -87,13 +91,14 @@ hew_trace_walk_new(void)
 {
     struct hew_trace_walk *walk;
     struct hew_os_object own;
-    long mapped = hew_syscall6(SYS_mmap, 0, (long)sizeof(*walk), PROT_READ | PROT_WRITE,
+    long mapped = hew_syscall6(SYS_mmap, 0, (long)(sizeof(*walk) + hew_python_memory_size()), PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (mapped < 0) {
         return NULL;
     }
     walk = (struct hew_trace_walk *)mapped;
+    walk->python = (struct hew_python_memory *)walk->more;
     /* In a static program everything is one object: nothing is left out then. */
     if (hew_os_find_object((uintptr_t)hew_trace_walk_new, &own) &&
         hew_os_program_address() - own.begin >= own.end - own.begin) {
@@ -107,7 +112,7 @@ hew_trace_walk_new(void)
 void
 hew_trace_walk_free(struct hew_trace_walk *walk)
 {
-    hew_syscall2(SYS_munmap, walk, sizeof(*walk));
+    hew_syscall2(SYS_munmap, walk, sizeof(*walk) + hew_python_memory_size());
 }
 
 void
@@ -115,6 +120,7 @@ hew_trace_walk_forget(struct hew_trace_walk *walk)
 {
     walk->first = FRAMES;
     walk->top = 0;
+    hew_python_forget(walk->python);
     for (unsigned i = 0; i < 1u << LG_STEPS; i++) {
         walk->steps[i].pc = 0;
     }
@@ -154,7 +160,9 @@ make_step(uintptr_t pc, struct step *step)
 
     *step = (struct step){.pc = pc, .kind = STEP_OTHER};
     if (hew_os_find_object(pc - 1, &object)) {
-        hew_trace_tree_note(object.begin, object.end);
+        if (hew_trace_tree_note(object.begin, object.end)) {
+            hew_python_meet(&object);
+        }
     }
     if (!hew_unwind_find(pc - 1, &rule)) {
         if (!hew_unwind_find(pc, &rule) || !rule.signal) {
@@ -336,12 +344,43 @@ static uint32_t
 walk_in_full(struct hew_trace_walk *walk, uintptr_t inner)
 {
     unsigned count = hew_unwind(walk->addresses, FRAMES, inner);
-    uint32_t node = 0;
+    uint32_t node = hew_python_node(walk->python, walk->addresses, count);
 
     walk->first = FRAMES;
-    while (count-- > 0) {
-        node = node_below(walk, node, walk->addresses[count]);
+    while (node == 0 && count > 0) {
+        for (; count > 0; count--) {
+            node = node_below(walk, node, walk->addresses[count - 1]);
+        }
     }
+    return node;
+}
+
+/* With the frames of Python; 0: there are none. */
+static uint32_t
+node_with_python(struct hew_trace_walk *walk)
+{
+    unsigned count = 0;
+
+    for (unsigned i = walk->first; i < FRAMES; i++) {
+        uintptr_t pc = walk->frames[i].step.pc;
+        walk->addresses[count] = pc;
+        count += pc - walk->own_begin >= walk->own_end - walk->own_begin;
+    }
+    return hew_python_node(walk->python, walk->addresses, count);
+}
+
+/* Names the frames that have no node yet: `fresh` are new, the innermost ones. */
+static uint32_t
+node_of_frames(struct hew_trace_walk *walk, unsigned fresh)
+{
+    unsigned named = walk->unnamed ? FRAMES : walk->first + fresh;
+    uint32_t node = named < FRAMES ? walk->frames[named].node : 0;
+
+    while (named > walk->first) {
+        struct frame *frame = &walk->frames[--named];
+        frame->node = node = node_below(walk, node, frame->step.pc);
+    }
+    walk->unnamed = false;
     return node;
 }
 
@@ -368,12 +407,14 @@ hew_trace_walk(struct hew_trace_walk *walk, struct hew_trace_start start)
         return walk_in_full(walk, start.sp);
     }
     at = found.is_run ? found.run : FRAMES;
-    node = found.is_run ? walk->frames[at].node : 0;
-    while (found.count-- > 0) {
-        struct frame *frame = &walk->frames[--at];
-        *frame = walk->newer[found.count];
-        frame->node = node = node_below(walk, node, frame->step.pc);
+    for (unsigned i = found.count; i > 0; i--) {
+        walk->frames[--at] = walk->newer[i - 1];
     }
     walk->first = at;
-    return node;
+    node = node_with_python(walk);
+    if (node != 0) {
+        walk->unnamed = true;
+        return node;
+    }
+    return node_of_frames(walk, found.count);
 }

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "prof/unwind.h"
 #include "record/next.h"
+#include "record/python.h"
 #include "record/tree.h"
 #include "test.h"
 
@@ -34,15 +35,38 @@ hew_trace_tree_child(uint32_t parent, uintptr_t address)
     return node_count++;
 }
 
-void
+bool
 hew_trace_tree_note(uintptr_t begin, uintptr_t end)
 {
+    return false;
 }
 
 void *
 hew_next_named(const char *name)
 {
     return NULL;
+}
+
+size_t
+hew_python_memory_size(void)
+{
+    return 0;
+}
+
+void
+hew_python_forget(struct hew_python_memory *memory)
+{
+}
+
+void
+hew_python_meet(const struct hew_os_object *object)
+{
+}
+
+uint32_t
+hew_python_node(struct hew_python_memory *memory, const uintptr_t *addresses, unsigned count)
+{
+    return 0;
 }
 
 static struct hew_trace_walk *walk;

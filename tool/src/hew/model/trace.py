@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 ENDED = 1  # flags of a trace's header
 FULL = 2
+OBJECTS = 4  # of CPython's own allocator are in it
 
 
 @dataclass(frozen=True)

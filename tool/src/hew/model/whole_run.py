@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from hew.model.profile import Location
+from hew.model.profile import Frame, Location
 from hew.model.profile import Mapping as Mapped
 
 COLUMNS = 7  # of a stack: its node, then count and bytes of what was made, lives, was temporary
@@ -81,6 +81,7 @@ class WholeRun:
     addresses: Sequence[int]
     parents: Sequence[int]
     mappings: tuple[Mapped, ...]
+    names: Mapping[int, Frame]  # of addresses that are none
     moments: Mapping[str, Moment]  # peak and end; at 0, at 1 and so on
     parts: tuple[Part, ...]
     made_by_size: tuple[Sum, ...]

@@ -18,8 +18,14 @@ def places(run: WholeRun) -> Profile:
     numbers: dict[int, int] = {}
     for address in run.addresses:
         numbers.setdefault(address, len(numbers))
-    locations = tuple(Location(address - 1) if address else NO_STACK for address in numbers)
+    locations = tuple(_place(run, address) for address in numbers)
     return Profile(run.source, (), locations, run.mappings, True, 1, round(1e9 * run.started), run.notes, run.pid)
+
+
+def _place(run: WholeRun, address: int) -> Location:
+    if address in run.names:
+        return Location(0, None, (run.names[address],))
+    return Location(address - 1) if address else NO_STACK
 
 
 def with_names(run: WholeRun, named: Profile) -> WholeRun:

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from hew.model.errors import HewError
-from hew.model.profile import Mapping
+from hew.model.profile import Frame, Mapping
 from hew.model.trace import FULL
 from hew.model.whole_run import Moment, Part, Sum, Totals, WholeRun
 from hew.sources.library import find_part
 from hew.sources.profile.heap_v2 import read_maps
-from hew.sources.trace.blocks import INFO, MAGIC, MODULES, decoded, info, read_blocks, read_header
+from hew.sources.readable import readable
+from hew.sources.trace.blocks import INFO, MAGIC, MODULES, NAMES, decoded, info, read_blocks, read_header
 from hew.sources.trace.plain import plain_trace
 from hew.sources.trace.recorder import PROGRAM
 
+NAMED = 1 << 63
 WITHOUT_STACKS = (
     "{path}: a trace without stacks, so it does not say who allocated: hew record --stacks all -o FILE -- COMMAND "
     "writes them"
@@ -36,7 +38,7 @@ def read_whole_run(path: Path, within: int = 1, at: Sequence[float] = (), over_t
     """The run in a trace: its peak, its end, the moments `at` (seconds, rising), and all its parts. An object is
     temporary if its thread frees it within so many operations. Raises HewError for what is no trace with stacks."""
     words = [f"within={within}", *(f"at={round(1e6 * one)}" for one in at), *(["over-time"] if over_time else [])]
-    about, mappings = _blocks(path)
+    about, mappings, names = _blocks(path)
     lines = _asked(path, words)
     head = next(one for one in lines if one["kind"] == "trace")
     nodes = next(one for one in lines if one["kind"] == "nodes")["nodes"]
@@ -59,6 +61,7 @@ def read_whole_run(path: Path, within: int = 1, at: Sequence[float] = (), over_t
         addresses=array("Q", [0, *nodes[0::2]]),
         parents=array("I", [0, *nodes[1::2]]),
         mappings=mappings,
+        names=names,
         moments=_moments(lines),
         parts=tuple(Part(one["part"], _moment(one), _sums(one["born"])) for one in lines if one["kind"] == "part"),
         made_by_size=_sums(whole["sizes"]),
@@ -67,8 +70,9 @@ def read_whole_run(path: Path, within: int = 1, at: Sequence[float] = (), over_t
     )
 
 
-def _blocks(path: Path) -> tuple[dict[str, str], tuple[Mapping, ...]]:
-    """What the trace says of its program, and where code lay."""
+def _blocks(path: Path) -> tuple[dict[str, str], tuple[Mapping, ...], dict[int, Frame]]:
+    """What the trace says of its program, where code lay, and the names of what is no code."""
+    names: dict[int, Frame] = {}
     about: dict[str, str] = {}
     found: dict[Mapping, None] = {}
     with path.open("rb") as file:
@@ -77,7 +81,18 @@ def _blocks(path: Path) -> tuple[dict[str, str], tuple[Mapping, ...]]:
                 about = info(decoded(block, payload))
             elif block.kind == MODULES:
                 found.update(dict.fromkeys(read_maps(decoded(block, payload).splitlines())))
-    return about, tuple(found)
+            elif block.kind == NAMES:
+                names.update(_names(decoded(block, payload).decode(errors="replace")))
+    return about, tuple(found), names
+
+
+def _names(text: str) -> Iterable[tuple[int, Frame]]:
+    """Python's frames, as FILE:FUNCTION:LINE. The numbers stand in nodes in place of addresses."""
+    for row in text.split("\n"):
+        words = row.split("\t")
+        if len(words) == 4 and words[0].isdecimal() and words[1].isdecimal():
+            line, function, file = int(words[1]), readable(words[2]), readable(words[3])
+            yield NAMED | int(words[0]), Frame(f"{file.rpartition('/')[2]}:{function}:{line}")
 
 
 def _asked(path: Path, words: Sequence[str]) -> list[dict[str, Any]]:
