@@ -265,7 +265,8 @@ hew_map_cover(uintptr_t address, size_t size)
         return false;
     }
     for (size_t root = address >> HEW_LG_LEAF; covered && root <= (address + size - 1) >> HEW_LG_LEAF; root++) {
-        if (atomic_load_explicit(&hew_map_roots[root], memory_order_acquire) == NULL) {
+        hew_map_entry *leaf = NULL; /* compared by a write: a page that is read before it is written faults twice */
+        if (atomic_compare_exchange_strong(&hew_map_roots[root], &leaf, NULL)) {
             hew_mutex_lock(&hew_map_lock);
             covered = open_window(root);
             hew_mutex_unlock(&hew_map_lock);

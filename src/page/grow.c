@@ -141,6 +141,7 @@ hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     }
     if (region != NULL) {
         hew_huge_begin(heap, region, size);
+        hew_split_mark_ends(region); /* pages of the map that are read before they are written fault twice */
         hew_split_insert(heap, &heap->retained, region, HEW_EXTENT_RETAINED);
     }
     return region;
