@@ -172,6 +172,7 @@ test-programs: release
 	$(PYTHON) -m unittest discover -s tests/programs
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set quick --install
 
+# Tests wait for programs more than they work (0.3 of two processors with two processes), so there are four processes.
 # A test that fails gets a second try, up to ten of them; CI's closing lines name those that needed it.
 RERUNS = --reruns 1 --max-suite-reruns 10 --rerun-show-tracebacks -raR
 test-python:
@@ -182,7 +183,7 @@ test-python:
 	MYPYPATH=scripts:tests/packages .venv/bin/mypy --strict tests/packages
 	.venv/bin/python scripts/build_wheel.py
 	@status=0; for tests in tool/tests tests/scripts; do \
-	  echo "pytest $$tests"; .venv/bin/pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile $(RERUNS) $$tests || status=1; done; exit $$status
+	  echo "pytest $$tests"; .venv/bin/pytest -q --numprocesses 4 --dist loadfile $(RERUNS) $$tests || status=1; done; exit $$status
 
 # One job, half a minute on two quiet processors: 64 threads that make and free 3,000 objects at a time.  Builds what the README shows and
 # no test program.
