@@ -2,6 +2,7 @@
 """`hew record --stacks all` of a program in Python: its frames by file, function and line, and its small objects."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,8 @@ one.join()
 @pytest.fixture(scope="module", autouse=True)
 def _built() -> None:
     pytest.importorskip("numpy")
-    if sys.implementation.name != "cpython" or sys.version_info[:2] != (3, 11):
-        pytest.skip("frames of CPython 3.11 alone are known")
+    if sys.implementation.name != "cpython" or not (3, 11) <= sys.version_info[:2] <= (3, 13):
+        pytest.skip("frames of CPython 3.11 to 3.13 are known")
     try:
         find_part("libhewtrace.so"), find_part("hew-replay")
     except HewError as error:
@@ -75,7 +76,7 @@ def test_each_line_has_what_it_allocated(hew: HewRunner, trace: Path) -> None:
 
 
 def test_small_objects_of_the_interpreters_own_allocator_are_counted(hew: HewRunner, trace: Path) -> None:
-    name = "prog.py:small.<locals>.<listcomp>:7"
+    name = "prog.py:small.<locals>.<listcomp>:7" if sys.version_info < (3, 12) else "prog.py:small:7"
     assert 10_000 <= functions(hew, "--count", str(trace))[name]["flat"]["alloc_objects"] < 20_200  # and an int each
     replayed = hew("replay", "--runs", "1", "--warmup", "0", str(trace))
     assert "objects of CPython's own allocator" in replayed.stdout + replayed.stderr
@@ -104,3 +105,22 @@ def test_the_interpreter_may_have_any_allocator(hew: HewRunner, tmp_path: Path, 
     assert done.returncode == 0, done.stderr
     hold = functions(hew, str(tmp_path / "t"))["prog.py:hold:5"]
     assert hold["cum"]["inuse_space"] >= 107 * 100_000
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_each_version_has_its_layout(hew: HewRunner, tmp_path: Path, version: str) -> None:
+    (tmp_path / "prog.py").write_text(PROGRAM)
+    ask = [f"python{version}", "-c", "import sys; print(sys.executable, sys.version_info >= (3, 11))"]
+    try:
+        python, _, known = (
+            subprocess.run(ask, check=True, capture_output=True, text=True).stdout.strip().rpartition(" ")
+        )
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip(f"no python{version} on this machine")
+    assert known == "True"
+    done = hew("record", "--stacks", "all", "-o", str(tmp_path / "t"), "--", python, str(tmp_path / "prog.py"))
+    assert done.returncode == 0, done.stderr
+    found = functions(hew, str(tmp_path / "t"))
+    assert found["prog.py:hold:5"]["cum"]["inuse_space"] >= 107 * 100_000
+    stacks = hew("profile", "--collapsed", str(tmp_path / "t")).stdout
+    assert "prog.py:<module>:19;" + "prog.py:deep:14;" * 200 + "prog.py:deep:14 " in stacks

@@ -18,32 +18,37 @@
 #include <pthread.h>
 #include <string.h>
 
-#pragma weak pthread_getspecific
 #pragma weak pthread_self
 
 #define FRAMES 512u
 #define LG_NAMES 10
 #define NAME_BYTES 512 /* of a function's or a file's name */
 
-/* Where fields lie.  Those of 3.11 are of its headers, on 64-bit machines. */
+#define NO_FIELD UINT16_MAX
+#define ON_C_STACK 3 /* an owner: such a frame stands between two runs of the loop, and is of no function */
+
+/* Where fields lie, by the headers of each version, on 64-bit machines. */
 struct layout {
     uint16_t version;
-    uint16_t runs, tss_made, tss_key; /* in _PyRuntime */
-    uint16_t thread_cframe, thread_id;
-    uint16_t cframe_frame;
-    uint16_t frame_code, frame_previous, frame_instruction, frame_is_entry;
+    uint16_t thread_frame, cframe_frame; /* of the thread, or by way of a struct that it points to */
+    uint16_t thread_id;
+    uint16_t frame_code, frame_previous, frame_instruction;
+    uint16_t frame_is_entry, frame_owner; /* one of them */
     uint16_t code_first_line, code_file, code_name, code_lines, code_instructions;
-    uint16_t text_length, text_state, text_ascii, text_compact;
-    uint16_t bytes_size, bytes_first;
+    uint16_t text_ascii, text_compact; /* sizes of what stands before the characters */
 };
 
 static const struct layout layouts[] = {
-    {0x030b, 12, 592, 596, 56, 152, 8, 32, 48, 56, 68, 72, 112, 128, 136, 184, 16, 32, 48, 72, 16, 32},
+    {0x030b, 56, 8, 152, 32, 48, 56, 68, NO_FIELD, 72, 112, 128, 136, 184, 48, 72},
+    {0x030c, 56, 0, 136, 0, 8, 56, NO_FIELD, 70, 68, 112, 128, 136, 192, 40, 56},
+    {0x030d, 72, NO_FIELD, 152, 0, 8, 56, NO_FIELD, 70, 68, 112, 128, 136, 200, 40, 56},
 };
+enum { TEXT_LENGTH = 16, TEXT_STATE = 32, BYTES_SIZE = 16, BYTES_FIRST = 32 }; /* the same in all of them */
 
 static struct {
     const struct layout *layout; /* NULL: no interpreter whose frames are known; written last */
-    uintptr_t runtime, code_type;
+    uintptr_t code_type;
+    void *(*this_thread)(void);     /* looks its state up, by pthread_getspecific() */
     uintptr_t loop_begin, loop_end; /* the function that runs frames */
     uintptr_t begin, end;           /* the file that it is in */
 } python;
@@ -83,11 +88,12 @@ hew_python_forget(struct hew_python_memory *memory)
 
 /* Where each allocation has its stack, and the interpreter has not begun: no thread can be reading its table of allocators. */
 static void
-take_objects(const struct layout *layout)
+take_objects(void)
 {
-    const uint32_t *begun = (const uint32_t *)(python.runtime + layout->runs); /* its core, then all of it */
+    int (*has_begun)(void);
 
-    if (begun[0] == 0 && begun[1] == 0 && hew_trace_shared.until_ns == 0 && hew_trace_settings.stack_sampling == 1) {
+    *(void **)&has_begun = hew_next_of_program("Py_IsInitialized");
+    if (has_begun != NULL && !has_begun() && hew_trace_shared.until_ns == 0 && hew_trace_settings.stack_sampling == 1) {
         hew_pymalloc_take();
     }
 }
@@ -107,14 +113,15 @@ hew_python_meet(const struct hew_os_object *object)
         !hew_cfi_function(object->unwind_index, loop, &python.loop_begin, &python.loop_end)) {
         return;
     }
-    python.runtime = (uintptr_t)hew_next_of_program("_PyRuntime");
+    *(void **)&python.this_thread = hew_next_of_program("PyGILState_GetThisThreadState");
     python.code_type = (uintptr_t)hew_next_of_program("PyCode_Type");
     python.begin = object->begin;
     python.end = object->end;
     for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++) {
-        if (layouts[i].version == *version >> 16 && python.runtime != 0 && python.code_type != 0) {
+        if (layouts[i].version == *version >> 16 && python.this_thread != NULL && python.code_type != 0 &&
+            pthread_self != NULL) {
             __atomic_store_n(&python.layout, &layouts[i], __ATOMIC_RELEASE);
-            take_objects(&layouts[i]);
+            take_objects();
         }
     }
 }
@@ -131,35 +138,29 @@ half_at(uintptr_t object, uint16_t field)
     return *(const uint32_t *)(object + field);
 }
 
-/* This thread's state, as the interpreter has stored it for the thread itself; 0: it has none. */
-static uintptr_t
-thread_state(const struct layout *layout)
-{
-    uintptr_t state;
-
-    if (half_at(python.runtime, layout->tss_made) == 0 || pthread_getspecific == NULL || pthread_self == NULL) {
-        return 0;
-    }
-    state = (uintptr_t)pthread_getspecific(half_at(python.runtime, layout->tss_key));
-    return state != 0 && word_at(state, layout->thread_id) == (uintptr_t)pthread_self() ? state : 0;
-}
-
 /* The thread's frames of Python, the innermost first; how many. */
 static unsigned
 find_frames(const struct layout *layout, struct python_frame *frames)
 {
-    uintptr_t state = thread_state(layout), cframe, frame, code;
+    uintptr_t state = (uintptr_t)python.this_thread(), frame = 0, code;
     unsigned count = 0;
 
-    cframe = state == 0 ? 0 : word_at(state, layout->thread_cframe);
-    frame = cframe == 0 ? 0 : word_at(cframe, layout->cframe_frame);
+    if (state != 0 && word_at(state, layout->thread_id) == (uintptr_t)pthread_self()) {
+        frame = word_at(state, layout->thread_frame);
+        frame = frame == 0 || layout->cframe_frame == NO_FIELD ? frame : word_at(frame, layout->cframe_frame);
+    }
     for (; frame != 0 && count < FRAMES; frame = word_at(frame, layout->frame_previous)) {
+        if (layout->frame_owner != NO_FIELD && *(const uint8_t *)(frame + layout->frame_owner) == ON_C_STACK) {
+            frames[count > 0 ? count - 1 : 0].is_entry = true;
+            continue;
+        }
         code = word_at(frame, layout->frame_code);
         if (code == 0 || word_at(code, sizeof(uintptr_t)) != python.code_type) {
             break;
         }
         frames[count++] = (struct python_frame){code, word_at(frame, layout->frame_instruction),
-                                                *(const uint8_t *)(frame + layout->frame_is_entry) != 0};
+                                                layout->frame_is_entry != NO_FIELD &&
+                                                    *(const uint8_t *)(frame + layout->frame_is_entry) != 0};
     }
     return count;
 }
@@ -199,9 +200,9 @@ copy_text(const struct layout *layout, uintptr_t text, char *to)
     unsigned width;
 
     if (text != 0) {
-        state = half_at(text, layout->text_state);
+        state = half_at(text, TEXT_STATE);
         width = state >> 2 & 7; /* bytes of a character; below it: how it is interned, above it: compact, ascii */
-        length = word_at(text, layout->text_length);
+        length = word_at(text, TEXT_LENGTH);
         text += (state >> 6 & 1) != 0 ? layout->text_ascii : layout->text_compact;
         from = length > NAME_BYTES / 4 && width > 1 ? length - NAME_BYTES / 4
                : length > NAME_BYTES / 2            ? length - NAME_BYTES / 2
@@ -247,8 +248,8 @@ static int
 line_of(const struct layout *layout, uintptr_t code, uintptr_t instruction)
 {
     uintptr_t table = word_at(code, layout->code_lines);
-    const uint8_t *first = (const uint8_t *)(table + layout->bytes_first);
-    struct lines lines = {first, table == 0 ? first : first + word_at(table, layout->bytes_size)};
+    const uint8_t *first = (const uint8_t *)(table + BYTES_FIRST);
+    struct lines lines = {first, table == 0 ? first : first + word_at(table, BYTES_SIZE)};
     uintptr_t unit = (instruction - (code + layout->code_instructions)) / 2, passed = 0;
     int line = (int)half_at(code, layout->code_first_line);
 

@@ -3,9 +3,9 @@
  * python: the frames of CPython in a stack, each as FILE, FUNCTION and LINE.
  *
  * Owns      which interpreter is in the process, and the names of its frames, which are written into the trace once.
- * Promises  nothing of the interpreter is called: a thread reads its own state, by the layout of that version.  No malloc.
+ * Promises  the interpreter runs nothing: a thread looks up its own state and reads it, by the layout of that version.  No malloc.
  *           Two threads with new names wait for each other.
- * Knows     CPython 3.11.  Of others there are native frames alone.
+ * Knows     CPython 3.11 to 3.13.  Of others there are native frames alone.
  */
 #ifndef HEW_TRACE_RECORD_PYTHON_H
 #define HEW_TRACE_RECORD_PYTHON_H
