@@ -75,9 +75,11 @@ def crates(output: Path) -> None:
 
 
 def wheel(output: Path) -> None:
-    """The Python wheel, tried in an environment of its own."""
+    """The Python wheels: this machine's, tried in an environment of its own, and aarch64's if its compiler is here."""
     with tempfile.TemporaryDirectory() as folder:
         succeed(build_wheel.main, ["--output", folder])
+        if shutil.which("aarch64-linux-gnu-g++") is not None:
+            succeed(build_wheel.main, ["--output", folder, "--machine", "aarch64"])
         copy(Path(folder), "*.whl", output)
 
 

@@ -6,7 +6,7 @@ import os
 from conan import ConanFile
 from conan.errors import ConanInvalidConfiguration
 from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
-from conan.tools.files import copy
+from conan.tools.files import copy, rm
 
 
 class HewConan(ConanFile):
@@ -46,15 +46,14 @@ class HewConan(ConanFile):
 
     def package(self):
         CMake(self).install()
+        unwanted = "libhew.a" if self.options.shared else "libhew*.so*"
+        rm(self, unwanted, os.path.join(self.package_folder, "lib"))
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "hew")
         self.cpp_info.set_property("pkg_config_name", "hew")
-        if self.options.shared:
-            self.cpp_info.set_property("cmake_target_name", "hew::hew")
-            self.cpp_info.libs = ["hew"]
-        else:
-            self.cpp_info.set_property("cmake_target_name", "hew::static")
-            self.cpp_info.libs = [":libhew.a"]
+        self.cpp_info.set_property("cmake_target_name", "hew::hew" if self.options.shared else "hew::static")
+        self.cpp_info.libs = ["hew"]
+        if not self.options.shared:
             self.cpp_info.system_libs = ["pthread", "dl"]

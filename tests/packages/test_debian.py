@@ -41,12 +41,12 @@ def test_a_bare_debian_installs_uses_and_removes_them(debs: dict[str, Path], bar
     assert "libhew.so.0" in run_command("readelf", "-d", tmp_path / "shared")
 
     assert bare.run("hew", "--version").startswith("hew, version")
-    said = bare.run("hew", "run", "--conf", "stats_print:true", "--", "/bin/true")
+    said = bare.run("hew", "run", "--conf", "stats_print:true", "--", "python3", "-c", "pass")
     assert "-ghew" in said
-    said = bare.run("/usr/bin/env", "LD_PRELOAD=libhew.so.0", "MALLOC_CONF=stats_print:true", "/bin/true")
+    said = bare.run("/usr/bin/env", "LD_PRELOAD=libhew.so.0", "MALLOC_CONF=stats_print:true", "python3", "-c", "pass")
     assert "-ghew" in said
-    bare.run("hew", "record", "-o", "/tmp/true.trace", "--", "/bin/true")
-    assert "hew" in bare.run("hew", "replay", "--runs", "1", "--alloc", "hew", "/tmp/true.trace")
+    bare.run("hew", "record", "-o", "/tmp/sort.trace", "--", "sort", "/etc/passwd")
+    assert "hew" in bare.run("hew", "replay", "--runs", "1", "--alloc", "hew", "/tmp/sort.trace")
 
     bare.run("dpkg", "--purge", *PACKAGES)
     assert bare.files() - before == set()

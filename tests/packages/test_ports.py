@@ -43,7 +43,8 @@ def test_conan_makes_a_package_that_a_program_runs_on(options: str, tmp_path: Pa
     conan = needs_tool("conan")
     home = {"CONAN_HOME": str(tmp_path)}
     run_command(conan, "profile", "detect", folder=None, **home)
-    words = ("create", PACKAGING / "conan", "--version", version(), "-o", options)
+    tried = shutil.copytree(PACKAGING / "conan/test_package", tmp_path / "tried")  # it builds where it lies
+    words = ("create", PACKAGING / "conan", "--version", version(), "-o", options, "--test-folder", tried)
     assert f"hew {version()}\n" in run_command(conan, *words, folder=None, **home)
     run_command(conan, "remove", "--confirm", "hew/*", folder=None, **home)
     assert "hew/" not in run_command(conan, "list", "hew/*", "--format=json", folder=None, **home).partition("{")[2]
