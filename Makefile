@@ -172,7 +172,7 @@ test-programs: release
 	$(PYTHON) -m unittest discover -s tests/programs
 	$(PYTHON) tests/programs/run.py --library $(LIBRARY) --set quick --install
 
-# Tests wait for programs more than they work (0.3 of two processors with two processes), so there are four processes.
+# Two processes on two processors wait for programs a third of the time, so there are four.
 # A test that fails gets a second try, up to ten of them; CI's closing lines name those that needed it.
 RERUNS = --reruns 1 --max-suite-reruns 10 --rerun-show-tracebacks -raR
 test-python:
