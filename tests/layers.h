@@ -47,6 +47,9 @@ layers_boot(void)
     return layers_boot_with(NULL, 0);
 }
 
+/* A heap of a test's own, as an arena of that number takes pages from it. */
+#define LAYERS_CLIENT(of) (&(struct hew_page_client){(of), (of)->arena})
+
 /* So many regions of a class, in as many steps as that takes. */
 static inline void
 layers_take_regions(struct hew_arena *arena, unsigned code, void **into, unsigned count)
@@ -98,7 +101,7 @@ struct layers_large {
 static inline struct layers_large
 layers_large(struct hew_arena *arena)
 {
-    hew_page_sweep(&arena->pages);
+    hew_page_sweep(arena->pages.heap);
     struct layers_large total = {0, 0};
     for (unsigned index = 0; index < HEW_LARGE_CLASSES; index++) {
         total.ndalloc += atomic_load_explicit(&arena->large[index].ndalloc, memory_order_relaxed);
@@ -120,15 +123,25 @@ layers_settled(void)
     }
     HEW_EACH_ARENA(arena)
     {
-        size_t slab_bytes = 0, active = hew_page_counts(&arena->pages).active;
-        for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
-            settled = layers_bin_settled(arena, code, &slab_bytes) && settled;
-        }
         uint64_t taken = layers_large(arena).nmalloc, returned = layers_large(arena).ndalloc;
-        if (active != slab_bytes || taken != returned || !hew_page_heap_valid(&arena->pages)) {
-            printf("arena %u: %zu active bytes, %zu in slabs; %llu large objects taken, %llu returned; heap %s\n",
-                   arena->index, active, slab_bytes, (unsigned long long)taken, (unsigned long long)returned,
-                   hew_page_heap_valid(&arena->pages) ? "valid" : "not valid");
+        if (taken != returned) {
+            printf("arena %u: %llu large objects taken, %llu returned\n", arena->index, (unsigned long long)taken,
+                   (unsigned long long)returned);
+            settled = false;
+        }
+    }
+    HEW_EACH_PAGE_OWNER(owner)
+    {
+        size_t slab_bytes = 0, active = hew_page_counts(owner->pages.heap).active;
+        HEW_EACH_ARENA(arena)
+        {
+            for (unsigned code = 1; arena->pages.heap == owner->pages.heap && code <= HEW_CODE_SMALL_LAST; code++) {
+                settled = layers_bin_settled(arena, code, &slab_bytes) && settled;
+            }
+        }
+        if (active != slab_bytes || !hew_page_heap_valid(owner->pages.heap)) {
+            printf("page heap of arena %u: %zu active bytes, %zu in slabs; %s\n", owner->index, active, slab_bytes,
+                   hew_page_heap_valid(owner->pages.heap) ? "valid" : "not valid");
             settled = false;
         }
     }

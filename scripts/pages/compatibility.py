@@ -73,6 +73,7 @@ These tests fail in hew, on purpose:
 | `arenas.nbins`, sizes of bins, `nallocx` | 63 bins, eight a doubling | less internal fragmentation |
 | `arenas.bin.<i>.slab_size`, `nregs` | slabs from 16 KiB | a slab begins at a granule of the address map |
 | `bin_shards`, `arenas.bin.<i>.nshards` | accepted, 1 | caches flush to a bin in batches |
+| `dirty_decay_ms`, `muzzy_decay_ms`, `dss`, `retain_grow_limit`, `extent_hooks` of an automatic arena | set for the four arenas that share its pages | idle pages serve each of them (decision 0090) |
 | `experimental.hooks.install`, `remove`, `thread_event` | ENOENT | the fast path calls no hook |
 | `metadata_use_hooks` of `experimental.arenas_create_ext` | ignored | hew's own data lies between guards |
 | `prof_gdump` | checked when an allocation is sampled | the page heap does not know profiles |

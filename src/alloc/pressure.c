@@ -56,9 +56,13 @@ sum_heaps(void)
     struct sum sum = {0, 0};
     HEW_EACH_ARENA(arena)
     {
-        struct hew_page_counts counts = hew_page_counts(&arena->pages);
+        sum.held -= (ptrdiff_t)sum_holes(arena);
+    }
+    HEW_EACH_PAGE_OWNER(arena)
+    {
+        struct hew_page_counts counts = hew_page_counts(arena->pages.heap);
         sum.idle += (ptrdiff_t)(counts.dirty + counts.muzzy);
-        sum.held += (ptrdiff_t)(counts.active + counts.dirty + counts.muzzy - sum_holes(arena));
+        sum.held += (ptrdiff_t)(counts.active + counts.dirty + counts.muzzy);
     }
     return sum;
 }
@@ -184,16 +188,16 @@ static void
 return_idle(size_t wanted)
 {
     size_t idle = 0;
-    HEW_EACH_ARENA(arena)
+    HEW_EACH_PAGE_OWNER(arena)
     {
-        idle += hew_page_idle(&arena->pages);
+        idle += hew_page_idle(arena->pages.heap);
     }
-    HEW_EACH_ARENA(arena)
+    HEW_EACH_PAGE_OWNER(arena)
     {
-        size_t own = hew_page_idle(&arena->pages);
+        size_t own = hew_page_idle(arena->pages.heap);
         if (own != 0 && idle != 0) {
             size_t part = (wanted / IDLE_PARTS + 1) * (own * IDLE_PARTS / idle + 1);
-            hew_page_purge_some(&arena->pages, part < own ? part : own);
+            hew_page_purge_some(arena->pages.heap, part < own ? part : own);
         }
     }
 }

@@ -58,7 +58,7 @@ resize_in_place(struct hew_extent *extent, size_t size)
     if (HEW_UNLIKELY(extent->large.guarded)) {
         return hew_large_usable(size) == extent->large.usable;
     }
-    struct hew_page_heap *pages = &hew_arena_at(extent->arena)->pages;
+    struct hew_page_heap *pages = hew_arena_at(extent->arena)->pages.heap;
     unsigned code = hew_large_code(size);
     size_t wanted = hew_large_usable(size);
     size_t before = extent->size;
@@ -76,7 +76,7 @@ static void *
 move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
 {
     /* Whose pages they are is the hooks' business, where there are any. */
-    bool hooked = arena->pages.hooks != NULL || hew_arena_at(from->arena)->pages.hooks != NULL;
+    bool hooked = arena->pages.heap->hooks != NULL || hew_arena_at(from->arena)->pages.heap->hooks != NULL;
     struct hew_extent *to =
         hooked || from->large.guarded ? NULL : hew_large_take(arena, size, HEW_PAGE, hew_large_code(size));
     if (to == NULL) {
@@ -84,7 +84,7 @@ move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
     }
     to->large.fresh = 0;
     to->zeroed = false; /* also where nothing moves: from the shelf it goes out to whoever does not ask what it holds */
-    enum hew_os_moved moved = hew_page_move(&hew_arena_at(from->arena)->pages, from, &arena->pages, to);
+    enum hew_os_moved moved = hew_page_move(hew_arena_at(from->arena)->pages.heap, from, arena->pages.heap, to);
     if (moved == HEW_OS_MOVED) {
         note_moved(from, to, size);
         hew_large_give(from);

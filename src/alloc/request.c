@@ -53,9 +53,9 @@ hew_request_relieve(void)
     {
         hew_arena_trim(arena);
     }
-    HEW_EACH_ARENA(arena) /* with what the others had borrowed */
+    HEW_EACH_PAGE_OWNER(arena)
     {
-        hew_page_release(&arena->pages);
+        hew_page_release(arena->pages.heap);
     }
     if (hew_page_is_bounded()) { /* what is counted is put right before a limit refuses once more */
         hew_pressure_look(0);
@@ -297,7 +297,7 @@ finish_large(void *object, bool zero)
     if (!zero) {
         return hew_fill_new(object, usable);
     }
-    zeroed = zeroed || (zeroed_by_system(usable) && hew_page_zero(&hew_arena_at(extent->arena)->pages, extent));
+    zeroed = zeroed || (zeroed_by_system(usable) && hew_page_zero(hew_arena_at(extent->arena)->pages.heap, extent));
     return zeroed ? object : hew_bytes_zero(object, stale < usable ? stale : usable);
 }
 
@@ -396,5 +396,5 @@ void
 hew_alloc_mark_sampled(struct hew_extent *large, void *sample)
 {
     large->large.sample = sample;
-    hew_page_recode(&hew_arena_at(large->arena)->pages, large, HEW_CODE_SLOW);
+    hew_page_recode(hew_arena_at(large->arena)->pages.heap, large, HEW_CODE_SLOW);
 }

@@ -100,9 +100,9 @@ static void
 each_inner_mutex(mutex_action act)
 {
     act(&hew_reserve_lock);
-    HEW_EACH_ARENA(arena)
+    HEW_EACH_PAGE_OWNER(arena)
     {
-        act(&arena->pages.lock);
+        act(&arena->pages.heap->lock);
     }
     act(&hew_map_lock);
     act(&hew_prof_lock);
@@ -121,9 +121,9 @@ become_single(void)
     begin_bins_anew();
     each_inner_mutex(begin_anew);
     hew_arena_life_after_fork();
-    HEW_EACH_ARENA(arena)
+    HEW_EACH_PAGE_OWNER(arena)
     {
-        hew_page_after_fork(&arena->pages);
+        hew_page_after_fork(arena->pages.heap);
     }
     hew_prof_after_fork();
     hew_thread_after_fork();

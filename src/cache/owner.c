@@ -69,7 +69,7 @@ give_small(unsigned code, void **objects, unsigned count)
         }
         struct hew_arena *arena = hew_arena_at(home->arena);
         unsigned some = HEW_LIKELY(!mixed) ? count : gather_arena(arena->index, objects, count);
-        unsigned done = hew_bin_give(&arena->bins[code], &arena->pages, objects, some);
+        unsigned done = hew_bin_give(&arena->bins[code], arena->pages.heap, objects, some);
         if (HEW_UNLIKELY(done < some)) {
             done += is_misused(code, objects[done], arena);
             mixed = true;

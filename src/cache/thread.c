@@ -196,7 +196,7 @@ hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
     if (!hew_arena_join(arena)) {
         return false;
     }
-    hew_page_share(&arena->pages);
+    hew_page_share(arena->pages.heap);
     hew_mutex_lock(&hew_caches_lock);
     struct hew_arena *former = cache->arena;
     hand_counts_over(cache);

@@ -67,15 +67,15 @@ hew_purger_round(uint64_t now_ms, bool all)
     }
     hew_pressure_round();
     uint64_t next = drain_depots(now_ms, all);
-    HEW_EACH_ARENA(arena) /* before any pages: what an arena has borrowed goes home to another */
+    HEW_EACH_ARENA(arena) /* before any pages: arenas share them */
     {
         hew_arena_trim(arena);
         next = hew_clock_earlier(next, hew_holes_return(arena, now_ms, all));
     }
-    HEW_EACH_ARENA(arena)
+    HEW_EACH_PAGE_OWNER(arena)
     {
-        hew_page_decay(&arena->pages, now_ms, all);
-        uint64_t own = hew_page_next_ms(&arena->pages);
+        hew_page_decay(arena->pages.heap, now_ms, all);
+        uint64_t own = hew_page_next_ms(arena->pages.heap);
         next = hew_clock_earlier(next, own);
     }
     bool pools = atomic_load_explicit(&hew_pool_used, memory_order_relaxed);

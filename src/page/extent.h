@@ -79,8 +79,6 @@ struct hew_extent {
     bool data_segment : 1; /* from sbrk: cannot be unmapped or moved */
     bool decommitted : 1;  /* free, in a heap with hooks: to be committed by them before it is used */
     bool huge;             /* some of it may ask for huge pages, by the heap's own choice */
-    uint16_t home;         /* 0, or active and borrowed: the number of its owner, page/lend.h */
-    uint32_t home_region;  /* and its region there */
     uint64_t inline_bits[HEW_EXTENT_WORDS];
 };
 
@@ -100,12 +98,6 @@ HEW_INLINE uintptr_t
 hew_extent_end(const struct hew_extent *extent)
 {
     return extent->address + extent->size;
-}
-
-HEW_INLINE bool
-hew_extent_is_borrowed(const struct hew_extent *extent)
-{
-    return extent->home != 0;
 }
 
 /* Whether a large object of `code` begins at `address`, which `extent` is said to hold (NULL: nothing does), and is out:

@@ -153,9 +153,8 @@ gather_return(struct hew_page_heap *heap, struct hew_extent *extent, const struc
 static bool
 gather_may(const struct hew_page_heap *heap, const struct hew_extent *extent)
 {
-    return heap->hooks == NULL && !heap->ending && !heap->scarce && extent->arena == heap->arena &&
-           heap->dirty.bytes >= extent->large.fresh / SHARE && !extent->data_segment && heap->thp == HEW_THP_DEFAULT &&
-           !heap->huge && hew_os_may_move();
+    return heap->hooks == NULL && !heap->ending && !heap->scarce && heap->dirty.bytes >= extent->large.fresh / SHARE &&
+           !extent->data_segment && heap->thp == HEW_THP_DEFAULT && !heap->huge && hew_os_may_move();
 }
 
 bool

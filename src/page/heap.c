@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * heap: every way in which pages are taken, given, grown, cut and moved.  Requests meet the cheapest memory first:
- * dirty pages of much that size, dirty ones after merging, muzzy, another arena's dirty pages, dirty joined with retained,
- * retained, a new mapping.
+ * dirty pages of much that size, dirty ones after merging, muzzy, dirty joined with retained, retained, a new mapping.
  */
 #include "page/heap.h"
 
@@ -16,7 +15,6 @@
 #include "page/hooked.h"
 #include "page/hooks.h"
 #include "page/join.h"
-#include "page/lend.h"
 #include "page/shelf.h"
 #include "page/split.h"
 
@@ -58,9 +56,9 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
 }
 
 void
-hew_page_open_shelf(struct hew_page_heap *heap, struct hew_large_tally tally)
+hew_page_open_shelf(struct hew_page_heap *heap, unsigned arena, struct hew_large_tally tally)
 {
-    heap->shelf.tally = tally;
+    *hew_shelf_tally(&heap->shelf, arena) = tally;
     hew_shelf_decide(heap);
 }
 
@@ -132,7 +130,7 @@ hew_page_recode(struct hew_page_heap *heap, struct hew_extent *extent, unsigned 
 }
 
 static void
-deactivate(struct hew_extent *extent)
+clear_codes(const struct hew_extent *extent)
 {
     HEW_ASSERT(1, hew_map_extent(extent->address) == extent && hew_map_extent(hew_extent_end(extent) - 1) == extent);
     if (extent->code > HEW_CODE_SMALL_LAST) {
@@ -142,6 +140,14 @@ deactivate(struct hew_extent *extent)
     for (uintptr_t grain = extent->address; grain < hew_extent_end(extent); grain += HEW_GRAIN) {
         hew_map_set_code(grain, HEW_CODE_NONE);
     }
+}
+
+/* Nobody has the extent any more. */
+static void
+deactivate(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    clear_codes(extent);
+    extent->arena = heap->arena;
 }
 
 /* The largest extent with memory in it that is cut for a request: the option lg_extent_max_active_fit. */
@@ -180,7 +186,6 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
         taken = found == NULL ? NULL : heap_cut(heap, with_memory[kind], found, size, alignment);
     }
     size_t fresh = 0;
-    taken = taken != NULL ? taken : hew_lend_take(heap, size, alignment);
     if (taken == NULL) {
         taken = hew_join_take(heap, size, alignment, &fresh);
     }
@@ -329,44 +334,17 @@ end_give(struct hew_page_heap *heap, bool whole)
     }
 }
 
-/* Without the lock: what was borrowed, linked by free.next. */
-static HEW_COLD HEW_NOINLINE void
-go_home(struct hew_extent *chain, bool whole)
-{
-    while (chain != NULL) {
-        struct hew_extent *extent = chain;
-        chain = extent->free.next;
-        end_give(hew_lend_come_home(extent), whole);
-    }
-}
-
-/* Under the lock: pages that are active no more become dirty, or join the chain of those that go home. */
-static void
-insert_given(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_extent **homeward)
-{
-    if (HEW_UNLIKELY(hew_extent_is_borrowed(extent)) && hew_lend_leave(heap, extent)) {
-        extent->free.next = *homeward;
-        *homeward = extent;
-    } else {
-        hew_hooked_insert_dirty(heap, extent);
-    }
-}
-
-HEW_NOINLINE void
+void
 hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count)
 {
-    struct hew_extent *homeward = NULL;
     hew_mutex_lock(&heap->lock);
     for (unsigned i = 0; i < count; i++) {
-        HEW_ASSERT(1, extents[i]->state == HEW_EXTENT_ACTIVE && extents[i]->arena == heap->arena);
+        HEW_ASSERT(1, extents[i]->state == HEW_EXTENT_ACTIVE);
         hew_page_add_active(heap, -(ptrdiff_t)extents[i]->size);
-        deactivate(extents[i]);
-        insert_given(heap, extents[i], &homeward);
+        deactivate(heap, extents[i]);
+        hew_hooked_insert_dirty(heap, extents[i]);
     }
     end_give(heap, true);
-    if (HEW_UNLIKELY(homeward != NULL)) {
-        go_home(homeward, true);
-    }
 }
 
 /* Under the lock: `behind` is free, right behind `extent`, and holds at least `more` bytes. */
@@ -387,7 +365,7 @@ grow_into(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_exte
 
 /* Under the lock. */
 static bool
-grow_own(struct hew_page_heap *heap, struct hew_extent *extent, size_t more)
+page_grow_held(struct hew_page_heap *heap, struct hew_extent *extent, size_t more)
 {
     struct hew_extent *behind = hew_split_free_behind(extent);
     if ((behind == NULL || behind->size < more) && heap->hooks == NULL && hew_page_sweep_held(heap)) {
@@ -408,14 +386,13 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
 {
     size_t more = size - extent->size;
     bool bounded = hew_page_is_bounded();
-    HEW_ASSERT(1, size > extent->size && extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena);
+    HEW_ASSERT(1, size > extent->size && extent->state == HEW_EXTENT_ACTIVE);
     if (bounded && !hew_page_bound_allows(more)) {
         return false;
     }
     hew_mutex_lock(&heap->lock);
     ptrdiff_t before = bounded ? held_by(heap) : 0;
-    bool grown =
-        HEW_UNLIKELY(hew_extent_is_borrowed(extent)) ? hew_lend_grow(heap, extent, more) : grow_own(heap, extent, more);
+    bool grown = page_grow_held(heap, extent, more);
     hew_page_add_active(heap, grown ? (ptrdiff_t)more : 0);
     note_growth(heap);
     if (HEW_UNLIKELY(bounded)) {
@@ -442,20 +419,18 @@ cut_tail(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 bool
 hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
-    HEW_ASSERT(1,
-               size != 0 && size < extent->size && extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena);
+    HEW_ASSERT(1, size != 0 && size < extent->size && extent->state == HEW_EXTENT_ACTIVE);
     hew_mutex_lock(&heap->lock);
     struct hew_extent *tail =
         HEW_LIKELY(heap->hooks == NULL) ? cut_tail(heap, extent, size) : hew_hooked_cut_tail(heap, extent, size);
-    struct hew_extent *homeward = NULL;
     if (tail == NULL) {
         hew_mutex_unlock(&heap->lock);
         return false;
     }
     hew_page_add_active(heap, -(ptrdiff_t)tail->size);
-    insert_given(heap, tail, &homeward);
+    tail->arena = heap->arena;
+    hew_hooked_insert_dirty(heap, tail);
     end_give(heap, false);
-    go_home(homeward, false);
     return true;
 }
 
@@ -485,7 +460,7 @@ hew_page_hand_over(struct hew_page_heap *from, struct hew_page_heap *to, struct 
 void
 hew_page_hide(struct hew_extent *extent)
 {
-    deactivate(extent);
+    clear_codes(extent);
     hew_split_forget_ends(extent);
 }
 
@@ -502,8 +477,7 @@ static void
 forget_active(struct hew_page_heap *heap, struct hew_extent *extent, bool hidden, size_t *lost)
 {
     hew_mutex_lock(&heap->lock);
-    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena &&
-                      heap->counts.mapped >= extent->size);
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && heap->counts.mapped >= extent->size);
     hew_page_add_active(heap, -(ptrdiff_t)extent->size);
     hew_moved_clear(&heap->moved, extent->address, hew_extent_end(extent));
     heap->counts.mapped -= extent->size;

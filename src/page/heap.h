@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap: the pages of one arena.
+ * heap: the pages that some arenas share, or that one has alone.
  *
- * Owns      the arena's mappings (regions), split into extents; the stocks of free ones; the decay of both stocks.
+ * Owns      mappings (regions), split into extents; the stocks of free ones; the decay of both stocks.
  * Promises  no two extents overlap; both address maps agree with every active extent; before more memory is touched or
  *           asked of the system, neighbours in one stock and one region are merged.
  * Locks     its own `lock` (rank: page), taken inside; no system call that can take long is made under it, except
@@ -28,7 +28,6 @@ struct hew_page_counts {
     uint64_t dirty_calls, muzzy_calls;             /* ranges that were given to the system */
     uint64_t maps;
     uint64_t pieces_moved, bytes_moved; /* into large objects that would else have been fresh memory: gather.h */
-    uint64_t borrowed;                  /* extents that came from other heaps for a while: lend.h */
     size_t structs, spare_structs;      /* extent structs made, and unused ones among them */
 };
 
@@ -62,7 +61,7 @@ struct hew_page_heap {
     struct hew_page_counts counts;
     size_t peak_from;    /* held bytes from which on its memory is looked at */
     size_t active_pages; /* counts.active again, for programs that look at it at any time: relaxed */
-    uint16_t arena;
+    uint16_t arena; /* the one that owns it; the extents of the others that share it are marked when they are taken */
     uint8_t gives_to_clock; /* gives until the clock is looked at */
     uint8_t dss;            /* enum hew_dss */
     uint8_t thp;            /* enum hew_thp */
@@ -70,10 +69,15 @@ struct hew_page_heap {
     bool ending;            /* no purge may begin */
     bool scarce;            /* the system has refused memory before */
     bool watched;           /* the program looks at active_pages */
-    uint16_t lender;        /* its number among those that lend to each other, or 0: lend.h.  Never changes. */
     _Atomic bool
         is_private; /* no thread's cache may keep what lies here: the address map says HEW_CODE_SLOW for all of it */
     struct hew_shelf shelf; /* has marks of its own: see there.  The last: the rest is written when a heap begins */
+};
+
+/* What an arena takes its pages from. */
+struct hew_page_client {
+    struct hew_page_heap *heap; /* fixed when the arena is made */
+    uint16_t arena;             /* in the extents that the arena takes */
 };
 
 void hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms);
@@ -89,9 +93,9 @@ struct hew_extent *hew_page_take(struct hew_page_heap *heap, size_t size, size_t
 unsigned hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struct hew_extent **extents,
                             unsigned wanted);
 
-/* Large extents may lie on the heap's shelf from now on, and are counted there in `tally` as they leave it.  Under the
- * lock. */
-void hew_page_open_shelf(struct hew_page_heap *heap, struct hew_large_tally tally);
+/* Large extents of that arena may lie on the heap's shelf from now on, and are counted in `tally` as they leave it.  Under
+ * the lock. */
+void hew_page_open_shelf(struct hew_page_heap *heap, unsigned arena, struct hew_large_tally tally);
 
 /* All that lies on the shelf becomes dirty pages. */
 void hew_page_sweep(struct hew_page_heap *heap);

@@ -364,7 +364,7 @@ void
 hew_page_forgo_huge(struct hew_page_heap *heap, struct hew_extent *extent)
 {
     hew_mutex_lock(&heap->lock);
-    if (extent->huge && !hew_extent_is_borrowed(extent)) { /* else the owner's advice reaches beyond it */
+    if (extent->huge) {
         hew_huge_forgo(extent);
     }
     hew_mutex_unlock(&heap->lock);
@@ -376,13 +376,13 @@ hew_page_give_through(struct hew_page_heap *heap, struct hew_extent *extent)
     struct batch batch = {.count = 0, .bytes = 0};
     unsigned state;
     hew_mutex_lock(&heap->lock);
-    if (heap->ending || heap->dirty_decay.decay_ms < 0 || heap->muzzy_decay.decay_ms < 0 ||
-        hew_extent_is_borrowed(extent)) {
+    if (heap->ending || heap->dirty_decay.decay_ms < 0 || heap->muzzy_decay.decay_ms < 0) {
         hew_mutex_unlock(&heap->lock);
         return false;
     }
     hew_page_add_active(heap, -(ptrdiff_t)extent->size);
     hew_map_set_code(extent->address, HEW_CODE_NONE);
+    extent->arena = heap->arena;
     if (extent->huge) {
         hew_huge_forgo(extent);
     }

@@ -67,7 +67,8 @@ shelf_tell(struct hew_shelf *shelf, struct hew_shelf_slot *slot)
     if (slot->reused == 0) {
         return;
     }
-    atomic_fetch_add_explicit(&shelf->tally.classes[slot->index].reused, slot->reused, memory_order_relaxed);
+    struct hew_large_counts *counts = &hew_shelf_tally(shelf, slot->arena)->classes[slot->index];
+    atomic_fetch_add_explicit(&counts->reused, slot->reused, memory_order_relaxed);
     slot->reused = 0;
 }
 
@@ -107,7 +108,7 @@ slot_of(struct hew_shelf_rank *rank, size_t size)
 }
 
 struct hew_extent *
-hew_shelf_take_one(struct hew_shelf *shelf, size_t size)
+hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned arena)
 {
     struct hew_shelf_rank *rank = own_rank(shelf);
     struct hew_shelf_slot *slot = slot_of(rank, size);
@@ -119,7 +120,11 @@ hew_shelf_take_one(struct hew_shelf *shelf, size_t size)
         HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && hew_map_code(extent->address) == HEW_CODE_NONE);
         HEW_ASSERT(1, extent->size == size && rank->bytes >= size);
         hew_map_set_code(extent->address, HEW_CODE_SLOW);
-        slot->reused++;
+        if (HEW_UNLIKELY(slot->arena != arena)) {
+            shelf_tell(shelf, slot);
+            slot->arena = (uint16_t)arena;
+        }
+        slot->reused += extent->arena == arena;
         rank->bytes -= size;
     }
     shelf_let_go(rank);
@@ -244,12 +249,12 @@ hew_shelf_take_some(struct hew_shelf *shelf, size_t size, struct hew_extent **ex
 static void
 hand_in(struct hew_page_heap *heap, struct hew_extent *extent)
 {
-    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->arena == heap->arena);
-    HEW_ASSERT(1, hew_map_code(extent->address) == HEW_CODE_NONE);
-    struct hew_large_tally *tally = &heap->shelf.tally;
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && hew_map_code(extent->address) == HEW_CODE_NONE);
+    struct hew_large_tally *tally = hew_shelf_tally(&heap->shelf, extent->arena);
     atomic_fetch_add_explicit(&tally->classes[hew_large_index(extent->size)].ndalloc, 1, memory_order_release);
     atomic_fetch_sub_explicit(tally->bytes, extent->size, memory_order_relaxed);
     hew_page_add_active(heap, -(ptrdiff_t)extent->size);
+    extent->arena = heap->arena;
     hew_hooked_insert_dirty(heap, extent);
 }
 
@@ -322,8 +327,8 @@ void
 hew_shelf_decide(struct hew_page_heap *heap)
 {
     bool unusual = hew_options.san_guard_large != 0 || hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED;
-    bool open = heap->shelf.tally.classes != NULL && heap->hooks == NULL && !heap->scarce && !heap->ending &&
-                !heap->watched && heap->dirty_decay.decay_ms != 0 && !unusual;
+    bool open = hew_shelf_tally(&heap->shelf, heap->arena)->classes != NULL && heap->hooks == NULL && !heap->scarce &&
+                !heap->ending && !heap->watched && heap->dirty_decay.decay_ms != 0 && !unusual;
     if (open) {
         atomic_store(&heap->shelf.open, true);
     } else {

@@ -17,6 +17,8 @@
 #include "meta/map.h"
 #include "page/extent.h"
 
+/* So many automatic arenas share a page heap, those whose numbers have the same quotient by this (decision 0090). */
+#define HEW_PAGE_CLIENTS 4u
 #define HEW_SHELF_ABOVE ((size_t)256 << 10) /* smaller ones without a class are odd: samples, guarded ones */
 #define HEW_SHELF_RANKS 8
 #define HEW_SHELF_SLOTS 32 /* eight doublings of sizes side by side */
@@ -28,6 +30,7 @@ struct hew_shelf_slot {
     _Atomic(struct hew_extent *) newest;
     uint32_t reused; /* extents that left again, and that the tally has not been told of */
     uint16_t index;  /* hew_large_index() of those sizes */
+    uint16_t arena;  /* whose they are */
 };
 
 /* For the threads whose tokens lead here. */
@@ -52,11 +55,19 @@ struct hew_large_tally {
 };
 
 struct hew_shelf {
-    struct hew_large_tally tally; /* set before the shelf is opened */
-    _Atomic bool open;            /* written under the heap's lock */
-    _Atomic bool filled;          /* false: no rank has a bit in `used` */
+    struct hew_large_tally
+        tally[HEW_PAGE_CLIENTS]; /* of the arenas that share the heap; set before their first extent */
+    _Atomic bool open;           /* written under the heap's lock */
+    _Atomic bool filled;         /* false: no rank has a bit in `used` */
     struct hew_shelf_rank rank[HEW_SHELF_RANKS];
 };
+
+/* Of that arena, one of those that share the heap. */
+HEW_INLINE struct hew_large_tally *
+hew_shelf_tally(struct hew_shelf *shelf, unsigned arena)
+{
+    return &shelf->tally[arena % HEW_PAGE_CLIENTS];
+}
 
 /* The place of a large extent of `bytes` among an arena's counts. */
 HEW_INLINE unsigned
@@ -66,8 +77,9 @@ hew_large_index(size_t bytes)
     return hew_class_index_large(bytes) - HEW_CODE_SMALL_LAST;
 }
 
-/* An active extent of just that size, the newest, whose fields are as they were when it came; NULL: none. */
-struct hew_extent *hew_shelf_take_one(struct hew_shelf *shelf, size_t size);
+/* An active extent of just that size, the newest, whose fields are as they were when it came; NULL: none.  One that is not `arena`'s is
+ * not counted as used again: it has changed hands. */
+struct hew_extent *hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned arena);
 
 enum hew_shelf_put {
     HEW_SHELF_REFUSED, /* the extent is to be given in the usual way, which ends the process if it is free already */

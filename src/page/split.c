@@ -49,8 +49,6 @@ hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, 
     extent->zeroed = from->zeroed;
     extent->decommitted = from->decommitted;
     extent->huge = from->huge;
-    extent->home = from->home;
-    extent->home_region = from->home_region;
     extent->code = HEW_CODE_NONE;
     return extent;
 }

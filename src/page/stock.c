@@ -56,12 +56,6 @@ unlink_bucket(struct hew_stock *stock, struct hew_extent *extent)
     }
 }
 
-static void
-set_bytes(struct hew_stock *stock, size_t bytes)
-{
-    __atomic_store_n(&stock->bytes, bytes, __ATOMIC_RELAXED);
-}
-
 void
 hew_stock_begin(struct hew_stock *stock)
 {
@@ -76,7 +70,7 @@ hew_stock_insert(struct hew_stock *stock, struct hew_extent *extent, struct hew_
     link_bucket(stock, extent);
     hew_list_insert_after(beside == NULL ? stock->oldest.previous : &beside->free.age, &extent->free.age);
     extent->free.unmerged.next = NULL;
-    set_bytes(stock, stock->bytes + extent->size);
+    stock->bytes = stock->bytes + extent->size;
     stock->extents++;
 }
 
@@ -95,7 +89,7 @@ hew_stock_remove(struct hew_stock *stock, struct hew_extent *extent)
     if (extent->free.unmerged.next != NULL) {
         hew_list_remove(&extent->free.unmerged);
     }
-    set_bytes(stock, stock->bytes - extent->size);
+    stock->bytes = stock->bytes - extent->size;
     stock->extents--;
 }
 
@@ -104,7 +98,7 @@ hew_stock_resize(struct hew_stock *stock, struct hew_extent *extent, uintptr_t a
 {
     HEW_ASSERT(1, *extent->free.link == extent && size != 0 && stock->bytes >= extent->size);
     unlink_bucket(stock, extent);
-    set_bytes(stock, stock->bytes + size - extent->size);
+    stock->bytes = stock->bytes + size - extent->size;
     extent->address = address;
     extent->size = size;
     link_bucket(stock, extent);

@@ -30,7 +30,7 @@ struct hew_stock {
     uint64_t nonempty[(HEW_STOCK_BUCKETS + 63) / 64];
     struct hew_list oldest;   /* head of the age list */
     struct hew_list unmerged; /* members that may have neighbours in the stock */
-    size_t bytes;             /* written as an atomic, relaxed: lend.c looks at it without the lock */
+    size_t bytes;
     size_t extents;
     struct hew_stock_bucket buckets[HEW_STOCK_BUCKETS];
 };

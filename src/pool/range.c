@@ -114,7 +114,7 @@ hew_pool_range_give(struct hew_pool_set *set, struct hew_pool_range *range)
     } else {
         /* Inside a large extent the extent map may say anything; the codes may not. */
         show(range, HEW_CODE_NONE, range->extent);
-        hew_page_recode(&hew_arena_at(range->extent->arena)->pages, range->extent, HEW_CODE_SLOW);
+        hew_page_recode(hew_arena_at(range->extent->arena)->pages.heap, range->extent, HEW_CODE_SLOW);
         hew_large_give(range->extent);
     }
     hew_meta_give(range, sizeof *range);

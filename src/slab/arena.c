@@ -9,7 +9,6 @@
 #include "meta/memory.h"
 #include "os/clock.h"
 #include "os/cpus.h"
-#include "page/lend.h"
 #include "page/shelf.h"
 
 struct hew_mutex hew_arenas_lock = HEW_MUTEX(arenas);
@@ -62,25 +61,74 @@ take_struct(unsigned index)
     return arena;
 }
 
+static bool
+has_hooks(const struct hew_arena *arena)
+{
+    return __atomic_load_n(&arena->pages.heap->hooks, __ATOMIC_RELAXED) != NULL;
+}
+
+/* Under the lock.  Asks the system for the CPUs' limits: first at boot, before the program can have forbidden that. */
+static unsigned
+known_limit(void)
+{
+    unsigned known = atomic_load_explicit(&limit, memory_order_relaxed);
+    if (known == 0) {
+        uint64_t wanted = hew_options.narenas;
+        unsigned first = wanted == 1 ? 1 : hew_cpus_usable(); /* a single arena needs no answer */
+        if (wanted == 0) {
+            wanted = (uint64_t)first * (uint64_t)hew_options.narenas_ratio.thousandths / 1000;
+        }
+        known = wanted == 0 ? 1 : wanted > HEW_OPTION_ARENAS_MAX ? HEW_OPTION_ARENAS_MAX : (unsigned)wanted;
+        atomic_store_explicit(&limit, known, memory_order_relaxed);
+    }
+    return known;
+}
+
 /* Under the lock: as the options, or mallctl since then, say. */
 static void
-set_up_pages(struct hew_arena *arena, unsigned index, uint64_t now)
+set_up_own_pages(struct hew_arena *arena, uint64_t now)
 {
     const struct hew_arena_defaults *defaults = &hew_arena_defaults;
-    struct hew_page_heap *pages = &arena->pages;
-    hew_mutex_lock(&pages->lock); /* a purger that came late may still look at a former life of this struct */
-    hew_page_heap_begin(pages, (uint16_t)index, now);
+    struct hew_page_heap *heap = &arena->own_pages;
+    hew_mutex_lock(&heap->lock); /* a purger that came late may still look at a former life of this struct */
+    hew_page_heap_begin(heap, arena->index, now);
     if (defaults->set) {
-        hew_decay_begin(&pages->dirty_decay, defaults->dirty_ms, now);
-        hew_decay_begin(&pages->muzzy_decay, defaults->muzzy_ms, now);
-        pages->dss = (uint8_t)defaults->dss;
+        hew_decay_begin(&heap->dirty_decay, defaults->dirty_ms, now);
+        hew_decay_begin(&heap->muzzy_decay, defaults->muzzy_ms, now);
+        heap->dss = (uint8_t)defaults->dss;
     }
-    pages->is_private = arena->manual;
+    heap->is_private = arena->manual;
+    hew_mutex_unlock(&heap->lock);
+}
+
+/* Under the lock: the arena whose heap automatic arena `index` shares, made if it is new.  NULL: it has one of its own, as has every
+ * arena that a program made, or that is for oversize requests, and where the program's hooks own the pages. */
+static struct hew_arena *
+page_owner(unsigned index, bool manual)
+{
+    unsigned first = index - index % HEW_PAGE_CLIENTS;
+    if (manual || index == first || index >= known_limit()) {
+        return NULL;
+    }
+    struct hew_arena *owner = hew_arena_at(first);
+    owner = owner == NULL ? hew_arena_make(first, false) : owner;
+    return owner == NULL || has_hooks(owner) ? NULL : owner;
+}
+
+/* Under the lock. */
+static void
+set_up_pages(struct hew_arena *arena, struct hew_arena *owner, uint64_t now)
+{
+    arena->pages = (struct hew_page_client){owner == NULL ? &arena->own_pages : &owner->own_pages, arena->index};
+    if (owner == NULL) {
+        set_up_own_pages(arena, now);
+    }
     if (!arena->manual) {
-        hew_lend_join(pages);
-        hew_page_open_shelf(pages, (struct hew_large_tally){arena->large, &arena->large_bytes});
+        struct hew_page_heap *heap = arena->pages.heap;
+        hew_mutex_lock(&heap->lock);
+        hew_page_open_shelf(heap, arena->index, (struct hew_large_tally){arena->large, &arena->large_bytes});
+        hew_mutex_unlock(&heap->lock);
     }
-    hew_mutex_unlock(&pages->lock);
 }
 
 static void
@@ -95,7 +143,7 @@ set_up_name(struct hew_arena *arena)
 struct hew_arena *
 hew_arena_make(unsigned index, bool manual)
 {
-    struct hew_arena *arena = take_struct(index);
+    struct hew_arena *owner = page_owner(index, manual), *arena = take_struct(index);
     if (arena == NULL) {
         return NULL;
     }
@@ -109,7 +157,7 @@ hew_arena_make(unsigned index, bool manual)
     size_t threshold = hew_options.oversize_threshold;
     atomic_store_explicit(&arena->oversize_threshold, threshold == 0 ? SIZE_MAX : threshold, memory_order_relaxed);
     atomic_store_explicit(&arena->life, HEW_ARENA_LIVES, memory_order_relaxed);
-    set_up_pages(arena, index, now / 1000000);
+    set_up_pages(arena, owner, now / 1000000);
     set_up_name(arena);
     hew_list_begin(&arena->larges);
     for (unsigned code = 1; manual && code <= HEW_CODE_SMALL_LAST; code++) {
@@ -178,7 +226,7 @@ hew_arena_trim(struct hew_arena *arena)
     }
     HEW_EACH_USED_BIN(arena, code)
     {
-        hew_bin_trim(&arena->bins[code], &arena->pages);
+        hew_bin_trim(&arena->bins[code], arena->pages.heap);
     }
     hew_arena_end_trim(arena);
 }
@@ -186,7 +234,7 @@ hew_arena_trim(struct hew_arena *arena)
 static void
 free_locks(struct hew_arena *arena)
 {
-    hew_mutex_after_fork(&arena->pages.lock);
+    hew_mutex_after_fork(&arena->own_pages.lock);
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         hew_mutex_after_fork(&arena->bins[code].lock);
     }
@@ -199,12 +247,6 @@ hew_arenas_after_fork(void)
     for (struct hew_arena *arena = unmade; arena != NULL; arena = next_unmade(arena)) {
         free_locks(arena);
     }
-}
-
-static bool
-has_hooks(const struct hew_arena *arena)
-{
-    return __atomic_load_n(&arena->pages.hooks, __ATOMIC_RELAXED) != NULL;
 }
 
 struct hew_arena *
@@ -226,23 +268,6 @@ hew_arena_get(unsigned index)
         hew_mutex_unlock(&hew_arenas_lock);
     }
     return arena;
-}
-
-/* Under the lock.  Asks the system for the CPUs' limits: first at boot, before the program can have forbidden that. */
-static unsigned
-known_limit(void)
-{
-    unsigned known = atomic_load_explicit(&limit, memory_order_relaxed);
-    if (known == 0) {
-        uint64_t wanted = hew_options.narenas;
-        unsigned first = wanted == 1 ? 1 : hew_cpus_usable(); /* a single arena needs no answer */
-        if (wanted == 0) {
-            wanted = (uint64_t)first * (uint64_t)hew_options.narenas_ratio.thousandths / 1000;
-        }
-        known = wanted == 0 ? 1 : wanted > HEW_OPTION_ARENAS_MAX ? HEW_OPTION_ARENAS_MAX : (unsigned)wanted;
-        atomic_store_explicit(&limit, known, memory_order_relaxed);
-    }
-    return known;
 }
 
 static HEW_NOINLINE unsigned
@@ -301,7 +326,7 @@ make_oversize(void)
     if (arena == NULL) {
         return NULL;
     }
-    struct hew_page_heap *pages = &arena->pages;
+    struct hew_page_heap *pages = arena->pages.heap; /* its own */
     hew_mutex_lock(&pages->lock);
     int64_t dirty_ms = pages->dirty_decay.decay_ms, muzzy_ms = pages->muzzy_decay.decay_ms;
     hew_decay_begin(&pages->dirty_decay, dirty_ms > 0 ? 0 : dirty_ms, hew_clock_ms());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena: a page heap and a bin for each small class; what a group of threads allocates from.
+ * arena: a bin for each small class, and pages from a heap; what a group of threads allocates from.
  *
  * Owns      the table of arenas.  Automatic ones are made when first needed and live as long as the process.
  * Locks     `hew_arenas_lock` (rank: arenas) guards changes of the table; its entries are atomic: release when made,
@@ -47,7 +47,8 @@ struct hew_arena {
     _Atomic size_t oversize_threshold; /* larger requests go elsewhere, or are not kept when they are freed: relaxed */
     _Atomic size_t large_takes;        /* large objects so far, for san_guard_large: relaxed */
     _Atomic uint64_t born_ns;          /* relaxed: a snapshot may look at an arena that is destroyed and made anew */
-    struct hew_page_heap pages;
+    struct hew_page_client pages;      /* written before the arena is seen */
+    struct hew_page_heap own_pages;    /* which an automatic arena shares with those whose numbers follow */
     struct hew_bin bins[HEW_CODE_SMALL_LAST + 1]; /* by code; 0 is unused */
     /* From here on small programs touch nothing: a page that they do not have. */
     /* Requests by code that threads made which are gone or have moved, and which no cache has counted: relaxed. */
@@ -98,6 +99,15 @@ struct hew_arena *hew_arena_next(unsigned index);
 
 #define HEW_EACH_ARENA(arena)                                                                                          \
     for (struct hew_arena *arena = hew_arena_next(0); arena != NULL; arena = hew_arena_next(arena->index + 1u))
+
+/* Whether the heap that the arena takes its pages from is its own: so each heap is met once. */
+HEW_INLINE bool
+hew_arena_owns_pages(const struct hew_arena *arena)
+{
+    return arena->pages.heap == &arena->own_pages;
+}
+
+#define HEW_EACH_PAGE_OWNER(arena) HEW_EACH_ARENA(arena) if (hew_arena_owns_pages(arena))
 
 /* The first class from `code` on whose bin has had a slab, a number above all when there is none.  Whoever looks after all bins
  * passes by the others: their memory, most of an arena's, stays untouched. */

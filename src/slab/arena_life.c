@@ -93,9 +93,9 @@ seize(unsigned index, bool joined_too)
 static struct hew_extent *
 any_large(struct hew_arena *arena)
 {
-    hew_mutex_lock(&arena->pages.lock);
+    hew_mutex_lock(&arena->pages.heap->lock);
     struct hew_list *node = hew_list_first(&arena->larges);
-    hew_mutex_unlock(&arena->pages.lock);
+    hew_mutex_unlock(&arena->pages.heap->lock);
     return node == NULL ? NULL : HEW_CONTAINER(node, struct hew_extent, large.link);
 }
 
@@ -104,7 +104,7 @@ static void
 arena_empty(struct hew_arena *arena, hew_arena_gone gone)
 {
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
-        hew_bin_clear(&arena->bins[code], &arena->pages);
+        hew_bin_clear(&arena->bins[code], arena->pages.heap);
     }
     struct hew_extent *extent;
     while ((extent = any_large(arena)) != NULL) {
@@ -168,7 +168,6 @@ fold_pages(struct hew_page_counts *sum, const struct hew_page_counts *counts)
     sum->maps += counts->maps;
     sum->pieces_moved += counts->pieces_moved;
     sum->bytes_moved += counts->bytes_moved;
-    sum->borrowed += counts->borrowed;
 }
 
 /* Under hew_arenas_lock: what the arena has counted becomes part of the sum, and 0 here.  Not called without
@@ -187,10 +186,10 @@ fold(struct hew_arena *sum, struct hew_arena *arena)
     for (unsigned code = 0; code < HEW_CODES; code++) {
         move_count(&sum->requests[code], &arena->requests[code]);
     }
-    struct hew_page_counts counts = hew_page_counts(&arena->pages);
-    hew_mutex_lock(&sum->pages.lock);
-    fold_pages(&sum->pages.counts, &counts);
-    hew_mutex_unlock(&sum->pages.lock);
+    struct hew_page_counts counts = hew_page_counts(&arena->own_pages);
+    hew_mutex_lock(&sum->own_pages.lock);
+    fold_pages(&sum->own_pages.counts, &counts);
+    hew_mutex_unlock(&sum->own_pages.lock);
     arena->large_bytes = 0;
 }
 
@@ -199,8 +198,9 @@ static struct hew_arena *
 begun_sum(void)
 {
     if (destroyed == NULL && (destroyed = hew_meta_take(sizeof *destroyed)) != NULL) {
-        hew_page_heap_begin(&destroyed->pages, 0, hew_clock_ms());
-        HEW_MUTEX_PLACE(&destroyed->pages.lock, page, HEW_ARENAS_MAX); /* taken after any arena's */
+        destroyed->pages.heap = &destroyed->own_pages;
+        hew_page_heap_begin(&destroyed->own_pages, 0, hew_clock_ms());
+        HEW_MUTEX_PLACE(&destroyed->own_pages.lock, page, HEW_ARENAS_MAX); /* taken after any arena's */
         hew_arena_place_bins(destroyed, HEW_ARENAS_MAX);
         atomic_store_explicit(&destroyed->born_ns, hew_clock_ns(), memory_order_relaxed);
     }
@@ -215,7 +215,7 @@ hew_arena_destroy(unsigned index, hew_arena_gone gone)
         return false;
     }
     arena_empty(arena, gone);
-    hew_page_heap_end(&arena->pages, &heir->pages);
+    hew_page_heap_end(&arena->own_pages, heir->pages.heap);
     hew_mutex_lock(&hew_arenas_lock);
     struct hew_arena *sum = begun_sum();
     if (sum != NULL) {
@@ -245,7 +245,7 @@ hew_arena_life_after_fork(void)
         hew_holes_after_fork(arena);
         if (arena->life == HEW_ARENA_BUSY && hew_hooks_depth == 0) { /* else a hook of our own destruction has forked */
             arena->life = HEW_ARENA_LIVES;
-            arena->pages.ending = false;
+            arena->own_pages.ending = false;
         }
     }
     /* Only readers of statistics lock the sum's parts without hew_arenas_lock. */
@@ -253,6 +253,6 @@ hew_arena_life_after_fork(void)
         hew_mutex_after_fork(&destroyed->bins[code].lock);
     }
     if (destroyed != NULL) {
-        hew_mutex_after_fork(&destroyed->pages.lock);
+        hew_mutex_after_fork(&destroyed->own_pages.lock);
     }
 }

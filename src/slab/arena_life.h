@@ -31,7 +31,7 @@ bool hew_arena_reset(unsigned index, hew_arena_gone gone);
 bool hew_arena_destroy(unsigned index, hew_arena_gone gone);
 
 /* What the destroyed arenas counted, as one arena that has no number; NULL while there is none.  Its page counts are in
- * ->pages.counts, and its pools are empty. */
+ * ->own_pages.counts, and its pools are empty. */
 struct hew_arena *hew_arenas_destroyed(void);
 
 /* In a fork's child, with the table's lock free: an arena that another thread was resetting or destroying can be destroyed

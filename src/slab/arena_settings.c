@@ -36,16 +36,16 @@ table(struct hew_extent_hooks *hooks)
 struct hew_extent_hooks *
 hew_arena_hooks(struct hew_arena *arena)
 {
-    hew_mutex_lock(&arena->pages.lock);
-    struct hew_extent_hooks *hooks = arena->pages.hooks;
-    hew_mutex_unlock(&arena->pages.lock);
+    hew_mutex_lock(&arena->pages.heap->lock);
+    struct hew_extent_hooks *hooks = arena->pages.heap->hooks;
+    hew_mutex_unlock(&arena->pages.heap->lock);
     return table(hooks);
 }
 
 struct hew_extent_hooks *
 hew_arena_set_hooks(struct hew_arena *arena, struct hew_extent_hooks *hooks)
 {
-    return table(hew_page_set_hooks(&arena->pages, hooks));
+    return table(hew_page_set_hooks(arena->pages.heap, hooks));
 }
 
 /* Under hew_arenas_lock. */
@@ -63,13 +63,13 @@ known_defaults(void)
 static struct hew_decay *
 decay_of(struct hew_arena *arena, enum hew_decay_kind kind)
 {
-    return kind == HEW_DECAY_DIRTY ? &arena->pages.dirty_decay : &arena->pages.muzzy_decay;
+    return kind == HEW_DECAY_DIRTY ? &arena->pages.heap->dirty_decay : &arena->pages.heap->muzzy_decay;
 }
 
 int64_t
 hew_arena_decay_ms(struct hew_arena *arena, enum hew_decay_kind kind)
 {
-    struct hew_mutex *lock = arena == NULL ? &hew_arenas_lock : &arena->pages.lock;
+    struct hew_mutex *lock = arena == NULL ? &hew_arenas_lock : &arena->pages.heap->lock;
     hew_mutex_lock(lock);
     int64_t decay_ms;
     if (arena == NULL) {
@@ -86,7 +86,7 @@ hew_arena_set_decay_ms(struct hew_arena *arena, enum hew_decay_kind kind, int64_
 {
     if (arena != NULL) {
         hew_arena_trim(arena);
-        hew_page_set_decay(&arena->pages, decay_of(arena, kind), decay_ms, hew_clock_ms());
+        hew_page_set_decay(arena->pages.heap, decay_of(arena, kind), decay_ms, hew_clock_ms());
         return;
     }
     hew_mutex_lock(&hew_arenas_lock);
@@ -98,9 +98,9 @@ hew_arena_set_decay_ms(struct hew_arena *arena, enum hew_decay_kind kind, int64_
 enum hew_dss
 hew_arena_dss(struct hew_arena *arena)
 {
-    struct hew_mutex *lock = arena == NULL ? &hew_arenas_lock : &arena->pages.lock;
+    struct hew_mutex *lock = arena == NULL ? &hew_arenas_lock : &arena->pages.heap->lock;
     hew_mutex_lock(lock);
-    enum hew_dss dss = arena == NULL ? known_defaults()->dss : (enum hew_dss)arena->pages.dss;
+    enum hew_dss dss = arena == NULL ? known_defaults()->dss : (enum hew_dss)arena->pages.heap->dss;
     hew_mutex_unlock(lock);
     return dss;
 }
@@ -108,12 +108,12 @@ hew_arena_dss(struct hew_arena *arena)
 void
 hew_arena_set_dss(struct hew_arena *arena, enum hew_dss dss)
 {
-    struct hew_mutex *lock = arena == NULL ? &hew_arenas_lock : &arena->pages.lock;
+    struct hew_mutex *lock = arena == NULL ? &hew_arenas_lock : &arena->pages.heap->lock;
     hew_mutex_lock(lock);
     if (arena == NULL) {
         known_defaults()->dss = dss;
     } else {
-        arena->pages.dss = (uint8_t)dss;
+        arena->pages.heap->dss = (uint8_t)dss;
     }
     hew_mutex_unlock(lock);
 }
@@ -134,9 +134,9 @@ hew_arena_set_oversize_threshold(struct hew_arena *arena, size_t bytes)
 size_t
 hew_arena_retain_grow_limit(struct hew_arena *arena)
 {
-    hew_mutex_lock(&arena->pages.lock);
-    size_t bytes = arena->pages.grow_limit;
-    hew_mutex_unlock(&arena->pages.lock);
+    hew_mutex_lock(&arena->pages.heap->lock);
+    size_t bytes = arena->pages.heap->grow_limit;
+    hew_mutex_unlock(&arena->pages.heap->lock);
     return bytes;
 }
 
@@ -158,9 +158,9 @@ hew_arena_set_retain_grow_limit(struct hew_arena *arena, size_t bytes)
     if (bytes < HEW_PAGE) {
         return false;
     }
-    hew_mutex_lock(&arena->pages.lock);
-    arena->pages.grow_limit = page_class_floor(bytes);
-    hew_mutex_unlock(&arena->pages.lock);
+    hew_mutex_lock(&arena->pages.heap->lock);
+    arena->pages.heap->grow_limit = page_class_floor(bytes);
+    hew_mutex_unlock(&arena->pages.heap->lock);
     return true;
 }
 
@@ -185,7 +185,7 @@ static void
 decay_pages(struct hew_arena *arena, uint64_t now, bool all)
 {
     if (hew_arena_begin_trim(arena)) {
-        hew_page_decay(&arena->pages, now, all);
+        hew_page_decay(arena->pages.heap, now, all);
         hew_arena_end_trim(arena);
     }
 }
@@ -206,7 +206,7 @@ hew_arenas_decay(bool all)
     {
         decay_slabs(arena, now, all);
     }
-    HEW_EACH_ARENA(arena)
+    HEW_EACH_PAGE_OWNER(arena)
     {
         decay_pages(arena, now, all);
     }

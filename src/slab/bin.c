@@ -102,7 +102,7 @@ forget_holes(struct hew_bin *bin, struct hew_extent *slab)
 
 /* Without the lock: a new slab, or NULL. */
 static struct hew_extent *
-new_slab(struct hew_page_heap *pages, unsigned code)
+new_slab(const struct hew_page_client *pages, unsigned code)
 {
     struct hew_extent *slab = HEW_UNLIKELY(hew_reserve_used) ? hew_reserve_take(pages, code) : NULL;
     return slab != NULL ? slab : hew_slab_make(pages, code);
@@ -182,7 +182,7 @@ note_used(struct hew_arena *arena, unsigned code)
 
 /* Under the lock, which it drops, with no room in the bin.  False: still none, for want of memory. */
 static bool
-bin_make_room(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code)
+bin_make_room(struct hew_bin *bin, const struct hew_page_client *pages, unsigned code)
 {
     hew_mutex_unlock(&bin->lock);
     note_used(hew_arena_at(pages->arena), code);
@@ -190,7 +190,7 @@ bin_make_room(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code)
     hew_mutex_lock(&bin->lock);
     if (slab != NULL && !adopt(bin, slab)) {
         hew_mutex_unlock(&bin->lock);
-        hew_bin_release(pages, &slab, 1);
+        hew_bin_release(pages->heap, &slab, 1);
         hew_mutex_lock(&bin->lock);
     }
     return slab != NULL || bin->nonfull.root != NULL || (bin->current != NULL && bin->current->slab.free_regions != 0);
@@ -210,7 +210,7 @@ take_beside_holes(struct hew_bin *bin, void **end, unsigned wanted)
 }
 
 unsigned
-hew_bin_take(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, void **regions, unsigned wanted)
+hew_bin_take(struct hew_bin *bin, const struct hew_page_client *pages, unsigned code, void **regions, unsigned wanted)
 {
     unsigned left = wanted;
     hew_mutex_lock(&bin->lock);

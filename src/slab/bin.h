@@ -49,7 +49,8 @@ void hew_bin_clear(struct hew_bin *bin, struct hew_page_heap *pages);
 void hew_bin_trim(struct hew_bin *bin, struct hew_page_heap *pages);
 
 /* Up to `wanted` regions of class `code`, the lowest one last; at least one unless the system has no more memory. */
-unsigned hew_bin_take(struct hew_bin *bin, struct hew_page_heap *pages, unsigned code, void **regions, unsigned wanted);
+unsigned hew_bin_take(struct hew_bin *bin, const struct hew_page_client *pages, unsigned code, void **regions,
+                      unsigned wanted);
 
 /*
  * Takes back `count` objects, at least one; the first lies in a slab of this bin.  Returns how many were good: less than

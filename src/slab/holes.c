@@ -276,7 +276,7 @@ since_look(struct hew_holes *holes, uint64_t now_ms, uint64_t step, bool all)
 uint64_t
 hew_holes_return(struct hew_arena *arena, uint64_t now_ms, bool all)
 {
-    struct hew_page_heap *pages = &arena->pages;
+    struct hew_page_heap *pages = arena->pages.heap;
     uint64_t live;
     if (!hew_arena_begin_trim(arena)) {
         return 0;

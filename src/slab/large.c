@@ -12,9 +12,9 @@ static void
 list(struct hew_arena *arena, struct hew_extent *extent)
 {
     if (HEW_UNLIKELY(arena->manual)) {
-        hew_mutex_lock(&arena->pages.lock);
+        hew_mutex_lock(&arena->pages.heap->lock);
         hew_list_push_back(&arena->larges, &extent->large.link);
-        hew_mutex_unlock(&arena->pages.lock);
+        hew_mutex_unlock(&arena->pages.heap->lock);
     }
 }
 
@@ -22,9 +22,9 @@ static void
 unlist(struct hew_arena *arena, struct hew_extent *extent)
 {
     if (HEW_UNLIKELY(arena->manual)) {
-        hew_mutex_lock(&arena->pages.lock);
+        hew_mutex_lock(&arena->pages.heap->lock);
         hew_list_remove(&extent->large.link);
-        hew_mutex_unlock(&arena->pages.lock);
+        hew_mutex_unlock(&arena->pages.heap->lock);
     }
 }
 
@@ -34,7 +34,7 @@ static bool
 guard_due(struct hew_arena *arena)
 {
     size_t every = hew_options.san_guard_large;
-    return HEW_UNLIKELY(every != 0) && arena->pages.hooks == NULL &&
+    return HEW_UNLIKELY(every != 0) && arena->pages.heap->hooks == NULL &&
            atomic_fetch_add_explicit(&arena->large_takes, 1, memory_order_relaxed) % every == 0;
 }
 
@@ -73,17 +73,29 @@ static void
 count_given(struct hew_arena *arena, const struct hew_extent *extent, unsigned count)
 {
     HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->code > HEW_CODE_SMALL_LAST &&
-                      extent->arena == arena->index);
+                      hew_arena_at(extent->arena) == arena);
     HEW_ASSERT(1, extent->large.usable <= extent->size);
     /* release: pairs with the acquire of who reads both counts, and finds no more returned than taken */
     atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].ndalloc, count, memory_order_release);
     atomic_fetch_sub_explicit(&arena->large_bytes, count * extent->large.usable, memory_order_relaxed);
 }
 
+HEW_NOINLINE void
+hew_large_change_arena(struct hew_arena *arena, struct hew_extent *extent)
+{
+    count_given(hew_arena_at(extent->arena), extent, 1);
+    extent->arena = arena->index;
+    count_taken(arena, extent, 1);
+    if (extent->code == HEW_CODE_SLOW) { /* no thread's cache counts the request */
+        atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nrequests, 1, memory_order_relaxed);
+    }
+}
+
 /* The object is out, and may be used for `usable` bytes. */
 static void
 large_begin(struct hew_arena *arena, struct hew_extent *extent, size_t usable)
 {
+    extent->arena = arena->index;
     extent->large.usable = usable;
     extent->large.sample = NULL;
     extent->large.guarded = false;
@@ -96,7 +108,7 @@ hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned 
     size_t usable = code != HEW_CODE_SLOW ? hew_code_size(code) : hew_large_usable(size);
     bool guarded = guard_due(arena);
     struct hew_extent *extent =
-        hew_page_take(&arena->pages, usable + (guarded ? HEW_PAGE : 0), alignment, guarded ? HEW_CODE_SLOW : code);
+        hew_page_take(arena->pages.heap, usable + (guarded ? HEW_PAGE : 0), alignment, guarded ? HEW_CODE_SLOW : code);
     if (extent != NULL) {
         HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->size >= usable &&
                           (code != HEW_CODE_SLOW || usable >= size));
@@ -115,7 +127,7 @@ take_same(struct hew_arena *arena, unsigned code, struct hew_extent **extents, u
 {
     size_t size = hew_code_size(code);
     unsigned taken =
-        hew_options.san_guard_large != 0 ? 0 : hew_page_take_same(&arena->pages, size, code, extents, most);
+        hew_options.san_guard_large != 0 ? 0 : hew_page_take_same(arena->pages.heap, size, code, extents, most);
     for (unsigned i = 0; i < taken; i++) {
         large_begin(arena, extents[i], size);
     }
@@ -130,7 +142,7 @@ hew_large_take_warm(struct hew_arena *arena, size_t size, size_t alignment, unsi
 {
     struct hew_extent *extent = hew_large_take(arena, size, alignment, code);
     if (extent == NULL || HEW_LIKELY(extent->large.fresh < HEW_GATHER_LEAST) || extent->large.guarded ||
-        HEW_LIKELY(hew_page_gather(&arena->pages, extent))) {
+        HEW_LIKELY(hew_page_gather(arena->pages.heap, extent))) {
         return extent;
     }
     hew_large_abandon(extent);
@@ -142,10 +154,13 @@ hew_large_take_warm(struct hew_arena *arena, size_t size, size_t alignment, unsi
 static HEW_NOINLINE unsigned
 take_kept(struct hew_arena *arena, unsigned code, struct hew_extent **extents, unsigned most)
 {
-    unsigned taken = hew_shelf_take_some(&arena->pages.shelf, hew_code_size(code), extents, most);
+    unsigned taken = hew_shelf_take_some(&arena->pages.heap->shelf, hew_code_size(code), extents, most);
     for (unsigned i = 0; i < taken; i++) {
         if (HEW_UNLIKELY(extents[i]->code != code)) {
-            hew_page_recode(&arena->pages, extents[i], code);
+            hew_page_recode(arena->pages.heap, extents[i], code);
+        }
+        if (HEW_UNLIKELY(extents[i]->arena != arena->index)) {
+            hew_large_change_arena(arena, extents[i]);
         }
         extents[i]->zeroed = false;
         extents[i]->large.fresh = 0;
@@ -158,7 +173,7 @@ hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsi
 {
     struct hew_extent *extents[HEW_LARGE_AT_ONCE];
     unsigned most = wanted < HEW_LARGE_AT_ONCE ? wanted : HEW_LARGE_AT_ONCE;
-    unsigned taken = hew_shelf_is_filled(&arena->pages.shelf) ? take_kept(arena, code, extents, most) : 0;
+    unsigned taken = hew_shelf_is_filled(&arena->pages.heap->shelf) ? take_kept(arena, code, extents, most) : 0;
     if (taken == 0 && most != 1) { /* a single one is looked for there, too */
         taken = take_same(arena, code, extents, most);
     }
@@ -197,12 +212,12 @@ give_pages(struct hew_arena *arena, struct hew_extent *const *extents, unsigned 
 {
     size_t threshold = atomic_load_explicit(&arena->oversize_threshold, memory_order_relaxed);
     if (HEW_LIKELY(!arena->manual || extents[0]->size < threshold)) {
-        hew_page_give_some(&arena->pages, extents, count);
+        hew_page_give_some(arena->pages.heap, extents, count);
         return;
     }
     for (unsigned i = 0; i < count; i++) {
-        if (!hew_page_give_through(&arena->pages, extents[i])) {
-            hew_page_give(&arena->pages, extents[i]);
+        if (!hew_page_give_through(arena->pages.heap, extents[i])) {
+            hew_page_give(arena->pages.heap, extents[i]);
         }
     }
 }
@@ -217,7 +232,7 @@ hew_large_give_back(struct hew_extent *extent)
     if (HEW_LIKELY(unguard(extent))) {
         give_pages(arena, &extent, 1);
     } else {
-        hew_page_discard(&arena->pages, extent);
+        hew_page_discard(arena->pages.heap, extent);
     }
 }
 
@@ -225,9 +240,9 @@ hew_large_give_back(struct hew_extent *extent)
 static bool
 keep_some(struct hew_arena *arena, struct hew_extent *const *extents, unsigned count)
 {
-    enum hew_shelf_put done = hew_shelf_put_some(&arena->pages.shelf, extents, count);
+    enum hew_shelf_put done = hew_shelf_put_some(&arena->pages.heap->shelf, extents, count);
     if (HEW_UNLIKELY(done == HEW_SHELF_PUT_LOOK)) {
-        hew_page_look(&arena->pages);
+        hew_page_look(arena->pages.heap);
     }
     return done != HEW_SHELF_REFUSED;
 }
@@ -240,7 +255,7 @@ hew_large_give_some(struct hew_extent *const *extents, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         large_claim(extents[i]);
         unlist(arena, extents[i]);
-        whole = whole && extents[i]->large.usable == extents[i]->size && !hew_extent_is_borrowed(extents[i]);
+        whole = whole && extents[i]->large.usable == extents[i]->size;
     }
     if (whole && keep_some(arena, extents, count)) {
         return;
@@ -255,7 +270,7 @@ hew_large_abandon(struct hew_extent *extent)
     struct hew_arena *arena = hew_arena_at(extent->arena);
     unlist(arena, extent);
     count_given(arena, extent, 1);
-    hew_page_abandon(&arena->pages, extent);
+    hew_page_abandon(arena->pages.heap, extent);
 }
 
 void
@@ -275,6 +290,6 @@ hew_large_recode(struct hew_extent *extent, size_t before, unsigned code, size_t
         atomic_fetch_add_explicit(&arena->large[hew_large_index(before)].ndalloc, 1, memory_order_release);
         atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nmalloc, 1, memory_order_relaxed);
     }
-    hew_page_recode(&arena->pages, extent, code);
+    hew_page_recode(arena->pages.heap, extent, code);
     hew_large_set_usable(extent, hew_large_usable(size));
 }

@@ -42,12 +42,19 @@ struct hew_extent *hew_large_take(struct hew_arena *arena, size_t size, size_t a
  * there.  extent->large.fresh: so many bytes at its end read as zeros. */
 struct hew_extent *hew_large_take_warm(struct hew_arena *arena, size_t size, size_t alignment, unsigned code);
 
+/* An object that was freed where `extent` says goes out again as one of another arena, which shares the page heap. */
+void hew_large_change_arena(struct hew_arena *arena, struct hew_extent *extent);
+
 /* An object without a class that was freed a moment ago and has just the room that `size` bytes have; it counts as a
  * request, too.  It was used to its end and had no guard: hew_large_keep() has seen to that.  NULL: there is none. */
 HEW_INLINE struct hew_extent *
 hew_large_reuse(struct hew_arena *arena, size_t size)
 {
-    return hew_shelf_take_one(&arena->pages.shelf, hew_large_usable(size));
+    struct hew_extent *extent = hew_shelf_take_one(&arena->pages.heap->shelf, hew_large_usable(size), arena->index);
+    if (HEW_UNLIKELY(extent != NULL && extent->arena != arena->index)) {
+        hew_large_change_arena(arena, extent);
+    }
+    return extent;
 }
 
 /* Up to `wanted` objects of class `code`, at most HEW_LARGE_AT_ONCE; the last is to be used first.  More than one only if
@@ -75,7 +82,7 @@ HEW_INLINE bool
 hew_large_keep(struct hew_extent *extent)
 {
     bool fits = extent->code == HEW_CODE_SLOW && extent->size > HEW_SHELF_ABOVE && extent->large.usable == extent->size;
-    return fits && !hew_extent_is_borrowed(extent) && hew_page_shelve_one(&hew_arena_at(extent->arena)->pages, extent);
+    return fits && hew_page_shelve_one(hew_arena_at(extent->arena)->pages.heap, extent);
 }
 
 /* An object of class `code` lies in a depot from now on: whoever frees it again, or asks for its size, is told that it is free.

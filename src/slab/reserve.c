@@ -13,10 +13,10 @@ static struct hew_page_heap *home;                    /* the first arena's */
 static struct hew_list idle[HEW_CODE_SMALL_LAST + 1]; /* guarded by the lock; not begun: the class is not declared */
 
 size_t
-hew_reserve_make(struct hew_page_heap *first, unsigned code, size_t count)
+hew_reserve_make(const struct hew_page_client *first, unsigned code, size_t count)
 {
     size_t made = 0;
-    home = first;
+    home = first->heap;
     hew_reserve_used = true;
     if (idle[code].next == NULL) {
         hew_list_begin(&idle[code]);
@@ -34,8 +34,9 @@ hew_reserve_make(struct hew_page_heap *first, unsigned code, size_t count)
 }
 
 struct hew_extent *
-hew_reserve_take(struct hew_page_heap *heap, unsigned code)
+hew_reserve_take(const struct hew_page_client *pages, unsigned code)
 {
+    struct hew_page_heap *heap = pages->heap;
     bool own_memory = heap->is_private || __atomic_load_n(&heap->hooks, __ATOMIC_RELAXED) != NULL;
     if (own_memory || idle[code].next == NULL) {
         return NULL;
@@ -49,6 +50,9 @@ hew_reserve_take(struct hew_page_heap *heap, unsigned code)
     struct hew_extent *slab = node == NULL ? NULL : HEW_CONTAINER(node, struct hew_extent, slab.full);
     if (slab != NULL && heap != home) {
         hew_page_hand_over(home, heap, slab);
+    }
+    if (slab != NULL) {
+        slab->arena = pages->arena;
     }
     return slab;
 }

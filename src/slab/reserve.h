@@ -21,10 +21,10 @@ extern struct hew_mutex hew_reserve_lock;
 
 /* Before the first thread: slabs for `count` more objects of class `code`, of the first arena's heap.  Returns for how many
  * there was memory. */
-size_t hew_reserve_make(struct hew_page_heap *first, unsigned code, size_t count);
+size_t hew_reserve_make(const struct hew_page_client *first, unsigned code, size_t count);
 
 /* A wholly free slab, which is the heap's from now on; NULL: there is none for that heap. */
-struct hew_extent *hew_reserve_take(struct hew_page_heap *heap, unsigned code);
+struct hew_extent *hew_reserve_take(const struct hew_page_client *pages, unsigned code);
 
 /* A slab of the reserve, wholly free, which is the heap's no more. */
 void hew_reserve_give(struct hew_page_heap *heap, struct hew_extent *slab);

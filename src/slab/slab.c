@@ -42,13 +42,16 @@ hew_slab_begin(struct hew_extent *extent)
 }
 
 struct hew_extent *
-hew_slab_make(struct hew_page_heap *pages, unsigned code)
+hew_slab_make(const struct hew_page_client *pages, unsigned code)
 {
     size_t size = (size_t)hew_slab_shapes[code].pages * HEW_PAGE;
-    struct hew_extent *slab = hew_page_take(pages, size, HEW_GRAIN, code);
+    struct hew_extent *slab = hew_page_take(pages->heap, size, HEW_GRAIN, code);
     if (slab != NULL && !hew_slab_begin(slab)) {
-        hew_page_give(pages, slab);
+        hew_page_give(pages->heap, slab);
         return NULL;
+    }
+    if (slab != NULL) {
+        slab->arena = pages->arena;
     }
     return slab;
 }

@@ -15,13 +15,13 @@
 
 #include "page/extent.h"
 
-struct hew_page_heap;
+struct hew_page_client;
 
 /* Every region becomes free.  `extent->code` is the small class.  False when there is no memory for the bits. */
 bool hew_slab_begin(struct hew_extent *extent);
 
 /* A slab of small class `code`, every region free.  Without the bin's lock.  NULL when there is no memory. */
-struct hew_extent *hew_slab_make(struct hew_page_heap *pages, unsigned code);
+struct hew_extent *hew_slab_make(const struct hew_page_client *pages, unsigned code);
 
 /* The bits' memory goes back; every region is free. */
 void hew_slab_end(struct hew_extent *extent);

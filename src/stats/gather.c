@@ -79,8 +79,22 @@ bytes_in_use(const struct hew_stats_arena *arena)
     return bytes;
 }
 
+/* Bytes of active pages of those whose heap is `owner`'s, but for it. */
+static size_t
+bytes_of_sharers(const struct hew_arena *owner, struct hew_stats_arena *const *arenas, unsigned count)
+{
+    size_t bytes = 0;
+    for (unsigned index = owner->index + 1u; index < owner->index + HEW_PAGE_CLIENTS && index < count; index++) {
+        const struct hew_arena *arena = hew_arena_at(index);
+        if (arena != NULL && arenas[index] != NULL && arena->pages.heap == owner->pages.heap) {
+            bytes += hew_bits_round_up(bytes_in_use(arenas[index]), HEW_PAGE);
+        }
+    }
+    return bytes;
+}
+
 static void
-gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
+gather_heap(struct hew_page_heap *heap, size_t of_sharers, struct hew_stats_arena *into)
 {
     static struct hew_page_bucket
         buckets[HEW_STOCK_BUCKETS]; /* guarded by hew_stats_lock; too large for a small stack */
@@ -97,8 +111,8 @@ gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
     }
     /* The classes were read before, and threads go on: an object counted there may be gone from here, or a new slab not
      * be in its bin yet.  What is larger was true at one of the two moments. */
-    size_t in_use = hew_bits_round_up(bytes_in_use(into), HEW_PAGE),
-           active = counts.active > in_use ? counts.active : in_use;
+    size_t in_use = into->mapped, own = counts.active > of_sharers ? counts.active - of_sharers : 0;
+    size_t active = own > in_use ? own : in_use;
     into->pactive = active / HEW_PAGE;
     into->pdirty = counts.dirty / HEW_PAGE;
     into->pmuzzy = counts.muzzy / HEW_PAGE;
@@ -112,10 +126,23 @@ gather_pages(struct hew_page_heap *heap, struct hew_stats_arena *into)
     into->retained = counts.retained;
     into->pieces_moved = counts.pieces_moved;
     into->bytes_moved = counts.bytes_moved;
-    into->borrowed = counts.borrowed;
     into->abandoned_vm = counts.abandoned;
     into->extent_avail = counts.spare_structs;
     into->metadata_edata = counts.structs * sizeof(struct hew_extent);
+}
+
+void
+hew_gather_pages(struct hew_arena *arena, struct hew_stats_arena *into, struct hew_stats_arena *const *arenas,
+                 unsigned count)
+{
+    size_t in_use = hew_bits_round_up(bytes_in_use(into), HEW_PAGE);
+    into->mapped = in_use;
+    into->pactive = in_use / HEW_PAGE;
+    if (hew_arena_owns_pages(arena)) {
+        gather_heap(arena->pages.heap, bytes_of_sharers(arena, arenas, count), into);
+        hew_gather_mutex(&arena->pages.heap->lock, &into->mutexes[HEW_STATS_ARENA_extents_dirty]);
+    }
+    into->base = sizeof *arena + into->metadata_edata;
 }
 
 static const char *
@@ -131,7 +158,9 @@ dss_word(enum hew_dss dss)
 void
 hew_gather_arena(struct hew_arena *arena, struct hew_stats_arena *into)
 {
-    hew_page_sweep(&arena->pages);
+    if (hew_arena_owns_pages(arena)) {
+        hew_page_sweep(arena->pages.heap);
+    }
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         gather_bin(arena, code, into);
     }
@@ -139,11 +168,8 @@ hew_gather_arena(struct hew_arena *arena, struct hew_stats_arena *into)
         gather_lextent(arena, index, &into->lextents[index]);
     }
     into->large.allocated = atomic_load_explicit(&arena->large_bytes, memory_order_relaxed);
-    gather_pages(&arena->pages, into);
-    hew_gather_mutex(&arena->pages.lock, &into->mutexes[HEW_STATS_ARENA_extents_dirty]);
     into->nthreads = atomic_load_explicit(&arena->threads, memory_order_relaxed);
     into->uptime = hew_arena_uptime_ns(arena);
-    into->base = sizeof *arena + into->metadata_edata;
     into->dirty_decay_ms = (uint64_t)hew_arena_decay_ms(arena, HEW_DECAY_DIRTY);
     into->muzzy_decay_ms = (uint64_t)hew_arena_decay_ms(arena, HEW_DECAY_MUZZY);
     into->dss = dss_word(hew_arena_dss(arena));

@@ -10,8 +10,13 @@
 
 #include "stats/fields.h"
 
-/* Everything that the arena itself counts; what thread caches know is added by hew_gather_caches(). */
+/* Everything that the arena itself counts, pages excepted; what thread caches know is added by hew_gather_caches(). */
 void hew_gather_arena(struct hew_arena *arena, struct hew_stats_arena *into);
+
+/* The arena's pages.  Arenas that share a heap have their own slabs and objects; the owner has what is left, and all that is idle.
+ * After hew_gather_arena() for all `count` arenas; arenas[i] may be NULL. */
+void hew_gather_pages(struct hew_arena *arena, struct hew_stats_arena *into, struct hew_stats_arena *const *arenas,
+                      unsigned count);
 
 /* Adds requests that threads made which are gone, and that no cache counts. */
 void hew_gather_requests(const struct hew_arena *arena, struct hew_stats_arena *into);

@@ -40,9 +40,12 @@ add_arena(struct hew_arena *arena, struct sums *sums)
 {
     add_bins(arena, sums);
     size_t large = atomic_load_explicit(&arena->large_bytes, memory_order_relaxed);
-    struct hew_page_counts pages = hew_page_counts(&arena->pages);
     sums->objects += large;
     sums->slabs += large;
+    if (!hew_arena_owns_pages(arena)) {
+        return;
+    }
+    struct hew_page_counts pages = hew_page_counts(arena->pages.heap);
     sums->active += pages.active;
     sums->regions += pages.mapped;
     sums->now.idle += pages.dirty + pages.muzzy;

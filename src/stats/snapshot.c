@@ -56,6 +56,12 @@ gather_arenas(unsigned end)
             arenas[index]->present = true;
         }
     }
+    for (unsigned index = 0; index < end; index++) {
+        struct hew_arena *live = hew_arena_at(index);
+        if (live != NULL && arenas[index] != NULL && arenas[index]->present) {
+            hew_gather_pages(live, arenas[index], arenas, end);
+        }
+    }
     arenas_end = end;
     hew_gather_caches(arenas, end);
     hew_gather_depot(&depot, arenas[0]);
@@ -70,6 +76,7 @@ gather_destroyed(void)
     }
     memset(destroyed, 0, sizeof *destroyed);
     hew_gather_arena(hew_arenas_destroyed(), destroyed);
+    hew_gather_pages(hew_arenas_destroyed(), destroyed, NULL, 0);
     hew_gather_requests(hew_arenas_destroyed(), destroyed);
     hew_gather_finish(destroyed);
     destroyed->base = destroyed->resident = destroyed->mapped = destroyed->metadata_edata = 0;
@@ -256,7 +263,7 @@ hew_stats_reset_mutexes(void)
         for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
             reset(&arena->bins[code].lock);
         }
-        reset(&arena->pages.lock);
+        reset(&arena->own_pages.lock);
     }
     hew_mutex_unlock(&hew_stats_lock);
 }

@@ -28,7 +28,7 @@ NEWER = (
 )  # fmt: skip
 OWN = (
     "opt/", "stats.arenas/merged/", "stats.arenas/1/", "stats/depot/", "stats/peak/", "stats.arenas/0/holes",
-    "stats.arenas/0/pieces_moved", "stats.arenas/0/bytes_moved", "stats.arenas/0/borrowed",
+    "stats.arenas/0/pieces_moved", "stats.arenas/0/bytes_moved",
 )  # fmt: skip  # hew may say more there
 BINS = ("[63]", "[36]")  # hew has more small classes
 # In 5.3.0 and not in 5.3.1.

@@ -179,7 +179,7 @@ end_arena(struct worker *worker)
     unsigned arena = (unsigned)worker->arena;
     if (random_below(&worker->random, 3) == 0) {
         expect(hew_arena_reset(arena, NULL), "an arena can be reset");
-        expect(hew_page_counts(&hew_arena_find(arena)->pages).active == 0, "nothing is left in it");
+        expect(hew_page_counts(hew_arena_find(arena)->pages.heap).active == 0, "nothing is left in it");
         return;
     }
     expect(hew_arena_destroy(arena, NULL), "an arena can be destroyed");
@@ -254,9 +254,10 @@ purge(void *argument)
     while (!over) {
         HEW_EACH_ARENA(arena)
         {
-            hew_page_decay(&arena->pages, hew_clock_ms() + random_below(&random, 20000), random_below(&random, 8) == 0);
-            hew_page_next_ms(&arena->pages);
-            hew_page_counts(&arena->pages);
+            hew_page_decay(arena->pages.heap, hew_clock_ms() + random_below(&random, 20000),
+                           random_below(&random, 8) == 0);
+            hew_page_next_ms(arena->pages.heap);
+            hew_page_counts(arena->pages.heap);
         }
         hew_arenas_count();
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
@@ -275,7 +276,7 @@ allocate_inside(void)
     if (object != NULL) {
         memset(object, 0x77, size);
         struct hew_extent *extent = hew_map_extent((uintptr_t)object);
-        expect(hew_arena_at(extent->arena)->pages.hooks == NULL, "memory inside a hook comes without hooks");
+        expect(hew_arena_at(extent->arena)->pages.heap->hooks == NULL, "memory inside a hook comes without hooks");
         layers_free(object);
     }
 }

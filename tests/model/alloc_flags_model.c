@@ -314,7 +314,7 @@ boot_once(void)
         for (unsigned i = 0; i < PUBLIC_ARENAS + PRIVATE_ARENAS; i++) {
             struct hew_arena *arena = hew_arena_get(i);
             CHECK(arena != NULL);
-            atomic_store(&arena->pages.is_private, i >= PUBLIC_ARENAS);
+            atomic_store(&arena->pages.heap->is_private, i >= PUBLIC_ARENAS);
         }
     }
 }

@@ -320,8 +320,8 @@ set_decay(int64_t dirty_ms, int64_t muzzy_ms)
 {
     HEW_EACH_ARENA(arena)
     {
-        arena->pages.dirty_decay.decay_ms = dirty_ms;
-        arena->pages.muzzy_decay.decay_ms = muzzy_ms;
+        arena->pages.heap->dirty_decay.decay_ms = dirty_ms;
+        arena->pages.heap->muzzy_decay.decay_ms = muzzy_ms;
     }
 }
 

@@ -116,7 +116,7 @@ missed(unsigned code)
         if (code <= HEW_CODE_SMALL_LAST) {
             count += arena->bins[code].counts.nmalloc - arena->bins[code].counts.ndalloc;
         } else {
-            hew_page_sweep(&arena->pages);
+            hew_page_sweep(arena->pages.heap);
             unsigned index = hew_large_index(hew_code_size(code));
             count += atomic_load(&arena->large[index].nmalloc) - atomic_load(&arena->large[index].ndalloc);
         }

@@ -73,7 +73,7 @@ static void
 begin(void)
 {
     memset(&the_heap, 0, sizeof the_heap);
-    the_heap.shelf.tally = (struct hew_large_tally){classes, &bytes_out};
+    the_heap.shelf.tally[0] = (struct hew_large_tally){classes, &bytes_out};
     the_heap.shelf.open = true;
     the_heap.dirty_decay.decay_ms = 1000;
     the_heap.counts.active = EXTENTS * SIZE;
@@ -122,7 +122,7 @@ give_both(void)
 static void
 take_one(void)
 {
-    struct hew_extent *extent = hew_shelf_take_one(&the_heap.shelf, SIZE);
+    struct hew_extent *extent = hew_shelf_take_one(&the_heap.shelf, SIZE, 0);
     if (extent != NULL) {
         CHECK_EQUAL(out[extent - the_extents]++, 0);
     }

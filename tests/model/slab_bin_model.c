@@ -174,7 +174,7 @@ take(struct model *model)
     void *regions[BATCH];
     unsigned wanted = 1 + (unsigned)layers_random_below(&dice, BATCH);
     refuse_now = layers_random_once_in(&dice, 10);
-    unsigned taken = hew_bin_take(&model->bin, &model->pages, model->code, regions, wanted);
+    unsigned taken = hew_bin_take(&model->bin, LAYERS_CLIENT(&model->pages), model->code, regions, wanted);
     for (unsigned i = 0; i < taken; i++) {
         void *expected = expect(model);
         if (expected == NULL) {
@@ -418,7 +418,7 @@ take_some(struct own *own, struct layers_random *random, unsigned code)
     void *regions[BATCH];
     unsigned wanted = 1 + (unsigned)layers_random_below(random, BATCH);
     wanted = wanted < HELD - own->count ? wanted : HELD - own->count;
-    unsigned taken = wanted == 0 ? 0 : hew_bin_take(&shared, &shared_pages, code, regions, wanted);
+    unsigned taken = wanted == 0 ? 0 : hew_bin_take(&shared, LAYERS_CLIENT(&shared_pages), code, regions, wanted);
     wrong += wanted != 0 && taken == 0;
     for (unsigned i = 0; i < taken; i++) {
         *(void **)regions[i] = own;

@@ -36,7 +36,7 @@ live(void *seed)
         void *object = layers_random_once_in(&dice, 3) ? NULL : layers_malloc(random_size(&dice));
         layers_free(atomic_exchange(&shared[layers_random_below(&dice, SLOTS)], object));
         if (layers_random_once_in(&dice, 4000)) {
-            hew_page_decay(&hew_arena_at(0)->pages, 0, true);
+            hew_page_decay(hew_arena_at(0)->pages.heap, 0, true);
         }
     }
     hew_thread_death();

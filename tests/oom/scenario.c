@@ -263,7 +263,7 @@ release_all(void)
 {
     HEW_EACH_ARENA(arena)
     {
-        hew_page_release(&arena->pages);
+        hew_page_release(arena->pages.heap);
     }
     hew_os_unmap(hew_os_map(4096, 4096), 4096); /* what nobody could keep is offered again after any other range */
 }

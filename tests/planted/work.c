@@ -57,9 +57,9 @@ static void
 idle(struct hew_arena *arena, unsigned round)
 {
     uint64_t now = hew_clock_ms() + (round + 1) * (uint64_t)100000;
-    hew_page_decay(&arena->pages, now, false);
-    hew_page_decay(&arena->pages, now + 1000, false);
-    hew_page_decay(&arena->pages, now + 20000, true);
+    hew_page_decay(arena->pages.heap, now, false);
+    hew_page_decay(arena->pages.heap, now + 1000, false);
+    hew_page_decay(arena->pages.heap, now + 20000, true);
 }
 
 /* An arena of the program's, with objects in it, comes and goes. */
@@ -71,10 +71,10 @@ use_an_arena(void)
     struct hew_arena *arena = index < 0 ? NULL : hew_arena_at((unsigned)index);
     if (arena != NULL) {
         hew_bin_take(&arena->bins[3], &arena->pages, 3, taken, 64);
-        struct hew_extent *extent = hew_page_take(&arena->pages, 8 * HEW_PAGE, HEW_PAGE, HEW_CODE_SLOW);
-        hew_page_shrink(&arena->pages, extent, 5 * HEW_PAGE);
-        hew_page_grow(&arena->pages, extent, 7 * HEW_PAGE);
-        hew_page_give(&arena->pages, extent);
+        struct hew_extent *extent = hew_page_take(arena->pages.heap, 8 * HEW_PAGE, HEW_PAGE, HEW_CODE_SLOW);
+        hew_page_shrink(arena->pages.heap, extent, 5 * HEW_PAGE);
+        hew_page_grow(arena->pages.heap, extent, 7 * HEW_PAGE);
+        hew_page_give(arena->pages.heap, extent);
         hew_large_take(arena, 300000, HEW_PAGE, hew_large_code(300000));
         hew_arena_destroy((unsigned)index, NULL);
     }

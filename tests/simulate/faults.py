@@ -51,7 +51,7 @@ FAULTS = [
           "atomic_fetch_and_explicit(&block->words[word], ~pick, memory_order_acq_rel)",
           "(atomic_store_explicit(&block->words[word], seen & ~pick, memory_order_release), seen)"),
     Fault("shelf_keeps_the_mark_of_zeros", "src/alloc/realloc.c", "    to->zeroed = false;", "    (void)0;"),
-    Fault("fork_forgets_a_lock", "src/api/fork.c", "        act(&arena->pages.lock);\n", ""),
+    Fault("fork_forgets_a_lock", "src/api/fork.c", "        act(&arena->pages.heap->lock);\n", ""),
     Fault("calloc_believes_dirty_pages", "src/alloc/request.c", "bool zeroed = extent->zeroed;", "bool zeroed = true;"),
 ]
 

@@ -113,5 +113,5 @@ hew_ctl_experimental_pactivep(const struct hew_ctl_call *call)
         return EPERM;
     }
     struct hew_arena *arena = index < HEW_ARENAS_MAX ? hew_arena_at((unsigned)index) : NULL;
-    return arena == NULL ? EFAULT : hew_ctl_read_pointer(call, hew_page_watch_active(&arena->pages));
+    return arena == NULL ? EFAULT : hew_ctl_read_pointer(call, hew_page_watch_active(arena->pages.heap));
 }

@@ -65,9 +65,9 @@ int
 hew_ctl_approximate_stats_active(const struct hew_ctl_call *call)
 {
     size_t active = 0;
-    for (unsigned index = 0; index < HEW_ARENAS_MAX; index++) {
-        struct hew_arena *arena = hew_arena_at(index);
-        active += arena == NULL ? 0 : hew_page_counts(&arena->pages).active;
+    HEW_EACH_PAGE_OWNER(arena)
+    {
+        active += hew_page_counts(arena->pages.heap).active;
     }
     return hew_ctl_read_uint64(call, active);
 }

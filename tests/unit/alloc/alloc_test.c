@@ -56,7 +56,7 @@ TEST(an_object_that_was_sampled_comes_back_as_one_of_its_class)
     struct hew_extent *extent = hew_large_take(arena, size, HEW_PAGE, code);
     hew_alloc_mark_sampled(extent, NULL);
     hew_large_give(extent);
-    CHECK(hew_shelf_is_filled(&arena->pages.shelf));
+    CHECK(hew_shelf_is_filled(&arena->pages.heap->shelf));
     void *object = NULL;
     CHECK_EQUAL(hew_large_take_some(arena, code, &object, 1), 1);
     CHECK(object == (void *)extent->address);
@@ -370,7 +370,7 @@ TEST(relief_returns_what_the_thread_has_cached_and_every_free_page)
     hew_request_relieve();
     CHECK_EQUAL(layers_cached_bytes(), 0);
     for (unsigned index = 0; index < 2 && hew_arena_at(index) != NULL; index++) {
-        struct hew_page_counts counts = hew_page_counts(&hew_arena_at(index)->pages);
+        struct hew_page_counts counts = hew_page_counts(hew_arena_at(index)->pages.heap);
         CHECK_EQUAL(counts.dirty + counts.muzzy + counts.retained, 0);
         CHECK_EQUAL(counts.mapped, counts.active);
     }

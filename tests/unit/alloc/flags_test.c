@@ -156,7 +156,7 @@ TEST(an_explicit_cache_keeps_objects_of_private_arenas)
     unsigned number, code = hew_code_of_size(100);
     CHECK(hew_explicit_create(&number));
     struct hew_arena *arena = hew_arena_get(4);
-    arena->pages.is_private = true;
+    arena->pages.heap->is_private = true;
     void *object = hew_flags_alloc(100, ARENA(4) | CACHE(number)),
          *large = hew_flags_alloc(50000, ARENA(4) | CACHE(number));
     CHECK_EQUAL(hew_map_code((uintptr_t)object), HEW_CODE_SLOW);

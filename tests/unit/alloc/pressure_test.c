@@ -31,7 +31,7 @@ boot_once(void)
 static size_t
 held(void)
 {
-    struct hew_page_counts counts = hew_page_counts(&hew_arena_get(0)->pages);
+    struct hew_page_counts counts = hew_page_counts(hew_arena_get(0)->pages.heap);
     return counts.active + counts.dirty + counts.muzzy;
 }
 

@@ -147,7 +147,7 @@ TEST(a_large_object_shrinks_where_it_is_and_its_tail_is_free)
     boot_once();
     unsigned char *object = layers_malloc(8 * MIB);
     paint(object, 0, 8 * MIB, 5);
-    struct hew_page_heap *pages = &hew_arena_at(0)->pages;
+    struct hew_page_heap *pages = hew_arena_at(0)->pages.heap;
     size_t before = hew_page_counts(pages).active;
     CHECK(hew_realloc_object(object, 3 * MIB + 5) == object);
     CHECK_EQUAL(usable(object), 3 * MIB + HEW_PAGE);
@@ -277,7 +277,7 @@ TEST(an_object_of_another_arena_is_resized_in_its_own)
     hew_alloc_free("free", object);
     CHECK_EQUAL(layers_large(other).ndalloc, layers_large(other).nmalloc);
     CHECK_EQUAL(other->large_bytes, 0);
-    CHECK_EQUAL(hew_page_counts(&other->pages).active, 0);
+    CHECK_EQUAL(hew_page_counts(other->pages.heap).active, 0);
     end_test();
 }
 

@@ -349,7 +349,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
     give(cache, code, (void *)two->address);
     hew_depot_drain(true);
     hew_large_give(heap);
-    hew_page_sweep(&cache->arena->pages);
+    hew_page_sweep(cache->arena->pages.heap);
     CHECK_EQUAL(layers_large(cache->arena).ndalloc + 1, layers_large(cache->arena).nmalloc);
     end_cache();
 }
@@ -378,7 +378,7 @@ TEST(a_magazine_without_objects_says_so_and_recovers)
 {
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size(12288);
-    hew_page_release(&cache->arena->pages);
+    hew_page_release(cache->arena->pages.heap);
     hew_os_faults.refuse = layers_refuse_everything;
     unsigned got = 0;
     while (got < OBJECTS_MAX && (objects[got] = take(cache, code)) != NULL) {

@@ -323,10 +323,10 @@ binding(void)
     struct hew_cache *cache = hew_thread_birth(true);
     struct hew_arena *first = cache->arena;
     struct hew_arena *manual = hew_arena_find((unsigned)hew_arena_create(NULL));
-    CHECK(manual->pages.is_private);
+    CHECK(manual->pages.heap->is_private);
     CHECK(hew_thread_bind(cache, first) && first->threads == 1); /* it is there already */
     CHECK(hew_thread_bind(cache, manual) && cache->arena == manual);
-    CHECK(first->threads == 0 && manual->threads == 1 && !manual->pages.is_private);
+    CHECK(first->threads == 0 && manual->threads == 1 && !manual->pages.heap->is_private);
     unsigned code = hew_code_of_size(64);
     void *object = take(code);
     CHECK_EQUAL(hew_map_extent((uintptr_t)object)->arena, manual->index);

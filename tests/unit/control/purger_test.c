@@ -25,14 +25,17 @@ __tsan_default_options(void)
     return "die_after_fork=0";
 }
 
-/* Each test has arenas of its own, so that each has its own pages and times. */
+/* Arenas with pages and times of their own: none shares the page heap of another. */
+#define OTHER HEW_PAGE_CLIENTS
+#define THIRD (2 * HEW_PAGE_CLIENTS)
+
 static void
 boot_once(void)
 {
     if (hew_small_end == 0) {
         CHECK(layers_boot());
         hew_options.dirty_decay_ms = DECAY_MS;
-        CHECK(hew_arena_get(0) != NULL && hew_arena_get(1) != NULL);
+        CHECK(hew_arena_get(0) != NULL && hew_arena_get(OTHER) != NULL);
     }
 }
 
@@ -47,7 +50,7 @@ leave_dirty(unsigned index, size_t bytes)
 static size_t
 dirty(unsigned index)
 {
-    return hew_page_counts(&hew_arena_at(index)->pages).dirty;
+    return hew_page_counts(hew_arena_at(index)->pages.heap).dirty;
 }
 
 TEST(a_round_over_nothing_has_nothing_to_come_back_for)
@@ -62,11 +65,11 @@ TEST(a_round_for_all_returns_everything_of_every_arena)
 {
     boot_once();
     leave_dirty(0, 3 * MIB);
-    leave_dirty(1, 5 * MIB);
-    CHECK_EQUAL(dirty(0) + dirty(1), 8 * MIB);
+    leave_dirty(OTHER, 5 * MIB);
+    CHECK_EQUAL(dirty(0) + dirty(OTHER), 8 * MIB);
     CHECK_EQUAL(hew_purger_round(hew_clock_ms(), true), 0);
-    CHECK_EQUAL(dirty(0) + dirty(1), 0);
-    CHECK_EQUAL(hew_page_counts(&hew_arena_at(1)->pages).dirty_purged, 5 * MIB);
+    CHECK_EQUAL(dirty(0) + dirty(OTHER), 0);
+    CHECK_EQUAL(hew_page_counts(hew_arena_at(OTHER)->pages.heap).dirty_purged, 5 * MIB);
 }
 
 TEST(dirty_pages_go_bit_by_bit_as_time_passes_and_none_is_left_at_the_end)
@@ -94,25 +97,25 @@ TEST(the_next_round_is_when_the_first_of_the_arenas_wants_it)
 {
     boot_once();
     uint64_t now = hew_clock_ms();
-    hew_arena_at(1)->pages.dirty_decay.decay_ms = DECAY_MS / 10;
+    hew_arena_at(OTHER)->pages.heap->dirty_decay.decay_ms = DECAY_MS / 10;
     leave_dirty(0, 2 * MIB);
     CHECK_EQUAL(hew_purger_round(now, false), DECAY_MS / 32);
-    leave_dirty(1, 2 * MIB);
+    leave_dirty(OTHER, 2 * MIB);
     CHECK_EQUAL(hew_purger_round(now, false), DECAY_MS / 320);
     hew_purger_round(now, true);
-    hew_arena_at(1)->pages.dirty_decay.decay_ms = DECAY_MS;
+    hew_arena_at(OTHER)->pages.heap->dirty_decay.decay_ms = DECAY_MS;
 }
 
 TEST(what_never_decays_stays_until_all_is_asked_for)
 {
     boot_once();
-    hew_arena_at(0)->pages.dirty_decay.decay_ms = -1;
+    hew_arena_at(0)->pages.heap->dirty_decay.decay_ms = -1;
     leave_dirty(0, 4 * MIB);
     CHECK_EQUAL(hew_purger_round(hew_clock_ms() + 100 * DECAY_MS, false), 0);
     CHECK_EQUAL(dirty(0), 4 * MIB);
     hew_purger_round(hew_clock_ms(), true);
     CHECK_EQUAL(dirty(0), 0);
-    hew_arena_at(0)->pages.dirty_decay.decay_ms = DECAY_MS;
+    hew_arena_at(0)->pages.heap->dirty_decay.decay_ms = DECAY_MS;
 }
 
 /* Ten milliseconds, 9,000 times at the most: the thread comes when the system lets it. */
@@ -169,12 +172,12 @@ TEST(the_thread_returns_idle_memory_by_itself_each_time_there_is_some)
 {
     boot_once();
     hew_options.dirty_decay_ms = 100;
-    CHECK(hew_arena_get(2) != NULL);
+    CHECK(hew_arena_get(THIRD) != NULL);
     hew_options.dirty_decay_ms = DECAY_MS;
-    leave_dirty_and_wake(2);
-    CHECK(goes_by_itself(2));
-    leave_dirty_and_wake(2); /* the same thread, asleep by now */
-    CHECK(goes_by_itself(2));
+    leave_dirty_and_wake(THIRD);
+    CHECK(goes_by_itself(THIRD));
+    leave_dirty_and_wake(THIRD); /* the same thread, asleep by now */
+    CHECK(goes_by_itself(THIRD));
 }
 
 static unsigned
@@ -206,16 +209,16 @@ TEST(the_program_forbids_the_thread_and_allows_it_again)
     CHECK(hew_purger_enable(false));
     CHECK(!hew_purger_enabled() && hew_options.background_thread);
     CHECK(threads_become(with - 1));
-    leave_dirty(2, 8 * MIB);
-    for (unsigned look = 0; dirty(2) != 0 && may_wait(look); look++) {
+    leave_dirty(THIRD, 8 * MIB);
+    for (unsigned look = 0; dirty(THIRD) != 0 && may_wait(look); look++) {
         hew_purger_wake();
     }
     CHECK_EQUAL(threads_here(), with - 1);
-    CHECK_EQUAL(dirty(2), 0);
-    leave_dirty(2, 8 * MIB);
+    CHECK_EQUAL(dirty(THIRD), 0);
+    leave_dirty(THIRD, 8 * MIB);
     CHECK(hew_purger_enable(true));
     CHECK_EQUAL(threads_here(), with);
-    CHECK(goes_by_itself(2));
+    CHECK(goes_by_itself(THIRD));
 }
 
 TEST(allowing_the_thread_starts_it_though_nothing_is_due)
@@ -255,7 +258,7 @@ each_lock_of_a_round(void (*act)(struct hew_mutex *mutex))
     }
     HEW_EACH_ARENA(arena)
     {
-        act(&arena->pages.lock);
+        act(&arena->pages.heap->lock);
     }
     act(&hew_map_lock);
     act(&hew_meta_lock);
@@ -273,11 +276,11 @@ need_a_thread(void (*wake)(void))
 {
     hew_purger_after_fork();
     CHECK_EQUAL(threads_here(), 1);
-    leave_dirty(2, 8 * MIB);
+    leave_dirty(THIRD, 8 * MIB);
     CHECK_EQUAL(hew_page_due, 1);
     wake();
     CHECK_EQUAL(threads_here(), 2);
-    CHECK(goes_by_itself(2));
+    CHECK(goes_by_itself(THIRD));
 }
 
 /* After a thread of the program's own has run there, not in free. */
@@ -289,12 +292,12 @@ need_a_thread_beside_others(void)
     CHECK(hew_own_thread_create(&other, 0, end_at_once));
     hew_own_thread_join(other);
     CHECK(threads_become(1));
-    leave_dirty(2, 8 * MIB);
+    leave_dirty(THIRD, 8 * MIB);
     hew_purger_wake_in_free();
     CHECK_EQUAL(threads_here(), 1);
     CHECK_EQUAL(hew_page_due, 1);
     hew_purger_wake();
-    CHECK(goes_by_itself(2));
+    CHECK(goes_by_itself(THIRD));
 }
 
 /* As api/fork.c does in its way: the thread may be in the middle of a round. */
@@ -342,7 +345,7 @@ TEST(a_programs_hook_finds_the_stack_that_its_own_threads_have)
     CHECK(threads_become(with)); /* another one */
     table = hew_hooks_default;
     table.dalloc = deep_dalloc;
-    hew_page_set_hooks(&hew_arena_at(2)->pages, &table);
-    leave_dirty_and_wake(2);
-    CHECK(goes_by_itself(2));
+    hew_page_set_hooks(hew_arena_at(THIRD)->pages.heap, &table);
+    leave_dirty_and_wake(THIRD);
+    CHECK(goes_by_itself(THIRD));
 }

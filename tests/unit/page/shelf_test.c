@@ -20,7 +20,7 @@ begin(int64_t dirty_ms)
     page_decay_times(dirty_ms, 0);
     memset(classes, 0, sizeof classes);
     hew_mutex_lock(&page_heap.lock);
-    hew_page_open_shelf(&page_heap, (struct hew_large_tally){classes, &bytes_out});
+    hew_page_open_shelf(&page_heap, page_heap.arena, (struct hew_large_tally){classes, &bytes_out});
     hew_mutex_unlock(&page_heap.lock);
     bytes_out = 0;
 }
@@ -50,7 +50,7 @@ shelve(struct hew_extent *extent)
 static struct hew_extent *
 again(size_t size)
 {
-    return hew_shelf_take_one(&page_heap.shelf, size);
+    return hew_shelf_take_one(&page_heap.shelf, size, page_heap.arena);
 }
 
 static bool

@@ -63,11 +63,11 @@ TEST(more_than_the_machine_has_is_refused_before_anything_is_made)
     size_t machine = hew_os_machine_memory();
     struct hew_pool_size small[] = {{16, machine / 16 + 1}}, large[] = {{machine / 2, 3}},
                          most[] = {{16, (size_t)1 << 41}};
-    size_t mapped = hew_page_counts(&hew_arena_get(0)->pages).mapped;
+    size_t mapped = hew_page_counts(hew_arena_get(0)->pages.heap).mapped;
     CHECK_EQUAL(error_of(small, 1, NULL), ENOMEM);
     CHECK_EQUAL(error_of(large, 1, NULL), ENOMEM);
     CHECK_EQUAL(error_of(most, 1, NULL), ENOMEM);
-    CHECK_EQUAL(hew_page_counts(&hew_arena_get(0)->pages).mapped, mapped);
+    CHECK_EQUAL(hew_page_counts(hew_arena_get(0)->pages.heap).mapped, mapped);
 }
 
 TEST(bad_options_are_refused)

@@ -56,7 +56,7 @@ fill(struct hew_arena *arena)
     take_small(arena, 8192, regions, 40);
     unsigned code = hew_code_of_size(8192);
     for (unsigned i = 0; i < 40; i += 3) { /* so that full slabs become listed */
-        CHECK_EQUAL(hew_bin_give(&arena->bins[code], &arena->pages, &regions[i], 1), 1);
+        CHECK_EQUAL(hew_bin_give(&arena->bins[code], arena->pages.heap, &regions[i], 1), 1);
     }
     take_large(arena, 20 * KIB);
     take_large(arena, 2 * MIB);
@@ -131,11 +131,11 @@ resets(void)
     struct hew_arena *arena = hew_arena_find(index);
     for (unsigned round = 0; round < 3; round++) {
         fill(arena);
-        CHECK(hew_page_counts(&arena->pages).active > 2 * MIB);
+        CHECK(hew_page_counts(arena->pages.heap).active > 2 * MIB);
         seen_gone = 0;
         CHECK(hew_arena_reset(index, count_gone));
         CHECK_EQUAL(seen_gone, 2);
-        CHECK_EQUAL(hew_page_counts(&arena->pages).active, 0);
+        CHECK_EQUAL(hew_page_counts(arena->pages.heap).active, 0);
         CHECK_EQUAL(arena->large_bytes, 0);
         CHECK(layers_settled());
         for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
@@ -168,13 +168,13 @@ destruction(void)
     CHECK_EQUAL(layers_large(sum).ndalloc, nmalloc);
     CHECK_EQUAL(sum->bins[hew_code_of_size(64)].counts.nmalloc, 1000);
     CHECK_EQUAL(sum->bins[hew_code_of_size(64)].counts.ndalloc, 1000);
-    CHECK(sum->pages.counts.maps > 0);
+    CHECK(sum->own_pages.counts.maps > 0);
     /* The same struct again: as new. */
     CHECK_EQUAL(hew_arena_create(NULL), index);
     struct hew_arena *next = hew_arena_find(index);
     CHECK_EQUAL(layers_large(next).nmalloc, 0);
     CHECK_EQUAL(next->bins[hew_code_of_size(64)].counts.nmalloc, 0);
-    CHECK_EQUAL(hew_page_counts(&next->pages).maps, 0);
+    CHECK_EQUAL(hew_page_counts(next->pages.heap).maps, 0);
     fill(next);
     CHECK(hew_arena_destroy(index, NULL));
     CHECK_EQUAL(sum->bins[hew_code_of_size(64)].counts.nmalloc, 2000);
@@ -193,9 +193,9 @@ data_segment(void)
     unsigned index = (unsigned)hew_arena_create(NULL);
     hew_arena_set_dss(hew_arena_find(index), HEW_DSS_PRIMARY);
     take_large(hew_arena_find(index), MIB);
-    size_t mapped = hew_page_counts(&hew_arena_find(index)->pages).mapped;
+    size_t mapped = hew_page_counts(hew_arena_find(index)->pages.heap).mapped;
     CHECK(hew_arena_destroy(index, NULL));
-    struct hew_page_heap *heir = &hew_arena_get(0)->pages;
+    struct hew_page_heap *heir = hew_arena_get(0)->pages.heap;
     CHECK_EQUAL(hew_page_counts(heir).mapped, mapped);
     struct hew_extent *again = take_large(hew_arena_get(0), MIB);
     CHECK(again->data_segment);
@@ -218,7 +218,7 @@ with_hooks(void)
     CHECK(hew_arena_hooks(arena) == &hooks_table);
     CHECK(hew_arena_hooks(hew_arena_get(0)) == &hew_hooks_default);
     fill(arena);
-    CHECK_EQUAL(hew_page_counts(&arena->pages).mapped, hooks_bytes);
+    CHECK_EQUAL(hew_page_counts(arena->pages.heap).mapped, hooks_bytes);
     CHECK(hew_arena_reset(index, NULL));
     fill(arena);
     CHECK(hew_arena_destroy(index, NULL));
@@ -239,7 +239,7 @@ try_to_end(void)
 {
     CHECK(!hew_arena_destroy(inside_index, NULL) && !hew_arena_reset(inside_index, NULL));
     struct hew_arena *other = hew_arena_without_hooks();
-    CHECK(other != NULL && other->pages.hooks == NULL);
+    CHECK(other != NULL && other->pages.heap->hooks == NULL);
 }
 
 static void
@@ -305,17 +305,17 @@ decay(void)
     boot();
     struct hew_arena *arena = hew_arena_find((unsigned)hew_arena_create(NULL));
     hew_large_give(take_large(arena, MIB));
-    CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
+    CHECK_EQUAL(hew_page_counts(arena->pages.heap).dirty, MIB);
     hew_arena_set_decay_ms(arena, HEW_DECAY_DIRTY, -1);
-    CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
+    CHECK_EQUAL(hew_page_counts(arena->pages.heap).dirty, MIB);
     hew_arena_set_decay_ms(arena, HEW_DECAY_DIRTY, 100000000);
-    CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, 0);
+    CHECK_EQUAL(hew_page_counts(arena->pages.heap).dirty, 0);
     hew_large_give(take_large(arena, MIB));
-    CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
+    CHECK_EQUAL(hew_page_counts(arena->pages.heap).dirty, MIB);
     hew_arena_decay(arena, false);
-    CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, MIB);
+    CHECK_EQUAL(hew_page_counts(arena->pages.heap).dirty, MIB);
     hew_arena_decay(arena, true);
-    CHECK_EQUAL(hew_page_counts(&arena->pages).dirty, 0);
+    CHECK_EQUAL(hew_page_counts(arena->pages.heap).dirty, 0);
 }
 
 TEST(a_new_decay_time_returns_what_is_idle_at_once_unless_it_is_never)
@@ -339,8 +339,8 @@ oversize(void)
     CHECK(hew_arena_for_large(hew_arena_at(5), MIB) == hew_arena_at(5));
     CHECK_EQUAL(hew_arena_decay_ms(large, HEW_DECAY_DIRTY), 0);
     hew_large_give(hew_large_take(large, 2 * MIB, HEW_PAGE, HEW_CODE_SLOW));
-    CHECK(!hew_shelf_is_filled(&large->pages.shelf));
-    CHECK_EQUAL(large->pages.dirty.bytes, 0);
+    CHECK(!hew_shelf_is_filled(&large->pages.heap->shelf));
+    CHECK_EQUAL(large->pages.heap->dirty.bytes, 0);
     CHECK(!hew_arena_destroy(4, NULL));
     hew_arena_set_oversize_threshold(own, 0);
     CHECK(hew_arena_for_large(own, HEW_LARGE_MAX) == own);
@@ -369,10 +369,10 @@ oversize_of_a_manual_arena(void)
     struct hew_extent *large = hew_large_take(arena, 4 * MIB, HEW_PAGE, HEW_CODE_SLOW);
     struct hew_extent *less = hew_large_take(arena, MIB, HEW_PAGE, HEW_CODE_SLOW);
     hew_large_give(large);
-    CHECK_EQUAL(arena->pages.dirty.bytes, 0);
+    CHECK_EQUAL(arena->pages.heap->dirty.bytes, 0);
     hew_large_give(less);
-    CHECK_EQUAL(arena->pages.dirty.bytes, MIB);
-    CHECK_EQUAL(hew_page_counts(&arena->pages).active, 0);
+    CHECK_EQUAL(arena->pages.heap->dirty.bytes, MIB);
+    CHECK_EQUAL(hew_page_counts(arena->pages.heap).active, 0);
     CHECK(hew_arena_destroy(arena->index, NULL));
 }
 
@@ -388,7 +388,7 @@ use_all_classes(struct hew_arena *arena)
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         void *object;
         CHECK_EQUAL(hew_bin_take(&arena->bins[code], &arena->pages, code, &object, 1), 1);
-        CHECK_EQUAL(hew_bin_give(&arena->bins[code], &arena->pages, &object, 1), 1);
+        CHECK_EQUAL(hew_bin_give(&arena->bins[code], arena->pages.heap, &object, 1), 1);
     }
 }
 
@@ -399,22 +399,22 @@ trims(void)
     struct hew_arena *own = hew_arena_get(0), *manual = hew_arena_find((unsigned)hew_arena_create(NULL));
     use_all_classes(own);
     use_all_classes(manual);
-    size_t idle = hew_page_counts(&manual->pages).active;
+    size_t idle = hew_page_counts(manual->pages.heap).active;
     CHECK(idle > 100 * HEW_PAGE);
     hew_arena_decay(manual, false);
-    CHECK_EQUAL(hew_page_counts(&manual->pages).active, 0);
-    CHECK_EQUAL(hew_page_counts(&manual->pages).dirty, idle);
+    CHECK_EQUAL(hew_page_counts(manual->pages.heap).active, 0);
+    CHECK_EQUAL(hew_page_counts(manual->pages.heap).dirty, idle);
     hew_arena_decay(own, true);
-    CHECK_EQUAL(hew_page_counts(&own->pages).active, 0);
-    CHECK_EQUAL(hew_page_counts(&own->pages).dirty, 0);
+    CHECK_EQUAL(hew_page_counts(own->pages.heap).active, 0);
+    CHECK_EQUAL(hew_page_counts(own->pages.heap).dirty, 0);
     use_all_classes(manual);
     hew_arena_set_decay_ms(manual, HEW_DECAY_DIRTY, 0);
-    CHECK_EQUAL(hew_page_counts(&manual->pages).active, 0);
+    CHECK_EQUAL(hew_page_counts(manual->pages.heap).active, 0);
     use_all_classes(manual);
-    idle = hew_page_counts(&manual->pages).active;
+    idle = hew_page_counts(manual->pages.heap).active;
     manual->life = HEW_ARENA_BUSY;
     hew_arena_trim(manual);
-    CHECK_EQUAL(hew_page_counts(&manual->pages).active, idle);
+    CHECK_EQUAL(hew_page_counts(manual->pages.heap).active, idle);
     manual->life = HEW_ARENA_LIVES;
     CHECK(hew_arena_destroy(manual->index, NULL));
     hew_arena_trim(manual); /* who has looked it up before is late */
@@ -452,8 +452,8 @@ trimmed_while_they_end(void)
         use_all_classes(arena);
         CHECK(round % 2 != 0 || hew_arena_reset(arena->index, NULL));
         CHECK(hew_arena_destroy(arena->index, NULL));
-        CHECK_EQUAL(hew_page_counts(&arena->pages).active, 0);
-        CHECK_EQUAL(hew_page_counts(&arena->pages).mapped, 0);
+        CHECK_EQUAL(hew_page_counts(arena->pages.heap).active, 0);
+        CHECK_EQUAL(hew_page_counts(arena->pages.heap).mapped, 0);
     }
     over = true;
     pthread_join(thread, NULL);
@@ -549,7 +549,7 @@ count_all(struct hew_arena *arena)
     struct hew_bin_counts *bin = &arena->bins[3].counts;
     *bin = (struct hew_bin_counts){
         .nmalloc = 101, .ndalloc = 101, .fills = 103, .flushes = 104, .slabs_ever = 105, .reslabs = 106};
-    struct hew_page_counts *pages = &arena->pages.counts;
+    struct hew_page_counts *pages = &arena->pages.heap->counts;
     pages->dirty_purged = 201;
     pages->muzzy_purged = 202;
     pages->dirty_purges = 203;
@@ -574,7 +574,7 @@ all_counts(void)
         CHECK(bin->nmalloc == times * 101 && bin->ndalloc == times * 101);
         CHECK(bin->fills == times * 103 && bin->flushes == times * 104);
         CHECK(bin->slabs_ever == times * 105 && bin->reslabs == times * 106);
-        struct hew_page_counts *pages = &sum->pages.counts;
+        struct hew_page_counts *pages = &sum->own_pages.counts;
         CHECK(pages->dirty_purged == times * 201 && pages->muzzy_purged == times * 202);
         CHECK(pages->dirty_purges == times * 203 && pages->muzzy_purges == times * 204);
         CHECK(pages->dirty_calls == times * 205 && pages->muzzy_calls == times * 206);
@@ -619,25 +619,25 @@ forked(void)
     struct hew_arena *busy = hew_arena_find(index), *unmade = hew_arena_find(ended);
     CHECK(hew_arena_destroy(ended, NULL));
     struct hew_arena *sum = hew_arenas_destroyed();
-    hold_by_another_thread(&sum->pages.lock);
+    hold_by_another_thread(&sum->own_pages.lock);
     hold_by_another_thread(&sum->bins[1].lock);
     hold_by_another_thread(&sum->bins[HEW_CODE_SMALL_LAST].lock);
-    hold_by_another_thread(&unmade->pages.lock);
+    hold_by_another_thread(&unmade->own_pages.lock);
     hold_by_another_thread(&unmade->bins[1].lock);
     hold_by_another_thread(&unmade->bins[HEW_CODE_SMALL_LAST].lock);
     busy->trims = 2;
     busy->life = HEW_ARENA_BUSY;
-    busy->pages.ending = true;
+    busy->pages.heap->ending = true;
     hew_hooks_depth = 1; /* the fork was inside a hook: that of whoever ends the arena, perhaps */
     hew_arena_life_after_fork();
-    CHECK(busy->life == HEW_ARENA_BUSY && busy->pages.ending);
+    CHECK(busy->life == HEW_ARENA_BUSY && busy->pages.heap->ending);
     hew_hooks_depth = 0;
     hew_arena_life_after_fork();
-    CHECK(busy->life == HEW_ARENA_LIVES && !busy->pages.ending && busy->trims == 0);
-    pass(&sum->pages.lock);
+    CHECK(busy->life == HEW_ARENA_LIVES && !busy->pages.heap->ending && busy->trims == 0);
+    pass(&sum->own_pages.lock);
     pass(&sum->bins[1].lock);
     pass(&sum->bins[HEW_CODE_SMALL_LAST].lock);
-    pass(&unmade->pages.lock);
+    pass(&unmade->own_pages.lock);
     pass(&unmade->bins[1].lock);
     pass(&unmade->bins[HEW_CODE_SMALL_LAST].lock);
     CHECK(hew_arena_destroy(index, NULL));
@@ -657,7 +657,8 @@ oversize_of_own(void)
     struct hew_arena *large = hew_arena_of_oversize(first);
     CHECK(large != NULL && large != first && large != own);
     CHECK(hew_arena_of_oversize(first) == large && hew_arena_of_oversize(own) == own);
-    CHECK(large->pages.dirty_decay.decay_ms == -1 && large->pages.muzzy_decay.decay_ms <= 0); /* never stays never */
+    CHECK(large->pages.heap->dirty_decay.decay_ms == -1 &&
+          large->pages.heap->muzzy_decay.decay_ms <= 0); /* never stays never */
 }
 
 TEST(a_programs_own_arena_keeps_its_large_objects)

@@ -7,6 +7,9 @@
 #include "layers.h"
 #include "os/clock.h"
 #include "os/cpus.h"
+#include "page/hooks.h"
+#include "slab/arena_life.h"
+#include "slab/large.h"
 #include "test.h"
 
 #include "fakes/child.h"
@@ -39,6 +42,8 @@ end_child(void)
     child_leave();
 }
 
+static struct hew_extent_hooks own_hooks;
+
 static struct hew_arena *
 join(void)
 {
@@ -50,11 +55,12 @@ join(void)
 TEST(the_first_epoch_of_an_arenas_free_pages_begins_when_the_arena_does)
 {
     if (in_child()) {
+        hew_options.narenas = 1; /* others have pages of their own */
         uint64_t before = hew_clock_ns() / 1000000, begun;
         struct hew_arena *arena = hew_arena_get(7);
-        begun = arena->pages.dirty_decay.epoch_ms;
+        begun = arena->pages.heap->dirty_decay.epoch_ms;
         CHECK(before <= begun && begun <= hew_clock_ns() / 1000000);
-        CHECK_EQUAL(arena->pages.muzzy_decay.epoch_ms, begun);
+        CHECK_EQUAL(arena->pages.heap->muzzy_decay.epoch_ms, begun);
         end_child();
     }
 }
@@ -62,12 +68,85 @@ TEST(the_first_epoch_of_an_arenas_free_pages_begins_when_the_arena_does)
 TEST(an_arena_is_made_when_first_asked_for_and_stays)
 {
     if (in_child()) {
+        hew_options.narenas = 1;
         CHECK(hew_arena_at(7) == NULL);
         struct hew_arena *arena = hew_arena_get(7);
         CHECK(arena != NULL && hew_arena_get(7) == arena && hew_arena_at(7) == arena);
         CHECK_EQUAL(arena->index, 7);
-        CHECK_EQUAL(arena->pages.arena, 7);
+        CHECK_EQUAL(arena->pages.heap->arena, 7);
         CHECK(hew_arena_at(6) == NULL && hew_arena_at(8) == NULL);
+        end_child();
+    }
+}
+
+TEST(automatic_arenas_share_the_page_heap_of_the_first_of_some)
+{
+    if (in_child()) {
+        const unsigned some = HEW_PAGE_CLIENTS;
+        hew_options.narenas = 2 * some;
+        struct hew_arena *last = hew_arena_get(2 * some - 1); /* brings the one that it shares with */
+        CHECK(hew_arena_at(some) != NULL && last->pages.heap == &hew_arena_at(some)->own_pages);
+        CHECK(hew_arena_get(some - 1)->pages.heap == &hew_arena_get(0)->own_pages);
+        CHECK(hew_arena_owns_pages(hew_arena_at(0)) && !hew_arena_owns_pages(hew_arena_at(some - 1)));
+        unsigned owners = 0;
+        HEW_EACH_PAGE_OWNER(arena)
+        {
+            owners++;
+        }
+        CHECK_EQUAL(owners, 2);
+        CHECK(hew_arena_owns_pages(hew_arena_make(some + 1, true))); /* a program's own */
+        CHECK(hew_arena_owns_pages(hew_arena_get(2 * some + 1)));    /* above the automatic ones */
+        hew_arena_set_hooks(hew_arena_at(0), &own_hooks);
+        CHECK(hew_arena_owns_pages(hew_arena_get(2))); /* it has not asked for them */
+        end_child();
+    }
+}
+
+TEST(pages_that_one_arena_frees_serve_another)
+{
+    if (in_child()) {
+        hew_options.narenas = 3;
+        struct hew_arena *one = hew_arena_get(1), *two = hew_arena_get(2);
+        struct hew_extent *extent = hew_large_take(one, 1 << 20, HEW_PAGE, HEW_CODE_SLOW);
+        uintptr_t address = extent->address;
+        CHECK_EQUAL(extent->arena, 1);
+        hew_page_give(one->pages.heap, extent); /* no large object any more for this test */
+        extent = hew_large_take(two, 1 << 20, HEW_PAGE, HEW_CODE_SLOW);
+        CHECK(extent->address == address && !extent->zeroed);
+        CHECK_EQUAL(extent->arena, 2);
+        void *object;
+        CHECK_EQUAL(hew_bin_take(&one->bins[1], &one->pages, 1, &object, 1), 1);
+        CHECK_EQUAL(hew_map_extent((uintptr_t)object)->arena, 1);
+        CHECK_EQUAL(hew_bin_give(&one->bins[1], one->pages.heap, &object, 1), 1);
+        hew_arena_trim(one);
+        void *other;
+        CHECK_EQUAL(hew_bin_take(&two->bins[1], &two->pages, 1, &other, 1), 1);
+        CHECK(other == object);
+        CHECK_EQUAL(hew_map_extent((uintptr_t)object)->arena, 2);
+        end_child();
+    }
+}
+
+TEST(an_object_from_the_shelf_is_of_the_arena_that_takes_it)
+{
+    if (in_child()) {
+        hew_options.narenas = 3;
+        size_t size = 1 << 20;
+        struct hew_arena *one = hew_arena_get(1), *two = hew_arena_get(2);
+        struct hew_extent *extent = hew_large_take(one, size, HEW_PAGE, HEW_CODE_SLOW);
+        CHECK(hew_large_keep(extent));
+        CHECK(hew_large_reuse(one, size) == extent && extent->arena == 1);
+        CHECK(hew_large_keep(extent));
+        CHECK(hew_large_reuse(two, size) == extent && extent->arena == 2);
+        CHECK(one->large_bytes == 0 && two->large_bytes == size);
+        struct hew_large_counts *of_one = &one->large[hew_large_index(size)],
+                                *of_two = &two->large[hew_large_index(size)];
+        CHECK(of_one->nmalloc == 1 && of_one->ndalloc == 1);
+        CHECK(of_two->nmalloc == 1 && of_two->ndalloc == 0 && of_two->nrequests == 1);
+        hew_large_give_back(extent);
+        hew_page_sweep(one->pages.heap); /* what the shelf has counted comes to light */
+        CHECK(of_two->nmalloc == 1 && of_two->ndalloc == 1);
+        CHECK_EQUAL(hew_page_counts(one->pages.heap).active, 0);
         end_child();
     }
 }
@@ -282,12 +361,12 @@ TEST(an_object_whose_guard_the_system_leaves_in_place_goes_back_with_its_address
         struct hew_arena *arena = hew_arena_get(0);
         struct hew_extent *extent = hew_large_take(arena, 20000, HEW_PAGE, hew_code_of_size(20000));
         uintptr_t address = extent->address;
-        size_t size = extent->size, mapped = hew_page_counts(&arena->pages).mapped;
+        size_t size = extent->size, mapped = hew_page_counts(arena->pages.heap).mapped;
         faults_refuse("mprotect", 0, 1);
         hew_large_give(extent);
         faults_end();
         CHECK_EQUAL(faults_refused, 1);
-        CHECK_EQUAL(hew_page_counts(&arena->pages).mapped, mapped - size);
+        CHECK_EQUAL(hew_page_counts(arena->pages.heap).mapped, mapped - size);
         CHECK(hew_os_map_at((void *)address, size)); /* nothing is there */
         hew_os_unmap((void *)address, size);
         CHECK(layers_settled());

@@ -37,7 +37,7 @@ static void
 take(struct bench *bench, unsigned from, unsigned count)
 {
     for (unsigned i = from; i < from + count; i++) {
-        CHECK_EQUAL(hew_bin_take(&bench->bin, &bench->pages, CODE, &bench->objects[i], 1), 1);
+        CHECK_EQUAL(hew_bin_take(&bench->bin, LAYERS_CLIENT(&bench->pages), CODE, &bench->objects[i], 1), 1);
     }
 }
 
@@ -89,14 +89,14 @@ TEST(where_many_threads_allocate_a_slab_for_each_opens_the_fine_class)
     CHECK_EQUAL(hew_code_for(480), code);
     CHECK_EQUAL(hew_bin_take(&arena->bins[code], &arena->pages, code, &objects[count++], 1), 1);
     CHECK_EQUAL(hew_code_for(480), code - 1);
-    CHECK_EQUAL(hew_bin_give(&arena->bins[code], &arena->pages, objects, count), count);
+    CHECK_EQUAL(hew_bin_give(&arena->bins[code], arena->pages.heap, objects, count), count);
     atomic_store(&arena->threads, 0);
 }
 
 TEST(objects_leave_in_rising_order_from_the_lowest_slab)
 {
     struct bench *bench = new_bench();
-    CHECK_EQUAL(hew_bin_take(&bench->bin, &bench->pages, CODE, bench->objects, 7), 7);
+    CHECK_EQUAL(hew_bin_take(&bench->bin, LAYERS_CLIENT(&bench->pages), CODE, bench->objects, 7), 7);
     take(bench, 7, 3 * bench->a_slab - 7);
     for (unsigned i = 1; i < 3 * bench->a_slab; i++) { /* the first seven came together, the lowest one last */
         CHECK((bench->objects[i] > bench->objects[i - 1]) == (i >= 7));
@@ -110,9 +110,10 @@ TEST(objects_leave_in_rising_order_from_the_lowest_slab)
 TEST(what_is_at_hand_is_handed_out_rather_than_a_second_slab_made)
 {
     struct bench *bench = new_bench();
-    CHECK_EQUAL(hew_bin_take(&bench->bin, &bench->pages, CODE, bench->objects, OBJECTS_MAX), bench->a_slab);
+    CHECK_EQUAL(hew_bin_take(&bench->bin, LAYERS_CLIENT(&bench->pages), CODE, bench->objects, OBJECTS_MAX),
+                bench->a_slab);
     CHECK_EQUAL(bench->bin.counts.slabs, 1);
-    CHECK_EQUAL(hew_bin_take(&bench->bin, &bench->pages, CODE, bench->objects + bench->a_slab, 1), 1);
+    CHECK_EQUAL(hew_bin_take(&bench->bin, LAYERS_CLIENT(&bench->pages), CODE, bench->objects + bench->a_slab, 1), 1);
     CHECK_EQUAL(bench->bin.counts.slabs, 2);
 }
 
@@ -137,7 +138,7 @@ TEST(the_lowest_slab_with_room_is_used_first)
     give_good(bench, 3, 1);
     give_good(bench, slab + 1, 1);
     void *got[4];
-    CHECK_EQUAL(hew_bin_take(&bench->bin, &bench->pages, CODE, got, 4), 3);
+    CHECK_EQUAL(hew_bin_take(&bench->bin, LAYERS_CLIENT(&bench->pages), CODE, got, 4), 3);
     CHECK(got[2] == first && got[1] == second && got[0] == third);
     CHECK_EQUAL(bench->bin.counts.slabs, 4);
 }
@@ -235,7 +236,7 @@ TEST(what_lies_in_no_slab_of_the_bin_ends_a_give)
     void *object, *wrong[] = {&nowhere, NULL, NULL, NULL};
     take(bench, 0, 6);
     take(other, 0, 1);
-    CHECK_EQUAL(hew_bin_take(&larger, &bench->pages, CODE + 1, &object, 1), 1);
+    CHECK_EQUAL(hew_bin_take(&larger, LAYERS_CLIENT(&bench->pages), CODE + 1, &object, 1), 1);
     wrong[1] = object;            /* another class */
     wrong[2] = other->objects[0]; /* another arena */
     wrong[3] = (void *)UINTPTR_MAX;
@@ -296,7 +297,7 @@ TEST(bin_without_pages_returns_nothing_and_stays_valid)
 {
     struct bench *bench = new_bench();
     hew_os_faults.refuse = layers_refuse_everything;
-    CHECK_EQUAL(hew_bin_take(&bench->bin, &bench->pages, CODE, bench->objects, 1), 0);
+    CHECK_EQUAL(hew_bin_take(&bench->bin, LAYERS_CLIENT(&bench->pages), CODE, bench->objects, 1), 0);
     CHECK(hew_bin_valid(&bench->bin));
     CHECK_EQUAL(bench->bin.counts.nmalloc, 0);
     CHECK_EQUAL(bench->bin.counts.slabs, 0);
@@ -321,9 +322,9 @@ TEST(bin_without_memory_for_a_slabs_bits_gives_the_pages_back)
     layers_use_up_metadata();
     struct hew_bin bin = {0};
     void *object;
-    CHECK_EQUAL(hew_bin_take(&bin, &bench->pages, code, &object, 1), 0);
+    CHECK_EQUAL(hew_bin_take(&bin, LAYERS_CLIENT(&bench->pages), code, &object, 1), 0);
     CHECK_EQUAL(hew_page_counts(&bench->pages).active, before);
     hew_os_faults.refuse = NULL;
-    CHECK_EQUAL(hew_bin_take(&bin, &bench->pages, code, &object, 1), 1);
+    CHECK_EQUAL(hew_bin_take(&bin, LAYERS_CLIENT(&bench->pages), code, &object, 1), 1);
     CHECK(hew_page_heap_valid(&bench->pages));
 }

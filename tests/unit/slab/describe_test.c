@@ -121,7 +121,7 @@ TEST(an_address_far_inside_a_large_object_is_told_with_the_object)
     CHECK(says(describe, "<hew>: free(%#zx): double free: the 3145728-byte object at %#zx is free already\n",
                (size_t)address, (size_t)address));
     hew_large_give(large);
-    hew_page_sweep(&arena->pages);
+    hew_page_sweep(arena->pages.heap);
     CHECK(says(describe, "<hew>: free(%#zx): not a live allocation: these pages have been freed already\n",
                (size_t)address));
     CHECK(says(describe_free, "<hew>: realloc(%#zx): not a live allocation: the object is free already\n",
@@ -139,7 +139,7 @@ TEST(the_object_around_an_address_is_looked_for_among_16_mebibytes_below)
                "<hew>: free(%#zx): not memory that hew gave out: the stack, static data, or another allocator's\n",
                (size_t)address));
     hew_large_give(large);
-    hew_page_sweep(&arena->pages);
+    hew_page_sweep(arena->pages.heap);
 }
 
 static struct hew_extent *before_hole;
@@ -160,7 +160,7 @@ TEST(what_lies_right_behind_an_object_is_not_inside)
                "<hew>: free(%#zx): not memory that hew gave out: the stack, static data, or another allocator's\n",
                (size_t)hew_extent_end(before_hole)));
     hew_large_give(before_hole);
-    hew_page_sweep(&arena->pages);
+    hew_page_sweep(arena->pages.heap);
 }
 
 TEST(what_waits_to_be_used_again_is_free)

@@ -51,7 +51,7 @@ TEST(of_every_class_the_regions_that_touch_a_piece_are_taken_out_with_it_and_com
         hew_hole_put_back(slab, all);
         CHECK(slab->slab.free_regions == regions && hew_slab_valid(slab));
         hew_slab_end(slab);
-        hew_page_give(&arena->pages, slab);
+        hew_page_give(arena->pages.heap, slab);
     }
 }
 
@@ -82,5 +82,5 @@ TEST(an_object_that_was_freed_again_while_its_page_was_out_is_named_when_it_come
     CHECK(WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGABRT);
     CHECK(strcmp(end.error, line) == 0);
     hew_slab_end(freed_on);
-    hew_page_give(&hew_arena_get(0)->pages, freed_on);
+    hew_page_give(hew_arena_get(0)->pages.heap, freed_on);
 }

@@ -51,7 +51,7 @@ free_most(struct hew_arena *arena)
 {
     for (unsigned i = 0; i < OBJECTS; i++) {
         if (i % 16 != 0) {
-            CHECK_EQUAL(hew_bin_give(&arena->bins[CODE], &arena->pages, &objects[i], 1), 1);
+            CHECK_EQUAL(hew_bin_give(&arena->bins[CODE], arena->pages.heap, &objects[i], 1), 1);
         }
     }
 }
@@ -105,14 +105,14 @@ TEST(a_slab_that_objects_come_to_is_not_quiet)
     struct hew_arena *arena = full_arena();
     free_most(arena);
     for (uint64_t now = 100000; now < 130000; now += 1000) {
-        CHECK_EQUAL(hew_bin_give(&arena->bins[CODE], &arena->pages, &objects[0], 1), 1);
+        CHECK_EQUAL(hew_bin_give(&arena->bins[CODE], arena->pages.heap, &objects[0], 1), 1);
         hew_holes_return(arena, now, false);
         CHECK_EQUAL(hew_bin_take(&arena->bins[CODE], &arena->pages, CODE, &objects[0], 1), 1);
         hew_holes_return(arena, now + 500, false);
         if (now % 2000 == 0) { /* not the same count each time that it is looked at */
             CHECK_EQUAL(hew_bin_take(&arena->bins[CODE], &arena->pages, CODE, &objects[1], 1), 1);
         } else {
-            CHECK_EQUAL(hew_bin_give(&arena->bins[CODE], &arena->pages, &objects[1], 1), 1);
+            CHECK_EQUAL(hew_bin_give(&arena->bins[CODE], arena->pages.heap, &objects[1], 1), 1);
         }
     }
     CHECK_EQUAL(hew_map_extent((uintptr_t)objects[0])->slab.absent, 0);
@@ -164,7 +164,7 @@ TEST(a_bin_that_is_nearly_full_is_left_alone)
     struct hew_arena *arena = full_arena();
     for (unsigned i = 16; i < 3 * 16; i++) { /* two slabs of 64, but for an object each */
         if (i % 16 != 0) {
-            CHECK_EQUAL(hew_bin_give(&arena->bins[CODE], &arena->pages, &objects[i], 1), 1);
+            CHECK_EQUAL(hew_bin_give(&arena->bins[CODE], arena->pages.heap, &objects[i], 1), 1);
         }
     }
     hew_holes_return(arena, 100000, false);
@@ -199,12 +199,12 @@ TEST(a_slab_that_becomes_free_takes_its_holes_with_it)
     free_most(arena);
     hew_arena_decay(arena, true);
     for (unsigned i = 0; i < OBJECTS; i += 16) {
-        CHECK_EQUAL(hew_bin_give(&arena->bins[CODE], &arena->pages, &objects[i], 1), 1);
+        CHECK_EQUAL(hew_bin_give(&arena->bins[CODE], arena->pages.heap, &objects[i], 1), 1);
     }
     hew_arena_decay(arena, true);
     CHECK_EQUAL(arena->bins[CODE].counts.slabs, 0);
     CHECK_EQUAL(holes(arena), 0);
-    struct hew_page_counts counts = hew_page_counts(&arena->pages);
+    struct hew_page_counts counts = hew_page_counts(arena->pages.heap);
     CHECK_EQUAL(counts.active + counts.dirty + counts.muzzy, 0);
 }
 
@@ -248,5 +248,5 @@ TEST(one_slab_of_the_reserve_keeps_its_memory)
     CHECK(hew_map_extent((uintptr_t)object)->slab.reserved);
     hew_arena_decay(first, true);
     CHECK_EQUAL(first->bins[code].counts.holes_purged, 0);
-    CHECK_EQUAL(hew_bin_give(&first->bins[code], &first->pages, &object, 1), 1);
+    CHECK_EQUAL(hew_bin_give(&first->bins[code], first->pages.heap, &object, 1), 1);
 }

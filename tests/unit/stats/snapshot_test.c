@@ -85,7 +85,7 @@ TEST(unused_extents_are_counted_by_size)
     struct hew_arena *live = hew_arena_at(0);
     struct hew_extent *extent = hew_large_take(live, 40 * HEW_PAGE, HEW_PAGE, hew_code_of_size(40 * HEW_PAGE));
     struct hew_extent *behind = hew_large_take(live, 16 * HEW_PAGE, HEW_PAGE, hew_code_of_size(16 * HEW_PAGE));
-    hew_page_decay(&live->pages, 0, true); /* what earlier tests left */
+    hew_page_decay(live->pages.heap, 0, true); /* what earlier tests left */
     hew_large_give(extent);
     const struct hew_stats_arena *now = take(0);
     unsigned dirty = 0;
@@ -100,12 +100,26 @@ TEST(unused_extents_are_counted_by_size)
     CHECK(dirty == 1 && bytes == 40 * HEW_PAGE);
     CHECK_EQUAL(now->pdirty, 40);
     CHECK_EQUAL(retained, now->retained);
-    hew_page_decay(&live->pages, 0, true);
+    hew_page_decay(live->pages.heap, 0, true);
     uint64_t purged = now->dirty_purged, rounds = now->dirty_npurge, calls = now->dirty_nmadvise;
     CHECK_EQUAL(take(0)->dirty_purged, purged + 40);
     CHECK_EQUAL(arena.dirty_npurge, rounds + 1);
     CHECK_EQUAL(arena.dirty_nmadvise, calls + 1);
     hew_large_give(behind);
+}
+
+TEST(arenas_that_share_pages_count_what_each_of_them_uses)
+{
+    struct hew_arena *owner = hew_arena_at(0), *sharer = hew_arena_get(1);
+    uint64_t before = take(0)->pactive, all = hew_page_counts(owner->pages.heap).active / HEW_PAGE;
+    struct hew_extent *extent = hew_large_take(sharer, 64 * HEW_PAGE, HEW_PAGE, hew_code_of_size(64 * HEW_PAGE));
+    CHECK(sharer->pages.heap == owner->pages.heap);
+    CHECK_EQUAL(take(0)->pactive, before);
+    CHECK_EQUAL(take(1)->pactive, all - before + 64);
+    hew_large_give_back(extent); /* what is idle is the owner's */
+    CHECK_EQUAL(take(1)->pdirty, 0);
+    CHECK(take(0)->pdirty >= 64);
+    CHECK_EQUAL(arena.pactive, before);
 }
 
 TEST(a_sum_is_the_sum_of_its_arenas)

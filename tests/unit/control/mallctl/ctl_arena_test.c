@@ -44,7 +44,7 @@ create(void)
 static size_t
 dirty(unsigned index)
 {
-    return hew_page_counts(&hew_arena_at(index)->pages).dirty;
+    return hew_page_counts(hew_arena_at(index)->pages.heap).dirty;
 }
 
 static void

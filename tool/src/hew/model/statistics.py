@@ -117,7 +117,6 @@ class Arena:
     holes_nmadvise: int | None = None
     pieces_moved: int | None = None
     bytes_moved: int | None = None
-    borrowed: int | None = None
     small: Sizes = field(default_factory=Sizes)
     large: Sizes = field(default_factory=Sizes)
     mutexes: Mapping[str, Mutex] = field(default_factory=dict)

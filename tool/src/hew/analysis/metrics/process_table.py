@@ -163,10 +163,6 @@ WORK: tuple[Row[Observed], ...] = (
         _arena(lambda arena: arena.bytes_moved),
     ),
     Row(
-        counter("hew_borrowed_runs", "", "Runs of another arena's idle pages used (hew only).", f"{MERGED}.borrowed"),
-        _arena(lambda arena: arena.borrowed),
-    ),
-    Row(
         counter("hew_limit_returned_bytes", BYTES, "Given back for want of room (hew only).", "limit.returned"),
         lambda seen: seen.snapshot.limit.returned,
     ),
