@@ -51,11 +51,13 @@ sum_of(const struct hew_trace *trace)
 static void
 use_profile(const struct hew_trace *trace)
 {
-    static const struct profile_options options = {.within = 1, .at = {0, 1000}, .at_count = 2, .over_time = true};
+    struct profile_options options = {.within = 1, .at = {0, 1000}, .at_count = 2, .over_time = true};
     char why[HEW_TRACE_WHY];
     FILE *nowhere = fopen("/dev/null", "w");
 
     require(nowhere != NULL && profile_write(trace, &options, nowhere, why), "no profile");
+    options.by_thread = true;
+    require(profile_write(trace, &options, nowhere, why), "no profile by thread");
     fclose(nowhere);
 }
 

@@ -116,6 +116,33 @@ def test_other_forms_have_the_same_sums(hew: HewRunner, run: tuple[Path, Any], t
     assert again["totals"]["inuse_space"] == own["peak"][1]
 
 
+TWO_THREADS = """
+#include <pthread.h>
+#include <stdlib.h>
+static void *volatile last;
+static void take(int count, size_t size) { for (int i = 0; i < count; i++) last = malloc(size); }
+static void *run(void *argument) { take(1000, 50); return argument; }
+int main(void) {
+    pthread_t thread;
+    take(300, 70);
+    pthread_create(&thread, NULL, run, NULL);
+    return pthread_join(thread, NULL);
+}
+"""
+
+
+def test_threads_are_told_apart(hew: HewRunner, compiler: str, tmp_path: Path) -> None:
+    program = build(compiler, tmp_path / "two", TWO_THREADS, "-O1", "-fno-builtin", "-fno-inline", "-pthread")
+    done = hew("record", "--stacks", "all", "-o", str(tmp_path / "t"), "--", str(program))
+    assert done.returncode == 0, done.stderr
+    whole, by_thread = (profiled(hew, "--leaks", *words, str(tmp_path / "t")) for words in ([], ["--by", "thread"]))
+    assert by_thread["totals"] == whole["totals"]
+    stacks = hew("profile", "--leaks", "--by", "thread", "--collapsed", str(tmp_path / "t")).stdout.splitlines()
+    taken = {line[: len("thread N")]: int(line.rsplit(" ", 1)[1]) for line in stacks if ";take " in line}
+    assert taken == {"thread 0": 300 * 70, "thread 1": 1000 * 50}
+    assert hew("profile", "--by", "age", str(tmp_path / "t")).returncode == 1
+
+
 def test_in_one_step_with_the_command(hew: HewRunner, programs: Programs) -> None:
     done = hew("profile", "--peak", "--", *programs("whole"))
     assert done.returncode == 0, done.stderr

@@ -4,6 +4,7 @@
 
 #include "profile/parts.h"
 #include "profile/state.h"
+#include "profile/threads.h"
 #include "profile/write.h"
 
 #include <stdlib.h>
@@ -42,6 +43,7 @@ pass(struct profile_state *state, const struct hew_trace *trace,
     }
     while (!failed && hew_trace_merge_next(&merge, &operation)) {
         before(argument, state, operation.time);
+        operation.node = profile_threads_node(state->threads, operation.thread, operation.node);
         if (profile_state_take(state, &operation, &failed)) {
             after(argument, state);
         }
@@ -157,6 +159,7 @@ second_pass(struct profile_state *first, struct stops *stops, FILE *to)
                 profile_state_begin(&state, first->trace, first->within);
 
     if (done) {
+        state.threads = first->threads;
         state.live_by_part = by_part;
         stops->writer = (struct profile_writer){.to = to, .told = told};
         profile_write_begin(&stops->writer, first, stops->parts);
@@ -176,8 +179,10 @@ second_pass(struct profile_state *first, struct stops *stops, FILE *to)
     return done;
 }
 
-bool
-profile_write(const struct hew_trace *trace, const struct profile_options *options, FILE *to, char why[HEW_TRACE_WHY])
+/* threads: of nothing, where their stacks are not told apart. */
+static bool
+write(const struct hew_trace *trace, const struct profile_threads *threads, const struct profile_options *options,
+      FILE *to, char why[HEW_TRACE_WHY])
 {
     struct profile_state first;
     struct profile_parts parts;
@@ -188,9 +193,27 @@ profile_write(const struct hew_trace *trace, const struct profile_options *optio
     if (!profile_state_begin(&first, trace, options->within)) {
         return fails(why, "no memory for its stacks");
     }
+    first.threads = threads;
     done = pass(&first, trace, before_nothing, after_first, &parts);
     stops.peak = first.peak_operation;
     done = done && second_pass(&first, &stops, to);
     profile_state_end(&first);
     return done ? true : fails(why, "no memory for its objects");
+}
+
+bool
+profile_write(const struct hew_trace *trace, const struct profile_options *options, FILE *to, char why[HEW_TRACE_WHY])
+{
+    struct profile_threads threads = {0};
+    bool done;
+
+    if (!options->by_thread) {
+        return write(trace, &threads, options, to, why);
+    }
+    if (!profile_threads_begin(&threads, trace)) {
+        return fails(why, "no memory for its stacks by thread");
+    }
+    done = write(&threads.trace, &threads, options, to, why);
+    profile_threads_end(&threads);
+    return done;
 }

@@ -20,6 +20,7 @@ struct profile_options {
     uint64_t at[PROFILE_MOMENTS]; /* microseconds, rising */
     unsigned at_count;
     bool over_time;
+    bool by_thread;
 };
 
 /* False with one line in `why`. */

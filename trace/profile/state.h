@@ -33,6 +33,7 @@ struct profile_object {
 
 struct profile_state {
     const struct hew_trace *trace;
+    const struct profile_threads *threads; /* whose stacks are told apart; see threads.h */
     uint64_t
         within; /* an object is temporary if its own thread frees it as the so many-th operation after it, or sooner */
     struct profile_account *accounts; /* by node */

@@ -5,7 +5,7 @@
  *     hew-replay plan TRACE PLAN                                   makes a plan; prints what the trace has, as NAME VALUE lines
  *     hew-replay finish TRACE                                      closes the blocks that a recording left open
  *     hew-replay list TRACE                                        its operations as text, in one order
- *     hew-replay profile TRACE [within=N] [at=MICROSECONDS]... [over-time]    what its stacks hold, as lines of JSON
+ *     hew-replay profile TRACE [within=N] [at=MICROSECONDS]... [over-time] [by-thread]    what its stacks hold, as lines of JSON
  *     hew-replay run PLAN none|first|recorded|pages|all fast|real [SAMPLES]    runs it; prints what it cost, likewise
  *
  * A program of its own, so that an allocator can be preloaded and nothing else is in the heap.  Exits 2 for a trace that it cannot
@@ -167,7 +167,9 @@ profile(const char *path, char **words)
         bool at = options.at_count < PROFILE_MOMENTS && option_number(*words, "at=", &options.at[options.at_count]);
         options.at_count += at;
         options.over_time = options.over_time || strcmp(*words, "over-time") == 0;
-        if (!at && !option_number(*words, "within=", &options.within) && strcmp(*words, "over-time") != 0) {
+        options.by_thread = options.by_thread || strcmp(*words, "by-thread") == 0;
+        if (!at && !option_number(*words, "within=", &options.within) && strcmp(*words, "over-time") != 0 &&
+            strcmp(*words, "by-thread") != 0) {
             return refuse(*words, "no option of hew-replay profile, or one moment too many");
         }
     }

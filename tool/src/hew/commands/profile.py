@@ -15,6 +15,7 @@ from hew.commands.profile_output import Ways
 from hew.commands.profiling import Profiling
 from hew.model.profile import Kind
 from hew.model.whole_run import View
+from hew.sources.profile.whole_run import is_trace
 
 KINDS = {kind.key: kind for kind in Kind}
 
@@ -60,7 +61,8 @@ OPTIONS = (
     click.option("--ignore", callback=_pattern, metavar="REGEX", help="No stacks with such a function."),
     click.option("--debug-dir", "folders", type=folder, multiple=True, help="Folder of debug files, by build id."),
     click.option("--root", type=folder, default=Path("/"), help="Where the files of the profile lie, if not at /."),
-    click.option("--by", type=click.Choice(sorted(GROUPS)), help="Of a process: its objects by that, then by stack."),
+    click.option("--by", type=click.Choice(sorted(GROUPS)),
+                 help="Of a process: its objects by that, then by stack. Of a trace: thread."),
     click.option("--pins", is_flag=True, help="Of a process: who keeps slabs alive that are hardly used."),
     click.option("--sparse", type=click.IntRange(1, 99), default=25, show_default=True, metavar="PERCENT",
                  help="With --pins: slabs of which at most so much is in use."),
@@ -131,7 +133,8 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     source = source_of(words, context.meta["command"])
     if ways.moment and source.pid is not None:
         raise click.UsageError("what is of a trace is not of a process: hew record PID --stacks all -o FILE")
-    if source.pid is None and (ways.pins or ways.by):
+    of_trace = ways.moment or (source.file is not None and is_trace(source.file))
+    if source.pid is None and (ways.pins or (ways.by and not of_trace)):
         raise click.UsageError("--pins and --by look at a running process: give its PID")
     with told("hew profile"):
         status = Profiling(ways).show(source.pid, source.file, source.words)

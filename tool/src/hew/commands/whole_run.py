@@ -19,7 +19,7 @@ from hew.model.profile import Kind, Profile
 from hew.model.whole_run import Moment, View, WholeRun
 from hew.sources.environment import caller_environment
 from hew.sources.profile.read import read_profile
-from hew.sources.profile.whole_run import is_trace, read_whole_run
+from hew.sources.profile.whole_run import Asked, is_trace, read_whole_run
 from hew.sources.symbols.symbolise import Finder, symbolise
 from hew.sources.trace.recorder import Recording, arranged, files_of, finish, record
 from hew.views.profile.run_page import run_page
@@ -39,6 +39,8 @@ def is_whole_run(ways: Ways, file: Path | None, words: Sequence[str]) -> bool:
 
 def show_whole_run(ways: Ways, file: Path | None, words: Sequence[str]) -> int:
     """Everything; the status to end with."""
+    if ways.by not in (None, "thread"):
+        raise HewError("--by size and --by age look at a running process; of a trace: --sizes, --by thread")
     with _recorded(words) if file is None else _there(file) as (trace, status):
         view = ways.moment or View.PEAK
         run = _read(ways, trace, words)
@@ -63,7 +65,8 @@ def _page(ways: Ways, run: WholeRun) -> str:
 def _read(ways: Ways, trace: Path, words: Sequence[str] = ()) -> WholeRun:
     """The run with names."""
     at = [ways.at] if ways.at is not None else sorted(ways.between or ())
-    run = read_whole_run(trace, ways.within, at, over_time=ways.html is not None)
+    asked = Asked(ways.within, at, over_time=ways.html is not None, by_thread=ways.by is not None)
+    run = read_whole_run(trace, asked)
     written = None if words else trace.stat().st_mtime
     finder = Finder(ways.root, folders=ways.folders, written=written)
     run = with_names(run, symbolise(places(run), finder))

@@ -5,6 +5,7 @@ import json
 import subprocess
 from array import array
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from hew.sources.trace.blocks import INFO, MAGIC, MODULES, NAMES, decoded, info,
 from hew.sources.trace.plain import plain_trace
 from hew.sources.trace.recorder import PROGRAM
 
-NAMED = 1 << 63
+NAMED, THREAD = 1 << 63, 3 << 62
 WITHOUT_STACKS = (
     "{path}: a trace without stacks, so it does not say who allocated: hew record --stacks all -o FILE -- COMMAND "
     "writes them"
@@ -34,12 +35,28 @@ def is_trace(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def read_whole_run(path: Path, within: int = 1, at: Sequence[float] = (), over_time: bool = False) -> WholeRun:
-    """The run in a trace: its peak, its end, the moments `at` (seconds, rising), and all its parts. An object is
-    temporary if its thread frees it within so many operations. Raises HewError for what is no trace with stacks."""
-    words = [f"within={within}", *(f"at={round(1e6 * one)}" for one in at), *(["over-time"] if over_time else [])]
+@dataclass(frozen=True)
+class Asked:
+    """What is wanted of a run. An object is temporary if its thread frees it within so many operations. `at` has
+    moments in seconds, rising."""
+
+    within: int = 1
+    at: Sequence[float] = ()
+    over_time: bool = False
+    by_thread: bool = False
+
+    @property
+    def words(self) -> list[str]:
+        """For hew-replay."""
+        flags = [word for word, given in (("over-time", self.over_time), ("by-thread", self.by_thread)) if given]
+        return [f"within={self.within}", *(f"at={round(1e6 * one)}" for one in self.at), *flags]
+
+
+def read_whole_run(path: Path, asked: Asked) -> WholeRun:
+    """The run in a trace: its peak, its end, and what is asked for besides. Raises HewError for what is no trace with
+    stacks."""
     about, mappings, names = _blocks(path)
-    lines = _asked(path, words)
+    lines = _asked(path, asked.words)
     head = next(one for one in lines if one["kind"] == "trace")
     nodes = next(one for one in lines if one["kind"] == "nodes")["nodes"]
     if not nodes:
@@ -54,14 +71,14 @@ def read_whole_run(path: Path, within: int = 1, at: Sequence[float] = (), over_t
         seconds=head["microseconds"] / 1e6,
         threads=head["threads"],
         operations=head["operations"],
-        within=within,
+        within=asked.within,
         stack_sampling=head["stacks"],
         part_seconds=head["part_length"] / 1e6,
-        part_count=head["parts"] + over_time,
+        part_count=head["parts"] + asked.over_time,
         addresses=array("Q", [0, *nodes[0::2]]),
         parents=array("I", [0, *nodes[1::2]]),
         mappings=mappings,
-        names=names,
+        names=names | _threads(nodes),
         moments=_moments(lines),
         parts=tuple(Part(one["part"], _moment(one), _sums(one["born"])) for one in lines if one["kind"] == "part"),
         made_by_size=_sums(whole["sizes"]),
@@ -84,6 +101,11 @@ def _blocks(path: Path) -> tuple[dict[str, str], tuple[Mapping, ...], dict[int, 
             elif block.kind == NAMES:
                 names.update(_names(decoded(block, payload).decode(errors="replace")))
     return about, tuple(found), names
+
+
+def _threads(nodes: Sequence[int]) -> dict[int, Frame]:
+    """Nodes that stand for a thread."""
+    return {address: Frame(f"thread {address - THREAD}") for address in nodes[0::2] if address >= THREAD}
 
 
 def _names(text: str) -> Iterable[tuple[int, Frame]]:
