@@ -115,3 +115,15 @@ add_dependencies(hew_static hew_object hew_archived)
 if(HEW_OWN_BYTES)
   add_dependencies(hew_static hew_bytes)
 endif()
+
+# hew::static, as find_package(hew) has it, for a project around this one.
+if(NOT HEW_SANITIZE AND NOT HEW_FUZZ)
+  find_package(Threads REQUIRED)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
+  add_library(hew::static STATIC IMPORTED GLOBAL)
+  set_target_properties(hew::static PROPERTIES
+    IMPORTED_LOCATION ${PROJECT_BINARY_DIR}/libhew.a
+    INTERFACE_INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}/include;${PROJECT_BINARY_DIR}/include"
+    INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS}")
+  add_dependencies(hew::static hew_static)
+endif()

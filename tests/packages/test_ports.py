@@ -20,8 +20,10 @@ include(FetchContent)
 FetchContent_Declare(hew URL file://ARCHIVE)
 FetchContent_MakeAvailable(hew)
 find_package(Threads REQUIRED)
-add_executable(program program.c)
-target_link_libraries(program PRIVATE hew::hew Threads::Threads)
+foreach(kind hew static)
+  add_executable(program_${kind} program.c)
+  target_link_libraries(program_${kind} PRIVATE hew::${kind} Threads::Threads)
+endforeach()
 """
 
 
@@ -77,7 +79,9 @@ def test_cmake_fetches_the_sources_of_a_release(tmp_path: Path) -> None:
     (tmp_path / "program.c").write_text(PROGRAM.read_text().replace("<hew.h>", "<hew/hew.h>"))
     run_command("cmake", "-S", ".", "-B", "build", folder=tmp_path)
     run_command("cmake", "--build", "build", "--parallel", "2", folder=tmp_path)
-    assert run_command(tmp_path / "build/program") == f"hew {version()}\n"
+    for kind in ("hew", "static"):
+        assert run_command(tmp_path / f"build/program_{kind}") == f"hew {version()}\n"
+    assert "libhew" not in run_command("ldd", tmp_path / "build/program_static")
 
 
 def test_every_port_is_of_the_present_version() -> None:
