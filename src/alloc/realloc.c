@@ -82,12 +82,14 @@ move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
     if (to == NULL) {
         return NULL;
     }
+    size_t gained = to->size - from->size, fresh = to->large.fresh < gained ? to->large.fresh : gained;
     to->large.fresh = 0;
     to->zeroed = false; /* also where nothing moves: from the shelf it goes out to whoever does not ask what it holds */
     enum hew_os_moved moved = hew_page_move(hew_arena_at(from->arena)->pages.heap, from, arena->pages.heap, to);
     if (moved == HEW_OS_MOVED) {
         note_moved(from, to, size);
-        hew_large_give(from);
+        hew_large_give_empty(from);
+        hew_page_offset_growth(arena->pages.heap, to->size, fresh);
     } else if (moved == HEW_OS_NOT_MOVED) {
         hew_large_give(to);
     } else {
@@ -144,6 +146,9 @@ hew_realloc_without_copy(void *object, size_t usable, size_t size, size_t alignm
     }
     size_t least = size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
+    if (least > usable) {
+        hew_pressure_before(least - usable);
+    }
     if (((uintptr_t)object & (alignment - 1)) == 0 && resize_and_note(extent, least)) {
         return object;
     }

@@ -133,10 +133,12 @@ hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     /* The usual step: twice the last one, as long as the system plays along; else just what is needed. */
     size_t step = hew_grow_step(heap, size);
     size_t at = step >= HEW_HUGE_PAGE && alignment < HEW_HUGE_PAGE ? HEW_HUGE_PAGE : alignment;
-    struct hew_extent *region = map_region(heap, step, at);
+    /* Whole huge pages: what is mapped next then touches it, and free pages of both can serve one request. */
+    size_t whole = at == HEW_HUGE_PAGE && hew_options.retain ? hew_bits_round_up(step, at) : step;
+    struct hew_extent *region = map_region(heap, whole, at);
     if (region != NULL) {
         hew_grow_note_step(heap);
-    } else if (step > size || at > alignment) {
+    } else if (whole > size || at > alignment) {
         region = map_region(heap, size, alignment);
     }
     if (region != NULL) {

@@ -187,11 +187,14 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     }
     size_t fresh = 0;
     if (taken == NULL) {
-        taken = hew_join_take(heap, size, alignment, &fresh);
+        taken = hew_join_take(heap, &heap->dirty, size, alignment, &fresh);
     }
     if (taken == NULL) {
         struct hew_extent *found = hew_stock_find(&heap->retained, size, alignment, SIZE_MAX);
         taken = found == NULL ? NULL : heap_cut(heap, &heap->retained, found, size, alignment);
+    }
+    if (taken == NULL) {
+        taken = hew_join_take(heap, &heap->retained, size, alignment, &fresh);
     }
     if (taken == NULL) {
         struct hew_extent *region = hew_grow_map(heap, size, alignment);
@@ -347,38 +350,26 @@ hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents
     end_give(heap, true);
 }
 
-/* Under the lock: `behind` is free, right behind `extent`, and holds at least `more` bytes. */
+/* Under the lock: with hooks, over one free extent. */
 static bool
-grow_into(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_extent *behind, size_t more)
+grow_hooked(struct hew_page_heap *heap, struct hew_extent *extent, size_t more)
 {
-    struct hew_extent *piece = heap_cut(heap, hew_split_stock_of(heap, behind->state), behind, more, HEW_PAGE);
-    if (piece == NULL) {
-        return false;
+    struct hew_extent *behind = hew_split_free_behind(extent);
+    if (behind != NULL && behind->size < more && hew_split_merge(heap, &heap->dirty)) {
+        behind = hew_split_free_behind(extent);
     }
-    extent->zeroed = extent->zeroed && piece->state == HEW_EXTENT_RETAINED;
-    extent->size += more;
-    extent->huge |= piece->huge;
-    hew_split_drop_extent(heap, piece);
-    hew_split_mark_ends(extent);
-    return true;
+    return behind != NULL && behind->size >= more && hew_hooked_grow(heap, extent, behind, more);
 }
 
 /* Under the lock. */
 static bool
 page_grow_held(struct hew_page_heap *heap, struct hew_extent *extent, size_t more)
 {
-    struct hew_extent *behind = hew_split_free_behind(extent);
-    if ((behind == NULL || behind->size < more) && heap->hooks == NULL && hew_page_sweep_held(heap)) {
-        behind = hew_split_free_behind(extent);
+    if (HEW_UNLIKELY(heap->hooks != NULL)) {
+        return grow_hooked(heap, extent, more);
     }
-    if (behind != NULL && behind->size < more && hew_split_merge(heap, &heap->dirty)) {
-        behind = hew_split_free_behind(extent);
-    }
-    if (behind == NULL || behind->size < more) {
-        return false;
-    }
-    return HEW_LIKELY(heap->hooks == NULL) ? grow_into(heap, extent, behind, more)
-                                           : hew_hooked_grow(heap, extent, behind, more);
+    return hew_join_grow(heap, extent, more) || (hew_page_sweep_held(heap) && hew_join_grow(heap, extent, more)) ||
+           (hew_split_merge(heap, &heap->dirty) && hew_join_grow(heap, extent, more));
 }
 
 bool
@@ -392,6 +383,7 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
     }
     hew_mutex_lock(&heap->lock);
     ptrdiff_t before = bounded ? held_by(heap) : 0;
+    size_t retained = heap->retained.bytes;
     bool grown = page_grow_held(heap, extent, more);
     hew_page_add_active(heap, grown ? (ptrdiff_t)more : 0);
     note_growth(heap);
@@ -400,7 +392,9 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
     }
     HEW_ASSERT(1, extent->size == (grown ? size : size - more));
     HEW_ASSERT(3, hew_page_valid_if_due(heap));
+    retained -= heap->retained.bytes;
     hew_mutex_unlock(&heap->lock);
+    hew_page_offset_growth(heap, size, retained);
     return grown;
 }
 

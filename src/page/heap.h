@@ -117,7 +117,15 @@ void hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *ex
  * the extent to be given in the usual way. */
 bool hew_page_give_through(struct hew_page_heap *heap, struct hew_extent *extent);
 
-/* Grows a large extent by the free pages behind it, or cuts its tail off.  False: nothing has changed. */
+/* The pages of a large extent have moved to another one: what is left is address space.  Not for heaps with hooks. */
+void hew_page_give_empty(struct hew_page_heap *heap, struct hew_extent *extent);
+
+/* A large object has grown to `size` bytes, of which the program will touch `fresh` for the first time.  Returns idle bytes to the
+ * system until no more of them are left than half of `size`, and no more than `fresh`.  Does nothing with `dirty_decay_ms:-1`. */
+void hew_page_offset_growth(struct hew_page_heap *heap, size_t size, size_t fresh);
+
+/* Grows a large extent by the free pages behind it, and offsets those that are fresh; or cuts its tail off.  False: nothing has
+ * changed. */
 bool hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
 bool hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
 

@@ -1,102 +1,141 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * join: the largest dirty extents are tried first: the more of a request they cover, the less new memory is touched.
+ * join: the largest extents are tried first: the more of a request dirty ones cover, the less new memory is touched.
  */
 #include "page/join.h"
 
 #include "meta/map.h"
 #include "page/split.h"
 
-#define LOOKS 16 /* dirty extents that are looked at, the largest first */
+#define LOOKS 16 /* extents that are looked at, the largest first */
+#define STEPS 64 /* neighbours that are put together */
 
-/* A dirty extent and its neighbours that are retained, NULL where there is none; and what is to be taken of them. */
-struct site {
-    struct hew_extent *before, *dirty, *behind;
-    uintptr_t start, end;
-};
+/* How many bytes are free together from a free extent on, up to `size` or more. */
+static size_t
+reach_up(struct hew_extent *extent, size_t size)
+{
+    size_t reach = extent->size;
+    for (unsigned step = 0; reach < size && step < STEPS; step++) {
+        extent = hew_split_free_behind(extent);
+        if (extent == NULL) {
+            break;
+        }
+        reach += extent->size;
+    }
+    return reach;
+}
+
+/* How many are right before it. */
+static size_t
+reach_down(struct hew_extent *extent, size_t size)
+{
+    size_t reach = 0;
+    for (unsigned step = 0; reach < size && step < STEPS; step++) {
+        extent = hew_split_free_before(extent);
+        if (extent == NULL) {
+            break;
+        }
+        reach += extent->size;
+    }
+    return reach;
+}
+
+/* Where `size` bytes may lie that hold some of `extent`: from its start on, or else as much lower as is needed.  0: no room. */
+static uintptr_t
+place(struct hew_extent *extent, size_t size, size_t alignment)
+{
+    size_t wanted = size + alignment;
+    uintptr_t end = extent->address + reach_up(extent, wanted);
+    uintptr_t start = hew_bits_round_up(extent->address, alignment);
+    if (start + size > end) {
+        uintptr_t low = extent->address - reach_down(extent, wanted);
+        start = end < size ? 0 : (end - size) & ~(alignment - 1);
+        start = start < low ? 0 : start;
+    }
+    return start < hew_extent_end(extent) && start + size > extent->address ? start : 0;
+}
+
+/* `taken` goes on with a piece that lies right behind it. */
+static void
+append(struct hew_page_heap *heap, struct hew_extent *taken, struct hew_extent *piece, size_t *fresh)
+{
+    bool retained = piece->state == HEW_EXTENT_RETAINED;
+    HEW_ASSERT(1, hew_extent_end(taken) == piece->address);
+    *fresh = retained ? *fresh + piece->size : 0;
+    taken->state = retained ? taken->state : HEW_EXTENT_DIRTY;
+    taken->size += piece->size;
+    taken->huge |= piece->huge;
+    hew_split_drop_extent(heap, piece);
+}
 
 static struct hew_extent *
-retained_neighbour(const struct hew_extent *extent, uintptr_t page)
+cut_from(struct hew_page_heap *heap, struct hew_extent *extent, uintptr_t start, uintptr_t end)
 {
-    struct hew_extent *other = hew_map_extent(page);
-    return hew_split_joinable(extent, other) && other->state == HEW_EXTENT_RETAINED ? other : NULL;
+    uintptr_t upper = end < hew_extent_end(extent) ? end : hew_extent_end(extent);
+    return hew_split_cut(heap, hew_split_stock_of(heap, extent->state), extent, start, upper - start);
 }
 
-/* Finds where to take `size` bytes: from the dirty pages on, or else as much lower as is needed.  False: no room. */
-static bool
-place(struct site *site, size_t size, size_t alignment)
-{
-    struct hew_extent *dirty = site->dirty;
-    uintptr_t end = site->behind == NULL ? hew_extent_end(dirty) : hew_extent_end(site->behind);
-    uintptr_t low = site->before == NULL ? dirty->address : site->before->address;
-    site->start = hew_bits_round_up(dirty->address, alignment);
-    if (site->start + size > end) {
-        site->start = end < size ? 0 : (end - size) & ~(alignment - 1);
-    }
-    site->end = site->start + size;
-    return site->start >= low && site->start < hew_extent_end(dirty) && site->end > dirty->address;
-}
-
-/* Back into the stock, if it was taken. */
-static void
-put_back(struct hew_page_heap *heap, struct hew_extent *piece)
-{
-    if (piece != NULL) {
-        hew_split_insert(heap, &heap->retained, piece, HEW_EXTENT_RETAINED);
-    }
-}
-
-static void
-join_drop(struct hew_page_heap *heap, struct hew_extent *piece)
-{
-    if (piece != NULL) {
-        hew_split_drop_extent(heap, piece);
-    }
-}
-
+/* Takes [start, start + size), which is free and holds some of `extent`.  NULL without memory for a struct. */
 static struct hew_extent *
-take_site(struct hew_page_heap *heap, const struct site *site)
+join_cut(struct hew_page_heap *heap, struct hew_extent *extent, uintptr_t start, size_t size, size_t *fresh)
 {
-    uintptr_t start = site->dirty->address, end = hew_extent_end(site->dirty);
-    bool lower = site->start<start, upper = site->end> end;
-    struct hew_extent *below = NULL, *above = NULL, *middle = NULL;
-    if (lower) {
-        below = hew_split_cut(heap, &heap->retained, site->before, site->start, start - site->start);
+    uintptr_t end = start + size;
+    struct hew_extent *first = extent, *last = extent;
+    while (first->address > start) {
+        first = hew_split_free_before(first);
     }
-    if (upper) {
-        above = hew_split_cut(heap, &heap->retained, site->behind, end, site->end - end);
+    while (hew_extent_end(last) < end) {
+        last = hew_split_free_behind(last);
     }
-    if ((below != NULL) == lower && (above != NULL) == upper) {
-        uintptr_t from = lower ? start : site->start, to = upper ? end : site->end;
-        middle = hew_split_cut(heap, &heap->dirty, site->dirty, from, to - from);
-    }
-    if (middle == NULL) {
-        put_back(heap, below);
-        put_back(heap, above);
+    /* Those at the ends first: to cut them takes memory, which there may be none of. */
+    struct hew_extent *taken = cut_from(heap, first, start, end);
+    struct hew_extent *tail = taken == NULL || first == last ? NULL : cut_from(heap, last, last->address, end);
+    if (taken == NULL || (first != last && tail == NULL)) {
+        if (taken != NULL) {
+            hew_split_insert(heap, hew_split_stock_of(heap, taken->state), taken, taken->state);
+        }
         return NULL;
     }
-    middle->huge |= (lower && below->huge) || (upper && above->huge);
-    join_drop(heap, below);
-    join_drop(heap, above);
-    middle->address = site->start;
-    middle->size = site->end - site->start;
-    return middle;
+    *fresh = taken->state == HEW_EXTENT_RETAINED ? taken->size : 0;
+    while (tail != NULL && hew_extent_end(taken) != tail->address) {
+        struct hew_extent *next = hew_split_free_behind(taken);
+        hew_stock_remove(hew_split_stock_of(heap, next->state), next);
+        append(heap, taken, next, fresh);
+    }
+    if (tail != NULL) {
+        append(heap, taken, tail, fresh);
+    }
+    return taken;
 }
 
 struct hew_extent *
-hew_join_take(struct hew_page_heap *heap, size_t size, size_t alignment, size_t *fresh)
+hew_join_take(struct hew_page_heap *heap, struct hew_stock *stock, size_t size, size_t alignment, size_t *fresh)
 {
     struct hew_extent *largest[LOOKS];
-    unsigned count = hew_stock_largest_below(&heap->dirty, size, largest, LOOKS);
+    unsigned count = hew_stock_largest_below(stock, size, largest, LOOKS);
     for (unsigned i = 0; i < count; i++) {
-        struct site site = {.dirty = largest[i]};
-        site.before = retained_neighbour(site.dirty, site.dirty->address - 1);
-        site.behind = retained_neighbour(site.dirty, hew_extent_end(site.dirty));
-        if ((site.before != NULL || site.behind != NULL) && place(&site, size, alignment)) {
-            uintptr_t end = hew_extent_end(site.dirty);
-            *fresh = site.end > end ? site.end - end : 0;
-            return take_site(heap, &site);
+        uintptr_t start = place(largest[i], size, alignment);
+        if (start != 0) {
+            return join_cut(heap, largest[i], start, size, fresh);
         }
     }
     return NULL;
+}
+
+bool
+hew_join_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t more)
+{
+    size_t fresh;
+    struct hew_extent *behind = hew_split_free_behind(extent);
+    bool fits = behind != NULL && reach_up(behind, more) >= more;
+    struct hew_extent *piece = fits ? join_cut(heap, behind, behind->address, more, &fresh) : NULL;
+    if (piece == NULL) {
+        return false;
+    }
+    extent->zeroed = extent->zeroed && piece->state == HEW_EXTENT_RETAINED;
+    extent->size += more;
+    extent->huge |= piece->huge;
+    hew_split_drop_extent(heap, piece);
+    hew_split_mark_ends(extent);
+    return true;
 }

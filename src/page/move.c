@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * move: one system call moves pages of one mapping, so an extent that was moved before, or gathered, goes run by run.
+ * move: one system call moves pages of one mapping, so an extent that was moved before, or gathered, goes run by run.  The list of runs
+ * bounds how many there are: what has no place in it is copied.
  */
 #include "page/move.h"
 
@@ -8,43 +9,47 @@
 
 #include <string.h>
 
-#define RUNS_MOST 16 /* an extent of more is copied: each run takes three system calls */
+#define COPIED_AT_ONCE ((size_t)1 << 20) /* while it is copied, so much of an object is there twice */
 
-/* The runs' ends; 0 when there are too many of them. */
-static unsigned
-find_runs(struct hew_page_heap *source, const struct hew_extent *from, uintptr_t *ends)
+static uintptr_t
+run_end(struct hew_page_heap *source, uintptr_t at, uintptr_t end)
 {
-    uintptr_t at = from->address, end = hew_extent_end(from);
-    unsigned count = 0;
     hew_mutex_lock(&source->lock);
-    for (; at < end && count < RUNS_MOST; at = ends[count++]) {
-        ends[count] = hew_moved_until(&source->moved, at, end);
-    }
+    uintptr_t until = hew_moved_until(&source->moved, at, end);
     hew_mutex_unlock(&source->lock);
-    return at < end ? 0 : count;
+    return until;
+}
+
+static void
+hide(struct hew_page_heap *target, struct hew_extent *to)
+{
+    hew_mutex_lock(&target->lock);
+    hew_page_hide(to);
+    hew_mutex_unlock(&target->lock);
+}
+
+static void
+show(struct hew_page_heap *target, struct hew_extent *to)
+{
+    hew_mutex_lock(&target->lock);
+    hew_page_show(target, to);
+    hew_mutex_unlock(&target->lock);
 }
 
 static bool
-begin_move(struct hew_page_heap *target, struct hew_extent *to, unsigned runs)
+expect_run(struct hew_page_heap *target)
 {
     hew_mutex_lock(&target->lock);
-    bool may = hew_moved_expect(&target->moved, runs);
-    if (may) {
-        hew_page_hide(to);
-    }
+    bool may = hew_moved_expect(&target->moved, 1);
     hew_mutex_unlock(&target->lock);
     return may;
 }
 
-/* So many runs have not come. */
 static void
-end_move(struct hew_page_heap *target, struct hew_extent *to, unsigned runs, enum hew_os_moved moved)
+expect_no_more(struct hew_page_heap *target)
 {
     hew_mutex_lock(&target->lock);
-    hew_moved_expect_no_more(&target->moved, runs);
-    if (moved != HEW_OS_PLACE_LOST) {
-        hew_page_show(target, to);
-    }
+    hew_moved_expect_no_more(&target->moved, 1);
     hew_mutex_unlock(&target->lock);
 }
 
@@ -61,13 +66,31 @@ note_run(struct hew_page_heap *source, uintptr_t from, struct hew_page_heap *tar
     hew_mutex_unlock(&target->lock);
 }
 
-/* The system has refused in the middle: the rest is copied. */
+static enum hew_os_moved
+move_run(struct hew_page_heap *source, uintptr_t from, struct hew_page_heap *target, uintptr_t to, size_t size)
+{
+    if (!expect_run(target)) {
+        return HEW_OS_NOT_MOVED;
+    }
+    enum hew_os_moved moved = hew_os_move((void *)from, (void *)to, size);
+    if (moved == HEW_OS_MOVED) {
+        note_run(source, from, target, to, size);
+    } else {
+        expect_no_more(target);
+    }
+    return moved;
+}
+
+/* What the system does not move is copied, and goes back as soon as it is. */
 static void
 copy_rest(uintptr_t from, uintptr_t to, size_t size)
 {
-    memcpy((void *)to, (void *)from, size);
-    if (!hew_os_purge((void *)from, size)) {
-        memset((void *)from, 0, size);
+    for (size_t part; size != 0; from += part, to += part, size -= part) {
+        part = size < COPIED_AT_ONCE ? size : COPIED_AT_ONCE;
+        memcpy((void *)to, (void *)from, part);
+        if (!hew_os_purge((void *)from, part)) {
+            memset((void *)from, 0, part);
+        }
     }
 }
 
@@ -76,27 +99,21 @@ hew_page_move(struct hew_page_heap *source, struct hew_extent *from, struct hew_
               struct hew_extent *to)
 {
     HEW_ASSERT(1, from->state == HEW_EXTENT_ACTIVE && to->state == HEW_EXTENT_ACTIVE && from->size <= to->size);
-    uintptr_t ends[RUNS_MOST], at = from->address;
-    uintptr_t shift = to->address - from->address;
-    unsigned runs = from->data_segment || to->data_segment ? 0 : find_runs(source, from, ends);
-    if (runs == 0 || !begin_move(target, to, runs)) {
+    if (from->data_segment || to->data_segment || !hew_os_may_move()) {
         return HEW_OS_NOT_MOVED;
     }
     enum hew_os_moved moved = HEW_OS_MOVED;
-    unsigned done = 0;
-    for (; done < runs; at = ends[done++]) {
-        moved = hew_os_move((void *)at, (void *)(at + shift), ends[done] - at);
-        if (moved != HEW_OS_MOVED) {
-            break;
-        }
-        note_run(source, at, target, at + shift, ends[done] - at);
+    uintptr_t at = from->address, end = hew_extent_end(from), shift = to->address - at;
+    hide(target, to);
+    for (uintptr_t until; at < end && moved == HEW_OS_MOVED; at = moved == HEW_OS_MOVED ? until : at) {
+        until = run_end(source, at, end);
+        moved = move_run(source, at, target, at + shift, until - at);
     }
-    end_move(target, to, runs - done, moved);
     if (moved == HEW_OS_PLACE_LOST) {
         memcpy((void *)from->address, (void *)to->address, at - from->address);
-    } else if (moved == HEW_OS_NOT_MOVED && done != 0) {
-        copy_rest(at, at + shift, hew_extent_end(from) - at);
-        moved = HEW_OS_MOVED;
+        return HEW_OS_PLACE_LOST;
     }
-    return moved;
+    show(target, to);
+    copy_rest(at, at + shift, end - at);
+    return HEW_OS_MOVED;
 }

@@ -117,14 +117,25 @@ hew_split_stock_of(struct hew_page_heap *heap, unsigned state)
     return state == HEW_EXTENT_DIRTY ? &heap->dirty : state == HEW_EXTENT_MUZZY ? &heap->muzzy : &heap->retained;
 }
 
+/* Whether `other`, found beside `extent`, is free and of the same mapping. */
+static bool
+is_free(const struct hew_extent *extent, const struct hew_extent *other)
+{
+    return hew_split_joinable(extent, other) && other->state >= HEW_EXTENT_DIRTY && other->state <= HEW_EXTENT_RETAINED;
+}
+
 struct hew_extent *
 hew_split_free_behind(struct hew_extent *extent)
 {
     struct hew_extent *behind = hew_map_extent(hew_extent_end(extent));
-    return hew_split_joinable(extent, behind) && behind->address == hew_extent_end(extent) &&
-                   behind->state >= HEW_EXTENT_DIRTY && behind->state <= HEW_EXTENT_RETAINED
-               ? behind
-               : NULL;
+    return is_free(extent, behind) && behind->address == hew_extent_end(extent) ? behind : NULL;
+}
+
+struct hew_extent *
+hew_split_free_before(struct hew_extent *extent)
+{
+    struct hew_extent *before = hew_map_extent(extent->address - 1);
+    return is_free(extent, before) && hew_extent_end(before) == extent->address ? before : NULL;
 }
 
 struct hew_extent *

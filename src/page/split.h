@@ -58,6 +58,9 @@ struct hew_stock *hew_split_stock_of(struct hew_page_heap *heap, unsigned state)
 /* The free extent that begins where `extent` ends, in the same region; NULL when there is none. */
 struct hew_extent *hew_split_free_behind(struct hew_extent *extent);
 
+/* The same for one that ends where `extent` begins. */
+struct hew_extent *hew_split_free_before(struct hew_extent *extent);
+
 /* Puts a free extent into `stock` as its newest, merged with the neighbours that are in the same stock. */
 void hew_split_insert(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, unsigned state);
 

@@ -222,13 +222,28 @@ give_pages(struct hew_arena *arena, struct hew_extent *const *extents, unsigned 
     }
 }
 
-void
-hew_large_give_back(struct hew_extent *extent)
+/* It comes back, and is counted; its arena. */
+static struct hew_arena *
+take_back(struct hew_extent *extent)
 {
     struct hew_arena *arena = hew_arena_at(extent->arena);
     large_claim(extent);
     unlist(arena, extent);
     count_given(arena, extent, 1);
+    return arena;
+}
+
+void
+hew_large_give_empty(struct hew_extent *extent)
+{
+    HEW_ASSERT(1, !extent->large.guarded);
+    hew_page_give_empty(take_back(extent)->pages.heap, extent);
+}
+
+void
+hew_large_give_back(struct hew_extent *extent)
+{
+    struct hew_arena *arena = take_back(extent);
     if (HEW_LIKELY(unguard(extent))) {
         give_pages(arena, &extent, 1);
     } else {

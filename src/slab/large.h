@@ -99,6 +99,9 @@ hew_large_show(void *object, unsigned code)
 /* To the page heap. */
 void hew_large_give_back(struct hew_extent *extent);
 
+/* To the page heap, once its pages have moved to another object. */
+void hew_large_give_empty(struct hew_extent *extent);
+
 /* Several of one class and one arena. */
 void hew_large_give_some(struct hew_extent *const *extents, unsigned count);
 

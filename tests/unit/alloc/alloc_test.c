@@ -333,9 +333,9 @@ TEST(no_memory_is_null_and_nothing_is_lost)
     void *kept = layers_malloc(100);
     memset(kept, 0x11, 100);
     hew_os_faults.refuse = layers_refuse_everything;
-    CHECK(hew_alloc_large((size_t)200 << 20, false) == NULL);
-    CHECK(hew_alloc_large((size_t)200 << 20, true) == NULL);
-    CHECK(hew_alloc_aligned((size_t)200 << 20, (size_t)1 << 22, false) == NULL);
+    CHECK(hew_alloc_large((size_t)64 << 30, false) == NULL);
+    CHECK(hew_alloc_large((size_t)64 << 30, true) == NULL);
+    CHECK(hew_alloc_aligned((size_t)64 << 30, (size_t)1 << 22, false) == NULL);
     static void *objects[1 << 17];
     unsigned count = 0;
     while (count < 1 << 17 && (objects[count] = layers_malloc(14000)) != NULL) {

@@ -31,9 +31,19 @@ TEST(each_mapping_is_twice_the_last_one_up_to_64_mebibytes)
     page_end();
 }
 
-TEST(a_large_request_maps_just_what_it_needs)
+TEST(a_large_request_maps_the_huge_pages_that_it_needs)
 {
     page_begin();
+    struct hew_extent *extent = page_take(10 * MIB + HEW_PAGE);
+    CHECK_EQUAL(page_counts().mapped, 12 * MIB);
+    page_give(extent);
+    page_end();
+}
+
+TEST(without_retain_a_large_request_maps_just_what_it_needs)
+{
+    page_begin();
+    hew_options.retain = false;
     struct hew_extent *extent = page_take(10 * MIB + HEW_PAGE);
     CHECK_EQUAL(page_counts().mapped, 10 * MIB + HEW_GRAIN);
     page_give(extent);

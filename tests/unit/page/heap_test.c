@@ -191,6 +191,22 @@ TEST(an_extent_grows_into_the_free_pages_behind_it_and_keeps_its_contents)
     page_end();
 }
 
+TEST(an_extent_grows_over_free_pages_in_several_states)
+{
+    page_begin();
+    struct hew_extent *extent = page_take(64 * KIB), *empty = page_take(64 * KIB), *dirty = page_take(64 * KIB);
+    struct hew_extent *behind = page_take(64 * KIB);
+    page_give(empty);
+    hew_page_decay(&page_heap, page_now, true);
+    page_give(dirty);
+    CHECK(!hew_page_grow(&page_heap, extent, 256 * KIB));
+    CHECK(hew_page_grow(&page_heap, extent, 192 * KIB));
+    CHECK(extent->size == 192 * KIB && !extent->zeroed);
+    page_give(extent);
+    page_give(behind);
+    page_end();
+}
+
 TEST(growing_stops_at_an_active_neighbour_at_too_few_pages_and_at_the_end_of_the_mapping)
 {
     page_begin();
@@ -341,15 +357,32 @@ TEST(moved_pages_take_their_contents_along_and_leave_zeros)
     page_end();
 }
 
-TEST(a_refused_move_moves_nothing)
+TEST(where_pages_have_moved_from_is_address_space)
 {
     page_begin();
-    struct hew_extent *from = page_take(256 * KIB), *to = page_take(256 * KIB);
+    struct hew_extent *from = page_take(256 * KIB), *to = page_take(512 * KIB);
+    page_fill(from, 7);
+    CHECK(hew_page_move(&page_heap, from, &page_heap, to) == HEW_OS_MOVED);
+    size_t retained = page_counts().retained;
+    hew_page_give_empty(&page_heap, from);
+    CHECK(page_counts().dirty == 0 && page_counts().retained == retained + 256 * KIB);
+    from = page_take(256 * KIB);
+    CHECK(from->zeroed && page_filled(from, 0));
+    page_give(from);
+    page_give(to);
+    page_end();
+}
+
+TEST(what_the_system_refuses_to_move_is_copied_in_parts)
+{
+    page_begin();
+    struct hew_extent *from = page_take(2 * MIB + 256 * KIB), *to = page_take(2 * MIB + 256 * KIB);
     page_fill(from, 7);
     faults_refuse("mremap", 0, 1);
-    CHECK(hew_page_move(&page_heap, from, &page_heap, to) == HEW_OS_NOT_MOVED);
+    CHECK(hew_page_move(&page_heap, from, &page_heap, to) == HEW_OS_MOVED);
     faults_end();
-    CHECK(page_filled(from, 7) && page_filled(to, 0));
+    CHECK_EQUAL(hew_os_resident((void *)from->address, from->size), 0);
+    CHECK(page_filled(from, 0) && page_filled(to, 7));
     page_give(from);
     page_give(to);
     page_end();

@@ -222,6 +222,39 @@ TEST(what_is_given_through_is_kept_where_the_system_refuses_it_or_everything_is_
     page_end();
 }
 
+TEST(beside_a_growing_object_no_more_stays_idle_than_half_of_it)
+{
+    static const struct {
+        size_t size, fresh, gone; /* of 4 MiB that are idle */
+    } cases[] = {{MIB, MIB, MIB},       {2 * MIB, 64 * MIB, 3 * MIB},   {6 * MIB, 3 * MIB, MIB},
+                 {8 * MIB, 4 * MIB, 0}, {MIB, 256 * KIB - HEW_PAGE, 0}, {MIB, 256 * KIB, 256 * KIB}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        page_begin();
+        page_decay_times(10000, 0);
+        page_make_dirty(4 * MIB);
+        hew_page_offset_growth(&page_heap, cases[i].size, cases[i].fresh);
+        CHECK_EQUAL(page_counts().dirty, 4 * MIB - cases[i].gone);
+        page_end();
+    }
+    page_begin(); /* all is kept for ever */
+    page_make_dirty(4 * MIB);
+    hew_page_offset_growth(&page_heap, MIB, MIB);
+    CHECK_EQUAL(page_counts().dirty, 4 * MIB);
+    page_end();
+}
+
+TEST(what_an_extent_grows_into_is_made_up_for_where_it_is_fresh)
+{
+    page_begin();
+    page_decay_times(10000, 0);
+    struct hew_extent *idle = page_take(384 * KIB), *extent = page_take(128 * KIB);
+    page_give(idle);
+    CHECK(hew_page_grow(&page_heap, extent, 640 * KIB));
+    CHECK_EQUAL(page_counts().dirty, 320 * KIB);
+    page_give(extent);
+    page_end();
+}
+
 TEST(where_lazy_purging_is_unknown_pages_are_dropped_instead)
 {
     page_begin();
