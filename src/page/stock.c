@@ -70,7 +70,7 @@ hew_stock_insert(struct hew_stock *stock, struct hew_extent *extent, struct hew_
     link_bucket(stock, extent);
     hew_list_insert_after(beside == NULL ? stock->oldest.previous : &beside->free.age, &extent->free.age);
     extent->free.unmerged.next = NULL;
-    stock->bytes = stock->bytes + extent->size;
+    stock->bytes += extent->size;
     stock->extents++;
 }
 
@@ -89,7 +89,7 @@ hew_stock_remove(struct hew_stock *stock, struct hew_extent *extent)
     if (extent->free.unmerged.next != NULL) {
         hew_list_remove(&extent->free.unmerged);
     }
-    stock->bytes = stock->bytes - extent->size;
+    stock->bytes -= extent->size;
     stock->extents--;
 }
 
@@ -98,7 +98,7 @@ hew_stock_resize(struct hew_stock *stock, struct hew_extent *extent, uintptr_t a
 {
     HEW_ASSERT(1, *extent->free.link == extent && size != 0 && stock->bytes >= extent->size);
     unlink_bucket(stock, extent);
-    stock->bytes = stock->bytes + size - extent->size;
+    stock->bytes += size - extent->size;
     extent->address = address;
     extent->size = size;
     link_bucket(stock, extent);
