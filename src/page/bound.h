@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bound: how much memory all page heaps hold, where somebody has set a limit to it.
+ * bound: how much memory all page heaps may hold when the process has a memory limit.
  *
- * Not here  which limits there are, and what is done near one: alloc/pressure.c.
+ * Not here  which limits exist, and what happens near one: alloc/pressure.c.
  */
 #ifndef HEW_PAGE_BOUND_H
 #define HEW_PAGE_BOUND_H
@@ -13,17 +13,16 @@
 
 #define HEW_PAGE_BOUND_PARTS 64
 
-/* All relaxed: numbers that need not agree with each other.  Without a limit only `known` is ever looked at. */
+/* All fields are relaxed: they need not agree with each other. Without a limit only `known` is read. */
 struct hew_page_bound {
-    _Atomic bool known;     /* some limit is: the next one is kept */
-    _Atomic ptrdiff_t held; /* bytes of all heaps that are in use, dirty or muzzy; put right at each look */
-    _Atomic ptrdiff_t look; /* so many are a reason to look how near the limit is */
-    _Atomic ptrdiff_t most; /* a heap refuses to take more */
-    _Atomic size_t
-        caches; /* all caches together should hold no more: SIZE_MAX where no limit was near at the last look */
-    _Atomic uint8_t calls;  /* a thread that finds another number here than last time returns what its magazines hold */
-    _Atomic unsigned parts; /* of HEW_PAGE_BOUND_PARTS: so much of what decay would keep may stay */
-    _Atomic uint32_t raised; /* 1: `look` was reached, and nobody has looked yet */
+    _Atomic bool known;      /* a limit exists: the other fields are maintained */
+    _Atomic ptrdiff_t held;  /* bytes in use, dirty or muzzy in all heaps; each check corrects it */
+    _Atomic ptrdiff_t look;  /* from this many bytes on, check how near the limit is */
+    _Atomic ptrdiff_t most;  /* above this a heap refuses allocations */
+    _Atomic size_t caches;   /* target for all caches together; SIZE_MAX if the last check found no limit near */
+    _Atomic uint8_t calls;   /* changes: each thread then flushes its magazines */
+    _Atomic unsigned parts;  /* of HEW_PAGE_BOUND_PARTS: the part of decay's allowance that may stay */
+    _Atomic uint32_t raised; /* 1: `look` was reached, and no check has run since */
 };
 extern struct hew_page_bound hew_page_bound;
 
@@ -33,10 +32,10 @@ hew_page_is_bounded(void)
     return HEW_UNLIKELY(atomic_load_explicit(&hew_page_bound.known, memory_order_relaxed));
 }
 
-/* Whether `size` bytes more are allowed. */
+/* Returns whether the heaps may allocate `size` more bytes. */
 bool hew_page_bound_allows(size_t size);
 
-/* Whether `size` bytes more leave a quarter of every limit, as of the last look. */
+/* Returns whether a quarter of every limit stays free after `size` more bytes, as of the last check. */
 HEW_INLINE bool
 hew_page_bound_is_far(size_t size)
 {
@@ -46,7 +45,7 @@ hew_page_bound_is_far(size_t size)
                 atomic_load_explicit(&hew_page_bound.look, memory_order_relaxed));
 }
 
-/* What is left of `amount`, bytes or time that idle memory may stay by decay, as a limit comes nearer. */
+/* Scales `amount`, the bytes or the time that decay allows idle memory to stay, down as a limit comes nearer. */
 HEW_INLINE size_t
 hew_page_bound_part(size_t amount)
 {
@@ -54,7 +53,7 @@ hew_page_bound_part(size_t amount)
     return HEW_LIKELY(parts == HEW_PAGE_BOUND_PARTS) ? amount : amount / HEW_PAGE_BOUND_PARTS * parts;
 }
 
-/* Memory was touched for the first time since it came from the system (bytes > 0), or went back. */
+/* Counts memory that is touched for the first time since it came from the system (bytes > 0), or that went back. */
 void hew_page_bound_count(ptrdiff_t bytes);
 
 #endif

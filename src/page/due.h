@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * due: what all page heaps say together: that a purger is wanted, and how large they are.
+ * due: signals that all page heaps share: that a purger is wanted, and how large the heaps are.
  */
 #ifndef HEW_PAGE_DUE_H
 #define HEW_PAGE_DUE_H
@@ -9,26 +9,26 @@
 
 #include <stdatomic.h>
 
-/* Bytes of all heaps' mappings: relaxed, a hint for what is in proportion. */
+/* Bytes mapped by all heaps. Relaxed: only a hint for proportional decisions. */
 extern _Atomic size_t hew_page_mapped;
 
-/* A heap has grown by a 16th since somebody last looked where its memory is; relaxed. */
+/* Some heap has grown by a 16th since the last scan of where its memory lies. Relaxed. */
 extern _Atomic bool hew_page_grown;
-#define HEW_PAGE_PEAK_FROM ((size_t)1 << 20) /* a smaller heap is not looked at */
+#define HEW_PAGE_PEAK_FROM ((size_t)1 << 20) /* smaller heaps are not scanned */
 #define HEW_PAGE_PEAK_PART 16
 
 /*
- * Raised from 0 to 1 when some heap holds enough idle memory for a purger to be worth its while, and when the heaps have
- * become large.  All else is up to control/purger.c, which lowers it: an odd number means that a caller of malloc or free
- * has something to do there before it returns.
+ * A page heap raises this from 0 to 1 when its idle memory justifies a purger, or when the heaps have become large.
+ * control/purger.c does everything else, and lowers it.  An odd number means that a caller of malloc or free has
+ * work to do there before it returns.
  */
 extern _Atomic uint32_t hew_page_due;
 
-/* The size of all heaps' mappings from which on a purger is called for while memory is taken. */
+/* Once all heaps together map this many bytes, an allocation calls for a purger. */
 #define HEW_PAGE_PURGER_STEP ((size_t)8 << 20)
 extern _Atomic size_t hew_page_purger_from;
 
-/* In a fork's child: a purger is called for once the heaps have grown by as much as a new process may have without one. */
+/* In a fork's child: calls for a purger once the heaps have grown by what a new process may have without one. */
 void hew_page_await_purger(void);
 
 HEW_INLINE void

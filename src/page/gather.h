@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gather: dirty pages from elsewhere, moved into a large extent that would otherwise be memory touched for the first time.
+ * gather: fill a new large extent with dirty pages from elsewhere (mremap), so that the program touches less fresh
+ * memory.
  *
- * Promises  the contents of other extents stay what they are.  What moved from reads as zeros and is retained.
- * Locks     takes the heap's lock for the choice and for the return; the system is asked between the two, with the pieces in transit.
+ * Promises  the contents of other extents do not change.  The ranges that pages left read as zeros and are retained.
+ * Locks     takes the heap's lock for the choice and for the return.  In between it calls the system without the lock,
+ *           with the pieces in transit.
  * Not here  the system call and its refusals: os/memory.c.
  */
 #ifndef HEW_PAGE_GATHER_H
@@ -11,13 +13,14 @@
 
 #include "page/heap.h"
 
-/* Of fewer fresh bytes the faults cost too little. */
+/* Below this many fresh bytes, page faults cost too little to be worth it. */
 #define HEW_GATHER_LEAST ((size_t)256 << 10)
 
 /*
- * Fills what is fresh of an active large extent, which the caller alone knows of and which has no guard, with dirty pages of the
- * heap, if enough of them lie in large pieces.  ->zeroed and ->large.fresh tell afterwards what is left.  False: some of the extent is
- * lost, and it is hidden; it may only be abandoned.
+ * Fills the fresh part of an active large extent with dirty pages of the heap, if enough of them lie in large pieces.
+ * Only the caller may know the extent, and it has no guard page.  Afterwards ->zeroed and ->large.fresh describe what
+ * is still fresh.  Returns false if a part of the extent is lost: the extent is hidden, and the caller may only abandon
+ * it.
  */
 bool hew_page_gather(struct hew_page_heap *heap, struct hew_extent *extent);
 

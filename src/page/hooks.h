@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks: how a program takes over an arena's dealings with the system.
+ * hooks: extent hooks, with which a program takes over an arena's dealings with the system.
  *
- * Owns      the shape of a table of hooks, which is jemalloc's extent_hooks_t; the default table, whose functions a
- *           program may read, copy and call; the mark of a thread that is inside a hook.
- * Promises  a hook is called without any lock of hew's, and may call malloc, free and mallctl.  While it runs, its
- *           thread's cache is set aside (it may be half changed) and the arena of such a malloc is one without hooks.
- *           errno is kept.
+ * Owns      the layout of a table of hooks, which is jemalloc's extent_hooks_t; the default table, whose functions a
+ *           program may read, copy and call; the count of hooks that a thread is inside.
+ * Promises  a hook is called without any hew lock, and may call malloc, free and mallctl.  While it runs, its thread's
+ *           cache is set aside (it may be half changed), and its malloc uses an arena without hooks.  errno is
+ *           preserved.
  * Not here  when hooks are called: hooked.c.
  */
 #ifndef HEW_PAGE_HOOKS_H
@@ -16,7 +16,7 @@
 
 #include <stdatomic.h>
 
-/* Every bool is false for success.  A member that is NULL, but for alloc, stands for one that always refuses. */
+/* Every bool result is false for success. A NULL member, except alloc, stands for a hook that always refuses. */
 struct hew_extent_hooks {
     void *(*alloc)(struct hew_extent_hooks *hooks, void *new_address, size_t size, size_t alignment, bool *zero,
                    bool *commit, unsigned arena);
@@ -36,17 +36,17 @@ struct hew_extent_hooks {
                   bool committed, unsigned arena);
 };
 
-/* What hew does by itself, as functions.  Programs get its address without const, as jemalloc's; it is not writable. */
+/* hew's default behaviour, as functions. Programs get its address without const, as jemalloc's; it is not writable. */
 extern const struct hew_extent_hooks hew_hooks_default;
 
-/* Hooks that the calling thread is in. */
+/* How many nested hooks the calling thread is inside. */
 extern HEW_HIDDEN __thread unsigned hew_hooks_depth;
 
-/* Called around the outermost hook of a thread; set by the layer that has thread caches, before there is one.  Relaxed. */
+/* Called around a thread's outermost hook. The layer with thread caches sets it before there is one. Relaxed. */
 typedef void (*hew_hooks_guard_call)(bool inside);
 extern HEW_HIDDEN _Atomic(hew_hooks_guard_call) hew_hooks_guard;
 
-/* Around each call of a hook; no lock is held.  Returns errno, for hew_hooks_leave(). */
+/* Around each call of a hook, with no lock held. Returns errno, for hew_hooks_leave(). */
 int hew_hooks_enter(void);
 void hew_hooks_leave(int saved_errno);
 

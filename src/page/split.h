@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * split: extent structs, the boundary marks in the extent map, and merging with free neighbours.
+ * split: extent structs, their boundary entries in the extent map, and coalescing with free neighbours.
  *
  * Called    under the page heap's lock.
  */
@@ -9,11 +9,11 @@
 
 #include "page/heap.h"
 
-/* A struct for [address, address + size) that inherits region, arena and state from `from`.  NULL: no memory. */
+/* Makes a struct for [address, address + size) that inherits region, arena and state from `from`. NULL: no memory. */
 struct hew_extent *hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, uintptr_t address,
                                         size_t size);
 
-/* Under the lock: an extent that is in no stock is worked on without the lock from now on, by the caller. */
+/* Lock held. The caller will work without the lock on an extent that is in no free list. */
 HEW_INLINE void
 hew_page_enter_transit(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -30,44 +30,44 @@ hew_page_add_active(struct hew_page_heap *heap, ptrdiff_t bytes)
     __atomic_store_n(&heap->active_pages, heap->counts.active / HEW_PAGE, __ATOMIC_RELAXED);
 }
 
-/* The struct is unused again. */
+/* Frees the struct for reuse. */
 void hew_split_drop_extent(struct hew_page_heap *heap, struct hew_extent *extent);
 
-/* The extent map's entries for the first and the last page: how neighbours find each other. */
+/* Writes the extent map's entries for the first and the last page, through which neighbours find each other. */
 void hew_split_mark_ends(struct hew_extent *extent);
 
-/* Nothing is there any more: the range is about to leave, or has left, the process's map. */
+/* Clears these entries: the range is about to leave, or has left, the process's map. */
 void hew_split_forget_ends(struct hew_extent *extent);
 
-/* Whether the two lie in one mapping of one heap.  `other` may be NULL, stale or another heap's. */
+/* Returns whether the two lie in one mapping of one heap. `other` may be NULL, stale or another heap's. */
 bool hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *other);
 
-/* Takes [start, start + size) out of a free extent that holds it; the rest stays in its stock, as old as before.  NULL: no
- * memory for a struct. */
+/* Takes [start, start + size) out of a free extent that holds it. The rest stays in its free list and keeps its age.
+ * NULL: no memory for a struct. */
 struct hew_extent *hew_split_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent,
                                  uintptr_t start, size_t size);
 
-/* Neither neighbour of its region reaches into it, as far as the map knows them. */
+/* Returns true if no neighbour in its region that the map knows overlaps it. */
 bool hew_split_beside(const struct hew_extent *extent);
 
-/* Bytes that somebody purges, or asks hooks about, without the lock. */
+/* Bytes that threads are purging or passing to hooks without the lock. */
 size_t hew_split_in_transit(const struct hew_page_heap *heap);
 
 struct hew_stock *hew_split_stock_of(struct hew_page_heap *heap, unsigned state);
 
-/* The free extent that begins where `extent` ends, in the same region; NULL when there is none. */
+/* Returns the free extent that begins where `extent` ends, in the same region; NULL when there is none. */
 struct hew_extent *hew_split_free_behind(struct hew_extent *extent);
 
 /* The same for one that ends where `extent` begins. */
 struct hew_extent *hew_split_free_before(struct hew_extent *extent);
 
-/* Puts a free extent into `stock` as its newest, merged with the neighbours that are in the same stock. */
+/* Puts a free extent into `stock` as its newest, coalesced with neighbours in the same free list. */
 void hew_split_insert(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, unsigned state);
 
-/* The same, but merging waits for hew_split_merge(): whoever asks for the same size again gets it as it is. */
+/* The same, but coalescing waits for hew_split_merge(): the next request of this size gets the extent unchanged. */
 void hew_split_insert_unmerged(struct hew_stock *stock, struct hew_extent *extent, unsigned state);
 
-/* All neighbours in `stock` become one.  False: there was nothing to do. */
+/* Coalesces all neighbours in `stock`. False: there was nothing to do. */
 bool hew_split_merge(struct hew_page_heap *heap, struct hew_stock *stock);
 
 #endif
