@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool_lookup: from a size to the smallest declared size that holds it.
+ * pool_lookup: finds the smallest declared size that holds a request.
  *
- * A table is the declared sizes: ascending, no two equal, none 0, from 1 to HEW_POOL_LOOKUP_MOST of them, any values.  The
- * program owns it; it must stay as it is while a look-up uses it.  What a look-up needs beside it lies in room that the
- * caller brings: nothing here allocates, locks, or changes after it is prepared, so any number of threads may find.
+ * A table lists the declared sizes: ascending, all different, none 0, from 1 to HEW_POOL_LOOKUP_MOST of them.  The
+ * program owns the table and must not change it while a lookup uses it.  The caller also provides the memory for the
+ * lookup's own data.  Nothing here allocates or locks, and nothing changes after hew_pool_lookup_prepare(), so any
+ * number of threads may search.
  *
  *     size_t room_size = hew_pool_lookup_room(sizes, count, HEW_POOL_LOOKUP_AUTO);
  *     hew_pool_lookup_prepare(&lookup, sizes, count, HEW_POOL_LOOKUP_AUTO, room, room_size);
@@ -20,15 +21,20 @@
 extern "C" {
 #endif
 
-/* An index takes two bytes in the tables below, and the one after the last means "none". */
+/* The tables below store an index in two bytes; the index after the last one means "none". */
 #define HEW_POOL_LOOKUP_MOST 65535u
 
 /*
- * How to look.  MIDPOINT halves what is left: as good in every table, log2(count) steps.  INTERPOLATION looks where the size
- * would be if the table were even: one or two steps if it is, up to `count` if it is not.  HYBRID does both in each step
- * and keeps the third that holds the size.  FLAT has an entry for each stretch of sizes, all equally wide: one load, and
- * a search among the few sizes of a stretch where the table is too uneven for that.  DOUBLING is FLAT with a width of its
- * own from each power of two to the next: small tables for sizes from bytes to gibibytes.
+ * Search methods.
+ *
+ * MIDPOINT       Binary search: log2(count) steps in every table.
+ * INTERPOLATION  Tries the position where the size would be if the table were even.  One or two steps in an even table,
+ *                up to `count` in any other.
+ * HYBRID         Does both in each step and keeps the third that holds the size.
+ * FLAT           Has one entry for each interval of sizes, all equally wide.  One load is enough, unless the table is
+ *                too uneven: then it searches the few sizes of an interval.
+ * DOUBLING       Like FLAT, with a separate interval width for each power of two.  Its tables are small for sizes from
+ *                bytes to gibibytes.
  */
 enum hew_pool_lookup_method {
     HEW_POOL_LOOKUP_AUTO, /* the fastest for this table */
@@ -39,43 +45,44 @@ enum hew_pool_lookup_method {
     HEW_POOL_LOOKUP_DOUBLING
 };
 
-/* Where the entries for sizes from 2^e + 1 to 2^(e + 1) are. */
+/* Position of the entries for sizes from 2^e + 1 to 2^(e + 1). */
 struct hew_pool_lookup_doubling {
     uint32_t first;
     uint32_t shift;
 };
 
-/* Filled in by hew_pool_lookup_prepare(), for reading only. */
+/* hew_pool_lookup_prepare() fills it in; read-only for the program. */
 struct hew_pool_lookup {
-    size_t direct_end; /* below this size an entry is the answer; 0: never */
+    size_t direct_end; /* below this size an entry is the final index; 0: never */
     const uint16_t *entries;
     size_t round;
     unsigned shift;
     unsigned count;
     const size_t *sizes;
     const struct hew_pool_lookup_doubling *doublings;
-    enum hew_pool_lookup_method method; /* the one in use: never AUTO */
+    enum hew_pool_lookup_method method; /* the method in use, never AUTO */
 };
 
-/* Bytes that hew_pool_lookup_prepare() wants for this table and method; 0 if none, or if there cannot be such a look-up. */
+/* Returns the bytes that hew_pool_lookup_prepare() needs for this table and method.  0: none, or the table or method is
+ * invalid. */
 size_t hew_pool_lookup_room(const size_t *sizes, unsigned count, enum hew_pool_lookup_method method);
 
 /*
- * `room` must stay as long as the look-up, aligned as malloc aligns; NULL if no room is wanted.  Returns 0, EINVAL for a
- * table or method that cannot be, ENOSPC for too little room.
+ * `room` must be aligned as by malloc and must live as long as the lookup; NULL if no memory is needed.  Returns 0,
+ * EINVAL for an invalid table or method, or ENOSPC if `room` is too small.
  */
 int hew_pool_lookup_prepare(struct hew_pool_lookup *lookup, const size_t *sizes, unsigned count,
                             enum hew_pool_lookup_method method, void *room, size_t room_size);
 
-/* The three that need no room, for any table; the same answer as hew_pool_lookup_find(). */
+/* The three methods that need no memory.  They accept any table and return the same index as hew_pool_lookup_find(). */
 unsigned hew_pool_lookup_by_midpoint(const size_t *sizes, unsigned count, size_t size);
 unsigned hew_pool_lookup_by_interpolation(const size_t *sizes, unsigned count, size_t size);
 unsigned hew_pool_lookup_by_hybrid(const size_t *sizes, unsigned count, size_t size);
 
-/* What hew_pool_lookup_find() does where it is not inline. */
+/* The part of hew_pool_lookup_find() that is not inline. */
 unsigned hew_pool_lookup_search(const struct hew_pool_lookup *lookup, size_t size);
 
-/* The index of the smallest size of the table that is at least `size`; its count when there is none. */
+/* Returns the index of the smallest size of the table that is at least `size`, or the count if there is none. */
 static inline unsigned
 hew_pool_lookup_find(const struct hew_pool_lookup *lookup, size_t size)
 {

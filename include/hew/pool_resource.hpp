@@ -5,11 +5,12 @@
 //     hew::pool_resource nodes({{48, 10000}, {96, 2000}});
 //     std::pmr::map<int, std::pmr::string> map(&nodes);
 //
-// Threads   like std::pmr::synchronized_pool_resource any thread may use it at any time, but for its begin and end.
-// Errors    std::bad_alloc where the set has no memory, or std::system_error when it cannot be made: the error of
+// Threads   As with std::pmr::synchronized_pool_resource, any thread may use it at any time, except during construction
+//           and destruction.
+// Errors    std::bad_alloc if the set has no memory.  The constructor throws std::system_error with the error of
 //           hew_pool_create().
-// Objects   a size beyond the largest is the set's fallback's.  What wants more alignment than the set gives comes from a pool
-//           whose objects have it by their size, otherwise from `upstream`.
+// Objects   The set's fallback serves sizes above the largest.  A request for more alignment than the set guarantees
+//           gets an object from a pool whose size implies that alignment, otherwise from `upstream`.
 #ifndef HEW_POOL_RESOURCE_HPP
 #define HEW_POOL_RESOURCE_HPP
 
@@ -29,8 +30,8 @@ namespace hew
 class pool_resource : public std::pmr::memory_resource
 {
   public:
-    // A set of its own.  It goes with the resource, and with it every object that was not given back, as in the standard's
-    // own pool resources.
+    // Creates a set, which the destructor destroys with every object that is still in use, as the standard's own pool
+    // resources do.
     explicit pool_resource(std::initializer_list<hew_pool_size> sizes, const hew_pool_options *options = nullptr,
                            std::pmr::memory_resource *upstream = std::pmr::get_default_resource())
         : pool_resource(sizes.begin(), sizes.size(), options, upstream)
@@ -46,7 +47,7 @@ class pool_resource : public std::pmr::memory_resource
         }
     }
 
-    // A set that others use as well, and that outlives the resource.
+    // Uses an existing set, which must outlive the resource.
     explicit pool_resource(hew_pool_set *set,
                            std::pmr::memory_resource *upstream = std::pmr::get_default_resource()) noexcept
         : set_(set), upstream_(upstream), owns_(false)
@@ -86,7 +87,7 @@ class pool_resource : public std::pmr::memory_resource
         return allocate_aligned(bytes, alignment);
     }
 
-    // Only an object of the set can have come from it with such an alignment.
+    // Only an object of the set can have come from the set with such an alignment.
     void
     do_deallocate(void *object, std::size_t bytes, std::size_t alignment) override
     {
@@ -104,9 +105,10 @@ class pool_resource : public std::pmr::memory_resource
     }
 
   private:
-    static constexpr std::size_t always_ = 16; // what every set gives
+    static constexpr std::size_t always_ = 16; // the alignment that every set guarantees
 
-    // A size that is a multiple of the alignment has it, but beyond a bound the object is the fallback's.
+    // A size that is a multiple of the alignment has it.  Beyond a limit of the set, however, the object is the
+    // fallback's.
     void *
     allocate_aligned(std::size_t bytes, std::size_t alignment)
     {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jemalloc's interface, version 5.3.1, as hew offers it: a program written for jemalloc compiles with this header and
- * links with -lhew (or with hew installed as libjemalloc).  What the functions mean is in jemalloc's manual; what differs
- * here is in docs/compatibility.md.
+ * jemalloc's interface, version 5.3.1, as hew provides it.  A program written for jemalloc compiles with this header
+ * and links with -lhew, or with hew installed as libjemalloc.  jemalloc's manual describes the functions;
+ * docs/compatibility.md lists the differences.
  *
- * Names.  In a library built with a prefix (-DHEW_PREFIX=je_) the installed copy of this header declares je_malloc and so
- * on.  As in jemalloc's own header:
- *     JEMALLOC_NO_DEMANGLE   keeps je_malloc, je_mallocx ... as names for whatever the true ones are
- *     JEMALLOC_MANGLE        gives the plain names malloc, mallocx ... to the prefixed functions
+ * Names.  In a library built with a prefix (-DHEW_PREFIX=je_) the installed copy of this header declares je_malloc and
+ * so on.  As in jemalloc's own header:
+ *     JEMALLOC_NO_DEMANGLE   keeps je_malloc, je_mallocx ... as aliases of the real names
+ *     JEMALLOC_MANGLE        maps the plain names malloc, mallocx ... to the prefixed functions
  *     JEMALLOC_NO_RENAME     declares je_malloc ... literally
  */
 #ifndef JEMALLOC_H_
@@ -28,7 +28,7 @@
 #define JEMALLOC_VERSION_GID "hew0.1.0"
 #define JEMALLOC_VERSION_GID_IDENT hew
 
-/* The bits of the flags argument:  arena + 1 << 20 | cache + 2 << 8 | zero 0x40 | log2 of the alignment. */
+/* The bits of the flags argument: (arena + 1) << 20 | (cache + 2) << 8 | zero 0x40 | log2 of the alignment. */
 #define MALLOCX_LG_ALIGN(la) ((int)(la))
 #define MALLOCX_ALIGN(a) ((int)(__builtin_ffsll((long long)(a)) - 1))
 #define MALLOCX_ZERO ((int)0x40)
@@ -36,14 +36,15 @@
 #define MALLOCX_TCACHE_NONE MALLOCX_TCACHE(-1)
 #define MALLOCX_ARENA(a) ((int)(((unsigned)(a) + 1u) << 20))
 
-/* In names such as "arena.4096.purge": all arenas, and those that are gone.  Plain numbers, for the preprocessor's #. */
+/* Indexes in names such as "arena.4096.purge": all arenas, and all destroyed arenas.  Plain numbers, for the
+ * preprocessor's #. */
 #define MALLCTL_ARENAS_ALL 4096
 #define MALLCTL_ARENAS_DESTROYED 4097
 
-/* The function je_get_defrag_hint() is there, for Redis. */
+/* Redis tests this macro to know that je_get_defrag_hint() exists. */
 #define JEMALLOC_FRAG_HINT
 
-/* What jemalloc's configure found out, for programs that ask. */
+/* Results of jemalloc's configure, which some programs test. */
 #define JEMALLOC_HAVE_ATTR
 #define JEMALLOC_HAVE_ATTR_ALLOC_SIZE
 #define JEMALLOC_HAVE_ATTR_COLD
@@ -114,10 +115,10 @@
 extern "C" {
 #endif
 
-/* A program may define these two for itself. */
+/* A program may define these two itself. */
 extern JEMALLOC_EXPORT const char *je_malloc_conf;
 extern JEMALLOC_EXPORT const char *je_malloc_conf_2_conf_harder;
-/* Where text goes that is for people: warnings, and statistics without a function of their own.  NULL: to stderr. */
+/* Receives text for people: warnings, and statistics printed without a function of their own.  NULL: stderr. */
 extern JEMALLOC_EXPORT void (*je_malloc_message)(void *context, const char *text);
 
 JEMALLOC_EXPORT void *je_malloc(size_t size) JEMALLOC_CXX_THROW JEMALLOC_ATTR(malloc)
@@ -155,13 +156,13 @@ JEMALLOC_EXPORT int je_mallctlbymib(const size_t *mib, size_t depth, void *old, 
 JEMALLOC_EXPORT void je_malloc_stats_print(void (*write)(void *context, const char *text), void *context,
                                            const char *letters) JEMALLOC_NOTHROW;
 
-/* Redis' question: would a new place for this object help to give memory back?  The name is the same in every build
+/* Returns whether moving this object would help to return memory; Redis calls it.  The name is the same in every build
  * whose prefix is empty or je_. */
 JEMALLOC_EXPORT int je_get_defrag_hint(void *object) JEMALLOC_NOTHROW;
 
 /*
- * The functions that map memory for an arena: mallctl "arena.<i>.extent_hooks" and "arenas.create".  Except for alloc, which
- * returns NULL, true says that the call failed or declined.  `arena` is the arena's number.
+ * The functions that map memory for an arena: mallctl "arena.<i>.extent_hooks" and "arenas.create".  alloc returns NULL
+ * on failure; the others return true if they failed or declined.  `arena` is the arena's index.
  */
 typedef struct extent_hooks_s extent_hooks_t;
 typedef void *(extent_alloc_t)(extent_hooks_t *hooks, void *address, size_t size, size_t alignment, bool *zero,
