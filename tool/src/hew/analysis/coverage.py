@@ -83,7 +83,7 @@ def _unread(process: ProcessFacts, reports: Sequence[Snapshot], silence: str) ->
     for code in (process.program, *process.others):
         if code is None or code is read or (provider is not None and code.path == provider.code.path):
             continue
-        replaced = code.serves and goes_before(process, code)  # its malloc serves nobody
+        replaced = code.serves and goes_before(process, code)  # another malloc takes its calls
         if code.kind is not None and code.kind not in {GLIBC, MUSL} and not replaced:
             yield _report_wanted(code, silence if JEMALLOC in {code.kind, *code.also} else "", "")
         if code.runtime is not None:

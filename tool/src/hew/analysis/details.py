@@ -32,7 +32,7 @@ def point(view: LiveView, at: float) -> Point:
 
 
 def lock_grid(snapshot: Snapshot, before: Snapshot | None, seconds: float) -> LockGrid:
-    """Each arena's locks; those of its bins together. Arenas whose locks nobody took are left out."""
+    """Each arena's locks; those of its bins together. Arenas whose locks no thread took are left out."""
     earlier = {one.key: _locks(one) for one in before.arenas} if before else {}
     found = {one.key: (one.name or "", _locks(one)) for one in snapshot.arenas}
     columns = list(dict.fromkeys(name for _, locks in found.values() for name in locks))

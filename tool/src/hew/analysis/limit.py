@@ -5,7 +5,7 @@ NEAR = 0.9  # of the limit; hew begins to give back at 15/16
 
 
 def beyond(source: str | None) -> str:
-    """What will happen at the limit, by who keeps it."""
+    """What happens at the limit. hew enforces its own limits, the kernel those of control groups."""
     if source == "limit_hard":
         return "beyond it malloc returns NULL, as if the machine had no memory left"
     if source == "limit":

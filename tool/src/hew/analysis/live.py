@@ -45,7 +45,7 @@ def _from_inside(snapshot: Snapshot, outside: Outside) -> tuple[Part, ...]:
     return _within(parts, outside.resident)
 
 
-# What can be counted without being in memory, the likeliest first: nobody need have written to it.
+# Parts that statistics may count without being resident, the likeliest first: the program may never have touched them.
 ABSENT = (
     "external fragmentation",
     "internal fragmentation",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`hew export`: metrics of the hew processes of this host, and of dumps, for those who collect such."""
+"""`hew export`: exports metrics of the hew processes on this host, and of dumps."""
 
 import os
 import re

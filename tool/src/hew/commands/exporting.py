@@ -54,7 +54,7 @@ class Exporting:
 
 
 def say(text: str) -> None:
-    """A line for who runs it."""
+    """Print a line for the user who started the command."""
     click.echo(f"hew export: {text}", err=True)
 
 

@@ -27,7 +27,7 @@ from hew.views.table import results_console
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 LATEST = 253402300799.0  # the end of the year 9999
-WIDE = 120  # columns when nobody looks
+WIDE = 120  # columns when the output is no terminal
 
 
 def _seconds(_context: click.Context, parameter: click.Parameter, text: str) -> float:

@@ -45,7 +45,7 @@ def _figures(source: Source, match: Match, span: Span) -> dict[str, dict[str, fl
 
 
 def _split(source: Source, match: Match, after: Span, setting: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Who has the setting at the end, and who has not."""
+    """Which hosts have the setting at the end, and which have another value."""
     name, value = settings.read_setting(setting)
     last = Span(after.end - LOOKBACK, after.end)
     most, least = (source.ask(query, last) for query in settings.queries(name, match))

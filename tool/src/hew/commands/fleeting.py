@@ -121,7 +121,7 @@ def _with_worst(source: Source, span: Span, service: str, cost: Cost) -> Cost:
 
 
 def _mixed(source: Source, span: Span, service: str, figures: Mapping[str, float]) -> Iterator[Mixed]:
-    """Settings that differ among the hosts of a service; who has which is asked only where they do."""
+    """Settings that differ among the hosts of a service. Hosts are queried only for settings that differ."""
     for state in DRIFTING:
         if figures.get(f"decay.{state}") != figures.get(f"decay_least.{state}"):
             name = f"{state}_decay_ms"

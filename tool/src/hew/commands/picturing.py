@@ -68,7 +68,7 @@ class Picturing:
         return flame_document(newer.about, kept, view, tree(shown, before, by_line), rows(both, by_line))
 
     def pins(self, pid: int, sparse: int) -> dict[str, Any]:
-        """Who keeps slabs of which at most so many per cent are used."""
+        """Which stacks keep slabs of which at most `sparse` per cent are in use."""
         with self._lock:
             return pins_document(pins(placed(samples_of(pid), pid), sparse / 100), MOST_PINS)
 

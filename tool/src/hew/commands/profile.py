@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`hew profile`: who allocated what is live, of a process, of a command, or of a file with a profile."""
+"""`hew profile`: which stacks allocated the live memory of a process, a command, or a file with a profile."""
 
 import re
 from collections.abc import Callable

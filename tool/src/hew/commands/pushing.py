@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Heap profiles that `hew export` sends to those who store profiles: each store has a queue and a sender of its own."""
+"""Sends heap profiles to profile stores, for `hew export`. Each store has its own queue and sender."""
 
 import threading
 import time

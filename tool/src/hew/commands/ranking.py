@@ -39,7 +39,7 @@ class Ranking:
         self._at = float("-inf")  # when the last ranking ended, well or not, on the monotonic clock
 
     def shown(self) -> dict[str, Any]:
-        """What is known. What is old by now is asked for anew, for who asks next."""
+        """The last ranking. If it is old, a refresh begins, and the next caller gets its result."""
         with self._changed:
             if not self._works and time.monotonic() - self._at > (AGAIN if self._error else FRESH):
                 self._works = True

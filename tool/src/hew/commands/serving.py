@@ -163,7 +163,7 @@ class Serving:
         return comparison_document(self._keeper.compare(before, after))
 
     def pins(self, pid: int, sparse: int) -> dict[str, Any]:
-        """Who keeps slabs of it that are hardly used."""
+        """Which stacks of the process keep slabs that are hardly used."""
         self._of(pid)
         return self._picturing.pins(pid, sparse)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A process that somebody has looked at in `hew serve`."""
+"""A process that a page of `hew serve` shows."""
 
 from collections import deque
 from dataclasses import dataclass, field

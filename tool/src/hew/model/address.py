@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hew.model.errors import HewError
 
-LEAST_TOKEN = 16  # characters: what nobody guesses
+LEAST_TOKEN = 16  # characters: too many to guess
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ def read_address(text: str) -> Address:
 
 @dataclass(frozen=True)
 class Guard:
-    """Who is served. Without a token everybody who reaches us by a name that we know ourselves by: a page of a stranger
-    may have a name of its own lead to this machine (DNS rebinding), but its requests say that name."""
+    """Decides which requests are served. Without a token, those whose Host is one of our own names. A foreign page may
+    point its own name at this machine (DNS rebinding), but its requests carry that name."""
 
     address: Address
     token: str = ""

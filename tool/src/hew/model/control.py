@@ -114,7 +114,7 @@ def read_conf(text: str) -> list[tuple[str, str]]:
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """The sentence about a name that nobody knows."""
+    """The message about an unknown name."""
     close = get_close_matches(name, known, 1, 0.6)
     return f"did you mean {close[0]}?" if close else "no setting has such a name: docs/options.md lists them"
 

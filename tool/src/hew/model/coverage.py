@@ -30,8 +30,8 @@ class Unseen:
 
 @dataclass(frozen=True)
 class Slack:
-    """Internal fragmentation: of the bytes that objects take (`known`: in size classes of which samples tell how much
-    was asked for), those that nobody asked for."""
+    """Internal fragmentation: bytes of objects beyond their requested sizes. `known`: bytes in size classes whose
+    requested sizes are known from samples."""
 
     subject: str
     unused: int

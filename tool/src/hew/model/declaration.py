@@ -8,7 +8,7 @@ from enum import StrEnum
 class Counted(StrEnum):
     """What a count was taken from."""
 
-    LIVE = "live"  # objects in use when somebody looked, at the most
+    LIVE = "live"  # most objects in use in any report
     EVER = "ever"  # objects that all slabs ever made had room for, or were ever asked for: at least the most in use
 
 

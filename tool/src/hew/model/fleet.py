@@ -18,7 +18,7 @@ class Over(StrEnum):
     """What becomes of one series within a step of time."""
 
     LAST = "last"  # its value at the end of the step, if it is not older than LOOKBACK
-    INCREASE = "increase"  # of a counter, a second on average; a counter that begins anew begins at 0
+    INCREASE = "increase"  # of a counter, a second on average; a counter that was reset begins at 0
 
 
 class Fold(StrEnum):
@@ -126,7 +126,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Mixed:
-    """A setting that has several values within a service: the most common one, and who has another."""
+    """A setting that has several values within a service: the most common one, and the hosts that have another."""
 
     setting: str
     usual: float

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FreeMemory:
-    """What of an arena nobody uses.
+    """The free memory of an arena.
 
-    `whole_pages` is the part of `free` that lies in pages without anything else, as malloc_trim(3) takes them; of these
-    `resident` are in memory. `top` is the part of `free` behind the last object. `complete` is False when the small
-    chunks were too many to be read in time: `free` is at least this, then.
+    `whole_pages` is the part of `free` that fills whole pages, which malloc_trim(3) returns; `resident` of these bytes
+    are in memory. `top` is the part of `free` behind the last object. `complete` is False when there were too many
+    small chunks to read in time; the true value is then at least `free`.
     """
 
     free: int
@@ -58,7 +58,7 @@ class GlibcHeap:
 
     @property
     def free(self) -> int:
-        """Bytes that nobody uses, in all arenas."""
+        """Free bytes in all arenas."""
         return sum(one.unused.free for one in self.arenas)
 
     @property

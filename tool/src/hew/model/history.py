@@ -28,8 +28,8 @@ class HeapFigures:
 
 @dataclass(frozen=True)
 class Record:
-    """One look. `at`: seconds since 1970; `born`: when the process started, in ticks since boot: with its number, who
-    it is. A dump has the number 0. `held` says how the process was stopped for the look, where it was."""
+    """One sample. `at`: seconds since 1970. `born`: when the process started, in ticks since boot; with the process
+    id it identifies the process. A dump has the id 0. `held` says how the process was stopped, where it was."""
 
     at: float
     born: int

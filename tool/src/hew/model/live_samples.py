@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The sampled objects of a process that are live, one by one; and who keeps slabs that are hardly used."""
+"""The live sampled objects of a process, one by one, and which stacks keep slabs that are hardly used."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class LiveSample:
 
 @dataclass(frozen=True)
 class LiveSamples:
-    """All of them, of a process; locations have names when somebody has named them. `placed`: slabs are known."""
+    """All live samples of a process. Locations may have no names yet. `placed`: slabs are known."""
 
     source: str
     samples: tuple[LiveSample, ...]

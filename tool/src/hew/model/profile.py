@@ -62,7 +62,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Location:
-    """An address of code that calls. Its frames, the innermost first, are empty until somebody has named them."""
+    """The address of a call. `frames`, the innermost first, are empty until the names are looked up."""
 
     address: int
     mapping: int | None = None

@@ -86,12 +86,12 @@ class Simulation:
     policies: tuple[Simulated, ...]
 
     def internal(self, one: Simulated) -> float:
-        """The share of what objects take that nobody asked for, in the mean."""
+        """Mean internal fragmentation: the part of the objects' bytes beyond the requested sizes."""
         return 1 - self.mean_live / one.mean_gross if one.mean_gross else 0.0
 
     @property
     def robson(self) -> float:
-        """Bytes that some program with this peak and these sizes forces upon whoever does not move (Robson 1974)."""
+        """Bytes that some program with this peak and these sizes forces on any non-moving allocator (Robson 1974)."""
         sizes = max(1.0, self.largest / 16)
         return self.peak_live * (math.log2(sizes) / 2 + 1)
 

@@ -69,7 +69,7 @@ class Symbols:
 
     @cached_property
     def rows(self) -> "npt.NDArray[np.void]":
-        """The rows as columns, for whoever reads all of them; needs numpy (the extra `inspect`)."""
+        """The rows as columns, for callers that read all of them. Needs numpy (the extra `inspect`)."""
         import numpy as np  # noqa: PLC0415 - 70 MB that most commands do without
 
         shape = np.dtype(SYMBOL_64 if self.wide else SYMBOL_32)
@@ -139,7 +139,7 @@ def _parsed(opened: BinaryIO, shown: Path) -> Code | None:
 
 
 def open_code(file: Path) -> BinaryIO:
-    """A file of a process that may be anybody's: what stands at its path may since have become a pipe or a device."""
+    """Open a file of a process of any user. What is at the path now may be a pipe or a device."""
     number = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     facts = os.fstat(number)
     if not stat.S_ISREG(facts.st_mode) or not 0 < facts.st_size <= LARGEST:

@@ -94,7 +94,7 @@ class Control:
         return tuple(self._ask_text("settings")[1].split())
 
     def threads(self) -> list[ThreadUse]:
-        """Who allocates where; nothing of a library that cannot tell."""
+        """Which thread uses which arena; empty for a library that does not report it."""
         try:
             rows = [[int(word) for word in line.split()] for line in self._ask_text("threads")[1].splitlines()]
         except RefusedError:
@@ -190,7 +190,7 @@ def remove_stale_sockets() -> int:
 
 
 def _is_heard(path: Path) -> bool:
-    """Whether somebody listens there: a process of another PID namespace has a number that says nothing to us."""
+    """Whether a process listens there. The PID in the name does not tell: it may be of another PID namespace."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1)
         try:
@@ -214,7 +214,7 @@ def sockets(folder: str) -> list[int]:
 
 
 def listening(pid: int) -> dict[int, str]:
-    """By inode, the paths of the local sockets that somebody in the process's network listens on."""
+    """By inode, the paths of the local sockets on which processes of its network namespace listen."""
     rows = (line.split(maxsplit=7) for line in read_text(f"{PROC}/{pid}/net/unix").splitlines()[1:])
     return {int(row[6]): row[7] for row in rows if len(row) == 8 and int(row[3], 16) & LISTENS}
 

@@ -133,7 +133,7 @@ class Launched:
 
     def _collect(self) -> tuple[int, struct_rusage]:
         """Kill what runs, and collect the command and the adopted children of its group, so that no zombie stays."""
-        self.kill()  # a zombie still holds the group's number, so this reaches nobody else
+        self.kill()  # a zombie still holds the group's id, so this reaches no other group
         _, status, usage = os.wait4(self.pid, 0)
         self._ended = True
         with contextlib.suppress(ChildProcessError):

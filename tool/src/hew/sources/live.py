@@ -92,7 +92,7 @@ class Processes:
         if born is None:
             return NOT_TOLD
         known = self._known.get((pid, born))
-        if known is not None and known.allocator is not None:  # who knows it need not wait for a look at all the others
+        if known is not None and known.allocator is not None:  # known: do not wait for a scan of the others
             return known.allocator
         with self._lock:
             return self._allocator((pid, born), at_once=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names out of files that anybody may have written."""
+"""Names from files of any origin, made safe to print."""
 
 import re
 

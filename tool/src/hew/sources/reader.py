@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whoever reads our standard output may go before we are done: head, a pager that is left."""
+"""The reader of our standard output may close it before we are done: head, or a pager that the user leaves."""
 
 import os
 import select
@@ -11,7 +11,7 @@ from typing import NoReturn
 
 
 def reader_has_gone() -> bool:
-    """Whether standard output is a pipe or a socket that nobody reads any more."""
+    """Whether standard output is a pipe or a socket whose reader has closed it."""
     try:
         poll = select.poll()
         poll.register(sys.stdout.fileno(), 0)

@@ -27,7 +27,7 @@ LOOKS = (0.0, 0.05, 0.15)
 
 @dataclass
 class Sighting:
-    """One process of the tree, since its last exec: who it is and what allocators it has mapped."""
+    """One process of the tree, since its last exec: its identity, and the allocators that it has mapped."""
 
     since: float
     started: int | None
@@ -77,12 +77,12 @@ class Sampler:
         )
 
     def foreign_allocators(self) -> frozenset[str]:
-        """The file names of allocator libraries in the tree that nobody preloaded."""
+        """The file names of allocator libraries in the tree that were not preloaded."""
         found = {path for sighting in self.seen.values() for path in sighting.allocators}
         return frozenset(path.name for path in found if path != self._library)
 
     def survivors(self) -> list[int]:
-        """The processes of the tree that are still alive, for whoever has to end them."""
+        """The processes of the tree that are still alive, for callers that must end them."""
         return [
             pid
             for pid, sighting in self.seen.items()

@@ -45,10 +45,10 @@ class RunFailedError(Exception):
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on now.
+    """A loopback port on which no process listens now.
 
-    Not one of those that the system gives to whoever connects: a connection that asks whether the server is there could
-    be given the very port that it asks, and would reach itself.
+    It is outside the range of ephemeral ports. A connection that checks whether the server is up could otherwise get
+    that port as its own, and would reach itself.
     """
     given = read_text("/proc/sys/net/ipv4/ip_local_port_range").split()
     end = max(int(given[0]) if given else 0, FIRST_PORT + 1000)
@@ -70,7 +70,7 @@ def measure_plan(plan: Plan, place: Place, step: Step) -> Run:
 
 
 class Onlooker(Protocol):
-    """Who wants to know more of a server than its figures."""
+    """An observer that needs more of a server than its figures."""
 
     def loaded(self, pid: int) -> None:
         """The load is over, and the server is still alive."""

@@ -85,8 +85,8 @@ class Study:
         self._study.enqueue_trial({ALLOCATOR: first.allocator, **fixed}, skip_if_exists=True)
 
     def ask(self, count: int, base: Candidate) -> list[tuple[Trial, Candidate]]:
-        """Up to `count` candidates that nobody has tried; what was tried before is answered from what is known, and
-        the base by ratios of 1."""
+        """Up to `count` candidates that were not tried before. Candidates tried before get their known results, and the
+        base gets ratios of 1."""
         as_it_is = Tried(base, {goal.figure.key: 1.0 for goal in self._wanted.goals})
         found: list[tuple[Trial, Candidate]] = []
         tries = 0

@@ -114,7 +114,7 @@ def limit_line(day: LimitDay) -> str:
 
 
 def show_rollout(rollout: Rollout, console: Console) -> None:
-    """Before and after, and who has not got it."""
+    """Prints figures before and after, and the hosts without the setting."""
     console.print(f"[bold]{escape(one_line(rollout.service))}[/] {escape(rollout.setting)}", soft_wrap=True)
     for name, span in (("before", rollout.before), ("after", rollout.after)):
         console.print(f"{name}: {moment(span.begin)} to {moment(span.end)}", style="dim", soft_wrap=True)

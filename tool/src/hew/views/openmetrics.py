@@ -16,7 +16,7 @@ def openmetrics(families: Iterable[Family]) -> str:
 
 
 def plain(families: Iterable[Family]) -> str:
-    """The same for who does not know OpenMetrics."""
+    """The same in Prometheus' text format, for clients that do not accept OpenMetrics."""
     return "".join(_lines(families, _plain_head))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The list of `hew top`: lines of fixed columns under a heading, of which only those that changed are drawn anew.
+"""The list of `hew top`: lines of fixed columns under a heading. Only lines that changed are drawn again.
 
-A DataTable draws every row that can be seen when one of its cells changes: with 120 processes that was most of what
-`hew top` cost.
+A DataTable draws every visible row when one of its cells changes: with 120 processes that was most of the cost of
+`hew top`.
 """
 
 from collections.abc import Sequence

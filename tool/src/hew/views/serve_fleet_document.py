@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A ranking as the page of `hew serve` takes it: of a large fleet only as much as somebody would read."""
+"""A ranking as the page of `hew serve` reads it. Of a large fleet it has only the first services and hosts."""
 
 from dataclasses import replace
 from typing import Any

@@ -30,7 +30,7 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
 
 
 def picture(width: float, height: float, label: str, parts: Sequence[str]) -> str:
-    """The SVG element itself, described for those who do not see it."""
+    """The SVG element itself, with a label for screen readers."""
     return element("svg", "".join(parts), viewBox=f"0 0 {width:g} {height:g}", role="img", aria_label=label)
 
 

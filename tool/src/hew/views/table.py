@@ -39,7 +39,7 @@ class _Results(Console):
 
 
 def results_console(piped_width: int = PIPED_WIDTH) -> Console:
-    """Standard output, `piped_width` columns wide when nobody looks; a narrow terminal wraps lines, but cuts no number.
+    """Standard output: `piped_width` columns if it is no terminal. A narrow terminal wraps lines, but cuts no number.
 
     Rich itself honours NO_COLOR and writes no colour into a pipe.
     """

@@ -36,7 +36,7 @@ LIST_COLUMNS = tuple(one.name for one in COLUMNS)
 
 
 class LiveScreen(Screen[None]):
-    """A screen that is read anew every so often, once it is there."""
+    """A screen that refreshes at intervals once it is shown."""
 
     ready = False
     _told: str | None = None
@@ -173,7 +173,7 @@ class ProcessView(LiveScreen):
         self._rows: dict[str, list[Row]] = {}  # as they stand there: much of an idle process stays
 
     def compose(self) -> ComposeResult:
-        """Who it is, its memory, its rates, its tables."""
+        """The process's title, memory, rates and tables."""
         yield Header(show_clock=False)
         with Vertical(id="summary"):
             yield Static(f"process {self.pid}: reading …", id="head", markup=False)

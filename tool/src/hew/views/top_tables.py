@@ -14,7 +14,7 @@ UNKNOWN = "—"
 LABEL = 30
 MOST_NAMES = 6
 BAR = "█"
-NOT_SHOWN = {"internal fragmentation"}  # at 0: without heap profiles nobody knows it
+NOT_SHOWN = {"internal fragmentation"}  # at 0: without heap profiles it is unknown
 
 Row = tuple[str, ...]
 
@@ -30,7 +30,7 @@ class Table:
 
 
 def headline(view: LiveView) -> str:
-    """Who it is."""
+    """The process's title line."""
     moment = view.moment
     count = sum(moment.threads.values())
     return (

@@ -5,8 +5,8 @@ Speaks when at most half of the arenas do 80 % of the refills (`nmalloc`), some 
 threads or more (where reported), and their locks are waited for (5 % of a thread's time, or 100
 waits a second). Silent below four arenas. For a process on hew the busiest threads are named.
 
-Operators who gave the 80 hot threads of 1,776 an arena each, and shortened decay for the others,
-saved 4 % of the CPU without more memory.
+At one site 80 of 1,776 threads were hot. An arena for each of them, and a shorter decay time for
+the others, saved 4 % of the CPU without more memory.
 """
 
 from hew.analysis.advice.basis import Wait, arena_evidence, arena_wait, basis

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Advice of several rules about one process, made to agree.
 
-Rules are asked in the order CPU first, then memory. What a rule asks for holds; a later rule that gives the same
-setting another value, or that makes thread caches smaller where an earlier one makes them larger, loses its settings:
-the earlier advice then says what the other one would be, for who wants the memory rather than the time. Values that
-are lists of size classes are joined.
+Rules run in order: CPU first, then memory. The earlier rule wins. A later rule loses its settings if it gives the same
+setting another value, or makes thread caches smaller where an earlier rule makes them larger. The earlier advice then
+names the other setting, for users to whom memory matters more than time. Lists of size classes are merged.
 """
 
 from collections.abc import Sequence

@@ -115,7 +115,7 @@ def _address_space(facts: ProcessFacts) -> Iterator[Finding]:
 
 
 def _reserved(facts: ProcessFacts) -> Iterator[Finding]:
-    """The virtual size of a process on hew alarms those who watch it."""
+    """Explains the large virtual size of a process on hew, which may alarm its operators."""
     virtual, code = facts.memory.virtual, facts.provider.code if facts.provider else None
     if code is None or code.kind != HEW or virtual < MAPS:
         return

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The day on which a host's control group will meet its limit, if it goes on as it did.
+"""The day on which a host's control group will meet its limit, if usage grows as before.
 
-A day has its rhythm, and the rising half of one looks like a leak. So what is compared is the same hour of several
-days: growth is Kendall's tau over pairs of looks that lie whole days apart, its speed the median of their slopes, its
-interval Sen's from the variance of Kendall's S, each hour being a season of its own (Hirsch, Slack and Smith 1982,
-"Techniques of trend analysis for monthly water quality data", Water Resources Research 18). Most
-hours of each day must have risen over the day before, or a step would be growth.
+Usage has a daily rhythm, and its rising half looks like a leak. So the same hour of several days is compared: growth is
+Kendall's tau over pairs of samples that lie whole days apart. Its speed is the median of their slopes, its interval
+Sen's from the variance of Kendall's S, with each hour as a season of its own (Hirsch, Slack and Smith 1982,
+"Techniques of trend analysis for monthly water quality data", Water Resources Research 18). Most hours of each day must
+have risen over the day before; otherwise a step would count as growth.
 
-Less than three days tell less. From a day on, usage must also rise all that time (as `hew watch` tells it,
-analysis/growth.py), and stand higher than a day before at the same hour. In less than a day nobody knows the rhythm:
-then only a limit that is met within the time that the growth was seen is told.
+Less than three days are weaker evidence. From one day on, usage must also rise all that time (as `hew watch` decides,
+analysis/growth.py), and be higher than a day before at the same hour. Less than one day does not show the rhythm. Then
+a limit is reported only if usage meets it within as much time as the growth was observed.
 """
 
 import math
@@ -70,7 +70,7 @@ def limit_day(host: str, used: Line, limit: float, horizon: float) -> LimitDay |
 
 
 def growth(points: Points) -> Slope | None:
-    """How fast it grows; None where it does not, or nobody can tell."""
+    """How fast it grows; None where it does not, or where the samples do not show it."""
     if len(points) < FEWEST:
         return None
     known = points[-1][0] - points[0][0]

@@ -12,7 +12,7 @@ from hew.analysis.metrics.row import Number, Row
 from hew.model.metric import Family, Kind, Labels, Look, Metric, Observed, QueueState, Sample
 from hew.model.statistics import Arena, Bin
 
-# Labels of our own, which nobody else may give a meaning to.
+# Labels of our own: users may not set them.
 RESERVED = frozenset({"allocator", "arena", "dump", "kind", "outcome", "pid", "process", "reason", "service_name"}) | {
     "size",
     "size_class",

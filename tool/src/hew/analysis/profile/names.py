@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hew.model.profile import Frame, Location, Profile, Sample, Values
 
-# Entry points of allocators: what lies below is how they work, not who asked.
+# Entry points of allocators: the frames below are the allocator's own, not its caller's.
 ENTRY = re.compile(
     r"(__libc_|__GI___libc_|_?[a-z]{0,8}je_|hew_)?"
     r"(malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|valloc|pvalloc|strdup|strndup|mallocx|"
@@ -47,8 +47,8 @@ def _has(texts: Sequence[str], pattern: re.Pattern[str] | None, otherwise: bool)
 
 
 class _Callers:
-    """Cuts stacks off below those who call an allocator. A place where an entry point was inlined gets a second
-    location, without it."""
+    """Removes the allocator's own frames from stacks. A place where an entry point was inlined gets a second location,
+    without it."""
 
     def __init__(self, locations: Sequence[Location]) -> None:
         self.locations = list(locations)

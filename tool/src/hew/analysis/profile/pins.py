@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Live samples by what they have in common, and who keeps slabs that are hardly used.
+"""Groups live samples, and finds which stacks keep slabs that are hardly used.
 
-A sampled object has a region kept for it in the slab that it would be in. Of a slab with n regions in use each keeps an
-n-th; what a sample keeps counts as often as the objects that it stands for, so sums are right on average.
+Each sampled object holds a region in the slab that it would otherwise be in. Each of n regions in use keeps an n-th of
+its slab. A sample's part counts as often as the objects that it stands for, so sums are right on average.
 """
 
 from collections import defaultdict
@@ -48,7 +48,7 @@ def grouped(taken: LiveSamples, by: str) -> Profile:
 
 
 def pins(taken: LiveSamples, sparse: float) -> Pins:
-    """Who keeps slabs of which at most that part is in use."""
+    """Which stacks keep slabs of which at most that part is in use."""
     texts = [tuple(frame.name for frame in place.frames) for place in taken.locations]
     stacks: dict[tuple[str, ...], list[LiveSample]] = defaultdict(list)
     for one in taken.samples:

@@ -125,7 +125,7 @@ class Carrier:
             if stop is None and self.crowd.until < until:  # they have stood still for long enough
                 self.crowd.release(but=self.thread)
                 continue
-            if stop is None and until == EVER:  # there is nobody to wait for
+            if stop is None and until == EVER:  # no thread is left to wait for
                 raise Refusal("it has ended")
             if stop is None:
                 return False

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""All threads of a process, stopped and let go.
+"""Stops all threads of a process, and resumes them.
 
-Owns      which threads are held, and the signal that each was about to get.
-Promises  `release` lets every thread go on as it was, with its signal; so does the end of this process, by the kernel.
-          They stand still together until `until` at most: who waits for one of them lets the others go then (call.py).
-          A stopped thread holds no signal, which the kernel would forget at our end: it gets it first, and stops in
-          its handler. Nothing here changes a thread's registers.
+Owns      which threads are stopped, and the signal that each was about to get.
+Promises  `release` resumes every thread as it was, with its signal. If this process ends, the kernel does the same.
+          All threads are stopped until `until` at most. If one thread is waited for longer, call.py resumes the others.
+          A stopped thread has no pending signal, since the kernel would lose it when this process ends: the thread gets
+          the signal first, and stops in its handler. Nothing here changes a thread's registers.
 """
 
 import errno

@@ -32,7 +32,7 @@ def main() -> None:
     """One plan, one answer."""
     shield()
     answer, text = attach(json.load(sys.stdin))
-    with suppress(OSError):  # who asked may have ended
+    with suppress(OSError):  # the parent may have ended
         sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n" + text)
         sys.stdout.buffer.flush()
 

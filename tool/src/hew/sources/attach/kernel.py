@@ -133,7 +133,7 @@ def restartable_sequence(thread: int) -> int:
 
 
 def next_stop(until: float) -> tuple[int, int] | None:
-    """The next thread that has stopped or ended, and how; None when nobody has until then. SIGCHLD is blocked."""
+    """The next thread that stopped or ended, and how; None if none did by `until`. SIGCHLD is blocked."""
     while True:
         try:
             thread, status = os.waitpid(-1, WALL | os.WNOHANG)

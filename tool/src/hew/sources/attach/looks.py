@@ -151,8 +151,8 @@ class Judge:
         return known
 
     def _is_same(self, thread: int, registers: Registers, stack: bytes) -> bool:
-        """Whether it has slept at this place, with this stack, since a look some time ago: nobody holds a lock of an
-        allocator that long. (Who does makes the call wait for it, and the call is waited for.)"""
+        """Whether it has slept at this place, with this stack, for some time. No thread holds an allocator's lock
+        that long. (If one does, the call waits for the lock, and we wait for the call.)"""
         now = time.monotonic()
         seen = hash((registers.rip, registers.rsp, registers.rdi, stack))
         before = self._sleepers.get(thread)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A moment at which no thread of a process is inside the allocator, and the thread that carries the call then.
+"""Finds a moment at which no thread of a process is inside the allocator, and the thread that then runs the call.
 
-All threads are stopped. Those that are inside go on for a little, until they have come out; the others stand still, and
-hold no lock of the allocator, so that nobody waits for them. This takes few rounds even where most of the threads
-allocate all the time.
+All threads are stopped. Threads inside the allocator run on until they have left it. The others stay stopped: they hold
+no lock of the allocator, so no thread waits for them. This takes few rounds even if most threads allocate all the
+time.
 """
 
 import os

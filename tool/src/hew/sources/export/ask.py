@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Asks many processes for their statistics at the same time, in one thread, with one deadline for all of them.
 
-A process that does not answer keeps nobody waiting but the place it holds; what it sends is bounded. Whoever answers is
-the process itself: the kernel says who listens, so a path that leads elsewhere is not followed.
+A process that does not answer delays no other, and occupies only its own place. The size of answers is bounded. Only
+the process itself can answer: the kernel names the listening process, so a path to another one is not followed.
 """
 
 import re

@@ -159,7 +159,7 @@ class Sender:
 
 
 def _cut(connection: socket.socket) -> None:
-    """End a request from another thread: whoever reads there sees the end."""
+    """End a request from another thread: the thread that reads the connection sees its end."""
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
 

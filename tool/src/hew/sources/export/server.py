@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._limit()
 
     def _limit(self) -> None:
-        """Whoever sends or takes a byte now and then is cut off as well."""
+        """Also cut off clients that send or read only a byte now and then."""
         self._watchdog = threading.Timer(self.server.patience, self._cut)
         self._watchdog.daemon = True
         self._watchdog.start()

@@ -116,7 +116,7 @@ class Watch:
         self._known = alive
 
     def _observed(self, answer: Answer, boot: float) -> Observed | None:
-        """What an answer says; None, counted, for none. Who has ended meanwhile is no error."""
+        """What an answer says. None if the process has ended, or for an error, which is counted."""
         known = self._known[answer.pid]
         snapshot, reason = _decoded(answer)
         kernel = read_kernel(answer.pid, boot)

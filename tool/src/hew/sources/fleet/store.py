@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""An embedded store for who has no engine: DuckDB over samples, with the same answers as PromQL gives.
+"""An embedded store for hosts without an engine: DuckDB over samples, with the same answers as PromQL.
 
-Two tables: each series once with its labels, and samples in the order in which they came. Only labels that queries are
-made by have a column; all others are kept within `identity`, which tells series apart.
+Two tables: each series once with its labels, and samples in order of arrival. Only labels that queries use have a
+column; `identity`, which distinguishes series, holds all others.
 """
 
 import contextlib
@@ -212,7 +212,7 @@ def _increase(span: Span, metric: int, only: str) -> tuple[str, list[Any]]:
 
 def _duckdb() -> Any:
     need("duckdb")
-    import duckdb  # noqa: PLC0415 - 60 MB that nobody else needs
+    import duckdb  # noqa: PLC0415 - 60 MB that other commands do not need
 
     return duckdb
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What of an arena nobody uses: its free lists are walked, as malloc_trim(3) and mallinfo2(3) would inside.
+"""Measures the free memory of an arena: walks its free lists, as malloc_trim(3) and mallinfo2(3) do in the process.
 
-The process goes on meanwhile. Each list is checked while it is walked (links that point back, sizes that fit their bin
-and the chunk behind), and a list that does not hold together is read anew, some times.
+The process runs meanwhile. Each list is checked during the walk (links that point back, sizes that fit their bin and
+the chunk behind). An inconsistent list is read again, a few times.
 """
 
 import time

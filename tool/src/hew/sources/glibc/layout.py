@@ -75,7 +75,7 @@ LATER_ENDS = tuple((64, size, count) for size in (1041, 1040, 1033, 1032) for co
 
 
 def layout_of(version: str) -> Layout | None:
-    """The layout of a version; None for one that nobody has looked at."""
+    """The layout of a version; None for an unknown version."""
     found = VERSION.match(version)
     numbers = (int(found[1]), int(found[2])) if found else (0, 0)
     if not OLDEST <= numbers <= NEWEST:

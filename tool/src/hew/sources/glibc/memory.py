@@ -46,7 +46,7 @@ class ProcessMemory:
         os.close(self._pagemap)
 
     def forget(self) -> None:
-        """Read everything anew from now on."""
+        """Drop all cached pages, so that later reads see the present contents."""
         self._pages.clear()
 
     def holds(self, address: int, size: int) -> bool:

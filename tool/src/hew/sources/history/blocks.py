@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The file of `hew watch`, as lines: gzip members one after the other, each headed by a line that says what it is.
+"""The file of `hew watch`, as lines: consecutive gzip members, each with a first line that says what it is.
 
-Every line ends with a flush, so that a file whose writer was killed, or that is still written, reads to its last whole
-line. A member holds a few dozen lines; who follows a lost writer ends its last one. When the file has half of the bytes
-that it may have, it becomes the older half, FILE.1, in place of the one before.
+Every line ends with a flush, so a file reads to its last whole line, even after its writer was killed or while it is
+still written. A member holds a few dozen lines. If a writer was killed, the next writer ends its last member. At half
+of the allowed bytes the file becomes the older half, FILE.1, and replaces the one before.
 
 docs/decisions/0058 has the format.
 """
@@ -150,8 +150,8 @@ def _identity(path: Path) -> int:
 
 
 def _ending(data: bytes) -> tuple[int, bytes, int]:
-    """How much of a block that breaks off is flushed lines, what ends it there, and how many they are: nothing of it
-    is written anew, so that a second kill loses nothing either."""
+    """For a truncated block: the length of its flushed lines, the bytes that end it there, and the number of lines.
+    Lines are not rewritten, so a second kill loses none either."""
     at = data.rfind(FLUSHED)
     while at >= 0:
         kept = at + len(FLUSHED)

@@ -19,7 +19,7 @@ from hew.sources.statistics.place import asked
 
 
 class OneProcess:
-    """A process, until it ends. Who comes later with its number is another one."""
+    """A process, until it ends. A later process with the same id is another one."""
 
     def __init__(self, pid: int, attach: float | None, clock: Callable[[], float] = time.time) -> None:
         self._pid, self._attach, self._clock = pid, attach, clock

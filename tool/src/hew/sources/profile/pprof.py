@@ -95,7 +95,7 @@ class _Tables:
         return found
 
     def profile(self, stream: BinaryIO) -> Profile:
-        """Everything together; the stream begins anew."""
+        """The whole profile; the stream is read again from its start."""
         columns, stacks = self._columns(), Stacks()
         numbers = {one: place for place, one in enumerate(self.locations)}
         for number, data in messages(stream):

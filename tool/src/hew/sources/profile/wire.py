@@ -7,7 +7,7 @@ What is cut short or malformed raises ValueError.
 from collections.abc import Iterator
 from typing import BinaryIO
 
-MOST_MESSAGE = 16 << 20  # bytes: a sample of a million frames is none that anybody took
+MOST_MESSAGE = 16 << 20  # bytes: a real sample never has a million frames
 SIGN = 1 << 63
 VARINT, DOUBLE, LENGTH, SINGLE = 0, 1, 2, 5  # the wire types
 FIXED = {DOUBLE: 8, SINGLE: 4}

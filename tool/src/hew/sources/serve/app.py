@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The web application: which paths there are, and what each answers. Who may ask is decided in guarded.py."""
+"""The web application: its paths, and what each answers. guarded.py decides which requests are answered."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -51,7 +51,7 @@ class Site(Protocol):
 
 
 def application(site: Site, guard: Guard, token: str, assets: Mapping[str, Asset]) -> ASGIApp:
-    """The whole site. `assets` by path, `/` among them; `token` is what changes need, whoever may look."""
+    """The whole site. `assets` by path, `/` among them; Changes need `token`, also where reading needs none."""
     open_paths = [_asset(path, asset) for path, asset in assets.items()]
     return Guarded(Starlette(routes=[*open_paths, *_routes(site)]), guard, token, frozenset(assets))
 
@@ -146,7 +146,7 @@ def _refused(error: HewError) -> Response:
 
 
 async def _given(request: Request) -> Document:
-    """The body, which is a small JSON object. Its type is one that no form of a stranger's page can send."""
+    """The body, which is a small JSON object. No form of a foreign page can send its type."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise AnswerError(415, "the request must be application/json")
     body = b""

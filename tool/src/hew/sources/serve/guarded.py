@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Who is answered, before any path is looked at; and the headers that keep a page from doing what we did not write.
+"""Refuses requests before any path is looked up, and sets the headers that keep foreign code out of our pages.
 
-A stranger's page can make a browser on this machine send requests here. It cannot choose their Host (DNS rebinding
-keeps the stranger's name), their Origin, their Sec-Fetch-Site, nor does it know the token that every change needs.
+A foreign page can make a browser on this machine send requests here. It cannot choose their Host (DNS rebinding keeps
+the foreign name), Origin or Sec-Fetch-Site. Nor does it know the token that every change needs.
 """
 
 from collections.abc import Mapping

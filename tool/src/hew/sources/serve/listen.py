@@ -64,7 +64,7 @@ def server_of(application: ASGIApp) -> uvicorn.Server:
         lifespan="off",
         ws="none",
         log_config=None,
-        log_level="critical",  # what strangers send is no news
+        log_level="critical",  # malformed requests are not logged
         access_log=False,
         server_header=False,
         limit_concurrency=CLIENTS,

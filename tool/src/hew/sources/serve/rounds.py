@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""One look a second at each process that somebody looks at. A process that hangs holds up its own looks alone."""
+"""Samples each process that a page shows once a second. A process that hangs delays only its own samples."""
 
 import threading
 import time
 from collections.abc import Callable
 
 EVERY = 1.0  # seconds
-PATIENCE = 5.0  # seconds since somebody asked for a process until it is left alone: a page asks each second
+PATIENCE = 5.0  # seconds from the last request for a process to its last sample: a page asks each second
 MOST = 16  # processes at a time; the one that was asked for longest ago gives way
 
 
@@ -41,7 +41,7 @@ class Rounds:
             more = self._look(pid)
             with self._lock:
                 asked = self._wanted[pid]
-                # Who asks during the last look at a process may mean the next one of the same number.
+                # A request during the last sample of a process may mean a new process with the same id.
                 if (not more and asked < begun) or time.monotonic() - asked > self._patience:
                     del self._wanted[pid]
                     return

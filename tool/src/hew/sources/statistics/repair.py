@@ -12,8 +12,8 @@ MOST_SHARED = 4096
 
 
 class _Shared:
-    """Makes the objects of a document; rows of numbers that are alike are one object, which nobody changes. Most rows
-    of a report with many arenas are: half of what it takes would be copies of them."""
+    """Makes the objects of a document. Equal rows of numbers share one object, which must not be changed. In a report
+    with many arenas most rows are equal, and copies would take half of the memory."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[tuple[str, Any], ...], dict[str, Any]] = {}

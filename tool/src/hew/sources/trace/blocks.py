@@ -67,7 +67,7 @@ class Block:
         return first + struct.pack("<I", zlib.crc32(first))
 
 
-# A block that whoever checks it finds damaged, in the place of one that was.
+# Written in place of a damaged block: every reader finds it damaged, too.
 DAMAGED = Block(OPERATIONS, STORED, CLOSED, BLOCK.size, 0, 0, 1, 0, 0, 0, 0, 0, 0).packed()
 
 

@@ -48,7 +48,7 @@ def convert(source: Path, output: Path) -> tuple[TraceSummary, int]:
 
 
 def _packed(source: Path, output: Path) -> TraceSummary:
-    """One of ours, which its process has left open, or that nobody has packed."""
+    """Pack a trace of our own format that its process left open, or that is not yet packed."""
     if (pid := writer_of(source)) is not None:
         raise HewError(f"{source}: process {pid} still records into it")
     shutil.copyfile(source, output)

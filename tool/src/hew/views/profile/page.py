@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A heap profile as one page: a flame graph, a table of functions, stacks that grew. It fetches nothing.
 
-Names come from files that anybody may have written. They are in the page as JSON alone, with < escaped, and the script
-puts them in as text; the page's own policy lets no other script run.
+Names come from files that cannot be trusted. The page holds them only as JSON, with < escaped, and its script inserts
+them as text. The page's content security policy lets no other script run.
 """
 
 import base64

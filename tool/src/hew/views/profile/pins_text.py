@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who keeps slabs that are hardly used: as a table, and as JSON."""
+"""Which stacks keep slabs that are hardly used, as a table and as JSON."""
 
 import json
 from collections.abc import Iterator

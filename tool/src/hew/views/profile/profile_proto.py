@@ -8,7 +8,7 @@ from hew.model.profile import Frame, Kind, Location, Mapping, Profile
 from hew.views.protobuf import field, numeric, packed
 
 TYPE, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING, TIME, PERIOD_TYPE, PERIOD, DEFAULT = 1, 2, 3, 4, 5, 6, 9, 11, 12, 14
-NAMED = (7, 8, 9, 10)  # of a mapping: it has functions, files, lines, inlined frames; nobody need look for them again
+NAMED = (7, 8, 9, 10)  # of a mapping: functions, files, lines, inlined frames are known; no look-up is needed
 
 
 def to_pprof(profile: Profile) -> bytes:

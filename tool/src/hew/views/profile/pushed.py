@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Heap profiles in the requests of those who store profiles.
+"""Heap profiles in the request formats of profile stores.
 
 Pyroscope: push.v1.PusherService/Push, as JSON (Connect). Parca: ProfileStoreService/WriteRaw of
 parca.profilestore.v1alpha1, as its HTTP gateway takes it. Both have the profile as gzipped profile.proto. OTLP is in

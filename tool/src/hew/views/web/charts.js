@@ -29,7 +29,7 @@ function options(box, height, series, write, more) {
   };
 }
 
-// A null where nobody looked for a while, so that no line is drawn across.
+// A null where there was no sample for a while, so that no line is drawn across.
 function broken(times) {
   const places = [];
   times.forEach((moment, index) => {

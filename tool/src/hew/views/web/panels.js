@@ -18,7 +18,7 @@ export function waterfall(look) {
   const rows = [];
   for (const part of look.parts) {
     const bytes = part.bytes ?? 0;
-    if (!bytes && part.label === "internal fragmentation") continue; // without heap profiles nobody knows it
+    if (!bytes && part.label === "internal fragmentation") continue; // without heap profiles it is unknown
     const bar = element("i");
     bar.style.left = `${(begin / whole) * 100}%`;
     bar.style.width = bytes ? `${(bytes / whole) * 100}%` : "0";

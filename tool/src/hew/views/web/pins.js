@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who keeps slabs that are hardly used: asked for when somebody wants to know, since naming stacks costs work.
+// Which stacks keep slabs that are hardly used. Loaded only on request, since naming stacks is expensive.
 
 import { ask } from "./actions.js";
 import { at, count, fill, size, time } from "./dom.js";
