@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc: what malloc means: the rare half of every entry point, behind the fast paths of cache/cache.h.  Requests stand in request.c,
- * frees and questions about an object in free.c.
+ * alloc: the slow path of every entry point, behind the fast paths of cache/cache.h.  request.c handles allocation;
+ * free.c handles frees and queries about an object.
  *
- * Promises  NULL means out of memory; errno is never touched (api/ sets it).  Thread-safe.
- * Not here  exported names: api/.  Realloc's rules: realloc.h.
+ * Promises  NULL means out of memory.  errno is never touched: api/ sets it.  Thread-safe.
+ * Not here  Exported names: api/. The rules of realloc: realloc.h.
  */
 #ifndef HEW_ALLOC_ALLOC_H
 #define HEW_ALLOC_ALLOC_H
@@ -12,21 +12,21 @@
 #include "alloc/fill.h"
 #include "alloc/upcalls.h"
 
-/* Whether a pool set has to do with it, which knows all else. */
+/* True for an object of a pool set.  The pool set knows everything else about it. */
 HEW_INLINE bool
 hew_alloc_is_of_pool(const void *object)
 {
     return hew_map_code((uintptr_t)object) == HEW_CODE_POOL;
 }
 
-/* Whether a thread's cache serves it, and nothing has to be done to what it gets or frees. */
+/* True if the thread's cache serves the request and neither junk nor zero filling is set. */
 HEW_INLINE bool
 hew_alloc_is_usual(const struct hew_cache *cache)
 {
     return hew_cache_is_plain(cache) && HEW_LIKELY(!hew_fill_wanted());
 }
 
-/* The profiler, where it knows the object, hears of its end. */
+/* Tells the profiler that a sampled object ends. */
 HEW_INLINE void
 hew_alloc_forget_sample(struct hew_extent *extent)
 {
@@ -36,40 +36,42 @@ hew_alloc_forget_sample(struct hew_extent *extent)
     }
 }
 
-/* An extent that stands for a small object of `code`, with what the profiler knows of it.  NULL without memory. */
+/* Allocates an extent that stands in for a small object of `code`, and records the profiler's `sample` in it.  NULL:
+ * out of memory. */
 struct hew_extent *hew_alloc_sampled(struct hew_arena *arena, unsigned code, void *sample);
 
-/* A large object is known as `sample` to the profiler from now on. */
+/* Records the profiler's `sample` in a large object. */
 void hew_alloc_mark_sampled(struct hew_extent *large, void *sample);
 
-/* A request of up to HEW_SMALL_MAX bytes that the fast path did not serve.  By size, not by code: the first call of all
- * comes before the table of codes is filled. */
+/* Serves a request of up to HEW_SMALL_MAX bytes that the fast path did not serve.  Takes the size, not the code: the
+ * first call runs before the table of codes is filled. */
 void *hew_alloc_small(size_t size);
 
-/* A request above HEW_SMALL_MAX bytes.  `zero`: the memory reads as zeros. */
+/* Serves a request above HEW_SMALL_MAX bytes.  `zero`: the memory reads as zeros. */
 void *hew_alloc_large(size_t size, bool zero);
 
-/* A request of any size that the fast path did not serve. */
+/* Serves a request of any size that the fast path did not serve. */
 void *hew_alloc_slow(size_t size);
 
-/* Any size at a power-of-two alignment. */
+/* Serves a request of any size with a power-of-two alignment. */
 void *hew_alloc_aligned(size_t size, size_t alignment, bool zero);
 
-/* A free that the fast path did not take; `function` is what the program called.  NULL is nothing. */
+/* Frees an object that the fast path did not take.  `function` is the function that the program called.  Does nothing
+ * for NULL. */
 void hew_alloc_free(const char *function, void *object);
 
-/* The same past the thread's own cache: into an explicit one, or, NULL, straight to its owner. */
+/* Frees an object without the thread's own cache: into `explicit`, or, if that is NULL, directly to the owner. */
 void hew_alloc_free_into(const char *function, void *object, struct hew_cache *explicit);
 
-/* Ends the process when `object`, not NULL and known to be ours, lies free in the thread's own magazine.  Of a small class
- * only the newest is looked at. */
+/* Ends the process if `object`, which is hew's and not NULL, is free in the thread's own magazine.  For a small class
+ * it checks only the newest object. */
 void hew_alloc_check_kept(const char *function, const void *object);
 
-/* True when `object` is live and was asked for with `size` (at `alignment`, 0: as malloc does).  Else a misuse: when a hook lets
- * the process go on, the object is to be left alone. */
+/* Returns true if `object` is live and was requested with `size` and `alignment` (0: as malloc aligns).  Otherwise it
+ * reports misuse.  If a hook lets the process continue, the caller must not touch the object. */
 bool hew_alloc_is_sized(const char *function, void *object, size_t size, size_t alignment);
 
-/* Bytes that may be used; 0 for NULL.  Ends the process, in the name of `function`, when it is not ours. */
+/* Returns the usable bytes; 0 for NULL.  Ends the process, naming `function`, if the object is not hew's. */
 size_t hew_alloc_usable(const char *function, const void *object);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* batch: a loop around one request, so that statistics, samples and running out of memory are as for single ones. */
+/* batch: calls the single request in a loop, so that statistics, samples and out-of-memory handling are the same. */
 #include "alloc/batch.h"
 
 #include "alloc/flags.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fast: the fast paths of malloc and free, inlined into everything that allocates or frees.  No loop, no lock, no atomic
- * read-modify-write.  What they leave over: hew_alloc_slow() and hew_alloc_free().
+ * fast: the fast paths of malloc and free, inlined into every function that allocates or frees.  They have no loop, no
+ * lock and no atomic read-modify-write.  hew_alloc_slow() and hew_alloc_free() handle all other cases.
  */
 #ifndef HEW_ALLOC_FAST_H
 #define HEW_ALLOC_FAST_H
@@ -9,16 +9,17 @@
 #include "cache/cache.h"
 #include "slab/large.h"
 
-/* The whole of malloc for a small size: the newest object of this thread's magazine.  NULL: take the slow path. */
+/* Allocates a small object: pops the newest object of this thread's magazine.  NULL: take the slow path. */
 HEW_INLINE void *
 hew_fast_take(size_t size)
 {
     return HEW_LIKELY(hew_size_is_small(size)) ? hew_cache_pop(hew_cache_self, hew_small_code(size)) : NULL;
 }
 
-/* The same at an alignment, a power of two.  Of the usual classes that of a multiple of it is one, too: classes that lie as close
- * as the alignment or closer end at each multiple, the others are multiples of what lies between them.  So this is the smallest
- * class that serves, the one of hew_aligned_code().  A program's own classes need not be so: NULL. */
+/* Like hew_fast_take(), with a power-of-two alignment.  Rounding the size up to a multiple of the alignment leads to
+ * the class that hew_aligned_code() finds.  Where usual classes are spaced no wider than the alignment, one ends at
+ * each multiple of it.  Where they are spaced wider, each size is a multiple of the spacing, and so of the alignment.
+ * A program's own classes need not follow this rule: then NULL. */
 HEW_INLINE void *
 hew_fast_take_aligned(size_t size, size_t alignment)
 {
@@ -27,7 +28,7 @@ hew_fast_take_aligned(size_t size, size_t alignment)
     return small ? hew_cache_pop(hew_cache_self, hew_small_code(whole)) : NULL;
 }
 
-/* The same for a large class. */
+/* Like hew_fast_take(), for a large class. */
 HEW_INLINE void *
 hew_fast_take_class(struct hew_cache *cache, unsigned code)
 {
@@ -35,7 +36,7 @@ hew_fast_take_class(struct hew_cache *cache, unsigned code)
     return object != NULL ? hew_large_of_magazine(object, code) : NULL;
 }
 
-/* The same for a large size up to HEW_LARGE_CODES_MAX; a small one gets NULL. */
+/* Like hew_fast_take(), for a large size up to HEW_LARGE_CODES_MAX.  NULL for a small size. */
 HEW_INLINE void *
 hew_fast_take_large(size_t size)
 {
@@ -43,7 +44,8 @@ hew_fast_take_large(size_t size)
 }
 
 /*
- * The whole of free for a cached class: one byte tells the class, whoever owns the object.  False: take the slow path.
+ * Frees an object of a cached class.  One byte of the address map gives the class, no matter which heap owns the
+ * object.  False: take the slow path.
  */
 HEW_INLINE bool
 hew_fast_give(void *object)
@@ -51,7 +53,7 @@ hew_fast_give(void *object)
     return hew_cache_push(hew_cache_self, hew_map_code((uintptr_t)object), object);
 }
 
-/* The same for a caller that says the size; false also when it said the wrong one. */
+/* Like hew_fast_give(), for a caller that passes the size.  Also returns false if the size is wrong. */
 HEW_INLINE bool
 hew_fast_give_sized(void *object, size_t size)
 {
@@ -60,7 +62,7 @@ hew_fast_give_sized(void *object, size_t size)
            hew_cache_push(hew_cache_self, code, object);
 }
 
-/* The same for large sizes. */
+/* Like hew_fast_give_sized(), for large sizes. */
 HEW_INLINE bool
 hew_fast_give_sized_large(void *object, size_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fill: the options junk and zero.  With either, threads have no cache, so that every request passes here.
+ * fill: the options junk and zero.  With either option threads have no cache, so every request passes through here.
  */
 #ifndef HEW_ALLOC_FILL_H
 #define HEW_ALLOC_FILL_H
@@ -18,7 +18,7 @@ hew_fill_wanted(void)
     return hew_options.zero || hew_options.junk != HEW_JUNK_FALSE;
 }
 
-/* Returns `object`, which may be NULL. */
+/* Fills new memory as the options say.  Returns `object`, which may be NULL. */
 static inline void *
 hew_fill_new(void *object, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flags: taking mallocx's flags apart and finding what they name; then the request is one like any other, from
- * another source.
+ * flags: decodes mallocx's flags and finds the arena and cache that they name.  After that the request is handled like
+ * any other, from that source.
  */
 #include "alloc/flags.h"
 
@@ -23,8 +23,8 @@ alignment_of(int flags)
     return (size_t)1 << (flags & HEW_FLAGS_LG_ALIGN);
 }
 
-/* Inside a program's extent hook the thread is at work on an arena, and perhaps on a cache, already: there all that it
- * asks for comes from elsewhere, and goes straight back. */
+/* Inside a program's extent hook the thread is already working on an arena, and perhaps on a cache.  Requests made
+ * there use neither: they are served from elsewhere and freed directly. */
 static bool
 inside_a_hook(void)
 {
@@ -43,7 +43,7 @@ arena_of(int flags)
     return (unsigned)flags >> 20;
 }
 
-/* An automatic arena is made when it is first asked for. */
+/* The first request for an automatic arena creates it. */
 static struct hew_arena *
 find_arena(unsigned index)
 {
@@ -51,7 +51,7 @@ find_arena(unsigned index)
     return HEW_LIKELY(arena != NULL) || index >= hew_arena_limit() ? arena : hew_arena_get(index);
 }
 
-/* False: there is no such arena or cache. */
+/* Returns false if the arena or cache does not exist. */
 static bool
 find_source(struct hew_source *source, int flags)
 {
@@ -73,7 +73,7 @@ find_source(struct hew_source *source, int flags)
     return source->arena != NULL;
 }
 
-/* What malloc's fast path does, for a class that is not the size's own; NULL when that is not to be had. */
+/* Does what malloc's fast path does, for a class other than that of the size.  NULL: take the slow path. */
 static void *
 take_aligned(size_t size, int flags)
 {
@@ -98,7 +98,7 @@ hew_flags_alloc(size_t size, int flags)
     return hew_request(&source, size == 0 ? 1 : size, alignment_of(flags), (flags & HEW_FLAGS_ZERO) != 0);
 }
 
-/* `object`, which had room for `before` bytes, has what it gained zeroed if asked. */
+/* Zeroes what `object` gained beyond its former usable size, `before`, if the flags ask for it. */
 static void *
 zero_gained(void *object, size_t before, int flags)
 {
@@ -146,7 +146,7 @@ hew_flags_resize(void *object, size_t size, size_t extra, int flags)
     }
     size_t most = extra > HEW_LARGE_MAX - size ? HEW_LARGE_MAX : size + extra;
     if (most <= HEW_SMALL_MAX) {
-        return usable; /* it would have to become a small one */
+        return usable; /* a large object cannot become small in place */
     }
     size_t now = hew_realloc_in_place(object, size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1, most);
     zero_gained(object, usable, flags);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flags: requests that say more than a size: what mallocx and its kin mean.
+ * flags: requests with more than a size, as mallocx and related functions make them.
  *
  *     31        20 19         8  7   6  5      0
  *     | arena + 1 | cache + 2 | - | zero | lg of the alignment |     0 everywhere: as malloc
  *
- * A cache field of 1 is "none".  An arena without a cache: the thread's own cache serves when that is its arena, and no
- * cache does otherwise.  An explicit cache (cache/explicit.h) is filled from the arena that is given, or the thread's.
+ * A cache field of 1 means "none".  If the flags name an arena but no cache, the thread's own cache serves only if that
+ * arena is the thread's; otherwise no cache serves.  An explicit cache (cache/explicit.h) is refilled from the given
+ * arena, or from the thread's.
  *
- * Promises  NULL without memory, and for an arena, cache or alignment that cannot be; size 0 counts as 1.  Thread-safe
- *           but for what an explicit cache needs.  errno is never touched.
- * Not here  the fast paths for flags that are all 0: api/malloc.h.
+ * Promises  NULL if out of memory, and for an invalid arena, cache or alignment.  A size of 0 is treated as 1.
+ *           Thread-safe, except that an explicit cache needs the program's own locking.  errno is never touched.
+ * Not here  The fast paths for flags that are all 0: api/malloc.h.
  */
 #ifndef HEW_ALLOC_FLAGS_H
 #define HEW_ALLOC_FLAGS_H
@@ -23,20 +24,21 @@
 
 void *hew_flags_alloc(size_t size, int flags);
 
-/* `object` is live, not NULL.  What it gains beyond its former usable size is zeroed if asked.  NULL: it is untouched. */
+/* `object` is live, not NULL.  Zeroes what it gains beyond its former usable size, if the flags ask for it.  NULL:
+ * failed, and the object is unchanged. */
 void *hew_flags_realloc(void *object, size_t size, int flags);
 
-/* In place only: room for `size` bytes, and for up to `extra` more if there is; what is not needed goes back.  Returns what
- * may be used now, less than `size` when it cannot grow. */
+/* Resizes in place only: to `size` bytes, and up to `extra` more if possible; frees what is not needed.  Returns the
+ * usable size afterwards, which is less than `size` if the object cannot grow. */
 size_t hew_flags_resize(void *object, size_t size, size_t extra, int flags);
 
-/* Only the cache field counts.  `function` is what the program called. */
+/* Uses only the cache field.  `function` is the function that the program called. */
 void hew_flags_free(const char *function, void *object, int flags);
 
-/* hew_alloc_is_sized() at the flags' alignment. */
+/* As hew_alloc_is_sized(), with the alignment of the flags. */
 bool hew_flags_are_of_size(const char *function, void *object, size_t size, int flags);
 
-/* The usable size that hew_flags_alloc() would give; 0: it is out of all bounds. */
+/* Returns the usable size that hew_flags_alloc() would give; 0: the request is impossible. */
 size_t hew_flags_usable(size_t size, int flags);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * free: every free that the fast path did not take, and what is asked about an object.  The usual case comes first and is short, as a
- * full magazine is not rare at all in many programs; whatever is unusual about thread, object or settings is told apart
- * behind it.
+ * free: handles every free that the fast path did not take, and queries about an object.  The usual case comes first
+ * and is short, because a full magazine is common in many programs.  The unusual cases of thread, object or settings
+ * follow.
  */
 #include "alloc/alloc.h"
 
@@ -21,8 +21,8 @@
 #include <string.h>
 
 /*
- * The thread's cache for a free.  A thread that has not allocated gets its cache only after some frees: libc frees
- * thread data of others when a thread is at its very end, and would never tell us to take the cache back.
+ * Returns the thread's cache for a free.  A thread that has never allocated gets a cache only after some frees: libc
+ * frees data of other threads at the very end of a thread, and would never give us a chance to take the cache back.
  */
 #define FREES_WITHOUT_CACHE 16
 static __thread uint8_t frees_without_cache;
@@ -37,7 +37,8 @@ cache_for_free(void)
     return hew_alloc_own_cache();
 }
 
-/* The live object that `object` is said to be: its slab, or its own extent.  NULL after a misuse: it cannot be one. */
+/* Returns the extent of a live object: its slab, or its own extent.  Reports misuse and returns NULL if the address
+ * cannot be a live object. */
 static struct hew_extent *
 extent_of(const char *function, const void *object)
 {
@@ -53,14 +54,14 @@ extent_of(const char *function, const void *object)
     return extent;
 }
 
-/* Usable bytes of an object that the address map knows as slow, or not to be small. */
+/* Returns the usable bytes of an object in this extent. */
 static size_t
 usable_in(const struct hew_extent *extent)
 {
     return extent->code <= HEW_CODE_SMALL_LAST ? hew_slab_shape(extent)->size : extent->large.usable;
 }
 
-/* Straight to the owner, past every cache.  `cache` only counts. */
+/* Frees directly to the owner, without a cache.  `cache` only counts. */
 static void
 free_uncached(struct hew_cache *cache, const char *function, void *object)
 {
@@ -81,7 +82,7 @@ free_uncached(struct hew_cache *cache, const char *function, void *object)
     hew_large_give(extent);
 }
 
-/* Onto the magazine of a class, unless it is what was freed last. */
+/* Pushes onto the magazine of a class, unless the object is the one that was freed last. */
 HEW_INLINE void
 free_cached(struct hew_cache *cache, const char *function, void *object, unsigned code)
 {
@@ -109,7 +110,8 @@ free_any(const char *function, void *object, unsigned code)
     hew_alloc_notice_due_work(true);
 }
 
-/* A large object without a class, in the usual case: straight to where the next one of its size is looked for. */
+/* Frees a large object without a class.  In the usual case it goes directly to the place where the next request of its
+ * size looks. */
 static HEW_NOINLINE void
 free_unclassed(const char *function, void *object)
 {
@@ -212,7 +214,8 @@ hew_alloc_check_kept(const char *function, const void *object)
     }
 }
 
-/* Whether an object may have been asked for with `size`: a pool's size is any that holds it. */
+/* Returns whether an object may have been requested with `size`.  A pool's object may have been requested with any size
+ * that it holds. */
 static bool
 is_size(const void *object, size_t usable, size_t size, size_t alignment)
 {

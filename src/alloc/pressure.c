@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pressure: the system says nothing before it kills, so whoever takes memory looks how near the limit is; seldom where that is far, since a
- * look walks through all heaps and may read two files.  What goes back is what is missing and a little more: who sits at his limit
- * would else bring the same pages in again and again.
+ * pressure: the system gives no warning before it kills a process.  So a thread that takes memory checks the distance
+ * to the limit.  Far from the limit checks are rare, because a check walks all heaps and may read two files.  It
+ * returns what is missing plus a small margin: without the margin, a program at its limit would fault the same pages in
+ * again and again.
  */
 #include "alloc/pressure.h"
 
@@ -15,23 +16,24 @@
 #include "page/hooks.h"
 #include "slab/arena_life.h"
 
-#define NEAR_PART 32 /* of the limit: with less than that left, what is free goes back */
+#define NEAR_PART 32 /* of the limit: free memory is returned when less than this is left */
 #define NEAR_LEAST ((ptrdiff_t)256 << 10)
-#define NEAR_MOST_PART 16   /* of a small limit: no more than that */
-#define OTHERS_FADE_PART 16 /* of what others have is forgotten at each look */
-#define CACHES_FAR_PART 32  /* of the limit: what all caches may hold with a quarter of it left, beside that */
-#define CACHES_PART 64      /* of the limit: and what near it */
-#define IDLE_PARTS 1024     /* what goes back is divided among heaps to that part */
-#define CURVE_PART 20 /* of the limit: idle pages stay as decay says while 5 of these are left, and not at all with 1 */
+#define NEAR_MOST_PART 16   /* of a small limit: the upper bound for that */
+#define OTHERS_FADE_PART 16 /* of the usage of others: decays by this part at each check */
+#define CACHES_FAR_PART 32  /* of the limit: what all caches may hold, in addition, with a quarter of it left */
+#define CACHES_PART 64      /* of the limit: what all caches may hold near it */
+#define IDLE_PARTS 1024     /* resolution with which the amount to return is divided among the heaps */
+/* Of the limit: with 5 of these parts left all idle pages stay as decay says, with 1 left none stay. */
+#define CURVE_PART 20
 #define CURVE_FAR_PARTS 5
 
 static struct hew_cgroup pressure_group;                 /* written once, before group_known is set with release */
 static _Atomic bool group_known;                         /* acquire pairs with that */
-static _Atomic bool pressure_read_no_more;               /* relaxed: set by the thread that has the reason */
-static _Atomic uint32_t looking;                         /* 1: a thread looks, and others need not */
+static _Atomic bool pressure_read_no_more;               /* relaxed: written by the thread that has the reason */
+static _Atomic uint32_t looking;                         /* 1: a thread is checking, and others need not */
 static _Atomic size_t looks, relieved, returned, purged; /* relaxed */
 
-/* Bytes of slabs that have no memory. */
+/* Returns the bytes of slabs that have no memory. */
 static size_t
 sum_holes(struct hew_arena *arena)
 {
@@ -45,7 +47,7 @@ sum_holes(struct hew_arena *arena)
     return bytes;
 }
 
-/* What all heaps have in memory, and what of it nobody uses. */
+/* Memory of all heaps: what they hold, and the part of it that is idle. */
 struct sum {
     ptrdiff_t held, idle;
 };
@@ -90,7 +92,7 @@ hew_pressure_return_all(void)
     return gone;
 }
 
-/* The least of our own limits; 0: none is set. */
+/* Returns the smaller of the two settings; 0: neither is set. */
 static size_t
 own_limit(void)
 {
@@ -98,13 +100,13 @@ own_limit(void)
     return soft == 0 || (hard != 0 && hard < soft) ? hard : soft;
 }
 
-/* How far the nearest limit is, and which. */
+/* The nearest limit, and the bytes left before it. */
 struct room {
     ptrdiff_t left, limit;
 };
 
-/* What the group has beside what the heaps hold: our own data, stacks, tables of pages, other processes.  Seen when the heaps' pages all have
- * memory, so the most that was seen lately. */
+/* Returns the group's usage outside the heaps: hew's own data, stacks, page tables, other processes.  It can be
+ * measured only when all pages of the heaps have memory, so this is a slowly decaying maximum. */
 static ptrdiff_t
 usage_of_others(const struct sum *sum, ptrdiff_t usage)
 {
@@ -116,8 +118,9 @@ usage_of_others(const struct sum *sum, ptrdiff_t usage)
     return now;
 }
 
-/* What may become usage though no heap takes it: idle pages that were holes when their slab ran empty, or that nobody has touched, have no
- * memory until they are used again.  No more than what is idle, and than what is missing in the usage. */
+/* Returns the memory that may become usage although no heap takes more.  Idle pages have no memory until they are used
+ * again if they were holes when their slab became empty, or if they were never touched.  The result is at most the idle
+ * bytes, and at most what is missing in the usage. */
 static ptrdiff_t
 not_yet_used(const struct sum *sum, ptrdiff_t usage)
 {
@@ -144,7 +147,7 @@ room_left(const struct sum *sum)
     return room;
 }
 
-/* With less than that left the limit is near. */
+/* Returns the distance at which the limit counts as near. */
 static ptrdiff_t
 near_of(ptrdiff_t limit)
 {
@@ -153,8 +156,8 @@ near_of(ptrdiff_t limit)
     return near < most ? near : most;
 }
 
-/* How much may be taken until the next look: half of the way to where the limit is near, for others take memory, too.  Two steps lie
- * within what is left there. */
+/* Returns how much the heaps may take until the next check: half of the distance to where the limit is near, because
+ * others take memory too.  Near the limit two steps fit into what is left. */
 static ptrdiff_t
 step_to_next_look(struct room room)
 {
@@ -162,7 +165,8 @@ step_to_next_look(struct room room)
     return step < least ? least : step;
 }
 
-/* So many parts of what decay would keep may stay: all with a quarter of the limit left, nothing with a twentieth. */
+/* Returns how many parts of the idle memory that decay would keep may stay: all with a quarter of the limit left, none
+ * with a twentieth. */
 static unsigned
 kept_parts(struct room room)
 {
@@ -173,7 +177,7 @@ kept_parts(struct room room)
     return room.left <= none ? 0 : (unsigned)((room.left - none) / ((all - none) / HEW_PAGE_BOUND_PARTS + 1));
 }
 
-/* What all other layers need to know of it. */
+/* Publishes the result for the other layers. */
 static void
 tell(struct room room)
 {
@@ -183,7 +187,7 @@ tell(struct room room)
     atomic_store_explicit(&hew_page_bound.parts, parts, memory_order_relaxed);
 }
 
-/* Idle pages, of each heap in proportion to what it has, the oldest first. */
+/* Returns idle pages to the system: from each heap in proportion to what it has, the oldest first. */
 static void
 return_idle(size_t wanted)
 {
@@ -220,7 +224,7 @@ return_holes(void)
     }
 }
 
-/* Returns idle pages; whether the heaps still hold more than `most`. */
+/* Returns idle pages to the system.  Returns true if the heaps still hold more than `most`. */
 static bool
 is_short(ptrdiff_t most, size_t margin)
 {
@@ -233,8 +237,8 @@ is_short(ptrdiff_t most, size_t margin)
 }
 
 /*
- * What is free goes back until the heaps hold no more than `most`, and then `margin` bytes more if they are there: what costs least to
- * have again, and is found fastest, first.
+ * Returns free memory to the system until the heaps hold at most `most`, and then `margin` bytes more if available.  It
+ * begins with the memory that is cheapest to replace and fastest to find.
  */
 static void
 return_some(ptrdiff_t most, size_t margin)
@@ -254,7 +258,7 @@ return_some(ptrdiff_t most, size_t margin)
     }
 }
 
-/* `missing` bytes have to go before memory is taken. */
+/* Returns `missing` bytes to the system before memory is taken. */
 static void
 relieve(struct sum *sum, struct room *room, size_t missing)
 {
@@ -291,17 +295,17 @@ hew_pressure_look(size_t size)
 void
 hew_pressure_round(void)
 {
-    /* Far from a limit growth leads to the next look, and no file is read here; near it a look is not enough, since others take memory, and
-     * give it back, too. */
+    /* Far from a limit, growth triggers the next check, so this reads no file.  Near a limit that is not enough,
+     * because others take and return memory too. */
     if (hew_page_is_bounded() &&
         atomic_load_explicit(&hew_page_bound.parts, memory_order_relaxed) != HEW_PAGE_BOUND_PARTS) {
-        /* As counted: to ask the heaps would empty their shelves. */
+        /* Uses the counted value: querying the heaps would empty their large-extent caches. */
         struct sum sum = {.held = atomic_load_explicit(&hew_page_bound.held, memory_order_relaxed)};
         tell(room_left(&sum));
     }
 }
 
-/* From now on what the heaps hold is counted, and caches ask what is left for them. */
+/* From now on the heaps' memory is counted, and caches query how much they may hold. */
 static void
 know_limit(void)
 {

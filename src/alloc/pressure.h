@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pressure: near a limit of memory, what is free goes back before more is taken.
+ * pressure: near a memory limit, returns free memory before the heap takes more.
  *
- * Owns      what is known of the limits: the settings limit and limit_hard, and the control group's.
- * Promises  far from a limit nothing is read and nothing given back; without one nothing is counted.
- * Not here  who counts: page/bound.h.  What the system's refusal leads to: serve.c.
+ * Owns      The known limits: the settings limit and limit_hard, and the limit of the control group.
+ * Promises  Far from a limit it reads and returns nothing.  Without a limit nothing is counted.
+ * Not here  The counting: page/bound.h.  The response to a refusal by the system: request.c.
  */
 #ifndef HEW_ALLOC_PRESSURE_H
 #define HEW_ALLOC_PRESSURE_H
@@ -12,21 +12,23 @@
 #include "os/cgroup.h"
 #include "page/bound.h"
 
-/* The settings are known: their limits hold from now on. */
+/* Applies the limits of the settings; called once they are known. */
 void hew_pressure_begin(void);
 
-/* Looks for the control group's limit and reads its files when usage is near: not once the program has forbidden itself system
- * calls.  `group`: a test's own, NULL: the process's. */
+/* hew_pressure_find() finds the control group's limit; its files are then read when usage is near it.  `group`: a
+ * test's own; NULL: the process's.  After hew_pressure_read_no_more() no file is read: the program has forbidden itself
+ * system calls. */
 void hew_pressure_find(const struct hew_cgroup *group);
 void hew_pressure_read_no_more(void);
 
-/* `size` bytes more are wanted: looks how near the limit is, and returns what it can when that is near. */
+/* A thread wants `size` bytes more.  Checks the distance to the limit, and returns free memory if the limit is near. */
 void hew_pressure_look(size_t size);
 
-/* By who returns idle memory now and then: how much of it may stay, where a limit was less than a quarter away at the last look. */
+/* Called periodically by the thread that returns idle memory.  If less than a quarter of a limit was left at the last
+ * check, it updates how much idle memory may stay. */
 void hew_pressure_round(void);
 
-/* Before a large request is served. */
+/* Call before serving a large request. */
 HEW_INLINE void
 hew_pressure_before(size_t size)
 {
@@ -36,22 +38,23 @@ hew_pressure_before(size_t size)
     }
 }
 
-/* What kept caches, the thread's own magazines and the depots hold goes to its slabs and page heaps. */
+/* Flushes the recycled thread caches, the calling thread's magazines and the per-CPU caches to the slabs and page
+ * heaps. */
 void hew_pressure_empty_caches(void);
 
-/* Everything free that no other thread keeps at hand goes back to the system; how many bytes it was. */
+/* Returns to the system all free memory that no other thread caches.  Returns the number of bytes. */
 size_t hew_pressure_return_all(void);
 
-/* In a fork's child: nobody else looks. */
+/* In a fork's child: no other thread is checking. */
 void hew_pressure_after_fork(void);
 
 struct hew_pressure_counts {
-    size_t limit;    /* the least of the limits; 0: none */
-    size_t held;     /* bytes in use, dirty or muzzy, at the last look or as counted since */
-    size_t looks;    /* how often somebody looked */
-    size_t relieved; /* how often memory was given back for it */
-    size_t returned; /* bytes that were */
-    size_t purged;   /* bytes that the last return of everything gave back, whoever asked for it */
+    size_t limit;    /* the smallest limit; 0: none */
+    size_t held;     /* bytes in use, dirty or muzzy, at the last check or as counted since */
+    size_t looks;    /* checks of the distance to the limit */
+    size_t relieved; /* checks that returned memory */
+    size_t returned; /* bytes that they returned */
+    size_t purged;   /* bytes that the last return of all free memory gave back, whatever its cause */
 };
 struct hew_pressure_counts hew_pressure_counts(void);
 

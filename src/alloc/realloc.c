@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * realloc: the cheapest way that keeps the contents: nothing, resizing where it is, moving pages, copying.  In that
- * order, since a copy of a large object costs more than anything else here.
+ * realloc: uses the cheapest way that keeps the contents.  It tries, in this order: no change, resizing in place,
+ * moving pages, copying.  A copy of a large object costs more than any other step here.
  */
 #include "alloc/realloc.h"
 
@@ -16,10 +16,10 @@
 
 #include <string.h>
 
-/* From here on moving pages (two system calls and some 10 ns a page) beats copying them. */
+/* From this size on, moving pages (two system calls and some 10 ns per page) is faster than copying them. */
 #define MOVE_BYTES ((size_t)512 << 10)
 
-/* realloc has left an object of `usable` bytes as it is, which counts as freeing one and allocating another. */
+/* realloc has left an object of `usable` bytes unchanged.  That counts as one free and one allocation. */
 static void *
 note_kept(void *object, size_t usable)
 {
@@ -32,8 +32,8 @@ note_kept(void *object, size_t usable)
     return object;
 }
 
-/* A large object of `freed` usable bytes has been resized where it is, or its pages have gone to another one: it counts, and is
- * sampled, as one that was freed and one that was allocated. */
+/* A large object of `freed` usable bytes was resized in place, or its pages were moved to another extent.  It is
+ * counted and sampled as one free and one allocation. */
 static void
 note_resized(struct hew_extent *extent, size_t freed, size_t size)
 {
@@ -51,7 +51,7 @@ note_moved(struct hew_extent *from, struct hew_extent *to, size_t size)
     note_resized(to, from->large.usable, size);
 }
 
-/* True when the large extent now holds `size` bytes where it is. */
+/* Returns true if the large extent now holds `size` bytes in place. */
 static bool
 resize_in_place(struct hew_extent *extent, size_t size)
 {
@@ -71,11 +71,11 @@ resize_in_place(struct hew_extent *extent, size_t size)
     return true;
 }
 
-/* A new extent that takes over the old one's pages; NULL when that is not to be had. */
+/* Moves the pages to a new extent.  NULL: not possible. */
 static void *
 move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
 {
-    /* Whose pages they are is the hooks' business, where there are any. */
+    /* Where extent hooks exist, they decide on the ownership of pages. */
     bool hooked = arena->pages.heap->hooks != NULL || hew_arena_at(from->arena)->pages.heap->hooks != NULL;
     struct hew_extent *to =
         hooked || from->large.guarded ? NULL : hew_large_take(arena, size, HEW_PAGE, hew_large_code(size));
@@ -84,7 +84,7 @@ move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
     }
     size_t gained = to->size - from->size, fresh = to->large.fresh < gained ? to->large.fresh : gained;
     to->large.fresh = 0;
-    to->zeroed = false; /* also where nothing moves: from the shelf it goes out to whoever does not ask what it holds */
+    to->zeroed = false; /* also if nothing moves: the large-extent cache hands it out to callers that do not check */
     enum hew_os_moved moved = hew_page_move(hew_arena_at(from->arena)->pages.heap, from, arena->pages.heap, to);
     if (moved == HEW_OS_MOVED) {
         note_moved(from, to, size);
@@ -98,7 +98,7 @@ move_pages(struct hew_extent *from, size_t size, struct hew_arena *arena)
     return moved == HEW_OS_MOVED ? (void *)to->address : NULL;
 }
 
-/* A large object that kept its contents without a copy: what it gained is filled as new memory is. */
+/* Fills the bytes that a large object gained without a copy, as new memory is filled. */
 static void *
 fill_gained(void *object, size_t before)
 {
@@ -121,7 +121,7 @@ resize_and_note(struct hew_extent *extent, size_t size)
     return true;
 }
 
-/* A small object stays as it is. */
+/* A small object stays unchanged. */
 HEW_INLINE void *
 realloc_keep(void *object, size_t usable)
 {
@@ -170,7 +170,8 @@ hew_realloc_in_place(void *object, size_t least, size_t most)
     return extent->large.usable;
 }
 
-/* Another object with the first `kept` bytes of this one, which is freed.  NULL: no memory, nothing has changed. */
+/* Allocates another object with the first `kept` bytes of this one, and frees this one.  NULL: out of memory, nothing
+ * has changed. */
 static void *
 copy_and_free(void *object, size_t kept, size_t size)
 {
@@ -186,7 +187,7 @@ copy_and_free(void *object, size_t kept, size_t size)
     return copy;
 }
 
-/* Not both sizes are small, or the object is not an ordinary one. */
+/* At least one size is not small, or the object is not an ordinary one. */
 static HEW_NOINLINE void *
 resize_any(void *object, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * request: every request that the fast path did not serve.  The usual one comes first and is short, as an empty magazine is not
- * rare at all in many programs; whatever is unusual about thread, size or settings goes the one way behind it, so that
- * counting, sampling and the last try without memory are written once.
+ * request: handles every request that the fast path did not serve.  The usual case comes first and is short, because an
+ * empty magazine is common in many programs.  All unusual cases of thread, size or settings take one path after it, so
+ * that counting, sampling and the retry after a refusal are written once.
  */
 #include "alloc/request.h"
 
@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-/* Threads without a cache share the arenas that there are, by their stacks' addresses. */
+/* Threads without a cache share the existing arenas, chosen by the address of the thread's data. */
 static struct hew_arena *
 shared_arena(void)
 {
@@ -57,19 +57,19 @@ hew_request_relieve(void)
     {
         hew_page_release(arena->pages.heap);
     }
-    if (hew_page_is_bounded()) { /* what is counted is put right before a limit refuses once more */
+    if (hew_page_is_bounded()) { /* corrects the counted bytes before the limit refuses again */
         hew_pressure_look(0);
     }
 }
 
-/* Whether the classes' counts of the thread's own cache tell of what comes from this source. */
+/* Returns true if the per-class counts of the thread's own cache include objects from this source. */
 static bool
 counted_by_class(const struct hew_source *source)
 {
     return source->cache == source->own;
 }
 
-/* What the thread's own cache does not count by class it counts by bytes. */
+/* Counts by bytes what the thread's own cache does not count by class. */
 static void
 count_bytes(const struct hew_source *source, size_t usable)
 {
@@ -82,8 +82,8 @@ count_bytes(const struct hew_source *source, size_t usable)
     }
 }
 
-/* Something is due in this thread, which is about to get `object`: a sampled one may take its place.  A large one is
- * sampled itself. */
+/* Some work is due in this thread, which is about to get `object`.  A sampled object may replace a small one.  A large
+ * one is sampled itself. */
 static HEW_NOINLINE void *
 request_attend(const struct hew_source *source, unsigned code, size_t size, void *object)
 {
@@ -102,7 +102,8 @@ request_attend(const struct hew_source *source, unsigned code, size_t size, void
     return sampled;
 }
 
-/* The arena of a large object of `size` bytes: the largest that a thread asks its own for may have one of their own. */
+/* Returns the arena for a large object of `size` bytes.  The largest requests to a thread's own arena may have a
+ * separate arena. */
 static struct hew_arena *
 arena_for_large(const struct hew_source *source, size_t size)
 {
@@ -110,7 +111,7 @@ arena_for_large(const struct hew_source *source, size_t size)
     return own ? hew_arena_for_large(source->arena, size) : source->arena;
 }
 
-/* Past every cache. */
+/* Allocates without a cache. */
 static void *
 take_from_arena(const struct hew_source *source, unsigned code)
 {
@@ -129,7 +130,8 @@ take_from_arena(const struct hew_source *source, unsigned code)
     return object;
 }
 
-/* An explicit cache serves threads of several arenas: it is filled from the arena of whoever finds it empty. */
+/* An explicit cache serves threads of several arenas.  It is refilled from the arena of the thread that finds it
+ * empty. */
 static HEW_NOINLINE void *
 take_from_explicit(struct hew_cache *cache, struct hew_arena *arena, unsigned code)
 {
@@ -137,7 +139,7 @@ take_from_explicit(struct hew_cache *cache, struct hew_arena *arena, unsigned co
     cache->arena = arena;
     void *object = hew_magazine_pop(cache, code);
     cache->arena = home;
-    cache->due = 0; /* the thread's own cache says what is due */
+    cache->due = 0; /* the thread's own cache records due work */
     return object;
 }
 
@@ -232,14 +234,14 @@ hew_request_reuse(size_t size)
     return (void *)extent->address;
 }
 
-/* A small request can become a large object by its alignment. */
+/* A small request can become a large object because of its alignment. */
 static size_t
 room_of(size_t size)
 {
     return size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
 }
 
-/* Whether the system is asked for the zeros of an object that does not have them. */
+/* Returns true if the system should zero an object that is not zero already. */
 static bool
 zeroed_by_system(size_t usable)
 {
@@ -268,7 +270,7 @@ take_slow(const struct hew_source *source, size_t asked, size_t alignment, bool 
     return extent;
 }
 
-/* An object that no cache can give: of no class, or at an alignment. */
+/* Allocates an object that no cache can hold: one without a class, or with an alignment. */
 static void *
 request_slow(const struct hew_source *source, size_t size, size_t alignment, bool zero)
 {
@@ -285,7 +287,7 @@ request_slow(const struct hew_source *source, size_t size, size_t alignment, boo
     return extent == NULL ? NULL : (void *)extent->address;
 }
 
-/* A large object is about to be used: what it holds is zeros, junk, or anything. */
+/* A large object is about to be used.  Fills it with zeros or junk, if required. */
 static void *
 finish_large(void *object, bool zero)
 {
@@ -293,7 +295,7 @@ finish_large(void *object, bool zero)
     size_t usable = extent->large.usable, stale = extent->size - extent->large.fresh;
     bool zeroed = extent->zeroed;
     extent->large.fresh = 0;
-    extent->zeroed = false; /* from now on nobody knows */
+    extent->zeroed = false; /* unknown from now on */
     if (!zero) {
         return hew_fill_new(object, usable);
     }
@@ -314,7 +316,7 @@ void *
 hew_request(const struct hew_source *source, size_t size, size_t alignment, bool zero)
 {
     if (HEW_UNLIKELY(size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX)) {
-        return NULL; /* nothing below is made for it */
+        return NULL; /* larger than the layers below support */
     }
     unsigned code = hew_aligned_code(size, alignment);
     if (code == HEW_CODE_NONE) {
@@ -340,7 +342,7 @@ hew_alloc_small(size_t size)
         return hew_request_finish(&source, code, size, object);
     }
     struct hew_source source = hew_request_own();
-    code = hew_small_code(size); /* the first call of all comes before the table is filled */
+    code = hew_small_code(size); /* the very first call comes before the table is filled */
     void *object = hew_request_class(&source, code, size);
     return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
 }
@@ -349,7 +351,7 @@ void *
 hew_alloc_large(size_t size, bool zero)
 {
     if (HEW_UNLIKELY(size > HEW_LARGE_MAX)) {
-        return NULL; /* nothing below is made for it */
+        return NULL; /* larger than the layers below support */
     }
     void *object = zero || size <= HEW_LARGE_CODES_MAX ? NULL : hew_request_reuse(size);
     return object != NULL ? object : hew_alloc_aligned(size, HEW_PAGE, zero);
@@ -361,7 +363,7 @@ hew_alloc_slow(size_t size)
     return size > HEW_SMALL_MAX ? hew_alloc_large(size, false) : hew_alloc_small(size);
 }
 
-/* What hew_fast_take_aligned() leaves to us where classes are the program's own. */
+/* Handles what hew_fast_take_aligned() skips if the classes are the program's own. */
 static HEW_COLD void *
 take_of_own_class(size_t size, size_t alignment)
 {

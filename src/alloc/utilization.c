@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * utilization: reading a slab from outside.  Its extent may go while it is looked at, so the bin is locked first, and
- * then asked whether the slab is still one.
+ * utilization: reads a slab without owning it.  The slab may be freed at any time, so the functions lock the bin first
+ * and then check that the slab still exists.
  */
 #include "alloc/utilization.h"
 
@@ -10,13 +10,13 @@ hew_utilization_holder(const void *address)
 {
     uintptr_t place = (uintptr_t)address;
     struct hew_extent *extent = hew_map_extent(place);
-    /* The map alone knows of a large one that was freed a moment ago. */
+    /* Only the map knows about a large object that was freed a moment ago. */
     bool inside = extent != NULL && extent->state == HEW_EXTENT_ACTIVE && extent->address <= place &&
                   place < hew_extent_end(extent) && hew_map_code(extent->address) != HEW_CODE_NONE;
     return inside ? extent : NULL;
 }
 
-/* Locks the bin of a slab.  NULL, nothing locked: it is no slab, or has just gone. */
+/* Locks the bin of a slab.  NULL, with nothing locked: it is not a slab, or was just freed. */
 static struct hew_bin *
 lock_bin_of(struct hew_extent *slab)
 {
@@ -43,7 +43,7 @@ large_extent(const struct hew_extent *extent)
     return (struct hew_utilization){.free_regions = 0, .regions = 1, .bytes = extent->size};
 }
 
-/* Under the bin's lock. */
+/* Bin lock held. */
 static struct hew_utilization
 slab_extent(const struct hew_extent *slab)
 {
@@ -99,8 +99,8 @@ hew_utilization_query_batch(void *const *addresses, size_t count, struct hew_uti
 }
 
 /*
- * Under the lock.  Slabs are compared by how many regions are taken; one that is an eighth above the mean of the partly
- * used ones still counts as less used, or nothing would ever move when all are equally full.
+ * Lock held.  Slabs are compared by their number of used regions.  A slab up to an eighth above the mean of the partly
+ * used slabs still counts as less used; otherwise nothing would move if all slabs were equally full.
  */
 static bool
 less_used(const struct hew_bin *bin, const struct hew_extent *slab)
