@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena_table: from a number to its arena, for everybody who has an extent in hand.
+ * arena_table: maps an arena's number to the arena, for every caller that has an extent.
  *
- * Its entries are atomic: release when made, acquire when read.  Who changes it, and when: arena.c, under hew_arenas_lock.
+ * Its entries are atomic: release when made, acquire when read.  arena.c changes the table, under hew_arenas_lock.
  */
 #ifndef HEW_SLAB_ARENA_TABLE_H
 #define HEW_SLAB_ARENA_TABLE_H

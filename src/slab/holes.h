@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holes: returning the memory of pieces of slabs that live on.
+ * holes: returns the memory of pieces of slabs that stay in use.
  *
- * Promises  a slab's pieces go back when its count of free regions has not changed for a time on the decay curve of its arena:
- *           no longer than dirty_decay_ms, and muzzy_decay_ms on top, since a hole cannot be muzzy.  -1: never.  A bin that is
- *           full but for a 16th is left alone, and so are slabs of the reserve, and arenas with extent hooks.
- * Locks     hew_holes_lock (rank: holes) while regions are out, so that fork() finds none out.  Nobody takes it in malloc or
- *           free.  A bin's lock for a bounded number of slabs at a time, and never while the system is called.
+ * Promises  a slab's pieces are returned once its count of free regions has not changed for a time on its arena's decay
+ *           curve: at most dirty_decay_ms plus muzzy_decay_ms, since a hole cannot be muzzy.  -1: never.  Skipped are
+ *           bins with less than a 16th free, slabs of the reserve, and arenas with extent hooks.
+ * Locks     hew_holes_lock (rank: holes) while regions are marked as taken, so that fork() finds none marked.  malloc
+ *           and free never take it.  A bin's lock for a bounded number of slabs at a time, and never during a system
+ *           call.
  * Not here  what a hole is: hole.h.
  */
 #ifndef HEW_SLAB_HOLES_H
@@ -17,15 +18,15 @@
 
 struct hew_arena;
 
-#define HEW_HOLES_AT_ONCE 32 /* slabs whose regions are out of a bin at a time */
+#define HEW_HOLES_AT_ONCE 32 /* slabs of a bin whose regions are marked at a time */
 
-/* What was seen of a bin when it was last looked at. */
+/* The result of a bin's last scan. */
 struct hew_holes_seen {
     uint64_t moves; /* regions that had left or come back */
     bool waiting;   /* some slab was not due yet */
 };
 
-/* The same of one arena. */
+/* The same for one arena. */
 struct hew_holes {
     uint64_t looked_ms;
     struct hew_holes_seen bins[HEW_CODE_SMALL_LAST + 1];
@@ -33,10 +34,11 @@ struct hew_holes {
 
 extern struct hew_mutex hew_holes_lock;
 
-/* Returns what is due, or `all` that can be.  Milliseconds until there may be more to do; 0 when nothing has changed. */
+/* Returns the memory that is due, or `all` that can be. The result is the time in milliseconds until there may be more
+ * to do; 0 when nothing has changed. */
 uint64_t hew_holes_return(struct hew_arena *arena, uint64_t now_ms, bool all);
 
-/* One look at one bin. */
+/* One scan of one bin. */
 struct hew_holes_look {
     struct hew_page_heap *pages;
     struct hew_bin *bin;
@@ -47,10 +49,10 @@ struct hew_holes_look {
     uint64_t live_ms; /* how long a slab may be idle */
 };
 
-/* Whether there may be more to do later. */
+/* Scans the bin. Returns whether there may be more to do later. */
 bool hew_holes_look(const struct hew_holes_look *look);
 
-/* In a fork's child: who walked through the arena's bins is not here. */
+/* In a fork's child: ends the walks of threads that do not exist here. */
 void hew_holes_after_fork(struct hew_arena *arena);
 
 #endif

@@ -6,7 +6,7 @@
  *     | region 0 | region 1 | region 2 | ...            | region n-1 | tail |
  *       bit 0      bit 1      bit 2      1 = free          bit n-1
  *
- * Promises  the lowest free regions are handed out first, so that untouched pages stay untouched.
+ * Promises  the lowest free regions are allocated first, so that untouched pages stay untouched.
  * Called    under the bin's lock.
  * Not here  which slab to use: bin.c.
  */
@@ -17,26 +17,26 @@
 
 struct hew_page_client;
 
-/* Every region becomes free.  `extent->code` is the small class.  False when there is no memory for the bits. */
+/* Makes every region free. `extent->code` is the small class. False when there is no memory for the bits. */
 bool hew_slab_begin(struct hew_extent *extent);
 
-/* A slab of small class `code`, every region free.  Without the bin's lock.  NULL when there is no memory. */
+/* Makes a slab of small class `code`, every region free. Without the bin's lock. NULL when there is no memory. */
 struct hew_extent *hew_slab_make(const struct hew_page_client *pages, unsigned code);
 
-/* The bits' memory goes back; every region is free. */
+/* Frees the memory of the bits; every region must be free. */
 void hew_slab_end(struct hew_extent *extent);
 
-/* Takes up to `wanted` regions, the lowest ones, and writes them downwards from `end`: the lowest at the highest place.
- * Returns how many. */
+/* Allocates up to `wanted` regions, the lowest ones, and writes them downwards from `end`: the lowest at the highest
+ * place. Returns how many. */
 unsigned hew_slab_take(struct hew_extent *extent, void **end, unsigned wanted);
 
 /* The number of the region that `address` lies in; beyond the last one for the tail. */
 unsigned hew_slab_region(const struct hew_extent *extent, uintptr_t address);
 
-/* Whether a region is taken: handed out, or free in some cache. */
+/* Returns whether a region is taken: allocated, or free in some cache. */
 bool hew_slab_is_taken(const struct hew_extent *extent, unsigned region);
 
-/* Counts the bits. */
+/* Checks the count of free regions against the bits. */
 bool hew_slab_valid(const struct hew_extent *extent);
 
 HEW_INLINE const struct hew_slab_shape *
@@ -46,9 +46,9 @@ hew_slab_shape(const struct hew_extent *extent)
 }
 
 /*
- * Takes objects back, those from `objects` to `end`, at least one, up to the first that does not lie in this slab or is none
- * that is out; returns how many.  `shape` is the slab's; the caller has it in registers.  What is left of offset * reciprocal
- * below 2^64 is the region's number times less than the size where a region begins, and the reciprocal at least elsewhere.
+ * Frees the objects from `objects` to `end`, at least one, up to the first that is not in this slab or is not out.
+ * Returns how many.  `shape` is the slab's; the caller has it in registers.  The low 64 bits of offset * reciprocal are
+ * the region's number times less than the size where a region begins, and at least the reciprocal elsewhere.
  */
 HEW_INLINE unsigned
 hew_slab_give(struct hew_extent *extent, const struct hew_slab_shape *shape, void *const *objects, void *const *end)
