@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * map: from any address to what lies there.
+ * map: maps any address to what lies there.
  *
- * Two maps.  The *code map* holds one byte per 16 KiB grain of the whole user address space, so that free() learns an
- * object's class with one load and no test: 0 means nothing of ours.  It is address space only (8 GiB, on aarch64 16;
- * readable, not writable, between guards); a page of it becomes real when the 64 MiB that it covers are first used.  The *extent map* is
- * a two-level tree with one pointer per page, for the slow paths.
+ * Two maps.  The *code map* holds one byte, the size-class index, per 16 KiB granule of the whole user address space,
+ * so free() learns an object's class with one load and no test: 0 means not our memory.  It is address space only (8
+ * GiB, on aarch64 16; readable, not writable, between guards).  A page of it becomes resident when the 64 MiB that it
+ * covers are first used.  The *extent map* is a two-level tree with one pointer per page, for the slow paths.
  *
  *     address  47        30 29           12 11       0
  *              | leaf no.  | page in leaf  | offset   |      extent map: 1 MiB of roots, leaves of 2 MiB
  *              | code no.            14 |                    code map
  *
- * Both are written under the lock of the page heap that owns the pages, and read by whoever holds an object there: the
- * hand-over of the object orders the two, so relaxed atomics are enough.
- * When address space is limited (RLIMIT_AS), or the program wants a small virtual size, the code map is opened piece by piece in a
- * free range instead; when it comes to be limited later, the map is narrowed once memory runs out.
+ * The lock of the page heap that owns the pages guards writes to both maps.  Any holder of an object there reads them:
+ * the hand-over of the object orders write and read, so relaxed atomics are enough.
+ *
+ * If address space is limited (RLIMIT_AS), or the program wants a small virtual size, the code map is opened piece by
+ * piece in a free range instead.  If a limit is set later, the map is narrowed once memory runs out.
  */
 #ifndef HEW_META_MAP_H
 #define HEW_META_MAP_H
@@ -31,26 +32,28 @@ typedef _Atomic(struct hew_extent *) hew_map_entry;
 extern HEW_HIDDEN uint8_t *hew_code_map;
 extern HEW_HIDDEN _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_ADDRESS - HEW_LG_LEAF)];
 
-/* Taken while a window or a leaf is added; for fork. */
+/* Held while a window or a leaf is added; for fork. */
 extern struct hew_mutex hew_map_lock;
 
-/* Once, at boot.  With `reserve` all of the code map's address space is reserved where a limit allows it.  False when there is no
- * address space even for the small form. */
+/* Called once, at boot. With `reserve`, reserves the whole code map's address space where a limit allows it. False when
+ * there is no address space even for the small form. */
 bool hew_map_boot(bool reserve);
 
-/* Makes both maps writable for [address, address + size).  False when the system refused. */
+/* Makes both maps writable for [address, address + size). False when the system refused. */
 bool hew_map_cover(uintptr_t address, size_t size);
 
-/* The process may not have more than `limit` bytes of address space: gives back the parts of the code map's that nothing within the
- * limit needs, so that new mappings fit under it.  False when there is nothing to give.  No lock may be held. */
+/* For a process limited to `limit` bytes of address space: unmaps the parts of the code map that no address within
+ * the limit needs, so that new mappings fit under it. False when there is nothing to unmap. The caller must hold no
+ * lock. */
 bool hew_map_narrow(size_t limit);
 
-/* The program is about to lock all its memory: the parts of the code map that lie far from whatever is mapped can no longer be
- * read, for locking would bring them in.  A wild pointer given to free() may fault there from now on.  No lock may be held. */
+/* For a program about to lock all its memory: makes the parts of the code map that lie far from any mapping unreadable,
+ * since locking would make them resident. A wild pointer given to free() may fault there from now on. The caller must
+ * hold no lock. */
 void hew_map_close(void);
 
-/* Bytes of both maps that `mapped` bytes of regions make real: a page pointer a page and a code a grain, and their first
- * pages.  An estimate: large objects leave most of theirs untouched. */
+/* Estimates the bytes of both maps that `mapped` bytes of regions make resident: one pointer per page, one index per
+ * granule, and their first pages. Large objects leave most of theirs untouched. */
 size_t hew_map_bytes(size_t mapped);
 
 HEW_INLINE unsigned
@@ -59,7 +62,7 @@ hew_map_code(uintptr_t address)
     return __atomic_load_n(&hew_code_map[address >> HEW_LG_GRAIN], __ATOMIC_RELAXED);
 }
 
-/* The extent whose page `address` is in; NULL or a stale one for pages inside a large extent or not ours. */
+/* Returns the extent whose page `address` is in; NULL or a stale extent for pages inside a large extent or not ours. */
 HEW_INLINE struct hew_extent *
 hew_map_extent(uintptr_t address)
 {
@@ -73,7 +76,7 @@ hew_map_extent(uintptr_t address)
     return atomic_load_explicit(&leaf[(address >> HEW_LG_PAGE) & (HEW_LEAF_PAGES - 1)], memory_order_relaxed);
 }
 
-/* The same for an address that has been covered. */
+/* The same for an address that hew_map_cover() has covered. */
 HEW_INLINE struct hew_extent *
 hew_map_extent_covered(uintptr_t address)
 {
@@ -81,14 +84,14 @@ hew_map_extent_covered(uintptr_t address)
     return atomic_load_explicit(&leaf[(address >> HEW_LG_PAGE) & (HEW_LEAF_PAGES - 1)], memory_order_relaxed);
 }
 
-/* The leaf that was looked at last: the next address is hardly ever in another one. */
+/* The last leaf read: the next address is hardly ever in another one. */
 struct hew_map_window {
     uintptr_t number;
     hew_map_entry *leaf;
 };
 #define HEW_MAP_NO_WINDOW {UINTPTR_MAX, NULL}
 
-/* hew_map_extent() for one address after the other. */
+/* hew_map_extent() for a series of addresses. */
 HEW_INLINE struct hew_extent *
 hew_map_extent_near(struct hew_map_window *window, uintptr_t address)
 {
@@ -123,8 +126,8 @@ hew_map_set_code(uintptr_t address, unsigned code)
     __atomic_store_n(&hew_code_map[address >> HEW_LG_GRAIN], (uint8_t)code, __ATOMIC_RELAXED);
 }
 
-/* From now on nothing is there.  Returns what was: of several who do this at once, one gets the code and the others
- * HEW_CODE_NONE.  `address` must be covered.  Relaxed, as above. */
+/* Clears the size-class index, and returns the former one. Of several threads that do this at once, one gets the index
+ * and the others HEW_CODE_NONE. `address` must be covered. Relaxed, as above. */
 HEW_INLINE unsigned
 hew_map_clear_code(uintptr_t address)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * piece: where memory.h's pieces come from: chunks of the address space of our own, and lists of freed pieces, by size.
+ * piece: the source of memory.h's pieces: chunks of the metadata address space, and lists of freed pieces, by size.
  *
- * Owns      chunks (space.h), never given back; each freed piece that no CPU has in its lists.
+ * Owns      chunks (space.h), never returned; each freed piece that no CPU has in its lists.
  * Promises  pieces are aligned to a cache line; freed ones stay mapped.
- * Thread-safe: hew_meta_lock, one for the process, the innermost but the data segment's.
- * Not here  sizes are rounded, memory is zeroed: memory.c, the only caller.
+ * Thread-safe: hew_meta_lock, one for the process; the innermost lock except the data segment's.
+ * Not here  memory.c, the only caller, rounds sizes and zeroes memory.
  */
 #ifndef HEW_META_PIECE_H
 #define HEW_META_PIECE_H
@@ -20,23 +20,23 @@ struct hew_piece {
     struct hew_piece *next;
 };
 
-/* Bytes taken from the system, those of them that have ever been handed out, and those in use. */
+/* Bytes mapped from the system, those of them ever allocated, and those in use. */
 struct hew_meta_usage {
     size_t mapped, touched, used;
 };
 
-/* `bytes` is the size of a usual class, or whole pages above HEW_PIECE_MAX.  The first `*dirty` bytes are not zero.  NULL when the system has
- * no more memory. */
+/* `bytes` is the size of a usual class, or whole pages above HEW_PIECE_MAX. The first `*dirty` bytes are not zero. NULL
+ * when the system has no more memory. */
 void *hew_piece_take(size_t bytes, size_t *dirty);
 
-/* Up to `wanted` freed pieces of a usual class come to the front of `*list`; how many. */
+/* Moves up to `wanted` freed pieces of a usual class to the front of `*list`. Returns how many. */
 unsigned hew_piece_take_free(unsigned code, unsigned wanted, struct hew_piece **list);
 
-/* `count` pieces of a usual class, linked from `first` to `last`.  Whether threads have waited for the lock: those who give and take often had
- * better not come here each time. */
+/* Frees `count` pieces of a usual class, linked from `first` to `last`. Returns whether threads have waited for the
+ * lock: frequent callers should then not come here each time. */
 bool hew_piece_give(struct hew_piece *first, struct hew_piece *last, unsigned count, unsigned code);
 
-/* One of more than HEW_PIECE_MAX bytes: its memory goes back to the system. */
+/* Frees one of more than HEW_PIECE_MAX bytes: its memory returns to the system. */
 void hew_piece_give_whole(void *piece, size_t bytes);
 
 /* As hew_meta_take_pages() and its kin in memory.h. */
