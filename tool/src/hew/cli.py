@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The `hew` command line: names the commands and loads the one that is asked for.
+"""The `hew` command line: lists the commands, and loads the one that the user names.
 
-A command's module is imported only when it runs, so `hew run` pays for no more than click. What an extra of the package
-brings may be missing: the command that needs it says so in one line.
+A command's module is imported only when it runs, so `hew run` imports no more than click. Packages of an extra may be
+missing: the command that needs them then prints one line.
 """
 
 import importlib

@@ -118,7 +118,7 @@ def mean_report(
     allocators: Sequence[Allocator],
     setup: Setup,
 ) -> Report | None:
-    """The workloads as one, the best peer as one more allocator; None when there is none to take a mean of."""
+    """The means over all workloads, with the best peer as one more allocator; None without a workload to average."""
     timed = [(result, runs) for result, runs in results if not result.workload.curve]
     if not timed:
         return None

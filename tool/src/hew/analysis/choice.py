@@ -61,7 +61,7 @@ def _advice(speed: _Axis, memory: _Axis, found: dict[str, AllocatorResult], repo
 
 
 def _verb(axis: _Axis, found: dict[str, AllocatorResult], today: str) -> str:
-    """What to do where only one axis counts, and what that costs or gives."""
+    """The recommendation for one axis, and its effect on that axis."""
     if today in axis.best:
         return f"stay with {today}"
     name = axis.best[0]

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The size classes that waste least for sizes that a program was seen to use.
+"""Finds the size classes that waste least for the sizes that a program uses.
 
-Dynamic programming over the sizes that a class may have. What a class costs: for each object the rest of its slot and
-its share of the slab's tail; for the class itself half of a slab that is partly used, and what the threads' caches keep
-of it. Powers of two are always classes, as the library makes them anyway: a size, or an alignment, that was not seen
-wastes no more than a half.
+Dynamic programming over the sizes that a class may have. Each object costs its internal fragmentation and its share of
+the slab's tail. Each class costs half of a partly used slab, and the objects in thread caches. Powers of two are always
+classes, since the library adds them anyway: a size or alignment that was not observed wastes at most a half.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What grew, since when and in which size class, and whether that is a leak.
+"""Finds what grew, since when and in which size class, and whether that is a leak.
 
 The slope is the median of the slopes between all pairs (Theil 1950, Sen 1968: "Estimates of the regression coefficient
-based on Kendall's tau", JASA 63), which a few odd looks do not move. Whether a series rises at all is told by Kendall's
-tau against time (Mann 1945) of its floors: the lowest value in each of a dozen stretches of time. What a program takes
-and gives back in between leaves no trace there.
+based on Kendall's tau", JASA 63), so a few outliers do not move it. A series rises if Kendall's tau against time (Mann
+1945) of its floors is high. A floor is the lowest value in one of a dozen intervals of time, so memory that a program
+allocates and frees in between does not count.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -151,7 +151,7 @@ def plateaus(series: Series) -> list[tuple[float, float]]:
 
 
 def _stretches(series: Series, most: int) -> list[tuple[float, int]]:
-    """The lowest look of each of so many stretches of equal time; all looks where there are fewer."""
+    """The lowest sample in each of several intervals of equal time; all samples where there are fewer."""
     if len(series) <= most:
         return list(series)
     begin, whole = series[0][0], series[-1][0] - series[0][0]

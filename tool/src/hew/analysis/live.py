@@ -71,9 +71,9 @@ def _within(parts: Sequence[Part], resident: int) -> tuple[Part, ...]:
 
 
 def internal_fragmentation(arena: Arena) -> tuple[int, int]:
-    """Bytes of live objects beyond what was asked for, and of all objects of the classes that samples tell of. The heap
-    profile's samples tell which share of a class that is; the class's objects, in caches or not, tell of how many
-    bytes. 0 without a profile."""
+    """Bytes of objects beyond their requested sizes, and all bytes of the classes that have samples. The heap profile's
+    samples give the fraction for each class, and its object count, with cached objects, gives the bytes. 0 without a
+    profile."""
     wasted, known = 0.0, 0
     rows = [(one, one.curregs) for one in arena.bins] + [(one, one.curlextents) for one in arena.lextents]
     for one, count in rows:

@@ -7,7 +7,7 @@ from hew.model.statistics import Arena, Bin, Mutex, Part, Snapshot, Thread, tota
 
 
 def memory_parts(snapshot: Snapshot) -> tuple[Part, ...]:
-    """Memory from what the program asked for to what the process reserves."""
+    """The parts of a process's memory, from requested bytes to reserved address space."""
     totals, arena = snapshot.totals, snapshot.all_arenas
     cached = arena.tcache_bytes if arena else None
     where = arena.where if arena else "stats.arenas.merged"

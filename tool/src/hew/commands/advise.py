@@ -100,7 +100,7 @@ def command(
 def _advise(
     place: str, pid: int | None, cpus: float | None, as_json: bool, attach: float | None, sizes: Sizes | None
 ) -> Outcome:
-    """Look at one place, and say what is to be said."""
+    """Examine one process or file, and print the advice for it."""
     pid = process_named(place) or pid
     process = read_process(pid) if pid is not None else None
     recording = recorded(place)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `hew advise` says of a file or a process; `hew serve` says the same."""
+"""The advice of `hew advise` for a file or a process. `hew serve` shows the same."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ class Advised:
 def advised_of(
     place: str, process: ProcessFacts | None, attach: float | None, cpus: float | None, sizes: Sizes | None = None
 ) -> Advised:
-    """Looks, and lets all rules speak. `sizes`: what the program asks for, where a trace has told."""
+    """Reads a process or file, and runs all rules. `sizes`: the requested sizes, if a trace has them."""
     reading, silence = _reading(place, process, attach)
     if reading is not None and sizes is not None:
         reading = with_sizes(reading, sizes)
@@ -46,7 +46,7 @@ def advised_of(
 def over_time_of(
     recording: Recording, grown: Sequence[Growth], process: ProcessFacts | None, cpus: float | None
 ) -> Advised:
-    """What grew in a recording, a Growth for each of its tracks; then what is to be said of the last look."""
+    """The growth of each track of a recording, and the advice for the last sample."""
     reading, silence = told_last(recording)
     last = _advised(reading, silence, process, cpus)
     leaks = [advise_over_time(one, track.last) for one, track in zip(grown, recording.tracks, strict=True)]
@@ -86,7 +86,7 @@ def without_settings(process: ProcessFacts) -> str:
 
 
 def _cases(reading: Reading | None, process: ProcessFacts | None, cpus: float | None) -> tuple[list[Case], list[str]]:
-    """What the rules look at, a case for each process, and what is to be said of the reports."""
+    """The input of the rules, one case for each process, and remarks on the reports."""
     if process is not None and cpus is None:
         limits = process.limits
         cpus = min(limits.cpus_of_group or limits.cpus_allowed, limits.cpus_allowed)

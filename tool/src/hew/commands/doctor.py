@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`hew doctor`: what serves a process's memory, whether its settings were honoured, what stands in its way."""
+"""`hew doctor`: which allocator a process uses, whether its settings took effect, and what limits it."""
 
 import click
 

@@ -38,7 +38,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to look at: a window of so many seconds that ends at `end` (None: the newest sample), and how to judge."""
+    """What to query: a window of some seconds that ends at `end` (None: the newest sample), and how to rank."""
 
     window: float = 3600.0
     end: float | None = None

@@ -49,8 +49,8 @@ class Picturing:
         self._next = 1
 
     def show(self, pid: int, born: int | None, of: int, base: int, by: str) -> dict[str, Any]:
-        """A profile of the process as flame.js draws it: `of` is a kept one's number or NOW, `base` is one to compare
-        with or NOW for none. `by`: "" for functions, or line, or what else WAYS has."""
+        """A profile of the process, as flame.js draws it. `of`: the number of a kept profile, or NOW. `base`: a profile
+        to compare with, or NOW for none. `by`: "" for functions, line, or another key of WAYS."""
         if by not in WAYS:
             raise AnswerError(400, f"by is one of {', '.join(WAYS[1:])}")
         if by in GROUPS and (of != NOW or base != NOW):

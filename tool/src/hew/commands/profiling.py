@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `hew profile` does: takes or reads a profile, names it, and shows it as asked for."""
+"""The steps of `hew profile`: takes or reads a profile, resolves names, and shows it in the chosen form."""
 
 import tempfile
 from contextlib import nullcontext

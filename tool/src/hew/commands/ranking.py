@@ -25,8 +25,8 @@ MOST_NOTES = 20
 
 
 class Ranking:
-    """A source of series, and what was last made of it. `refresh` reads what is new there; notes on what it could not
-    read. Source and `refresh` are used under `_asking` alone: they are not for several threads."""
+    """A source of series, and the last ranking made from it. `refresh` reads new data, and returns notes on what it
+    could not read. `_asking` protects the source and `refresh`, which are not thread-safe."""
 
     def __init__(self, source: Source, refresh: Callable[[], Sequence[str]]) -> None:
         self._source, self._refresh = source, refresh

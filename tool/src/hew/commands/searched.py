@@ -32,7 +32,7 @@ CLASSES, COUNT = "classes", 36  # the setting, and how many: as many as hew has 
 
 @dataclass(frozen=True)
 class Search:
-    """What the user asked for; `asked` is what a verification has too."""
+    """The user's options; `asked` has those that a verification shares."""
 
     asked: Asked
     allocators: bool

@@ -68,8 +68,8 @@ class Searcher:
             told("", len(asked))
 
     def pick(self, told: Told) -> Candidate | None:
-        """The one candidate to verify. The best few of the search are measured once more, since the best of many was
-        the luckiest too; then what the pick does as well without is taken out of it."""
+        """The one candidate to verify. The best few of the search are measured again, since the best of many was also
+        lucky. Then settings without effect are removed from the pick."""
         wanted, in_life = self.trials.wanted, self.trials is self.life
         harm = LEVEL if in_life else HARM_OF_REPLAY
         found = [one.candidate for one in picked(front(self.study.tried(), wanted), wanted, harm)]
@@ -145,7 +145,7 @@ def search(asked: Search, ground: Ground) -> SearchResult:
 
 
 def _searched(searcher: Searcher) -> SearchResult:
-    """The course of it, and what came of it."""
+    """Run the search, and return its result."""
     asked, ground = searcher.search, searcher.ground
     interrupted, final, candidate = False, None, None
     try:

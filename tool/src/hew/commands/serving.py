@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What stands behind the paths of `hew serve`: looks at processes, their history, advice and what can be applied."""
+"""Implements the paths of `hew serve`: samples of processes, their history, advice, and settings to apply."""
 
 import threading
 import time
@@ -123,7 +123,7 @@ class Serving:
         return not ended
 
     def advice(self, pid: int) -> dict[str, Any]:
-        """What `hew advise` says of it, and which settings can be changed while it runs. It is never stopped for it."""
+        """The advice for the process, and the settings that can change while it runs. The process is never stopped."""
         watched = self._of(pid)
         advised = advised_of(str(pid), read_process(pid), None, None)
         can = find_socket(pid) is not None

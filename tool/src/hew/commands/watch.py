@@ -111,7 +111,7 @@ def _looking(place: str, attach: float | None) -> OneProcess | Folder:
 
 
 def _record(looking: OneProcess | Folder, file: LineFile, period: float, ended: _Ended) -> _Done:
-    """Look and write until there is nothing more to look at. What is late is left out, not made up for."""
+    """Sample and write until no process is left. Samples that are late are skipped, not made up for."""
     done, due = _Done(), time.monotonic()
     while not ended.event.is_set():
         found = looking.look()

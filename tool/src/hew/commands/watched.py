@@ -13,7 +13,7 @@ POINTS = 1800  # of a process's history: half an hour
 
 @dataclass
 class Watched:
-    """What was seen of it. `born` tells it from a later process of the same number."""
+    """The samples of one process. `born` distinguishes it from a later process with the same id."""
 
     born: int | None
     points: deque[Point] = field(default_factory=lambda: deque(maxlen=POINTS))

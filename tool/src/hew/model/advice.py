@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Advice: what to change, on what evidence, what that will do, and how to see whether it did."""
+"""Advice: what to change, the evidence, the expected effect, and how to verify it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -60,7 +60,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Applied:
-    """One setting of a text, and what became of it; `remark` says how, or what to do instead."""
+    """One setting of a text, and its outcome. `remark` says how it was applied, or what to do instead."""
 
     name: str
     value: str

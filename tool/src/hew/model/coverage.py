@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What advice rests on: how many rules looked, how much of the process they saw, and what they could not see."""
+"""The basis of advice: the number of rules, how much of the process they saw, and what they could not see."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -40,9 +40,9 @@ class Slack:
 
 @dataclass(frozen=True)
 class Coverage:
-    """`read` names what was looked at; empty: nothing. `resident` and `outside` are bytes of the process (None: only a
-    report was given): all of it, and what of it is in no report, heap or file. `slack`: where it is known. `blind`:
-    what no rule could judge in what was read."""
+    """`read`: the names of what was read, maybe none. `resident`: resident bytes of the process; `outside`: those in no
+    report, heap or file. Both are None if only a report was given. `slack`: internal fragmentation where it is known.
+    `blind`: parts of the input that no rule could judge."""
 
     rules: int
     spoke: int

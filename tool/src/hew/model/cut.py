@@ -9,8 +9,8 @@ from hew.model.simulation import Simulated, SizeClass
 
 @dataclass(frozen=True)
 class Waste:
-    """What a table of classes takes beyond what was asked for, in bytes: rests of slots, tails of slabs, and what each
-    class costs whatever lives in it. `count` classes, of which `used` serve the program."""
+    """The waste of a table of classes, in bytes: internal fragmentation, slab tails, and the fixed cost of each class.
+    It has `count` classes, of which the program uses `used`."""
 
     asked: float
     internal: float

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the doctor says: a fact, why it matters, what to do next."""
+"""A finding of the doctor: a fact, why it matters, what to do next."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

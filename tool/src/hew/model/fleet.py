@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is asked about a fleet, and what is told: queries that every back end answers alike, and the findings."""
+"""Queries about a fleet, which every back end answers alike, and the findings."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -40,9 +40,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Point:
-    """What the analysis takes of a look, in bytes; None where it was not told. `live` leaves out what
-    lies in thread caches; `requests` is a count since the start; `classes` has bytes of objects, those in caches too,
-    by the size of their class, `arenas` the same by the arena's name; of many arenas only the busiest."""
+    """The analysis's part of a sample, in bytes; None where it is unknown. `live` excludes objects in thread caches.
+    `requests` is a count since the start. `classes` has bytes of objects by class size, with those in caches. `arenas`
+    has the same by the arena's name; of many arenas only the busiest."""
 
     at: float
     resident: int

@@ -39,10 +39,9 @@ class Outside:
 
 @dataclass(frozen=True)
 class Moment:
-    """A process at one moment: what the kernel says, and the statistics if it can be asked for them.
+    """A process at one moment: the kernel's figures, and the allocator's statistics if the process can be queried.
 
-    `seconds` is of a clock that only goes forward; `faults` are the page faults so far; `why` says why there are no
-    statistics."""
+    `seconds` is of a monotonic clock; `faults` are the page faults so far; `why` says why there are no statistics."""
 
     pid: int
     name: str

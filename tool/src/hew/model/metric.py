@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `hew export` hands out: metrics with kind, unit and meaning, their samples, and what a look saw."""
+"""The metrics of `hew export` with kind, unit and meaning, their values, and the processes in one scrape."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Kernel:
-    """What the kernel says of a process, in bytes and seconds; None where it does not."""
+    """The kernel's figures for a process, in bytes and seconds; None where it has none."""
 
     resident: int | None = None
     anonymous: int | None = None

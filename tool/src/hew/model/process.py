@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What can be known of a process from outside. Sizes are in bytes; None is "cannot be read", of a limit "none"."""
+"""Facts about a process, read from outside. Sizes are in bytes. None: it cannot be read; for a limit: there is none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -78,10 +78,10 @@ class System:
 
 @dataclass(frozen=True)
 class Code:
-    """A program or library that a process has mapped, as far as it concerns memory.
+    """The allocator-related facts of a program or library that a process has mapped.
 
-    `prefix` is what the build puts before the names of its functions: "" serves malloc itself, "je_" does not, None is
-    unknown. `hidden` says that it has a malloc which other libraries of the process do not see.
+    `prefix` is the build's prefix of function names: "" replaces malloc itself, "je_" does not, None is unknown.
+    `hidden`: it has a malloc that other libraries of the process cannot see.
     """
 
     path: Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A heap profile: what is live and what was ever allocated, by stack, in numbers that stand for all objects."""
+"""A heap profile: live and allocated memory by stack, corrected for sampling."""
 
 from array import array
 from collections.abc import Sequence
@@ -79,8 +79,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Profile:
-    """All of it. `accumulated`: what was ever allocated is known, not only what is live. `temporary`: only what was
-    freed at once is counted as allocated, and nothing is live."""
+    """A whole profile. `accumulated`: it has all allocations, not only live ones. `temporary`: it counts only objects
+    that were freed at once, as allocated; none is live."""
 
     source: str
     samples: tuple[Sample, ...]

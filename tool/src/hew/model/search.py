@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A search for settings: what may be set, what is wanted, what was tried, and what came of it."""
+"""A search for settings: the space, the goals, the candidates that were tried, and the result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Choice:
-    """An allocator that may be taken, and what may be set of it."""
+    """An allocator that a search may choose, and the settings that it may change."""
 
     allocator: Allocator
     parameters: tuple[Parameter, ...]

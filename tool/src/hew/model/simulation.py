@@ -46,8 +46,8 @@ class Moment:
 
 @dataclass(frozen=True)
 class Simulated:
-    """One policy. `gross` is what objects take (rounded, with headers), `heap` what is had of the system, `resident`
-    the pages with a live byte in them. The lists are by moment; means are over operations."""
+    """One policy's results. `gross`: bytes of objects, rounded and with headers. `heap`: bytes from the system.
+    `resident`: pages with a live byte. The lists are by moment; means are over operations."""
 
     name: str
     about: str

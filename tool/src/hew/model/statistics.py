@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""One report of an allocator's statistics, typed. What the report does not say is None, never 0.
+"""One report of an allocator's statistics, typed. A value that the report lacks is None, never 0.
 
-Names are those of jemalloc's JSON, so that a reader finds a number where it stands; times end in `_ns`.
+Names are those of jemalloc's JSON, so that readers find a number in the report. Names of times end in `_ns`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -222,7 +222,7 @@ class MemoryLimit:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One report, whole or in part: `notes` says what was wrong with it and what was done about that."""
+    """One report, whole or in part. `notes` lists its faults, and how each was handled."""
 
     form: str  # "JSON" or "text"
     version: str | None = None

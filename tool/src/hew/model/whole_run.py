@@ -34,7 +34,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Totals:
-    """Of all stacks, since the start: what was made, what lives, what was temporary."""
+    """Totals over all stacks since the start: allocated, live and temporary objects."""
 
     made: Sum
     live: Sum

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Reads what load generators print: requests per second, latencies, each in its own form; or what the user names.
+"""Reads the output of load generators: requests per second and latencies, or the number that `--metric` names.
 
-redis-benchmark has a reader of its own. Of the others the form of the summary tells which it is: wrk, hey,
-memtier_benchmark, sysbench, pgbench. A client whose output is none of these has no such figures, unless `--metric` says
-where its number stands.
+redis-benchmark has a reader of its own. The others are recognized by the form of their summary: wrk, hey,
+memtier_benchmark, sysbench, pgbench. Other clients have no such figures, unless `--metric` says where the number is.
 """
 
 import re
@@ -48,7 +47,7 @@ def read_client_output(text: str, metrics: Sequence[Metric] = ()) -> dict[str, f
 
 
 def read_metrics(text: str, metrics: Sequence[Metric]) -> dict[str, float]:
-    """What the user asked for, of each the last that was printed: a program often tells how it goes before the end."""
+    """The metrics that the user named; the last value of each, since many programs print progress before the end."""
     found: dict[str, float] = {}
     for metric in metrics:
         values = re.findall(metric.pattern, text, re.MULTILINE)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a program or library brings of memory management: read from its ELF file, without running it.
+"""Finds the allocator in a program or library: reads its ELF file, without running it.
 
-Names of functions tell most; a program without a symbol table still has its allocator's messages in it. A file that is
-no ELF file, is cut short or is malformed reads as None.
+Function names are the main evidence. A program without a symbol table still contains its allocator's messages. A file
+that is not ELF, truncated or malformed reads as None.
 """
 
 import mmap

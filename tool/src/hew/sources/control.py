@@ -127,7 +127,7 @@ class Control:
 
 
 def connect(pid: int) -> Control:
-    """A connection to a process on hew with a control socket. Raises HewError, which says what stands in the way."""
+    """A connection to a process on hew with a control socket. Raises HewError with the reason if there is none."""
     state = stat_fields(pid)
     if not state:
         raise HewError(f"there is no process {pid}")

@@ -179,8 +179,8 @@ def _settings(case: Case, near: _Limit, parts: list[tuple[str, Evidence]]) -> tu
 
 
 def _sooner(snapshot: Snapshot) -> Iterator[Setting]:
-    """Unused pages wait for their decay: jemalloc knows no limit, and hew looks at its own only when it grows. What
-    `decay-too-long` asks for is asked for here."""
+    """Unused pages wait for their decay: jemalloc knows no limit, and hew checks its own only when it grows. This
+    recommends the settings of `decay-too-long`."""
     dirty, muzzy = snapshot.layout.dirty_decay_ms, snapshot.layout.muzzy_decay_ms
     if dirty is not None and not 0 <= dirty <= SHORT_MS:
         wanted = DEFAULT_MS if dirty < 0 or dirty > LONG_MS else SHORT_MS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a process's facts to what the doctor says of it. Pure functions; each module is one topic."""
+"""Turns a process's facts into the doctor's findings. Pure functions; each module is one topic."""
 
 from hew.analysis.doctor.arenas import arena_findings
 from hew.analysis.doctor.inside import inside_findings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a process may use against what its allocator makes of it."""
+"""Compares a process's limits with its allocator's behaviour under them."""
 
 import math
 from collections.abc import Iterator

@@ -110,7 +110,7 @@ def _instead(facts: ProcessFacts, code: Code | None, variable: str) -> str:
 
 
 def _of_glibc(facts: ProcessFacts, setting: Setting, shown: str, evidence: dict[str, object]) -> Finding:
-    """glibc takes what it can read as a number, and says nothing about the rest."""
+    """glibc takes malformed values as 0 or ignores them, without a message."""
     if facts.secure:
         why = "the program gained privileges (setuid or capabilities): glibc ignores its tunables then"
         return Finding(TOPIC, Level.WARNING, f"{shown} is not read", why, "set it in the program: mallopt()", evidence)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What a fleet can get back, what to change, what a rollout did: pure functions over the answers of a source."""
+"""Computes a fleet's savings, its advice, and a rollout's effect: pure functions over the answers of a source."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The mean process of a service as a report, so that the rules of `hew advise` speak of it as they do of a process.
+"""The mean process of a service as a report, so that the rules of `hew advise` can examine it like a process.
 
-What the series do not tell stays unknown, and the rules that want it stay silent. Of locks only the sum is told: it is
-given as an arena's, and what follows from it is likely, not sure. Evidence names the series in the report's place.
+Values that the series lack stay unknown, and rules that need them stay silent. The series have only the sum of all
+locks: it counts as one arena's, so advice from it is likely, not certain. Evidence names the series, not a report.
 """
 
 import math
@@ -57,7 +57,7 @@ def advice_of(figures: Figures, bins: Figures, version: tuple[str, str], seconds
 
 @dataclass(frozen=True)
 class _Mean:
-    """The mean process of a service; None for what was not told."""
+    """The mean process of a service; None for figures that the series lack."""
 
     figures: Figures
     seconds: float

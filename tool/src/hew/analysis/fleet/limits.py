@@ -127,8 +127,8 @@ def _counts(points: Points, rise: float) -> bool:
 
 
 def _met(points: Points, limit: float, slope: float) -> float:
-    """When the first of these looks, each so many whole days later and higher, is at the limit; of one look, when
-    itself is."""
+    """When usage meets the limit: the earliest time over all samples, each projected by whole days. A single sample is
+    projected without rounding to days."""
     if len(points) == 1:
         ((at, value),) = points
         return at + (limit - value) / slope

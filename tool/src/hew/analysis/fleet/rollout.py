@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Before and after a rollout, host by host: the median of the hosts' ratios, with its interval.
 
-Pairing by host takes out what makes hosts differ; hosts that did not get the setting show what else has changed
-meanwhile. CPU time for a million requests is there because the load is seldom the same twice.
+Pairing by host removes differences between hosts. Hosts without the setting show what else changed meanwhile. CPU time
+is per million requests too, because the load before and after is seldom the same.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The series of each process: all its arenas together, and what the kernel says of it."""
+"""The series of each process: the sums over its arenas, and the kernel's figures."""
 
 from collections.abc import Callable
 

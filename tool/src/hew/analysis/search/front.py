@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From what was tried to what is worth a choice: the front, the pick, and what fresh runs say of it."""
+"""Selects among the candidates that were tried: the front, the pick, and the result of its fresh runs."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -45,10 +45,10 @@ def score(one: Tried, wanted: Wanted) -> float:
 
 
 def picked(found: Sequence[Tried], wanted: Wanted, harm: float = LEVEL) -> list[Tried]:
-    """The candidates for a recommendation, the best first: no goal is given up for another unless a limit says so.
+    """The candidates for a recommendation, the best first. None makes a goal worse, unless the user set a limit for it.
 
-    `harm` is how much worse a goal may look, where a few runs cannot tell better. Of those within one per cent of the
-    best the one with the fewest settings is first.
+    `harm` is the ratio up to which a goal counts as not worse, since a few runs are not exact. Among the candidates
+    within one per cent of the best, the one with the fewest settings is first.
     """
     harmless = [one for one in found if all(_harmless(goal, one, wanted, harm) for goal in wanted.goals)]
     ordered = sorted(harmless, key=lambda one: score(one, wanted))
@@ -75,8 +75,8 @@ def simpler(candidate: Candidate) -> list[Candidate]:
 
 
 def misses(whole: Sequence[Run], without: Sequence[Run], rounds: int, goals: Sequence[Goal]) -> bool:
-    """Whether a candidate is worse, by more than noise and three per cent, without one of its settings: in a goal, or
-    in what has a limit. What was given up before so many `rounds` is worse."""
+    """Whether a candidate is worse without one of its settings: by more than noise and three per cent, in a goal or in
+    a figure with a limit. If it did not complete `rounds` runs, it is worse."""
     if sum(run.failure is None for run in without) < rounds:
         return True
     figures = [goal.figure for goal in goals]

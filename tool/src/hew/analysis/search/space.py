@@ -78,8 +78,8 @@ def choice_of(
     only: Sequence[tuple[str, tuple[str, ...]]],
     more: Sequence[Parameter] = (),
 ) -> Choice:
-    """What may be set of one allocator. `variable` is where it reads its settings; None: nowhere that we can set.
-    `more` than what is known of every program."""
+    """The settings of one allocator that a search may change. `variable` is the environment variable that it reads;
+    None: there is none that we can set. `more`: settings beyond those known for every program."""
     reads = kind in {HEW, JEMALLOC}
     if reads and variable is None:
         return Choice(allocator, ())

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Is a stopped thread inside the allocator? Told from where it is, and from the return addresses on its stack.
+"""Decides whether a stopped thread is inside the allocator, from its program counter and its return addresses.
 
 Promises  a thread that is CLEAN holds no lock of the allocator: neither its program counter nor any return address
-          within 64 KiB of its stack pointer lies there. Words that were left over from earlier calls make a thread
-          look INSIDE that is not; the two exceptions below are for those that sleep.
+          within 64 KiB of its stack pointer is in its code. Stale words of earlier calls may make a thread look
+          INSIDE that is not; the two exceptions below are for sleeping threads.
 Not here  which thread carries the call: moment.py.
 """
 
@@ -72,7 +72,7 @@ class Where(Enum):
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen of a thread. `waiting` says that the kernel will take up its system call again."""
+    """The state of a thread. `waiting`: the kernel will restart its system call."""
 
     thread: int
     where: Where

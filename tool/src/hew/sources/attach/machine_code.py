@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the thread executes for us, and the memory in which that happens.
+"""The code that the thread executes for us, and the memory that it uses.
 
     base    CODE    the code below, readable and executable
             BLOCK   what it is told, and a signal frame of the thread as it was
@@ -121,7 +121,7 @@ def block(base: int, functions: Functions, frame: bytes) -> bytes:
 
 
 def frame(base: int, registers: Registers, vector: bytes, mask: int) -> bytes:
-    """What lies at FRAME: the thread as it was, for rt_sigreturn, whose system call is taken up again."""
+    """The bytes at FRAME: the thread's old state for rt_sigreturn, which restarts its system call."""
     wanted = registers.copy()
     if wanted.orig_rax < 2**63:
         if wanted.rax in RESTARTS:

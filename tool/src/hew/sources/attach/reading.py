@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The statistics of a running jemalloc, written by itself while all its threads stand still.
+"""Reads the statistics of a running jemalloc, which writes them itself while all its threads are stopped.
 
 Not here: how that is done. holder.py does it, in a process of its own; docs/decisions/0047 says why it may be done.
 """

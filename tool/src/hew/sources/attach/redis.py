@@ -96,7 +96,7 @@ def addresses(pid: int) -> Iterator[str | tuple[str, int]]:
 
 
 def _host(place: str) -> str | None:
-    """The address of a row; None stands for all of this machine's. Words lie there in the machine's order of bytes."""
+    """The address of a row; None: all addresses of this machine. The row's words are in the machine's byte order."""
     if not int(place, 16):
         return None
     words = [bytes.fromhex(place[at : at + 8])[::-1] for at in range(0, len(place), 8)]

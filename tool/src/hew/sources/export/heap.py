@@ -13,9 +13,9 @@ from hew.sources.symbols.symbolise import symbolise
 
 
 def live_profile(pid: int) -> Profile:
-    """What is live in a process that samples. Lines and inlined functions are left out: looking for them costs seconds
-    of a processor. What was ever allocated is left out too: stores add up what they are sent, and would count it again
-    each time. Raises HewError."""
+    """The live memory of a process that samples. Lines and inlined functions are left out: resolving them costs seconds
+    of CPU time. Accumulated allocations are left out too: stores add up profiles, and would count them again each
+    time. Raises HewError."""
     with connect(pid) as control:
         _, body = control.heap()
     taken = replace(read_bytes(body, f"{name_of(pid)} ({pid})"), pid=pid)

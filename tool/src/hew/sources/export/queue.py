@@ -57,7 +57,7 @@ class Queue:
         self._next = max(numbers) + 1
 
     def put(self, body: bytes, samples: int) -> None:
-        """Take a batch; where there is no room the oldest go; what the disk does not take is lost, and counted."""
+        """Queue a batch. A full queue drops its oldest batches. Batches that cannot be written are counted as lost."""
         with self._changed:
             number, self._next = self._next, self._next + 1
             try:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Sends what waits in the queue to an engine (Prometheus remote write 1.0, or profiles): one batch at a time, until it
-is taken.
+"""Sends the queue to an engine (Prometheus remote write 1.0, or profiles), one batch at a time, until it is accepted.
 
-Taken is 2xx. Other answers of 4xx (but 429) are final: the batch is dropped, and said. Everything else, and silence, is
-tried again after a while. Redirects are not followed: they would carry the token elsewhere.
+2xx means accepted. 4xx except 429 is final: the batch is dropped, with a message. After any other answer, or none, the
+batch is sent again later. Redirects are not followed: they would send the token to another host.
 """
 
 import contextlib

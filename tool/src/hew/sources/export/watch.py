@@ -26,8 +26,8 @@ YOUNG, AGAIN = 60.0, 60.0
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a look is to bring. `seconds`: how long all processes together have to answer. `folder`: only processes
-    whose socket lies there. `whole`: all that `hew top` shows."""
+    """What a scrape returns. `seconds`: the time in which all processes must answer. `folder`: only processes whose
+    socket is there. `whole`: all figures of `hew top`."""
 
     seconds: float = 5.0
     most: int = 1000

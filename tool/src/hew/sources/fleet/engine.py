@@ -81,7 +81,7 @@ class EngineSource:
         return [line for row in rows if (line := _line(row, query)) is not None and line.points]
 
     def newest(self) -> float | None:
-        """To the minute; None if there is none of the last ten: to look further back takes large engines long."""
+        """Time of the newest sample, to the minute; None if the last ten minutes have none. Longer queries are slow."""
         match = ",".join(f"{name}={_quoted(value)}" for name, value in self._match)
         text = f"max(max_over_time(timestamp(hew_allocated_bytes{{{match}}})[10m:1m]))"
         rows = self._rows("query", {"query": text, "time": f"{time.time():.3f}"})
@@ -175,7 +175,7 @@ def _address(url: str) -> SplitResult | None:
 
 
 def _line(row: Any, query: Query) -> Line | None:
-    """A row of the answer; None for what is none. Values and times that cannot be are left out."""
+    """A row of the answer; None if it is malformed. Impossible values and times are left out."""
     try:
         labels = tuple(str(row["metric"].get(name, "")) for name in query.by)
         pairs = [(float(at), float(value)) for at, value in row.get("values") or [row["value"]]]

@@ -34,7 +34,7 @@ DAMAGED = (HewError, ValueError, LookupError, ArithmeticError, RecursionError, O
 
 
 def refresh(store: StoreSource, folder: Path, convert: Convert) -> list[str]:
-    """Read what is new in the folder; notes on what could not be read. A file is taken whole, or not at all."""
+    """Read new files of the folder, and return notes on failures. A file is stored whole, or not at all."""
     notes: list[str] = []
     found = _files(folder, notes)
     for path in sorted(found):
@@ -163,8 +163,8 @@ def _sample(text: str, number: int) -> tuple[Labels, float | None, float] | None
 
 
 def _labels(text: str) -> list[tuple[str, str]] | None:
-    """Names and values; None for what is none. Each begins where the one before ends: to look for them anywhere takes
-    the square of the length where there is none."""
+    """Names and values; None if the text is malformed. Each label begins where the last one ends: a search for labels
+    anywhere takes quadratic time where there is none."""
     found, place = [], 0
     while place < len(text):
         match = LABEL.match(text, place)
