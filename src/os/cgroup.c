@@ -9,10 +9,10 @@
 #define MEMBERSHIP_BYTES 2048
 #define NUMBER_BYTES 64
 #define STAT_BYTES 4096
-/* Version 1 says "no limit" as the largest multiple of a page; nobody means more than this. */
+/* Version 1 reports "no limit" as the largest multiple of a page.  No real limit is larger than this. */
 #define LIMIT_MOST ((uint64_t)1 << 60)
 
-/* The number at the beginning of a text; false: it begins with none, as "max" does. */
+/* Parses the number at the start of a text.  False: there is none, as in "max". */
 static bool
 parse_bytes(const char *text, uint64_t *value)
 {
@@ -35,7 +35,7 @@ read_in(const char *folder, const char *name, char *content, size_t capacity)
     return !text.truncated && hew_file_read(path, content, capacity);
 }
 
-/* 0: there is no such file, or no number in it. */
+/* 0: the file does not exist, or contains no number. */
 static size_t
 number_in(const char *folder, const char *name)
 {
@@ -57,8 +57,8 @@ note_limit(struct hew_cgroup *group, const char *folder, bool unified, size_t li
     hew_text_put(&text, folder);
 }
 
-/* `folder` ends in the path of the process's group, from `root_length` on: that group, each above it, and the root, which is a
- * container's own where it sees no more. */
+/* `folder` ends in the path of the process's group, which starts at `root_length`.  Checks that group, each group above
+ * it, and the root.  In a container that sees nothing above, the root is the container's own group. */
 static void
 look_upwards(struct hew_cgroup *group, char *folder, size_t root_length, bool unified)
 {
@@ -76,7 +76,7 @@ look_upwards(struct hew_cgroup *group, char *folder, size_t root_length, bool un
     }
 }
 
-/* A line of the membership, "number:controllers:path", up to its end. */
+/* Parses one line of the membership, "number:controllers:path", up to its end. */
 static void
 look_at_line(struct hew_cgroup *group, const char *line, const char *root)
 {
@@ -86,7 +86,7 @@ look_at_line(struct hew_cgroup *group, const char *line, const char *root)
         return;
     }
     bool unified = strncmp(line, "0::", 3) == 0;
-    if (!unified && strncmp(controllers, ":memory:", 8) != 0) { /* version 1 mounts memory by itself */
+    if (!unified && strncmp(controllers, ":memory:", 8) != 0) { /* version 1 mounts memory separately */
         return;
     }
     char folder[HEW_CGROUP_PATH_BYTES];
@@ -118,7 +118,7 @@ hew_cgroup_find(const char *membership, const char *root)
     return group;
 }
 
-/* The value of a line of memory.stat. */
+/* Returns the value of a line of memory.stat. */
 static size_t
 stat_of(const char *stat, const char *name)
 {

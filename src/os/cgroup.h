@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cgroup: how much memory the process's control group may have, and how much it has.
+ * cgroup: memory limit and memory usage of the process's control group.
  *
- * Owns      nothing: each call opens, reads and closes, so that no file descriptor of ours stays open for a program that closes all
- *           it finds, or counts them.
- * Promises  the group of version 2 and of version 1, with every group above it; the least limit counts.  Allocates nothing, keeps
- *           errno.
+ * Owns      Nothing.  Each call opens, reads and closes its files.  So hew keeps no file descriptor open, which matters
+ *           to programs that close or count all descriptors.
+ * Promises  Handles groups of version 2 and version 1, and every group above; the smallest limit applies.  Allocates
+ *           nothing and keeps errno.
  */
 #ifndef HEW_OS_CGROUP_H
 #define HEW_OS_CGROUP_H
@@ -14,17 +14,19 @@
 
 #define HEW_CGROUP_PATH_BYTES 640
 
-/* The group whose limit is the least. */
+/* The group with the smallest limit. */
 struct hew_cgroup {
-    size_t limit; /* 0: none has a limit */
+    size_t limit; /* 0: no group has a limit */
     char folder[HEW_CGROUP_PATH_BYTES];
     bool unified; /* version 2 */
 };
 
-/* `membership` is /proc/self/cgroup, `root` is where groups are mounted; tests name others.  NULL: the usual ones. */
+/* `membership` stands for /proc/self/cgroup and `root` for the mount point of the groups; tests pass others.  NULL: the
+ * usual ones. */
 struct hew_cgroup hew_cgroup_find(const char *membership, const char *root);
 
-/* Bytes charged to the group, without the pages of files, which the system takes before it kills anyone.  0: not known. */
+/* Returns the bytes charged to the group, without file pages, which the system reclaims before it kills a process.  0:
+ * unknown. */
 size_t hew_cgroup_usage(const struct hew_cgroup *group);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-#define SAVED_MOST ((size_t)1 << 20) /* the longest walk that ever runs is a few milliseconds */
+#define SAVED_MOST ((size_t)1 << 20) /* the longest walk that runs takes a few milliseconds */
 
 static _Atomic size_t saved;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock: monotonic time, by os/vdso.h.  Thread-safe, keeps errno.
+ * clock: monotonic time, through os/vdso.h.  Thread-safe, keeps errno.
  */
 #ifndef HEW_OS_CLOCK_H
 #define HEW_OS_CLOCK_H
@@ -10,21 +10,21 @@
 /* Nanoseconds, precise. */
 uint64_t hew_clock_ns(void);
 
-/* Nanoseconds of processor time that all threads of the process have had, and that the caller has: a system call each. */
+/* Nanoseconds of CPU time used by all threads of the process, and by the calling thread.  Each is a system call. */
 uint64_t hew_clock_process_ns(void);
 uint64_t hew_clock_thread_ns(void);
 
-/* Nanoseconds since 1970, for people and other programs. */
+/* Nanoseconds since 1970, for output to people and other programs. */
 uint64_t hew_clock_wall_ns(void);
 
-/* The same as of the kernel's last tick, by a system call: a process that asks for the time no more than this does not
- * pay for the pages of the vdso. */
+/* Monotonic nanoseconds at the kernel's last tick, by a system call.  A process that reads the time only this way does
+ * not touch the pages of the vdso. */
 uint64_t hew_clock_early_ns(void);
 
-/* Milliseconds, as of the kernel's last tick (1 to 10 ms old): cheap. */
+/* Milliseconds at the kernel's last tick (1 to 10 ms old): cheap. */
 uint64_t hew_clock_ms(void);
 
-/* The shorter one of two waits; 0 is never. */
+/* Returns the shorter of two waits; 0 means forever. */
 HEW_INLINE uint64_t
 hew_clock_earlier(uint64_t one, uint64_t other)
 {

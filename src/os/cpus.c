@@ -10,13 +10,13 @@
 
 #define CGROUPS "/sys/fs/cgroup"
 #define PATH_BYTES 512
-#define NUMBERS_BYTES 64 /* two of them, as text */
+#define NUMBERS_BYTES 64 /* two numbers as text */
 
-/* Where no more CPUs are usable, only a container's quota is looked for: the group of a service lies anywhere, and finding it takes
- * 25 us of each process's start, which is worth it where it saves hundreds of arenas. */
+/* With at most this many CPUs only the container's quota is read.  The cgroup of a service can be anywhere: finding it
+ * takes 25 us at each process start, which pays off only where it saves hundreds of arenas. */
 #define FEW_CPUS 16
 
-/* 0: the system knows more CPUs than there are bits. */
+/* 0: the system has more CPUs than the mask has bits. */
 static HEW_NOINLINE unsigned
 count_cpus(unsigned long *mask, size_t size)
 {
@@ -33,7 +33,7 @@ count_cpus(unsigned long *mask, size_t size)
 static HEW_NOINLINE unsigned
 many_cpus(void)
 {
-    unsigned long mask[8192 / (8 * sizeof(unsigned long))]; /* the most CPUs that Linux is built for */
+    unsigned long mask[8192 / (8 * sizeof(unsigned long))]; /* the most CPUs that Linux supports */
     unsigned count = count_cpus(mask, sizeof mask);
     return count == 0 ? 1 : count;
 }
@@ -41,7 +41,8 @@ many_cpus(void)
 static unsigned
 affinity_cpus(void)
 {
-    unsigned long mask[1024 / (8 * sizeof(unsigned long))]; /* less of the stack, which every process pays for */
+    /* A small mask, because every process pays for the stack pages that it touches. */
+    unsigned long mask[1024 / (8 * sizeof(unsigned long))];
     unsigned count = count_cpus(mask, sizeof mask);
     return count == 0 ? many_cpus() : count;
 }
@@ -68,7 +69,8 @@ hew_cpus_parse_quota(const char *text)
     return quota == 0 || period == 0 ? 0 : (unsigned)((quota + period - 1) / period);
 }
 
-/* Of the version 2 group that the file is of, or of the version 1 group with its two files; 0 when there is none. */
+/* Returns the quota of a version 2 group from its file, or of a version 1 group from its two files; 0: there is
+ * none. */
 static HEW_NOINLINE unsigned
 quota_in(const char *path, const char *period)
 {
@@ -87,7 +89,7 @@ quota_in(const char *path, const char *period)
     return hew_cpus_parse_quota(content);
 }
 
-/* As it is in a container: of the group whose files are at the root of what is mounted. */
+/* Returns the quota of the group whose files are at the root of the mount, as in a container. */
 static unsigned
 quota_of_container(void)
 {
@@ -95,14 +97,14 @@ quota_of_container(void)
     return quota != 0 ? quota : quota_in(CGROUPS "/cpu/cpu.cfs_quota_us", CGROUPS "/cpu/cpu.cfs_period_us");
 }
 
-/* 0 is none. */
+/* 0 means none. */
 static unsigned
 lesser(unsigned one, unsigned other)
 {
     return one == 0 || (other != 0 && other < one) ? other : one;
 }
 
-/* The least quota of the version 2 group named in `group` and of every group above it; 0 when there is none. */
+/* Returns the smallest quota of the version 2 group in `group` and of every group above it; 0: there is none. */
 static unsigned
 least_quota(char *group)
 {
@@ -119,7 +121,7 @@ least_quota(char *group)
     return least;
 }
 
-/* Of the process's own version 2 group. */
+/* Returns the quota of the process's own version 2 group. */
 static HEW_NOINLINE unsigned
 quota_of_group(void)
 {
@@ -144,10 +146,11 @@ hew_cpus_usable(void)
     return lesser(cpus, lesser(group, container));
 }
 
-/* Where libc has the kernel keep the thread's processor up to date, as a distance from the thread's pointer; glibc 2.35 and newer. */
+/* glibc 2.35 and newer has the kernel keep the thread's current CPU in this area.  The offset is relative to the thread
+ * pointer. */
 extern HEW_WEAK const ptrdiff_t __rseq_offset;
-extern HEW_WEAK const unsigned __rseq_size; /* 0: not there after all */
-#define RSEQ_CPU_ID 4                       /* in struct rseq; below 0 while there is none */
+extern HEW_WEAK const unsigned __rseq_size; /* 0: not registered */
+#define RSEQ_CPU_ID 4                       /* in struct rseq; below 0 if unknown */
 
 unsigned
 hew_cpus_current(void)

@@ -10,20 +10,21 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#define PAIRS_MOST 64 /* of the auxiliary vector: the kernel writes some 25 */
+#define PAIRS_MOST 64 /* of the auxiliary vector; the kernel writes about 25 */
 
 struct pair {
     uintptr_t type, value;
 };
 
-/* Where the kernel has put the number of arguments, the arguments, the environment and the auxiliary vector, one behind the other:
- * glibc's loader keeps the place.  In a static program it is only near there, and musl has no such name. */
+/* The address where the kernel has put, in this order, the number of arguments, the arguments, the environment and the
+ * auxiliary vector.  glibc's loader keeps it.  In a static program it is only near that place.  musl does not have this
+ * name. */
 extern HEW_WEAK uintptr_t *__libc_stack_end;
 
 static struct pair pairs_read[PAIRS_MOST];
-static const struct pair *_Atomic vector; /* relaxed: who finds none looks again, and finds the same */
+static const struct pair *_Atomic vector; /* relaxed: a thread that reads NULL searches again, with the same result */
 
-/* Whether it is an auxiliary vector: it ends, and has what every one has. */
+/* Returns true for an auxiliary vector: it ends, and has the entries that every vector has. */
 static bool
 is_vector(const struct pair *pairs)
 {
@@ -36,7 +37,7 @@ is_vector(const struct pair *pairs)
     return pages && random && program;
 }
 
-/* The words behind the next zero. */
+/* Returns the address after the next zero word. */
 static const uintptr_t *
 behind_zero(const uintptr_t *words)
 {
@@ -64,7 +65,7 @@ vector_of_file(void)
     if (file < 0) {
         return NULL;
     }
-    /* The last pair stays zero, and ends the vector. */
+    /* The last pair stays zero and terminates the vector. */
     long got = hew_syscall3(SYS_read, file, pairs_read, sizeof pairs_read - sizeof pairs_read[0]);
     hew_syscall1(SYS_close, file);
     return got > 0 && is_vector(pairs_read) ? pairs_read : NULL;
@@ -92,7 +93,7 @@ hew_environment_auxiliary(uintptr_t type)
     return pair == NULL || pair->type == AT_NULL ? 0 : pair->value;
 }
 
-/* As secure_getenv() sees it. */
+/* Uses the criterion of secure_getenv(). */
 static bool
 has_more_rights(void)
 {
@@ -103,7 +104,7 @@ has_more_rights(void)
            hew_syscall1(SYS_getgid, 0) != hew_syscall1(SYS_getegid, 0);
 }
 
-/* What stands behind "NAME="; NULL: it is another variable. */
+/* Returns the text after "NAME="; NULL: it is another variable. */
 static const char *
 value_of(const char *entry, const char *name)
 {

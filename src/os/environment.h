@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * environment: what the process was started with: its environment, and the kernel's auxiliary vector.
+ * environment: the environment variables and the kernel's auxiliary vector.
  *
- * Promises  no call to libc: getenv() and the like may be taken over by a preloaded library that allocates.  Thread-safe, as far as
- *           nobody changes the environment meanwhile; keeps errno.
+ * Promises  No call to libc: a preloaded library may replace getenv() and similar functions with versions that
+ *           allocate.  Thread-safe as long as no thread changes the environment at the same time.  Keeps errno.
  */
 #ifndef HEW_OS_ENVIRONMENT_H
 #define HEW_OS_ENVIRONMENT_H
 
 #include "base/compiler.h"
 
-/* The variable's value, which belongs to the environment.  NULL: it is not set, or the process has more rights than its user. */
+/* Returns the variable's value, which belongs to the environment.  NULL: it is not set, or the process has more
+ * privileges than its user. */
 const char *hew_environment_get(const char *name);
 
-/* An entry (AT_...) of the auxiliary vector; 0 when there is none. */
+/* Returns an entry (AT_...) of the auxiliary vector; 0: there is none. */
 uintptr_t hew_environment_auxiliary(uintptr_t type);
 
 #endif

@@ -35,7 +35,7 @@ hew_os_write_error(const char *text, size_t length)
     }
 }
 
-/* What rt_sigaction() reads: the default, no flags, nothing blocked. */
+/* The struct that rt_sigaction() reads: the default handler, no flags, no blocked signals. */
 struct action {
     void *handler;
     unsigned long flags;
@@ -51,7 +51,7 @@ hew_os_abort(void)
     long process = hew_syscall1(SYS_getpid, 0), thread = hew_syscall1(SYS_gettid, 0);
     hew_syscall4(SYS_rt_sigprocmask, SIG_UNBLOCK, &signals, NULL, sizeof signals);
     hew_syscall3(SYS_tgkill, process, thread, SIGABRT);
-    /* It was ignored, or the program's handler has returned. */
+    /* The program ignores SIGABRT, or its handler has returned. */
     hew_syscall4(SYS_rt_sigaction, SIGABRT, &usual, NULL, sizeof usual.blocked);
     hew_syscall3(SYS_tgkill, process, thread, SIGABRT);
     __builtin_trap();
@@ -60,7 +60,7 @@ hew_os_abort(void)
 HEW_COLD void
 hew_warn(const char *what, const char *detail)
 {
-    char line[1536]; /* a path may be in it */
+    char line[1536]; /* may include a path */
     struct hew_text text;
     hew_text_begin(&text, line, sizeof line - 1);
     hew_text_put(&text, "<hew>: ");
@@ -74,7 +74,7 @@ hew_warn(const char *what, const char *detail)
     }
 }
 
-/* The line; there is room for a newline behind it. */
+/* The line, with space for a newline after it. */
 struct last_words {
     char line[512];
     size_t length;
@@ -101,7 +101,7 @@ put_last_words(struct last_words *words, enum hew_fatal_kind kind, const char *f
     words->length = text.length;
 }
 
-/* Whether there is a hook, which has returned. */
+/* Returns true if a hook exists and has returned. */
 static bool
 hook_has_heard(const struct last_words *words)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fatal: the last line a process says, and writing to standard error without libc.
+ * fatal: reports fatal errors, and writes to standard error without libc.
  *
- * Thread-safe; takes no lock; allocates nothing.  The table of ends is base/fatal.def.
+ * Thread-safe, takes no lock, allocates nothing.  base/fatal.def lists the errors.
  */
 #ifndef HEW_OS_FATAL_H
 #define HEW_OS_FATAL_H
@@ -15,25 +15,25 @@ enum hew_fatal_kind {
 #undef FATAL
 };
 
-/* Writes `text` to file descriptor 2, whole. */
+/* Writes the whole `text` to file descriptor 2. */
 void hew_os_write_error(const char *text, size_t length);
 
-/* As abort(), without libc: a preloaded library may have taken that over, and allocate under our locks. */
+/* Like abort(), without libc: a preloaded library may replace abort() and allocate under our locks. */
 _Noreturn void hew_os_abort(void);
 
-/* Hears the line, without its newline, before the process ends; NULL: nobody does.  For tests of programs.  It may leave by
- * longjmp, and after a mistake that hew_misuse() reports it may return. */
+/* A hook that receives the line, without its newline, before the process ends; NULL: no hook.  For tests of programs.
+ * The hook may leave by longjmp.  After misuse that hew_misuse() reports, it may also return. */
 typedef void (*hew_fatal_hook)(const char *line);
 void hew_fatal_set_hook(hew_fatal_hook hook);
 
-/* Says `<hew>: function(0xaddress): text: detail` and aborts.  `detail` may be NULL; address 0 is left out. */
+/* Writes `<hew>: function(0xaddress): text: detail` and aborts.  `detail` may be NULL.  An address of 0 is omitted. */
 _Noreturn void hew_fatal(enum hew_fatal_kind kind, const char *function, uintptr_t address, const char *detail);
 
-/* The same for a mistake of the program's that the caller can answer by doing nothing: returns if a hook has heard the line
- * and returns. */
+/* Like hew_fatal(), for misuse by the program after which the caller can safely do nothing.  Returns if a hook received
+ * the line and returned. */
 void hew_misuse(enum hew_fatal_kind kind, const char *function, uintptr_t address, const char *detail);
 
-/* "<hew>: what: detail": something went wrong that the program can go on without; with abort:true it does not. */
+/* Writes "<hew>: what: detail": an error after which the program can continue.  With abort:true it ends the process. */
 void hew_warn(const char *what, const char *detail);
 
 #endif

@@ -28,7 +28,8 @@ hew_file_read(const char *path, char *buffer, size_t capacity)
     return got > 0;
 }
 
-/* What has no size is a pipe or a device: what comes of these comes in pieces, and is gone for the program. */
+/* A file without a size is a pipe or a device.  Its data arrives in pieces, and reading them would take them from the
+ * program. */
 size_t
 hew_file_read_whole(const char *path, char *buffer, size_t capacity)
 {
@@ -82,7 +83,7 @@ long
 hew_file_write(int file, const void *bytes, size_t count)
 {
     const uint64_t deadly = UINT64_C(1) << (SIGXFSZ - 1) | UINT64_C(1) << (SIGPIPE - 1);
-    const int64_t at_once[2] = {0, 0}; /* as struct timespec */
+    const int64_t at_once[2] = {0, 0}; /* laid out as struct timespec */
     uint64_t before = 0;
     hew_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, &deadly, &before, sizeof before);
     long written = hew_syscall3(SYS_write, file, bytes, count);

@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-/* The kernel's numbers: its headers do not lie beside every libc. */
+/* The kernel's numbers.  Not every libc comes with the kernel's headers. */
 #define WAIT_PRIVATE 128
 #define WAKE_PRIVATE 129
 

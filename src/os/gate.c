@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gate: closing and opening it, and a child that asks for locks before its time. */
+/* gate: closes and opens the gate, and handles a child that asks for locks too early. */
 #include "os/gate.h"
 
 #include "os/futex.h"
@@ -8,9 +8,9 @@
 _Atomic uint32_t hew_gate;
 __thread uint32_t hew_gate_held;
 
-/* Of whoever has closed the gate; read by others only to see that they are not he: relaxed. */
+/* The token of the thread that closed the gate.  Relaxed: other threads only check that it is not theirs. */
 static _Atomic(const void *) closer;
-static long closed_in; /* his process */
+static long closed_in; /* the process of `closer` */
 static void (*when_in_child)(void);
 
 void
@@ -45,7 +45,7 @@ hew_gate_await(void)
     hew_futex_wait(&hew_gate, 2, 0);
 }
 
-/* A handler that runs in the child before ours would wait for threads that are not there. */
+/* A handler that runs in the child before hew's would wait for threads that do not exist there. */
 HEW_COLD void
 hew_gate_look(void)
 {

@@ -29,7 +29,7 @@
 
 struct hew_os_faults hew_os_faults;
 
-/* NULL when the system refuses. */
+/* NULL: the system refused. */
 static void *
 os_map(void *address, size_t size, int protection, int flags)
 {
@@ -47,8 +47,8 @@ advise(void *address, size_t size, int advice)
     return !hew_os_is_refused("madvise") && hew_syscall3(SYS_madvise, address, size, advice) == 0;
 }
 
-/* What the system would not take back, in the first bytes of each range.  A push is a release, a pop of all an acquire; whoever
- * has popped them is alone with them. */
+/* A list of the ranges that the system did not take back, stored in the first bytes of each range.  A push is a
+ * release, a pop of the whole list an acquire.  The thread that has popped them owns them alone. */
 struct kept {
     struct kept *next;
     size_t size;
@@ -89,7 +89,7 @@ keep_all(struct kept *range)
     }
 }
 
-/* Of a kept range, `size` bytes that read as zeros; the rest of it is kept.  NULL: it has not so many. */
+/* Cuts `size` bytes, which read as zeros, from a kept range and keeps the rest.  NULL: the range is too small. */
 static char *
 os_take_from(struct kept *range, size_t size, size_t alignment)
 {
@@ -120,7 +120,7 @@ map_kept(size_t size, size_t alignment)
     return taken;
 }
 
-/* After the system has taken something back: it may have room for more. */
+/* Call after the system has taken a range back: it may now accept more. */
 HEW_COLD static void
 offer_kept(void)
 {
@@ -242,7 +242,8 @@ hew_os_purge_lazily(void *address, size_t size)
     return advise(address, size, MADV_FREE);
 }
 
-/* Whether the range is one mapping to the kernel: then growing it by a page succeeds or fails for want of room. */
+/* Returns true if the range is one mapping to the kernel.  Then growing it by a page either succeeds or fails for lack
+ * of memory. */
 static bool
 is_one_mapping(char *start, size_t size)
 {
@@ -253,7 +254,7 @@ is_one_mapping(char *start, size_t size)
     return result == (long)start || result == -ENOMEM;
 }
 
-static _Atomic bool never_move; /* relaxed: once the kernel has failed half-way, we do not ask it again */
+static _Atomic bool never_move; /* relaxed: once a move has failed half-way, hew does not try another */
 
 bool
 hew_os_may_move(void)
@@ -273,12 +274,12 @@ hew_os_move(void *from, void *to, size_t size)
     if (hew_os_is_refused("mremap") || !hew_os_may_move() || !is_one_mapping(from, size)) {
         return HEW_OS_NOT_MOVED;
     }
-    /* MREMAP_DONTUNMAP (Linux 5.7): without it the old range would be a hole for a moment, and what another thread maps
-     * there would be ours to destroy.  Kernels before 6.17 unmap the new range before they look for what may fail. */
+    /* MREMAP_DONTUNMAP (Linux 5.7): without it the old range would be a hole for a moment, and hew would destroy what
+     * another thread maps there.  Kernels before 6.17 unmap the new range before they check for errors. */
     long result = hew_syscall5(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
     if (result == (long)to) {
-        /* The old range is ours and empty.  Mapped anew it joins its neighbours in the kernel's eyes; qemu's user mode,
-         * which does not know that it is still there, learns of it. */
+        /* The old range is hew's and empty.  Mapping it again merges it with its neighbours in the kernel.  It also
+         * informs qemu's user mode, which does not know that the range still exists. */
         hew_os_map_anew(from, size);
         return HEW_OS_MOVED;
     }
@@ -286,11 +287,11 @@ hew_os_move(void *from, void *to, size_t size)
     return result == -EINVAL || result == -EPERM || result == -ENOSYS ? HEW_OS_NOT_MOVED : HEW_OS_PLACE_LOST;
 }
 
-/* Where glibc believes the break to be, for its sbrk(), which nobody guards; NULL before the first call.  musl has no such thing, and its
+/* The break that glibc's sbrk() remembers, without a lock; NULL before the first call.  musl does not have it, and its
  * sbrk() refuses. */
 extern HEW_WEAK char *__curbrk;
 
-/* What sbrk() does, without the call: a preloaded library may have taken it over, and allocate under our locks. */
+/* Does what sbrk() does, without calling it: a preloaded library may replace sbrk() and allocate under our locks. */
 static char *
 extend_data_held(size_t size, size_t alignment)
 {
@@ -307,7 +308,7 @@ extend_data_held(size_t size, size_t alignment)
     return start;
 }
 
-/* The last of all ranks: arenas have locks of their own, the process has one break */
+/* The last of all ranks.  Arenas have their own locks, but the process has only one break. */
 struct hew_mutex hew_os_data_lock = HEW_MUTEX(data_segment);
 
 void *

@@ -7,7 +7,7 @@
 #include "os/fatal.h"
 #include "os/futex.h"
 
-/* Takes a free lock; leaves a lock with sleepers marked as such when `mark` is 2. */
+/* Takes a free lock.  A `mark` of 2 records that threads may sleep on it. */
 static bool
 mutex_take(struct hew_mutex *mutex, uint32_t mark)
 {
@@ -17,7 +17,7 @@ mutex_take(struct hew_mutex *mutex, uint32_t mark)
                                                  memory_order_relaxed);
 }
 
-/* Waits for whoever has the lock. */
+/* Waits for the holder of the lock. */
 static void
 contend(struct hew_mutex *mutex)
 {
@@ -121,7 +121,8 @@ end_for_order(const struct hew_mutex *mutex, const struct hew_mutex *held)
     hew_fatal(HEW_FATAL_lock_order, "hew_mutex_lock", (uintptr_t)mutex, detail);
 }
 
-/* The list rises from the oldest to the newest, but for locks without a rank and tries: the first that has a rank tells. */
+/* Ranks rise from the oldest lock of the list to the newest, except for unranked and tried locks.  So the newest lock
+ * with a rank decides. */
 void
 hew_mutex_before_lock(const struct hew_mutex *mutex)
 {
@@ -151,7 +152,7 @@ hew_mutex_locked(struct hew_mutex *mutex)
     newest_held = mutex;
 }
 
-/* Takes a lock that this thread holds out of its list. */
+/* Removes a lock that this thread holds from its list. */
 static void
 unlink_held(struct hew_mutex *mutex)
 {
@@ -177,7 +178,7 @@ hew_mutex_none_is_held(void)
     return newest_held == NULL;
 }
 
-/* In a fork's child: what was in the list of another thread of the parent is in none. */
+/* Called in a fork's child: a lock in the list of another thread of the parent is now in no list. */
 void
 hew_mutex_forget(struct hew_mutex *mutex)
 {

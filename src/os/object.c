@@ -58,7 +58,8 @@ hew_os_loader_is_done(void)
 }
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
-/* The loader allocates while it sets up what _dl_find_object() reads: nobody may ask before constructors run. */
+/* The loader allocates while it sets up the data of _dl_find_object(), so no thread may call it before constructors
+ * run. */
 extern HEW_WEAK __typeof__(_dl_find_object) _dl_find_object;
 
 static bool
@@ -86,13 +87,14 @@ find_without_lock(uintptr_t address, struct hew_os_object *object, bool *found)
 #endif
 
 /*
- * Before glibc 2.35.  fork() does not hold the loader's lock there: a child would wait for ever for what a thread that it does not
- * have has taken.  So none of ours is under that lock while there is a fork: who comes then finds nothing.  Both counters are
- * atomic, sequentially consistent: either the one who searches sees the fork, or the fork sees him.
+ * Before glibc 2.35 fork() does not hold the loader's lock.  If a thread held it, the child, which does not have that
+ * thread, would wait forever.  So during a fork no hew thread holds that lock: a search that starts then finds nothing.
+ * Both counters are atomic and sequentially consistent: either the searching thread sees the fork, or the fork sees the
+ * search.
  *
- * The bound is for a fork in a callback of dl_iterate_phdr(), which has the lock itself.
+ * The wait is bounded, because fork() may run in a callback of dl_iterate_phdr(), which holds the lock itself.
  */
-#define ROUND_MS 1 /* a search takes a few microseconds, when it has a processor */
+#define ROUND_MS 1 /* a search takes a few microseconds of CPU time */
 #define ROUNDS_MAX 1000
 static _Atomic uint32_t searching, forking;
 
@@ -124,7 +126,7 @@ hew_os_find_object(uintptr_t address, struct hew_os_object *object)
 
 struct lowest {
     uintptr_t from;
-    struct hew_os_code *code; /* the lowest up to now; its `begin` is UINTPTR_MAX before there is one */
+    struct hew_os_code *code; /* the lowest so far; `begin` is UINTPTR_MAX if none */
 };
 
 static int
@@ -185,15 +187,16 @@ hew_os_object_after_fork(bool child)
     }
 }
 
-/* Whether eight bytes can be read, by a system call that every kernel and every filter has: it reads the mask that it is to
- * set, and then finds that it does not know how. */
+/* Tests whether eight bytes can be read, with a system call that every kernel and every filter allows.  The kernel
+ * reads the new signal mask first and then rejects the invalid operation. */
 static bool
 is_readable(uintptr_t address)
 {
     return hew_syscall4(SYS_rt_sigprocmask, -1, address, NULL, sizeof(uint64_t)) != -EFAULT;
 }
 
-/* Where process_vm_readv() is not to be had: filters of containers, qemu.  Another thread may unmap what was readable. */
+/* Used where process_vm_readv() is not available: container filters, qemu.  Another thread may unmap the memory after
+ * the test. */
 static bool
 copy_readable(uintptr_t address, void *bytes, size_t size)
 {

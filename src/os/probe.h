@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe: places where a tracer may look in from outside: statically defined tracepoints (USDT), as SystemTap, bpftrace and
- * the OpenTelemetry profiler read them from the section .note.stapsdt.
+ * probe: statically defined tracepoints (USDT) for tracers.  SystemTap, bpftrace and the OpenTelemetry profiler find
+ * them in the section .note.stapsdt.
  *
- * A probe is one nop that the tracer replaces, and a note that says where it is and in which registers its arguments lie.
- * Source    the layout of the note: SystemTap's "User Space Probe Implementation", version 3.
+ * A probe is one nop, which the tracer replaces, and a note with its address and the registers that hold its arguments.
+ * Source    The layout of the note: SystemTap's "User Space Probe Implementation", version 3.
  */
 #ifndef HEW_OS_PROBE_H
 #define HEW_OS_PROBE_H
@@ -27,8 +27,8 @@
 #define HEW_PROBE_THIRD "x2"
 #endif
 
-/* The nop, and the note: its place, that of a base by which readers find out what prelink moved, no counter of listeners,
- * provider, name and arguments. */
+/* The nop and its note.  The note contains: the probe's address; the address of a base, by which readers detect
+ * relocation by prelink; no semaphore; the provider, the name and the arguments. */
 #define HEW_PROBE_TEXT(provider, name, arguments)                                                                      \
     "990:\tnop\n"                                                                                                      \
     "\t.pushsection .note.stapsdt,\"?\",\"note\"\n"                                                                    \
@@ -42,7 +42,7 @@
     "\t.weak _.stapsdt.base\n\t.hidden _.stapsdt.base\n"                                                               \
     "_.stapsdt.base:\t.space 1\n\t.size _.stapsdt.base, 1\n\t.popsection\n\t.endif\n"
 
-/* OpenTelemetry's: an object that was sampled, how many bytes it stands for; and its end. */
+/* OpenTelemetry's probes: a sampled object with the bytes that it represents, and its free. */
 HEW_INLINE void
 hew_probe_alloc(const void *object, size_t size, uint64_t weighted_bytes)
 {

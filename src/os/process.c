@@ -55,7 +55,7 @@ hew_os_program_address(void)
 uintptr_t
 hew_os_stack_address(void)
 {
-    return hew_environment_auxiliary(AT_RANDOM); /* bytes that the kernel puts above the first frame */
+    return hew_environment_auxiliary(AT_RANDOM); /* the kernel puts these bytes above the first frame */
 }
 
 uint64_t

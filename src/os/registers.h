@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registers: what a frame of the stack is made of, on each processor.
+ * registers: the state of a stack frame, for each processor.
  *
- * A frame is its program counter, its stack pointer and the registers that a function gives back as it found them; the
- * return address counts as one of these, since the tables for unwinding treat it so.
- * Not here  how one frame leads to its caller: prof/unwind.h.
+ * A frame is its program counter, its stack pointer and the callee-saved registers.  The return address counts as one
+ * of these registers, because the unwind tables treat it so.
+ * Not here  The step from a frame to its caller: prof/unwind.h.
  */
 #ifndef HEW_OS_REGISTERS_H
 #define HEW_OS_REGISTERS_H
@@ -17,11 +17,12 @@
 #if defined(__x86_64__)
 enum { HEW_KEPT_FRAME = 1, HEW_KEPT_RETURN = 6, HEW_KEPT = 7 }; /* rbx rbp r12 r13 r14 r15, return address */
 #define HEW_DWARF_STACK 7
-#define HEW_HANDLER_END UINT64_C(0) /* the tables know it */
+#define HEW_HANDLER_END UINT64_C(0) /* the unwind tables describe it */
 #elif defined(__aarch64__)
 enum { HEW_KEPT_FRAME = 10, HEW_KEPT_RETURN = 11, HEW_KEPT = 12 }; /* x19 to x29, x30 */
 #define HEW_DWARF_STACK 31
-/* The code that ends a signal handler, mov x8, 139 (rt_sigreturn) and svc 0: the kernel's tables do not say what it is. */
+/* The instructions that end a signal handler: mov x8, 139 (rt_sigreturn) and svc 0.  The kernel's unwind tables do not
+ * describe them. */
 #define HEW_HANDLER_END UINT64_C(0xd4000001d2801168)
 #endif
 
@@ -30,7 +31,7 @@ struct hew_registers {
     uintptr_t kept[HEW_KEPT];
 };
 
-/* The index in `kept` of a register by its number in DWARF, -1 for any other. */
+/* Returns the index in `kept` of a register with this DWARF number; -1: none. */
 HEW_INLINE int
 hew_registers_index(uint64_t dwarf)
 {
@@ -42,7 +43,7 @@ hew_registers_index(uint64_t dwarf)
 #endif
 }
 
-/* The caller of the function that this is written into sees itself: always inlined. */
+/* Captures the registers of the enclosing function; must be inlined. */
 HEW_INLINE void
 hew_registers_here(struct hew_registers *registers)
 {
@@ -63,7 +64,8 @@ hew_registers_here(struct hew_registers *registers)
 #endif
 }
 
-/* `registers` stands in the few instructions that end a signal handler: what the signal interrupted takes its place. */
+/* `registers` points into the few instructions that end a signal handler.  Replaces them by the registers of the
+ * interrupted code. */
 HEW_INLINE void
 hew_registers_before_signal(struct hew_registers *registers)
 {
@@ -85,8 +87,8 @@ hew_registers_before_signal(struct hew_registers *registers)
 #endif
 }
 
-/* Of the code that a call returns to, as the first eight bytes have it: how many bytes of the stack it drops before it
- * returns itself, where that is all that it does (x86-64: add $N, %rsp; ret).  -1: it does something else. */
+/* `code` is the first eight bytes at a return address.  If that code only drops bytes from the stack and returns
+ * (x86-64: add $N, %rsp; ret), returns the number of bytes.  -1: it does something else. */
 HEW_INLINE int
 hew_registers_dropped(uint64_t code)
 {
@@ -95,11 +97,11 @@ hew_registers_dropped(uint64_t code)
     return (code & UINT64_C(0xff00ffffff)) == UINT64_C(0xc300c48348) && bytes < 0x80 && bytes % 8 == 0 ? (int)bytes
                                                                                                        : -1;
 #else
-    return -1; /* run-time code keeps frame pointers there */
+    return -1; /* on aarch64 such code keeps frame pointers */
 #endif
 }
 
-/* A return address without the bits that a processor with pointer authentication puts above it. */
+/* Removes the bits that pointer authentication puts above a return address. */
 HEW_INLINE uintptr_t
 hew_registers_address(uintptr_t value)
 {

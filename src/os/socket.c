@@ -14,10 +14,10 @@
 #include <time.h>
 
 #define BACKLOG 64
-#define FIRST_NUMBER 16  /* above those that code of the program, run in our thread, might take for its own */
-#define WAKING SIGSTKFLT /* which the kernel never sends; it stays blocked, so that nobody's handler sees it */
+#define FIRST_NUMBER 16  /* above the numbers that program code running in this thread might use */
+#define WAKING SIGSTKFLT /* the kernel never sends it; it stays blocked, so no handler runs */
 
-/* linux/close_range.h, which old systems lack. */
+/* From linux/close_range.h, which old systems lack. */
 #define UNSHARE_TABLE 2u
 
 #ifndef SYS_close_range
@@ -62,7 +62,7 @@ hew_socket_return_error(void)
     hew_syscall1(SYS_close, 2);
 }
 
-/* The same under a higher number. */
+/* Moves a descriptor to a higher number. */
 static int
 raised(long descriptor)
 {
@@ -104,7 +104,7 @@ hew_socket_listen(const char *path)
     if (listener < 0) {
         return listener;
     }
-    /* Before it has a name: the file gets this mode at once, whatever the umask. */
+    /* Before bind(): the file gets this mode at creation, whatever the umask. */
     long result = hew_syscall2(SYS_fchmod, listener, S_IRUSR | S_IWUSR);
     result = result < 0 ? result : hew_syscall3(SYS_bind, listener, &address, sizeof address);
     result = result < 0 ? result : hew_syscall2(SYS_listen, listener, BACKLOG);
@@ -125,7 +125,7 @@ hew_socket_is_alive(const char *path)
     }
     long result = hew_syscall3(SYS_connect, socket, &address, sizeof address);
     hew_socket_close(socket);
-    return result == 0 || result == -EAGAIN; /* EAGAIN: more wait there than it lets wait */
+    return result == 0 || result == -EAGAIN; /* EAGAIN: its backlog is full */
 }
 
 int

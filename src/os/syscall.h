@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall: system calls without libc, so that errno stays as the program left it and an interposed mmap, madvise or
- * write never leads back into the allocator.
+ * syscall: system calls without libc.  errno stays as the program left it, and an interposed mmap, madvise or write
+ * never calls back into the allocator.
  *
- * Promises  the kernel's own result: a value, or -errno.  Thread-safe, async-signal-safe.
+ * Promises  Returns the kernel's own result: a value, or -errno.  Thread-safe, async-signal-safe.
  */
 #ifndef HEW_OS_SYSCALL_H
 #define HEW_OS_SYSCALL_H

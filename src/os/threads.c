@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a library brought threads into the process by dlopen(), before glibc 2.34, leaves us to notice their ends by; and what
- * the kernel remembers of threads that have ended. */
+/* How to notice the end of a thread if dlopen() brought threads into the process, before glibc 2.34; and what the
+ * kernel remembers of threads that have ended. */
 #include "os/threads.h"
 
 #include "os/clock.h"
@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 
 #define LOOKS 8
-#define LIFE_NS 5000 /* less processor time than a thread needs to begin and end: 10,000 and more */
+#define LIFE_NS 5000 /* less CPU time than a thread needs to start and end: 10,000 and more */
 
-/* libc's own list of what a thread's end calls, made for C++.  Absent in other libcs. */
+/* libc's list of functions to call at the end of a thread, made for C++. Other libcs do not have it. */
 HEW_WEAK int __cxa_thread_atexit_impl(void (*ends)(void *argument), void *argument, void *library);
 
 HEW_WEAK int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void),
@@ -29,11 +29,11 @@ hew_threads_at_end(void (*ends)(void *argument), void *argument)
 {
     if (!hew_threads_here() && __cxa_thread_atexit_impl != NULL && hew_entry_thread() != hew_entry_process()) {
         __cxa_thread_atexit_impl(ends, argument,
-                                 (void *)hew_threads_at_end); /* an address of the library that is not to go */
+                                 (void *)hew_threads_at_end); /* an address in the library that must stay loaded */
     }
 }
 
-/* Page faults, and how often a processor was given to another thread. */
+/* Returns the number of page faults and context switches. */
 static long
 events_of(int who)
 {
@@ -42,8 +42,8 @@ events_of(int who)
     return usage.ru_minflt + usage.ru_majflt + usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* What all threads have used beyond the caller, others have: the kernel keeps the sums of those that have ended.  Either sum alone
- * can miss a thread whose life was short. */
+/* If the process has used more than the calling thread, other threads have run: the kernel keeps the sums of ended
+ * threads.  Either sum alone can miss a short-lived thread. */
 bool
 hew_threads_never_others(void)
 {

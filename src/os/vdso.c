@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vdso: the object's symbol table is read once a function, at its first call; see vdso.h. */
+/* vdso: the first call of each function searches the vdso's symbol table; see vdso.h. */
 #include "os/vdso.h"
 
 #include "os/environment.h"
@@ -22,7 +22,7 @@ typedef int (*processor_function)(unsigned *processor, unsigned *node, void *unu
 #endif
 
 struct object {
-    uintptr_t base; /* what is added to its addresses */
+    uintptr_t base; /* the difference between loaded and linked addresses */
     const ElfW(Sym) * symbols;
     const char *names;
     const uint32_t *hash, *gnu_hash; /* NULL: it has none */
@@ -73,7 +73,7 @@ find_object(struct object *object)
     return object->symbols != NULL && object->names != NULL;
 }
 
-/* How many symbols it has, by either table of hashes: newer kernels write only the second kind. */
+/* Returns the number of symbols, from either hash table: newer kernels write only the GNU one. */
 static uint32_t
 count_symbols(const struct object *object)
 {
@@ -96,7 +96,7 @@ count_symbols(const struct object *object)
     return last + 1;
 }
 
-/* Its address; 0: the kernel does not have it. */
+/* Returns the function's address; 0: the kernel does not have it. */
 static HEW_COLD uintptr_t
 find_function(const char *name)
 {
@@ -123,7 +123,7 @@ processor_by_call(unsigned *processor, unsigned *node, void *unused)
     return (int)hew_syscall3(SYS_getcpu, processor, node, NULL);
 }
 
-/* Both relaxed: who sees nothing looks for the same once more. */
+/* Both relaxed: a thread that sees NULL searches again and finds the same. */
 static _Atomic(time_function) tell_time;
 static _Atomic(processor_function) tell_processor;
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytes: libc's functions of memory and text, for the two finished libraries alone: hidden in libhew.so, local in libhew.a.
+ * bytes: libc's memory and string functions, only for the two finished libraries: hidden in libhew.so, local in
+ * libhew.a.
  *
- * Why       most calls come from under a lock or from the middle of a change, and compilers add some by themselves.  A preloaded
- *           library may have taken over libc's, and allocate there.
- * Promises  what libc's promise.  For the many bytes of a program's objects: base/bytes.h.
- * Not here  unit tests and sanitized builds: they have libc's.
+ * Why       hew calls most of them under a lock or in the middle of a change, and compilers add calls of their own.  A
+ *           preloaded library may replace libc's functions with versions that allocate.
+ * Promises  The behaviour of libc's functions.  For large program objects: base/bytes.h.
+ * Not here  Unit tests and sanitized builds, which use libc's functions.
  */
 #include "base/compiler.h"
 
@@ -17,7 +18,7 @@ struct bytes64 {
     bytes16 part[4];
 };
 
-#define MANY 2048 /* from here on x86's own loop is as fast as ours */
+#define MANY 2048 /* from this size on x86's string instructions are as fast */
 
 void *memmove(void *to, const void *from, size_t size);
 void *memcpy(void *to, const void *from, size_t size);
@@ -33,13 +34,13 @@ char *strrchr(const char *text, int byte);
 char *strstr(const char *text, const char *part);
 size_t strcspn(const char *text, const char *ends);
 char *strcpy(char *to, const char *from);
-/* What -D_FORTIFY_SOURCE makes of some of them. */
+/* The variants that -D_FORTIFY_SOURCE calls. */
 void *__memmove_chk(void *to, const void *from, size_t size, size_t room);
 void *__memcpy_chk(void *to, const void *from, size_t size, size_t room);
 void *__memset_chk(void *to, int byte, size_t size, size_t room);
 char *__strcpy_chk(char *to, const char *from, size_t room);
 
-/* Moves the first and the last bytes of a piece at once: the two may overlap, and so may both places. */
+/* Loads the first and the last bytes before it stores either.  The two may overlap, and so may source and target. */
 #define MOVE_ENDS(type)                                                                                                \
     do {                                                                                                               \
         type first = *(const type *)source, last = *(const type *)(source + size - sizeof(type));                      \
@@ -78,7 +79,7 @@ move_few(char *target, const char *source, size_t size)
     }
 }
 
-/* More than 64 bytes, from the front to the end: `target` is below `source`, or apart from it. */
+/* Moves more than 64 bytes, front to back.  `target` is below `source`, or does not overlap it. */
 HEW_INLINE void
 move_up(char *target, const char *source, size_t size)
 {
@@ -99,7 +100,7 @@ move_up(char *target, const char *source, size_t size)
     store64(target + size - 64, last);
 }
 
-/* More than 64 bytes, from the end to the front. */
+/* Moves more than 64 bytes, back to front. */
 HEW_INLINE void
 move_down(char *target, const char *source, size_t size)
 {
