@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fast: a pool's malloc and free where the thread has what it takes at hand.  No loop, no lock, no atomic read-modify-write.
- * What they leave over: serve.h.
+ * fast: the fast paths of a pool's malloc and free, served from the thread's magazines.  No loop, no lock, no atomic
+ * read-modify-write.  The slow paths are in serve.h.
  */
 #ifndef HEW_POOL_FAST_H
 #define HEW_POOL_FAST_H
@@ -22,11 +22,11 @@ hew_pool_fast_take(const struct hew_pool_set *set, size_t size)
     return hew_pool_local_pop(&hew_pool_self->at[set->id]->magazines[number]);
 }
 
-/* Whether the request is larger than every size and malloc's own; then it has been counted. */
+/* Returns true, and counts the request, if malloc serves it because it is larger than every size of the set. */
 HEW_INLINE bool
 hew_pool_fast_passes(const struct hew_pool_set *set, size_t size)
 {
-    if (size <= set->malloc_from - 1) { /* 0 less 1 is more than any size */
+    if (size <= set->malloc_from - 1) { /* if malloc_from is 0, it wraps to the maximum */
         return false;
     }
     struct hew_pool_local *local = hew_pool_self->at[set->id];
@@ -37,7 +37,7 @@ hew_pool_fast_passes(const struct hew_pool_set *set, size_t size)
     return true;
 }
 
-/* Whether an object that is not of a fixed group is malloc's: what the set has in place of a fallback. */
+/* Whether malloc allocated this object, which is not in a fixed group: the set uses malloc instead of a fallback. */
 HEW_INLINE bool
 hew_pool_fast_is_mallocs(const struct hew_pool_set *set, const void *object)
 {
@@ -45,7 +45,7 @@ hew_pool_fast_is_mallocs(const struct hew_pool_set *set, const void *object)
     return set->malloc_from != 0 && code != HEW_CODE_NONE && code != HEW_CODE_POOL;
 }
 
-/* An object of a fixed group.  False: take the slow path, which also ends the process for an address inside an object. */
+/* Frees an object of a fixed group.  False: take the slow path, which also aborts on an address inside an object. */
 HEW_INLINE bool
 hew_pool_fast_give(const struct hew_pool_set *set, void *object)
 {
@@ -57,7 +57,7 @@ hew_pool_fast_give(const struct hew_pool_set *set, void *object)
     return HEW_LIKELY(hew_pool_local_may_be(magazine, object)) && hew_pool_local_push(magazine, object);
 }
 
-/* The same for an object of a dynamic pool: the address maps lead to it. */
+/* Frees an object of a dynamic pool, which it finds through the address maps. */
 HEW_INLINE bool
 hew_pool_fast_give_dynamic(const struct hew_pool_set *set, void *object)
 {

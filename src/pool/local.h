@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * local: what a thread has at hand of each set.
+ * local: a thread's cache of objects of each set.
  *
- * For each size a magazine, as in cache/cache.h: an array of addresses with a NULL in slot 0; a size without one is empty and
- * full at once.  A thread that has nothing of a set, or of any, finds magazines that are like that.
+ * Each size has a magazine as in cache/cache.h: an array of addresses with NULL in slot 0.  A size without a magazine
+ * looks both empty and full.  A thread without a cache uses placeholders that look the same.
  *
- * Owned by its thread; others read it under hew_pool_lock, or write when the thread cannot be at work there: its set is being
- * destroyed, or it does not exist any more (fork).
+ * Owned by its thread.  Other threads read it under hew_pool_lock.  They write only when the thread cannot use it: its
+ * set is being destroyed, or the thread does not exist after a fork.
  */
 #ifndef HEW_POOL_LOCAL_H
 #define HEW_POOL_LOCAL_H
@@ -16,11 +16,11 @@
 struct hew_pool_magazine {
     void **top;      /* top[-1] is the newest object */
     void **limit;    /* NULL: no magazine */
-    uintptr_t first; /* of the fixed group: its first object, and the reciprocal of block.h */
+    uintptr_t first; /* first object of the fixed group; `reciprocal` as in block.h */
     uint64_t reciprocal;
 };
 
-/* Whether an object of the fixed group begins there, or would behind its last one; never without a magazine. */
+/* Whether an object of the fixed group begins there, also past its last one; false without a magazine. */
 HEW_INLINE bool
 hew_pool_local_may_be(const struct hew_pool_magazine *magazine, const void *object)
 {
@@ -28,10 +28,10 @@ hew_pool_local_may_be(const struct hew_pool_magazine *magazine, const void *obje
 }
 
 struct hew_pool_local {
-    struct hew_pool_set *set; /* NULL: stands for nothing at all */
+    struct hew_pool_set *set; /* NULL: a placeholder */
     uint64_t larger;          /* requests larger than every size */
-    size_t home;              /* the word of each fixed group that the thread looks at first */
-    /* Each in one cache line.  Behind them struct hew_pool_counts, as many: what the thread has done. */
+    size_t home;              /* the word of each fixed group where the thread starts its search */
+    /* Each within one cache line.  As many struct hew_pool_counts follow: the thread's counters. */
     struct hew_pool_magazine magazines[] HEW_ALIGNED(sizeof(struct hew_pool_magazine));
 };
 
@@ -43,13 +43,13 @@ hew_pool_local_counts(const struct hew_pool_local *local, unsigned number)
 
 struct hew_pool_thread {
     struct hew_pool_local *at[HEW_POOL_SETS_MAX + 1]; /* by the set's id */
-    unsigned turn;                                    /* the how manyth it is, from 0 */
+    unsigned turn;                                    /* thread index, from 0 */
     bool real;
-    bool idle; /* its thread has ended: it holds nothing, and waits for a thread that begins.  Under hew_pool_lock */
-    struct hew_list link; /* of all threads, likewise */
+    bool idle;            /* its thread has ended; it is empty and a new thread may reuse it.  Under hew_pool_lock */
+    struct hew_list link; /* list of all threads, under hew_pool_lock */
 };
 
-/* One more, by the owner; others may read. */
+/* Increments a counter.  Only the owner writes; other threads may read. */
 HEW_INLINE void
 hew_pool_local_count(uint64_t *count)
 {
@@ -58,33 +58,34 @@ hew_pool_local_count(uint64_t *count)
 
 extern HEW_HIDDEN __thread struct hew_pool_thread *hew_pool_self;
 
-/* What threads without anything find: in data that begins as zeros.  Before the first set. */
+/* Sets up the placeholder that threads without a cache use; it starts as zeroed data.  Called before the first set. */
 void hew_pool_local_boot(void);
 
-/* The calling thread's, made if need be; NULL: no memory, the thread ends, or the set keeps nothing at hand. */
+/* The calling thread's cache of the set, created on demand.  NULL: no memory, the thread is ending, or the set caches
+ * nothing. */
 struct hew_pool_local *hew_pool_local_get(struct hew_pool_set *set);
 
-/* A magazine for the size, empty; false without memory, or when nothing of the size is to be at hand. */
+/* Creates an empty magazine for the size.  False without memory, or if the size is not cached. */
 bool hew_pool_local_open(struct hew_pool_local *local, unsigned number);
 
-/* All but the newest `keep` objects of a size go back.  Returns whether a dynamic pool may go. */
+/* Flushes all but the newest `keep` objects of a size.  Returns whether a dynamic pool may be removable. */
 bool hew_pool_local_flush(struct hew_pool_local *local, unsigned number, size_t keep);
 
-/* Under hew_pool_lock, while no thread uses the set: all threads give back what they have of it, or (`keep`) nothing happens
- * but that they forget it. */
+/* Drops the set from every thread, under hew_pool_lock and while no thread uses the set.  With `give` the cached
+ * objects are freed to their pools; without it they are only forgotten. */
 void hew_pool_local_end_set(struct hew_pool_set *set, bool give);
 
-/* Objects of a size that threads have at hand, under hew_pool_lock. */
+/* Cached objects of a size in all threads, under hew_pool_lock. */
 size_t hew_pool_local_held(const struct hew_pool_set *set, unsigned number);
 
-/* What threads that live have done, likewise; what others did is in the set. */
+/* Counters of live threads, under hew_pool_lock; the set has those of ended threads. */
 struct hew_pool_counts hew_pool_local_done(const struct hew_pool_set *set, unsigned number);
 uint64_t hew_pool_local_larger(const struct hew_pool_set *set);
 
-/* The calling thread ends: it has nothing any more, and gets nothing again.  Under hew_pool_lock.  False: it had nothing. */
+/* The calling thread ends: drops its caches and prevents new ones.  Under hew_pool_lock.  False: it had none. */
 bool hew_pool_local_leave(void);
 
-/* In a fork's child: what threads have at hand that do not exist here is free. */
+/* In a fork's child: frees the objects cached by threads that do not exist here. */
 void hew_pool_local_after_fork(void);
 
 HEW_INLINE void *
@@ -97,7 +98,7 @@ hew_pool_local_pop(struct hew_pool_magazine *magazine)
     return object;
 }
 
-/* False: full, no magazine, or the object that was freed last. */
+/* False: the magazine is full or missing, or the object is the one freed last (a double free). */
 HEW_INLINE bool
 hew_pool_local_push(struct hew_pool_magazine *magazine, void *object)
 {

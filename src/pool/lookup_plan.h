@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup_plan: which look-up suits a table, and how large its entries are.  Pure functions of the table.
+ * lookup_plan: chooses the lookup method for a table of sizes, and its entry count.  Pure functions of the table.
  */
 #ifndef HEW_POOL_LOOKUP_PLAN_H
 #define HEW_POOL_LOOKUP_PLAN_H
@@ -12,11 +12,11 @@
 #define HEW_POOL_DOUBLINGS 64
 
 struct hew_pool_lookup_plan {
-    enum hew_pool_lookup_method method; /* AUTO: there cannot be such a look-up */
-    bool direct;                        /* FLAT: no size lies within a stretch, only at its end */
+    enum hew_pool_lookup_method method; /* AUTO: this method is impossible for the table */
+    bool direct;                        /* FLAT: sizes end stretches; none is inside one */
     unsigned shift;                     /* FLAT: a stretch is 2^shift sizes */
-    uint32_t entries;                   /* FLAT and DOUBLING: with one more that ends the last stretch */
-    unsigned most;                      /* FLAT and DOUBLING: declared sizes in one stretch */
+    uint32_t entries;                   /* FLAT and DOUBLING: including one that ends the last stretch */
+    unsigned most;                      /* FLAT and DOUBLING: most declared sizes in one stretch */
     struct hew_pool_lookup_doubling doublings[HEW_POOL_DOUBLINGS]; /* DOUBLING */
 };
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object: what happens to an object of a size with a constructor, or in a set that checks, on its way in and out.
+ * object: constructs and checks objects on allocation and free, in sizes with a constructor and in sets that check.
  *
- * Called    by whoever holds the objects; constructors and destructors run without any lock of ours.
+ * Called    by the holder of the objects.  Constructors and destructors run without any lock of hew.
  */
 #ifndef HEW_POOL_OBJECT_H
 #define HEW_POOL_OBJECT_H
 
 #include "pool/set.h"
 
-/* Bytes that hew_pool_object_begin() wants for a block, beyond hew_pool_block_bytes(). */
+/* Bytes hew_pool_object_begin() needs for a block, on top of hew_pool_block_bytes(). */
 size_t hew_pool_object_bytes(const struct hew_pool_set *set, const struct hew_pool_class *class, size_t count);
 
-/* A block's notes on its objects, in `room` of zeros. */
+/* Sets up a block's bookkeeping of its objects in `room`, which must be zeroed. */
 void hew_pool_object_begin(const struct hew_pool_set *set, const struct hew_pool_class *class,
                            struct hew_pool_block *block, void *room);
 
@@ -23,13 +23,15 @@ hew_pool_object_concerns(const struct hew_pool_block *block)
     return block->built != NULL || block->sums != NULL;
 }
 
-/* The object has been taken: it is as it was given, and constructed.  False: its constructor failed. */
+/* Called after allocation: checks that a free object was not written to, and constructs it on first use.  False: its
+ * constructor failed. */
 bool hew_pool_object_out(struct hew_pool_set *set, struct hew_pool_block *block, void *object);
 
-/* The object is about to be given: what it holds is noted. */
+/* Called before a free: records a checksum of its contents. */
 void hew_pool_object_in(struct hew_pool_block *block, void *object);
 
-/* All objects of a block that nobody can take any more: the free ones are looked at, the constructed ones destructed. */
+/* Called when no thread can allocate from the block any more: checks its free objects, destroys its constructed ones.
+ * */
 void hew_pool_object_end(struct hew_pool_set *set, struct hew_pool_block *block, bool all_free);
 
 #endif

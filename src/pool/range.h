@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * range: memory of a pool set, and the way from any address to it.
+ * range: memory of a pool set, and how to find it from an address.
  *
- * Owns      what the address maps say of a set's memory: code HEW_CODE_POOL for each grain, an extent for each page.
- * Locks     none of its own; a range belongs to whoever makes it, until its objects are handed out.
+ * Owns      the set's entries in the address maps: code HEW_CODE_POOL for each granule, an extent for each page.
+ * Locks     none of its own; the creating thread owns a range until its objects are published.
  */
 #ifndef HEW_POOL_RANGE_H
 #define HEW_POOL_RANGE_H
@@ -11,13 +11,14 @@
 #include "meta/map.h"
 #include "pool/set.h"
 
-/* Memory from the set's source, or of the first arena, in the maps.  NULL: no memory, or the source gave what cannot be. */
+/* Maps memory from the set's source or the first arena, and enters it in the maps.  NULL: no memory, or the source
+ * returned an invalid range. */
 struct hew_pool_range *hew_pool_range_take(struct hew_pool_set *set, size_t size, struct hew_pool_block *block);
 
-/* The memory goes back to where it came from. */
+/* Returns the memory to its source. */
 void hew_pool_range_give(struct hew_pool_set *set, struct hew_pool_range *range);
 
-/* The range that `address` is in; NULL: it is no pool's. */
+/* The range that contains `address`.  NULL: no pool does. */
 HEW_INLINE struct hew_pool_range *
 hew_pool_range_of(uintptr_t address)
 {
@@ -28,7 +29,7 @@ hew_pool_range_of(uintptr_t address)
     return HEW_LIKELY(range->set != NULL) ? range : NULL;
 }
 
-/* The block of the set that `address` lies in; NULL: it is not this set's, or in no object's place. */
+/* The block that contains `address`, which must be in `range`.  NULL: no object's place. */
 HEW_INLINE struct hew_pool_block *
 hew_pool_range_block(const struct hew_pool_range *range, uintptr_t address)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recent: the words of a block that objects came back to last on one processor.
+ * recent: the words of a block whose objects were freed last on one processor.
  *
- * What was given back last is most likely still in the processor's cache, whichever of its threads takes it: so the last word
- * serves first.  A stack that forgets what lies deepest; only hints, which threads of one processor may lose to each other.
+ * An object freed last is most likely still in that processor's cache, whichever thread allocates it next.  So the most
+ * recent word is tried first.  This is a bounded stack that overwrites its oldest entries.  Entries are hints: threads
+ * on one processor may overwrite each other's.
  */
 #ifndef HEW_POOL_RECENT_H
 #define HEW_POOL_RECENT_H
@@ -18,8 +19,8 @@
 #define HEW_POOL_RECENT_WORDS 32
 
 struct hew_pool_recent {
-    _Atomic uint32_t top;                          /* counts on: modulo the number of words */
-    _Atomic uint32_t words[HEW_POOL_RECENT_WORDS]; /* a word's number and 1; 0: none */
+    _Atomic uint32_t top;                          /* increases without bound; index modulo the number of words */
+    _Atomic uint32_t words[HEW_POOL_RECENT_WORDS]; /* word index + 1; 0: none */
 } HEW_ALIGNED(HEW_CACHE_LINE);
 
 /* The newest word; false: none. */
