@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gzip: bytes wrapped as a gzip file, uncompressed.
+ * gzip: wraps bytes as an uncompressed gzip file.
  *
- * Why       readers of pprof's format expect the wrapping; what compression would save is not worth a compressor here.
+ * Why       readers of pprof's format expect gzip; the space that compression saves is not worth a compressor here.
  * Owned by the writer.
  */
 #ifndef HEW_PROF_GZIP_H

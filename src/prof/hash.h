@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash: an intrusive table of things by a 64-bit hash.
+ * hash: an intrusive hash table with 64-bit hashes.
  *
- * Promises  at most one thing a bucket on average; its own memory comes from meta/.  Zero-filled is empty.
- * Called    under the lock of whoever owns the table.
+ * Promises  at most one entry a bucket on average; its own memory comes from meta/.  All zeros is an empty table.
+ * Called    under the lock of the table's owner.
  */
 #ifndef HEW_PROF_HASH_H
 #define HEW_PROF_HASH_H
@@ -21,16 +21,16 @@ struct hew_hash {
     size_t count;
 };
 
-/* False without memory for a first bucket; a table that cannot grow goes on with longer chains. */
+/* False without memory for a first bucket.  A table that cannot grow keeps working with longer chains. */
 bool hew_hash_insert(struct hew_hash *table, struct hew_hash_link *link, uint64_t hash);
 
 void hew_hash_remove(struct hew_hash *table, struct hew_hash_link *link);
 
-/* The first thing with that hash, and the next one after `link`; NULL when there is none. */
+/* The first entry with that hash, and the next one after `link`; NULL: none. */
 struct hew_hash_link *hew_hash_first(const struct hew_hash *table, uint64_t hash);
 struct hew_hash_link *hew_hash_next(const struct hew_hash_link *link);
 
-/* One more word into a hash. */
+/* Mixes one more word into a hash. */
 HEW_INLINE uint64_t
 hew_hash_mix(uint64_t hash, uint64_t word)
 {

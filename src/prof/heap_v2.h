@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_v2: a snapshot as jemalloc's text format, which jeprof and others read: the counts of each stack and thread, and the
- * process's memory map for finding names.
+ * heap_v2: writes a snapshot in jemalloc's text format, which jeprof and other tools read: counts for each stack and
+ * thread, and the process's memory map for symbolization.
  */
 #ifndef HEW_PROF_HEAP_V2_H
 #define HEW_PROF_HEAP_V2_H

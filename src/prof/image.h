@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image: what an ELF file says of itself where it is mapped from its beginning.
+ * image: reads an ELF file's headers from where it is mapped.
  *
- * Promises  reads that cannot fault; no memory, no lock.
+ * Promises  reads cannot fault; no memory, no lock.
  */
 #ifndef HEW_PROF_IMAGE_H
 #define HEW_PROF_IMAGE_H
@@ -14,10 +14,10 @@ struct hew_image_code {
     uint64_t offset;      /* in the file */
 };
 
-/* The build id of the file that is mapped at `begin`; its length, 0: none. */
+/* Copies the build id of the file mapped at `begin` and returns its length; 0: none. */
 unsigned hew_image_build_id(uintptr_t begin, uint8_t *id, unsigned most);
 
-/* Where its code is.  False: it is no such file, or has none. */
+/* Finds the file's code.  False: not an ELF file, or it has no code. */
 bool hew_image_code(uintptr_t begin, struct hew_image_code *code);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samples: a copy of what is known of every sampled object that is live: its stack, size, thread and age, and the slab that
- * it would be in.
+ * samples: a copy of everything known about each live sampled object: its stack, size, thread and age, and the slab
+ * that it would be in.
  *
- * Owned by whoever took it.  One mapping of its own, so that nothing of it stays when it is given back.
+ * Owned by the caller that took it.  It is one separate mapping, so freeing it leaves nothing behind.
  */
 #ifndef HEW_PROF_SAMPLES_H
 #define HEW_PROF_SAMPLES_H
@@ -11,17 +11,17 @@
 #include "alloc/utilization.h"
 #include "prof/table.h"
 
-/* One object.  Rows of one stack stand together, and have the same `frames`. */
+/* One object.  Rows of the same stack are adjacent and share `frames`. */
 struct hew_sample {
-    const uintptr_t *frames; /* the caller of malloc first, then outwards */
+    const uintptr_t *frames; /* innermost first, beginning with the caller of malloc */
     unsigned depth;
     uint64_t thread;
-    uint64_t weight;  /* how many objects it stands for, in 2^-16 */
-    uint64_t time_ns; /* when it was allocated, by hew_clock_ns() */
+    uint64_t weight;  /* number of objects it represents, in units of 2^-16 */
+    uint64_t time_ns; /* allocation time, by hew_clock_ns() */
     size_t requested, usable;
-    const void *place;              /* the region that is kept for it; NULL: none */
-    struct hew_utilization slab;    /* around the place; all zeros without one */
-    char name[HEW_PROF_NAME_BYTES]; /* the thread's; "": none */
+    const void *place;              /* the slab region reserved for it; NULL: none */
+    struct hew_utilization slab;    /* the slab around `place`; all zeros without one */
+    char name[HEW_PROF_NAME_BYTES]; /* the thread's name; "": none */
 };
 
 struct hew_samples {
@@ -31,7 +31,7 @@ struct hew_samples {
     size_t memory_bytes;
 };
 
-/* False without memory.  Takes hew_prof_lock, and then, without it, the locks of bins. */
+/* False without memory.  Takes hew_prof_lock, releases it, and then takes the locks of bins. */
 bool hew_samples_take(struct hew_samples *samples);
 void hew_samples_give(struct hew_samples *samples);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshot: a copy of the whole table at one moment, for writers that must not hold its lock.
+ * snapshot: a consistent copy of the whole table, for writers that must not hold its lock.
  *
- * Owned by whoever took it.  One mapping of its own, so that nothing of it stays when it is given back.
+ * Owned by the caller that took it.  It is one separate mapping, so freeing it leaves nothing behind.
  */
 #ifndef HEW_PROF_SNAPSHOT_H
 #define HEW_PROF_SNAPSHOT_H
@@ -28,7 +28,7 @@ struct hew_snapshot_stack {
 };
 
 struct hew_snapshot {
-    struct hew_prof_totals live, ever; /* of everything */
+    struct hew_prof_totals live, ever; /* of all stacks */
     struct hew_snapshot_stack *stacks;
     struct hew_snapshot_thread *threads;
     size_t stack_count, thread_count;

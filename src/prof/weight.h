@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weight: what a sampled object stands for.
+ * weight: how many objects and bytes a sampled object represents.
  *
- * An object of s bytes is sampled with the chance p = 1 - e^(-s / interval), so it stands for 1 / p objects and s / p
- * bytes: sums of these are right on average, whatever the sizes.
+ * An object of s bytes is sampled with probability p = 1 - e^(-s / interval).  It represents 1 / p objects and s / p
+ * bytes, so sums of these are unbiased for any mix of sizes.
  *
- * Readers of heap_v2 correct for themselves: they take each line's mean size for the size of all its objects and divide
- * by its chance.  That is wrong where sizes differ, so what is written is what becomes the right sums in their hands.
- * Pure functions.
+ * Readers of heap_v2 apply their own correction: they assume that all objects of a line have its mean size, and divide
+ * by that size's probability.  This is wrong where sizes differ.  So the file holds values that become the unbiased
+ * sums after that correction.  Pure functions.
  */
 #ifndef HEW_PROF_WEIGHT_H
 #define HEW_PROF_WEIGHT_H
@@ -18,7 +18,7 @@
 
 struct hew_prof_totals {
     uint64_t objects, bytes;               /* sampled */
-    uint64_t weight_objects, weight_bytes; /* what they stand for */
+    uint64_t weight_objects, weight_bytes; /* what they represent */
 };
 
 /* One sampled object of `size` bytes. */
@@ -31,10 +31,11 @@ struct hew_prof_shown {
     uint64_t objects, bytes;
 };
 
-/* What stands for the totals in a file, by the option prof_unbias: the sampled counts, or for a reader of heap_v2. */
+/* The values to write for the totals into a heap_v2 file: with prof_unbias the ones described above, else the sampled
+ * counts. */
 struct hew_prof_shown hew_weight_for_heap_v2(const struct hew_prof_totals *totals, uint64_t interval, bool unbias);
 
-/* Estimated objects and bytes, or with `unbias` false the sampled ones. */
+/* Estimated objects and bytes; with `unbias` false the sampled ones. */
 struct hew_prof_shown hew_weight_estimate(const struct hew_prof_totals *totals, bool unbias);
 
 #endif
