@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_thread: a thread of hew's own, in which no signal handler of the program ever runs.
+ * own_thread: starts threads of hew, in which no signal handler of the program ever runs.
  */
 #ifndef HEW_CONTROL_OWN_THREAD_H
 #define HEW_CONTROL_OWN_THREAD_H
@@ -9,8 +9,8 @@
 
 #include <pthread.h>
 
-/* `stack` bytes, 0: as many as the program's own threads have.  A program's thread-local data lies on each thread's stack and may
- * be larger than a small one: false then, too, and where the process has no functions for threads. */
+/* `stack` bytes; 0: the size of the program's own threads.  False if a small stack cannot hold the program's
+ * thread-local data, which lies on each thread's stack, and if the process has no thread functions. */
 bool hew_own_thread_create(pthread_t *thread, size_t stack, void *(*work)(void *unused));
 void hew_own_thread_join(pthread_t thread);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl: mallctl's tree of names, as it looks to a leaf and to the exported functions.
+ * ctl: mallctl's tree of names: the interface for leaves and for the exported functions.
  *
- * A name ("arena.0.purge") or its MIB ({3, 0, 2}: the place of each part among its siblings, an index as itself) leads
- * to a row of ctl_names.def, which tells the type, what may be done with it, and the leaf: the function that does it.
+ * A name ("arena.0.purge") or its MIB ({3, 0, 2}: each part's position among its siblings; an index stands for itself)
+ * leads to a row of ctl_names.def.  The row has the type, the permitted operations, and the leaf: the function that
+ * executes them.
  *
- * Promises  what a row does not allow is refused here; a leaf sees only calls that may read, write or both.
- * Locks     none is held while a leaf runs, so that a leaf may end up in a program's extent hook which asks again.
+ * Promises  operations that a row does not permit are refused here; a leaf sees only permitted reads and writes.
+ * Locks     none is held while a leaf runs, so a leaf may call a program's extent hook that calls mallctl again.
  * Not here  leaves: ctl_<subtree>.c.  How they copy values: ctl_value.h.  The tree itself: ctl_tree.c.
  */
 #ifndef HEW_CONTROL_MALLCTL_CTL_H
@@ -25,8 +26,8 @@ enum hew_ctl_type {
     HEW_CTL_SSIZE,
     HEW_CTL_TEXT,    /* const char * */
     HEW_CTL_POINTER, /* any other pointer */
-    HEW_CTL_STRUCT,  /* the leaf knows */
-    HEW_CTL_INDEX,   /* no value: the leaf tells whether the index is in range */
+    HEW_CTL_STRUCT,  /* defined by the leaf */
+    HEW_CTL_INDEX,   /* no value: the leaf checks whether the index is in range */
 };
 
 enum hew_ctl_access {
@@ -34,7 +35,7 @@ enum hew_ctl_access {
     HEW_CTL_READ = 1,
     HEW_CTL_WRITE = 2,
     HEW_CTL_BOTH = 3,
-    HEW_CTL_PROF = 4, /* unless prof:true, ENOENT whatever is asked */
+    HEW_CTL_PROF = 4, /* without prof:true every operation returns ENOENT */
     HEW_CTL_NONE_PROF = HEW_CTL_NONE | HEW_CTL_PROF,
     HEW_CTL_READ_PROF = HEW_CTL_READ | HEW_CTL_PROF,
     HEW_CTL_WRITE_PROF = HEW_CTL_WRITE | HEW_CTL_PROF,
@@ -44,37 +45,37 @@ enum hew_ctl_access {
 #define HEW_CTL_NAME_MAX 64
 #define HEW_CTL_DEPTH_MAX 7
 
-/* A row of ctl_names.def.  Without pointers: the table costs a process no relocation. */
+/* A row of ctl_names.def.  It has no pointers, so the table needs no relocations. */
 struct hew_ctl_row {
     char name[HEW_CTL_NAME_MAX];
-    uint32_t field; /* which of several values of one leaf */
+    uint32_t field; /* selects one of several values of a leaf */
     uint8_t type, access, leaf;
 };
 
 struct hew_ctl_call {
-    const size_t *mib; /* index parts hold the index that the caller gave */
+    const size_t *mib; /* an index part holds the caller's index */
     size_t depth;
-    void *old; /* NULL: not read; never without old_length */
+    void *old; /* NULL: no read; never set without old_length */
     size_t *old_length;
-    const void *new; /* NULL: not written */
+    const void *new; /* NULL: no write */
     size_t new_length;
     const struct hew_ctl_row *row;
 };
 
-/* 0, or ENOENT EINVAL EPERM EFAULT EAGAIN. */
+/* Returns 0, ENOENT, EINVAL, EPERM, EFAULT or EAGAIN. */
 typedef int (*hew_ctl_leaf)(const struct hew_ctl_call *call);
 
 #define HEW_CTL_LEAF(leaf) int leaf(const struct hew_ctl_call *call);
 #include "control/mallctl/ctl_leaves.def"
 
-/* mallctl and its kin; any pointer may be NULL. */
+/* Implement mallctl and related functions; any pointer may be NULL. */
 int hew_ctl_by_name(const char *name, void *old, size_t *old_length, const void *new, size_t new_length);
-int hew_ctl_by_mib(struct hew_ctl_call *call); /* all but the row */
+int hew_ctl_by_mib(struct hew_ctl_call *call); /* everything but the row is set */
 
-/* The row that a name leads to; NULL: it leads to none. */
+/* The row of a name; NULL: there is none. */
 const struct hew_ctl_row *hew_ctl_row_of(const char *name);
 
-/* As much of the name's MIB as *depth has room for; a name of an inner node will do. */
+/* Stores as much of the name's MIB as *depth permits; the name may be that of an inner node. */
 int hew_ctl_to_mib(const char *name, size_t *mib, size_t *depth);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl_arena: what ctl_arena.c and ctl_arenas.c share.
+ * ctl_arena: declarations that ctl_arena.c and ctl_arenas.c share.
  */
 #ifndef HEW_CONTROL_MALLCTL_CTL_ARENA_H
 #define HEW_CONTROL_MALLCTL_CTL_ARENA_H
@@ -8,11 +8,11 @@
 #include "control/mallctl/ctl.h"
 #include "slab/arena.h"
 
-/* Indices that stand for no single arena; users have them compiled in. */
+/* Indices that do not name a single arena; they are compiled into programs. */
 #define HEW_CTL_ARENAS_ALL 4096u
 #define HEW_CTL_ARENAS_DESTROYED 4097u
 
-/* Reads and sets a decay time, that of arenas made later when `arena` is NULL. */
+/* Reads and sets a decay time; with `arena` NULL, that of arenas created later. */
 int hew_ctl_exchange_decay_ms(const struct hew_ctl_call *call, struct hew_arena *arena);
 
 #endif

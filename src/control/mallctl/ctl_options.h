@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl_options: numbers of the settings in hew_option_table, and of the texts that they came from.
+ * ctl_options: indices of the settings in hew_option_table, and of the sources of settings.
  */
 #ifndef HEW_CONTROL_MALLCTL_CTL_OPTIONS_H
 #define HEW_CONTROL_MALLCTL_CTL_OPTIONS_H

@@ -2,7 +2,7 @@
 /*
  * report_general: the part of a statistics report about the library and its settings.
  *
- * What was built and how many arenas there are comes from the rows of ctl_names.def, settings from options.def.
+ * Build options and the number of arenas come from the rows of ctl_names.def, settings from options.def.
  */
 #ifndef HEW_CONTROL_MALLCTL_REPORT_GENERAL_H
 #define HEW_CONTROL_MALLCTL_REPORT_GENERAL_H

@@ -2,28 +2,29 @@
 /*
  * remote: the thread that answers on the control socket (option `control`; docs/control.md).
  *
- * Owns      one thread, started by the first slow path of malloc after boot or fork; its descriptors lie in a table of its
- *           own, its clients in slots of a fixed number.
- * Promises  without the setting nothing here runs but one look at it, at boot.  A client who is slow or silent loses his
- *           place, and nobody waits for him.
- * Not here  what a request means: request.c.  Where the socket is: place.c.
+ * Owns      one thread, started by the first slow path of malloc after boot or fork.  The thread has its own descriptor
+ *           table and a fixed number of client slots.
+ * Promises  without the setting nothing here runs except one check at boot.  A client that is slow or silent loses its
+ *           slot; no other client waits for it.
+ * Not here  the meaning of a request: request.c.  The socket's path: place.c.
  */
 #ifndef HEW_CONTROL_REMOTE_REMOTE_H
 #define HEW_CONTROL_REMOTE_REMOTE_H
 
 #include "base/compiler.h"
 
-/* At boot, when there is such a setting. */
+/* Called at boot if the setting is present. */
 void hew_remote_boot(void);
 
-/* Whether the thread is to be started; and starts it.  From where a thread can be started (see purger.h); keeps errno. */
+/* Whether the thread must be started, and the start.  Call them where a thread can start (see purger.h); they keep
+ * errno. */
 bool hew_remote_is_due(void);
 void hew_remote_start(void);
 
-/* The last of the program's threads is ending.  Returns when ours is gone. */
+/* The last of the program's threads is ending.  Returns when the serving thread has ended. */
 void hew_remote_end(void);
 
-/* In a fork's child: a thread of its own is due, with a socket of its own. */
+/* In a fork's child: the child needs its own thread and its own socket. */
 void hew_remote_after_fork(void);
 
 #endif
