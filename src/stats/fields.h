@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fields: every number of the statistics as a struct member, and the tables that describe the members.
+ * fields: every statistic as a struct member, and tables that describe the members.
  *
- * Made from the .def files beside it.  Each number is a uint64_t (signed ones too), and the members of a struct stand
- * in the order of its table: member k of a struct is word k, which is how sums, reports and mallctl get at all of them.
- * Pure data.
+ * Expanded from the .def files in this folder.  Each number is a uint64_t (signed ones too).  The members of a struct
+ * have the order of its table: member k is word k.  Sums, reports and mallctl use this to reach every member.  Pure
+ * data.
  */
 #ifndef HEW_STATS_FIELDS_H
 #define HEW_STATS_FIELDS_H
 
 #include "slab/arena.h"
 
-/* What jemalloc's tables have; the classes above what the address space holds stay 0. */
+/* The sizes of jemalloc's tables; classes beyond the address space stay 0. */
 #define HEW_STATS_BINS ((unsigned)HEW_CODE_SMALL_LAST)
 #define HEW_STATS_BUCKETS 199u
 #define HEW_STATS_HPA_BUCKETS 64u
 
 enum hew_stats_type { HEW_STATS_UNSIGNED, HEW_STATS_U32, HEW_STATS_U64, HEW_STATS_SIZE, HEW_STATS_SSIZE };
 enum hew_stats_merge { HEW_STATS_ADD, HEW_STATS_MAX, HEW_STATS_NONE };
-/* Where a number is shown. */
+/* Where a number is printed. */
 enum hew_stats_part {
     HEW_STATS_JSON,
-    HEW_STATS_NO_JSON, /* in the text and by mallctl */
+    HEW_STATS_NO_JSON, /* in the text and in mallctl */
     HEW_STATS_HEAD,
     HEW_STATS_TAIL,
     HEW_STATS_HPA,
@@ -29,12 +29,12 @@ enum hew_stats_part {
 
 #define HEW_STATS_NAME_BYTES 24
 
-/* One row of a .def; a table ends in a row without a name.  The name itself, not where it lies: pointers would be set up
- * anew in each process, on pages of its own. */
+/* One row of a .def; a row without a name ends the table.  The name is stored inline: pointers would need relocation in
+ * each process, on private pages. */
 struct hew_stats_field {
     char name[HEW_STATS_NAME_BYTES];
     uint8_t type, merge, part;
-    uint8_t width; /* of its column */
+    uint8_t width; /* of its column in the text */
 };
 
 struct hew_stats_totals {
@@ -42,7 +42,7 @@ struct hew_stats_totals {
 #include "stats/totals.def"
 };
 
-/* The depots of all CPUs. */
+/* The per-CPU caches, all together. */
 struct hew_stats_depot {
 #define HEW_STATS_DEPOT(name, type, what) uint64_t name;
 #include "stats/depot.def"
@@ -118,11 +118,11 @@ extern const struct hew_stats_field hew_stats_total_fields[], hew_stats_mutex_fi
     hew_stats_tuned_fields[];
 extern const char *const hew_stats_global_mutex_names[], *const hew_stats_arena_mutex_names[];
 
-/* The smallest size of a bucket of unused extents: 4096, 8192 ... */
+/* Smallest size in a bucket of unused extents: 4096, 8192 ... */
 HEW_INLINE size_t
 hew_stats_bucket_size(unsigned bucket)
 {
-    /* Four a doubling from four pages on, as the large classes from 16 KiB: class number 36 there is bucket 3. */
+    /* Four buckets a doubling from four pages on, like the large classes from 16 KiB: class 36 there is bucket 3. */
     return bucket < 3 ? (bucket + 1) * HEW_PAGE : hew_class_size(bucket - 3 + hew_class_index(4 * HEW_PAGE));
 }
 

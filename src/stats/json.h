@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json: one JSON text on one line, without blanks.
+ * json: writes one JSON text on one line, without blanks.
  *
- * Promises  commas where they belong; strings are escaped, and bytes that are not UTF-8 replaced, so that any reader
- *           takes it.  Closing what was opened, and naming each key once, is the caller's.
+ * Promises  correct commas; strings are escaped and invalid UTF-8 is replaced, so that any reader accepts the text.
+ *           The caller must close what it opens, and use each key once.
  */
 #ifndef HEW_STATS_JSON_H
 #define HEW_STATS_JSON_H
@@ -12,10 +12,10 @@
 
 struct hew_json {
     struct hew_writer *out;
-    bool follows; /* something stands before in the same object or array */
+    bool follows; /* the object or array has a member already */
 };
 
-/* `key` is NULL for the members of an array, and outermost. */
+/* `key` is NULL for members of an array and at the top level. */
 void hew_json_open(struct hew_json *json, const char *key, char bracket);
 void hew_json_close(struct hew_json *json, char bracket);
 void hew_json_unsigned(struct hew_json *json, const char *key, uint64_t value);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outside: what layers above count themselves, and put here to be read.  All relaxed; not part of a snapshot.
+ * outside: counters that the layers above maintain and publish here.  All relaxed; not part of a snapshot.
  */
 #ifndef HEW_STATS_OUTSIDE_H
 #define HEW_STATS_OUTSIDE_H
@@ -9,13 +9,13 @@
 
 #include <stdatomic.h>
 
-/* Purgers: threads, wake-ups, and the nanoseconds from each to the next. */
+/* Purgers: number of threads, wake-ups, and the total nanoseconds between wake-ups. */
 struct hew_stats_background {
     _Atomic uint64_t threads, runs, between_ns;
 };
 extern struct hew_stats_background hew_stats_background;
 
-/* The same as jemalloc shows it: run_interval is a mean. */
+/* The same in jemalloc's form: run_interval is a mean. */
 struct hew_stats_background_numbers {
     uint64_t num_threads, num_runs, run_interval;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table: columns of numbers in the text report, one for each row of a .def.
+ * table: columns of numbers in the text report, one column for each row of a .def.
  *
- * What only ever rises has a second column: how much a second.
+ * Counters that only increase get a second column: the rate per second.
  */
 #ifndef HEW_STATS_TABLE_H
 #define HEW_STATS_TABLE_H
@@ -12,7 +12,7 @@
 
 void hew_table_head(struct hew_writer *out, const struct hew_stats_field *fields);
 
-/* `words`: the struct that the fields describe; `seconds`: how long it has been counted. */
+/* `words`: the struct that the fields describe; `seconds`: the time over which it was counted. */
 void hew_table_cells(struct hew_writer *out, const struct hew_stats_field *fields, const void *words, uint64_t seconds);
 
 #endif
