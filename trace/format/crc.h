@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* crc: CRC-32 as zlib and gzip count it (polynomial 0xEDB88320), four bytes at a time. */
+/* crc: CRC-32 as in zlib and gzip (polynomial 0xEDB88320), four bytes at a time. */
 #ifndef HEW_TRACE_FORMAT_CRC_H
 #define HEW_TRACE_FORMAT_CRC_H
 

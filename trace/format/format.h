@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format: the constants of trace files, version 3, and their numbers.  docs/trace.md describes them byte for byte.
+ * format: the constants and number encoding of trace files, version 3.  docs/trace.md describes the files byte for
+ * byte.
  *
  * Owns      nothing.
- * Promises  pure arithmetic on bytes; no malloc, no system call.  Everything is little-endian, as the machines are that it runs on.
+ * Promises  pure arithmetic on bytes; no malloc, no system call.  Everything is little-endian, like the supported
+ *           machines.
  * Not here  whole blocks: reader.h reads them, writer.h writes them.
  */
 #ifndef HEW_TRACE_FORMAT_FORMAT_H
@@ -15,11 +17,11 @@
 #include <string.h>
 
 #define HEW_TRACE_MAGIC "hewtrace"
-#define HEW_TRACE_VERSION 3                        /* 1 has no TOUCHED, 2 no tree of stacks; both are read too */
+#define HEW_TRACE_VERSION 3                        /* 1 has no TOUCHED, 2 no tree of stacks; the reader accepts both */
 #define HEW_TRACE_BLOCK_MAGIC UINT32_C(0x31425748) /* "HWB1" */
 #define HEW_TRACE_LG_ALIGN_MAX 46
 
-/* A file's header; its size is told in it, and what lies between this and the first block is zero. */
+/* A file's header.  It contains its own size; the bytes between it and the first block are zero. */
 struct hew_trace_header {
     char magic[8];
     uint32_t version;
@@ -27,27 +29,27 @@ struct hew_trace_header {
     uint64_t started;     /* nanoseconds since 1970 */
     uint32_t pid;
     uint32_t flags;
-    uint32_t batch_operations; /* most operations of a batch */
+    uint32_t batch_operations; /* most operations in a batch */
     uint32_t batch_microseconds;
-    uint32_t thread_sampling; /* one thread of so many was recorded; 1: each */
-    uint32_t stack_sampling;  /* a stack for one allocation of so many; 0: none */
+    uint32_t thread_sampling; /* one thread of this many was recorded; 1: every thread */
+    uint32_t stack_sampling;  /* one allocation of this many has a stack; 0: none */
     uint64_t reserved[2];
 };
 _Static_assert(sizeof(struct hew_trace_header) == 64, "docs/trace.md says 64 bytes");
 
 enum hew_trace_flag {
-    HEW_TRACE_ENDED = 1,   /* by exit(); without it: killed, _exit, another program by exec, or it runs */
-    HEW_TRACE_OBJECTS = 4, /* objects of CPython's own allocator are in it, which are no malloc's */
-    HEW_TRACE_FULL = 2,    /* it stopped at --max or a full disk: what came later is not in it */
+    HEW_TRACE_ENDED = 1,   /* ended by exit(); unset: killed, _exit, exec of another program, or still running */
+    HEW_TRACE_OBJECTS = 4, /* includes objects of CPython's own allocator, which are not malloc's */
+    HEW_TRACE_FULL = 2,    /* recording stopped at --max or at a full disk; later operations are missing */
 };
 
 enum hew_trace_block_kind {
     HEW_TRACE_OPERATIONS = 1,
     HEW_TRACE_INFO = 2,    /* text, lines of NAME=VALUE */
     HEW_TRACE_MODULES = 3, /* text as /proc/PID/maps, for the stacks */
-    HEW_TRACE_NODES = 4,   /* of the tree of stacks; `number` is the first one's */
+    HEW_TRACE_NODES = 4,   /* nodes of the tree of stacks; `number` is the first node's */
     HEW_TRACE_NAMES =
-        5, /* text, lines of NUMBER, LINE, FUNCTION and FILE with tabs between: frames without an address */
+        5, /* text, lines of NUMBER, LINE, FUNCTION and FILE separated by tabs: names of frames without an address */
 };
 
 enum hew_trace_codec {
@@ -56,9 +58,8 @@ enum hew_trace_codec {
 };
 
 enum hew_trace_block_state {
-    HEW_TRACE_OPEN =
-        0, /* its writer was cut off: `room` bytes, of which the operations up to the first zero byte are good */
-    HEW_TRACE_CLOSED = 1, /* lengths and checksums hold */
+    HEW_TRACE_OPEN = 0,   /* the writer did not finish: `room` bytes; operations up to the first zero byte are valid */
+    HEW_TRACE_CLOSED = 1, /* lengths and checksums are valid */
 };
 
 struct hew_trace_block {
@@ -68,14 +69,14 @@ struct hew_trace_block {
     uint8_t state;
     uint8_t reserved;
     uint32_t room;     /* from this header's first byte to the next header's */
-    uint32_t length;   /* bytes of the payload when decoded */
+    uint32_t length;   /* bytes of the decoded payload */
     uint32_t stored;   /* bytes of the payload in the file */
-    uint32_t checksum; /* CRC-32 of those */
+    uint32_t checksum; /* CRC-32 of the stored bytes */
     uint32_t thread;
-    uint32_t sequence; /* counts the thread's blocks from 0 */
+    uint32_t sequence; /* index of the block in its thread, from 0 */
     uint64_t number;   /* allocations of the thread before this block */
-    uint64_t ticket;   /* its first SYNC counts from here */
-    uint64_t time;     /* microseconds since the start, likewise */
+    uint64_t ticket;   /* base of the first SYNC's ticket delta */
+    uint64_t time;     /* base of the first SYNC's time delta, microseconds since the start */
     uint32_t operations;
     uint32_t header_checksum; /* CRC-32 of the 60 bytes before */
 };
@@ -83,9 +84,10 @@ _Static_assert(sizeof(struct hew_trace_block) == 64, "docs/trace.md says 64 byte
 
 #define HEW_TRACE_LENGTH_MAX (UINT32_C(1) << 24) /* of a decoded payload */
 
-/* A place in the tree of stacks: a call at `address` below the stack that `parent` stands for.  Nodes count from 1; 0 is no stack. */
+/* A node in the tree of stacks: a call at `address` below the stack that `parent` stands for.  Nodes count from 1; 0 is
+ * no stack. */
 struct hew_trace_node {
-    uint64_t address; /* a return address; HEW_TRACE_NAMED and the number of a name; 0: not written */
+    uint64_t address; /* a return address; HEW_TRACE_NAMED with the number of a name; 0: not written */
     uint32_t parent;
     uint32_t reserved;
 };
@@ -93,12 +95,12 @@ _Static_assert(sizeof(struct hew_trace_node) == 16, "docs/trace.md says 16 bytes
 
 #define HEW_TRACE_NAMED (UINT64_C(1) << 63)
 
-/* More stacks than that are not told apart. */
+/* Stacks beyond this number get no node. */
 #define HEW_TRACE_NODES_MAX (UINT32_C(1) << 26)
 
-/* An operation's first byte has its code in the low three bits and the first number's beginning in the high five. */
+/* An operation's first byte has its code in the low three bits and the start of its first number in the high five. */
 enum hew_trace_code {
-    HEW_TRACE_CONTROL = 0,       /* which one is in the high bits */
+    HEW_TRACE_CONTROL = 0,       /* the high bits select which */
     HEW_TRACE_MALLOC = 1,        /* size */
     HEW_TRACE_CALLOC = 2,        /* size */
     HEW_TRACE_FREE = 3,          /* distance */
@@ -112,19 +114,19 @@ enum hew_trace_control {
     HEW_TRACE_END = 0,   /* nothing follows in this block */
     HEW_TRACE_SYNC = 1,  /* ticket delta, time delta: a batch begins */
     HEW_TRACE_EXIT = 2,  /* the thread ended */
-    HEW_TRACE_STACK = 3, /* count, then so many addresses as differences (zigzag): the stack of the allocation before */
-    HEW_TRACE_TOUCHED =
-        4, /* thread, number, pages: so many pages of this object have memory, as it ends or the process does */
-    HEW_TRACE_NODE = 5, /* node: the stack of the allocations that follow in this block; 0 again: of none */
+    HEW_TRACE_STACK = 3, /* count, then that many addresses as zigzag differences: the stack of the previous allocation
+                          * */
+    HEW_TRACE_TOUCHED = 4, /* thread, number, pages: resident pages of this object when it or the process ends */
+    HEW_TRACE_NODE = 5,    /* node: the stack of the allocations that follow in this block; 0: they have no stack */
 };
 
 #define HEW_TRACE_STACK_MAX 64
-/* No operation is longer, with the SYNC before it; stacks alone are. */
+/* Upper bound of an operation with the SYNC before it; only stacks are longer. */
 #define HEW_TRACE_OPERATION_MAX 64
 
 /*
- * A number begins in `bits` bits of its first byte: below 2^bits - 4 these are its value; the last four values say that
- * 1, 2, 4 or 8 bytes follow, which are.
+ * A number begins in `bits` bits of its first byte.  Values below 2^bits - 4 are the number itself.  The last four
+ * values mean that the number follows in 1, 2, 4 or 8 bytes.
  */
 static inline uint8_t *
 hew_trace_put_number(uint8_t *to, unsigned bits, unsigned low, uint64_t value)
@@ -137,11 +139,11 @@ hew_trace_put_number(uint8_t *to, unsigned bits, unsigned low, uint64_t value)
         return to + 1;
     }
     *to = (uint8_t)(((direct + lg) << shift) | low);
-    memcpy(to + 1, &value, sizeof(value)); /* whoever writes has room for a whole operation */
+    memcpy(to + 1, &value, sizeof(value)); /* the caller has space for a whole operation */
     return to + 1 + ((size_t)1 << lg);
 }
 
-/* Reads a number at *at; false: it does not end before `end`. */
+/* Reads a number at *at; false if it does not end before `end`. */
 static inline bool
 hew_trace_get_number(const uint8_t **at, const uint8_t *end, unsigned bits, uint64_t *value)
 {

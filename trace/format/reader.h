@@ -15,8 +15,8 @@
  *     hew_trace_merge_end(&merge);
  *     hew_trace_close(&trace);
  *
- * Owns      the index of the file's blocks, of its threads and stacks, by malloc: at most three times as many bytes as the file has.
- * Promises  any bytes at all may be read: what is damaged is left out and counted.  Nothing is read outside of the file.
+ * Owns      the index of blocks, threads and stacks, by malloc: at most three times the size of the file.
+ * Promises  accepts any bytes: damaged blocks are skipped and counted.  Nothing is read outside of the file.
  * Not here  compressed blocks: the tool unpacks them first (docs/trace.md).
  */
 #ifndef HEW_TRACE_FORMAT_READER_H
@@ -26,11 +26,11 @@
 
 #define HEW_TRACE_WHY 256
 
-/* Where a good block of operations lies. */
+/* A valid block of operations. */
 struct hew_trace_part {
     const uint8_t *payload;
     uint32_t size;
-    uint32_t thread; /* counted from 0 in the order of their first blocks, without gaps */
+    uint32_t thread; /* counted from 0 in the order of first blocks, without gaps */
     uint32_t sequence;
     uint64_t number;
     uint64_t ticket;
@@ -42,28 +42,28 @@ struct hew_trace {
     size_t size;
     bool mapped;
     struct hew_trace_header header;
-    struct hew_trace_part *parts; /* by thread, then sequence */
+    struct hew_trace_part *parts; /* sorted by thread, then sequence */
     size_t part_count;
-    uint32_t *names; /* by thread: its number in the file, rising; NULL: the same */
+    uint32_t *names; /* by thread: its number in the file, ascending; NULL: the same number */
     uint32_t thread_count;
-    struct hew_trace_node
-        *nodes; /* [0 .. node_count): of the tree of stacks, by number; what is not there has address 0 */
+    struct hew_trace_node *nodes; /* [0 .. node_count): the tree of stacks, by number; missing nodes have address 0 */
     uint32_t node_count;
-    uint32_t damaged; /* blocks that were left out */
-    uint32_t missing; /* blocks that a thread's sequence tells of and that are not there */
-    uint64_t cut_off; /* bytes at the end of the file that no block has; 0: it ends well */
-    const char *info; /* text of the first INFO block, not ended by NUL; NULL: none */
+    uint32_t damaged; /* blocks that were skipped */
+    uint32_t missing; /* blocks that gaps in the threads' sequences show to be missing */
+    uint64_t cut_off; /* bytes at the end of the file outside any block; 0: the file ends cleanly */
+    const char *info; /* text of the first INFO block, not NUL-terminated; NULL: none */
     uint32_t info_size;
 };
 
-/* False with one line in `why`: no trace, another version, compressed, or no memory. */
+/* False with a one-line message in `why`: not a trace, another version, compressed, or no memory. */
 bool hew_trace_open(struct hew_trace *trace, const void *bytes, size_t size, char why[HEW_TRACE_WHY]);
 bool hew_trace_open_file(struct hew_trace *trace, const char *path, char why[HEW_TRACE_WHY]);
 void hew_trace_close(struct hew_trace *trace);
 
 /*
- * The next block's header at *offset or behind it: where none is, as where its writer was killed before it had written one, the next
- * multiple of 4096 is looked at.  False: no more; *offset is where the last good one would have begun.
+ * Finds the next block header at *offset or after it.  Where there is none, because a writer was killed before writing
+ * one, it continues at the next multiple of 4096.  False: no more blocks; *offset is where the next one would have
+ * begun.
  */
 bool hew_trace_find_block(const uint8_t *bytes, size_t size, size_t *offset);
 
@@ -74,11 +74,12 @@ enum hew_trace_kind {
     HEW_TRACE_DID_REALLOCATE, /* the old object, size, the new object */
     HEW_TRACE_DID_EXIT,       /* the thread ended */
     HEW_TRACE_DID_STACK,      /* frames of the thread's last new object */
-    HEW_TRACE_DID_NODE,       /* the stack of the thread's next allocations, which they have in `node` as well */
-    HEW_TRACE_DID_TOUCH,      /* `size` pages of the object `ended` had memory; it ends later, or lived to the end */
+    HEW_TRACE_DID_NODE,       /* the stack of the thread's next allocations, which also have it in `node` */
+    HEW_TRACE_DID_TOUCH,      /* `size` pages of the object `ended` were resident; the object ends later, or lived to
+                               * the end */
 };
 
-/* An object: the number-th allocation, counted from 0, of a thread. */
+/* An object: a thread's allocation with this number, counted from 0. */
 struct hew_trace_object {
     uint32_t thread;
     uint64_t number;
@@ -87,27 +88,27 @@ struct hew_trace_object {
 struct hew_trace_operation {
     enum hew_trace_kind kind;
     uint32_t thread;
-    uint64_t ticket; /* of the batch that it belongs to */
-    uint64_t time;   /* microseconds since the start, of that batch */
+    uint64_t ticket; /* of the operation's batch */
+    uint64_t time;   /* microseconds since the start, of the operation's batch */
     uint64_t size;
     uint8_t lg_align;
     bool zeroed;
     struct hew_trace_object made;  /* of ALLOCATE and REALLOCATE */
     struct hew_trace_object ended; /* of FREE and REALLOCATE */
-    uint32_t node;                 /* of ALLOCATE and REALLOCATE: the stack, in `nodes` of the trace; 0: none */
-    /* Filled by the merge alone. */
-    uint64_t slot;        /* of the made object, or of the freed one: small numbers, free ones used again */
-    uint64_t ended_slot;  /* of FREE and REALLOCATE */
-    uint64_t ended_size;  /* what had been asked for, likewise */
-    uint32_t frame_count; /* of STACK */
+    uint32_t node;                 /* of ALLOCATE and REALLOCATE: the stack, an index of the trace's `nodes`; 0: none */
+    /* Set by the merge only. */
+    uint64_t slot;                        /* of the made object, or of the freed one: small numbers, reused */
+    uint64_t ended_slot;                  /* of FREE and REALLOCATE */
+    uint64_t ended_size;                  /* requested size of the ended object, likewise */
+    uint32_t frame_count;                 /* of STACK */
     uint64_t frames[HEW_TRACE_STACK_MAX]; /* return addresses, innermost first */
 };
 
 /* One thread's operations. */
 struct hew_trace_cursor {
     const struct hew_trace *trace;
-    const struct hew_trace_part *part; /* the one being read */
-    const struct hew_trace_part *last; /* beyond the thread's last */
+    const struct hew_trace_part *part; /* current block */
+    const struct hew_trace_part *last; /* end of the thread's blocks */
     const uint8_t *at;
     const uint8_t *end;
     uint32_t thread;
@@ -115,26 +116,27 @@ struct hew_trace_cursor {
     uint64_t ticket;
     uint64_t time;
     uint32_t node;
-    uint32_t faults; /* blocks given up amid their operations */
+    uint32_t faults; /* blocks abandoned because of an invalid operation */
 };
 
 void hew_trace_cursor_begin(struct hew_trace_cursor *cursor, const struct hew_trace *trace, uint32_t thread);
 bool hew_trace_cursor_next(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation);
 
 /*
- * All threads' operations in one order in which each object is made before it ends: batch after batch by their tickets.
- * What frees an object that was never made (lost with a damaged block) is left out and counted; a REALLOCATE of one becomes
- * an ALLOCATE.  Memory: at most 80 bytes for each object of the moment when most lived, and 100 a thread.
+ * All threads' operations in one order in which each object is made before it ends.  Batches are ordered by their
+ * tickets.  Operations that free an object which was never made (lost with a damaged block) are left out and counted; a
+ * REALLOCATE of one becomes an ALLOCATE.  Memory: at most 80 bytes for each object at the largest number of live
+ * objects, and 100 a thread.
  */
 struct hew_trace_merge {
     struct hew_trace_cursor *cursors;
-    uint32_t *heap; /* threads, the one whose batch has the lowest ticket first */
-    uint32_t count; /* of the heap */
-    bool running;   /* the first of the heap is amid its batch */
+    uint32_t *heap; /* threads, lowest ticket of the current batch first */
+    uint32_t count; /* size of the heap */
+    bool running;   /* the first thread of the heap is within its batch */
     struct hew_trace_live *live;
     uint64_t unknown;    /* operations left out */
-    uint64_t operations; /* given out, without SYNC, EXIT and STACK */
-    bool failed;         /* no memory was left: the order ends early */
+    uint64_t operations; /* returned operations, without SYNC, EXIT and STACK */
+    bool failed;         /* out of memory: the sequence is incomplete */
 };
 
 bool hew_trace_merge_begin(struct hew_trace_merge *merge, const struct hew_trace *trace);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer: one thread's operations into blocks in memory, as docs/trace.md describes them.
+ * writer: encodes one thread's operations into blocks in memory, as docs/trace.md describes them.
  *
- * The recorder writes straight into a mapped file with these; tests make traces with them.
+ * The recorder uses it to write directly into a mapped file; tests use it to make traces.
  * Promises  no malloc, no system call.  Not thread-safe: a block belongs to its thread.
  */
 #ifndef HEW_TRACE_FORMAT_WRITER_H
@@ -12,7 +12,7 @@
 
 struct hew_trace_writer {
     uint8_t *at;
-    uint8_t *end; /* an operation may begin before it: HEW_TRACE_OPERATION_MAX bytes follow, and a zero byte */
+    uint8_t *end; /* an operation may begin before it: HEW_TRACE_OPERATION_MAX bytes and a zero byte follow */
     struct hew_trace_block *block;
     uint64_t number; /* of the thread's next allocation */
     uint64_t ticket;
@@ -22,16 +22,17 @@ struct hew_trace_writer {
     uint32_t operations; /* of this block */
 };
 
-/* Starts a block in room[0 .. size), zeros all, 8-byte aligned; size >= 256. */
+/* Starts a block in room[0 .. size), which is zeroed and 8-byte aligned; size >= 256. */
 void hew_trace_writer_begin(struct hew_trace_writer *writer, void *room, uint32_t size);
 
 /*
- * Closes a block whose lengths and payload's checksum are right.  Its state changes last: who is killed amid this leaves an open block,
- * which is read to its last operation, and who reads meanwhile sees one or the other.
+ * Closes a block whose lengths and payload checksum are set.  The state changes last.  If the writer is killed before
+ * that, the block stays open and is readable up to its last operation.  A concurrent reader sees one state or the
+ * other.
  */
 void hew_trace_seal(struct hew_trace_block *block);
 
-/* Closes it: lengths and checksums are right then. */
+/* Closes the block and sets its lengths and checksums. */
 void hew_trace_writer_close(struct hew_trace_writer *writer);
 
 static inline bool
@@ -56,7 +57,7 @@ hew_trace_write_exit(struct hew_trace_writer *writer)
     *writer->at++ = HEW_TRACE_EXIT << 3;
 }
 
-/* The stack of the allocations that follow in this block; 0: none is known. */
+/* Sets the stack of the allocations that follow in this block; 0: unknown. */
 static inline void
 hew_trace_write_node(struct hew_trace_writer *writer, uint32_t node)
 {
@@ -64,7 +65,7 @@ hew_trace_write_node(struct hew_trace_writer *writer, uint32_t node)
     writer->at = hew_trace_put_number(writer->at, 8, 0, node);
 }
 
-/* Of any thread's object, before it ends. */
+/* For an object of any thread, before the object ends. */
 static inline void
 hew_trace_write_touched(struct hew_trace_writer *writer, uint32_t thread, uint64_t number, uint64_t pages)
 {
@@ -92,7 +93,7 @@ hew_trace_write_aligned(struct hew_trace_writer *writer, unsigned lg_align, uint
     return writer->number++;
 }
 
-/* own: FREE or REALLOC; that and one more is the code for other threads' objects. */
+/* own: FREE or REALLOC; that code + 1 is the one for other threads' objects. */
 static inline void
 hew_trace_write_ended(struct hew_trace_writer *writer, enum hew_trace_code own, uint32_t thread, uint64_t number)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parts: a run cut into equal parts of time whose length is not known before its end, each with its highest moment.
+ * parts: divides a run into equal time intervals and keeps the highest moment of each.  The run's length need not be
+ * known in advance.
  *
- * Promises  128 to 256 parts once the run is as long as that many microseconds; where time goes on, two become one.
+ * Promises  128 to 256 intervals once the run lasts that many microseconds; as time goes on, pairs of intervals are
+ *           merged.
  */
 #ifndef HEW_TRACE_PROFILE_PARTS_H
 #define HEW_TRACE_PROFILE_PARTS_H
@@ -14,9 +16,10 @@
 
 struct profile_parts {
     uint64_t length;                   /* microseconds */
-    uint32_t count;                    /* of parts that have begun */
-    uint64_t bytes[PROFILE_PARTS];     /* most that lived */
-    uint64_t operation[PROFILE_PARTS]; /* after which it was so, counted from 1; 0: nothing happened in it */
+    uint32_t count;                    /* of intervals that have begun */
+    uint64_t bytes[PROFILE_PARTS];     /* most live bytes */
+    uint64_t operation[PROFILE_PARTS]; /* the operation after which they were live, counted from 1; 0: no operation in
+                                        * the interval */
 };
 
 void profile_parts_begin(struct profile_parts *parts);

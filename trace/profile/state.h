@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state: what lives, what was made and what was temporary, by stack, after each operation of a trace.
+ * state: live, made and temporary memory by stack, after each operation of a trace.
  *
- * Owns      an account for each node of the trace's tree, and what is known of each object that lives, by malloc.
- * Promises  exact sums.  An object counts with the bytes that were asked for; a realloc ends one and makes one.
- * Not here  which moments are looked at: profile.c.
+ * Owns      an account for each node of the trace's tree, and a record of each live object, by malloc.
+ * Promises  exact sums.  An object counts with its requested bytes; a realloc ends one object and makes another.
+ * Not here  which moments are written: profile.c.
  */
 #ifndef HEW_TRACE_PROFILE_STATE_H
 #define HEW_TRACE_PROFILE_STATE_H
 
 #include "format/reader.h"
 
-#define PROFILE_POWERS 65 /* sizes and times by their powers of two: 0, 1, 2 to 3, 4 to 7 ... */
+#define PROFILE_POWERS 65 /* buckets of sizes and times by powers of two: 0, 1, 2 to 3, 4 to 7 ... */
 
 struct profile_sum {
     uint64_t count, bytes;
@@ -20,22 +20,21 @@ struct profile_sum {
 /* Of one stack, or of all. */
 struct profile_account {
     struct profile_sum made, live, temporary;
-    uint64_t most; /* live bytes at most */
+    uint64_t most; /* largest number of live bytes */
     bool changed;  /* since profile_state_take_changed() */
 };
 
 struct profile_object {
     uint32_t node;
-    uint32_t part; /* of time, in which it was made */
-    uint64_t born; /* operations of its thread before it */
+    uint32_t part; /* interval of time in which it was made */
+    uint64_t born; /* number of its thread's operations before it */
     uint64_t time; /* microseconds */
 };
 
 struct profile_state {
     const struct hew_trace *trace;
-    const struct profile_threads *threads; /* whose stacks are told apart; see threads.h */
-    uint64_t
-        within; /* an object is temporary if its own thread frees it as the so many-th operation after it, or sooner */
+    const struct profile_threads *threads; /* maps stacks to per-thread stacks; see threads.h */
+    uint64_t within; /* an object is temporary if its own thread frees it within this many operations */
     struct profile_account *accounts; /* by node */
     struct profile_account all;
     struct profile_object *objects; /* by slot */
@@ -44,20 +43,20 @@ struct profile_state {
     uint32_t *changed;       /* nodes */
     size_t changed_count;
     uint64_t operations, time;
-    uint64_t peak_operation, peak_time, peak_objects; /* of the first moment when most bytes lived */
+    uint64_t peak_operation, peak_time, peak_objects; /* of the first moment with the most live bytes */
     struct profile_sum live_by_size[PROFILE_POWERS], made_by_size[PROFILE_POWERS], ended_by_age[PROFILE_POWERS];
-    struct profile_sum *live_by_part; /* by the part of time in which they were made; NULL: not counted */
-    uint32_t part;                    /* of time, that it is in now */
+    struct profile_sum *live_by_part; /* by the interval in which the objects were made; NULL: not counted */
+    uint32_t part;                    /* the current interval */
 };
 
 /* False: no memory. */
 bool profile_state_begin(struct profile_state *state, const struct hew_trace *trace, uint64_t within);
 void profile_state_end(struct profile_state *state);
 
-/* True for operations that make or end an object; false and `failed`: no memory. */
+/* True for operations that make or end an object; false with `failed` set: no memory. */
 bool profile_state_take(struct profile_state *state, const struct hew_trace_operation *operation, bool *failed);
 
-/* The number of its power of two: 0 for 0, else 1 + log2. */
+/* The index of the value's bucket: 0 for 0, else 1 + log2. */
 unsigned profile_power(uint64_t value);
 
 #endif

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads: stacks told apart by thread: a tree in which each thread's stacks stand below a node of its own.
+ * threads: separates stacks by thread: a tree in which each thread's stacks are below a node for that thread.
  *
- * Owns      a copy of the trace's nodes with those of each thread behind them, and which node becomes which.  By malloc.
+ * Owns      a copy of the trace's nodes followed by the nodes of each thread, and the mapping between them.  By malloc.
  */
 #ifndef HEW_TRACE_PROFILE_THREADS_H
 #define HEW_TRACE_PROFILE_THREADS_H
 
 #include "format/reader.h"
 
-#define PROFILE_THREAD (UINT64_C(3) << 62) /* in an address: the number of a thread follows */
+#define PROFILE_THREAD (UINT64_C(3) << 62) /* flag in an address: the low bits are a thread's number */
 
 struct profile_threads {
-    struct hew_trace trace; /* as the one that it is of, but for its nodes */
-    uint32_t *became;       /* by thread, then node */
-    uint32_t nodes;         /* of the trace itself */
+    struct hew_trace trace; /* the original trace with the new nodes */
+    uint32_t *became;       /* the new node, by thread, then by original node */
+    uint32_t nodes;         /* number of nodes in the original trace */
 };
 
 /* False: no memory. */
 bool profile_threads_begin(struct profile_threads *threads, const struct hew_trace *trace);
 void profile_threads_end(struct profile_threads *threads);
 
-/* The thread's node for one of the trace. */
+/* The thread's node for a node of the trace. */
 uint32_t profile_threads_node(const struct profile_threads *threads, uint32_t thread, uint32_t node);
 
 #endif

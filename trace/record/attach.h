@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach: recording a process that runs already: hew's control socket loads us and calls these by name (control/remote/
- * request_record.c).
+ * attach: records a process that is already running.  hew's control socket loads this library and calls these functions
+ * by name (control/remote/request_record.c).
  *
- * Promises  the program goes on meanwhile.  A recording that nobody looks at for a minute ends.  What it made before is not in the trace; nor what it calls by addresses that it looked up itself.
+ * Promises  the program keeps running.  A recording that no client queries for a minute ends.  The trace has no objects
+ *           made before it, and no calls through addresses that the program looked up itself.
  * Called    by one thread at a time, which is none of the program's.
  */
 #ifndef HEW_TRACE_RECORD_ATTACH_H
@@ -11,14 +12,16 @@
 
 #include "base/compiler.h"
 
-/* Begins.  numbers: bytes of a file at most, one thread of so many, the stack of one allocation of so many (0: none), whether
- * forked children write files of their own.  How many words call us now; -1 there is a recording, -2 it cannot be here. */
+/* Begins a recording.  numbers: most bytes of a file; one thread of this many; the stack of one allocation of this many
+ * (0: none); whether forked children write files of their own.  Returns how many pointers now lead to this library; -1:
+ * there is a recording already; -2: recording is impossible here. */
 HEW_EXPORT long hew_trace_attach(const char *file, const uint64_t numbers[4]);
 
-/* Looks for what has been loaded since.  Bytes of the file so far; -1 when there is no recording any more. */
+/* Redirects objects that have been loaded since.  Returns the bytes of the file so far; -1 when there is no recording
+ * any more. */
 HEW_EXPORT long hew_trace_look(void);
 
-/* Ends it. */
+/* Ends the recording. */
 HEW_EXPORT void hew_trace_detach(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cycles: a clock of a few nanoseconds' cost and of unknown speed, for telling that time has passed. */
+/* cycles: a clock that costs a few nanoseconds and has unknown speed, for detecting that time has passed. */
 #ifndef HEW_TRACE_RECORD_CYCLES_H
 #define HEW_TRACE_RECORD_CYCLES_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * next: the functions that ours stand before: those of the allocator that the program would have without us.
+ * next: finds the allocator's functions that this library interposes.
  *
- * Owns      their addresses, and a little memory for who asks for some while they are being looked for.
- * Promises  may be called before constructors and by several threads at once: whoever is first finds the same.
+ * Owns      their addresses, and a little memory for allocations during the search.
+ * Promises  may be called before constructors and by several threads at once: each thread finds the same functions.
  */
 #ifndef HEW_TRACE_RECORD_NEXT_H
 #define HEW_TRACE_RECORD_NEXT_H
@@ -25,7 +25,7 @@ struct hew_next {
 extern struct hew_next hew_next_functions;
 extern bool hew_next_known;
 
-/* Looks for them; false while it is being done in this thread, when malloc is hew_next_early(). */
+/* Searches for them.  False while this thread is already searching; then malloc must use hew_next_early(). */
 HEW_COLD bool hew_next_find(void);
 
 HEW_INLINE bool
@@ -34,22 +34,22 @@ hew_next_ready(void)
     return HEW_LIKELY(__atomic_load_n(&hew_next_known, __ATOMIC_ACQUIRE)) || hew_next_find();
 }
 
-/* Zeroed memory for the loader while it looks, which is never given back. */
+/* Zeroed memory for the loader during the search; it is never given back. */
 void *hew_next_early(size_t size);
 bool hew_next_is_early(const void *object);
-size_t hew_next_early_left(const void *object); /* bytes from it to the end of that memory */
+size_t hew_next_early_left(const void *object); /* bytes from the object to the end of that memory */
 
-/* For a library that was loaded into a running process: what comes after it there is nothing; what the program calls is what counts.
- * Before anything is looked for. */
+/* For a library that was loaded into a running process, where the normal search order finds nothing: search from the
+ * program instead.  Call it before any search. */
 void hew_next_from_program(void);
 
-/* By name; NULL: there is none. */
+/* By name; NULL: not found. */
 void *hew_next_named(const char *name);
 
-/* The same anywhere in the program, our own functions too. */
+/* Searches the whole program, including this library. */
 void *hew_next_of_program(const char *name);
 
-/* The path of the library that has malloc. */
+/* The path of the library that defines malloc. */
 const char *hew_next_library(void);
 
 #endif

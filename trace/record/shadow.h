@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow: which object lies at an address, as one word for each 8 bytes of address space that is in use.
+ * shadow: maps an address to its object, with one word for each 8 bytes of address space in use.
  *
- * Owns      a table of windows, each for 32 MiB of addresses, mapped when the first object in it is made and never given back.
- * Promises  no lock: an object's address belongs to whoever has the object, so nobody else reads or writes its word.  A
+ * Owns      a table of windows, each for 32 MiB of addresses.  A window is mapped when its first object is made, and is
+ *           never given back.
+ * Promises  no lock: an address belongs to the thread that holds the object, so no other thread accesses its word.  A
  *           forked child's windows read as zeros (MADV_WIPEONFORK): it knows none of its parent's objects.
  */
 #ifndef HEW_TRACE_RECORD_SHADOW_H
@@ -16,10 +17,10 @@
 
 extern uint64_t *hew_shadow_windows[(size_t)1 << (HEW_LG_ADDRESS - HEW_SHADOW_LG_WINDOW)];
 
-/* The address's word, whose window is mapped if need be; NULL: refused, or no user's address. */
+/* The address's word; maps its window if necessary.  NULL: mapping failed, or not a user address. */
 HEW_COLD uint64_t *hew_shadow_open(uintptr_t address);
 
-/* NULL: no object was ever near. */
+/* NULL: its window has never had an object. */
 HEW_INLINE uint64_t *
 hew_shadow_find(uintptr_t address)
 {
@@ -29,7 +30,7 @@ hew_shadow_find(uintptr_t address)
         return NULL;
     }
     window = __atomic_load_n(&hew_shadow_windows[address >> HEW_SHADOW_LG_WINDOW],
-                             __ATOMIC_ACQUIRE); /* with hew_shadow_open() */
+                             __ATOMIC_ACQUIRE); /* pairs with hew_shadow_open() */
     return window == NULL ? NULL : window + ((address >> 3) & (HEW_SHADOW_WORDS - 1));
 }
 

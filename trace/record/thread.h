@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread: what each thread writes, into a room of the file that is its own.
+ * thread: writes each thread's operations into a room of the file that belongs to that thread.
  *
  * Owns      the thread's writer, in initial-exec thread data; objects' ids: thread and number in one word, 0 for none.
- * Promises  no lock and no malloc; one atomic addition for a batch.  A signal handler that comes amid a record records nothing.
- *           A forked child and a thread whose recording has stopped notice by one compare.
+ * Promises  no lock and no malloc; one atomic addition for a batch.  A signal handler that interrupts a record records
+ *           nothing.  A forked child, and a thread whose recording has stopped, notice by one compare.
  */
 #ifndef HEW_TRACE_RECORD_THREAD_H
 #define HEW_TRACE_RECORD_THREAD_H
@@ -19,36 +19,36 @@
 #define HEW_TRACE_BATCH_ALONE 4096 /* while no other thread draws tickets */
 #define HEW_TRACE_BATCH_MICROSECONDS 100
 #define HEW_TRACE_LG_NUMBER 44
-#define HEW_TRACE_LARGE (UINT64_C(1) << (HEW_TRACE_LG_NUMBER - 1)) /* in an id: large.h follows the object */
+#define HEW_TRACE_LARGE (UINT64_C(1) << (HEW_TRACE_LG_NUMBER - 1)) /* flag in an id: large.h tracks the object */
 #define HEW_TRACE_THREADS_MAX ((1u << (64 - HEW_TRACE_LG_NUMBER)) - 2)
 
 struct hew_trace_thread {
     struct hew_trace_writer writer;
-    uint64_t generation;         /* of the recording that it belongs to */
+    uint64_t generation;         /* of the thread's recording */
     uint64_t base;               /* of its objects' ids */
-    uint64_t deadline;           /* cycles at which the batch ends */
-    uint32_t left;               /* operations of the batch */
-    uint32_t until_stack;        /* allocations to the next one that has its stack written; 0: none has */
-    uint32_t node;               /* that this block says of the allocations that follow */
+    uint64_t deadline;           /* cycle count at which the batch ends */
+    uint32_t left;               /* operations left in the batch */
+    uint32_t until_stack;        /* allocations until the next one with a stack; 0: stacks are off */
+    uint32_t node;               /* the node that this block currently applies to allocations */
     struct hew_trace_walk *walk; /* NULL: no stack yet */
     uint32_t room;
-    uint32_t rounds; /* of destructors that it has seen */
+    uint32_t rounds; /* destructor rounds so far */
     bool sampled;
-    bool busy; /* amid a record, or in a call whose own calls are not recorded */
+    bool busy; /* inside a record, or in a call whose own allocations are not recorded */
 };
 
 extern _Thread_local struct hew_trace_thread hew_trace_thread;
 
-/* False: not recording.  Then it sets the thread up for the recording, if there is one now. */
+/* False: not recording.  Otherwise sets the thread up for the current recording. */
 HEW_COLD bool hew_trace_thread_begin(struct hew_trace_thread *thread);
 
-/* Begins a batch, and a block where this one has no room left for an operation; false: recording has stopped. */
+/* Begins a batch, and a new block if the current one has no space for an operation; false: recording has stopped. */
 HEW_NOINLINE bool hew_trace_thread_sync(struct hew_trace_thread *thread);
 
-/* Writes the stack of the allocation that is about to be written, where its turn is and it is not that of the one before. */
+/* Writes the stack of the next allocation, if that one is sampled and its stack differs from the previous one. */
 HEW_NOINLINE void hew_trace_thread_stack(struct hew_trace_thread *thread);
 
-/* Where the caller may write an operation of its own; false: it may not, and records nothing. */
+/* Begins an operation.  False: the caller must not record it. */
 HEW_INLINE bool
 hew_trace_enter(struct hew_trace_thread *thread)
 {
@@ -84,7 +84,7 @@ hew_trace_due(struct hew_trace_thread *thread)
     return true;
 }
 
-/* Before an operation on an object of another thread: it must belong to a later batch than the one that made the object. */
+/* Before an operation on another thread's object: it must be in a later batch than the one that made the object. */
 HEW_INLINE bool
 hew_trace_due_after(struct hew_trace_thread *thread, uint64_t id)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree: the stacks of a recording, as nodes that are written once.
+ * tree: the stacks of a recording as a tree; each node is written once.
  *
- * Owns      the file's blocks of nodes, which all threads add to, and an index of them in memory.
- * Promises  no lock and no malloc.  Two threads that meet a new stack at once may give it two nodes.  A forked child has a tree of its own.
+ * Owns      the file's blocks of nodes, which all threads append to, and an index of them in memory.
+ * Promises  no lock and no malloc.  Two threads that see a new stack at the same time may give it two nodes.  A forked
+ *           child has its own tree.
  * Format    docs/trace.md, "Stacks".
  */
 #ifndef HEW_TRACE_RECORD_TREE_H
@@ -11,10 +12,11 @@
 
 #include "base/compiler.h"
 
-/* The node of a call at `address` below `parent` (0: the outermost); 0: there is no room for one more. */
+/* The node of a call at `address` below `parent` (0: the outermost); 0: no space for another node. */
 uint32_t hew_trace_tree_child(uint32_t parent, uintptr_t address);
 
-/* Amid a walk: there are frames of the object that lies there.  True when it is new: then its part of /proc/self/maps is written. */
+/* Called during a walk: the stack has frames of the object mapped there.  True when it is new; then its part of
+ * /proc/self/maps is written. */
 bool hew_trace_tree_note(uintptr_t begin, uintptr_t end);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk: the calling thread's stack as a node of the tree, at the cost of a few nanoseconds a frame.
+ * walk: returns the calling thread's stack as a node of the tree, at a few nanoseconds a frame.
  *
- * Owns      what a thread remembers: its last stack, and how its callers' frames are laid out, by return address.
- * Promises  the same frames as hew_unwind() finds.  A remembered frame is checked: its return address must still stand where it stood, and
- *           where a frame is found by the frame pointer, that must be the same.  What cannot be remembered (signal frames) is walked in full.
- *           No lock and no malloc.
+ * Owns      a thread's cache: its last stack, and the frame layouts of its callers, by return address.
+ * Promises  the same frames as hew_unwind().  A cached frame is verified: its return address must be unchanged on the
+ *           stack, and a frame found by frame pointer must have the same frame pointer.  Frames that cannot be cached
+ *           (signal frames) are walked in full.  No lock and no malloc.
  * Called    by the thread that owns it.
  */
 #ifndef HEW_TRACE_RECORD_WALK_H
@@ -15,7 +15,8 @@
 
 struct hew_trace_walk;
 
-/* Where a walk begins: the return address of a function that has not returned, what its caller's stack and frame pointers were. */
+/* The start of a walk: the return address of a function that has not returned, and its caller's stack and frame
+ * pointers. */
 struct hew_trace_start {
     uintptr_t pc, sp, fp;
 };
@@ -24,7 +25,7 @@ struct hew_trace_start {
 struct hew_trace_walk *hew_trace_walk_new(void);
 void hew_trace_walk_free(struct hew_trace_walk *walk);
 
-/* Before the first stack of another recording, whose tree is another one. */
+/* Call it before the first stack of another recording, which has another tree. */
 void hew_trace_walk_forget(struct hew_trace_walk *walk);
 
 /* The node of the stack from `start` outwards, without frames of this library; 0: none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory: the process's anonymous memory over time, as the kernel counts it. */
+/* memory: the process's anonymous memory over time, as counted by the kernel. */
 #ifndef HEW_TRACE_REPLAY_MEMORY_H
 #define HEW_TRACE_REPLAY_MEMORY_H
 
@@ -7,7 +7,7 @@
 
 struct hew_memory {
     int statm;   /* /proc/self/statm */
-    int samples; /* where lines go, or -1 */
+    int samples; /* descriptor for output lines, or -1 */
     uint64_t floor;
     uint64_t peak;
     uint64_t last;
@@ -15,10 +15,10 @@ struct hew_memory {
     double byte_microseconds;
 };
 
-/* What is there now is the floor, and not counted. */
+/* Current memory becomes the floor, which is not counted. */
 void hew_memory_begin(struct hew_memory *memory, int samples);
 
-/* Called by one thread at a time; time in microseconds of the trace, which do not fall. */
+/* Takes a sample.  Called by one thread at a time; time in microseconds of the trace, non-decreasing. */
 void hew_memory_look(struct hew_memory *memory, uint64_t time);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* touched: of which objects a trace tells how many pages had memory.  A sorted table of them, 24 bytes each. */
+/* touched: the objects for which a trace records resident pages.  A sorted table, 24 bytes each. */
 #ifndef HEW_TRACE_REPLAY_TOUCHED_H
 #define HEW_TRACE_REPLAY_TOUCHED_H
 
@@ -8,7 +8,7 @@
 struct hew_touched_object {
     struct hew_trace_object object;
     uint32_t pages;
-    bool told; /* to whoever made the object: of one that a damaged trace makes twice it is told once */
+    bool told; /* already returned for the object; a damaged trace may make one twice */
 };
 
 struct hew_touched {
@@ -19,10 +19,10 @@ struct hew_touched {
 /* False: no memory. */
 bool hew_touched_add(struct hew_touched *touched, struct hew_trace_object object, uint64_t pages);
 
-/* After the last one, before the first look-up. */
+/* Call it after the last add and before the first lookup. */
 void hew_touched_sort(struct hew_touched *touched);
 
-/* What is told of an object, once; false: nothing, or no more. */
+/* Returns the pages of an object, once; false: no record, or already returned. */
 bool hew_touched_take(struct hew_touched *touched, struct hew_trace_object object, uint32_t *pages);
 
 void hew_touched_end(struct hew_touched *touched);

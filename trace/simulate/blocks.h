@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocks: the free blocks of a buddy system: a stack for each order, and a look-up by address.
+ * blocks: the free blocks of a buddy system: a stack for each order, and a lookup by address.
  *
- * Owns      an open hash table, by malloc: 64 bytes for each free block of the moment when there were most.
+ * Owns      an open-addressing hash table, by malloc: 64 bytes for each free block at their largest number.
  */
 #ifndef HEW_TRACE_SIMULATE_BLOCKS_H
 #define HEW_TRACE_SIMULATE_BLOCKS_H
@@ -27,13 +27,13 @@ struct blocks {
 void blocks_begin(struct blocks *blocks);
 void blocks_end(struct blocks *blocks);
 
-/* `mark` is kept for the caller.  False: no memory. */
+/* `mark` is stored for the caller.  False: no memory. */
 bool blocks_put(struct blocks *blocks, uint64_t address, unsigned order, unsigned mark);
 
-/* The newest free block of an order leaves.  False: there is none. */
+/* Removes the newest free block of an order.  False: there is none. */
 bool blocks_pop(struct blocks *blocks, unsigned order, uint64_t *address, unsigned *mark);
 
-/* This block leaves.  False: it is not free, or of another order. */
+/* Removes this block.  False: it is not free, or of another order. */
 bool blocks_take(struct blocks *blocks, uint64_t address, unsigned order, unsigned *mark);
 
 #endif

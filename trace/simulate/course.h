@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * course: a trace under several policies at once, and what is measured of them.
+ * course: runs a trace under several policies at once, and measures them.
  *
- * One pass over the trace feeds every policy.  Memory: 40 bytes for each policy and object of the moment when most lived, 2 for each page
- * that a policy used, and 1024 samples.
+ * One pass over the trace feeds every policy.  Memory: 40 bytes for each policy and object at the largest number of
+ * live objects, 2 for each page that a policy used, and 1024 samples.
  */
 #ifndef HEW_TRACE_SIMULATE_COURSE_H
 #define HEW_TRACE_SIMULATE_COURSE_H
@@ -32,10 +32,10 @@ struct course_runner {
     uint64_t live_at_peak;
     uint64_t gross_at_peak;
     uint64_t peak_resident;
-    double gross_sum; /* over operations */
+    double gross_sum; /* sum over operations */
     double heap_sum;
     double resident_sum;
-    bool failed; /* no memory, or no address was left for it */
+    bool failed; /* out of memory or of addresses */
 };
 
 struct course_moment {
@@ -54,19 +54,19 @@ struct course {
     uint64_t stride; /* operations between two samples */
     uint64_t peak_live;
     uint64_t largest;   /* request */
-    uint64_t allocated; /* bytes, all in all */
+    uint64_t allocated; /* total bytes */
     double live_sum;
     uint64_t left_out; /* requests beyond POLICY_SIZE_MAX */
     uint64_t reallocations;
 };
 
-/* False: too many policies, or no memory.  The course ends the policy. */
+/* False: too many policies, or no memory.  The course owns the policy and ends it. */
 bool course_add(struct course *course, struct policy *policy);
 
-/* One operation of the merge, of any kind. */
+/* Processes one operation of the merge, of any kind. */
 void course_take(struct course *course, const struct hew_trace_operation *operation);
 
-/* The last sample. */
+/* Takes the last sample. */
 void course_finish(struct course *course);
 void course_end(struct course *course);
 

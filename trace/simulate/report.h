@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report: what was measured, as one JSON document on standard output.  docs/policies.md says what the figures are. */
+/* report: writes the measurements as one JSON document to standard output.  docs/policies.md explains the figures. */
 #ifndef HEW_TRACE_SIMULATE_REPORT_H
 #define HEW_TRACE_SIMULATE_REPORT_H
 
@@ -7,7 +7,7 @@
 #include "simulate/sizes.h"
 
 void report_course(const struct course *course, const struct hew_trace *trace, const struct hew_trace_merge *merge);
-/* The tables of classes alone. */
+/* Only the tables of classes. */
 void report_tables(void);
 void report_sizes(const struct sizes *sizes, const struct hew_trace *trace, const struct hew_trace_merge *merge);
 

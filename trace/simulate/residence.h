@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * residence: how many pages hold at least one live byte: what would be resident if every other page were given back at once.
+ * residence: counts the pages that hold at least one live byte: the resident memory if every other page were given back
+ * at once.
  *
  * Owns      a count for each page that was ever used, by malloc, in leaves of 1 GiB of addresses.
  */
