@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bound: relaxed sums, since a limit is met by looking again, not by counting to the byte. */
+/* bound: relaxed sums are enough, since a check near the limit corrects them; no count need be exact to the byte. */
 #include "page/bound.h"
 
 struct hew_page_bound hew_page_bound = {

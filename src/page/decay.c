@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decay: the curve as a backlog of what came in each epoch, weighed by age, so that old memory leaves at its time,
- * however much has come in since.
+ * decay: the curve, kept as a backlog of the bytes freed in each epoch, weighted by age.  So old memory leaves on time,
+ * however much has been freed since.
  */
 #include "page/decay.h"
 
@@ -29,14 +29,14 @@ hew_decay_begin(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms)
     decay->epoch_ms = now_ms;
 }
 
-/* Epochs until nothing is left; the clock ticks in milliseconds, so that a shorter time has fewer of them. */
+/* Epochs until nothing is left. The clock ticks in milliseconds, so a shorter time has fewer epochs. */
 static unsigned
 epochs_to_live(const struct hew_decay *decay)
 {
     return decay->decay_ms < HEW_DECAY_EPOCHS ? (unsigned)decay->decay_ms : HEW_DECAY_EPOCHS;
 }
 
-/* What is kept of `bytes` that came `age` epochs ago: 1 - 3t^2 + 2t^3 with t = age / epochs. */
+/* The part kept of `bytes` that were freed `age` epochs ago: 1 - 3t^2 + 2t^3 with t = age / epochs. */
 static size_t
 kept(size_t bytes, unsigned age, unsigned epochs)
 {
@@ -60,8 +60,8 @@ hew_decay_allowance(struct hew_decay *decay, size_t bytes, uint64_t now_ms)
         size_t shift = passed < HEW_DECAY_EPOCHS ? (size_t)passed : HEW_DECAY_EPOCHS;
         memmove(decay->backlog, decay->backlog + shift, (HEW_DECAY_EPOCHS - shift) * sizeof decay->backlog[0]);
         memset(decay->backlog + HEW_DECAY_EPOCHS - shift, 0, shift * sizeof decay->backlog[0]);
-        /* They came at some time in the epochs that have just passed; counted from the last of them, so that nothing
-         * is returned before its time. */
+        /* These bytes were freed at unknown times in the epochs that have just passed. They count as freed in the last
+         * of them, so that none is returned early. */
         decay->backlog[HEW_DECAY_EPOCHS - 1] = came;
         decay->epoch_ms += passed * hew_decay_step_ms(decay);
     }

@@ -10,7 +10,7 @@
 
 #define NAP_MS 1
 
-/* Under the lock, which it drops: nobody purges this heap any more. */
+/* Lock held, dropped meanwhile. On return no thread purges this heap any more. */
 static void
 await_purgers(struct hew_page_heap *heap)
 {
@@ -23,8 +23,8 @@ await_purgers(struct hew_page_heap *heap)
     }
 }
 
-/* Under no lock: memory that can only stay in the process, or that the system does not take back now, goes on in another heap, and
- * merges with none of its region: the neighbours are in the ending heap yet, under another lock. */
+/* No lock held. Moves memory that cannot be unmapped, or that the system refuses to take now, to another heap. It
+ * coalesces with no neighbour of its region: those are still in the ending heap, under another lock. */
 static void
 bequeath(struct hew_page_heap *heir, struct hew_extent *extent)
 {
@@ -44,12 +44,12 @@ any_free(struct hew_page_heap *heap)
     return extent != NULL ? extent : hew_stock_oldest(&heap->retained);
 }
 
-/* Under the lock, which it drops: one free extent and its addresses leave the heap. */
+/* Lock held, dropped meanwhile. Takes one free extent and its addresses out of the heap. */
 static void
 end_give_up(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_page_heap *heir)
 {
     hew_stock_remove(hew_split_stock_of(heap, extent->state), extent);
-    hew_split_forget_ends(extent); /* before another heap can be given the addresses */
+    hew_split_forget_ends(extent); /* before another heap can get the addresses */
     heap->counts.mapped -= extent->size;
     hew_moved_clear(&heap->moved, extent->address, hew_extent_end(extent));
     struct hew_extent_hooks *hooks = heap->hooks;

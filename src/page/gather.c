@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gather: the system moves a page for a tenth of what it takes to bring in a new one, and the pages that move are idle.
+ * gather: moving a page costs the system a tenth of bringing in a new one, and the pages that move are idle.
  */
 #include "page/gather.h"
 
@@ -10,10 +10,10 @@
 #include "page/moved.h"
 #include "page/split.h"
 
-#define PIECES_MOST 16                 /* of one request */
-#define LOOKS 16                       /* dirty extents that are looked at, the largest first */
-#define PIECE_LEAST ((size_t)64 << 10) /* three system calls for fewer pages cost as much as their faults */
-#define SHARE 4 /* one part in so many of what is fresh is to be had, else all of it stays fresh */
+#define PIECES_MOST 16                 /* for one request */
+#define LOOKS 16                       /* dirty extents to examine, the largest first */
+#define PIECE_LEAST ((size_t)64 << 10) /* below this, three system calls cost as much as the page faults */
+#define SHARE 4 /* this fraction of the fresh bytes must be available; otherwise all stay fresh */
 #define ANY (SIZE_MAX & ~(HEW_PAGE - 1))
 
 struct gather {
@@ -28,7 +28,7 @@ struct run {
     size_t size;
 };
 
-/* The longer of `longest` and the runs of an extent; `*sum` counts the bytes of all that are worth a move. */
+/* Returns the longer of `longest` and the extent's runs. `*sum` counts the bytes of all runs that are worth a move. */
 static struct run
 longest_of(const struct hew_page_heap *heap, struct hew_extent *extent, struct run longest, size_t *sum)
 {
@@ -43,7 +43,7 @@ longest_of(const struct hew_page_heap *heap, struct hew_extent *extent, struct r
     return longest;
 }
 
-/* Under the lock: the longest run of the largest dirty extents. */
+/* Lock held. Finds the longest run of the largest dirty extents. */
 static struct run
 find_run(struct hew_page_heap *heap, size_t *sum)
 {
@@ -57,7 +57,7 @@ find_run(struct hew_page_heap *heap, size_t *sum)
     return longest;
 }
 
-/* Under the lock: a piece leaves the dirty stock.  False: no memory for bookkeeping. */
+/* Lock held. Takes a piece out of the dirty free list. False: no memory for bookkeeping. */
 static bool
 gather_take(struct hew_page_heap *heap, struct gather *gather, const struct run *run, size_t size)
 {
@@ -73,7 +73,7 @@ gather_take(struct hew_page_heap *heap, struct gather *gather, const struct run 
     return true;
 }
 
-/* Under the lock: the longest runs, until there are as many bytes as are wanted.  None, when too few are there. */
+/* Lock held. Takes the longest runs until they hold the wanted bytes. Takes none if there are too few bytes. */
 static void
 gather_choose(struct hew_page_heap *heap, size_t wanted, struct gather *gather)
 {
@@ -95,7 +95,7 @@ gather_choose(struct hew_page_heap *heap, size_t wanted, struct gather *gather)
     }
 }
 
-/* Without the lock: each piece moves behind the one before; those that the system leaves where they are come last. */
+/* Without the lock. Moves each piece behind the previous one; pieces that the system does not move are put last. */
 static enum hew_os_moved
 gather_move(struct gather *gather, uintptr_t to)
 {
@@ -114,7 +114,7 @@ gather_move(struct gather *gather, uintptr_t to)
     return HEW_OS_MOVED;
 }
 
-/* Under the lock: what the extent got is written down. */
+/* Lock held. Records the pages that the extent received. */
 static void
 gather_note(struct hew_page_heap *heap, struct hew_extent *extent, const struct hew_extent *piece)
 {
@@ -125,12 +125,12 @@ gather_note(struct hew_page_heap *heap, struct hew_extent *extent, const struct 
     extent->zeroed = false;
     heap->counts.pieces_moved++;
     heap->counts.bytes_moved += piece->size;
-    if (hew_page_is_bounded()) { /* the extent was counted as memory yet to come */
+    if (hew_page_is_bounded()) { /* the extent was counted as new memory */
         hew_page_bound_count(-(ptrdiff_t)piece->size);
     }
 }
 
-/* Under the lock: the pieces are free again, without memory where it has moved. */
+/* Lock held. Frees the pieces again, as retained where their memory has moved. */
 static void
 gather_return(struct hew_page_heap *heap, struct hew_extent *extent, const struct gather *gather)
 {
@@ -148,8 +148,8 @@ gather_return(struct hew_page_heap *heap, struct hew_extent *extent, const struc
     HEW_ASSERT(3, hew_page_valid_if_due(heap));
 }
 
-/* Under the lock.  Where pages may be huge they stay: to move a part of one would split it, and what is mapped anew would lack the advice of
- * what lies around it. */
+/* Lock held. Pages that may be huge stay: moving a part of a huge page would split it, and a new mapping would lack the
+ * advice of its neighbours. */
 static bool
 gather_may(const struct hew_page_heap *heap, const struct hew_extent *extent)
 {

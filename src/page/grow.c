@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grow: each mapping is twice the last one, up to a bound, since each costs a system call and the process may have
- * only so many.  Neighbouring ones become one region, so that free pages of both can serve one request.
+ * grow: each mapping is twice the size of the last one, up to a bound, since each costs a system call and a process may
+ * have only a limited number.  Adjacent mappings become one region, so that free pages of both can serve one request.
  */
 #include "page/grow.h"
 
@@ -12,7 +12,7 @@
 
 #define GROW_MAX ((size_t)64 << 20)
 
-static _Atomic uint32_t regions; /* numbers given to regions so far */
+static _Atomic uint32_t regions; /* region numbers used so far */
 
 static void *
 map_memory(enum hew_dss dss, size_t size, size_t alignment, bool *data_segment)
@@ -70,7 +70,7 @@ hew_grow_enter(struct hew_page_heap *heap, const struct hew_extent *model)
     heap->counts.mapped += size;
     size_t before = atomic_fetch_add_explicit(&hew_page_mapped, size, memory_order_relaxed);
     size_t from = atomic_load_explicit(&hew_page_purger_from, memory_order_relaxed);
-    /* While memory is taken: a purger can seldom be started when all of it is freed. */
+    /* Call for a purger while memory is allocated: once all of it is freed, it can seldom be started. */
     if (before < from && before + size >= from) {
         hew_page_raise_due();
     }
@@ -78,8 +78,8 @@ hew_grow_enter(struct hew_page_heap *heap, const struct hew_extent *model)
     return extent;
 }
 
-/* A mapping that touches the last one, as the system most often places it, joins that one's region, so that free pages of
- * both can serve one request. */
+/* Makes a mapping that touches the last one, as the system usually places it, a part of that region, so that free pages
+ * of both can serve one request. */
 static void
 join_run(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -96,7 +96,7 @@ join_run(struct hew_page_heap *heap, struct hew_extent *extent)
     atomic_store_explicit(&extent->region, heap->run_region, memory_order_relaxed);
 }
 
-/* Enters a mapping of our own, which the heap then no longer has when there is no memory for that. */
+/* Enters a mapping of our own. Without memory for the record, the heap loses the mapping again. */
 static struct hew_extent *
 grow_enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
 {
@@ -114,7 +114,7 @@ grow_enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segm
     return extent;
 }
 
-/* A region of `size` bytes.  NULL: the system refused it, or what is to be written down of it. */
+/* Maps a region of `size` bytes. NULL: the system refused the region or the memory for its record. */
 static struct hew_extent *
 map_region(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
@@ -130,10 +130,10 @@ hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     if (alignment < HEW_GRAIN) {
         alignment = HEW_GRAIN;
     }
-    /* The usual step: twice the last one, as long as the system plays along; else just what is needed. */
+    /* The usual step is twice the last one. If the system refuses it, map only what is needed. */
     size_t step = hew_grow_step(heap, size);
     size_t at = step >= HEW_HUGE_PAGE && alignment < HEW_HUGE_PAGE ? HEW_HUGE_PAGE : alignment;
-    /* Whole huge pages: what is mapped next then touches it, and free pages of both can serve one request. */
+    /* Map whole huge pages: the next mapping then touches this one, and free pages of both can serve one request. */
     size_t whole = at == HEW_HUGE_PAGE && hew_options.retain ? hew_bits_round_up(step, at) : step;
     struct hew_extent *region = map_region(heap, whole, at);
     if (region != NULL) {
@@ -143,7 +143,7 @@ hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     }
     if (region != NULL) {
         hew_huge_begin(heap, region, size);
-        hew_split_mark_ends(region); /* pages of the map that are read before they are written fault twice */
+        hew_split_mark_ends(region); /* write now: map pages that are read before they are written fault twice */
         hew_split_insert(heap, &heap->retained, region, HEW_EXTENT_RETAINED);
     }
     return region;

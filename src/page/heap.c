@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap: every way in which pages are taken, given, grown, cut and moved.  Requests meet the cheapest memory first:
- * dirty pages of much that size, dirty ones after merging, muzzy, dirty joined with retained, retained, a new mapping.
+ * heap: all operations that allocate, free, grow, cut and move pages.  A request tries the cheapest memory first: dirty
+ * pages of about that size, dirty ones after coalescing, muzzy, dirty combined with retained, retained, a new mapping.
  */
 #include "page/heap.h"
 
@@ -33,7 +33,7 @@ hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t now_ms)
     hew_list_begin(&heap->transit);
     hew_decay_begin(&heap->dirty_decay, hew_options.dirty_decay_ms, now_ms);
     hew_decay_begin(&heap->muzzy_decay, hew_options.muzzy_decay_ms, now_ms);
-    size_t structs = heap->counts.structs, spare = heap->counts.spare_structs; /* they outlive the heap */
+    size_t structs = heap->counts.structs, spare = heap->counts.spare_structs; /* the structs outlive the heap */
     heap->counts = (struct hew_page_counts){.structs = structs, .spare_structs = spare};
     heap->arena = arena;
     HEW_MUTEX_PLACE(&heap->lock, page, arena);
@@ -86,14 +86,14 @@ hew_page_look(struct hew_page_heap *heap)
     hew_page_decay(heap, hew_clock_ms(), false);
 }
 
-/* Cuts the wanted part out of a free extent that holds it, as low as it can lie. */
+/* Cuts the wanted part out of a free extent that holds it, as low as possible. */
 static struct hew_extent *
 heap_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent, size_t size, size_t alignment)
 {
     return hew_split_cut(heap, stock, extent, hew_bits_round_up(extent->address, alignment), size);
 }
 
-/* Writes what an active extent looks like in both maps. */
+/* Enters an active extent into both maps. */
 static void
 activate(struct hew_page_heap *heap, struct hew_extent *extent, unsigned code)
 {
@@ -142,7 +142,7 @@ clear_codes(const struct hew_extent *extent)
     }
 }
 
-/* Nobody has the extent any more. */
+/* The extent is no longer in use: clears its map entries. */
 static void
 deactivate(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -150,7 +150,7 @@ deactivate(struct hew_page_heap *heap, struct hew_extent *extent)
     extent->arena = heap->arena;
 }
 
-/* The largest extent with memory in it that is cut for a request: the option lg_extent_max_active_fit. */
+/* The size of the largest extent with memory that is cut for a request: the option lg_extent_max_active_fit. */
 static size_t
 most_fit(size_t size)
 {
@@ -158,12 +158,11 @@ most_fit(size_t size)
     return shift >= (size_t)__builtin_clzll(size) ? SIZE_MAX : size << shift;
 }
 
-/* Pages that were given back with much the same size serve it again as they are; neighbours become one when that does
- * not suffice. */
+/* Reuses pages freed with about the same size unchanged; coalesces neighbours only if there are none. */
 static struct hew_extent *
 take_unmerged(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
-    /* A slab is better off at a low address, a large object where memory is warm. */
+    /* A slab is better at a low address, a large object where memory is warm. */
     struct hew_extent *found = alignment >= HEW_GRAIN ? NULL : hew_stock_find_exact(&heap->dirty, size, alignment);
     found = found != NULL ? found : hew_stock_find(&heap->dirty, size, alignment, size);
     if (found == NULL && hew_page_sweep_held(heap)) {
@@ -207,14 +206,14 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     return taken;
 }
 
-/* Under the lock: what the heap has in memory. */
+/* Lock held. The heap's bytes in memory. */
 static ptrdiff_t
 held_by(const struct hew_page_heap *heap)
 {
     return (ptrdiff_t)(heap->counts.active + heap->dirty.bytes + heap->muzzy.bytes);
 }
 
-/* Under the lock, after it may have grown. */
+/* Lock held, after the heap may have grown. */
 static void
 note_growth(struct hew_page_heap *heap)
 {
@@ -245,7 +244,7 @@ take_held(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned co
     return taken;
 }
 
-/* The same where there is a limit: refuses, or counts. */
+/* The same under a memory limit: refuses, or counts. */
 static HEW_COLD HEW_NOINLINE struct hew_extent *
 take_bounded(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
 {
@@ -291,7 +290,7 @@ hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struc
     return taken;
 }
 
-/* Under the lock, after memory came into the dirty stock.  True when the caller should look at the clock. */
+/* Lock held, after memory came into the dirty free list. True when the caller should read the clock. */
 static bool
 note_given(struct hew_page_heap *heap)
 {
@@ -308,8 +307,8 @@ note_given(struct hew_page_heap *heap)
     return true;
 }
 
-/* Under the lock: after the system has refused memory, only a part of what is in use may lie idle.  What stays mapped here
- * is missing elsewhere: for thread stacks, under a limit of address space. */
+/* Lock held. After the system has refused memory, idle memory may only be a fraction of that in use: what stays mapped
+ * here is missing elsewhere, for example for thread stacks under a limit of address space. */
 static bool
 too_idle(const struct hew_page_heap *heap)
 {
@@ -323,7 +322,7 @@ hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_page_give_some(heap, &extent, 1);
 }
 
-/* Under the lock, which it lets go: memory came into the dirty stock.  `whole`: of an extent that nobody has any more. */
+/* Lock held; releases it. Memory came into the dirty free list. `whole`: it was a whole extent. */
 static void
 end_give(struct hew_page_heap *heap, bool whole)
 {
@@ -350,7 +349,7 @@ hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents
     end_give(heap, true);
 }
 
-/* Under the lock: with hooks, over one free extent. */
+/* Lock held. With hooks, growth takes one free extent only. */
 static bool
 grow_hooked(struct hew_page_heap *heap, struct hew_extent *extent, size_t more)
 {
@@ -398,7 +397,7 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
     return grown;
 }
 
-/* Under the lock: cuts an active extent; the tail, NULL when that is not to be had. */
+/* Lock held. Cuts an active extent and returns the tail; NULL without memory for a struct. */
 static struct hew_extent *
 cut_tail(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
@@ -466,7 +465,7 @@ hew_page_show(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_page_recode(heap, extent, extent->code);
 }
 
-/* The extent's pages are no longer the heap's; `*lost` counts them. */
+/* Removes the extent's pages from the heap; adds them to `*lost`. */
 static void
 forget_active(struct hew_page_heap *heap, struct hew_extent *extent, bool hidden, size_t *lost)
 {
@@ -499,14 +498,13 @@ hew_page_discard(struct hew_page_heap *heap, struct hew_extent *extent)
     }
     char *start = (char *)extent->address;
     size_t size = 0;
-    forget_active(heap, extent, false,
-                  &size); /* first: as soon as they are unmapped the addresses may be another heap's */
+    forget_active(heap, extent, false, &size); /* first: once unmapped, another heap may get the addresses */
     if (!hew_os_try_unmap(start, size)) {
         hew_os_unmap(start, size - HEW_PAGE);
     }
 }
 
-/* Under the lock.  What somebody is giving back at this moment still counts as dirty. */
+/* Lock held. Memory that a thread is returning at this moment still counts as dirty. */
 static struct hew_page_counts
 counts_now(const struct hew_page_heap *heap)
 {
@@ -552,8 +550,8 @@ hew_page_set_hooks(struct hew_page_heap *heap, struct hew_extent_hooks *hooks)
         return NULL;
     }
     if (former == NULL) {
-        hew_shelf_close(heap); /* no hook is asked for what came back before */
-        /* What is retained without hooks reads as zeros; from now on each extent tells. */
+        hew_shelf_close(heap); /* no hook is called for what was freed before */
+        /* Memory retained without hooks reads as zeros; from now on each extent records that itself. */
         for (struct hew_list *node = heap->retained.oldest.next; node != &heap->retained.oldest; node = node->next) {
             HEW_CONTAINER(node, struct hew_extent, free.age)->zeroed = true;
         }

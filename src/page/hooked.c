@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooked: the same steps as heap.c, split.c and grow.c take, with the program asked before each.  It is asked without
- * a lock, so each step takes the extent out of its stock first and puts it back afterwards.
+ * hooked: the steps of heap.c, split.c and grow.c, with a hook called before each.  Hooks are called without a lock, so
+ * each step first takes the extent out of its free list, and puts it back afterwards.
  */
 #include "page/hooked.h"
 
@@ -11,7 +11,7 @@
 #include "page/hooks.h"
 #include "page/split.h"
 
-/* Takes an extent out of its stock, so that the lock may be dropped. */
+/* Takes an extent out of its free list, so that the lock may be dropped. */
 static void
 hooked_depart(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -20,7 +20,7 @@ hooked_depart(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_page_enter_transit(heap, extent);
 }
 
-/* Puts a departed extent into a stock as it is. */
+/* Puts a departed extent into a free list, without coalescing. */
 static void
 hooked_settle(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
 {
@@ -36,7 +36,7 @@ hew_hooked_cuts_freely(const struct hew_page_heap *heap)
     return heap->hooks->split == hew_hooks_default.split;
 }
 
-/* Asks the split hook; drops the lock for it.  True: refused. */
+/* Calls the split hook, without the lock. True: refused. */
 static bool
 split_refused(struct hew_page_heap *heap, const struct hew_extent *extent, size_t size_a)
 {
@@ -75,7 +75,7 @@ merge_refused(struct hew_page_heap *heap, const struct hew_extent *low, const st
     return refused;
 }
 
-/* Makes pages that a hook has decommitted, or never committed, usable.  False: refused. */
+/* Makes pages usable that a hook has decommitted, or never committed. False: refused. */
 static bool
 commit(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -92,7 +92,7 @@ commit(struct hew_page_heap *heap, struct hew_extent *extent)
     return true;
 }
 
-/* Cuts an extent that is in no stock at `size`; the upper part, in no stock and no list; NULL when refused. */
+/* Cuts an extent that is in no free list at `size`. Returns the upper part, in no list; NULL when refused. */
 static struct hew_extent *
 hooked_cut(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
@@ -101,7 +101,7 @@ hooked_cut(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
         return NULL;
     }
     if (split_refused(heap, extent, size)) {
-        heap->whole = true; /* else each request would bring a larger mapping that cannot be cut either */
+        heap->whole = true; /* otherwise each request would map more, which cannot be cut either */
         hew_split_drop_extent(heap, upper);
         return NULL;
     }
@@ -111,7 +111,7 @@ hooked_cut(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
     return upper;
 }
 
-/* Cuts the wanted part out of a departed extent that came from the stock of `state`; what is left over goes back there.
+/* Cuts the wanted part out of a departed extent that came from the free list of `state`; the rest goes back there.
  * NULL: refused; all of it is back. */
 static struct hew_extent *
 hooked_carve(struct hew_page_heap *heap, struct hew_extent *extent, size_t size, size_t alignment, unsigned state)
@@ -168,7 +168,7 @@ call_dalloc(struct hew_extent_hooks *hooks, const struct hew_extent *extent)
     return refused;
 }
 
-/* A new mapping of exactly `size` bytes, departed.  Drops the lock. */
+/* Maps exactly `size` bytes, departed. Drops the lock. */
 static struct hew_extent *
 hooked_map(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
@@ -180,8 +180,8 @@ hooked_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     if (memory == NULL) {
         return NULL;
     }
-    /* Two active extents never begin in one grain, because each is at least a grain long: this holds at any address.  The
-     * alignment is what the caller relies on. */
+    /* Two active extents never begin in one granule, because each is at least a granule long: this holds at any
+     * address. The caller relies only on the alignment. */
     struct hew_extent model = {.address = (uintptr_t)memory,
                                .size = size,
                                .state = HEW_EXTENT_TRANSIT,
@@ -202,7 +202,7 @@ hooked_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     return extent;
 }
 
-/* The usual step, if it may be cut; else exactly what is wanted. */
+/* Maps the usual step, if it may be cut; otherwise exactly the wanted size. */
 static struct hew_extent *
 hooked_grow(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
@@ -244,14 +244,14 @@ hew_hooked_take(struct hew_page_heap *heap, size_t size, size_t alignment)
     return taken != NULL ? taken : hooked_grow(heap, size, alignment);
 }
 
-/* The neighbour takes part in a merge: it is free, in the same stock, and as committed as `extent`. */
+/* Returns whether the neighbour can be merged: it is free, in the same free list, and as committed as `extent`. */
 static bool
 hooked_mergeable(const struct hew_extent *extent, const struct hew_extent *other, unsigned state)
 {
     return hew_split_joinable(extent, other) && other->state == state && other->decommitted == extent->decommitted;
 }
 
-/* Merges two departed neighbours; the upper one's struct is gone then.  False: refused. */
+/* Merges two departed neighbours and frees the upper one's struct. False: refused. */
 static bool
 hooked_merge(struct hew_page_heap *heap, struct hew_extent *low, struct hew_extent *high)
 {

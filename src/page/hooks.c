@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hooks: the default table, which does what heaps without hooks do, in functions that a program's own hooks may call;
- * and entering and leaving a hook.
+ * and the code around each hook call.
  */
 #include "page/hooks.h"
 
@@ -61,7 +61,7 @@ default_alloc(struct hew_extent_hooks *hooks, void *new_address, size_t size, si
     return memory;
 }
 
-/* With retain:true, or where the system refuses, address space is kept: the caller purges it instead. */
+/* With retain:true, or if the system refuses, address space is kept: the caller purges it instead. */
 static bool
 default_dalloc(struct hew_extent_hooks *hooks, void *address, size_t size, bool committed, unsigned arena)
 {
@@ -81,7 +81,7 @@ default_commit(struct hew_extent_hooks *hooks, void *address, size_t size, size_
     return address == NULL || offset + length > size;
 }
 
-/* Purging does all that could be gained. */
+/* Refused: purging already frees all that decommitting could. */
 static bool
 default_decommit(struct hew_extent_hooks *hooks, void *address, size_t size, size_t offset, size_t length,
                  unsigned arena)

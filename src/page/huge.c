@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * huge: a huge page is there as a whole as soon as a byte of it is touched, so it is asked for only where a look at
- * earlier memory has shown that it is used densely.
+ * huge: touching one byte makes a whole huge page resident.  So the heap asks for huge pages only where a sample of
+ * earlier memory has shown dense use.
  */
 #include "page/huge.h"
 
@@ -12,10 +12,10 @@
 
 #define PROBE_SHARE 16 /* of a region */
 #define PROBE_MAX ((size_t)4 << 20)
-#define LONE_SHARE 4  /* no single request larger than this part of the heap has huge pages made for it */
-#define DENSE_SHARE 8 /* dense: less than one part in so many was never touched */
+#define LONE_SHARE 4  /* no huge pages for a single request larger than this part of the heap */
+#define DENSE_SHARE 8 /* dense: less than this fraction was never touched */
 
-static _Atomic bool look_no_more; /* relaxed: set by the thread that has the reason */
+static _Atomic bool look_no_more; /* relaxed: set by the thread that stops the sampling */
 
 void
 hew_huge_advise(void *memory, size_t size, enum hew_thp thp)
@@ -27,7 +27,7 @@ hew_huge_advise(void *memory, size_t size, enum hew_thp thp)
     }
 }
 
-/* Looks at what was handed out at the beginning of the last region.  Too little of it: what was known before holds. */
+/* Samples the allocated memory at the start of the last region. If there is too little, the last result stays valid. */
 static void
 look_at_probe(struct hew_page_heap *heap)
 {
@@ -51,7 +51,7 @@ look_at_probe(struct hew_page_heap *heap)
     }
 }
 
-/* Without a background thread nothing but memory is asked of the system: docs/sandboxes.md. */
+/* Without a background thread hew makes only memory calls: docs/sandboxes.md. */
 static bool
 may_look(void)
 {
@@ -64,7 +64,7 @@ hew_huge_look_no_more(void)
     atomic_store_explicit(&look_no_more, true, memory_order_relaxed);
 }
 
-/* How much of a region that has just been entered, and is in no stock yet, is to keep small pages; all of it: SIZE_MAX. */
+/* How much of a new region, in no free list yet, keeps small pages; SIZE_MAX: all of it. */
 static size_t
 small_part(struct hew_page_heap *heap, const struct hew_extent *region, size_t wanted)
 {
@@ -108,7 +108,7 @@ hew_huge_within(const struct hew_extent *extent, size_t most, uintptr_t *start)
     return size;
 }
 
-/* The neighbour of the same region that may ask for huge pages, or NULL. */
+/* Returns the neighbour of the same region that may ask for huge pages, or NULL. */
 static struct hew_extent *
 asking_at(const struct hew_extent *extent, uintptr_t address)
 {

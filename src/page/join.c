@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * join: the largest extents are tried first: the more of a request dirty ones cover, the less new memory is touched.
+ * join: tries the largest extents first: the more of a request dirty pages cover, the less new memory is touched.
  */
 #include "page/join.h"
 
 #include "meta/map.h"
 #include "page/split.h"
 
-#define LOOKS 16 /* extents that are looked at, the largest first */
-#define STEPS 64 /* neighbours that are put together */
+#define LOOKS 16 /* extents to examine, the largest first */
+#define STEPS 64 /* neighbours to coalesce */
 
-/* How many bytes are free together from a free extent on, up to `size` or more. */
+/* How many adjacent bytes are free from a free extent on; stops once `size` is reached. */
 static size_t
 reach_up(struct hew_extent *extent, size_t size)
 {
@@ -25,7 +25,7 @@ reach_up(struct hew_extent *extent, size_t size)
     return reach;
 }
 
-/* How many are right before it. */
+/* How many are free right before it. */
 static size_t
 reach_down(struct hew_extent *extent, size_t size)
 {
@@ -40,7 +40,7 @@ reach_down(struct hew_extent *extent, size_t size)
     return reach;
 }
 
-/* Where `size` bytes may lie that hold some of `extent`: from its start on, or else as much lower as is needed.  0: no room. */
+/* Finds a place for `size` bytes that overlaps `extent`: from its start on, or as far below as needed. 0: none fits. */
 static uintptr_t
 place(struct hew_extent *extent, size_t size, size_t alignment)
 {
@@ -55,7 +55,7 @@ place(struct hew_extent *extent, size_t size, size_t alignment)
     return start < hew_extent_end(extent) && start + size > extent->address ? start : 0;
 }
 
-/* `taken` goes on with a piece that lies right behind it. */
+/* Extends `taken` by a piece right behind it. */
 static void
 append(struct hew_page_heap *heap, struct hew_extent *taken, struct hew_extent *piece, size_t *fresh)
 {
@@ -75,7 +75,7 @@ cut_from(struct hew_page_heap *heap, struct hew_extent *extent, uintptr_t start,
     return hew_split_cut(heap, hew_split_stock_of(heap, extent->state), extent, start, upper - start);
 }
 
-/* Takes [start, start + size), which is free and holds some of `extent`.  NULL without memory for a struct. */
+/* Takes [start, start + size), which is free and overlaps `extent`. NULL without memory for a struct. */
 static struct hew_extent *
 join_cut(struct hew_page_heap *heap, struct hew_extent *extent, uintptr_t start, size_t size, size_t *fresh)
 {
@@ -87,7 +87,7 @@ join_cut(struct hew_page_heap *heap, struct hew_extent *extent, uintptr_t start,
     while (hew_extent_end(last) < end) {
         last = hew_split_free_behind(last);
     }
-    /* Those at the ends first: to cut them takes memory, which there may be none of. */
+    /* Cut the extents at the ends first: that needs memory, which may be lacking. */
     struct hew_extent *taken = cut_from(heap, first, start, end);
     struct hew_extent *tail = taken == NULL || first == last ? NULL : cut_from(heap, last, last->address, end);
     if (taken == NULL || (first != last && tail == NULL)) {

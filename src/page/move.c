@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * move: one system call moves pages of one mapping, so an extent that was moved before, or gathered, goes run by run.  The list of runs
- * bounds how many there are: what has no place in it is copied.
+ * move: one system call moves pages of one mapping, so an extent that was moved before, wholly or in part, moves run by
+ * run.  The list of runs bounds their number: what does not fit into it is copied.
  */
 #include "page/move.h"
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define COPIED_AT_ONCE ((size_t)1 << 20) /* while it is copied, so much of an object is there twice */
+#define COPIED_AT_ONCE ((size_t)1 << 20) /* while an object is copied, this much of it exists twice */
 
 static uintptr_t
 run_end(struct hew_page_heap *source, uintptr_t at, uintptr_t end)
@@ -53,7 +53,7 @@ expect_no_more(struct hew_page_heap *target)
     hew_mutex_unlock(&target->lock);
 }
 
-/* The run is no mapping of its own any more where it was, and is one where it is. */
+/* Records that the run is no longer a separate mapping at its old place, and is one at the new place. */
 static void
 note_run(struct hew_page_heap *source, uintptr_t from, struct hew_page_heap *target, uintptr_t to, size_t size)
 {
@@ -81,7 +81,7 @@ move_run(struct hew_page_heap *source, uintptr_t from, struct hew_page_heap *tar
     return moved;
 }
 
-/* What the system does not move is copied, and goes back as soon as it is. */
+/* Copies what the system does not move, and returns each part as soon as it is copied. */
 static void
 copy_rest(uintptr_t from, uintptr_t to, size_t size)
 {

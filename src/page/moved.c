@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * moved: an array that is searched by halves and shifted: it is short, and who changes it has just made three system calls.
+ * moved: a sorted array, with binary search and shifting.  It is short, and each change follows three system calls.
  */
 #include "page/moved.h"
 
@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Pieces of all heaps, and those that are expected: relaxed, a bound that two heaps may pass at the same time. */
+/* Pieces of all heaps, with reservations. Relaxed: two heaps at once may exceed the bound. */
 static _Atomic unsigned all;
 
 /* The first piece that ends above `address`. */
@@ -59,7 +59,7 @@ hew_moved_after_fork(struct hew_moved *moved)
     hew_moved_expect_no_more(moved, moved->expected / HEW_MOVED_ROOM);
 }
 
-/* In place of `gone` pieces from `at` on there are `come` others. */
+/* Replaces `gone` pieces from `at` on by `come` others. */
 static void
 moved_shift(struct hew_moved *moved, unsigned at, unsigned gone, unsigned come)
 {
@@ -79,8 +79,8 @@ hew_moved_add(struct hew_moved *moved, uintptr_t start, uintptr_t end)
     moved->pieces[at] = (struct hew_moved_piece){start, end};
 }
 
-/* A piece that reaches over both ends of the range, when there is no room for what is left of it on either side, stays longer by the range:
- * then a call that moves some of it is refused, and nothing else is wrong. */
+/* If a piece extends beyond both ends of the range and there is no space for a second piece, it stays whole and covers
+ * the range. A later call that moves some of it is then refused; nothing else goes wrong. */
 void
 hew_moved_clear(struct hew_moved *moved, uintptr_t start, uintptr_t end)
 {

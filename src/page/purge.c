@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * purge: giving idle pages back.  Extents leave their stock under the lock, meet the system without it, and come back
- * in the next state.
+ * purge: returns idle pages to the system.  Extents leave their free list under the lock, are purged without it, and
+ * come back in the next state.
  */
 #include "base/options.h"
 #include "meta/map.h"
@@ -15,12 +15,12 @@
 #include "page/shelf.h"
 #include "page/split.h"
 
-#define FRESH_LEAST ((size_t)256 << 10) /* less growth than that is not worth a system call */
-#define IDLE_PART 2      /* of a growing object may stay idle; with a third: 0.9 of the memory, 1.4 times the faults */
-#define AT_ONCE 32       /* extents taken out of a stock at a time */
-#define LOOKS 64         /* extents in which whole huge pages are looked for */
-#define REFUSALS_MOST 16 /* in one round of giving address space back */
-#define BYTES_AT_ONCE ((size_t)64 << 20) /* so that the system's map lock is not held for long */
+#define FRESH_LEAST ((size_t)256 << 10) /* less growth than this is not worth a system call */
+#define IDLE_PART 2 /* of a growing object may stay idle; a third would give 0.9 of the memory, 1.4 times the faults */
+#define AT_ONCE 32  /* extents taken out of a free list at a time */
+#define LOOKS 64    /* extents searched for whole huge pages */
+#define REFUSALS_MOST 16                 /* in one pass of unmapping */
+#define BYTES_AT_ONCE ((size_t)64 << 20) /* a bound, so that the system's map lock is not held for long */
 
 struct batch {
     struct hew_extent *extents[AT_ONCE];
@@ -28,7 +28,7 @@ struct batch {
     size_t bytes;
 };
 
-/* Under the lock: whole huge pages of one of the oldest extents.  NULL: they have none. */
+/* Lock held. Takes whole huge pages of one of the oldest extents. NULL: they have none. */
 static struct hew_extent *
 take_huge(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
 {
@@ -44,8 +44,8 @@ take_huge(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
     return NULL;
 }
 
-/* Under the lock: the oldest extent, or `most` bytes of it: the upper part goes, the lower part is what the next request
- * would be given.  NULL: no memory for bookkeeping, or a hook would have to be asked in the middle of this. */
+/* Lock held. Takes the oldest extent, or its upper `most` bytes: the next request would get the lower part. NULL: no
+ * memory for bookkeeping, or a hook would have to be called here. */
 static struct hew_extent *
 purge_take_oldest(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
 {
@@ -55,7 +55,7 @@ purge_take_oldest(struct hew_page_heap *heap, struct hew_stock *stock, size_t mo
         if (size < extent->size / 2) {
             return NULL;
         }
-        size = extent->size; /* whole, when half of it is due */
+        size = extent->size; /* the whole extent, when half of it is due */
     }
     if (extent->huge) {
         hew_huge_forgo(extent);
@@ -63,12 +63,12 @@ purge_take_oldest(struct hew_page_heap *heap, struct hew_stock *stock, size_t mo
     return hew_split_cut(heap, stock, extent, hew_extent_end(extent) - size, size);
 }
 
-/* Under the lock: an extent that is in no stock goes to meet the system. */
+/* Lock held. An extent that is in no free list leaves to be purged. */
 static void
 purge_depart(struct hew_page_heap *heap, struct hew_extent *extent, struct batch *batch)
 {
     hew_split_mark_ends(extent);
-    if (heap->hooks != NULL) { /* a hook may give the addresses back, and another heap be given them */
+    if (heap->hooks != NULL) { /* a hook may unmap the addresses, and another heap may get them */
         hew_split_forget_ends(extent);
     }
     extent->state = HEW_EXTENT_TRANSIT;
@@ -78,7 +78,7 @@ purge_depart(struct hew_page_heap *heap, struct hew_extent *extent, struct batch
     batch->bytes += extent->size;
 }
 
-/* Under the lock: takes old extents until the stock holds no more than `keep`, or the batch is full. */
+/* Lock held. Takes old extents until the free list holds at most `keep` bytes, or the batch is full. */
 static void
 collect(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, struct batch *batch)
 {
@@ -100,8 +100,8 @@ collect(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, struct
     }
 }
 
-/* Without the lock: gives the extent's memory up and tells its new state; `from` when the system refused.  A system
- * that knows no lazy way (Linux before 4.5) drops the pages at once. */
+/* Without the lock. Purges the extent's memory and returns its new state; `from` when the system refused. A system
+ * without lazy purging (Linux before 4.5) drops the pages immediately. */
 static unsigned
 release(struct hew_extent *extent, unsigned from, unsigned to)
 {
@@ -112,7 +112,7 @@ release(struct hew_extent *extent, unsigned from, unsigned to)
     return hew_os_purge(start, extent->size) ? HEW_EXTENT_RETAINED : from;
 }
 
-/* Under the lock: the addresses are no longer the heap's. */
+/* Lock held. The addresses are no longer the heap's. */
 static void
 forget(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -123,7 +123,7 @@ forget(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_split_drop_extent(heap, extent);
 }
 
-/* Under the lock: an extent comes out of transit in its new state. */
+/* Lock held. An extent comes out of transit in its new state. */
 static void
 arrive(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
 {
@@ -138,8 +138,8 @@ arrive(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
     }
 }
 
-/* Without the lock: what was moved is one mapping again with its neighbours, and has no memory; what the system refuses stays as it
- * is. */
+/* Without the lock. Maps moved pages again, so that they are one mapping with their neighbours and have no memory. What
+ * the system refuses stays as it is. */
 static void
 map_moved_anew(const struct batch *batch)
 {
@@ -149,7 +149,8 @@ map_moved_anew(const struct batch *batch)
     }
 }
 
-/* Without the lock: as many extents at a time as the option process_madvise_max_batch allows; how many are done. */
+/* Without the lock. Purges as many extents at a time as the option process_madvise_max_batch allows. Returns how many
+ * are done. */
 static unsigned
 release_in_groups(const struct batch *batch, unsigned *states)
 {
@@ -187,7 +188,7 @@ release_all(struct hew_extent_hooks *hooks, const struct batch *batch, unsigned 
     }
 }
 
-/* Under the lock: the batch is back, in new states.  False when the system has refused one of them. */
+/* Lock held. The batch comes back in new states. False when the system has refused one extent. */
 static bool
 arrive_all(struct hew_page_heap *heap, struct batch *batch, unsigned from, const unsigned *states)
 {
@@ -211,13 +212,13 @@ arrive_all(struct hew_page_heap *heap, struct batch *batch, unsigned from, const
     return !refused;
 }
 
-/* Purges as much as `stock` holds above `keep` bytes now.  An extent that the system refuses (locked memory) stays as it
- * was, and ends the round.  Called with the lock held; drops it around system calls. */
+/* Purges the bytes that `stock` holds above `keep` now. An extent that the system refuses (locked memory) stays as it
+ * was, and ends the pass. Called with the lock held; drops it around system calls. */
 static void
 purge(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, unsigned to)
 {
     unsigned from = stock == &heap->dirty ? HEW_EXTENT_DIRTY : HEW_EXTENT_MUZZY, states[AT_ONCE];
-    size_t surplus = stock->bytes - keep; /* not more: a hook may free, and never be done */
+    size_t surplus = stock->bytes - keep; /* a bound: a hook may free memory, and the loop would never end */
     struct batch batch;
     for (size_t done = 0; done < surplus && stock->bytes > keep; done += batch.bytes) {
         collect(heap, stock, keep, &batch);
@@ -231,11 +232,11 @@ purge(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, unsigned
     }
 }
 
-/* Under the lock: the extent and its addresses leave the heap.  False: the system refused, and all is as it was. */
+/* Lock held. Takes the extent and its addresses out of the heap. False: the system refused; nothing has changed. */
 static bool
 unmap(struct hew_page_heap *heap, struct hew_extent *extent)
 {
-    hew_split_forget_ends(extent); /* before another heap can be given the addresses */
+    hew_split_forget_ends(extent); /* before another heap can get the addresses */
     if (!hew_os_try_unmap((void *)extent->address, extent->size)) {
         hew_split_mark_ends(extent);
         return false;
@@ -246,11 +247,11 @@ unmap(struct hew_page_heap *heap, struct hew_extent *extent)
 }
 
 /*
- * Under the lock: address space that nobody wants goes back, with retain:false; the newest first.
+ * Lock held.  Unmaps unused address space with retain:false, the newest first.
  *
- * At its limit of mappings the system refuses to take a piece out of the middle of one, but for most that are freed later it no
- * longer is the middle.  So what is refused stays, can be used again, and waits at the other end of the queue; and few refusals
- * end the round, for all of them may stand there.
+ * At its limit of mappings the system refuses to unmap a piece in the middle of one.  Most such pieces are no longer in
+ * the middle later, after other frees.  So a refused extent stays usable and waits at the other end of the queue.  A
+ * few refusals end the pass, since all extents may be in that position.
  */
 static void
 unmap_retained(struct hew_page_heap *heap)
@@ -269,7 +270,7 @@ unmap_retained(struct hew_page_heap *heap)
     }
 }
 
-/* Under the lock, after a purge: what is kept beyond the allowance waits for the rest of a huge page, and is not new. */
+/* Lock held, after a purge. Bytes kept beyond the allowance wait for the rest of a huge page, and are not new. */
 static void
 note_put_off(const struct hew_page_heap *heap, struct hew_decay *decay, const struct hew_stock *stock, size_t keep)
 {
@@ -277,7 +278,8 @@ note_put_off(const struct hew_page_heap *heap, struct hew_decay *decay, const st
     decay->put_off = heap->huge && more < HEW_HUGE_PAGE ? more : 0;
 }
 
-/* What decay lets the stock keep; less of it near a limit of memory, but for who wants all kept for ever. */
+/* The bytes that decay lets the free list keep. Near a memory limit they are fewer, except where decay keeps all for
+ * ever. */
 static size_t
 kept_by(struct hew_decay *decay, size_t bytes, uint64_t now_ms)
 {
@@ -285,12 +287,12 @@ kept_by(struct hew_decay *decay, size_t bytes, uint64_t now_ms)
     return decay->decay_ms < 0 ? allowance : hew_page_bound_part(allowance);
 }
 
-/* Under the lock, which it drops: purges both stocks down to what they may keep. */
+/* Lock held, dropped meanwhile. Purges both free lists down to what they may keep. */
 static void
 purge_both(struct hew_page_heap *heap, uint64_t now_ms, bool all)
 {
     hew_page_sweep_held(heap);
-    hew_split_merge(heap, &heap->dirty); /* fewer calls */
+    hew_split_merge(heap, &heap->dirty); /* for fewer system calls */
     size_t keep_dirty = all ? 0 : kept_by(&heap->dirty_decay, heap->dirty.bytes, now_ms);
     if (heap->dirty.bytes > keep_dirty) {
         bool through_muzzy = !all && heap->muzzy_decay.decay_ms != 0;
@@ -314,7 +316,7 @@ hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all)
                hew_decay_is_due(&heap->muzzy_decay, heap->muzzy.bytes, now_ms);
     if (due && !heap->ending) {
         purge_both(heap, now_ms, all);
-        if (!hew_options.retain && heap->hooks == NULL) { /* hooks have been asked for each extent, in purge() */
+        if (!hew_options.retain && heap->hooks == NULL) { /* hooks have been called for each extent, in purge() */
             unmap_retained(heap);
         }
         HEW_ASSERT(3, hew_page_valid_if_due(heap));
@@ -331,7 +333,8 @@ hew_page_idle(struct hew_page_heap *heap)
     return bytes;
 }
 
-/* Under the lock, which it drops: how many bytes of a stock went, of `wanted`; of a heap with huge pages at least one. */
+/* Lock held, dropped meanwhile. Returns how many of the `wanted` bytes of a free list went; a heap with huge pages
+ * purges at least one. */
 static size_t
 purge_wanted(struct hew_page_heap *heap, struct hew_stock *stock, size_t wanted)
 {
@@ -452,15 +455,15 @@ hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t 
 void
 hew_page_after_fork(struct hew_page_heap *heap)
 {
-    hew_shelf_after_fork(&heap->shelf); /* also in a hook: no thread holds a mark while it calls one */
+    hew_shelf_after_fork(&heap->shelf); /* also in a hook: no thread holds a try-lock while it calls one */
     hew_moved_after_fork(&heap->moved); /* nothing moves in a heap with hooks */
     for (struct hew_list *node = heap->transit.next, *next; node != &heap->transit; node = next) {
         struct hew_extent *extent = HEW_CONTAINER(node, struct hew_extent, free.age);
         next = node->next;
         if (hew_hooks_depth != 0 && extent->free.worker == hew_thread_token()) {
-            continue; /* a hook has forked: what its thread has in transit comes back with it */
+            continue; /* a hook has forked: its thread's extents in transit come back with it */
         }
-        /* Whether a hook had given the addresses back when the process split is not known. */
+        /* It is unknown whether a hook had unmapped the addresses at the time of the fork. */
         bool unknown = heap->hooks != NULL;
         if (unknown) {
             hew_split_forget_ends(extent);

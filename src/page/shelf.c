@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shelf: a lock, a cut and an insert for each large object would cost more than all the rest of malloc, so the extent waits here
- * as it is for the next request of its size.  Threads are spread over groups, each with a mark of
- * its own, so that they seldom meet.
+ * shelf: a lock, a cut and an insert per large object would cost more than all the rest of malloc.  So the extent waits
+ * here unchanged for the next request of its size.  Threads are spread over groups, each with its own try-lock, so that
+ * they seldom meet.
  */
 #include "page/shelf.h"
 
@@ -14,17 +14,18 @@
 
 #include <string.h>
 
-#define LOOKS 8                     /* extents of another size that are looked at */
-#define DUE_BYTES ((size_t)1 << 20) /* of one rank, from which on a purger is wanted */
+#define LOOKS 8                     /* extents of another size to skip */
+#define DUE_BYTES ((size_t)1 << 20) /* in one rank, from which on a purger is wanted */
 
-/* Threads' own data lies a multiple of pages apart. */
+/* Thread tokens lie a multiple of pages apart. */
 static struct hew_shelf_rank *
 own_rank(struct hew_shelf *shelf)
 {
     return &shelf->rank[((uintptr_t)hew_thread_token() >> HEW_LG_PAGE) % HEW_SHELF_RANKS];
 }
 
-/* Sequentially consistent, so that who finds the mark at 0 after he has closed the shelf is seen by the next holder. */
+/* Sequentially consistent: a thread that closes the cache and then finds the try-lock at 0 is seen by the next
+ * holder. */
 static bool
 shelf_hold(struct hew_shelf_rank *rank)
 {
@@ -32,7 +33,8 @@ shelf_hold(struct hew_shelf_rank *rank)
     return atomic_compare_exchange_strong(&rank->held, &nobody, 1);
 }
 
-/* Nobody is woken: only a sweep waits, for some ten instructions of a thread that may be off its processor. */
+/* Waits by polling, and no thread wakes another: only a sweep waits, for about ten instructions of a thread that may be
+ * off its processor. */
 static void
 shelf_hold_or_wait(struct hew_shelf_rank *rank)
 {
@@ -60,7 +62,7 @@ set_newest(struct hew_shelf_slot *slot, struct hew_extent *extent)
     atomic_store_explicit(&slot->newest, extent, memory_order_relaxed);
 }
 
-/* With the mark: the tally is told of what has left again. */
+/* Try-lock held. Adds the slot's reuses to the tally. */
 static void
 shelf_tell(struct hew_shelf *shelf, struct hew_shelf_slot *slot)
 {
@@ -72,7 +74,7 @@ shelf_tell(struct hew_shelf *shelf, struct hew_shelf_slot *slot)
     slot->reused = 0;
 }
 
-/* With the mark: the next extent of that size below `from`, taken out; NULL when none of the next few is one. */
+/* Try-lock held. Takes out the next extent of that size below `from`; NULL when none of the next few has it. */
 static struct hew_extent *
 shelf_take_below(struct hew_extent *from, size_t size)
 {
@@ -86,7 +88,7 @@ shelf_take_below(struct hew_extent *from, size_t size)
     return NULL;
 }
 
-/* With the mark: one of that size, no longer there, but not yet known to the address map. */
+/* Try-lock held. Takes out an extent of that size, which the address map does not show yet. */
 static struct hew_extent *
 pick(struct hew_shelf_slot *slot, size_t size)
 {
@@ -131,7 +133,7 @@ hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned arena)
     return extent;
 }
 
-/* With the mark: a slot that holds no extents like this one becomes theirs; NULL when others have it. */
+/* Try-lock held. Assigns an empty slot to extents like this one; NULL when it holds others. */
 static HEW_NOINLINE struct hew_shelf_slot *
 shelf_claim(struct hew_shelf *shelf, struct hew_shelf_slot *slot, const struct hew_extent *extent)
 {
@@ -143,7 +145,7 @@ shelf_claim(struct hew_shelf *shelf, struct hew_shelf_slot *slot, const struct h
     return slot;
 }
 
-/* The rank with its mark, and where such an extent belongs; NULL: it is not to be put there. */
+/* Takes the rank's try-lock and finds the extent's slot; NULL: the extent may not be put there. */
 HEW_INLINE struct hew_shelf_rank *
 begin_put(struct hew_shelf *shelf, const struct hew_extent *extent, struct hew_shelf_slot **slot)
 {
@@ -165,7 +167,7 @@ begin_put(struct hew_shelf *shelf, const struct hew_extent *extent, struct hew_s
     return rank;
 }
 
-/* With the mark.  False: it has been freed already. */
+/* Try-lock held. False: the extent has been freed already. */
 HEW_INLINE bool
 shelf_put(struct hew_shelf_slot *slot, struct hew_extent *extent)
 {
@@ -178,7 +180,7 @@ shelf_put(struct hew_shelf_slot *slot, struct hew_extent *extent)
     return true;
 }
 
-/* Lets the mark go. */
+/* Releases the try-lock. */
 HEW_INLINE enum hew_shelf_put
 end_put(struct hew_shelf *shelf, struct hew_shelf_rank *rank, size_t bytes)
 {
@@ -245,7 +247,7 @@ hew_shelf_take_some(struct hew_shelf *shelf, size_t size, struct hew_extent **ex
     return taken;
 }
 
-/* Under the lock: its bytes are dirty now, and no longer out. */
+/* Lock held. Makes its bytes dirty, and no longer counts them as out. */
 static void
 hand_in(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -258,7 +260,7 @@ hand_in(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_hooked_insert_dirty(heap, extent);
 }
 
-/* Under the lock, with the rank's mark, which it lets go before it hands anything in: a hook may be asked then. */
+/* Heap lock and try-lock held. Releases the try-lock before it frees any extent, since that may call a hook. */
 static bool
 empty_rank(struct hew_page_heap *heap, struct hew_shelf_rank *rank)
 {
@@ -313,8 +315,8 @@ hew_shelf_after_fork(struct hew_shelf *shelf)
     }
 }
 
-/* Each rank's mark is asked for, whether the shelf says that it is filled or not: who holds one may have found it open, and
- * says so only at the end; who comes later finds it closed. */
+/* Takes each rank's try-lock, even if the cache is not marked as filled. A holder may have found the cache open, and
+ * marks it as filled only at the end; later threads find it closed. */
 void
 hew_shelf_close(struct hew_page_heap *heap)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * split: cutting and merging extents.  The extent map names a free extent at its first and last page only; neighbours
- * find each other there, so nothing is searched for.
+ * split: cutting and coalescing extents.  The extent map names a free extent at its first and last page only.
+ * Neighbours find each other there, so nothing is searched for.
  */
 #include "page/split.h"
 
@@ -81,8 +81,8 @@ hew_split_forget_ends(struct hew_extent *extent)
 bool
 hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *other)
 {
-    /* Region numbers are unique in the process, so an equal one is in this heap and under the lock we hold; an unequal
-     * one may be changing at this moment under another heap's lock, which is why it is read as an atomic. */
+    /* Region numbers are unique in the process, so an equal one is in this heap, under the lock held here. An unequal
+     * one may be changing under another heap's lock: so the read is atomic. */
     return other != NULL && atomic_load_explicit(&other->region, memory_order_relaxed) ==
                                 atomic_load_explicit(&extent->region, memory_order_relaxed);
 }
@@ -117,7 +117,7 @@ hew_split_stock_of(struct hew_page_heap *heap, unsigned state)
     return state == HEW_EXTENT_DIRTY ? &heap->dirty : state == HEW_EXTENT_MUZZY ? &heap->muzzy : &heap->retained;
 }
 
-/* Whether `other`, found beside `extent`, is free and of the same mapping. */
+/* Returns whether `other`, found beside `extent`, is free and of the same mapping. */
 static bool
 is_free(const struct hew_extent *extent, const struct hew_extent *other)
 {

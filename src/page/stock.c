@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stock: lists by size, so that a fit is found in a few steps whatever the number of extents; and one list by age, so
- * that what has been idle longest goes back first.
+ * stock: lists by size find a fit in a few steps, whatever the number of extents.  One list by age returns the memory
+ * first that has been idle longest.
  */
 #include "page/stock.h"
 
-#define LOOKS 8        /* extents looked at in a bucket before the next one is tried */
-#define EXACT_LOOKS 64 /* where only one size will do */
+#define LOOKS 8        /* extents examined in a bucket before the next one is tried */
+#define EXACT_LOOKS 64 /* the same where only one size will do */
 
 /* The bucket whose extents have at least this many pages: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 ... */
 static unsigned
@@ -20,7 +20,7 @@ bucket_of(size_t size)
     return 3 + (top - 2) * 4 + (unsigned)((pages >> (top - 2)) & 3);
 }
 
-/* What one extent adds to its bucket. */
+/* What one extent adds to its bucket's `held`. */
 static uint64_t
 share(const struct hew_extent *extent)
 {
@@ -123,7 +123,7 @@ struct hew_extent *
 hew_stock_find(struct hew_stock *stock, size_t size, size_t alignment, size_t most)
 {
     unsigned bucket = bucket_of(size), last = bucket_of(most);
-    if (bucket >= HEW_STOCK_BUCKETS) { /* more than the address space: no extent is as large */
+    if (bucket >= HEW_STOCK_BUCKETS) { /* larger than the address space: no extent is */
         return NULL;
     }
     uint64_t word = stock->nonempty[bucket / 64] & (~UINT64_C(0) << bucket % 64);

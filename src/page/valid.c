@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * valid: whether a page heap is as it should be: what check level 3 walks at the end of each operation, and tests ask for.
+ * valid: consistency checks of a page heap.  Check level 3 runs them at the end of each operation, and tests call them.
  */
 #include "meta/map.h"
 #include "os/check.h"
 #include "page/heap.h"
 #include "page/split.h"
 
-/* Both maps agree with a free extent.  A grain that it holds in part only may carry the code of a neighbour. */
+/* Checks that both maps agree with a free extent. A granule that it covers only in part may carry a neighbour's
+ * index. */
 static bool
 free_in_maps(struct hew_extent *extent)
 {
@@ -38,7 +39,7 @@ hew_page_heap_valid(struct hew_page_heap *heap)
             }
         }
     }
-    return heap->hooks != NULL || bytes == heap->counts.mapped; /* hooks are asked while an extent is nowhere */
+    return heap->hooks != NULL || bytes == heap->counts.mapped; /* while a hook runs, its extent is in no list */
 }
 
 bool
