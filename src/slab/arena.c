@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena: the table of arenas, their making, and the choice among them.  An arena is made when it is first needed, so
- * that programs with few threads pay for few.
+ * arena: the table of arenas: making arenas, and choosing one.  An arena is made when it is first needed, so that
+ * programs with few threads pay for few.
  */
 #include "slab/arena.h"
 
@@ -17,7 +17,7 @@ struct hew_arena_defaults hew_arena_defaults;
 _Atomic bool hew_arena_was_created, hew_arena_was_destroyed;
 /* Guarded by hew_arenas_lock. */
 static unsigned count;           /* 0 = not known yet */
-static _Atomic unsigned limit;   /* likewise; read by anyone */
+static _Atomic unsigned limit;   /* likewise; read without the lock */
 static struct hew_arena *unmade; /* linked by larges.next */
 
 static _Atomic unsigned end;      /* no arena has this number or a higher one; written under hew_arenas_lock */
@@ -37,8 +37,8 @@ hew_arena_place_bins(struct hew_arena *arena, unsigned number)
     }
 }
 
-/* Under the lock: memory that has never been anything but the arena of that number, so that who reads it too late reads
- * the right number. */
+/* Lock held. Takes memory that has never been anything but the arena of that number, so that a late reader reads the
+ * right number. */
 static struct hew_arena *
 take_struct(unsigned index)
 {
@@ -67,14 +67,14 @@ has_hooks(const struct hew_arena *arena)
     return __atomic_load_n(&arena->pages.heap->hooks, __ATOMIC_RELAXED) != NULL;
 }
 
-/* Under the lock.  Asks the system for the CPUs' limits: first at boot, before the program can have forbidden that. */
+/* Lock held. Queries the system for the CPUs' limits: first at boot, before the program can have forbidden that. */
 static unsigned
 known_limit(void)
 {
     unsigned known = atomic_load_explicit(&limit, memory_order_relaxed);
     if (known == 0) {
         uint64_t wanted = hew_options.narenas;
-        unsigned first = wanted == 1 ? 1 : hew_cpus_usable(); /* a single arena needs no answer */
+        unsigned first = wanted == 1 ? 1 : hew_cpus_usable(); /* a single arena needs no query */
         if (wanted == 0) {
             wanted = (uint64_t)first * (uint64_t)hew_options.narenas_ratio.thousandths / 1000;
         }
@@ -84,13 +84,13 @@ known_limit(void)
     return known;
 }
 
-/* Under the lock: as the options, or mallctl since then, say. */
+/* Lock held. Uses the options, or later settings by mallctl. */
 static void
 set_up_own_pages(struct hew_arena *arena, uint64_t now)
 {
     const struct hew_arena_defaults *defaults = &hew_arena_defaults;
     struct hew_page_heap *heap = &arena->own_pages;
-    hew_mutex_lock(&heap->lock); /* a purger that came late may still look at a former life of this struct */
+    hew_mutex_lock(&heap->lock); /* a late purger may still read the former arena in this struct */
     hew_page_heap_begin(heap, arena->index, now);
     if (defaults->set) {
         hew_decay_begin(&heap->dirty_decay, defaults->dirty_ms, now);
@@ -101,8 +101,9 @@ set_up_own_pages(struct hew_arena *arena, uint64_t now)
     hew_mutex_unlock(&heap->lock);
 }
 
-/* Under the lock: the arena whose heap automatic arena `index` shares, made if it is new.  NULL: it has one of its own, as has every
- * arena that a program made, or that is for oversize requests, and where the program's hooks own the pages. */
+/* Lock held. Returns the arena whose heap automatic arena `index` shares, made if it is new. NULL: the arena has its
+ * own heap, like every arena that a program made or that is for oversize requests, and wherever the program's hooks own
+ * the pages. */
 static struct hew_arena *
 page_owner(unsigned index, bool manual)
 {
@@ -115,7 +116,7 @@ page_owner(unsigned index, bool manual)
     return owner == NULL || has_hooks(owner) ? NULL : owner;
 }
 
-/* Under the lock. */
+/* Lock held. */
 static void
 set_up_pages(struct hew_arena *arena, struct hew_arena *owner, uint64_t now)
 {
@@ -147,12 +148,12 @@ hew_arena_make(unsigned index, bool manual)
     if (arena == NULL) {
         return NULL;
     }
-    /* Atomic: who has the address of a destroyed arena looks what it is now. */
+    /* Atomic: a thread with the address of a destroyed arena may read it at any time. */
     __atomic_store_n(&arena->manual, manual, __ATOMIC_RELAXED);
     if (manual) {
         atomic_store_explicit(&hew_arena_was_created, true, memory_order_relaxed);
     }
-    uint64_t now = index == 0 ? hew_clock_early_ns() : hew_clock_ns(); /* later, no system call: it may be forbidden */
+    uint64_t now = index == 0 ? hew_clock_early_ns() : hew_clock_ns(); /* later no system call: it may be forbidden */
     atomic_store_explicit(&arena->born_ns, now, memory_order_relaxed);
     size_t threshold = hew_options.oversize_threshold;
     atomic_store_explicit(&arena->oversize_threshold, threshold == 0 ? SIZE_MAX : threshold, memory_order_relaxed);
@@ -207,12 +208,12 @@ hew_arena_begin_trim(struct hew_arena *arena)
     return lives;
 }
 
-/* In a child that a hook has forked the trim goes on, and is not counted any more. */
+/* In a child that a hook has forked, the trim continues, but is no longer counted. */
 void
 hew_arena_end_trim(struct hew_arena *arena)
 {
     uint32_t trims = arena->manual ? atomic_load_explicit(&arena->trims, memory_order_relaxed) : 0;
-    /* release: pairs with the acquire in await_trims(), which finds the slabs back in the page heap */
+    /* release: pairs with the acquire in await_trims(), which then finds the slabs back in the page heap */
     while (trims != 0 && !atomic_compare_exchange_weak_explicit(&arena->trims, &trims, trims - 1, memory_order_release,
                                                                 memory_order_relaxed)) {
     }
@@ -240,7 +241,7 @@ free_locks(struct hew_arena *arena)
     }
 }
 
-/* Locks of structs that are in the table no more, which no fork handler has taken. */
+/* Frees the locks of structs that have left the table: no fork handler has taken them. */
 void
 hew_arenas_after_fork(void)
 {
@@ -286,7 +287,7 @@ hew_arena_limit(void)
     return HEW_LIKELY(known != 0) ? known : ask_limit();
 }
 
-/* Under the lock. */
+/* Lock held. */
 static unsigned
 first_manual(void)
 {
@@ -316,7 +317,7 @@ hew_arenas_count(void)
     return known;
 }
 
-/* Under the lock: memory that is so large is better given back at once than kept. */
+/* Lock held. Extents this large are unmapped immediately instead of being cached. */
 static struct hew_arena *
 make_oversize(void)
 {
@@ -363,7 +364,7 @@ hew_arena_of_cpu(void)
     return hew_arena_get(hew_cpus_current() % most);
 }
 
-/* Under the lock; `best` is the first arena. */
+/* Lock held; `best` is the first arena. */
 static struct hew_arena *
 least_loaded(struct hew_arena *best)
 {
@@ -383,7 +384,7 @@ least_loaded(struct hew_arena *best)
     return best;
 }
 
-/* The first thread of all asks for no lock, and not for the CPUs' limits. */
+/* The very first thread needs neither the lock nor the CPUs' limits. */
 static bool
 join_idle(struct hew_arena *arena)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena_life: emptying an arena whose objects the program may still hold addresses of.  It is marked as seized under
- * the lock and emptied without one, because extent hooks of the program may run meanwhile.
+ * arena_life: resets an arena while the program may still hold addresses of its objects.  The arena is marked as busy
+ * under the lock and emptied without one, because extent hooks of the program may run meanwhile.
  */
 #include "slab/arena_life.h"
 
@@ -14,7 +14,7 @@
 
 #define NAP_MS 1
 
-static struct hew_arena *destroyed; /* guarded by hew_arenas_lock: the sum of what destroyed arenas counted */
+static struct hew_arena *destroyed; /* guarded by hew_arenas_lock: the sum of the counters of destroyed arenas */
 
 int
 hew_arena_create(struct hew_extent_hooks *hooks)
@@ -57,7 +57,7 @@ hew_arena_leave(struct hew_arena *arena)
     atomic_fetch_sub_explicit(&arena->threads, 1, memory_order_relaxed);
 }
 
-/* Who trims a busy arena is soon done, and nobody begins. */
+/* Threads that trim a busy arena are soon done, and no other thread begins. */
 static void
 await_trims(struct hew_arena *arena)
 {
@@ -68,7 +68,7 @@ await_trims(struct hew_arena *arena)
     }
 }
 
-/* Marks a manual arena as being worked on; NULL when that cannot be. */
+/* Marks a manual arena as busy; NULL when that cannot be. */
 static struct hew_arena *
 seize(unsigned index, bool joined_too)
 {
@@ -99,7 +99,7 @@ any_large(struct hew_arena *arena)
     return node == NULL ? NULL : HEW_CONTAINER(node, struct hew_extent, large.link);
 }
 
-/* Without locks: every object goes. */
+/* Without locks. Frees every object. */
 static void
 arena_empty(struct hew_arena *arena, hew_arena_gone gone)
 {
@@ -135,7 +135,7 @@ move_count(_Atomic uint64_t *to, _Atomic uint64_t *from)
     atomic_fetch_add_explicit(to, atomic_exchange_explicit(from, 0, memory_order_relaxed), memory_order_relaxed);
 }
 
-/* Statistics read the sum under its own locks. */
+/* Locks the sum, too: statistics read it under its own locks. */
 static void
 fold_bin(struct hew_bin *sum, struct hew_bin *bin)
 {
@@ -170,8 +170,8 @@ fold_pages(struct hew_page_counts *sum, const struct hew_page_counts *counts)
     sum->bytes_moved += counts->bytes_moved;
 }
 
-/* Under hew_arenas_lock: what the arena has counted becomes part of the sum, and 0 here.  Not called without
- * memory for the sum: then the number's next arena goes on from these counts. */
+/* hew_arenas_lock held. Adds the arena's counters to the sum, and clears them. Without memory for the sum this is not
+ * called: then the next arena of that number continues these counts. */
 static void
 fold(struct hew_arena *sum, struct hew_arena *arena)
 {
@@ -193,7 +193,7 @@ fold(struct hew_arena *sum, struct hew_arena *arena)
     arena->large_bytes = 0;
 }
 
-/* Under hew_arenas_lock: the sum, begun if it is new.  Its number is the one that mallctl gives it. */
+/* hew_arenas_lock held. Returns the sum, made if it is new. Its number is the one that mallctl gives it. */
 static struct hew_arena *
 begun_sum(void)
 {
@@ -243,7 +243,7 @@ hew_arena_life_after_fork(void)
     {
         arena->trims = 0;
         hew_holes_after_fork(arena);
-        if (arena->life == HEW_ARENA_BUSY && hew_hooks_depth == 0) { /* else a hook of our own destruction has forked */
+        if (arena->life == HEW_ARENA_BUSY && hew_hooks_depth == 0) { /* otherwise a hook forked during destroy */
             arena->life = HEW_ARENA_LIVES;
             arena->own_pages.ending = false;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena_settings: the second half of arena_life.h: what can be set for one arena, or for those made later.
+ * arena_settings: the second half of arena_life.h: the settings of one arena, or of arenas made later.
  */
 #include "os/clock.h"
 #include "slab/arena_life.h"
@@ -25,8 +25,8 @@ hew_arena_get_name(struct hew_arena *arena, char name[HEW_ARENA_NAME_BYTES])
     hew_mutex_unlock(&hew_arenas_lock);
 }
 
-/* Programs are given jemalloc's type, which is not const; they have no business writing to the default table, which lies
- * in read-only memory. */
+/* Programs get jemalloc's type, which is not const. They must not write to the default table, which lies in read-only
+ * memory. */
 static struct hew_extent_hooks *
 table(struct hew_extent_hooks *hooks)
 {
@@ -48,7 +48,7 @@ hew_arena_set_hooks(struct hew_arena *arena, struct hew_extent_hooks *hooks)
     return table(hew_page_set_hooks(arena->pages.heap, hooks));
 }
 
-/* Under hew_arenas_lock. */
+/* hew_arenas_lock held. */
 static struct hew_arena_defaults *
 known_defaults(void)
 {
@@ -140,7 +140,7 @@ hew_arena_retain_grow_limit(struct hew_arena *arena)
     return bytes;
 }
 
-/* The largest class of whole pages that is no larger: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12 ... pages. */
+/* The largest page-size class that is no larger: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12 ... pages. */
 static size_t
 page_class_floor(size_t bytes)
 {
@@ -170,7 +170,7 @@ hew_arena_uptime_ns(const struct hew_arena *arena)
     return hew_clock_ns() - atomic_load_explicit(&arena->born_ns, memory_order_relaxed);
 }
 
-/* Slabs without an object, and the holes of others. */
+/* Releases empty slabs, and the holes of others. */
 static void
 decay_slabs(struct hew_arena *arena, uint64_t now, bool all)
 {

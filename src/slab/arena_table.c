@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arena_table: see arena_table.h.  A file of its own, so that a bin finds its arena without all that arenas are made of. */
+/* arena_table: see arena_table.h. A separate file, so that a bin finds its arena without all dependencies of arenas. */
 #include "slab/arena_table.h"
 
 _Atomic(struct hew_arena *) hew_arenas[HEW_ARENAS_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bin: the way of objects between batches and slabs.  All is done for a batch under one lock, and slabs come from and
- * go to the page heap while that lock is not held, so that nobody who wants an object waits for the system.
+ * bin: moves objects between batches and slabs.  A whole batch is handled under one lock.  Slabs come from the page
+ * heap, and return there, without that lock, so that no thread that wants an object waits for the system.
  */
 #include "slab/bin.h"
 
@@ -13,13 +13,13 @@
 
 #include <string.h>
 
-#define OPENS_FINE 8 /* so many slabs of a coarse class, and one a thread, are worth a class between it and the next */
-#define AHEAD 8      /* objects from one that comes back to the one whose slab is fetched */
-#define DUE_SLABS 64 /* with free regions, 1 MiB or more, from which on somebody should look whether they stay idle */
-#define EMPTY_AT_ONCE 16 /* wholly free slabs collected before they are handed to the page heap */
+#define OPENS_FINE 8 /* slabs of a coarse class, and at least one per thread, that justify a finer class */
+#define AHEAD 8      /* distance, in objects, of the slab prefetch */
+#define DUE_SLABS 64 /* slabs with free regions (1 MiB or more) from which on a check whether they stay idle is due */
+#define EMPTY_AT_ONCE 16 /* wholly free slabs to collect before they return to the page heap */
 
 struct empties {
-    unsigned code;  /* of every object that the bin takes back */
+    unsigned code;  /* of every object that the bin frees */
     uint32_t owner; /* of their slabs */
     unsigned count;
     struct hew_extent *slab[EMPTY_AT_ONCE + 1]; /* and the former current one */
@@ -73,7 +73,8 @@ retire_current(struct hew_bin *bin)
     }
 }
 
-/* Under the lock: so many bytes more of the bin's slabs have no memory, or fewer; a limit counts what has some. */
+/* Lock held. This many more bytes of the bin's slabs have no memory (or fewer, if negative). A memory limit counts only
+ * bytes with memory. */
 static HEW_NOINLINE void
 change_holes(struct hew_bin *bin, ptrdiff_t bytes)
 {
@@ -91,7 +92,7 @@ count_holes_out(struct hew_bin *bin, struct hew_extent *slab)
     slab->slab.absent = 0;
 }
 
-/* Under the lock: a slab leaves the bin, and with it what it has no memory for. */
+/* Lock held. A slab leaves the bin, so its holes no longer count. */
 static void
 forget_holes(struct hew_bin *bin, struct hew_extent *slab)
 {
@@ -100,7 +101,7 @@ forget_holes(struct hew_bin *bin, struct hew_extent *slab)
     }
 }
 
-/* Without the lock: a new slab, or NULL. */
+/* Without the lock. Makes a new slab, or returns NULL. */
 static struct hew_extent *
 new_slab(const struct hew_page_client *pages, unsigned code)
 {
@@ -108,7 +109,7 @@ new_slab(const struct hew_page_client *pages, unsigned code)
     return slab != NULL ? slab : hew_slab_make(pages, code);
 }
 
-/* Under the lock, with a current slab that is full or none: makes the lowest nonfull slab current. */
+/* Lock held, with a full current slab or none. Makes the lowest nonfull slab current. */
 static bool
 next_slab(struct hew_bin *bin)
 {
@@ -126,19 +127,20 @@ next_slab(struct hew_bin *bin)
 }
 
 /*
- * Under the lock: whether the class has grown large for those who fill from it.  Each of these threads has objects at hand of
- * every class that it uses: another class costs them more than it saves until there are slabs for all of them.
+ * Lock held.  Returns whether the class has grown large enough for the threads that refill from it to justify a finer
+ * class.  Each thread keeps objects of every class that it uses.  So another class costs these threads more than it
+ * saves, until there are slabs for all of them.
  */
 static bool
 opens_fine(const struct hew_bin *bin, const struct hew_extent *slab)
 {
-    const struct hew_arena *arena = hew_arena_at(slab->arena); /* NULL: a bin that is no arena's */
+    const struct hew_arena *arena = hew_arena_at(slab->arena); /* NULL: a bin of no arena */
     return bin->counts.slabs >= OPENS_FINE &&
            (arena == NULL || bin->counts.slabs >= atomic_load_explicit(&arena->threads, memory_order_relaxed));
 }
 
-/* Under the lock: a new slab becomes the current one.  False when there is room already, which other threads have brought
- * in the meantime: the slab should go, since nobody would look at a listed one that is wholly free. */
+/* Lock held. Makes a new slab the current one. False if other threads have brought a slab with free regions meanwhile:
+ * the new one should be released, since a wholly free slab in the list would never be found. */
 static bool
 adopt(struct hew_bin *bin, struct hew_extent *slab)
 {
@@ -171,7 +173,8 @@ hew_bin_release(struct hew_page_heap *pages, struct hew_extent *const *slabs, un
     }
 }
 
-/* Without the lock: the bin is about to get a slab; NULL: it is no arena's.  Sequentially consistent: see struct hew_arena. */
+/* Without the lock: the bin is about to get a slab; NULL: a bin of no arena. Sequentially consistent: see struct
+ * hew_arena. */
 static void
 note_used(struct hew_arena *arena, unsigned code)
 {
@@ -180,7 +183,8 @@ note_used(struct hew_arena *arena, unsigned code)
     }
 }
 
-/* Under the lock, which it drops, with no room in the bin.  False: still none, for want of memory. */
+/* Lock held, dropped meanwhile. Brings a slab for a bin with no free region. False: there is still none, for lack of
+ * memory. */
 static bool
 bin_make_room(struct hew_bin *bin, const struct hew_page_client *pages, unsigned code)
 {
@@ -196,7 +200,7 @@ bin_make_room(struct hew_bin *bin, const struct hew_page_client *pages, unsigned
     return slab != NULL || bin->nonfull.root != NULL || (bin->current != NULL && bin->current->slab.free_regions != 0);
 }
 
-/* Under the lock: the current slab has holes.  What is handed out of them gets memory again when it is touched. */
+/* Lock held. The current slab has holes. Regions allocated from holes get memory again when they are touched. */
 static HEW_NOINLINE unsigned
 take_beside_holes(struct hew_bin *bin, void **end, unsigned wanted)
 {
@@ -220,7 +224,7 @@ hew_bin_take(struct hew_bin *bin, const struct hew_page_client *pages, unsigned 
             left -= holes ? take_beside_holes(bin, regions + left, left)
                           : hew_slab_take(bin->current, regions + left, left);
         } else if (!next_slab(bin)) {
-            /* A fresh slab only for the first: what is at hand is enough. */
+            /* Make a new slab only for the first object: otherwise those already taken are enough. */
             if (left < wanted || !bin_make_room(bin, pages, code)) {
                 break;
             }
@@ -237,7 +241,7 @@ hew_bin_take(struct hew_bin *bin, const struct hew_page_client *pages, unsigned 
     return wanted - left;
 }
 
-/* Under the lock, after a region of `slab` became free: keeps the lists right.  True when the slab should go. */
+/* Lock held, after a region of `slab` became free. Updates the lists. True when the slab should be released. */
 static bool
 bin_settle(struct hew_bin *bin, struct hew_extent *slab)
 {
@@ -262,8 +266,8 @@ bin_settle(struct hew_bin *bin, struct hew_extent *slab)
     return false;
 }
 
-/* Under the lock: the first slab with room is the current one, so that the others can run empty, which are higher or have holes.  Returns the former
- * current one when it should go, or NULL. */
+/* Lock held. Makes the first slab with free regions the current one, so that the others, which are higher or have
+ * holes, can become empty. Returns the former current one if it should be released, or NULL. */
 static struct hew_extent *
 prefer_lowest(struct hew_bin *bin)
 {
@@ -278,7 +282,7 @@ prefer_lowest(struct hew_bin *bin)
     return former->slab.free_regions != 0 && bin_settle(bin, former) ? former : NULL;
 }
 
-/* The slab of an object that comes back soon: its memory may be far. */
+/* Prefetches the slab of an object that is freed soon: its memory may be far. */
 static void
 fetch_slab(struct hew_map_window *window, const void *object)
 {
@@ -287,9 +291,9 @@ fetch_slab(struct hew_map_window *window, const void *object)
 }
 
 /*
- * Under the lock: frees the regions of `objects` until EMPTY_AT_ONCE slabs should go or one object is not of this bin.
- * Those of one slab often follow each other: the lists are looked after when the last of them is back, and not at all when
- * the slab stays listed.  Returns how many objects were good.
+ * Lock held.  Frees the regions of `objects` until EMPTY_AT_ONCE slabs should be released or one object is not of this
+ * bin.  Objects of one slab often follow each other.  So the lists are updated once the last of them is freed, and not
+ * at all when the slab stays listed.  Returns how many objects were good.
  */
 static HEW_NOINLINE unsigned
 free_regions(struct hew_bin *bin, struct hew_map_window window, void *const *objects, unsigned count,
@@ -331,7 +335,7 @@ hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *obje
         fetch_slab(&window, objects[i]);
     }
     const struct hew_extent *first = hew_map_extent((uintptr_t)objects[0]);
-    empties.code = first->code; /* not asked again when the batch goes on: what is next may be another bin's */
+    empties.code = first->code; /* read once, not at each pass: the next object may be another bin's */
     empties.owner = hew_extent_owner(first);
     do {
         empties.count = 0;
@@ -373,7 +377,7 @@ hew_bin_trim(struct hew_bin *bin, struct hew_page_heap *pages)
     }
 }
 
-/* Under the lock: the slab's place among the nonfull ones is that of its key. */
+/* Lock held. Moves the slab to its key's place among the nonfull ones. */
 static void
 renew_place(struct hew_bin *bin, struct hew_extent *slab)
 {
@@ -413,7 +417,7 @@ hew_bin_put_back(struct hew_bin *bin, const struct hew_hole_outing *outing, bool
     return bin_settle(bin, slab);
 }
 
-/* Under the lock: every slab leaves the bin, into `slabs`. */
+/* Lock held. Moves every slab of the bin into `slabs`. */
 static void
 gather(struct hew_bin *bin, struct hew_list *slabs)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bin_valid: whether a bin is as it should be: what check level 3 walks at the end of each operation, and tests ask for.
+ * bin_valid: consistency checks of a bin.  Check level 3 runs them at the end of each operation, and tests call them.
  */
 #include "meta/map.h"
 #include "os/check.h"
@@ -21,7 +21,7 @@ slab_valid(const struct hew_extent *slab, struct census *census)
     return hew_slab_valid(slab) && hew_hole_valid(slab);
 }
 
-/* The first slab leads its siblings' children: each comes behind its parent.  Adds to `census`. */
+/* Each slab of the heap must come after its parent in the order of keys. Adds to `census`. */
 static bool
 nonfull_valid(const struct hew_heap_node *node, uintptr_t above, struct census *census)
 {
@@ -36,14 +36,14 @@ nonfull_valid(const struct hew_heap_node *node, uintptr_t above, struct census *
     return true;
 }
 
-/* Each region of the bin's slabs is taken or free, but for those of slabs whose holes are on their way to the system. */
+/* Checks that each region of the bin's slabs is taken or free, except in slabs whose holes are being returned. */
 static bool
 counts_valid(const struct hew_bin *bin, const struct census *census)
 {
     const struct hew_bin_counts *counts = &bin->counts;
     const struct hew_heap_node *root = bin->nonfull.root;
     const struct hew_extent *some = root == NULL ? bin->current : HEW_CONTAINER(root, struct hew_extent, slab.node);
-    if (some == NULL) { /* all are full, and nobody knows them */
+    if (some == NULL) { /* all are full, and in no list */
         return true;
     }
     size_t regions = hew_slab_shape(some)->regions, all = counts->slabs * regions;

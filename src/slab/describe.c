@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * describe: the words about a bad address.  Only a process that is about to end runs this, so it may search, and must not
- * wait: whoever holds a lock may be the one that broke.
+ * describe: the text about a bad address.  It runs only in a process that is about to end.  So it may search, but must
+ * not wait: the holder of a lock may be the thread that failed.
  */
 #include "slab/describe.h"
 
@@ -9,7 +9,8 @@
 #include "os/fatal.h"
 #include "slab/arena.h"
 
-/* The active extent that holds `address`, or NULL.  The inside of a large one is looked for among the pages below. */
+/* Returns the active extent that holds `address`, or NULL. For an address inside a large extent, searches the pages
+ * below. */
 static struct hew_extent *
 holder(uintptr_t address)
 {
@@ -93,7 +94,7 @@ free_already(enum hew_fatal_kind kind, const char *function, uintptr_t address)
     hew_text_begin(&text, words, sizeof words);
     struct hew_extent *extent = hew_map_extent(address);
     if (extent == NULL || extent->state != HEW_EXTENT_ACTIVE) {
-        hew_text_put(&text, "the object"); /* whatever it was */
+        hew_text_put(&text, "the object"); /* of unknown size */
     } else if (extent->code <= HEW_CODE_SMALL_LAST) {
         put_object(&text, "the ", hew_slab_shape(extent)->size, address);
     } else {

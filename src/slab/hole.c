@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hole: from pieces to the bits of the regions that lie there, even with a part. */
+/* hole: maps pieces to the bits of the regions that overlap them, even in part. */
 #include "slab/hole.h"
 
 #include "os/fatal.h"
@@ -18,7 +18,7 @@ span_of(const struct hew_slab_shape *shape, unsigned first_piece, unsigned end_p
                          last < shape->regions ? last : shape->regions};
 }
 
-/* The bits of a span in its first word; the span then begins in the next one. */
+/* Returns the bits of a span in its first word, and advances the span to the next one. */
 static uint64_t
 next_mask(struct span *span)
 {
@@ -44,7 +44,7 @@ static unsigned
 pieces_of(const struct hew_slab_shape *shape)
 {
     size_t piece = hew_hole_piece(shape);
-    return (unsigned)((shape->bytes + piece - 1) / piece); /* what is the tail's alone is never touched */
+    return (unsigned)((shape->bytes + piece - 1) / piece); /* a piece of only the tail is never touched */
 }
 
 static bool
@@ -65,8 +65,8 @@ hew_hole_idle(const struct hew_extent *slab)
     return idle;
 }
 
-/* A word's regions come back.  One that has come back already was freed while it was free: its region was out, so that nobody
- * could tell. */
+/* Frees a word's regions again. One that is free already is a double free: while its region was marked as taken, that
+ * could not be detected. */
 static void
 free_word(const struct hew_extent *slab, unsigned word, uint64_t mask)
 {
@@ -95,7 +95,8 @@ change_span(const struct hew_extent *slab, struct span span, bool to_free)
     }
 }
 
-/* All regions of `pieces` become free, or taken; how many.  A region that two runs of pieces share changes once. */
+/* Makes all regions of `pieces` free, or taken; returns how many. A region that two runs of pieces share changes
+ * once. */
 static unsigned
 change(const struct hew_extent *slab, uint32_t pieces, bool to_free)
 {
@@ -129,7 +130,8 @@ hew_hole_put_back(struct hew_extent *slab, uint32_t pieces)
     HEW_ASSERT(2, hew_slab_valid(slab));
 }
 
-/* The absent pieces that still have free regions only; what was handed out of the others gets memory as it is touched. */
+/* Returns the absent pieces that still have free regions only. Regions allocated from the others get memory when they
+ * are touched. */
 static uint32_t
 still_absent(const struct hew_extent *slab)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holes: the walk through an arena's slabs.  The regions of idle pieces are taken out under the bin's lock, as if somebody had
- * asked for them; their memory goes back without it; then they come back as free regions, of absent pieces.
+ * holes: the walk through an arena's slabs.  The regions of idle pieces are marked as taken under the bin's lock.
+ * Their memory is returned without it.  Then they become free again, as regions of absent pieces.
  */
 #include "slab/holes.h"
 
@@ -10,17 +10,17 @@
 #include "page/bound.h"
 #include "slab/arena.h"
 
-#define LOOKS 8 /* in a slab's time: how often its free regions are counted */
+#define LOOKS 8 /* scans during a slab's time, at which its free regions are counted */
 #define LOOK_LEAST_MS 100
 #define LINKS_AT_ONCE 128 /* of a walk, each perhaps a cache miss under the bin's lock: about 10 microseconds */
-#define LINKS_A_SLAB 8    /* a walk that nobody disturbs takes less than 6: it passes what it has put back */
+#define LINKS_A_SLAB 8    /* an undisturbed walk takes less than 6: it passes slabs that it has put back */
 #define RANGES_AT_ONCE 32 /* in one call of process_madvise */
-#define DENSE_PART 16     /* dense: a smaller part of the bin's regions is free */
-#define SPARSE_PART 4     /* sparse: a smaller part is not, and huge pages are given up */
+#define DENSE_PART 16     /* dense: less than one in this many of the bin's regions is free */
+#define SPARSE_PART 4     /* sparse: less than one in this many is in use; huge pages are given up */
 
 struct hew_mutex hew_holes_lock = HEW_MUTEX(holes);
 
-/* What is out; guarded by hew_holes_lock. */
+/* The slabs whose regions are marked as taken; guarded by hew_holes_lock. */
 static struct {
     struct hew_hole_outing at[HEW_HOLES_AT_ONCE];
     unsigned range_end[HEW_HOLES_AT_ONCE]; /* of each */
@@ -35,7 +35,8 @@ struct round {
     bool began, waiting, sparse;
 };
 
-/* Whether the heap's slabs may have holes: the program's hooks know of none.  Then also how long memory may lie idle. */
+/* Returns whether the heap's slabs may have holes, which extent hooks do not know of. If so, `*live_ms` is how long
+ * memory may lie idle. */
 static bool
 may_return(struct hew_page_heap *pages, bool all, uint64_t *live_ms)
 {
@@ -49,8 +50,9 @@ may_return(struct hew_page_heap *pages, bool all, uint64_t *live_ms)
 }
 
 /*
- * When a slab is due: each has its own place on the curve 3t^2 - 2t^3 that dirty pages follow, in steps of a look.  Its address
- * decides, so that of a burst's slabs some go early, most in the middle, and the last when their time is over.
+ * The time at which a slab is due.  Each slab has its own place on the curve 3t^2 - 2t^3 that dirty pages follow, in
+ * steps of one scan.  Its address decides, so that of a burst's slabs some are returned early, most in the middle, and
+ * the last at the end of the time.
  */
 static uint64_t
 due_after_ms(const struct hew_extent *slab, uint64_t live_ms)
@@ -63,7 +65,7 @@ due_after_ms(const struct hew_extent *slab, uint64_t live_ms)
     return live_ms * look / LOOKS;
 }
 
-/* Under both locks: whether the slab has been quiet for long enough. */
+/* Both locks held. Returns whether the slab has been quiet for long enough. */
 static bool
 is_due(struct round *round, struct hew_extent *slab)
 {
@@ -81,11 +83,11 @@ is_due(struct round *round, struct hew_extent *slab)
 static bool
 may_have_holes(const struct round *round, const struct hew_extent *slab)
 {
-    bool huge = __atomic_load_n(&slab->huge, __ATOMIC_RELAXED); /* looked at again under the page heap's lock */
+    bool huge = __atomic_load_n(&slab->huge, __ATOMIC_RELAXED); /* read again under the page heap's lock */
     return !slab->slab.reserved && slab->slab.free_regions != 0 && (!huge || round->sparse);
 }
 
-/* Under both locks. */
+/* Both locks held. */
 static void
 consider(struct round *round, struct hew_bin *bin, struct hew_extent *slab)
 {
@@ -104,7 +106,7 @@ consider(struct round *round, struct hew_bin *bin, struct hew_extent *slab)
     out.range_end[out.count++] = out.range_count;
 }
 
-/* Under both locks: goes on with the walk. */
+/* Both locks held. Continues the walk. */
 static void
 collect(struct round *round, struct hew_bin *bin)
 {
@@ -121,7 +123,8 @@ collect(struct round *round, struct hew_bin *bin)
     round->links += links;
 }
 
-/* Under hew_holes_lock alone: how many of the ranges went back, all before the first that the system refused. */
+/* Only hew_holes_lock held. Returns the ranges' memory, and how many ranges were returned: all before the first that
+ * the system refused. */
 static unsigned
 return_ranges(void)
 {
@@ -150,7 +153,8 @@ forgo_huge(struct round *round)
     }
 }
 
-/* Under hew_holes_lock: what is out loses its memory and comes back.  False: the system has refused some of it. */
+/* hew_holes_lock held. Returns the memory of the marked pieces and puts them back. False: the system has refused some
+ * of it. */
 static bool
 return_out(struct round *round)
 {
@@ -166,7 +170,7 @@ return_out(struct round *round)
         if (hew_bin_put_back(bin, &out.at[i], gone)) {
             empties[count++] = slab;
         } else if (!gone) {
-            slab->slab.quiet_ms = (uint32_t)round->look.now_ms; /* asked again when its time is over once more */
+            slab->slab.quiet_ms = (uint32_t)round->look.now_ms; /* due again after a full time */
         }
     }
     bin->counts.holes_calls += done;
@@ -176,7 +180,7 @@ return_out(struct round *round)
     return done == out.range_count;
 }
 
-/* Under both locks: whether there is anything to look at; then the walk begins, with the current slab. */
+/* Both locks held. If there is anything to scan, begins the walk, with the current slab. */
 static bool
 begin_walk(struct round *round)
 {
@@ -186,9 +190,9 @@ begin_walk(struct round *round)
     size_t taken = (size_t)(counts->nmalloc - counts->ndalloc), moves = counts->nmalloc + counts->ndalloc;
     bool idle = moves == look->seen->moves && !look->seen->waiting;
     bool dense = regions < taken || regions - taken < regions / DENSE_PART;
-    bool others = look->bin->walk.at != NULL; /* they are soon done; who wants everything begins anew in their place */
+    bool others = look->bin->walk.at != NULL; /* such a walk is soon done; a walk with `all` replaces it */
     round->sparse = taken < regions / SPARSE_PART;
-    round->waiting = moves != look->seen->moves || others; /* the next look shows whether it goes on */
+    round->waiting = moves != look->seen->moves || others; /* the next scan shows whether it changes further */
     round->links = LINKS_A_SLAB * (counts->nonfull + 1);
     *look->seen = (struct hew_holes_seen){moves, round->waiting};
     if (!look->all && (idle || dense || others)) {
@@ -202,7 +206,7 @@ begin_walk(struct round *round)
     return true;
 }
 
-/* A part of the walk, after which others may have both locks.  False: it is over. */
+/* Walks one part, after which other threads may take both locks. False: the walk is over. */
 static bool
 walk_on(struct round *round)
 {
@@ -240,7 +244,7 @@ hew_holes_look(const struct hew_holes_look *look)
     return round.waiting;
 }
 
-/* It is not time to look: whether there is something to look at when it is. */
+/* Between scans: returns whether the next scan will have anything to do. */
 static bool
 has_news(struct hew_bin *bin, const struct hew_holes_seen *seen)
 {
@@ -252,14 +256,14 @@ has_news(struct hew_bin *bin, const struct hew_holes_seen *seen)
     return news;
 }
 
-/* Milliseconds from one look to the next. */
+/* Milliseconds from one scan to the next. */
 static uint64_t
 step_ms(uint64_t live_ms)
 {
     return live_ms / LOOKS < LOOK_LEAST_MS ? LOOK_LEAST_MS : live_ms / LOOKS;
 }
 
-/* How long ago the last look was; `all` and when it is time, this is one. */
+/* Returns how long ago the last scan was. With `all`, or when a scan is due, records one now and returns 0. */
 static uint64_t
 since_look(struct hew_holes *holes, uint64_t now_ms, uint64_t step, bool all)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large: what is written down of a large object as it leaves and comes back: its counts, its guard, its place in a
- * manual arena's list.  The pages themselves are the page heap's.
+ * large: the records of a large object as it is allocated and freed: its counts, its guard page, its place in a manual
+ * arena's list.  The page heap owns the pages.
  */
 #include "slab/large.h"
 
 #include "page/gather.h"
 
-/* Large objects of a manual arena are listed, so that it can be emptied. */
+/* Lists large objects of a manual arena, so that the arena can be reset. */
 static void
 list(struct hew_arena *arena, struct hew_extent *extent)
 {
@@ -28,8 +28,8 @@ unlist(struct hew_arena *arena, struct hew_extent *extent)
     }
 }
 
-/* One large object out of as many as the option san_guard_large says gets a page behind it that cannot be touched.  Hooks
- * would not know of it. */
+/* Returns whether this large object gets an inaccessible page behind it: one in san_guard_large (an option). Not with
+ * hooks, which would not know of it. */
 static bool
 guard_due(struct hew_arena *arena)
 {
@@ -44,14 +44,14 @@ large_guard(struct hew_extent *extent)
     extent->large.guarded = hew_os_guard((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
 }
 
-/* False: the page cannot be had back. */
+/* False: the page cannot be made accessible again. */
 static bool
 unguard(struct hew_extent *extent)
 {
     return !extent->large.guarded || hew_os_make_writable((void *)(hew_extent_end(extent) - HEW_PAGE), HEW_PAGE);
 }
 
-/* Of several who free one object, one goes on. */
+/* Of several threads that free one object, one continues. */
 static void
 large_claim(const struct hew_extent *extent)
 {
@@ -60,7 +60,7 @@ large_claim(const struct hew_extent *extent)
     }
 }
 
-/* Of one size. */
+/* All extents have one size. */
 static void
 count_taken(struct hew_arena *arena, const struct hew_extent *extent, unsigned count)
 {
@@ -68,14 +68,14 @@ count_taken(struct hew_arena *arena, const struct hew_extent *extent, unsigned c
     atomic_fetch_add_explicit(&arena->large_bytes, count * extent->large.usable, memory_order_relaxed);
 }
 
-/* Of one size, not yet given. */
+/* All extents have one size, and are not freed yet. */
 static void
 count_given(struct hew_arena *arena, const struct hew_extent *extent, unsigned count)
 {
     HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->code > HEW_CODE_SMALL_LAST &&
                       hew_arena_at(extent->arena) == arena);
     HEW_ASSERT(1, extent->large.usable <= extent->size);
-    /* release: pairs with the acquire of who reads both counts, and finds no more returned than taken */
+    /* release: pairs with the acquire of a reader of both counts, which so finds no more frees than allocations */
     atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].ndalloc, count, memory_order_release);
     atomic_fetch_sub_explicit(&arena->large_bytes, count * extent->large.usable, memory_order_relaxed);
 }
@@ -86,12 +86,12 @@ hew_large_change_arena(struct hew_arena *arena, struct hew_extent *extent)
     count_given(hew_arena_at(extent->arena), extent, 1);
     extent->arena = arena->index;
     count_taken(arena, extent, 1);
-    if (extent->code == HEW_CODE_SLOW) { /* no thread's cache counts the request */
+    if (extent->code == HEW_CODE_SLOW) { /* no thread cache counts the request */
         atomic_fetch_add_explicit(&arena->large[hew_large_index(extent->size)].nrequests, 1, memory_order_relaxed);
     }
 }
 
-/* The object is out, and may be used for `usable` bytes. */
+/* Prepares an object that is out, with `usable` usable bytes. */
 static void
 large_begin(struct hew_arena *arena, struct hew_extent *extent, size_t usable)
 {
@@ -121,7 +121,7 @@ hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned 
     return extent;
 }
 
-/* From the page heap, when some of the class's size lie there together. */
+/* Allocates extents of exactly the class's size from the page heap, if it has some. */
 static unsigned
 take_same(struct hew_arena *arena, unsigned code, struct hew_extent **extents, unsigned most)
 {
@@ -149,7 +149,7 @@ hew_large_take_warm(struct hew_arena *arena, size_t size, size_t alignment, unsi
     return hew_large_take(arena, size, alignment, code);
 }
 
-/* What was freed a moment ago and nothing has been done with.  It has been counted as out all the time.  One that was sampled has lost its
+/* Reuses extents from the large-extent cache. They have counted as out all the time. One that was sampled has lost its
  * class. */
 static HEW_NOINLINE unsigned
 take_kept(struct hew_arena *arena, unsigned code, struct hew_extent **extents, unsigned most)
@@ -174,7 +174,7 @@ hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsi
     struct hew_extent *extents[HEW_LARGE_AT_ONCE];
     unsigned most = wanted < HEW_LARGE_AT_ONCE ? wanted : HEW_LARGE_AT_ONCE;
     unsigned taken = hew_shelf_is_filled(&arena->pages.heap->shelf) ? take_kept(arena, code, extents, most) : 0;
-    if (taken == 0 && most != 1) { /* a single one is looked for there, too */
+    if (taken == 0 && most != 1) { /* hew_large_take_warm() finds a single one there, too */
         taken = take_same(arena, code, extents, most);
     }
     if (taken == 0) {
@@ -205,8 +205,8 @@ hew_large_give(struct hew_extent *extent)
     }
 }
 
-/* Of an arena that a program made, memory that is at least as large as its oversize_threshold is not kept; an automatic one has
- * sent such requests elsewhere. */
+/* In an arena that a program made, memory of at least its oversize_threshold is returned immediately. An automatic
+ * arena has sent such requests elsewhere. */
 static void
 give_pages(struct hew_arena *arena, struct hew_extent *const *extents, unsigned count)
 {
@@ -222,7 +222,7 @@ give_pages(struct hew_arena *arena, struct hew_extent *const *extents, unsigned 
     }
 }
 
-/* It comes back, and is counted; its arena. */
+/* Claims the freed object, counts it, and returns its arena. */
 static struct hew_arena *
 take_back(struct hew_extent *extent)
 {
@@ -251,7 +251,7 @@ hew_large_give_back(struct hew_extent *extent)
     }
 }
 
-/* At hand for the next requests of their class. */
+/* Keeps them for the next requests of their class. */
 static bool
 keep_some(struct hew_arena *arena, struct hew_extent *const *extents, unsigned count)
 {
@@ -266,7 +266,7 @@ void
 hew_large_give_some(struct hew_extent *const *extents, unsigned count)
 {
     struct hew_arena *arena = hew_arena_at(extents[0]->arena);
-    bool whole = true; /* each may go out again as it is */
+    bool whole = true; /* each may be reused unchanged */
     for (unsigned i = 0; i < count; i++) {
         large_claim(extents[i]);
         unlist(arena, extents[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reserve: lists of ready slabs, one for each declared class.  Slabs are all made in the first arena's page heap and
- * change hands as whole extents, so that only counts move with them.
+ * reserve: lists of ready slabs, one for each declared class.  All slabs are made in the first arena's page heap and
+ * move between heaps as whole extents, so that only counts change.
  */
 #include "slab/reserve.h"
 
@@ -64,7 +64,6 @@ hew_reserve_give(struct hew_page_heap *heap, struct hew_extent *slab)
         hew_page_hand_over(heap, home, slab);
     }
     hew_mutex_lock(&hew_reserve_lock);
-    hew_list_push_front(&idle[slab->code],
-                        &slab->slab.full); /* what was used last is used first: the rest stays untouched */
+    hew_list_push_front(&idle[slab->code], &slab->slab.full); /* reused first, so that the others stay untouched */
     hew_mutex_unlock(&hew_reserve_lock);
 }

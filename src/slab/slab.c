@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slab: the bits.  They lie outside of the slab, in its extent's struct where they fit, so that a free region's
- * memory is not touched to take it or give it back.
+ * slab: the bits.  They lie outside the slab, in its extent's struct where they fit, so that allocating or freeing a
+ * region does not touch its memory.
  */
 #include "slab/slab.h"
 
@@ -64,14 +64,14 @@ hew_slab_end(struct hew_extent *extent)
     }
 }
 
-/* Takes up to `most` regions of one word of bits, which has some; returns the new end. */
+/* Takes up to `most` regions of one word of bits, which is not 0; returns the new end. */
 static void **
 take_of_word(uint64_t *word, char *start, size_t size, void **end, unsigned most)
 {
     uint64_t bits = *word, lowest = bits & -bits;
     unsigned first = (unsigned)__builtin_ctzll(bits);
     char *region = start + first * size;
-    if (((bits + lowest) & bits) == 0) {  /* neighbours go in one stroke: in a new slab all regions are */
+    if (((bits + lowest) & bits) == 0) {  /* take adjacent regions at once: in a new slab all are */
         uint64_t gone = ~(bits >> first); /* 0: all 64 */
         unsigned run = gone == 0 ? 64 : (unsigned)__builtin_ctzll(gone);
         run = run < most ? run : most;
