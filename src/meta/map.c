@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * map: opening the maps as addresses come into use.  Until then the code map is address space that reads as zeros, so
+ * map: opens the maps as addresses come into use.  Until then the code map is address space that reads as zeros, so
  * that free() needs no test before its load, and the extent map has no leaf: a small program pays for a few pages.
  */
 #include "meta/map.h"
@@ -14,14 +14,14 @@
 #include <string.h>
 
 #define CODE_MAP_BYTES ((size_t)1 << (HEW_LG_ADDRESS - HEW_LG_GRAIN))
-/* Code-map bytes made writable at a time: 64 KiB cover 1 GiB of addresses, as one leaf does.  Small enough that huge
- * pages never apply. */
+/* Code-map bytes made writable at a time: 64 KiB cover 1 GiB of addresses, as one leaf does. Too small for huge pages
+ * ever to apply. */
 #define WINDOW_BYTES ((size_t)1 << (HEW_LG_LEAF - HEW_LG_GRAIN))
 #define LEAF_BYTES (HEW_LEAF_PAGES * sizeof(hew_map_entry))
 #define ROOTS (sizeof hew_map_roots / sizeof hew_map_roots[0])
-#define SPARE_ROOTS 16 /* around what is held: more than the hole that the map itself leaves when it is narrowed */
-#define LEAD ((size_t)4 << 20)  /* the most that is drawn for the distance of the code map from what lies below it */
-#define SPACE ((size_t)1 << 30) /* of our own data, behind the code map: see space.c */
+#define SPARE_ROOTS 16 /* around held addresses: more than the hole that the map itself leaves when it is narrowed */
+#define LEAD ((size_t)4 << 20)  /* the largest random distance of the code map from the mapping below it */
+#define SPACE ((size_t)1 << 30) /* for metadata, behind the code map: see space.c */
 #define HELD 5
 
 static uint8_t nothing_yet; /* free(NULL) before the first allocation reads this */
@@ -29,16 +29,18 @@ uint8_t *hew_code_map = &nothing_yet;
 _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_ADDRESS - HEW_LG_LEAF)];
 
 struct hew_mutex hew_map_lock = HEW_MUTEX(map); /* guards opening windows and adding leaves */
-/* Fixed after boot: the map is opened piece by piece, and these windows have been without a leaf from the beginning. */
+/* Fixed after boot: whether the map is opened piece by piece, and which windows have been open without a leaf since
+ * boot. */
 static bool piecewise;
 static size_t shown[HELD];
-/* The rest under hew_map_lock. */
+/* Guarded by hew_map_lock. */
 static size_t windows;            /* opened so far */
-static bool narrowed;             /* hew_map_narrow() has been here */
-static uint64_t gone[ROOTS / 64]; /* a bit for each window whose address space it has given back */
+static bool narrowed;             /* hew_map_narrow() has run */
+static uint64_t gone[ROOTS / 64]; /* a bit for each window whose address space it has unmapped */
 static hew_map_entry *spare_leaf; /* of a window that could not be opened */
 
-/* Addresses of which one is near whatever a program holds: NULL, itself, its libraries (and we), its first stack, and the map. */
+/* Addresses near which all memory of a program lies: NULL, the program, its libraries (with hew), its first stack, and
+ * the map. */
 static void
 find_held(uintptr_t held[HELD])
 {
@@ -66,10 +68,10 @@ is_shown(size_t root)
 }
 
 /*
- * Without 8 GiB of address space, which cannot or should not be reserved: the map's place is a range that the kernel, which hands out addresses from the top
- * of the 47 bits and from just above the program, does not reach within a limited address space.
- * The windows of what programs hold anyway (program, libraries, stack) are opened at boot, so that free() of
- * a foreign pointer there reads a 0; any wilder pointer faults in free() itself.
+ * For processes in which 8 GiB of address space cannot or should not be reserved.  The map lies in a range that the
+ * kernel does not reach within a limited address space: it allocates addresses from the top of the 47 bits and from
+ * just above the program.  The windows that programs always hold (program, libraries, stack) are opened at boot, so
+ * that free() of a foreign pointer there reads a 0.  Any wilder pointer faults in free() itself.
  */
 static bool
 boot_piecewise(void)
@@ -83,7 +85,7 @@ boot_piecewise(void)
             return false;
         }
         hew_code_map = (uint8_t *)places[place++];
-    } while (!hew_os_map_at(hew_code_map, HEW_PAGE)); /* what NULL and the zero page read; root 0 opens the rest */
+    } while (!hew_os_map_at(hew_code_map, HEW_PAGE)); /* read for NULL and the zero page; root 0 opens the rest */
     piecewise = true;
     hew_space_stay_small();
     find_held(held);
@@ -98,8 +100,7 @@ boot_piecewise(void)
     return all;
 }
 
-/* One mapping for the code map and the first of our own data, with something before and between them and at the end that nobody
- * can touch. */
+/* Maps the code map and the first metadata in one mapping, with inaccessible memory before, between and after them. */
 static bool
 boot_whole(void)
 {
@@ -110,7 +111,7 @@ boot_whole(void)
     }
     if (!hew_os_make_readable(reserved + lead, CODE_MAP_BYTES)) {
         hew_os_try_unmap(reserved,
-                         size); /* the calls at boot are few: if this one is refused as well, the range is of no use */
+                         size); /* boot makes few calls: if this one is refused as well, the range is of no use */
         return false;
     }
     hew_code_map = (uint8_t *)reserved + lead;
@@ -123,7 +124,7 @@ bool
 hew_map_boot(bool reserve)
 {
     bool room = reserve && hew_os_address_space_limit() / 8 >= CODE_MAP_BYTES;
-    hew_mutex_lock(&hew_map_lock); /* somebody may call hew_map_close() */
+    hew_mutex_lock(&hew_map_lock); /* another thread may call hew_map_close() */
     bool booted = (room && boot_whole()) || boot_piecewise();
     hew_mutex_unlock(&hew_map_lock);
     return booted;
@@ -135,8 +136,8 @@ is_open(size_t root)
     return root < ROOTS && atomic_load_explicit(&hew_map_roots[root], memory_order_relaxed) != NULL;
 }
 
-/* Whether a map that keeps `reach` roots around what is held still has the window: those for every address that the kernel may
- * hand out within a limit, and a guard at both ends of what is open. */
+/* Returns whether a map that keeps `reach` roots around held addresses still needs the window. It needs those for every
+ * address that the kernel may allocate within a limit, and a guard at both ends of what is open. */
 static bool
 is_wanted(size_t root, size_t reach, const uintptr_t held[HELD])
 {
@@ -148,12 +149,13 @@ is_wanted(size_t root, size_t reach, const uintptr_t held[HELD])
     return wanted;
 }
 
-/* Under hew_map_lock: what nothing within reach needs of the whole form goes, one run of windows after the other. */
+/* hew_map_lock held. Gives up the parts of the whole form that nothing within reach needs, one run of windows at a
+ * time. */
 static void
 give_up_runs(size_t reach, void (*give_up)(size_t first, size_t count))
 {
     uintptr_t held[HELD];
-    size_t first = 0; /* of a run that goes */
+    size_t first = 0; /* of the run to give up */
     find_held(held);
     for (size_t root = 0; root <= ROOTS; root++) {
         if (root < ROOTS && !is_wanted(root, reach, held)) {
@@ -166,7 +168,7 @@ give_up_runs(size_t reach, void (*give_up)(size_t first, size_t count))
     }
 }
 
-/* What the system does not take back stays as it is. */
+/* Windows that the system does not unmap stay as they are. */
 static void
 unmap_windows(size_t first, size_t count)
 {
@@ -191,7 +193,7 @@ hew_map_narrow(size_t limit)
     return narrow;
 }
 
-/* Refused, it costs the program time, and nothing else. */
+/* If the system refuses, that only costs the program time. */
 static void
 guard_windows(size_t first, size_t count)
 {
@@ -208,14 +210,14 @@ hew_map_close(void)
     hew_mutex_unlock(&hew_map_lock);
 }
 
-/* Under hew_map_lock: whether the code map has no address space there. */
+/* hew_map_lock held. Returns whether the code map has no address space there. */
 static bool
 is_absent(size_t root)
 {
     return piecewise || (narrowed && (gone[root / 64] >> root % 64 & 1) != 0);
 }
 
-/* Under hew_map_lock: the code map's part can be written. */
+/* hew_map_lock held. Makes that part of the code map writable. */
 static bool
 open_codes(size_t root)
 {
@@ -225,11 +227,11 @@ open_codes(size_t root)
     if (!is_absent(root)) {
         return hew_os_make_writable(window_of(root), WINDOW_BYTES);
     }
-    size_t there = piecewise && root == 0 ? HEW_PAGE : 0; /* since boot */
+    size_t there = piecewise && root == 0 ? HEW_PAGE : 0; /* mapped since boot */
     return hew_os_map_at(window_of(root) + there, WINDOW_BYTES - there);
 }
 
-/* Under hew_map_lock. */
+/* hew_map_lock held. */
 static bool
 open_window(size_t root)
 {
@@ -265,7 +267,7 @@ hew_map_cover(uintptr_t address, size_t size)
         return false;
     }
     for (size_t root = address >> HEW_LG_LEAF; covered && root <= (address + size - 1) >> HEW_LG_LEAF; root++) {
-        hew_map_entry *leaf = NULL; /* compared by a write: a page that is read before it is written faults twice */
+        hew_map_entry *leaf = NULL; /* compare with a write: a page that is read before it is written faults twice */
         if (atomic_compare_exchange_strong(&hew_map_roots[root], &leaf, NULL)) {
             hew_mutex_lock(&hew_map_lock);
             covered = open_window(root);

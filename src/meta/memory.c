@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory: freed pieces are kept by CPU once threads have waited for the lock of all pieces.
+ * memory: keeps freed pieces per CPU once threads have waited for the lock of all pieces.
  *
- * Arrays of magazines, rings of depots and bits of slabs come and go for as long as a program's threads run, some in a
- * thousand mallocs: too few to matter on a few CPUs, and enough to keep one lock busy on many (docs/scaling.md).  A program whose
- * threads never meet there has no such lists, and none of their memory.
+ * Arrays of magazines, rings of per-CPU caches and bits of slabs come and go for as long as a program's threads run,
+ * some once in a thousand mallocs.  That is too rare to matter on a few CPUs, and often enough to keep one lock busy on
+ * many (docs/scaling.md).  A program whose threads never wait there has no such lists, and uses none of their memory.
  */
 #include "meta/memory.h"
 
@@ -14,12 +14,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define LISTS 64u                       /* CPUs beyond share one */
-#define AT_ONCE_BYTES ((size_t)2 << 10) /* what a list takes or gives at a time, or one piece; it holds twice as much */
+#define LISTS 64u                       /* with more CPUs, some share a list */
+#define AT_ONCE_BYTES ((size_t)2 << 10) /* a list's batch, or one piece; it holds twice as much */
 
-/* The free pieces that a CPU has at hand. */
+/* The free pieces of one CPU. */
 struct list_of_cpu {
-    struct hew_mutex lock; /* guards what follows */
+    struct hew_mutex lock; /* guards the fields below */
     size_t bytes;
     struct hew_piece *pieces[HEW_CODE_SMALL_LAST + 1];
     uint8_t counts[HEW_CODE_SMALL_LAST + 1];
@@ -41,7 +41,7 @@ has_lists(size_t bytes)
     return HEW_UNLIKELY(atomic_load_explicit(&hew_meta_crowded, memory_order_acquire)) && bytes <= HEW_SMALL_MAX;
 }
 
-/* From now on each CPU has lists.  Once; who learns of it late takes the lock of all once more. */
+/* Gives each CPU its lists, once. A thread that sees this late takes the common lock once more. */
 static HEW_COLD void
 begin_lists(void)
 {
@@ -69,7 +69,7 @@ at_once(size_t bytes)
     return bytes >= AT_ONCE_BYTES ? 1 : (unsigned)(AT_ONCE_BYTES / bytes);
 }
 
-/* NULL: neither the CPU's list nor that of all has one. */
+/* NULL: neither the CPU's list nor the common one has a piece. */
 static HEW_COLD void *
 take_listed(size_t bytes)
 {
@@ -91,7 +91,7 @@ take_listed(size_t bytes)
     return piece;
 }
 
-/* Under the list's lock: the older half of a full list goes where every CPU finds it. */
+/* List lock held. Moves the older half of a full list to the common one, where every CPU finds it. */
 static void
 give_half(struct list_of_cpu *list, unsigned code, size_t bytes)
 {

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * piece: a bump pointer, and lists of freed pieces by size, under one lock.  What counts is that little memory is held, not
- * that it is quick.
+ * piece: a bump pointer, and lists of freed pieces by size, under one lock.  The goal is to hold little memory, not
+ * speed.
  */
 #include "meta/piece.h"
 
 #include "meta/space.h"
 #include "os/memory.h"
 
-/* Below 2 MiB, so that transparent huge pages never make a small program's bookkeeping resident at once. */
+/* Below 2 MiB, so that transparent huge pages never make a small program's metadata resident at once. */
 #define CHUNK ((size_t)1 << 20)
 #define FIRST_CHUNK ((size_t)96 << 10)
 
-#define CROWD 8  /* waits for hew_meta_lock that are no accident */
-#define LOOKS 16 /* free pieces that check level 2 looks at */
+#define CROWD 8  /* waits for hew_meta_lock that show contention */
+#define LOOKS 16 /* free pieces that check level 2 examines */
 
-/* A piece of more than HEW_PIECE_MAX bytes that is free, in its first bytes: such pieces are whole pages, in a list of their own. */
+/* A free piece of more than HEW_PIECE_MAX bytes, in its first bytes: such pieces are whole pages, in their own list. */
 struct whole {
     struct whole *next;
     size_t size;
-    bool zeroed; /* but for these bytes */
+    bool zeroed; /* except these bytes */
 };
 
 struct hew_mutex hew_meta_lock = HEW_MUTEX(meta);
@@ -34,7 +34,7 @@ static size_t bytes_mapped = FIRST_CHUNK;
 static size_t bytes_touched;
 static size_t bytes_used;
 
-/* Under the lock: what comes next from the chunk begins a page. */
+/* Lock held. Advances the chunk to the start of a page. */
 static void
 begin_page(void)
 {
@@ -77,7 +77,7 @@ meta_carve(size_t bytes)
     return piece;
 }
 
-/* Under the lock: whether the piece is one of the next few to go out. */
+/* Lock held. Returns whether the piece is one of the next few to be allocated. */
 static bool
 is_free_piece(const struct hew_piece *piece, unsigned code)
 {
@@ -88,7 +88,7 @@ is_free_piece(const struct hew_piece *piece, unsigned code)
     return free == piece;
 }
 
-/* Under the lock: the next few pieces to go out are where pieces can be. */
+/* Lock held. Checks that the next few pieces to be allocated have possible addresses. */
 static bool
 pieces_valid(unsigned code)
 {
@@ -101,7 +101,7 @@ pieces_valid(unsigned code)
     return true;
 }
 
-/* Under the lock: the link to the smallest free piece of whole pages that is large enough; NULL: there is none. */
+/* Lock held. Returns the link to the smallest free piece of whole pages that is large enough, or NULL. */
 static struct whole **
 best_whole(size_t bytes)
 {
@@ -117,7 +117,8 @@ best_whole(size_t bytes)
     return best;
 }
 
-/* Under the lock: the front of a free piece of whole pages; the rest of it stays free.  The first `*dirty` bytes are not zero. */
+/* Lock held. Takes the front of a free piece of whole pages; the rest of it stays free. The first `*dirty` bytes are
+ * not zero. */
 static void *
 take_whole(size_t bytes, size_t *dirty)
 {
@@ -136,7 +137,7 @@ take_whole(size_t bytes, size_t *dirty)
     return whole;
 }
 
-/* Under the lock. */
+/* Lock held. */
 static void *
 take_piece(size_t bytes, size_t *dirty)
 {

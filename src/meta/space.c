@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * space: a reservation that is opened from one end to the other, by making pages writable.  So what nobody can touch
- * is on both sides of our data before any of it is there.
+ * space: a reservation that is opened from one end to the other, by making pages writable.  So inaccessible memory
+ * surrounds our metadata from the beginning.
  */
 #include "meta/space.h"
 
@@ -10,19 +10,19 @@
 #include "os/memory.h"
 #include "os/process.h"
 
-/* Where address space is no concern: leaves of the address map for 512 GiB of objects. */
+/* Where address space is not limited: leaves of the address map for 512 GiB of objects. */
 #define RESERVE ((size_t)1 << 30)
-#define RESERVE_SMALL                                                                                                  \
-    ((size_t)8 << 20) /* where it is one: a leaf, what a small program needs besides, and what is drawn */
+#define RESERVE_SMALL ((size_t)8 << 20) /* where it is limited: a leaf, some space, the random distance */
 #define RESERVE_LEAST ((size_t)4 << 20)
 #define RESERVE_SHARE 64 /* of a limited address space */
-/* The most that is drawn for the distance from a reservation's beginning: a share of it, and what may be lost of a small one. */
-#define DISTANCE_SHARE 4 /* of what need not be there */
+/* The bounds of the random distance from a reservation's start: a share of it, and at most what a small one may
+ * lose. */
+#define DISTANCE_SHARE 4 /* of the reservation beyond the needed part */
 #define DISTANCE_MOST ((size_t)16 << 20)
 
-/* All guarded by hew_meta_lock.  The closed part of the reservation in use; both are 0 before the first. */
+/* All guarded by hew_meta_lock. The closed part of the reservation in use; both are 0 before the first. */
 static char *space_closed, *space_end;
-static char *space_start; /* where the reservation begins, of which nothing is opened yet; else NULL */
+static char *space_start; /* the start of a reservation of which nothing is open yet; otherwise NULL */
 
 static bool space_small; /* hew_space_stay_small() has been called */
 
@@ -37,7 +37,7 @@ hew_space_draw(size_t most)
     return hew_random_next(&space_random) % (most / HEW_PAGE + 1) * HEW_PAGE;
 }
 
-/* `needed` bytes will be opened soon. */
+/* Begins a reservation in which `needed` bytes will be opened soon. */
 static void
 begin_space(char *reserved, size_t size, size_t needed)
 {
@@ -46,7 +46,7 @@ begin_space(char *reserved, size_t size, size_t needed)
     space_start = reserved;
     space_end = reserved + size;
     space_closed = reserved + HEW_SPACE_GUARD + hew_space_draw(most);
-    hew_os_advise_small(reserved, size); /* or a few bytes of ours would be 2 MiB */
+    hew_os_advise_small(reserved, size); /* otherwise a few bytes of metadata would be 2 MiB */
 }
 
 void
@@ -61,7 +61,7 @@ hew_space_stay_small(void)
     space_small = true;
 }
 
-/* A new reservation in which `size` bytes can be opened; what is left of the last one stays closed. */
+/* Makes a new reservation in which `size` bytes can be opened; the rest of the last one stays closed. */
 static bool
 reserve_space(size_t size)
 {
