@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* due: see due.h.  A file of its own, so that what a heap is made of can say that something is due without the heap. */
+/* due: see due.h. A separate file, so that parts of a page heap can raise hew_page_due without depending on the
+ * heap. */
 #include "page/due.h"
 
 _Atomic uint32_t hew_page_due;

@@ -13,7 +13,7 @@
 #define PIECES_MOST 16                 /* for one request */
 #define LOOKS 16                       /* dirty extents to examine, the largest first */
 #define PIECE_LEAST ((size_t)64 << 10) /* below this, three system calls cost as much as the page faults */
-#define SHARE 4 /* this fraction of the fresh bytes must be available; otherwise all stay fresh */
+#define SHARE 4 /* one part in this many of the fresh bytes must be available, or all stay fresh */
 #define ANY (SIZE_MAX & ~(HEW_PAGE - 1))
 
 struct gather {

@@ -224,7 +224,7 @@ note_growth(struct hew_page_heap *heap)
     }
 }
 
-/* Under the lock. */
+/* Lock held. */
 static HEW_NOINLINE struct hew_extent *
 take_held(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code)
 {
@@ -360,7 +360,7 @@ grow_hooked(struct hew_page_heap *heap, struct hew_extent *extent, size_t more)
     return behind != NULL && behind->size >= more && hew_hooked_grow(heap, extent, behind, more);
 }
 
-/* Under the lock. */
+/* Lock held. */
 static bool
 page_grow_held(struct hew_page_heap *heap, struct hew_extent *extent, size_t more)
 {

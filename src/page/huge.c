@@ -13,7 +13,7 @@
 #define PROBE_SHARE 16 /* of a region */
 #define PROBE_MAX ((size_t)4 << 20)
 #define LONE_SHARE 4  /* no huge pages for a single request larger than this part of the heap */
-#define DENSE_SHARE 8 /* dense: less than this fraction was never touched */
+#define DENSE_SHARE 8 /* dense: less than one part in this many was never touched */
 
 static _Atomic bool look_no_more; /* relaxed: set by the thread that stops the sampling */
 

@@ -16,10 +16,10 @@
 #include "page/split.h"
 
 #define FRESH_LEAST ((size_t)256 << 10) /* less growth than this is not worth a system call */
-#define IDLE_PART 2 /* of a growing object may stay idle; a third would give 0.9 of the memory, 1.4 times the faults */
-#define AT_ONCE 32  /* extents taken out of a free list at a time */
-#define LOOKS 64    /* extents searched for whole huge pages */
-#define REFUSALS_MOST 16                 /* in one pass of unmapping */
+#define IDLE_PART 2      /* 1/2 of a growing object may stay idle; with 1/3: 0.9 of the memory, 1.4 times the faults */
+#define AT_ONCE 32       /* extents taken out of a free list at a time */
+#define LOOKS 64         /* extents searched for whole huge pages */
+#define REFUSALS_MOST 16 /* in one pass of unmapping */
 #define BYTES_AT_ONCE ((size_t)64 << 20) /* a bound, so that the system's map lock is not held for long */
 
 struct batch {

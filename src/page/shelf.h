@@ -44,9 +44,8 @@ struct hew_shelf_rank {
 
 struct hew_large_counts {              /* relaxed */
     _Atomic uint64_t nmalloc, ndalloc; /* extents that left and came back, thread caches included */
-    _Atomic uint64_t
-        reused; /* reuses from this cache, of no size class: each is one malloc, one free and one request */
-    _Atomic uint64_t nrequests; /* requests that no thread cache has counted */
+    _Atomic uint64_t reused;           /* reuses of no size class: each is one malloc, one free and one request */
+    _Atomic uint64_t nrequests;        /* requests that no thread cache has counted */
 };
 
 /* Counters of an arena's large objects, by hew_large_index(). */
@@ -56,10 +55,9 @@ struct hew_large_tally {
 };
 
 struct hew_shelf {
-    struct hew_large_tally
-        tally[HEW_PAGE_CLIENTS]; /* of the arenas that share the heap; set before their first extent */
-    _Atomic bool open;           /* written under the heap's lock */
-    _Atomic bool filled;         /* false: no rank has a bit in `used` */
+    struct hew_large_tally tally[HEW_PAGE_CLIENTS]; /* by arena that shares the heap; set before its first extent */
+    _Atomic bool open;                              /* written under the heap's lock */
+    _Atomic bool filled;                            /* false: no rank has a bit in `used` */
     struct hew_shelf_rank rank[HEW_SHELF_RANKS];
 };
 

@@ -21,7 +21,7 @@ hew_page_enter_transit(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_list_push_back(&heap->transit, &extent->free.age);
 }
 
-/* Under the lock. */
+/* Lock held. */
 HEW_INLINE void
 hew_page_add_active(struct hew_page_heap *heap, ptrdiff_t bytes)
 {
