@@ -22,10 +22,10 @@ MOST_PAIRS = 120  # values that slopes are taken of: 7,140 pairs
 RISES = 0.7  # tau from which floors rise
 NOISE, NOISE_SHARE = 256 << 10, 0.03  # bytes, and of the highest value: less is no change
 LEVEL = 0.05  # of the range: values of a plateau differ by no more
-LASTS = 0.12  # of the time: a plateau takes so much. A straight line takes 0.05 to leave the level
+LASTS = 0.12  # of the time: the least length of a plateau. A straight line leaves the level within 0.05
 STANDS = 0.2  # of the time: a last plateau so long says that the growth is over
 COVERED = 0.6  # of the time: plateaus that take so much make a staircase
-BEGUN = 0.05  # of a rise: when so much of it was there, it had begun
+BEGUN = 0.05  # of a rise: the part at which it counts as begun
 MOST_PARTS = 5
 
 Series = Sequence[tuple[float, int]]
@@ -38,7 +38,7 @@ def growth(track: Track) -> Growth:
     resident = trend([(one.at, one.resident) for one in points])
     told = [(one.at, one.live) for one in points if one.live is not None]
     live = trend(told) if len(told) >= FEWEST else None
-    # Classes and arenas count what lies in caches: they tell where a growth is, not that there is one.
+    # Classes and arenas count cached objects too: they show where growth is, not whether there is any.
     grows = live is not None and live.last - live.first > _noise(live.highest)
     return Growth(
         track.title,

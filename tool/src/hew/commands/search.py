@@ -125,7 +125,7 @@ def command(words: tuple[str, ...], as_json: bool, save: Path | None, **options:
     _check(words, options)
     with told("hew search", programs=True):
         need("optuna")
-        # Optuna takes a second to load: a wrong use is told before.
+        # Optuna takes a second to load: wrong use is reported before.
         from hew.commands.searched import Search, ground_of  # noqa: PLC0415
         from hew.commands.searching import search  # noqa: PLC0415
         from hew.tuner.study import STORAGE_ERRORS, reason_of, shown  # noqa: PLC0415

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from hew.model.glibc_heap import GlibcHeap
 
-# Below this a process counts as seen only in part: "well" would be said of the rest unseen.
+# Below this a process counts as seen only in part: "well" would also cover the unseen rest.
 ENOUGH = 0.75
 LITTLE = 32 << 20  # bytes: less than this unseen is never too much
 

@@ -9,7 +9,7 @@ class Counted(StrEnum):
     """What a count was taken from."""
 
     LIVE = "live"  # most objects in use in any report
-    EVER = "ever"  # objects that all slabs ever made had room for, or were ever asked for: at least the most in use
+    EVER = "ever"  # capacity of all slabs ever made, or all requests: an upper bound of the objects in use
 
 
 @dataclass(frozen=True)

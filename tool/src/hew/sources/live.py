@@ -34,7 +34,7 @@ from hew.sources.statistics.place import answered
 
 NOT_TOLD = "not told"  # processes of others
 NOT_YET = "…"
-AGAIN = 30.0  # seconds until a process whose allocator could not be told is looked at again
+AGAIN = 30.0  # seconds until a process with an unknown allocator is examined again
 SOCKETS_EVERY = 10.0  # seconds until a process is asked again whether it has a socket: its threads are gone through
 LOOKS_FIRST = 3  # a process born later is seen so often before its allocator is looked up
 STAT_STATE, STAT_FLAGS, STAT_THREADS, STAT_START, STAT_RESIDENT = 0, 6, 17, 19, 21

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Where a file that a process has mapped can be opened here.
+"""Finds a path by which we can open a file that a process has mapped.
 
-The kernel writes the path that it would have for us. Below the process's own root lies another file, or none, when it
-called chroot() or was put into a container by steps; and a deleted file, or one that lives in memory (memfd), has no
-path at all. The number of the file tells whether a path leads to it; /proc/PID/map_files leads to each, for root alone.
+The kernel reports the path in our own view. In the process's root that path may name another file or none, if the
+process called chroot() or is in a nested container. A deleted file, or one in memory (memfd), has no path at all. The
+inode shows whether a path is right. /proc/PID/map_files has every file, but only for root.
 """
 
 import os

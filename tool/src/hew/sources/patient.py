@@ -55,7 +55,7 @@ def look_at_command(words: Sequence[str], environment: Mapping[str, str], after:
 
 @contextlib.contextmanager
 def _still(group: int) -> Iterator[None]:
-    """Our command stands still while it is looked at: reading a large library takes longer than some commands live."""
+    """Stops our command while it is examined: some commands end before a large library is read."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGSTOP)
     try:
@@ -66,7 +66,7 @@ def _still(group: int) -> Iterator[None]:
 
 
 def _tells_more(seen: ProcessFacts, before: ProcessFacts | None) -> bool:
-    """Whether a look is worth keeping: one at a process that is just ending finds no memory and no malloc any more."""
+    """Whether to keep the newer facts: a process that is just ending shows no memory and no malloc."""
     if before is None or not seen.memory.resident:
         return seen.memory.resident > 0
     return seen.provider is not None or before.provider is None

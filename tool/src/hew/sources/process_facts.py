@@ -26,9 +26,9 @@ GLIBC_TUNABLE = "glibc.malloc."
 
 
 def read_process(pid: int, started_with: Mapping[str, str] | None = None) -> ProcessFacts:
-    """The facts of a live process. Raises HewError when there is none, or when it is none of ours to look at.
+    """The facts of a live process. Raises HewError when there is none, or when we may not examine it.
 
-    `started_with` is its environment, where we know it: a program that writes a title over its words may have lost it.
+    `started_with` is its environment, if we know it: a program that overwrites its arguments with a title may lose it.
     """
     if not stat_fields(pid):
         raise HewError(f"there is no process {pid}")

@@ -82,7 +82,7 @@ def memory_status(pid: int) -> tuple[int, int]:
 
 
 def proportional(pids: Sequence[int]) -> int | None:
-    """PSS of several processes together, in bytes: what they share counts once. None where one's may not be read."""
+    """The sum of several processes' PSS, in bytes: shared pages count once. None if one of them cannot be read."""
     found = [sizes_in(f"{PROC}/{pid}/smaps_rollup").get("Pss") for pid in pids]
     return None if not found or None in found else sum(one or 0 for one in found)
 

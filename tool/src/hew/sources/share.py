@@ -10,8 +10,8 @@ PART, MOST = 0.01, 0.04  # of the time that passes, and the seconds of it that a
 
 
 class Share:
-    """Says when there is time for a piece of work. What a piece takes beyond its share is paid back: it is a part of
-    the time that passes, however long the pieces are. Not for several threads at once."""
+    """Limits work to a fraction of the elapsed time. A piece of work beyond its fraction delays the next one, so the
+    fraction holds for pieces of any length. Not thread-safe."""
 
     def __init__(self, clock: Callable[[], float], spent: Callable[[], float] = time.thread_time) -> None:
         self._clock, self._spent = clock, spent
@@ -25,7 +25,7 @@ class Share:
         return self._left > 0
 
     def end_of_first(self) -> None:
-        """What is left, or was spent too much, of the beginning does not count any more."""
+        """Clear the balance of the start, whether time was left or overspent."""
         self._left = 0.0
 
     @contextmanager

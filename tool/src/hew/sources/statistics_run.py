@@ -29,14 +29,14 @@ LOOK_EVERY = 0.25
 
 @dataclass(frozen=True)
 class Observed:
-    """What one run has told: the reports on its stderr, and the last look at its largest process."""
+    """The statistics of one run: the reports on its stderr, and the last sample of its largest process."""
 
     reading: Reading
     process: ProcessFacts | None
 
 
 def conf_variable(words: Sequence[str], place: Place) -> str | None:
-    """The variable from which this command's malloc takes its settings, or None: it has none that hew can set."""
+    """The variable from which this command's malloc reads its settings; None if there is none that hew can set."""
     program = program_behind(find_command(words[0], place.environment), place.environment)
     files = [place.library] if place.library else []
     files += [program, *libraries_of(program, place.environment)]

@@ -9,7 +9,7 @@ from hew.model.run import Run, ServerPlan, Step
 from hew.sources.measure import Place, measure_command
 from hew.sources.server import measure_server
 
-# Which of a server's figures stands where among those of commands, so that one mean can be taken of both.
+# Maps a server's figures to those of commands, so that one mean covers both.
 SERVER_AS_COMMAND = {WALL.key: CLIENT_WALL.key, CPU.key: SERVER_CPU.key, PEAK_RSS.key: SERVER_RSS.key}
 
 

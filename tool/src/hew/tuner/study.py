@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Optuna's study: proposes candidates, and keeps what was found where several searches may share it.
+"""Optuna's study: proposes candidates, and stores results where several searches may share them.
 
-Owns      the form in which trials lie in the storage; the identity that keeps two commands out of one study.
-Promises  a trial is stored whole once it is told; whatever ends the process costs the candidates under way alone.
-Not here  how candidates are measured (commands/searching.py), and what is best (analysis/search).
+Owns      the form of trials in the storage; the identity that gives each command a study of its own.
+Promises  each finished trial is stored whole; if the process ends, only unfinished candidates are lost.
+Not here  how candidates are measured (commands/searching.py), and which is best (analysis/search).
 """
 
 import contextlib
@@ -112,7 +112,7 @@ class Study:
         return candidate_of(choice, values)
 
     def tell(self, trial: Trial, tried: Tried | None, again: bool = False) -> None:
-        """Store what came of it; None and what failed are failures to the sampler."""
+        """Store a trial's result. None and failed runs are failures to the sampler."""
         with contextlib.suppress(optuna.exceptions.UpdateFinishedTrialError):  # another process was given it as well
             if tried is not None:
                 candidate = [tried.candidate.allocator, _parameters(tried.candidate)]

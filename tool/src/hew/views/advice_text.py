@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Advice on the terminal: what, why, what to set, what to expect."""
+"""Advice on the terminal: the finding, the evidence, the setting, and the expected effect."""
 
 from collections.abc import Iterator, Sequence
 from shlex import quote

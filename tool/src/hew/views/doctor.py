@@ -39,7 +39,7 @@ def show_findings(facts: ProcessFacts, findings: Sequence[Finding], console: Con
 
 
 def safe(text: str) -> str:
-    """What a process says of itself, without what would steer the reader's terminal."""
+    """A process's own text, without characters that control the terminal."""
     return escape("".join(one if one.isprintable() else repr(one)[1:-1] for one in text))
 
 

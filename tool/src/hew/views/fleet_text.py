@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A fleet on the terminal: the ranking, what costs what and what to do, and what a rollout changed."""
+"""A fleet on the terminal: the ranking, costs and advice, and the effect of a rollout."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

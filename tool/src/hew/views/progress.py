@@ -12,7 +12,7 @@ from hew.model.run import Step
 
 @contextmanager
 def bar(total: int) -> Iterator[Callable[[str, int], None]]:
-    """Gives the function to tell what is done now, and how many of the total have been finished since."""
+    """Yields a function that shows the present step, and the number of finished steps."""
     console = Console(stderr=True)
     shown = Progress(
         TextColumn("{task.description}", markup=False),

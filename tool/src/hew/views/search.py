@@ -69,8 +69,8 @@ def _capital(text: str) -> str:
 
 
 def settings_file(result: SearchResult) -> str:
-    """A file for hew's setting conf_file: what is recommended, with what was set before, behind the evidence for it.
-    Comments alone where nothing is, or where it is no setting of hew's."""
+    """A file for hew's setting conf_file: the evidence as comments, then the recommended settings and those set before.
+    Only comments if nothing is recommended, or only settings of other allocators."""
     lines = [f"hew search of {printable(command_line(result.server or result.command))}: {printable(result.verdict)}."]
     if result.final is not None:
         pick = result.final.outcomes[1]

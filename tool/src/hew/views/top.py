@@ -52,7 +52,7 @@ class LiveScreen(Screen[None]):
         self.on_screen_resume()
 
     def read(self, feed: Feed) -> Callable[[], None]:
-        """Read, in a thread of its own; what comes back shows what was read. Raises HewError."""
+        """Read, in a thread of its own. Returns a function that shows the result. Raises HewError."""
         raise NotImplementedError
 
     def on_screen_resume(self) -> None:

@@ -16,7 +16,7 @@ import time
 
 from hew.sources.attach import kernel
 
-ROUNDS = 50  # looks for threads that were born meanwhile
+ROUNDS = 50  # passes in search of new threads
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer

@@ -63,7 +63,7 @@ class Dumps:
             try:
                 about = path.lstat()
             except OSError:
-                continue  # taken away meanwhile
+                continue  # deleted meanwhile
             if stat.S_ISREG(about.st_mode):
                 found.append((path, about))
         return found

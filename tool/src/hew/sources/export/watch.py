@@ -20,7 +20,7 @@ from hew.sources.export.service import service_of
 from hew.sources.processes import PROC, TICK, named_stat, resident, start_time
 from hew.sources.statistics.json_form import from_json
 
-# A process without a socket is looked at again: each time while it is young, later every so many seconds.
+# A process without a socket is checked again: in each scrape while it is young, later every AGAIN seconds.
 YOUNG, AGAIN = 60.0, 60.0
 
 

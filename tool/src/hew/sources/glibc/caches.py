@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What threads keep in their caches (tcache), as far as these are found.
+"""Measures the threads' caches (tcache), as far as they are found.
 
-Up to 2.41 the thread that made an arena has its cache in the arena's first chunk. From 2.42 on a cache is made at a
-thread's first free: it is one of the chunks of an arena, which are gone through one by one from the first on. Its size
-and its numbers give it away: of each list what still goes into it, the same for all that are empty.
+Up to 2.41 an arena's first chunk is the cache of the thread that made the arena. From 2.42 on a cache is made at a
+thread's first free and may be any chunk of an arena, so all chunks are searched from the first on. A cache is known by
+its size and by its counters: the free capacity of each list, which is equal for all empty lists.
 """
 
 import struct

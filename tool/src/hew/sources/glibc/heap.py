@@ -26,7 +26,7 @@ LONGEST = 3.0  # seconds for which a heap that changes is tried again
 FIRST_WAIT, MOST_WAIT = 0.005, 0.2  # between two tries
 TRIES = 6  # looks at one arena
 PATIENCE = 4.0  # seconds for the small chunks of all arenas
-ALIKE = 0.05  # of the arena: so much may two looks at one that changes differ
+ALIKE = 0.05  # of the arena: the most by which two readings of a changing arena may differ
 X86_64, AARCH64 = 62, 183
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Where glibc's malloc has its figures, for pointers of 64 bits, glibc 2.30 to 2.44.
+"""The layout of glibc's malloc state, for 64-bit pointers, glibc 2.30 to 2.44.
 
-struct malloc_state (an arena) has been the same up to 2.42; then its lists of small chunks (fastbins) went, and all
-behind them moved up by 88 bytes. Which of the two a process has is told by what holds together, not by its version:
-distributions bring single changes early. Free lists hold mangled pointers from 2.32 on. struct malloc_par begins with
-settings of huge pages from 2.35 on. From 2.42 on a thread's cache (tcache) counts the room that is left, has twelve
-lists for large chunks, and is made at the thread's first free, so it lies anywhere.
+struct malloc_state (an arena) is the same up to 2.42. Then its lists of small chunks (fastbins) were removed, and all
+later fields moved up by 88 bytes. The layout in use is the consistent one, whatever the version: distributions backport
+single changes. Free lists hold mangled pointers from 2.32 on. struct malloc_par begins with settings of huge pages from
+2.35 on. From 2.42 on a thread's cache (tcache) counts its free capacity, has twelve lists for large chunks, and is made
+at the thread's first free, so it may be anywhere.
 """
 
 import re
@@ -27,8 +27,8 @@ MAPPED_WORD = -3  # before those: bytes mapped, the most that ever were, where t
 
 @dataclass(frozen=True)
 class Arena:
-    """struct malloc_state: where its fields are, and how large it is. `fastbins`: ten lists, None where there are none;
-    `bins`: from bin 1 on, 127 of them, two words each; `first_chunk`: behind an arena that is not the main one."""
+    """struct malloc_state: the offsets of its fields, and its size. `fastbins`: ten lists, None where there are none.
+    `bins`: 127 bins from bin 1 on, two words each. `first_chunk`: after an arena that is not the main one."""
 
     fastbins: int | None
     top: int

@@ -21,7 +21,7 @@ FOUR = struct.Struct("<4Q")
 
 
 class ChangedError(Exception):
-    """What was read does not fit together: the process has gone on, or it is not what we take it for."""
+    """The data read are inconsistent: the process changed them meanwhile, or they are not what we expect."""
 
 
 class ProcessMemory:

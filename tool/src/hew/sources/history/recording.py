@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Looks as lines of the file, and a file of them as tracks: all looks at each process.
+"""Writes samples as lines of the file, and reads a file as tracks: all samples of each process.
 
-An analysis needs a few numbers of each of ten thousand looks: they are taken from the document, and only the look that
-is shown becomes a record.
+An analysis needs a few numbers of each of ten thousand samples. They are read from the document directly, and only the
+sample that is shown becomes a record.
 """
 
 import json
@@ -20,7 +20,7 @@ from hew.sources.history.blocks import is_recording, older, read_as
 from hew.sources.history.codec import LARGEST, made, plain
 
 LATEST = 253402300800.0 - 86400  # a day before the year 10000, which begins sooner in the east
-# What lines bring about that are none of ours. RecursionError: as many brackets as there is room for.
+# Errors that foreign lines cause. RecursionError: deeply nested brackets.
 DAMAGED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 # A process with 400 arenas or 5,000 threads has a small look, too.
 MOST_THREADS, MOST_WORDS = 64, 400
@@ -110,7 +110,7 @@ class Looks:
 
 
 def read_looks(path: Path) -> Looks:
-    """A file of looks. HewError for what is none."""
+    """A file of samples. Raises HewError for any other file."""
     found, notes = read_as(path, _line_or_none)
     lines = [one for one in takewhile(lambda one: one is not None, found) if one is not None]
     if len(lines) < len(found):
@@ -148,7 +148,7 @@ def told_last(recording: Recording) -> tuple[Reading | None, str]:
 
 
 def _line_or_none(text: bytes) -> _Line | None:
-    """A look; None for what is none."""
+    """A sample; None if the line is not one."""
     try:
         return _line(text)
     except DAMAGED:

@@ -25,7 +25,7 @@ DEEPEST = 512
 
 
 def read_heaptrack(stream: BinaryIO, source: str) -> Profile:
-    """A whole recording: what was allocated, and what is live at its end. Raises HewError for what is none."""
+    """A whole recording: all allocations, and the live objects at its end. Raises HewError for any other file."""
     head = HEAD.match(stream.readline(LONGEST_LINE))
     if head is None:
         raise HewError(f"{source}: no recording of heaptrack that its interpreter has been over")
@@ -49,7 +49,7 @@ def _lines(stream: BinaryIO, source: str) -> Iterator[bytes]:
 
 
 def _numbers(text: bytes) -> list[int]:
-    """What stands in a line; Python would take a sign, and _ as well."""
+    """The numbers of a line; int() would also accept a sign, and _."""
     if b"-" in text or b"_" in text or b"+" in text:
         raise ValueError(f"{text[:60]!r} is no number")
     return [int(word, 16) for word in text.split()]

@@ -16,8 +16,8 @@ ACTIVE = "prof.active"
 
 
 def take_profile(pid: int, seconds: float, say: Callable[[str], None]) -> Profile:
-    """What is live now. A process that does not sample at the moment is made to for so many seconds; then only what it
-    allocated in them is seen."""
+    """The live memory now. A process that does not sample is made to sample for some seconds; then the profile has only
+    allocations of that time."""
     with connect(pid) as control:
         if control.get("opt.prof") is not True:
             raise HewError(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Reads what `memray transform csv` writes: a row a stack, its frames innermost first as FUNCTION;FILE;LINE between |.
+"""Reads the output of `memray transform csv`: a row a stack, frames innermost first as FUNCTION;FILE;LINE between |.
 
-What it counts is what its user chose: what lived at the highest point, or with --leaks what was never freed. Both are
-live bytes here. memray's own recordings are no public format, and change with its versions.
+It counts memory live at the peak or, with --leaks, memory never freed. Both are live bytes here. The format of memray's
+own recordings is not public, and changes with its versions.
 """
 
 import csv

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Reads profile.proto, in two passes: what samples refer to may stand behind them. In memory is what the profile says,
-never the file.
+"""Reads profile.proto in two passes, since samples may refer to later parts. Only the profile is kept in memory, never
+the whole file.
 """
 
 import zlib
@@ -20,7 +20,7 @@ Row = dict[int, int]
 
 
 def read_pprof(opened: Callable[[], BinaryIO], source: str) -> Profile:
-    """A whole profile; `opened` gives its bytes from the start, unpacked. Raises HewError for what is none."""
+    """A whole profile; `opened` returns its unpacked bytes from the start. Raises HewError for any other file."""
     try:
         with opened() as stream:
             tables = _Tables(source, stream)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a trace of `hew record --stacks` says by stack: hew-replay reads it, and its document is taken in here."""
+"""Reads a trace of `hew record --stacks` by stack: hew-replay writes a document, which is read here."""
 
 import json
 import subprocess
@@ -53,8 +53,8 @@ class Asked:
 
 
 def read_whole_run(path: Path, asked: Asked) -> WholeRun:
-    """The run in a trace: its peak, its end, and what is asked for besides. Raises HewError for what is no trace with
-    stacks."""
+    """The run in a trace: its peak, its end, and the other requested parts. Raises HewError for a file that is no trace
+    with stacks."""
     about, mappings, names = _blocks(path)
     lines = _asked(path, asked.words)
     head = next(one for one in lines if one["kind"] == "trace")
@@ -88,7 +88,7 @@ def read_whole_run(path: Path, asked: Asked) -> WholeRun:
 
 
 def _blocks(path: Path) -> tuple[dict[str, str], tuple[Mapping, ...], dict[int, Frame]]:
-    """What the trace says of its program, where code lay, and the names of what is no code."""
+    """The trace's data on its program, the mappings of code, and the names of frames that are not machine code."""
     names: dict[int, Frame] = {}
     about: dict[str, str] = {}
     found: dict[Mapping, None] = {}

@@ -11,7 +11,7 @@ MOST = 16  # processes at a time; the one that was asked for longest ago gives w
 
 
 class Rounds:
-    """Threads that look. `look` says whether there is more to see."""
+    """Threads that sample processes. `look` returns whether there is more to sample."""
 
     def __init__(self, look: Callable[[int], bool], every: float = EVERY, patience: float = PATIENCE) -> None:
         self._look, self._every, self._patience = look, every, patience

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a request says in its path and behind the question mark, and how it is refused."""
+"""Reads a request's path and query string, and refuses wrong ones."""
 
 from starlette.requests import Request
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The values of a table's line, also where a number fills or overflows its column and touches its neighbour.
 
-What jemalloc's printf does decides: each value is flush right in its column, and one that is longer than its column
-takes the room it needs and moves the rest of the line. A line is read every way in which it can have come about; a
-count's rate per second, which follows from the count, excludes nearly all of them. Where two are left, the values in
-which they differ are not known, and the caller is told their names. No value is ever a part of a number.
+jemalloc's printf aligns each value right in its column. A value longer than its column moves the rest of the line. All
+readings of a line that could have produced it are tried. A count's rate per second, which follows from the count,
+excludes nearly all of them. If two are left, the values in which they differ are unknown, and their names are returned.
+A value is never a part of a number.
 """
 
 import re
@@ -32,9 +32,9 @@ class Row:
 
 
 def values_of(line: str, header: str, label: str, uptime: int) -> Row | None:
-    """One value for each name of the header, behind the line's label; None when the line is no row of the table.
+    """One value for each name of the header, after the line's label; None when the line is no row of the table.
 
-    `header` has blanks where the table's own name stands, so that positions hold. `uptime` is in ns; 0: not known."""
+    `header` has blanks in place of the table's name, so that positions agree. `uptime` is in ns; 0: not known."""
     values, names = line[len(label) :].split(), header.split()
     if not all(NUMBER.fullmatch(one) for one in values) or len(values) > len(names):
         return None

@@ -32,8 +32,8 @@ def read_place(place: str, attach: float | None = None) -> Reading:
 
 
 def asked(pid: int, attach: float | None = None) -> Reading:
-    """What a running process answers. Without an answer a jemalloc in it is attached to, which takes the seconds of
-    `attach` at most; None: it is not."""
+    """The statistics of a running process. If a jemalloc process does not answer, we attach to it for `attach`
+    seconds at most; None: never."""
     if not Path(f"{PROC}/{pid}").is_dir():
         raise HewError(f"there is no process {pid}, and no file of that name")
     if find_socket(pid) is None and is_redis(pid):

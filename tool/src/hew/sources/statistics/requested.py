@@ -33,7 +33,7 @@ class _Asked:
 
 
 def with_samples(reading: Reading, pid: int) -> Reading:
-    """The same reading of a process; where it is on hew and takes a heap profile, what its live samples asked for."""
+    """The same reading, with the requested sizes of live samples if the process is on hew and samples its heap."""
     if all(one.tells_requests for one in reading.snapshots) or find_socket(pid) is None:
         return reading
     try:

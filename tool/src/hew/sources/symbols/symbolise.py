@@ -27,8 +27,8 @@ IN_MEMORY = ("/memfd:", "/dev/zero")
 
 @dataclass
 class Finder:
-    """Where to look. `root` stands before the paths of files: that of a container, or of another machine's copy. `live`
-    says of a mapping whether the process still has it, and where its file is, if that can be reached."""
+    """Where to find symbols. `root` is a prefix for paths of files: a container's root, or a copy from another machine.
+    `live` returns whether the process still has a mapping, and the path of its file, if it can be opened."""
 
     root: Path = Path("/")
     live: Callable[[Mapped], tuple[bool, Path | None]] | None = None

@@ -26,8 +26,8 @@ PUNCH_HOLE = 3  # with the file's size kept
 
 
 def record_process(pid: int, recording: Recording, rest: Callable[[float], bool]) -> TraceSummary:
-    """Records until `rest`, which sleeps for so many seconds at most, says no, or the process or the room for it ends.
-    A process that goes on runs as before."""
+    """Records until `rest` returns False, the process ends, or the disk is full. `rest` sleeps for a time at most.
+    Afterwards the process runs as before."""
     find_part(PROGRAM)  # without which nothing can be made of what was recorded
     library = find_part(LIBRARY)
     check_place(recording.output)
@@ -48,7 +48,7 @@ def record_process(pid: int, recording: Recording, rest: Callable[[float], bool]
 
 
 def sizes_asked_for(pid: int, seconds: float) -> Sizes:
-    """What a process asks for within so many seconds. What it holds from before is not in it."""
+    """The requests of a process during some seconds. Older objects are not included."""
     end = time.monotonic() + seconds
 
     def rest(most: float) -> bool:

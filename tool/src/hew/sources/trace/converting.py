@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Makes a trace of what others have recorded: heaptrack, interpreted or raw, and glibc's mtrace; packs one of ours.
+"""Converts recordings of heaptrack (interpreted or raw) and glibc's mtrace to traces, and packs our own traces.
 
-What they do not know is not in the trace: heaptrack and mtrace have no threads, and no alignments; heaptrack has a free
-and an allocation for each realloc, and once interpreted it tells the size and the stack of an object that is freed, not
-which of them it is: the youngest is taken.
+The trace lacks what the recordings lack. heaptrack and mtrace have no threads and no alignments. heaptrack records a
+realloc as a free and an allocation. An interpreted recording has the size and stack of a freed object, not its
+identity: the youngest such object is assumed.
 """
 
 import re
@@ -163,8 +163,8 @@ class _Heaptrack:
 
 
 def _take_mtrace(lines: Iterator[bytes], writer: TraceWriter) -> None:
-    """`+` a malloc, `-` a free, `<` and then `>` a realloc; what else stands there (`= End`, `!`: it failed) does not
-    change what lives."""
+    """`+` is a malloc, `-` a free, `<` and then `>` a realloc. Other lines (`= End`; `!`, a failure) do not change the
+    live objects."""
     old: bytes | None = None
     for line in lines:
         found = MTRACE_LINE.match(line)

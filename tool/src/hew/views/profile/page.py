@@ -45,7 +45,7 @@ def filled(frame: str, styles: Sequence[str], scripts: Sequence[str], parts: dic
     style, script = ("".join(map(_resource, files)) for files in (styles, scripts))
     policy = f"default-src 'none'; style-src 'sha256-{_digest(style)}'; script-src 'sha256-{_digest(script)}'"
     parts = {**parts, "policy": policy, "style": style, "flame": _resource("flame.html"), "script": script}
-    # In one pass: what a name of the profile looks like is never taken for a place of the frame.
+    # In one pass: a name in the profile is never mistaken for a placeholder of the frame.
     return PLACE.sub(lambda found: parts[found[1]], _resource(frame))
 
 
