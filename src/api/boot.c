@@ -31,8 +31,9 @@
 enum { COLD, BOOTING, READY };
 static _Atomic uint32_t boot_state;
 
-/* The thread's end: the key's value counts the rounds of destructors, so that ours comes after the first of other keys.
- * Who allocates still later is served without a cache; every round more costs each thread of the program 400 instructions. */
+/* The end of a thread.  The key's value counts the rounds of destructors, so that ours runs after the first round of
+ * other keys.  A thread that allocates later is served without a cache.  Each further round costs every thread of the
+ * program 400 instructions. */
 #define LAST_ROUND ((uintptr_t)2)
 static pthread_key_t end_key;
 static _Atomic bool end_key_made;
@@ -64,7 +65,7 @@ warn(void *context, const char *line, size_t length)
     hew_messages_hold(line, length);
 }
 
-/* False: the program is to end. */
+/* Returns false if the program must end. */
 static bool
 load_settings(void)
 {
@@ -76,7 +77,7 @@ load_settings(void)
     return hew_conf_load(&hew_options, &input);
 }
 
-/* malloc_message hears of it first. */
+/* malloc_message receives the text first. */
 static HEW_COLD HEW_NOINLINE void
 end_by_settings(void)
 {
@@ -84,7 +85,7 @@ end_by_settings(void)
     hew_fatal(HEW_FATAL_bad_settings, "malloc", 0, NULL);
 }
 
-/* What the parser has taken has no fault. */
+/* The parser has already validated the text. */
 static HEW_COLD void
 apply_classes(void)
 {
@@ -102,7 +103,7 @@ apply_slab_sizes(void)
     }
 }
 
-/* Whether some setting says how much memory may be held: else the code for that is not read in. */
+/* Returns true if a setting limits the memory that may be held.  Otherwise the code for limits is never paged in. */
 static bool
 has_own_limits(void)
 {
@@ -118,7 +119,7 @@ apply_room(void)
     hew_pressure_begin();
 }
 
-/* What may call malloc: after READY. */
+/* The steps that may call malloc; they run after READY. */
 static void
 boot_with_malloc(void)
 {
@@ -135,7 +136,7 @@ boot_with_malloc(void)
     }
 }
 
-/* With junk and zero every request must pass the slow path. */
+/* With junk and zero every request must take the slow path. */
 static bool
 wants_caching(void)
 {
@@ -157,7 +158,7 @@ hew_boot(void)
 {
     uint32_t state = COLD;
     if (!atomic_compare_exchange_strong(&boot_state, &state, BOOTING)) {
-        while (state == BOOTING) { /* another thread boots */
+        while (state == BOOTING) { /* another thread is booting */
             hew_futex_wait(&boot_state, BOOTING, 0);
             state = atomic_load(&boot_state);
         }
@@ -165,7 +166,7 @@ hew_boot(void)
     }
     hew_size_class_boot();
     hew_thread_boot();
-    bool well = load_settings(); /* one of them tells the form of the map */
+    bool well = load_settings(); /* a setting selects the layout of the map */
     if (!hew_map_boot(hew_options.reserve_maps)) {
         hew_fatal(HEW_FATAL_no_memory_at_start, "malloc", 0, NULL);
     }
@@ -182,7 +183,7 @@ hew_boot(void)
     atomic_store(&boot_state, READY);
     hew_futex_wake(&boot_state, INT32_MAX);
     __atomic_store_n(&hew_small_end, HEW_SMALL_MAX + 1,
-                     __ATOMIC_RELEASE); /* pairs with hew_size_is_small() and its like */
+                     __ATOMIC_RELEASE); /* pairs with hew_size_is_small() and similar functions */
     __atomic_store_n(&hew_aligned_end, hew_classes_are_own ? 0 : HEW_SMALL_MAX + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&hew_large_end, HEW_LARGE_CODES_MAX + 1, __ATOMIC_RELEASE);
     if (hew_options.prof) {
@@ -197,7 +198,7 @@ hew_boot(void)
     hew_messages_release();
 }
 
-/* Where there is no key the end comes once, before the destructors of the program's keys. */
+/* Without a key the end is reported once, before the destructors of the program's keys. */
 static void
 watch_end(void)
 {
@@ -245,7 +246,7 @@ purge_due(bool freeing)
         return;
     }
     if (hew_remote_is_due()) {
-        if (!hew_os_loader_is_done()) { /* the next one who looks will start both */
+        if (!hew_os_loader_is_done()) { /* a later caller starts both */
             return;
         }
         hew_remote_start();
@@ -258,7 +259,8 @@ attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t s
 {
     uint8_t due = cache->due;
     cache->due = 0;
-    /* First: a report may end in a function of the program, which allocates, and then cache->due_code is another class. */
+    /* The sample comes first: a report may call a function of the program, which allocates and changes
+     * cache->due_code. */
     void *sampled = (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, arena, code, size, large) : NULL;
     if ((due & HEW_DUE_BYTES) != 0) {
         hew_count_peak_look(cache);

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * boot: the order in which the library comes to life, what a thread's start and end mean, and fork.
+ * boot: the order in which the library starts, the handling of thread start and end, and fork.
  *
  *     first call -> size tables -> address maps -> settings -> (ready) -> arena 0 -> first cache -> key, fork handlers
  *
- * Everything up to "ready" uses system calls only, so that nothing leads back into malloc.
+ * Everything up to "ready" uses system calls only, so it cannot call back into malloc.
  */
 #ifndef HEW_API_BOOT_H
 #define HEW_API_BOOT_H
 
 #include "base/compiler.h"
 
-/* Thread-safe, idempotent; after it every layer works. */
+/* Starts the library.  Thread-safe and idempotent.  After it every layer works. */
 void hew_boot(void);
 
-/* The program is about to forbid itself system calls: from now on no kind is made that is not for memory. */
+/* The program is about to forbid itself system calls.  From now on hew makes only system calls for memory. */
 void hew_expect_filter(void);
 
 /* Registers, once, the handlers that carry the locks over a fork. */
 void hew_fork_register(void);
 
-/* -- Steps of boot that have files of their own ----------------------------------------------------------------------- */
+/* -- Boot steps in separate files ------------------------------------------------------------------------------------ */
 
-/* declared.c, before any other thread: makes the memory that the setting `pools` declares, without faults.  What there is
- * no memory for is reported on a line, and malloc finds it later as it finds any. */
+/* declared.c, before any other thread exists: reserves the memory that the setting `pools` declares, without page
+ * faults.  It reports on a line what it could not reserve; malloc then allocates that as usual. */
 void hew_declared_reserve(const char *setting);
 
-/* profile.c, for atexit(): the heap profile and the log of samples at the end of the process, and the report of leaks. */
+/* profile.c, for atexit(): writes the heap profile, the log of samples and the leak report at the end of the
+ * process. */
 void hew_profile_at_exit(void);
 
 #endif

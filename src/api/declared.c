@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * declared: the setting pools, from its text to slabs that stay.
+ * declared: turns the text of the setting pools into slabs that stay.
  */
 #include "api/boot.h"
 
@@ -31,7 +31,7 @@ say(const struct hew_conf_pool *pool, const char *what, size_t number)
     hew_messages_hold(line, text.length);
 }
 
-/* The class of just that size is open from now on, so that the declaration stays its sizes'. */
+/* Opens the class of exactly that size, so that the declaration applies to its own sizes only. */
 static unsigned
 opened_code(size_t size)
 {

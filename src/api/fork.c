@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork: nobody else holds a lock while the process is copied, so that the child finds each structure whole.
+ * fork: no other thread holds a lock while the process is copied, so the child finds each structure consistent.
  *
- * The thread that forks closes the gate (os/gate.h) and looks at every lock, in the order of their ranks, until nobody holds
- * it.  None is written, and none is held: what the program's own handlers allocate, they get, whichever of us was registered
- * first.  A handler that waits for another thread, which waits for the gate, would wait for ever; so ours are registered
- * before all others, by a constructor, and run closest to the fork itself.
+ * The thread that forks closes the gate (os/gate.h).  It then checks every lock, in the order of their ranks, until no
+ * thread holds it.  It writes no lock and holds none.  So the program's own handlers can allocate, whichever handler
+ * was registered first.  A handler that waits for another thread, which itself waits for the gate, would wait forever.
+ * So a constructor registers hew's handlers before all others, and they run closest to the fork itself.
  *
- * A process with one thread does nothing: nobody else can be in the middle of anything, and what the child inherits is what
- * it goes on with.
+ * A process with one thread does nothing: no other thread can be in the middle of an operation, and the child continues
+ * with what it inherits.
  */
 #include "api/boot.h"
 #include "api/stats_due.h"
@@ -34,11 +34,12 @@
 
 HEW_WEAK int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *library);
 
-/* False from before the first pthread_create() on, until libc knows better; absent in other libcs and old ones. */
+/* glibc's flag: false from before the first pthread_create() until libc knows that there is one thread again.  Other
+ * and old libcs do not have it. */
 extern HEW_WEAK char __libc_single_threaded;
 
-static _Atomic bool registered; /* by the constructor, or a first call of malloc before it: there is one thread yet */
-static bool under_way;          /* fork(), behind a closed gate: written by whoever has closed it */
+static _Atomic bool registered; /* by the constructor, or by an earlier malloc: one thread exists */
+static bool under_way;          /* a fork is in progress: written by the thread that closed the gate */
 
 typedef void (*mutex_action)(struct hew_mutex *mutex);
 
@@ -54,7 +55,7 @@ begin_anew(struct hew_mutex *mutex)
     hew_mutex_after_fork(mutex);
 }
 
-/* Ranks above the bins. */
+/* Locks that rank above the bins. */
 static void
 each_outer_mutex(mutex_action act)
 {
@@ -66,11 +67,12 @@ each_outer_mutex(mutex_action act)
     }
     act(&hew_caches_lock);
     act(&hew_arenas_lock);
-    act(&hew_holes_lock); /* no region is out while nobody holds it */
+    act(&hew_holes_lock); /* while it is free, no region is checked out */
 }
 
-/* Who holds the lock of a bin that has had no slab changes nothing there, and reads nothing but that it is empty; before the first one comes the bin is among
- * the used ones: struct hew_arena.  With many arenas most are not. */
+/* Settles only the used bins: with many arenas most bins are unused.  A thread that holds the lock of a bin without
+ * slabs changes nothing in it, and reads only that it is empty.  Before the first slab arrives, the bin joins the used
+ * ones: struct hew_arena. */
 static void
 settle_bins(void)
 {
@@ -94,8 +96,8 @@ begin_bins_anew(void)
     }
 }
 
-/* Ranks below the bins, in their order: reserve, pages, map, prof, event, meta, data.  With hew_arenas_lock settled, so that each call
- * finds the same arenas. */
+/* Locks that rank below the bins, in order: reserve, pages, map, prof, event, meta, data.  hew_arenas_lock is settled,
+ * so each call finds the same arenas. */
 static void
 each_inner_mutex(mutex_action act)
 {
@@ -140,10 +142,10 @@ become_single(void)
 HEW_COLD static void
 stop_others(void)
 {
-    hew_os_object_before_fork(); /* outside of all locks: who searches may be waiting for one */
+    hew_os_object_before_fork(); /* before all locks: a searching thread may wait for one */
     hew_gate_close(become_single);
     each_outer_mutex(settle);
-    hew_depot_settle(); /* under a mark hew_meta_lock may be taken */
+    hew_depot_settle(); /* a thread in a per-CPU cache may take hew_meta_lock */
     settle_bins();
     each_inner_mutex(settle);
     under_way = true;
@@ -167,7 +169,7 @@ after_fork_in_parent(void)
     }
 }
 
-/* Not the first to be called, when a handler that came before has asked for a lock. */
+/* Does nothing if a handler that ran earlier asked for a lock: that has called become_single() already. */
 static void
 after_fork_in_child(void)
 {
@@ -177,9 +179,9 @@ after_fork_in_child(void)
 }
 
 /*
- * Before any other code of the program or of another library: cmake/library.cmake has glibc's loader start with us
- * (initfirst), and in a static program the number puts us before all constructors without one.  Elsewhere a library that does not
- * depend on us may be earlier.  Nothing is asked for that might not be ready yet: the call below is all.
+ * Runs before any other code of the program or of another library.  cmake/library.cmake makes glibc's loader start with
+ * hew (initfirst).  In a static program the priority puts it before all constructors without one.  Elsewhere a library
+ * that does not depend on hew may run earlier.  It uses nothing that might not be ready yet: it makes only this call.
  */
 __attribute__((constructor(101))) static void
 register_first(void)
@@ -190,12 +192,14 @@ register_first(void)
 void
 hew_fork_register(void)
 {
-    /* First, since the call below may allocate.  Not a read and then a write: the page is fresh, and would fault twice. */
+    /* Set first, because the call below may allocate.  An exchange instead of a read and a write: the page is fresh,
+     * and would fault twice. */
     if (atomic_exchange_explicit(&registered, true, memory_order_relaxed)) {
         return;
     }
-    /* What glibc's pthread_atfork() calls.  That one is a stub at the very end of a shared library, which would bring the
-     * last 64 KiB of ours into every process, and needs that name.  musl has it in libc. */
+    /* The function that glibc's pthread_atfork() calls.  glibc links pthread_atfork() itself as a stub at the very end
+     * of each shared library that needs that name.  The stub would bring hew's last 64 KiB into every process.  musl
+     * has pthread_atfork() in libc. */
     if (__register_atfork != NULL) {
         __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL);
     } else if (pthread_atfork != NULL) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hew: the functions of hew/hew.h that handle objects.  The others are in hew_control.c.
+ * hew: the functions of hew/hew.h that handle objects.  hew_control.c has the others.
  */
 #include "hew/hew.h"
 
@@ -15,10 +15,10 @@
 
 #include <errno.h>
 
-/* The numbers of the handles are those of the flags. */
+/* The handles use the same numbers as the flags. */
 _Static_assert(sizeof(hew_arena_id) == sizeof(uint32_t) && sizeof(hew_cache_id) == sizeof(uint32_t), "plain numbers");
 
-/* False: it cannot be told in flags. */
+/* Returns false if flags cannot express the request. */
 static bool
 read_request(int *flags, const struct hew_request *request)
 {

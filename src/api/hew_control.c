@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hew_control: the functions of hew/hew.h that are mallctl's names in other words.
+ * hew_control: the functions of hew/hew.h that call mallctl names.
  */
 #include "api/boot.h"
 #include "control/mallctl/ctl_tree.h"
@@ -13,7 +13,7 @@
 
 enum { ARENA_OWN = 0, ARENA_FIRST = 1, CACHE_OWN = 0, CACHE_FIRST = 2, EVERY_ARENA = 4096 };
 
-/* mallctl's "arena.<i>.<action>", with a value or without. */
+/* Calls mallctl's "arena.<i>.<action>", with or without a value. */
 static int
 arena_control(const char *name, size_t index, const void *value, size_t size)
 {
@@ -112,7 +112,7 @@ hew_make_cache(hew_cache_id *cache)
     return error;
 }
 
-/* An explicit cache that is not there is ENOENT here, as elsewhere in hew.h; mallctl's word is EFAULT. */
+/* A missing explicit cache is ENOENT here, as elsewhere in hew.h; mallctl returns EFAULT. */
 static int
 cache_control(const char *name, hew_cache_id cache)
 {
@@ -121,7 +121,7 @@ cache_control(const char *name, hew_cache_id cache)
     return error == EFAULT ? ENOENT : error;
 }
 
-/* A thread that keeps nothing at hand, which is EFAULT to mallctl, has nothing to give back. */
+/* mallctl returns EFAULT for a thread without a cache.  Here that is success: there is nothing to flush. */
 HEW_EXPORT int
 hew_flush_cache(hew_cache_id cache)
 {
@@ -172,7 +172,7 @@ hew_read_figures(struct hew_figures *figures, size_t size)
     memcpy(figures, &all, size < sizeof all ? size : sizeof all);
 }
 
-/* The type of a name's value; HEW_CTL_VOID: there is none. */
+/* Returns the type of a name's value; HEW_CTL_VOID: it has no value. */
 static enum hew_ctl_type
 type_of(const char *name)
 {
@@ -192,7 +192,7 @@ is_number(enum hew_ctl_type type)
     return type >= HEW_CTL_BOOL && type <= HEW_CTL_SSIZE;
 }
 
-/* Of a name that has not the right type: there is no such name, or it is another's. */
+/* The error for a name of the wrong type: the name does not exist, or its type differs. */
 static int
 wrong_type(enum hew_ctl_type type)
 {
@@ -203,7 +203,7 @@ HEW_EXPORT int
 hew_read_number(const char *name, int64_t *number)
 {
     enum hew_ctl_type type = type_of(name);
-    *number = 0; /* narrower ones fill the low bytes */
+    *number = 0; /* a narrower value fills the low bytes */
     return is_number(type) ? read_value(name, number, hew_ctl_type_size(type)) : wrong_type(type);
 }
 

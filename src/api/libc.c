@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc: glibc's malloc functions beyond the standard, answered by hew.
+ * libc: glibc's malloc functions beyond the standard.
  */
 #include "alloc/pressure.h"
 #include "api/stats_due.h"
@@ -13,16 +13,16 @@
 #include <malloc.h>
 #include <stdio.h>
 
-/* Returns what is free now; 1 when memory went back.  `pad` has no meaning here. */
+/* Returns free memory to the system.  The result is 1 if memory was returned.  `pad` has no meaning here. */
 HEW_EXPORT int
 malloc_trim(size_t pad)
 {
     size_t returned = hew_pressure_return_all();
-    hew_purger_round(hew_clock_ms(), true); /* pool sets' too */
+    hew_purger_round(hew_clock_ms(), true); /* pool sets too */
     return returned != 0;
 }
 
-/* Accepted and without effect: these parameters describe glibc's machinery.  1 = success, as there. */
+/* Accepted without effect: the parameters describe glibc's internals.  1 means success, as in glibc. */
 HEW_EXPORT int
 mallopt(int parameter, int value)
 {
@@ -45,7 +45,7 @@ mallinfo2(void)
     size_t idle = now.dirty + now.muzzy, present = now.active + idle;
     info.arena = now.mapped + now.retained;
     info.uordblks = now.allocated - (now.cached < now.allocated ? now.cached : now.allocated);
-    info.fordblks = present > info.uordblks ? present - info.uordblks : 0; /* other threads go on while we add up */
+    info.fordblks = present > info.uordblks ? present - info.uordblks : 0; /* other threads run meanwhile */
     info.fsmblks = now.cached;
     info.keepcost = idle;
     return info;
@@ -90,7 +90,7 @@ malloc_info(int options, FILE *stream)
     return written < 0 ? -1 : 0;
 }
 
-/* What the process has, in a few lines. */
+/* Prints a short summary of the process. */
 HEW_EXPORT void
 malloc_stats(void)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlockall: the system call, after the address map has been made small.
+ * mlockall: shrinks the address map, then makes the system call.
  *
- * Why  locking brings in every page that can be read, and counts every address that is mapped.  Of the address map's 8 GiB of address
- *      space that would be 16 MiB of page tables and seconds of time, and more than an unprivileged process may lock: glibc's
- *      malloc has no such thing, and programs for real time lock their memory as their first act.
- * Price  a wild pointer given to free() afterwards may fault there instead of being named.  Not in a build with a prefix.
+ * Why    Locking brings in every readable page and counts every mapped address.  The address map reserves 8 GiB of
+ *        address space.  Locking that would cost 16 MiB of page tables and seconds of time, and exceed the limit of an
+ *        unprivileged process.  glibc's malloc has no such map, and real-time programs lock their memory as their first
+ *        step.
+ * Price  Afterwards a wild pointer given to free() may fault there instead of being reported.  Not in a build with a
+ *        prefix.
  */
 #include "base/compiler.h"
 #include "meta/map.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mallctl: the exported doors to control/mallctl/ctl.c.  Errors are the result; errno stays as it was.
+ * mallctl: exports the functions of control/mallctl/ctl.c.  They return errors as their result; errno stays unchanged.
  */
 #include "api/boot.h"
 #include "base/size_class.h"
@@ -10,7 +10,7 @@ int mallctl(const char *name, void *old, size_t *old_length, void *new, size_t n
 int mallctlnametomib(const char *name, size_t *mib, size_t *depth);
 int mallctlbymib(const size_t *mib, size_t depth, void *old, size_t *old_length, void *new, size_t new_length);
 
-/* A program may ask before it allocates. */
+/* A program may call mallctl before it allocates. */
 static void
 start(void)
 {

@@ -2,8 +2,8 @@
 /*
  * malloc: the C entry points.
  *
- * Fast path: no #if, no loop, no lock, no atomic read-modify-write; each rare case leaves through one tail call.
- * Budgets, in instructions: malloc 18, free 15; held by tests/golden/fast_path.txt.
+ * Fast path: no #if, no loop, no lock, no atomic read-modify-write.  Each rare case leaves through one tail call.
+ * Instruction budgets: malloc 18, free 15; tests/golden/fast_path.txt enforces them.
  */
 #include "api/malloc.h"
 #include "alloc/alloc.h"
@@ -18,12 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Not in every libc's headers: C23's, and an old name. */
+/* Not every libc's headers declare these: two from C23, and an old name. */
 void cfree(void *object);
 void free_sized(void *object, size_t size);
 void free_aligned_sized(void *object, size_t alignment, size_t size);
 
-/* The end of every failed request.  One that cannot be met may be the first call of all: settings come first. */
+/* Every failed request ends here.  An impossible request may be the very first call, so this loads the settings
+ * first. */
 HEW_COLD void *
 hew_out_of_memory(const char *function)
 {
@@ -112,7 +113,7 @@ cfree(void *object)
     free(object);
 }
 
-/* C23: `size` must be what was asked for. */
+/* C23: `size` must be the requested size. */
 HEW_EXPORT void
 free_sized(void *object, size_t size)
 {
@@ -131,7 +132,7 @@ free_aligned_sized(void *object, size_t alignment, size_t size)
     }
 }
 
-/* NULL and ENOMEM without memory; `alignment` is a power of two. */
+/* Returns NULL with ENOMEM if out of memory.  `alignment` is a power of two. */
 static void *
 aligned(const char *function, size_t alignment, size_t size)
 {
@@ -166,7 +167,7 @@ aligned_alloc(size_t alignment, size_t size)
     return aligned("aligned_alloc", alignment, size);
 }
 
-/* As in glibc: an alignment that is no power of two is raised to the next one. */
+/* As in glibc, an alignment that is not a power of two is raised to the next one. */
 HEW_EXPORT void *
 memalign(size_t alignment, size_t size)
 {
@@ -198,7 +199,7 @@ malloc_usable_size(void *object)
     return hew_alloc_usable("malloc_usable_size", object);
 }
 
-/* libc's own names for the same, which some programs and old libraries call. */
+/* libc's internal names, which some programs and old libraries call. */
 #define HEW_ALIAS(result, name, of, ...) HEW_EXPORT result name(__VA_ARGS__) __attribute__((alias(#of), copy(of)))
 HEW_ALIAS(void *, __libc_malloc, malloc, size_t);
 HEW_ALIAS(void, __libc_free, free, void *);

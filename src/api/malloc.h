@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc: what the exported functions share.
+ * malloc: code that the exported functions share.
  */
 #ifndef HEW_API_MALLOC_H
 #define HEW_API_MALLOC_H
@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-/* The end of every failed request of `function`: errno, or the end of the process.  Returns NULL. */
+/* Ends a failed request of `function`: sets errno, or ends the process.  Returns NULL. */
 void *hew_out_of_memory(const char *function);
 
-/* malloc without its fast path; sets errno. */
+/* The slow path of malloc; sets errno. */
 void *hew_malloc_slow(size_t size);
 
 HEW_INLINE void *

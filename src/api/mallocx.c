@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mallocx: jemalloc's functions that take flags.  Without flags they are malloc and free.
+ * mallocx: jemalloc's functions that take flags.  With flags 0 they are malloc and free.
  */
 #include "alloc/alloc.h"
 #include "alloc/flags.h"
@@ -81,7 +81,7 @@ sdallocx(void *object, size_t size, int flags)
 HEW_EXPORT size_t
 nallocx(size_t size, int flags)
 {
-    if (HEW_UNLIKELY(!hew_is_booted())) { /* the first call of all */
+    if (HEW_UNLIKELY(!hew_is_booted())) { /* may be the very first call */
         hew_boot();
     }
     return hew_flags_usable(size, flags);

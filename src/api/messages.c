@@ -10,7 +10,7 @@ HEW_EXPORT HEW_WEAK const char *malloc_conf;
 HEW_EXPORT HEW_WEAK const char *malloc_conf_2_conf_harder;
 HEW_EXPORT HEW_WEAK void (*malloc_message)(void *context, const char *text);
 
-/* The thread that boots fills and empties it. */
+/* Only the booting thread fills and empties it. */
 #define HELD_BYTES ((size_t)32 << 10)
 static char held[HELD_BYTES];
 static size_t held_used;

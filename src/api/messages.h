@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * messages: the data symbols that a program may define for itself, and text for people.
+ * messages: the data symbols that a program may define itself, and the output of text for people.
  */
 #ifndef HEW_API_MESSAGES_H
 #define HEW_API_MESSAGES_H
@@ -11,15 +11,17 @@
 extern const char *malloc_conf;
 extern const char *malloc_conf_2_conf_harder;
 
-/* Where text goes; NULL: standard error. */
+/* Receives text; NULL: standard error. */
 extern void (*malloc_message)(void *context, const char *text);
 
-/* Text that ends in NUL, to malloc_message or standard error; the first one tells malloc_message its context. */
+/* Write NUL-terminated text to malloc_message or standard error.  hew_messages_pass() also takes malloc_message's
+ * context. */
 void hew_messages_pass(void *context, const char *text);
 void hew_messages_write(const char *text, size_t length);
 
-/* The same at boot: malloc_message may call malloc, so it gets the text by hew_messages_release(), once malloc works.  Standard
- * error gets it at once, also what finds no space. */
+/* Write text during boot.  malloc_message may call malloc, so hew_messages_hold() keeps the text until malloc works,
+ * and hew_messages_release() delivers it.  Text for standard error, and text that does not fit, is written to standard
+ * error immediately. */
 void hew_messages_hold(const char *text, size_t length);
 void hew_messages_release(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * new: C++'s operator new and delete under their mangled names, so that the library needs no C++ runtime and a C program
- * carries none.  The runtime's functions are weak: present exactly when somebody can catch what they throw.
+ * new: C++'s operator new and delete under their mangled names.  So the library needs no C++ runtime, and a C program
+ * loads none.  The runtime's functions are weak: they exist exactly if code that can catch their exceptions exists.
  *
  * Not here  operator new(nothrow) without memory: new_nothrow.cpp.
  */
@@ -26,7 +26,7 @@ hew_new_try(size_t size, size_t alignment)
 
 #define HUGE ((size_t)1 << 30)
 
-/* In jemalloc's words, which programs look for. */
+/* jemalloc's wording, which programs search for. */
 HEW_COLD static void
 report_failed(size_t size)
 {
@@ -55,8 +55,8 @@ hew_new_call_handler(size_t size)
     return true;
 }
 
-/* The standard's loop: try, call the handler, try again; without a handler throw bad_alloc.  Not hew_new_try(): the fast
- * path has been tried, and asking it again would miss the end of a period. */
+/* The loop that the standard requires: try, call the handler, try again; without a handler throw bad_alloc.  It does
+ * not call hew_new_try(): the fast path has already failed, and trying it again would miss the end of a period. */
 static HEW_NOINLINE void *
 new_slow(size_t size, size_t alignment)
 {
@@ -66,7 +66,7 @@ new_slow(size_t size, size_t alignment)
             continue;
         }
         if (hew_options.experimental_infallible_new) {
-            return NULL; /* a hook has heard of it */
+            return NULL; /* a hook has received the report */
         }
         if (_ZSt17__throw_bad_allocv != NULL) {
             _ZSt17__throw_bad_allocv();

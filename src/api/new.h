@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * new: what the two halves of operator new share; readable from C and C++.  And the operators' prototypes, which no C
- * header has.
+ * new: declarations that the two halves of operator new share, for C and C++; and prototypes of the operators, which no
+ * C header has.
  */
 #ifndef HEW_API_NEW_H
 #define HEW_API_NEW_H
@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* NULL without memory.  `alignment` 0: as malloc aligns. */
+/* NULL: out of memory.  `alignment` 0: as malloc aligns. */
 void *hew_new_try(size_t size, size_t alignment);
 
-/* `size` bytes cannot be had: calls the program's new_handler, which may throw.  False when there is none. */
+/* `size` bytes cannot be allocated.  Calls the program's new_handler, which may throw.  False: there is no handler. */
 bool hew_new_call_handler(size_t size);
 
 void *_Znwm(size_t size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * new_nothrow: operator new(nothrow), which must catch what a new_handler throws.
+ * new_nothrow: operator new(nothrow), which must catch exceptions of a new_handler.
  *
- * The only C++ in the library.  The runtime functions that a catch needs are made weak below: without a C++ runtime
- * there is no handler and nothing is ever thrown.
+ * This is the only C++ in the library.  The runtime functions that a catch needs are made weak below: without a C++
+ * runtime there is no handler, and nothing throws.
  */
 extern "C" {
 #include "api/new.h"

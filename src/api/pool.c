@@ -60,7 +60,7 @@ hew_pool_malloc(struct hew_pool_set *set, size_t size)
     return hew_pool_fast_passes(set, size) ? hew_entry_malloc(size) : take_slowly(set, size, false);
 }
 
-/* Nothing of the size is at hand, or may be zeroed. */
+/* The thread has cached no object of the size, or must not zero one. */
 static HEW_NOINLINE void *
 calloc_slowly(struct hew_pool_set *set, size_t size)
 {

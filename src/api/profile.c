@@ -51,6 +51,6 @@ hew_profile_at_exit(void)
     if (hew_options.prof_leak_error) {
         static const char words[] = "<hew>: exit status 1, by prof_leak_error:true\n";
         hew_messages_write(words, sizeof words - 1);
-        exit(1); /* goes on with the handlers that are left */
+        exit(1); /* continues with the remaining handlers */
     }
 }

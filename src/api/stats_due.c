@@ -8,12 +8,12 @@
 
 #include <stdlib.h>
 
-/* A thread tells after this part of the interval what it has allocated, but at the latest after so many bytes. */
+/* A thread reports its allocated bytes after this part of the interval, but at the latest after TELL_BYTES. */
 #define TELLS_IN_INTERVAL 64
 #define TELL_BYTES ((uint64_t)4 << 20)
 
-static _Atomic uint64_t allocated; /* since the last print, as far as threads have told */
-static _Atomic bool printing;      /* a program's malloc_message may allocate so much that the next one is due */
+static _Atomic uint64_t allocated; /* since the last print, as far as threads have reported */
+static _Atomic bool printing;      /* malloc_message may allocate so much that the next report is due */
 
 void
 hew_stats_print(void (*write)(void *context, const char *piece), void *context, const char *letters)

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats_due: reports that nobody calls for: at the end of the program, and each time so many bytes were allocated.
+ * stats_due: prints reports automatically: at the end of the program, and after every interval of allocated bytes.
  */
 #ifndef HEW_API_STATS_DUE_H
 #define HEW_API_STATS_DUE_H
 
 #include "base/compiler.h"
 
-/* jemalloc's: `write` NULL is malloc_message, and that NULL standard error. */
+/* jemalloc's function.  `write` NULL means malloc_message; if that is NULL too, standard error. */
 void malloc_stats_print(void (*write)(void *context, const char *piece), void *context, const char *letters);
 
-/* The whole report, once the library runs; `write` is not NULL. */
+/* Prints the whole report; call once the library runs.  `write` is not NULL. */
 void hew_stats_print(void (*write)(void *context, const char *piece), void *context, const char *letters);
 
-/* Once settings are known: what they ask for happens from now on.  May call malloc. */
+/* Call once the settings are known: starts the reports that they request.  May call malloc. */
 void hew_stats_begin(void);
 
-/* The calling thread has allocated `bytes` more.  Called without any lock of ours. */
+/* The calling thread has allocated `bytes` more.  Call without any of hew's locks. */
 void hew_stats_passed(uint64_t bytes);
 
-/* In a fork's child: the thread that was printing is not here. */
+/* Call in a fork's child, where the thread that was printing does not exist. */
 void hew_stats_after_fork(void);
 
 #endif

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pin: the library that the archive is linked into stays loaded, as libhew.so does (-z nodelete).
+ * pin: keeps the library that contains the archive loaded, as -z nodelete does for libhew.so.
  *
- * Why   memory that we have served outlives a dlclose(), and so does what calls us: ends of threads, fork(), the purger's thread.
- * When  a constructor, so inside the dlopen() that loads the library.  The calling thread has the loader's lock already, and may
- *       enter the loader again.  At the first malloc any lock might be held.
- * Not   in the main program and in static ones, which nobody closes; nor with musl, where dlclose() unloads nothing.
+ * Why   Memory that hew has served outlives a dlclose(), and so do the callbacks into hew: thread ends, fork(), the
+ *       purger's thread.
+ * When  In a constructor, that is inside the dlopen() that loads the library.  The calling thread holds the loader's
+ *       lock already, and may enter the loader again.  At the first malloc, by contrast, any lock might be held.
+ * Not   In the main program and in static programs, which are never closed; nor with musl, where dlclose() unloads
+ *       nothing.
  */
 #include "base/compiler.h"
 
 #include <dlfcn.h>
 #include <link.h>
 
-/* Found by dlsym(): a linker warns of each static program with a reference to dlopen(), a weak one, too.  Weak: in libdl.so.2 before
- * glibc 2.34, which a program that loads libraries has. */
+/* dlopen() is found by dlsym(), because the linker warns about every static program that references dlopen(), even
+ * weakly.  dlsym is weak: before glibc 2.34 it is in libdl.so.2, which a program that loads libraries has. */
 #pragma weak dlsym
 typedef void *(*open_library)(const char *name, int mode);
 
@@ -45,6 +47,6 @@ pin_library(void)
     }
     open_library open = (open_library)dlsym(RTLD_DEFAULT, "dlopen");
     if (open != NULL) {
-        open(search.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE); /* the name by which the loader knows it */
+        open(search.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE); /* the name that the loader uses */
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads: in the archive only, what libhew.so asks for weakly (os/threads.h) is asked for: a weak reference takes nothing out of
- * libc.a, and a static program has nobody else to bring it.
+ * threads: in the archive only, strong references to the functions that libhew.so references weakly (os/threads.h).  A
+ * weak reference does not pull a member out of libc.a, and in a static program nothing else does.
  */
 #include "base/compiler.h"
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dlopen: without RTLD_DEEPBIND, in the shared library only.
+ * dlopen: removes RTLD_DEEPBIND; in the shared library only.
  *
- * Why  a library that is loaded with this flag (PHP loads all of its extensions so) looks for malloc and free in libc before
- *      it looks here, while the program around it has ours: the first object that crosses between the two ends the process.
+ * Why  A library loaded with this flag looks for malloc and free in libc first, while the program around it uses hew's.
+ *      PHP loads all its extensions this way.  The first object that crosses between the two ends the process.
  */
 #include "base/compiler.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
 
-/* Before glibc 2.34 it lies in libdl.so.2, as the true dlopen() does: who calls that one has loaded both, or looked whether it is
- * there and was misled by ours. */
+/* Before glibc 2.34 dlsym() is in libdl.so.2, as the real dlopen() is.  A program that calls dlopen() has loaded both,
+ * or has tested for dlopen() and found ours. */
 #pragma weak dlsym
 
 /*
- * The call at the end must be a jump (-O2 makes it one): the loader looks at the return address for the caller, whose
- * RUNPATH and name space count.
+ * The final call must be a jump, which -O2 makes it.  The loader takes the caller from the return address, and uses the
+ * caller's RUNPATH and name space.
  */
 HEW_EXPORT void *
 dlopen(const char *file, int mode)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prctl: the system's, in the shared library only; and a sign that the program is about to forbid itself system calls.
+ * prctl: the system's prctl, in the shared library only.  It also warns hew that the program is about to forbid itself
+ * system calls.
  *
- * Why  a filter (seccomp) may end the process for a call that it does not list, and cannot be asked.  Who installs one comes by
- *      here: without privileges the kernel wants PR_SET_NO_NEW_PRIVS first, and libseccomp sets it in any case.  From then on
- *      hew makes no thread and asks for nothing but memory: docs/sandboxes.md.
+ * Why  A filter (seccomp) may end the process for a call that it does not list, and hew cannot query it.  A program
+ *      that installs a filter calls prctl: without privileges the kernel requires PR_SET_NO_NEW_PRIVS first, and
+ *      libseccomp always sets it.  From then on hew starts no thread and makes only system calls for memory:
+ *      docs/sandboxes.md.
  */
 #include "api/boot.h"
 #include "os/syscall.h"
