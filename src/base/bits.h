@@ -7,14 +7,14 @@
 
 #include "base/compiler.h"
 
-/* Index of the highest set bit; `value` must not be 0. */
+/* Returns the index of the highest set bit.  `value` must not be 0. */
 HEW_INLINE unsigned
 hew_bits_floor_log2(uint64_t value)
 {
     return 63u - (unsigned)__builtin_clzll(value);
 }
 
-/* The smallest n with 2^n >= value; `value` must not be 0. */
+/* Returns the smallest n with 2^n >= value.  `value` must not be 0. */
 HEW_INLINE unsigned
 hew_bits_ceil_log2(uint64_t value)
 {
@@ -27,8 +27,8 @@ hew_bits_is_power_of_two(uint64_t value)
     return value != 0 && (value & (value - 1)) == 0;
 }
 
-/* Bits that are set.  Not the compiler's own: without the instruction that calls a function of its library, at the far end of ours.
- * Sums of pairs, of fours, of bytes; the product adds all bytes. */
+/* Counts the set bits.  Not the compiler's builtin: without the CPU instruction it calls a library function at the far
+ * end of hew's code.  The steps add pairs, then fours, then bytes; the product adds all bytes. */
 HEW_INLINE unsigned
 hew_bits_count(uint64_t value)
 {
@@ -38,7 +38,7 @@ hew_bits_count(uint64_t value)
     return (unsigned)(value * UINT64_C(0x0101010101010101) >> 56);
 }
 
-/* Rounding to a multiple of `unit`, a power of two.  Up wraps to 0 beyond the type's range. */
+/* Round to a multiple of `unit`, a power of two.  Rounding up wraps to 0 beyond the type's range. */
 HEW_INLINE uintptr_t
 hew_bits_round_up(uintptr_t value, uintptr_t unit)
 {

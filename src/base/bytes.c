@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* bytes: by names of libc's that os/private/bytes.c does not define, nor a compiler makes others of; see bytes.h. */
+/* bytes: calls libc's functions by names that os/private/bytes.c does not define and that compilers do not replace; see
+ * bytes.h. */
 #include "base/bytes.h"
 
 void libc_zero(void *at, size_t size) __asm__("bzero");
 void *libc_copy(void *to, const void *from, size_t size) __asm__("mempcpy");
 
-static __thread bool away; /* in one of the two */
+static __thread bool away; /* true inside a call of either function */
 
 void *
 hew_bytes_zero_many(void *at, size_t size)

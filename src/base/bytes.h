@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bytes: zeroing and copying a program's objects.
+ * bytes: zeroes and copies a program's objects.
  *
- * Called    with no lock held and every structure whole: many bytes go through libc's functions, which know the processor best, and a
- *           preloaded library may have taken their place and allocate there.  Elsewhere memset() and memcpy() are the library's
- *           own (os/private/bytes.c).
- * Promises  a call out of a call goes to the library's own functions, so that it ends.
+ * Called    With no lock held and every structure consistent.  Large sizes go through libc's functions, which are tuned
+ *           for the CPU.  A preloaded library may have replaced them and may allocate there.  All other code uses hew's
+ *           own memset() and memcpy() (os/private/bytes.c).
+ * Promises  A nested call uses hew's own functions, so the recursion ends.
  */
 #ifndef HEW_BASE_BYTES_H
 #define HEW_BASE_BYTES_H
@@ -25,7 +25,7 @@ hew_bytes_zero(void *at, size_t size)
     return size < HEW_BYTES_MANY ? memset(at, 0, size) : hew_bytes_zero_many(at, size);
 }
 
-/* The two places do not overlap. */
+/* The two ranges must not overlap. */
 HEW_INLINE void
 hew_bytes_copy(void *to, const void *from, size_t size)
 {

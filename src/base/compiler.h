@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compiler: the words for what C17 cannot say, and the CPU's own instructions.
+ * compiler: macros for what C17 cannot express, and CPU instructions.
  *
- * Not here  anything about the operating system: os/.
+ * Not here  Anything about the operating system: os/.
  */
 #ifndef HEW_BASE_COMPILER_H
 #define HEW_BASE_COMPILER_H
@@ -13,41 +13,42 @@
 
 #define HEW_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define HEW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#ifndef HEW_INLINE /* where branches are counted, a function is to have each of its branches once */
+#ifndef HEW_INLINE /* coverage builds define it differently, so that each branch of a function exists once */
 #define HEW_INLINE static inline __attribute__((always_inline))
 #endif
 #define HEW_NOINLINE __attribute__((noinline))
 #define HEW_COLD __attribute__((cold, noinline))
-#define HEW_UNCHECKED_THREADS __attribute__((no_sanitize("thread"))) /* reads what another thread may be writing */
+#define HEW_UNCHECKED_THREADS __attribute__((no_sanitize("thread"))) /* reads data that another thread may be writing */
 #define HEW_EXPORT __attribute__((visibility("default")))
-#define HEW_HIDDEN __attribute__((visibility("hidden"))) /* data of this library: reached without the GOT */
+#define HEW_HIDDEN __attribute__((visibility("hidden"))) /* data of this library, accessed without the GOT */
 #define HEW_WEAK __attribute__((weak))
 #define HEW_CACHE_LINE 64
 #define HEW_ALIGNED(bytes) __attribute__((aligned(bytes)))
 
-/* What HEW_ASSERT() looks at: 0 nothing of ours, 1 hand-overs, 2 structures of bounded size, 3 whole ones. */
+/* What HEW_ASSERT() checks: 0 nothing, 1 hand-overs, 2 structures of bounded size, 3 whole structures. */
 #ifndef HEW_CHECK_LEVEL
 #define HEW_CHECK_LEVEL 0
 #endif
 
-/* The bits of a user address.  aarch64 Linux uses all 48, and hands addresses out from the top. */
+/* The number of bits of a user address.  aarch64 Linux uses all 48, and allocates addresses from the top. */
 #if defined(__aarch64__)
 #define HEW_LG_ADDRESS 48
 #else
 #define HEW_LG_ADDRESS 47
 #endif
 
-/* Reads a byte that another thread may be writing, where the old value does as well.  Compilers make a relaxed load an
- * instruction of its own; a plain one goes into the compare that follows, and means the same for a single byte. */
+/* Reads a byte that another thread may be writing, where the old value is valid too.  Compilers make a separate
+ * instruction of a relaxed load.  They fold a plain load into the compare that follows, and for a single byte it means
+ * the same. */
 #if defined(__SANITIZE_THREAD__)
 #define HEW_READ_BYTE(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
 #else
 #define HEW_READ_BYTE(place) (place)
 #endif
 
-/* Reads a word that is written once, with release, when all that belongs to it has been: an acquire.  Each load of an x86 processor
- * is one, and a plain one goes into the compare that follows; hew_published() keeps the compiler from moving what comes after
- * that before it. */
+/* Reads a word with acquire.  The word is written once, with release, after all data that belongs to it.  Every load of
+ * an x86 CPU is an acquire, and compilers fold a plain load into the compare that follows.  hew_published() keeps the
+ * compiler from moving later accesses before the load. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define HEW_READ_PUBLISHED(word) (word)
 #else
@@ -60,7 +61,7 @@ hew_published(void)
     __atomic_signal_fence(__ATOMIC_ACQUIRE);
 }
 
-/* Tell the CPU that this is a spin loop. */
+/* Tells the CPU that this is a spin loop. */
 HEW_INLINE void
 hew_cpu_pause(void)
 {
@@ -71,7 +72,7 @@ hew_cpu_pause(void)
 #endif
 }
 
-/* What the thread's own data is found by. */
+/* Returns the thread pointer, through which the thread's own data is found. */
 HEW_INLINE void *
 hew_cpu_thread_pointer(void)
 {
@@ -85,8 +86,8 @@ hew_cpu_thread_pointer(void)
 }
 
 /*
- * Takes one off a counter; true when it is 0 then.  The subtraction sets the flag that the branch tests, in one
- * instruction on memory, which compilers find for a plain counter but not for one in an array of a struct.
+ * Decrements a counter and returns true if it is then 0.  The subtraction sets the flag that the branch tests, in one
+ * instruction on memory.  Compilers find this for a plain counter, but not for one in an array of a struct.
  */
 HEW_INLINE bool
 hew_count_down(uint32_t *counter)
@@ -100,7 +101,7 @@ hew_count_down(uint32_t *counter)
 #endif
 }
 
-/* The object of type `type` whose member `member` is at `pointer`. */
+/* Returns the object of type `type` whose member `member` is at `pointer`. */
 #define HEW_CONTAINER(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
 
 #if defined(__FILE_NAME__)
@@ -111,15 +112,17 @@ hew_count_down(uint32_t *counter)
 #define HEW_TEXT(number) HEW_TEXT_OF(number)
 #define HEW_TEXT_OF(number) #number
 
-/* Ends the process with the place and the words of the check.  In os/fatal.c: base itself hands nothing over. */
+/* Ends the process and reports the place and the text of the check.  Defined in os/fatal.c, because base itself writes
+ * no output. */
 _Noreturn void hew_check_failed(const char *function, const char *what);
 
 /*
- * An internal invariant; below check level `level` it is compiled and then dropped, condition and all.
+ * Checks an internal invariant.  If the check level is below `level`, it is compiled but removed, including the
+ * condition.
  *
- *     1  at a hand-over, on both sides: what is given and what is taken is what the other side says.  Some loads each.
- *     2  one structure of bounded size: a slab's bits, both neighbours of an extent.
- *     3  a walk over a whole heap, bin or magazine: os/check.h says how often.
+ *     1  At a hand-over between layers, on both sides: the object is what the other side says.  A few loads each.
+ *     2  One structure of bounded size: a slab's bits, both neighbours of an extent.
+ *     3  A walk over a whole heap, bin or magazine: os/check.h decides how often.
  */
 #define HEW_ASSERT(level, condition)                                                                                   \
     do {                                                                                                               \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/heap.h"
 
-/* Both may be NULL; the lower root wins and takes the other as its first child. */
+/* Either may be NULL.  The lower root wins and takes the other as its first child. */
 static struct hew_heap_node *
 meld(struct hew_heap_node *left, struct hew_heap_node *right)
 {
@@ -26,7 +26,7 @@ meld(struct hew_heap_node *left, struct hew_heap_node *right)
     return left;
 }
 
-/* Melds a list of siblings: pairs from left to right, then the pairs from right to left. */
+/* Melds a list of siblings: first pairs from left to right, then the pairs from right to left. */
 static struct hew_heap_node *
 meld_siblings(struct hew_heap_node *first)
 {
@@ -34,7 +34,7 @@ meld_siblings(struct hew_heap_node *first)
     while (first != NULL) {
         struct hew_heap_node *second = first->next;
         struct hew_heap_node *rest = second == NULL ? NULL : second->next;
-        first->next = first->back = NULL; /* the root has neither: a walk ends there.  Of two, melding sets both */
+        first->next = first->back = NULL; /* a walk ends at the root, which has neither */
         struct hew_heap_node *pair = meld(first, second);
         pair->next = pairs;
         pairs = pair;
@@ -42,7 +42,7 @@ meld_siblings(struct hew_heap_node *first)
     }
     struct hew_heap_node *root = NULL;
     while (pairs != NULL) {
-        struct hew_heap_node *next = pairs->next; /* melding sets it anew; a pair alone has none */
+        struct hew_heap_node *next = pairs->next; /* meld() overwrites it; a single pair has none */
         root = meld(root, pairs);
         pairs = next;
     }

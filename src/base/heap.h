@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap: an intrusive pairing heap ordered by address, so that the lowest node is found first.
+ * heap: an intrusive pairing heap ordered by address, which finds the lowest node first.
  *
- * Promises  insert O(1), take the lowest O(log n) amortised, remove any O(log n) amortised; no memory of its own.
+ * Promises  Insert takes O(1); taking the lowest and removing any node take O(log n) amortised.  Allocates nothing.
  * Guarded by the owner's lock.
  * Source    Fredman, Sedgewick, Sleator, Tarjan: "The pairing heap" (1986), two-pass variant.
  */
@@ -24,11 +24,12 @@ struct hew_heap {
 void hew_heap_insert(struct hew_heap *heap, struct hew_heap_node *node, uintptr_t key);
 void hew_heap_remove(struct hew_heap *heap, struct hew_heap_node *node);
 
-/* A walk over all nodes, which may rest: each step goes along one link.  It leaves each node once, after those below it: whoever
- * removes nodes that it has left, and inserts new ones, takes nothing from it.  Others may change the heap while it rests, but for
- * removing the node where it stands; then some nodes may be left out or met again, and only a count of steps ends it for certain. */
+/* A walk over all nodes, which can be interrupted: each step follows one link.  The walk leaves each node once, after
+ * those below it.  A caller that removes nodes that the walk has left, and inserts new ones, does not disturb it.
+ * While the walk is interrupted, other threads may change the heap, but must not remove the node where it stands.  Then
+ * it may miss nodes or meet them again, and only a limit on the steps ends it for certain. */
 struct hew_heap_walk {
-    struct hew_heap_node *at; /* NULL: over, or not begun */
+    struct hew_heap_node *at; /* NULL: finished, or not started */
     enum { HEW_HEAP_MET, HEW_HEAP_BELOW_DONE, HEW_HEAP_RETURNING } state;
 };
 
@@ -39,7 +40,7 @@ hew_heap_walk_begin(struct hew_heap_walk *walk, const struct hew_heap *heap)
     walk->state = HEW_HEAP_MET;
 }
 
-/* Whether the next step leaves the node. */
+/* Returns true if the next step leaves the node. */
 HEW_INLINE bool
 hew_heap_walk_leaves(const struct hew_heap_walk *walk)
 {
@@ -48,7 +49,7 @@ hew_heap_walk_leaves(const struct hew_heap_walk *walk)
 
 void hew_heap_walk_step(struct hew_heap_walk *walk);
 
-/* The node with the lowest key, still in the heap; NULL when empty. */
+/* Returns the node with the lowest key and leaves it in the heap; NULL: empty. */
 HEW_INLINE struct hew_heap_node *
 hew_heap_lowest(const struct hew_heap *heap)
 {

@@ -32,7 +32,7 @@ hew_list_insert_after(struct hew_list *place, struct hew_list *node)
     place->next = node;
 }
 
-/* At the front: the next that hew_list_first() gives. */
+/* Inserts at the front: hew_list_first() returns it next. */
 HEW_INLINE void
 hew_list_push_front(struct hew_list *head, struct hew_list *node)
 {

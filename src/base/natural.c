@@ -15,7 +15,8 @@ from_bits(uint64_t bits)
     return value;
 }
 
-/* value = 2^exponent * part with part in [0.75, 1.5), where the series of ln(part) in (part - 1) / (part + 1) is short. */
+/* value = 2^exponent * part with part in [0.75, 1.5).  There the series of ln(part) in (part - 1) / (part + 1) is
+ * short. */
 double
 hew_natural_log(double value)
 {
@@ -52,7 +53,7 @@ double
 hew_natural_chance(double x)
 {
     if (x > 40) {
-        return 1; /* the rest is below the last bit */
+        return 1; /* the difference is below the last bit */
     }
     /* 1 - e^-2y = 1 - (1 - c)^2 = c (2 - c), where c = 1 - e^-y: halve until the series is short. */
     unsigned halves = 0;

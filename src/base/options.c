@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options: see options.h.  Tables made from options.def and option_choices.def, and the check of their ranges. */
+/* options: see options.h.  Defines the tables from options.def and option_choices.def, and checks the ranges. */
 #include "base/options.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ hew_option_words(const struct hew_option *option)
     return NULL;
 }
 
-/* value may be a signed number seen as unsigned: what would be negative is then compared with low alone. */
+/* `value` may be a signed number seen as unsigned: a negative one is compared only with `low`. */
 static bool
 option_in_range(const struct hew_option *option, uint64_t value, bool is_signed)
 {

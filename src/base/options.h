@@ -2,12 +2,13 @@
 /*
  * options: the settings of MALLOC_CONF as plain data.
  *
- * Owns      `hew_options`, the settings in force.  Written by the parser (control/settings/conf.c) before the first allocation
- *           and sealed after boot, so it is read without a lock.
- * Promises  before anything is parsed each option has its default; each number lies in the range of its row.
- * Not here  the text syntax and its messages: control/settings/conf.c.  Where text comes from: control/settings/conf_sources.c.
- * Why       options are read by every layer, so they lie at the bottom; all about one option stands in one row of
- *           options.def.
+ * Owns      `hew_options`, the current settings.  The parser (control/settings/conf.c) writes them before the first
+ *           allocation.  They are sealed after boot, so reads need no lock.
+ * Promises  Before parsing, each option has its default.  Each number is in the range of its row.
+ * Not here  The text syntax and its messages: control/settings/conf.c.  The sources of the text:
+ *           control/settings/conf_sources.c.
+ * Why       Every layer reads options, so they are at the bottom.  One row of options.def contains everything about an
+ *           option.
  */
 #ifndef HEW_BASE_OPTIONS_H
 #define HEW_BASE_OPTIONS_H
@@ -20,23 +21,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* mallctl's 4096 means all arenas, and one index below it stays free for the arena of oversize requests. */
+/* mallctl's index 4096 means all arenas.  One index below it is reserved for the arena of oversize requests. */
 #define HEW_OPTION_ARENAS_MAX 4094
 
 /* 7 * 2^60, the largest size class below PTRDIFF_MAX. */
 #define HEW_OPTION_CLASS_MAX 0x7000000000000000
 
-/* Four ranges are the most seen in use; more than these are refused. */
+/* The parser refuses more ranges than this.  Real settings use at most four. */
 #define HEW_OPTION_RANGES_MAX 16
 
 #define HEW_OPTION_NAME_BYTES 42
 
-/* A decimal such as 0.25; three digits after the point are kept. */
+/* A decimal number such as 0.25, with three digits after the point. */
 typedef struct {
     int64_t thousandths;
 } hew_fixed;
 
-/* Sizes low to high, in bytes, both included, and what is set for them. */
+/* Sizes from `low` to `high`, in bytes, both included, and their value. */
 struct hew_option_range {
     size_t low;
     size_t high;
@@ -75,7 +76,7 @@ struct hew_option_ranges {
 #define HEW_FIELD_FILE(name, high) char name[high];
 #define HEW_FIELD_RANGES(name, high) struct hew_option_ranges name;
 
-/* One field per option, named like it: hew_options.dirty_decay_ms, hew_options.dss == HEW_DSS_PRIMARY. */
+/* One field per option, with the option's name: hew_options.dirty_decay_ms, hew_options.dss == HEW_DSS_PRIMARY. */
 struct hew_options {
 #define HEW_OPTION(name, kind, initial, low, high, rule, tier, state, what, remark) HEW_FIELD_##kind(name, high)
 #define HEW_LOG2_OPTION(name, target, low, high, rule, tier, state, what, remark)
@@ -85,7 +86,7 @@ struct hew_options {
 
 extern __attribute__((visibility("hidden"))) struct hew_options hew_options;
 
-/* What the parser and the reports know of an option: its row of options.def without the prose. */
+/* An option as the parser and the reports see it: its row of options.def without the prose. */
 enum hew_option_kind {
     HEW_KIND_BOOL,
     HEW_KIND_UNSIGNED,
@@ -120,7 +121,8 @@ enum hew_option_state {
     HEW_STATE_ACCEPTED,
 };
 
-/* The name itself, not where it lies: pointers would be set up anew in each process, on pages of its own. */
+/* The struct contains the name instead of a pointer: the loader would relocate pointers in each process, in private
+ * pages. */
 struct hew_option {
     char name[HEW_OPTION_NAME_BYTES];
     uint16_t offset; /* of the field in struct hew_options; of the target's for LOG2 */
@@ -136,14 +138,14 @@ struct hew_old_option {
     const char *became;
 };
 
-/* The tables, in the order of options.def; the first ends in a row without a name, the second in one whose name is NULL. */
+/* The tables, in the order of options.def.  The first ends with an empty name, the second with a NULL name. */
 extern const struct hew_option hew_option_table[];
 extern const struct hew_old_option hew_old_option_table[];
 
-/* The words of a CHOICE option, NULL at the end; NULL for any other option. */
+/* Returns the words of a CHOICE option, terminated by NULL; NULL for any other option. */
 const char *const *hew_option_words(const struct hew_option *option);
 
-/* True when every option of the struct is in its range. */
+/* Returns true if every option of the struct is in its range. */
 bool hew_options_valid(const struct hew_options *options);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random: numbers for sampling; nothing that a secret may hang on.
+ * random: random numbers for sampling; not for secrets.
  *
- * Owned by whoever holds the state.  Any state is good, 0 too: two that differ give streams that differ.
- * Source    G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number Generators" (2014): one add, two multiplies.
+ * The holder of the state owns it.  Every state is valid, 0 included.  Two different states give different streams.
+ * Source    G.  Steele, D.  Lea, C.  Flood, "Fast Splittable Pseudorandom Number Generators" (2014): one add, two
+ *           multiplies.
  */
 #ifndef HEW_BASE_RANDOM_H
 #define HEW_BASE_RANDOM_H
@@ -24,9 +25,9 @@ hew_random_next(struct hew_random *random)
 }
 
 /*
- * How many objects of `size` bytes to pass until one is the sample, at least 1: geometric with the chance
- * 1 - e^(-size / interval) for each, so that a byte in `interval` starts a sample on average, whatever the sizes.
- * It has no memory: a count that was cut short may as well be drawn anew.
+ * Returns how many objects of `size` bytes to count until one is sampled, at least 1.  The distribution is geometric
+ * with probability 1 - e^(-size / interval) for each object.  So on average one byte in `interval` starts a sample,
+ * whatever the sizes.  It has no memory: a count that was cut short may be drawn again.
  */
 uint64_t hew_random_objects(struct hew_random *random, size_t size, uint64_t interval);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * size_class: the tables of codes, which are part of the file; and the slabs' shapes, which settings may change, computed at
- * boot.
+ * size_class: the tables of codes, which are compiled in, and the slabs' shapes, which settings may change and boot
+ * computes.
  */
 #include "base/size_class.h"
 
@@ -10,11 +10,11 @@ size_t hew_small_end, hew_large_end, hew_aligned_end;
 unsigned hew_small_classes = HEW_CODE_SMALL_LAST;
 bool hew_classes_are_own;
 
-/* The code that has number `usual` with a quantum of 16 bytes, and `small` with one of 8. */
+/* The code that is `usual` with a quantum of 16 bytes, and `small` with one of 8. */
 #define CODE(usual, small) (HEW_LG_QUANTUM == 4 ? (usual) : (small))
 #define REGULAR(usual) CODE(usual, (usual) + 3)
-/* The four coarse classes of one doubling: from slot `from` on, `step` slots each, their codes `by` apart; three of them for
- * the last small ones. */
+/* The four coarse classes of one doubling: they start at slot `from`, have `step` slots each, and their codes are `by`
+ * apart.  The last small doubling has only three. */
 #define THREE(from, step, first, by)                                                                                   \
     [(from) + 1 ...(from) + (step)] = REGULAR(first),                                                                  \
                             [(from) + (step) + 1 ...(from) + 2 * (step)] = REGULAR((first) + (by)),                    \
@@ -45,8 +45,8 @@ const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1] = {
 _Static_assert(HEW_CODE_CACHED_LAST < HEW_CODE_SLOW, "every cached class needs a code of its own");
 
 /*
- * The smallest whole number of grains that loses at most 1/40 of itself to the tail and holds enough regions for a
- * batch.  Slabs are carved lazily, from the lowest address, so a large slab costs a small program address space only.
+ * Returns the smallest number of whole granules that loses at most 1/40 to the slab tail and holds enough regions for a
+ * batch.  Slabs are carved lazily from the lowest address, so a large slab costs a small program only address space.
  */
 static uint32_t
 slab_pages(size_t size)
@@ -89,7 +89,7 @@ set_shape(unsigned code, size_t size)
     }
 }
 
-/* Requests larger than `before` and of up to `size` bytes, multiples of 8, get the class. */
+/* Assigns the class to requests larger than `before` and up to `size` bytes; both are multiples of 8. */
 static void
 serve_sizes(size_t before, size_t size, unsigned code)
 {

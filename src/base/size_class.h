@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * size_class: how a request's size becomes a class, and what a class holds.
+ * size_class: maps a request's size to a class, and describes the classes.
  *
- * Four *coarse* classes per doubling: 8, 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320 ...  (with an 8-byte
- * quantum the multiples of 8 up to 32 come first).  From 128 bytes to the last small one a *fine* class lies halfway below
- * each: 144, 176, 208, 240, 288 ...  A fine class is closed until its coarse one has become large; until then the coarse
- * one serves its sizes, so that a program pays for a class in use only where it is worth it.
+ * There are four *coarse* classes per doubling: 8, 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320 ... (with
+ * an 8-byte quantum the multiples of 8 up to 32 come first).  From 128 bytes to the last small class, a *fine* class
+ * lies halfway below each coarse one: 144, 176, 208, 240, 288 ... A fine class is closed until its coarse class
+ * owns much memory.  Until then the coarse class serves its sizes, so a program pays for another class only where it is
+ * worth the cost.
  *
- * A class's number in jemalloc's tables is its index; its *code*, index + 1, is what the address map stores, so that code
- * 0 means "nothing of ours".
+ * A class's number in jemalloc's tables is its *index*.  Its *code*, index + 1, is the value in the address map.  So
+ * code 0 means "not hew's".
  *
  *     code   0            none: NULL, foreign, or the inside of a large object
  *            1 .. 63      small classes, objects in slabs           (8 B .. 14 KiB, 3.5 pages)
@@ -16,11 +17,12 @@
  *            105          objects of pool sets (pool/): always the slow path
  *            106          any other extent: only the slow path knows more
  *
- * A program may bring small classes of its own (setting `classes`): then codes 1 .. hew_small_classes are those, none is fine,
- * and the codes behind them up to 63 repeat the last one and serve nobody.  hew_class_index() and hew_class_size() always
- * speak of the usual classes, for large sizes and for hew's own memory; what has `code` in its name, of those in force.
+ * A program may define its own small classes (setting `classes`).  Then they have codes 1 .. hew_small_classes, and
+ * none is fine.  The remaining codes up to 63 repeat the last class and serve no requests.  hew_class_index() and
+ * hew_class_size() always refer to the usual classes, for large sizes and for hew's own memory.  Functions with `code`
+ * in their name refer to the classes in use.
  *
- * Pure functions and tables; what opens a class is the only writer after boot.
+ * Pure functions and tables.  After boot only hew_size_class_open() writes.
  */
 #ifndef HEW_BASE_SIZE_CLASS_H
 #define HEW_BASE_SIZE_CLASS_H
@@ -33,28 +35,28 @@
 #define HEW_QUANTUM ((size_t)1 << HEW_LG_QUANTUM)
 #define HEW_LG_PAGE 12
 #define HEW_PAGE ((size_t)1 << HEW_LG_PAGE)
-#define HEW_LG_GRAIN 14 /* one byte of the address map covers 2^14 bytes; slabs are whole grains */
+#define HEW_LG_GRAIN 14 /* one byte of the address map covers 2^14 bytes; slabs are whole granules */
 #define HEW_GRAIN ((size_t)1 << HEW_LG_GRAIN)
 #define HEW_GRAIN_PAGES (HEW_GRAIN / HEW_PAGE)
 
 #define HEW_SMALL_MAX ((size_t)14336)    /* 3.5 pages */
-#define HEW_CACHED_MAX ((size_t)8 << 20) /* the largest class that a thread cache can be told to keep */
+#define HEW_CACHED_MAX ((size_t)8 << 20) /* the largest class that a thread cache can be set to hold */
 #define HEW_CODES 107
 #define HEW_CODE_NONE 0
 #define HEW_CODE_SLOW (HEW_CODES - 1)
 #define HEW_CODE_POOL (HEW_CODES - 2)
 #define HEW_SIZE_MAX ((size_t)PTRDIFF_MAX)
 
-/* The number of the first class above 4 quanta, less 1: where the regular groups of four begin. */
+/* The index of the first class above 4 quanta, less 1: the start of the regular groups of four. */
 #define HEW_CLASS_REGULAR (HEW_LG_QUANTUM == 4 ? 5u : 4u)
 
-/* From 2^HEW_LG_FINE bytes to HEW_SMALL_MAX there are eight classes a doubling, fine and coarse ones in turn. */
+/* From 2^HEW_LG_FINE bytes to HEW_SMALL_MAX there are eight classes per doubling, alternately fine and coarse. */
 #define HEW_LG_FINE 7
-#define HEW_CLASS_FINE (HEW_CLASS_REGULAR + (HEW_LG_FINE - HEW_LG_QUANTUM - 2) * 4u) /* the first fine one */
+#define HEW_CLASS_FINE (HEW_CLASS_REGULAR + (HEW_LG_FINE - HEW_LG_QUANTUM - 2) * 4u) /* the first fine class */
 #define HEW_CLASSES_FINE ((13 - HEW_LG_FINE) * 4u + 3u)
 
-/* The index of the smallest usual class, open or not, that holds a request; `size` from 0 to HEW_SIZE_MAX.  Size 0 is
- * treated as 1. */
+/* Returns the index of the smallest usual class, open or not, that holds a request.  `size` is from 0 to HEW_SIZE_MAX.
+ * A size of 0 is treated as 1. */
 HEW_INLINE unsigned
 hew_class_index(size_t size)
 {
@@ -72,14 +74,14 @@ hew_class_index(size_t size)
     return before + (top < HEW_LG_FINE ? 0 : HEW_CLASSES_FINE) + (unsigned)(((size - 1) >> (top - 2)) & 3);
 }
 
-/* Its code, as long as the usual classes are in force; for a large size always. */
+/* Returns the code of that class while the usual classes are in use; for a large size always. */
 HEW_INLINE unsigned
 hew_usual_code(size_t size)
 {
     return hew_class_index(size) + 1;
 }
 
-/* The index for a size above HEW_SMALL_MAX: there all classes are coarse. */
+/* Returns the index for a size above HEW_SMALL_MAX, where all classes are coarse. */
 HEW_INLINE unsigned
 hew_class_index_large(size_t size)
 {
@@ -88,7 +90,7 @@ hew_class_index_large(size_t size)
            (unsigned)(((size - 1) >> (top - 2)) & 3);
 }
 
-/* The largest request that usual class `index` holds. */
+/* Returns the largest request that usual class `index` holds. */
 HEW_INLINE size_t
 hew_class_size(unsigned index)
 {
@@ -109,7 +111,7 @@ hew_class_size(unsigned index)
     return (size_t)(step + 5) << (group + HEW_LG_QUANTUM);
 }
 
-/* The size of the class of a request above HEW_SMALL_MAX bytes. */
+/* Returns the class size for a request above HEW_SMALL_MAX bytes. */
 HEW_INLINE size_t
 hew_class_round_large(size_t size)
 {
@@ -117,7 +119,7 @@ hew_class_round_large(size_t size)
     return (((size - 1) >> shift) + 1) << shift;
 }
 
-/* Whether a usual class is a fine one. */
+/* Returns true if a usual class is fine. */
 HEW_INLINE bool
 hew_usual_is_fine(unsigned code)
 {
@@ -125,40 +127,43 @@ hew_usual_is_fine(unsigned code)
     return number < 2 * HEW_CLASSES_FINE && number % 2 == 0;
 }
 
-/* Code of the last small class and of the last cached class. */
+/* The codes of the last small class and of the last cached class. */
 #define HEW_CODE_SMALL_LAST (HEW_LG_QUANTUM == 4 ? 63u : 66u)
 #define HEW_CODE_CACHED_LAST (HEW_LG_QUANTUM == 4 ? 100u : 103u)
 
-/* Classes above the small ones, up to 7 * 2^60 bytes: what jemalloc's tables go through. */
+/* The number of classes above the small ones, up to 7 * 2^60 bytes, as in jemalloc's tables. */
 #define HEW_CLASSES_LARGE 196u
 
-/* What a small class's slabs look like.  A cached large class has size and reciprocal only. */
+/* The shape of a small class's slabs.  A cached large class has only size and reciprocal. */
 struct hew_slab_shape {
-    uint32_t size;       /* bytes a region */
-    uint32_t regions;    /* regions a slab */
-    uint32_t pages;      /* pages a slab, whole grains */
-    uint32_t bytes;      /* of all regions; the tail follows */
+    uint32_t size;       /* bytes per region */
+    uint32_t regions;    /* regions per slab */
+    uint32_t pages;      /* pages per slab, whole granules */
+    uint32_t bytes;      /* bytes of all regions; the slab tail follows */
     uint64_t reciprocal; /* ceil(2^64 / size): offset * reciprocal >> 64 is the region's number */
 };
 
 extern HEW_HIDDEN struct hew_slab_shape hew_slab_shapes[HEW_CODES];
 
-/* Small classes in force: codes 1 to that, each larger than the one before.  Fixed once settings are read. */
+/* The number of small classes in use: their codes are 1 to this, each class larger than the one before.  Fixed once the
+ * settings are read. */
 extern HEW_HIDDEN unsigned hew_small_classes;
 
-/* Whether these are the program's own; likewise. */
+/* True if the program defined these classes.  Also fixed once the settings are read. */
 extern HEW_HIDDEN bool hew_classes_are_own;
 
-/* The first request size that is not small; 0 until boot, so that every request before it leaves the fast path.  Written with
- * release by hew_boot(); read with acquire, by the three functions below, where the reader may be a thread that has nothing
- * yet from the one that booted.  Whoever has an object has been handed everything with it, and just reads. */
+/* The first request size that is not small; 0 until boot, so that every earlier request leaves the fast path.
+ * hew_boot() writes it with release.  The three functions below read it with acquire, because their thread may have
+ * received nothing yet from the booting thread.  A thread that holds an object has received everything with it, and
+ * reads it plainly. */
 extern HEW_HIDDEN size_t hew_small_end;
 
-/* Likewise the first that hew_large_codes does not hold. */
+/* The first size that hew_large_codes does not contain; published in the same way. */
 extern HEW_HIDDEN size_t hew_large_end;
 
-/* Likewise the first that is not small for a request at an alignment, which the class of the next multiple serves: 0 for ever where
- * classes are the program's own, since that class may be aligned to less. */
+/* The first size that is not small for a request with an alignment, which the class of the next multiple serves;
+ * published in the same way.  It stays 0 if the program defines its own classes, because that class may have a smaller
+ * alignment. */
 extern HEW_HIDDEN size_t hew_aligned_end;
 
 HEW_INLINE bool
@@ -169,7 +174,7 @@ hew_is_booted(void)
     return booted;
 }
 
-/* False for every size before boot. */
+/* False before boot, for every size. */
 HEW_INLINE bool
 hew_size_is_small(size_t size)
 {
@@ -180,7 +185,7 @@ hew_size_is_small(size_t size)
     return false;
 }
 
-/* The same for a size that is a multiple of the alignment asked for. */
+/* Like hew_size_is_small(), for a size that is a multiple of the requested alignment. */
 HEW_INLINE bool
 hew_size_is_small_aligned(size_t size)
 {
@@ -191,7 +196,7 @@ hew_size_is_small_aligned(size_t size)
     return false;
 }
 
-/* Not small, and in hew_large_codes; likewise. */
+/* True for a size that is not small and is in hew_large_codes.  False before boot. */
 HEW_INLINE bool
 hew_size_is_coded_large(size_t size)
 {
@@ -202,67 +207,69 @@ hew_size_is_coded_large(size_t size)
     return false;
 }
 
-/* Request size -> code of the open class for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8.  Relaxed: whoever still sees
- * a class closed gets the larger one. */
+/* Request size -> code of the open class for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8.  Relaxed: a thread that
+ * still sees a class as closed gets the larger one. */
 extern HEW_HIDDEN uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
 
-/* Request size -> code from HEW_SMALL_MAX to 256 KiB, where every class is whole pages; indexed by pages, rounded up. */
+/* Request size -> code from HEW_SMALL_MAX to 256 KiB, where every class is whole pages.  Indexed by pages, rounded
+ * up. */
 #define HEW_LARGE_CODES_MAX ((size_t)256 << 10)
 extern HEW_HIDDEN const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1];
 
-/* The code of the class that serves a request of up to HEW_SMALL_MAX bytes. */
+/* Returns the code of the class that serves a request of up to HEW_SMALL_MAX bytes. */
 HEW_INLINE uint8_t
 hew_small_code(size_t size)
 {
     return HEW_READ_BYTE(hew_small_codes[(size + 7) >> 3]);
 }
 
-/* Likewise of a larger one of up to HEW_LARGE_CODES_MAX bytes. */
+/* Returns the code for a larger request of up to HEW_LARGE_CODES_MAX bytes. */
 HEW_INLINE uint8_t
 hew_paged_code(size_t size)
 {
     return hew_large_codes[(size + HEW_PAGE - 1) >> HEW_LG_PAGE];
 }
 
-/* The same for any size. */
+/* Returns the code for a request of any size. */
 HEW_INLINE unsigned
 hew_code_for(size_t size)
 {
     return size <= HEW_SMALL_MAX ? hew_small_code(size) : hew_usual_code(size);
 }
 
-/* Whether a class is closed at first, so that requests of its sizes go to the next one. */
+/* Returns true if a class is closed at first, so that the next class serves its sizes. */
 HEW_INLINE bool
 hew_code_is_fine(unsigned code)
 {
     return hew_usual_is_fine(code) && !hew_classes_are_own;
 }
 
-/* The code of the smallest class, open or not, that holds a request. */
+/* Returns the code of the smallest class, open or not, that holds a request. */
 HEW_INLINE unsigned
 hew_code_of_size(size_t size)
 {
     return HEW_UNLIKELY(hew_classes_are_own) ? hew_code_for(size) : hew_usual_code(size);
 }
 
-/* Bytes an object of a cached class, from boot on. */
+/* Returns the object size of a cached class, from boot on. */
 HEW_INLINE size_t
 hew_code_size(unsigned code)
 {
     return hew_slab_shapes[code].size;
 }
 
-/* Opens the fine class below small class `code`, if there is one.  By any thread. */
+/* Opens the fine class below small class `code`, if there is one.  Any thread may call it. */
 void hew_size_class_open(unsigned code);
 
-/* Computes the shapes; once, at boot, before any other thread. */
+/* Computes the shapes.  Called once, at boot, before any other thread exists. */
 void hew_size_class_boot(void);
 
-/* Then, before settings that speak of classes: the small classes are `count` of these sizes, ascending, from 8 or 16 bytes to
- * HEW_SMALL_MAX, multiples of the quantum but for 8; 1 to HEW_CODE_SMALL_LAST of them. */
+/* Called next, before settings that name classes are applied.  Sets the small classes to `count` sizes: ascending, from
+ * 8 or 16 bytes to HEW_SMALL_MAX, multiples of the quantum except for 8.  `count` is 1 to HEW_CODE_SMALL_LAST. */
 void hew_size_class_set_own(const uint16_t *sizes, unsigned count);
 
-/* Then, before the first slab: classes of `low` to `high` bytes get slabs of so many pages, rounded up to whole grains. */
+/* Called next, before the first slab exists.  Classes of `low` to `high` bytes get slabs of `pages` pages, rounded up
+ * to whole granules. */
 void hew_size_class_set_slabs(size_t low, size_t high, size_t pages);
 
 #endif

@@ -21,7 +21,8 @@ hew_text_begin(struct hew_text *text, char *buffer, size_t capacity)
     }
 }
 
-/* Marks the cut over the last bytes of a full buffer; a buffer too small for the mark is cut without one. */
+/* Overwrites the last bytes of a full buffer with an ellipsis.  A buffer too small for the ellipsis is cut without
+ * one. */
 static void
 text_cut(struct hew_text *text)
 {
@@ -58,7 +59,7 @@ hew_text_put(struct hew_text *text, const char *string)
     hew_text_put_bytes(text, string, strlen(string));
 }
 
-/* Writes the digits right-aligned into digits[HEW_TEXT_DIGITS] and tells how many there are. */
+/* Writes the digits right-aligned into digits[HEW_TEXT_DIGITS] and returns their number. */
 static size_t
 text_digits(char *digits, uint64_t value, unsigned base)
 {
@@ -86,7 +87,7 @@ hew_text_put_signed(struct hew_text *text, int64_t value)
     if (value < 0) {
         hew_text_put(text, "-");
     }
-    /* Negated as unsigned: the most negative number has no positive twin. */
+    /* Negated as unsigned: the most negative number has no positive counterpart. */
     hew_text_put_unsigned(text, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
