@@ -20,7 +20,7 @@ void hew_expect_filter(void);
 /* Registers, once, the handlers that carry the locks over a fork. */
 void hew_fork_register(void);
 
-/* -- Boot steps in separate files ------------------------------------------------------------------------------------ */
+/* -- Boot steps in separate files ---------------------------------------------------------------------------------- */
 
 /* declared.c, before any other thread exists: reserves the memory that the setting `pools` declares, without page
  * faults.  It reports on a line what it could not reserve; malloc then allocates that as usual. */

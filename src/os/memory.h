@@ -19,7 +19,7 @@
  *                code map        meta/map.c continues with what is still mapped
  *     mprotect   hew's own data  it stays closed until the next request retries; a leaf that is open waits for its
  *                                window
- *                the guard of a large object    on: it has none; off: slab/large.c gives up the object's addresses
+ *                the guard of a large object    on: it has none; off: slab/large.c unmaps the object
  *     madvise    purge           page/purge.c leaves the pages dirty or muzzy and ends the pass; meta/memory.c and
  *                                calloc write zeros themselves
  *                advice          ignored
