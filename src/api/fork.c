@@ -145,7 +145,7 @@ stop_others(void)
     hew_os_object_before_fork(); /* before all locks: a searching thread may wait for one */
     hew_gate_close(become_single);
     each_outer_mutex(settle);
-    hew_depot_settle(); /* a thread in a per-CPU cache may take hew_meta_lock */
+    hew_depot_settle(); /* the holder of a per-CPU cache's try-lock may take hew_meta_lock */
     settle_bins();
     each_inner_mutex(settle);
     under_way = true;

@@ -3,7 +3,7 @@
  * random: random numbers for sampling; not for secrets.
  *
  * The holder of the state owns it.  Every state is valid, 0 included.  Two different states give different streams.
- * Source    G.  Steele, D.  Lea, C.  Flood, "Fast Splittable Pseudorandom Number Generators" (2014): one add, two
+ * Source    G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number Generators" (2014): one add, two
  *           multiplies.
  */
 #ifndef HEW_BASE_RANDOM_H

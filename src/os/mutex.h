@@ -9,7 +9,7 @@
  * Checked   At check level 1 and above, each thread's held locks form a list, the newest first.  If a thread takes a
  *           lock out of the order of locks.def, takes one twice, or releases another thread's lock, the process ends
  *           with both names.
- * Source    The three-state futex lock of U.  Drepper, "Futexes Are Tricky" (2011): free, held, held with waiters.
+ * Source    The three-state futex lock of U. Drepper, "Futexes Are Tricky" (2011): free, held, held with waiters.
  */
 #ifndef HEW_OS_MUTEX_H
 #define HEW_OS_MUTEX_H
