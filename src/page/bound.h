@@ -13,7 +13,7 @@
 
 #define HEW_PAGE_BOUND_PARTS 64
 
-/* All fields are relaxed: they need not agree with each other. Without a limit only `known` is read. */
+/* All fields are relaxed: they need not agree with each other.  Without a limit only `known` is read. */
 struct hew_page_bound {
     _Atomic bool known;      /* a limit exists: the other fields are maintained */
     _Atomic ptrdiff_t held;  /* bytes in use, dirty or muzzy in all heaps; each check corrects it */

@@ -29,7 +29,7 @@ hew_decay_begin(struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms)
     decay->epoch_ms = now_ms;
 }
 
-/* Epochs until nothing is left. The clock ticks in milliseconds, so a shorter time has fewer epochs. */
+/* Epochs until nothing is left.  The clock ticks in milliseconds, so a shorter time has fewer epochs. */
 static unsigned
 epochs_to_live(const struct hew_decay *decay)
 {
@@ -60,7 +60,7 @@ hew_decay_allowance(struct hew_decay *decay, size_t bytes, uint64_t now_ms)
         size_t shift = passed < HEW_DECAY_EPOCHS ? (size_t)passed : HEW_DECAY_EPOCHS;
         memmove(decay->backlog, decay->backlog + shift, (HEW_DECAY_EPOCHS - shift) * sizeof decay->backlog[0]);
         memset(decay->backlog + HEW_DECAY_EPOCHS - shift, 0, shift * sizeof decay->backlog[0]);
-        /* These bytes were freed at unknown times in the epochs that have just passed. They count as freed in the last
+        /* These bytes were freed at unknown times in the epochs that have just passed.  They count as freed in the last
          * of them, so that none is returned early. */
         decay->backlog[HEW_DECAY_EPOCHS - 1] = came;
         decay->epoch_ms += passed * hew_decay_step_ms(decay);

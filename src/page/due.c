@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* due: see due.h. A separate file, so that parts of a page heap can raise hew_page_due without depending on the
+/* due: see due.h.  A separate file, so that parts of a page heap can raise hew_page_due without depending on the
  * heap. */
 #include "page/due.h"
 

@@ -9,10 +9,10 @@
 
 #include <stdatomic.h>
 
-/* Bytes mapped by all heaps. Relaxed: only a hint for proportional decisions. */
+/* Bytes mapped by all heaps.  Relaxed: only a hint for proportional decisions. */
 extern _Atomic size_t hew_page_mapped;
 
-/* Some heap has grown by a 16th since the last scan of where its memory lies. Relaxed. */
+/* Some heap has grown by a 16th since the last scan of where its memory lies.  Relaxed. */
 extern _Atomic bool hew_page_grown;
 #define HEW_PAGE_PEAK_FROM ((size_t)1 << 20) /* smaller heaps are not scanned */
 #define HEW_PAGE_PEAK_PART 16

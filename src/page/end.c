@@ -10,7 +10,7 @@
 
 #define NAP_MS 1
 
-/* Lock held, dropped meanwhile. On return no thread purges this heap any more. */
+/* Lock held, dropped meanwhile.  On return no thread purges this heap any more. */
 static void
 await_purgers(struct hew_page_heap *heap)
 {
@@ -23,7 +23,7 @@ await_purgers(struct hew_page_heap *heap)
     }
 }
 
-/* No lock held. Moves memory that cannot be unmapped, or that the system refuses to take now, to another heap. It
+/* No lock held.  Moves memory that cannot be unmapped, or that the system refuses to take now, to another heap.  It
  * coalesces with no neighbour of its region: those are still in the ending heap, under another lock. */
 static void
 bequeath(struct hew_page_heap *heir, struct hew_extent *extent)
@@ -44,7 +44,7 @@ any_free(struct hew_page_heap *heap)
     return extent != NULL ? extent : hew_stock_oldest(&heap->retained);
 }
 
-/* Lock held, dropped meanwhile. Takes one free extent and its addresses out of the heap. */
+/* Lock held, dropped meanwhile.  Takes one free extent and its addresses out of the heap. */
 static void
 end_give_up(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_page_heap *heir)
 {

@@ -58,7 +58,7 @@ struct hew_extent {
                 struct hew_list full;      /* otherwise, if the bin lists full slabs: in that list, unless current */
             };
             bool queued;
-            bool reserved;     /* belongs to the reserve and returns there: slab/reserve.h. Never changes. */
+            bool reserved;     /* belongs to the reserve and returns there: slab/reserve.h.  Never changes. */
             uint16_t seen;     /* free regions at the last scan by slab/holes.c */
             uint32_t quiet_ms; /* time since which `seen` has not changed */
             uint32_t absent;   /* 1 = a piece without memory; all its regions are free: slab/hole.h */
@@ -101,7 +101,7 @@ hew_extent_end(const struct hew_extent *extent)
 }
 
 /* Returns whether a large object of class `code` begins at `address` and is out: the program, a magazine or a per-CPU
- * cache has it. `extent` is what the map reports there; NULL means nothing. */
+ * cache has it.  `extent` is what the map reports there; NULL means nothing. */
 HEW_INLINE bool
 hew_extent_is_out(const struct hew_extent *extent, uintptr_t address, unsigned code)
 {
@@ -109,8 +109,8 @@ hew_extent_is_out(const struct hew_extent *extent, uintptr_t address, unsigned c
            hew_map_code(address) != HEW_CODE_NONE;
 }
 
-/* A thread that frees a large extent claims it first. Returns true exactly once per allocation; false means that it has
- * already been freed. */
+/* A thread that frees a large extent claims it first.  Returns true exactly once per allocation; false means that it
+ * has already been freed. */
 HEW_INLINE bool
 hew_extent_claim(const struct hew_extent *extent)
 {

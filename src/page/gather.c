@@ -28,7 +28,7 @@ struct run {
     size_t size;
 };
 
-/* Returns the longer of `longest` and the extent's runs. `*sum` counts the bytes of all runs that are worth a move. */
+/* Returns the longer of `longest` and the extent's runs.  `*sum` counts the bytes of all runs that are worth a move. */
 static struct run
 longest_of(const struct hew_page_heap *heap, struct hew_extent *extent, struct run longest, size_t *sum)
 {
@@ -43,7 +43,7 @@ longest_of(const struct hew_page_heap *heap, struct hew_extent *extent, struct r
     return longest;
 }
 
-/* Lock held. Finds the longest run of the largest dirty extents. */
+/* Lock held.  Finds the longest run of the largest dirty extents. */
 static struct run
 find_run(struct hew_page_heap *heap, size_t *sum)
 {
@@ -57,7 +57,7 @@ find_run(struct hew_page_heap *heap, size_t *sum)
     return longest;
 }
 
-/* Lock held. Takes a piece out of the dirty free list. False: no memory for bookkeeping. */
+/* Lock held.  Takes a piece out of the dirty free list.  False: no memory for bookkeeping. */
 static bool
 gather_take(struct hew_page_heap *heap, struct gather *gather, const struct run *run, size_t size)
 {
@@ -73,7 +73,7 @@ gather_take(struct hew_page_heap *heap, struct gather *gather, const struct run 
     return true;
 }
 
-/* Lock held. Takes the longest runs until they hold the wanted bytes. Takes none if there are too few bytes. */
+/* Lock held.  Takes the longest runs until they hold the wanted bytes.  Takes none if there are too few bytes. */
 static void
 gather_choose(struct hew_page_heap *heap, size_t wanted, struct gather *gather)
 {
@@ -95,7 +95,7 @@ gather_choose(struct hew_page_heap *heap, size_t wanted, struct gather *gather)
     }
 }
 
-/* Without the lock. Moves each piece behind the previous one; pieces that the system does not move are put last. */
+/* Without the lock.  Moves each piece behind the previous one; pieces that the system does not move are put last. */
 static enum hew_os_moved
 gather_move(struct gather *gather, uintptr_t to)
 {
@@ -114,7 +114,7 @@ gather_move(struct gather *gather, uintptr_t to)
     return HEW_OS_MOVED;
 }
 
-/* Lock held. Records the pages that the extent received. */
+/* Lock held.  Records the pages that the extent received. */
 static void
 gather_note(struct hew_page_heap *heap, struct hew_extent *extent, const struct hew_extent *piece)
 {
@@ -130,7 +130,7 @@ gather_note(struct hew_page_heap *heap, struct hew_extent *extent, const struct 
     }
 }
 
-/* Lock held. Frees the pieces again, as retained where their memory has moved. */
+/* Lock held.  Frees the pieces again, as retained where their memory has moved. */
 static void
 gather_return(struct hew_page_heap *heap, struct hew_extent *extent, const struct gather *gather)
 {
@@ -148,8 +148,8 @@ gather_return(struct hew_page_heap *heap, struct hew_extent *extent, const struc
     HEW_ASSERT(3, hew_page_valid_if_due(heap));
 }
 
-/* Lock held. Pages that may be huge stay: moving a part of a huge page would split it, and a new mapping would lack the
- * advice of its neighbours. */
+/* Lock held.  Pages that may be huge stay: moving a part of a huge page would split it, and a new mapping would lack
+ * the advice of its neighbours. */
 static bool
 gather_may(const struct hew_page_heap *heap, const struct hew_extent *extent)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grow: each mapping is twice the size of the last one, up to a bound, since each costs a system call and a process may
+ * grow: each mapping is twice the size of the last one, up to a bound: a mapping costs a system call, and a process may
  * have only a limited number.  Adjacent mappings become one region, so that free pages of both can serve one request.
  */
 #include "page/grow.h"
@@ -96,7 +96,7 @@ join_run(struct hew_page_heap *heap, struct hew_extent *extent)
     atomic_store_explicit(&extent->region, heap->run_region, memory_order_relaxed);
 }
 
-/* Enters a mapping of our own. Without memory for the record, the heap loses the mapping again. */
+/* Enters a mapping of our own.  Without memory for the record, the heap loses the mapping again. */
 static struct hew_extent *
 grow_enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segment)
 {
@@ -114,7 +114,7 @@ grow_enter(struct hew_page_heap *heap, void *memory, size_t size, bool data_segm
     return extent;
 }
 
-/* Maps a region of `size` bytes. NULL: the system refused the region or the memory for its record. */
+/* Maps a region of `size` bytes.  NULL: the system refused the region or the memory for its record. */
 static struct hew_extent *
 map_region(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
@@ -130,7 +130,7 @@ hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment)
     if (alignment < HEW_GRAIN) {
         alignment = HEW_GRAIN;
     }
-    /* The usual step is twice the last one. If the system refuses it, map only what is needed. */
+    /* The usual step is twice the last one.  If the system refuses it, map only what is needed. */
     size_t step = hew_grow_step(heap, size);
     size_t at = step >= HEW_HUGE_PAGE && alignment < HEW_HUGE_PAGE ? HEW_HUGE_PAGE : alignment;
     /* Map whole huge pages: the next mapping then touches this one, and free pages of both can serve one request. */

@@ -17,11 +17,11 @@ void hew_grow_note_step(struct hew_page_heap *heap);
 /* Makes the extent a region of its own, which coalesces with no other. */
 void hew_grow_set_apart(struct hew_extent *extent);
 
-/* Makes an extent, in no free list, for the mapping that `model` describes, as a region of its own. Returns NULL
+/* Makes an extent, in no free list, for the mapping that `model` describes, as a region of its own.  Returns NULL
  * without memory for bookkeeping; the caller then still owns the mapping. */
 struct hew_extent *hew_grow_enter(struct hew_page_heap *heap, const struct hew_extent *model);
 
-/* Maps a new region: one retained free extent with room for `size` bytes at a multiple of `alignment`. Returns NULL
+/* Maps a new region: one retained free extent with room for `size` bytes at a multiple of `alignment`.  Returns NULL
  * when the system refused even the smallest size that would do. */
 struct hew_extent *hew_grow_map(struct hew_page_heap *heap, size_t size, size_t alignment);
 

@@ -206,7 +206,7 @@ take_pages(struct hew_page_heap *heap, size_t size, size_t alignment)
     return taken;
 }
 
-/* Lock held. The heap's bytes in memory. */
+/* Lock held.  The heap's bytes in memory. */
 static ptrdiff_t
 held_by(const struct hew_page_heap *heap)
 {
@@ -290,7 +290,7 @@ hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struc
     return taken;
 }
 
-/* Lock held, after memory came into the dirty free list. True when the caller should read the clock. */
+/* Lock held, after memory came into the dirty free list.  True when the caller should read the clock. */
 static bool
 note_given(struct hew_page_heap *heap)
 {
@@ -307,8 +307,8 @@ note_given(struct hew_page_heap *heap)
     return true;
 }
 
-/* Lock held. After the system has refused memory, idle memory may only be a fraction of that in use: what stays mapped
- * here is missing elsewhere, for example for thread stacks under a limit of address space. */
+/* Lock held.  After the system has refused memory, idle memory may only be a fraction of that in use.  What stays
+ * mapped here is missing elsewhere, for example for thread stacks under a limit of address space. */
 static bool
 too_idle(const struct hew_page_heap *heap)
 {
@@ -322,7 +322,7 @@ hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_page_give_some(heap, &extent, 1);
 }
 
-/* Lock held; releases it. Memory came into the dirty free list. `whole`: it was a whole extent. */
+/* Lock held; releases it.  Memory came into the dirty free list.  `whole`: it was a whole extent. */
 static void
 end_give(struct hew_page_heap *heap, bool whole)
 {
@@ -349,7 +349,7 @@ hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents
     end_give(heap, true);
 }
 
-/* Lock held. With hooks, growth takes one free extent only. */
+/* Lock held.  With hooks, growth takes one free extent only. */
 static bool
 grow_hooked(struct hew_page_heap *heap, struct hew_extent *extent, size_t more)
 {
@@ -397,7 +397,7 @@ hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size
     return grown;
 }
 
-/* Lock held. Cuts an active extent and returns the tail; NULL without memory for a struct. */
+/* Lock held.  Cuts an active extent and returns the tail; NULL without memory for a struct. */
 static struct hew_extent *
 cut_tail(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
@@ -504,7 +504,7 @@ hew_page_discard(struct hew_page_heap *heap, struct hew_extent *extent)
     }
 }
 
-/* Lock held. Memory that a thread is returning at this moment still counts as dirty. */
+/* Lock held.  Memory that a thread is returning at this moment still counts as dirty. */
 static struct hew_page_counts
 counts_now(const struct hew_page_heap *heap)
 {

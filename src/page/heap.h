@@ -61,7 +61,7 @@ struct hew_page_heap {
     struct hew_page_counts counts;
     size_t peak_from;    /* its memory is scanned once it holds more bytes than this */
     size_t active_pages; /* counts.active in pages, for programs that read it at any time: relaxed */
-    uint16_t arena;      /* the owner. Extents allocated by an arena that shares the heap carry that arena's number */
+    uint16_t arena;      /* the owner.  Extents allocated by an arena that shares the heap carry that arena's number */
     uint8_t gives_to_clock;  /* frees until the next clock read */
     uint8_t dss;             /* enum hew_dss */
     uint8_t thp;             /* enum hew_thp */
@@ -70,7 +70,7 @@ struct hew_page_heap {
     bool scarce;             /* the system has refused memory before */
     bool watched;            /* the program reads active_pages */
     _Atomic bool is_private; /* thread caches may keep none of its memory: the map shows HEW_CODE_SLOW */
-    struct hew_shelf shelf;  /* has its own try-locks. Last member: the others are written when a heap begins */
+    struct hew_shelf shelf;  /* has its own try-locks.  Last member: the others are written when a heap begins */
 };
 
 /* Where an arena gets its pages. */
@@ -88,11 +88,11 @@ void hew_page_heap_begin(struct hew_page_heap *heap, uint16_t arena, uint64_t no
  */
 struct hew_extent *hew_page_take(struct hew_page_heap *heap, size_t size, size_t alignment, unsigned code);
 
-/* Allocates up to `wanted` active extents of exactly that size from dirty pages. Returns how many there were. */
+/* Allocates up to `wanted` active extents of exactly that size from dirty pages.  Returns how many there were. */
 unsigned hew_page_take_same(struct hew_page_heap *heap, size_t size, unsigned code, struct hew_extent **extents,
                             unsigned wanted);
 
-/* Lock held. Opens the large-extent cache for that arena's extents. `tally` counts them as they leave it. */
+/* Lock held.  Opens the large-extent cache for that arena's extents.  `tally` counts them as they leave it. */
 void hew_page_open_shelf(struct hew_page_heap *heap, unsigned arena, struct hew_large_tally tally);
 
 /* Turns everything in the large-extent cache into dirty pages. */
@@ -112,60 +112,60 @@ void hew_page_recode(struct hew_page_heap *heap, struct hew_extent *extent, unsi
 void hew_page_give(struct hew_page_heap *heap, struct hew_extent *extent);
 void hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents, unsigned count);
 
-/* Returns a large extent's memory to the system immediately, regardless of decay. Returns false, with nothing done, if
+/* Returns a large extent's memory to the system immediately, regardless of decay.  Returns false, with nothing done, if
  * decay keeps memory for ever: the caller then frees the extent in the usual way. */
 bool hew_page_give_through(struct hew_page_heap *heap, struct hew_extent *extent);
 
-/* Frees a large extent whose pages have moved to another one: only address space is left. Not for heaps with hooks. */
+/* Frees a large extent whose pages have moved to another one: only address space is left.  Not for heaps with hooks. */
 void hew_page_give_empty(struct hew_page_heap *heap, struct hew_extent *extent);
 
 /* Offsets the growth of a large object to `size` bytes, of which the program will touch `fresh` for the first time.
- * Returns at most `fresh` idle bytes to the system, until at most half of `size` stays idle. Does nothing with
+ * Returns at most `fresh` idle bytes to the system, until at most half of `size` stays idle.  Does nothing with
  * `dirty_decay_ms:-1`. */
 void hew_page_offset_growth(struct hew_page_heap *heap, size_t size, size_t fresh);
 
-/* Grow: extends a large extent over the free pages behind it, and offsets the fresh ones. Shrink: cuts its tail off.
+/* Grow: extends a large extent over the free pages behind it, and offsets the fresh ones.  Shrink: cuts its tail off.
  * False: nothing has changed. */
 bool hew_page_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
 bool hew_page_shrink(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
 
-/* Lets the system zero an active extent's pages: pages that are never touched cost nothing. Returns false if the system
- * refused or the heap has hooks. */
+/* Lets the system zero an active extent's pages: pages that are never touched cost nothing.  Returns false if the
+ * system refused or the heap has hooks. */
 bool hew_page_zero(struct hew_page_heap *heap, struct hew_extent *extent);
 
-/* Counts an active extent in another heap from now on. Its address space stays a part of this heap's mappings, so it
- * must come back before it is freed. The caller must own all of it. */
+/* Counts an active extent in another heap from now on.  Its address space stays a part of this heap's mappings, so it
+ * must come back before it is freed.  The caller must own all of it. */
 void hew_page_hand_over(struct hew_page_heap *from, struct hew_page_heap *to, struct hew_extent *extent);
 
 /* Removes an active extent whose last page can no longer be touched from the heap and from the process's map. */
 void hew_page_discard(struct hew_page_heap *heap, struct hew_extent *extent);
 
-/* Lock held. Hide takes an active large extent, which only the caller knows, out of the address map; show puts it back.
- * While pages are moved into it, the system may lose its place to another heap (HEW_OS_PLACE_LOST). The map entries
- * there are then that heap's. */
+/* Lock held.  Hide takes an active large extent, which only the caller knows, out of the address map; show puts it
+ * back.  While pages are moved into it, the system may lose its place to another heap (HEW_OS_PLACE_LOST).  The map
+ * entries there are then that heap's. */
 void hew_page_hide(struct hew_extent *extent);
 void hew_page_show(struct hew_page_heap *heap, struct hew_extent *extent);
 
-/* Forgets a hidden extent. Its pages are no longer known to be the heap's, so they are neither touched nor freed. */
+/* Forgets a hidden extent.  Its pages are no longer known to be the heap's, so they are neither touched nor freed. */
 void hew_page_abandon(struct hew_page_heap *heap, struct hew_extent *extent);
 
 /* A part of an active extent is about to return to the system: nothing around it asks for huge pages any more. */
 void hew_page_forgo_huge(struct hew_page_heap *heap, struct hew_extent *extent);
 
-/* Returns to the system what decay says is due (`all`: everything free). Drops the lock around system calls. */
+/* Returns to the system what decay says is due (`all`: everything free).  Drops the lock around system calls. */
 void hew_page_decay(struct hew_page_heap *heap, uint64_t now_ms, bool all);
 
 /* Bytes that are dirty or muzzy. */
 size_t hew_page_idle(struct hew_page_heap *heap);
 
-/* Returns about `wanted` idle bytes to the system: first muzzy ones, then those that have been dirty longest. The
+/* Returns about `wanted` idle bytes to the system: first muzzy ones, then those that have been dirty longest.  The
  * result is how many bytes went. */
 size_t hew_page_purge_some(struct hew_page_heap *heap, size_t wanted);
 
 /* Reads the clock, and purges what decay says is due. */
 void hew_page_look(struct hew_page_heap *heap);
 
-/* Puts an unused large extent of no size class into the large-extent cache. False: the caller frees it in the usual
+/* Puts an unused large extent of no size class into the large-extent cache.  False: the caller frees it in the usual
  * way. */
 HEW_INLINE bool
 hew_page_shelve_one(struct hew_page_heap *heap, struct hew_extent *extent)
@@ -177,7 +177,7 @@ hew_page_shelve_one(struct hew_page_heap *heap, struct hew_extent *extent)
     return done != HEW_SHELF_REFUSED;
 }
 
-/* Returns all free memory and its address space, because the system has run out of one of them. From now on the heap
+/* Returns all free memory and its address space, because the system has run out of one of them.  From now on the heap
  * keeps little. */
 void hew_page_release(struct hew_page_heap *heap);
 
@@ -187,7 +187,7 @@ void hew_page_after_fork(struct hew_page_heap *heap);
 /* Sets the time of one of the heap's two decays, and purges that free list immediately, unless the time is -1. */
 void hew_page_set_decay(struct hew_page_heap *heap, struct hew_decay *decay, int64_t decay_ms, uint64_t now_ms);
 
-/* Uses these hooks from now on, also for memory that was mapped without them. Returns the former table, or NULL. */
+/* Uses these hooks from now on, also for memory that was mapped without them.  Returns the former table, or NULL. */
 struct hew_extent_hooks *hew_page_set_hooks(struct hew_page_heap *heap, struct hew_extent_hooks *hooks);
 
 /*
@@ -204,7 +204,7 @@ struct hew_page_counts hew_page_counts(struct hew_page_heap *heap);
 /* The same, with the free extents of that moment by size. */
 struct hew_page_counts hew_page_census(struct hew_page_heap *heap, struct hew_page_bucket buckets[HEW_STOCK_BUCKETS]);
 
-/* Lock held. Checks that every free list agrees with the map, and that all mapped bytes are accounted for. */
+/* Lock held.  Checks that every free list agrees with the map, and that all mapped bytes are accounted for. */
 bool hew_page_heap_valid(struct hew_page_heap *heap);
 
 /* The same check at the end of an operation, only if a walk of that length is due: os/check.h. */

@@ -36,7 +36,7 @@ hew_hooked_cuts_freely(const struct hew_page_heap *heap)
     return heap->hooks->split == hew_hooks_default.split;
 }
 
-/* Calls the split hook, without the lock. True: refused. */
+/* Calls the split hook, without the lock.  True: refused. */
 static bool
 split_refused(struct hew_page_heap *heap, const struct hew_extent *extent, size_t size_a)
 {
@@ -75,7 +75,7 @@ merge_refused(struct hew_page_heap *heap, const struct hew_extent *low, const st
     return refused;
 }
 
-/* Makes pages usable that a hook has decommitted, or never committed. False: refused. */
+/* Makes pages usable that a hook has decommitted, or never committed.  False: refused. */
 static bool
 commit(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -92,7 +92,7 @@ commit(struct hew_page_heap *heap, struct hew_extent *extent)
     return true;
 }
 
-/* Cuts an extent that is in no free list at `size`. Returns the upper part, in no list; NULL when refused. */
+/* Cuts an extent that is in no free list at `size`.  Returns the upper part, in no list; NULL when refused. */
 static struct hew_extent *
 hooked_cut(struct hew_page_heap *heap, struct hew_extent *extent, size_t size)
 {
@@ -168,7 +168,7 @@ call_dalloc(struct hew_extent_hooks *hooks, const struct hew_extent *extent)
     return refused;
 }
 
-/* Maps exactly `size` bytes, departed. Drops the lock. */
+/* Maps exactly `size` bytes, departed.  Drops the lock. */
 static struct hew_extent *
 hooked_map(struct hew_page_heap *heap, size_t size, size_t alignment)
 {
@@ -181,7 +181,7 @@ hooked_map(struct hew_page_heap *heap, size_t size, size_t alignment)
         return NULL;
     }
     /* Two active extents never begin in one granule, because each is at least a granule long: this holds at any
-     * address. The caller relies only on the alignment. */
+     * address.  The caller relies only on the alignment. */
     struct hew_extent model = {.address = (uintptr_t)memory,
                                .size = size,
                                .state = HEW_EXTENT_TRANSIT,
@@ -251,7 +251,7 @@ hooked_mergeable(const struct hew_extent *extent, const struct hew_extent *other
     return hew_split_joinable(extent, other) && other->state == state && other->decommitted == extent->decommitted;
 }
 
-/* Merges two departed neighbours and frees the upper one's struct. False: refused. */
+/* Merges two departed neighbours and frees the upper one's struct.  False: refused. */
 static bool
 hooked_merge(struct hew_page_heap *heap, struct hew_extent *low, struct hew_extent *high)
 {

@@ -14,7 +14,7 @@
 #include "page/heap.h"
 #include "page/split.h"
 
-/* Allocates an extent of `size` bytes at a multiple of `alignment`, in no free list, with ->zeroed set. NULL without
+/* Allocates an extent of `size` bytes at a multiple of `alignment`, in no free list, with ->zeroed set.  NULL without
  * memory. */
 struct hew_extent *hew_hooked_take(struct hew_page_heap *heap, size_t size, size_t alignment);
 
@@ -33,10 +33,10 @@ hew_hooked_insert_dirty(struct hew_page_heap *heap, struct hew_extent *extent)
     }
 }
 
-/* Grows an active extent by `more` bytes of the free extent behind it. False: nothing has changed. */
+/* Grows an active extent by `more` bytes of the free extent behind it.  False: nothing has changed. */
 bool hew_hooked_grow(struct hew_page_heap *heap, struct hew_extent *extent, struct hew_extent *behind, size_t more);
 
-/* Cuts an active extent. Returns the tail, in no free list; NULL if that is refused. */
+/* Cuts an active extent.  Returns the tail, in no free list; NULL if that is refused. */
 struct hew_extent *hew_hooked_cut_tail(struct hew_page_heap *heap, struct hew_extent *extent, size_t size);
 
 /* Returns whether extents may be cut without calling a hook. */
@@ -48,7 +48,7 @@ bool hew_hooked_cuts_freely(const struct hew_page_heap *heap);
  */
 unsigned hew_hooked_release(struct hew_extent_hooks *hooks, struct hew_extent *extent, unsigned from, unsigned to);
 
-/* Without the lock. Returns the address range of an extent in no free list for good. */
+/* Without the lock.  Returns the address range of an extent in no free list for good. */
 void hew_hooked_destroy(struct hew_extent_hooks *hooks, struct hew_extent *extent);
 
 #endif

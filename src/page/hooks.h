@@ -16,7 +16,7 @@
 
 #include <stdatomic.h>
 
-/* Every bool result is false for success. A NULL member, except alloc, stands for a hook that always refuses. */
+/* Every bool result is false for success.  A NULL member, except alloc, stands for a hook that always refuses. */
 struct hew_extent_hooks {
     void *(*alloc)(struct hew_extent_hooks *hooks, void *new_address, size_t size, size_t alignment, bool *zero,
                    bool *commit, unsigned arena);
@@ -36,17 +36,17 @@ struct hew_extent_hooks {
                   bool committed, unsigned arena);
 };
 
-/* hew's default behaviour, as functions. Programs get its address without const, as jemalloc's; it is not writable. */
+/* hew's default behaviour, as functions.  Programs get its address without const, as jemalloc's; it is not writable. */
 extern const struct hew_extent_hooks hew_hooks_default;
 
 /* How many nested hooks the calling thread is inside. */
 extern HEW_HIDDEN __thread unsigned hew_hooks_depth;
 
-/* Called around a thread's outermost hook. The layer with thread caches sets it before there is one. Relaxed. */
+/* Called around a thread's outermost hook.  The layer with thread caches sets it before there is one.  Relaxed. */
 typedef void (*hew_hooks_guard_call)(bool inside);
 extern HEW_HIDDEN _Atomic(hew_hooks_guard_call) hew_hooks_guard;
 
-/* Around each call of a hook, with no lock held. Returns errno, for hew_hooks_leave(). */
+/* Around each call of a hook, with no lock held.  Returns errno, for hew_hooks_leave(). */
 int hew_hooks_enter(void);
 void hew_hooks_leave(int saved_errno);
 

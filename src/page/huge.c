@@ -27,7 +27,8 @@ hew_huge_advise(void *memory, size_t size, enum hew_thp thp)
     }
 }
 
-/* Samples the allocated memory at the start of the last region. If there is too little, the last result stays valid. */
+/* Samples the allocated memory at the start of the last region.  If there is too little, the last result stays
+ * valid. */
 static void
 look_at_probe(struct hew_page_heap *heap)
 {

@@ -2,10 +2,10 @@
 /*
  * huge: which memory of a page heap asks for huge pages, and when it stops asking.
  *
- * With thp:default a new region asks under three conditions: its heap uses thp_threshold bytes, the region is not made
- * for one request that is large beside the heap, and earlier memory has proved dense.  Regions fill from their lowest
- * address, so about one huge page per heap is resident before it is used.  The first part of each region keeps small
- * pages: there the next region measures how much of the allocated memory has been touched.
+ * With thp:default a new region asks if three conditions hold.  Its heap uses thp_threshold bytes, earlier memory has
+ * proved dense, and the region is not made for one request that is large beside the heap.  Regions fill from their
+ * lowest address, so about one huge page per heap is resident before it is used.  The first part of each region keeps
+ * small pages: there the next region measures how much of the allocated memory has been touched.
  *
  * Promises  a wholly idle huge page is returned whole, before smaller pieces are.  A region that has returned a part of
  *           a huge page asks for no more of them; otherwise the system would in time make the rest of it resident
@@ -23,7 +23,7 @@
 /* Applies thp:always or thp:never to a new mapping. */
 void hew_huge_advise(void *memory, size_t size, enum hew_thp thp);
 
-/* The same for a new region, in no free list yet; with thp:default the heap chooses. The region serves a request of
+/* The same for a new region, in no free list yet; with thp:default the heap chooses.  The region serves a request of
  * `wanted` bytes. */
 void hew_huge_begin(struct hew_page_heap *heap, struct hew_extent *region, size_t wanted);
 

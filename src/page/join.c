@@ -75,7 +75,7 @@ cut_from(struct hew_page_heap *heap, struct hew_extent *extent, uintptr_t start,
     return hew_split_cut(heap, hew_split_stock_of(heap, extent->state), extent, start, upper - start);
 }
 
-/* Takes [start, start + size), which is free and overlaps `extent`. NULL without memory for a struct. */
+/* Takes [start, start + size), which is free and overlaps `extent`.  NULL without memory for a struct. */
 static struct hew_extent *
 join_cut(struct hew_page_heap *heap, struct hew_extent *extent, uintptr_t start, size_t size, size_t *fresh)
 {

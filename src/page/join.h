@@ -15,12 +15,12 @@
 #include "page/heap.h"
 
 /* Allocates an extent of `size` bytes at a multiple of `alignment`, in no free list: one of the largest extents of
- * `stock`, plus free pages around it. Its state is retained if all of it is, otherwise dirty; `*fresh` bytes at its end
- * read as zeros. NULL when none fits. */
+ * `stock`, plus free pages around it.  Its state is retained if all of it is, otherwise dirty; `*fresh` bytes at its
+ * end read as zeros.  NULL when none fits. */
 struct hew_extent *hew_join_take(struct hew_page_heap *heap, struct hew_stock *stock, size_t size, size_t alignment,
                                  size_t *fresh);
 
-/* Grows an active extent by the `more` bytes behind it, if that many adjacent bytes are free. False: nothing has
+/* Grows an active extent by the `more` bytes behind it, if that many adjacent bytes are free.  False: nothing has
  * changed. */
 bool hew_join_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t more);
 

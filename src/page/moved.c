@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Pieces of all heaps, with reservations. Relaxed: two heaps at once may exceed the bound. */
+/* Pieces of all heaps, with reservations.  Relaxed: two heaps at once may exceed the bound. */
 static _Atomic unsigned all;
 
 /* The first piece that ends above `address`. */
@@ -80,7 +80,7 @@ hew_moved_add(struct hew_moved *moved, uintptr_t start, uintptr_t end)
 }
 
 /* If a piece extends beyond both ends of the range and there is no space for a second piece, it stays whole and covers
- * the range. A later call that moves some of it is then refused; nothing else goes wrong. */
+ * the range.  A later call that moves some of it is then refused; nothing else goes wrong. */
 void
 hew_moved_clear(struct hew_moved *moved, uintptr_t start, uintptr_t end)
 {

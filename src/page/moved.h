@@ -30,7 +30,7 @@ struct hew_moved {
  * another. */
 #define HEW_MOVED_ROOM 3
 
-/* Reserves pieces for `runs` that are about to move without the lock. Returns false if too few are left. */
+/* Reserves pieces for `runs` that are about to move without the lock.  Returns false if too few are left. */
 bool hew_moved_expect(struct hew_moved *moved, unsigned runs);
 
 /* Ends the reservation of that many runs: they have arrived, or will not. */

@@ -28,7 +28,7 @@ struct batch {
     size_t bytes;
 };
 
-/* Lock held. Takes whole huge pages of one of the oldest extents. NULL: they have none. */
+/* Lock held.  Takes whole huge pages of one of the oldest extents.  NULL: they have none. */
 static struct hew_extent *
 take_huge(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
 {
@@ -44,7 +44,7 @@ take_huge(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
     return NULL;
 }
 
-/* Lock held. Takes the oldest extent, or its upper `most` bytes: the next request would get the lower part. NULL: no
+/* Lock held.  Takes the oldest extent, or its upper `most` bytes: the next request would get the lower part.  NULL: no
  * memory for bookkeeping, or a hook would have to be called here. */
 static struct hew_extent *
 purge_take_oldest(struct hew_page_heap *heap, struct hew_stock *stock, size_t most)
@@ -63,7 +63,7 @@ purge_take_oldest(struct hew_page_heap *heap, struct hew_stock *stock, size_t mo
     return hew_split_cut(heap, stock, extent, hew_extent_end(extent) - size, size);
 }
 
-/* Lock held. An extent that is in no free list leaves to be purged. */
+/* Lock held.  An extent that is in no free list leaves to be purged. */
 static void
 purge_depart(struct hew_page_heap *heap, struct hew_extent *extent, struct batch *batch)
 {
@@ -78,7 +78,7 @@ purge_depart(struct hew_page_heap *heap, struct hew_extent *extent, struct batch
     batch->bytes += extent->size;
 }
 
-/* Lock held. Takes old extents until the free list holds at most `keep` bytes, or the batch is full. */
+/* Lock held.  Takes old extents until the free list holds at most `keep` bytes, or the batch is full. */
 static void
 collect(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, struct batch *batch)
 {
@@ -100,7 +100,7 @@ collect(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, struct
     }
 }
 
-/* Without the lock. Purges the extent's memory and returns its new state; `from` when the system refused. A system
+/* Without the lock.  Purges the extent's memory and returns its new state; `from` when the system refused.  A system
  * without lazy purging (Linux before 4.5) drops the pages immediately. */
 static unsigned
 release(struct hew_extent *extent, unsigned from, unsigned to)
@@ -112,7 +112,7 @@ release(struct hew_extent *extent, unsigned from, unsigned to)
     return hew_os_purge(start, extent->size) ? HEW_EXTENT_RETAINED : from;
 }
 
-/* Lock held. The addresses are no longer the heap's. */
+/* Lock held.  The addresses are no longer the heap's. */
 static void
 forget(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -123,7 +123,7 @@ forget(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_split_drop_extent(heap, extent);
 }
 
-/* Lock held. An extent comes out of transit in its new state. */
+/* Lock held.  An extent comes out of transit in its new state. */
 static void
 arrive(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
 {
@@ -138,8 +138,8 @@ arrive(struct hew_page_heap *heap, struct hew_extent *extent, unsigned state)
     }
 }
 
-/* Without the lock. Maps moved pages again, so that they are one mapping with their neighbours and have no memory. What
- * the system refuses stays as it is. */
+/* Without the lock.  Maps moved pages again, so that they are one mapping with their neighbours and have no memory.
+ * What the system refuses stays as it is. */
 static void
 map_moved_anew(const struct batch *batch)
 {
@@ -149,7 +149,7 @@ map_moved_anew(const struct batch *batch)
     }
 }
 
-/* Without the lock. Purges as many extents at a time as the option process_madvise_max_batch allows. Returns how many
+/* Without the lock.  Purges as many extents at a time as the option process_madvise_max_batch allows.  Returns how many
  * are done. */
 static unsigned
 release_in_groups(const struct batch *batch, unsigned *states)
@@ -188,7 +188,7 @@ release_all(struct hew_extent_hooks *hooks, const struct batch *batch, unsigned 
     }
 }
 
-/* Lock held. The batch comes back in new states. False when the system has refused one extent. */
+/* Lock held.  The batch comes back in new states.  False when the system has refused one extent. */
 static bool
 arrive_all(struct hew_page_heap *heap, struct batch *batch, unsigned from, const unsigned *states)
 {
@@ -212,8 +212,8 @@ arrive_all(struct hew_page_heap *heap, struct batch *batch, unsigned from, const
     return !refused;
 }
 
-/* Purges the bytes that `stock` holds above `keep` now. An extent that the system refuses (locked memory) stays as it
- * was, and ends the pass. Called with the lock held; drops it around system calls. */
+/* Purges the bytes that `stock` holds above `keep` now.  An extent that the system refuses (locked memory) stays as it
+ * was, and ends the pass.  Called with the lock held; drops it around system calls. */
 static void
 purge(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, unsigned to)
 {
@@ -232,7 +232,7 @@ purge(struct hew_page_heap *heap, struct hew_stock *stock, size_t keep, unsigned
     }
 }
 
-/* Lock held. Takes the extent and its addresses out of the heap. False: the system refused; nothing has changed. */
+/* Lock held.  Takes the extent and its addresses out of the heap.  False: the system refused; nothing has changed. */
 static bool
 unmap(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -270,7 +270,7 @@ unmap_retained(struct hew_page_heap *heap)
     }
 }
 
-/* Lock held, after a purge. Bytes kept beyond the allowance wait for the rest of a huge page, and are not new. */
+/* Lock held, after a purge.  Bytes kept beyond the allowance wait for the rest of a huge page, and are not new. */
 static void
 note_put_off(const struct hew_page_heap *heap, struct hew_decay *decay, const struct hew_stock *stock, size_t keep)
 {
@@ -278,7 +278,7 @@ note_put_off(const struct hew_page_heap *heap, struct hew_decay *decay, const st
     decay->put_off = heap->huge && more < HEW_HUGE_PAGE ? more : 0;
 }
 
-/* The bytes that decay lets the free list keep. Near a memory limit they are fewer, except where decay keeps all for
+/* The bytes that decay lets the free list keep.  Near a memory limit they are fewer, except where decay keeps all for
  * ever. */
 static size_t
 kept_by(struct hew_decay *decay, size_t bytes, uint64_t now_ms)
@@ -287,7 +287,7 @@ kept_by(struct hew_decay *decay, size_t bytes, uint64_t now_ms)
     return decay->decay_ms < 0 ? allowance : hew_page_bound_part(allowance);
 }
 
-/* Lock held, dropped meanwhile. Purges both free lists down to what they may keep. */
+/* Lock held, dropped meanwhile.  Purges both free lists down to what they may keep. */
 static void
 purge_both(struct hew_page_heap *heap, uint64_t now_ms, bool all)
 {
@@ -333,7 +333,7 @@ hew_page_idle(struct hew_page_heap *heap)
     return bytes;
 }
 
-/* Lock held, dropped meanwhile. Returns how many of the `wanted` bytes of a free list went; a heap with huge pages
+/* Lock held, dropped meanwhile.  Returns how many of the `wanted` bytes of a free list went; a heap with huge pages
  * purges at least one. */
 static size_t
 purge_wanted(struct hew_page_heap *heap, struct hew_stock *stock, size_t wanted)

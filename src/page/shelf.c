@@ -62,7 +62,7 @@ set_newest(struct hew_shelf_slot *slot, struct hew_extent *extent)
     atomic_store_explicit(&slot->newest, extent, memory_order_relaxed);
 }
 
-/* Try-lock held. Adds the slot's reuses to the tally. */
+/* Try-lock held.  Adds the slot's reuses to the tally. */
 static void
 shelf_tell(struct hew_shelf *shelf, struct hew_shelf_slot *slot)
 {
@@ -74,7 +74,7 @@ shelf_tell(struct hew_shelf *shelf, struct hew_shelf_slot *slot)
     slot->reused = 0;
 }
 
-/* Try-lock held. Takes out the next extent of that size below `from`; NULL when none of the next few has it. */
+/* Try-lock held.  Takes out the next extent of that size below `from`; NULL when none of the next few has it. */
 static struct hew_extent *
 shelf_take_below(struct hew_extent *from, size_t size)
 {
@@ -88,7 +88,7 @@ shelf_take_below(struct hew_extent *from, size_t size)
     return NULL;
 }
 
-/* Try-lock held. Takes out an extent of that size, which the address map does not show yet. */
+/* Try-lock held.  Takes out an extent of that size, which the address map does not show yet. */
 static struct hew_extent *
 pick(struct hew_shelf_slot *slot, size_t size)
 {
@@ -133,7 +133,7 @@ hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned arena)
     return extent;
 }
 
-/* Try-lock held. Assigns an empty slot to extents like this one; NULL when it holds others. */
+/* Try-lock held.  Assigns an empty slot to extents like this one; NULL when it holds others. */
 static HEW_NOINLINE struct hew_shelf_slot *
 shelf_claim(struct hew_shelf *shelf, struct hew_shelf_slot *slot, const struct hew_extent *extent)
 {
@@ -167,7 +167,7 @@ begin_put(struct hew_shelf *shelf, const struct hew_extent *extent, struct hew_s
     return rank;
 }
 
-/* Try-lock held. False: the extent has been freed already. */
+/* Try-lock held.  False: the extent has been freed already. */
 HEW_INLINE bool
 shelf_put(struct hew_shelf_slot *slot, struct hew_extent *extent)
 {
@@ -247,7 +247,7 @@ hew_shelf_take_some(struct hew_shelf *shelf, size_t size, struct hew_extent **ex
     return taken;
 }
 
-/* Lock held. Makes its bytes dirty, and no longer counts them as out. */
+/* Lock held.  Makes its bytes dirty, and no longer counts them as out. */
 static void
 hand_in(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -260,7 +260,7 @@ hand_in(struct hew_page_heap *heap, struct hew_extent *extent)
     hew_hooked_insert_dirty(heap, extent);
 }
 
-/* Heap lock and try-lock held. Releases the try-lock before it frees any extent, since that may call a hook. */
+/* Heap lock and try-lock held.  Releases the try-lock before it frees any extent, since that may call a hook. */
 static bool
 empty_rank(struct hew_page_heap *heap, struct hew_shelf_rank *rank)
 {
@@ -315,7 +315,7 @@ hew_shelf_after_fork(struct hew_shelf *shelf)
     }
 }
 
-/* Takes each rank's try-lock, even if the cache is not marked as filled. A holder may have found the cache open, and
+/* Takes each rank's try-lock, even if the cache is not marked as filled.  A holder may have found the cache open, and
  * marks it as filled only at the end; later threads find it closed. */
 void
 hew_shelf_close(struct hew_page_heap *heap)

@@ -24,8 +24,8 @@
 #define HEW_SHELF_SLOTS 32 /* the sizes of eight doublings at once */
 #define HEW_SHELF_GIVES_TO_CLOCK 64
 
-/* Extents of nearly one size, none with a size class, linked by large.below. The rank's try-lock guards them; other
- * threads read `newest` only to see whether there is one: relaxed. */
+/* Extents of nearly one size, none with a size-class index in the address map, linked by large.below.  The rank's
+ * try-lock guards them; other threads read `newest` only to see whether there is one: relaxed. */
 struct hew_shelf_slot {
     _Atomic(struct hew_extent *) newest;
     uint32_t reused; /* extents reused, not yet added to the tally */
@@ -77,7 +77,7 @@ hew_large_index(size_t bytes)
 }
 
 /* Takes the newest cached extent of exactly that size, active, with its fields as they were when it came; NULL if there
- * is none. An extent of another arena is not counted as reused: it changes its arena. */
+ * is none.  An extent of another arena is not counted as reused: it changes its arena. */
 struct hew_extent *hew_shelf_take_one(struct hew_shelf *shelf, size_t size, unsigned arena);
 
 enum hew_shelf_put {
@@ -89,7 +89,7 @@ enum hew_shelf_put {
 /* Puts an extent with HEW_CODE_SLOW. */
 enum hew_shelf_put hew_shelf_put_one(struct hew_shelf *shelf, struct hew_extent *extent);
 
-/* Puts claimed extents of one size and one class: all of them, or none. The tally does not count this: until a sweep
+/* Puts claimed extents of one size and one class: all of them, or none.  The tally does not count this: until a sweep
  * they are out. */
 enum hew_shelf_put hew_shelf_put_some(struct hew_shelf *shelf, struct hew_extent *const *extents, unsigned count);
 
@@ -99,12 +99,12 @@ unsigned hew_shelf_take_some(struct hew_shelf *shelf, size_t size, struct hew_ex
 
 struct hew_page_heap;
 
-/* Returns all cached extents to the heap. False: there were none. With hooks the lock may be dropped. */
+/* Returns all cached extents to the heap.  False: there were none.  With hooks the lock may be dropped. */
 bool hew_shelf_empty(struct hew_page_heap *heap);
 
 /* Closes the cache: it holds nothing from now on. */
 void hew_shelf_close(struct hew_page_heap *heap);
-/* Lock held. Turns all cached extents into dirty pages. False: there were none. */
+/* Lock held.  Turns all cached extents into dirty pages.  False: there were none. */
 bool hew_page_sweep_held(struct hew_page_heap *heap);
 
 /* Decides again whether the cache is open, after a change of the conditions. */

@@ -81,7 +81,7 @@ hew_split_forget_ends(struct hew_extent *extent)
 bool
 hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *other)
 {
-    /* Region numbers are unique in the process, so an equal one is in this heap, under the lock held here. An unequal
+    /* Region numbers are unique in the process, so an equal one is in this heap, under the lock held here.  An unequal
      * one may be changing under another heap's lock: so the read is atomic. */
     return other != NULL && atomic_load_explicit(&other->region, memory_order_relaxed) ==
                                 atomic_load_explicit(&extent->region, memory_order_relaxed);

@@ -9,11 +9,11 @@
 
 #include "page/heap.h"
 
-/* Makes a struct for [address, address + size) that inherits region, arena and state from `from`. NULL: no memory. */
+/* Makes a struct for [address, address + size) that inherits region, arena and state from `from`.  NULL: no memory. */
 struct hew_extent *hew_split_new_extent(struct hew_page_heap *heap, const struct hew_extent *from, uintptr_t address,
                                         size_t size);
 
-/* Lock held. The caller will work without the lock on an extent that is in no free list. */
+/* Lock held.  The caller will work without the lock on an extent that is in no free list. */
 HEW_INLINE void
 hew_page_enter_transit(struct hew_page_heap *heap, struct hew_extent *extent)
 {
@@ -39,10 +39,10 @@ void hew_split_mark_ends(struct hew_extent *extent);
 /* Clears these entries: the range is about to leave, or has left, the process's map. */
 void hew_split_forget_ends(struct hew_extent *extent);
 
-/* Returns whether the two lie in one mapping of one heap. `other` may be NULL, stale or another heap's. */
+/* Returns whether the two lie in one mapping of one heap.  `other` may be NULL, stale or another heap's. */
 bool hew_split_joinable(const struct hew_extent *extent, const struct hew_extent *other);
 
-/* Takes [start, start + size) out of a free extent that holds it. The rest stays in its free list and keeps its age.
+/* Takes [start, start + size) out of a free extent that holds it.  The rest stays in its free list and keeps its age.
  * NULL: no memory for a struct. */
 struct hew_extent *hew_split_cut(struct hew_page_heap *heap, struct hew_stock *stock, struct hew_extent *extent,
                                  uintptr_t start, size_t size);
@@ -67,7 +67,7 @@ void hew_split_insert(struct hew_page_heap *heap, struct hew_stock *stock, struc
 /* The same, but coalescing waits for hew_split_merge(): the next request of this size gets the extent unchanged. */
 void hew_split_insert_unmerged(struct hew_stock *stock, struct hew_extent *extent, unsigned state);
 
-/* Coalesces all neighbours in `stock`. False: there was nothing to do. */
+/* Coalesces all neighbours in `stock`.  False: there was nothing to do. */
 bool hew_split_merge(struct hew_page_heap *heap, struct hew_stock *stock);
 
 #endif

@@ -13,7 +13,7 @@
 #include "page/extent.h"
 
 #define HEW_STOCK_BUCKETS 139
-/* A bucket counts up to 2^28 extents and 2^36 pages, all that there can be. One word takes half the memory of two, and
+/* A bucket counts up to 2^28 extents and 2^36 pages, all that there can be.  One word takes half the memory of two, and
  * each program touches some of it. */
 #define HEW_STOCK_LG_EXTENTS 28
 
@@ -56,10 +56,10 @@ void hew_stock_mark_unmerged(struct hew_stock *stock, struct hew_extent *extent)
 void hew_stock_resize(struct hew_stock *stock, struct hew_extent *extent, uintptr_t address, size_t size);
 
 /* Finds a member with room for `size` bytes at a multiple of `alignment`, in the smallest bucket that has one, and in
- * no bucket for more than `most` bytes. It stays in the free list. NULL when there is none. */
+ * no bucket for more than `most` bytes.  It stays in the free list.  NULL when there is none. */
 struct hew_extent *hew_stock_find(struct hew_stock *stock, size_t size, size_t alignment, size_t most);
 
-/* Finds up to `most` members of the bucket of `size` and of those below, larger buckets first. Returns how many. */
+/* Finds up to `most` members of the bucket of `size` and of those below, larger buckets first.  Returns how many. */
 unsigned hew_stock_largest_below(struct hew_stock *stock, size_t size, struct hew_extent **extents, unsigned most);
 
 /* Finds a member of exactly that size among the first few candidates. */

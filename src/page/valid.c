@@ -7,7 +7,7 @@
 #include "page/heap.h"
 #include "page/split.h"
 
-/* Checks that both maps agree with a free extent. A granule that it covers only in part may carry a neighbour's
+/* Checks that both maps agree with a free extent.  A granule that it covers only in part may carry a neighbour's
  * index. */
 static bool
 free_in_maps(struct hew_extent *extent)
