@@ -37,7 +37,7 @@ hew_arena_place_bins(struct hew_arena *arena, unsigned number)
     }
 }
 
-/* Lock held. Takes memory that has never been anything but the arena of that number, so that a late reader reads the
+/* Lock held.  Takes memory that has never been anything but the arena of that number, so that a late reader reads the
  * right number. */
 static struct hew_arena *
 take_struct(unsigned index)
@@ -67,7 +67,7 @@ has_hooks(const struct hew_arena *arena)
     return __atomic_load_n(&arena->pages.heap->hooks, __ATOMIC_RELAXED) != NULL;
 }
 
-/* Lock held. Queries the system for the CPUs' limits: first at boot, before the program can have forbidden that. */
+/* Lock held.  Queries the system for the CPUs' limits: first at boot, before the program can have forbidden that. */
 static unsigned
 known_limit(void)
 {
@@ -84,7 +84,7 @@ known_limit(void)
     return known;
 }
 
-/* Lock held. Uses the options, or later settings by mallctl. */
+/* Lock held.  Uses the options, or later settings by mallctl. */
 static void
 set_up_own_pages(struct hew_arena *arena, uint64_t now)
 {
@@ -101,7 +101,7 @@ set_up_own_pages(struct hew_arena *arena, uint64_t now)
     hew_mutex_unlock(&heap->lock);
 }
 
-/* Lock held. Returns the arena whose heap automatic arena `index` shares, made if it is new. NULL: the arena has its
+/* Lock held.  Returns the arena whose heap automatic arena `index` shares, made if it is new.  NULL: the arena has its
  * own heap, like every arena that a program made or that is for oversize requests, and wherever the program's hooks own
  * the pages. */
 static struct hew_arena *
@@ -317,7 +317,7 @@ hew_arenas_count(void)
     return known;
 }
 
-/* Lock held. Extents this large are unmapped immediately instead of being cached. */
+/* Lock held.  Extents this large are unmapped immediately instead of being cached. */
 static struct hew_arena *
 make_oversize(void)
 {

@@ -31,16 +31,16 @@ enum hew_arena_life {
 };
 
 struct hew_arena {
-    /* The fields written at creation are adjacent, so that a little-used arena touches little memory. The first cache
+    /* The fields written at creation are adjacent, so that a little-used arena touches little memory.  The first cache
      * line, with that of pages.lock, holds all that fork() reads. */
     char name[HEW_ARENA_NAME_BYTES]; /* guarded by hew_arenas_lock */
-    struct hew_list larges;          /* of a manual arena: all large objects. Guarded by pages.lock */
+    struct hew_list larges;          /* of a manual arena: all large objects.  Guarded by pages.lock */
     uint16_t index;
-    bool manual;            /* a program made it. Written before the arena is published. */
+    bool manual;            /* a program made it.  Written before the arena is published. */
     _Atomic uint8_t life;   /* enum hew_arena_life, changed under hew_arenas_lock */
     _Atomic uint32_t trims; /* of a manual arena: trims in progress; raised under hew_arenas_lock */
-    /* A bit for each class whose bin has had a slab. Sequentially consistent, for fork(): a thread that brings the
-     * first slab writes this and then, with the bin's lock, reads the gate. A forking thread closes the gate and then
+    /* A bit for each class whose bin has had a slab.  Sequentially consistent, for fork(): a thread that brings the
+     * first slab writes this and then, with the bin's lock, reads the gate.  A forking thread closes the gate and then
      * reads this. */
     _Atomic uint64_t used[(HEW_CODE_SMALL_LAST + 64) / 64];
     _Atomic uint32_t threads;          /* threads that allocate here: relaxed, a hint for the choice of an arena */
@@ -61,7 +61,7 @@ struct hew_arena {
 
 extern struct hew_mutex hew_arenas_lock;
 
-/* Under hew_arenas_lock: settings for arenas made from now on. Not `set`: the options apply. */
+/* Under hew_arenas_lock: settings for arenas made from now on.  Not `set`: the options apply. */
 struct hew_arena_defaults {
     bool set;
     int64_t dirty_ms, muzzy_ms;
@@ -69,7 +69,7 @@ struct hew_arena_defaults {
 };
 extern struct hew_arena_defaults hew_arena_defaults;
 
-/* hew_arenas_lock held. Makes an arena and enters it in the table. NULL without memory. */
+/* hew_arenas_lock held.  Makes an arena and enters it in the table.  NULL without memory. */
 struct hew_arena *hew_arena_make(unsigned index, bool manual);
 
 /* True once a program has made an arena of its own: relaxed. */
@@ -78,10 +78,10 @@ extern _Atomic bool hew_arena_was_created;
 /* True once an arena has been destroyed: relaxed, for the text of fatal messages. */
 extern _Atomic bool hew_arena_was_destroyed;
 
-/* Sets the lock order of the arena's bins. Called before the arena is published. */
+/* Sets the lock order of the arena's bins.  Called before the arena is published. */
 void hew_arena_place_bins(struct hew_arena *arena, unsigned number);
 
-/* hew_arenas_lock held. Takes an arena that owns nothing out of the table, and keeps its struct for reuse. */
+/* hew_arenas_lock held.  Takes an arena that owns nothing out of the table, and keeps its struct for reuse. */
 void hew_arena_unmake(struct hew_arena *arena);
 
 /* The maximum number of automatic arenas: the option narenas, or narenas_ratio per usable CPU; fixed at the first
@@ -94,7 +94,7 @@ struct hew_arena *hew_arena_get(unsigned index);
 /* The count of arena numbers: those of automatic arenas, and all ever given to others. */
 unsigned hew_arenas_count(void);
 
-/* hew_arenas_lock held. Returns the lowest free number for one more arena; HEW_ARENAS_MAX when there is none. */
+/* hew_arenas_lock held.  Returns the lowest free number for one more arena; HEW_ARENAS_MAX when there is none. */
 unsigned hew_arena_new_number(void);
 
 /* Returns the arena with the lowest number from `index` on, or NULL: the table has holes. */
@@ -112,7 +112,7 @@ hew_arena_owns_pages(const struct hew_arena *arena)
 
 #define HEW_EACH_PAGE_OWNER(arena) HEW_EACH_ARENA(arena) if (hew_arena_owns_pages(arena))
 
-/* Returns the first class from `code` on whose bin has had a slab, or a number above all classes. A walk over all bins
+/* Returns the first class from `code` on whose bin has had a slab, or a number above all classes.  A walk over all bins
  * skips the others, so that their memory, most of an arena's, stays untouched. */
 HEW_INLINE unsigned
 hew_arena_next_used(const struct hew_arena *arena, unsigned code)
@@ -132,27 +132,28 @@ hew_arena_next_used(const struct hew_arena *arena, unsigned code)
 /* Part of hew_arena_life_after_fork(). */
 void hew_arenas_after_fork(void);
 
-/* Turns the empty slabs that the arena's bins keep into dirty pages. Without locks. */
+/* Turns the empty slabs that the arena's bins keep into dirty pages.  Without locks. */
 void hew_arena_trim(struct hew_arena *arena);
 
-/* Begins work on the arena's bins that does not hold their locks all the time. Returns false for a manual arena that is
- * being reset or destroyed; reset and destroy wait for work that began before. hew_arena_end_trim() ends the work. */
+/* Begins work on the arena's bins that does not hold their locks all the time.  Returns false for a manual arena
+ * that is being reset or destroyed; reset and destroy wait for work that began before.  hew_arena_end_trim() ends the
+ * work. */
 bool hew_arena_begin_trim(struct hew_arena *arena);
 void hew_arena_end_trim(struct hew_arena *arena);
 
-/* For a thread inside a hook: returns an arena without hooks. NULL without memory. */
+/* For a thread inside a hook: returns an arena without hooks.  NULL without memory. */
 struct hew_arena *hew_arena_without_hooks(void);
 
 /* With the option percpu_arena: returns the arena of the caller's CPU; NULL without memory. */
 struct hew_arena *hew_arena_of_cpu(void);
 
 /* Counts one more thread in the automatic arena with the fewest threads (with percpu_arena: in that of the CPU), and
- * returns it. Makes a new arena rather than sharing one, up to the limit. NULL without memory. Threads that start at
+ * returns it.  Makes a new arena rather than sharing one, up to the limit.  NULL without memory.  Threads that start at
  * the same time count each other. */
 struct hew_arena *hew_arena_join_least_loaded(void);
 
-/* Returns the arena for a large object of `size` bytes of a thread of `own`. With the option oversize_threshold, or the
- * arena's own setting, the largest objects have a separate arena. */
+/* Returns the arena for a large object of `size` bytes of a thread of `own`.  With the option oversize_threshold, or
+ * the arena's own setting, the largest objects have a separate arena. */
 struct hew_arena *hew_arena_of_oversize(struct hew_arena *own);
 
 HEW_INLINE struct hew_arena *

@@ -99,7 +99,7 @@ any_large(struct hew_arena *arena)
     return node == NULL ? NULL : HEW_CONTAINER(node, struct hew_extent, large.link);
 }
 
-/* Without locks. Frees every object. */
+/* Without locks.  Frees every object. */
 static void
 arena_empty(struct hew_arena *arena, hew_arena_gone gone)
 {
@@ -170,7 +170,7 @@ fold_pages(struct hew_page_counts *sum, const struct hew_page_counts *counts)
     sum->bytes_moved += counts->bytes_moved;
 }
 
-/* hew_arenas_lock held. Adds the arena's counters to the sum, and clears them. Without memory for the sum this is not
+/* hew_arenas_lock held.  Adds the arena's counters to the sum, and clears them.  Without memory for the sum this is not
  * called: then the next arena of that number continues these counts. */
 static void
 fold(struct hew_arena *sum, struct hew_arena *arena)
@@ -193,7 +193,7 @@ fold(struct hew_arena *sum, struct hew_arena *arena)
     arena->large_bytes = 0;
 }
 
-/* hew_arenas_lock held. Returns the sum, made if it is new. Its number is the one that mallctl gives it. */
+/* hew_arenas_lock held.  Returns the sum, made if it is new.  Its number is the one that mallctl gives it. */
 static struct hew_arena *
 begun_sum(void)
 {

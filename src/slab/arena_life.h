@@ -15,7 +15,7 @@
 #include "page/hooks.h"
 #include "slab/arena.h"
 
-/* Makes an arena with the given hooks, NULL for the default. Returns its number; -1: no memory, or no number left. */
+/* Makes an arena with the given hooks, NULL for the default.  Returns its number; -1: no memory, or no number left. */
 int hew_arena_create(struct hew_extent_hooks *hooks);
 
 /* Returns the arena with that number, an automatic one made if it is new; NULL when there is none or no memory. */
@@ -24,26 +24,26 @@ struct hew_arena *hew_arena_find(unsigned index);
 /*
  * Reset frees every object of an arena that a program made; destroy then returns its address space and ends it.
  * `gone`, which may be NULL, is called for each large object before it is freed.  Returns false, with nothing done, if
- * the arena is automatic, does not exist, is being reset or destroyed, or still has threads bound to it (destroy only),
- * or if the caller is inside a hook.
+ * the caller is inside a hook, or if the arena is automatic, does not exist, or is being reset or destroyed.  Destroy
+ * also returns false while threads are bound to the arena.
  */
 typedef void (*hew_arena_gone)(struct hew_extent *extent);
 bool hew_arena_reset(unsigned index, hew_arena_gone gone);
 bool hew_arena_destroy(unsigned index, hew_arena_gone gone);
 
-/* The counters of all destroyed arenas, as one arena without a number; NULL while there is none. Its page counts are in
- * ->own_pages.counts, and its free lists are empty. */
+/* The counters of all destroyed arenas, as one arena without a number; NULL while there is none.  Its page counts are
+ * in ->own_pages.counts, and its free lists are empty. */
 struct hew_arena *hew_arenas_destroyed(void);
 
 /* In a fork's child, with the table's lock free: an arena that another thread was resetting or destroying can be
- * destroyed here. What that thread was handling is lost. */
+ * destroyed here.  What that thread was handling is lost. */
 void hew_arena_life_after_fork(void);
 
-/* A thread starts or stops allocating here. False: the arena is being destroyed. */
+/* A thread starts or stops allocating here.  False: the arena is being destroyed. */
 bool hew_arena_join(struct hew_arena *arena);
 void hew_arena_leave(struct hew_arena *arena);
 
-/* Keeps at most 31 characters. Reading pads `name` with zeros. */
+/* Keeps at most 31 characters.  Reading pads `name` with zeros. */
 void hew_arena_set_name(struct hew_arena *arena, const char *name);
 void hew_arena_get_name(struct hew_arena *arena, char name[HEW_ARENA_NAME_BYTES]);
 
@@ -52,7 +52,7 @@ struct hew_extent_hooks *hew_arena_hooks(struct hew_arena *arena);
 /* Returns the former table. */
 struct hew_extent_hooks *hew_arena_set_hooks(struct hew_arena *arena, struct hew_extent_hooks *hooks);
 
-/* Decay times, from -1 on. Setting one treats all idle memory as decayed. `arena` NULL: for arenas made later. */
+/* Decay times, from -1 on.  Setting one treats all idle memory as decayed.  `arena` NULL: for arenas made later. */
 enum hew_decay_kind { HEW_DECAY_DIRTY, HEW_DECAY_MUZZY };
 int64_t hew_arena_decay_ms(struct hew_arena *arena, enum hew_decay_kind kind);
 void hew_arena_set_decay_ms(struct hew_arena *arena, enum hew_decay_kind kind, int64_t decay_ms);
@@ -61,19 +61,19 @@ void hew_arena_set_decay_ms(struct hew_arena *arena, enum hew_decay_kind kind, i
 enum hew_dss hew_arena_dss(struct hew_arena *arena);
 void hew_arena_set_dss(struct hew_arena *arena, enum hew_dss dss);
 
-/* In an automatic arena, requests of that many bytes or more go to the arena of oversize requests. In an arena that a
+/* In an automatic arena, requests of that many bytes or more go to the arena of oversize requests.  In an arena that a
  * program made, memory that large returns to the system when it is freed. 0 and SIZE_MAX: none. */
 size_t hew_arena_oversize_threshold(const struct hew_arena *arena);
 void hew_arena_set_oversize_threshold(struct hew_arena *arena, size_t bytes);
 
-/* The largest step by which the heap maps address space, rounded down to a size class. False: less than a page. */
+/* The largest step by which the heap maps address space, rounded down to a size class.  False: less than a page. */
 size_t hew_arena_retain_grow_limit(struct hew_arena *arena);
 bool hew_arena_set_retain_grow_limit(struct hew_arena *arena, size_t bytes);
 
 /* Nanoseconds since the arena was made. */
 uint64_t hew_arena_uptime_ns(const struct hew_arena *arena);
 
-/* Purges what decay says is due, or all idle memory. First, empty slabs that bins keep become idle pages. */
+/* Purges what decay says is due, or all idle memory.  First, empty slabs that bins keep become idle pages. */
 void hew_arena_decay(struct hew_arena *arena, bool all);
 
 /* The same for every arena: first the slabs of all, since a slab's pages may belong to another arena. */

@@ -25,7 +25,7 @@ hew_arena_get_name(struct hew_arena *arena, char name[HEW_ARENA_NAME_BYTES])
     hew_mutex_unlock(&hew_arenas_lock);
 }
 
-/* Programs get jemalloc's type, which is not const. They must not write to the default table, which lies in read-only
+/* Programs get jemalloc's type, which is not const.  They must not write to the default table, which lies in read-only
  * memory. */
 static struct hew_extent_hooks *
 table(struct hew_extent_hooks *hooks)

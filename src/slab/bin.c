@@ -73,8 +73,8 @@ retire_current(struct hew_bin *bin)
     }
 }
 
-/* Lock held. This many more bytes of the bin's slabs have no memory (or fewer, if negative). A memory limit counts only
- * bytes with memory. */
+/* Lock held.  This many more bytes of the bin's slabs have no memory (or fewer, if negative).  A memory limit counts
+ * only bytes with memory. */
 static HEW_NOINLINE void
 change_holes(struct hew_bin *bin, ptrdiff_t bytes)
 {
@@ -92,7 +92,7 @@ count_holes_out(struct hew_bin *bin, struct hew_extent *slab)
     slab->slab.absent = 0;
 }
 
-/* Lock held. A slab leaves the bin, so its holes no longer count. */
+/* Lock held.  A slab leaves the bin, so its holes no longer count. */
 static void
 forget_holes(struct hew_bin *bin, struct hew_extent *slab)
 {
@@ -101,7 +101,7 @@ forget_holes(struct hew_bin *bin, struct hew_extent *slab)
     }
 }
 
-/* Without the lock. Makes a new slab, or returns NULL. */
+/* Without the lock.  Makes a new slab, or returns NULL. */
 static struct hew_extent *
 new_slab(const struct hew_page_client *pages, unsigned code)
 {
@@ -109,7 +109,7 @@ new_slab(const struct hew_page_client *pages, unsigned code)
     return slab != NULL ? slab : hew_slab_make(pages, code);
 }
 
-/* Lock held, with a full current slab or none. Makes the lowest nonfull slab current. */
+/* Lock held, with a full current slab or none.  Makes the lowest nonfull slab current. */
 static bool
 next_slab(struct hew_bin *bin)
 {
@@ -139,8 +139,8 @@ opens_fine(const struct hew_bin *bin, const struct hew_extent *slab)
            (arena == NULL || bin->counts.slabs >= atomic_load_explicit(&arena->threads, memory_order_relaxed));
 }
 
-/* Lock held. Makes a new slab the current one. False if other threads have brought a slab with free regions meanwhile:
- * the new one should be released, since a wholly free slab in the list would never be found. */
+/* Lock held.  Makes a new slab the current one.  False if other threads have brought a slab with free regions
+ * meanwhile: the new one should be released, since a wholly free slab in the list would never be found. */
 static bool
 adopt(struct hew_bin *bin, struct hew_extent *slab)
 {
@@ -173,7 +173,7 @@ hew_bin_release(struct hew_page_heap *pages, struct hew_extent *const *slabs, un
     }
 }
 
-/* Without the lock: the bin is about to get a slab; NULL: a bin of no arena. Sequentially consistent: see struct
+/* Without the lock: the bin is about to get a slab; NULL: a bin of no arena.  Sequentially consistent: see struct
  * hew_arena. */
 static void
 note_used(struct hew_arena *arena, unsigned code)
@@ -183,7 +183,7 @@ note_used(struct hew_arena *arena, unsigned code)
     }
 }
 
-/* Lock held, dropped meanwhile. Brings a slab for a bin with no free region. False: there is still none, for lack of
+/* Lock held, dropped meanwhile.  Brings a slab for a bin with no free region.  False: there is still none, for lack of
  * memory. */
 static bool
 bin_make_room(struct hew_bin *bin, const struct hew_page_client *pages, unsigned code)
@@ -200,7 +200,7 @@ bin_make_room(struct hew_bin *bin, const struct hew_page_client *pages, unsigned
     return slab != NULL || bin->nonfull.root != NULL || (bin->current != NULL && bin->current->slab.free_regions != 0);
 }
 
-/* Lock held. The current slab has holes. Regions allocated from holes get memory again when they are touched. */
+/* Lock held.  The current slab has holes.  Regions allocated from holes get memory again when they are touched. */
 static HEW_NOINLINE unsigned
 take_beside_holes(struct hew_bin *bin, void **end, unsigned wanted)
 {
@@ -241,7 +241,7 @@ hew_bin_take(struct hew_bin *bin, const struct hew_page_client *pages, unsigned 
     return wanted - left;
 }
 
-/* Lock held, after a region of `slab` became free. Updates the lists. True when the slab should be released. */
+/* Lock held, after a region of `slab` became free.  Updates the lists.  True when the slab should be released. */
 static bool
 bin_settle(struct hew_bin *bin, struct hew_extent *slab)
 {
@@ -266,8 +266,8 @@ bin_settle(struct hew_bin *bin, struct hew_extent *slab)
     return false;
 }
 
-/* Lock held. Makes the first slab with free regions the current one, so that the others, which are higher or have
- * holes, can become empty. Returns the former current one if it should be released, or NULL. */
+/* Lock held.  Makes the first slab with free regions the current one, so that the others, which are higher or have
+ * holes, can become empty.  Returns the former current one if it should be released, or NULL. */
 static struct hew_extent *
 prefer_lowest(struct hew_bin *bin)
 {
@@ -377,7 +377,7 @@ hew_bin_trim(struct hew_bin *bin, struct hew_page_heap *pages)
     }
 }
 
-/* Lock held. Moves the slab to its key's place among the nonfull ones. */
+/* Lock held.  Moves the slab to its key's place among the nonfull ones. */
 static void
 renew_place(struct hew_bin *bin, struct hew_extent *slab)
 {
@@ -417,7 +417,7 @@ hew_bin_put_back(struct hew_bin *bin, const struct hew_hole_outing *outing, bool
     return bin_settle(bin, slab);
 }
 
-/* Lock held. Moves every slab of the bin into `slabs`. */
+/* Lock held.  Moves every slab of the bin into `slabs`. */
 static void
 gather(struct hew_bin *bin, struct hew_list *slabs)
 {

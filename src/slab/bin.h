@@ -41,7 +41,7 @@ struct hew_bin {
     const void *walker;        /* that thread's token */
 };
 
-/* Lists full slabs from now on. Called before the first allocation. */
+/* Lists full slabs from now on.  Called before the first allocation. */
 void hew_bin_list_full(struct hew_bin *bin);
 
 /* Frees every region that is out, without checks, and releases every slab. */
@@ -62,15 +62,15 @@ unsigned hew_bin_take(struct hew_bin *bin, const struct hew_page_client *pages, 
  */
 unsigned hew_bin_give(struct hew_bin *bin, struct hew_page_heap *pages, void *const *objects, unsigned count);
 
-/* Lock held. Take out: marks the regions of these idle pieces of a current or queued slab as taken. Put back: frees
- * them again; `gone`: the pieces' memory has been returned. True when the slab should be released. */
+/* Lock held.  Take out: marks the regions of these idle pieces of a current or queued slab as taken.  Put back: frees
+ * them again; `gone`: the pieces' memory has been returned.  True when the slab should be released. */
 struct hew_hole_outing hew_bin_take_out(struct hew_bin *bin, struct hew_extent *slab, uint32_t idle);
 bool hew_bin_put_back(struct hew_bin *bin, const struct hew_hole_outing *outing, bool gone);
 
-/* Without locks. Releases wholly free slabs that have left their bin. */
+/* Without locks.  Releases wholly free slabs that have left their bin. */
 void hew_bin_release(struct hew_page_heap *pages, struct hew_extent *const *slabs, unsigned count);
 
-/* Lock held. Checks that counts and bits agree for the current slab and every nonfull one. */
+/* Lock held.  Checks that counts and bits agree for the current slab and every nonfull one. */
 bool hew_bin_valid(const struct hew_bin *bin);
 
 /* The same check at the end of an operation, only if a walk of that length is due: os/check.h. */

@@ -21,7 +21,7 @@ slab_valid(const struct hew_extent *slab, struct census *census)
     return hew_slab_valid(slab) && hew_hole_valid(slab);
 }
 
-/* Each slab of the heap must come after its parent in the order of keys. Adds to `census`. */
+/* Each slab of the heap must come after its parent in the order of keys.  Adds to `census`. */
 static bool
 nonfull_valid(const struct hew_heap_node *node, uintptr_t above, struct census *census)
 {

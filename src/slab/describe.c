@@ -9,7 +9,7 @@
 #include "os/fatal.h"
 #include "slab/arena.h"
 
-/* Returns the active extent that holds `address`, or NULL. For an address inside a large extent, searches the pages
+/* Returns the active extent that holds `address`, or NULL.  For an address inside a large extent, searches the pages
  * below. */
 static struct hew_extent *
 holder(uintptr_t address)

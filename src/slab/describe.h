@@ -9,7 +9,7 @@
 #include "os/fatal.h"
 #include "slab/slab.h"
 
-/* Each is a hew_misuse(): it ends the process, unless a hook lets it continue. The caller then leaves the object
+/* Each is a hew_misuse(): it ends the process, unless a hook lets it continue.  The caller then leaves the object
  * alone. */
 
 /* Reports a bad pointer given to `function`, and finds out which kind of bad it is. */

@@ -65,7 +65,7 @@ hew_hole_idle(const struct hew_extent *slab)
     return idle;
 }
 
-/* Frees a word's regions again. One that is free already is a double free: while its region was marked as taken, that
+/* Frees a word's regions again.  One that is free already is a double free: while its region was marked as taken, that
  * could not be detected. */
 static void
 free_word(const struct hew_extent *slab, unsigned word, uint64_t mask)
@@ -95,7 +95,7 @@ change_span(const struct hew_extent *slab, struct span span, bool to_free)
     }
 }
 
-/* Makes all regions of `pieces` free, or taken; returns how many. A region that two runs of pieces share changes
+/* Makes all regions of `pieces` free, or taken; returns how many.  A region that two runs of pieces share changes
  * once. */
 static unsigned
 change(const struct hew_extent *slab, uint32_t pieces, bool to_free)
@@ -130,7 +130,7 @@ hew_hole_put_back(struct hew_extent *slab, uint32_t pieces)
     HEW_ASSERT(2, hew_slab_valid(slab));
 }
 
-/* Returns the absent pieces that still have free regions only. Regions allocated from the others get memory when they
+/* Returns the absent pieces that still have free regions only.  Regions allocated from the others get memory when they
  * are touched. */
 static uint32_t
 still_absent(const struct hew_extent *slab)

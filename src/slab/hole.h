@@ -18,8 +18,8 @@
 
 #define HEW_HOLE_PIECES 32u
 
-/* A slab whose regions are marked as taken while idle pieces lose their memory. The regions of absent pieces are marked
- * too, since a region may overlap one piece of each kind. Meanwhile the slab has no absent pieces. */
+/* A slab whose regions are marked as taken while idle pieces lose their memory.  The regions of absent pieces are
+ * marked too, since a region may overlap one piece of each kind.  Meanwhile the slab has no absent pieces. */
 struct hew_hole_outing {
     struct hew_extent *slab;
     uint32_t idle, absent;

@@ -35,7 +35,7 @@ struct round {
     bool began, waiting, sparse;
 };
 
-/* Returns whether the heap's slabs may have holes, which extent hooks do not know of. If so, `*live_ms` is how long
+/* Returns whether the heap's slabs may have holes, which extent hooks do not know of.  If so, `*live_ms` is how long
  * memory may lie idle. */
 static bool
 may_return(struct hew_page_heap *pages, bool all, uint64_t *live_ms)
@@ -65,7 +65,7 @@ due_after_ms(const struct hew_extent *slab, uint64_t live_ms)
     return live_ms * look / LOOKS;
 }
 
-/* Both locks held. Returns whether the slab has been quiet for long enough. */
+/* Both locks held.  Returns whether the slab has been quiet for long enough. */
 static bool
 is_due(struct round *round, struct hew_extent *slab)
 {
@@ -106,7 +106,7 @@ consider(struct round *round, struct hew_bin *bin, struct hew_extent *slab)
     out.range_end[out.count++] = out.range_count;
 }
 
-/* Both locks held. Continues the walk. */
+/* Both locks held.  Continues the walk. */
 static void
 collect(struct round *round, struct hew_bin *bin)
 {
@@ -123,7 +123,7 @@ collect(struct round *round, struct hew_bin *bin)
     round->links += links;
 }
 
-/* Only hew_holes_lock held. Returns the ranges' memory, and how many ranges were returned: all before the first that
+/* Only hew_holes_lock held.  Returns the ranges' memory, and how many ranges were returned: all before the first that
  * the system refused. */
 static unsigned
 return_ranges(void)
@@ -153,7 +153,7 @@ forgo_huge(struct round *round)
     }
 }
 
-/* hew_holes_lock held. Returns the memory of the marked pieces and puts them back. False: the system has refused some
+/* hew_holes_lock held.  Returns the memory of the marked pieces and puts them back.  False: the system has refused some
  * of it. */
 static bool
 return_out(struct round *round)
@@ -180,7 +180,7 @@ return_out(struct round *round)
     return done == out.range_count;
 }
 
-/* Both locks held. If there is anything to scan, begins the walk, with the current slab. */
+/* Both locks held.  If there is anything to scan, begins the walk, with the current slab. */
 static bool
 begin_walk(struct round *round)
 {
@@ -206,7 +206,7 @@ begin_walk(struct round *round)
     return true;
 }
 
-/* Walks one part, after which other threads may take both locks. False: the walk is over. */
+/* Walks one part, after which other threads may take both locks.  False: the walk is over. */
 static bool
 walk_on(struct round *round)
 {
@@ -263,7 +263,7 @@ step_ms(uint64_t live_ms)
     return live_ms / LOOKS < LOOK_LEAST_MS ? LOOK_LEAST_MS : live_ms / LOOKS;
 }
 
-/* Returns how long ago the last scan was. With `all`, or when a scan is due, records one now and returns 0. */
+/* Returns how long ago the last scan was.  With `all`, or when a scan is due, records one now and returns 0. */
 static uint64_t
 since_look(struct hew_holes *holes, uint64_t now_ms, uint64_t step, bool all)
 {

@@ -2,9 +2,10 @@
 /*
  * holes: returns the memory of pieces of slabs that stay in use.
  *
- * Promises  a slab's pieces are returned once its count of free regions has not changed for a time on its arena's decay
- *           curve: at most dirty_decay_ms plus muzzy_decay_ms, since a hole cannot be muzzy.  -1: never.  Skipped are
- *           bins with less than a 16th free, slabs of the reserve, and arenas with extent hooks.
+ * Promises  a slab's pieces are returned once its count of free regions has not changed for a time.  That time lies on
+ *           the decay curve of its arena: at most dirty_decay_ms plus muzzy_decay_ms, since a hole cannot be muzzy.
+ *           -1: never.  Skipped are bins with less than a 16th free, slabs of the reserve, and arenas with extent
+ *           hooks.
  * Locks     hew_holes_lock (rank: holes) while regions are marked as taken, so that fork() finds none marked.  malloc
  *           and free never take it.  A bin's lock for a bounded number of slabs at a time, and never during a system
  *           call.
@@ -34,7 +35,7 @@ struct hew_holes {
 
 extern struct hew_mutex hew_holes_lock;
 
-/* Returns the memory that is due, or `all` that can be. The result is the time in milliseconds until there may be more
+/* Returns the memory that is due, or `all` that can be.  The result is the time in milliseconds until there may be more
  * to do; 0 when nothing has changed. */
 uint64_t hew_holes_return(struct hew_arena *arena, uint64_t now_ms, bool all);
 
@@ -49,7 +50,7 @@ struct hew_holes_look {
     uint64_t live_ms; /* how long a slab may be idle */
 };
 
-/* Scans the bin. Returns whether there may be more to do later. */
+/* Scans the bin.  Returns whether there may be more to do later. */
 bool hew_holes_look(const struct hew_holes_look *look);
 
 /* In a fork's child: ends the walks of threads that do not exist here. */

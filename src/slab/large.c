@@ -28,7 +28,7 @@ unlist(struct hew_arena *arena, struct hew_extent *extent)
     }
 }
 
-/* Returns whether this large object gets an inaccessible page behind it: one in san_guard_large (an option). Not with
+/* Returns whether this large object gets an inaccessible page behind it: one in san_guard_large (an option).  Not with
  * hooks, which would not know of it. */
 static bool
 guard_due(struct hew_arena *arena)
@@ -149,8 +149,8 @@ hew_large_take_warm(struct hew_arena *arena, size_t size, size_t alignment, unsi
     return hew_large_take(arena, size, alignment, code);
 }
 
-/* Reuses extents from the large-extent cache. They have counted as out all the time. One that was sampled has lost its
- * class. */
+/* Reuses extents from the large-extent cache.  They have counted as out all the time.  One that was sampled has lost
+ * its class. */
 static HEW_NOINLINE unsigned
 take_kept(struct hew_arena *arena, unsigned code, struct hew_extent **extents, unsigned most)
 {
@@ -205,7 +205,7 @@ hew_large_give(struct hew_extent *extent)
     }
 }
 
-/* In an arena that a program made, memory of at least its oversize_threshold is returned immediately. An automatic
+/* In an arena that a program made, memory of at least its oversize_threshold is returned immediately.  An automatic
  * arena has sent such requests elsewhere. */
 static void
 give_pages(struct hew_arena *arena, struct hew_extent *const *extents, unsigned count)

@@ -2,9 +2,9 @@
 /*
  * large: objects above the small classes: one extent each.
  *
- * Up to tcache_max, and always up to 256 KiB, they have size classes as small objects do: extents of the class's size,
- * all of it usable, kept in magazines and per-CPU caches.  Above, extents are as large as requested, and the address
- * map shows HEW_CODE_SLOW.
+ * Up to tcache_max, and always up to 256 KiB, objects have size classes as small ones do.  Their extents have the
+ * class's size, are wholly usable, and are kept in magazines and per-CPU caches.  Above, extents are as large as
+ * requested, and the address map shows HEW_CODE_SLOW.
  *
  * Locks     the page heap's; the counts are relaxed atomics.  The holder of an object owns its extent's fields.
  * Not here  which arena: arena.h, cache/thread.c.
@@ -40,14 +40,14 @@ hew_large_usable(size_t size)
 struct hew_extent *hew_large_take(struct hew_arena *arena, size_t size, size_t alignment, unsigned code);
 
 /* The same for a caller that will write all of it: instead of memory touched for the first time, idle pages from
- * elsewhere are moved there. extent->large.fresh bytes at its end read as zeros. */
+ * elsewhere are moved there.  extent->large.fresh bytes at its end read as zeros. */
 struct hew_extent *hew_large_take_warm(struct hew_arena *arena, size_t size, size_t alignment, unsigned code);
 
 /* Changes the arena of a cached object that another arena, which shares the page heap, allocates again. */
 void hew_large_change_arena(struct hew_arena *arena, struct hew_extent *extent);
 
 /* Reuses a recently freed object of no size class, of exactly the capacity that `size` bytes get; this counts as a
- * request, too. hew_large_keep() made sure that it was used to its end and had no guard page. NULL: there is none. */
+ * request, too.  hew_large_keep() made sure that it was used to its end and had no guard page.  NULL: there is none. */
 HEW_INLINE struct hew_extent *
 hew_large_reuse(struct hew_arena *arena, size_t size)
 {
@@ -58,11 +58,11 @@ hew_large_reuse(struct hew_arena *arena, size_t size)
     return extent;
 }
 
-/* Allocates up to `wanted` objects of class `code`, at most HEW_LARGE_AT_ONCE; the last is to be used first. More than
- * one only if they are free already. Returns how many, 0 without memory. Several objects never count as zeroed. */
+/* Allocates up to `wanted` objects of class `code`, at most HEW_LARGE_AT_ONCE; the last is to be used first.  More than
+ * one only if they are free already.  Returns how many, 0 without memory.  Several objects never count as zeroed. */
 unsigned hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsigned wanted);
 
-/* Returns an object of class `code` from a magazine. free() has only checked its granule's size-class index. So here
+/* Returns an object of class `code` from a magazine. free() has only checked its granule's size-class index.  So here
  * the process ends if no object begins at that address, or if it has gone elsewhere. */
 HEW_INLINE void *
 hew_large_of_magazine(void *object, unsigned code)
@@ -74,11 +74,11 @@ hew_large_of_magazine(void *object, unsigned code)
     return object;
 }
 
-/* Frees an object that is out. This, and the functions below that free, end the process if it is free already, or if
+/* Frees an object that is out.  This, and the functions below that free, end the process if it is free already, or if
  * another thread frees it at the same moment. */
 void hew_large_give(struct hew_extent *extent);
 
-/* Keeps the object for the next request of its size. False: the caller frees it to the page heap, which detects double
+/* Keeps the object for the next request of its size.  False: the caller frees it to the page heap, which detects double
  * frees. */
 HEW_INLINE bool
 hew_large_keep(struct hew_extent *extent)
@@ -88,7 +88,7 @@ hew_large_keep(struct hew_extent *extent)
 }
 
 /* Marks an object of class `code` as free while a per-CPU cache holds it: a second free, or a query of its size,
- * reports that it is free. Ends the process when it is not out. */
+ * reports that it is free.  Ends the process when it is not out. */
 void hew_large_hide(void *object, unsigned code);
 
 /* It leaves the per-CPU cache. */

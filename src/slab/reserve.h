@@ -19,8 +19,8 @@
 extern HEW_HIDDEN bool hew_reserve_used;
 extern struct hew_mutex hew_reserve_lock;
 
-/* Before the first thread: makes slabs for `count` more objects of class `code`, in the first arena's heap. Returns for
- * how many objects there was memory. */
+/* Before the first thread: makes slabs for `count` more objects of class `code`, in the first arena's heap.  Returns
+ * for how many objects there was memory. */
 size_t hew_reserve_make(const struct hew_page_client *first, unsigned code, size_t count);
 
 /* Takes a wholly free slab, which belongs to the heap from now on; NULL: there is none for that heap. */

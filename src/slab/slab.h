@@ -17,17 +17,17 @@
 
 struct hew_page_client;
 
-/* Makes every region free. `extent->code` is the small class. False when there is no memory for the bits. */
+/* Makes every region free.  `extent->code` is the small class.  False when there is no memory for the bits. */
 bool hew_slab_begin(struct hew_extent *extent);
 
-/* Makes a slab of small class `code`, every region free. Without the bin's lock. NULL when there is no memory. */
+/* Makes a slab of small class `code`, every region free.  Without the bin's lock.  NULL when there is no memory. */
 struct hew_extent *hew_slab_make(const struct hew_page_client *pages, unsigned code);
 
 /* Frees the memory of the bits; every region must be free. */
 void hew_slab_end(struct hew_extent *extent);
 
 /* Allocates up to `wanted` regions, the lowest ones, and writes them downwards from `end`: the lowest at the highest
- * place. Returns how many. */
+ * place.  Returns how many. */
 unsigned hew_slab_take(struct hew_extent *extent, void **end, unsigned wanted);
 
 /* The number of the region that `address` lies in; beyond the last one for the tail. */
