@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * map: opens the maps as addresses come into use.  Until then the code map is address space that reads as zeros, so
- * that free() needs no test before its load, and the extent map has no leaf: a small program pays for a few pages.
+ * free() needs no test before its load.  The extent map has no leaf at first: a small program pays for a few pages.
  */
 #include "meta/map.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define CODE_MAP_BYTES ((size_t)1 << (HEW_LG_ADDRESS - HEW_LG_GRAIN))
-/* Code-map bytes made writable at a time: 64 KiB cover 1 GiB of addresses, as one leaf does. Too small for huge pages
+/* Code-map bytes made writable at a time: 64 KiB cover 1 GiB of addresses, as one leaf does.  Too small for huge pages
  * ever to apply. */
 #define WINDOW_BYTES ((size_t)1 << (HEW_LG_LEAF - HEW_LG_GRAIN))
 #define LEAF_BYTES (HEW_LEAF_PAGES * sizeof(hew_map_entry))
@@ -136,8 +136,8 @@ is_open(size_t root)
     return root < ROOTS && atomic_load_explicit(&hew_map_roots[root], memory_order_relaxed) != NULL;
 }
 
-/* Returns whether a map that keeps `reach` roots around held addresses still needs the window. It needs those for every
- * address that the kernel may allocate within a limit, and a guard at both ends of what is open. */
+/* Returns whether a map that keeps `reach` roots around held addresses still needs the window.  It needs those for
+ * every address that the kernel may allocate within a limit, and a guard at both ends of what is open. */
 static bool
 is_wanted(size_t root, size_t reach, const uintptr_t held[HELD])
 {
@@ -149,7 +149,7 @@ is_wanted(size_t root, size_t reach, const uintptr_t held[HELD])
     return wanted;
 }
 
-/* hew_map_lock held. Gives up the parts of the whole form that nothing within reach needs, one run of windows at a
+/* hew_map_lock held.  Gives up the parts of the whole form that nothing within reach needs, one run of windows at a
  * time. */
 static void
 give_up_runs(size_t reach, void (*give_up)(size_t first, size_t count))
@@ -210,14 +210,14 @@ hew_map_close(void)
     hew_mutex_unlock(&hew_map_lock);
 }
 
-/* hew_map_lock held. Returns whether the code map has no address space there. */
+/* hew_map_lock held.  Returns whether the code map has no address space there. */
 static bool
 is_absent(size_t root)
 {
     return piecewise || (narrowed && (gone[root / 64] >> root % 64 & 1) != 0);
 }
 
-/* hew_map_lock held. Makes that part of the code map writable. */
+/* hew_map_lock held.  Makes that part of the code map writable. */
 static bool
 open_codes(size_t root)
 {

@@ -2,17 +2,18 @@
 /*
  * map: maps any address to what lies there.
  *
- * Two maps.  The *code map* holds one byte, the size-class index, per 16 KiB granule of the whole user address space,
- * so free() learns an object's class with one load and no test: 0 means not our memory.  It is address space only (8
- * GiB, on aarch64 16; readable, not writable, between guards).  A page of it becomes resident when the 64 MiB that it
- * covers are first used.  The *extent map* is a two-level tree with one pointer per page, for the slow paths.
+ * Two maps.  The *code map* holds one byte, the size-class index, per 16 KiB granule of the whole user address space.
+ * So free() learns an object's class with one load and no test; 0 means not our memory.  The code map is address space
+ * only (8 GiB, on aarch64 16 GiB; readable, not writable, between guards).  A page of it becomes resident when the 64
+ * MiB that it covers are first used.  The *extent map* is a two-level tree with one pointer per page, for the slow
+ * paths.
  *
  *     address  47        30 29           12 11       0
  *              | leaf no.  | page in leaf  | offset   |      extent map: 1 MiB of roots, leaves of 2 MiB
  *              | code no.            14 |                    code map
  *
- * The lock of the page heap that owns the pages guards writes to both maps.  Any holder of an object there reads them:
- * the hand-over of the object orders write and read, so relaxed atomics are enough.
+ * The lock of the page heap that owns the pages guards writes to both maps.  Any holder of an object there reads them.
+ * The hand-over of the object orders write and read, so relaxed atomics are enough.
  *
  * If address space is limited (RLIMIT_AS), or the program wants a small virtual size, the code map is opened piece by
  * piece in a free range instead.  If a limit is set later, the map is narrowed once memory runs out.
@@ -35,25 +36,24 @@ extern HEW_HIDDEN _Atomic(hew_map_entry *) hew_map_roots[(size_t)1 << (HEW_LG_AD
 /* Held while a window or a leaf is added; for fork. */
 extern struct hew_mutex hew_map_lock;
 
-/* Called once, at boot. With `reserve`, reserves the whole code map's address space where a limit allows it. False when
- * there is no address space even for the small form. */
+/* Called once, at boot.  With `reserve`, reserves the whole code map's address space where a limit allows it.  False
+ * when there is no address space even for the small form. */
 bool hew_map_boot(bool reserve);
 
-/* Makes both maps writable for [address, address + size). False when the system refused. */
+/* Makes both maps writable for [address, address + size).  False when the system refused. */
 bool hew_map_cover(uintptr_t address, size_t size);
 
-/* For a process limited to `limit` bytes of address space: unmaps the parts of the code map that no address within
- * the limit needs, so that new mappings fit under it. False when there is nothing to unmap. The caller must hold no
- * lock. */
+/* For a process limited to `limit` bytes of address space.  Unmaps the parts of the code map that no address within the
+ * limit needs: new mappings then fit under it.  False when there is nothing to unmap.  The caller must hold no lock. */
 bool hew_map_narrow(size_t limit);
 
 /* For a program about to lock all its memory: makes the parts of the code map that lie far from any mapping unreadable,
- * since locking would make them resident. A wild pointer given to free() may fault there from now on. The caller must
+ * since locking would make them resident.  A wild pointer given to free() may fault there from now on.  The caller must
  * hold no lock. */
 void hew_map_close(void);
 
 /* Estimates the bytes of both maps that `mapped` bytes of regions make resident: one pointer per page, one index per
- * granule, and their first pages. Large objects leave most of theirs untouched. */
+ * granule, and their first pages.  Large objects leave most of theirs untouched. */
 size_t hew_map_bytes(size_t mapped);
 
 HEW_INLINE unsigned
@@ -126,8 +126,8 @@ hew_map_set_code(uintptr_t address, unsigned code)
     __atomic_store_n(&hew_code_map[address >> HEW_LG_GRAIN], (uint8_t)code, __ATOMIC_RELAXED);
 }
 
-/* Clears the size-class index, and returns the former one. Of several threads that do this at once, one gets the index
- * and the others HEW_CODE_NONE. `address` must be covered. Relaxed, as above. */
+/* Clears the size-class index, and returns the former one.  Of several threads that do this at once, one gets the index
+ * and the others HEW_CODE_NONE.  `address` must be covered.  Relaxed, as above. */
 HEW_INLINE unsigned
 hew_map_clear_code(uintptr_t address)
 {

@@ -41,7 +41,7 @@ has_lists(size_t bytes)
     return HEW_UNLIKELY(atomic_load_explicit(&hew_meta_crowded, memory_order_acquire)) && bytes <= HEW_SMALL_MAX;
 }
 
-/* Gives each CPU its lists, once. A thread that sees this late takes the common lock once more. */
+/* Gives each CPU its lists, once.  A thread that sees this late takes the common lock once more. */
 static HEW_COLD void
 begin_lists(void)
 {
@@ -91,7 +91,7 @@ take_listed(size_t bytes)
     return piece;
 }
 
-/* List lock held. Moves the older half of a full list to the common one, where every CPU finds it. */
+/* List lock held.  Moves the older half of a full list to the common one, where every CPU finds it. */
 static void
 give_half(struct list_of_cpu *list, unsigned code, size_t bytes)
 {

@@ -21,11 +21,11 @@ void *hew_meta_take(size_t size);
 /* The same, with undefined contents. */
 void *hew_meta_take_raw(size_t size);
 
-/* `size` is the requested size. Above 32 KiB the piece's memory returns to the system; its addresses wait for the next
+/* `size` is the requested size.  Above 32 KiB the piece's memory returns to the system; its addresses wait for the next
  * one. */
 void hew_meta_give(void *piece, size_t size);
 
-/* Whole pages, zero-filled, in no piece and no count, never freed. NULL when the system refused. */
+/* Whole pages, zero-filled, in no piece and no count, never freed.  NULL when the system refused. */
 HEW_INLINE void *
 hew_meta_take_pages(size_t size)
 {
@@ -42,7 +42,7 @@ hew_meta_narrow(void)
 /* For statistics. */
 struct hew_meta_usage hew_meta_usage(void);
 
-/* True once threads have waited for hew_meta_lock: each CPU then has its own free pieces. Never false again. */
+/* True once threads have waited for hew_meta_lock: each CPU then has its own free pieces.  Never false again. */
 extern HEW_HIDDEN _Atomic bool hew_meta_crowded;
 
 /* Calls `act` with every lock of this layer's memory, in the order of ranks. */

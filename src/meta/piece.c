@@ -34,7 +34,7 @@ static size_t bytes_mapped = FIRST_CHUNK;
 static size_t bytes_touched;
 static size_t bytes_used;
 
-/* Lock held. Advances the chunk to the start of a page. */
+/* Lock held.  Advances the chunk to the start of a page. */
 static void
 begin_page(void)
 {
@@ -77,7 +77,7 @@ meta_carve(size_t bytes)
     return piece;
 }
 
-/* Lock held. Returns whether the piece is one of the next few to be allocated. */
+/* Lock held.  Returns whether the piece is one of the next few to be allocated. */
 static bool
 is_free_piece(const struct hew_piece *piece, unsigned code)
 {
@@ -88,7 +88,7 @@ is_free_piece(const struct hew_piece *piece, unsigned code)
     return free == piece;
 }
 
-/* Lock held. Checks that the next few pieces to be allocated have possible addresses. */
+/* Lock held.  Checks that the next few pieces to be allocated have possible addresses. */
 static bool
 pieces_valid(unsigned code)
 {
@@ -101,7 +101,7 @@ pieces_valid(unsigned code)
     return true;
 }
 
-/* Lock held. Returns the link to the smallest free piece of whole pages that is large enough, or NULL. */
+/* Lock held.  Returns the link to the smallest free piece of whole pages that is large enough, or NULL. */
 static struct whole **
 best_whole(size_t bytes)
 {
@@ -117,7 +117,7 @@ best_whole(size_t bytes)
     return best;
 }
 
-/* Lock held. Takes the front of a free piece of whole pages; the rest of it stays free. The first `*dirty` bytes are
+/* Lock held.  Takes the front of a free piece of whole pages; the rest of it stays free.  The first `*dirty` bytes are
  * not zero. */
 static void *
 take_whole(size_t bytes, size_t *dirty)

@@ -25,14 +25,14 @@ struct hew_meta_usage {
     size_t mapped, touched, used;
 };
 
-/* `bytes` is the size of a usual class, or whole pages above HEW_PIECE_MAX. The first `*dirty` bytes are not zero. NULL
- * when the system has no more memory. */
+/* `bytes` is the size of a usual class, or whole pages above HEW_PIECE_MAX.  The first `*dirty` bytes are not zero.
+ * NULL when the system has no more memory. */
 void *hew_piece_take(size_t bytes, size_t *dirty);
 
-/* Moves up to `wanted` freed pieces of a usual class to the front of `*list`. Returns how many. */
+/* Moves up to `wanted` freed pieces of a usual class to the front of `*list`.  Returns how many. */
 unsigned hew_piece_take_free(unsigned code, unsigned wanted, struct hew_piece **list);
 
-/* Frees `count` pieces of a usual class, linked from `first` to `last`. Returns whether threads have waited for the
+/* Frees `count` pieces of a usual class, linked from `first` to `last`.  Returns whether threads have waited for the
  * lock: frequent callers should then not come here each time. */
 bool hew_piece_give(struct hew_piece *first, struct hew_piece *last, unsigned count, unsigned code);
 

@@ -12,15 +12,15 @@
 
 /* Where address space is not limited: leaves of the address map for 512 GiB of objects. */
 #define RESERVE ((size_t)1 << 30)
-#define RESERVE_SMALL ((size_t)8 << 20) /* where it is limited: a leaf, some space, the random distance */
+/* Where it is limited: a leaf, what a small program needs besides, and the random distance. */
+#define RESERVE_SMALL ((size_t)8 << 20)
 #define RESERVE_LEAST ((size_t)4 << 20)
 #define RESERVE_SHARE 64 /* of a limited address space */
-/* The bounds of the random distance from a reservation's start: a share of it, and at most what a small one may
- * lose. */
+/* The random distance from a reservation's start is at most this share of it, and at most DISTANCE_MOST. */
 #define DISTANCE_SHARE 4 /* of the reservation beyond the needed part */
 #define DISTANCE_MOST ((size_t)16 << 20)
 
-/* All guarded by hew_meta_lock. The closed part of the reservation in use; both are 0 before the first. */
+/* All guarded by hew_meta_lock.  The closed part of the reservation in use; both are 0 before the first. */
 static char *space_closed, *space_end;
 static char *space_start; /* the start of a reservation of which nothing is open yet; otherwise NULL */
 
