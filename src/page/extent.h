@@ -48,7 +48,7 @@ struct hew_extent {
             struct hew_extent **link;
             struct hew_list age;      /* the free list's extents, oldest first */
             struct hew_list unmerged; /* in the free list's list, or next == NULL */
-            bool moved; /* in transit: mremap moved a part of it here; later: all of it has a new mapping */
+            bool moved; /* in transit: mremap moved a part of it here; after the purge: all of it is mapped again */
         } free;
         struct {            /* guarded by the bin's lock */
             uint64_t *bits; /* 1 = free region */

@@ -24,7 +24,7 @@ struct hew_page_counts {
     size_t active, mapped, dirty, muzzy, retained; /* bytes */
     size_t abandoned;                              /* bytes, in total */
     uint64_t dirty_purged, muzzy_purged;           /* bytes that left that state: muzzy bytes leave both */
-    uint64_t dirty_purges, muzzy_purges;           /* purge rounds that returned some */
+    uint64_t dirty_purges, muzzy_purges;           /* purge passes that returned some */
     uint64_t dirty_calls, muzzy_calls;             /* ranges returned to the system */
     uint64_t maps;
     uint64_t pieces_moved, bytes_moved; /* by mremap into large objects, instead of fresh memory: gather.h */

@@ -17,7 +17,7 @@
 #include "meta/map.h"
 #include "page/extent.h"
 
-/* This many automatic arenas share a page heap: those with the same quotient of number by this (decision 0090). */
+/* This many automatic arenas share a page heap: arenas whose numbers give the same quotient by it (decision 0090). */
 #define HEW_PAGE_CLIENTS 4u
 #define HEW_SHELF_ABOVE ((size_t)256 << 10) /* smaller ones of no size class: sampled or guarded */
 #define HEW_SHELF_RANKS 8

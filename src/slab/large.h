@@ -62,7 +62,7 @@ hew_large_reuse(struct hew_arena *arena, size_t size)
  * one only if they are free already.  Returns how many, 0 without memory.  Several objects never count as zeroed. */
 unsigned hew_large_take_some(struct hew_arena *arena, unsigned code, void **objects, unsigned wanted);
 
-/* Returns an object of class `code` from a magazine. free() has only checked its granule's size-class index.  So here
+/* Returns an object of class `code` from a magazine.  free() has only checked its granule's size-class index.  So here
  * the process ends if no object begins at that address, or if it has gone elsewhere. */
 HEW_INLINE void *
 hew_large_of_magazine(void *object, unsigned code)
