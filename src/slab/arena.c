@@ -120,7 +120,9 @@ page_owner(unsigned index, bool manual)
 static void
 set_up_pages(struct hew_arena *arena, struct hew_arena *owner, uint64_t now)
 {
-    arena->pages = (struct hew_page_client){owner == NULL ? &arena->own_pages : &owner->own_pages, arena->index};
+    if (arena->pages.heap == NULL) { /* for every life of this struct: a late reader may still hold it */
+        arena->pages = (struct hew_page_client){owner == NULL ? &arena->own_pages : &owner->own_pages, arena->index};
+    }
     if (owner == NULL) {
         set_up_own_pages(arena, now);
     }

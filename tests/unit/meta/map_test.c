@@ -271,6 +271,7 @@ without_reservation(void)
 
 TEST(without_a_reservation_each_window_takes_its_own_address_space)
 {
+    CHILD_SKIP_IF_SANITIZED();
     CHECK_EQUAL(child_run(without_reservation).status, 0);
 }
 
