@@ -12,9 +12,9 @@ hew_pool_block_begin(struct hew_pool_block *block, size_t stride, size_t count, 
     block->summary = block->words + hew_pool_block_words(count);
 }
 
-/* The word has just become other than 0: its bit in the summary is to be set, and mostly is (hew_pool_block_take_of_word).
- * Whoever clears it meanwhile looks at the word after that, and we at the bit after the word was written: seq_cst for all four,
- * so that one of the two sees the other. */
+/* The word has just become nonzero, so its summary bit must be set; often it is set already
+ * (hew_pool_block_take_of_word).  A thread that clears the bit reads the word afterwards, and this thread reads the bit
+ * after writing the word.  All four accesses are seq_cst, so one of the two threads sees the other's write. */
 static void
 announce(struct hew_pool_block *block, size_t word)
 {
@@ -29,8 +29,8 @@ announce(struct hew_pool_block *block, size_t word)
     }
 }
 
-/* The word was seen to be 0.  Whoever gives to it now either sets the bit after we have cleared it, or has written the word
- * before we look again. */
+/* The word was seen to be 0.  A thread that frees into it now either sets the bit after this clears it, or has written
+ * the word before this reads it again. */
 static void
 withdraw(struct hew_pool_block *block, size_t word)
 {
@@ -41,7 +41,7 @@ withdraw(struct hew_pool_block *block, size_t word)
     }
 }
 
-/* The lowest `wanted` bits that are set, more than 0.  Mostly they are side by side. */
+/* The lowest `wanted` set bits; `wanted` is more than 0.  Usually they are adjacent. */
 static uint64_t
 lowest_bits(uint64_t bits, unsigned wanted)
 {
@@ -56,7 +56,7 @@ lowest_bits(uint64_t bits, unsigned wanted)
     return bits & ~rest;
 }
 
-/* The objects that bits of a word stand for, the first of which lies at `address`: below `end`, the lowest on top.  Returns how
+/* Lists the objects of a word's bits below `end`, the lowest on top; the first object lies at `address`.  Returns how
  * many. */
 static unsigned
 list_objects(uintptr_t address, size_t stride, uint64_t bits, void **end)
@@ -65,7 +65,7 @@ list_objects(uintptr_t address, size_t stride, uint64_t bits, void **end)
     for (; (bits & (bits + (bits & -bits))) != 0; bits &= bits - 1) {
         *--next = (void *)(address + (unsigned)__builtin_ctzll(bits) * stride);
     }
-    if (bits != 0) { /* what is left lies side by side, which is often all of it */
+    if (bits != 0) { /* the remaining objects are adjacent; often these are all */
         uintptr_t object = address + (unsigned)__builtin_ctzll(bits) * stride;
         uintptr_t last = address + (63 - (unsigned)__builtin_clzll(bits)) * stride;
         for (; object <= last; object += stride) {
@@ -75,16 +75,16 @@ list_objects(uintptr_t address, size_t stride, uint64_t bits, void **end)
     return (unsigned)(end - next);
 }
 
-/* Up to `wanted` objects of a word; `*left`: what the word had beside them. */
+/* Allocates up to `wanted` objects of a word.  Sets `*left` to the word's remaining free objects. */
 static unsigned
 take_and_list(struct hew_pool_block *block, size_t word, void **end, unsigned wanted, uint64_t *left)
 {
     uint64_t seen = atomic_load_explicit(&block->words[word], memory_order_relaxed), pick = lowest_bits(seen, wanted);
-    /* acquire: pairs with the release of who gave the objects */
+    /* acquire: pairs with the release of the thread that freed the objects */
     uint64_t before = pick == 0 ? seen : atomic_fetch_and_explicit(&block->words[word], ~pick, memory_order_acq_rel);
     *left = before & ~pick;
     uintptr_t first =
-        block->address + word * 64 * block->stride; /* after the bits: they may be of a block that came back */
+        block->address + word * 64 * block->stride; /* read after the bits: the block may have been reused */
     return list_objects(first, block->stride, before & pick, end);
 }
 
@@ -95,7 +95,7 @@ hew_pool_block_take_of_word(struct hew_pool_block *block, size_t word, void **en
     return take_and_list(block, word, end, wanted, &left);
 }
 
-/* From the words of `among` below a word of the summary. */
+/* Allocates from the words of `among` below one summary word. */
 static unsigned
 take_below(struct hew_pool_block *block, size_t place, uint64_t among, void **end, unsigned wanted)
 {
@@ -126,7 +126,7 @@ hew_pool_block_take(struct hew_pool_block *block, size_t home, void **end, unsig
         first = got != 0 && taken == 0 ? place : first;
         taken += got;
         place = place + 1 < places ? place + 1 : 0;
-        among = looked + 1 < places ? ~UINT64_C(0) : ~from; /* at last what was left out at first */
+        among = looked + 1 < places ? ~UINT64_C(0) : ~from; /* the last step covers the words skipped at first */
     }
     if (home == 0 && first != lowest) {
         atomic_store_explicit(&block->lowest, first, memory_order_relaxed);
@@ -150,7 +150,7 @@ hew_pool_block_idle(const struct hew_pool_block *block)
 bool
 hew_pool_block_give(struct hew_pool_block *block, size_t word, uint64_t mask)
 {
-    /* release: what was written to the objects comes before their next use; seq_cst: announce() */
+    /* release: orders writes to the objects before their next use; seq_cst: see announce() */
     uint64_t before = atomic_fetch_or_explicit(&block->words[word], mask, memory_order_seq_cst);
     if (before == 0) {
         announce(block, word);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* The one that the thread runs on, among those that the set tells apart. */
+/* The current processor, as an index among those that the set distinguishes. */
 static unsigned
 processor_of(const struct hew_pool_set *set)
 {
@@ -23,7 +23,7 @@ recent_of(struct hew_pool_block *block, unsigned processor)
     return block->recent == NULL ? NULL : &block->recent[processor];
 }
 
-/* From a caller's store. */
+/* Allocates from a caller's store. */
 static unsigned
 take_stored(struct hew_pool_set *set, struct hew_pool_block *block, void **end, unsigned wanted)
 {
@@ -32,7 +32,7 @@ take_stored(struct hew_pool_set *set, struct hew_pool_block *block, void **end, 
     return taken;
 }
 
-/* Objects whose constructor fails go back. */
+/* Constructs the objects; frees those whose constructor fails. */
 static unsigned
 prepare(struct hew_pool_set *set, struct hew_pool_block *block, void **end, unsigned count)
 {
@@ -48,7 +48,7 @@ prepare(struct hew_pool_set *set, struct hew_pool_block *block, void **end, unsi
     return good;
 }
 
-/* From the words that objects came back to last, then from others. */
+/* Allocates from the words with the most recent frees first. */
 static unsigned
 take_by_bits(struct hew_pool_set *set, struct hew_pool_block *block, size_t home, void **end, unsigned wanted)
 {
@@ -128,7 +128,7 @@ hew_pool_group_twice(const struct hew_pool_block *block, const char *function, c
     hew_fatal(HEW_FATAL_double_free, function, (uintptr_t)object, words);
 }
 
-/* The object's number in the block. */
+/* The object's index in the block. */
 static size_t
 number_of(const struct hew_pool_block *block, const char *function, uintptr_t address)
 {
@@ -155,7 +155,7 @@ hew_pool_group_examine(const struct hew_pool_block *block, const char *function,
     }
 }
 
-/* `recent`: NULL, or where to note the word; one with less than four objects is not worth a look. */
+/* `recent`: NULL, or where to record the word; a word with fewer than four freed objects is not worth recording. */
 HEW_INLINE void
 give_word(struct hew_pool_block *block, struct hew_pool_recent *recent, const char *function, size_t word,
           uint64_t mask)
@@ -168,12 +168,12 @@ give_word(struct hew_pool_block *block, struct hew_pool_recent *recent, const ch
         }
     }
     if (HEW_UNLIKELY(!hew_pool_block_give(block, word, mask))) {
-        size_t number = word * 64 + (unsigned)__builtin_ctzll(mask); /* one of them */
+        size_t number = word * 64 + (unsigned)__builtin_ctzll(mask); /* one of the objects freed twice */
         hew_pool_group_twice(block, function, (void *)(block->address + number * block->stride));
     }
 }
 
-/* How many of the first objects lie side by side; at least 1, at most `most`. */
+/* How many of the first objects are adjacent; at least 1, at most `most`. */
 static HEW_NOINLINE unsigned
 side_by_side(void *const *objects, unsigned count, unsigned most, size_t stride)
 {
@@ -187,8 +187,8 @@ side_by_side(void *const *objects, unsigned count, unsigned most, size_t stride)
     return side;
 }
 
-/* As many of the objects as lie in the block; at least the first one does.  What left together mostly comes back together: what
- * is of one word is given at once.  That an object begins at each address, whoever brings them has looked. */
+/* Frees the leading objects that lie in the block; the first one does.  Objects allocated together are usually freed
+ * together, so those of one word are freed at once.  The caller has checked that an object begins at each address. */
 static unsigned
 give_run(struct hew_pool_block *block, struct hew_pool_recent *recent, const char *function, void *const *objects,
          unsigned count)
@@ -216,7 +216,7 @@ give_run(struct hew_pool_block *block, struct hew_pool_recent *recent, const cha
     return given;
 }
 
-/* An object of a block that notes what it holds, or has a caller's store. */
+/* Frees one object of a block that records checksums, or that has a caller's store. */
 static void
 give_noted(struct hew_pool_set *set, struct hew_pool_block *block, const char *function, void *object)
 {

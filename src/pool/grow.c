@@ -9,11 +9,11 @@
 
 #define DYNAMIC_MIN ((size_t)64 << 10)
 #define DYNAMIC_MAX ((size_t)64 << 20)
-#define DYNAMIC_PART 4 /* a new pool is a quarter of what the size has */
+#define DYNAMIC_PART 4 /* a new pool is a quarter of the size's capacity */
 #define SPARE_MS 1000
 #define RECENT_PART 4
 
-/* Of the words that each processor remembers; 0 where that is much beside the objects. */
+/* Bytes of the recently used words for each processor; 0 where they would be large compared to the objects. */
 static size_t
 recent_bytes(const struct hew_pool_set *set, unsigned number, size_t count)
 {
@@ -81,7 +81,7 @@ hew_pool_grow_note_given(struct hew_pool_class *class, struct hew_pool_block *bl
     if (before + objects == block->count && !block->fixed) {
         atomic_store_explicit(&block->whole_ms, hew_clock_ms(), memory_order_relaxed);
         atomic_fetch_add_explicit(&class->whole, 1, memory_order_relaxed);
-        hew_page_raise_due(); /* somebody should look when its time is over */
+        hew_page_raise_due(); /* a thread must check when the pool's time has elapsed */
     }
 }
 
@@ -91,7 +91,7 @@ new_count(const struct hew_pool_set *set, const struct hew_pool_class *class)
     if (set->options.dynamic_count != 0) {
         return set->options.dynamic_count;
     }
-    /* A pool of at most four times what the fixed group has goes by the quarter's rule when all is free. */
+    /* At most four times the fixed group's size: then the quarter rule removes the pool when all objects are free. */
     size_t bytes = atomic_load_explicit(&class->capacity, memory_order_relaxed) * class->stride / DYNAMIC_PART;
     size_t least = class->declared * class->stride * 2;
     least = least < HEW_GRAIN ? HEW_GRAIN : least > DYNAMIC_MIN ? DYNAMIC_MIN : least;
@@ -100,7 +100,7 @@ new_count(const struct hew_pool_set *set, const struct hew_pool_class *class)
     return hew_bits_round_up(bytes, HEW_GRAIN) / class->stride;
 }
 
-/* Under the lock: a block that has no memory at the moment, or a new one at the list's end. */
+/* Set's lock held.  Returns a block without memory at present, or appends a new one. */
 static struct hew_pool_block *
 find_place(struct hew_pool_set *set, unsigned number)
 {
@@ -112,7 +112,7 @@ find_place(struct hew_pool_set *set, unsigned number)
     return block != NULL ? block : hew_pool_grow_block(set, number, new_count(set, class));
 }
 
-/* Under the lock.  release: pairs with the acquire of who walks the list. */
+/* Set's lock held.  release: pairs with the acquire of threads that walk the list. */
 static void
 append(struct hew_pool_class *class, struct hew_pool_block *block)
 {
@@ -130,7 +130,7 @@ is_listed(const struct hew_pool_class *class, const struct hew_pool_block *block
     return block == class->last || atomic_load_explicit(&block->next, memory_order_relaxed) != NULL;
 }
 
-/* Under the lock: its objects can be had from now on. */
+/* Set's lock held.  From now on threads can allocate the block's objects. */
 static void
 open_block(struct hew_pool_class *class, struct hew_pool_block *block)
 {
@@ -142,7 +142,7 @@ open_block(struct hew_pool_class *class, struct hew_pool_block *block)
     hew_pool_grow_note_given(class, block, block->count);
 }
 
-/* Under the lock: memory for a block that has none.  False: there is none, or a bound is reached. */
+/* Set's lock held.  Gets memory for a block that has none.  False: no memory, or a limit is reached. */
 static bool
 furnish(struct hew_pool_set *set, struct hew_pool_block *block)
 {
@@ -157,7 +157,7 @@ furnish(struct hew_pool_set *set, struct hew_pool_block *block)
     return range != NULL;
 }
 
-/* Under the lock: the pool that went last; NULL: none has memory. */
+/* Set's lock held.  Takes the spare of the pool removed last; NULL: no spare has memory. */
 static struct hew_pool_block *
 take_spare(struct hew_pool_set *set, struct hew_pool_class *class)
 {
@@ -169,7 +169,7 @@ take_spare(struct hew_pool_set *set, struct hew_pool_class *class)
     return block;
 }
 
-/* Under the lock. */
+/* Set's lock held. */
 static bool
 add(struct hew_pool_set *set, unsigned number)
 {
@@ -208,7 +208,7 @@ hew_pool_grow(struct hew_pool_set *set, unsigned number, size_t capacity_seen)
     return grown;
 }
 
-/* Under the lock: free objects of the size in other pools. */
+/* Set's lock held.  Free objects in the size's other pools. */
 static size_t
 room_elsewhere(const struct hew_pool_class *class, const struct hew_pool_block *left_out)
 {
@@ -236,7 +236,7 @@ may_go(const struct hew_pool_set *set, const struct hew_pool_class *class, const
     return haste == HEW_POOL_BY_TIME && now - since >= set->options.release_ms && now > since;
 }
 
-/* Under the lock: a pool that may go, and nobody can take anything from any more; NULL: none. */
+/* Set's lock held.  Claims a removable pool: no thread can allocate from it any more.  NULL: none. */
 static struct hew_pool_block *
 claim_one(struct hew_pool_set *set, struct hew_pool_class *class, enum hew_pool_haste haste)
 {
@@ -254,7 +254,7 @@ claim_one(struct hew_pool_set *set, struct hew_pool_class *class, enum hew_pool_
     return NULL;
 }
 
-/* Under the lock: pools that may go become spare.  Nobody has an object of theirs: who frees one is told so. */
+/* Set's lock held.  Turns removable pools into spares.  No thread has an object of theirs; freeing one is an error. */
 static void
 put_aside(struct hew_pool_set *set, struct hew_pool_class *class, enum hew_pool_haste haste)
 {
@@ -278,7 +278,7 @@ is_old(const struct hew_pool_set *set, const struct hew_pool_block *block, enum 
            hew_clock_ms() - atomic_load_explicit(&block->whole_ms, memory_order_relaxed) >= most;
 }
 
-/* Under the lock: a spare pool whose memory is to leave; NULL: none. */
+/* Set's lock held.  Takes a spare whose memory must be returned; NULL: none. */
 static struct hew_pool_block *
 take_old_spare(struct hew_pool_set *set, struct hew_pool_class *class, enum hew_pool_haste haste)
 {
@@ -303,7 +303,7 @@ hew_pool_shrink(struct hew_pool_set *set, unsigned number, enum hew_pool_haste h
     unsigned gone = 0;
     for (bool first = true; hew_pool_waits(class); first = false) {
         hew_mutex_lock(&set->lock);
-        if (first) { /* once: a pool that is added meanwhile is for somebody who has not got his object yet */
+        if (first) { /* only once: a pool added meanwhile is for a thread that has not allocated from it yet */
             put_aside(set, class, haste);
         }
         struct hew_pool_block *block = take_old_spare(set, class, haste);
@@ -314,7 +314,7 @@ hew_pool_shrink(struct hew_pool_set *set, unsigned number, enum hew_pool_haste h
         hew_pool_object_end(set, block, true);
         hew_pool_range_give(set, block->range);
         hew_mutex_lock(&set->lock);
-        block->range = NULL; /* the place may serve again */
+        block->range = NULL; /* the block may be reused */
         hew_mutex_unlock(&set->lock);
         gone++;
     }

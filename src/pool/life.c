@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define DEAD_KEPT 64 /* sets that have been destroyed and are still known */
+#define DEAD_KEPT 64 /* destroyed sets whose structs are kept */
 #define ROUND_MS 1000
 
 /* Guarded by hew_pool_lock. */
@@ -41,7 +41,8 @@ boot(void)
     }
 }
 
-/* Memory for a set: of the oldest dead one when enough of them are known.  Nobody can have been given its id yet. */
+/* Memory for a set; the oldest destroyed one is reused when there are enough of them.  No thread can have its id yet.
+ * */
 static struct hew_pool_set *
 new_set(void)
 {
@@ -71,7 +72,7 @@ bury(struct hew_pool_set *set)
     hew_mutex_unlock(&hew_pool_lock);
 }
 
-/* The set gets a number and is known.  False: there are too many. */
+/* Assigns an id and adds the set to the list.  False: there are too many sets. */
 static bool
 enlist(struct hew_pool_set *set)
 {
@@ -114,7 +115,7 @@ hew_pool_life_begin(const struct hew_pool_size *sizes, size_t count, const struc
     return set;
 }
 
-/* Under hew_pool_lock: objects of a size that the program has. */
+/* hew_pool_lock held.  Objects of a size that the program holds. */
 static size_t
 in_use(const struct hew_pool_set *set, unsigned number, size_t held)
 {
@@ -128,7 +129,7 @@ in_use(const struct hew_pool_set *set, unsigned number, size_t held)
     return capacity > idle ? capacity - idle : 0;
 }
 
-/* Under hew_pool_lock: whether the program has any object of the set. */
+/* hew_pool_lock held.  Whether the program holds any object of the set. */
 static bool
 is_used(const struct hew_pool_set *set)
 {
@@ -140,7 +141,7 @@ is_used(const struct hew_pool_set *set)
     return false;
 }
 
-/* Under hew_pool_lock, which is dropped meanwhile: nobody is at work in the set without the program's knowing. */
+/* hew_pool_lock held, but dropped while waiting.  Returns when no internal user of the set is left. */
 static void
 wait_for_users(struct hew_pool_set *set)
 {
@@ -235,7 +236,7 @@ shrink_all(struct hew_pool_set *set, enum hew_pool_haste haste)
     }
 }
 
-/* Looks after each set without the lock; it cannot go meanwhile. */
+/* Shrinks each set without holding the lock; the set cannot be destroyed meanwhile. */
 static bool
 shrink_each(enum hew_pool_haste haste)
 {

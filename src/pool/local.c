@@ -7,19 +7,19 @@
 
 #include <string.h>
 
-/* How far from each other threads begin to look in a fixed group, 512 objects: they neither wait for each other's words nor
- * get objects that another one's processor has just written. */
+/* Threads start their search in a fixed group 512 objects apart.  So they do not contend for the same words, and do not
+ * get objects that another processor has just written. */
 #define WORDS_APART (HEW_CACHE_LINE / sizeof(uint64_t))
-#define IDLE_MOST 64 /* tables of threads that have ended: some 10 KB each */
+#define IDLE_MOST 64 /* kept tables of ended threads: some 10 KB each */
 
-static void *no_slot[2]; /* never written: the NULL below every missing magazine */
+static void *no_slot[2]; /* never written: the NULL below every placeholder magazine */
 static struct {
     struct hew_pool_local local;
     struct hew_pool_magazine magazines[HEW_POOL_SIZES_MAX];
 } no_objects;
 static struct hew_pool_thread nobody;
 struct hew_mutex hew_pool_lock = HEW_MUTEX(pools);
-/* Guarded by it. */
+/* Guarded by hew_pool_lock. */
 static struct hew_list threads;
 static unsigned idle_count, made_count;
 
@@ -63,7 +63,7 @@ thread_of(struct hew_list *link)
     return HEW_CONTAINER(link, struct hew_pool_thread, link);
 }
 
-/* Under hew_pool_lock: the table of a thread that has ended, with its empty magazines; NULL: there is none. */
+/* hew_pool_lock held.  Takes the table of an ended thread, with its empty magazines; NULL: there is none. */
 static struct hew_pool_thread *
 find_idle(void)
 {
@@ -101,7 +101,7 @@ own_thread(void)
     if (HEW_LIKELY(hew_pool_self->real)) {
         return hew_pool_self;
     }
-    /* With a cache comes the news of the thread's end. */
+    /* Only a thread with a cache is notified of its own end. */
     return ended || hew_alloc_own_cache() == NULL ? NULL : begin_thread();
 }
 
@@ -121,7 +121,7 @@ hew_pool_local_get(struct hew_pool_set *set)
         close_magazines(local, set->count);
         local->set = set;
         local->home = (size_t)thread->turn * WORDS_APART;
-        hew_mutex_lock(&hew_pool_lock); /* others look through the tables */
+        hew_mutex_lock(&hew_pool_lock); /* other threads iterate over the tables */
         thread->at[set->id] = local;
         hew_mutex_unlock(&hew_pool_lock);
     }
@@ -145,7 +145,7 @@ hew_pool_local_open(struct hew_pool_local *local, unsigned number)
     }
     local->magazines[number].first = local->set->classes[number].fixed->address;
     local->magazines[number].reciprocal = local->set->classes[number].fixed->reciprocal;
-    /* Others see a magazine by its limit. */
+    /* Other threads recognize a magazine by its limit. */
     __atomic_store_n(&local->magazines[number].top, slots + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&local->magazines[number].limit, slots + 1 + room, __ATOMIC_RELEASE);
     return true;
@@ -158,14 +158,14 @@ depth_of(const struct hew_pool_local *local, unsigned number)
     return base == NULL ? 0 : (size_t)(local->magazines[number].top - base) - 1;
 }
 
-/* The oldest objects leave a magazine; returns how many.  While it changes it is empty, which is what a fork's child finds
- * that is made at this moment. */
+/* Removes the oldest objects from a magazine; returns how many.  The magazine is empty during the change, so a child
+ * forked at this moment finds it empty. */
 static unsigned
 take_oldest(struct hew_pool_local *local, unsigned number, size_t depth, void **going, size_t most)
 {
     void **slots = base_of(local, number) + 1;
     size_t some = depth < most ? depth : most;
-    (void)__atomic_exchange_n(&local->magazines[number].top, slots, __ATOMIC_SEQ_CST); /* a fence, too */
+    (void)__atomic_exchange_n(&local->magazines[number].top, slots, __ATOMIC_SEQ_CST); /* also a fence */
     memcpy(going, slots, some * sizeof *going);
     memmove(slots, slots + some, (depth - some) * sizeof *slots);
     __atomic_store_n(&local->magazines[number].top, slots + depth - some, __ATOMIC_RELEASE);
@@ -185,7 +185,7 @@ hew_pool_local_flush(struct hew_pool_local *local, unsigned number, size_t keep)
     return may_shrink;
 }
 
-/* What the thread has of a set goes, and the memory of its magazines. */
+/* Drops the thread's cache of a set, and the memory of its magazines. */
 static void
 end_local(struct hew_pool_thread *thread, unsigned id, bool give)
 {
@@ -261,7 +261,7 @@ hew_pool_local_larger(const struct hew_pool_set *set)
     return larger;
 }
 
-/* Under hew_pool_lock: its thread does not exist any more. */
+/* hew_pool_lock held.  The thread does not exist any more. */
 static void
 end_thread(struct hew_pool_thread *thread, bool keep)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup: hew/pool_lookup.h: the entries of a prepared look-up, and finding by them.
+ * lookup: the implementation of hew/pool_lookup.h: building the entries of a lookup, and searching by them.
  *
- * An entry is the answer for the first size of its stretch, and so the least answer for any size in it; the next entry is
- * the greatest.
+ * An entry is the answer for the first size of its stretch, and so the lower bound for all sizes in it.  The next entry
+ * is the upper bound.
  */
 #include "base/bits.h"
 #include "pool/lookup_plan.h"
@@ -36,7 +36,7 @@ hew_pool_lookup_room(const size_t *sizes, unsigned count, enum hew_pool_lookup_m
     return room_of(&plan);
 }
 
-/* Of a direct table, whose entry i is for the sizes up to i << shift; of another, whose entry i begins after it. */
+/* In a direct table, entry i is for the sizes up to i << shift; otherwise stretch i begins just after that size. */
 static void
 fill_flat(const struct hew_pool_lookup_plan *plan, const size_t *sizes, unsigned count, uint16_t *entries)
 {
@@ -48,7 +48,7 @@ fill_flat(const struct hew_pool_lookup_plan *plan, const size_t *sizes, unsigned
         }
         entries[i] = (uint16_t)index;
     }
-    if (!plan->direct) { /* the last one may begin beyond the largest number */
+    if (!plan->direct) { /* the last stretch may begin beyond the largest size_t */
         entries[plan->entries - 1] = (uint16_t)count;
     }
 }
@@ -60,7 +60,7 @@ fill_doublings(const struct hew_pool_lookup_plan *plan, const size_t *sizes, uns
     uint32_t at = 0;
     for (unsigned doubling = 0; doubling < HEW_POOL_DOUBLINGS; doubling++) {
         unsigned shift = plan->doublings[doubling].shift;
-        size_t first = doubling == 0 ? 0 : (size_t)1 << doubling; /* less 1, as below */
+        size_t first = doubling == 0 ? 0 : (size_t)1 << doubling; /* minus 1, as below */
         for (uint32_t i = 0; i < UINT32_C(1) << (doubling - shift); i++) {
             while (index < count && sizes[index] - 1 < first + ((size_t)i << shift)) {
                 index++;
@@ -103,7 +103,7 @@ hew_pool_lookup_prepare(struct hew_pool_lookup *lookup, const size_t *sizes, uns
     return 0;
 }
 
-/* One of `entry`'s stretch, or the first after it. */
+/* Searches the stretch of `entry`; the answer may be the first size after it. */
 static unsigned
 search_stretch(const struct hew_pool_lookup *lookup, size_t entry, size_t size)
 {

@@ -4,13 +4,14 @@
 #include "base/bits.h"
 
 /*
- * How many entries a table may have for its declared sizes.  Up to 4 KiB nobody minds; beyond, 16 bytes a declared size:
- * still little beside what the sizes' objects take, and within the second-level cache for tables of some ten thousand.
+ * The number of entries that a table may have for its declared sizes.  Up to 4 KiB the cost does not matter.  Beyond
+ * that the limit is 16 bytes a declared size: little compared to the sizes' objects, and within the second-level cache
+ * for tables of some ten thousand sizes.
  */
 #define ENTRIES_FREE 2048u
 #define ENTRIES_PER_SIZE 8u
 
-/* In tables as even as this, interpolation ends after a step or two. */
+/* In tables at most this uneven, interpolation takes one or two steps. */
 #define EVEN_WITHIN 1.0
 
 static bool
@@ -34,7 +35,8 @@ entries_allowed(unsigned count)
     return by_count > ENTRIES_FREE ? by_count : ENTRIES_FREE;
 }
 
-/* The most sizes in one of the stretches of 2^shift that begin at size 1, for sizes[low] to sizes[high - 1]. */
+/* The largest number of sizes in one stretch; stretches of 2^shift begin at size 1.  Counts sizes[low] to sizes[high -
+ * 1]. */
 static unsigned
 most_in_a_stretch(const size_t *sizes, unsigned low, unsigned high, unsigned shift)
 {
@@ -61,11 +63,11 @@ plan_flat(struct hew_pool_lookup_plan *plan, const size_t *sizes, unsigned count
     plan->method = HEW_POOL_LOOKUP_FLAT;
     plan->direct = shift == natural;
     plan->shift = shift;
-    plan->entries = (uint32_t)((largest - 1) >> shift) + 2; /* of a direct one: size 0 has an entry of its own */
+    plan->entries = (uint32_t)((largest - 1) >> shift) + 2; /* in a direct table, size 0 has its own entry */
     plan->most = most_in_a_stretch(sizes, 0, count, shift);
 }
 
-/* The widest stretches between two powers of two that hold one size each, if that takes no more than a fair share. */
+/* The widest stretches between two powers of two that hold one size each, within that range's share of the entries. */
 static unsigned
 shift_of_doubling(const size_t *sizes, unsigned low, unsigned high, unsigned doubling)
 {
@@ -98,7 +100,7 @@ plan_doubling(struct hew_pool_lookup_plan *plan, const size_t *sizes, unsigned c
     plan->entries++;
 }
 
-/* How far, in steps, a size is at most from where interpolation over the whole table would look for it. */
+/* The largest error, in steps, of interpolation over the whole table. */
 static double
 unevenness(const size_t *sizes, unsigned count)
 {
@@ -112,8 +114,9 @@ unevenness(const size_t *sizes, unsigned count)
 }
 
 /*
- * An entry that is the answer beats everything.  Next an entry and one compare.  What is left are sizes that lie close
- * together far from 0: interpolation if they are even, otherwise whatever the entries can cut off.
+ * The best table is one whose entry is the answer; next, one with an entry and one compare.  The remaining tables have
+ * sizes that are close together far from 0.  For them use interpolation if they are even, otherwise the entries that
+ * narrow the search most.
  */
 static void
 plan_auto(struct hew_pool_lookup_plan *plan, const size_t *sizes, unsigned count)

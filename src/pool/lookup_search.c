@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup_search: the three searches that need nothing but the table.  In each the answer lies in [low, high].
+ * lookup_search: three searches that need only the table.  In each the answer is in [low, high].
  */
 #include "base/compiler.h"
 #include "hew/pool_lookup.h"
 
-/* Without a branch on what is read: a size is as likely on one side of the midpoint as on the other. */
+/* Branch-free on the data: a size is equally likely on either side of the midpoint. */
 HEW_EXPORT unsigned
 hew_pool_lookup_by_midpoint(const size_t *sizes, unsigned count, size_t size)
 {
@@ -18,8 +18,8 @@ hew_pool_lookup_by_midpoint(const size_t *sizes, unsigned count, size_t size)
     return (unsigned)(low - sizes) + (*low < size);
 }
 
-/* Where the size would be between the two, if all steps were equal; below `high`.  In floating point, since the product
- * of a distance and a count may not fit 64 bits; what rounding does to it is a step more in the search. */
+/* The size's position between the two if all steps were equal; below `high`.  In floating point, because the product of
+ * a distance and a count may exceed 64 bits; rounding costs at most one more step of the search. */
 HEW_INLINE unsigned
 interpolated(const size_t *sizes, unsigned low, unsigned high, size_t size)
 {
@@ -35,7 +35,7 @@ hew_pool_lookup_by_interpolation(const size_t *sizes, unsigned count, size_t siz
     if (sizes[high] < size) {
         return count;
     }
-    while (sizes[low] < size) { /* and so low < high */
+    while (sizes[low] < size) { /* implies low < high */
         unsigned at = interpolated(sizes, low, high, size);
         if (sizes[at] < size) {
             low = at + 1;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define NO_SUM 0 /* the object has never been given */
+#define NO_SUM 0 /* the object has never been freed */
 
 static size_t
 bits_bytes(const struct hew_pool_class *class, size_t count)
@@ -35,7 +35,8 @@ hew_pool_object_begin(const struct hew_pool_set *set, const struct hew_pool_clas
     block->sums = sums_bytes(set, block->count) == 0 ? NULL : (uint64_t *)((char *)room + bits);
 }
 
-/* Of whole words: strides are multiples of 16.  Any change of one word changes it (each step can be undone). */
+/* Sums whole words: strides are multiples of 16.  Changing one word always changes the sum, because each step is
+ * invertible. */
 static uint64_t
 sum_of(const struct hew_pool_block *block, const void *object)
 {

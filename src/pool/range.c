@@ -11,7 +11,7 @@ alignment_of(const struct hew_pool_set *set)
     return set->options.alignment > HEW_GRAIN ? set->options.alignment : HEW_GRAIN;
 }
 
-/* What both maps say of the range's pages. */
+/* Enters the range's pages in both maps. */
 static void
 show(const struct hew_pool_range *range, unsigned code, struct hew_extent *extent)
 {
@@ -21,7 +21,7 @@ show(const struct hew_pool_range *range, unsigned code, struct hew_extent *exten
     }
 }
 
-/* Arenas that a program makes it may empty and destroy, so the first one. */
+/* From the first arena, because a program may empty and destroy arenas that it made. */
 static struct hew_extent *
 take_of_arena(size_t size, size_t alignment)
 {
@@ -46,7 +46,7 @@ begin_in_arena(struct hew_pool_range *range, size_t size)
     return true;
 }
 
-/* Whether memory of a caller's source can be shown in the maps: where it should be, and none of ours. */
+/* Whether memory from a caller's source can be entered in the maps: it is aligned, in range, and not hew's. */
 static bool
 can_be_shown(uintptr_t address, size_t size, size_t alignment)
 {
@@ -112,7 +112,7 @@ hew_pool_range_give(struct hew_pool_set *set, struct hew_pool_range *range)
         show(range, HEW_CODE_NONE, NULL);
         source->give(source->context, (void *)range->address, range->size);
     } else {
-        /* Inside a large extent the extent map may say anything; the codes may not. */
+        /* Inside a large extent the extent map may have stale entries; the code map may not. */
         show(range, HEW_CODE_NONE, range->extent);
         hew_page_recode(hew_arena_at(range->extent->arena)->pages.heap, range->extent, HEW_CODE_SLOW);
         hew_large_give(range->extent);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* malloc's, at the set's alignment.  Of a small object only what was asked for is zeroed. */
+/* Allocates from malloc at the set's alignment.  Of a small object only the requested bytes are zeroed. */
 static void *
 from_malloc(size_t size, size_t alignment, bool zero)
 {
@@ -20,7 +20,7 @@ from_malloc(size_t size, size_t alignment, bool zero)
         void *large = zero || alignment > HEW_PAGE ? NULL : hew_fast_take_large(size);
         return large != NULL ? large : hew_alloc_aligned(size, alignment, zero);
     }
-    size_t whole = size < HEW_POOL_UNIT ? HEW_POOL_UNIT : size; /* less may lie at a multiple of 8 */
+    size_t whole = size < HEW_POOL_UNIT ? HEW_POOL_UNIT : size; /* a smaller one may be aligned to 8 only */
     void *object = hew_fast_take_aligned(whole, alignment);
     if (object == NULL) {
         object = alignment <= HEW_POOL_UNIT ? hew_alloc_slow(whole) : hew_alloc_aligned(whole, alignment, false);
@@ -40,7 +40,7 @@ from_fallback(struct hew_pool_set *set, size_t size, bool zero)
     return zero && object != NULL ? hew_bytes_zero(object, size) : object;
 }
 
-/* Larger than every size. */
+/* For a request larger than every size. */
 static void *
 take_larger(struct hew_pool_set *set, size_t size, bool zero)
 {
@@ -60,7 +60,7 @@ beyond_a_bound(struct hew_pool_set *set, struct hew_pool_class *class, size_t si
     return set->options.beyond == HEW_POOL_BEYOND_NULL ? NULL : from_fallback(set, size, false);
 }
 
-/* Objects of a size, from its pools or a new one: below `end`, the first one on top. */
+/* Allocates objects of a size from its pools or a new one.  Lists them below `end`, the first one on top. */
 static unsigned
 find_objects(struct hew_pool_set *set, const struct hew_pool_local *local, unsigned number, void **end, unsigned wanted)
 {
@@ -74,7 +74,7 @@ find_objects(struct hew_pool_set *set, const struct hew_pool_local *local, unsig
     return taken;
 }
 
-/* What is more than the one that is wanted goes to the thread's magazine. */
+/* Puts all objects but the requested one into the thread's magazine. */
 static void
 keep_at_hand(struct hew_pool_set *set, struct hew_pool_local *local, unsigned number, void **objects, unsigned count)
 {
@@ -87,7 +87,7 @@ keep_at_hand(struct hew_pool_set *set, struct hew_pool_local *local, unsigned nu
     magazine->top += count;
 }
 
-/* What the thread has at hand, with a magazine for the size; NULL: it keeps nothing of that. */
+/* The thread's cache with a magazine for the size; NULL: the size is not cached. */
 static struct hew_pool_local *
 opened_local(struct hew_pool_set *set, unsigned number)
 {
@@ -102,7 +102,7 @@ take_one(struct hew_pool_set *set, unsigned number, size_t size)
     struct hew_pool_class *class = &set->classes[number];
     struct hew_pool_local *local = opened_local(set, number);
     void *object = local == NULL ? NULL : hew_pool_local_pop(&local->magazines[number]);
-    if (object != NULL) { /* a size above those in the table */
+    if (object != NULL) { /* a size larger than those in the table */
         return object;
     }
     void *objects[HEW_POOL_AT_ONCE], **end = objects + HEW_POOL_AT_ONCE;
@@ -133,7 +133,7 @@ hew_pool_serve(struct hew_pool_set *set, size_t size, bool zero)
     return zero && object != NULL ? hew_bytes_zero(object, size) : object;
 }
 
-/* Past what the thread has at hand. */
+/* Frees past the thread's magazine. */
 static void
 give_back(struct hew_pool_set *set, const char *function, struct hew_pool_block *block, void *object)
 {
@@ -223,7 +223,7 @@ hew_pool_serve_usable(struct hew_pool_set *set, const char *function, const void
     return hew_pool_group_block(set, function, object)->stride;
 }
 
-/* The set of an address in a pool. */
+/* The set of an address that lies in a pool. */
 static struct hew_pool_set *
 plain_set(const char *function, const void *object)
 {

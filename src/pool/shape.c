@@ -12,10 +12,10 @@
 #include <limits.h>
 
 #define ALIGNMENT_MAX ((size_t)2 << 20)
-#define BYTES_MAX ((size_t)1 << (HEW_LG_ADDRESS - 1)) /* what can lie in the address space */
+#define BYTES_MAX ((size_t)1 << (HEW_LG_ADDRESS - 1)) /* more does not fit the address space */
 #define AT_HAND_MOST 128
 #define AT_HAND_BYTES ((size_t)64 << 10)
-#define AT_HAND_PART 8 /* where the fixed group is all that threads have together; else half as strict */
+#define AT_HAND_PART 8 /* divisor if all objects are in the fixed group; half of it otherwise */
 #define RELEASE_MS 10000
 
 static size_t
@@ -37,7 +37,7 @@ source_can_be(const struct hew_pool_options *options)
                                  fallback->usable_size != NULL));
 }
 
-/* The program's structs may be gone when create returns. */
+/* The program's structs may not exist any more after hew_pool_create() returns. */
 static void
 copy_functions(struct hew_pool_set *set)
 {
@@ -75,7 +75,7 @@ hew_pool_shape_options(struct hew_pool_set *set, const struct hew_pool_options *
     return can_be ? 0 : EINVAL;
 }
 
-/* 0: the size or the count cannot be. */
+/* 0: the size or the count is invalid. */
 static size_t
 stride_of(const struct hew_pool_set *set, const struct hew_pool_size *size)
 {
@@ -83,7 +83,7 @@ stride_of(const struct hew_pool_set *set, const struct hew_pool_size *size)
     return stride == 0 || size->count > BYTES_MAX / stride ? 0 : stride;
 }
 
-/* Where a stride is among the first `count` classes, or would be. */
+/* Position of a stride among the first `count` classes, or where to insert it. */
 static unsigned
 place_of(const struct hew_pool_set *set, unsigned count, size_t stride)
 {
@@ -190,7 +190,7 @@ make_lookup(struct hew_pool_set *set)
                                    set->lookup_bytes) == 0;
 }
 
-/* Which size each grain of the fixed groups is of, and where each group begins. */
+/* Fills in the size index of each granule of the fixed groups, and where each group begins. */
 static bool
 make_grains(struct hew_pool_set *set, size_t bytes)
 {
@@ -212,7 +212,7 @@ make_grains(struct hew_pool_set *set, size_t bytes)
     return grains != NULL;
 }
 
-/* All objects of a fixed group become free. */
+/* Frees all objects of a fixed group. */
 static bool
 stock(struct hew_pool_set *set, struct hew_pool_class *class)
 {
@@ -240,7 +240,7 @@ touch(const struct hew_pool_set *set)
     }
 }
 
-/* Of all fixed groups, or of the first ones that are too much. */
+/* Total bytes of the fixed groups; stops at a sum that is too large. */
 static size_t
 bytes_of_groups(const struct hew_pool_set *set)
 {
@@ -264,8 +264,8 @@ make_group(struct hew_pool_set *set, unsigned number)
     return true;
 }
 
-/* What is wrong with so many bytes, before anything is made of them.  More than the machine has can be mapped on some machines,
- * and would end the process when it is used; of a caller's source only our bit for each object counts. */
+/* Checks the total size before anything is created.  Some machines map more than they have and then kill the process
+ * when it uses the memory.  For a caller's source only hew's bit for each object counts. */
 static int
 fault_of(const struct hew_pool_set *set, size_t bytes)
 {
