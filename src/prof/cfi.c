@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Pointer encodings: the low four bits say how it is stored, the next three to what it is relative. */
+/* Pointer encodings: the low four bits are the format, the next three are the base. */
 enum { PE_ABSOLUTE = 0, PE_ULEB = 1, PE_UDATA2 = 2, PE_UDATA4 = 3, PE_UDATA8 = 4, PE_SDATA4 = 0xb, PE_SDATA8 = 0xc };
 enum { PE_HERE = 0x10, PE_INDEX_TABLE = 0x3b, PE_OMITTED = 0xff };
 
@@ -13,7 +13,7 @@ struct reader {
     const uint8_t *at, *end;
 };
 
-struct common { /* what the functions of one compilation share */
+struct common { /* data that several functions of one compilation unit share */
     struct reader program;
     uint64_t code_unit;
     int64_t data_unit;
@@ -48,7 +48,7 @@ take_bytes(struct reader *reader, unsigned count)
     return value;
 }
 
-/* A number in groups of seven bits, the lowest first; *sign: the bit above it when it is negative, else 0. */
+/* Reads a LEB128 number; *sign: the bit above it if it is negative, else 0. */
 static uint64_t
 take_leb(struct reader *reader, uint64_t *sign)
 {
@@ -78,7 +78,7 @@ take_sleb(struct reader *reader)
     return (int64_t)(value | -sign);
 }
 
-/* A pointer; relative to itself when its encoding says so.  Other bases do not occur where this is called. */
+/* Reads a pointer, relative to its own address if its encoding says so.  Other bases do not occur here. */
 static uintptr_t
 take_pointer(struct reader *reader, uint8_t encoding)
 {
@@ -102,7 +102,7 @@ take_pointer(struct reader *reader, uint8_t encoding)
     return (encoding & 0x70) == PE_HERE ? here + value : value;
 }
 
-/* The augmentation data of a CIE, letter by letter.  False: a letter that says nothing to us. */
+/* Reads the augmentation data of a CIE, letter by letter.  False: an unknown letter. */
 static bool
 read_augmentation(struct reader *reader, const char *letters, struct common *common)
 {
@@ -148,7 +148,7 @@ read_common(const uint8_t *at, struct common *common)
     reader.at += strlen(letters) + 1;
     common->code_unit = take_uleb(&reader);
     common->data_unit = take_sleb(&reader);
-    (void)(version == 1 ? take_bytes(&reader, 1) : take_uleb(&reader)); /* the return address: as the ABI says */
+    (void)(version == 1 ? take_bytes(&reader, 1) : take_uleb(&reader)); /* return address: fixed by the ABI */
     if (!read_augmentation(&reader, letters, common)) {
         return false;
     }
@@ -166,7 +166,7 @@ save_at(struct state *state, uint64_t dwarf, int64_t place)
     }
 }
 
-/* An expression for a stored register: frame pointer + constant, as functions have that realign their stack. */
+/* An expression for a saved register: frame pointer + constant, used by functions that realign their stack. */
 static void
 save_by_expression(struct state *state, uint64_t dwarf, struct reader *reader)
 {
@@ -181,7 +181,7 @@ save_by_expression(struct state *state, uint64_t dwarf, struct reader *reader)
     state->by_frame |= (uint16_t)(known && index >= 0 ? 1u << index : 0);
 }
 
-/* An expression for the CFA: what is stored at a register + constant. */
+/* An expression for the CFA: the value stored at register + constant. */
 static void
 define_by_expression(struct state *state, struct reader *reader)
 {
@@ -213,7 +213,7 @@ restore(struct machine *machine, uint64_t dwarf)
     }
 }
 
-/* Instructions that move on to a later address.  False: it is none of these. */
+/* Instructions that advance the location.  False: another instruction. */
 static bool
 run_advance(struct machine *machine, const struct common *common, uint8_t code, struct reader *reader)
 {
@@ -229,7 +229,7 @@ run_advance(struct machine *machine, const struct common *common, uint8_t code, 
     return true;
 }
 
-/* Instructions with a register in front.  False: it is none of these. */
+/* Instructions with a register operand.  False: another instruction. */
 static bool
 run_register(struct machine *machine, const struct common *common, uint8_t code, struct reader *reader)
 {
@@ -274,21 +274,21 @@ run_register(struct machine *machine, const struct common *common, uint8_t code,
         save_at(state, dwarf, HEW_CFI_LOST);
         break;
     }
-    default: /* kept in another register, or a value that is computed */
+    default: /* saved in another register, or a computed value */
         take_uleb(reader);
         save_at(state, dwarf, HEW_CFI_LOST);
     }
     return true;
 }
 
-/* The rest.  False: an instruction that nobody has told us of. */
+/* All other instructions.  False: an unknown one. */
 static bool
 run_other(struct machine *machine, const struct common *common, uint8_t code, struct reader *reader)
 {
     struct state *state = &machine->now;
     switch (code) {
     case 0x00: /* nop */
-    case 0x2c: /* about pointer authentication on aarch64: the address is stripped in any case */
+    case 0x2c: /* pointer authentication on aarch64: the address is stripped in any case */
     case 0x2d:
         return true;
     case 0x0a: /* remember_state */
@@ -323,7 +323,7 @@ run_other(struct machine *machine, const struct common *common, uint8_t code, st
     }
 }
 
-/* Runs `program` up to the instruction that passes `pc`. */
+/* Runs `program` up to the instruction that advances past `pc`. */
 static bool
 run(struct machine *machine, const struct common *common, struct reader program, uintptr_t pc)
 {
@@ -363,7 +363,7 @@ to_rule(const struct state *state, bool signal, struct hew_cfi_rule *rule)
     return true;
 }
 
-/* The entry of the sorted table whose function begins at or before pc; NULL when there is none. */
+/* The last entry of the sorted table whose function begins at or before pc; NULL when there is none. */
 static const uint8_t *
 find_entry(const uint8_t *index, uintptr_t pc)
 {
@@ -385,7 +385,7 @@ find_entry(const uint8_t *index, uintptr_t pc)
     return low == 0 ? NULL : index + table[low - 1][1];
 }
 
-/* An entry of .eh_frame: what it shares with others, the code that it covers, and what follows in it. */
+/* An entry of .eh_frame: its shared part, the code it covers, and the reader positioned after these. */
 struct entry {
     struct common common;
     struct reader reader;

@@ -26,12 +26,12 @@ static char prefix[sizeof hew_options.prof_prefix];
 static uint64_t sequence;
 static uint64_t logs;
 static char log_path[PATH_BYTES];
-static uint64_t sequences['u' - 'f' + 1]; /* by the letter of the kind */
+static uint64_t sequences['u' - 'f' + 1]; /* one for each kind's letter */
 
-static _Atomic uint64_t allocated; /* since the last profile by interval, by estimate */
-static _Atomic size_t peak;        /* the most that was mapped when it was last looked at */
+static _Atomic uint64_t allocated; /* estimated bytes since the last profile by interval */
+static _Atomic size_t peak;        /* largest amount mapped at the last check */
 
-/* One profile in the making: too large for the stack. */
+/* A profile while it is written: too large for the stack. */
 struct dump {
     struct hew_sink sink;
     struct hew_snapshot snapshot;
@@ -64,7 +64,7 @@ hew_dump_interval(void)
     return hew_options.lg_prof_interval < 0 ? 0 : UINT64_C(1) << hew_options.lg_prof_interval;
 }
 
-/* "4026531836" of the link "pid:[4026531836]". */
+/* Appends "4026531836" from the link "pid:[4026531836]". */
 static void
 put_pid_namespace(struct hew_text *text)
 {
@@ -77,7 +77,7 @@ put_pid_namespace(struct hew_text *text)
     }
 }
 
-/* Under the lock: what all names begin with, up to the number in the process. */
+/* Lock held.  Appends the common prefix of all names, up to the number in the process. */
 static void
 put_beginning(struct hew_text *text, uint64_t number)
 {
@@ -92,7 +92,7 @@ put_beginning(struct hew_text *text, uint64_t number)
     hew_text_put_unsigned(text, number);
 }
 
-/* The next name of a kind; none when profiles have no names.  False without one, or when it does not fit. */
+/* Makes the next name of a kind, unless profiles have no names.  False if there is none, or it does not fit. */
 static bool
 make_name(char *path, char kind)
 {
@@ -141,7 +141,7 @@ hew_dump_log_end(void)
     return hew_event_log_end(path);
 }
 
-/* Into `file` where that is open, else under `path`. */
+/* Writes to `file` if it is open, else to `path`. */
 static bool
 write_snapshot(struct dump *dump, int file, const char *path)
 {
@@ -164,8 +164,8 @@ write_snapshot(struct dump *dump, int file, const char *path)
     return true;
 }
 
-/* Writes a profile into `file`, else (-1) under `path`, or with NULL under the next name of its kind.  Tells what is live in
- * `leak`, which may be NULL. */
+/* Writes a profile to `file`; if that is -1, to `path`; if that is NULL, to the next name of its kind.  Stores an
+ * estimate of what is live in `leak`, which may be NULL. */
 static bool
 write_profile(int file, const char *path, char kind, struct hew_dump_leak *leak)
 {
@@ -186,7 +186,7 @@ write_profile(int file, const char *path, char kind, struct hew_dump_leak *leak)
         }
         hew_snapshot_give(&dump->snapshot);
     }
-    if (!written && dump->path[0] != '\0') { /* nobody has asked who could be told */
+    if (!written && dump->path[0] != '\0') { /* no caller to return the error to */
         hew_warn("a heap profile could not be written", dump->path);
     }
     hew_os_unmap(dump, bytes);
@@ -215,7 +215,7 @@ hew_dump_final(void)
     return leak;
 }
 
-/* True for the one thread in which the count passes the interval. */
+/* True for exactly one thread each time the count passes the interval. */
 static bool
 interval_is_over(uint64_t bytes)
 {

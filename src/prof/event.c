@@ -16,12 +16,12 @@
 struct hew_mutex hew_event_lock = HEW_MUTEX(event);
 
 static _Atomic ssize_t recent_most; /* written under the lock */
-static _Atomic uint64_t log_now;    /* the number of the log that runs, 0: none; written under the lock */
+static _Atomic uint64_t log_now;    /* the number of the running log, 0: none; written under the lock */
 
 /* Guarded by hew_event_lock. */
 static struct hew_list recent = {&recent, &recent}; /* oldest first */
 static size_t recent_count;
-static struct hew_event *logged; /* latest first */
+static struct hew_event *logged; /* newest first */
 static uint64_t logs_ever, log_began_ns;
 
 bool
@@ -59,7 +59,7 @@ drop_end(struct hew_event_end *end)
     }
 }
 
-/* Under the lock. */
+/* Lock held. */
 static void
 let_go(struct hew_event *event)
 {
@@ -151,7 +151,7 @@ hew_event_keep_recent(ssize_t most)
     hew_mutex_unlock(&hew_event_lock);
 }
 
-/* Memory for the text of all that `measure` tells, which only the lock keeps from growing.  Returns with the lock held,
+/* Maps memory for the text that `measure` sizes; the size is stable only under the lock.  Returns with the lock held,
  * or NULL without it. */
 static char *
 text_under_lock(size_t (*measure)(void), size_t *bytes)
@@ -259,13 +259,13 @@ hew_event_log_end(const char *path)
     if (memory == NULL) {
         return false;
     }
-    if (atomic_load_explicit(&log_now, memory_order_relaxed) == 0) { /* another thread was faster */
+    if (atomic_load_explicit(&log_now, memory_order_relaxed) == 0) { /* another thread ended the log first */
         hew_mutex_unlock(&hew_event_lock);
         hew_os_unmap(memory, bytes);
         return false;
     }
     hew_text_begin(&text, memory, bytes);
-    uint64_t now = hew_event_now_ns(); /* by the wall, it may have been set back */
+    uint64_t now = hew_event_now_ns(); /* wall-clock time may have been set back */
     hew_event_json_log(&text, logged, now > log_began_ns ? now - log_began_ns : 0);
     while (logged != NULL) {
         struct hew_event *next = logged->logged;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define FRAME_BYTES 22   /* "0x7fffffffffff1234", */
-#define EVENT_BYTES 1024 /* keys and numbers; a name of 15 bytes may double by its escapes */
+#define EVENT_BYTES 1024 /* keys and numbers; escaping may double a name of 15 bytes */
 
 size_t
 hew_event_json_bytes(const struct hew_event *event)
@@ -24,7 +24,7 @@ put_number(struct hew_text *text, const char *before, uint64_t value)
     hew_text_put_unsigned(text, value);
 }
 
-/* Names are printable, and may hold blanks. */
+/* Names are printable, and may contain blanks. */
 static void
 put_name(struct hew_text *text, const char *before, const char *name)
 {
@@ -96,7 +96,7 @@ put_info(struct hew_text *text, uint64_t duration_ns)
     hew_text_put(text, "}");
 }
 
-/* Threads that have been told, a bit for each number. */
+/* Threads already written, one bit for each number. */
 struct told {
     uint64_t *bits;
     size_t bytes;
@@ -128,7 +128,7 @@ put_thread(struct hew_text *text, const struct hew_event_end *end, struct told *
     }
 }
 
-/* Each thread once; none without memory. */
+/* Writes each thread once; none without memory. */
 static void
 put_threads(struct hew_text *text, const struct hew_event *logged)
 {

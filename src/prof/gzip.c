@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* CRC-32 by half-bytes: 64 bytes of table. */
+/* CRC-32 by half-bytes: the table has 64 bytes. */
 static uint32_t
 crc_of(uint32_t crc, const uint8_t *bytes, size_t count)
 {
@@ -19,7 +19,7 @@ crc_of(uint32_t crc, const uint8_t *bytes, size_t count)
     return ~crc;
 }
 
-/* The lowest byte first, as both formats have it. */
+/* Little-endian, as both formats require. */
 static void
 put_number(struct hew_sink *sink, uint64_t value, unsigned bytes)
 {

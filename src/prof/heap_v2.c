@@ -4,7 +4,8 @@
 #include "base/options.h"
 #include "prof/mappings.h"
 
-/* "<live objects>: <live bytes> [<objects ever>: <bytes ever>]"; what was ever allocated is told with prof_accum only. */
+/* "<live objects>: <live bytes> [<objects ever>: <bytes ever>]"; the totals ever allocated are written with prof_accum
+ * only. */
 static void
 put_counts(struct hew_sink *sink, const struct hew_prof_totals *live, const struct hew_prof_totals *ever,
            uint64_t interval)
@@ -43,7 +44,8 @@ put_thread(struct hew_sink *sink, uint64_t number, const struct hew_prof_totals 
     put_counts(sink, live, ever, interval);
 }
 
-/* Return addresses; readers look for the call before each but the first, which they take for a place in a function. */
+/* Writes return addresses.  Readers search for the call before each of them except the first, which they take for an
+ * exact address. */
 static void
 put_stack(struct hew_sink *sink, const struct hew_snapshot_stack *stack, uint64_t interval)
 {
@@ -63,10 +65,10 @@ put_stack(struct hew_sink *sink, const struct hew_snapshot_stack *stack, uint64_
 
 struct map {
     struct hew_sink *sink;
-    bool is_whole; /* what is mapped now stands there */
+    bool is_whole; /* the file has the current mappings already */
 };
 
-/* As a line of /proc/PID/maps. */
+/* Writes a line in the form of /proc/PID/maps. */
 static void
 put_mapping(const struct hew_mapping *mapping, void *context)
 {
@@ -94,7 +96,7 @@ hew_heap_v2_write(struct hew_sink *sink, const struct hew_snapshot *snapshot)
     for (size_t i = 0; i < snapshot->thread_count; i++) {
         const struct hew_snapshot_thread *thread = &snapshot->threads[i];
         if (thread->ever.objects == 0) {
-            continue; /* has been sampled and has nothing left to tell */
+            continue; /* it was sampled, and has no counts left */
         }
         put_thread(sink, thread->number, &thread->live, &thread->ever, snapshot->interval);
         if (thread->name[0] != '\0') {

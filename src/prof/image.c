@@ -12,7 +12,7 @@
 #define HEADERS_MOST 64
 #define NOTES_MOST 2048
 
-/* Among notes, a build id; its length, 0: none. */
+/* Finds a build id among notes; returns its length, 0: none. */
 static unsigned
 find_build_id(const uint8_t *notes, size_t size, uint8_t *id, unsigned most)
 {
@@ -33,8 +33,8 @@ find_build_id(const uint8_t *notes, size_t size, uint8_t *id, unsigned most)
     return 0;
 }
 
-/* The program headers of the ELF file that is mapped from its beginning at `begin`; their number, 0: it is none.  `base` is
- * where its address 0 is. */
+/* The program headers of the ELF file mapped at `begin`.  Returns their number, 0: not an ELF file.  `base` is the load
+ * address. */
 static unsigned
 read_headers(uintptr_t begin, ElfW(Phdr) * parts, uintptr_t *base)
 {

@@ -11,7 +11,7 @@
 
 #define LINE_MOST (HEW_MAPPING_PATH + 128)
 
-/* A number in hexadecimal and the character behind it; false when that is not `after`. */
+/* Parses a hexadecimal number and the character after it; false when that is not `after`. */
 static bool
 take_hex(const char **at, const char *end, uint64_t *value, char after)
 {
@@ -68,14 +68,14 @@ hew_mappings_parse(const char *line, size_t length, struct hew_mapping *mapping)
     return true;
 }
 
-/* A walk over what is mapped, lowest first. */
+/* An iteration over mappings in address order. */
 struct walk {
     void (*visit)(const struct hew_mapping *mapping, void *context);
     void *context;
-    uintptr_t end; /* of what was visited last */
+    uintptr_t end; /* end of the mapping visited last */
 };
 
-/* What was closed and lay between the mapping visited last and `limit`. */
+/* Visits the closed libraries between the mapping visited last and `limit`. */
 static void
 visit_closed(struct walk *walk, uintptr_t limit)
 {
@@ -100,7 +100,7 @@ visit_mapping(struct walk *walk, struct hew_mapping *mapping)
     walk->end = mapping->end;
 }
 
-/* From /proc/self/maps.  False: there is none. */
+/* Reads /proc/self/maps.  False: it does not exist. */
 static bool
 visit_lines(struct walk *walk)
 {
@@ -125,7 +125,7 @@ visit_lines(struct walk *walk)
             line = end + 1;
         }
         if (line == text && held == sizeof text) {
-            line = text + held; /* a path that is too long for us: its beginning goes, its end will not parse */
+            line = text + held; /* the path is too long: drop its beginning; the remainder will not parse */
         }
         held = (size_t)(text + held - line);
         memmove(text, line, held);

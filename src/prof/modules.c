@@ -8,11 +8,11 @@
 #include <string.h>
 
 #define MODULES_MOST 256
-#define PATH_BYTES 256 /* a longer one is left out: the build id is there still */
+#define PATH_BYTES 256 /* longer paths are left out; the build id remains */
 
 struct module {
-    _Atomic bool ready; /* what follows is written, and never changes */
-    uintptr_t object;   /* where the whole of it began */
+    _Atomic bool ready; /* the other fields are written and never change again */
+    uintptr_t object;   /* start address of the library */
     const uint8_t *unwind_index;
     struct hew_image_code code;
     unsigned build_id_bytes;
@@ -37,13 +37,13 @@ count_claimed(void)
     return count < MODULES_MOST ? count : MODULES_MOST;
 }
 
-/* The same library may come again at its old place: it is noted once. */
+/* A library may be loaded again at its old address: it is recorded once. */
 static bool
 is_noted(const struct hew_os_object *object)
 {
     for (unsigned i = count_claimed(); i-- > 0;) {
         if (is_ready(i) && modules[i].object == object->begin && modules[i].unwind_index == object->unwind_index) {
-            return strncmp(modules[i].path, object->path, PATH_BYTES - 1) == 0; /* of several there the last */
+            return strncmp(modules[i].path, object->path, PATH_BYTES - 1) == 0; /* if several were here, the last */
         }
     }
     return false;
@@ -71,7 +71,7 @@ hew_modules_note(const struct hew_os_object *object)
     module->build_id_bytes = hew_image_build_id(object->begin, module->build_id, HEW_BUILD_ID);
     hew_text_begin(&path, module->path, sizeof module->path);
     hew_text_put(&path, object->path);
-    /* release: whoever sees it ready sees the rest */
+    /* release: a thread that sees `ready` sees the other fields */
     atomic_store_explicit(&module->ready, true, memory_order_release);
 }
 

@@ -29,7 +29,7 @@ enum {
 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3 };
 
-/* The strings that every profile has, in the order of their numbers; number 0 must be "". */
+/* The strings of every profile, by number; number 0 must be "". */
 static const char *const strings[] = {
     "", "alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "inuse_space", "space", "thread",
     "thread_name",
@@ -54,7 +54,7 @@ struct writer {
     unsigned mapping_count;
     struct range mappings[MAPPINGS_MOST];
     size_t address_count;
-    uintptr_t addresses[]; /* sorted, each once; a location's number is its place + 1 */
+    uintptr_t addresses[]; /* sorted, unique; a location's number is its index + 1 */
 };
 
 static void
@@ -77,7 +77,7 @@ put_number(struct writer *writer, unsigned field, uint64_t value)
     hew_gzip_put(&writer->gzip, number.at, number.length);
 }
 
-/* Adds a string to the profile's table; its number. */
+/* Adds a string to the profile's table and returns its number. */
 static uint64_t
 put_string(struct writer *writer, const void *text, size_t length)
 {
@@ -153,7 +153,7 @@ sift_down(uintptr_t *values, size_t root, size_t count)
     }
 }
 
-/* In place; libc's qsort may allocate. */
+/* Sorts in place; libc's qsort may allocate. */
 static void
 sort(uintptr_t *values, size_t count)
 {
@@ -196,7 +196,7 @@ collect_addresses(struct writer *writer, const struct hew_snapshot *snapshot)
     writer->address_count = kept;
 }
 
-/* The place where `address` is or would be among `count` sorted numbers, `stride` numbers apart. */
+/* The index of `address` among `count` sorted numbers, which are `stride` numbers apart, or where to insert it. */
 static size_t
 place_of(const uintptr_t *values, size_t count, size_t stride, uintptr_t address)
 {
@@ -212,7 +212,7 @@ place_of(const uintptr_t *values, size_t count, size_t stride, uintptr_t address
     return low;
 }
 
-/* Frames are return addresses: the call lies before them. */
+/* Frames are return addresses: the call is before them. */
 static void
 put_locations(struct writer *writer)
 {
@@ -258,7 +258,7 @@ put_counts(struct writer *writer, const struct hew_snapshot_stack *stack, const 
     hew_protobuf_packed(&writer->message, SAMPLE_VALUE, values, count);
 }
 
-/* The number of a thread's name: string `first` + its place, for threads stand in the order of their numbers; 0: none. */
+/* The string number of a thread's name: `first` + the thread's index, because threads are sorted by number; 0: none. */
 static uint64_t
 name_of(const struct hew_snapshot *snapshot, uint64_t first, uint64_t number)
 {
@@ -278,7 +278,7 @@ put_samples(struct writer *writer, const struct hew_snapshot *snapshot)
     }
     for (size_t i = 0; i < snapshot->stack_count; i++) {
         const struct hew_snapshot_stack *stack = &snapshot->stacks[i];
-        struct hew_prof_totals past = stack->ever; /* less what the counters tell: threads that are gone */
+        struct hew_prof_totals past = stack->ever; /* minus the counters' totals: allocations of ended threads */
         for (unsigned j = 0; j < stack->counter_count; j++) {
             const struct hew_snapshot_counter *counter = &stack->counters[j];
             put_counts(writer, stack, &counter->live, &counter->ever);

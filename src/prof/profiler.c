@@ -21,7 +21,7 @@
 _Atomic bool hew_prof_active, hew_prof_active_init;
 _Atomic unsigned hew_prof_lg_sample;
 
-/* What experimental.hooks.prof_backtrace hands out: a hook may call the one before it. */
+/* The default of experimental.hooks.prof_backtrace; a hook may call the function it replaced. */
 static void
 walk(void **frames, unsigned *depth, unsigned most)
 {
@@ -41,7 +41,7 @@ _Atomic uint64_t hew_prof_seed;
 
 static struct hew_prof_class classes[HEW_CODE_SMALL_LAST + HEW_LARGE_CLASSES]; /* guarded by hew_prof_lock */
 
-/* Records of objects that were freed by threads at work here, whose counts are still to be taken off. */
+/* Records of objects that were freed inside the profiler; their counts are subtracted later. */
 static _Atomic(struct hew_prof_record *) waiting;
 
 void
@@ -58,7 +58,8 @@ hew_prof_boot(void)
     }
 }
 
-/* How many allocations of the class until its next sample: as many as the cache can count, the rest in `left`. */
+/* Sets the number of allocations of the class until its next sample.  The part that exceeds the cache's counter goes to
+ * `left`. */
 static void
 set_count(struct hew_cache *cache, struct hew_prof_own *own, unsigned code, uint64_t count)
 {
@@ -73,7 +74,7 @@ draw_class(struct hew_cache *cache, struct hew_prof_own *own, unsigned code)
     set_count(cache, own, code, hew_random_objects(&own->random, hew_code_size(code), hew_prof_interval()));
 }
 
-/* The same for objects of no class, in bytes: the object in which the count runs out is the sample. */
+/* For objects of no class, in bytes: the object at which the count runs out is sampled. */
 static void
 draw_bytes(struct hew_cache *cache, struct hew_prof_own *own)
 {
@@ -102,7 +103,7 @@ hew_prof_birth(struct hew_cache *cache)
     draw_bytes(cache, own);
 }
 
-/* Under the lock.  `count` is 1, or -1 modulo 2^64, which subtracts. */
+/* Lock held.  `count` is 1, or -1 modulo 2^64, which subtracts. */
 static void
 count_class(const struct hew_prof_record *record, uint64_t count)
 {
@@ -115,7 +116,7 @@ count_class(const struct hew_prof_record *record, uint64_t count)
     }
 }
 
-/* Under the lock. */
+/* Lock held. */
 static void
 remove_record(struct hew_prof_record *record)
 {
@@ -129,7 +130,7 @@ remove_record(struct hew_prof_record *record)
     hew_meta_give(record, sizeof *record);
 }
 
-/* Takes the lock, and off the counts what has been waiting for it. */
+/* Takes the lock, and subtracts the counts of the pending records. */
 static void
 lock(void)
 {
@@ -189,7 +190,7 @@ hew_prof_enter(struct hew_prof_own *own)
     }
     own->inside = true;
     atomic_signal_fence(
-        memory_order_seq_cst); /* a signal handler of this thread sees it before anything that follows */
+        memory_order_seq_cst); /* a signal handler of this thread sees `inside` before anything that follows */
     return true;
 }
 
@@ -210,7 +211,7 @@ hew_prof_thread_of(struct hew_prof_own *own)
     }
     struct hew_prof_thread *thread = own->thread;
     if (thread != NULL && hew_options.prof_sys_thread_name) {
-        char name[HEW_PROF_NAME_BYTES] = ""; /* the kernel's are 16 bytes */
+        char name[HEW_PROF_NAME_BYTES] = ""; /* the kernel's names are 16 bytes */
         hew_syscall2(SYS_prctl, PR_GET_NAME, name);
         lock();
         memcpy(thread->name, name, sizeof name);
@@ -228,7 +229,7 @@ take_frames(struct hew_prof_own *own, uintptr_t *frames)
     return depth < most ? depth : most;
 }
 
-/* Counts the object of the record; it stays uncounted without memory. */
+/* Counts the record's object; without memory it stays uncounted. */
 static void
 count(struct hew_prof_own *own, struct hew_prof_record *record, const uintptr_t *frames, unsigned depth)
 {
@@ -260,7 +261,7 @@ hew_prof_class_counts(unsigned class_index)
     return counts;
 }
 
-/* This moment, as one end of an object's life. */
+/* The current moment, as the allocation or the free of an object. */
 static struct hew_event_end
 end_here(struct hew_prof_own *own, uintptr_t *frames, unsigned depth)
 {
@@ -295,7 +296,7 @@ tell(const struct hew_prof_record *record, const void *object, uintptr_t *frames
     }
 }
 
-/* Samples the large object, or makes one for `size` bytes of class `code`; NULL: none. */
+/* Samples the large object, or allocates one for `size` bytes of class `code`; NULL: none. */
 static void *
 sample(struct hew_prof_own *own, struct hew_arena *arena, unsigned code, size_t size, struct hew_extent *large)
 {
@@ -343,12 +344,12 @@ hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code,
         hew_prof_birth(cache);
         return NULL;
     }
-    if (counted == HEW_CODE_NONE) { /* by bytes */
+    if (counted == HEW_CODE_NONE) { /* counted by bytes */
         if (cache->until_sample >= 0) {
             return NULL;
         }
         draw_bytes(cache, own);
-    } else if (own->left[counted] != 0) { /* only a part of the count is over */
+    } else if (own->left[counted] != 0) { /* only a part of the count has elapsed */
         set_count(cache, own, counted, own->left[counted]);
         return NULL;
     } else {
@@ -363,9 +364,9 @@ hew_prof_attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code,
 }
 
 /*
- * A sampled object lies on an extent of its own, not in a slab, so nothing of it would tell which slab it keeps.  The region
- * that it was taken in place of does: it is held, and given back with the object.  Only of the extent's own arena, so that both
- * go together when an arena is emptied.
+ * A sampled object lies on its own extent, not in a slab, so it does not show which slab it would keep alive.  The
+ * reserved region does.  The object was allocated instead of it; it is freed with the object.  It comes only from the
+ * extent's own arena, so that both disappear together when the arena is emptied.
  */
 bool
 hew_prof_keep_place(void *sampled, unsigned code, void *place)
@@ -376,7 +377,7 @@ hew_prof_keep_place(void *sampled, unsigned code, void *place)
         return false;
     }
     record->code = code;
-    /* release: pairs with the acquires of who looks at the place, and of who takes it */
+    /* release: pairs with the acquire of threads that read or take the place */
     atomic_store_explicit(&record->place, place, memory_order_release);
     return true;
 }
@@ -412,7 +413,7 @@ hew_prof_freed(struct hew_extent *extent)
     }
     note_removal(record);
     if (own == NULL || entered) {
-        lock(); /* which removes it */
+        lock(); /* processes the pending removals */
         unlock();
     }
     if (entered) {

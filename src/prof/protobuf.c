@@ -25,7 +25,7 @@ encoded_size(uint64_t value)
     return encode(unused, value);
 }
 
-/* Room for `count` bytes and two numbers before them? */
+/* Whether `count` bytes and two numbers before them fit. */
 static bool
 has_room(const struct hew_protobuf *message, size_t count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samples: the table is copied under its lock; slabs are asked about afterwards, since a bin's lock goes outside that one.  An
- * object that is freed in between has a place that is another's by then: one row of many.
+ * samples: copies the table under its lock.  Slabs are queried afterwards, because a bin's lock ranks outside that
+ * lock.  If an object is freed in between, its place belongs to another object by then: one wrong row among many.
  */
 #include "prof/samples.h"
 
@@ -58,7 +58,7 @@ copy_stack(const struct hew_prof_stack *stack, void *context)
     copying->frames += stack->depth;
 }
 
-/* Under hew_prof_lock.  False: the memory is too small, and `*bytes` says what is needed. */
+/* hew_prof_lock held.  False: the memory is too small, and `*bytes` is the required size. */
 static bool
 copy(struct hew_samples *samples, size_t *bytes)
 {
@@ -90,7 +90,7 @@ bool
 hew_samples_take(struct hew_samples *samples)
 {
     memset(samples, 0, sizeof *samples);
-    for (;;) { /* once more when the table has outgrown the memory meanwhile */
+    for (;;) { /* repeat if the table has outgrown the memory meanwhile */
         size_t bytes = 0;
         hew_mutex_lock(&hew_prof_lock);
         bool fits = copy(samples, &bytes);

@@ -55,7 +55,7 @@ bytes_for(struct hew_prof_table_sizes sizes)
            sizes.counters * sizeof(struct hew_snapshot_counter) + sizes.frames * sizeof(uintptr_t);
 }
 
-/* Under hew_prof_lock; the memory is large enough. */
+/* hew_prof_lock held; the memory is large enough. */
 static void
 copy(struct hew_snapshot *snapshot, struct hew_prof_table_sizes sizes)
 {
@@ -73,7 +73,7 @@ hew_snapshot_take(struct hew_snapshot *snapshot, uint64_t interval)
 {
     memset(snapshot, 0, sizeof *snapshot);
     snapshot->interval = interval;
-    for (;;) { /* once more when the table has outgrown the memory meanwhile */
+    for (;;) { /* repeat if the table has outgrown the memory meanwhile */
         hew_mutex_lock(&hew_prof_lock);
         struct hew_prof_table_sizes sizes = hew_prof_table_sizes();
         bool fits = snapshot->memory != NULL && bytes_for(sizes) <= snapshot->memory_bytes;

@@ -180,7 +180,7 @@ hew_prof_table_reset(void)
     for (size_t i = 0; i < stacks.size; i++) {
         while (stacks.buckets[i] != NULL) {
             struct hew_prof_stack *stack = HEW_CONTAINER(stacks.buckets[i], struct hew_prof_stack, link);
-            stack->past.objects = 1; /* so that it stays until its counters are gone */
+            stack->past.objects = 1; /* keeps the stack until its counters are freed */
             while (!hew_list_is_empty(&stack->counters)) {
                 drop_counter(HEW_CONTAINER(stack->counters.next, struct hew_prof_counter, of_stack));
             }

@@ -7,17 +7,17 @@
 #include <string.h>
 
 #define LG_SLOTS 11
-#define FRAME_BYTES_MAX ((uintptr_t)256 << 20) /* no frame is larger: a wrong rule ends the walk here, not in a fault */
+#define FRAME_BYTES_MAX ((uintptr_t)256 << 20) /* no frame is larger: a wrong rule ends the walk instead of faulting */
 
 struct known {
     uintptr_t pc;
-    const uint8_t *index; /* of the object that it lies in */
+    const uint8_t *index; /* of the object that contains the code */
     struct hew_cfi_rule rule;
 };
 
 #define KNOWN_WORDS ((sizeof(struct known) + 7) / 8)
 
-/* A slot is read without a lock: what was read counts when `version` is even and did not change meanwhile. */
+/* A slot is read without a lock: a read is valid if `version` is even and did not change meanwhile. */
 struct slot {
     _Atomic uint64_t version;
     _Atomic uint64_t words[KNOWN_WORDS];
@@ -32,7 +32,7 @@ void
 hew_unwind_boot(void (*notice)(const struct hew_os_object *object))
 {
     noticed = notice;
-    /* In a static program everything is one object: nothing is left out then. */
+    /* In a static program hew and the program are one object: then no frame is left out. */
     uintptr_t program = hew_os_program_address();
     if (!hew_os_find_object((uintptr_t)hew_unwind_boot, &own) || (program >= own.begin && program < own.end)) {
         own.begin = own.end = 0;
@@ -56,7 +56,7 @@ recall(uintptr_t pc, const uint8_t *index, struct hew_cfi_rule *rule)
     /* acquire: pairs with the release in remember() */
     uint64_t version = atomic_load_explicit(&slot->version, memory_order_acquire);
     for (unsigned i = 0; i < KNOWN_WORDS; i++) {
-        /* acquire: the version is looked at again after the words; pairs with the releases in remember() */
+        /* acquire: the version is read again after the words; pairs with the releases in remember() */
         copy.words[i] = atomic_load_explicit(&slot->words[i], memory_order_acquire);
     }
     if ((version & 1) != 0 || atomic_load_explicit(&slot->version, memory_order_relaxed) != version ||
@@ -80,10 +80,10 @@ remember(uintptr_t pc, const uint8_t *index, const struct hew_cfi_rule *rule)
     copy.known.rule = *rule;
     uint64_t version = atomic_load_explicit(&slot->version, memory_order_relaxed);
     if ((version & 1) != 0 || !atomic_compare_exchange_strong(&slot->version, &version, version + 1)) {
-        return; /* another thread writes it */
+        return; /* another thread is writing it */
     }
     for (unsigned i = 0; i < KNOWN_WORDS; i++) {
-        /* release: whoever sees a word sees that the version is odd */
+        /* release: a thread that sees a word also sees the odd version */
         atomic_store_explicit(&slot->words[i], copy.words[i], memory_order_release);
     }
     atomic_store_explicit(&slot->version, version + 2, memory_order_release);
@@ -119,7 +119,7 @@ static bool
 step_by_rule(struct hew_registers *registers, const struct hew_cfi_rule *rule)
 {
     if (rule->base == HEW_CFI_STACK ? false : registers->kept[rule->base] == 0) {
-        return false; /* lost on the way */
+        return false; /* register not known */
     }
     uintptr_t base = rule->base == HEW_CFI_STACK ? registers->sp : registers->kept[rule->base];
     uintptr_t cfa = base + (uintptr_t)(intptr_t)rule->offset;
@@ -147,7 +147,7 @@ step_by_rule(struct hew_registers *registers, const struct hew_cfi_rule *rule)
     return true;
 }
 
-/* Both processors: the frame pointer points at the caller's, and the return address follows. */
+/* On both processors the frame pointer points at the caller's frame pointer, followed by the return address. */
 static bool
 step_by_frame(struct hew_registers *registers)
 {
@@ -162,7 +162,8 @@ step_by_frame(struct hew_registers *registers)
     return registers->pc != 0 && hew_os_peek(registers->pc - 1, &code, 1);
 }
 
-/* Code that only calls, and has neither tables nor a frame pointer: CPython's trampolines for perf (python -X perf). */
+/* For code that only calls, and has neither tables nor a frame pointer: CPython's trampolines for perf (python -X
+ * perf). */
 static bool
 step_by_end(struct hew_registers *registers, int dropped)
 {
@@ -183,13 +184,13 @@ step_over_signal(struct hew_registers *registers, bool *exact)
     return registers->pc != 0;
 }
 
-/* One frame outwards of code that no table covers. */
+/* One step outwards from code that no table covers. */
 static bool
 step_without_tables(struct hew_registers *registers, bool *exact)
 {
     uint64_t code = 0;
     if (hew_os_peek(registers->pc, &code, sizeof code)) {
-        if (HEW_HANDLER_END != 0 && code == HEW_HANDLER_END) { /* between a signal handler and what it interrupted */
+        if (HEW_HANDLER_END != 0 && code == HEW_HANDLER_END) { /* between a signal handler and the interrupted code */
             return step_over_signal(registers, exact);
         }
         int dropped = hew_registers_dropped(code);
@@ -200,7 +201,8 @@ step_without_tables(struct hew_registers *registers, bool *exact)
     return step_by_frame(registers);
 }
 
-/* One frame outwards.  `exact`: pc is an instruction, not a return address, which may lie in the next function. */
+/* One step outwards.  `exact`: pc is an instruction; otherwise it is a return address, which may lie in the next
+ * function. */
 static bool
 step(struct hew_registers *registers, bool *exact)
 {
@@ -208,7 +210,7 @@ step(struct hew_registers *registers, bool *exact)
     uintptr_t before = registers->pc, sp = registers->sp;
     bool found =
         hew_unwind_find(*exact ? before : before - 1, &rule) ||
-        (!*exact && hew_unwind_find(before, &rule) && rule.signal); /* such a function begins at the return address */
+        (!*exact && hew_unwind_find(before, &rule) && rule.signal); /* signal trampolines begin at the return address */
     *exact = false;
     if (!found) {
         return step_without_tables(registers, exact);
@@ -235,7 +237,7 @@ hew_unwind(uintptr_t *frames, unsigned most, uintptr_t inner)
             frames[count++] = registers.pc;
         }
     }
-    if (count == 0 && most > 0) { /* no tables, no frame pointers: at least something for counts to stand at */
+    if (count == 0 && most > 0) { /* no tables, no frame pointers: return at least one frame */
         frames[count++] = (uintptr_t)__builtin_return_address(0);
     }
     return count;

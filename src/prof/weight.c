@@ -43,7 +43,7 @@ hew_weight_for_heap_v2(const struct hew_prof_totals *totals, uint64_t interval, 
     if (!unbias || interval <= 1 || totals->weight_objects == 0 || totals->weight_bytes == 0) {
         return (struct hew_prof_shown){totals->objects, totals->bytes};
     }
-    /* The reader will divide both by this chance, that of an object of mean size. */
+    /* The reader will divide both by the probability of an object of mean size. */
     double objects = (double)totals->weight_objects / ONE, bytes = (double)totals->weight_bytes;
     double chance = hew_natural_chance(bytes / objects / (double)interval);
     uint64_t shown = rounded(objects * chance);
