@@ -20,35 +20,37 @@
 #define STACK_BYTES ((size_t)64 << 10)
 #define SLEEP_MIN_MS 10
 #define SLEEP_MAX_MS 1000
-#define DRAIN_MS 250 /* between two rounds through the depots */
+#define DRAIN_MS 250 /* between two drains of the per-CPU caches */
 
-/* hew_page_due: 0 nothing is due and the thread, if any, sleeps; 1 raised by a heap; 2 the thread works on it; 3 there is no
- * thread, and the callers of malloc and free work on it. */
+/* hew_page_due: 0 nothing is due, and the thread, if any, sleeps; 1 raised by a heap; 2 the thread is working; 3 there
+ * is no thread, and callers of malloc and free do its work. */
 enum { QUIET = 0, RAISED = 1, AT_WORK = 2, LEFT_TO_CALLERS = 3 };
 enum { NO_THREAD, STARTING, RUNNING, ENDING, NO_THREADS_HERE };
 static _Atomic uint32_t thread_state;
 static pthread_t thread; /* while RUNNING or ENDING */
 static _Atomic uint32_t stop;
 static __thread bool is_purger;
-static _Atomic bool large_stack; /* the program's hooks run in the thread */
+static _Atomic bool large_stack; /* the thread calls the program's hooks */
 static _Atomic bool start_no_more;
 
-/* Of a fork's child, written as it begins: its parent had a purger, or was to have one; the process that it is, 0 in others. */
+/* In a fork's child, written at its start.  owed: the parent had a purger, or was about to start one; child: this
+ * process's id, 0 if it is no child. */
 static bool owed;
 static uint64_t child;
-static _Atomic bool may_begin_in_free; /* nobody has seen another thread in it yet */
+static _Atomic bool may_begin_in_free; /* no other thread has been seen in it yet */
 
-static _Atomic uint64_t callers_next_ms; /* when the callers' next round is; UINT64_MAX while one is at it */
+static _Atomic uint64_t callers_next_ms; /* time of the callers' next pass; UINT64_MAX while a caller runs one */
 
-/* What the program has chosen for background_thread. */
+/* The program's choice for background_thread. */
 enum { AS_SET, FORBIDDEN, ALLOWED };
 static _Atomic uint32_t choice;
 
-/* What nobody has needed of the depots between two rounds goes back.  Milliseconds to the next one, 0 when they are empty. */
+/* Returns what the per-CPU caches did not need between two drains.  Returns milliseconds to the next drain, 0 when they
+ * are empty. */
 static uint64_t
 drain_depots(uint64_t now_ms, bool all)
 {
-    static _Atomic uint64_t drained_ms; /* both relaxed: two threads that drain at once do no harm */
+    static _Atomic uint64_t drained_ms; /* both relaxed: two concurrent drains do no harm */
     static _Atomic bool some_left;
     uint64_t since = now_ms - atomic_load_explicit(&drained_ms, memory_order_relaxed);
     if (all || since >= DRAIN_MS) {
@@ -67,7 +69,7 @@ hew_purger_round(uint64_t now_ms, bool all)
     }
     hew_pressure_round();
     uint64_t next = drain_depots(now_ms, all);
-    HEW_EACH_ARENA(arena) /* before any pages: arenas share them */
+    HEW_EACH_ARENA(arena) /* before any pages, because arenas share them */
     {
         hew_arena_trim(arena);
         next = hew_clock_earlier(next, hew_holes_return(arena, now_ms, all));
@@ -89,7 +91,7 @@ hew_purger_enabled(void)
     return chosen == AS_SET ? hew_options.background_thread : chosen == ALLOWED;
 }
 
-/* The thread begins a round; `before` is when it began the last one. */
+/* Counts a pass of the thread; `before` is the start of the previous one. */
 static uint64_t
 count_round(uint64_t before)
 {
@@ -105,7 +107,7 @@ rest_of(uint64_t ms)
     return ms < SLEEP_MIN_MS ? SLEEP_MIN_MS : ms > SLEEP_MAX_MS ? SLEEP_MAX_MS : ms;
 }
 
-/* Until the next round. */
+/* Sleeps until the next pass. */
 static void
 nap(uint64_t ms)
 {
@@ -131,11 +133,10 @@ work(void *unused)
             continue;
         }
         atomic_store(&hew_page_due, QUIET);
-        /* Once more: what came in before this store has raised nothing. */
+        /* Run another pass: work that arrived before this store did not raise hew_page_due. */
         bool quiet = hew_purger_round(hew_clock_ms(), false) == 0;
         while (quiet && atomic_load(&stop) == 0 && atomic_load(&hew_page_due) == QUIET) {
-            hew_futex_wait(&hew_page_due, QUIET,
-                           0); /* nothing is dirty, so nothing goes back that could be wanted again */
+            hew_futex_wait(&hew_page_due, QUIET, 0); /* no timeout: nothing is dirty */
         }
         atomic_store(&hew_page_due, AT_WORK);
     }
@@ -143,14 +144,15 @@ work(void *unused)
     return unused;
 }
 
-/* A round in a caller's thread, where there is no purger.  Milliseconds to the next one, 0: nothing decays. */
+/* Runs a pass in a caller's thread when there is no purger.  Returns milliseconds to the next one, 0: nothing decays.
+ * */
 static uint64_t
 round_of_caller(uint64_t now_ms)
 {
     uint32_t callers = LEFT_TO_CALLERS, quiet = QUIET;
     uint64_t next = hew_purger_round(now_ms, false);
     if (next == 0 && atomic_compare_exchange_strong(&hew_page_due, &callers, QUIET)) {
-        next = hew_purger_round(now_ms, false); /* what came in before has raised nothing */
+        next = hew_purger_round(now_ms, false); /* work that arrived before did not raise hew_page_due */
         if (next != 0) {
             atomic_compare_exchange_strong(&hew_page_due, &quiet, LEFT_TO_CALLERS);
         }
@@ -158,7 +160,7 @@ round_of_caller(uint64_t now_ms)
     return next;
 }
 
-/* One caller at a time, when the time for it has come. */
+/* Runs a pass if it is due; one caller at a time. */
 static void
 work_as_caller(void)
 {
@@ -174,30 +176,31 @@ work_as_caller(void)
     errno = saved;
 }
 
-/* Where threads are refused there is no further try. */
+/* If creating a thread fails, it is not tried again. */
 static void
 start(void)
 {
-    /* A program's thread-local data lies on each thread's stack and may be larger than our small one. */
+    /* A program's thread-local data lies on each thread's stack, and may not fit the small stack. */
     size_t stack = atomic_load(&large_stack) ? 0 : STACK_BYTES;
     bool created = hew_own_thread_create(&thread, stack, work) || hew_own_thread_create(&thread, 0, work);
     atomic_store(&thread_state, created ? RUNNING : NO_THREADS_HERE);
     if (!created) {
         atomic_store(&hew_page_due, LEFT_TO_CALLERS);
-    } else if (!hew_purger_enabled()) { /* forbidden in the meantime */
+    } else if (!hew_purger_enabled()) { /* disabled in the meantime */
         hew_purger_end();
         hew_page_raise_due();
     }
 }
 
-/* Neither is there a thread, nor is one to begin. */
+/* Whether there is no thread and none may start. */
 static bool
 is_left_to_callers(uint32_t state)
 {
     return !hew_purger_enabled() || state == NO_THREADS_HERE || (state == NO_THREAD && atomic_load(&start_no_more));
 }
 
-/* Whether the memory is another process's, which called vfork(): a thread would begin here, and be missing there. */
+/* Whether this process borrows its parent's memory after vfork(): a thread started here would be missing in the parent.
+ * */
 static bool
 is_guest(void)
 {
@@ -224,8 +227,9 @@ hew_purger_wake(void)
     errno = saved;
 }
 
-/* libc frees thread data under its lock on the list of stacks, which pthread_create() takes, and nothing tells such a call from
- * the program's own; but where no other thread has ever run there is no such data.  Who has seen one need not look again. */
+/* libc frees thread data while it holds its lock on the list of stacks, which pthread_create() takes too.  Such a call
+ * cannot be distinguished from the program's own.  But there is no such data where no other thread has ever run.  Once
+ * another thread has been seen, the check is not repeated. */
 static bool
 may_start_in_free(void)
 {
@@ -284,9 +288,9 @@ hew_purger_enable(bool enabled)
     atomic_store_explicit(&choice, enabled ? ALLOWED : FORBIDDEN, memory_order_relaxed);
     if (!enabled) {
         hew_purger_end();
-        hew_page_raise_due(); /* for the callers */
+        hew_page_raise_due(); /* callers take over the work */
     } else if (atomic_load(&thread_state) ==
-               NO_THREAD) { /* at once: a program may be about to forbid threads to itself */
+               NO_THREAD) { /* start at once: the program may be about to forbid itself threads */
         uint32_t callers = LEFT_TO_CALLERS;
         atomic_compare_exchange_strong(&hew_page_due, &callers, RAISED);
         hew_page_raise_due();

@@ -13,7 +13,7 @@ static const hew_ctl_leaf leaves[] = {
 #include "control/mallctl/ctl_leaves.def"
 };
 
-/* The node that mib[0 .. depth) leads to from `parent`, mib[0 .. depth - 1)'s; NULL when there is none. */
+/* The node of mib[0 .. depth), given its parent, the node of mib[0 .. depth - 1); NULL when there is none. */
 static const struct hew_ctl_node *
 descend(const struct hew_ctl_node *parent, const size_t *mib, size_t depth)
 {
@@ -26,7 +26,7 @@ descend(const struct hew_ctl_node *parent, const size_t *mib, size_t depth)
     return node;
 }
 
-/* What the row's access allows; EPERM also for a length alone, as programs know it. */
+/* Whether the row permits the access; a length without a buffer is EPERM too, as programs expect. */
 static bool
 may(const struct hew_ctl_call *call, bool reads, bool writes)
 {
@@ -50,7 +50,8 @@ call_leaf(const struct hew_ctl_node *node, struct hew_ctl_call *call)
     return leaves[call->row->leaf](call);
 }
 
-/* One more part of the name onto the MIB; NULL: there is none.  *name is what follows it, NULL after the last. */
+/* Appends one part of the name to the MIB; NULL: no such part.  *name becomes the remainder, NULL after the last part.
+ * */
 static const struct hew_ctl_node *
 descend_by_name(const struct hew_ctl_node *parent, const char **name, size_t *mib, size_t depth)
 {
@@ -62,7 +63,7 @@ descend_by_name(const struct hew_ctl_node *parent, const char **name, size_t *mi
     return descend(parent, mib, depth);
 }
 
-/* The node of a whole name, whose MIB it fills in; NULL: there is none. */
+/* Finds the node of a whole name and fills in its MIB; NULL: there is none. */
 static const struct hew_ctl_node *
 find(const char *name, size_t *mib, size_t *depth)
 {

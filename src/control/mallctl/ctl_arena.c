@@ -3,7 +3,7 @@
  * ctl_arena: arena.<i>.*, one arena, or all of them.
  *
  * The index may be an arena's; 4096, or the number of arenas (as in old programs), for all; 4097 for destroyed ones.
- * What makes no sense for an index, or for an arena that nobody has used yet, is EFAULT.
+ * An operation that makes no sense for the index, or for an arena that no thread has used yet, is EFAULT.
  */
 #include "control/mallctl/ctl_arena.h"
 #include "alloc/alloc.h"
@@ -33,7 +33,7 @@ means_all(size_t index)
     return index == HEW_CTL_ARENAS_ALL || index == hew_arenas_count();
 }
 
-/* The arena of that index; NULL also for one that nobody has used yet. */
+/* The arena of that index; NULL also for one that no thread has used yet. */
 static struct hew_arena *
 arena_of(const struct hew_ctl_call *call)
 {
@@ -77,12 +77,12 @@ hew_ctl_arena_purge(const struct hew_ctl_call *call)
         hew_pressure_return_all();
         return 0;
     }
-    hew_depot_drain(true); /* what lies there may be of any arena */
+    hew_depot_drain(true); /* the per-CPU caches may hold objects of any arena */
     decay(call, true);
     return 0;
 }
 
-/* A large object disappears along with its arena. */
+/* A large object is freed together with its arena. */
 static void
 gone(struct hew_extent *extent)
 {
@@ -92,7 +92,7 @@ gone(struct hew_extent *extent)
     }
 }
 
-/* The arena whose objects are all to go; the calling thread, at least, has none of them in its cache any more. */
+/* The arena whose objects must all be freed.  At least the calling thread has none of them in its cache afterwards. */
 static bool
 is_to_be_emptied(const struct hew_ctl_call *call)
 {
@@ -116,7 +116,7 @@ hew_ctl_arena_destroy(const struct hew_ctl_call *call)
     return is_to_be_emptied(call) && hew_arena_destroy((unsigned)index_of(call), gone) ? 0 : EFAULT;
 }
 
-/* The choice that the program named by its word; false when there is no such word. */
+/* Parses the program's choice; false when the word is unknown. */
 static bool
 choose_dss(const char *word, enum hew_dss *dss)
 {
@@ -131,7 +131,7 @@ choose_dss(const char *word, enum hew_dss *dss)
     return false;
 }
 
-/* Of all arenas means: of those made later. */
+/* For all arenas, it applies to arenas created later. */
 int
 hew_ctl_arena_dss(const struct hew_ctl_call *call)
 {
@@ -192,7 +192,7 @@ hew_ctl_arena_decay_ms(const struct hew_ctl_call *call)
     return arena == NULL ? EFAULT : hew_ctl_exchange_decay_ms(call, arena);
 }
 
-/* Setting the hooks of an automatic arena that nobody has used yet makes it. */
+/* Setting the hooks of an unused automatic arena creates it. */
 int
 hew_ctl_arena_extent_hooks(const struct hew_ctl_call *call)
 {
@@ -235,7 +235,7 @@ hew_ctl_arena_retain_grow_limit(const struct hew_ctl_call *call)
     return error != 0 ? error : hew_ctl_read_uint64(call, before);
 }
 
-/* A reader gives the address of a pointer to its own buffer of HEW_ARENA_NAME_BYTES. */
+/* A reader passes the address of a pointer to its own buffer of HEW_ARENA_NAME_BYTES. */
 int
 hew_ctl_arena_name(const struct hew_ctl_call *call)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl_arenas: arenas.*, what all arenas have in common, and new ones.
+ * ctl_arenas: arenas.*: properties of all arenas, and creating arenas.
  */
 #include "alloc/utilization.h"
 #include "base/options.h"
@@ -17,7 +17,7 @@ last_index(const struct hew_ctl_call *call)
     return call->mib[call->depth - 1];
 }
 
-/* The class that arenas.bin.<i>.* is about. */
+/* The class of arenas.bin.<i>.*. */
 static const struct hew_slab_shape *
 shape_of(const struct hew_ctl_call *call)
 {
@@ -66,7 +66,7 @@ hew_ctl_arenas_nbins(const struct hew_ctl_call *call)
     return hew_ctl_read_unsigned(call, hew_small_classes);
 }
 
-/* The largest class that a thread caches: no larger than tcache_max; HEW_CODE_NONE where that is less than the first one. */
+/* The largest class that a thread caches, at most tcache_max; HEW_CODE_NONE if that is less than the smallest class. */
 static unsigned
 largest_cached(void)
 {
@@ -78,7 +78,7 @@ int
 hew_ctl_arenas_nhbins(const struct hew_ctl_call *call)
 {
     unsigned code = largest_cached();
-    bool has_all_small = code >= HEW_CODE_SMALL_LAST; /* some of these codes may serve nobody */
+    bool has_all_small = code >= HEW_CODE_SMALL_LAST; /* some of these codes may be unused */
     return hew_ctl_read_unsigned(call, has_all_small ? code - HEW_CODE_SMALL_LAST + hew_small_classes : code);
 }
 
@@ -133,10 +133,10 @@ hew_ctl_arenas_create(const struct hew_ctl_call *call)
     return create(call, hooks);
 }
 
-/* What programs know by its size and order. */
+/* The size and order of the members are part of the program's ABI. */
 struct arena_settings {
     struct hew_extent_hooks *hooks;
-    bool metadata_use_hooks; /* hew's own data never comes from hooks */
+    bool metadata_use_hooks; /* accepted but ignored: hew's own data never comes from hooks */
 };
 
 int

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl_experimental: experimental.*, but for what is about heap profiles and about arenas.
+ * ctl_experimental: experimental.*, except heap profiles and arenas.
  *
- * Not here  events at every allocation (hooks.install, hooks.remove, hooks.thread_event): malloc's fast path tells
- *           nobody, so these names are unknown, as in a jemalloc built without them.
+ * Not here  events at every allocation (hooks.install, hooks.remove, hooks.thread_event): malloc's fast path
+ *           has no callbacks, so these names are unknown, as in a jemalloc built without them.
  */
 #include "alloc/batch.h"
 #include "alloc/pressure.h"
@@ -55,7 +55,7 @@ all_ours(void *const *addresses, size_t count)
     return true;
 }
 
-/* Any number of addresses, as many answers; one that is not ours is an error. */
+/* Any number of addresses, as many answers; an address that is not hew's is an error. */
 int
 hew_ctl_experimental_batch_query(const struct hew_ctl_call *call)
 {
@@ -98,7 +98,7 @@ hew_ctl_experimental_arena_index(const struct hew_ctl_call *call)
     return lives || index == HEW_CTL_ARENAS_ALL ? 0 : ENOENT;
 }
 
-/* The counter is only looked at: there is nothing to do without a place for its address, and nothing to write. */
+/* The counter is read-only: the caller must provide space for its address, and must not write. */
 int
 hew_ctl_experimental_pactivep(const struct hew_ctl_call *call)
 {

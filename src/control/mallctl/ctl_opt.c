@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl_opt: opt.*, the settings in force, straight from their table; and opt.malloc_conf.*, the texts they came from.
+ * ctl_opt: opt.*, the current settings, read from their table; and opt.malloc_conf.*, their source texts.
  */
 #include "base/options.h"
 #include "control/mallctl/ctl_names_macros.h"
@@ -10,14 +10,14 @@
 
 #include <errno.h>
 
-/* 16.16 fixed point, as programs know it; all ones stands for -1, "no limit". */
+/* 16.16 fixed point, as programs expect it; all ones is -1, "no limit". */
 static uint32_t
 fixed_point(int64_t thousandths)
 {
     return thousandths < 0 ? UINT32_MAX : (uint32_t)(((uint64_t)thousandths << 16) / 1000);
 }
 
-/* A number of any kind in 64 bits; hew_ctl_read_number() cuts it to the row's width. */
+/* A number of any kind in 64 bits; hew_ctl_read_number() truncates it to the row's width. */
 static uint64_t
 number_of(const struct hew_option *option, const void *field)
 {

@@ -2,7 +2,7 @@
 /*
  * ctl_prof: the leaves of prof.*, thread.prof.* and experimental.hooks.prof_*.
  *
- * Without prof:true switches read as false and cannot be written, as in jemalloc; rows of what does not exist then say so
+ * Without prof:true switches read as false and cannot be written, as in jemalloc; other rows then return ENOENT
  * (HEW_CTL_PROF).
  */
 #include "base/options.h"
@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A switch of the whole process. */
+/* A switch for the whole process. */
 static int
 exchange_switch(const struct hew_ctl_call *call, _Atomic bool *flag)
 {
@@ -36,7 +36,7 @@ hew_ctl_prof_active(const struct hew_ctl_call *call)
     if (hew_options.prof || call->new == NULL) {
         return exchange_switch(call, &hew_prof_active);
     }
-    int error = hew_ctl_write(call, &wanted, sizeof wanted); /* it may be turned off where it cannot be on */
+    int error = hew_ctl_write(call, &wanted, sizeof wanted); /* turning it off is permitted even if it cannot be on */
     error = error == 0 && wanted ? ENOENT : error;
     return error != 0 ? error : hew_ctl_read_bool(call, false);
 }
@@ -71,7 +71,7 @@ hew_ctl_thread_prof_active(const struct hew_ctl_call *call)
     return error;
 }
 
-/* Printable, blanks included; NULL is no name. */
+/* Whether the name is printable; blanks are allowed, NULL is not a name. */
 static bool
 is_name(const char *name)
 {
@@ -173,7 +173,7 @@ hew_ctl_prof_lg_sample(const struct hew_ctl_call *call)
     return hew_ctl_read_uint64(call, atomic_load_explicit(&hew_prof_lg_sample, memory_order_relaxed));
 }
 
-/* Rows tell which one by enum hew_prof_hook. */
+/* The row's field is an enum hew_prof_hook. */
 int
 hew_ctl_prof_hook(const struct hew_ctl_call *call)
 {
@@ -259,7 +259,7 @@ hew_ctl_prof_lextent_index(const struct hew_ctl_call *call)
     return call->mib[call->depth - 1] < HEW_CLASSES_LARGE ? 0 : ENOENT;
 }
 
-/* prof.stats.{bins,lextents}.<i>.{live,accum}: rows tell bins from lextents, and live from accum, in two bits. */
+/* prof.stats.{bins,lextents}.<i>.{live,accum}: two bits of the field select bins or lextents, and live or accum. */
 int
 hew_ctl_prof_class(const struct hew_ctl_call *call)
 {

@@ -10,7 +10,8 @@
 
 #include <errno.h>
 
-/* Programs parse jemalloc's form, MAJOR.MINOR.BUGFIX-COMMITS-gID: the jemalloc that this is like, and what it is. */
+/* Programs parse jemalloc's form, MAJOR.MINOR.BUGFIX-COMMITS-gID.  This is the compatible jemalloc version, and hew's
+ * own. */
 #define VERSION "5.3.1-0-ghew0.1.0"
 
 int
@@ -46,7 +47,7 @@ hew_ctl_background_thread(const struct hew_ctl_call *call)
 int
 hew_ctl_max_background_threads(const struct hew_ctl_call *call)
 {
-    /* One thread is enough for all arenas, so what is written is only kept.  Relaxed. */
+    /* One thread serves all arenas, so the written value is only stored.  Relaxed. */
     static _Atomic size_t forgone;
     size_t before = hew_options.max_background_threads - atomic_load_explicit(&forgone, memory_order_relaxed);
     size_t after = before;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl_stats: the leaves of stats.* and epoch.  They read the snapshot in force; the first one that is asked takes one.
+ * ctl_stats: the leaves of stats.* and epoch.  They read the current snapshot; the first read takes one.
  */
 #include "control/mallctl/ctl_names_macros.h"
 #include "control/mallctl/ctl_value.h"
@@ -85,7 +85,7 @@ hew_ctl_stats_arena_index(const struct hew_ctl_call *call)
     return hew_stats_epoch() != 0 && index <= HEW_STATS_DESTROYED && hew_stats_has_arena((unsigned)index) ? 0 : ENOENT;
 }
 
-/* The number `offset` bytes into the arena that the name begins with: stats.arenas.<i>. */
+/* Reads the number at `offset` bytes in the arena of the name: stats.arenas.<i>. */
 static int
 read_arena(const struct hew_ctl_call *call, size_t offset)
 {
@@ -99,8 +99,8 @@ hew_ctl_stats_arena(const struct hew_ctl_call *call)
     return read_arena(call, call->row->field);
 }
 
-/* A number of the class that the name goes on with: stats.arenas.<i>.bins.<j>.  Classes beyond what the snapshot has are
- * larger than the address space. */
+/* Reads a number of the class of the name: stats.arenas.<i>.bins.<j>.  Classes beyond those in the snapshot are larger
+ * than the address space. */
 static int
 read_class(const struct hew_ctl_call *call, size_t array, size_t size, unsigned known)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl_tcache: tcache.*, the caches that a program makes for itself.
+ * ctl_tcache: tcache.*, caches that a program creates explicitly.
  */
 #include "cache/explicit.h"
 #include "control/mallctl/ctl_value.h"

@@ -24,7 +24,7 @@ move_to(struct hew_cache *cache, unsigned index)
         return EFAULT;
     }
     if (hew_options.percpu_arena != HEW_PERCPU_ARENA_DISABLED && index < hew_arena_limit()) {
-        return EPERM; /* the CPU chooses among these */
+        return EPERM; /* with these the CPU selects the arena */
     }
     struct hew_arena *arena = hew_arena_find(index);
     if (arena == NULL) {
@@ -62,7 +62,7 @@ hew_ctl_thread_deallocated(const struct hew_ctl_call *call)
     return cache == NULL ? EAGAIN : hew_ctl_read_uint64(call, hew_count_freed(cache));
 }
 
-/* A program that asks where the counter is may look at it at any time: from here on it is kept up to date. */
+/* A program that gets the counter's address may read it at any time: from now on it is kept up to date. */
 static struct hew_cache_bytes *
 live_counters(void)
 {
@@ -99,7 +99,7 @@ hew_ctl_thread_tcache_enabled(const struct hew_ctl_call *call)
     return error;
 }
 
-/* The largest class that the cache keeps objects of; 0: none. */
+/* The largest class that the cache holds; 0: none. */
 static size_t
 largest_cached(const struct hew_cache *cache)
 {
@@ -140,7 +140,7 @@ hew_ctl_thread_tcache_flush(const struct hew_ctl_call *call)
     return 0;
 }
 
-/* The program says how many objects of a size are kept when it asks for that size. */
+/* The program passes the size in the same buffer in which it receives the number of cached objects. */
 int
 hew_ctl_thread_ncached_max_read(const struct hew_ctl_call *call)
 {

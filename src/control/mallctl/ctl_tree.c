@@ -18,13 +18,13 @@ const struct hew_ctl_row hew_ctl_rows[] = {
 };
 
 #define ROWS (sizeof hew_ctl_rows / sizeof hew_ctl_rows[0] - 1)
-/* Rows and the prefixes between them; ctl_tree_test.c holds that it is enough. */
+/* Rows and the prefixes between them; ctl_tree_test.c checks that the number suffices. */
 #define NODES_MAX (ROWS + 128)
 
 struct hew_mutex hew_ctl_lock = HEW_MUTEX(ctl);
 static struct hew_ctl_node nodes[NODES_MAX]; /* [0] is the root; written under hew_ctl_lock before `made` */
 static size_t node_count;                    /* guarded by hew_ctl_lock */
-static _Atomic bool made;                    /* release when the tree is whole, acquire by readers */
+static _Atomic bool made;                    /* release when the tree is complete, acquire by readers */
 
 static const char *
 part_of(const struct hew_ctl_node *node)
@@ -38,7 +38,7 @@ same_part(const struct hew_ctl_node *node, const char *part, size_t length)
     return node->length == length && memcmp(part_of(node), part, length) == 0;
 }
 
-/* Whether the row's name begins with the whole name of the node. */
+/* Whether the row's name begins with the complete name of the node. */
 static bool
 is_under(const struct hew_ctl_node *node, size_t row)
 {
@@ -48,7 +48,7 @@ is_under(const struct hew_ctl_node *node, size_t row)
            (length == 0 || name[length] == '.' || name[length] == '\0');
 }
 
-/* Appends the children of a node: the parts that follow its name, in the order of the rows. */
+/* Appends a node's children: the parts that follow its name, in row order. */
 static void
 add_children(struct hew_ctl_node *node)
 {
@@ -113,7 +113,7 @@ hew_ctl_tree_child(const struct hew_ctl_node *node, size_t place)
     return has_index(node) ? &nodes[node->first] : NULL;
 }
 
-/* Decimal digits only, and no more than a size_t holds. */
+/* Decimal digits only, within the range of size_t. */
 static bool
 read_index(const char *part, size_t length, size_t *index)
 {

@@ -35,7 +35,7 @@ hew_ctl_write(const struct hew_ctl_call *call, void *value, size_t size)
 int
 hew_ctl_exchange(const struct hew_ctl_call *call, const void *before, void *after, size_t size)
 {
-    /* Taken first: the caller may have given one buffer for both. */
+    /* Write first: the caller may use one buffer for both. */
     int error = hew_ctl_write(call, after, size);
     return error != 0 ? error : hew_ctl_read(call, before, size);
 }

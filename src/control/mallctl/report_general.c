@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/types.h>
 
-#define VALUE_BYTES 512 /* of a setting that is shown as text but is none */
+#define VALUE_BYTES 512 /* of a setting that is not text but is printed as text */
 
-/* A value that both forms of the report show. */
+/* A value for both forms of the report. */
 struct value {
     enum { IS_BOOL, IS_UNSIGNED, IS_SIGNED, IS_TEXT } kind;
     union {
@@ -60,7 +60,7 @@ put_member(struct hew_json *json, const char *key, const struct value *value)
     }
 }
 
-/* Opens an object of the JSON, or puts a line above a part of the text. */
+/* Opens a JSON object, or prints a heading in the text. */
 static void
 open_part(struct hew_report *report, const char *key, const char *title)
 {
@@ -79,7 +79,7 @@ close_part(struct hew_report *report)
     }
 }
 
-/* A member of the JSON, or a line of the text: `label` NULL is no line. */
+/* Writes a JSON member, or a line of the text; `label` NULL: no line. */
 static void
 show(struct hew_report *report, const char *key, const char *label, const struct value *value)
 {
@@ -93,7 +93,7 @@ show(struct hew_report *report, const char *key, const char *label, const struct
     }
 }
 
-/* The value of a mallctl name.  False: there is none now. */
+/* Reads the value of a mallctl name.  False: it has none at present. */
 static bool
 read_name(const char *name, enum hew_ctl_type type, struct value *value)
 {
@@ -114,7 +114,7 @@ read_name(const char *name, enum hew_ctl_type type, struct value *value)
     return true;
 }
 
-/* The rows directly below `prefix` that have a value, as a part of their own. */
+/* Writes the rows directly below `prefix` that have a value as one part. */
 static void
 subtree(struct hew_report *report, const char *prefix, const char *title)
 {
@@ -134,7 +134,7 @@ subtree(struct hew_report *report, const char *prefix, const char *title)
     close_part(report);
 }
 
-/* Ranges as they are set: low-high:value|... */
+/* Writes ranges in the form of the setting: low-high:value|... */
 static void
 put_ranges(struct hew_text *text, const struct hew_option_ranges *ranges)
 {
@@ -185,7 +185,7 @@ option_value(const struct hew_option *option, struct hew_text *text)
     }
 }
 
-/* Settings whose value in force may have changed since the start, and where it is now. */
+/* Writes the current value of settings that can change at run time. */
 static void
 put_current(struct hew_report *report, const char *option)
 {
@@ -228,7 +228,7 @@ show_option(struct hew_report *report, const char *name, const struct value *val
     hew_writer_put_byte(&report->out, '\n');
 }
 
-/* Where settings came from. */
+/* Writes the sources of settings. */
 static void
 setting_sources(struct hew_report *report)
 {
@@ -254,7 +254,7 @@ settings(struct hew_report *report)
         char bytes[VALUE_BYTES];
         struct hew_text text;
         hew_text_begin(&text, bytes, sizeof bytes);
-        if (option->kind == HEW_KIND_LOG2) { /* another way to say a setting that is shown */
+        if (option->kind == HEW_KIND_LOG2) { /* an alternative spelling of a setting that is printed already */
             continue;
         }
         struct value value = option_value(option, &text);
@@ -330,7 +330,7 @@ arenas(struct hew_report *report)
     close_part(report);
 }
 
-/* Which of the limits is the nearest one. */
+/* The name of the nearest limit. */
 static const char *
 limit_source(uint64_t limit)
 {
@@ -339,7 +339,7 @@ limit_source(uint64_t limit)
 
 #define LIMIT_KEY_BYTES 10
 
-/* One number of experimental.limit. */
+/* Reads one number of experimental.limit. */
 static bool
 read_limit(const char *key, struct value *value)
 {
@@ -351,8 +351,8 @@ read_limit(const char *key, struct value *value)
     return read_name(name, HEW_CTL_SIZE, value);
 }
 
-/* Where some limit of memory is known: which, how near it is, and what it has cost.  No table of pointers: those are relocated at
- * each start. */
+/* Writes the nearest memory limit, its distance and its cost, where one is known.  The table has no pointers: they
+ * would need relocation at each start. */
 static void
 limits(struct hew_report *report)
 {

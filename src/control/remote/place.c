@@ -17,10 +17,10 @@
 /* Written at boot. */
 static char runtime[HEW_SOCKET_PATH]; /* $XDG_RUNTIME_DIR, "" when there is none */
 
-/* Written by the thread that serves, before `owner`. */
+/* Written by the serving thread, before `owner`. */
 static char taken[HEW_SOCKET_PATH];
 static struct hew_entry taken_entry;
-static _Atomic uint64_t owner; /* the process that made `taken`; 0: nobody */
+static _Atomic uint64_t owner; /* the process that created `taken`; 0: none */
 
 static void
 say(const char *what)
@@ -40,7 +40,7 @@ hew_place_boot(void)
     runtime[0] = text.truncated ? '\0' : runtime[0];
 }
 
-/* The directory for `auto`: made if need be, and ours. */
+/* Finds the directory for `auto`; creates it if necessary, and checks that this user owns it. */
 static bool
 find_directory(char *directory)
 {
@@ -75,7 +75,7 @@ hew_place_expand(const char *setting, uint64_t process, char *path)
     return !text.truncated;
 }
 
-/* The path into `path`, which has HEW_SOCKET_PATH bytes. */
+/* Stores the path in `path`, which has HEW_SOCKET_PATH bytes. */
 static bool
 choose(char *path)
 {
@@ -103,7 +103,7 @@ listen_at(const char *path)
 {
     struct hew_entry there;
     int listener = hew_socket_listen(path);
-    /* A socket that nobody serves is what a killed process left. */
+    /* A socket without a listener is left over from a killed process. */
     if (listener == -EADDRINUSE && hew_entry_look(path, &there) && there.is_socket && there.user == hew_entry_user() &&
         !hew_socket_is_alive(path)) {
         hew_entry_remove(path);
@@ -120,7 +120,7 @@ hew_place_take(void)
         return -EINVAL;
     }
     int listener = listen_at(path);
-    if (listener == -EADDRINUSE) { /* another process with the same setting was first: it is the one that is meant */
+    if (listener == -EADDRINUSE) { /* another process with the same setting was first and keeps the path */
         return listener;
     }
     if (listener < 0) {

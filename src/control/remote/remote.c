@@ -22,9 +22,9 @@
 #define CLIENTS 8
 #define LINE_BYTES 4096
 #define STACK_BYTES ((size_t)256 << 10)
-#define LINE_MS 10000  /* for a whole request, from the first look or the last answer */
-#define REPLY_MS 30000 /* to take a whole answer */
-#define REST_MS 1000   /* after an error of accept(): out of descriptors, say */
+#define LINE_MS 10000  /* for a whole request, since the connection or the last answer */
+#define REPLY_MS 30000 /* for the client to receive a whole answer */
+#define REST_MS 1000   /* pause after an error of accept(), for example without descriptors */
 
 enum { OFF, DUE, STARTING, RUNNING, ENDING, NOT_HERE };
 static _Atomic uint32_t thread_state;
@@ -32,16 +32,16 @@ static pthread_t thread; /* while RUNNING or ENDING */
 static _Atomic unsigned thread_number;
 static _Atomic bool stop;
 
-/* The thread's alone. */
+/* Used by the serving thread only. */
 struct client {
     bool present;
     int socket;
     uint64_t deadline; /* ms */
     struct hew_reply reply;
-    size_t held; /* bytes of his line: a request, or the beginning of one, or several */
+    size_t held; /* buffered bytes: a part of a request, or one or more requests */
 };
 static struct client clients[CLIENTS];
-static char lines[CLIENTS][LINE_BYTES]; /* apart: a fork's child clears the clients, and should not touch these */
+static char lines[CLIENTS][LINE_BYTES]; /* separate, because a fork's child clears `clients` but need not touch these */
 
 static char *
 line_of(const struct client *client)
@@ -64,31 +64,31 @@ has_reply(const struct client *client)
     return client->reply.at != NULL;
 }
 
-/* The end of the first request that is held; NULL: it is not whole yet. */
+/* The end of the first buffered request; NULL: it is incomplete. */
 static char *
 end_of_line(struct client *client)
 {
     return memchr(line_of(client), '\n', client->held);
 }
 
-/* Answers the first request that is held. */
+/* Answers the first buffered request. */
 static void
 answer(struct client *client, char *end)
 {
     char *line = line_of(client);
     size_t length = (size_t)(end - line);
-    hew_socket_borrow_error(); /* what a request uncovers may be the process's last words */
+    hew_socket_borrow_error(); /* a fatal error that the request uncovers must reach the process's stderr */
     hew_request_answer(line, length, &client->reply);
     hew_socket_return_error();
     client->held -= length + 1;
     memmove(line, end + 1, client->held);
     client->deadline = hew_clock_ms() + REPLY_MS;
-    if (!has_reply(client)) { /* no memory even to say so */
+    if (!has_reply(client)) { /* no memory even for an error */
         drop(client);
     }
 }
 
-/* As much of the answer as the other end takes; false when the client is gone. */
+/* Sends as much of the answer as the socket accepts; false when the client is gone. */
 static bool
 send_some(struct client *client)
 {
@@ -106,7 +106,7 @@ send_some(struct client *client)
     return true;
 }
 
-/* As much as there is room for; false when the client is gone. */
+/* Receives as much as fits the buffer; false when the client is gone. */
 static bool
 receive_some(struct client *client)
 {
@@ -122,7 +122,7 @@ receive_some(struct client *client)
     return true;
 }
 
-/* One step: at most one request is answered, so that every client has a turn. */
+/* One step: at most one request is answered, so that all clients are served in turn. */
 static void
 advance(struct client *client)
 {
@@ -135,7 +135,7 @@ advance(struct client *client)
         if (client->present && client->held == LINE_BYTES) {
             hew_reply_refuse(&client->reply, "malformed", "a request is one line of less than 4096 bytes", "");
             client->held =
-                0; /* what follows is no request: the next look finds the end of the connection, or drops it */
+                0; /* the rest is no request: the next step finds the end of the connection, or drops the client */
             if (has_reply(client) && send_some(client)) {
                 drop(client);
             }
@@ -148,7 +148,7 @@ advance(struct client *client)
     }
 }
 
-/* A free slot; where there is none, that of whom we have waited for longest. */
+/* A free slot; if there is none, drops the client that has kept the thread waiting longest. */
 static struct client *
 slot(void)
 {
@@ -157,7 +157,7 @@ slot(void)
         if (!client->present) {
             return client;
         }
-        /* One who is being answered has done his part. */
+        /* A client that is being answered is not keeping the thread waiting. */
         bool waits = has_reply(client), oldest_waits = has_reply(oldest);
         if (waits != oldest_waits ? oldest_waits : client->deadline < oldest->deadline) {
             oldest = client;
@@ -167,7 +167,7 @@ slot(void)
     return oldest;
 }
 
-/* False when nobody can be let in for the time being. */
+/* False when no client can be accepted for the time being. */
 static bool
 let_in(int listener)
 {
@@ -185,11 +185,11 @@ let_in(int listener)
     client->socket = socket;
     client->held = 0;
     client->deadline = hew_clock_ms() + LINE_MS;
-    advance(client); /* who asks as he comes is answered before somebody else can take his place */
+    advance(client); /* a request that comes with the connection is answered before another client can take the slot */
     return true;
 }
 
-/* Milliseconds to the next thing that must be done without being told; -1: none. */
+/* Milliseconds to the next timeout; -1: none. */
 static int64_t
 time_left(uint64_t now, uint64_t rest_until)
 {
@@ -239,8 +239,8 @@ serve(int listener, int alarm)
 static void *
 work(void *unused)
 {
-    hew_socket_name_thread("hew-control"); /* hew ctl finds it by this */
-    hew_thread_death();                    /* no cache: the thread is none of the program's */
+    hew_socket_name_thread("hew-control"); /* hew ctl finds the thread by this name */
+    hew_thread_death();                    /* no cache: the thread does not belong to the program */
     atomic_store(&thread_number, hew_entry_thread());
     if (!hew_socket_leave_table()) {
         hew_warn("no control socket", "it needs Linux 5.9, and close_range(2) allowed");
@@ -259,7 +259,7 @@ work(void *unused)
             drop(client);
         }
     }
-    return unused; /* the table of descriptors ends with its thread */
+    return unused; /* the descriptor table ends with its thread */
 }
 
 void
@@ -301,7 +301,7 @@ hew_remote_end(void)
         return;
     }
     int saved = errno;
-    /* The thread says its number before it looks at `stop`: either it sees that, or we see the number. */
+    /* The thread publishes its number before it reads `stop`: either it sees `stop`, or this thread sees the number. */
     atomic_store(&stop, true);
     if (atomic_load(&thread_number) != 0) {
         hew_socket_wake(atomic_load(&thread_number));
@@ -309,7 +309,7 @@ hew_remote_end(void)
     hew_own_thread_join(thread);
     atomic_store(&stop, false);
     atomic_store(&thread_number, 0);
-    atomic_store(&thread_state, DUE); /* a thread may still come that has not allocated so far */
+    atomic_store(&thread_state, DUE); /* a thread that has not allocated so far may still come */
     hew_page_raise_due();
     errno = saved;
 }
@@ -320,7 +320,7 @@ hew_remote_after_fork(void)
     if (atomic_load(&thread_state) == OFF) {
         return;
     }
-    /* What the parent was about to send is lost to us: it was in its thread's hands. */
+    /* The parent's unsent answers belong to its thread; the child drops them. */
     memset(clients, 0, sizeof clients);
     atomic_store(&stop, false);
     atomic_store(&thread_number, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reply: see reply.h.  The head is written last, into the room before the bytes. */
+/* reply: see reply.h.  The head is written last, into space reserved before the bytes. */
 #include "control/remote/reply.h"
 
 #include "base/size_class.h"

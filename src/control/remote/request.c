@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The tables here are without pointers: those would cost every process relocations. */
+/* The tables here have no pointers, which would cost every process relocations. */
 
 /* The names of enum hew_ctl_type and enum hew_ctl_access in docs/control.md. */
 static const char type_names[][12] = {
@@ -22,7 +22,7 @@ static const char type_names[][12] = {
     [HEW_CTL_TEXT] = "text", [HEW_CTL_POINTER] = "pointer", [HEW_CTL_STRUCT] = "struct",     [HEW_CTL_INDEX] = "index"};
 static const char access_names[][8] = {"do", "get", "set", "get,set"};
 
-/* What belongs to a thread of the program, or makes or ends something that the program must know of. */
+/* Names that belong to a thread of the program, or that create or destroy something the program must know about. */
 static const char refused_beginnings[][32] = {"thread.", "tcache.", "arenas.create", "experimental.arenas_create_ext",
                                               "experimental.batch_alloc"};
 static const char refused_endings[][12] = {".reset", ".destroy"}; /* of an arena */
@@ -72,7 +72,7 @@ refuse_error(struct hew_reply *reply, int error, const char *name)
     }
 }
 
-/* The row of a name that others may use; NULL: *reply says why not. */
+/* The row of a name that clients may use; NULL: *reply has the error. */
 static const struct hew_ctl_row *
 row_for(const char *name, struct hew_reply *reply)
 {
@@ -88,7 +88,7 @@ row_for(const char *name, struct hew_reply *reply)
     return row;
 }
 
-/* Eight bytes of any plain type; a reader of texts may be asked to bring the buffer. */
+/* Eight bytes for any plain type; for some texts the reader must provide the buffer. */
 union value {
     uint64_t number;
     bool truth;
@@ -151,7 +151,7 @@ get(const char *name, struct hew_reply *reply)
     hew_reply_end(reply, type_names[row->type]);
 }
 
-/* A whole decimal number that fits; a minus sign only where there are negative ones. */
+/* A whole decimal number within range; a minus sign only for signed types. */
 static bool
 read_number(const char *text, bool is_signed, uint64_t most, uint64_t *number)
 {
@@ -255,7 +255,7 @@ stats(const char *letters, struct hew_reply *reply)
     hew_reply_end(reply, strchr(letters, 'J') != NULL ? "json" : "text");
 }
 
-/* NAME TYPE ACCESS, a line each. */
+/* Writes NAME TYPE ACCESS, one line for each name. */
 static void
 names(struct hew_reply *reply)
 {
@@ -275,7 +275,7 @@ names(struct hew_reply *reply)
     hew_reply_end(reply, "text");
 }
 
-/* The settings of MALLOC_CONF, a line each. */
+/* Writes the settings of MALLOC_CONF, one line each. */
 static void
 settings(struct hew_reply *reply)
 {
@@ -289,7 +289,7 @@ settings(struct hew_reply *reply)
 enum verb { GET, SET, DO, STATS, HEAP, NAMES, SETTINGS, THREADS, SAMPLES, RECORD };
 static const struct {
     char word[12];
-    uint8_t words; /* after it: how many there must be */
+    uint8_t words; /* number of words that must follow */
     bool may_have_one_more;
 } verbs[] = {
     [GET] = {"get", 1, false},           [SET] = {"set", 1, true},          [DO] = {"do", 1, false},
@@ -334,7 +334,7 @@ answer(enum verb verb, char *name, char *rest, struct hew_reply *reply)
     }
 }
 
-/* Cuts the text at its first blank; what follows, NULL when there is none. */
+/* Cuts the text at its first blank; returns the remainder, NULL when there is none. */
 static char *
 cut_word(char *text)
 {

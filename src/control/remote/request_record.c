@@ -7,12 +7,12 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* Before glibc 2.34 it lies in libdl.so.2, as dlopen() does; in a static program there may be neither. */
+/* Before glibc 2.34 dlsym() is in libdl.so.2, like dlopen(); a static program may have neither. */
 #pragma weak dlsym
 
 #define NUMBERS 5
 
-/* The library's functions; all or none. */
+/* The library's functions; all are set or none. */
 static struct {
     long (*attach)(const char *file, const uint64_t numbers[4]);
     long (*look)(void);
@@ -54,7 +54,7 @@ tell_number(struct hew_reply *reply, long number)
     hew_reply_end(reply, "u64");
 }
 
-/* Five numbers with commas between. */
+/* Parses five numbers separated by commas. */
 static bool
 read_numbers(const char *text, uint64_t numbers[NUMBERS])
 {
@@ -111,7 +111,7 @@ hew_request_record(const char *what, char *rest, struct hew_reply *reply)
     }
     long bytes = recorder.attach == NULL ? -1 : recorder.look();
     if (!look && recorder.attach != NULL) {
-        recorder.detach(); /* one that has ended by itself, too: it has left the program's calls as they were */
+        recorder.detach(); /* also for a recording that has ended by itself: it left the program's calls redirected */
     }
     if (bytes < 0) {
         hew_reply_refuse(reply, "failed", "the process is not being recorded", "");

@@ -7,7 +7,7 @@
 #include "prof/profiler.h"
 #include "prof/samples.h"
 
-/* The `@` of a stack, and a frame behind it. */
+/* Writes the `@` of a stack, and its frames. */
 static void
 put_stack(struct hew_reply *reply, const struct hew_sample *row)
 {
@@ -23,7 +23,7 @@ put_stack(struct hew_reply *reply, const struct hew_sample *row)
     hew_reply_put(reply, "\n");
 }
 
-/* A name is the program's: what would end the line is not put. */
+/* The program chooses the name: characters that would end the line are skipped. */
 static void
 put_name(struct hew_text *text, const char *name)
 {

@@ -5,7 +5,7 @@
 #include "cache/count.h"
 #include "cache/thread.h"
 
-/* Under hew_caches_lock: no thread begins, ends or moves meanwhile, and so no arena that is bound goes away. */
+/* hew_caches_lock held: no thread starts, ends or changes its arena meanwhile, so no bound arena is destroyed. */
 static void
 put_thread(const struct hew_cache *cache, void *reply)
 {

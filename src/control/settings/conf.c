@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-/* Longer names and values are cut in messages: a line stays a line. */
+/* Longer names and values are cut in messages to keep one line. */
 #define CONF_SHOWN_BYTES 80
 
-/* Room for the longest line: source, name, value and seven choices. */
+/* Fits the longest line: source, name, value and seven choices. */
 #define CONF_LINE_BYTES 640
 
 struct conf_parser {
@@ -44,7 +44,7 @@ name_byte(char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_';
 }
 
-/* Takes the next pair from *at on.  When malformed, pair holds the name and *at stands where it went wrong. */
+/* Parses the next pair from *at on.  If it is malformed, pair has the name and *at is the error's position. */
 static enum conf_step
 next_pair(const char **at, struct conf_pair *pair)
 {
@@ -84,7 +84,7 @@ put_shown(struct hew_text *text, const char *bytes, size_t length)
 static void
 line_begin(struct conf_line *line, const struct conf_parser *parser)
 {
-    hew_text_begin(&line->text, line->buffer, sizeof(line->buffer) - 1); /* one byte stays for the newline */
+    hew_text_begin(&line->text, line->buffer, sizeof(line->buffer) - 1); /* reserve one byte for the newline */
     hew_text_put(&line->text, "<hew>: ");
     put_shown(&line->text, parser->source, strlen(parser->source));
     hew_text_put(&line->text, ": ");
@@ -150,7 +150,7 @@ put_words(struct hew_text *text, const char *const *words)
     }
 }
 
-/* What would be right. */
+/* Describes the valid values. */
 static void
 put_expected(struct hew_text *text, const struct hew_option *option)
 {
@@ -176,7 +176,7 @@ put_expected(struct hew_text *text, const struct hew_option *option)
     }
 }
 
-/* 64k, 10s: a number with a unit, the mistake made most. */
+/* 64k, 10s: a number with a unit, the most frequent mistake. */
 static bool
 has_unit(const struct conf_pair *pair)
 {
@@ -194,7 +194,7 @@ name_is_experimental(const struct conf_pair *pair)
     return pair->name_length >= length && memcmp(pair->name, "experimental_", length) == 0;
 }
 
-/* Pools, classes and paths are taken whole, or refused by what is wrong with them. */
+/* Pools, classes and paths are accepted or refused as a whole. */
 static bool
 is_taken_whole(const struct hew_option *option)
 {
@@ -214,7 +214,7 @@ fault_of(const struct hew_option *option, const struct conf_pair *pair)
     return (struct hew_conf_fault){.what = NULL};
 }
 
-/* Which of the things that can be wrong with a declaration is. */
+/* Describes the fault of a declaration. */
 static void
 put_fault(struct hew_text *text, const struct hew_option *option, struct hew_conf_fault fault)
 {
@@ -232,7 +232,7 @@ put_fault(struct hew_text *text, const struct hew_option *option, struct hew_con
     }
 }
 
-/* `fault`: what is wrong with a declaration, other than its length. */
+/* `fault`: the fault of a declaration, other than its length. */
 static void
 say_refused(struct conf_parser *parser, const struct conf_pair *pair, const struct hew_option *option,
             struct hew_conf_fault fault)
@@ -404,7 +404,7 @@ hew_conf_read_text(const char *text, const char *name, char *value, size_t capac
 
     while (next_pair(&at, &pair) == CONF_PAIR) {
         if (hew_conf_value_is(pair.name, pair.name_length, name, false)) {
-            bool fits = pair.value_length < capacity; /* what does not is refused: what came before it holds */
+            bool fits = pair.value_length < capacity; /* a longer value is refused, so the previous one stays */
             length = fits ? pair.value_length : length;
             memcpy(value, fits ? pair.value : value, length);
         }

@@ -7,7 +7,7 @@ _Static_assert(HEW_SMALL_MAX == 14336, "a line below names it");
 
 #define POWERS_MOST 8192 /* the largest power of two that is a small size */
 
-/* `before` is 0 for the first. */
+/* `before` is 0 for the first size. */
 static const char *
 fault_of(size_t before, size_t size)
 {
@@ -20,7 +20,7 @@ fault_of(size_t before, size_t size)
     return size <= before ? "is no more than the size before it" : NULL;
 }
 
-/* One size; returns what follows it, NULL when there is none. */
+/* Parses one size; returns its end, NULL when there is none. */
 static const char *
 read_size(const char *at, const char *end, size_t *size)
 {
@@ -41,7 +41,7 @@ too_many(void)
                                     : "more than 66 classes, with the powers of two and the usual ones above the last"};
 }
 
-/* False: there are as many as there can be. */
+/* False: the maximum number of classes is reached. */
 static bool
 append(struct hew_conf_classes *classes, size_t size)
 {
@@ -52,8 +52,8 @@ append(struct hew_conf_classes *classes, size_t size)
     return true;
 }
 
-/* A named size, after the powers of two between the one before and it: each size, and each alignment, has a class that is less than
- * twice as large as a request of it needs. */
+/* Appends a named size, preceded by the powers of two between the previous size and it.  Each size and each alignment
+ * then has a class less than twice the request. */
 static bool
 append_named(struct hew_conf_classes *classes, size_t size)
 {
@@ -66,7 +66,7 @@ append_named(struct hew_conf_classes *classes, size_t size)
     return append(classes, size);
 }
 
-/* The usual coarse classes above the last size. */
+/* Appends the usual coarse classes above the last size. */
 static bool
 append_usual(struct hew_conf_classes *classes)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define FILE_BYTES 16384 /* named below */
+#define FILE_BYTES 16384 /* the number is repeated in a message below */
 
 static bool
 is_blank(char byte)
@@ -13,8 +13,8 @@ is_blank(char byte)
     return byte == ' ' || byte == '\t' || byte == '\r';
 }
 
-/* Moves the pairs of a line, [at, end), to `to`, with a comma before them where `more`; returns where they end.  A comma at the line's end
- * says what that says. */
+/* Copies the pairs of a line, [at, end), to `to`, with a comma before them if `more`; returns their end.  A comma at
+ * the line's end is dropped: the newline means the same. */
 static char *
 take_line(const char *at, const char *end, char *to, bool more)
 {
@@ -34,7 +34,7 @@ take_line(const char *at, const char *end, char *to, bool more)
     return to + (end - at);
 }
 
-/* A line's end, which goes, is the room for the comma before the next one. */
+/* The removed newline makes space for the comma before the next line. */
 static void
 join_lines(char *text)
 {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The longest name of an option has 41 bytes; nothing longer is near one. */
+/* The longest name of an option has 41 bytes; no longer text is near one. */
 #define CONF_NEAR_BYTES 48
 
 const struct hew_option *
@@ -50,7 +50,7 @@ lower(char byte)
     return byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
 }
 
-/* Levenshtein's distance, one row at a time; at most `limit` + 1. */
+/* Levenshtein distance, one row at a time; at most `limit` + 1. */
 static unsigned
 edit_distance(const char *name, size_t length, const char *word, unsigned limit)
 {

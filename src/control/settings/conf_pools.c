@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#define BYTES_MAX ((size_t)1 << 46) /* what can lie in the address space of a process */
+#define BYTES_MAX ((size_t)1 << 46) /* the address space of a process */
 
-/* One declaration; returns what follows it, NULL when there is none. */
+/* Parses one declaration; returns its end, NULL when there is none. */
 static const char *
 read_pool(const char *at, const char *end, struct hew_conf_pool *pool)
 {
@@ -25,7 +25,7 @@ read_pool(const char *at, const char *end, struct hew_conf_pool *pool)
     return at == end ? end : at + 1;
 }
 
-/* Whether one of the declarations before `until` is of that size. */
+/* Whether a declaration before `until` has that size. */
 static bool
 is_declared(const char *at, const char *until, const char *end, size_t size)
 {

@@ -14,7 +14,7 @@
 
 #define CONF_SOURCE_COUNT 6
 
-/* What every process looks for: named, so that cmake/first.txt can name them. */
+/* Named symbols, so that cmake/first.txt can refer to them: every process reads these. */
 static const char conf_link[] = HEW_CONF_LINK;
 static const char conf_environment[] = HEW_SETTINGS_NAME;
 static const char conf_own[] = HEW_OWN_SETTINGS_NAME;
@@ -35,7 +35,7 @@ has_text(const char *text)
     return text != NULL && text[0] != '\0';
 }
 
-/* A system call, not readlink(): a library preloaded along with us may replace that by code that calls malloc. */
+/* A system call instead of readlink(): another preloaded library may replace readlink() with code that calls malloc. */
 const char *
 hew_conf_read_link(const char *path, char *buffer, size_t capacity)
 {
@@ -76,7 +76,7 @@ list_sources(const struct hew_conf_input *input, struct conf_source *sources)
     sources[5] = (struct conf_source){HEW_CONF_HARDER, input->harder};
 }
 
-/* Ends a line for which the buffer has two bytes left, and says it. */
+/* Completes and prints a line whose buffer has two bytes left. */
 static void
 warn(const struct hew_conf_input *input, struct hew_text *line)
 {
@@ -92,7 +92,7 @@ say_source(const struct hew_conf_input *input, const struct conf_source *source)
     char buffer[PATH_MAX + 128];
     struct hew_text text;
 
-    hew_text_begin(&text, buffer, sizeof(buffer) - 1); /* one byte stays for the newline */
+    hew_text_begin(&text, buffer, sizeof(buffer) - 1); /* reserve one byte for the newline */
     hew_text_put(&text, "<hew>: reading ");
     hew_text_put_printable(&text, source->name, strlen(source->name));
     hew_text_put(&text, ": ");
@@ -106,7 +106,7 @@ say_file(const struct hew_conf_input *input, const struct conf_source *source, c
     char buffer[PATH_MAX + 128];
     struct hew_text text;
 
-    hew_text_begin(&text, buffer, sizeof(buffer) - 1); /* one byte stays for the newline */
+    hew_text_begin(&text, buffer, sizeof(buffer) - 1); /* reserve one byte for the newline */
     hew_text_put(&text, "<hew>: ");
     hew_text_put(&text, source->name);
     hew_text_put(&text, ": \"conf_file:");
@@ -116,7 +116,7 @@ say_file(const struct hew_conf_input *input, const struct conf_source *source, c
     warn(input, &text);
 }
 
-/* The file that a source names, if it does.  How many pairs of it were bad, or 1 when the file was. */
+/* Applies the file that a source names, if any.  Returns its number of bad pairs, or 1 if the file was bad. */
 static size_t
 apply_file(struct hew_options *options, const struct hew_conf_input *input, const struct conf_source *source)
 {
@@ -140,7 +140,8 @@ apply_file(struct hew_options *options, const struct hew_conf_input *input, cons
     return hew_conf_parse(options, file.text, path, input->warn, input->context);
 }
 
-/* A soft limit above the hard one would never be near: both are then the hard one, whatever sources they come from. */
+/* A soft limit above the hard limit would never take effect: it is lowered to the hard one, whichever sources they come
+ * from. */
 static void
 check_limits(struct hew_options *options, const struct hew_conf_input *input)
 {
@@ -150,7 +151,7 @@ check_limits(struct hew_options *options, const struct hew_conf_input *input)
     if (options->limit_hard == 0 || options->limit <= options->limit_hard) {
         return;
     }
-    hew_text_begin(&text, buffer, sizeof(buffer) - 1); /* one byte stays for the newline */
+    hew_text_begin(&text, buffer, sizeof(buffer) - 1); /* reserve one byte for the newline */
     hew_text_put(&text, "<hew>: \"limit:");
     hew_text_put_unsigned(&text, options->limit);
     hew_text_put(&text, "\" is above \"limit_hard:");
@@ -189,7 +190,7 @@ apply_sources(struct hew_options *options, const struct hew_conf_input *input)
     return true;
 }
 
-/* Most processes have no settings, and need not have the pages of names and of the parser. */
+/* Most processes have no settings, and should not touch the pages of names and of the parser. */
 bool
 hew_conf_load(struct hew_options *options, const struct hew_conf_input *input)
 {

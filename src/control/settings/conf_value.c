@@ -41,7 +41,7 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t) && sizeof(ssize_t) == sizeof(i
                    sizeof(hew_fixed) == sizeof(int64_t),
                "numbers are stored as 64 bits or as unsigned");
 
-/* Brings *value into low .. high if the option's rule lets it. */
+/* Clamps *value to low .. high if the option's rule permits it. */
 static enum hew_conf_result
 fit_unsigned(const struct hew_option *option, uint64_t *value)
 {
@@ -69,7 +69,7 @@ fit_number(const struct hew_option *option, const struct hew_conf_number *number
     return fit_unsigned(option, value);
 }
 
-/* Behind a number in percent its sign may stand. */
+/* A percent sign may follow a number in percent. */
 static size_t
 length_without_sign(const struct hew_option *option, const char *value, size_t length)
 {
@@ -106,7 +106,7 @@ take_number(void *field, const struct hew_option *option, const char *value, siz
     return result;
 }
 
-/* digits, digits.digits or .digits; -1 where the range has it.  Digits after the third behind the point say nothing. */
+/* digits, digits.digits or .digits; -1 if the range includes it.  Digits after the third decimal are ignored. */
 static enum hew_conf_result
 take_fixed(hew_fixed *field, const struct hew_option *option, const char *value, size_t length)
 {
@@ -169,14 +169,14 @@ take_text(char *field, const struct hew_option *option, const char *value, size_
     return taken == length ? HEW_CONF_TAKEN : HEW_CONF_CUT;
 }
 
-/* conf.c has looked whether it has a fault: half of a declaration, or of a path, would be another one. */
+/* conf.c has checked for faults: half of a declaration, or of a path, would mean something else. */
 static enum hew_conf_result
 take_whole(char *field, const struct hew_option *option, const char *value, size_t length)
 {
     return length < option->high ? take_text(field, option, value, length) : HEW_CONF_REFUSED;
 }
 
-/* Each letter once; the buffer has room for all of them. */
+/* Each letter is stored once; the buffer fits all letters. */
 static enum hew_conf_result
 take_letters(char *field, const char *value, size_t length)
 {
@@ -194,7 +194,7 @@ take_letters(char *field, const char *value, size_t length)
     return unknown ? HEW_CONF_CUT : HEW_CONF_TAKEN;
 }
 
-/* Reads one number that `stop` must follow; NULL when it does not. */
+/* Reads a number that `stop` must follow; NULL when it does not. */
 static const char *
 read_number_before(const char *at, const char *end, char stop, size_t *value)
 {
@@ -208,7 +208,7 @@ read_number_before(const char *at, const char *end, char stop, size_t *value)
     return past + 1;
 }
 
-/* low-high:number; returns where it ends, NULL when it is none. */
+/* low-high:number; returns its end, NULL when it is malformed. */
 static const char *
 read_range(const char *at, const char *end, struct hew_option_range *range)
 {
