@@ -58,7 +58,7 @@ static void
 gather_lextent(const struct hew_arena *arena, unsigned index, struct hew_stats_lextent *into)
 {
     const struct hew_large_counts *counts = &arena->large[index];
-    /* What came back is read first: it left before, so the difference is never below 0. */
+    /* Read the frees first: each object was allocated before, so the difference is never below 0. */
     into->ndalloc = atomic_load_explicit(&counts->ndalloc, memory_order_acquire);
     into->nmalloc = atomic_load_explicit(&counts->nmalloc, memory_order_relaxed);
     into->curlextents = into->nmalloc - into->ndalloc;
@@ -68,7 +68,7 @@ gather_lextent(const struct hew_arena *arena, unsigned index, struct hew_stats_l
     into->nrequests = reused + atomic_load_explicit(&counts->nrequests, memory_order_relaxed);
 }
 
-/* Bytes of the arena's slabs and large objects: never less than what is allocated in them. */
+/* Bytes of the arena's slabs and large objects: never less than the bytes allocated in them. */
 static size_t
 bytes_in_use(const struct hew_stats_arena *arena)
 {
@@ -79,7 +79,7 @@ bytes_in_use(const struct hew_stats_arena *arena)
     return bytes;
 }
 
-/* Bytes of active pages of those whose heap is `owner`'s, but for it. */
+/* Bytes of active pages of the other arenas that use the heap of `owner`. */
 static size_t
 bytes_of_sharers(const struct hew_arena *owner, struct hew_stats_arena *const *arenas, unsigned count)
 {
@@ -109,8 +109,8 @@ gather_heap(struct hew_page_heap *heap, size_t of_sharers, struct hew_stats_aren
             .retained_bytes = buckets[bucket].retained.bytes,
         };
     }
-    /* The classes were read before, and threads go on: an object counted there may be gone from here, or a new slab not
-     * be in its bin yet.  What is larger was true at one of the two moments. */
+    /* The classes were read earlier, and threads keep running: an object counted there may be gone by now, or a new
+     * slab may not be in its bin yet.  The larger value was true at one of the two moments. */
     size_t in_use = into->mapped, own = counts.active > of_sharers ? counts.active - of_sharers : 0;
     size_t active = own > in_use ? own : in_use;
     into->pactive = active / HEW_PAGE;
@@ -197,7 +197,7 @@ struct arenas {
     bool begun;
 };
 
-/* Under hew_caches_lock: a thread that ends hands its requests to its arena under it, so that they are seen once. */
+/* hew_caches_lock held: an ending thread moves its requests to its arena under this lock, so they are counted once. */
 static void
 begin(struct arenas *arenas)
 {
@@ -217,7 +217,7 @@ add_cache(const struct hew_cache *cache, void *context)
     begin(arenas);
     unsigned index = cache->arena->index;
     struct hew_stats_arena *arena = index < arenas->count ? arenas->at[index] : NULL;
-    if (arena == NULL) { /* made since */
+    if (arena == NULL) { /* created since */
         return;
     }
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
@@ -231,7 +231,7 @@ hew_gather_caches(struct hew_stats_arena *const *arenas, unsigned count)
 {
     struct arenas context = {arenas, count, false};
     hew_thread_each(add_cache, &context);
-    begin(&context); /* there were none */
+    begin(&context); /* there were no caches */
 }
 
 void
@@ -268,10 +268,10 @@ hew_gather_finish(struct hew_stats_arena *arena)
         arena->large.ndalloc += from->ndalloc;
         arena->large.nrequests += from->nrequests;
     }
-    /* Large objects come and go one by one. */
+    /* Large objects are not allocated in batches. */
     arena->large.nfills = arena->large.nmalloc;
     arena->large.nflushes = arena->large.ndalloc;
-    /* Both are whole pages by jemalloc's manual. */
+    /* Both are whole pages in jemalloc's manual. */
     size_t base = hew_bits_round_up(arena->base, HEW_PAGE);
     arena->resident = base + (arena->pactive + arena->pdirty + arena->pmuzzy) * HEW_PAGE - arena->holes;
     arena->mapped += base;

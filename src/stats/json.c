@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats/json.h"
 
-/* Bytes of the UTF-8 character at `text`: 1 to 4, or 0 when it is none. */
+/* Bytes of the UTF-8 character at `text`: 1 to 4, or 0 when it is invalid. */
 static unsigned
 character_length(const unsigned char *text)
 {
@@ -14,7 +14,7 @@ character_length(const unsigned char *text)
             return 0;
         }
     }
-    /* Too long a form, a half of a pair, or beyond the last character. */
+    /* An overlong form, a surrogate, or beyond the last character. */
     bool wrong = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
                  (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f);
     return wrong ? 0 : length;
@@ -43,7 +43,7 @@ put_string(struct hew_writer *out, const char *string)
     hew_writer_put_byte(out, '"');
 }
 
-/* The comma and the key before a value. */
+/* Writes the comma and the key before a value. */
 static void
 lead_in(struct hew_json *json, const char *key)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peak: the owners' own counts, read without the snapshot's tables, so that a look costs a microsecond and no memory.
+ * peak: reads the owners' own counters without the snapshot's tables: a sample costs a microsecond and no memory.
  */
 #include "stats/peak.h"
 
@@ -15,7 +15,7 @@ static struct hew_stats_peak peak; /* guarded by hew_stats_lock */
 
 struct sums {
     struct hew_stats_peak now;
-    size_t slabs, objects, active; /* bytes of slabs, of objects that left them, and of all active pages */
+    size_t slabs, objects, active; /* bytes of slabs, of objects allocated from them, and of all active pages */
     size_t regions;                /* bytes of mappings */
 };
 

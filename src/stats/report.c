@@ -120,7 +120,7 @@ totals_text(struct hew_report *report)
     }
 }
 
-/* One arena, or a sum; nothing when there is none. */
+/* Writes one arena, or a sum; nothing if it does not exist. */
 static void
 arena(struct hew_report *report, unsigned index, const char *key, const char *title)
 {
@@ -156,7 +156,7 @@ single_arena(struct hew_report *report, unsigned index)
 static void
 arenas(struct hew_report *report)
 {
-    /* The sum of one arena would be the same table twice for people; programs find it where they look. */
+    /* For people, the sum of a single arena would only repeat its table; programs read the sum. */
     bool single = hew_arena_next(0) != NULL && hew_arena_next(hew_arena_next(0)->index + 1u) == NULL;
     if (report->merged && (report->as_json || !single || !report->arenas)) {
         arena(report, HEW_STATS_ALL, "merged", "Merged arenas stats");

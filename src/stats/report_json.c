@@ -39,7 +39,7 @@ hew_report_mutex_json(struct hew_json *json, const char *key, const struct hew_s
     hew_json_close(json, '}');
 }
 
-/* The numbers of an arena itself that belong to `part`; without `prefix` in their keys. */
+/* Writes the arena's own numbers that belong to `part`, without `prefix` in their keys. */
 static void
 arena_part(struct hew_report *report, unsigned part, const char *prefix)
 {
@@ -69,7 +69,7 @@ mutexes(struct hew_report *report)
     hew_json_close(&report->json, '}');
 }
 
-/* With prof_stats: samples of a class, of all arenas together. */
+/* With prof_stats: writes the samples of a class, over all arenas. */
 static void
 samples(struct hew_json *json, unsigned class_index)
 {
@@ -98,7 +98,7 @@ bins(struct hew_report *report)
     hew_json_close(&report->json, ']');
 }
 
-static const uint64_t zeros[16]; /* of a class that no address space holds, and of what hew has none of */
+static const uint64_t zeros[16]; /* for classes beyond the address space, and for what hew does not have */
 
 static void
 lextents(struct hew_report *report)
@@ -136,7 +136,7 @@ hpa_slabs(struct hew_json *json, const char *key)
 {
     hew_json_open(json, key, '{');
     hew_report_fields_json(json, hew_stats_hpa_slabs_fields, zeros);
-    hew_json_unsigned(json, "nretained_nonhuge", 0); /* which mallctl does not know */
+    hew_json_unsigned(json, "nretained_nonhuge", 0); /* mallctl does not have this name */
     hew_json_close(json, '}');
 }
 

@@ -133,7 +133,7 @@ row_head(struct hew_writer *out, size_t size, unsigned index)
     hew_writer_put_number(out, index, 4);
 }
 
-/* Rows without anything to tell are left out, and "---" stands for each run of them. */
+/* Rows with only zeros are left out; "---" replaces each run of them. */
 static bool
 skip(struct hew_writer *out, bool empty, bool *in_run)
 {

@@ -13,18 +13,19 @@
 
 struct hew_mutex hew_stats_lock = HEW_MUTEX(stats);
 
-/* Written under hew_stats_lock, read by anyone, relaxed: whoever then reads the snapshot takes the lock.  0: none yet. */
+/* Written under hew_stats_lock; any thread reads it, relaxed: to read the snapshot it must take the lock.  0: none yet.
+ * */
 static _Atomic uint64_t epoch;
 /* All guarded by hew_stats_lock. */
 static struct hew_stats_arena *arenas[HEW_ARENAS_MAX]; /* NULL: never in a snapshot; not ->present: not in this one */
-static unsigned arenas_end;                            /* above the last one */
-static struct hew_stats_arena merged, just_made;       /* just_made: all 0, for an arena that came after the snapshot */
+static unsigned arenas_end;                            /* index of the last one, plus 1 */
+static struct hew_stats_arena merged, just_made;       /* just_made: all 0, for an arena created after the snapshot */
 static struct hew_stats_arena *destroyed;              /* the sum of destroyed arenas; NULL while there is none */
 static struct hew_stats_totals totals;
 static struct hew_stats_depot depot;
 static struct hew_stats_mutex global_mutexes[HEW_STATS_GLOBAL_MUTEXES];
 
-/* Makes room for every arena that exists.  False without memory; the snapshot stays as it is. */
+/* Allocates space for every arena that exists.  False without memory; the snapshot stays as it is. */
 static bool
 make_room(unsigned end)
 {
@@ -51,7 +52,7 @@ gather_arenas(unsigned end)
         if (arenas[index] != NULL) {
             memset(arenas[index], 0, sizeof *arenas[index]);
         }
-        if (arenas[index] != NULL && live != NULL) { /* one that was made after make_room() has to wait */
+        if (arenas[index] != NULL && live != NULL) { /* an arena created after make_room() is left out */
             hew_gather_arena(live, arenas[index]);
             arenas[index]->present = true;
         }
@@ -67,7 +68,7 @@ gather_arenas(unsigned end)
     hew_gather_depot(&depot, arenas[0]);
 }
 
-/* Arenas that are no more: what they did; they have nothing left. */
+/* Destroyed arenas: only their past counts; they hold nothing. */
 static void
 gather_destroyed(void)
 {
@@ -84,7 +85,7 @@ gather_destroyed(void)
     destroyed->dss = "N/A";
 }
 
-/* hew's own data that belongs to no arena counts for the first one. */
+/* hew's own data that belongs to no arena is counted in the first one. */
 static void
 gather_shared(void)
 {
@@ -124,7 +125,7 @@ sum_up(void)
     };
 }
 
-/* Under the lock.  `dump` is what hew_dump_lock counts, which comes before it. */
+/* Lock held.  `dump` has the counters of hew_dump_lock, which ranks before it. */
 static bool
 take(const struct hew_stats_mutex *dump)
 {
@@ -168,7 +169,7 @@ hew_stats_totals(void)
     hew_mutex_lock(&hew_stats_lock);
     struct hew_stats_totals copy = totals;
     hew_mutex_unlock(&hew_stats_lock);
-    /* Not of the snapshot: as in jemalloc, a program sees its last call at once. */
+    /* Not from the snapshot: as in jemalloc, a program sees its own last call at once. */
     copy.zero_reallocs = atomic_load_explicit(&hew_stats_zero_reallocs, memory_order_relaxed);
     return copy;
 }
@@ -191,7 +192,7 @@ hew_stats_global_mutex(unsigned mutex)
     return copy;
 }
 
-/* Under the lock: NULL when there is no such arena. */
+/* Lock held.  NULL when there is no such arena. */
 static const struct hew_stats_arena *
 find(unsigned index)
 {

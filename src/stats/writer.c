@@ -20,7 +20,7 @@ hew_writer_end(struct hew_writer *out)
     }
 }
 
-/* Sees to it that `bytes` fit, which are far fewer than the buffer has. */
+/* Makes space for `bytes`, which are far fewer than the buffer has. */
 static void
 make_room(struct hew_writer *out, size_t bytes)
 {
@@ -48,7 +48,7 @@ hew_writer_put_byte(struct hew_writer *out, char byte)
     hew_text_put_bytes(&out->text, &byte, 1);
 }
 
-#define DIGITS 24 /* of any number, and a sign */
+#define DIGITS 24 /* of the longest number with its sign */
 
 void
 hew_writer_put_unsigned(struct hew_writer *out, uint64_t value)
