@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* crc: see crc.h.  The tables are made at the first call; two threads that make them at once write the same. */
+/* crc: see crc.h.  The tables are computed at the first call; two threads that compute them at once write the same
+ * values. */
 #include "format/crc.h"
 
 #include <stdatomic.h>

@@ -22,7 +22,7 @@ hew_trace_cursor_begin(struct hew_trace_cursor *cursor, const struct hew_trace *
 {
     size_t low = 0, high = trace->part_count;
 
-    while (low < high) { /* the thread's first part */
+    while (low < high) { /* the thread's first block */
         size_t middle = low + (high - low) / 2;
         if (trace->parts[middle].thread < thread) {
             low = middle + 1;
@@ -65,7 +65,7 @@ get_stack(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation
     return true;
 }
 
-/* A thread of the file, by our numbers; UINT32_MAX: one that has no good block, so that its objects are unknown. */
+/* A thread of the file, by its number without gaps.  UINT32_MAX: it has no valid block, so its objects are unknown. */
 static uint32_t
 thread_of_file(const struct hew_trace *trace, uint32_t name)
 {
@@ -99,7 +99,7 @@ get_touched(struct hew_trace_cursor *cursor, struct hew_trace_operation *operati
     return true;
 }
 
-/* The stack of what follows; one that no block tells of is none. */
+/* The stack of the following allocations; a node that is in no block counts as no stack. */
 static bool
 get_node(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation)
 {
@@ -142,7 +142,7 @@ get_control(struct hew_trace_cursor *cursor, struct hew_trace_operation *operati
     }
 }
 
-/* The object that ends: by its distance from the thread's next, or by thread and number. */
+/* The object that ends: given by its distance from the thread's next number, or by thread and number. */
 static bool
 get_ended(struct hew_trace_cursor *cursor, bool other, struct hew_trace_object *object)
 {

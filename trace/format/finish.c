@@ -5,7 +5,7 @@
 #include "format/crc.h"
 #include "format/writer.h"
 
-/* Reads the block alone, as a trace of one part, to where its operations end. */
+/* Reads the block alone, as a trace of one block, up to the end of its operations. */
 static void
 close_block(struct hew_trace_block *block, const uint8_t *payload, size_t size)
 {
@@ -29,7 +29,7 @@ close_block(struct hew_trace_block *block, const uint8_t *payload, size_t size)
     hew_trace_seal(block);
 }
 
-/* Up to the first zero byte. */
+/* Closes at the first zero byte. */
 static void
 close_names(struct hew_trace_block *block, const uint8_t *payload, size_t size)
 {
@@ -38,7 +38,8 @@ close_names(struct hew_trace_block *block, const uint8_t *payload, size_t size)
     hew_trace_seal(block);
 }
 
-/* As many as there are; one that its thread had a number for and did not come to write stands among them as zeros. */
+/* Closes after the last node written.  A node that its thread reserved but did not write remains among them as zeros.
+ * */
 static void
 close_nodes(struct hew_trace_block *block, const uint8_t *payload, size_t size)
 {
@@ -74,7 +75,7 @@ hew_trace_finish(uint8_t *bytes, size_t size)
              : block.kind == HEW_TRACE_NAMES
                  ? close_names
                  : close_block)(&block, bytes + offset + sizeof(block), room < left ? room : left);
-            block.state = HEW_TRACE_OPEN; /* until all the rest stands there */
+            block.state = HEW_TRACE_OPEN; /* the block stays open until everything else is written */
             memcpy(bytes + offset, &block, sizeof(block));
             __atomic_store_n(bytes + offset + offsetof(struct hew_trace_block, state), HEW_TRACE_CLOSED,
                              __ATOMIC_RELEASE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* live: see live.h.  A table with linear probing, at most half full; entries behind a taken one move up. */
+/* live: see live.h.  A table with linear probing, at most half full; entries behind a removed one move up. */
 #include "format/live.h"
 
 #include <stdlib.h>
@@ -8,16 +8,16 @@ struct entry {
     uint64_t number;
     uint64_t size;
     uint32_t thread;
-    uint32_t slot; /* 1 more; 0: the entry is empty */
+    uint32_t slot; /* plus 1; 0: the entry is empty */
 };
 
 struct hew_trace_live {
     struct entry *entries;
-    uint32_t *free_slots; /* room for as many as there are slots */
+    uint32_t *free_slots; /* capacity: one for each slot */
     size_t mask;
     size_t count;
     size_t free_count;
-    uint32_t slots; /* handed out so far */
+    uint32_t slots; /* slots created so far */
 };
 
 #define FIRST_ENTRIES 1024
@@ -58,7 +58,7 @@ home(const struct hew_trace_live *live, uint32_t thread, uint64_t number)
     return (size_t)(mixed ^ (mixed >> 32)) & live->mask;
 }
 
-/* Where the object is, or would be. */
+/* The object's entry, or the place for it. */
 static struct entry *
 find(const struct hew_trace_live *live, struct hew_trace_object object)
 {
@@ -70,7 +70,7 @@ find(const struct hew_trace_live *live, struct hew_trace_object object)
     }
 }
 
-/* Twice the room; everything stays as it was when there is no memory. */
+/* Doubles the capacity; without memory nothing changes. */
 static bool
 grow(struct hew_trace_live *live)
 {

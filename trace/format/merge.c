@@ -2,8 +2,8 @@
 /*
  * merge: all threads' operations in one order; see reader.h.
  *
- * A batch refers to no object that was made in a batch with a higher ticket, but for its own (docs/trace.md), so batches in
- * the order of their tickets are an order that could have happened.
+ * A batch refers to no object that was made in a batch with a higher ticket, except its own (docs/trace.md).  So the
+ * order of the tickets is a possible order of the operations.
  */
 #include "format/live.h"
 #include "format/reader.h"
@@ -25,7 +25,7 @@ swap(uint32_t *heap, uint32_t a, uint32_t b)
     heap[b] = thread;
 }
 
-/* The first of the heap may have a higher ticket than before. */
+/* Restores the heap after its first element got a higher ticket. */
 static void
 sift_first(struct hew_trace_merge *merge)
 {
@@ -70,7 +70,7 @@ hew_trace_merge_begin(struct hew_trace_merge *merge, const struct hew_trace *tra
     for (uint32_t thread = 0; thread < trace->thread_count; thread++) {
         struct hew_trace_operation first;
         hew_trace_cursor_begin(&merge->cursors[thread], trace, thread);
-        /* Blocks begin with a SYNC.  What a damaged one begins with instead is lost. */
+        /* Blocks begin with a SYNC.  A damaged block's first operation is lost. */
         if (hew_trace_cursor_next(&merge->cursors[thread], &first)) {
             merge->unknown += first.kind != HEW_TRACE_DID_SYNC;
             add_thread(merge, thread);
@@ -79,14 +79,14 @@ hew_trace_merge_begin(struct hew_trace_merge *merge, const struct hew_trace *tra
     return true;
 }
 
-/* The ended object's slot and size; false: it does not live. */
+/* Finds the ended object's slot and size; false: the object is not live. */
 static bool
 end_object(struct hew_trace_merge *merge, struct hew_trace_operation *operation)
 {
     return hew_trace_live_take(merge->live, operation->ended, &operation->ended_slot, &operation->ended_size);
 }
 
-/* Fills in what only the merge knows; false: the operation is left out. */
+/* Fills in the fields that only the merge knows; false: the operation is left out. */
 static bool
 complete(struct hew_trace_merge *merge, struct hew_trace_operation *operation)
 {

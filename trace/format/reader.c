@@ -45,7 +45,7 @@ read_header(struct hew_trace *trace, char why[HEW_TRACE_WHY])
     return true;
 }
 
-/* A header that can be followed: its payload lies in the file, or is cut off with it. */
+/* Whether a header is usable: its payload lies in the file, or is cut off at the file's end. */
 static bool
 is_block(const struct hew_trace_block *block, size_t left)
 {
@@ -70,8 +70,8 @@ by_thread_and_sequence(const void *left, const void *right)
 }
 
 /*
- * Threads get numbers without gaps, so that nobody's table is as large as a damaged number says; parts stand in order then.
- * False without memory.
+ * Renumbers the threads without gaps, so that a damaged thread number cannot make tables large.  Afterwards the parts
+ * are sorted.  False without memory.
  */
 static bool
 number_threads(struct hew_trace *trace)
@@ -90,7 +90,7 @@ number_threads(struct hew_trace *trace)
         struct hew_trace_part part = trace->parts[i];
         bool first = kept == 0 || part.thread != before;
         uint32_t expected = first ? 0 : trace->parts[kept - 1].sequence + 1;
-        if (part.sequence < expected) { /* twice the same */
+        if (part.sequence < expected) { /* a duplicate */
             trace->damaged++;
             continue;
         }
@@ -128,13 +128,14 @@ add_part(struct hew_trace *trace, const struct hew_trace_block *block, const uin
     return true;
 }
 
-/* Nodes that the block has: [number .. number + count).  False: no memory.  What is not whole, or has no place, is left out. */
+/* Adds the block's nodes [number .. number + count).  False: no memory.  Incomplete nodes, and nodes without a place,
+ * are left out. */
 static bool
 add_nodes(struct hew_trace *trace, const struct hew_trace_block *block, const uint8_t *payload, size_t size)
 {
     size_t count = size / sizeof(struct hew_trace_node), end;
 
-    /* A file has room for its nodes; numbers beyond that are damage. */
+    /* The file's size bounds its number of nodes; larger numbers are damage. */
     if (block->number == 0 || block->number > trace->size / sizeof(struct hew_trace_node) + 1) {
         trace->damaged++;
         return true;
@@ -153,7 +154,8 @@ add_nodes(struct hew_trace *trace, const struct hew_trace_block *block, const ui
     return true;
 }
 
-/* A parent comes before its children, so that whoever follows parents comes to an end; what damage has made otherwise has none. */
+/* A parent's number is lower than its children's, so following parents always ends.  Damaged nodes lose their parent.
+ * */
 static void
 check_nodes(struct hew_trace *trace)
 {
@@ -164,7 +166,7 @@ check_nodes(struct hew_trace *trace)
     }
 }
 
-/* Takes one block, whose header can be followed.  False with a line in `why`: no use to go on. */
+/* Takes one block with a usable header.  False with a line in `why`: reading must stop. */
 static bool
 take_block(struct hew_trace *trace, const struct hew_trace_block *block, size_t offset, char why[HEW_TRACE_WHY])
 {

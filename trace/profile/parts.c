@@ -8,7 +8,7 @@ profile_parts_begin(struct profile_parts *parts)
     *parts = (struct profile_parts){.length = 1};
 }
 
-/* Of two the one that came earlier where both were as high. */
+/* Merges pairs of intervals.  Of two equally high moments the earlier one stays. */
 static void
 join(struct profile_parts *parts)
 {

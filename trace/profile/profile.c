@@ -9,14 +9,14 @@
 
 #include <stdlib.h>
 
-#define STACKS_OVER_TIME 3000 /* that are told apart there: the largest */
+#define STACKS_OVER_TIME 3000 /* only so many stacks, the largest, have their own row over time */
 
-/* The second pass: where it stops next. */
+/* The second pass: the moments at which it stops next. */
 struct stops {
     const struct profile_options *options;
     const struct profile_parts *parts;
-    unsigned at;   /* of options->at */
-    uint32_t part; /* the next one to be written */
+    unsigned at;   /* index into options->at */
+    uint32_t part; /* the next interval to be written */
     uint64_t peak; /* operation; 0: none */
     struct profile_writer writer;
 };
@@ -28,7 +28,7 @@ fails(char why[HEW_TRACE_WHY], const char *text)
     return false;
 }
 
-/* Takes every operation; after each, `each` is called with its argument.  False: no memory. */
+/* Processes every operation, and calls `each` with its argument after each one.  False: no memory. */
 static bool
 pass(struct profile_state *state, const struct hew_trace *trace,
      void (*before)(void *argument, struct profile_state *state, uint64_t time),
@@ -92,7 +92,7 @@ after_second(void *argument, struct profile_state *state)
         return;
     }
     while (stops->part < stops->parts->count && stops->parts->operation[stops->part] == 0) {
-        stops->part++; /* nothing happened in it: it is as the one before */
+        stops->part++; /* no operation in this interval: it equals the one before */
     }
     if (stops->part < stops->parts->count && state->operations == stops->parts->operation[stops->part]) {
         profile_write_part(&stops->writer, state, stops->part++);
@@ -107,7 +107,7 @@ by_size(const void *left, const void *right)
     return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* Marks the largest by one of their sums.  False: no memory. */
+/* Marks the stacks that are largest by one of their sums.  False: no memory. */
 static bool
 mark_largest(const struct profile_state *state, uint8_t *told, uint64_t (*sum)(const struct profile_account *account))
 {
@@ -179,7 +179,7 @@ second_pass(struct profile_state *first, struct stops *stops, FILE *to)
     return done;
 }
 
-/* threads: of nothing, where their stacks are not told apart. */
+/* `threads` is empty unless stacks are separated by thread. */
 static bool
 write(const struct hew_trace *trace, const struct profile_threads *threads, const struct profile_options *options,
       FILE *to, char why[HEW_TRACE_WHY])

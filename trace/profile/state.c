@@ -129,7 +129,7 @@ profile_state_take(struct profile_state *state, const struct hew_trace_operation
     if (!makes && !ends) {
         return false;
     }
-    /* Batches are in the order of their tickets, which is not quite that of their times. */
+    /* Batches are ordered by ticket, which is not exactly the order of their times. */
     state->time = operation->time > state->time ? operation->time : state->time;
     state->operations++;
     state->operations_of[operation->thread]++;

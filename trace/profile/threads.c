@@ -30,7 +30,7 @@ add(struct profile_threads *threads, struct hew_trace_node node, uint32_t *numbe
     return true;
 }
 
-/* Gives the thread nodes of its own for this one and its callers.  False: no memory. */
+/* Creates the thread's own nodes for this node and its callers.  False: no memory. */
 static bool
 make_own(struct profile_threads *threads, uint32_t thread, uint32_t node)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* write: see write.h.  Moments and parts come amid each other, so each is a line of its own: a document of JSON each. */
+/* write: see write.h.  Moments and intervals alternate, so each is one line, which is a JSON document of its own. */
 #include "profile/write.h"
 
 #include <inttypes.h>
@@ -21,7 +21,7 @@ write_account(FILE *to, const char *between, uint32_t node, const struct profile
     write_sum(to, &account->temporary);
 }
 
-/* "NAME":[count,bytes,...] up to the last that is not 0. */
+/* "NAME":[count,bytes,...] up to the last nonzero one. */
 static void
 write_sums(FILE *to, const char *name, const struct profile_sum *sums, size_t count)
 {

@@ -79,7 +79,7 @@ hew_trace_write_about(void)
     return true;
 }
 
-/* The address that a line of maps begins with, and, `end`, the one behind it. */
+/* The start address in a line of maps or, with `end`, the end address. */
 static uintptr_t
 address_of(const char *line, const char *stop, bool end)
 {
@@ -98,7 +98,7 @@ address_of(const char *line, const char *stop, bool end)
     return value;
 }
 
-/* Keeps the lines of what lies within [begin, end); the length that is left. */
+/* Keeps only the lines of mappings within [begin, end); returns the remaining length. */
 static size_t
 only_within(char *text, size_t length, uintptr_t begin, uintptr_t end)
 {

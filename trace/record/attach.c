@@ -28,11 +28,11 @@ wait_ms(void)
     hew_syscall2(SYS_nanosleep, &moment, NULL);
 }
 
-/* Whether no thread is at work on the file of a recording before this one, some time from now at the latest. */
+/* Waits until no thread uses the file of an earlier recording.  False if one still does after WAITS_MS. */
 static bool
 is_quiet(void)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* after the end of the recording: who comes later sees that */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* after the recording's end: a thread that enters later sees it */
     for (unsigned i = 0; __atomic_load_n(&hew_trace_shared.inside, __ATOMIC_SEQ_CST) != 0; i++) {
         if (i == WAITS_MS) {
             return false;
@@ -55,7 +55,7 @@ hew_trace_attach(const char *file, const uint64_t numbers[4])
         return -1;
     }
     hew_next_from_program();
-    hew_slots_give(); /* what a recording that nobody ended has left */
+    hew_slots_give(); /* left over from a recording that was not detached */
     hew_large_forget();
     hew_trace_settings = (struct hew_trace_settings){
         .most = numbers[0], .thread_sampling = numbers[1], .stack_sampling = numbers[2], .children = numbers[3] != 0};
@@ -87,7 +87,7 @@ hew_trace_detach(void)
     bool recording;
 
     hew_slots_give();
-    /* A thread that makes the file must not find the next recording in place of this one. */
+    /* A thread that is creating the file must not find the next recording's state instead of this one's. */
     for (unsigned i = 0; i < WAITS_MS && phase() == HEW_TRACE_STARTING; i++) {
         wait_ms();
     }

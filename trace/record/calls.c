@@ -8,15 +8,15 @@
 #define NUMBER_OF(id) ((id) & (HEW_TRACE_LARGE - 1))
 #define THREAD_OF(id) ((uint32_t)(((id) >> HEW_TRACE_LG_NUMBER) - 1 - hew_trace_shared.floor))
 
-/* Whether it is of an object of this recording: 0 is none, and an earlier recording may have left some. */
+/* Whether the id belongs to this recording: 0 is none, and earlier recordings may have left ids. */
 HEW_INLINE bool
 is_current(uint64_t id)
 {
     return id >> HEW_TRACE_LG_NUMBER > hew_trace_shared.floor;
 }
 
-/* What is known to have been there was freed by who did not tell: a signal handler amid a record, or by an address that the program
- * had looked up before it was recorded. */
+/* The object known at this address was freed without being recorded: by a signal handler that interrupted a record, or
+ * through an address that the program looked up before the recording. */
 static HEW_NOINLINE void
 end_unseen(struct hew_trace_thread *thread, const void *object, uint64_t id)
 {
@@ -36,7 +36,7 @@ put_id(struct hew_trace_thread *thread, void *object, uint64_t number, size_t si
     if (HEW_UNLIKELY(word == NULL)) {
         word = hew_shadow_open((uintptr_t)object);
         if (word == NULL) {
-            return; /* its free will not be known */
+            return; /* its free will not be recorded */
         }
     }
     before = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -59,7 +59,7 @@ write_touched(struct hew_trace_thread *thread, const void *object, size_t size, 
     }
 }
 
-/* A large object ends or moves.  Cold: few objects are. */
+/* A large object ends or moves.  Cold: large objects are rare. */
 static HEW_NOINLINE void
 large_ends(struct hew_trace_thread *thread, const void *object, uint64_t id)
 {
@@ -97,7 +97,7 @@ hew_trace_made(void *object, unsigned code, size_t size, size_t alignment)
     hew_trace_leave(thread);
 }
 
-/* The id of what lies there, which is forgotten; 0: nothing that is in the trace. */
+/* Removes and returns the id of the object at this address; 0: it is not in the trace. */
 HEW_INLINE uint64_t
 take_id(void *object)
 {
@@ -180,7 +180,7 @@ hew_trace_after_realloc(void *object, uint64_t before, void *result, size_t size
     struct hew_trace_thread *thread = &hew_trace_thread;
     uint64_t *word;
 
-    if (before == 0) { /* not in the trace so far */
+    if (before == 0) { /* not in the trace before */
         hew_trace_made(result, HEW_TRACE_MALLOC, size, 0);
         return;
     }
@@ -197,7 +197,7 @@ hew_trace_after_realloc(void *object, uint64_t before, void *result, size_t size
         if (hew_trace_due_after(thread, before)) {
             hew_trace_write_free(&thread->writer, THREAD_OF(before), NUMBER_OF(before));
         }
-    } else if ((word = hew_shadow_find((uintptr_t)object)) != NULL) { /* it failed: all is as it was */
+    } else if ((word = hew_shadow_find((uintptr_t)object)) != NULL) { /* it failed: the object is unchanged */
         __atomic_store_n(word, before, __ATOMIC_RELAXED);
     }
     hew_trace_leave(thread);

@@ -25,12 +25,12 @@ _Alignas(4096) union hew_trace_page hew_trace_page;
 struct hew_trace_settings hew_trace_settings;
 
 static char path[4096];   /* of this process's file */
-static char wished[4096]; /* as of hew_trace_wish(); "": the environment says it */
+static char wished[4096]; /* set by hew_trace_wish(); "": use the environment */
 static bool started_before, settled;
 
 #define HIGH_DESCRIPTOR 512
 #define LEASE_NS UINT64_C(60000000000)
-#define NAMES 1000 /* that are tried for a file */
+#define NAMES 1000 /* names that are tried for a file */
 
 static void
 complain(const char *what, const char *why)
@@ -63,7 +63,7 @@ number_of(const char *name, uint64_t otherwise)
     return *text == '\0' ? value : otherwise;
 }
 
-/* A file at the limit of its size would be a signal for the program. */
+/* Writing beyond the file size limit would send a signal to the program, so the file is kept below it. */
 static void
 bound_file(void)
 {
@@ -86,7 +86,7 @@ read_settings(void)
     bound_file();
 }
 
-/* Makes FILE, else FILE.PID, else FILE.PID.1 and so on; none of them was there before. */
+/* Creates FILE, else FILE.PID, else FILE.PID.1 and so on; never opens an existing file. */
 static int
 make_file(const char *wanted)
 {
@@ -139,7 +139,7 @@ is_ours(int file)
            about.st_ino == hew_trace_shared.inode;
 }
 
-/* Whether the descriptor is still our file's; where the program has closed it, the file is opened again. */
+/* Whether the descriptor is still the trace's.  If the program has closed it, the file is opened again. */
 static bool
 still_ours(void)
 {
@@ -169,14 +169,14 @@ hew_trace_stop(uint32_t flag)
     }
 }
 
-/* Disk space for it, so that a full disk is an answer here and no SIGBUS in the program. */
+/* Allocates disk space, so that a full disk is an error here and not a SIGBUS in the program. */
 static bool
 reserve(uint64_t offset, size_t size)
 {
     char zero = 0;
     long result;
 
-    do { /* tmpfs gives up when a signal waits */
+    do { /* tmpfs returns early when a signal is pending */
         result = hew_syscall4(SYS_fallocate, hew_trace_shared.file, 0, offset, size);
     } while (result == -EINTR);
     if (result != -EOPNOTSUPP && result != -ENOSYS) {
@@ -259,7 +259,7 @@ start(const char *wanted)
 {
     int file;
 
-    if (hew_trace_shared.file != 0 && is_ours(hew_trace_shared.file)) { /* of a recording that is over */
+    if (hew_trace_shared.file != 0 && is_ours(hew_trace_shared.file)) { /* from an earlier recording */
         hew_syscall1(SYS_close, hew_trace_shared.file);
     }
 
@@ -281,10 +281,10 @@ start(const char *wanted)
         }
         return false;
     }
-    hew_large_begin(); /* without it large objects are as others */
+    hew_large_begin(); /* if it fails, large objects are recorded like others */
     hew_trace_shared.first_ns = hew_clock_ns();
     hew_trace_shared.first_cycles = hew_trace_cycles();
-    hew_trace_shared.cycles_per_ms = 2000000; /* until some time has been measured */
+    hew_trace_shared.cycles_per_ms = 2000000; /* a guess until it has been measured */
     if (!keep_file(file) || !write_header()) {
         complain("it cannot be written: ", "no room on the disk, or --max is too small");
         return false;
@@ -315,7 +315,7 @@ hew_trace_wish(const char *file)
     hew_trace_extend();
     state->header = NULL;
     state->names = NULL;
-    state->tree = NULL; /* a thread of the recording before may still be reading there: it stays in memory */
+    state->tree = NULL; /* a thread of the previous recording may still be reading it: it stays in memory */
     __atomic_store_n(&state->phase, HEW_TRACE_UNBORN, __ATOMIC_RELEASE);
     return true;
 }
@@ -331,12 +331,12 @@ hew_trace_start(void)
         return unborn == HEW_TRACE_RECORDING;
     }
     wanted = wished[0] != '\0' ? wished : hew_environment_get("HEW_TRACE");
-    if (wanted == NULL && !hew_os_loader_is_done()) { /* libc may not know the environment yet */
+    if (wanted == NULL && !hew_os_loader_is_done()) { /* libc may not have set up the environment yet */
         __atomic_store_n(&hew_trace_shared.phase, HEW_TRACE_UNBORN, __ATOMIC_RELEASE);
         return false;
     }
     if (wanted == NULL ||
-        *wanted == '\0' || /* what a forked child sees as zeros: without that it would write into ours */
+        *wanted == '\0' || /* a forked child must see zeros here: otherwise it would write into this trace */
         hew_syscall3(SYS_madvise, &hew_trace_page, sizeof(hew_trace_page), MADV_WIPEONFORK) != 0 || !start(wanted)) {
         hew_trace_stop(0);
         return false;
@@ -351,7 +351,7 @@ hew_trace_start(void)
     return true;
 }
 
-/* After the program's own destructors: what comes now belongs to the process's end. */
+/* Runs after the program's own destructors: everything later belongs to the end of the process. */
 __attribute__((destructor)) static void
 end(void)
 {

@@ -14,7 +14,7 @@
 #define PAGES_AT_ONCE 512
 
 struct entry {
-    uintptr_t object; /* 0: free; BUSY: being filled.  Released by its maker, read with acquire by the walk */
+    uintptr_t object; /* 0: free; BUSY: being filled.  Released by the thread that fills it, acquired by the scan */
     size_t size;
     uint64_t id;
 };
@@ -28,7 +28,7 @@ hew_large_begin(void)
     long mapped;
 
     if (entries != NULL) {
-        return true; /* a forked child: they read as zeros */
+        return true; /* a forked child, where they read as zeros */
     }
     mapped = hew_syscall6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped < 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc: the C functions that a program calls, before those of its allocator.
+ * malloc: the C functions that a program calls; they interpose the allocator's.
  *
- * Promises  each gives what the allocator's own gives, errno included.
+ * Promises  each returns what the allocator's own function returns, errno included.
  */
 #include "format/format.h"
 #include "record/calls.h"
@@ -67,7 +67,7 @@ calloc(size_t count, size_t size)
     return object;
 }
 
-/* What the loader got from us while it looked is copied, since nobody else knows it. */
+/* Memory that the loader got during the search is copied: only this library knows it. */
 static void *
 realloc_early(void *object, size_t size)
 {
@@ -115,7 +115,7 @@ reallocarray(void *object, size_t count, size_t size)
     return realloc(object, bytes);
 }
 
-/* What alignment an allocator gives for one that is no power of two is its own affair: none is written down. */
+/* If the alignment is not a power of two, its effect depends on the allocator: no alignment is recorded. */
 static void *
 made_aligned(void *object, size_t alignment, size_t size)
 {

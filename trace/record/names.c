@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* names: see names.h.  A table by hash, which is read without a lock; who adds to it holds a mark. */
+/* names: see names.h.  A hash table that is read without a lock; a thread that adds an entry holds the try-lock
+ * `adding`. */
 #include "record/names.h"
 
 #include "base/text.h"
@@ -18,12 +19,12 @@
 
 struct hew_trace_names {
     uint64_t generation;
-    uint32_t adding; /* a thread is at it */
+    uint32_t adding; /* a thread is adding an entry */
     uint32_t count;
-    uint64_t hashes[SLOTS]; /* 0: free; written after its number */
+    uint64_t hashes[SLOTS]; /* 0: free; written after the entry's number */
     uint32_t numbers[SLOTS];
     struct hew_trace_block *block;
-    size_t used; /* of its text */
+    size_t used; /* bytes of its text */
 };
 
 static struct hew_trace_names *
@@ -61,7 +62,7 @@ hash_of(const char *text, size_t length)
     return hash == 0 ? 1 : hash;
 }
 
-/* The slot that has the hash, or the free one for it; SLOTS: there is none. */
+/* The slot with the hash, or a free one for it; SLOTS: none. */
 static uint32_t
 find(const struct hew_trace_names *names, uint64_t hash)
 {
@@ -76,7 +77,7 @@ find(const struct hew_trace_names *names, uint64_t hash)
     return SLOTS;
 }
 
-/* Room for a line; false: none in the file. */
+/* Makes space for a line; false: the file has none. */
 static bool
 make_room(struct hew_trace_names *names, size_t length)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * new: C++'s operator new and delete, for allocators that have their own.  Where the runtime's are next, which call malloc, they are
- * written down here as well, once.
+ * new: C++'s operator new and delete, for allocators that define their own.  If the next ones are the C++ runtime's,
+ * which call malloc, each object is recorded only once.
  *
- * Mangled names: Znw new, Zna new[], Zdl delete, Zda delete[]; m a size, St11align_val_t an alignment, RKSt9nothrow_t nothrow.
+ * Mangled names: Znw new, Zna new[], Zdl delete, Zda delete[]; m a size, St11align_val_t an alignment, RKSt9nothrow_t
+ * nothrow.
  */
 #include "format/format.h"
 #include "os/syscall.h"
@@ -16,11 +17,11 @@
 typedef void *(*make)(size_t, uintptr_t, uintptr_t);
 typedef void (*end)(void *, uintptr_t, uintptr_t);
 
-static const char nobody; /* in place of a function that there is none of */
+static const char nobody; /* its address marks a function that does not exist */
 
 /*
- * The next function of that name.  There is none when the runtime came by dlopen() into a scope of its own: an allocator that has it would
- * be here from the start, so malloc and free do what is wanted.
+ * The next function of that name.  There is none when dlopen() loaded the C++ runtime into a scope of its own.  An
+ * allocator that defines the function would have been loaded from the start, so malloc and free are correct then.
  */
 HEW_INLINE void *
 find(void **known, const char *name)
@@ -51,9 +52,9 @@ make_by_malloc(size_t size, size_t alignment, bool may_fail)
 static void *
 make_object(void *next, size_t size, uintptr_t second, uintptr_t third, size_t alignment)
 {
-    void *object = ((make)next)(size, second, third); /* which may throw */
+    void *object = ((make)next)(size, second, third); /* may throw */
 
-    /* The runtime's new has called our malloc, and all is written down. */
+    /* If the runtime's new has called this library's malloc, the object is recorded already. */
     if (!hew_trace_knows(object)) {
         hew_trace_made(object, alignment == 0 ? HEW_TRACE_MALLOC : HEW_TRACE_ALIGNED, size, alignment);
     }
@@ -70,11 +71,11 @@ end_object(void *next, void *object, uintptr_t second, uintptr_t third)
         free(object);
         return;
     }
-    hew_trace_ended(object); /* the runtime's delete calls our free, which then finds nothing to write down */
+    hew_trace_ended(object); /* the runtime's delete calls this library's free, which then has nothing to record */
     ((end)next)(object, second, third);
 }
 
-/* alignment: where among the arguments it stands, or 0; may_fail: it gives NULL instead of throwing. */
+/* alignment: its position among the arguments, or 0; may_fail: returns NULL instead of throwing. */
 #define NEW(name, alignment, may_fail)                                                                                 \
     HEW_EXPORT void *name(size_t size, uintptr_t second, uintptr_t third);                                             \
     void *name(size_t size, uintptr_t second, uintptr_t third)                                                         \

@@ -79,7 +79,7 @@ hew_next_find(void)
     if (finding) {
         return false;
     }
-    /* A function's address in a void *, as dlsym has it: POSIX says that both are of one size. */
+    /* Stores a function's address through a void *, as with dlsym: POSIX guarantees that both have one size. */
 #define FIND(name) *(void **)&next.name = hew_next_named(#name)
     FIND(malloc);
     FIND(free);
@@ -112,7 +112,7 @@ look_at_object(struct dl_phdr_info *info, size_t size, void *argument)
     return 0;
 }
 
-/* By the loader's own table: dladdr() would need a library of its own before glibc 2.34. */
+/* Uses the loader's own table: before glibc 2.34 dladdr() needs another library. */
 const char *
 hew_next_library(void)
 {

@@ -53,7 +53,7 @@ py_realloc(void *context, void *object, size_t size)
     void *result = next->realloc(next->context, object, size);
 
     hew_trace_unhush(hushed);
-    hew_trace_after_realloc(object, id, result, size == 0 ? 1 : size); /* Python's gives an object for 0 */
+    hew_trace_after_realloc(object, id, result, size == 0 ? 1 : size); /* Python returns an object for size 0 */
     return result;
 }
 

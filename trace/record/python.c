@@ -2,8 +2,8 @@
 /*
  * python: see python.h.
  *
- * One frame of the interpreter's loop on the native stack runs several frames of Python: from the innermost outwards up to one that is
- * marked as its entry.
+ * One native frame of the interpreter's loop runs several Python frames: from the innermost one outwards up to one that
+ * is marked as its entry.
  */
 #include "record/python.h"
 
@@ -25,17 +25,17 @@
 #define NAME_BYTES 512 /* of a function's or a file's name */
 
 #define NO_FIELD UINT16_MAX
-#define ON_C_STACK 3 /* an owner: such a frame stands between two runs of the loop, and is of no function */
+#define ON_C_STACK 3 /* an owner value: such a frame separates two runs of the loop, and belongs to no function */
 
-/* Where fields lie, by the headers of each version, on 64-bit machines. */
+/* Offsets of fields, from each version's headers, on 64-bit machines. */
 struct layout {
     uint16_t version;
-    uint16_t thread_frame, cframe_frame; /* of the thread, or by way of a struct that it points to */
+    uint16_t thread_frame, cframe_frame; /* in the thread state, or in a struct that it points to */
     uint16_t thread_id;
     uint16_t frame_code, frame_previous, frame_instruction;
-    uint16_t frame_is_entry, frame_owner; /* one of them */
+    uint16_t frame_is_entry, frame_owner; /* a version has one of them */
     uint16_t code_first_line, code_file, code_name, code_lines, code_instructions;
-    uint16_t text_ascii, text_compact; /* sizes of what stands before the characters */
+    uint16_t text_ascii, text_compact; /* sizes of the headers before the characters */
 };
 
 static const struct layout layouts[] = {
@@ -43,14 +43,14 @@ static const struct layout layouts[] = {
     {0x030c, 56, 0, 136, 0, 8, 56, NO_FIELD, 70, 68, 112, 128, 136, 192, 40, 56},
     {0x030d, 72, NO_FIELD, 152, 0, 8, 56, NO_FIELD, 70, 68, 112, 128, 136, 200, 40, 56},
 };
-enum { TEXT_LENGTH = 16, TEXT_STATE = 32, BYTES_SIZE = 16, BYTES_FIRST = 32 }; /* the same in all of them */
+enum { TEXT_LENGTH = 16, TEXT_STATE = 32, BYTES_SIZE = 16, BYTES_FIRST = 32 }; /* the same in all versions */
 
 static struct {
-    const struct layout *layout; /* NULL: no interpreter whose frames are known; written last */
+    const struct layout *layout; /* NULL: no supported interpreter; written last */
     uintptr_t code_type;
-    void *(*this_thread)(void);     /* looks its state up, by pthread_getspecific() */
+    void *(*this_thread)(void);     /* finds the thread's state, by pthread_getspecific() */
     uintptr_t loop_begin, loop_end; /* the function that runs frames */
-    uintptr_t begin, end;           /* the file that it is in */
+    uintptr_t begin, end;           /* the file that contains it */
 } python;
 
 struct python_frame {
@@ -65,9 +65,9 @@ struct known_name {
 
 struct hew_python_memory {
     unsigned count;
-    uint64_t keys[2 * FRAMES]; /* of the last stack, the outermost first */
+    uint64_t keys[2 * FRAMES]; /* of the last stack, outermost first */
     uint32_t nodes[2 * FRAMES];
-    struct python_frame frames[FRAMES]; /* the innermost first */
+    struct python_frame frames[FRAMES]; /* innermost first */
     struct known_name names[1u << LG_NAMES];
 };
 
@@ -86,7 +86,8 @@ hew_python_forget(struct hew_python_memory *memory)
     }
 }
 
-/* Where each allocation has its stack, and the interpreter has not begun: no thread can be reading its table of allocators. */
+/* Interposes Python's allocators if every allocation gets a stack and the interpreter has not started: no thread can be
+ * reading its table of allocators. */
 static void
 take_objects(void)
 {
@@ -138,7 +139,7 @@ half_at(uintptr_t object, uint16_t field)
     return *(const uint32_t *)(object + field);
 }
 
-/* The thread's frames of Python, the innermost first; how many. */
+/* Stores the thread's Python frames, innermost first; returns how many. */
 static unsigned
 find_frames(const struct layout *layout, struct python_frame *frames)
 {
@@ -165,7 +166,7 @@ find_frames(const struct layout *layout, struct python_frame *frames)
     return count;
 }
 
-/* One character as UTF-8. */
+/* Writes one character as UTF-8. */
 static size_t
 put_character(char *to, uint32_t character)
 {
@@ -191,7 +192,7 @@ put_character(char *to, uint32_t character)
     return 4;
 }
 
-/* A str, of which the last part is kept where it is too long.  `to` has NAME_BYTES + 1. */
+/* Copies a str; a long one loses its beginning.  `to` has NAME_BYTES + 1. */
 static void
 copy_text(const struct layout *layout, uintptr_t text, char *to)
 {
@@ -201,7 +202,7 @@ copy_text(const struct layout *layout, uintptr_t text, char *to)
 
     if (text != 0) {
         state = half_at(text, TEXT_STATE);
-        width = state >> 2 & 7; /* bytes of a character; below it: how it is interned, above it: compact, ascii */
+        width = state >> 2 & 7; /* bytes of a character; the lower bits: interned; the higher bits: compact, ascii */
         length = word_at(text, TEXT_LENGTH);
         text += (state >> 6 & 1) != 0 ? layout->text_ascii : layout->text_compact;
         from = length > NAME_BYTES / 4 && width > 1 ? length - NAME_BYTES / 4
@@ -220,7 +221,7 @@ struct lines {
     const uint8_t *at, *end;
 };
 
-/* A number in groups of six bits, the lowest first. */
+/* Reads a number in groups of six bits, lowest first. */
 static uint32_t
 take_number(struct lines *lines)
 {
@@ -243,7 +244,7 @@ take_signed(struct lines *lines)
     return (value & 1) != 0 ? -(int)(value >> 1) : (int)(value >> 1);
 }
 
-/* By the table of locations of PEP 657: entries of a length in instructions, each with how the line moves on. */
+/* Reads the location table of PEP 657: each entry has a length in instructions and a change of the line. */
 static int
 line_of(const struct layout *layout, uintptr_t code, uintptr_t instruction)
 {
@@ -254,7 +255,7 @@ line_of(const struct layout *layout, uintptr_t code, uintptr_t instruction)
     int line = (int)half_at(code, layout->code_first_line);
 
     if (instruction < code + layout->code_instructions) {
-        return line; /* it has not begun */
+        return line; /* the function has not started */
     }
     while (lines.at < lines.end) {
         unsigned entry = *lines.at++, kind = entry >> 3 & 15;
@@ -280,7 +281,7 @@ line_of(const struct layout *layout, uintptr_t code, uintptr_t instruction)
     return line;
 }
 
-/* The key of a frame: the number of its name, told apart from addresses. */
+/* The key of a frame: the number of its name, with a flag that distinguishes it from addresses. */
 static uint64_t
 name_of(const struct layout *layout, struct hew_python_memory *memory, const struct python_frame *frame)
 {
@@ -289,7 +290,7 @@ name_of(const struct layout *layout, struct hew_python_memory *memory, const str
     uintptr_t function = word_at(frame->code, layout->code_name);
     char names[2][NAME_BYTES + 1];
 
-    /* Another function may come to lie where one was. */
+    /* Another function may now be at the same address. */
     if (known->code != frame->code || known->instruction != frame->instruction || known->function != function) {
         copy_text(layout, function, names[0]);
         copy_text(layout, word_at(frame->code, layout->code_file), names[1]);
@@ -301,7 +302,7 @@ name_of(const struct layout *layout, struct hew_python_memory *memory, const str
     return known->name;
 }
 
-/* A stack while it is put together, the outermost first: what is as in the last one has the same nodes. */
+/* A stack under construction, outermost frame first.  The part it shares with the last stack has the same nodes. */
 struct stack {
     struct hew_python_memory *memory;
     unsigned count;
@@ -333,7 +334,8 @@ is_loop(uintptr_t address)
     return address - 1 - python.loop_begin < python.loop_end - python.loop_begin;
 }
 
-/* Adds the frames that one native frame of the loop runs: those before `left`, which comes to stand at the innermost of them. */
+/* Adds the Python frames that one native frame of the loop runs: those before `left`, which moves to the innermost of
+ * them. */
 static void
 add_run(struct stack *stack, const struct layout *layout, unsigned *left)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slots: see slots.h.  The loader's tables of relocations tell where an object has a function's address. */
+/* slots: see slots.h.  The loader's relocation tables list where an object stores a function's address. */
 #include "record/slots.h"
 
 #include "os/syscall.h"
@@ -51,13 +51,14 @@ enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOBAL = R_AARCH64_GLOB_DAT, ADDRESS = R
     FUNCTION(_ZdlPvSt11align_val_tRKSt9nothrow_t)                                                                      \
     FUNCTION(_ZdaPvSt11align_val_tRKSt9nothrow_t)
 
-/* Their addresses alone are wanted: what they take does not matter.  The linker binds these to ours (-Bsymbolic-functions). */
+/* Only their addresses are needed, so the types do not matter.  The linker binds these names to this library
+ * (-Bsymbolic-functions). */
 #define DECLARE(name) extern char ours_##name[] __asm__(#name);
 FUNCTIONS(DECLARE)
 
 static struct function {
     const char *name;
-    uintptr_t ours, next; /* next: 0 when the allocator has none */
+    uintptr_t ours, next; /* next: 0 when the allocator does not have it */
 } functions[] = {
 #define ROW(name) {#name, (uintptr_t)ours_##name, 0},
     FUNCTIONS(ROW)};
@@ -66,19 +67,19 @@ static struct function {
     for (struct function *function = functions; function < functions + sizeof functions / sizeof *functions; function++)
 
 struct object {
-    uintptr_t base, begin, end;       /* begin .. end: where it is loaded */
-    uintptr_t fixed_begin, fixed_end; /* what the loader has made unwritable */
+    uintptr_t base, begin, end;       /* begin .. end: its mapped range */
+    uintptr_t fixed_begin, fixed_end; /* the range that the loader has made read-only */
     const ElfW(Sym) * symbols;
     const char *names;
 };
 
 struct pass {
     bool give;
-    bool refused; /* the program has an address of its own for a function: see slots_of() */
+    bool refused; /* the program has its own address for a function: see slots_of() */
     long changed;
 };
 
-/* The loader has made some addresses absolute and left others as they are in the file. */
+/* The loader has relocated some of these addresses, and left others as they are in the file. */
 static uintptr_t
 absolute(const struct object *object, uintptr_t pointer)
 {
@@ -91,7 +92,7 @@ holds(const struct object *object, uintptr_t address)
     return address >= object->begin && address < object->end;
 }
 
-/* One store; where the word lies on a page that the loader has made unwritable, between two calls. */
+/* Stores the word.  If its page is read-only, the page is made writable before and read-only after. */
 static bool
 store(const struct object *object, uintptr_t *word, uintptr_t value)
 {
@@ -108,7 +109,8 @@ store(const struct object *object, uintptr_t *word, uintptr_t value)
     return true;
 }
 
-/* Whether the word calls what we stand before: by its address, or by a stub in its own object that will look for it. */
+/* Whether the word leads to the interposed function: by its address, or by a stub in its own object that will resolve
+ * it. */
 static bool
 calls_next(const struct object *object, unsigned kind, uintptr_t value, uintptr_t next)
 {
@@ -131,7 +133,8 @@ slots_of(struct pass *pass, const struct object *object, const ElfW(Rela) * at, 
             if (function->next == 0 || strcmp(name, function->name) != 0) {
                 continue;
             }
-            /* A program that is not position-independent and takes the address: it is a stub there, for everybody. */
+            /* A program that is not position-independent and takes the address: every object then sees its stub there.
+             * */
             pass->refused = pass->refused || (symbol->st_shndx == SHN_UNDEF && symbol->st_value != 0);
             uintptr_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
             bool wanted = pass->give ? value == function->ours : calls_next(object, kind, value, function->next);
@@ -141,7 +144,7 @@ slots_of(struct pass *pass, const struct object *object, const ElfW(Rela) * at, 
     }
 }
 
-/* The tables that PT_DYNAMIC names. */
+/* Processes the tables listed in PT_DYNAMIC. */
 static void
 look_at_tables(struct pass *pass, struct object *object, const ElfW(Dyn) * entry)
 {
@@ -185,7 +188,7 @@ look_at_object(struct dl_phdr_info *info, size_t size, void *argument)
             dynamic = (const ElfW(Dyn) *)begin;
         }
     }
-    /* Not ours; and an allocator that is a library calls itself by names that are not for others. */
+    /* Skip this library.  An allocator that is a library calls itself through names that are not exported. */
     if (dynamic != NULL && !holds(&object, (uintptr_t)functions)) {
         look_at_tables(pass, &object, dynamic);
     }

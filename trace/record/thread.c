@@ -10,10 +10,10 @@ _Thread_local struct hew_trace_thread hew_trace_thread __attribute__((tls_model(
 
 #define SMALLEST_ROOM 4096u
 #define LARGEST_ROOM (64u << 10)
-#define DESTRUCTOR_ROUNDS 4 /* that pthreads make; in the last one nobody else has anything to free */
+#define DESTRUCTOR_ROUNDS 4 /* as many as pthreads run; in the last one no other destructor has memory to free */
 
 static pthread_key_t key;
-static uint32_t key_state; /* 0 none yet, 1 being made, 2 there, 3 cannot be */
+static uint32_t key_state; /* 0 none yet, 1 being created, 2 exists, 3 cannot be created */
 
 static void at_thread_end(void *argument);
 
@@ -28,16 +28,16 @@ make_key(void)
     }
 }
 
-/* Asks for at_thread_end() at the end of this thread. */
+/* Arranges that at_thread_end() runs at the end of this thread. */
 static void
 watch_end(struct hew_trace_thread *thread)
 {
     if (__atomic_load_n(&key_state, __ATOMIC_ACQUIRE) == 2) {
-        pthread_setspecific(key, thread); /* the first keys of a thread need no memory */
+        pthread_setspecific(key, thread); /* a thread's first keys need no memory */
     }
 }
 
-/* Around what looks at the shared state: who attaches waits until nobody does. */
+/* Brackets reads of the shared state: hew_trace_attach() waits until no thread is inside. */
 static void
 go_inside(void)
 {
@@ -58,7 +58,7 @@ begin(struct hew_trace_thread *thread)
     if (__atomic_load_n(&hew_trace_shared.phase, __ATOMIC_ACQUIRE) == HEW_TRACE_STOPPED) {
         return false;
     }
-    thread->busy = true; /* whatever is called from here records nothing */
+    thread->busy = true; /* calls made from here are not recorded */
     if (!hew_trace_start()) {
         thread->busy = false;
         return false;
@@ -100,7 +100,7 @@ hew_trace_thread_begin(struct hew_trace_thread *thread)
     return begun;
 }
 
-/* A room of its own for the thread's next operations: small at first, since many threads do little. */
+/* Takes a room for the thread's next operations.  The first is small, because many threads do little. */
 static bool
 next_block(struct hew_trace_thread *thread)
 {
@@ -123,7 +123,7 @@ next_block(struct hew_trace_thread *thread)
     return true;
 }
 
-/* Whether who attached has not been heard of for long. */
+/* Whether the attached client has been silent for too long. */
 static bool
 is_over(const struct hew_trace_state *state, uint64_t time)
 {
@@ -172,7 +172,7 @@ hew_trace_thread_sync(struct hew_trace_thread *thread)
     return goes_on;
 }
 
-/* Where hew_trace_thread_stack() was called from: its frame is the one that this is inlined into. */
+/* The caller of hew_trace_thread_stack(): its frame is the one this function is inlined into. */
 HEW_INLINE struct hew_trace_start
 start_here(void)
 {

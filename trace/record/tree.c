@@ -2,8 +2,9 @@
 /*
  * tree: see tree.h.
  *
- * The index is a row of hash tables, each four times as large as the one before.  A node lies in the first table that has a free slot among
- * the few that its hash leads to.  Nothing is ever taken out, so who meets a free slot on the way knows that the node is new.
+ * The index is a series of hash tables, each four times as large as the one before.  A node is in the first table that
+ * had a free slot among the few slots for its hash.  Nodes are never removed, so a search that meets a free slot knows
+ * that the node is new.
  */
 #include "record/tree.h"
 
@@ -20,14 +21,14 @@
 #define LG_SMALLEST 10
 #define LEVELS 9
 #define PROBES 8
-#define OBJECTS 512 /* that are noted as they are met; later ones at the end of the process */
+#define OBJECTS 512 /* recorded when first seen; more objects are recorded at the end of the process */
 
 struct hew_trace_tree {
     uint64_t generation;
     uint32_t last; /* the number of the newest node */
     uint64_t *levels[LEVELS];
     struct hew_trace_block *blocks[BLOCKS];
-    uintptr_t objects[OBJECTS]; /* where they begin */
+    uintptr_t objects[OBJECTS]; /* start addresses */
 };
 
 static void *
@@ -39,7 +40,7 @@ map(size_t size)
     return mapped < 0 ? NULL : (void *)mapped;
 }
 
-/* *place, or what the thread that was first has put there. */
+/* Returns *place, or what another thread has put there first. */
 static void *
 put_once(void **place, void *mapped, size_t size)
 {
@@ -76,7 +77,7 @@ node_at(struct hew_trace_tree *tree, uint32_t number)
     return (struct hew_trace_node *)(block + 1) + (number - 1) % PER_BLOCK;
 }
 
-/* The block that has this node; false: no room in the file. */
+/* Creates the block for this node; false: no space in the file. */
 static bool
 make_block(struct hew_trace_tree *tree, uint32_t number)
 {
@@ -100,7 +101,7 @@ make_block(struct hew_trace_tree *tree, uint32_t number)
     return put_once((void **)&tree->blocks[which], block, ROOM) != NULL;
 }
 
-/* A node of its own; 0: no room. */
+/* Adds a node; 0: no space. */
 static uint32_t
 add(struct hew_trace_tree *tree, uint32_t parent, uintptr_t address)
 {
@@ -129,13 +130,13 @@ level_at(struct hew_trace_tree *tree, unsigned level)
     return slots != NULL ? slots : put_once((void **)&tree->levels[level], map(bytes), bytes);
 }
 
-/* A look for one stack. */
+/* A search for one stack. */
 struct search {
     struct hew_trace_tree *tree;
     uint64_t hash;
     uintptr_t address;
     uint32_t parent;
-    uint32_t made; /* a node that was made for it; 0: none yet */
+    uint32_t made; /* a node created for it; 0: none yet */
 };
 
 static bool
@@ -150,7 +151,7 @@ is_wanted(const struct search *search, uint64_t slot)
     return node->address == search->address && node->parent == search->parent;
 }
 
-/* Looks at one slot, and fills it if it is free; true: search->made is the node, or 0 where there is no room. */
+/* Checks one slot, and fills it if it is free.  True: search->made is the node, or 0 if there is no space. */
 static bool
 look_at_slot(struct search *search, uint64_t *slot)
 {

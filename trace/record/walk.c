@@ -2,9 +2,9 @@
 /*
  * walk: see walk.h.
  *
- * The last stack lies in frames[first .. FRAMES), the outermost last.  A walk compares as it goes: where a frame is at the same place
- * with the same return address, it takes what is remembered of it, and goes on to the next.  So what two stacks have in common costs a
- * load and two compares a frame, and no look into the tree.
+ * The last stack is in frames[first .. FRAMES), the outermost frame last.  A walk compares as it goes: if a frame has
+ * the same position and return address as in the last stack, its cached data is used.  So the common part of two stacks
+ * costs a load and two compares a frame, and no search in the tree.
  */
 #include "record/walk.h"
 
@@ -19,50 +19,50 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
-#define FRAMES 512u /* deeper stacks lose their outermost ones */
+#define FRAMES 512u /* deeper stacks lose their outermost frames */
 #define LG_STEPS 10
 #define FRAME_BYTES_MAX ((uintptr_t)256 << 20)
 
 enum step_kind {
     STEP_STACK,    /* CFA = sp + offset */
     STEP_FRAME,    /* CFA = fp + offset */
-    STEP_INDIRECT, /* CFA = what is stored at fp + offset */
-    STEP_LINK,     /* no tables: fp points at the caller's fp and the return address */
+    STEP_INDIRECT, /* CFA = the value stored at fp + offset */
+    STEP_LINK,     /* no tables: fp points at the caller's fp, followed by the return address */
     STEP_LAST,     /* there is no caller */
-    STEP_NOWHERE,  /* no code is there */
-    STEP_OTHER,    /* hew_unwind() knows */
+    STEP_NOWHERE,  /* no code at this address */
+    STEP_OTHER,    /* only hew_unwind() can walk it */
 };
 
-/* How a frame leads to its caller. */
+/* How to get from a frame to its caller. */
 struct step {
     uintptr_t pc;
     int32_t offset;
-    int16_t fp_at, return_at; /* from the CFA; fp_at: HEW_CFI_SAME or HEW_CFI_LOST */
+    int16_t fp_at, return_at; /* offsets from the CFA; fp_at may be HEW_CFI_SAME or HEW_CFI_LOST */
     uint8_t kind;
-    bool fp_by_frame; /* fp_at counts from fp */
+    bool fp_by_frame; /* fp_at is relative to fp */
 };
 
 struct frame {
     uintptr_t sp;
-    struct step step; /* with the return address into this frame */
+    struct step step; /* step.pc is the return address into this frame */
     uint32_t node;
 };
 
 struct hew_trace_walk {
     uint64_t unloads;
-    uintptr_t top;                /* the stack can be read up to here */
-    uintptr_t own_begin, own_end; /* of this library */
+    uintptr_t top;                /* the stack is readable up to here */
+    uintptr_t own_begin, own_end; /* address range of this library */
     unsigned first;
-    bool unnamed; /* frames have no nodes of their own: Python's were between them */
+    bool unnamed; /* frames have no nodes of their own: Python frames were between them */
     struct hew_python_memory *python;
     struct frame frames[FRAMES];
-    struct frame newer[FRAMES]; /* the innermost first: those of this walk that are not among `frames` */
+    struct frame newer[FRAMES]; /* innermost first: frames of this walk that are not among `frames` */
     uintptr_t addresses[FRAMES];
     struct step steps[1u << LG_STEPS];
-    _Alignas(16) char more[]; /* what `python` is */
+    _Alignas(16) char more[]; /* memory of `python` */
 };
 
-/* How often the program has begun or ended to unload something: what is remembered of code that went is wrong. */
+/* Counts the starts and ends of unloading: cached frames of unloaded code are invalid. */
 static uint64_t unloads;
 
 HEW_EXPORT int dlclose(void *handle);
@@ -99,7 +99,7 @@ hew_trace_walk_new(void)
     }
     walk = (struct hew_trace_walk *)mapped;
     walk->python = (struct hew_python_memory *)walk->more;
-    /* In a static program everything is one object: nothing is left out then. */
+    /* In a static program this library and the program are one object: then no frame is left out. */
     if (hew_os_find_object((uintptr_t)hew_trace_walk_new, &own) &&
         hew_os_program_address() - own.begin >= own.end - own.begin) {
         walk->own_begin = own.begin;
@@ -126,7 +126,7 @@ hew_trace_walk_forget(struct hew_trace_walk *walk)
     }
 }
 
-/* Of code without tables. */
+/* For code without tables. */
 static void
 make_step_without_tables(uintptr_t pc, struct step *step)
 {
@@ -197,7 +197,7 @@ find_step(struct hew_trace_walk *walk, uintptr_t pc)
     return step;
 }
 
-/* Bytes of this stack: those below the top of one that was walked by fresh rules can be read. */
+/* Whether an address of this stack is readable: it is if it is below the top of a walk by fresh rules. */
 static bool
 can_read(const struct hew_trace_walk *walk, uintptr_t sp, uintptr_t at, bool fresh)
 {
@@ -224,7 +224,7 @@ step_by_link(const struct hew_trace_walk *walk, struct hew_trace_start *now, boo
     return now->pc == 0 ? ENDS : GOES_ON;
 }
 
-/* One frame outwards.  UNKNOWN: it leads beyond what is known of this stack. */
+/* One frame outwards.  UNKNOWN: it leads beyond the known part of this stack. */
 HEW_INLINE enum outcome
 take_step(const struct hew_trace_walk *walk, const struct step *step, struct hew_trace_start *now, bool fresh)
 {
@@ -242,7 +242,7 @@ take_step(const struct hew_trace_walk *walk, const struct step *step, struct hew
         }
         cfa = *(const uintptr_t *)cfa;
     } else if (step->kind == STEP_FRAME && now->fp == 0) {
-        return ENDS; /* lost on the way */
+        return ENDS; /* the frame pointer is not known */
     }
     if (HEW_UNLIKELY(!can_read(walk, now->sp, cfa - sizeof(uintptr_t), fresh))) {
         return fresh ? ENDS : UNKNOWN;
@@ -258,13 +258,13 @@ take_step(const struct hew_trace_walk *walk, const struct step *step, struct hew
     return pc == 0 ? ENDS : GOES_ON;
 }
 
-/* What a walk has found so far: `newer`, and behind these frames[run .. end) as they were. */
+/* The result so far: `newer`, followed by frames[run .. end) unchanged from the last stack. */
 struct found {
     unsigned count, run, end;
     bool is_run, other;
 };
 
-/* The frames of the run are none that stay. */
+/* Discards the run of unchanged frames. */
 static void
 drop_run(struct hew_trace_walk *walk, struct found *found)
 {
@@ -274,7 +274,7 @@ drop_run(struct hew_trace_walk *walk, struct found *found)
     found->is_run = false;
 }
 
-/* How the frame leads on; one that is where it was in the last stack lengthens the run. */
+/* The step of the frame; if it is where it was in the last stack, it extends the run. */
 HEW_INLINE const struct step *
 meet(struct hew_trace_walk *walk, struct found *found, const struct hew_trace_start *now, unsigned *at)
 {
@@ -299,7 +299,7 @@ meet(struct hew_trace_walk *walk, struct found *found, const struct hew_trace_st
     return &walk->newer[found->count++].step;
 }
 
-/* False: it left what is known of this stack; `other`: a frame that only hew_unwind() knows. */
+/* False: the walk left the known part of this stack.  `other`: a frame that only hew_unwind() can walk. */
 static bool
 find_frames(struct hew_trace_walk *walk, struct hew_trace_start now, bool fresh, struct found *found)
 {
@@ -339,7 +339,7 @@ node_below(const struct hew_trace_walk *walk, uint32_t parent, uintptr_t pc)
     return node == 0 ? parent : node;
 }
 
-/* By hew_unwind(), which keeps all registers; nothing is remembered of it. */
+/* Uses hew_unwind(), which tracks all registers; the result is not cached. */
 static uint32_t
 walk_in_full(struct hew_trace_walk *walk, uintptr_t inner)
 {
@@ -355,7 +355,7 @@ walk_in_full(struct hew_trace_walk *walk, uintptr_t inner)
     return node;
 }
 
-/* With the frames of Python; 0: there are none. */
+/* The node with Python frames; 0: there are none. */
 static uint32_t
 node_with_python(struct hew_trace_walk *walk)
 {
@@ -369,7 +369,7 @@ node_with_python(struct hew_trace_walk *walk)
     return hew_python_node(walk->python, walk->addresses, count);
 }
 
-/* Names the frames that have no node yet: `fresh` are new, the innermost ones. */
+/* Creates nodes for the frames that have none: the `fresh` innermost ones are new. */
 static uint32_t
 node_of_frames(struct hew_trace_walk *walk, unsigned fresh)
 {
@@ -398,7 +398,7 @@ hew_trace_walk(struct hew_trace_walk *walk, struct hew_trace_start start)
     }
     if (!find_frames(walk, start, false, &found)) {
         uintptr_t top = walk->top;
-        hew_trace_walk_forget(walk); /* all rules are looked up again: they are what says how far the stack goes */
+        hew_trace_walk_forget(walk); /* look up all rules again: they determine how far the stack reaches */
         walk->top = top;
         found = (struct found){0};
         find_frames(walk, start, true, &found);

@@ -2,14 +2,14 @@
 /*
  * hew-replay: what `hew replay` runs.
  *
- *     hew-replay plan TRACE PLAN                                   makes a plan; prints what the trace has, as NAME VALUE lines
+ *     hew-replay plan TRACE PLAN                                   makes a plan; prints the trace's figures, NAME VALUE
  *     hew-replay finish TRACE                                      closes the blocks that a recording left open
  *     hew-replay list TRACE                                        its operations as text, in one order
- *     hew-replay profile TRACE [within=N] [at=MICROSECONDS]... [over-time] [by-thread]    what its stacks hold, as lines of JSON
- *     hew-replay run PLAN none|first|recorded|pages|all fast|real [SAMPLES]    runs it; prints what it cost, likewise
+ *     hew-replay profile TRACE [within=N] [at=MICROSECONDS]... [over-time] [by-thread]    memory by stack, as lines of JSON
+ *     hew-replay run PLAN none|first|recorded|pages|all fast|real [SAMPLES]    runs it; prints its costs, likewise
  *
- * A program of its own, so that an allocator can be preloaded and nothing else is in the heap.  Exits 2 for a trace that it cannot
- * read, with one line on stderr.
+ * A separate program, so that an allocator can be preloaded and the heap has nothing else.  Exits 2 if it
+ * cannot read the trace, with one line on stderr.
  */
 #include "format/finish.h"
 #include "profile/profile.h"
@@ -63,7 +63,7 @@ make_plan(const char *from, const char *to)
     return 0;
 }
 
-/* The stack of the thread's allocations from here on. */
+/* Prints the stack of the thread's following allocations. */
 static void
 print_node(const struct hew_trace *trace, uint32_t thread, uint32_t node)
 {
@@ -113,7 +113,7 @@ print_operation(const struct hew_trace *trace, const struct hew_trace_operation 
     }
 }
 
-/* An object is THREAD.NUMBER. */
+/* Prints objects as THREAD.NUMBER. */
 static int
 list(const char *path)
 {
@@ -140,7 +140,7 @@ list(const char *path)
     return fflush(stdout) == 0 ? 0 : 1;
 }
 
-/* "NAME=NUMBER"; false: it is none. */
+/* "NAME=NUMBER"; false: malformed. */
 static bool
 option_number(const char *word, const char *name, uint64_t *value)
 {
@@ -154,7 +154,7 @@ option_number(const char *word, const char *name, uint64_t *value)
     return *end == '\0';
 }
 
-/* words: those behind the trace, ended by NULL. */
+/* words: the arguments after the trace, ended by NULL. */
 static int
 profile(const char *path, char **words)
 {
@@ -208,7 +208,7 @@ finish(const char *path)
     return 0;
 }
 
-/* The number of the word among the words; -1: none of them. */
+/* The index of the word among the words; -1: not found. */
 static int
 which(const char *word, const char *const *words, int count)
 {

@@ -10,7 +10,7 @@
 
 #define PAGE 4096
 
-/* resident less shared, of the line "size resident shared ..." in pages */
+/* resident minus shared, from the line "size resident shared ..." in pages */
 static uint64_t
 anonymous(const struct hew_memory *memory)
 {

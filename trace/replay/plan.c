@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan: see plan.h.  Two looks at each thread's blocks, to count and to see which objects are handed over, then one at all threads in order.
+ * plan: see plan.h.  Two passes over each thread's blocks count operations and find the objects that pass between
+ * threads.  A third pass merges all threads in one order.
  */
 #include "replay/plan.h"
 
@@ -20,8 +21,8 @@ struct counted {
     uint64_t operations;
     uint64_t batches;
     uint64_t allocations;
-    uint64_t touches; /* told of its objects, by whichever thread */
-    uint8_t *handed;  /* a bit for each allocation */
+    uint64_t touches; /* records of touched pages for its objects, from any thread */
+    uint8_t *handed;  /* one bit for each allocation */
 };
 
 struct object {
@@ -34,7 +35,7 @@ struct maker {
     struct hew_plan *plan;
     struct counted *counted;
     struct hew_plan_thread *threads;
-    uint64_t **at;          /* by thread: where its next word goes */
+    uint64_t **at;          /* by thread: position of its next word */
     struct object *objects; /* by the merge's slot */
     size_t object_count;
     struct hew_slots slots;
@@ -52,7 +53,7 @@ fails(char why[HEW_TRACE_WHY], const char *text)
     return false;
 }
 
-/* How much each thread does; the highest number of an object, so that a damaged trace's gaps are counted, too. */
+/* Counts each thread's operations, and the highest object number, so that gaps of a damaged trace are included. */
 static void
 count(struct maker *maker)
 {
@@ -65,12 +66,12 @@ count(struct maker *maker)
             counted->batches += operation.kind == HEW_TRACE_DID_SYNC;
             counted->operations++;
         }
-        counted->batches++; /* a block that does not begin with a SYNC has one nevertheless */
+        counted->batches++; /* a block without a SYNC at its start counts as a batch too */
         counted->allocations = cursor.number;
     }
 }
 
-/* Whether an operation hands its object over, or says what was touched of it.  False: no memory. */
+/* Notes whether an operation passes its object to another thread, or records touched pages.  False: no memory. */
 static bool
 look_at(struct maker *maker, const struct hew_trace_operation *operation)
 {
@@ -92,7 +93,8 @@ look_at(struct maker *maker, const struct hew_trace_operation *operation)
     return true;
 }
 
-/* One bit an allocation; numbers beyond what the file could hold belong to damaged headers, and count as handed over. */
+/* One bit for each allocation.  Numbers beyond what the file could hold come from damaged headers, and count as passed
+ * to another thread. */
 static bool
 find_handed(struct maker *maker)
 {
@@ -126,7 +128,7 @@ is_handed(const struct maker *maker, struct hew_trace_object object)
     return object.number >= counted->allocations || (counted->handed[object.number / 8] >> object.number % 8 & 1) != 0;
 }
 
-/* A full disk would be a SIGBUS later. */
+/* Checked here, because a full disk would be a SIGBUS later. */
 static bool
 has_room(const struct maker *maker, int file)
 {
@@ -134,7 +136,7 @@ has_room(const struct maker *maker, int file)
     uint64_t words = 0;
 
     for (uint32_t thread = 0; thread < maker->plan->threads; thread++) {
-        words += maker->counted[thread].operations * 3 + maker->counted[thread].batches * 2 + /* a realloc has most */
+        words += maker->counted[thread].operations * 3 + maker->counted[thread].batches * 2 + /* most: a realloc */
                  maker->counted[thread].touches;
     }
     if (fstatvfs(file, &disk) == 0 && words * sizeof(uint64_t) / disk.f_frsize >= disk.f_bavail) {
@@ -144,7 +146,7 @@ has_room(const struct maker *maker, int file)
     return true;
 }
 
-/* The file with a place for each thread, as large as it may need; what is not used stays a hole. */
+/* Lays out the file with a maximum-size region for each thread; unused parts stay holes. */
 static bool
 lay_out(struct maker *maker, int file)
 {
@@ -222,7 +224,7 @@ put_sizes(struct maker *maker, const struct hew_trace_operation *operation, bool
     }
 }
 
-/* A made object gets its slot.  False: no more. */
+/* Assigns a slot to a made object.  False: none left. */
 static bool
 make_object(struct maker *maker, const struct hew_trace_operation *operation, struct object **made)
 {
@@ -349,7 +351,7 @@ finish(struct maker *maker)
         (uint32_t)(plan->batches - (uint64_t)(plan->windows - (plan->windows > 0)) * plan->window_batches);
     plan->slots = maker->slots.count;
     memcpy(threads, maker->threads, plan->threads * sizeof(*threads));
-    if (plan->threads > 1) { /* the program's first thread stays first: it is the one that main() runs in */
+    if (plan->threads > 1) { /* the program's first thread stays first: main() runs it */
         qsort(threads + 1, plan->threads - 1, sizeof(*threads), by_first_window);
     }
     memcpy(maker->bytes, plan, sizeof(*plan));

@@ -31,7 +31,7 @@ struct replay {
     struct hew_memory memory;
     atomic_flag looking;
     _Atomic uint64_t next_look;
-    _Atomic uint32_t next_thread; /* that has not been started */
+    _Atomic uint32_t next_thread; /* the next thread to start */
     _Atomic uint32_t running;
     _Atomic uint64_t failed;
     _Atomic bool broken;
@@ -43,11 +43,11 @@ struct runner {
     uint64_t *buffer;
     const uint64_t *at;
     const uint64_t *end;
-    uint64_t offset; /* in the file, of what comes behind the buffer */
-    uint64_t left;   /* words that come behind it */
+    uint64_t offset; /* file offset of the words after the buffer */
+    uint64_t left;   /* words after the buffer */
     uint64_t failed;
     uint64_t high_size, high_old; /* from a LARGE */
-    uint64_t touched;             /* from a TOUCH: bytes, and 1 more; 0: none came */
+    uint64_t touched;             /* from a TOUCH: bytes + 1; 0: no TOUCH came */
 };
 
 static uint64_t
@@ -67,7 +67,7 @@ map(size_t size, int flags)
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-/* The next word; behind the last one HEW_PLAN_END. */
+/* The next word; after the last one HEW_PLAN_END. */
 static uint64_t
 next_word(struct runner *runner)
 {
@@ -89,7 +89,7 @@ next_word(struct runner *runner)
     return *runner->at++;
 }
 
-/* Bytes [from, size) of an object are used for the first time. */
+/* Touches the bytes [from, size) of an object for the first time. */
 static void
 touch(struct runner *runner, unsigned char *object, size_t from, size_t size)
 {
@@ -123,7 +123,7 @@ touch(struct runner *runner, unsigned char *object, size_t from, size_t size)
     }
 }
 
-/* A request that failed has an object nevertheless: one that is no address, and is not freed. */
+/* The object of a failed request: it is not a heap address, and is not freed. */
 static char refused;
 
 static void
@@ -133,7 +133,7 @@ fill(struct runner *runner, uint64_t word, void *object)
 
     object = object == NULL ? &refused : object;
     if ((word & HEW_PLAN_HANDED) != 0) {
-        __atomic_store_n(slot, object, __ATOMIC_RELEASE); /* with take() */
+        __atomic_store_n(slot, object, __ATOMIC_RELEASE); /* pairs with take() */
     } else {
         *slot = object;
     }
@@ -148,9 +148,9 @@ take(struct runner *runner, uint64_t word)
         object = *slot;
     } else {
         for (unsigned round = 0; (object = __atomic_load_n(slot, __ATOMIC_ACQUIRE)) == NULL; round++) {
-            hew_windows_pause(round); /* its maker is in this window or the one before, and at work */
+            hew_windows_pause(round); /* the object's thread is in this window or the one before, and running */
         }
-        __atomic_store_n(slot, NULL, __ATOMIC_RELAXED); /* its next maker comes two windows later */
+        __atomic_store_n(slot, NULL, __ATOMIC_RELAXED); /* the slot is filled again two windows later */
     }
     return object == &refused ? NULL : object;
 }
@@ -196,7 +196,7 @@ change(struct runner *runner, uint64_t word)
     if (object != NULL) {
         touch(runner, object, before == NULL ? 0 : old, size);
     } else if (size != 0) {
-        object = before; /* it lives on as it was */
+        object = before; /* the object is unchanged */
         runner->failed++;
     }
     fill(runner, made, object);
@@ -204,7 +204,7 @@ change(struct runner *runner, uint64_t word)
 
 static void *run_thread(void *argument);
 
-/* Starts the threads whose first batch comes in this window or the next. */
+/* Starts the threads whose first batch is in this window or the next. */
 static void
 start_threads(struct replay *replay, uint32_t window)
 {
@@ -229,7 +229,7 @@ start_threads(struct replay *replay, uint32_t window)
         if (error != 0) {
             fprintf(stderr, "hew-replay: thread %u of %u cannot be started: %s\n", next + 1, replay->plan->threads,
                     strerror(error));
-            _exit(1); /* others would wait for it for ever */
+            _exit(1); /* otherwise other threads would wait for it forever */
         }
         pthread_attr_destroy(&attributes);
         next = atomic_load(&replay->next_thread);

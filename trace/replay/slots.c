@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define TOGETHER 512 /* slots of a page: threads write into pages of their own */
+#define TOGETHER 512 /* slots of a page: each thread writes into its own pages */
 
 bool
 hew_slots_begin(struct hew_slots *slots, uint32_t threads)

@@ -50,7 +50,7 @@ hew_windows_wait(struct hew_windows *windows, uint32_t window)
             hew_windows_pause(round);
             continue;
         }
-        /* Both sides look after they have written: one of them sees the other. */
+        /* Each side writes before it reads, so at least one of them sees the other's write. */
         __atomic_fetch_add(&windows->sleeping, 1, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&windows->low, __ATOMIC_SEQ_CST) == low) {
             syscall(SYS_futex, &windows->low, FUTEX_WAIT_PRIVATE, low, NULL, NULL, 0);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* blocks: see blocks.h.  Linear probing; a row that leaves is filled by those behind it, so that no tombstones gather. */
+/* blocks: see blocks.h.  Linear probing; a removed row is filled from the rows behind it, so there are no tombstones.
+ * */
 #include "simulate/blocks.h"
 
 #include <stdlib.h>
 
 struct blocks_row {
-    uint64_t address; /* plus one; 0: none here */
-    uint64_t older;   /* of the same order, by address */
+    uint64_t address; /* plus one; 0: empty */
+    uint64_t older;   /* next older block of the same order, by address */
     uint64_t newer;
     unsigned order;
     unsigned mark;
@@ -34,7 +35,7 @@ home(const struct blocks *blocks, uint64_t address)
     return ((address >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (blocks->room - 1);
 }
 
-/* The row of the address, or the empty one where it would stand. */
+/* The row of the address, or the empty row for it. */
 static struct blocks_row *
 row_of(const struct blocks *blocks, uint64_t address)
 {
@@ -85,7 +86,7 @@ blocks_put(struct blocks *blocks, uint64_t address, unsigned order, unsigned mar
     return true;
 }
 
-/* Empties a row; those behind it that a search would no longer find move up. */
+/* Empties a row, and moves up the rows behind it that a search would no longer find. */
 static void
 empty(struct blocks *blocks, struct blocks_row *row)
 {

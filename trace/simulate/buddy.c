@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * buddy: the binary buddy system (K. Knowlton, "A fast storage allocator", 1965) and the Fibonacci one (D. Hirschberg, "A class of dynamic
- * memory allocation algorithms", 1973; left and right told by two bits as B. Cranston and R. Thomas showed in 1975).
+ * buddy: the binary buddy system (K. Knowlton, "A fast storage allocator", 1965) and the Fibonacci one (D. Hirschberg,
+ * "A class of dynamic memory allocation algorithms", 1973; two bits distinguish left and right buddies, as in B.
+ * Cranston and R. Thomas, 1975).
  *
- * Sizes are powers of two, or Fibonacci numbers times 16 bytes.  A block is split until the request just fits, and merges with its buddy as
- * soon as both are free.  Memory comes in regions of 1 MiB, or of what a larger request needs; a region that is wholly free goes back.
- * Sizes of blocks are kept outside of them, so that a request of 4 KiB takes 4 KiB.
- * Work: one for each request and each free, and one for each split and merge.
+ * Sizes are powers of two, or Fibonacci numbers times 16 bytes.  A block is split until the request just fits, and
+ * merges with its buddy as soon as both are free.  Memory comes in regions of 1 MiB, or of the size of a larger
+ * request; a region that is wholly free goes back.  Block sizes are stored outside the blocks, so a request of 4 KiB
+ * takes 4 KiB.  Work: one for each request and each free, and one for each split and merge.
  */
 #include "simulate/blocks.h"
 #include "simulate/policy.h"
@@ -15,18 +16,19 @@
 
 #define REGION (UINT64_C(1) << 20)
 
-/* A block's marks: whether it is a right buddy, what it remembers of its parents, and from bit 2 on the order of its region. */
+/* A block's mark: whether it is a right buddy, the memory bit of its parents, and from bit 2 on the order of its
+ * region. */
 enum { RIGHT = 1, MEMORY = 2, LG_REGION = 2 };
 
 struct buddy {
     struct policy policy;
     struct blocks free;
-    struct blocks spare; /* regions that went back */
+    struct blocks spare; /* regions that were given back */
     uint64_t sizes[BLOCKS_ORDERS];
     unsigned orders;
-    unsigned region; /* the least order of a region */
+    unsigned region; /* the smallest order of a region */
     bool fibonacci;
-    uint64_t end; /* of the addresses that were used */
+    uint64_t end; /* of the addresses used so far */
 };
 
 struct piece {
@@ -41,7 +43,7 @@ put(struct buddy *buddy, struct piece piece)
     return blocks_put(&buddy->free, piece.address, piece.order, piece.mark);
 }
 
-/* A new region that has room for `order`. */
+/* Creates a region that fits `order`. */
 static void
 new_region(struct buddy *buddy, unsigned order, struct piece *piece)
 {
@@ -50,7 +52,7 @@ new_region(struct buddy *buddy, unsigned order, struct piece *piece)
     piece->order = order > buddy->region ? order : buddy->region;
     piece->mark = piece->order << LG_REGION;
     if (!blocks_pop(&buddy->spare, piece->order, &piece->address, &mark)) {
-        /* A binary buddy is found by its address: regions lie at multiples of their size. */
+        /* A binary buddy is found by its address, so regions are aligned to their size. */
         uint64_t to = buddy->fibonacci ? POLICY_PAGE : buddy->sizes[piece->order];
         piece->address = policy_round_up(buddy->end, to);
         buddy->end = piece->address + buddy->sizes[piece->order];
@@ -58,7 +60,7 @@ new_region(struct buddy *buddy, unsigned order, struct piece *piece)
     buddy->policy.heap += buddy->sizes[piece->order];
 }
 
-/* Splits a piece until its order is the one asked for, or the least above that can be had. */
+/* Splits a piece until its order is the requested one, or the smallest possible above it. */
 static bool
 split_to(struct buddy *buddy, struct piece *piece, unsigned order)
 {
@@ -69,7 +71,7 @@ split_to(struct buddy *buddy, struct piece *piece, unsigned order)
         struct piece left = {piece->address, piece->order - 1, region | ((piece->mark & RIGHT) != 0 ? MEMORY : 0)};
         struct piece right = {piece->address + buddy->sizes[left.order], piece->order - step,
                               region | RIGHT | (piece->mark & MEMORY)};
-        bool goes_right = buddy->fibonacci && right.order >= order; /* the smaller one, where it is enough */
+        bool goes_right = buddy->fibonacci && right.order >= order; /* the smaller one, if it suffices */
 
         buddy->policy.work++;
         if (!put(buddy, goes_right ? left : right)) {
@@ -88,7 +90,7 @@ take(struct policy *policy, uint64_t size, uint64_t align, struct policy_place *
     struct piece piece = {0};
     unsigned order = 0, from;
 
-    if (align > POLICY_QUANTUM) { /* a binary block lies at a multiple of its size */
+    if (align > POLICY_QUANTUM) { /* a binary block is aligned to its size */
         wanted = buddy->fibonacci ? size + align - POLICY_QUANTUM : size < align ? align : size;
     }
     while (order < buddy->orders && buddy->sizes[order] < wanted) {
@@ -116,7 +118,7 @@ take(struct policy *policy, uint64_t size, uint64_t align, struct policy_place *
     return true;
 }
 
-/* The buddy of a piece, and whether that lies before it. */
+/* The buddy of a piece, and whether the buddy is before it. */
 static struct piece
 buddy_of(const struct buddy *buddy, struct piece piece, bool *before)
 {

@@ -56,7 +56,7 @@ classes_hew(bool fine)
     return table != NULL ? &table->classes : NULL;
 }
 
-/* The smallest slab without a rest: the least common multiple of class and page. */
+/* The smallest slab without a tail: the least common multiple of class and page. */
 static uint64_t
 common_multiple(uint64_t size)
 {
@@ -82,7 +82,7 @@ classes_jemalloc(void)
     return table != NULL ? &table->classes : NULL;
 }
 
-/* The smallest slab of whole pages that holds eight objects and loses an eighth at most. */
+/* The smallest slab of whole pages that holds eight objects and wastes at most an eighth. */
 static uint64_t
 textbook_slab(uint64_t size)
 {
@@ -116,7 +116,7 @@ classes_powers(void)
     return table != NULL ? &table->classes : NULL;
 }
 
-/* As hew shapes them: whole 16 KiB, a fortieth lost at most, room for a batch. */
+/* The slab that hew uses: whole 16 KiB, at most a fortieth wasted, capacity for a batch. */
 static uint64_t
 hew_slab(uint64_t size)
 {
@@ -139,7 +139,7 @@ classes_candidates(void)
     return table != NULL ? &table->classes : NULL;
 }
 
-/* Whether a name ends there; it goes into the document as it is. */
+/* Whether the name ends there and is valid: it is written to the document unescaped. */
 static bool
 is_name(const char *text, const char *end)
 {

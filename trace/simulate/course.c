@@ -71,7 +71,7 @@ take(struct course_runner *runner, uint64_t slot, uint64_t size, uint64_t align)
 static bool
 give(struct course_runner *runner, struct policy_place place)
 {
-    if (place.gross == 0) { /* a request that was left out */
+    if (place.gross == 0) { /* the request was left out */
         return true;
     }
     runner->now.gross -= place.gross;
@@ -90,7 +90,8 @@ forget(struct course_runner *runner, uint64_t slot, struct policy_place *place)
     return true;
 }
 
-/* An object that still fits, and would not leave half of its place empty, stays; else the new one is taken before the old one is given. */
+/* An object stays if it still fits and would leave less than half of its place empty.  Otherwise the new one is
+ * allocated before the old one is freed. */
 static bool
 resize(struct course_runner *runner, const struct hew_trace_operation *operation)
 {
@@ -143,7 +144,7 @@ measure(struct course_runner *runner, const struct course_moment *now)
     }
 }
 
-/* When all samples are used, each second one goes, and they lie twice as far apart. */
+/* When all samples are used, every second one is dropped, and the stride doubles. */
 static void
 sample(struct course *course)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fits: first, next, best and worst fit (D. Knuth, The Art of Computer Programming 1, 2.5; P. Wilson and others, "Dynamic storage
- * allocation: a survey and critical review", 1995).
+ * fits: first, next, best and worst fit (D. Knuth, The Art of Computer Programming 1, 2.5; P. Wilson and others,
+ * "Dynamic storage allocation: a survey and critical review", 1995).
  *
- * One stretch of addresses that grows at its end.  An object takes its size and a header of 8 bytes (boundary tags), in steps of 16, 32 at
- * least.  Free blocks merge with their neighbours at once, and a free block at the end goes back to the system: so it is as lean as it can be.
- * Work: the free blocks that a walk through a list in address order would look at; for best and worst fit these are all.
+ * One range of addresses that grows at its end.  An object takes its size and a header of 8 bytes (boundary tags), in
+ * steps of 16, at least 32.  Free blocks merge with their neighbours at once, and a free block at the end goes back to
+ * the system.  So each policy uses as little memory as it can.  Work: the free blocks that a walk through a list in
+ * address order would visit; for best and worst fit these are all.
  */
 #include "simulate/policy.h"
 #include "simulate/tree.h"
@@ -21,8 +22,8 @@ struct fits {
     struct policy policy;
     enum fit fit;
     struct tree free;    /* by address */
-    struct tree by_size; /* best fit alone: by size, then address */
-    uint64_t rover;      /* next fit: where the last search ended */
+    struct tree by_size; /* best fit only: by size, then address */
+    uint64_t rover;      /* next fit: end of the last search */
 };
 
 static bool
@@ -53,7 +54,7 @@ change_free(struct fits *fits, struct tree_block before, struct tree_block after
     return tree_change(&fits->free, before, after);
 }
 
-/* The smallest block that is large enough, of several the one with the lowest address. */
+/* The smallest block that is large enough; of several, the one with the lowest address. */
 static bool
 find_best(struct fits *fits, uint64_t size, struct tree_block *found)
 {
@@ -106,7 +107,7 @@ find(struct fits *fits, uint64_t size, struct tree_block *found)
     }
 }
 
-/* Takes [address, address + gross) out of a free block that holds it. */
+/* Takes [address, address + gross) out of a free block that contains it. */
 static bool
 carve(struct fits *fits, struct tree_block block, uint64_t address, uint64_t gross)
 {
@@ -139,7 +140,7 @@ take(struct policy *policy, uint64_t size, uint64_t align, struct policy_place *
 
     gross = gross < LEAST ? LEAST : gross;
     align = align < POLICY_QUANTUM ? POLICY_QUANTUM : align;
-    /* Headers stand 8 bytes below multiples of 16: blocks begin there. */
+    /* Headers are 8 bytes below multiples of 16, where blocks begin. */
     if (find(fits, gross + (align > POLICY_QUANTUM ? align : 0), &found)) {
         address = aligned(found.key, align);
         *place = (struct policy_place){address, gross, gross - HEADER, 0};

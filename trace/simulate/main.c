@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hew-simulate: a trace under textbook policies, hew's and jemalloc's size classes, or any others.
+ * hew-simulate: simulates a trace under textbook policies, hew's and jemalloc's size classes, or any others.
  *
  *     hew-simulate TRACE [--policy NAME]... [--classes NAME=SIZE,SIZE,...]... | --sizes
  *     hew-simulate --tables
  *
- * Writes one JSON document.  HEW_SIMULATE_PROGRESS=1 in the environment: also a line on standard error each quarter of a million
+ * Writes one JSON document.  HEW_SIMULATE_PROGRESS=1 in the environment: also a progress line on standard error each 250,000
  * operations.  Exit status 1 with one line on standard error: the trace cannot be read, or a word is wrong.
  */
 #include "simulate/report.h"
@@ -51,7 +51,7 @@ static const struct known known[] = {
     {"hew-fine", NULL, hew_fine},
 };
 
-/* What was made, to be freed at the end. */
+/* Created tables, freed at the end. */
 static struct policy_classes *tables[COURSE_POLICIES];
 static size_t table_count;
 
@@ -66,7 +66,7 @@ add_classes(struct course *course, struct policy_classes *classes)
     return course_add(course, policy_segregated(classes));
 }
 
-/* The policy of a name, or all for NULL.  False: none is called so, or there is no room for it. */
+/* Adds the policy of a name, or all policies for NULL.  False: the name is unknown, or there are too many. */
 static bool
 add_known(struct course *course, const char *name)
 {
@@ -114,7 +114,7 @@ read_words(struct course *course, int count, char **words, bool *sizes, char why
     return *sizes || named || add_known(course, NULL);
 }
 
-/* How far it is, which policy needs least so far, its peak, and that of what lived. */
+/* Prints the progress, the policy with the lowest peak so far, that peak, and the peak of live bytes. */
 static void
 tell_progress(const struct course *course)
 {
@@ -135,7 +135,8 @@ tell_progress(const struct course *course)
 static bool
 run(struct course *course, const struct hew_trace *trace, bool by_size)
 {
-    uint64_t next = getenv("HEW_SIMULATE_PROGRESS") != NULL ? BETWEEN_PROGRESS : UINT64_MAX; /* operation to tell at */
+    uint64_t next = getenv("HEW_SIMULATE_PROGRESS") != NULL ? BETWEEN_PROGRESS : UINT64_MAX; /* next operation to print
+                                                                                              * */
     static struct hew_trace_operation operation;
     struct hew_trace_merge merge;
     struct sizes sizes = {0};
@@ -167,7 +168,8 @@ run(struct course *course, const struct hew_trace *trace, bool by_size)
     return good;
 }
 
-/* A hostile trace has an object in each byte: what is asked of the system ends before the machine's memory does. */
+/* A hostile trace has an object in each byte: the limit makes allocation fail before the machine's memory is used up.
+ * */
 static void
 limit_memory(void)
 {

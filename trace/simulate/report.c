@@ -82,7 +82,7 @@ print_table(const char *before, struct policy_classes *classes)
     printf("]");
 }
 
-/* Each class and its slab, of the tables to compare with and of all that may be chosen. */
+/* Prints each class and its slab, from the known tables and from all candidates. */
 static void
 print_tables(void)
 {

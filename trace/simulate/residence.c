@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* residence: see residence.h.  Pages inside an object are its own: only its first and last one are shared, and counted. */
+/* residence: see residence.h.  Inner pages of an object belong to it alone; only its first and last page are shared,
+ * and counted. */
 #include "simulate/residence.h"
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ residence_end(struct residence *residence)
     residence->leaves = NULL;
 }
 
-/* The count of a page; NULL: no memory, or beyond what is counted. */
+/* The count of a page; NULL: no memory, or beyond the counted range. */
 static uint16_t *
 count_of(struct residence *residence, uint64_t page)
 {

@@ -2,10 +2,11 @@
 /*
  * segregated: size classes with slabs (J. Bonwick, "The slab allocator", 1994), over pages by first fit.
  *
- * A slab is a run of pages cut into equal slots, with a bit for each.  An object comes from the slab with the lowest address that has a free
- * slot, and from the lowest slot there.  A slab without an object goes back.  What is larger than the largest class, or no class
- * can align, has pages of its own.  No thread caches, no decay: this is what the classes alone cost.
- * Work: one for each object taken and given, and the free runs that first fit looks at when a slab or a large object needs pages.
+ * A slab is a run of pages divided into equal slots, with one bit each.  An object comes from the slab with the lowest
+ * address that has a free slot, and from the lowest slot there.  An empty slab goes back.  Requests that are larger
+ * than the largest class, or that no class can align, have pages of their own.  There are no thread caches and no
+ * decay: the simulation measures the classes alone.  Work: one for each allocation and each free, and the free runs
+ * that first fit visits when a slab or a large object needs pages.
  */
 #include "simulate/policy.h"
 #include "simulate/tree.h"
@@ -13,16 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGE UINT64_MAX /* the owner of what has pages of its own */
+#define LARGE UINT64_MAX /* the owner of objects with pages of their own */
 #define DIRECT (UINT64_C(16) << 10)
 
 struct slab {
     uint64_t address;
-    uint64_t *bits; /* of the free slots */
+    uint64_t *bits; /* one for each free slot */
     uint32_t class;
     uint32_t slots;
     uint32_t free;
-    uint32_t next; /* of the slab numbers that are not used */
+    uint32_t next; /* of the unused slab numbers */
 };
 
 struct segregated {
@@ -31,7 +32,7 @@ struct segregated {
     const struct policy_classes *classes;
     uint16_t direct[DIRECT / 8 + 1]; /* the class of a size, rounded up to 8 */
     struct tree pages;               /* free runs of pages, by address */
-    struct tree *partial; /* for each class: slabs with a free slot, by address; the size is their number plus one */
+    struct tree *partial; /* for each class: slabs with a free slot, by address; the size is the number plus one */
     struct slab *slabs;
     uint32_t slab_count;
     uint32_t slab_room;
@@ -91,7 +92,7 @@ give_pages(struct segregated *all, uint64_t address, uint64_t bytes)
     return has_before ? tree_change(&all->pages, before, whole) : tree_put(&all->pages, whole);
 }
 
-/* The class for a size: its number, or the count of classes when it is larger than all. */
+/* The index of the class for a size, or the count of classes when it is larger than all. */
 static size_t
 class_of(const struct segregated *all, uint64_t size)
 {
@@ -112,7 +113,7 @@ class_of(const struct segregated *all, uint64_t size)
     return low;
 }
 
-/* The number of a slab that is not used.  UINT32_MAX: no memory. */
+/* Returns an unused slab number.  UINT32_MAX: no memory. */
 static uint32_t
 new_number(struct segregated *all)
 {
@@ -191,7 +192,7 @@ take(struct policy *policy, uint64_t size, uint64_t align, struct policy_place *
     policy->work++;
     while (align > POLICY_QUANTUM && class < all->classes->count &&
            (align > POLICY_PAGE || all->classes->sizes[class] % align != 0)) {
-        class ++; /* a class whose slots are all aligned so */
+        class ++; /* a class that aligns all its slots so */
     }
     if (class < all->classes->count) {
         return take_slot(all, class, place);

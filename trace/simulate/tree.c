@@ -6,7 +6,7 @@
 
 struct tree_node {
     struct tree_block block;
-    uint64_t most; /* the largest size of this node and all below */
+    uint64_t most; /* the largest size in this node and below it */
     uint32_t count;
     uint32_t left;
     uint32_t right;
@@ -52,7 +52,7 @@ sum_up(struct tree_node *nodes, uint32_t at)
     node->count = left->count + right->count + 1;
 }
 
-/* What lies before `block` goes to *left, the rest to *right. */
+/* Moves the blocks before `block` to *left, the rest to *right. */
 static void
 split(struct tree_node *nodes, uint32_t at, struct tree_block block, uint32_t *left, uint32_t *right)
 {
@@ -85,7 +85,7 @@ join(struct tree_node *nodes, uint32_t left, uint32_t right)
     return right;
 }
 
-/* A node that is not used, or 0: no memory. */
+/* Returns an unused node, or 0: no memory. */
 static uint32_t
 new_node(struct tree *tree)
 {
@@ -140,7 +140,7 @@ tree_put(struct tree *tree, struct tree_block block)
     return true;
 }
 
-/* Takes the node of this block out from below *at: its number, or 0. */
+/* Removes the node of this block from the tree below *at; returns its number, or 0. */
 static uint32_t
 take_out(struct tree_node *nodes, uint32_t *at, struct tree_block block)
 {
@@ -197,7 +197,7 @@ tree_change(struct tree *tree, struct tree_block before, struct tree_block after
     return change_below(tree->nodes, tree->root, before, after);
 }
 
-/* The first that is large enough below `at`, which has one. */
+/* The first block below `at` that is large enough; one exists. */
 static uint32_t
 leftmost(const struct tree_node *nodes, uint32_t at, uint64_t size)
 {
@@ -218,7 +218,7 @@ tree_first(const struct tree *tree, uint64_t from, uint64_t size, struct tree_bl
     const struct tree_node *nodes = tree->nodes;
     uint32_t best = 0, at = tree->root;
 
-    /* On the way down to `from`: the last turn to the left behind which there is one. */
+    /* On the way down to `from`: the last left turn that has a large enough block to its right. */
     while (at != 0 && nodes[at].most >= size) {
         if (nodes[at].block.key < from) {
             at = nodes[at].right;
