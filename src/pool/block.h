@@ -31,8 +31,7 @@ struct hew_pool_block {
     size_t bytes; /* of all objects */
     _Atomic uint64_t *words, *summary;
     _Atomic uint64_t *built; /* 1 = constructed; NULL: the size has no constructor */
-    uint64_t *sums;  /* checksums of free objects with HEW_POOL_CHECK_WRITES, else NULL; the holder of an object owns
-                      * its entry */
+    uint64_t *sums;  /* checksums of free objects with HEW_POOL_CHECK_WRITES, else NULL; owned with the object */
     void *store;     /* memory of the caller that replaces words and summary; else NULL */
     unsigned number; /* index of its size class in the set */
     bool fixed;

@@ -40,8 +40,8 @@ hew_pool_waits(struct hew_pool_class *class)
            atomic_load_explicit(&class->spare, memory_order_relaxed) != NULL;
 }
 
-/* Called after objects were freed to `block` or allocated from it: it may have become wholly free, or stopped being so.
- * */
+/* Called after objects were freed to `block` or allocated from it: it may have become wholly free, or stopped being
+ * so. */
 void hew_pool_grow_note_given(struct hew_pool_class *class, struct hew_pool_block *block, size_t objects);
 void hew_pool_grow_note_taken(struct hew_pool_class *class, struct hew_pool_block *block, size_t objects);
 

@@ -41,8 +41,8 @@ boot(void)
     }
 }
 
-/* Memory for a set; the oldest destroyed one is reused when there are enough of them.  No thread can have its id yet.
- * */
+/* Memory for a set; the oldest destroyed one is reused when there are enough of them.  No thread can have its id
+ * yet. */
 static struct hew_pool_set *
 new_set(void)
 {

@@ -25,8 +25,8 @@ size_t hew_pool_life_figures(struct hew_pool_set *set, struct hew_pool_set_figur
 /* The calling thread ends: frees its magazines. */
 void hew_pool_life_leave(void);
 
-/* Removes the dynamic pools that have expired.  Returns milliseconds until the next call is useful; 0: none is waiting.
- * */
+/* Removes the dynamic pools that have expired.  Returns milliseconds until the next call is useful; 0: none is
+ * waiting. */
 uint64_t hew_pool_life_round(void);
 
 /* For fork: visits every lock of this layer in rank order.  The list of sets cannot change in between. */

@@ -30,8 +30,8 @@ bool hew_pool_object_out(struct hew_pool_set *set, struct hew_pool_block *block,
 /* Called before a free: records a checksum of its contents. */
 void hew_pool_object_in(struct hew_pool_block *block, void *object);
 
-/* Called when no thread can allocate from the block any more: checks its free objects, destroys its constructed ones.
- * */
+/* Called when no thread can allocate from the block any more: checks its free objects, destroys its constructed
+ * ones. */
 void hew_pool_object_end(struct hew_pool_set *set, struct hew_pool_block *block, bool all_free);
 
 #endif

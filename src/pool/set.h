@@ -44,8 +44,7 @@ struct hew_pool_class {
     _Atomic(struct hew_pool_block *) first; /* dynamic pools */
     struct hew_pool_block *last;            /* guarded by the set's lock */
     _Atomic(struct hew_pool_block *)
-        spare;               /* spares: removed pools that still have memory, newest on top; the set's lock guards
-                              * writes */
+        spare;               /* spares: removed pools with memory, newest on top; the set's lock guards writes */
     size_t pools;            /* existing ones; guarded by the set's lock */
     _Atomic size_t capacity; /* objects, including the fixed group's: relaxed */
     _Atomic unsigned whole;  /* wholly free dynamic pools: relaxed, a hint */
@@ -60,7 +59,7 @@ struct hew_pool_set {
     uint32_t id;    /* its index in struct hew_pool_thread */
     uint16_t count; /* of sizes */
     bool plain;     /* no size has a constructor */
-    uintptr_t base; /* the fixed groups: base to base + span, whole grains of one size each */
+    uintptr_t base; /* the fixed groups: base to base + span, whole granules of one size each */
     size_t span;
     const uint8_t *grains;         /* the size index of each granule */
     size_t malloc_from;            /* malloc serves requests of at least this size; 0: none */
