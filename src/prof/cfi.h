@@ -26,8 +26,8 @@ struct hew_cfi_rule {
     int16_t saved[HEW_KEPT]; /* offset at which the caller's register is stored; HEW_CFI_SAME or HEW_CFI_LOST */
 };
 
-/* The rule for `pc` from an object's .eh_frame_hdr.  False when the tables do not cover `pc` or use unsupported rules.
- * */
+/* The rule for `pc` from an object's .eh_frame_hdr.  False when the tables do not cover `pc` or their rules are
+ * unsupported. */
 bool hew_cfi_find(const uint8_t *index, uintptr_t pc, struct hew_cfi_rule *rule);
 
 /* The code range [begin, end) of the table entry that contains `pc`; false: no entry does. */

@@ -31,8 +31,8 @@ struct hew_prof_own {
     struct hew_prof_thread *thread;          /* NULL until the thread has a name or a sample */
     bool active;                             /* thread.prof.active */
     bool inside;                             /* the thread is inside the profiler */
-    uintptr_t walks_from;                    /* allocations to the next sample beyond the cache's counter */
-    uint64_t left[HEW_CODE_CACHED_LAST + 1]; /* bytes to the next sample beyond what fits the cache's counter */
+    uintptr_t walks_from;                    /* stack address from which the profiler started its walk */
+    uint64_t left[HEW_CODE_CACHED_LAST + 1]; /* allocations to the next sample beyond the cache's counter */
 };
 
 /* large.sample of a sampled object points to this. */
