@@ -144,8 +144,8 @@ work(void *unused)
     return unused;
 }
 
-/* Runs a pass in a caller's thread when there is no purger.  Returns milliseconds to the next one, 0: nothing decays.
- * */
+/* Runs a pass in a caller's thread when there is no purger.  Returns milliseconds to the next one, 0: nothing
+ * decays. */
 static uint64_t
 round_of_caller(uint64_t now_ms)
 {
@@ -199,8 +199,8 @@ is_left_to_callers(uint32_t state)
     return !hew_purger_enabled() || state == NO_THREADS_HERE || (state == NO_THREAD && atomic_load(&start_no_more));
 }
 
-/* Whether this process borrows its parent's memory after vfork(): a thread started here would be missing in the parent.
- * */
+/* Whether this process borrows its parent's memory after vfork(): a thread started here would be missing in the
+ * parent. */
 static bool
 is_guest(void)
 {

@@ -32,8 +32,8 @@ void hew_purger_start_no_more(void);
 /* The thread will call a program's extent hooks: it gets a stack as large as those of the program's threads. */
 void hew_purger_before_hooks(void);
 
-/* The last of the program's threads is ending: the purger must not keep the process alive.  Returns when it has ended.
- * */
+/* The last of the program's threads is ending: the purger must not keep the process alive.  Returns when it has
+ * ended. */
 void hew_purger_end(void);
 
 /* Decays every heap as of `now_ms`; with `all`, returns all free memory.  Returns milliseconds until the next call is

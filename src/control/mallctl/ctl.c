@@ -50,8 +50,8 @@ call_leaf(const struct hew_ctl_node *node, struct hew_ctl_call *call)
     return leaves[call->row->leaf](call);
 }
 
-/* Appends one part of the name to the MIB; NULL: no such part.  *name becomes the remainder, NULL after the last part.
- * */
+/* Appends one part of the name to the MIB; NULL: no such part.  *name becomes the remainder, NULL after the last
+ * part. */
 static const struct hew_ctl_node *
 descend_by_name(const struct hew_ctl_node *parent, const char **name, size_t *mib, size_t depth)
 {

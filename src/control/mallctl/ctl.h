@@ -70,7 +70,7 @@ typedef int (*hew_ctl_leaf)(const struct hew_ctl_call *call);
 
 /* Implement mallctl and related functions; any pointer may be NULL. */
 int hew_ctl_by_name(const char *name, void *old, size_t *old_length, const void *new, size_t new_length);
-int hew_ctl_by_mib(struct hew_ctl_call *call); /* everything but the row is set */
+int hew_ctl_by_mib(struct hew_ctl_call *call); /* the caller sets everything but the row */
 
 /* The row of a name; NULL: there is none. */
 const struct hew_ctl_row *hew_ctl_row_of(const char *name);

@@ -31,10 +31,10 @@ void hew_request_threads(struct hew_reply *reply);
 /*
  * request_record.c: makes libhewtrace.so record the process's allocations and frees (trace/record/attach.h).
  *
- * `what`: look; stop; or MOST,THREADS,STACKS,CHILDREN,BYTES.  In the last form `rest` has BYTES of the library's path,
- * a blank and the trace's path.  The serving thread has its own descriptor table: the library's file is open in it
- * alone, the trace in the program.  Unlike other requests it calls malloc, in the loader, and waits for the loader's
- * lock.
+ * `what`: look; stop; or MOST,THREADS,STACKS,CHILDREN,BYTES.  In the last form `rest` is the library's path, which has
+ * BYTES bytes, a blank and the trace's path.  The serving thread has its own descriptor table: the library's file is
+ * open in it alone, the trace in the program.  Unlike other requests it calls malloc, in the loader, and waits for the
+ * loader's lock.
  */
 void hew_request_record(const char *what, char *rest, struct hew_reply *reply);
 
