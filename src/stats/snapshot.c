@@ -13,8 +13,8 @@
 
 struct hew_mutex hew_stats_lock = HEW_MUTEX(stats);
 
-/* Written under hew_stats_lock; any thread reads it, relaxed: to read the snapshot it must take the lock.  0: none yet.
- * */
+/* Written under hew_stats_lock; any thread reads it, relaxed: to read the snapshot it must take the lock.  0: none
+ * yet. */
 static _Atomic uint64_t epoch;
 /* All guarded by hew_stats_lock. */
 static struct hew_stats_arena *arenas[HEW_ARENAS_MAX]; /* NULL: never in a snapshot; not ->present: not in this one */

@@ -27,8 +27,8 @@ bool hew_stats_take(void);
 /* The number of the current snapshot, from 1 on.  Takes one if there is none yet.  0: no memory. */
 uint64_t hew_stats_epoch(void);
 
-/* Numbers of the whole process, of its per-CPU caches, and of a global lock, from the current snapshot; 0 without one.
- * */
+/* Numbers of the whole process, of its per-CPU caches, and of a global lock, from the current snapshot; 0 without
+ * one. */
 struct hew_stats_totals hew_stats_totals(void);
 struct hew_stats_depot hew_stats_depot(void);
 struct hew_stats_mutex hew_stats_global_mutex(unsigned mutex);
