@@ -38,8 +38,8 @@ close_names(struct hew_trace_block *block, const uint8_t *payload, size_t size)
     hew_trace_seal(block);
 }
 
-/* Closes after the last node written.  A node that its thread reserved but did not write remains among them as zeros.
- * */
+/* Closes after the last node written.  A node that its thread reserved but did not write remains among them as
+ * zeros. */
 static void
 close_nodes(struct hew_trace_block *block, const uint8_t *payload, size_t size)
 {

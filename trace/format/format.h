@@ -111,11 +111,10 @@ enum hew_trace_code {
 };
 
 enum hew_trace_control {
-    HEW_TRACE_END = 0,   /* nothing follows in this block */
-    HEW_TRACE_SYNC = 1,  /* ticket delta, time delta: a batch begins */
-    HEW_TRACE_EXIT = 2,  /* the thread ended */
-    HEW_TRACE_STACK = 3, /* count, then that many addresses as zigzag differences: the stack of the previous allocation
-                          * */
+    HEW_TRACE_END = 0,     /* nothing follows in this block */
+    HEW_TRACE_SYNC = 1,    /* ticket delta, time delta: a batch begins */
+    HEW_TRACE_EXIT = 2,    /* the thread ended */
+    HEW_TRACE_STACK = 3,   /* count, then that many addresses as zigzag differences: the previous allocation's stack */
     HEW_TRACE_TOUCHED = 4, /* thread, number, pages: resident pages of this object when it or the process ends */
     HEW_TRACE_NODE = 5,    /* node: the stack of the allocations that follow in this block; 0: they have no stack */
 };

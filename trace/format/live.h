@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* live: the live objects, by (thread, number).  Each has a slot: a small number that is reused.  Allocates by malloc.
- * */
+/* live: the live objects, by (thread, number).  Each has a slot: a small number that is reused.  Allocates by
+ * malloc. */
 #ifndef HEW_TRACE_FORMAT_LIVE_H
 #define HEW_TRACE_FORMAT_LIVE_H
 

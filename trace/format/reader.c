@@ -154,8 +154,8 @@ add_nodes(struct hew_trace *trace, const struct hew_trace_block *block, const ui
     return true;
 }
 
-/* A parent's number is lower than its children's, so following parents always ends.  Damaged nodes lose their parent.
- * */
+/* A parent's number is lower than its children's, so following parents always ends.  Damaged nodes lose their
+ * parent. */
 static void
 check_nodes(struct hew_trace *trace)
 {

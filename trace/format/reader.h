@@ -75,8 +75,7 @@ enum hew_trace_kind {
     HEW_TRACE_DID_EXIT,       /* the thread ended */
     HEW_TRACE_DID_STACK,      /* frames of the thread's last new object */
     HEW_TRACE_DID_NODE,       /* the stack of the thread's next allocations, which also have it in `node` */
-    HEW_TRACE_DID_TOUCH,      /* `size` pages of the object `ended` were resident; the object ends later, or lived to
-                               * the end */
+    HEW_TRACE_DID_TOUCH,      /* `size` pages of the object `ended` were resident; it ends later, or lived to the end */
 };
 
 /* An object: a thread's allocation with this number, counted from 0. */
@@ -99,7 +98,7 @@ struct hew_trace_operation {
     /* Set by the merge only. */
     uint64_t slot;                        /* of the made object, or of the freed one: small numbers, reused */
     uint64_t ended_slot;                  /* of FREE and REALLOCATE */
-    uint64_t ended_size;                  /* requested size of the ended object, likewise */
+    uint64_t ended_size;                  /* requested size of the ended object, of FREE and REALLOCATE */
     uint32_t frame_count;                 /* of STACK */
     uint64_t frames[HEW_TRACE_STACK_MAX]; /* return addresses, innermost first */
 };

@@ -18,8 +18,7 @@ struct profile_parts {
     uint64_t length;                   /* microseconds */
     uint32_t count;                    /* of intervals that have begun */
     uint64_t bytes[PROFILE_PARTS];     /* most live bytes */
-    uint64_t operation[PROFILE_PARTS]; /* the operation after which they were live, counted from 1; 0: no operation in
-                                        * the interval */
+    uint64_t operation[PROFILE_PARTS]; /* after which they were live, counted from 1; 0: none in the interval */
 };
 
 void profile_parts_begin(struct profile_parts *parts);

@@ -29,8 +29,7 @@ struct hew_trace_state {
     uint32_t inside;     /* threads that may be reading this state, apart from generation and phase */
     uint64_t first_cycles;
     uint64_t first_ns;
-    uint64_t until_ns; /* when the recording ends unless it is extended, in case the attached client has died; 0: never
-                        * */
+    uint64_t until_ns; /* when the recording ends unless extended, in case the attached client has died; 0: never */
     uint64_t cycles_per_ms;
     uint32_t phase;
     int file;

@@ -30,8 +30,8 @@ HEW_COLD size_t hew_large_take(const void *object);
 /* Iterates over all entries at process end: *at begins with 0.  False: no more. */
 HEW_COLD bool hew_large_next(size_t *at, const void **object, size_t *size, uint64_t *id);
 
-/* Pages of 4 KiB within [object, object + size) that are in memory or swap; UINT64_MAX: the system does not report it.
- * */
+/* Pages of 4 KiB within [object, object + size) that are in memory or swap; UINT64_MAX: the system does not report
+ * it. */
 HEW_COLD uint64_t hew_large_touched(const void *object, size_t size);
 
 #endif

@@ -133,8 +133,8 @@ slots_of(struct pass *pass, const struct object *object, const ElfW(Rela) * at, 
             if (function->next == 0 || strcmp(name, function->name) != 0) {
                 continue;
             }
-            /* A program that is not position-independent and takes the address: every object then sees its stub there.
-             * */
+            /* A program that is not position-independent and takes the address: every object then sees its stub
+             * there. */
             pass->refused = pass->refused || (symbol->st_shndx == SHN_UNDEF && symbol->st_value != 0);
             uintptr_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
             bool wanted = pass->give ? value == function->ours : calls_next(object, kind, value, function->next);

@@ -5,11 +5,11 @@
  *     hew-replay plan TRACE PLAN                                   makes a plan; prints the trace's figures, NAME VALUE
  *     hew-replay finish TRACE                                      closes the blocks that a recording left open
  *     hew-replay list TRACE                                        its operations as text, in one order
- *     hew-replay profile TRACE [within=N] [at=MICROSECONDS]... [over-time] [by-thread]    memory by stack, as lines of JSON
+ *     hew-replay profile TRACE [within=N] [at=MICROSECONDS]... [over-time] [by-thread]  memory by stack, as JSON lines
  *     hew-replay run PLAN none|first|recorded|pages|all fast|real [SAMPLES]    runs it; prints its costs, likewise
  *
- * A separate program, so that an allocator can be preloaded and the heap has nothing else.  Exits 2 if it
- * cannot read the trace, with one line on stderr.
+ * A separate program, so that an allocator can be preloaded and the heap has nothing else.  Exits 2, with one
+ * line on stderr, if it cannot read the trace.
  */
 #include "format/finish.h"
 #include "profile/profile.h"

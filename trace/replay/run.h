@@ -23,7 +23,7 @@ struct hew_run_result {
     double seconds;
     uint64_t failed;     /* requests that returned NULL */
     uint64_t peak;       /* peak bytes of anonymous memory above the amount at the start */
-    uint64_t at_end;     /* likewise */
+    uint64_t at_end;     /* the same at the end of the run */
     double byte_seconds; /* integral of it over the trace's own time */
 };
 

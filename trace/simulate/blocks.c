@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* blocks: see blocks.h.  Linear probing; a removed row is filled from the rows behind it, so there are no tombstones.
- * */
+/* blocks: see blocks.h.  Linear probing; a removed row is filled from the rows behind it, so there are no
+ * tombstones. */
 #include "simulate/blocks.h"
 
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  *     hew-simulate TRACE [--policy NAME]... [--classes NAME=SIZE,SIZE,...]... | --sizes
  *     hew-simulate --tables
  *
- * Writes one JSON document.  HEW_SIMULATE_PROGRESS=1 in the environment: also a progress line on standard error each 250,000
- * operations.  Exit status 1 with one line on standard error: the trace cannot be read, or a word is wrong.
+ * Writes one JSON document.  HEW_SIMULATE_PROGRESS=1 in the environment: also a progress line on standard error
+ * each 250,000 operations.  Exit status 1 with one line on standard error: the trace cannot be read, or a word is wrong.
  */
 #include "simulate/report.h"
 
@@ -135,8 +135,7 @@ tell_progress(const struct course *course)
 static bool
 run(struct course *course, const struct hew_trace *trace, bool by_size)
 {
-    uint64_t next = getenv("HEW_SIMULATE_PROGRESS") != NULL ? BETWEEN_PROGRESS : UINT64_MAX; /* next operation to print
-                                                                                              * */
+    uint64_t next = getenv("HEW_SIMULATE_PROGRESS") != NULL ? BETWEEN_PROGRESS : UINT64_MAX; /* to print next */
     static struct hew_trace_operation operation;
     struct hew_trace_merge merge;
     struct sizes sizes = {0};
@@ -168,8 +167,8 @@ run(struct course *course, const struct hew_trace *trace, bool by_size)
     return good;
 }
 
-/* A hostile trace has an object in each byte: the limit makes allocation fail before the machine's memory is used up.
- * */
+/* A hostile trace has an object in each byte: the limit makes allocation fail before the machine's memory is used
+ * up. */
 static void
 limit_memory(void)
 {
