@@ -5,8 +5,8 @@
  *     hew-simulate TRACE [--policy NAME]... [--classes NAME=SIZE,SIZE,...]... | --sizes
  *     hew-simulate --tables
  *
- * Writes one JSON document.  HEW_SIMULATE_PROGRESS=1 in the environment: also a progress line on standard error
- * each 250,000 operations.  Exit status 1 with one line on standard error: the trace cannot be read, or a word is wrong.
+ * Writes one JSON document.  HEW_SIMULATE_PROGRESS=1 in the environment: also a progress line on standard error each
+ * 250,000 operations.  Exit status 1 with one line on standard error: the trace cannot be read, or a word is wrong.
  */
 #include "simulate/report.h"
 
