@@ -133,15 +133,19 @@ int main(void) {
 SAWTOOTH = """
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 static void *kept[30000];
+static double
+now(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
+}
 int main(void) {
-    for (int round = 0; round < 5; round++) {
-        for (int i = 0; i < 30000; i++) {
+    for (double began = now(); now() - began < 1.1;) {
+        for (int i = 0; i < 30000; i++)
             kept[i] = memset(malloc(200 + (i * 37) % 1500), 1, 200);
-            if (i % 1500 == 0)
-                usleep(10000);
-        }
         for (int i = 0; i < 30000; i++)
             free(kept[i]);
     }
@@ -298,7 +302,8 @@ def test_no_threshold_is_advised_to_a_program_of_the_first_arena_alone(compiler:
 
 @pytest.mark.parametrize("allocator", ALL)
 def test_pages_that_are_wanted_again_are_not_called_idle(allocator: str, compiler: str, tmp_path: Path) -> None:
-    """A cache that fills and is dropped, and filled again before decay is due."""
+    """A cache that fills and is dropped, and filled again before decay is due, for a little more than two decay times.
+    A round is 10 ms of work, so even a machine fifty times as slow fills it once in a decay time."""
     sawtooth = build(compiler, tmp_path / "sawtooth", SAWTOOTH, "-O0", "-fno-builtin")
     conf = "dirty_decay_ms:500,background_thread:false"
     snapshot = report(library_of(allocator), [str(sawtooth)], conf, "J")

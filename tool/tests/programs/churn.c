@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static size_t size, batch;
-static double deadline;
+static double seconds;
 static atomic_int ready, finished;
 static int threads, stride;
 static bool leave;
@@ -33,6 +33,7 @@ static void
 churn(void)
 {
     char **objects = calloc(batch, sizeof *objects);
+    double deadline = now() + seconds; /* however long the threads took to be there */
 
     while (now() < deadline) {
         for (size_t i = 0; i < batch; i++) {
@@ -76,7 +77,7 @@ main(int count, char **words)
     stride = count > 5 ? atoi(words[5]) : 1;
     leave = count > 6 && atoi(words[6]) == 1;
     thread = calloc((size_t)threads, sizeof *thread);
-    deadline = now() + atof(words[4]) / 1000;
+    seconds = atof(words[4]) / 1000;
     for (int i = 0; i < threads; i++) {
         if (pthread_create(&thread[i], NULL, work, (void *)(intptr_t)i) != 0)
             return 1;
