@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/misuse.md: what hew, hew without caches, glibc and scudo say of each misuse of misuse_table."""
+"""docs/misuse.md: what hew, hew with checks, glibc and scudo report of each misuse of misuse_table."""
 
 import os
 import subprocess
@@ -41,9 +41,10 @@ TAIL = """
 - **malloc_usable_size** of a free small object is answered.
 - **Foreign pointers** (stack, static data, mappings) are detected immediately.
 
-`MALLOC_CONF=tcache:false` detects each second free and each pointer to the inside immediately. Only
-a realloc of a free small object within its class is accepted. Use after free and writes beyond an
-object are not detected: use AddressSanitizer.
+`MALLOC_CONF=hardening:check` detects each second free, each pointer to the inside and each use of a
+free object by realloc or malloc_usable_size immediately, and a write to the first 8 bytes of a free
+small object when the object is next allocated ([hardening.md](hardening.md)). Other writes after
+free and writes beyond an object are not detected: use AddressSanitizer.
 """
 
 
@@ -73,7 +74,7 @@ def make_page(root: Path) -> str:
     program, library = root / PROGRAM, str(root / LIBRARY)
     allocators: dict[str, dict[str, str]] = {
         "hew": {"LD_PRELOAD": library},
-        "hew, tcache:false": {"LD_PRELOAD": library, "MALLOC_CONF": "tcache:false"},
+        "hew, hardening:check": {"LD_PRELOAD": library, "MALLOC_CONF": "hardening:check"},
         "glibc": {},
     }
     if os.environ.get("SCUDO"):

@@ -8,6 +8,7 @@
 
 #include "alloc/aligned.h"
 #include "alloc/fill.h"
+#include "alloc/harden.h"
 #include "alloc/request.h"
 #include "base/options.h"
 #include "base/text.h"
@@ -61,6 +62,24 @@ usable_in(const struct hew_extent *extent)
     return extent->code <= HEW_CODE_SMALL_LAST ? hew_slab_shape(extent)->size : extent->large.usable;
 }
 
+/* Returns the usable bytes of an object, or 0 for NULL.  Reports misuse if no object can be there. */
+static size_t
+usable_of(const char *function, const void *object)
+{
+    if (object == NULL) {
+        return 0;
+    }
+    unsigned code = hew_map_code((uintptr_t)object);
+    if (HEW_LIKELY(code != HEW_CODE_NONE && code <= HEW_CODE_SMALL_LAST)) {
+        return hew_slab_shapes[code].size;
+    }
+    if (HEW_UNLIKELY(code == HEW_CODE_POOL)) {
+        return hew_upcalls.pool_usable(function, object);
+    }
+    const struct hew_extent *extent = extent_of(function, object);
+    return extent == NULL ? 0 : usable_in(extent);
+}
+
 /* Frees directly to the owner, without a cache.  `cache` only counts. */
 static void
 free_uncached(struct hew_cache *cache, const char *function, void *object)
@@ -96,9 +115,12 @@ free_cached(struct hew_cache *cache, const char *function, void *object, unsigne
 static HEW_NOINLINE void
 free_any(const char *function, void *object, unsigned code)
 {
+    if (hew_marks_wanted() && hew_harden_free(function, object, code)) {
+        return;
+    }
     struct hew_cache *cache = cache_for_free();
     if (HEW_UNLIKELY(hew_fill_wanted() || (cache != NULL && cache->live != NULL))) {
-        size_t usable = hew_alloc_usable(function, object);
+        size_t usable = usable_of(function, object);
         hew_fill_freed(object, usable);
         hew_count_operation(cache, 0, usable);
     }
@@ -165,6 +187,9 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
         return;
     }
     unsigned code = extent->code;
+    if (hew_marks_wanted() && !hew_harden_back(function, object, hew_map_code((uintptr_t)object))) {
+        return;
+    }
     hew_fill_freed(object, usable_in(extent));
     hew_count_operation(own, 0, usable_in(extent));
     if (explicit == NULL || code == HEW_CODE_SLOW) {
@@ -179,23 +204,19 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
 size_t
 hew_alloc_usable(const char *function, const void *object)
 {
-    if (object == NULL) {
-        return 0;
+    if (hew_marks_wanted() && object != NULL) {
+        hew_harden_look(function, object);
     }
-    unsigned code = hew_map_code((uintptr_t)object);
-    if (HEW_LIKELY(code != HEW_CODE_NONE && code <= HEW_CODE_SMALL_LAST)) {
-        return hew_slab_shapes[code].size;
-    }
-    if (HEW_UNLIKELY(code == HEW_CODE_POOL)) {
-        return hew_upcalls.pool_usable(function, object);
-    }
-    const struct hew_extent *extent = extent_of(function, object);
-    return extent == NULL ? 0 : usable_in(extent);
+    return usable_of(function, object);
 }
 
 void
 hew_alloc_check_kept(const char *function, const void *object)
 {
+    if (hew_marks_wanted()) {
+        hew_harden_look(function, object);
+        return;
+    }
     const struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
     unsigned code = hew_map_code((uintptr_t)object);
     if (cache == NULL || code > HEW_CODE_CACHED_LAST) {
@@ -229,7 +250,7 @@ hew_alloc_is_sized(const char *function, void *object, size_t size, size_t align
     if (object == NULL) {
         return true;
     }
-    size_t usable = hew_alloc_usable(function, object);
+    size_t usable = usable_of(function, object);
     if (alignment != 0 && ((uintptr_t)object & (alignment - 1)) != 0) {
         hew_misuse(HEW_FATAL_wrong_alignment, function, (uintptr_t)object, NULL);
         return false;

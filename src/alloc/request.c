@@ -9,6 +9,7 @@
 #include "alloc/aligned.h"
 #include "alloc/fast.h"
 #include "alloc/fill.h"
+#include "alloc/harden.h"
 #include "base/bytes.h"
 #include "cache/count.h"
 #include "cache/depot.h"
@@ -161,7 +162,8 @@ request_take(const struct hew_source *source, unsigned code)
 void *
 hew_request_class(const struct hew_source *source, unsigned code, size_t size)
 {
-    return hew_request_finish(source, code, size, request_take(source, code));
+    void *object = hew_request_finish(source, code, size, request_take(source, code));
+    return hew_marks_wanted() ? hew_harden_out(object) : object;
 }
 
 void *
@@ -340,6 +342,12 @@ hew_alloc_small(size_t size)
         }
         struct hew_source source = {.own = cache, .cache = cache, .arena = cache->arena};
         return hew_request_finish(&source, code, size, object);
+    }
+    if (hew_marks_wanted()) {
+        void *object = hew_harden_take(code);
+        if (object != NULL) {
+            return object;
+        }
     }
     struct hew_source source = hew_request_own();
     code = hew_small_code(size); /* the very first call comes before the table is filled */

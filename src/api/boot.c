@@ -3,6 +3,7 @@
 
 #include "alloc/alloc.h"
 #include "alloc/fill.h"
+#include "alloc/harden.h"
 #include "alloc/pressure.h"
 #include "api/messages.h"
 #include "api/stats_due.h"
@@ -150,6 +151,10 @@ birth(void)
     if (cache != NULL && hew_options.prof) {
         hew_prof_birth(cache);
     }
+    if (cache != NULL && hew_marks_wanted() && !hew_thread_front(cache)) {
+        hew_thread_death(); /* no operation may go unchecked */
+        return NULL;
+    }
     return cache;
 }
 
@@ -176,6 +181,9 @@ hew_boot(void)
     apply_slab_sizes();
     if (HEW_UNLIKELY(has_own_limits())) {
         apply_room();
+    }
+    if (hew_marks_wanted()) {
+        hew_harden_boot();
     }
     if (HEW_UNLIKELY(hew_options.pools[0] != '\0')) {
         hew_declared_reserve(hew_options.pools);

@@ -27,6 +27,7 @@ bool
 hew_kept_suits(const struct hew_cache *cache)
 {
     return cache->caching && !cache->custom && cache->live == NULL && !hew_options.prof &&
+           hew_options.hardening == HEW_HARDENING_OFF &&
            atomic_load_explicit(&hew_cache_step, memory_order_relaxed) == 0 &&
            !atomic_load_explicit(&hew_arena_was_created, memory_order_relaxed);
 }

@@ -158,6 +158,8 @@ hew_thread_death(void)
     discount(cache->arena);
     if (cache->live != NULL) {
         hew_meta_give(cache->live, sizeof *cache->live);
+    }
+    if (front != cache) {
         hew_meta_give(front, sizeof *front);
     }
     hew_meta_give(cache, sizeof *cache);
@@ -248,27 +250,40 @@ hew_thread_set_sizes(struct hew_cache *cache, size_t largest)
     }
 }
 
+bool
+hew_thread_front(struct hew_cache *cache)
+{
+    if (hew_cache_self != cache) {
+        return true;
+    }
+    /* A front without any magazine: the fast paths of this thread fail from here on. */
+    struct hew_cache *front = hew_meta_take(sizeof *front);
+    if (front == NULL) {
+        return false;
+    }
+    hew_magazine_begin(front);
+    front->real = cache;
+    hew_cache_self = front;
+    return true;
+}
+
 struct hew_cache_bytes *
 hew_thread_counters(struct hew_cache *cache)
 {
     if (cache->live != NULL) {
         return cache->live;
     }
-    /* A front without any magazine: the fast paths of this thread fail from here on. */
-    struct hew_cache *front = hew_meta_take(sizeof *front);
     struct hew_cache_bytes *live = hew_meta_take(sizeof *live);
-    if (front == NULL || live == NULL) {
-        if (front != NULL) {
-            hew_meta_give(front, sizeof *front);
-        }
+    if (live == NULL) {
         return NULL;
     }
-    hew_magazine_begin(front);
-    front->real = cache;
+    if (!hew_thread_front(cache)) {
+        hew_meta_give(live, sizeof *live);
+        return NULL;
+    }
     live->allocated = hew_count_allocated(cache);
     live->freed = hew_count_freed(cache);
     cache->live = live;
-    hew_cache_self = front;
     return live;
 }
 

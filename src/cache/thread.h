@@ -41,6 +41,9 @@ void hew_thread_set_count(struct hew_cache *cache, unsigned code, unsigned objec
 /* The largest size that the thread caches: every class up to it is cached from now on, those above no more. */
 void hew_thread_set_sizes(struct hew_cache *cache, size_t largest);
 
+/* The calling thread gets a front: each of its operations takes the slow path from here on.  False without memory. */
+bool hew_thread_front(struct hew_cache *cache);
+
 /*
  * From now on each operation of the calling thread is counted as it happens: the counters can be read at any time, by any
  * thread while this one lives.  Its operations take the slow path from here on.  NULL without memory.

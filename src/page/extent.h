@@ -71,6 +71,7 @@ struct hew_extent {
                 struct hew_extent *below; /* in the large-extent cache: the extent below it on the stack */
             };
             bool guarded;         /* the last page is a guard page; the extent keeps its size */
+            bool back;            /* with hardening:check: of a cached class, and not with the program */
             struct hew_list link; /* in an arena that can be reset: guarded by its page heap's lock */
             size_t fresh;         /* when allocated: bytes at its end that are known to read as zeros */
         } large;

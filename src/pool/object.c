@@ -56,7 +56,7 @@ verify(const struct hew_pool_block *block, const void *object)
 {
     size_t number = hew_pool_block_number(block, (uintptr_t)object);
     if (block->sums != NULL && block->sums[number] != NO_SUM && block->sums[number] != sum_of(block, object)) {
-        hew_fatal(HEW_FATAL_pool_written, "hew_pool_malloc", (uintptr_t)object, "the program wrote to it after that");
+        hew_fatal(HEW_FATAL_written, "hew_pool_malloc", (uintptr_t)object, "the program wrote to it after that");
     }
 }
 

@@ -9,6 +9,7 @@
 #include "os/memory.h"
 #include "page/bound.h"
 #include "slab/arena.h"
+#include "slab/mark.h"
 #include "slab/reserve.h"
 
 #include <string.h>
@@ -411,6 +412,9 @@ hew_bin_put_back(struct hew_bin *bin, const struct hew_hole_outing *outing, bool
     HEW_ASSERT(1, slab->slab.absent == 0);
     hew_hole_put_back(slab, outing->idle | outing->absent);
     slab->slab.absent = outing->absent | (gone ? outing->idle : 0);
+    if (hew_marks_wanted()) {
+        hew_slab_forget_contents(slab);
+    }
     change_holes(bin, (ptrdiff_t)hew_hole_bytes(slab, slab->slab.absent));
     bin->counts.holes_purged += gone ? hew_hole_bytes(slab, outing->idle) : 0;
     renew_place(bin, slab);

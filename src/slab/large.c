@@ -99,6 +99,7 @@ large_begin(struct hew_arena *arena, struct hew_extent *extent, size_t usable)
     extent->large.usable = usable;
     extent->large.sample = NULL;
     extent->large.guarded = false;
+    extent->large.back = false;
     list(arena, extent);
 }
 

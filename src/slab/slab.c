@@ -7,11 +7,19 @@
 
 #include "meta/memory.h"
 #include "page/heap.h"
+#include "slab/mark.h"
 
 static unsigned
 words_of(const struct hew_extent *extent)
 {
     return (hew_slab_shape(extent)->regions + 63) / 64;
+}
+
+/* Bytes of memory for the bits, and for the marks, if any. */
+static size_t
+bytes_of(const struct hew_extent *extent)
+{
+    return words_of(extent) * sizeof *extent->slab.bits + (hew_marks_wanted() ? hew_slab_shape(extent)->regions : 0);
 }
 
 bool
@@ -21,7 +29,8 @@ hew_slab_begin(struct hew_extent *extent)
     HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->code != HEW_CODE_NONE &&
                       extent->code <= HEW_CODE_SMALL_LAST);
     HEW_ASSERT(1, extent->size >= regions * (size_t)hew_slab_shape(extent)->size);
-    uint64_t *bits = words <= HEW_EXTENT_WORDS ? extent->inline_bits : hew_meta_take(words * sizeof *bits);
+    bool small = words <= HEW_EXTENT_WORDS && !hew_marks_wanted();
+    uint64_t *bits = small ? extent->inline_bits : hew_meta_take(bytes_of(extent));
     if (bits == NULL) {
         return false;
     }
@@ -60,7 +69,7 @@ void
 hew_slab_end(struct hew_extent *extent)
 {
     if (extent->slab.bits != extent->inline_bits) {
-        hew_meta_give(extent->slab.bits, words_of(extent) * sizeof *extent->slab.bits);
+        hew_meta_give(extent->slab.bits, bytes_of(extent));
     }
 }
 
@@ -126,6 +135,18 @@ bool
 hew_slab_is_taken(const struct hew_extent *extent, unsigned region)
 {
     return (extent->slab.bits[region / 64] >> region % 64 & 1) == 0;
+}
+
+HEW_COLD void
+hew_slab_forget_contents(struct hew_extent *extent)
+{
+    unsigned regions = hew_slab_shape(extent)->regions;
+    uint8_t *marks = hew_marks_of(extent, regions);
+    for (unsigned region = 0; region < regions; region++) {
+        if (!hew_slab_is_taken(extent, region)) {
+            marks[region] = HEW_MARK_NEW;
+        }
+    }
 }
 
 bool

@@ -36,6 +36,10 @@ unsigned hew_slab_region(const struct hew_extent *extent, uintptr_t address);
 /* Returns whether a region is taken: allocated, or free in some cache. */
 bool hew_slab_is_taken(const struct hew_extent *extent, unsigned region);
 
+/* The pages of some free regions have lost their contents: forgets the canaries of all free regions (slab/mark.h).
+ * Under the bin's lock. */
+void hew_slab_forget_contents(struct hew_extent *extent);
+
 /* Checks the count of free regions against the bits. */
 bool hew_slab_valid(const struct hew_extent *extent);
 

@@ -32,7 +32,7 @@ misuse_announce(const void *address)
     }
 }
 
-static const struct misuse *const tables[] = {misuses, large_misuses, pool_misuses};
+static const struct misuse *const tables[] = {misuses, large_misuses, pool_misuses, harden_misuses};
 #define TABLES (sizeof tables / sizeof tables[0])
 
 /* The first one with that name, or with that in its line; NULL: there is none. */

@@ -17,7 +17,7 @@ struct misuse {
 };
 
 /* The last one has no name. */
-extern const struct misuse misuses[], large_misuses[], pool_misuses[];
+extern const struct misuse misuses[], large_misuses[], pool_misuses[], harden_misuses[];
 
 /* Tells the test an address that its line may contain; up to two, in order. */
 void misuse_announce(const void *address);

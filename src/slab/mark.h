@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mark: one byte for each region of a slab, which says whether the program has the region.  Slabs have marks only with
+ * hardening:check or full.  A cache does not change them, so a mark is right wherever a free region lies.
+ *
+ * The marks lie behind the slab's bits, in hew's own memory, out of reach of the program's writes.
+ *
+ * Locks     none: whoever has the object writes its mark.  Two threads that free one object at the same moment may both
+ *           see it out; the slab's bit then reports the second one.
+ */
+#ifndef HEW_SLAB_MARK_H
+#define HEW_SLAB_MARK_H
+
+#include "base/options.h"
+#include "slab/slab.h"
+
+enum hew_mark {
+    HEW_MARK_NEW,  /* free, and its contents are unknown */
+    HEW_MARK_OUT,  /* the program has it */
+    HEW_MARK_BACK, /* free, with a canary in its first word: alloc/harden.h */
+};
+
+HEW_INLINE bool
+hew_marks_wanted(void)
+{
+    return HEW_UNLIKELY(hew_options.hardening >= HEW_HARDENING_CHECK);
+}
+
+/* The marks of a slab with `regions` regions. */
+HEW_INLINE uint8_t *
+hew_marks_of(const struct hew_extent *slab, unsigned regions)
+{
+    return (uint8_t *)(slab->slab.bits + (regions + 63) / 64);
+}
+
+/* The mark of the region that begins at `address`.  NULL: no region of class `code`, a small one, begins there. */
+HEW_INLINE uint8_t *
+hew_mark_at(uintptr_t address, unsigned code)
+{
+    const struct hew_extent *slab = hew_map_extent(address);
+    const struct hew_slab_shape *shape = &hew_slab_shapes[code];
+    if (HEW_UNLIKELY(slab == NULL) || HEW_UNLIKELY(slab->code != code)) {
+        return NULL;
+    }
+    uintptr_t offset = address - slab->address;
+    unsigned __int128 product = (unsigned __int128)offset * shape->reciprocal; /* see hew_slab_give() */
+    if (HEW_UNLIKELY(offset >= shape->bytes) || HEW_UNLIKELY((uint64_t)product >= shape->reciprocal)) {
+        return NULL;
+    }
+    return &hew_marks_of(slab, shape->regions)[(uint64_t)(product >> 64)];
+}
+
+#endif
