@@ -65,6 +65,8 @@ PROGRAMS_LABELS = preload|users
 TESTS_OF = @status=0; $(CTEST) --test-dir build/$(1) -LE '$(PROGRAMS_LABELS)$(if $(2),|$(2))' || status=1; \
 	$(CTEST) --test-dir build/$(1) -L '$(PROGRAMS_LABELS)' --repeat until-pass:2 $(if $(2),-LE $(2)) || status=1; exit $$status
 LIBRARY = build/release/libhew.so
+# Hundreds of processes of Python, each of which would compile the tool anew.
+export PYTHONDONTWRITEBYTECODE =
 # Without this a program under UBSan reports and goes on to pass.
 export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
 # The purger's thread in a fork's child is what we test.
@@ -95,8 +97,9 @@ asan tsan:
 # The parts one after the other; make -k test goes on to the next part when one fails.
 test: checks test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python
 
+# Less the models, which the checks inside the library make sharper: they run in dev.
 test-release: release
-	$(call TESTS_OF,release)
+	$(call TESTS_OF,release,checked)
 
 # The unit tests on a machine whose clocks have just begun.
 test-just-booted: release

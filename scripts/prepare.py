@@ -248,7 +248,9 @@ def install_tool(python: Path, extras: str) -> None:
         print("prepare: making .venv", flush=True)
         run([sys.executable, "-m", "venv", "--clear", str(python.parent.parent)])
     print(f"prepare: installing the tool and what it needs into .venv: pip install -e .{extras}", flush=True)
-    run([str(python), "-m", "pip", "install", "--quiet", "-e", f".{extras}"])
+    # Python compiles what it imports, which is little of that, unless it may not write what it has compiled.
+    lazily = [] if sys.dont_write_bytecode else ["--no-compile"]
+    run([str(python), "-m", "pip", "install", "--quiet", *lazily, "-e", f".{extras}"])
 
 
 def tell(missing: list[Need]) -> None:
