@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 LEAST = 5  # functions: fewer would be a list that was not read
-PATIENCE = 120  # seconds
+PATIENCE = 900  # seconds: what takes longer, on a busy machine too, is stuck
 AT_ONCE = 4  # runs, which wait for the purger most of the time
 
 
