@@ -27,7 +27,8 @@
 #   make programs-count   instructions of the programs without servers and windows, by callgrind; into the same file
 #   make compat      programs and crates written for jemalloc, with hew in its place; needs Debian's packages and cargo
 #   make test-aarch64   builds for aarch64 and runs unit tests, settings fuzzers and whole programs under qemu-user
-#   make packages    each package built, installed in a place of its own, used and removed: half an hour; needs cargo, Debian's packages
+#   make packages    each package built, installed in a place of its own, used and removed; the commands of the README in a clean copy:
+#                    half an hour; needs cargo, Debian's packages
 #   make dist        what a release consists of, into build/dist: tarballs, wheel, crates, Debian packages, SBOM, checksums
 #   make test-engines   hew export with Debian's prometheus and victoria-metrics, which are killed again and again; ENGINES_KILLS=10
 #   make bench-fleet    a day of 500 to 4,000 played hosts in engines and the store: does hew fleet find what is planted?  FLEET_HOSTS=2000 FLEET_PAGE=docs/fleet.md

@@ -77,7 +77,8 @@ def build(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = tmp_path_factory.mktemp("project")
     (project / "CMakeLists.txt").write_text(CONSUMER)
     (project / "consumer.c").write_text(PROGRAM)
-    run("cmake", "-S", project, "-B", project / "build", f"-DHEW_DIRECTORY={sources}")
+    quick = ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O0", "-DCMAKE_CXX_FLAGS_DEBUG=-O0")
+    run("cmake", "-S", project, "-B", project / "build", f"-DHEW_DIRECTORY={sources}", *quick)
     run("cmake", "--build", project / "build", "--parallel", "2")
     return project / "build"
 
