@@ -129,27 +129,6 @@ hew_page_recode(struct hew_page_heap *heap, struct hew_extent *extent, unsigned 
     hew_map_set_code(extent->address, heap->is_private ? HEW_CODE_SLOW : code);
 }
 
-static void
-clear_codes(const struct hew_extent *extent)
-{
-    HEW_ASSERT(1, hew_map_extent(extent->address) == extent && hew_map_extent(hew_extent_end(extent) - 1) == extent);
-    if (extent->code > HEW_CODE_SMALL_LAST) {
-        hew_map_set_code(extent->address, HEW_CODE_NONE);
-        return;
-    }
-    for (uintptr_t grain = extent->address; grain < hew_extent_end(extent); grain += HEW_GRAIN) {
-        hew_map_set_code(grain, HEW_CODE_NONE);
-    }
-}
-
-/* The extent is no longer in use: clears its map entries. */
-static void
-deactivate(struct hew_page_heap *heap, struct hew_extent *extent)
-{
-    clear_codes(extent);
-    extent->arena = heap->arena;
-}
-
 /* The size of the largest extent with memory that is cut for a request: the option lg_extent_max_active_fit. */
 static size_t
 most_fit(size_t size)
@@ -342,8 +321,7 @@ hew_page_give_some(struct hew_page_heap *heap, struct hew_extent *const *extents
     hew_mutex_lock(&heap->lock);
     for (unsigned i = 0; i < count; i++) {
         HEW_ASSERT(1, extents[i]->state == HEW_EXTENT_ACTIVE);
-        hew_page_add_active(heap, -(ptrdiff_t)extents[i]->size);
-        deactivate(heap, extents[i]);
+        hew_split_deactivate(heap, extents[i]);
         hew_hooked_insert_dirty(heap, extents[i]);
     }
     end_give(heap, true);
@@ -453,7 +431,7 @@ hew_page_hand_over(struct hew_page_heap *from, struct hew_page_heap *to, struct 
 void
 hew_page_hide(struct hew_extent *extent)
 {
-    clear_codes(extent);
+    hew_split_clear_codes(extent);
     hew_split_forget_ends(extent);
 }
 

@@ -10,34 +10,15 @@
 #define LOOKS 16 /* extents to examine, the largest first */
 #define STEPS 64 /* neighbours to coalesce */
 
-/* How many adjacent bytes are free from a free extent on; stops once `size` is reached. */
+/* How many bytes beside an extent are free in one direction, `next`.  Stops once `wanted` is reached. */
 static size_t
-reach_up(struct hew_extent *extent, size_t size)
+reach(struct hew_extent *extent, size_t wanted, struct hew_extent *(*next)(struct hew_extent *extent))
 {
-    size_t reach = extent->size;
-    for (unsigned step = 0; reach < size && step < STEPS; step++) {
-        extent = hew_split_free_behind(extent);
-        if (extent == NULL) {
-            break;
-        }
-        reach += extent->size;
+    size_t bytes = 0;
+    for (unsigned step = 0; bytes < wanted && step < STEPS && (extent = next(extent)) != NULL; step++) {
+        bytes += extent->size;
     }
-    return reach;
-}
-
-/* How many are free right before it. */
-static size_t
-reach_down(struct hew_extent *extent, size_t size)
-{
-    size_t reach = 0;
-    for (unsigned step = 0; reach < size && step < STEPS; step++) {
-        extent = hew_split_free_before(extent);
-        if (extent == NULL) {
-            break;
-        }
-        reach += extent->size;
-    }
-    return reach;
+    return bytes;
 }
 
 /* Finds a place for `size` bytes that overlaps `extent`: from its start on, or as far below as needed. 0: none fits. */
@@ -45,10 +26,10 @@ static uintptr_t
 place(struct hew_extent *extent, size_t size, size_t alignment)
 {
     size_t wanted = size + alignment;
-    uintptr_t end = extent->address + reach_up(extent, wanted);
+    uintptr_t end = hew_extent_end(extent) + reach(extent, wanted, hew_split_free_behind);
     uintptr_t start = hew_bits_round_up(extent->address, alignment);
     if (start + size > end) {
-        uintptr_t low = extent->address - reach_down(extent, wanted);
+        uintptr_t low = extent->address - reach(extent, wanted, hew_split_free_before);
         start = end < size ? 0 : (end - size) & ~(alignment - 1);
         start = start < low ? 0 : start;
     }
@@ -126,9 +107,10 @@ bool
 hew_join_grow(struct hew_page_heap *heap, struct hew_extent *extent, size_t more)
 {
     size_t fresh;
-    struct hew_extent *behind = hew_split_free_behind(extent);
-    bool fits = behind != NULL && reach_up(behind, more) >= more;
-    struct hew_extent *piece = fits ? join_cut(heap, behind, behind->address, more, &fresh) : NULL;
+    if (reach(extent, more, hew_split_free_behind) < more) {
+        return false;
+    }
+    struct hew_extent *piece = join_cut(heap, hew_split_free_behind(extent), hew_extent_end(extent), more, &fresh);
     if (piece == NULL) {
         return false;
     }

@@ -397,9 +397,7 @@ hew_page_give_through(struct hew_page_heap *heap, struct hew_extent *extent)
         hew_mutex_unlock(&heap->lock);
         return false;
     }
-    hew_page_add_active(heap, -(ptrdiff_t)extent->size);
-    hew_map_set_code(extent->address, HEW_CODE_NONE);
-    extent->arena = heap->arena;
+    hew_split_deactivate(heap, extent);
     if (extent->huge) {
         hew_huge_forgo(extent);
     }
@@ -422,9 +420,7 @@ hew_page_give_empty(struct hew_page_heap *heap, struct hew_extent *extent)
 {
     HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE && extent->code > HEW_CODE_SMALL_LAST && heap->hooks == NULL);
     hew_mutex_lock(&heap->lock);
-    hew_page_add_active(heap, -(ptrdiff_t)extent->size);
-    hew_map_set_code(extent->address, HEW_CODE_NONE);
-    extent->arena = heap->arena;
+    hew_split_deactivate(heap, extent);
     if (hew_page_is_bounded()) {
         hew_page_bound_count(-(ptrdiff_t)extent->size);
     }

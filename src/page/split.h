@@ -30,6 +30,30 @@ hew_page_add_active(struct hew_page_heap *heap, ptrdiff_t bytes)
     __atomic_store_n(&heap->active_pages, heap->counts.active / HEW_PAGE, __ATOMIC_RELAXED);
 }
 
+/* Lock held.  Clears an active extent's entries in the address map. */
+HEW_INLINE void
+hew_split_clear_codes(const struct hew_extent *extent)
+{
+    HEW_ASSERT(1, hew_map_extent(extent->address) == extent && hew_map_extent(hew_extent_end(extent) - 1) == extent);
+    if (extent->code > HEW_CODE_SMALL_LAST) {
+        hew_map_set_code(extent->address, HEW_CODE_NONE);
+        return;
+    }
+    for (uintptr_t grain = extent->address; grain < hew_extent_end(extent); grain += HEW_GRAIN) {
+        hew_map_set_code(grain, HEW_CODE_NONE);
+    }
+}
+
+/* Lock held.  The extent is no longer in use: it belongs to the heap again, and is in no free list yet. */
+HEW_INLINE void
+hew_split_deactivate(struct hew_page_heap *heap, struct hew_extent *extent)
+{
+    HEW_ASSERT(1, extent->state == HEW_EXTENT_ACTIVE);
+    hew_page_add_active(heap, -(ptrdiff_t)extent->size);
+    hew_split_clear_codes(extent);
+    extent->arena = heap->arena;
+}
+
 /* Frees the struct for reuse. */
 void hew_split_drop_extent(struct hew_page_heap *heap, struct hew_extent *extent);
 
