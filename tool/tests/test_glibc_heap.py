@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from conftest import PROGRAMS, HewRunner, is_as_described
+from conftest import PATIENCE, PROGRAMS, HewRunner, is_as_described
 from hew.model.errors import HewError
 from hew.model.glibc_heap import GlibcHeap
 from hew.model.process import ProcessFacts
@@ -112,6 +112,12 @@ def started(program: Path, *words: int) -> Iterator[Plateau]:
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at small chunks takes as long as it takes: on a busy machine, longer than a user is to wait for it."""
+    monkeypatch.setattr(reader, "PATIENCE", PATIENCE)
 
 
 def look(pid: int) -> tuple[ProcessFacts, GlibcHeap]:
