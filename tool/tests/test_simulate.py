@@ -3,7 +3,6 @@
 
 import itertools
 import json
-import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -128,8 +127,8 @@ def test_a_killed_and_a_damaged_trace_are_said_to_be_so(hew: HewRunner, tmp_path
 
 @pytest.mark.parametrize("command", ["simulate", "cut"])
 def test_what_is_no_trace_is_named(hew: HewRunner, tmp_path: Path, command: str) -> None:
-    other = tmp_path / "other"
-    for content in (b"", b"hewtrace", b"hewtrace" + b"\xff" * 100, b"something else\n" * 20, os.urandom(5000)):
+    other, noise = tmp_path / "other", random.Random(1).randbytes(5000)  # noqa: S311
+    for content in (b"", b"hewtrace", b"hewtrace" + b"\xff" * 100, b"something else\n" * 20, noise):
         other.write_bytes(content)
         done = hew(command, str(other))
         assert done.returncode == 1, content[:20]

@@ -170,7 +170,7 @@ def test_a_report_that_breaks_off_is_read_up_to_there(name: str, form: str) -> N
     assert second.whole
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     cut=st.floats(0, 1), name=st.sampled_from(NAMES), form=st.sampled_from(["json", "txt"]), junk=st.text(max_size=40)
 )
