@@ -75,6 +75,7 @@ def make_page(root: Path) -> str:
     allocators: dict[str, dict[str, str]] = {
         "hew": {"LD_PRELOAD": library},
         "hew, hardening:check": {"LD_PRELOAD": library, "MALLOC_CONF": "hardening:check"},
+        "hew, hardening:full": {"LD_PRELOAD": library, "MALLOC_CONF": "hardening:full"},
         "glibc": {},
     }
     if os.environ.get("SCUDO"):

@@ -63,7 +63,7 @@ usable_in(const struct hew_extent *extent)
 }
 
 /* Returns the usable bytes of an object, or 0 for NULL.  Reports misuse if no object can be there. */
-static size_t
+static HEW_NOINLINE size_t
 usable_of(const char *function, const void *object)
 {
     if (object == NULL) {
@@ -115,8 +115,12 @@ free_cached(struct hew_cache *cache, const char *function, void *object, unsigne
 static HEW_NOINLINE void
 free_any(const char *function, void *object, unsigned code)
 {
-    if (hew_marks_wanted() && hew_harden_free(function, object, code)) {
-        return;
+    if (hew_marks_wanted()) {
+        object = hew_harden_free(function, object, code);
+        if (object == NULL) {
+            return;
+        }
+        code = hew_map_code((uintptr_t)object);
     }
     struct hew_cache *cache = cache_for_free();
     if (HEW_UNLIKELY(hew_fill_wanted() || (cache != NULL && cache->live != NULL))) {
@@ -204,10 +208,8 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
 size_t
 hew_alloc_usable(const char *function, const void *object)
 {
-    if (hew_marks_wanted() && object != NULL) {
-        hew_harden_look(function, object);
-    }
-    return usable_of(function, object);
+    size_t usable = usable_of(function, object);
+    return hew_marks_wanted() && object != NULL ? hew_harden_usable(function, object, usable) : usable;
 }
 
 void
@@ -240,8 +242,12 @@ hew_alloc_check_kept(const char *function, const void *object)
 static bool
 is_size(const void *object, size_t usable, size_t size, size_t alignment)
 {
-    return hew_alloc_is_of_pool(object) ? size <= usable
-                                        : hew_aligned_is_usable(usable, size, alignment == 0 ? 1 : alignment);
+    size_t at = alignment == 0 ? 1 : alignment;
+    if (hew_alloc_is_of_pool(object)) {
+        return size <= usable;
+    }
+    bool tailed = hew_harden_is_full() && hew_aligned_is_usable(usable, size + hew_harden_extra(size), at);
+    return tailed || hew_aligned_is_usable(usable, size, at);
 }
 
 bool

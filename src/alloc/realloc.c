@@ -9,6 +9,7 @@
 #include "alloc/alloc.h"
 #include "alloc/fast.h"
 #include "alloc/fill.h"
+#include "alloc/harden.h"
 #include "alloc/request.h"
 #include "base/bytes.h"
 #include "cache/count.h"
@@ -142,7 +143,9 @@ hew_realloc_without_copy(void *object, size_t usable, size_t size, size_t alignm
     }
     unsigned code = hew_aligned_code(size, alignment);
     if (usable <= HEW_SMALL_MAX || code != HEW_CODE_NONE) {
-        return code != HEW_CODE_NONE && hew_code_size(code) == usable ? realloc_keep(object, usable) : NULL;
+        return !hew_harden_is_full() && code != HEW_CODE_NONE && hew_code_size(code) == usable
+                   ? realloc_keep(object, usable)
+                   : NULL;
     }
     size_t least = size > HEW_SMALL_MAX ? size : HEW_SMALL_MAX + 1;
     struct hew_extent *extent = hew_map_extent((uintptr_t)object);
@@ -221,6 +224,9 @@ hew_realloc_object(void *object, size_t size)
         return NULL;
     }
     if (HEW_UNLIKELY(cache != NULL && cache->classes[code].base == NULL)) {
+        if (hew_harden_is_full()) {
+            return resize_any(object, size);
+        }
         hew_alloc_check_kept("realloc", object);
     }
     size_t usable = hew_slab_shapes[code].size;

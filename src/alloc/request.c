@@ -163,7 +163,7 @@ void *
 hew_request_class(const struct hew_source *source, unsigned code, size_t size)
 {
     void *object = hew_request_finish(source, code, size, request_take(source, code));
-    return hew_marks_wanted() ? hew_harden_out(object) : object;
+    return hew_marks_wanted() ? hew_harden_out(source->arena, object, size) : object;
 }
 
 void *
@@ -320,11 +320,15 @@ hew_request(const struct hew_source *source, size_t size, size_t alignment, bool
     if (HEW_UNLIKELY(size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX)) {
         return NULL; /* larger than the layers below support */
     }
-    unsigned code = hew_aligned_code(size, alignment);
+    size_t with_tail = size + hew_harden_extra(size);
+    unsigned code = hew_aligned_code(with_tail, alignment);
     if (code == HEW_CODE_NONE) {
-        return request_large(source, size, alignment, zero);
+        return request_large(source, with_tail, alignment, zero);
     }
     void *object = hew_request_class(source, code, size);
+    if (hew_harden_is_full()) {
+        return object; /* all zeros, and a tail */
+    }
     size_t usable = object == NULL ? 0 : hew_slab_shapes[code].size;
     return zero && object != NULL ? hew_bytes_zero(object, usable) : hew_fill_new(object, usable);
 }
@@ -343,15 +347,16 @@ hew_alloc_small(size_t size)
         struct hew_source source = {.own = cache, .cache = cache, .arena = cache->arena};
         return hew_request_finish(&source, code, size, object);
     }
-    if (hew_marks_wanted()) {
-        void *object = hew_harden_take(code);
-        if (object != NULL) {
-            return object;
-        }
+    void *object;
+    if (hew_marks_wanted() && (object = hew_harden_take(code)) != NULL) {
+        return object;
     }
     struct hew_source source = hew_request_own();
+    if (hew_harden_is_full()) {
+        return hew_request(&source, size, 1, false);
+    }
     code = hew_small_code(size); /* the very first call comes before the table is filled */
-    void *object = hew_request_class(&source, code, size);
+    object = hew_request_class(&source, code, size);
     return hew_fill_new(object, object == NULL ? 0 : hew_code_size(code));
 }
 

@@ -50,6 +50,9 @@ thread_ends(void *round)
         if (atomic_load_explicit(&hew_pool_used, memory_order_relaxed)) {
             hew_pool_life_leave();
         }
+        if (hew_harden_is_full()) {
+            hew_harden_end();
+        }
         hew_thread_leave();
         if (atomic_load(&hew_caches_alive) == 0) {
             hew_purger_end();

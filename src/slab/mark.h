@@ -17,7 +17,7 @@
 enum hew_mark {
     HEW_MARK_NEW,  /* free, and its contents are unknown */
     HEW_MARK_OUT,  /* the program has it */
-    HEW_MARK_BACK, /* free, with a canary in its first word: alloc/harden.h */
+    HEW_MARK_BACK, /* free, with the contents that alloc/harden.h gave it */
 };
 
 HEW_INLINE bool

@@ -16,7 +16,7 @@ words_of(const struct hew_extent *extent)
 }
 
 /* Bytes of memory for the bits, and for the marks, if any. */
-static size_t
+static HEW_NOINLINE size_t
 bytes_of(const struct hew_extent *extent)
 {
     return words_of(extent) * sizeof *extent->slab.bits + (hew_marks_wanted() ? hew_slab_shape(extent)->regions : 0);

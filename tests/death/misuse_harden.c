@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What hardening:check finds: each call that makes the mistake ends the process, whatever else the thread did between. */
+/* What hardening:check and full find: each call that makes the mistake ends the process, whatever else the thread did between. */
 #include "misuse.h"
 
 #include <malloc.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define CHECK "hardening:check"
+#define FULL "hardening:full"
 #define MANY 300
 
 static void
@@ -110,6 +111,49 @@ write_zero_to_free_small(void)
     }
 }
 
+/* As many frees as push it out of the quarantine, and allocations until a pool hands it out. */
+static void
+wait_for(void *object)
+{
+    for (unsigned i = 0; i < 100000 && opaque(object) != NULL; i++) {
+        free(opaque(malloc(100)));
+    }
+}
+
+static void
+write_into_the_middle_of_free_small(void)
+{
+    char *object = allocate(100);
+    free(object);
+    memcpy((char *)opaque(object) + 50, "x", 1);
+    wait_for(object);
+}
+
+static void
+write_a_byte_beyond_small(void)
+{
+    char *object = allocate(100);
+    memcpy((char *)opaque(object) + 100, "x", 1);
+    free(object);
+}
+
+static void
+write_16_bytes_beyond_small(void)
+{
+    char *object = allocate(104);
+    memset((char *)opaque(object) + 104, 0, 16);
+    free(object);
+}
+
+static void
+free_small_twice_in_full(void)
+{
+    char *object = allocate(90), *other = malloc(90);
+    free(object);
+    free(other);
+    free(opaque(object));
+}
+
 #define TWICE "double free: the 112-byte object at %0 is free already"
 #define IS_FREE "(%0): not a live allocation: the 112-byte object at %0 is free already"
 #define WRITTEN "<hew>: malloc(%0): written to after it was freed: the program wrote to its first word after that"
@@ -126,5 +170,10 @@ const struct misuse harden_misuses[] = {
      "<hew>: realloc" IS_FREE},
     {"write_to_free_small", write_to_free_small, CHECK, WRITTEN},
     {"write_zero_to_free_small", write_zero_to_free_small, CHECK, WRITTEN},
+    {"write_into_the_middle_of_free_small", write_into_the_middle_of_free_small, FULL,
+     "<hew>: malloc(%0): written to after it was freed: the program wrote to it after that"},
+    {"write_a_byte_beyond_small", write_a_byte_beyond_small, FULL, FREE "written beyond its end"},
+    {"write_16_bytes_beyond_small", write_16_bytes_beyond_small, FULL, FREE "written beyond its end"},
+    {"free_small_twice_in_full", free_small_twice_in_full, FULL, FREE TWICE},
     {NULL, NULL, NULL, NULL},
 };

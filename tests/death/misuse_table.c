@@ -136,6 +136,67 @@ size_of_freed(size_t size)
     malloc_usable_size(opaque(object));
 }
 
+static void
+write_beyond(size_t size, size_t bytes)
+{
+    char *object = take(size), *others[TRAFFIC]; /* so that the memory behind it is in use */
+    for (unsigned i = 0; i < TRAFFIC / 2; i++) {
+        others[i] = take(size);
+    }
+    memset((char *)opaque(object) + size, 'o', bytes);
+    give(object);
+    for (unsigned i = 0; i < TRAFFIC / 2; i++) {
+        give(others[i]);
+    }
+}
+
+static void
+a_byte_beyond(size_t size)
+{
+    write_beyond(size, 1);
+}
+
+static void
+bytes_beyond(size_t size)
+{
+    write_beyond(size, 16);
+}
+
+static void
+a_page_beyond(size_t size)
+{
+    write_beyond(size, 4096);
+}
+
+/* Within 1,000 allocations of the class. */
+static void
+written_after_free(size_t size, size_t at)
+{
+    char *object = take(size);
+    give(object);
+    memset((char *)opaque(object) + at, 'u', 1);
+    for (unsigned i = 0; i < 1000; i++) {
+        give(take(size));
+    }
+    puts("passed");
+    fflush(stdout);
+    for (unsigned i = 0; i < 20000; i++) {
+        give(take(size));
+    }
+}
+
+static void
+first_byte_after_free(size_t size)
+{
+    written_after_free(size, 0);
+}
+
+static void
+last_byte_after_free(size_t size)
+{
+    written_after_free(size, size - 1);
+}
+
 static const struct {
     const char *name;
     void (*run)(size_t size);
@@ -161,6 +222,13 @@ static const struct {
     {"realloc of what is free, to more, 64 bytes", realloc_of_freed_to_more, 64},
     {"realloc of what is free, to more, 300,000 bytes", realloc_of_freed_to_more, LARGE},
     {"malloc_usable_size of what is free, 64 bytes", size_of_freed, 64},
+    {"write a byte beyond, 60 bytes", a_byte_beyond, 60},
+    {"write a byte beyond, 64 bytes", a_byte_beyond, 64},
+    {"write 16 bytes beyond, 64 bytes", bytes_beyond, 64},
+    {"write a page beyond, 64 bytes", a_page_beyond, 64},
+    {"write a page beyond, 300,000 bytes", a_page_beyond, LARGE},
+    {"write to the first byte after free, 64 bytes", first_byte_after_free, 64},
+    {"write to the last byte after free, 64 bytes", last_byte_after_free, 64},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 

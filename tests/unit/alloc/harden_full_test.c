@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* harden with full: where objects lie, how long a free one waits, and that no right program is reported. */
+#include "alloc/harden.h"
+
+#include "layers_alloc.h"
+#include "os/fatal.h"
+#include "test.h"
+
+#include <string.h>
+
+static unsigned reports;
+
+static void
+hear(const char *line)
+{
+    (void)line;
+    reports++;
+}
+
+static void
+begin_test(void)
+{
+    if (hew_small_end == 0) {
+        hew_options.hardening = HEW_HARDENING_FULL;
+        hew_harden_boot();
+        CHECK(layers_boot());
+        hew_fatal_set_hook(hear);
+        layers_free(layers_malloc(1)); /* gives the thread a cache */
+        CHECK(hew_thread_front(hew_cache_self->real));
+    }
+    reports = 0;
+}
+
+TEST(objects_of_every_size_come_and_go_without_a_report)
+{
+    begin_test();
+    static char *objects[3000];
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < 3000; i++) {
+            size_t size = i * (round + 1) % 20000;
+            objects[i] = layers_malloc(size);
+            size_t usable = hew_alloc_usable("malloc_usable_size", objects[i]);
+            CHECK(size > HEW_SMALL_MAX - HEW_HARDEN_WORD ? usable >= size : usable == size);
+            CHECK(hew_alloc_is_sized("free_sized", objects[i], size, 0));
+            memset(objects[i], 0xff, size);
+        }
+        for (unsigned i = 0; i < 3000; i++) {
+            objects[i] = hew_realloc_object(objects[i], i + 1);
+            CHECK(i % 20000 == 0 || round != 0 || (unsigned char)objects[i][0] == 0xff);
+        }
+        for (unsigned i = 0; i < 3000; i++) {
+            layers_free(objects[(i * 7) % 3000]);
+        }
+    }
+    CHECK_EQUAL(reports, 0);
+}
+
+TEST(a_small_object_reads_as_zeros)
+{
+    begin_test();
+    for (unsigned i = 0; i < 5000; i++) {
+        unsigned char *object = layers_malloc(200);
+        CHECK(object[0] == 0 && memcmp(object, object + 1, 199) == 0);
+        memset(object, 0x77, 200);
+        layers_free(object);
+    }
+}
+
+TEST(a_free_object_waits_for_a_thousand_frees)
+{
+    begin_test();
+    void *object = layers_malloc(100);
+    layers_free(object);
+    for (unsigned i = 0; i < 1000; i++) {
+        void *other = layers_malloc(100);
+        CHECK(other != object);
+        layers_free(other);
+    }
+}
+
+/* Of 256 places, 400 draws meet most; without chance, they would be a few distances. */
+TEST(the_distance_of_two_objects_has_eight_bits)
+{
+    begin_test();
+    static const size_t sizes[] = {16, 100, 1000};
+    static bool seen[1 << 16];
+    for (unsigned s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        unsigned distances = 0;
+        memset(seen, 0, sizeof seen);
+        uintptr_t before = (uintptr_t)layers_malloc(sizes[s]);
+        for (unsigned i = 0; i < 1000; i++) {
+            uintptr_t now = (uintptr_t)layers_malloc(sizes[s]);
+            size_t distance = (now - before) / 16 % (sizeof seen / sizeof seen[0]);
+            distances += !seen[distance];
+            seen[distance] = true;
+            before = now;
+        }
+        CHECK(distances >= 256);
+    }
+}
