@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`hew record PID`: a process on hew is recorded while it runs, and runs on as before."""
 
+import json
 import os
 import signal
 import subprocess
@@ -174,3 +175,18 @@ def test_who_cannot_be_recorded_is_told_why(hew: HewRunner, tmp_path: Path) -> N
     assert "there is no process" in hew("record", "-o", place, "--seconds", "1", "4194999").stderr
     assert hew("record", "-o", place, "--seconds", "1", "--", "true").returncode == 2
     assert not Path(place).exists()
+
+
+def test_stacks_of_a_running_process_open_in_the_views_of_a_whole_run(
+    hew: HewRunner, works: Path, hew_library: Path, tmp_path: Path
+) -> None:
+    trace, page = tmp_path / "t", tmp_path / "page.html"
+    with running(works, hew_library) as process:
+        done = hew("record", "--seconds", "0.2", "--stacks", "all", "-o", str(trace), str(process.pid))
+    assert done.returncode == 0, done.stderr
+    document = json.loads(hew("profile", "--count", "--json", str(trace)).stdout)
+    made = {one["name"]: one["flat"]["alloc_objects"] for one in document["functions"]}
+    assert made["run"] == document["run"]["allocations"]["objects"] > 0
+    assert document["run"]["lost"] is None  # not all objects are known
+    assert hew("profile", "--html", str(page), str(trace)).returncode == 0
+    assert page.read_text().count('"partSeconds"') == 1

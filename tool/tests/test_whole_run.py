@@ -138,9 +138,38 @@ def test_threads_are_told_apart(hew: HewRunner, compiler: str, tmp_path: Path) -
     whole, by_thread = (profiled(hew, "--leaks", *words, str(tmp_path / "t")) for words in ([], ["--by", "thread"]))
     assert by_thread["totals"] == whole["totals"]
     stacks = hew("profile", "--leaks", "--by", "thread", "--collapsed", str(tmp_path / "t")).stdout.splitlines()
+    stacks = [line.removeprefix("[still reachable];").removeprefix("[lost];") for line in stacks]
     taken = {line[: len("thread N")]: int(line.rsplit(" ", 1)[1]) for line in stacks if ";take " in line}
     assert taken == {"thread 0": 300 * 70, "thread 1": 1000 * 50}
     assert hew("profile", "--by", "age", str(tmp_path / "t")).returncode == 1
+
+
+def told_apart(hew: HewRunner, trace: Path) -> dict[str, dict[str, list[int]]]:
+    """By whether something points to it, and by function: objects and bytes that were never freed."""
+    found: dict[str, dict[str, list[int]]] = {"lost": {}, "reachable": {}}
+    for column, kind in enumerate(("--inuse_objects", "--inuse_space")):
+        for line in hew("profile", "--leaks", "--collapsed", kind, str(trace)).stdout.splitlines():
+            stack, amount = line.rsplit(" ", 1)
+            outer, *_ = names = stack.split(";")
+            function = next(name for name in names[::-1] if name.startswith(("by_", "large_by_", "lost_", "[", "pth")))
+            found["lost" if outer == "[lost]" else "reachable"].setdefault(function, [0, 0])[column] += int(amount)
+    return found
+
+
+@pytest.mark.parametrize("words", ["lost", "lost thread"])
+def test_what_nothing_points_to_is_told_apart(
+    hew: HewRunner, programs: Programs, tmp_path: Path, words: str
+) -> None:
+    """A global, an inner pointer, thread data, a mapping and a waiting thread's stack reach an object. Rings, freed
+    memory and malloc's own lists do not."""
+    done = hew("record", "--stacks", "all", "-o", str(tmp_path / "t"), "--", *programs(words))
+    assert done.returncode == 0, done.stderr
+    own, found = json.loads(done.stdout), told_apart(hew, tmp_path / "t")
+    assert found["lost"] == own["lost"]
+    assert found["reachable"].items() >= own["reachable"].items()
+    run = profiled(hew, "--leaks", str(tmp_path / "t"))["run"]
+    assert run["lost"]["bytes"] == sum(one[1] for one in own["lost"].values())
+    assert " of it lost; " in hew("profile", str(tmp_path / "t")).stdout
 
 
 def test_in_one_step_with_the_command(hew: HewRunner, programs: Programs) -> None:

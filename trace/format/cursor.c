@@ -65,9 +65,8 @@ get_stack(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation
     return true;
 }
 
-/* A thread of the file, by its number without gaps.  UINT32_MAX: it has no valid block, so its objects are unknown. */
-static uint32_t
-thread_of_file(const struct hew_trace *trace, uint32_t name)
+uint32_t
+hew_trace_thread_of_file(const struct hew_trace *trace, uint32_t name)
 {
     uint32_t low = 0, high = trace->thread_count;
 
@@ -94,7 +93,7 @@ get_touched(struct hew_trace_cursor *cursor, struct hew_trace_operation *operati
         thread > UINT32_MAX) {
         return false;
     }
-    operation->ended = (struct hew_trace_object){thread_of_file(cursor->trace, (uint32_t)thread), number};
+    operation->ended = (struct hew_trace_object){hew_trace_thread_of_file(cursor->trace, (uint32_t)thread), number};
     operation->kind = HEW_TRACE_DID_TOUCH;
     return true;
 }
@@ -158,7 +157,7 @@ get_ended(struct hew_trace_cursor *cursor, bool other, struct hew_trace_object *
     if (!get(cursor, 8, &number) || first > UINT32_MAX) {
         return false;
     }
-    *object = (struct hew_trace_object){thread_of_file(cursor->trace, (uint32_t)first), number};
+    *object = (struct hew_trace_object){hew_trace_thread_of_file(cursor->trace, (uint32_t)first), number};
     return true;
 }
 

@@ -50,6 +50,7 @@ enum hew_trace_block_kind {
     HEW_TRACE_NODES = 4,   /* nodes of the tree of stacks; `number` is the first node's */
     HEW_TRACE_NAMES =
         5, /* text, lines of NUMBER, LINE, FUNCTION and FILE separated by tabs: names of frames without an address */
+    HEW_TRACE_LOST = 6, /* live objects that nothing pointed to when the process ended */
 };
 
 enum hew_trace_codec {
@@ -92,6 +93,14 @@ struct hew_trace_node {
     uint32_t reserved;
 };
 _Static_assert(sizeof(struct hew_trace_node) == 16, "docs/trace.md says 16 bytes");
+
+/* A row of a LOST block: an object of a thread of the file. */
+struct hew_trace_lost {
+    uint32_t thread;
+    uint32_t reserved;
+    uint64_t number;
+};
+_Static_assert(sizeof(struct hew_trace_lost) == 16, "docs/trace.md says 16 bytes");
 
 #define HEW_TRACE_NAMED (UINT64_C(1) << 63)
 

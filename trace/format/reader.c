@@ -166,6 +166,25 @@ check_nodes(struct hew_trace *trace)
     }
 }
 
+/* Adds the block's objects; their threads still have the file's numbers.  False: no memory. */
+static bool
+add_lost(struct hew_trace *trace, const uint8_t *payload, size_t size)
+{
+    size_t count = size / sizeof(struct hew_trace_lost);
+    struct hew_trace_object *lost = realloc(trace->lost, (trace->lost_count + count + 1) * sizeof(*lost));
+
+    if (lost == NULL) {
+        return false;
+    }
+    trace->lost = lost;
+    for (size_t i = 0; i < count; i++) {
+        struct hew_trace_lost row;
+        memcpy(&row, payload + i * sizeof(row), sizeof(row));
+        lost[trace->lost_count++] = (struct hew_trace_object){row.thread, row.number};
+    }
+    return true;
+}
+
 /* Takes one block with a usable header.  False with a line in `why`: reading must stop. */
 static bool
 take_block(struct hew_trace *trace, const struct hew_trace_block *block, size_t offset, char why[HEW_TRACE_WHY])
@@ -192,6 +211,9 @@ take_block(struct hew_trace *trace, const struct hew_trace_block *block, size_t 
     }
     if (block->kind == HEW_TRACE_NODES && !add_nodes(trace, block, payload, size)) {
         return refuse(why, "no memory for the tree of its stacks");
+    }
+    if (block->kind == HEW_TRACE_LOST && !add_lost(trace, payload, size)) {
+        return refuse(why, "no memory for its lost objects");
     }
     return true;
 }
@@ -229,7 +251,13 @@ read_blocks(struct hew_trace *trace, char why[HEW_TRACE_WHY])
     }
     trace->cut_off = trace->size - offset;
     check_nodes(trace);
-    return number_threads(trace) || refuse(why, "no memory for the list of its threads");
+    if (!number_threads(trace)) {
+        return refuse(why, "no memory for the list of its threads");
+    }
+    for (size_t i = 0; i < trace->lost_count; i++) {
+        trace->lost[i].thread = hew_trace_thread_of_file(trace, trace->lost[i].thread);
+    }
+    return true;
 }
 
 bool
@@ -285,6 +313,7 @@ hew_trace_close(struct hew_trace *trace)
     free(trace->parts);
     free(trace->names);
     free(trace->nodes);
+    free(trace->lost);
     if (trace->mapped) {
         munmap((void *)(uintptr_t)trace->bytes, trace->size);
     }

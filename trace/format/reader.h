@@ -37,6 +37,12 @@ struct hew_trace_part {
     uint64_t time;
 };
 
+/* An object: a thread's allocation with this number, counted from 0. */
+struct hew_trace_object {
+    uint32_t thread;
+    uint64_t number;
+};
+
 struct hew_trace {
     const uint8_t *bytes;
     size_t size;
@@ -48,6 +54,8 @@ struct hew_trace {
     uint32_t thread_count;
     struct hew_trace_node *nodes; /* [0 .. node_count): the tree of stacks, by number; missing nodes have address 0 */
     uint32_t node_count;
+    struct hew_trace_object *lost; /* live objects at the end that nothing pointed to; NULL: that is not known */
+    size_t lost_count;
     uint32_t damaged; /* blocks that were skipped */
     uint32_t missing; /* blocks that gaps in the threads' sequences show to be missing */
     uint64_t cut_off; /* bytes at the end of the file outside any block; 0: the file ends cleanly */
@@ -76,12 +84,6 @@ enum hew_trace_kind {
     HEW_TRACE_DID_STACK,      /* frames of the thread's last new object */
     HEW_TRACE_DID_NODE,       /* the stack of the thread's next allocations, which also have it in `node` */
     HEW_TRACE_DID_TOUCH,      /* `size` pages of the object `ended` were resident; it ends later, or lived to the end */
-};
-
-/* An object: a thread's allocation with this number, counted from 0. */
-struct hew_trace_object {
-    uint32_t thread;
-    uint64_t number;
 };
 
 struct hew_trace_operation {
@@ -117,6 +119,9 @@ struct hew_trace_cursor {
     uint32_t node;
     uint32_t faults; /* blocks abandoned because of an invalid operation */
 };
+
+/* A thread of the file, by its number without gaps.  UINT32_MAX: it has no valid block, so its objects are unknown. */
+uint32_t hew_trace_thread_of_file(const struct hew_trace *trace, uint32_t name);
 
 void hew_trace_cursor_begin(struct hew_trace_cursor *cursor, const struct hew_trace *trace, uint32_t thread);
 bool hew_trace_cursor_next(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation);

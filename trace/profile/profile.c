@@ -48,7 +48,7 @@ pass(struct profile_state *state, const struct hew_trace *trace,
             after(argument, state);
         }
     }
-    failed = failed || merge.failed;
+    failed = failed || merge.failed || (trace->lost != NULL && !profile_state_lose(state, merge.live));
     hew_trace_merge_end(&merge);
     return !failed;
 }

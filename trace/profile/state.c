@@ -33,6 +33,7 @@ profile_state_end(struct profile_state *state)
     free(state->changed);
     free(state->operations_of);
     free(state->objects);
+    free(state->lost);
     *state = (struct profile_state){0};
 }
 
@@ -141,4 +142,17 @@ profile_state_take(struct profile_state *state, const struct hew_trace_operation
         return false;
     }
     return true;
+}
+
+bool
+profile_state_lose(struct profile_state *state, struct hew_trace_live *live)
+{
+    state->lost = calloc((size_t)state->trace->node_count + 1, sizeof(*state->lost));
+    for (size_t i = 0; state->lost != NULL && i < state->trace->lost_count; i++) {
+        uint64_t slot, size;
+        if (hew_trace_live_take(live, state->trace->lost[i], &slot, &size) && slot < state->object_room) {
+            add(&state->lost[state->objects[slot].node], size);
+        }
+    }
+    return state->lost != NULL;
 }

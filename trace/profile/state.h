@@ -9,6 +9,7 @@
 #ifndef HEW_TRACE_PROFILE_STATE_H
 #define HEW_TRACE_PROFILE_STATE_H
 
+#include "format/live.h"
 #include "format/reader.h"
 
 #define PROFILE_POWERS 65 /* buckets of sizes and times by powers of two: 0, 1, 2 to 3, 4 to 7 ... */
@@ -47,6 +48,7 @@ struct profile_state {
     struct profile_sum live_by_size[PROFILE_POWERS], made_by_size[PROFILE_POWERS], ended_by_age[PROFILE_POWERS];
     struct profile_sum *live_by_part; /* by the interval in which the objects were made; NULL: not counted */
     uint32_t part;                    /* the current interval */
+    struct profile_sum *lost;         /* by node: live objects that nothing points to; NULL: not known */
 };
 
 /* False: no memory. */
@@ -55,6 +57,9 @@ void profile_state_end(struct profile_state *state);
 
 /* True for operations that make or end an object; false with `failed` set: no memory. */
 bool profile_state_take(struct profile_state *state, const struct hew_trace_operation *operation, bool *failed);
+
+/* Sums up the trace's lost objects at the end of the run, and takes them out of `live`.  False: no memory. */
+bool profile_state_lose(struct profile_state *state, struct hew_trace_live *live);
 
 /* The index of the value's bucket: 0 for 0, else 1 + log2. */
 unsigned profile_power(uint64_t value);

@@ -108,6 +108,21 @@ profile_write_part(struct profile_writer *writer, struct profile_state *state, u
     state->changed_count = 0;
 }
 
+static void
+write_lost(FILE *to, const struct profile_state *state)
+{
+    uint32_t nodes = state->trace->node_count + 1, count = 0;
+
+    fputs("{\"kind\":\"lost\",\"stacks\":[", to);
+    for (uint32_t node = 0; node < nodes; node++) {
+        if (state->lost[node].count != 0) {
+            fprintf(to, "%s%" PRIu32 ",", count++ == 0 ? "" : ",", node);
+            write_sum(to, &state->lost[node]);
+        }
+    }
+    fputs("]}\n", to);
+}
+
 void
 profile_write_end(struct profile_writer *writer, const struct profile_state *state)
 {
@@ -116,4 +131,7 @@ profile_write_end(struct profile_writer *writer, const struct profile_state *sta
     write_sums(writer->to, "sizes", state->made_by_size, PROFILE_POWERS);
     write_sums(writer->to, "ages", state->ended_by_age, PROFILE_POWERS);
     fputs("}\n", writer->to);
+    if (state->lost != NULL) {
+        write_lost(writer->to, state);
+    }
 }

@@ -30,6 +30,7 @@ void profile_write_moment(struct profile_writer *writer, const struct profile_st
  * more interval. */
 void profile_write_part(struct profile_writer *writer, struct profile_state *state, uint32_t part);
 
+/* Also writes the lost objects by stack, if they are known. */
 void profile_write_end(struct profile_writer *writer, const struct profile_state *state);
 
 #endif

@@ -16,8 +16,8 @@
 #define ROOM ((size_t)8192)
 #define MODULES_ROOM ((size_t)256 << 10)
 
-static size_t
-read_file(const char *path, char *to, size_t most)
+size_t
+hew_trace_read_file(const char *path, char *to, size_t most)
 {
     long file = hew_syscall4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), got;
     size_t size = 0;
@@ -32,8 +32,8 @@ read_file(const char *path, char *to, size_t most)
     return size;
 }
 
-static void
-close_text(struct hew_trace_block *block, uint8_t kind, size_t room, size_t length)
+void
+hew_trace_close_room(struct hew_trace_block *block, uint8_t kind, size_t room, size_t length)
 {
     *block = (struct hew_trace_block){
         .magic = HEW_TRACE_BLOCK_MAGIC,
@@ -61,7 +61,7 @@ hew_trace_write_about(void)
         return false;
     }
     hew_text_begin(&text, (char *)(block + 1), ROOM - sizeof(*block));
-    size = read_file("/proc/self/cmdline", words, sizeof(words));
+    size = hew_trace_read_file("/proc/self/cmdline", words, sizeof(words));
     for (size_t i = 0; i < size; i++) {
         words[i] = words[i] == '\0' ? ' ' : words[i];
     }
@@ -75,13 +75,12 @@ hew_trace_write_about(void)
     hew_text_put(&text, "\nparent=");
     hew_text_put_unsigned(&text, (uint64_t)hew_syscall1(SYS_getppid, 0));
     hew_text_put(&text, "\n");
-    close_text(block, HEW_TRACE_INFO, ROOM, text.length);
+    hew_trace_close_room(block, HEW_TRACE_INFO, ROOM, text.length);
     return true;
 }
 
-/* The start address in a line of maps or, with `end`, the end address. */
-static uintptr_t
-address_of(const char *line, const char *stop, bool end)
+uintptr_t
+hew_trace_maps_address(const char *line, const char *stop, bool end)
 {
     uintptr_t value = 0;
 
@@ -107,7 +106,7 @@ only_within(char *text, size_t length, uintptr_t begin, uintptr_t end)
     for (char *line = text, *stop = text + length, *next; line < stop; line = next) {
         next = memchr(line, '\n', (size_t)(stop - line));
         next = next == NULL ? stop : next + 1;
-        if (address_of(line, next, false) < end && address_of(line, next, true) > begin) {
+        if (hew_trace_maps_address(line, next, false) < end && hew_trace_maps_address(line, next, true) > begin) {
             memmove(text + kept, line, (size_t)(next - line));
             kept += (size_t)(next - line);
         }
@@ -127,12 +126,12 @@ hew_trace_write_modules(uintptr_t begin, uintptr_t end, uint64_t generation)
     if (mapped < 0) {
         return;
     }
-    length = only_within(text, read_file("/proc/self/maps", text, MODULES_ROOM - sizeof(*block)), begin, end);
+    length = only_within(text, hew_trace_read_file("/proc/self/maps", text, MODULES_ROOM - sizeof(*block)), begin, end);
     room = (length + sizeof(*block) + 4095) & ~(size_t)4095;
     block = length == 0 ? NULL : hew_trace_take_room(room, generation);
     if (block != NULL) {
         memcpy(block + 1, text, length);
-        close_text(block, HEW_TRACE_MODULES, room, length);
+        hew_trace_close_room(block, HEW_TRACE_MODULES, room, length);
     }
     hew_syscall2(SYS_munmap, text, MODULES_ROOM);
 }

@@ -12,6 +12,7 @@
 #include "record/calls.h"
 #include "record/cycles.h"
 #include "record/large.h"
+#include "record/lost.h"
 #include "record/thread.h"
 
 #include <fcntl.h>
@@ -270,6 +271,7 @@ start(const char *wanted)
     if (started_before && !hew_trace_settings.children) {
         return false;
     }
+    hew_trace_shared.whole = !started_before && wished[0] == '\0';
     file = make_file(wanted);
     started_before = true;
     if (file < 0) {
@@ -359,6 +361,7 @@ end(void)
         hew_trace_touched_at_end();
         if (hew_trace_settings.stack_sampling != 0) {
             hew_trace_write_modules(0, UINTPTR_MAX, hew_trace_shared.generation);
+            hew_trace_write_lost();
         }
         __atomic_fetch_or(&hew_trace_shared.header->flags, HEW_TRACE_ENDED, __ATOMIC_RELAXED);
     }

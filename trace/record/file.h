@@ -32,6 +32,7 @@ struct hew_trace_state {
     uint64_t until_ns; /* when the recording ends unless extended, in case the attached client has died; 0: never */
     uint64_t cycles_per_ms;
     uint32_t phase;
+    bool whole; /* every object of the process is in the recording */
     int file;
     uint64_t device, inode; /* of the file, to detect that a program closed descriptors it does not know */
     struct hew_trace_header *header;

@@ -86,6 +86,7 @@ class WholeRun:
     parts: tuple[Part, ...]
     made_by_size: tuple[Sum, ...]
     ended_by_age: tuple[Sum, ...]
+    lost: Mapping[int, Sum] | None = None  # of the end, by node: objects that nothing points to; None: not known
     notes: tuple[str, ...] = ()
     locations: tuple[Location, ...] = ()  # of nodes, once they have names
 
@@ -98,6 +99,13 @@ class WholeRun:
     def end(self) -> Moment:
         """After the last operation."""
         return self.moments["end"]
+
+    @property
+    def all_lost(self) -> Sum | None:
+        """What nothing pointed to at the end; None: not known."""
+        if self.lost is None:
+            return None
+        return Sum(sum(one.count for one in self.lost.values()), sum(one.bytes for one in self.lost.values()))
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from hew.model.profile import NOTHING, Frame, Location, Profile, Sample, Values
 from hew.model.quantity import three_digits
-from hew.model.whole_run import Moment, View, WholeRun, paths, rows_of
+from hew.model.whole_run import Moment, Sum, View, WholeRun, paths, rows_of
 
+LOST, REACHABLE = "[lost]", "[still reachable]"
 NO_STACK = Location(0, None, (Frame("[no stack]"),))
 END_WORDS = {View.LEAKS: "never freed", View.COUNT: "the whole run", View.TEMPORARY: "temporary"}
 
@@ -42,10 +43,12 @@ def profile_at(run: WholeRun, view: View, moment: Moment) -> Profile:
     rows = rows_of(moment.stacks)
     stacks = paths(run.parents, [row[0] for row in rows])
     samples = [Sample(stacks[row[0]] or [0], _values(row, view)) for row in rows]
+    if view is View.LEAKS and run.lost is not None:
+        samples = [part for row, one in zip(rows, samples, strict=True) for part in _told_apart(run, row[0], one)]
     return Profile(
         source=f"{run.source}, {_words(view, moment)}",
         samples=tuple(one for one in samples if one.values != NOTHING),
-        locations=run.locations,
+        locations=(*run.locations, *(Location(0, None, (Frame(name),)) for name in (LOST, REACHABLE))),
         mappings=run.mappings,
         accumulated=True,
         period=1,
@@ -54,6 +57,19 @@ def profile_at(run: WholeRun, view: View, moment: Moment) -> Profile:
         pid=run.pid,
         temporary=view is View.TEMPORARY,
     )
+
+
+def _told_apart(run: WholeRun, node: int, sample: Sample) -> Iterable[Sample]:
+    """What was never freed of a stack: below [lost] if nothing points to it, else below [still reachable]. What was
+    allocated counts once."""
+    lost = (run.lost or {}).get(node, Sum(0, 0))
+    made, made_bytes, live, live_bytes = sample.values
+    if lost.count:
+        yield Sample([*sample.stack, len(run.locations)], (made, made_bytes, lost.count, lost.bytes))
+        made, made_bytes = 0, 0
+    if live > lost.count:
+        values = (made, made_bytes, live - lost.count, live_bytes - lost.bytes)
+        yield Sample([*sample.stack, len(run.locations) + 1], values)
 
 
 def _words(view: View, moment: Moment) -> str:

@@ -83,6 +83,7 @@ def read_whole_run(path: Path, asked: Asked) -> WholeRun:
         parts=tuple(Part(one["part"], _moment(one), _sums(one["born"])) for one in lines if one["kind"] == "part"),
         made_by_size=_sums(whole["sizes"]),
         ended_by_age=_sums(whole["ages"]),
+        lost=_lost(lines),
         notes=tuple(_notes(head)),
     )
 
@@ -148,6 +149,15 @@ def _moment(document: dict[str, Any]) -> Moment:
         _sums(document["sizes"]),
         array("Q", document["stacks"]),
     )
+
+
+def _lost(lines: Iterable[dict[str, Any]]) -> dict[int, Sum] | None:
+    """What nothing pointed to at the end; None if the recorder has not scanned for it."""
+    for one in lines:
+        if one["kind"] == "lost":
+            flat = one["stacks"]
+            return {node: Sum(*pair) for node, *pair in zip(flat[0::3], flat[1::3], flat[2::3], strict=True)}
+    return None
 
 
 def _sums(flat: Sequence[int]) -> tuple[Sum, ...]:

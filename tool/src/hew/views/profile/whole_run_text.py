@@ -22,9 +22,15 @@ def about(run: WholeRun) -> str:
     return (
         f"{run.program or 'a program'}: {made.count:,} allocations of {size(made.bytes)} by {threads} in "
         f"{three_digits(run.seconds)} s; peak {size(peak.bytes)} in {peak.count:,} objects at "
-        f"{three_digits(run.peak.seconds)} s; {size(left.bytes)} in {left.count:,} never freed; "
+        f"{three_digits(run.peak.seconds)} s; {size(left.bytes)} in {left.count:,} never freed{_lost(run)}; "
         f"{temporary.count:,} temporary{share}"
     )
+
+
+def _lost(run: WholeRun) -> str:
+    """Of that, what nothing points to, if it is known."""
+    lost = run.all_lost
+    return f", {size(lost.bytes)} in {lost.count:,} of it lost" if lost is not None else ""
 
 
 def sizes(run: WholeRun) -> Iterator[str]:
@@ -70,6 +76,7 @@ def run_json(run: WholeRun, moment: Moment) -> dict[str, Any]:
         "allocations": _sum(run.end.totals.made),
         "temporary": _sum(run.end.totals.temporary),
         "never_freed": _sum(run.end.totals.live),
+        "lost": _sum(run.all_lost) if run.all_lost is not None else None,
         "peak": {"seconds": run.peak.seconds, **_sum(run.peak.totals.live)},
         "moment": {"seconds": moment.seconds, **_sum(moment.totals.live)},
         "sizes": _sums(run.made_by_size),
