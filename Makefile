@@ -4,6 +4,7 @@
 #   make             libhew.so and libhew.a in build/release
 #   make demo        builds the library and the tool, then compares the allocators here on one job of half a minute
 #   make test        every test
+#   make docs        the documents as a site with search, build/site/index.html; links and headings are checked
 #   make tidy        clang-tidy over all of src/
 #   make coverage    branches of page, slab and cache that their tests take, as a page
 #   make mutants     small changes of the lower layers: which ones do the tests not notice?  MUTANTS=200 MUTANTS_SEED=1
@@ -79,7 +80,7 @@ FIXED_ADDRESSES := $(shell setarch $(shell uname -m) -R true 2>/dev/null && echo
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 .PHONY: release dev asan tsan aarch64 test-aarch64 clean
-.PHONY: packages dist test-engines bench-fleet nightly-fleet peers bench-quick bench-nightly bench-pools bench-limits bench-weeks cut-to-fit tuning tool-output soak attach-soak refused-calls simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs programs-quick programs-count compat demo
+.PHONY: docs packages dist test-engines bench-fleet nightly-fleet peers bench-quick bench-nightly bench-pools bench-limits bench-weeks cut-to-fit tuning tool-output soak attach-soak refused-calls simulate scaling test checks tidy coverage mutants test-release test-just-booted test-dev test-planted test-asan test-tsan test-programs test-python programs programs-quick programs-count compat demo
 
 release:
 	@$(PYTHON) scripts/prepare.py build
@@ -137,11 +138,14 @@ test-aarch64: aarch64
 	$(CTEST) --test-dir build/aarch64 -R '^(unit|fuzz)\.' -E '^$(NOT_UNDER_QEMU)$$'
 	$(CTEST) --test-dir build/aarch64 -R '^preload\.($(UNDER_QEMU))$$'
 
+# Words that are misspelt in a known way, in what people read; settings in pyproject.toml.
+SPELLING = .venv/bin/codespell *.md docs src trace include tool/src scripts packaging
 # All of them, whichever fails.  clang-tidy here only over what differs from the commit before: all of it is `make tidy`.
 checks: release
 	@$(PYTHON) scripts/prepare.py test
 	@status=0; for check in check_format 'check_tidy --since $(TIDY_SINCE)' check_layers check_sizes check_decisions check_figures check_links 'gen_pages --check' call_cycles check_first check_symbols fast_path; do \
-	  set -- $$check; command=$$1; shift; $(PYTHON) scripts/$$command.py "$$@" || status=1; done; exit $$status
+	  set -- $$check; command=$$1; shift; $(PYTHON) scripts/$$command.py "$$@" || status=1; done; \
+	  $(SPELLING) || status=1; exit $$status
 
 # clang-tidy over all of src/, a file at a time on each processor: four minutes of work, two on two idle processors.
 tidy: release
@@ -300,6 +304,10 @@ compat: release
 	$(PYTHON) tests/users/rust.py --background-threads $(LIBRARY)
 	$(PYTHON) tests/users/rust.py --background-threads $(LIBRARY:.so=.a)
 	$(if $(COMPAT_REDIS),$(PYTHON) tests/users/defrag.py $(COMPAT_REDIS))
+
+docs:
+	@$(PYTHON) scripts/prepare.py docs
+	.venv/bin/python scripts/build_site.py
 
 # What is not installed here is skipped, with its name.
 packages:

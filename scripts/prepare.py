@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Bring what a target of the Makefile needs: system packages, and the virtual environment .venv with the tool.
 
-    python3 scripts/prepare.py build|ci|test|demo|bench|aarch64|engines|packages
+    python3 scripts/prepare.py build|ci|test|demo|docs|bench|aarch64|engines|packages
 
 For `build` and `demo` nothing is installed into the system: one line says what is missing and which packages bring it.
 The other targets are a developer's: as root with apt-get, what is missing is installed, after a line that says what and
@@ -36,10 +36,12 @@ PIP = {"PIP_RETRIES": "10", "PIP_TIMEOUT": "30", "PIP_DISABLE_PIP_VERSION_CHECK"
 EXTRAS = {
     "test": "[dev]",
     "demo": "[inspect,search,top]",
+    "docs": "[docs]",
     "bench": "[inspect,search,top]",
     "engines": "[inspect]",
     "packages": "[dev,packages]",
 }
+BESIDE_DEV = ("[docs]", "[dev,packages]")  # an environment with [dev] lacks part of these
 OF_USERS = ("build", "demo")  # targets that change nothing but this folder
 
 
@@ -150,6 +152,7 @@ WELCOME = {
     "ci": [NINJA, MUSL, CHROMIUM],
     "test": [*PEERS, ENGINES[1]],  # 23 MB; Prometheus brings as much again
     "demo": PEERS,
+    "docs": [],
     "bench": [*PEERS, *PROGRAMS],
     "aarch64": [],
     "engines": ENGINES,
@@ -227,7 +230,8 @@ def make_venv(extras: str) -> None:
     stamp = venv / STAMP
     wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
     done = dict(line.split(" ") for line in stamp.read_text().splitlines()) if stamp.is_file() else {}
-    if python.is_file() and wanted in {done.get(extras or "-"), done.get("[dev]")}:
+    in_dev = "" if extras in BESIDE_DEV else "[dev]"
+    if python.is_file() and wanted in {done.get(extras or "-"), done.get(in_dev)}:
         return
     for left in reversed(range(TRIES)):
         try:
