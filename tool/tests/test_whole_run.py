@@ -138,8 +138,11 @@ def test_threads_are_told_apart(hew: HewRunner, compiler: str, tmp_path: Path) -
     whole, by_thread = (profiled(hew, "--leaks", *words, str(tmp_path / "t")) for words in ([], ["--by", "thread"]))
     assert by_thread["totals"] == whole["totals"]
     stacks = hew("profile", "--leaks", "--by", "thread", "--collapsed", str(tmp_path / "t")).stdout.splitlines()
-    stacks = [line.removeprefix("[still reachable];").removeprefix("[lost];") for line in stacks]
-    taken = {line[: len("thread N")]: int(line.rsplit(" ", 1)[1]) for line in stacks if ";take " in line}
+    taken: dict[str, int] = {}
+    for line in stacks:
+        thread = line.split(";")[1]  # below [lost] or, the last object of all, [still reachable]
+        if ";take " in line:
+            taken[thread] = taken.get(thread, 0) + int(line.rsplit(" ", 1)[1])
     assert taken == {"thread 0": 300 * 70, "thread 1": 1000 * 50}
     assert hew("profile", "--by", "age", str(tmp_path / "t")).returncode == 1
 
