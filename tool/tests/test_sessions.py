@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def variables(folder: Path, programs: Callable[[str], list[str]]) -> Iterator[dict[str, str]]:
-    """The user's environment: PID is a program on hew, WORK a short one."""
+    """The user's environment: PID is a program on hew that waits, WORK a short one."""
     (folder / "work").symlink_to(programs("hold")[0])
     here = environment({
         "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "TERM": "xterm", "SHELL": "/bin/bash", "HOME": str(folder),
@@ -55,7 +55,7 @@ def variables(folder: Path, programs: Callable[[str], list[str]]) -> Iterator[di
         "HEW_LIBRARY": None,
         "WORK": "./work 2 500 300 3 1", "END": str(int(END)),
     })  # fmt: skip
-    words = [sys.executable, "-m", "hew", "run", "--conf", "prof:true", "--", *programs("steady 2")]
+    words = [sys.executable, "-m", "hew", "run", "--conf", "prof:true", "--", *programs("hold 2 500 300 3 4000000")]
     with subprocess.Popen(words, env=here, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == "ready\n"
