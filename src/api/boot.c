@@ -49,7 +49,7 @@ thread_ends(void *round)
         if (atomic_load_explicit(&hew_pool_used, memory_order_relaxed)) {
             hew_pool_life_leave();
         }
-        hew_thread_leave();
+        hew_thread_death();
         if (atomic_load(&hew_caches_alive) == 0) {
             hew_purger_end();
             hew_remote_end();
