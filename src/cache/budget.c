@@ -19,9 +19,9 @@
 #define ALONE_DEPOT_MIN ((size_t)128 << 10)
 #define ALONE_MOST ((size_t)8 << 20)
 /* Among several threads a CPU's slot has its part of a part of the heap. */
-#define SLOTS_PART 16
-#define SLOT_MIN ((size_t)512 << 10)
-#define SLOT_MOST ((size_t)4 << 20)
+#define SLOTS_PART 4
+#define SLOT_MIN ((size_t)2 << 20)
+#define SLOT_MOST ((size_t)8 << 20)
 /* Without restartable sequences, among several a thread has its part of a sum, but always enough for bursts of some hundred objects, which it has to earn: see
  * magazine.c.  The depots, through which threads pass on what they free, hold a part of the heap. */
 #define SHARES_SUM ((size_t)16 << 20)
@@ -169,7 +169,7 @@ hew_budget_next(const struct hew_slot *slot, unsigned code, bool filled)
     batch = batch > BATCH / 2 ? BATCH / 2 : batch;
     size_t lines = 2 * (size_t)hew_budget_line(code) - 1; /* half of that and one more is a whole line */
     batch = batch < lines ? lines : batch;
-    size_t next = now == 0 ? batch : now * 2 + 1;
+    size_t next = now == 0 ? batch : now * (slot->shared ? 4 : 2) + 1;
     next = next > most ? most : next;
     return next > now ? next : now;
 }

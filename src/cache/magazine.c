@@ -190,7 +190,13 @@ refill(struct hew_cache *cache, unsigned code)
     unsigned capacity = slot->classes[code].capacity, wanted = one_way ? capacity : (capacity + 1) / 2;
     wanted = wanted == 0 ? 1 : wanted > AT_ONCE ? AT_ONCE : wanted;
     unsigned got = has_depot(cache, slot, code) ? hew_depot_take(slot->depot, code, objects, wanted) : 0;
-    got = got != 0 ? got : take_fresh(cache, code, objects, wanted);
+    PC(0, 1);
+    PC(1, got != 0);
+    if (got == 0) {
+        got = take_fresh(cache, code, objects, wanted);
+        PC(2, 1);
+        PC(3, got);
+    }
     unsigned kept = 0;
     while (kept + 1 < got && hew_slot_push(&cache->where, code, objects[kept]) == HEW_PUSH_DONE) {
         kept++;
@@ -230,6 +236,8 @@ flush(struct hew_cache *cache, struct hew_slot *slot, unsigned code, size_t coun
             at--;
         }
         if (at != most) {
+            PC(5, 1);
+            PC(6, most - at);
             magazine_give(cache, slot, code, objects + at, most - at);
         }
         count = at != 0 ? 0 : count - most;
@@ -259,11 +267,13 @@ overflow(struct hew_cache *cache, unsigned code, void *object)
         if (hew_slot_push(&cache->where, code, object) == HEW_PUSH_DONE) {
             return;
         }
+        PC(4, 1);
         flush(cache, slot, code, given_of(slot, code, one_way));
         if (hew_slot_push(&cache->where, code, object) == HEW_PUSH_DONE) {
             return;
         }
     }
+    PC(7, 1);
     magazine_give(cache, slot, code, &object, 1);
 }
 
@@ -309,7 +319,9 @@ look_after(struct hew_cache *cache, struct hew_slot *slot, unsigned code)
     size_t capacity = slot->classes[code].capacity;
     bool missed = (slot->classes[code].flags & HEW_CLASS_MISSED) != 0, chosen = hew_budget_is_chosen(slot, code);
     slot->classes[code].flags &= (uint8_t)~HEW_CLASS_MISSED;
-    if (capacity != 0 && ((!missed && !chosen) || !hew_budget_has_room(slot, code, 0))) {
+    bool scarce = slot->granted > slot->share / 2;
+    if (capacity != 0 && ((scarce && !missed && !chosen) || !hew_budget_has_room(slot, code, 0))) {
+        PC(9, 1);
         size_t depth = hew_slot_depth(slot, code), keep = capacity / 4;
         flush(cache, slot, code, depth > keep ? depth - keep : 0);
         hew_slot_set(slot, code, capacity / 2);

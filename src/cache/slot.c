@@ -148,6 +148,7 @@ hew_slot_set(struct hew_slot *slot, unsigned code, size_t capacity)
         let_go(slot);
         return false;
     }
+    PC(8, 1);
     close_class(slot, code);
     barrier(slot);
     size_t depth = (size_t)(slot->top[code] - before);
@@ -196,6 +197,7 @@ hew_slot_empty(struct hew_slot *slot)
         capacity[code] = slot->classes[code].capacity;
         store(&slot->top[code], NULL);
     }
+    PC(10, 1);
     slot->granted = 0;
     barrier(slot);
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
@@ -308,3 +310,19 @@ hew_slot_after_fork(void)
         atomic_store_explicit(&slot->held, 0, memory_order_relaxed);
     }
 }
+
+#ifdef PC_DEBUG
+_Atomic long pc_count[16];
+__attribute__((destructor)) static void pc_dump(void)
+{
+    static const char *const names[] = {"refills", "depot", "fresh", "freshobj", "overflow", "gives", "gaveobj", "ones", "sets", "halves", "empties"};
+    for (int i = 0; i < 11; i++) {
+        char text[64]; int at = 64; long v = pc_count[i];
+        text[--at] = ' ';
+        do { text[--at] = (char)('0' + v % 10); v /= 10; } while (v);
+        text[--at] = '=';
+        for (int k = (int)strlen(names[i]); k-- > 0;) text[--at] = names[i][k];
+        hew_syscall3(SYS_write, 2, text + at, 64 - at);
+    }
+}
+#endif

@@ -72,6 +72,12 @@ extern HEW_HIDDEN struct hew_slot hew_slot_none; /* empty and full for ever */
 extern HEW_HIDDEN unsigned hew_slot_count;      /* of CPUs' slots; 0: no restartable sequences */
 extern HEW_HIDDEN char hew_slot_no_area[32];
 
+#ifdef PC_DEBUG
+extern _Atomic long pc_count[16];
+#define PC(i, n) (pc_count[i] += (n))
+#else
+#define PC(i, n) ((void)0)
+#endif
 enum { HEW_PUSH_DONE, HEW_PUSH_FULL, HEW_PUSH_TWICE };
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(HEW_NO_RSEQ)
