@@ -310,20 +310,19 @@ hew_magazine_send_all_home(struct hew_cache *cache)
     }
 }
 
-/* A class that has not missed since it was looked after last, or whose slot has more than its share by now, keeps half of its
- * capacity; in the end none.  What is left leaves room for what the program frees next, so that this alone does not make it
- * grow again. */
+/* A class that was not used since it was looked after last keeps half of its capacity; in the end none.  Used: it missed, or holds
+ * another number of objects than then. */
 static void
 look_after(struct hew_cache *cache, struct hew_slot *slot, unsigned code)
 {
-    size_t capacity = slot->classes[code].capacity;
-    bool missed = (slot->classes[code].flags & HEW_CLASS_MISSED) != 0, chosen = hew_budget_is_chosen(slot, code);
-    slot->classes[code].flags &= (uint8_t)~HEW_CLASS_MISSED;
-    bool scarce = slot->granted > slot->share / 2;
-    if (capacity != 0 && ((scarce && !missed && !chosen) || !hew_budget_has_room(slot, code, 0))) {
+    struct hew_slot_class *class = &slot->classes[code];
+    size_t capacity = class->capacity, depth = hew_slot_depth(slot, code);
+    bool used = (class->flags & HEW_CLASS_MISSED) != 0 || class->seen != (uint8_t)depth;
+    class->flags &= (uint8_t)~HEW_CLASS_MISSED;
+    class->seen = (uint8_t)depth;
+    if (capacity != 0 && ((!used && !hew_budget_is_chosen(slot, code)) || slot->granted / 2 > slot->share)) {
         PC(9, 1);
-        size_t depth = hew_slot_depth(slot, code), keep = capacity / 4;
-        flush(cache, slot, code, depth > keep ? depth - keep : 0);
+        flush(cache, slot, code, depth > capacity / 4 ? depth - capacity / 4 : 0);
         hew_slot_set(slot, code, capacity / 2);
     }
 }

@@ -47,6 +47,7 @@ struct hew_slot {
         uint16_t capacity; /* objects; the mark */
         uint8_t flags;     /* HEW_CLASS_... */
         uint8_t earned;    /* misses since it grew last, or found no room */
+        uint8_t seen;      /* what it held when it was looked after last, modulo 256 */
     } classes[HEW_CODES];
     _Atomic uint32_t held;  /* the mark: 1 while a thread changes capacities, or empties the slot from outside */
     uint32_t misses;
