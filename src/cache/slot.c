@@ -39,7 +39,7 @@ hew_slot_shared(void)
 {
     char *area = (char *)hew_cpu_thread_pointer() + (hew_slot_count == 0 ? 0 : __rseq_offset);
     bool registered = hew_slot_count != 0 && *(const volatile int *)(area + AREA_CPU) >= 0;
-    return registered ? (struct hew_where){all_slots, sizeof(struct hew_slot), area} : hew_slot_alone(&hew_slot_none);
+    return registered ? (struct hew_where){all_slots, area} : hew_slot_alone(&hew_slot_none);
 }
 
 static bool
@@ -58,7 +58,7 @@ hew_slot_boot(void)
         return;
     }
     unsigned count = (unsigned)bytes * 8; /* no number is higher */
-    all_slots = hew_meta_take_pages(hew_bits_round_up(count * sizeof(struct hew_slot), HEW_PAGE));
+    all_slots = hew_meta_take_pages((size_t)count << HEW_LG_SLOT);
     if (all_slots != NULL) {
         hew_slot_count = count;
     }
@@ -216,7 +216,7 @@ hew_slot_empty(struct hew_slot *slot)
 static struct hew_slot *
 slot_at(unsigned index)
 {
-    return (struct hew_slot *)all_slots + index;
+    return (struct hew_slot *)(all_slots + ((size_t)index << HEW_LG_SLOT));
 }
 
 static _Atomic unsigned past; /* one more than the highest slot that was used: relaxed, only grows */
@@ -229,7 +229,7 @@ void
 hew_slot_begin(struct hew_slot *slot, const uint16_t *most)
 {
     unsigned before = atomic_load_explicit(&past, memory_order_relaxed);
-    unsigned index = slot->shared ? (unsigned)(slot - (struct hew_slot *)all_slots) : 0;
+    unsigned index = slot->shared ? (unsigned)((size_t)((char *)slot - all_slots) >> HEW_LG_SLOT) : 0;
     while (slot->shared && before <= index && !atomic_compare_exchange_weak(&past, &before, index + 1)) {
     }
     slot->most = most;

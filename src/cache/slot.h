@@ -14,8 +14,8 @@
  * highest address and limit 0, so both operations fail.
  *
  * Two ways to own a slot.  Where restartable sequences work, each running thread uses the slot of its concurrency number
- * (mm_cid): base + number * stride.  Both operations are then restartable sequences: the kernel restarts one that is interrupted,
- * so no atomics are needed.  Otherwise, and for a thread with a slot of its own, stride is 0.
+ * (mm_cid): base + number * 4096.  Both operations are then restartable sequences: the kernel restarts one that is interrupted,
+ * so no atomics are needed.  Otherwise, and for a thread with a slot of its own, the number is read from an area where it is always 0.
  */
 #ifndef HEW_CACHE_SLOT_H
 #define HEW_CACHE_SLOT_H
@@ -65,8 +65,7 @@ struct hew_slot {
 /* Which slot a thread uses. */
 struct hew_where {
     char *base;
-    uint64_t stride; /* 0: base is the thread's own slot */
-    char *area;      /* struct rseq, registered or not */
+    char *area; /* struct rseq; an unregistered one, with number 0: base is the thread's own slot */
 };
 
 extern HEW_HIDDEN struct hew_slot hew_slot_none; /* empty and full for ever */
@@ -79,6 +78,9 @@ extern _Atomic long pc_count[16];
 #else
 #define PC(i, n) ((void)0)
 #endif
+#define HEW_LG_SLOT 12 /* log2 of the distance of CPUs' slots */
+_Static_assert(sizeof(struct hew_slot) <= (size_t)1 << HEW_LG_SLOT, "slots do not overlap");
+
 enum { HEW_PUSH_DONE, HEW_PUSH_FULL, HEW_PUSH_TWICE };
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(HEW_NO_RSEQ)
@@ -131,7 +133,7 @@ struct hew_where hew_slot_shared(void);
 HEW_INLINE struct hew_where
 hew_slot_alone(struct hew_slot *slot)
 {
-    return (struct hew_where){(char *)slot, 0, hew_slot_no_area};
+    return (struct hew_where){(char *)slot, hew_slot_no_area};
 }
 
 /* Sets up a slot, which is all zeros, with these limits. */

@@ -11,11 +11,11 @@
 #define HEW_SEQUENCE                                                                                                   \
     ".pushsection .data.rel.ro.hew_rseq, \"aw\"\n .balign 32\n 3: .long 0, 0\n .quad 1f, 2f - 1f, 4f\n .popsection\n"  \
     "5: leaq 3b(%%rip), %%rdx\n movq %%rdx, 8(%[area])\n"                                                     \
-    "1: movl 24(%[area]), %%edx\n imulq %[stride], %%rdx\n addq %[base], %%rdx\n"                          \
+    "1: movl 24(%[area]), %%edx\n shlq $12, %%rdx\n addq %[base], %%rdx\n"                          \
     "movq %c[tops](%%rdx,%[code],8), %%rax\n"
 #define HEW_SEQUENCE_END "2:\n .pushsection .text.hew_abort, \"ax\"\n .long 0x53053053\n 4: jmp 5b\n .popsection\n"
 #define HEW_SEQUENCE_INPUTS                                                                                            \
-    [code] "r"(code), [area] "r"(where->area), [stride] "m"(where->stride), [base] "m"(where->base),                 \
+    [code] "r"(code), [area] "r"(where->area), [base] "m"(where->base),                 \
         [tops] "i"(offsetof(struct hew_slot, top)), [begins] "i"(offsetof(struct hew_slot, begin)),                    \
         [limits] "i"(offsetof(struct hew_slot, limit))
 
@@ -25,7 +25,7 @@ hew_slot_here(const struct hew_where *where)
 {
     uint32_t number;
     __asm__ volatile("movl 24(%[area]), %[number]" : [number] "=r"(number) : [area] "r"(where->area));
-    return (struct hew_slot *)(where->base + number * where->stride);
+    return (struct hew_slot *)(where->base + ((size_t)number << HEW_LG_SLOT));
 }
 
 /* Without a jump to C: compilers get `asm goto` with outputs wrong. */
