@@ -8,6 +8,7 @@
 
 #include "alloc/aligned.h"
 #include "alloc/fill.h"
+#include "alloc/foreign.h"
 #include "alloc/harden.h"
 #include "alloc/request.h"
 #include "base/options.h"
@@ -115,6 +116,10 @@ free_cached(struct hew_cache *cache, const char *function, void *object, unsigne
 static HEW_NOINLINE void
 free_any(const char *function, void *object, unsigned code)
 {
+    if (HEW_UNLIKELY(code == HEW_CODE_NONE) && hew_foreign_is(object)) {
+        hew_foreign_free(object);
+        return;
+    }
     if (hew_marks_wanted() && hew_harden_free(function, object, code)) {
         return;
     }
@@ -177,6 +182,10 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
     if (object == NULL) {
         return;
     }
+    if (HEW_UNLIKELY(hew_map_code((uintptr_t)object) == HEW_CODE_NONE) && hew_foreign_is(object)) {
+        hew_foreign_free(object);
+        return;
+    }
     struct hew_cache *own = cache_for_free();
     if (hew_alloc_is_of_pool(object)) {
         free_uncached(own, function, object);
@@ -204,6 +213,10 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
 size_t
 hew_alloc_usable(const char *function, const void *object)
 {
+    bool foreign = HEW_UNLIKELY(hew_map_code((uintptr_t)object) == HEW_CODE_NONE) && hew_foreign_is(object);
+    if (foreign) {
+        return hew_foreign_usable(object);
+    }
     if (hew_marks_wanted() && object != NULL) {
         hew_harden_look(function, object);
     }
@@ -213,12 +226,15 @@ hew_alloc_usable(const char *function, const void *object)
 void
 hew_alloc_check_kept(const char *function, const void *object)
 {
+    unsigned code = hew_map_code((uintptr_t)object);
+    if (code == HEW_CODE_NONE) {
+        return; /* the old allocator's: hew_alloc_usable() has accepted it */
+    }
     if (hew_marks_wanted()) {
         hew_harden_look(function, object);
         return;
     }
     const struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
-    unsigned code = hew_map_code((uintptr_t)object);
     if (cache == NULL || code > HEW_CODE_CACHED_LAST) {
         return;
     }
@@ -240,8 +256,10 @@ hew_alloc_check_kept(const char *function, const void *object)
 static bool
 is_size(const void *object, size_t usable, size_t size, size_t alignment)
 {
-    return hew_alloc_is_of_pool(object) ? size <= usable
-                                        : hew_aligned_is_usable(usable, size, alignment == 0 ? 1 : alignment);
+    unsigned code = hew_map_code((uintptr_t)object); /* NONE: the old allocator's, whose size classes are its own */
+    return code == HEW_CODE_POOL || code == HEW_CODE_NONE
+               ? size <= usable
+               : hew_aligned_is_usable(usable, size, alignment == 0 ? 1 : alignment);
 }
 
 bool
