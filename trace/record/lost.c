@@ -82,14 +82,20 @@ note_windows(uintptr_t page, uintptr_t argument)
 static void
 each_object(uintptr_t page, uintptr_t window, void (*each)(uintptr_t object))
 {
-    uintptr_t first = (uintptr_t)hew_shadow_windows[window];
+    uintptr_t first = (uintptr_t)hew_shadow_windows[window], tried = 0;
 
     for (unsigned i = 0; i < WORDS; i++) {
         uint64_t id = __atomic_load_n((uint64_t *)page + i, __ATOMIC_RELAXED);
         uintptr_t object = (window << HEW_SHADOW_LG_WINDOW) + (page - first) + i * sizeof(id);
-        if (id >> HEW_TRACE_LG_NUMBER > hew_trace_shared.floor && !hew_next_is_early((const void *)object)) {
-            each(object);
+        if (id >> HEW_TRACE_LG_NUMBER <= hew_trace_shared.floor || hew_next_is_early((const void *)object)) {
+            continue;
         }
+        /* The object may have been freed unseen, and its page unmapped. */
+        if (tried == 0 && !hew_os_peek(object & ~(PAGE - 1), &tried, sizeof(tried))) {
+            return;
+        }
+        tried = 1;
+        each(object);
     }
 }
 
@@ -112,7 +118,8 @@ size_word(uintptr_t object)
 {
     size_t word = 0;
 
-    if (hew_trace_shared.threads > 1) { /* another thread may have unmapped it just now */
+    /* Another thread may have unmapped it just now; or it is in the page before, which nobody has tried. */
+    if (hew_trace_shared.threads > 1 || object % PAGE < sizeof(word)) {
         hew_os_peek(object - sizeof(word), &word, sizeof(word));
         return word;
     }
@@ -234,6 +241,22 @@ read_range(uintptr_t begin, uintptr_t end)
     }
 }
 
+/* The words of a live object.  While there is one thread nobody unmaps its page, which each_object() has tried; and a
+ * call for each object would cost more than the rest of the scan. */
+static void
+read_object(const struct object *object)
+{
+    const uintptr_t *word = (const uintptr_t *)object->begin;
+
+    if (hew_trace_shared.threads > 1 || object->begin / PAGE != (object->end - 1) / PAGE) {
+        read_range(object->begin, object->end);
+        return;
+    }
+    for (; word + 1 <= (const uintptr_t *)object->end; word++) {
+        take_word(*word);
+    }
+}
+
 static void
 read_pending(void)
 {
@@ -242,7 +265,7 @@ read_pending(void)
         uintptr_t begin = scan.pending[--scan.pending_count];
         size_t number = begun_at(begin);
         if (number != 0) {
-            read_range(begin, scan.objects[number - 1].end);
+            read_object(&scan.objects[number - 1]);
         }
     }
 }
