@@ -61,14 +61,22 @@ report_written(const void *object)
     hew_misuse(HEW_FATAL_written, "malloc", (uintptr_t)object, "the program wrote to its first word after that");
 }
 
+/* The mark of a region; ends the process where none begins. */
+HEW_INLINE uint8_t *
+mark_of(const char *function, const void *object, unsigned code)
+{
+    uint8_t *mark = hew_mark_at((uintptr_t)object, code);
+    if (HEW_UNLIKELY(mark == NULL)) {
+        hew_describe_and_end(function, (uintptr_t)object);
+    }
+    return mark;
+}
+
 /* A region leaves for the program. */
 HEW_INLINE void *
 small_out(void *object, unsigned code)
 {
-    uint8_t *mark = hew_mark_at((uintptr_t)object, code);
-    if (HEW_UNLIKELY(mark == NULL)) {
-        hew_describe_and_end("malloc", (uintptr_t)object);
-    }
+    uint8_t *mark = mark_of("malloc", object, code);
     if (HEW_LIKELY(*mark == HEW_MARK_BACK) && HEW_LIKELY(canaries)) {
         uint64_t word;
         memcpy(&word, object, sizeof word);
@@ -152,10 +160,7 @@ word_of(const void *object, unsigned code)
 static void *
 full_out(void *object, unsigned code, size_t size)
 {
-    uint8_t *mark = hew_mark_at((uintptr_t)object, code);
-    if (HEW_UNLIKELY(mark == NULL)) {
-        hew_describe_and_end("malloc", (uintptr_t)object);
-    }
+    uint8_t *mark = mark_of("malloc", object, code);
     if (*mark == HEW_MARK_BACK && HEW_UNLIKELY(!all_zero(object, hew_code_size(code)))) {
         hew_misuse(HEW_FATAL_written, "malloc", (uintptr_t)object, "the program wrote to it after that");
         *mark = HEW_MARK_NEW;
@@ -261,11 +266,10 @@ small_back(const char *function, void *object, unsigned code)
         hew_describe_bad_pointer(function, (uintptr_t)object);
         return false;
     }
+    *mark = HEW_MARK_BACK;
     if (hew_harden_is_full()) {
-        *mark = HEW_MARK_BACK;
         return full_back(function, object, code);
     }
-    *mark = HEW_MARK_BACK;
     if (HEW_LIKELY(canaries)) {
         uint64_t word = canary_of(object);
         memcpy(object, &word, sizeof word);
@@ -293,6 +297,14 @@ oldest_of(struct kept *own)
     return object;
 }
 
+/* The oldest waiting object returns to its slab. */
+static void
+give_oldest(struct kept *own)
+{
+    void *object = oldest_of(own);
+    hew_owner_give(hew_map_code((uintptr_t)object), &object, 1);
+}
+
 /* The object waits.  Returns the one that has waited long enough, or NULL. */
 static void *
 exchange(void *object, unsigned code)
@@ -307,8 +319,7 @@ exchange(void *object, unsigned code)
         leaves = oldest_of(own);
     }
     while (own->waiting != 0 && own->bytes + size > WAITING_BYTES) { /* the new one is larger than the oldest */
-        void *another = oldest_of(own);
-        hew_owner_give(hew_map_code((uintptr_t)another), &another, 1);
+        give_oldest(own);
     }
     unsigned at = (own->oldest + own->waiting++) % WAITING;
     own->ring[at].object = object;
@@ -343,8 +354,7 @@ hew_harden_end(void)
         return;
     }
     while (own->waiting != 0) {
-        void *object = oldest_of(own);
-        hew_owner_give(hew_map_code((uintptr_t)object), &object, 1);
+        give_oldest(own);
     }
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         if (own->count[code] != 0) {
@@ -367,11 +377,7 @@ hew_harden_look(const char *function, const void *object)
         const struct hew_extent *extent = hew_map_extent(address);
         out = extent == NULL || extent->address != address || !extent->large.back;
     } else {
-        const uint8_t *mark = hew_mark_at(address, code);
-        if (HEW_UNLIKELY(mark == NULL)) {
-            hew_describe_and_end(function, address);
-        }
-        out = *mark == HEW_MARK_OUT;
+        out = *mark_of(function, object, code) == HEW_MARK_OUT;
     }
     if (HEW_UNLIKELY(!out)) {
         hew_describe_free_and_end(function, address);
