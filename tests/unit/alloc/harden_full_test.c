@@ -1,39 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* harden with full: where objects lie, how long a free one waits, and that no right program is reported. */
-#include "alloc/harden.h"
-
-#include "layers_alloc.h"
-#include "os/fatal.h"
-#include "test.h"
+#include "hardened.h"
 
 #include <string.h>
 
-static unsigned reports;
-
-static void
-hear(const char *line)
-{
-    (void)line;
-    reports++;
-}
-
-static void
-begin_test(void)
-{
-    if (hew_small_end == 0) {
-        hew_options.hardening = HEW_HARDENING_FULL;
-        hew_harden_boot();
-        CHECK(layers_boot());
-        hew_fatal_set_hook(hear);
-        layers_free(layers_malloc(1)); /* gives the thread a cache */
-        CHECK(hew_thread_front(hew_cache_self->real));
-    }
-    reports = 0;
-}
-
 TEST(objects_of_every_size_come_and_go_without_a_report)
 {
-    begin_test();
+    harden_begin(HEW_HARDENING_FULL);
     static char *objects[3000];
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < 3000; i++) {
@@ -52,12 +25,12 @@ TEST(objects_of_every_size_come_and_go_without_a_report)
             layers_free(objects[(i * 7) % 3000]);
         }
     }
-    CHECK_EQUAL(reports, 0);
+    CHECK_EQUAL(harden_reports, 0);
 }
 
 TEST(a_small_object_reads_as_zeros)
 {
-    begin_test();
+    harden_begin(HEW_HARDENING_FULL);
     for (unsigned i = 0; i < 5000; i++) {
         unsigned char *object = layers_malloc(200);
         CHECK(object[0] == 0 && memcmp(object, object + 1, 199) == 0);
@@ -68,7 +41,7 @@ TEST(a_small_object_reads_as_zeros)
 
 TEST(a_free_object_waits_for_a_thousand_frees)
 {
-    begin_test();
+    harden_begin(HEW_HARDENING_FULL);
     void *object = layers_malloc(100);
     layers_free(object);
     for (unsigned i = 0; i < 1000; i++) {
@@ -81,7 +54,7 @@ TEST(a_free_object_waits_for_a_thousand_frees)
 /* Of 256 places, 400 draws meet most; without chance, they would be a few distances. */
 TEST(the_distance_of_two_objects_has_eight_bits)
 {
-    begin_test();
+    harden_begin(HEW_HARDENING_FULL);
     static const size_t sizes[] = {16, 100, 1000};
     static bool seen[1 << 16];
     for (unsigned s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {

@@ -1,49 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* harden: what is right is never reported, and a misuse that a hook has received changes nothing. */
-#include "alloc/harden.h"
+#include "hardened.h"
 
 #include "cache/magazine.h"
-#include "layers_alloc.h"
-#include "os/fatal.h"
-#include "test.h"
 
 #include <string.h>
-
-static unsigned reports;
-static char last[512];
-
-static void
-hear(const char *line)
-{
-    reports++;
-    strncpy(last, line, sizeof last - 1);
-}
-
-static void
-begin_test(void)
-{
-    if (hew_small_end == 0) {
-        hew_options.hardening = HEW_HARDENING_CHECK;
-        hew_harden_boot();
-        CHECK(layers_boot());
-        hew_fatal_set_hook(hear);
-        layers_free(layers_malloc(1)); /* gives the thread a cache */
-        CHECK(hew_thread_front(hew_cache_self->real));
-    }
-    reports = 0;
-}
 
 static bool
 reported(const char *words)
 {
-    bool right = reports == 1 && strstr(last, words) != NULL;
-    reports = 0;
+    bool right = harden_reports == 1 && strstr(harden_last, words) != NULL;
+    harden_reports = 0;
     return right;
 }
 
 TEST(objects_of_every_size_come_and_go_without_a_report)
 {
-    begin_test();
+    harden_begin(HEW_HARDENING_CHECK);
     static void *objects[3000];
     for (unsigned round = 0; round < 4; round++) {
         for (unsigned i = 0; i < 3000; i++) {
@@ -56,12 +29,12 @@ TEST(objects_of_every_size_come_and_go_without_a_report)
             layers_free(objects[(i * 7) % 3000]);
         }
     }
-    CHECK_EQUAL(reports, 0);
+    CHECK_EQUAL(harden_reports, 0);
 }
 
 TEST(a_second_free_is_reported_and_the_object_goes_out_once)
 {
-    begin_test();
+    harden_begin(HEW_HARDENING_CHECK);
     void *first = layers_malloc(64), *second = layers_malloc(64);
     layers_free(first);
     layers_free(second);
@@ -71,24 +44,24 @@ TEST(a_second_free_is_reported_and_the_object_goes_out_once)
     CHECK(again[0] != again[1]);
     layers_free(again[0]);
     layers_free(again[1]);
-    CHECK_EQUAL(reports, 0);
+    CHECK_EQUAL(harden_reports, 0);
 }
 
 TEST(each_address_inside_an_object_is_reported)
 {
-    begin_test();
+    harden_begin(HEW_HARDENING_CHECK);
     char *object = layers_malloc(96);
     for (unsigned inside = 1; inside < 96; inside++) {
         layers_free(object + inside);
         CHECK(reported("points inside an allocation: inside the 96-byte object"));
     }
     layers_free(object);
-    CHECK_EQUAL(reports, 0);
+    CHECK_EQUAL(harden_reports, 0);
 }
 
 TEST(a_write_to_a_free_object_is_reported_when_it_goes_out)
 {
-    begin_test();
+    harden_begin(HEW_HARDENING_CHECK);
     char *object = layers_malloc(64);
     layers_free(object);
     object[0]++;
@@ -98,7 +71,7 @@ TEST(a_write_to_a_free_object_is_reported_when_it_goes_out)
 
 TEST(a_canary_does_not_reach_the_program)
 {
-    begin_test();
+    harden_begin(HEW_HARDENING_CHECK);
     char *object = layers_malloc(64);
     layers_free(object);
     static const char zeros[8];
@@ -108,7 +81,7 @@ TEST(a_canary_does_not_reach_the_program)
 
 TEST(free_regions_may_lose_their_contents)
 {
-    begin_test();
+    harden_begin(HEW_HARDENING_CHECK);
     char *object = layers_malloc(64), *other = layers_malloc(64);
     struct hew_extent *slab = hew_map_extent((uintptr_t)object);
     layers_free(object);
@@ -118,6 +91,6 @@ TEST(free_regions_may_lose_their_contents)
     for (unsigned i = 0; i < 256; i++) {
         CHECK(layers_malloc(64) != NULL);
     }
-    CHECK_EQUAL(reports, 0);
+    CHECK_EQUAL(harden_reports, 0);
     layers_free(other);
 }
