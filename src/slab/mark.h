@@ -5,7 +5,7 @@
  *
  * The marks lie behind the slab's bits, in hew's own memory, out of reach of the program's writes.
  *
- * Locks     none: whoever has the object writes its mark.  Two threads that free one object at the same moment may both
+ * Locks     none: the holder of the object writes its mark.  Two threads that free one object at the same moment may both
  *           see it out; the slab's bit then reports the second one.
  */
 #ifndef HEW_SLAB_MARK_H

@@ -118,7 +118,7 @@ size_word(uintptr_t object)
 {
     size_t word = 0;
 
-    /* Another thread may have unmapped it just now; or it is in the page before, which nobody has tried. */
+    /* Another thread may have unmapped it just now; or it is in the page before, which has not been tried. */
     if (hew_trace_shared.threads > 1 || object % PAGE < sizeof(word)) {
         hew_os_peek(object - sizeof(word), &word, sizeof(word));
         return word;
@@ -241,7 +241,7 @@ read_range(uintptr_t begin, uintptr_t end)
     }
 }
 
-/* The words of a live object.  While there is one thread nobody unmaps its page, which each_object() has tried; and a
+/* The words of a live object.  While there is one thread its page stays, which each_object() has tried; and a
  * call for each object would cost more than the rest of the scan. */
 static void
 read_object(const struct object *object)
