@@ -33,7 +33,7 @@ def rule(case: Case) -> Advice | None:
     main = next(one for one in heap.arenas if one.main)
     where = f"/proc/{process.pid}/mem"
     evidence = (
-        Evidence("malloc_trim(0) would give back", heap.trimmable, Unit.BYTES, f"{where}, /proc/{process.pid}/pagemap"),
+        Evidence("malloc_trim(0) would return", heap.trimmable, Unit.BYTES, f"{where}, /proc/{process.pid}/pagemap"),
         Evidence(
             "free in glibc's heap", heap.free, Unit.BYTES, f"{where}: bins and top of its arenas ({len(heap.arenas)})"
         ),
@@ -47,7 +47,7 @@ def rule(case: Case) -> Advice | None:
     call = "call malloc_trim(0) when a peak is over"
     return Advice(
         rule=NAME,
-        title=f"glibc keeps {heap.trimmable // MIB} MiB that nobody uses",
+        title=f"glibc keeps {heap.trimmable // MIB} MiB that the program does not use",
         subject=f"glibc {heap.version}",
         evidence=evidence,
         settings=settings,

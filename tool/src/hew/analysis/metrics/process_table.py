@@ -137,7 +137,7 @@ WORK: tuple[Row[Observed], ...] = (
         lambda seen: scaled(_locks(lambda lock: lock.total_wait_ns)(seen), 1e-9),
     ),
     Row(
-        counter("hew_purged_bytes", BYTES, "Idle memory given back to the system.", f"{MERGED}.*_purged"),
+        counter("hew_purged_bytes", BYTES, "Idle memory returned to the system.", f"{MERGED}.*_purged"),
         {
             "dirty": _pages(lambda arena: arena.dirty_purged),
             "muzzy": _pages(lambda arena: arena.muzzy_purged),
@@ -163,7 +163,7 @@ WORK: tuple[Row[Observed], ...] = (
         _arena(lambda arena: arena.bytes_moved),
     ),
     Row(
-        counter("hew_limit_returned_bytes", BYTES, "Given back for want of room (hew only).", "limit.returned"),
+        counter("hew_limit_returned_bytes", BYTES, "Returned near a memory limit (hew only).", "limit.returned"),
         lambda seen: seen.snapshot.limit.returned,
     ),
 )
