@@ -144,7 +144,6 @@ PACKAGERS = [
     program("debootstrap", "debootstrap", WHY_PACKAGER),
     program("rpmbuild", "rpm", WHY_PACKAGER),
     program("bazel", "bazel-bootstrap", WHY_PACKAGER),
-    Need("rules_cc of bazel", lambda: Path("/usr/share/bazel/rules/cc").is_dir(), "bazel-rules-cc", WHY_PACKAGER),
 ]
 
 

@@ -34,15 +34,22 @@ find_package(Threads REQUIRED)
 add_executable(program program.c)
 target_link_libraries(program PRIVATE hew::static Threads::Threads)
 """
-BAZEL_RULES = Path("/usr/share/bazel")  # Debian's packages bazel-rules-cc and bazel-platforms
-WORKSPACE = f"""
-local_repository(name = "rules_cc", path = "{BAZEL_RULES}/rules/cc")
-local_repository(name = "hew", path = "../hew")
-"""
-BUILD = """
-load("@rules_cc//cc:defs.bzl", "cc_binary")
-cc_binary(name = "program", srcs = ["program.c"], malloc = "@hew//:hew", deps = ["@hew//:hew"])
-"""
+# Debian's Bazel 4 has its rules inside and loads them by files that it would fetch: these name them.
+CC = "binary import library test toolchain toolchain_suite"
+JAVA = "binary import library package_configuration plugin runtime test toolchain"
+BAZEL = {
+    "hew/WORKSPACE": "",
+    "rules_cc/WORKSPACE": "",
+    "rules_cc/cc/BUILD": "",
+    "rules_cc/cc/defs.bzl": "".join(f"cc_{rule} = native.cc_{rule}\n" for rule in CC.split()),
+    "rules_java/WORKSPACE": "",
+    "rules_java/java/BUILD": "",
+    "rules_java/java/defs.bzl": "".join(f"java_{rule} = native.java_{rule}\n" for rule in JAVA.split()),
+    "consumer/WORKSPACE": "".join(
+        f'local_repository(name = "{name}", path = "../{name}")\n' for name in ("rules_cc", "rules_java", "hew")
+    ),
+    "consumer/BUILD": 'cc_binary(name = "program", srcs = ["program.c"], malloc = "@hew//:hew", deps = ["@hew"])\n',
+}
 
 
 def needs_tool(name: str) -> Path:
@@ -118,17 +125,14 @@ def test_the_vcpkg_port_gives_a_package_that_cmake_finds(tmp_path: Path) -> None
 
 def test_bazel_links_a_program_to_the_amalgamation(amalgamation: Path, tmp_path: Path) -> None:
     need("bazel")
-    if not (BAZEL_RULES / "rules/cc").is_dir():
-        pytest.skip("bazel-rules-cc is not installed: make packages brings it")
-    for folder in ("hew", "consumer"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "WORKSPACE").write_text(WORKSPACE if folder == "consumer" else "")
+    for name, text in BAZEL.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
     for file in (amalgamation / "hew.c", amalgamation / "hew.h", *(PACKAGING / "bazel").glob("*.bazel")):
         shutil.copy(file, tmp_path / "hew")
     shutil.copy(PROGRAM, tmp_path / "consumer")
-    (tmp_path / "consumer/BUILD").write_text(BUILD)
     bazel = ("bazel", "--batch", f"--output_user_root={tmp_path / 'cache'}")
-    run_command(*bazel, "build", "--distdir=", "//:program", folder=tmp_path / "consumer")
+    run_command(*bazel, "build", "//:program", folder=tmp_path / "consumer")
     assert run_command(tmp_path / "consumer/bazel-bin/program") == f"hew {version()}\n"
 
 
