@@ -140,7 +140,7 @@ hew_flags_resize(void *object, size_t size, size_t extra, int flags)
     size_t usable = hew_alloc_usable("xallocx", object);
     hew_alloc_check_kept("xallocx", object);
     bool aligned = ((uintptr_t)object & (alignment_of(flags) - 1)) == 0;
-    bool resizes = usable > HEW_SMALL_MAX && !hew_alloc_is_of_pool(object);
+    bool resizes = usable > HEW_SMALL_MAX && !hew_alloc_is_apart(object);
     if (!resizes || size > HEW_LARGE_MAX || !aligned) {
         return usable;
     }
@@ -174,5 +174,8 @@ size_t
 hew_flags_usable(size_t size, int flags)
 {
     size_t alignment = alignment_of(flags);
+    if (HEW_UNLIKELY(hew_options.hardening == HEW_HARDENING_SAMPLE)) {
+        hew_upcalls.guard_trust_sizes();
+    }
     return size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX ? 0 : hew_aligned_usable(size, alignment);
 }

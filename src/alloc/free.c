@@ -76,16 +76,32 @@ usable_of(const char *function, const void *object)
     if (HEW_UNLIKELY(code == HEW_CODE_POOL)) {
         return hew_upcalls.pool_usable(function, object);
     }
+    if (HEW_UNLIKELY(code == HEW_CODE_GUARD)) {
+        return hew_upcalls.guard_usable(function, object);
+    }
     const struct hew_extent *extent = extent_of(function, object);
     return extent == NULL ? 0 : usable_in(extent);
+}
+
+/* Frees an object that a higher layer owns. */
+static HEW_COLD HEW_NOINLINE void
+free_apart(struct hew_cache *cache, const char *function, void *object)
+{
+    if (hew_map_code((uintptr_t)object) == HEW_CODE_POOL) {
+        hew_upcalls.pool_free(function, object);
+        return;
+    }
+    size_t usable = hew_upcalls.guard_free(function, object);
+    hew_count_other_freed(cache, usable);
+    hew_count_operation(cache, 0, usable);
 }
 
 /* Frees directly to the owner, without a cache.  `cache` only counts. */
 static void
 free_uncached(struct hew_cache *cache, const char *function, void *object)
 {
-    if (HEW_UNLIKELY(hew_alloc_is_of_pool(object))) {
-        hew_upcalls.pool_free(function, object);
+    if (HEW_UNLIKELY(hew_alloc_is_apart(object))) {
+        free_apart(cache, function, object);
         return;
     }
     struct hew_extent *extent = extent_of(function, object);
@@ -123,6 +139,10 @@ free_any(const char *function, void *object, unsigned code)
         code = hew_map_code((uintptr_t)object);
     }
     struct hew_cache *cache = cache_for_free();
+    if (HEW_UNLIKELY(code == HEW_CODE_GUARD)) {
+        free_apart(cache, function, object);
+        return;
+    }
     if (HEW_UNLIKELY(hew_fill_wanted() || (cache != NULL && cache->live != NULL))) {
         size_t usable = usable_of(function, object);
         hew_fill_freed(object, usable);
@@ -182,7 +202,7 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
         return;
     }
     struct hew_cache *own = cache_for_free();
-    if (hew_alloc_is_of_pool(object)) {
+    if (hew_alloc_is_apart(object)) {
         free_uncached(own, function, object);
         return;
     }
@@ -237,13 +257,13 @@ hew_alloc_check_kept(const char *function, const void *object)
     }
 }
 
-/* Returns whether an object may have been requested with `size`.  A pool's object may have been requested with any size
- * that it holds. */
+/* Returns whether an object may have been requested with `size`.  A pool's object, or a guarded one, may have been requested
+ * with any size that it holds. */
 static bool
 is_size(const void *object, size_t usable, size_t size, size_t alignment)
 {
     size_t at = alignment == 0 ? 1 : alignment;
-    if (hew_alloc_is_of_pool(object)) {
+    if (hew_alloc_is_apart(object)) {
         return size <= usable;
     }
     bool tailed = hew_harden_is_full() && hew_aligned_is_usable(usable, size + hew_harden_extra(size), at);

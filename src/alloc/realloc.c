@@ -138,7 +138,7 @@ realloc_keep(void *object, size_t usable)
 void *
 hew_realloc_without_copy(void *object, size_t usable, size_t size, size_t alignment, struct hew_arena *arena)
 {
-    if (HEW_UNLIKELY(hew_alloc_is_of_pool(object))) {
+    if (HEW_UNLIKELY(hew_alloc_is_apart(object))) {
         return size <= usable && ((uintptr_t)object & (alignment - 1)) == 0 ? object : NULL;
     }
     unsigned code = hew_aligned_code(size, alignment);

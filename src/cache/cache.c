@@ -12,3 +12,4 @@ __thread struct hew_cache *hew_cache_self = &hew_cache_none;
 struct hew_mutex hew_caches_lock = HEW_MUTEX(caches);
 _Atomic unsigned hew_caches_alive;
 _Atomic size_t hew_cache_step;
+_Atomic uint32_t hew_cache_guard_interval, hew_cache_guard_turn;

@@ -40,10 +40,11 @@ enum {
     HEW_CLASS_FILLED = 2,  /* or full */
     HEW_CLASS_MISSED = 4,
     HEW_CLASS_CHOSEN = 8, /* the user has set how much it holds; stays */
+    HEW_CLASS_GUARD = 16, /* the object that ends this period is to be guarded */
 };
 
 /* Why the slow path should call upwards before it returns: hew_cache.due. */
-enum { HEW_DUE_SAMPLE = 1, HEW_DUE_BYTES = 2 };
+enum { HEW_DUE_SAMPLE = 1, HEW_DUE_BYTES = 2, HEW_DUE_GUARD = 4 };
 
 struct hew_cache {
     void **top[HEW_CODES];
@@ -90,6 +91,11 @@ extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;
 
 /* HEW_DUE_BYTES is raised each time a thread has allocated so many bytes; 0: never.  Relaxed. */
 extern HEW_HIDDEN _Atomic size_t hew_cache_step;
+
+/* With hardening:sample one small object in about so many is to be guarded: HEW_DUE_GUARD.  0: none.  Relaxed. */
+extern HEW_HIDDEN _Atomic uint32_t hew_cache_guard_interval;
+/* Changes with each such object, so that threads with equal counts choose differently.  Relaxed. */
+extern HEW_HIDDEN _Atomic uint32_t hew_cache_guard_turn;
 
 /* Guards the list of caches, kept ones, and the hand-over of a cache's counts to its arena (rank: caches). */
 extern struct hew_mutex hew_caches_lock;

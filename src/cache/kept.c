@@ -10,6 +10,7 @@
 #include "cache/magazine.h"
 #include "cache/thread.h"
 #include "meta/memory.h"
+#include "slab/mark.h"
 
 #define CACHES_PER_ARENA 2
 
@@ -26,8 +27,7 @@ kept_now(void)
 bool
 hew_kept_suits(const struct hew_cache *cache)
 {
-    return cache->caching && !cache->custom && cache->live == NULL && !hew_options.prof &&
-           hew_options.hardening == HEW_HARDENING_OFF &&
+    return cache->caching && !cache->custom && cache->live == NULL && !hew_options.prof && !hew_marks_wanted() &&
            atomic_load_explicit(&hew_cache_step, memory_order_relaxed) == 0 &&
            !atomic_load_explicit(&hew_arena_was_created, memory_order_relaxed);
 }

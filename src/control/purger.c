@@ -6,6 +6,7 @@
 #include "cache/depot.h"
 #include "cache/kept.h"
 #include "control/own_thread.h"
+#include "guard/guard.h"
 #include "os/clock.h"
 #include "os/entry.h"
 #include "os/futex.h"
@@ -80,6 +81,7 @@ hew_purger_round(uint64_t now_ms, bool all)
         uint64_t own = hew_page_next_ms(arena->pages.heap);
         next = hew_clock_earlier(next, own);
     }
+    next = hew_clock_earlier(next, hew_guard_round(now_ms));
     bool pools = atomic_load_explicit(&hew_pool_used, memory_order_relaxed);
     return pools ? hew_clock_earlier(next, hew_pool_life_round()) : next;
 }

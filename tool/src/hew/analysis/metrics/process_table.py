@@ -125,6 +125,25 @@ WORK: tuple[Row[Observed], ...] = (
         "outcome",
     ),
     Row(
+        counter(
+            "hew_guarded_objects", "", "Objects that hardening:sample has guarded (hew only).", "stats.guard.guarded"
+        ),
+        lambda seen: seen.snapshot.guard.guarded,
+    ),
+    Row(
+        counter(
+            "hew_misuse_found", "", "The program's mistakes that met a guarded object (hew only).", "stats.guard.*"
+        ),
+        {
+            "use after free": lambda seen: seen.snapshot.guard.use_after_free,
+            "overflow": lambda seen: seen.snapshot.guard.overflow,
+            "underflow": lambda seen: seen.snapshot.guard.underflow,
+            "double free": lambda seen: seen.snapshot.guard.double_free,
+            "bad pointer": lambda seen: seen.snapshot.guard.bad_pointer,
+        },
+        "kind",
+    ),
+    Row(
         counter("hew_lock_operations", "", "Locks taken, all locks together.", "every mutex: num_ops"),
         _locks(lambda lock: lock.num_ops),
     ),
