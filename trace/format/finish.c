@@ -20,7 +20,7 @@ close_block(struct hew_trace_block *block, const uint8_t *payload, size_t size)
     while (hew_trace_cursor_next(&cursor, &operation)) {
         operations += operation.kind != HEW_TRACE_DID_SYNC && operation.kind != HEW_TRACE_DID_EXIT &&
                       operation.kind != HEW_TRACE_DID_STACK && operation.kind != HEW_TRACE_DID_NODE &&
-                      operation.kind != HEW_TRACE_DID_TOUCH;
+                      operation.kind != HEW_TRACE_DID_TOUCH && operation.kind != HEW_TRACE_DID_PASS;
         good = cursor.at;
     }
     block->length = block->stored = (uint32_t)(good - payload);

@@ -57,6 +57,14 @@ hew_trace_write_exit(struct hew_trace_writer *writer)
     *writer->at++ = HEW_TRACE_EXIT << 3;
 }
 
+/* The thread has done so many operations that are not in the trace. */
+static inline void
+hew_trace_write_passed(struct hew_trace_writer *writer, uint64_t count)
+{
+    *writer->at++ = HEW_TRACE_PASSED << 3;
+    writer->at = hew_trace_put_number(writer->at, 8, 0, count);
+}
+
 /* Sets the stack of the allocations that follow in this block; 0: unknown. */
 static inline void
 hew_trace_write_node(struct hew_trace_writer *writer, uint32_t node)

@@ -43,7 +43,7 @@ is_quiet(void)
 }
 
 long
-hew_trace_attach(const char *file, const uint64_t numbers[4])
+hew_trace_attach(const char *file, const uint64_t numbers[5])
 {
     bool before = hew_next_known;
     long slots;
@@ -58,7 +58,8 @@ hew_trace_attach(const char *file, const uint64_t numbers[4])
     hew_slots_give(); /* left over from a recording that was not detached */
     hew_large_forget();
     hew_trace_settings = (struct hew_trace_settings){
-        .most = numbers[0], .thread_sampling = numbers[1], .stack_sampling = numbers[2], .children = numbers[3] != 0};
+        .most = numbers[0], .thread_sampling = numbers[1], .stack_sampling = numbers[2], .children = numbers[3] != 0,
+        .sample_bytes = numbers[4]};
     if (!hew_next_ready() || !hew_trace_wish(file)) {
         return -2;
     }

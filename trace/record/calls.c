@@ -70,6 +70,38 @@ large_ends(struct hew_trace_thread *thread, const void *object, uint64_t id)
     }
 }
 
+/* Before an operation, in its batch: what it needs to be understood. */
+HEW_INLINE void
+write_passed(struct hew_trace_thread *thread)
+{
+    if (HEW_UNLIKELY(thread->passed != 0)) {
+        hew_trace_write_passed(&thread->writer, thread->passed);
+        thread->passed = 0;
+    }
+}
+
+HEW_INLINE void
+write_free(struct hew_trace_thread *thread, uint64_t id)
+{
+    if (hew_trace_due_after(thread, id)) {
+        write_passed(thread);
+        hew_trace_write_free(&thread->writer, THREAD_OF(id), NUMBER_OF(id));
+    }
+}
+
+/* An object that is not recorded; another one at its address may have been freed unseen. */
+HEW_INLINE void
+pass_over(struct hew_trace_thread *thread, const void *object)
+{
+    uint64_t *word = hew_shadow_find((uintptr_t)object), before;
+
+    if (word != NULL && HEW_UNLIKELY(is_current(before = __atomic_load_n(word, __ATOMIC_RELAXED)))) {
+        __atomic_store_n(word, 0, __ATOMIC_RELAXED);
+        end_unseen(thread, object, before);
+    }
+    hew_trace_pass(thread);
+}
+
 HEW_INLINE void
 stack_if_due(struct hew_trace_thread *thread)
 {
@@ -87,7 +119,10 @@ hew_trace_made(void *object, unsigned code, size_t size, size_t alignment)
     if (HEW_UNLIKELY(object == NULL) || !hew_trace_enter(thread)) {
         return;
     }
-    if (thread->sampled && hew_trace_due(thread)) {
+    if (!thread->sampled || !hew_trace_wants(thread, size)) {
+        pass_over(thread, object);
+    } else if (hew_trace_due(thread)) {
+        write_passed(thread);
         stack_if_due(thread);
         number = code == HEW_TRACE_ALIGNED
                      ? hew_trace_write_aligned(&thread->writer, (unsigned)__builtin_ctzl(alignment), size)
@@ -123,8 +158,10 @@ hew_trace_ended(void *object)
     if (HEW_UNLIKELY((id & HEW_TRACE_LARGE) != 0)) {
         large_ends(thread, object, id);
     }
-    if (id != 0 && hew_trace_due_after(thread, id)) {
-        hew_trace_write_free(&thread->writer, THREAD_OF(id), NUMBER_OF(id));
+    if (id != 0) {
+        write_free(thread, id);
+    } else {
+        hew_trace_pass(thread);
     }
     hew_trace_leave(thread);
 }
@@ -187,16 +224,15 @@ hew_trace_after_realloc(void *object, uint64_t before, void *result, size_t size
     if (!hew_trace_enter(thread)) {
         return;
     }
-    if (result != NULL) {
+    if (result != NULL && hew_trace_wants(thread, size)) {
         if (hew_trace_due_after(thread, before)) {
+            write_passed(thread);
             stack_if_due(thread);
             put_id(thread, result, hew_trace_write_realloc(&thread->writer, THREAD_OF(before), NUMBER_OF(before), size),
                    size);
         }
-    } else if (size == 0) { /* it was a free */
-        if (hew_trace_due_after(thread, before)) {
-            hew_trace_write_free(&thread->writer, THREAD_OF(before), NUMBER_OF(before));
-        }
+    } else if (result != NULL || size == 0) { /* outside of the sample; or it was a free */
+        write_free(thread, before);
     } else if ((word = hew_shadow_find((uintptr_t)object)) != NULL) { /* it failed: the object is unchanged */
         __atomic_store_n(word, before, __ATOMIC_RELAXED);
     }
@@ -214,6 +250,9 @@ hew_trace_touched_at_end(void)
     if (hew_trace_enter(thread)) {
         while (hew_large_next(&at, &object, &size, &id)) {
             write_touched(thread, object, size, id);
+        }
+        if (thread->passed != 0 && hew_trace_due(thread)) {
+            write_passed(thread);
         }
         hew_trace_leave(thread);
     }

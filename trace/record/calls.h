@@ -27,7 +27,7 @@ void hew_trace_unhush(bool hushed);
 uint64_t hew_trace_before_realloc(void *object);
 void hew_trace_after_realloc(void *object, uint64_t before, void *result, size_t size);
 
-/* At process end: records the resident pages of the large live objects. */
+/* At process end: records the resident pages of the large live objects, and what this thread has passed over. */
 HEW_COLD void hew_trace_touched_at_end(void);
 
 #endif

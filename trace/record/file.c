@@ -83,6 +83,8 @@ read_settings(void)
     hew_trace_settings.most = number_of("HEW_TRACE_MAX", UINT64_C(1) << 40);
     hew_trace_settings.thread_sampling = sampling == 0 ? 1 : sampling;
     hew_trace_settings.stack_sampling = number_of("HEW_TRACE_STACKS", 0);
+    hew_trace_settings.sample_bytes = number_of("HEW_TRACE_SAMPLE", 0);
+    hew_trace_settings.seed = number_of("HEW_TRACE_SEED", 0);
     hew_trace_settings.children = number_of("HEW_TRACE_CHILDREN", 1) != 0;
     bound_file();
 }
@@ -250,6 +252,8 @@ write_header(void)
         .batch_microseconds = HEW_TRACE_BATCH_MICROSECONDS,
         .thread_sampling = (uint32_t)hew_trace_settings.thread_sampling,
         .stack_sampling = (uint32_t)hew_trace_settings.stack_sampling,
+        .sample_bytes = hew_trace_settings.sample_bytes,
+        .flags = hew_trace_settings.sample_bytes != 0 ? HEW_TRACE_SAMPLED : 0,
     };
     hew_trace_shared.header = header;
     return hew_trace_write_about();

@@ -51,6 +51,8 @@ struct hew_trace_settings {
     uint64_t most;            /* most bytes of a file */
     uint64_t thread_sampling; /* one thread of this many */
     uint64_t stack_sampling;  /* one allocation of this many; 0: none */
+    uint64_t sample_bytes;    /* mean distance of the sampled bytes; 0: every allocation is recorded */
+    uint64_t seed;            /* of the sample; 0: another one in each process */
     bool children;            /* forked children and programs started by exec write files of their own */
 };
 extern struct hew_trace_settings hew_trace_settings;

@@ -463,6 +463,7 @@ hew_trace_write_lost(void)
 
     if (!hew_trace_shared.whole || !is_named(hew_next_library(), "libc.so") ||
         (hew_trace_shared.header->flags & HEW_TRACE_OBJECTS) != 0 || hew_trace_settings.thread_sampling != 1 ||
+        hew_trace_settings.sample_bytes != 0 ||
         !find_objects()) {
         return;
     }

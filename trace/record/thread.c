@@ -50,6 +50,21 @@ come_out(void)
     __atomic_fetch_sub(&hew_trace_shared.inside, 1, __ATOMIC_SEQ_CST);
 }
 
+void
+hew_trace_thread_draw(struct hew_trace_thread *thread)
+{
+    thread->until_sample = hew_random_objects(&thread->random, 1, hew_trace_settings.sample_bytes);
+}
+
+static uint64_t
+seed_of(uint64_t thread)
+{
+    uint64_t seed = hew_trace_settings.seed != 0 ? hew_trace_settings.seed : hew_trace_cycles();
+    struct hew_random first = {seed ^ (thread + 1) * UINT64_C(0xbf58476d1ce4e5b9)};
+
+    return hew_random_next(&first);
+}
+
 static bool
 begin(struct hew_trace_thread *thread)
 {
@@ -76,10 +91,14 @@ begin(struct hew_trace_thread *thread)
         .base = (number + 1) << HEW_TRACE_LG_NUMBER,
         .sampled = (number - hew_trace_shared.floor) % hew_trace_settings.thread_sampling == 0,
         .until_stack = (uint32_t)hew_trace_settings.stack_sampling,
+        .random = {seed_of(number - hew_trace_shared.floor)},
         .room = SMALLEST_ROOM,
         .walk = thread->walk,
         .busy = true,
     };
+    if (hew_trace_settings.sample_bytes != 0) {
+        hew_trace_thread_draw(thread);
+    }
     if (thread->walk != NULL) {
         hew_trace_walk_forget(thread->walk);
     }
@@ -215,6 +234,9 @@ at_thread_end(void *argument)
     }
     if (thread->writer.block != NULL) {
         room = thread->writer.block;
+        if (thread->passed != 0) {
+            hew_trace_write_passed(&thread->writer, thread->passed);
+        }
         hew_trace_write_exit(&thread->writer);
         hew_trace_writer_close(&thread->writer);
         hew_trace_leave_room(room, thread->room);

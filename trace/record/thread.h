@@ -9,6 +9,7 @@
 #ifndef HEW_TRACE_RECORD_THREAD_H
 #define HEW_TRACE_RECORD_THREAD_H
 
+#include "base/random.h"
 #include "format/writer.h"
 #include "record/cycles.h"
 #include "record/file.h"
@@ -29,6 +30,9 @@ struct hew_trace_thread {
     uint64_t deadline;           /* cycle count at which the batch ends */
     uint32_t left;               /* operations left in the batch */
     uint32_t until_stack;        /* allocations until the next one with a stack; 0: stacks are off */
+    uint64_t until_sample;       /* bytes until the next sampled one; 0: every allocation is recorded */
+    uint64_t passed;             /* operations since the last recorded one, of a sample by bytes */
+    struct hew_random random;    /* of the sample */
     uint32_t node;               /* the node that this block currently applies to allocations */
     struct hew_trace_walk *walk; /* NULL: no stack yet */
     uint32_t room;
@@ -44,6 +48,9 @@ HEW_COLD bool hew_trace_thread_begin(struct hew_trace_thread *thread);
 
 /* Begins a batch, and a new block if the current one has no space for an operation; false: recording has stopped. */
 HEW_NOINLINE bool hew_trace_thread_sync(struct hew_trace_thread *thread);
+
+/* After a sampled allocation: draws the bytes until the next one. */
+HEW_NOINLINE void hew_trace_thread_draw(struct hew_trace_thread *thread);
 
 /* Writes the stack of the next allocation, if that one is sampled and its stack differs from the previous one. */
 HEW_NOINLINE void hew_trace_thread_stack(struct hew_trace_thread *thread);
@@ -82,6 +89,28 @@ hew_trace_due(struct hew_trace_thread *thread)
     }
     thread->left--;
     return true;
+}
+
+/* Whether an allocation of this size is to be recorded: it contains a sampled byte.  One without bytes counts as one. */
+HEW_INLINE bool
+hew_trace_wants(struct hew_trace_thread *thread, size_t size)
+{
+    size += size == 0;
+    if (HEW_UNLIKELY(size < thread->until_sample)) {
+        thread->until_sample -= size;
+        return false;
+    }
+    if (HEW_UNLIKELY(thread->until_sample != 0)) {
+        hew_trace_thread_draw(thread);
+    }
+    return true;
+}
+
+/* An operation that is not recorded. */
+HEW_INLINE void
+hew_trace_pass(struct hew_trace_thread *thread)
+{
+    thread->passed += thread->until_sample != 0;
 }
 
 /* Before an operation on another thread's object: it must be in a later batch than the one that made the object. */

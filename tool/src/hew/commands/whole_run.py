@@ -48,11 +48,17 @@ def show_whole_run(ways: Ways, file: Path | None, words: Sequence[str]) -> int:
             print_lines([about(run), "", *sizes(run)])
             return status
         if ways.any_kind:
-            ways = replace(ways, kind=KINDS.get(view, Kind.INUSE_SPACE))
+            ways = replace(ways, kind=_kind(run, view))
         moment, older = _moment(run, view), _older(ways, run, view)
         of_run = OfRun(about(run), run_json(run, moment), _page(ways, run))
         write(ways, _chosen(ways, run, view, moment), older, of_run)
         return status
+
+
+def _kind(run: WholeRun, view: View) -> Kind:
+    """What is shown first; of a sample bytes, which have an interval in each row."""
+    kind = KINDS.get(view, Kind.INUSE_SPACE)
+    return Kind.ALLOC_SPACE if run.sample and not kind.in_bytes else kind
 
 
 def _page(ways: Ways, run: WholeRun) -> str:

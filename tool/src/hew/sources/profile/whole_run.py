@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hew.model.errors import HewError
+from hew.model.figures import Unit
 from hew.model.profile import Frame, Mapping
+from hew.model.quantity import quantity
 from hew.model.trace import FULL
 from hew.model.whole_run import Moment, Part, Sum, Totals, WholeRun
 from hew.sources.library import find_part
@@ -73,6 +75,7 @@ def read_whole_run(path: Path, asked: Asked) -> WholeRun:
         operations=head["operations"],
         within=asked.within,
         stack_sampling=head["stacks"],
+        sample=head["sample_bytes"] if head["sample_bytes"] > 1 else 0,
         part_seconds=head["part_length"] / 1e6,
         part_count=head["parts"] + asked.over_time,
         addresses=array("Q", [0, *nodes[0::2]]),
@@ -169,6 +172,12 @@ def _notes(head: dict[str, Any]) -> Iterable[str]:
         yield "the recording stopped before the program did: --max, or a full disk"
     if head["damaged"] or head["missing"]:
         yield f"damaged: {head['damaged']:,} blocks unreadable, {head['missing']:,} missing"
+    if head["sample_bytes"] > 1:
+        every, most = (quantity(times * head["sample_bytes"], Unit.BYTES) for times in (1, 3))
+        yield (
+            f"a sample, one byte in {every}: amounts are estimates, right to ± in 95 of 100 cases. "
+            f"What holds less than {most} may be missing"
+        )
     if head["stacks"] > 1:
         yield f"one allocation of {head['stacks']:,} has a stack; the others are under [no stack]"
     if head["thread_sampling"] > 1:

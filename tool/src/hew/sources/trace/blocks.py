@@ -19,7 +19,7 @@ from hew.model.trace import ENDED, FULL, TraceSummary
 HEADER = struct.Struct("<8sIIQIIIIII16x")
 BLOCK = struct.Struct("<IBBBxIIIIIIQQQII")
 MAGIC = b"hewtrace"
-VERSION = 3  # 1 does not tell what was touched, 2 has no tree of stacks; both are read too
+VERSION = 4  # 1 does not tell what was touched, 2 has no tree of stacks, 3 no samples by bytes; all are read
 BLOCK_MAGIC = 0x31425748
 OPERATIONS, INFO, MODULES, NODES, NAMES = 1, 2, 3, 4, 5
 STORED, ZSTD = 0, 1

@@ -69,6 +69,7 @@ def page_data(shown: Shown, tree: Tree, found: Sequence[Row]) -> dict[str, Any]:
         "kinds": [{"title": shown.profile.title(kind), "bytes": kind.in_bytes} for kind in kinds],
         "first": kinds.index(shown.kind),
         "base": shown.base,
+        "sample": shown.profile.period if shown.profile.period > 1 else 0,
         "names": tree.names,
         "name": list(tree.name),
         "parent": list(tree.parent),

@@ -31,6 +31,7 @@ window.hewRunChart = (root, legend, run, found) => {
   }
 
   const whole = (at) => run.totals(at)[3];
+  const off = (bytes) => run.sample ? ` ± ${hewWords.bytes(1.96 * Math.sqrt(run.sample * bytes))}` : ""; // of an estimate, in 95 of 100 cases
   let most = 1;
   for (let at = 0; at < run.count; at++) most = Math.max(most, whole(at));
   const svg = make("svg", {"aria-hidden": "true"});
@@ -88,10 +89,10 @@ window.hewRunChart = (root, legend, run, found) => {
     if (anchor !== null && anchor !== part) {
       const [from, to] = [Math.min(anchor, part), Math.max(anchor, part)], old = run.totals(from), now = run.totals(to);
       const grown = now[3] - old[3];
-      return `${hewWords.seconds(run.seconds(from))} to ${hewWords.seconds(run.seconds(to))}: ${grown < 0 ? "−" : "+"}${hewWords.bytes(Math.abs(grown))} live, ` +
-        `${hewWords.count(now[0] - old[0])} allocations of ${hewWords.bytes(now[1] - old[1])}, ${hewWords.count(now[4] - old[4])} temporary`;
+      return `${hewWords.seconds(run.seconds(from))} to ${hewWords.seconds(run.seconds(to))}: ${grown < 0 ? "−" : "+"}${hewWords.bytes(Math.abs(grown))}${off(old[3] + now[3])} live, ` +
+        `${hewWords.count(now[0] - old[0])} allocations of ${hewWords.bytes(now[1] - old[1])}${off(now[1] - old[1])}, ${hewWords.count(now[4] - old[4])} temporary`;
     }
-    return `${at}${part === run.peak ? ", the peak" : part === run.count - 1 ? ", the end" : ""}: ${hewWords.bytes(totals[3])} live in ${hewWords.count(totals[2])} objects; ` +
+    return `${at}${part === run.peak ? ", the peak" : part === run.count - 1 ? ", the end" : ""}: ${hewWords.bytes(totals[3])}${off(totals[3])} live in ${hewWords.count(totals[2])} objects; ` +
       `${hewWords.count(totals[0])} allocations so far, ${hewWords.count(totals[4])} temporary`;
   }
 

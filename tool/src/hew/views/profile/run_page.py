@@ -29,6 +29,7 @@ def run_data(run: WholeRun, found: OverTime) -> dict[str, Any]:
     """What the scripts draw. The peak is the highest of the parts' moments."""
     return {
         "seconds": run.seconds,
+        "sample": run.sample,
         "partSeconds": run.part_seconds,
         "partCount": run.part_count,
         "names": found.names,
