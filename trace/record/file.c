@@ -11,6 +11,7 @@
 #include "record/about.h"
 #include "record/calls.h"
 #include "record/cycles.h"
+#include "record/ids.h"
 #include "record/large.h"
 #include "record/lost.h"
 #include "record/thread.h"
@@ -291,6 +292,10 @@ start(const char *wanted)
     hew_trace_shared.first_ns = hew_clock_ns();
     hew_trace_shared.first_cycles = hew_trace_cycles();
     hew_trace_shared.cycles_per_ms = 2000000; /* a guess until it has been measured */
+    if (!hew_trace_ids_begin()) {
+        complain("it cannot be written: ", "no memory for the table of objects");
+        return false;
+    }
     if (!keep_file(file) || !write_header()) {
         complain("it cannot be written: ", "no room on the disk, or --max is too small");
         return false;

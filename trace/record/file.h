@@ -26,6 +26,9 @@ struct hew_trace_state {
     uint64_t file_end;   /* where the next room begins */
     uint64_t threads;    /* threads that have begun, in this recording and earlier ones */
     uint64_t floor;      /* objects of threads below this number are unknown: they belong to earlier recordings */
+    uint32_t chunks_busy; /* a thread is changing the next two */
+    uint32_t chunk_count; /* of objects' ids: chunks that have been used */
+    uint32_t chunk_free;  /* one to be used again; 0: none */
     uint32_t inside;     /* threads that may be reading this state, apart from generation and phase */
     uint64_t first_cycles;
     uint64_t first_ns;

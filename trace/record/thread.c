@@ -242,6 +242,10 @@ at_thread_end(void *argument)
         hew_trace_leave_room(room, thread->room);
         thread->room = SMALLEST_ROOM;
     }
+    if (thread->handles_left != 0) {
+        hew_trace_ids_end(thread->handle, thread->handles_left);
+        thread->handles_left = 0;
+    }
     if (thread->walk != NULL) {
         hew_trace_walk_free(thread->walk);
         thread->walk = NULL;

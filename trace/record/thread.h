@@ -2,7 +2,7 @@
 /*
  * thread: writes each thread's operations into a room of the file that belongs to that thread.
  *
- * Owns      the thread's writer, in initial-exec thread data; objects' ids: thread and number in one word, 0 for none.
+ * Owns      the thread's writer, in initial-exec thread data.
  * Promises  no lock and no malloc; one atomic addition for a batch.  A signal handler that interrupts a record records
  *           nothing.  A forked child, and a thread whose recording has stopped, notice by one compare.
  */
@@ -13,14 +13,13 @@
 #include "format/writer.h"
 #include "record/cycles.h"
 #include "record/file.h"
+#include "record/ids.h"
 #include "record/shadow.h"
 #include "record/walk.h"
 
 #define HEW_TRACE_BATCH_OPERATIONS 64
 #define HEW_TRACE_BATCH_ALONE 4096 /* while no other thread draws tickets */
 #define HEW_TRACE_BATCH_MICROSECONDS 100
-#define HEW_TRACE_LG_NUMBER 44
-#define HEW_TRACE_LARGE (UINT64_C(1) << (HEW_TRACE_LG_NUMBER - 1)) /* flag in an id: large.h tracks the object */
 #define HEW_TRACE_THREADS_MAX ((1u << (64 - HEW_TRACE_LG_NUMBER)) - 2)
 
 struct hew_trace_thread {
@@ -29,6 +28,8 @@ struct hew_trace_thread {
     uint64_t base;               /* of its objects' ids */
     uint64_t deadline;           /* cycle count at which the batch ends */
     uint32_t left;               /* operations left in the batch */
+    uint32_t handle;             /* of its next object */
+    uint32_t handles_left;       /* in its chunk */
     uint32_t until_stack;        /* allocations until the next one with a stack; 0: stacks are off */
     uint64_t until_sample;       /* bytes until the next sampled one; 0: every allocation is recorded */
     uint64_t passed;             /* operations since the last recorded one, of a sample by bytes */
