@@ -198,23 +198,34 @@ def test_a_replay_of_a_sample_says_that_it_is_one(hew: HewRunner, programs: Prog
         assert hew("record", *words, "-o", str(tmp_path / "no"), "--", "true").returncode == 2
 
 
-TWO_THREADS = """
+THREE_THREADS = """
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 static void *volatile last;
 static void take(int count, size_t size) { for (int i = 0; i < count; i++) last = malloc(size); }
-static void *run(void *argument) { take(1000, 50); return argument; }
+static void *run(void *argument) {
+    take(1000, 50);
+    pthread_setname_np(pthread_self(), argument);
+    if (*(char *)argument == 's') for (;;) pause();
+    return argument;
+}
 int main(void) {
-    pthread_t thread;
+    pthread_t thread[2];
     take(300, 70);
-    pthread_create(&thread, NULL, run, NULL);
-    return pthread_join(thread, NULL);
+    pthread_create(&thread[0], NULL, run, "leaver");
+    pthread_join(thread[0], NULL);
+    pthread_create(&thread[1], NULL, run, "stayer; \\"2\\"");
+    char name[16] = "";
+    while (*name != 's') pthread_getname_np(thread[1], name, sizeof(name));
+    return 0;
 }
 """
 
 
-def test_threads_are_told_apart(hew: HewRunner, compiler: str, tmp_path: Path) -> None:
-    program = build(compiler, tmp_path / "two", TWO_THREADS, "-O1", "-fno-builtin", "-fno-inline", "-pthread")
+def test_threads_are_told_apart_and_have_their_names(hew: HewRunner, compiler: str, tmp_path: Path) -> None:
+    program = build(compiler, tmp_path / "three", THREE_THREADS, "-O1", "-fno-builtin", "-fno-inline", "-pthread")
     done = hew("record", "--stacks", "all", "-o", str(tmp_path / "t"), "--", str(program))
     assert done.returncode == 0, done.stderr
     whole, by_thread = (profiled(hew, "--leaks", *words, str(tmp_path / "t")) for words in ([], ["--by", "thread"]))
@@ -225,7 +236,8 @@ def test_threads_are_told_apart(hew: HewRunner, compiler: str, tmp_path: Path) -
         thread = line.split(";")[1]  # below [lost] or, the last object of all, [still reachable]
         if ";take " in line:
             taken[thread] = taken.get(thread, 0) + int(line.rsplit(" ", 1)[1])
-    assert taken == {"thread 0": 300 * 70, "thread 1": 1000 * 50}
+    expected = {"three (thread 0)": 300 * 70, "leaver (thread 1)": 1000 * 50, 'stayer: "2" (thread 2)': 1000 * 50}
+    assert taken == expected
     assert hew("profile", "--by", "age", str(tmp_path / "t")).returncode == 1
 
 

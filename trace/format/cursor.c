@@ -113,6 +113,22 @@ get_node(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation)
 }
 
 static bool
+get_name(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation)
+{
+    uint64_t length;
+
+    if (!get(cursor, 8, &operation->size) || !get(cursor, 8, &length) || length > HEW_TRACE_NAME_MAX ||
+        length > (size_t)(cursor->end - cursor->at)) {
+        return false;
+    }
+    memset(operation->name, 0, sizeof(operation->name));
+    memcpy(operation->name, cursor->at, length);
+    cursor->at += length;
+    operation->kind = HEW_TRACE_DID_NAME;
+    return true;
+}
+
+static bool
 get_passed(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation)
 {
     uint64_t count;
@@ -149,6 +165,8 @@ get_control(struct hew_trace_cursor *cursor, struct hew_trace_operation *operati
         return get_touched(cursor, operation);
     case HEW_TRACE_NODE:
         return get_node(cursor, operation);
+    case HEW_TRACE_NAME:
+        return get_name(cursor, operation);
     case HEW_TRACE_PASSED:
         return get_passed(cursor, operation);
     default:

@@ -22,8 +22,9 @@ profile_state_begin(struct profile_state *state, const struct hew_trace *trace, 
     state->changed = calloc(nodes, sizeof(*state->changed));
     state->operations_of = calloc((size_t)trace->thread_count + 1, sizeof(*state->operations_of));
     state->passed_of = calloc((size_t)trace->thread_count + 1, sizeof(*state->passed_of));
-    if (state->accounts == NULL || state->changed == NULL || state->operations_of == NULL ||
-        state->passed_of == NULL) {
+    state->named = calloc((size_t)trace->thread_count + 1, sizeof(*state->named));
+    if (state->accounts == NULL || state->changed == NULL || state->operations_of == NULL || state->passed_of == NULL ||
+        state->named == NULL) {
         profile_state_end(state);
         return false;
     }
@@ -37,6 +38,7 @@ profile_state_end(struct profile_state *state)
     free(state->changed);
     free(state->operations_of);
     free(state->passed_of);
+    free(state->named);
     free(state->objects);
     free(state->lost);
     *state = (struct profile_state){0};
@@ -52,7 +54,8 @@ weight(const struct profile_state *state, uint64_t size)
         return (struct profile_sum){1, size};
     }
     chance = -expm1(-bytes / (double)state->trace->header.sample_bytes);
-    return (struct profile_sum){(uint64_t)((double)PROFILE_UNIT / chance + 0.5), (uint64_t)((double)size / chance + 0.5)};
+    return (struct profile_sum){(uint64_t)((double)PROFILE_UNIT / chance + 0.5),
+                                (uint64_t)((double)size / chance + 0.5)};
 }
 
 static void
@@ -158,6 +161,19 @@ make_object(struct profile_state *state, const struct hew_trace_operation *opera
     return true;
 }
 
+static void
+note_name(struct profile_state *state, const struct hew_trace_operation *operation)
+{
+    struct profile_thread *thread = &state->named[operation->thread];
+
+    if (operation->kind == HEW_TRACE_DID_NAME) {
+        thread->tid = (uint32_t)operation->size;
+        memcpy(thread->name, operation->name, sizeof(thread->name));
+    } else if (operation->kind == HEW_TRACE_DID_EXIT) {
+        thread->ended = true;
+    }
+}
+
 bool
 profile_state_take(struct profile_state *state, const struct hew_trace_operation *operation, bool *failed)
 {
@@ -165,6 +181,7 @@ profile_state_take(struct profile_state *state, const struct hew_trace_operation
     bool ends = operation->kind == HEW_TRACE_DID_FREE || operation->kind == HEW_TRACE_DID_REALLOCATE;
 
     state->passed_of[operation->thread] = operation->passed;
+    note_name(state, operation);
     if (!makes && !ends) {
         return false;
     }

@@ -35,6 +35,13 @@ struct profile_object {
     uint64_t time; /* microseconds */
 };
 
+/* What is known of a thread's name. */
+struct profile_thread {
+    uint32_t tid; /* 0: no name */
+    bool ended;
+    char name[HEW_TRACE_NAME_MAX + 1];
+};
+
 struct profile_state {
     const struct hew_trace *trace;
     const struct profile_threads *threads; /* maps stacks to per-thread stacks; see threads.h */
@@ -43,10 +50,11 @@ struct profile_state {
     struct profile_account all;
     struct profile_object *objects; /* by slot */
     size_t object_room;
-    uint64_t unit;           /* what an object counts in sums: 1, or in a sample PROFILE_UNIT */
-    uint64_t *operations_of; /* by thread: recorded ones */
-    uint64_t *passed_of;     /* by thread: others, of a sample */
-    uint32_t *changed;       /* nodes */
+    uint64_t unit;                /* what an object counts in sums: 1, or in a sample PROFILE_UNIT */
+    uint64_t *operations_of;      /* by thread: recorded ones */
+    uint64_t *passed_of;          /* by thread: others, of a sample */
+    struct profile_thread *named; /* by thread */
+    uint32_t *changed;            /* nodes */
     size_t changed_count;
     uint64_t operations, time;
     uint64_t peak_operation, peak_time, peak_objects; /* of the first moment with the most live bytes */

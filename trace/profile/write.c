@@ -50,6 +50,30 @@ write_totals(FILE *to, const struct profile_state *state)
     fputc(']', to);
 }
 
+/* Of each thread that has one: its number, its number in the kernel, whether it ended, its name as hexadecimal bytes. */
+static void
+write_threads(FILE *to, const struct profile_state *state)
+{
+    const struct hew_trace *trace = state->trace;
+    const char *between = "";
+
+    fputs("{\"kind\":\"threads\",\"threads\":[", to);
+    for (uint32_t thread = 0; thread < trace->thread_count; thread++) {
+        const struct profile_thread *named = &state->named[thread];
+        if (named->tid == 0) {
+            continue;
+        }
+        fprintf(to, "%s[%" PRIu32 ",%" PRIu32 ",%d,\"", between, trace->names == NULL ? thread : trace->names[thread],
+                named->tid, named->ended);
+        for (const char *at = named->name; *at != '\0'; at++) {
+            fprintf(to, "%02x", (unsigned)(unsigned char)*at);
+        }
+        fputs("\"]", to);
+        between = ",";
+    }
+    fputs("]}\n", to);
+}
+
 void
 profile_write_begin(struct profile_writer *writer, const struct profile_state *first, const struct profile_parts *parts)
 {
@@ -57,13 +81,14 @@ profile_write_begin(struct profile_writer *writer, const struct profile_state *f
 
     fprintf(writer->to,
             "{\"kind\":\"trace\",\"pid\":%" PRIu32 ",\"started\":%" PRIu64 ",\"flags\":%" PRIu32 ",\"stacks\":%" PRIu32
-            ",\"sample_bytes\":%" PRIu64 ",\"threads\":%" PRIu32 ",\"thread_sampling\":%" PRIu32 ",\"damaged\":%" PRIu32 ",\"missing\":%" PRIu32
-            ",\"operations\":%" PRIu64 ",\"microseconds\":%" PRIu64 ",\"within\":%" PRIu64 ",\"part_length\":%" PRIu64
-            ",\"parts\":%" PRIu32 ",\"peak\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]}\n",
+            ",\"sample_bytes\":%" PRIu64 ",\"threads\":%" PRIu32 ",\"thread_sampling\":%" PRIu32 ",\"damaged\":%" PRIu32
+            ",\"missing\":%" PRIu32 ",\"operations\":%" PRIu64 ",\"microseconds\":%" PRIu64 ",\"within\":%" PRIu64
+            ",\"part_length\":%" PRIu64 ",\"parts\":%" PRIu32 ",\"peak\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]}\n",
             trace->header.pid, trace->header.started, trace->header.flags, trace->header.stack_sampling,
-            trace->header.sample_bytes, trace->thread_count, trace->header.thread_sampling, trace->damaged, trace->missing,
-            profile_state_operations(first), first->time, first->within, parts->length, parts->count, first->peak_time, first->all.most,
-            first->peak_objects / first->unit);
+            trace->header.sample_bytes, trace->thread_count, trace->header.thread_sampling, trace->damaged,
+            trace->missing, profile_state_operations(first), first->time, first->within, parts->length, parts->count,
+            first->peak_time, first->all.most, first->peak_objects / first->unit);
+    write_threads(writer->to, first);
     fputs("{\"kind\":\"nodes\",\"nodes\":[", writer->to);
     for (uint32_t node = 1; node < trace->node_count; node++) {
         fprintf(writer->to, "%s%" PRIu64 ",%" PRIu32, node == 1 ? "" : ",", trace->nodes[node].address,

@@ -370,6 +370,7 @@ end(void)
         hew_trace_touched_at_end();
         if (hew_trace_settings.stack_sampling != 0) {
             hew_trace_write_modules(0, UINTPTR_MAX, hew_trace_shared.generation);
+            hew_trace_write_threads(hew_trace_shared.generation);
             hew_trace_write_lost();
         }
         __atomic_fetch_or(&hew_trace_shared.header->flags, HEW_TRACE_ENDED, __ATOMIC_RELAXED);

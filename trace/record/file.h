@@ -21,15 +21,15 @@ enum hew_trace_phase {
 
 /* Lies in a page that a forked child sees as zeros. */
 struct hew_trace_state {
-    uint64_t generation; /* of this recording; 0: none */
-    uint64_t ticket;     /* the last ticket drawn */
-    uint64_t file_end;   /* where the next room begins */
-    uint64_t threads;    /* threads that have begun, in this recording and earlier ones */
-    uint64_t floor;      /* objects of threads below this number are unknown: they belong to earlier recordings */
+    uint64_t generation;  /* of this recording; 0: none */
+    uint64_t ticket;      /* the last ticket drawn */
+    uint64_t file_end;    /* where the next room begins */
+    uint64_t threads;     /* threads that have begun, in this recording and earlier ones */
+    uint64_t floor;       /* objects of threads below this number are unknown: they belong to earlier recordings */
     uint32_t chunks_busy; /* a thread is changing the next two */
     uint32_t chunk_count; /* of objects' ids: chunks that have been used */
     uint32_t chunk_free;  /* one to be used again; 0: none */
-    uint32_t inside;     /* threads that may be reading this state, apart from generation and phase */
+    uint32_t inside;      /* threads that may be reading this state, apart from generation and phase */
     uint64_t first_cycles;
     uint64_t first_ns;
     uint64_t until_ns; /* when the recording ends unless extended, in case the attached client has died; 0: never */

@@ -16,12 +16,12 @@
 #include <sys/mman.h>
 
 #define PAGE ((uintptr_t)4096)
-#define WORDS 512                                          /* in a page; and entries of pagemap read at once */
-#define PRESENT (UINT64_C(3) << 62)                        /* in memory, or in swap */
+#define WORDS 512                   /* in a page; and entries of pagemap read at once */
+#define PRESENT (UINT64_C(3) << 62) /* in memory, or in swap */
 #define NUMBER_OF(id) ((id) & (HEW_TRACE_LARGE - 1))
 #define HANDLES (PAGE / sizeof(uint32_t)) /* in a page of the shadow: for 16 KiB of addresses */
-#define WINDOWS 4096 /* 128 GiB of addresses with objects */
-#define REGIONS 4096 /* of writable data of loaded objects */
+#define WINDOWS 4096                      /* 128 GiB of addresses with objects */
+#define REGIONS 4096                      /* of writable data of loaded objects */
 #define MAPS_BYTES ((size_t)1 << 20)
 #define BLOCK_ROWS ((HEW_TRACE_LENGTH_MAX >> 4) - 8)
 #define MAPPED_CHUNK 2u /* glibc's flag in the size of a chunk that has a mapping of its own */
@@ -473,8 +473,7 @@ hew_trace_write_lost(void)
 
     if (!hew_trace_shared.whole || !is_named(hew_next_library(), "libc.so") ||
         (hew_trace_shared.header->flags & HEW_TRACE_OBJECTS) != 0 || hew_trace_settings.thread_sampling != 1 ||
-        hew_trace_settings.sample_bytes != 0 ||
-        !find_objects()) {
+        hew_trace_settings.sample_bytes != 0 || !find_objects()) {
         return;
     }
     hew_large_forget(); /* the recorder's own pointers to objects */

@@ -4,7 +4,11 @@
 
 #include "os/clock.h"
 #include "os/registers.h"
+#include "os/syscall.h"
 #include "os/threads.h"
+
+#include <string.h>
+#include <sys/prctl.h>
 
 _Thread_local struct hew_trace_thread hew_trace_thread __attribute__((tls_model("initial-exec")));
 
@@ -139,7 +143,22 @@ next_block(struct hew_trace_thread *thread)
     }
     hew_trace_writer_begin(writer, room, thread->room);
     thread->node = 0;
+    thread->block_begins = true;
     return true;
+}
+
+/* Writes the thread's name, if it has another one now. */
+static void
+write_name(struct hew_trace_thread *thread)
+{
+    char name[sizeof(thread->name)] = "";
+
+    if (hew_syscall4(SYS_prctl, PR_GET_NAME, name, 0, 0) == 0 && memcmp(name, thread->name, sizeof(name)) != 0) {
+        name[HEW_TRACE_NAME_MAX] = '\0';
+        memcpy(thread->name, name, sizeof(name));
+        thread->tid = thread->tid != 0 ? thread->tid : (uint32_t)hew_syscall1(SYS_gettid, 0);
+        hew_trace_write_name(&thread->writer, thread->tid, name, strlen(name));
+    }
 }
 
 /* Whether the attached client has been silent for too long. */
@@ -173,6 +192,10 @@ begin_batch(struct hew_trace_thread *thread)
     }
     ticket = __atomic_add_fetch(&state->ticket, 1, __ATOMIC_ACQ_REL);
     hew_trace_write_sync(&thread->writer, ticket, time);
+    if (thread->block_begins) {
+        thread->block_begins = false;
+        write_name(thread);
+    }
     thread->left = (ticket == before + 1 ? HEW_TRACE_BATCH_ALONE : HEW_TRACE_BATCH_OPERATIONS) - 1;
     thread->deadline =
         cycles + __atomic_load_n(&state->cycles_per_ms, __ATOMIC_RELAXED) / 1000 * HEW_TRACE_BATCH_MICROSECONDS;
@@ -234,6 +257,7 @@ at_thread_end(void *argument)
     }
     if (thread->writer.block != NULL) {
         room = thread->writer.block;
+        write_name(thread);
         if (thread->passed != 0) {
             hew_trace_write_passed(&thread->writer, thread->passed);
         }

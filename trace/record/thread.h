@@ -38,8 +38,11 @@ struct hew_trace_thread {
     struct hew_trace_walk *walk; /* NULL: no stack yet */
     uint32_t room;
     uint32_t rounds; /* destructor rounds so far */
+    uint32_t tid;
+    char name[16]; /* as it was last written */
     bool sampled;
-    bool busy; /* inside a record, or in a call whose own allocations are not recorded */
+    bool block_begins; /* its name has not been looked at since */
+    bool busy;         /* inside a record, or in a call whose own allocations are not recorded */
 };
 
 extern _Thread_local struct hew_trace_thread hew_trace_thread;
