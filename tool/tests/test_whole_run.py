@@ -267,6 +267,29 @@ def test_what_nothing_points_to_is_told_apart(hew: HewRunner, programs: Programs
     assert " of it lost; " in hew("profile", str(tmp_path / "t")).stdout
 
 
+def test_children_are_in_the_same_report(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    """The process that forks, its child, and the program that another child has become."""
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    words = [*programs("forks"), *programs("whole")]
+    assert hew("record", "--stacks", "all", "-o", str(folder / "t"), "--", *words).returncode == 0
+    for place in (folder, folder / "t"):
+        done = hew("profile", "--json", str(place))
+        assert json.loads(done.stdout)["run"]["program"] == "whole"
+        others = dict(re.findall(r"forks (\d+) \((\d+) operation", done.stderr))
+        assert len(others) == 2
+    parent, child = sorted(others, key=lambda pid: -int(others[pid]))
+    for process, expected in (("forks", ("parent_here", 500 * 3000)), (child, ("child_here", 70 * 4000))):
+        found = flat(profiled(hew, "--leaks", "--process", process, str(folder)), "inuse_space")
+        assert found[expected[0]] == expected[1]
+    assert flat(profiled(hew, "--process", parent, str(folder)), "inuse_space")["parent_here"] == 500 * 3000
+    none = hew("profile", "--process", "1", str(folder))
+    assert none.returncode == 1
+    assert "no process 1 was recorded: there are whole" in none.stderr
+    (tmp_path / "empty").mkdir()
+    assert "there is no trace" in hew("profile", str(tmp_path / "empty")).stderr
+
+
 def test_in_one_step_with_the_command(hew: HewRunner, programs: Programs) -> None:
     done = hew("profile", "--peak", "--", *programs("whole"))
     assert done.returncode == 0, done.stderr

@@ -5,26 +5,22 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Collection
 from pathlib import Path
 
 import click
 
 from hew.commands.options import requested, told
+from hew.commands.recorded import tell_converted, tell_files
 from hew.commands.recording import process_of, record_running
 from hew.model.allocator import Request
 from hew.model.errors import HewError
 from hew.sources.discovery import discover
 from hew.sources.environment import caller_environment
-from hew.sources.trace.converting import convert
-from hew.sources.trace.recorder import Recording, arranged, files_of, finish, others_of, record
-from hew.sources.trace.running import writer_of
-from hew.views.trace_text import count, recorded, still_written, what_to_replay
+from hew.sources.trace.recorder import Recording, files_of, record
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 LEAST = 1 << 20
 MOST_SAMPLE = 1 << 30
-SHOWN = 5
 
 
 def _bytes(text: str, least: int) -> int | None:
@@ -145,7 +141,7 @@ def command(
         raise click.UsageError("give a COMMAND or a PID to record, or --from FILE")
     if source is not None:
         with told("hew record", programs=True):
-            _tell_converted(source, output)
+            tell_converted(source, output)
         return
     pid = process_of(words)
     if sample and stacks > 1:
@@ -164,7 +160,7 @@ def command(
         library = _library(requests, environment)
         former = set(files_of(output)) if output.parent.is_dir() else set()
         status = record(words, Recording(output, most, threads, stacks, children, library, sample), environment)
-        _tell(output, former)
+        tell_files(output, former)
     if status < 0:
         signal.signal(-status, signal.SIG_DFL) if -status not in (signal.SIGKILL, signal.SIGSTOP) else None
         os.kill(os.getpid(), -status)
@@ -179,43 +175,3 @@ def _library(requests: tuple[Request, ...], environment: dict[str, str]) -> Path
     if unusable:
         raise HewError(f"--alloc {unusable[0].name}: {unusable[0].reason}")
     return next((one.library for one in found if one.library is not None), None)
-
-
-def _tell_converted(source: Path, output: Path) -> None:
-    """Makes the trace of another recorder's file and says what is in it."""
-    summary, unknown = convert(source, output)
-    click.echo(f"hew record: {recorded(summary)}", err=True)
-    if unknown:
-        click.echo(f"hew record: {count(unknown, 'free')} of objects that are not in it: left out", err=True)
-    click.echo(f"hew record: to run it again: {what_to_replay(summary)}", err=True)
-
-
-def _tell(output: Path, former: Collection[Path]) -> None:
-    """Packs each new file and says what is in it; one that cannot be packed is left as it is."""
-    found, failed, running = [], False, []
-    for path in files_of(output):
-        if path in former:
-            continue
-        try:
-            if (pid := writer_of(path)) is not None:
-                running.append((path, pid))
-            else:
-                found.append(finish(path))
-        except (HewError, OSError) as error:
-            failed = True
-            click.echo(f"hew record: {error}", err=True)
-    worth = [one for one in arranged(found, output) if one.operations]
-    for one in worth[:SHOWN]:
-        click.echo(f"hew record: {recorded(one)}", err=True)
-    if len(worth) > SHOWN:
-        click.echo(f"hew record: {count(len(worth) - SHOWN, 'smaller trace')} in {others_of(output)}", err=True)
-    for path, pid in running:
-        click.echo(f"hew record: {still_written(path, pid)}", err=True)
-    if not worth and not failed and not running:
-        click.echo(
-            "hew record: nothing was recorded: the program allocates nothing, is static, has a malloc of its own, or "
-            "forbids preloading",
-            err=True,
-        )
-    if worth:
-        click.echo(f"hew record: to run it again under other allocators: {what_to_replay(worth[0])}", err=True)

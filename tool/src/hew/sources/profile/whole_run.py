@@ -18,7 +18,7 @@ from hew.model.whole_run import Moment, Part, Sum, Totals, WholeRun
 from hew.sources.library import find_part
 from hew.sources.profile.heap_v2 import read_maps
 from hew.sources.readable import readable
-from hew.sources.trace.blocks import INFO, MAGIC, MODULES, NAMES, THREADS, decoded, info, read_blocks, read_header
+from hew.sources.trace.blocks import INFO, MODULES, NAMES, THREADS, decoded, info, read_blocks, read_header
 from hew.sources.trace.plain import plain_trace
 from hew.sources.trace.recorder import PROGRAM
 
@@ -27,14 +27,6 @@ WITHOUT_STACKS = (
     "{path}: a trace without stacks, so it does not say who allocated: hew record --stacks all -o FILE -- COMMAND "
     "writes them"
 )
-
-
-def is_trace(path: Path) -> bool:
-    """Whether the file begins as a trace of hew record does."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from hew.views.profile.text import summary
 
 MOST_ROWS = 300
 MOST_STACKS = 100
-PLACE = re.compile(r"@(policy|title|style|summary|notes|flame|data|script)@")
+PLACE = re.compile(r"@(policy|title|style|summary|notes|others|flame|data|script)@")
 FLAME_SCRIPTS = ("flame.js", "page.js")
 
 
