@@ -4,11 +4,12 @@
 import json
 import re
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FloatRect, Page, expect
 
 from conftest import HewRunner
 from hew.model.errors import HewError
@@ -50,6 +51,15 @@ def opened(browser: Browser, path: Path, said: list[str], **looks: Any) -> Page:
     page.on("request", lambda request: None if request.url.startswith("file:") else said.append(request.url))
     page.goto(path.as_uri(), timeout=PATIENCE)
     return page
+
+
+def overlap(one: FloatRect | None, other: FloatRect | None) -> bool:
+    """Whether two texts lie over each other."""
+    assert one is not None
+    assert other is not None
+    beside = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+    above = one["y"] + one["height"] <= other["y"] or other["y"] + other["height"] <= one["y"]
+    return not beside and not above
 
 
 def function_row(page: Page, name: str) -> str:
@@ -160,4 +170,6 @@ def test_it_fits_a_window_of_any_width_in_light_and_dark(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     tables = page.locator(".run-tables .scroll")
     assert all(one.evaluate("it => it.scrollWidth <= it.clientWidth") for one in tables.all())
+    boxes = [one.bounding_box() for one in page.locator("#chart text").all()]
+    assert not [pair for pair in combinations(boxes, 2) if overlap(*pair)]
     assert said == []

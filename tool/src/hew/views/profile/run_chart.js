@@ -19,7 +19,7 @@ window.hewWords = {
 
 // `run` as of hewRun(); `chosen(part, before)` is called with what the user chooses, `before` null for a moment.
 window.hewRunChart = (root, legend, run, found) => {
-  const SPACE = "http://www.w3.org/2000/svg", TOP = 18, BOTTOM = 24;
+  const SPACE = "http://www.w3.org/2000/svg", TOP = 18, BOTTOM = 24, SCALE = 80; // pixels; SCALE: width of the scale's numbers
   const layers = run.layers(8);
   let part = run.peak, anchor = null, dragging = null, chosen = () => {};
 
@@ -57,9 +57,10 @@ window.hewRunChart = (root, legend, run, found) => {
       shape.style.fill = colour(number);
       drawn.push(shape);
     });
+    const scaleRight = x(run.peak) < SCALE; // the scale stands where the peak's label does not
     for (const share of [0, 0.5, 1]) {
       drawn.push(make("line", {class: "grid", x1: 0, x2: width(), y1: y(share * most), y2: y(share * most)}));
-      if (share) drawn.push(make("text", {x: 6, y: y(share * most) - 4}, hewWords.bytes(share * most)));
+      if (share) drawn.push(make("text", {x: scaleRight ? width() - 6 : 6, y: y(share * most) - 4, "text-anchor": scaleRight ? "end" : "start"}, hewWords.bytes(share * most)));
     }
     const end = run.count * run.partSeconds, steps = width() < 700 ? 4 : 8;
     for (let step = 1; step < steps; step++)
