@@ -29,9 +29,7 @@ class AbiError(Exception):
 
 def run(*words: str | Path, folder: Path = ROOT) -> str:
     """What a command says, on both of its outputs."""
-    done = subprocess.run(
-        words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
+    done = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode != 0:
         raise AbiError(f"{' '.join(map(str, words))} failed:\n{done.stdout[-4000:]}")
     return done.stdout

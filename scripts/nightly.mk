@@ -28,6 +28,8 @@
 #   programs-count   instructions of the programs without servers and windows, by callgrind; into the same file
 #   cut-to-fit       ten real programs: recorded, cut, searched, run; writes docs/cut-to-fit.md, ten minutes
 #   tuning           the figures of docs/tuning.md: from statistics to a gain by hand; a minute or two
+#   python-lines     ten programs of PyPI: the share of bytes with a line of Python, beside memray; prints the table of docs/whole_run.md
+#   long-page        the page of a run of 10^9 operations: time to its first picture, memory; LONG_OPERATIONS=1000000000
 #   tool-output      what each command of the tool prints; writes docs/tool_output.md
 #   scaling          what a million pairs would cost on 1 to 192 processors, by the simulated machine
 PROGRAMS_ROUNDS ?= 5
@@ -46,7 +48,7 @@ SIMULATE_SEED ?= $(shell date +%s)000
 
 .PHONY: tidy coverage mutants aarch64 test-aarch64 compat packages refused-calls simulate soak attach-soak test-engines bench-fleet
 .PHONY: nightly-fleet peers bench-nightly bench-unseen bench-pools bench-limits bench-weeks programs programs-quick programs-count
-.PHONY: cut-to-fit tuning tool-output scaling
+.PHONY: cut-to-fit tuning tool-output python-lines long-page scaling
 
 # clang-tidy over all of src/, a file at a time on each processor: four minutes of work, two on two idle processors.
 tidy: release
@@ -152,6 +154,16 @@ simulate: release
 
 scaling: release
 	build/release/tests/simulate/scaling
+
+# Some minutes, with memray and the programs brought into build/python-lines.
+python-lines: release
+	@$(PYTHON) scripts/prepare.py test
+	.venv/bin/python scripts/python_lines.py
+
+LONG_OPERATIONS ?= 1000000000
+long-page: release
+	@$(PYTHON) scripts/prepare.py test
+	.venv/bin/python scripts/long_page.py --operations $(LONG_OPERATIONS)
 
 # Two minutes: what each command of the tool prints of a Redis under load and of sqlite3.
 tool-output: release

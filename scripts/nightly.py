@@ -66,6 +66,8 @@ JOBS = (
     Job("cut-to-fit", "ten programs, cut: docs/cut-to-fit.md", 15),
     Job("tuning", "from statistics to a gain: docs/tuning.md", 3),
     Job("tool-output", "what each command prints: docs/tool_output.md", 3),
+    Job("python-lines", "ten programs in Python: bytes with a line, beside memray", 5),
+    Job("long-page", "the page of a run of 10^9 operations", 15),
     Job("nightly-fleet", "simulated fleets: docs/fleet.md", 40),
     Job("programs", "real programs under every allocator: docs/programs.md", 240),
 )
