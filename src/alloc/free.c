@@ -8,6 +8,7 @@
 
 #include "alloc/aligned.h"
 #include "alloc/fill.h"
+#include "alloc/foreign.h"
 #include "alloc/harden.h"
 #include "alloc/request.h"
 #include "base/options.h"
@@ -131,6 +132,10 @@ free_cached(struct hew_cache *cache, const char *function, void *object, unsigne
 static HEW_NOINLINE void
 free_any(const char *function, void *object, unsigned code)
 {
+    if (hew_foreign_is(object, code)) {
+        hew_foreign_free(object);
+        return;
+    }
     if (hew_marks_wanted()) {
         object = hew_harden_free(function, object, code);
         if (object == NULL) {
@@ -201,6 +206,10 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
     if (object == NULL) {
         return;
     }
+    if (hew_foreign_is(object, hew_map_code((uintptr_t)object))) {
+        hew_foreign_free(object);
+        return;
+    }
     struct hew_cache *own = cache_for_free();
     if (hew_alloc_is_apart(object)) {
         free_uncached(own, function, object);
@@ -228,6 +237,9 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
 size_t
 hew_alloc_usable(const char *function, const void *object)
 {
+    if (hew_foreign_is(object, hew_map_code((uintptr_t)object))) {
+        return hew_foreign_usable(object);
+    }
     size_t usable = usable_of(function, object);
     return hew_marks_wanted() && object != NULL ? hew_harden_usable(function, object, usable) : usable;
 }
@@ -273,7 +285,7 @@ is_size(const void *object, size_t usable, size_t size, size_t alignment)
 bool
 hew_alloc_is_sized(const char *function, void *object, size_t size, size_t alignment)
 {
-    if (object == NULL) {
+    if (object == NULL || hew_foreign_is(object, hew_map_code((uintptr_t)object))) {
         return true;
     }
     size_t usable = usable_of(function, object);

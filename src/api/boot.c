@@ -3,6 +3,7 @@
 
 #include "alloc/alloc.h"
 #include "alloc/fill.h"
+#include "alloc/foreign.h"
 #include "alloc/harden.h"
 #include "alloc/pressure.h"
 #include "api/messages.h"
@@ -79,7 +80,7 @@ load_settings(void)
     hew_conf_gather(&input);
     input.warn = warn;
     input.variable = malloc_conf;
-    input.harder = malloc_conf_2_conf_harder;
+    input.harder = hew_swapped.settings != NULL ? hew_swapped.settings : malloc_conf_2_conf_harder;
     return hew_conf_load(&hew_options, &input);
 }
 
