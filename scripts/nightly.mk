@@ -13,6 +13,7 @@
 #   simulate         the library on a simulated machine: random histories, each from its seed; SIMULATE_OPERATIONS=100000000
 #   soak             the benchmarks' programs under hew, again and again, with settings that move its limits; SOAK_ROUNDS=10
 #   attach-soak      hew attaches to busy Redis, Rust and Java on jemalloc, a thousand times each; ATTACHES=1000
+#   swap-soak        hew swaps eight busy servers and programs, there and back, then is killed at each step; SWAPS=1000
 #   test-engines     hew export with Debian's prometheus and victoria-metrics, which are killed again and again; ENGINES_KILLS=10
 #   bench-fleet      a day of 500 to 4,000 simulated hosts in engines and the store: does hew fleet find what is planted?
 #                    FLEET_HOSTS=2000 FLEET_PAGE=docs/fleet.md; nightly-fleet: both of these, whole, into docs/fleet.md
@@ -46,7 +47,7 @@ SIMULATE_OPERATIONS ?= 1000000
 SIMULATE_SECONDS ?= 0
 SIMULATE_SEED ?= $(shell date +%s)000
 
-.PHONY: tidy coverage mutants aarch64 test-aarch64 compat packages refused-calls simulate soak attach-soak test-engines bench-fleet
+.PHONY: tidy coverage mutants aarch64 test-aarch64 compat packages refused-calls simulate soak attach-soak swap-soak test-engines bench-fleet
 .PHONY: nightly-fleet peers bench-nightly bench-unseen bench-pools bench-limits bench-weeks programs programs-quick programs-count
 .PHONY: cut-to-fit tuning tool-output python-lines long-page scaling
 
@@ -142,6 +143,13 @@ ATTACHES ?= 1000
 attach-soak:
 	@$(PYTHON) scripts/prepare.py demo
 	.venv/bin/python scripts/attach_soak.py --attaches $(ATTACHES)
+
+# Whether programs notice that their allocator changes, and what a hew that is killed meanwhile leaves; as root.
+SWAPS ?= 1000
+swap-soak: release
+	@$(PYTHON) scripts/prepare.py test
+	.venv/bin/python scripts/swap_soak.py --swaps $(SWAPS)
+	HEW_KILL_STRIDE=1 .venv/bin/pytest -q --timeout 3600 tool/tests/test_swap_killed.py
 
 simulate: release
 	@status=0; pids=; for i in $$(seq $(JOBS)); do \

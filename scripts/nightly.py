@@ -55,6 +55,7 @@ JOBS = (
     Job("test-aarch64", "unit tests and programs for aarch64, under qemu-user", 20),
     Job("soak", "programs under settings that move limits", 30),
     Job("attach-soak", "hew attaches to busy programs on jemalloc", 30),
+    Job("swap-soak", "hew swaps the allocator of busy programs, and is killed at each step", 60),
     Job("test-engines", "hew export with real engines that are killed", 4),
     Job("compat", "programs and crates written for jemalloc", 20),
     Job("packages", "each package installed, used and removed; release parts made twice", 40),

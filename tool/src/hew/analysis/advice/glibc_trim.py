@@ -45,6 +45,7 @@ def rule(case: Case) -> Advice | None:
     behind = main.unused.top >= BEHIND * heap.trimmable
     settings = (Setting("trim_threshold", "131072", variable="MALLOC_TRIM_THRESHOLD_"),) if behind else ()
     call = "call malloc_trim(0) when a peak is over"
+    change = f"or {call}" if behind else f"{call}; mallopt(M_TRIM_THRESHOLD) does so for the end of the heap alone"
     return Advice(
         rule=NAME,
         title=f"glibc keeps {heap.trimmable // MIB} MiB that the program does not use",
@@ -55,7 +56,5 @@ def rule(case: Case) -> Advice | None:
         memory=f"up to {heap.trimmable // MIB} MiB less",
         risk="low, if it is called seldom: a program that soon needs the memory again gains nothing",
         verify=f"RSS (/proc/{process.pid}/status) before and after; hew advise {process.pid} is silent then",
-        change=f"{call}; mallopt(M_TRIM_THRESHOLD) does so for the end of the heap alone"
-        if not behind
-        else f"or {call}",
+        change=f"{change}; without a restart: hew swap --trim {process.pid}",
     )
