@@ -39,7 +39,9 @@ order; a later one wins:
    that also has a jemalloc
 5. the program's variable `malloc_conf_2_conf_harder`
 
-In setuid programs neither variable is read. A bad setting is reported in one line on stderr and
+In a process with more rights than its user (setuid, setgid, file capabilities) neither variable of
+the environment is read, and `control`, `prof` and `conf_file` have no effect, whatever sets them:
+the places of their files depend on the user. A bad setting is reported in one line on stderr and
 ignored; with `abort_conf:true` the program ends. `confirm_conf:true` prints what was taken.
 
 Numbers are whole and have no unit; `0x10` and `020` are 16. A percentage may have its sign: `10%`.

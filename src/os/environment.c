@@ -94,8 +94,8 @@ hew_environment_auxiliary(uintptr_t type)
 }
 
 /* Uses the criterion of secure_getenv(). */
-static bool
-has_more_rights(void)
+bool
+hew_environment_is_secure(void)
 {
     if (find_vector() != NULL) {
         return hew_environment_auxiliary(AT_SECURE) != 0;
@@ -122,5 +122,5 @@ hew_environment_get(const char *name)
     for (char **entry = environ; value == NULL && entry != NULL && *entry != NULL; entry++) {
         value = value_of(*entry, name);
     }
-    return value == NULL || has_more_rights() ? NULL : value;
+    return value == NULL || hew_environment_is_secure() ? NULL : value;
 }

@@ -14,6 +14,10 @@
  * privileges than its user. */
 const char *hew_environment_get(const char *name);
 
+/* Whether the process has more privileges than its user (setuid, setgid, file capabilities).  The user must then not
+ * influence it. */
+bool hew_environment_is_secure(void);
+
 /* Returns an entry (AT_...) of the auxiliary vector; 0: there is none. */
 uintptr_t hew_environment_auxiliary(uintptr_t type);
 

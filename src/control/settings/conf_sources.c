@@ -162,10 +162,26 @@ check_limits(struct hew_options *options, const struct hew_conf_input *input)
     options->limit = options->limit_hard;
 }
 
+/* A process with more privileges than its user offers no socket and writes no profiles.  The places of both depend on
+ * the user: on the environment, and on the current directory. */
+static void
+forbid_places(struct hew_options *options, const struct hew_conf_input *input)
+{
+    static const char line[] =
+        "<hew>: control, prof and conf_file are ignored: the process has more rights than its user\n";
+
+    if (options->control[0] != '\0' || options->prof) {
+        input->warn(input->context, line, sizeof line - 1);
+    }
+    options->control[0] = '\0';
+    options->prof = false;
+}
+
 static HEW_COLD bool
 apply_sources(struct hew_options *options, const struct hew_conf_input *input)
 {
     struct conf_source sources[CONF_SOURCE_COUNT];
+    bool secure = hew_environment_is_secure();
     size_t bad = 0;
 
     list_sources(input, sources);
@@ -179,7 +195,7 @@ apply_sources(struct hew_options *options, const struct hew_conf_input *input)
             say_source(input, &sources[i]);
         }
         if (has_text(sources[i].text)) {
-            bad += apply_file(options, input, &sources[i]);
+            bad += secure ? 0 : apply_file(options, input, &sources[i]);
             bad += hew_conf_parse(options, sources[i].text, sources[i].name, input->warn, input->context);
         }
         if (bad > 0 && options->abort_conf) {
@@ -187,6 +203,9 @@ apply_sources(struct hew_options *options, const struct hew_conf_input *input)
         }
     }
     check_limits(options, input);
+    if (secure) {
+        forbid_places(options, input);
+    }
     return true;
 }
 
