@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define UNIT 1000      /* credit of one object: guard_rate is credit for each millisecond */
-#define FIRST_CREDIT 8 /* objects that are guarded before any time has passed */
+#define FIRST_MS 1000u /* from the first object that was due: short programs pay nothing */
 #define FIRST_INTERVAL 16384u
 #define INTERVAL_MIN 16u
 #define INTERVAL_MAX (1u << 30)
@@ -24,8 +24,8 @@
 static struct {
     _Atomic int64_t credit;
     _Atomic unsigned rate;
-    _Atomic uint32_t granted, refused; /* since the last round */
-    _Atomic uint64_t round_ms;         /* when it was */
+    _Atomic uint32_t granted, refused;   /* since the last round */
+    _Atomic uint64_t first_ms, round_ms; /* when the first round was, and the last one; 0: there was none */
     _Atomic bool sizes_are_known;
     _Atomic uint64_t guarded, passed, refused_ever, reported, found[HEW_GUARD_BUGS];
 } guard;
@@ -41,7 +41,6 @@ void
 hew_guard_boot(void)
 {
     atomic_store_explicit(&guard.sizes_are_known, hew_fill_wanted(), memory_order_relaxed); /* which fills all bytes */
-    atomic_store_explicit(&guard.credit, FIRST_CREDIT * UNIT, memory_order_relaxed);
     hew_guard_set_rate(hew_options.guard_rate);
 }
 
@@ -243,9 +242,12 @@ hew_guard_attend(struct hew_arena *arena, unsigned code, size_t size)
         !hew_page_bound_is_far(HEW_GRAIN)) {
         return NULL;
     }
-    if (!is_ready() || !take_credit()) {
+    if (!take_credit()) {
         refuse();
         return NULL;
+    }
+    if (!is_ready()) {
+        return NULL; /* another thread is making it so, or it is impossible */
     }
     struct hew_guard_slot *slot = take_slot(code, size);
     if (slot == NULL) {
@@ -341,9 +343,17 @@ uint64_t
 hew_guard_round(uint64_t now_ms)
 {
     unsigned rate = hew_guard_rate();
+    uint64_t first = atomic_load_explicit(&guard.first_ms, memory_order_relaxed);
     uint64_t before = atomic_load_explicit(&guard.round_ms, memory_order_relaxed), since = now_ms - before;
-    if (rate == 0 || hew_guard_base == 0) {
-        return 0;
+    if (rate == 0 || atomic_load_explicit(&guard.refused_ever, memory_order_relaxed) == 0) {
+        return 0; /* the first object that is due is refused */
+    }
+    if (first == 0) {
+        atomic_store_explicit(&guard.first_ms, now_ms, memory_order_relaxed);
+        return FIRST_MS;
+    }
+    if (now_ms - first < FIRST_MS) {
+        return FIRST_MS - (now_ms - first);
     }
     if (since < ROUND_MS) {
         return ROUND_MS - since;
