@@ -7,13 +7,13 @@ classes, since the library adds them anyway: a size or alignment that was not ob
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from hew.model.cut import Cut, Waste
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.model.simulation import SizeClass, Sizes, SizeUse
 
 CACHED = 1024  # bytes of a class that a thread keeps at hand, in the mean

@@ -2,7 +2,7 @@
 """The advice of `hew advise` for a file or a process. `hew serve` shows the same."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hew.analysis.advice.over_time import advise_over_time
 from hew.analysis.advice.rules import advise
@@ -14,6 +14,7 @@ from hew.model.errors import HewError
 from hew.model.growth import Growth
 from hew.model.history import Recording
 from hew.model.known_allocators import MUSL
+from hew.model.lazy_dataclass import dataclass
 from hew.model.process import ProcessFacts
 from hew.model.simulation import Sizes
 from hew.model.statistics import Reading

@@ -2,7 +2,6 @@
 """What the user of `hew advise --verify` asks for, and the options that say so."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from hew.commands.options import check_server, metric_option, ready_option, requested, server_option
 from hew.model.allocator import Request
+from hew.model.lazy_dataclass import dataclass
 from hew.model.run import CommandPlan, Metric, Plan, ServerPlan
 
 

@@ -8,7 +8,6 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from hew.commands.options import told
 from hew.commands.pushing import OPTIONS as PUSH_OPTIONS
 from hew.commands.pushing import SERVICES, Pushing, stores
 from hew.model.address import Guard, checked_token, read_address
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.export.dumps import Dumps
 from hew.sources.export.queue import Queue
 from hew.sources.export.remote_write import Engine

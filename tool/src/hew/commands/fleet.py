@@ -4,7 +4,6 @@
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from hew.commands.fleet_rollout import rollout_of
 from hew.commands.fleeting import Wanted, fleet_of, samples_of
 from hew.commands.options import told
 from hew.model.fleet import Query, Source
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.fleet.engine import EngineSource
 from hew.sources.fleet.files import refresh, store_of
 from hew.views.fleet_document import fleet_json, rollout_json

@@ -3,7 +3,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hew.analysis.fleet import settings
 from hew.analysis.fleet.case import advice_of, versions_of
@@ -29,6 +29,7 @@ from hew.model.fleet import (
     Span,
 )
 from hew.model.history import Record
+from hew.model.lazy_dataclass import dataclass
 from hew.model.metric import Kernel, Labels, Look, Observed
 
 AHEAD = 60.0  # seconds by which clocks may differ

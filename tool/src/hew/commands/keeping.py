@@ -6,11 +6,11 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from hew.analysis.changes import changes
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.model.live import LiveView
 from hew.model.serving import Comparison, Group, Kept
 from hew.model.snapshot_view import Change

@@ -5,13 +5,13 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hew.analysis.profile.names import Wanted, selected
 from hew.analysis.profile.pins import GROUPS, grouped, pins
 from hew.analysis.profile.rows import difference, growth, rows
 from hew.analysis.profile.tree import tree
+from hew.model.lazy_dataclass import dataclass
 from hew.model.live import ProcessRow
 from hew.model.profile import Kind, Profile
 from hew.model.profile_view import Shown

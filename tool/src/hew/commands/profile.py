@@ -3,7 +3,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from hew.analysis.profile.pins import GROUPS
 from hew.commands.options import told, writable
 from hew.commands.profile_output import Ways
 from hew.commands.profiling import Profiling
+from hew.model.lazy_dataclass import dataclass
 from hew.model.profile import Kind
 from hew.model.whole_run import View
 from hew.sources.trace.family import is_trace

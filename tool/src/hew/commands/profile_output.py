@@ -5,7 +5,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from hew.analysis.profile.names import named
 from hew.analysis.profile.rows import difference, growth, ranked, rows
 from hew.analysis.profile.tree import tree
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.model.profile import Kind, Profile
 from hew.model.profile_view import Shown
 from hew.model.whole_run import View

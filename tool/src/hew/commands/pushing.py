@@ -5,7 +5,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import click
 from hew.analysis.profile.names import Wanted, selected
 from hew.commands.exporting import Exporting
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.model.metric import Observed
 from hew.model.profile import Profile
 from hew.sources.export.heap import live_profile

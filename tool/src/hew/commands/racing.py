@@ -2,7 +2,7 @@
 """How candidates are measured beside the base: by the command itself, or by the replay of a trace."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hew.analysis.search.front import hopeless
 from hew.analysis.search.tried import medians, tried_of
@@ -12,6 +12,7 @@ from hew.commands.measuring import measurer
 from hew.commands.searched import Ground, Search
 from hew.model.errors import HewError
 from hew.model.figures import CLIENT_WALL, WALL
+from hew.model.lazy_dataclass import dataclass
 from hew.model.run import Failure, Plan, Run, ServerPlan, Step
 from hew.model.search import Candidate, Tried, Wanted
 from hew.sources.experiment import run_schedule

@@ -3,7 +3,6 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from hew.analysis.cut import cut
@@ -14,6 +13,7 @@ from hew.commands.measuring import find_client
 from hew.model.allocator import BASELINE, Allocator, Request
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, GLIBC, HEW, JEMALLOC, OWN_CONF
+from hew.model.lazy_dataclass import dataclass
 from hew.model.nearest import did_you_mean
 from hew.model.search import Candidate, Choice, Parameter
 from hew.sources.code import read_code

@@ -2,7 +2,6 @@
 """The course of a search: batches of candidates beside the base, a round of the best, and fresh runs of the pick."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from hew.commands.measuring import measurer
 from hew.commands.racing import Course, Told, course_of, fails
 from hew.commands.searched import Ground, Search
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.model.run import CommandPlan, Plan
 from hew.model.search import Candidate, Proof, SearchResult, Tried, Wanted
 from hew.model.verification import WITHOUT, Variant, Verification

@@ -5,13 +5,13 @@ import re
 import signal
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from hew.commands.options import attach_option, told
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.attach.reading import TIMEOUT
 from hew.sources.history.blocks import LineFile, older
 from hew.sources.history.recording import line_of

@@ -2,9 +2,10 @@
 """A process that a page of `hew serve` shows."""
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hew.model.advice import Advice
+from hew.model.lazy_dataclass import dataclass
 from hew.model.live import Moment
 from hew.model.serving import Point, Seen
 

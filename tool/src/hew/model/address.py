@@ -4,9 +4,9 @@
 import hmac
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 
 LEAST_TOKEN = 16  # characters: too many to guess
 

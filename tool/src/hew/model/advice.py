@@ -2,10 +2,10 @@
 """Advice: what to change, the evidence, the expected effect, and how to verify it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from hew.model.figures import Unit
+from hew.model.lazy_dataclass import dataclass
 from hew.model.process import ProcessFacts
 from hew.model.statistics import Snapshot
 

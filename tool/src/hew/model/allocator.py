@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The allocators that a comparison knows of, found or not."""
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from hew.model.lazy_dataclass import dataclass
 
 BASELINE = "glibc"
 

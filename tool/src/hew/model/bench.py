@@ -2,9 +2,10 @@
 """A suite of workloads, and what its runs showed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hew.model.allocator import Allocator, Unusable
+from hew.model.lazy_dataclass import dataclass
 from hew.model.report import Machine, Ratio, Report
 from hew.model.run import CommandPlan, ServerPlan
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a comparison says to choose."""
 
-from dataclasses import dataclass
+from hew.model.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 
 Value = bool | int | str | None
 NUMBERS = {"unsigned", "u32", "u64", "i64", "size", "ssize"}

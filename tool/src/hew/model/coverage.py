@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The basis of advice: the number of rules, how much of the process they saw, and what they could not see."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from hew.model.glibc_heap import GlibcHeap
+from hew.model.lazy_dataclass import dataclass
 
 # Below this a process counts as seen only in part: "well" would also cover the unseen rest.
 ENOUGH = 0.75

@@ -2,8 +2,8 @@
 """Size classes cut to a program, and what they waste beside others. Bytes are of what lives."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.simulation import Simulated, SizeClass
 
 

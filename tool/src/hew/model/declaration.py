@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Sizes that a program was seen to use, and the pools proposed for them."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from hew.model.lazy_dataclass import dataclass
 
 
 class Counted(StrEnum):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What is measured: one table of figures, from which the table, the JSON and the page take names and units."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from hew.model.lazy_dataclass import dataclass
 
 
 class Unit(StrEnum):

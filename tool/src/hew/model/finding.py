@@ -2,8 +2,10 @@
 """A finding of the doctor: a fact, why it matters, what to do next."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
+
+from hew.model.lazy_dataclass import dataclass
 
 
 class Level(StrEnum):

@@ -3,12 +3,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Protocol
 
 from hew.model.advice import Advice
 from hew.model.figures import Figure
+from hew.model.lazy_dataclass import dataclass
 from hew.model.report import Ratio
 
 SERVICE, HOST, PID = "service_name", "instance", "pid"

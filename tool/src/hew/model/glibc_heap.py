@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """glibc's heap as it lies in a process's memory. Sizes are in bytes."""
 
-from dataclasses import dataclass
+from hew.model.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """How a process's memory went over time."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from hew.model.lazy_dataclass import dataclass
 
 
 class Shape(StrEnum):

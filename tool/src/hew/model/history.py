@@ -2,8 +2,9 @@
 """What `hew watch` records of processes, and what the analysis over time starts from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.live import Moment
 
 MOST_ARENAS = 64  # that a look keeps, the busiest

@@ -2,7 +2,9 @@
 """How to tell an allocator from its file: texts and symbols that only it has, and the variables it reads."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from hew.model.lazy_dataclass import dataclass
 
 GLIBC, MUSL, HEW, JEMALLOC, MIMALLOC, TCMALLOC = "glibc", "musl", "hew", "jemalloc", "mimalloc", "tcmalloc"
 CONF = "MALLOC_CONF"  # the variable of hew and jemalloc, behind the prefix they were built with

@@ -2,9 +2,10 @@
 """What `hew top` shows: processes, where one's memory is, how fast it allocates and waits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.statistics import Part, Snapshot
 
 

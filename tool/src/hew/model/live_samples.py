@@ -2,8 +2,8 @@
 """The live sampled objects of a process, one by one, and which stacks keep slabs that are hardly used."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.profile import Location, Mapping
 
 

@@ -2,9 +2,10 @@
 """The metrics of `hew export` with kind, unit and meaning, their values, and the processes in one scrape."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.statistics import Snapshot
 
 Labels = tuple[tuple[str, str], ...]

@@ -2,11 +2,12 @@
 """Facts about a process, read from outside. Sizes are in bytes. None: it cannot be read; for a limit: there is none."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from hew.model.glibc_heap import GlibcHeap
 from hew.model.known_allocators import CONF, HEW, OWN_CONF
+from hew.model.lazy_dataclass import dataclass
 from hew.model.statistics import MemoryLimit
 
 

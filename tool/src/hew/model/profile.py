@@ -4,8 +4,10 @@
 import math
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
+
+from hew.model.lazy_dataclass import dataclass
 
 Values = tuple[int, int, int, int]  # in the order of Kind
 NOTHING: Values = (0, 0, 0, 0)

@@ -2,9 +2,10 @@
 """What is shown of a heap profile."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.profile import Kind, Profile, Values
 
 

@@ -2,11 +2,11 @@
 """A finished comparison: what every view shows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from hew.model.allocator import BASELINE, Allocator, Unusable
 from hew.model.figures import Figure
+from hew.model.lazy_dataclass import dataclass
 from hew.model.run import Failure, RssPoint
 
 

@@ -2,8 +2,10 @@
 """What is to be run, and what one run gave."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from hew.model.lazy_dataclass import dataclass
 
 PORT = "{port}"
 

@@ -2,12 +2,13 @@
 """A search for settings: the space, the goals, the candidates that were tried, and the result."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 
 from hew.model.advice import MALLOC_CONF, Setting
 from hew.model.allocator import Allocator
 from hew.model.figures import Figure
+from hew.model.lazy_dataclass import dataclass
 from hew.model.verification import Verification
 
 NEVER = 1e9  # the cost of what should be more and is nothing

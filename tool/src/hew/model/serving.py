@@ -2,8 +2,8 @@
 """What `hew serve` shows of one process beyond `hew top`: its history, locks by arena, size classes, two snapshots."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.live import LiveView
 from hew.model.snapshot_view import Change
 

@@ -2,7 +2,8 @@
 """A trace under policies of allocation: what each took of the memory, over the course of the operations."""
 
 import math
-from dataclasses import dataclass
+
+from hew.model.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ Names are those of jemalloc's JSON, so that readers find a number in the report.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+
+from hew.model.lazy_dataclass import dataclass
 
 Scalar = int | bool | str
 

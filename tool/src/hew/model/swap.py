@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a swap of a process's allocator is: which functions change, and what came of it."""
 
-from dataclasses import dataclass
+from hew.model.lazy_dataclass import dataclass
 
 # In this order: frees must understand both allocators' objects before any request is served by hew.
 FREES = (

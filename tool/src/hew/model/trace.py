@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a trace file has in it, as far as its headers and the plan of it say."""
 
-from dataclasses import dataclass
+from hew.model.lazy_dataclass import dataclass
 
 ENDED = 1  # flags of a trace's header
 FULL = 2

@@ -2,10 +2,10 @@
 """A command measured with and without some advice."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hew.model.advice import Advice
 from hew.model.figures import Figure
+from hew.model.lazy_dataclass import dataclass
 from hew.model.report import FailedRun, Machine, Ratio
 
 WITHOUT = "without"

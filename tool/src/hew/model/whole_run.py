@@ -3,9 +3,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.profile import CERTAIN, Frame, Location, by_chance
 from hew.model.profile import Mapping as Mapped
 

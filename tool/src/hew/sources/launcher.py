@@ -20,11 +20,11 @@ import signal
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from resource import struct_rusage
 from typing import BinaryIO, Self
 
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.executable import find_command
 
 SHELL = "/bin/sh"

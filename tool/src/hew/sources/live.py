@@ -7,10 +7,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from hew.model.errors import HewError
 from hew.model.known_allocators import GLIBC
+from hew.model.lazy_dataclass import dataclass
 from hew.model.live import Moment, Outside, ProcessRow
 from hew.model.process import Provider
 from hew.model.statistics import Snapshot

@@ -8,13 +8,13 @@ import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
 from hew.model.errors import HewError
 from hew.model.figures import CPU, INSTRUCTIONS, PAGE_FAULTS, PEAK_RSS, RSS_SECONDS, WALL
+from hew.model.lazy_dataclass import dataclass
 from hew.model.run import CommandPlan, Failure, Metric, RssPoint, Run, Step
 from hew.sources.client_output import read_client_output
 from hew.sources.discovery import describe_status

@@ -9,9 +9,10 @@ MOST_POINTS points: when it is full, every second one goes and the interval doub
 
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.run import RssPoint
 from hew.sources.discovery import is_allocator
 from hew.sources.processes import command_line, mapped_libraries, resident, start_time, tree

@@ -4,12 +4,12 @@
 import contextlib
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, HEW, OWN_CONF
+from hew.model.lazy_dataclass import dataclass
 from hew.model.process import ProcessFacts
 from hew.model.run import ServerPlan
 from hew.model.statistics import Reading

@@ -6,12 +6,12 @@ Each picture brings its colours, those of page.css, and a ground to be read on w
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 from hew.model.allocator import BASELINE, Allocator
 from hew.model.bench import SUBJECT, CurvePoint
+from hew.model.lazy_dataclass import dataclass
 from hew.model.report import AllocatorResult
 from hew.model.run import RssPoint
 from hew.views.charts import memory_lines

@@ -2,9 +2,9 @@
 """The two pictures of a comparison: ratios with their intervals, and memory over time."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from hew.model.figures import Figure, Unit
+from hew.model.lazy_dataclass import dataclass
 from hew.model.quantity import quantity
 from hew.model.report import AllocatorResult, Ratio, Verdict
 from hew.views.svg import element, line, picture, spread, text, ticks, title

@@ -6,7 +6,6 @@ A DataTable draws every visible row when one of its cells changes: with 120 proc
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import set_cell_size
@@ -18,6 +17,8 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+
+from hew.model.lazy_dataclass import dataclass
 
 HEADING = 1  # lines above the first row
 

@@ -3,9 +3,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from hew.model.figures import Unit
+from hew.model.lazy_dataclass import dataclass
 from hew.model.live import LiveView
 from hew.model.quantity import quantity, size, three_digits
 from hew.model.statistics import Arena, Mutex

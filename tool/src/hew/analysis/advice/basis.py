@@ -2,10 +2,10 @@
 """What several rules need: the numbers that a rule starts from, contention, and settings by allocator and version."""
 
 import re
-from dataclasses import dataclass
 
 from hew.model.advice import Case, Evidence, Setting
 from hew.model.figures import Unit
+from hew.model.lazy_dataclass import dataclass
 from hew.model.statistics import Arena, Bin, Mutex, Snapshot, total
 
 MIB = 1 << 20

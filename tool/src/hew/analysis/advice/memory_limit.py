@@ -14,7 +14,6 @@ higher limit or a smaller program helps; the advised limit is a quarter above wh
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from hew.analysis.advice.basis import MIB, SHORTEST_SECONDS, is_hew, threads_of
 from hew.analysis.advice.decay_too_long import DEFAULT_MS, LONG_MS
@@ -24,6 +23,7 @@ from hew.analysis.limit import NEAR, beyond
 from hew.analysis.memory import pages
 from hew.model.advice import Advice, Case, Evidence, Setting
 from hew.model.figures import Unit
+from hew.model.lazy_dataclass import dataclass
 from hew.model.process import ProcessFacts
 from hew.model.quantity import size
 from hew.model.statistics import Snapshot

@@ -8,12 +8,13 @@ locks: it counts as one arena's, so advice from it is likely, not certain. Evide
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hew.analysis.advice.rules import advise
 from hew.analysis.fleet.figures import Figures, per_process
 from hew.model.advice import Advice, Case, Certainty, Evidence
 from hew.model.fleet import Line
+from hew.model.lazy_dataclass import dataclass
 from hew.model.statistics import Arena, Bin, Depot, Layout, Mutex, Sizes, Snapshot, Totals
 
 PAGE = 4096

@@ -5,9 +5,9 @@ Every query is folded by service where the samples are, so that an answer has a 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from hew.model.fleet import HOST, PID, SERVICE, Fold, Kind, Line, Over, Query
+from hew.model.lazy_dataclass import dataclass
 
 STEPS = 4  # moments at which sizes are looked at: a fleet that is being restarted does not count twice
 Figures = Mapping[str, float]

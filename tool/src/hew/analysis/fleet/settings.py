@@ -5,10 +5,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from hew.model.errors import HewError
 from hew.model.fleet import HOST, Fold, Line, Mixed, Over, Query
+from hew.model.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 """A row of the tables of metrics: what is handed out, and where its values come from."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.metric import Kind, Metric
 
 Subject = TypeVar("Subject")

@@ -3,8 +3,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.profile import Frame, Location, Profile, Sample, Values
 
 # Entry points of allocators: the frames below are the allocator's own, not its caller's.

@@ -11,8 +11,8 @@ import os
 import signal
 import struct
 import time
-from dataclasses import dataclass
 
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.attach import kernel, machine_code
 from hew.sources.attach.crowd import Crowd, Refusal
 from hew.sources.attach.kernel import Registers

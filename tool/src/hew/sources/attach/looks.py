@@ -11,9 +11,10 @@ import os
 import struct
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.attach.kernel import Registers
 
 DEPTH = 64 << 10  # bytes of a stack: what the allocator calls needs less

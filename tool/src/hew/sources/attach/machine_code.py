@@ -11,8 +11,8 @@ by rt_sigreturn with that frame. There the tracer takes over. If it has died, th
 """
 
 import struct
-from dataclasses import dataclass
 
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.attach.kernel import Registers
 
 PAGE = 4096

@@ -9,12 +9,13 @@ import os
 import platform
 import subprocess
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF
+from hew.model.lazy_dataclass import dataclass
 from hew.model.statistics import Reading
 from hew.sources.attach.moment import MOST_STOP
 from hew.sources.attach.target import Target, find_target, has_jemalloc

@@ -12,8 +12,9 @@ import struct
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.control import open_socket
 from hew.sources.export import reasons
 

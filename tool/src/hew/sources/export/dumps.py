@@ -4,10 +4,10 @@
 import os
 import stat
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.model.metric import Observed
 from hew.model.statistics import Snapshot
 from hew.sources.export import reasons

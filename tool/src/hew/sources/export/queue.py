@@ -12,9 +12,9 @@ import threading
 import time
 import zlib
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.metric import QueueState
 from hew.sources.lock_file import locked
 

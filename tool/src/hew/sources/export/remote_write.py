@@ -12,10 +12,11 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit
 
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.export.queue import Batch, Queue
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 30.0

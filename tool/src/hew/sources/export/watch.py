@@ -6,9 +6,9 @@ import os
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.metric import Look, Observed
 from hew.model.statistics import Snapshot
 from hew.sources.control import find_socket

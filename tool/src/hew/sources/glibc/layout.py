@@ -9,7 +9,8 @@ at the thread's first free, so it may be anywhere.
 """
 
 import re
-from dataclasses import dataclass
+
+from hew.model.lazy_dataclass import dataclass
 
 OLDEST, NEWEST = (2, 30), (2, 44)
 LARGE_CACHES = (2, 42)  # the first with the newer cache, and perhaps without fastbins

@@ -14,11 +14,12 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.lock_file import locked
 
 FORMAT, VERSION = "hew-watch", 1

@@ -8,13 +8,14 @@ sample that is shown becomes a record.
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from hew.model.errors import HewError
 from hew.model.history import MOST_ARENAS, Point, Record, Recording, Track
+from hew.model.lazy_dataclass import dataclass
 from hew.model.statistics import Reading, Snapshot
 from hew.sources.history.blocks import is_recording, older, read_as
 from hew.sources.history.codec import LARGEST, made, plain

@@ -6,11 +6,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hew.model.errors import HewError
 from hew.model.known_allocators import OWN_CONF
+from hew.model.lazy_dataclass import dataclass
 from hew.model.profile import Profile
 from hew.model.quantity import size
 from hew.sources.discovery import describe_status

@@ -5,12 +5,12 @@ import json
 import subprocess
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hew.model.errors import HewError
 from hew.model.figures import Unit
+from hew.model.lazy_dataclass import dataclass
 from hew.model.profile import Frame, Mapping
 from hew.model.quantity import quantity
 from hew.model.trace import FULL

@@ -3,7 +3,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from starlette.applications import Starlette
@@ -15,6 +14,7 @@ from starlette.types import ASGIApp
 
 from hew.model.address import Guard
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.serve.guarded import Guarded
 from hew.sources.serve.words import AnswerError, number_of, pid_of, seconds_of
 

@@ -9,8 +9,9 @@ A value is never a part of a number.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from hew.model.lazy_dataclass import dataclass
 
 RATE = "(#/sec)"
 SECOND = 1_000_000_000

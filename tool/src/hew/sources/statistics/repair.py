@@ -3,8 +3,9 @@
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
+
+from hew.model.lazy_dataclass import dataclass
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?P<colon>\s*:)?|[{}\[\],]', re.DOTALL)
 CLOSER = {"{": "}", "[": "]"}

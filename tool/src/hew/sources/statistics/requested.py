@@ -3,10 +3,11 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from hew.model.control import RefusedError
+from hew.model.lazy_dataclass import dataclass
 from hew.model.profile import Profile
 from hew.model.simulation import Sizes
 from hew.model.statistics import Bin, LargeClass, Reading, Snapshot

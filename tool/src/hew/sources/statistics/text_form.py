@@ -3,9 +3,10 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.statistics import (
     Arena,
     BackgroundThreads,

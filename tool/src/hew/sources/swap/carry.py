@@ -12,8 +12,8 @@ import os
 import signal
 import struct
 import time
-from dataclasses import dataclass
 
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.attach import kernel
 from hew.sources.attach.crowd import Crowd, Refusal
 from hew.sources.attach.machine_code import BLOCK_BYTES, CODE_BYTES, FRAME, RESTART_BLOCK, frame

@@ -4,8 +4,8 @@
 import os
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.attach import kernel
 from hew.sources.attach.crowd import Crowd, Refusal
 from hew.sources.attach.looks import DEPTH, FUTEX, RED_ZONE, WAITS, Judge, Look, Where

@@ -6,7 +6,8 @@ Promises  an instruction that is not known here is never moved: Unknown says so.
 """
 
 import struct
-from dataclasses import dataclass
+
+from hew.model.lazy_dataclass import dataclass
 
 JUMP = 5  # bytes of a jump with a 32-bit distance
 ENDBR64 = b"\xf3\x0f\x1e\xfa"

@@ -3,12 +3,12 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.model.process import Area
 from hew.model.swap import FREES, NEEDED, QUERIES, REALLOC, REQUESTS
 from hew.sources.attach.target import C_LIBRARY, LOADER, Mapped, calls_of, mapped_code, restorers_of, tables_of

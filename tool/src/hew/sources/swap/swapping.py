@@ -13,12 +13,12 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hew.model.errors import HewError
 from hew.model.known_allocators import GLIBC, JEMALLOC, MIMALLOC, TCMALLOC
+from hew.model.lazy_dataclass import dataclass
 from hew.model.process import ProcessFacts
 from hew.model.swap import REALLOC, REQUESTS, Drained, Swapped
 from hew.sources.attach.reading import forbidden

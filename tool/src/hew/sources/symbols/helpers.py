@@ -8,9 +8,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.profile import Frame
 from hew.sources.readable import readable
 

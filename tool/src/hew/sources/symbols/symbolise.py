@@ -9,9 +9,10 @@ import os
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.profile import Frame, Location, Profile
 from hew.model.profile import Mapping as Mapped
 from hew.sources.mapped_files import DELETED

@@ -7,13 +7,14 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 import cramjam
 
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.model.trace import ENDED, FULL, TraceSummary
 
 HEADER = struct.Struct("<8sIIQIIIIII16x")

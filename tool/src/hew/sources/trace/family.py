@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The traces of one recording: of a command's processes, or all that lie in a folder."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from hew.model.errors import HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.sources.trace.blocks import INFO, MAGIC, OPERATIONS, decoded, info, read_blocks, read_header
 from hew.sources.trace.recorder import others_of
 

@@ -9,10 +9,11 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hew.model.errors import CommandNotExecutableError, CommandNotFoundError, HewError
+from hew.model.lazy_dataclass import dataclass
 from hew.model.trace import TraceSummary
 from hew.sources.environment import preload_entries, prepend_preload
 from hew.sources.executable import find_command, preload_obstacle

@@ -9,7 +9,8 @@ otlp.py.
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from hew.model.lazy_dataclass import dataclass
 
 TYPE = "memory"  # both call types of it memory:inuse_space:bytes:space:bytes
 

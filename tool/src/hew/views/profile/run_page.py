@@ -3,10 +3,10 @@
 nothing; page.py says how names stand in it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from hew.model.lazy_dataclass import dataclass
 from hew.model.whole_run import Moment, OverTime, PartOfStacks, Sum, WholeRun
 from hew.views.profile.page import embedded, filled, notes_of
 from hew.views.profile.whole_run_text import about
