@@ -9,9 +9,9 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, sync_playwright
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+from forking import Forker
 from hew import views
 from hew.analysis.summary import summarise
 from hew.model.allocator import Allocator, Unusable
@@ -55,22 +56,20 @@ def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
     return kept | {name: value for name, value in changes.items() if value is not None}
 
 
+@pytest.fixture(scope="session")
+def forker() -> Iterator[Forker]:
+    """What starts processes of `hew` in a hundredth of a second."""
+    with closing(Forker()) as one:
+        yield one
+
+
 @pytest.fixture
-def hew() -> HewRunner:
+def hew(forker: Forker) -> HewRunner:
     """Run `hew` in a process of its own; keywords change the environment."""
 
     def run(*words: str, stdin: str = "", **changes: str | None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "hew", *words],
-            env=environment(
-                {"LD_PRELOAD": None, "MALLOC_CONF": None, "HEW_CONF": None, "HEW_LIBRARY": None, **changes}
-            ),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        clean = {"LD_PRELOAD": None, "MALLOC_CONF": None, "HEW_CONF": None, "HEW_LIBRARY": None}
+        return forker.run(words, environment(clean | changes), stdin, PATIENCE)
 
     return run
 
