@@ -111,7 +111,6 @@ test-python:
 	.venv/bin/mypy
 	MYPYPATH=scripts:tool/src .venv/bin/mypy --strict scripts tests/scripts
 	MYPYPATH=scripts:tests/packages .venv/bin/mypy --strict tests/packages
-	.venv/bin/python scripts/build_wheel.py
 	@status=0; for tests in tool/tests tests/scripts; do \
 	  echo "pytest $$tests"; .venv/bin/pytest -q --numprocesses 4 --dist loadfile $(RERUNS) $$tests || status=1; done; exit $$status
 
