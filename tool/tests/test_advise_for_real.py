@@ -4,7 +4,8 @@ that must provoke nothing."""
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from hew.sources.library import built_peers, find_hew
 from hew.sources.statistics.stream import find_reports
 
 ATTEMPTS = 30  # whether threads meet at a lock is the scheduler's choice, and this machine may be busy
+SHARE = 0.25  # of the processors that a program works on; with less, threads seldom hold a lock when another comes
 ALL = ("jemalloc", "jemalloc-5.3.1", "hew")
 JEMALLOC = ALL[:2]
 
@@ -190,6 +192,23 @@ def report(library: Path, words: list[str], conf: str, form: str) -> Snapshot:
     return found[0]
 
 
+class Processors:
+    """Whether programs had processors to work on. On a machine that gives them few, threads do not meet."""
+
+    def __init__(self) -> None:
+        self.had = False
+
+    @contextmanager
+    def watch(self, words: list[str]) -> Iterator[None]:
+        """`churn` works all the time, with two threads or more; the others wait for the most part."""
+        before = os.times()
+        yield
+        after = os.times()
+        used = after.children_user - before.children_user + after.children_system - before.children_system
+        wanted = (after.elapsed - before.elapsed) * min(2, len(os.sched_getaffinity(0)))
+        self.had |= Path(words[0]).name != "churn" or used > SHARE * wanted
+
+
 def rules(advice: tuple[Advice, ...]) -> list[str]:
     return [one.rule for one in advice]
 
@@ -213,13 +232,17 @@ def heard(
 def test_a_rule_speaks_when_provoked_and_not_when_its_advice_is_followed(
     case: Provoking, allocator: str, programs: Callable[[str], list[str]]
 ) -> None:
-    library = library_of(allocator)
+    library, words = library_of(allocator), programs(case.words)
     found: dict[str, Advice] = {}
+    processors = Processors()
     for _ in range(ATTEMPTS):
-        snapshot = report(library, programs(case.words), case.conf, case.form)
+        with processors.watch(words):
+            snapshot = report(library, words, case.conf, case.form)
         found = {one.rule: one for one in advise(Case(snapshot, None, case.cpus))}
         if case.rule in found:
             break
+    if case.rule not in found and not processors.had:
+        pytest.skip("the machine is too busy for threads to meet")
     assert case.rule in found
     advice = found[case.rule]
     assert advice.subject.startswith(allocator.partition("-")[0])
@@ -269,13 +292,17 @@ def test_waiting_is_told_from_a_report_that_is_written_when_the_workers_have_gon
 ) -> None:
     library = library_of(allocator)
     found: dict[str, Advice] = {}
+    words, processors = programs("churn 4 256 400 300 1 1"), Processors()
     for _ in range(ATTEMPTS):
-        snapshot = report(library, programs("churn 4 256 400 300 1 1"), "narenas:1", "")
+        with processors.watch(words):
+            snapshot = report(library, words, "narenas:1", "")
         assert snapshot.all_arenas is not None
         assert snapshot.all_arenas.nthreads in {0, 1}
         found = {one.rule: one for one in advise(Case(snapshot))}
         if "arenas-too-few" in found:
             break
+    if not found and not processors.had:
+        pytest.skip("the machine is too busy for threads to meet")
     advice = found["arenas-too-few"]
     assert advice.certainty is Certainty.LIKELY
     assert [one.text for one in advice.settings] == ["narenas:4"]
