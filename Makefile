@@ -90,12 +90,14 @@ test-tsan: tsan
 
 # Words that are misspelt in a known way, in what people read; settings in pyproject.toml.
 SPELLING = .venv/bin/codespell *.md docs src trace include tool/src scripts packaging
-# All of them, whichever fails.  clang-tidy here only over what differs from the commit before: all of it is `make tidy`.
+# All of them, whichever fails, as many at a time as there are processors.  clang-tidy here only over what differs from the commit
+# before: all of it is `make tidy`.
+CHECKS = check_format 'check_tidy --since $(TIDY_SINCE)' check_layers check_sizes check_decisions check_figures check_links check_prose \
+	'gen_pages --check' call_cycles check_first check_symbols fast_path
 check: release
 	@$(PYTHON) scripts/prepare.py test
-	@status=0; for check in check_format 'check_tidy --since $(TIDY_SINCE)' check_layers check_sizes check_decisions check_figures check_links check_prose 'gen_pages --check' call_cycles check_first check_symbols fast_path; do \
-	  set -- $$check; command=$$1; shift; $(PYTHON) scripts/$$command.py "$$@" || status=1; done; \
-	  $(SPELLING) || status=1; exit $$status
+	@status=0; for check in $(CHECKS); do set -- $$check; command=$$1; shift; echo "$(PYTHON) scripts/$$command.py $$*"; done \
+	  | xargs -P $(JOBS) -I{} sh -c '{}' || status=1; $(SPELLING) || status=1; exit $$status
 
 # The real programs that take a minute together; the full table is `make programs`.
 test-programs: release
@@ -105,14 +107,15 @@ test-programs: release
 # Two processes on two processors wait for programs a third of the time, so there are four.
 # A test that fails gets a second try, up to ten of them; CI's closing lines name those that needed it.
 RERUNS = --reruns 1 --max-suite-reruns 10 --rerun-show-tracebacks -raR
+# One processor has work for a minute, while tests wait for programs.
+TYPES = { bad=0; .venv/bin/mypy || bad=1; MYPYPATH=scripts:tool/src .venv/bin/mypy --strict scripts tests/scripts || bad=1; \
+	MYPYPATH=scripts:tests/packages .venv/bin/mypy --strict tests/packages || bad=1; (exit $$bad); }
 test-python:
 	@$(PYTHON) scripts/prepare.py test
 	.venv/bin/ruff check --extend-per-file-ignores 'tests/scripts/*:S101' tool scripts tests/scripts tests/packages
-	.venv/bin/mypy
-	MYPYPATH=scripts:tool/src .venv/bin/mypy --strict scripts tests/scripts
-	MYPYPATH=scripts:tests/packages .venv/bin/mypy --strict tests/packages
-	@status=0; for tests in tool/tests tests/scripts; do \
-	  echo "pytest $$tests"; .venv/bin/pytest -q --numprocesses 4 --dist loadfile $(RERUNS) $$tests || status=1; done; exit $$status
+	@mkdir -p build; status=0; $(TYPES) > build/mypy.log 2>&1 & types=$$!; for tests in tool/tests tests/scripts; do \
+	  echo "pytest $$tests"; .venv/bin/pytest -q --numprocesses 4 --dist loadfile $(RERUNS) $$tests || status=1; done; \
+	  wait $$types || status=1; cat build/mypy.log; exit $$status
 
 # One job, half a minute on two quiet processors: 64 threads that make and free 3,000 objects at a time.  Builds what the README shows and
 # no test program.
