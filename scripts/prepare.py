@@ -90,6 +90,7 @@ BUILD = [
     command("objdump", "binutils"),
 ]
 NINJA = Need("ninja", lambda: shutil.which("ninja") is not None, "ninja-build", "make builds as well, and slower")
+CCACHE = Need("ccache", lambda: shutil.which("ccache") is not None, "ccache", "each run compiles everything anew")
 MUSL = Need("musl-gcc", lambda: shutil.which("musl-gcc") is not None, "musl-tools", "no test of programs of musl's")
 CHROMIUM = Need(
     "chromium", lambda: shutil.which("chromium") is not None, "chromium", "no test of hew serve's page in a browser"
@@ -150,7 +151,7 @@ PACKAGERS = [
 # What each target does without, too.
 WELCOME = {
     "build": [],
-    "ci": [NINJA, MUSL, CHROMIUM],
+    "ci": [NINJA, CCACHE, MUSL, CHROMIUM],
     "test": [*PEERS, ENGINES[1]],  # 23 MB; Prometheus brings as much again
     "demo": PEERS,
     "docs": [],
