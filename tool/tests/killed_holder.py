@@ -35,6 +35,6 @@ class Steps:
 
 if __name__ == "__main__":
     steps = Steps(int(sys.argv[1]))
-    kernel.request = steps(kernel.request)  # type: ignore[assignment]
+    kernel.request = steps(kernel.request)
     os.pwrite = steps(os.pwrite)
     holder.main()

@@ -60,8 +60,12 @@ class _Words(click.Command):
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Move a PID with words behind it to the end."""
         words = self.make_parser(context).parse_args(list(args))[0].get("words")
-        several = isinstance(words, (list, tuple)) and len(words) > 1
-        if several and process_of(words[:1]) is not None and "--" not in args:
+        if (
+            isinstance(words, (list, tuple))
+            and len(words) > 1
+            and "--" not in args
+            and process_of(words[:1]) is not None
+        ):
             args = [*args[: len(args) - len(words)], *words[1:], words[0]]
         return super().parse_args(context, args)
 
