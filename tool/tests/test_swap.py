@@ -136,6 +136,16 @@ def test_hew_gets_its_settings_and_its_control_socket(programs: Programs, ours: 
         assert hew("ctl", str(program.pid), "arenas.dirty_decay_ms").stdout == "1234\n"
 
 
+def test_one_command_swaps_and_trims_and_then_trims_alone(programs: Programs, ours: Path, hew: HewRunner) -> None:
+    with waiting(programs("hold 1 1000 40000 0 4000000"), {}) as program:
+        words = ("swap", "--timeout", "60", "--trim", "--lib", str(ours), str(program.pid))
+        first, second = hew(*words).stdout.splitlines(), hew(*words).stdout.splitlines()
+        assert "is on hew" in first[0]
+        assert "of the old heap returned" in first[1]
+        assert "of the old heap returned" in second[0]
+        assert hew("swap", "--back", "--timeout", "60", str(program.pid)).returncode == 0
+
+
 def test_a_program_that_only_sleeps_goes_on_sleeping(programs: Programs, ours: Path) -> None:
     with waiting(programs("hold 1 500 300 3 4000000"), {}) as program:
         swap(program.pid, ours, timeout=LONG)

@@ -19,7 +19,7 @@ Done = Swapped | Drained
 
 @click.command("swap")
 @click.option("--back", is_flag=True, help="Send new requests to the old allocator again.")
-@click.option("--trim", is_flag=True, help="Return what is free in the old heap; may be repeated while it drains.")
+@click.option("--trim", is_flag=True, help="Also return what is free in the old heap; may be repeated while it drains.")
 @click.option("--settings", metavar="NAME:VALUE,...", default="", help="Settings for hew, as in MALLOC_CONF.")
 @click.option("--children", is_flag=True, help="Also all descendants of the process.")
 @click.option("--service", metavar="UNIT", help="All processes of a systemd service, in place of PID.")
@@ -78,12 +78,12 @@ def _processes(pid: int | None, service: str | None, children: bool) -> list[int
 
 def _change(pid: int, back: bool, trim: bool, settings: str, lib: Path | None, timeout: float) -> list[Done]:
     from hew.sources.library import find_hew  # noqa: PLC0415
-    from hew.sources.swap.swapping import drain, swap, swap_back  # noqa: PLC0415 - numpy and an ELF reader
+    from hew.sources.swap.swapping import drain, has_both, swap, swap_back  # noqa: PLC0415 - numpy and an ELF reader
 
     done: list[Done] = []
     if back:
         done.append(swap_back(pid, timeout))
-    elif not trim or settings:
+    elif not trim or settings or not has_both(pid):
         done.append(swap(pid, find_hew(lib, os.environ), settings, timeout))
     if trim:
         done.append(drain(pid, timeout))
@@ -94,10 +94,7 @@ def _text(one: Done, back: bool) -> str:
     if isinstance(one, Drained):
         return (
             f"process {one.pid}: {size(max(one.before - one.after, 0))} of the old heap returned, resident "
-            f"{size(one.after)}; {one.frees} old objects freed since the swap, {one.resizes} of them moved to hew"
+            f"{size(one.after)}\n  {one.frees} objects of it freed since the swap, {one.resizes} of them moved to hew"
         )
-    where = f"back on {one.old}" if back else f"on hew, before {one.old}"
-    return (
-        f"process {one.pid} is {where}: {one.functions} functions changed, all threads stood still for "
-        f"{one.stop * 1000:.1f} ms"
-    )
+    where = f"back on {one.old}" if back else f"on hew (before: {one.old})"
+    return f"process {one.pid} is {where}; its threads stood still for {one.stop * 1000:.1f} ms"

@@ -131,6 +131,13 @@ def swap_back(pid: int, timeout: float = TIMEOUT) -> Swapped:
         return Swapped(pid, state.title, len(writes), answer["stop"], answer["tries"], loaded=False)
 
 
+def has_both(pid: int) -> bool:
+    """Whether a process has been swapped before, so that it frees objects of two allocators."""
+    with _opened(pid) as memory:
+        ours, _ = library_in(pid)
+        return _words(ours, memory)[0] != 0
+
+
 def drain(pid: int, timeout: float = TIMEOUT) -> Drained:
     """What is free in the old heap goes back to the system: the old allocator's own function does it."""
     with _opened(pid) as memory:
