@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Change the allocator of busy programs, back and forth, and look whether anybody notices.
 
-    python3 scripts/swap_soak.py [--swaps 1000] [--only redis|nginx|... ...] [--library FILE]
+    python3 scripts/swap_soak.py [--swaps 1000] [--only redis|nginx|... ...] [--library FILE] [--page docs/swap.md]
 
 swaps       200 threads of tool/tests/programs/swaps.c, which look at every object
 redis       Debian's redis-server on its own jemalloc, with redis-benchmark and a client that reads all back at the end
@@ -11,17 +11,17 @@ nginx       a worker that serves compressed files, which clients compare
 postgres    one backend that answers queries, which a client compares
 python      a server of the standard library with threads, node and java likewise; java checks itself
 
-What is not here is left out, and that is said. Status 1: a program ended, or an answer was wrong, or missing.
+Then: what hew swap --trim returns of a heap of glibc that is full of holes, and how fast a swapped program is. What is
+not here is left out, and the script says that. Status 1: a program ended, or an answer was wrong or missing. --page
+writes the tables.
 """
 
 import argparse
-import http.client
 import os
 import shutil
 import statistics
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -29,19 +29,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from attach_soak import SOURCES, Missing, await_port, ended_well, needed, read_line, running
+from generated import section_of, table
+from swap_clients import PATHS, body_of
 
 from hew.model.errors import HewError
 from hew.sources.library import find_hew
+from hew.sources.processes import resident
 from hew.sources.server import free_port
-from hew.sources.swap.swapping import swap, swap_back
+from hew.sources.swap.swapping import drain, swap, swap_back
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "swap"
 ATTACH_SOAK = ROOT / "scripts" / "attach_soak.py"
-PATHS = 400  # different answers of a server
-CLIENTS = 4
-PATIENCE = 30.0  # seconds without an answer
-GOAL = 20.0  # ms
+CLIENTS = str(ROOT / "scripts" / "swap_clients.py")
+SECTION = section_of("scripts/swap_soak.py", "figures")
 QUIET = subprocess.DEVNULL
 PYTHON_SERVER = """
 import http.server
@@ -152,15 +153,10 @@ def start_redis_glibc() -> AbstractContextManager[Subject]:
     return start_redis(LD_PRELOAD="libc.so.6")
 
 
-def body_of(number: int) -> bytes:
-    """What a server answers to this path."""
-    return f"{number}.".encode() * (number * 10)
-
-
 @contextmanager
 def asked(pid: int, port: int) -> Iterator[Subject]:
     """A web server with clients that compare each answer; they are a process of their own."""
-    with running([sys.executable, __file__, "--read", str(port)]) as reader:
+    with running([sys.executable, CLIENTS, "--read", str(port)]) as reader:
         if read_line(reader.stdout) != "ready":
             raise HewError("the clients did not begin")
         yield Subject(pid, lambda: ended_well(reader))
@@ -206,7 +202,7 @@ def start_postgres() -> Iterator[Subject]:
     options = ["-p", str(port), "-k", "", "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
     with served([*user, server, "-D", str(folder), *options]):
         await_port(port)
-        with running([sys.executable, __file__, "--query", client, str(port)]) as asking:
+        with running([sys.executable, CLIENTS, "--query", client, str(port)]) as asking:
             yield Subject(int(read_line(asking.stdout)), lambda: ended_well(asking))
 
 
@@ -220,88 +216,6 @@ SUBJECTS: dict[str, Started] = {
     "node": lambda: start_script("node", "-e", NODE_SERVER),
     "java": start_java,
 }
-
-
-# The clients, each in a process of its own.
-
-
-class Longest:
-    """How long the slowest answer took, and how many there were."""
-
-    def __init__(self) -> None:
-        self.seconds, self.count, self.wrong = 0.0, 0, ""
-        self.over = threading.Event()
-
-    def note(self, seconds: float) -> None:
-        """One answer."""
-        self.count += 1
-        self.seconds = max(self.seconds, seconds)
-
-    def told(self) -> None:
-        """The result, at the end of a client."""
-        if self.wrong:
-            sys.exit(self.wrong)
-        print(f"{self.count} answers, all right; the slowest took {self.seconds * 1000:.1f} ms")
-
-
-def read(port: int) -> None:
-    """What `--read` runs: clients that know what each path must give."""
-    longest = Longest()
-    threads = [threading.Thread(target=read_paths, args=(port, one, longest)) for one in range(CLIENTS)]
-    for thread in threads:
-        thread.start()
-    print("ready", flush=True)
-    sys.stdin.readline()
-    longest.over.set()
-    for thread in threads:
-        thread.join()
-    longest.told()
-
-
-def read_paths(port: int, number: int, longest: Longest) -> None:
-    """One client."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-    try:
-        while not longest.over.is_set() and not longest.wrong:
-            number = (number * 31 + 7) % PATHS
-            began = time.monotonic()
-            connection.request("GET", f"/{number}")
-            body = connection.getresponse().read()
-            longest.note(time.monotonic() - began)
-            if body != body_of(number):
-                longest.wrong = f"/{number}: {len(body)} bytes that are not the right ones"
-    except (OSError, http.client.HTTPException) as error:
-        longest.wrong = f"/{number}: {error!r}"
-
-
-QUERY = (
-    "select md5(string_agg(a.g || ':' || b.g, ',' order by a.g desc, b.g)) from generate_series(1, 300) a(g) "
-    "join generate_series(1, 3000) b(g) on b.g % 300 = a.g - 1;"
-)
-
-
-def query(client: str, port: int) -> None:
-    """What `--query` runs: says which process answers, and asks it the same until it is told to stop."""
-    longest = Longest()
-    words = [client, "-h", "127.0.0.1", "-p", str(port), "-U", "hew", "-d", "postgres", "-AtqX"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as session:
-
-        def ask(text: str) -> str:
-            assert session.stdin is not None  # noqa: S101 - a pipe
-            session.stdin.write(text + "\n")
-            session.stdin.flush()
-            return read_line(session.stdout)
-
-        print(ask("select pg_backend_pid();"), flush=True)
-        right = ask(QUERY)
-        os.set_blocking(0, False)
-        while not sys.stdin.readline() and not longest.wrong:
-            began = time.monotonic()
-            answer = ask(QUERY)
-            longest.note(time.monotonic() - began)
-            longest.wrong = "" if answer == right else f"{answer!r}, which was {right!r} before"
-        session.kill()
-    longest.told()
 
 
 @dataclass
@@ -318,15 +232,15 @@ class Score:
         """Whether every swap was done."""
         return len(self.stops) == 2 * self.wanted
 
-    def told(self, name: str) -> str:
-        """A line."""
+    def row(self, name: str) -> list[str]:
+        """Of the table."""
         stops = sorted(self.stops) or [0.0]
-        refused = ", ".join(f"{count} refused ({reason})" for reason, count in self.refused.items()) or "none refused"
-        return (
-            f"{name}: {len(self.stops) // 2} of {self.wanted} swaps there and back, {refused}; stop median "
-            f"{statistics.median(stops):.1f} ms, 99 % {stops[(len(stops) - 1) * 99 // 100]:.1f}, longest "
-            f"{stops[-1]:.1f}, {sum(one > GOAL for one in stops)} above {GOAL:.0f}; {self.said}"
-        )
+        figures = [statistics.median(stops), stops[(len(stops) - 1) * 99 // 100], stops[-1]]
+        done = f"{len(self.stops) // 2} of {self.wanted}"
+        return [name, done, str(sum(self.refused.values())), *(f"{one:.1f}" for one in figures), self.said]
+
+
+HEAD = ["program", "there and back", "refused, tried again", "stop, median ms", "99 %", "longest", "what came of it"]
 
 
 def change(score: Score, pid: int, library: Path) -> None:
@@ -354,35 +268,89 @@ def soak(start: Started, swaps: int, library: Path) -> Score:
     return score
 
 
+HOLES = ("310000", "1000", "100000")  # of plateau: 300 MB, of which a few objects live
+SETTLED = 60.0  # seconds
+JOB = """
+import sys, time
+print("ready", flush=True)
+sys.stdin.readline()
+began = time.process_time()
+for _ in range(150):
+    kept = {str(i): [i, str(i * 7), (i,)] for i in range(10000)}
+print(time.process_time() - began)
+"""
+RUNS = 3
+
+
+def holes(library: Path) -> list[str]:
+    """Resident MiB of a process whose heap is full of holes: before, after a swap with --trim, and under hew."""
+    program = WORK / "plateau"
+    source = ROOT / "tool" / "tests" / "programs" / "plateau.c"
+    subprocess.run([needed("cc"), "-O1", "-fno-builtin", "-pthread", "-w", "-o", program, source], check=True)
+    found = []
+    for variables in ({}, {"LD_PRELOAD": str(library)}):
+        with running([str(program), *HOLES], **variables) as process:
+            while read_line(process.stdout) != "end":
+                pass
+            if not variables:
+                found.append(resident(process.pid))
+                swap(process.pid, library)
+                drain(process.pid)
+            time.sleep(SETTLED)
+            found.append(resident(process.pid))
+    before, swapped, ours = (one / (1 << 20) for one in found)
+    return ["resident MiB, 300 MB of holes", f"{before:.1f}", f"{swapped:.1f}", f"{ours:.1f}"]
+
+
+def speed(library: Path) -> list[str]:
+    """CPU seconds of a job of Python that allocates by malloc alone: on glibc, swapped, and under hew. The least."""
+    found: list[list[float]] = [[], [], []]
+    for _ in range(RUNS):
+        for number, preload in enumerate(("", "", str(library))):
+            with running([sys.executable, "-c", JOB], PYTHONMALLOC="malloc", LD_PRELOAD=preload) as process:
+                read_line(process.stdout)
+                if number == 1:
+                    swap(process.pid, library)
+                found[number].append(float(ended_well(process)))
+    return ["CPU s, a job of Python", *(f"{min(one):.2f}" for one in found)]
+
+
 def main() -> int:
     """All subjects, or those that are named."""
     parser = argparse.ArgumentParser(description="Change the allocator of busy programs, back and forth.")
     parser.add_argument("--swaps", type=int, default=1000)
     parser.add_argument("--only", choices=SUBJECTS, action="append")
     parser.add_argument("--library", type=Path)
-    parser.add_argument("--read", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--query", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--page", type=Path, help="write the tables there; not with --only")
     options = parser.parse_args()
-    if options.read:
-        read(options.read)
-        return 0
-    if options.query:
-        query(options.query[0], int(options.query[1]))
-        return 0
     WORK.mkdir(parents=True, exist_ok=True)
-    good = True
+    library = find_hew(options.library, os.environ)
+    good, rows = True, []
     for name in options.only or SUBJECTS:
         try:
-            score = soak(SUBJECTS[name], options.swaps, find_hew(options.library, os.environ))
+            score = soak(SUBJECTS[name], options.swaps, library)
         except Missing as missing:
             print(f"{name}: left out, {missing}", flush=True)
         except (HewError, subprocess.SubprocessError) as error:
             print(f"{name}: FAILED, {error}", flush=True)
             good = False
         else:
-            print(score.told(name), flush=True)
+            rows.append(score.row(name))
+            print(
+                " | ".join(rows[-1]), *(f"{count} refused: {why}" for why, count in score.refused.items()), flush=True
+            )
             good = good and score.good
+    if not options.only:
+        lines = [*table(HEAD, rows), "", *table(["", "on glibc", "swapped", "started under hew"], figures(library))]
+        print("\n".join(lines))
+        if options.page and good:
+            SECTION.write(options.page, lines)
     return 0 if good else 1
+
+
+def figures(library: Path) -> list[list[str]]:
+    """What a swap is good for."""
+    return [holes(library), speed(library)]
 
 
 if __name__ == "__main__":
