@@ -4,23 +4,23 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
 from hew.model.run import Step
 
 
 @contextmanager
 def bar(total: int) -> Iterator[Callable[[str, int], None]]:
     """Yields a function that shows the present step, and the number of finished steps."""
+    from rich import progress as parts  # noqa: PLC0415 - what a command without a bar need not wait for
+    from rich.console import Console  # noqa: PLC0415
+
     console = Console(stderr=True)
-    shown = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+    shown = parts.Progress(
+        parts.TextColumn("{task.description}", markup=False),
+        parts.BarColumn(),
+        parts.MofNCompleteColumn(),
+        parts.TimeElapsedColumn(),
+        parts.TextColumn("left"),
+        parts.TimeRemainingColumn(),
         console=console,
         transient=True,
         disable=not console.is_terminal,
