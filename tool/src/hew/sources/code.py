@@ -14,12 +14,17 @@ from array import array
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from elftools.common.exceptions import ELFError
+from elftools.construct.core import ConstructError
+from elftools.elf.dynamic import DynamicSegment
+from elftools.elf.elffile import ELFFile
+from elftools.elf.segments import InterpSegment
 
 from hew.model.known_allocators import BY_NAME, CONF, GLIBC, HEW, KNOWN, MUSL, Known
 from hew.model.lazy_dataclass import dataclass
 from hew.model.process import Code
-from hew.sources.elf import DYNAMIC_SYMBOLS, FIXED, FLAGS_1, LOADED, MALFORMED, RELOCATIONS, SYMBOLS, Elf
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +43,19 @@ CONF_NAME = re.compile(rb"\0([A-Z0-9_]*)" + CONF.encode() + rb"\0")
 NAMED_VERSION = re.compile(r"\.so\.(\d+(?:\.\d+)+)$|-(\d+(?:\.\d+)+)\.so")
 DF_1_PIE = 0x08000000
 LARGEST = 4 << 30
+# What malformed files make of the parser, which trusts their offsets and sizes.
+MALFORMED: tuple[type[Exception], ...] = (
+    ELFError,
+    ConstructError,
+    OSError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    TypeError,
+    ValueError,
+)
 Bytes = mmap.mmap
 
 
@@ -115,7 +133,7 @@ def _parsed(opened: BinaryIO, shown: Path) -> Code | None:
     """What an open file brings; None when it is no file of code."""
     try:
         with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _read(Elf(data), data, shown)
+            return _read(ELFFile(opened), data, shown)
     except MALFORMED:
         return None
 
@@ -139,12 +157,14 @@ def knows_setting(file: Path, name: str) -> bool:
         return True
 
 
-def _read(elf: Elf, data: Bytes, shown: Path) -> Code:
-    tables = [read_symbols(elf, kind) for kind in (DYNAMIC_SYMBOLS, SYMBOLS)]
+def _read(elf: ELFFile, data: Bytes, shown: Path) -> Code:
+    tables = [read_symbols(elf, kind) for kind in ("SHT_DYNSYM", "SHT_SYMTAB")]
     exported, whole = tables
-    interpreter = elf.interpreter()
-    needed = tuple(elf.needed())
-    static = (elf.kind == FIXED and not needed) or (interpreter is None and _is_program(elf))
+    interpreter = next(
+        (str(one.get_interp_name()) for one in elf.iter_segments() if isinstance(one, InterpSegment)), None
+    )
+    needed = tuple(tag.needed for tag in _tags(elf, "DT_NEEDED"))
+    static = (elf["e_type"] == "ET_EXEC" and not needed) or (interpreter is None and _is_program(elf))
     kind, prefix = _kind(data, [one for one in tables if one], static)
     exports = exported is not None and exported.defines(MALLOC)
     has = exports or (whole is not None and whole.defines(MALLOC))
@@ -165,20 +185,27 @@ def _read(elf: Elf, data: Bytes, shown: Path) -> Code:
         slots=_slots(elf, exported) if exported is not None else (),
         runtime=_runtime(data, tables),
         also=_also(data, kind),
-        base=min((one.address & -4096 for one in elf.segments if one.kind == LOADED), default=0),
+        base=min((one["p_vaddr"] & -4096 for one in elf.iter_segments("PT_LOAD")), default=0),
     )
 
 
-def _is_program(elf: Elf) -> bool:
+def _tags(elf: ELFFile, name: str) -> Iterator[Any]:
+    """The rows of a kind in the table that the loader reads."""
+    for segment in elf.iter_segments():
+        if isinstance(segment, DynamicSegment):
+            yield from segment.iter_tags(name)
+
+
+def _is_program(elf: ELFFile) -> bool:
     """Whether a file without an interpreter is a program (a static one that may lie anywhere), not a library."""
-    return elf.kind == FIXED or any(kind == FLAGS_1 and value & DF_1_PIE for kind, value in elf.tags)
+    return elf["e_type"] == "ET_EXEC" or any(tag["d_val"] & DF_1_PIE for tag in _tags(elf, "DT_FLAGS_1"))
 
 
-def read_symbols(elf: Elf, kind: int) -> Symbols | None:
-    section = next(elf.of_kind(kind), None)
+def read_symbols(elf: ELFFile, kind: str) -> Symbols | None:
+    section = next(elf.iter_sections(kind), None)
     if section is None:
         return None
-    return Symbols(elf.content(section), elf.wide, elf.content(elf.sections[section.link]))
+    return Symbols(section.data(), elf.elfclass == 64, elf.get_section(section["sh_link"]).data())
 
 
 def _kind(data: Bytes, tables: list[Symbols], static: bool) -> tuple[Known | None, str | None]:
@@ -215,12 +242,12 @@ def _version(kind: Known | None, data: Bytes, shown: Path) -> str:
     return (named[1] or named[2]) if named else ""
 
 
-def _slots(elf: Elf, exported: Symbols) -> tuple[int, ...]:
+def _slots(elf: ELFFile, exported: Symbols) -> tuple[int, ...]:
     """Where the loader writes malloc's address, as the file counts addresses; only where pointers have 64 bits."""
     wanted = set(exported.numbers(MALLOC))  # the C library has a slot for its own, so that others can take its place
-    if not wanted or not elf.wide:
+    if not wanted or elf.elfclass != 64:
         return ()
-    return tuple(place for section in elf.of_kind(RELOCATIONS) for place in _places(elf.content(section), wanted))
+    return tuple(place for section in elf.iter_sections("SHT_RELA") for place in _places(section.data(), wanted))
 
 
 def _places(data: bytes, wanted: set[int]) -> Iterator[int]:

@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""What a command really is: its file, the ELF program behind a script, and whether a preload can reach that."""
+"""What a command really is: its file, the ELF program behind a script, and whether a preload can reach that.
 
-import mmap
+The header is read here by struct: `hew run` needs nothing else of the file, and to import pyelftools takes half a
+second. Whatever reads symbols or segments uses pyelftools (code.py).
+"""
+
 import os
 import shutil
 import stat
+import struct
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from hew.model.errors import CommandNotExecutableError, CommandNotFoundError
 from hew.model.lazy_dataclass import dataclass
-from hew.sources.elf import MALFORMED, Elf
 
+ELF_MAGIC = b"\x7fELF"
+PROGRAM_INTERPRETER = 3  # PT_INTERP
 SCRIPT_DEPTH = 4  # the kernel's own limit on scripts run by scripts
 
 
 @dataclass(frozen=True)
-class Header:
+class Elf:
     """The part of an ELF header that decides whether a library can be preloaded."""
 
     bits: int
@@ -44,15 +49,36 @@ def find_command(name: str, environment: Mapping[str, str]) -> Path:
     raise CommandNotFoundError(f"{name}: command not found")
 
 
-def read_elf(path: Path) -> Header | None:
+def read_elf(path: Path) -> Elf | None:
     """The ELF header of a file, or None when it is no ELF file or cannot be read."""
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            elf = Elf(data)
-            interpreter = elf.interpreter()
-            return Header(64 if elf.wide else 32, elf.machine, Path(interpreter) if interpreter else None)
-    except MALFORMED:
+        with path.open("rb") as file:
+            head = file.read(64)
+            if head[:4] != ELF_MAGIC or len(head) < 52:
+                return None
+            wide, order = head[4] == 2, "<" if head[5] == 1 else ">"
+            machine = struct.unpack_from(order + "H", head, 18)[0]
+            offset = struct.unpack_from(order + ("Q" if wide else "I"), head, 32 if wide else 28)[0]
+            size, count = struct.unpack_from(order + "HH", head, 54 if wide else 42)
+            file.seek(offset)
+            table = file.read(size * count)
+            for start in range(0, len(table) - size + 1, size or 1):
+                if struct.unpack_from(order + "I", table, start)[0] == PROGRAM_INTERPRETER:
+                    at, length = _segment(table, start, order, wide)
+                    file.seek(at)
+                    name = file.read(length).rstrip(b"\0")
+                    return Elf(64 if wide else 32, machine, Path(os.fsdecode(name)))
+            return Elf(64 if wide else 32, machine, None)
+    except (OSError, struct.error):
         return None
+
+
+def _segment(table: bytes, start: int, order: str, wide: bool) -> tuple[int, int]:
+    """File offset and length of a program header's segment."""
+    kind, offset, length = ("Q", 8, 32) if wide else ("I", 4, 16)
+    at: int = struct.unpack_from(order + kind, table, start + offset)[0]
+    size: int = struct.unpack_from(order + kind, table, start + length)[0]
+    return at, size
 
 
 def program_behind(path: Path, environment: Mapping[str, str]) -> Path:

@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from elftools.elf.elffile import ELFFile
+
 from hew.model.errors import HewError
 from hew.model.known_allocators import JEMALLOC
 from hew.model.lazy_dataclass import dataclass
 from hew.model.process import Area, Code
 from hew.sources.attach.machine_code import Functions
-from hew.sources.code import Symbols, open_code, read_code, read_symbols
-from hew.sources.elf import DYNAMIC_SYMBOLS, EXECUTABLE, LOADED, MALFORMED, SYMBOLS, X86_64, Elf
+from hew.sources.code import MALFORMED, Symbols, open_code, read_code, read_symbols
 from hew.sources.mapped_files import file_of
 from hew.sources.process_memory import parse_areas
 from hew.sources.processes import PROC, read_text
@@ -124,11 +125,11 @@ def _target_of(link: str) -> str:
 
 def tables_of(one: Mapped) -> list[Symbols]:
     try:
-        with open_code(one.file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            elf = Elf(data)
-            if not elf.wide or elf.machine != X86_64:
+        with open_code(one.file) as opened:
+            elf = ELFFile(opened)
+            if elf.elfclass != 64 or elf["e_machine"] != "EM_X86_64":
                 raise HewError("it is no program of x86-64")
-            return [found for kind in (SYMBOLS, DYNAMIC_SYMBOLS) if (found := read_symbols(elf, kind)) is not None]
+            return [found for kind in ("SHT_SYMTAB", "SHT_DYNSYM") if (found := read_symbols(elf, kind)) is not None]
     except MALFORMED as error:
         raise HewError(f"{one.shown} cannot be read: {error}") from error
 
@@ -198,14 +199,14 @@ def calls_of(one: Mapped, names: Iterable[bytes] = CALLS) -> Iterator[tuple[int,
 def restorers_of(one: Mapped) -> Iterator[int]:
     """Where handlers of signals return to."""
     with open_code(one.file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for segment in Elf(data).segments:
-            if segment.kind != LOADED or not segment.flags & EXECUTABLE:
+        for segment in ELFFile(opened).iter_segments("PT_LOAD"):
+            if not segment["p_flags"] & 1:
                 continue
-            start, end = segment.offset, segment.offset + segment.file_size
+            start, end = segment["p_offset"], segment["p_offset"] + segment["p_filesz"]
             for code in RESTORERS:
                 at = data.find(code, start, end)
                 while at >= 0:
-                    yield one.bias + segment.address + at - start
+                    yield one.bias + segment["p_vaddr"] + at - start
                     at = data.find(code, at + 1, end)
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Addresses in a process that a swap needs: of functions in its files, and of free address space near one."""
 
-import mmap
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
 
 from hew.model.errors import HewError
 from hew.model.lazy_dataclass import dataclass
@@ -12,7 +13,6 @@ from hew.model.process import Area
 from hew.model.swap import FREES, NEEDED, QUERIES, REALLOC, REQUESTS
 from hew.sources.attach.target import C_LIBRARY, LOADER, Mapped, calls_of, mapped_code, restorers_of, tables_of
 from hew.sources.code import open_code
-from hew.sources.elf import LOADED, Elf
 from hew.sources.process_memory import parse_areas
 from hew.sources.processes import PROC, read_text
 from hew.sources.swap.instructions import JUMP, place_of_jump, reaches, returns_into
@@ -139,12 +139,12 @@ def sites_of(file: Mapped, memory: int) -> list[Site]:
 
 def _code(file: Mapped, value: int, size: int) -> bytes:
     """Bytes of the file by their address in it."""
-    with open_code(file.file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for segment in Elf(data).segments:
-            offset = value - segment.address
-            if segment.kind == LOADED and 0 <= offset < segment.file_size:
-                start = segment.offset + offset
-                return data[start : start + size]
+    with open_code(file.file) as opened:
+        for segment in ELFFile(opened).iter_segments("PT_LOAD"):
+            offset = value - segment["p_vaddr"]
+            if 0 <= offset < segment["p_filesz"]:
+                opened.seek(segment["p_offset"] + offset)
+                return opened.read(size)
     return b""
 
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
 """What an ELF file knows of addresses: its segments, its functions, its build id, whether it has DWARF."""
 
+import io
 import lzma
-import mmap
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection
+
 from hew.model.lazy_dataclass import dataclass
-from hew.sources.code import Symbols, open_code, read_symbols
-from hew.sources.elf import DYNAMIC_SYMBOLS, EXECUTABLE, LOADED, MALFORMED, NO_BITS, SYMBOLS, Elf, text
+from hew.sources.code import MALFORMED, Symbols, open_code, read_symbols
 from hew.sources.extras import need
 from hew.sources.readable import readable
 
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+EXECUTABLE = 1  # PF_X
 FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
 PAGE = 4096
 UNSIZED_REACH = 4096  # bytes that a function without a size, as assembler has them, is taken to have
 MOST_UNPACKED = 256 << 20
-NOTE = struct.Struct("<III")  # the sizes of its name and content, its kind
 
 
 @dataclass(frozen=True)
@@ -71,32 +72,31 @@ def read_elf_file(path: Path) -> ElfFile | None:
     """The file; None where there is none, or it is no such file, or is damaged."""
     need("numpy")
     try:
-        with open_code(path) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _read(Elf(data), path)
+        with open_code(path) as opened:
+            return _read(ELFFile(opened), path)
     except MALFORMED:
         return None
 
 
-def _read(elf: Elf, path: Path) -> ElfFile:
-    whole = read_symbols(elf, SYMBOLS)
-    found = [one for one in (whole, *_hidden_symbols(elf), read_symbols(elf, DYNAMIC_SYMBOLS)) if one is not None]
+def _read(elf: ELFFile, path: Path) -> ElfFile:
+    whole = read_symbols(elf, "SHT_SYMTAB")
+    found = [one for one in (whole, *_hidden_symbols(elf), read_symbols(elf, "SHT_DYNSYM")) if one is not None]
     starts, ends, names, tables = _functions(found)
-    info = elf.named(".debug_info")
+    info = elf.get_section_by_name(".debug_info")
     return ElfFile(
         path=path,
         build_id=_build_id(elf),
         segments=tuple(
-            Segment(one.offset, one.address, one.memory_size, bool(one.flags & EXECUTABLE))
-            for one in elf.segments
-            if one.kind == LOADED
+            Segment(one["p_offset"], one["p_vaddr"], one["p_memsz"], bool(one["p_flags"] & EXECUTABLE))
+            for one in elf.iter_segments("PT_LOAD")
         ),
         starts=starts,
         ends=ends,
         names=names,
         tables=tables,
         texts=tuple(one.texts for one in found),
-        has_lines=(info is not None and info.kind != NO_BITS)
-        or elf.named(".zdebug_info") is not None,
+        has_lines=(info is not None and info["sh_type"] != "SHT_NOBITS")
+        or elf.get_section_by_name(".zdebug_info") is not None,
         stripped=whole is None,
         link=_link(elf),
     )
@@ -131,28 +131,25 @@ def _functions(
     return starts, np.where(sizes == 0, unsized, starts + sizes), names[first], tables[first]
 
 
-def _hidden_symbols(elf: Elf) -> Iterator[Symbols | None]:
+def _hidden_symbols(elf: ELFFile) -> Iterator[Symbols | None]:
     """The functions in .gnu_debugdata, which some distributions leave in files that are stripped otherwise."""
-    section = elf.named(".gnu_debugdata")
+    section = elf.get_section_by_name(".gnu_debugdata")
     if section is not None:
         try:
-            unpacked = lzma.LZMADecompressor().decompress(elf.content(section), MOST_UNPACKED)
+            unpacked = lzma.LZMADecompressor().decompress(section.data(), MOST_UNPACKED)
         except lzma.LZMAError:
             return
-        yield read_symbols(Elf(unpacked), SYMBOLS)
+        yield read_symbols(ELFFile(io.BytesIO(unpacked)), "SHT_SYMTAB")
 
 
-def _build_id(elf: Elf) -> str:
-    section = elf.named(".note.gnu.build-id")
-    note = elf.content(section) if section is not None else b""
-    if len(note) < NOTE.size:
-        return ""
-    name, size, _ = NOTE.unpack_from(note)
-    start = NOTE.size + (name + 3) // 4 * 4
-    return note[start : start + size].hex()
+def _build_id(elf: ELFFile) -> str:
+    for section in elf.iter_sections():
+        if isinstance(section, NoteSection) and section.name == ".note.gnu.build-id":
+            return next((str(note["n_desc"]) for note in section.iter_notes()), "")
+    return ""
 
 
-def _link(elf: Elf) -> str:
-    section = elf.named(".gnu_debuglink")
-    name = text(elf.content(section), 0) if section is not None else ""
+def _link(elf: ELFFile) -> str:
+    section = elf.get_section_by_name(".gnu_debuglink")
+    name = section.data().partition(b"\0")[0].decode(errors="replace") if section is not None else ""
     return name if "/" not in name else ""
