@@ -10,6 +10,7 @@ as a link, and what it is about.  A decision that is overtaken becomes a line of
 import argparse
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 DECISIONS = Path(__file__).parent.parent / "docs" / "decisions"
@@ -40,8 +41,11 @@ def find_breaches(folder: Path) -> list[str]:
     rows = {row["name"]: row for row in ROW.finditer((folder / "README.md").read_text())}
     paths = sorted(folder.glob("[0-9]*.md"))
     breaches = [f"README.md: {name} is no decision" for name in sorted(rows.keys() - {path.name for path in paths})]
+    twice = {before.name for before, path in pairwise(paths) if before.name[:4] == path.name[:4]}
     for path in paths:
         number, text = path.name[:4], path.read_text()
+        if path.name in twice:
+            breaches.append(f"{path.name}: another decision has its number")
         breaches += [f"{path.name}: {breach}" for breach in page_breaches(text, number)]
         row = rows.get(path.name)
         if row is None:

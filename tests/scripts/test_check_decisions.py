@@ -44,6 +44,7 @@ def test_rows_of_tables_may_be_long(folder: Path) -> None:
             f"# 0002: Arrays\n{BODY}{'word ' * 30}\n",
             "0002-arrays.md: has lines of more than 100 columns",
         ),
+        ("0002-sets.md", f"# 0002: Sets\n{BODY}", "0002-arrays.md: another decision has its number"),
         ("0003-new.md", f"# 0003: New\n{BODY}", "0003-new.md: not in README.md"),
         ("README.md", INDEX + "| 0004 | [Gone](0004-gone.md) | x |\n", "README.md: 0004-gone.md is no decision"),
     ],

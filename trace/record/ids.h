@@ -6,7 +6,7 @@
  * Owns      a table of 2^21 chunks in memory that a forked child sees as zeros.  A chunk whose objects have all ended is
  *           used again.
  * Promises  a lock for a new chunk, once in 1,024 allocations; one atomic subtraction for each object that ends.
- * Why       docs/decisions/0094-handles-of-live-objects.md.
+ * Why       docs/decisions/0095-handles-of-live-objects.md.
  */
 #ifndef HEW_TRACE_RECORD_IDS_H
 #define HEW_TRACE_RECORD_IDS_H
