@@ -148,7 +148,7 @@ attach-soak:
 SWAPS ?= 1000
 swap-soak: release
 	@$(PYTHON) scripts/prepare.py test
-	.venv/bin/python scripts/swap_soak.py --swaps $(SWAPS)
+	.venv/bin/python scripts/swap_soak.py --swaps $(SWAPS) --page docs/swap.md
 	HEW_KILL_STRIDE=1 .venv/bin/pytest -q --timeout 3600 tool/tests/test_swap_killed.py
 
 simulate: release

@@ -41,6 +41,7 @@ from hew.sources.swap.swapping import drain, swap, swap_back
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "swap"
 ATTACH_SOAK = ROOT / "scripts" / "attach_soak.py"
+PATIENCE = 30.0  # seconds
 CLIENTS = str(ROOT / "scripts" / "swap_clients.py")
 SECTION = section_of("scripts/swap_soak.py", "figures")
 QUIET = subprocess.DEVNULL
@@ -244,11 +245,11 @@ HEAD = ["program", "there and back", "refused, tried again", "stop, median ms", 
 
 
 def change(score: Score, pid: int, library: Path) -> None:
-    """There and back, as often as wanted. What is refused as the process was too busy is tried again."""
+    """There and back, as often as wanted. A swap that is refused, for a process that is too busy, is tried again."""
     for number in range(2 * score.wanted):
         for _ in range(5):
             try:
-                done = swap(pid, library) if number % 2 == 0 else swap_back(pid)
+                done = swap(pid, library, timeout=PATIENCE) if number % 2 == 0 else swap_back(pid, PATIENCE)
             except HewError as error:
                 reason = str(error).partition(": ")[2]
                 score.refused[reason] = score.refused.get(reason, 0) + 1

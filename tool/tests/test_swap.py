@@ -7,12 +7,13 @@ import platform
 import signal
 import struct
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from conftest import PROGRAMS, HewRunner, build, may_attach
+from conftest import PATIENCE, PROGRAMS, HewRunner, build, may_attach
 from hew.model.errors import HewError
 from hew.sources.attach import kernel
 from hew.sources.library import find_hew
@@ -24,6 +25,7 @@ from hew.sources.swap.swapping import drain, swap, swap_back
 from waiting import waiting
 
 Programs = Callable[[str], list[str]]
+SOAK = Path(__file__).resolve().parents[2] / "scripts" / "swap_soak.py"
 LONG = 60.0  # seconds in which a moment is found, however busy the machine is
 WAYS = ("direct", "stored", "dlsym", "dlvsym", "realloc", "aligned", "libc", "plugin", "thread", "child")
 PLUGIN = "#include <stdlib.h>\nvoid *make(size_t size) { return malloc(size); }\n"
@@ -134,6 +136,13 @@ def test_hew_gets_its_settings_and_its_control_socket(programs: Programs, ours: 
         done = hew("swap", "--timeout", "60", "--lib", str(ours), "--settings", "dirty_decay_ms:1234", str(program.pid))
         assert (done.returncode, done.stderr) == (0, "")
         assert hew("ctl", str(program.pid), "arenas.dirty_decay_ms").stdout == "1234\n"
+
+
+def test_a_server_under_load_gives_right_answers_meanwhile(ours: Path) -> None:
+    words = [sys.executable, str(SOAK), "--swaps", "2", "--only", "python", "--library", str(ours)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 of 2" in done.stdout
 
 
 def test_one_command_swaps_and_trims_and_then_trims_alone(programs: Programs, ours: Path, hew: HewRunner) -> None:
