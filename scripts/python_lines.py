@@ -124,7 +124,7 @@ def of_hew(python: Path, program: Path, folder: Path) -> tuple[float, float, Cou
 def of_memray(python: Path, program: Path, folder: Path) -> tuple[float, Counter[str]]:
     """The same."""
     file = folder / "memray.bin"
-    words = [python, "-m", "memray", "run", "-q", "--trace-python-allocators", "-o", file, program]
+    words: list[str | Path] = [python, "-m", "memray", "run", "-q", "--trace-python-allocators", "-o", file, program]
     subprocess.run(words, check=True, capture_output=True, cwd=folder)
     said = subprocess.run([python, "-c", READ, file], check=True, capture_output=True, text=True).stdout
     whole, named, places = json.loads(said)
