@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from attach_soak import SOURCES, Missing, await_port, ended_well, needed, read_line, running
-from generated import section_of, table
+from generated import revision_of, section_of, table, version_of
 from swap_clients import PATHS, body_of
 
 from hew.model.errors import HewError
@@ -342,7 +342,14 @@ def main() -> int:
             )
             good = good and score.good
     if not options.only:
-        lines = [*table(HEAD, rows), "", *table(["", "on glibc", "swapped", "started under hew"], figures(library))]
+        measured = f"Measured: hew {version_of(ROOT)} at revision `{revision_of(ROOT)}`."
+        lines = [
+            measured,
+            "",
+            *table(HEAD, rows),
+            "",
+            *table(["", "on glibc", "swapped", "started under hew"], figures(library)),
+        ]
         print("\n".join(lines))
         if options.page and good:
             SECTION.write(options.page, lines)

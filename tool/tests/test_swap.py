@@ -4,6 +4,7 @@
 import json
 import os
 import platform
+import shutil
 import signal
 import struct
 import subprocess
@@ -243,6 +244,16 @@ def test_a_traced_program_is_refused(compiler: str, tmp_path: Path, ours: Path) 
         kernel.request(kernel.SEIZE, child.pid)
         with pytest.raises(HewError, match=f"is traced already, by process {os.getpid()}"):
             swap(child.pid, ours)
+
+
+def test_a_program_on_musl_is_refused(tmp_path: Path, ours: Path) -> None:
+    if shutil.which("musl-gcc") is None:
+        pytest.skip("no musl here: apt-get install musl-tools")
+    with (
+        waiting([str(build("musl-gcc", tmp_path / "sleeps", sleeps(), "-O1"))], {}) as child,
+        pytest.raises(HewError, match="runs on musl"),
+    ):
+        swap(child.pid, ours)
 
 
 def test_a_static_program_is_refused(compiler: str, tmp_path: Path, ours: Path) -> None:

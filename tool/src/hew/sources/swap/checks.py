@@ -66,6 +66,8 @@ def _check_program(pid: int, facts: ProcessFacts) -> None:
         raise HewError(f"process {pid} is a Go program: its heap is the Go runtime's own")
     if program.interpreter is None:
         raise HewError(f"process {pid} is a static program: no library can be loaded into it")
+    if "/ld-musl" in program.interpreter:
+        raise HewError(f"process {pid} runs on musl, whose loader is not known here: hew swap needs glibc 2.34")
     maps = read_text(f"{PROC}/{pid}/maps")
     sanitizer = SANITIZERS.search(maps)
     if sanitizer or _has_sanitizer(pid):
