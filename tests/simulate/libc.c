@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,6 +74,19 @@ DECLARED(int, __register_atfork, (void (*before)(void), void (*parent)(void), vo
 DECLARED(int, pthread_atfork, (void (*before)(void), void (*parent)(void), void (*child)(void)))
 {
     process_handlers = (struct process_handlers){before, parent, child};
+    return 0;
+}
+
+/* What the library sets is the action; no signal comes. */
+DECLARED(int, sigaction, (int number, const struct sigaction *action, struct sigaction *before))
+{
+    static struct sigaction now;
+    if (before != NULL) {
+        *before = now;
+    }
+    if (action != NULL) {
+        now = *action;
+    }
     return 0;
 }
 
