@@ -187,3 +187,13 @@ hew_flags_usable(size_t size, int flags)
     }
     return size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX ? 0 : hew_aligned_usable(size, alignment);
 }
+
+size_t
+hew_batch_alloc(const struct hew_batch *batch)
+{
+    size_t done = 0;
+    while (done < batch->count && (batch->objects[done] = hew_flags_alloc(batch->size, batch->flags)) != NULL) {
+        done++;
+    }
+    return done;
+}

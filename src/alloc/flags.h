@@ -41,4 +41,18 @@ bool hew_flags_are_of_size(const char *function, void *object, size_t size, int 
 /* Returns the usable size that hew_flags_alloc() would give; 0: the request is impossible. */
 size_t hew_flags_usable(size_t size, int flags);
 
+/* Many objects of one size in one call.  The layout is part of mallctl's interface. */
+struct hew_batch {
+    void **objects; /* written: holds `count` */
+    size_t count;
+    size_t size;
+    int flags;
+};
+
+_Static_assert(sizeof(struct hew_batch) == 32, "programs know this struct by its size");
+
+/* Each object is a request of its own, so that statistics, samples and out-of-memory handling are the same.  Returns the
+ * number of objects allocated, which is smaller than `count` only if memory runs out. */
+size_t hew_batch_alloc(const struct hew_batch *batch);
+
 #endif

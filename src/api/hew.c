@@ -5,7 +5,6 @@
 #include "hew/hew.h"
 
 #include "alloc/alloc.h"
-#include "alloc/batch.h"
 #include "alloc/flags.h"
 #include "alloc/utilization.h"
 #include "api/boot.h"

@@ -6,7 +6,7 @@
  * stays as it was, and that a call which fails has changed none of what can be set.  A pointer inside a value is NULL or
  * leads to something of its kind; where mallctl only wants to know whose an address is, it is anything.
  */
-#include "alloc/batch.h"
+#include "alloc/flags.h"
 #include "control/mallctl/ctl.h"
 #include "control/mallctl/ctl_tree.h"
 #include "control/mallctl/ctl_value.h"

@@ -5,7 +5,7 @@
  * Not here  events at every allocation (hooks.install, hooks.remove, hooks.thread_event): malloc's fast path
  *           has no callbacks, so these names are unknown, as in a jemalloc built without them.
  */
-#include "alloc/batch.h"
+#include "alloc/flags.h"
 #include "alloc/pressure.h"
 #include "alloc/utilization.h"
 #include "control/mallctl/ctl_arena.h"

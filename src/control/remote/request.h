@@ -18,13 +18,13 @@ void hew_request_answer(char *line, size_t length, struct hew_reply *reply);
 
 /* -- Kinds of requests: each writes its part of the answer ------------------------------------------------------------ */
 
-/* request_profile.c: a heap profile, written to a file in memory.  Nothing is written to disk. */
+/* request_read.c: a heap profile, written to a file in memory.  Nothing is written to disk. */
 void hew_request_profile(struct hew_reply *reply);
 
-/* request_samples.c: every live sampled object.  Refused without prof:true. */
+/* request_read.c: every live sampled object.  Refused without prof:true. */
 void hew_request_samples(struct hew_reply *reply);
 
-/* request_threads.c: a line for each thread that has allocated: its number, its arena, its requests to that arena, the
+/* request_read.c: a line for each thread that has allocated: its number, its arena, its requests to that arena, the
  * contents of its cache. */
 void hew_request_threads(struct hew_reply *reply);
 

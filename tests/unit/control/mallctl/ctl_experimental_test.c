@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "alloc/batch.h"
+#include "alloc/flags.h"
 #include "alloc/utilization.h"
 #include "ctl_calls.h"
 #include "layers_alloc.h"
