@@ -23,7 +23,7 @@
 #   bench-pools      pools against malloc, and look-ups of sizes; writes the tables of docs/pools.md
 #   bench-limits     five workloads in a control group at 1.10 of what they need: who is killed, and what it costs; LIMITS_RUNS=20
 #   bench-weeks      a server's fortnight in 20 minutes under every allocator: does memory follow the load?  Writes docs/weeks.md
-#   programs         55 real programs under glibc, hew and every peer: same output, time, memory; writes docs/programs.md;
+#   programs         54 real programs under glibc, hew and every peer: same output, time, memory; writes docs/programs.md;
 #                    PROGRAMS_ROUNDS=5, and again with RESUME=--resume after an interruption
 #   programs-quick   the twelve that tell most, in ten minutes
 #   programs-count   instructions of the programs without servers and windows, by callgrind; into the same file

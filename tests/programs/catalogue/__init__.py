@@ -2,7 +2,8 @@
 """Every program that is run, in ten kinds.
 
 None is left out because it does badly under hew.  Not here, and why: polars (its wheels carry their own allocator
-inside the library, which no preload reaches).
+inside the library, which no preload reaches); Debian's ClickHouse (linked to jemalloc, operator new included, so that it
+crashes with glibc's malloc preloaded, which a comparison needs).
 """
 
 from __future__ import annotations
