@@ -53,6 +53,8 @@ static const struct {
     {"lg_tcache_flush_large_div", {"2", "16"}},
     {"cache_room", {"25", "400", "1600"}},
     {"depot_room", {"25", "400", "1600"}},
+    {"hardening", {"sample", "sample", "check"}},
+    {"guard_rate", {"1", "1000"}},
     {"junk", {"true", "alloc", "free"}},
     {"zero", {"true"}},
     {"san_guard_large", {"1", "5"}},
