@@ -13,7 +13,7 @@
 HEW_INLINE void *
 hew_fast_take(size_t size)
 {
-    return HEW_LIKELY(hew_size_is_small(size)) ? hew_cache_pop(hew_cache_self, hew_small_code(size)) : NULL;
+    return HEW_LIKELY(hew_size_is_small(size)) ? hew_cache_pop(hew_small_code(size)) : NULL;
 }
 
 /* Like hew_fast_take(), with a power-of-two alignment.  Rounding the size up to a multiple of the alignment leads to
@@ -25,14 +25,14 @@ hew_fast_take_aligned(size_t size, size_t alignment)
 {
     size_t whole = hew_bits_round_up(size, alignment);
     bool small = HEW_LIKELY(whole != 0) && HEW_LIKELY(hew_size_is_small_aligned(whole));
-    return small ? hew_cache_pop(hew_cache_self, hew_small_code(whole)) : NULL;
+    return small ? hew_cache_pop(hew_small_code(whole)) : NULL;
 }
 
 /* Like hew_fast_take(), for a large class. */
 HEW_INLINE void *
-hew_fast_take_class(struct hew_cache *cache, unsigned code)
+hew_fast_take_class(unsigned code)
 {
-    void *object = hew_cache_pop(cache, code);
+    void *object = hew_cache_pop(code);
     return object != NULL ? hew_large_of_magazine(object, code) : NULL;
 }
 
@@ -40,7 +40,7 @@ hew_fast_take_class(struct hew_cache *cache, unsigned code)
 HEW_INLINE void *
 hew_fast_take_large(size_t size)
 {
-    return hew_size_is_coded_large(size) ? hew_fast_take_class(hew_cache_self, hew_paged_code(size)) : NULL;
+    return hew_size_is_coded_large(size) ? hew_fast_take_class(hew_paged_code(size)) : NULL;
 }
 
 /*
@@ -50,7 +50,7 @@ hew_fast_take_large(size_t size)
 HEW_INLINE bool
 hew_fast_give(void *object)
 {
-    return hew_cache_push(hew_cache_self, hew_map_code((uintptr_t)object), object);
+    return hew_cache_push(hew_map_code((uintptr_t)object), object);
 }
 
 /* Like hew_fast_give(), for a caller that passes the size.  Also returns false if the size is wrong. */
@@ -59,7 +59,7 @@ hew_fast_give_sized(void *object, size_t size)
 {
     size_t code = hew_map_code((uintptr_t)object);
     return HEW_LIKELY(size < hew_small_end) && HEW_LIKELY(hew_small_code(size) == (uint8_t)code) &&
-           hew_cache_push(hew_cache_self, code, object);
+           hew_cache_push(code, object);
 }
 
 /* Like hew_fast_give_sized(), for large sizes. */
@@ -68,7 +68,7 @@ hew_fast_give_sized_large(void *object, size_t size)
 {
     size_t code = hew_map_code((uintptr_t)object);
     return size > HEW_SMALL_MAX && size < hew_large_end && hew_paged_code(size) == code &&
-           hew_cache_push(hew_cache_self, code, object);
+           hew_cache_push(code, object);
 }
 
 #endif

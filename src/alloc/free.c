@@ -105,11 +105,9 @@ free_uncached(struct hew_cache *cache, const char *function, void *object)
 HEW_INLINE void
 free_cached(struct hew_cache *cache, const char *function, void *object, unsigned code)
 {
-    if (HEW_UNLIKELY(hew_cache_newest_is(cache, code, object))) {
+    if (HEW_UNLIKELY(!hew_magazine_push(cache, code, object))) {
         hew_describe_double_free(function, (uintptr_t)object);
-        return;
     }
-    hew_magazine_push(cache, code, object);
 }
 
 static HEW_NOINLINE void
@@ -224,15 +222,16 @@ hew_alloc_check_kept(const char *function, const void *object)
     if (cache == NULL || code > HEW_CODE_CACHED_LAST) {
         return;
     }
-    size_t looks = hew_cache_depth(cache, code);
+    const struct hew_slot *slot = hew_slot_here(&cache->where);
+    size_t looks = hew_slot_depth(slot, code);
     looks = code <= HEW_CODE_SMALL_LAST && looks > 1 ? 1 : looks;
-    for (void *const *at = cache->top[code]; looks > 0; looks--) {
+    for (void *const *at = slot->top[code]; looks > 0; looks--) {
         if (*--at == object) {
             hew_describe_free_and_end(function, (uintptr_t)object);
         }
     }
-    if (cache->classes[code].base == NULL && code <= HEW_CODE_SMALL_LAST &&
-        hew_depot_newest_is(cache->depot, code, object)) {
+    if (slot->classes[code].capacity == 0 && code <= HEW_CODE_SMALL_LAST &&
+        hew_depot_newest_is(slot->depot, code, object)) {
         hew_describe_free_and_end(function, (uintptr_t)object);
     }
 }

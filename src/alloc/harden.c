@@ -224,7 +224,7 @@ void *
 hew_harden_take(unsigned code)
 {
     struct hew_cache *cache = hew_harden_is_full() ? NULL : plain_cache();
-    void *object = cache == NULL ? NULL : hew_cache_pop(cache, code);
+    void *object = cache == NULL ? NULL : hew_cache_pop_from(cache, &cache->where, code);
     return object == NULL ? NULL : small_out(object, code);
 }
 
@@ -341,7 +341,7 @@ hew_harden_free(const char *function, void *object, unsigned code)
         return exchange(object, code);
     }
     struct hew_cache *cache = plain_cache();
-    return cache != NULL && hew_cache_push(cache, code, object) ? NULL : object;
+    return cache != NULL && hew_cache_push_into(cache, &cache->where, code, object) ? NULL : object;
 }
 
 void

@@ -10,7 +10,6 @@
 #include "base/options.h"
 #include "cache/budget.h"
 #include "cache/depot.h"
-#include "cache/kept.h"
 #include "cache/magazine.h"
 #include "os/clock.h"
 #include "page/hooks.h"
@@ -73,9 +72,8 @@ HEW_COLD void
 hew_pressure_empty_caches(void)
 {
     struct hew_cache *cache = hew_cache_self;
-    hew_kept_empty();
-    for (unsigned code = 1; hew_cache_is_real(cache) && code <= HEW_CODE_CACHED_LAST; code++) {
-        hew_magazine_flush(cache->real, code, 0);
+    if (hew_cache_is_real(cache)) {
+        hew_magazine_send_all_home(cache->real);
     }
     hew_depot_drain(true);
 }
@@ -246,7 +244,7 @@ return_some(ptrdiff_t most, size_t margin)
     if (!is_short(most, margin)) {
         return;
     }
-    hew_kept_empty();
+    hew_slot_drain(false);
     hew_depot_drain(false);
     trim_all();
     if (is_short(most, margin)) {

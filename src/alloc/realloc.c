@@ -219,11 +219,11 @@ hew_realloc_object(void *object, size_t size)
         return resize_any(object, size);
     }
     const struct hew_cache *cache = hew_cache_self;
-    if (HEW_UNLIKELY(hew_cache_newest_is(cache, code, object))) {
+    if (HEW_UNLIKELY(hew_cache_newest_is(code, object))) {
         hew_describe_free("realloc", (uintptr_t)object);
         return NULL;
     }
-    if (HEW_UNLIKELY(cache != NULL && cache->classes[code].base == NULL)) {
+    if (HEW_UNLIKELY(hew_cache_is_real(cache) && hew_slot_here(&hew_home.where)->classes[code].capacity == 0)) {
         if (hew_harden_is_full()) {
             return resize_any(object, size);
         }

@@ -222,7 +222,7 @@ hew_request_reuse(size_t size)
     }
     unsigned code = hew_large_code(size);
     if (code != HEW_CODE_SLOW) {
-        return hew_fast_take_class(cache, code);
+        return hew_fast_take_class(code);
     }
     struct hew_extent *extent = hew_large_reuse(cache->arena, size);
     if (extent == NULL) {
@@ -381,7 +381,7 @@ static HEW_COLD void *
 take_of_own_class(size_t size, size_t alignment)
 {
     unsigned code = hew_aligned_code(size, alignment);
-    return code == HEW_CODE_NONE ? NULL : hew_cache_pop(hew_cache_self, code);
+    return code == HEW_CODE_NONE ? NULL : hew_cache_pop(code);
 }
 
 void *

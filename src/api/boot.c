@@ -53,7 +53,7 @@ thread_ends(void *round)
         if (hew_harden_is_full()) {
             hew_harden_end();
         }
-        hew_thread_leave();
+        hew_thread_death();
         if (atomic_load(&hew_caches_alive) == 0) {
             hew_purger_end();
             hew_remote_end();

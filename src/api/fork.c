@@ -129,6 +129,7 @@ become_single(void)
     }
     hew_prof_after_fork();
     hew_thread_after_fork();
+    hew_slot_after_fork();
     hew_depot_after_fork();
     if (atomic_load_explicit(&hew_pool_used, memory_order_relaxed)) {
         hew_pool_life_after_fork();
@@ -145,6 +146,7 @@ stop_others(void)
     hew_os_object_before_fork(); /* before all locks: a searching thread may wait for one */
     hew_gate_close(become_single);
     each_outer_mutex(settle);
+    hew_slot_settle();
     hew_depot_settle(); /* the holder of a per-CPU cache's try-lock may take hew_meta_lock */
     settle_bins();
     each_inner_mutex(settle);

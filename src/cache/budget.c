@@ -18,7 +18,11 @@
 #define ALONE_SHARE_MIN ((size_t)64 << 10)
 #define ALONE_DEPOT_MIN ((size_t)128 << 10)
 #define ALONE_MOST ((size_t)8 << 20)
-/* Among several a thread has its part of a sum, but always enough for bursts of some hundred objects, which it has to earn: see
+/* Among several threads a CPU's slot has its part of a part of the heap. */
+#define SLOTS_PART 4
+#define SLOT_MIN ((size_t)2 << 20)
+#define SLOT_MOST ((size_t)8 << 20)
+/* Without restartable sequences, among several a thread has its part of a sum, but always enough for bursts of some hundred objects, which it has to earn: see
  * magazine.c.  The depots, through which threads pass on what they free, hold a part of the heap. */
 #define SHARES_SUM ((size_t)16 << 20)
 #define SHARE_MIN ((size_t)256 << 10)
@@ -37,39 +41,19 @@
 #define LARGE_BYTES ((size_t)1 << 20)
 #define OBJECTS_MAX 1023
 
-#define CHOSEN (UINT32_C(1) << 31)
-static void *no_slot[2]; /* never written: the NULL below every missing magazine */
-
-void
-hew_budget_close(struct hew_cache *cache, unsigned code)
-{
-    cache->top[code] = &no_slot[1];
-    cache->limit[code] = NULL;
-    cache->classes[code].base = NULL;
-}
-
-/* A magazine's array is the smallest power of two that holds its capacity and the NULL. */
-static size_t
-slots_for(size_t capacity)
-{
-    size_t slots = (size_t)1 << hew_bits_ceil_log2(capacity + 1);
-    return slots <= BATCH ? BATCH + 1 : slots;
-}
-
-void
-hew_budget_end(struct hew_cache *cache, unsigned code)
-{
-    size_t capacity = hew_budget_capacity(cache, code);
-    hew_meta_give(cache->classes[code].base, slots_for(capacity) * sizeof(void *));
-    cache->granted -= hew_budget_bytes(code, capacity);
-    hew_budget_close(cache, code);
-}
-
 static unsigned
 threads_alive(void)
 {
     unsigned threads = atomic_load_explicit(&hew_caches_alive, memory_order_relaxed);
     return threads == 0 ? 1 : threads;
+}
+
+/* Slots that share the sum: the CPUs' that were used, or, without them, one a thread. */
+static unsigned
+slots_alive(void)
+{
+    unsigned threads = threads_alive(), slots = hew_slot_used();
+    return hew_slot_count == 0 ? threads : threads == 1 ? 1 : slots;
 }
 
 static size_t
@@ -147,9 +131,13 @@ heap_bytes(void)
 size_t
 hew_budget_share(void)
 {
-    unsigned threads = threads_alive();
-    size_t share = threads == 1 ? within(heap_bytes() / ALONE_PART, ALONE_SHARE_MIN, ALONE_MOST)
-                                : within((uint32_t)SHARES_SUM / threads, SHARE_MIN, SHARE_MOST);
+    unsigned threads = slots_alive();
+    size_t share = within((uint32_t)SHARES_SUM / threads, SHARE_MIN, SHARE_MOST);
+    if (threads_alive() == 1) {
+        share = within(heap_bytes() / ALONE_PART, ALONE_SHARE_MIN, ALONE_MOST);
+    } else if (hew_slot_count != 0) {
+        share = within(heap_bytes() / SLOTS_PART / threads, SLOT_MIN, SLOT_MOST);
+    }
     return is_usual() ? share : adjusted(share, threads, &hew_budget_room.share);
 }
 
@@ -170,10 +158,10 @@ hew_budget_depot(unsigned depots)
 }
 
 size_t
-hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
+hew_budget_next(const struct hew_slot *slot, unsigned code, bool filled)
 {
-    size_t now = hew_budget_capacity(cache, code), most = cache->classes[code].most;
-    if (filled && (cache->classes[code].flags & HEW_CLASS_CHOSEN) == 0) {
+    size_t now = slot->classes[code].capacity, most = hew_budget_most(slot, code);
+    if (filled && !hew_budget_is_chosen(slot, code)) {
         size_t step = hew_budget_objects(code, hew_budget_step());
         most = step < most ? step : most;
     }
@@ -181,49 +169,18 @@ hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled)
     batch = batch > BATCH / 2 ? BATCH / 2 : batch;
     size_t lines = 2 * (size_t)hew_budget_line(code) - 1; /* half of that and one more is a whole line */
     batch = batch < lines ? lines : batch;
-    size_t next = now == 0 ? batch : now * 2 + 1;
+    size_t next = now == 0 ? batch : now * (slot->shared ? 4 : 2) + 1;
     next = next > most ? most : next;
     return next > now ? next : now;
 }
 
 size_t
-hew_budget_left(const struct hew_cache *cache, unsigned code)
+hew_budget_left(const struct hew_slot *slot, unsigned code)
 {
-    return cache->granted >= cache->share ? 0 : hew_budget_objects(code, cache->share - cache->granted);
+    return slot->granted >= slot->share ? 0 : hew_budget_objects(code, slot->share - slot->granted);
 }
 
-/* The class's objects stand in `slots`, which may be where they are. */
-static void
-budget_move(struct hew_cache *cache, unsigned code, void **slots, size_t capacity)
-{
-    void **before = cache->classes[code].base;
-    size_t depth = hew_cache_depth(cache, code);
-    if (before != NULL && before != slots) {
-        memcpy(slots, before, (depth + 1) * sizeof *slots);
-    }
-    slots[0] = NULL;
-    cache->classes[code].base = slots;
-    cache->top[code] = slots + 1 + depth;
-    cache->limit[code] = slots + 1 + capacity;
-}
-
-bool
-hew_budget_set(struct hew_cache *cache, unsigned code, size_t capacity)
-{
-    size_t now = hew_budget_capacity(cache, code), held = slots_for(now), wanted = slots_for(capacity);
-    void **before = cache->classes[code].base, **slots = before;
-    if ((before == NULL || held != wanted) && (slots = hew_meta_take_raw(wanted * sizeof *slots)) == NULL) {
-        return false;
-    }
-    budget_move(cache, code, slots, capacity);
-    if (before != NULL && before != slots) {
-        hew_meta_give(before, held * sizeof *before);
-    }
-    cache->granted += hew_budget_bytes(code, capacity) - hew_budget_bytes(code, now);
-    return true;
-}
-
-static _Atomic uint32_t defaults[HEW_CODES]; /* a limit, with CHOSEN */
+static uint16_t defaults[HEW_CODES];
 static _Atomic bool known;
 
 /* Whether one of the settings that jemalloc computes slots from has another value than jemalloc's. */
@@ -256,16 +213,8 @@ hew_budget_usual(unsigned code)
     return objects == 0 ? 1 : objects > OBJECTS_MAX ? OBJECTS_MAX : objects;
 }
 
-void
-hew_budget_limit(struct hew_cache *cache, unsigned code, size_t objects, bool chosen)
-{
-    cache->classes[code].most = (uint16_t)(objects > HEW_BUDGET_OBJECTS_MAX ? HEW_BUDGET_OBJECTS_MAX : objects);
-    cache->classes[code].flags &= (uint8_t)~HEW_CLASS_CHOSEN;
-    cache->classes[code].flags |= chosen ? HEW_CLASS_CHOSEN : 0;
-}
-
-/* A class's limit by the settings; CHOSEN when it is the user's. */
-static uint32_t
+/* A class's limit by the settings; HEW_SLOT_CHOSEN when it is the user's. */
+static uint16_t
 by_settings(unsigned code)
 {
     size_t size = hew_code_size(code);
@@ -275,31 +224,24 @@ by_settings(unsigned code)
     const struct hew_option_ranges *ranges = &hew_options.tcache_ncached_max;
     for (unsigned i = ranges->count; i > 0; i--) { /* the last range that names a size wins */
         if (size >= ranges->at[i - 1].low && size <= ranges->at[i - 1].high) {
-            return CHOSEN | (uint32_t)ranges->at[i - 1].value;
+            size_t value = (size_t)ranges->at[i - 1].value;
+            return (uint16_t)(HEW_SLOT_CHOSEN | (value > HEW_BUDGET_OBJECTS_MAX ? HEW_BUDGET_OBJECTS_MAX : value));
         }
     }
-    return slots_chosen() ? CHOSEN | (uint32_t)slots_by_slab(code) : (uint32_t)hew_budget_usual(code);
+    size_t slots = slots_chosen() ? slots_by_slab(code) : 0;
+    slots = slots > HEW_BUDGET_OBJECTS_MAX ? HEW_BUDGET_OBJECTS_MAX : slots;
+    return (uint16_t)(slots_chosen() ? HEW_SLOT_CHOSEN | slots : hew_budget_usual(code));
 }
 
 /* Settings do not change, so the limits are computed once; by two threads at most, which find the same. */
-static void
-know_defaults(void)
+const uint16_t *
+hew_budget_defaults(void)
 {
     if (!atomic_load_explicit(&known, memory_order_acquire)) {
         for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-            atomic_store_explicit(&defaults[code], by_settings(code), memory_order_relaxed);
+            __atomic_store_n(&defaults[code], by_settings(code), __ATOMIC_RELAXED);
         }
         atomic_store_explicit(&known, true, memory_order_release); /* pairs with the acquire above */
     }
-}
-
-void
-hew_budget_begin(struct hew_cache *cache)
-{
-    know_defaults();
-    cache->custom = false;
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        uint32_t most = cache->caching ? atomic_load_explicit(&defaults[code], memory_order_relaxed) : 0;
-        hew_budget_limit(cache, code, most & ~CHOSEN, (most & CHOSEN) != 0);
-    }
+    return defaults;
 }

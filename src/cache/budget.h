@@ -23,19 +23,11 @@
 #define HEW_BUDGET_USUAL 100u       /* percent */
 #define HEW_BUDGET_STEP ((size_t)32 << 10)
 
-/* Every class of a cache gets the settings' limit; 0 when the cache is not to keep anything. */
-void hew_budget_begin(struct hew_cache *cache);
+/* By class: how many objects a slot may hold by the settings, with HEW_SLOT_CHOSEN where the user has said so. */
+const uint16_t *hew_budget_defaults(void);
 
-/* How many objects of a class the cache may hold, by the user's choice or not; the magazine is empty.  And how many where the user has
- * said nothing. */
-void hew_budget_limit(struct hew_cache *cache, unsigned code, size_t objects, bool chosen);
+/* How many where the user has said nothing. */
 size_t hew_budget_usual(unsigned code);
-
-/* Links a class to the shared empty slot. */
-void hew_budget_close(struct hew_cache *cache, unsigned code);
-
-/* Likewise one that has an empty magazine, whose array goes back and whose room is free. */
-void hew_budget_end(struct hew_cache *cache, unsigned code);
 
 /* What one thread's magazines may hold, in bytes: it falls as threads come. */
 size_t hew_budget_share(void);
@@ -69,21 +61,22 @@ hew_budget_step(void)
     return atomic_load_explicit(&hew_budget_room.step, memory_order_relaxed);
 }
 
-/* The objects that the class's magazine should hold now that it was found empty, or, `filled`, full: as many as before, or
- * more. */
-size_t hew_budget_next(const struct hew_cache *cache, unsigned code, bool filled);
+/* The objects that the class should hold now that it was found empty, or, `filled`, full: as many as before, or more. */
+size_t hew_budget_next(const struct hew_slot *slot, unsigned code, bool filled);
 
 /* How many objects of a class the share has room for. */
-size_t hew_budget_left(const struct hew_cache *cache, unsigned code);
+size_t hew_budget_left(const struct hew_slot *slot, unsigned code);
 
-/* Gives the magazine a new capacity, which counts against the share; its objects stay in order and must fit.  False: no
- * memory, nothing changed. */
-bool hew_budget_set(struct hew_cache *cache, unsigned code, size_t capacity);
+HEW_INLINE bool
+hew_budget_is_chosen(const struct hew_slot *slot, unsigned code)
+{
+    return (slot->most[code] & HEW_SLOT_CHOSEN) != 0;
+}
 
 HEW_INLINE size_t
-hew_budget_capacity(const struct hew_cache *cache, unsigned code)
+hew_budget_most(const struct hew_slot *slot, unsigned code)
 {
-    return cache->classes[code].base == NULL ? 0 : (size_t)(cache->limit[code] - cache->classes[code].base) - 1;
+    return slot->most[code] & ~HEW_SLOT_CHOSEN;
 }
 
 /* Bytes of so many objects. */
@@ -108,12 +101,11 @@ hew_budget_line(unsigned code)
     return objects == 0 ? 1 : objects;
 }
 
-/* Whether the cache has room for so many objects of a class more, or the user has chosen how many it holds. */
+/* Whether the slot has room for so many objects of a class more, or the user has chosen how many it holds. */
 HEW_INLINE bool
-hew_budget_has_room(const struct hew_cache *cache, unsigned code, size_t more)
+hew_budget_has_room(const struct hew_slot *slot, unsigned code, size_t more)
 {
-    return cache->granted + hew_budget_bytes(code, more) <= cache->share ||
-           (cache->classes[code].flags & HEW_CLASS_CHOSEN) != 0;
+    return slot->granted + hew_budget_bytes(code, more) <= slot->share || hew_budget_is_chosen(slot, code);
 }
 
 #endif

@@ -1,71 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache: what one thread keeps at hand, and the two operations that all speed rests on.
+ * cache: what belongs to a thread: its counts, its arena, and which slot it uses (slot.h).
  *
- * For each class code a *magazine*: an array of object addresses.  Objects themselves are never read or written here.
- *
- *     base[c]                      top[c]                 limit[c]
- *     | NULL | oldest | ... | newest | (free slots ...)    |
- *
- *     malloc  takes top[c][-1]; the NULL in slot 0 says "empty"
- *     free    stores at top[c] unless top[c] == limit[c], "full"
- *
- * A class without a magazine has top pointing behind a shared NULL and limit 0: empty and full at once, so its first
- * use leaves the fast path.  A thread without a cache uses hew_cache_none, in which every class is like that; so does
- * the *front* of a thread whose every operation is to be counted at once, behind which its true cache stands.
- *
- * What a magazine has not, or has no room for, passes between it and the depot of a CPU: depot.h.
- *
- * The arrays stand side by side (one of tops, one of limits, one of ticks) so that a class costs 20 bytes of hot memory
- * and one scaled load each.
+ * A thread without a cache uses hew_cache_none and a slot that is empty and full for ever, so its first use leaves the fast path; so
+ * does the *front* of a thread whose every operation is to be counted at once, behind which its true cache stands.
  *
  * Owned by its thread; nobody else writes.  Statistics read it with relaxed loads.
  *
- * What the program asked for is known without counting it: a class's requests are `counted` less the ticks that are
- * left; its frees are what was requested, less what came in from outside (`balance`), plus what is here.
+ * A class's requests are `counted` less the ticks that are left.
  */
 #ifndef HEW_CACHE_CACHE_H
 #define HEW_CACHE_CACHE_H
 
 #include "base/list.h"
+#include "cache/slot.h"
 #include "meta/map.h"
 #include "slab/arena.h"
 
 /* Most allocations of a class between two looks after its magazine. */
 #define HEW_CACHE_PERIOD 1024u
 
-/* What has happened to a class since it was last looked after: hew_cache_class.flags. */
-enum {
-    HEW_CLASS_EMPTIED = 1, /* its magazine was found empty last, */
-    HEW_CLASS_FILLED = 2,  /* or full */
-    HEW_CLASS_MISSED = 4,
-    HEW_CLASS_CHOSEN = 8, /* the user has set how much it holds; stays */
-};
-
 /* Why the slow path should call upwards before it returns: hew_cache.due. */
 enum { HEW_DUE_SAMPLE = 1, HEW_DUE_BYTES = 2 };
 
 struct hew_cache {
-    void **top[HEW_CODES];
-    void **limit[HEW_CODES];
     uint32_t ticks[HEW_CODES]; /* allocations left in this period */
+    uint64_t frees[HEW_CODES];
     /* What follows is for slow paths. */
     struct hew_cache *real; /* itself; behind a front, the true cache; NULL in hew_cache_none and hew_cache_gone */
-    struct hew_cache_class {
-        void **base;        /* the array, NULL: the class has no magazine */
-        uint64_t counted;   /* allocations when this period is over */
-        uint64_t balance;   /* objects that left for a depot or their owners less those that came from there */
-        uint32_t unsampled; /* allocations after this period until the next sample */
-        uint16_t most;      /* objects that the magazine may hold at most; 0: the class is not cached */
-        uint8_t flags;      /* HEW_CLASS_... */
-        uint8_t earned;     /* misses since its magazine grew last, or found no capacity */
-    } classes[HEW_CODES];   /* side by side: a miss reads one line, seldom two */
-    /* A bit a class, set before anything about it is as in a new cache no more. */
-    uint64_t touched[(HEW_CODES + 63) / 64];
+    uint64_t counted[HEW_CODES];   /* allocations when this period is over */
+    uint32_t unsampled[HEW_CODES]; /* allocations after this period until the next sample */
+    struct hew_where where;        /* the slot it uses */
+    struct hew_slot *own;          /* a slot of its own, else NULL */
     struct hew_arena *arena;
     struct hew_list link; /* all caches, under hew_caches_lock */
-    size_t granted;       /* bytes that full magazines would hold, */
-    size_t share;         /* and may; as of a moment ago */
     /* Bytes of objects that no class's counts tell of, or not any more. */
     uint64_t other_allocated, other_freed;
     struct hew_cache_bytes {
@@ -75,18 +43,20 @@ struct hew_cache {
     uint64_t reported;    /* bytes allocated when HEW_DUE_BYTES was last raised */
     int64_t until_sample; /* bytes of such objects until the next sample */
     void *profile;        /* the profiler's */
-    uint16_t misses; /* magazines that were found empty or full: each 16th time the thread asks for its CPU and share */
-    uint16_t depot;  /* that of the CPU which the thread ran on a moment ago */
     uint8_t due;     /* HEW_DUE_... */
     uint8_t due_code; /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
-    uint8_t sweep;    /* the next class to look after */
-    uint8_t answered; /* hew_page_bound.calls as the thread saw it last */
     bool direct;      /* an explicit cache: no depot lies between it and the arenas */
     bool custom;      /* the thread has limits of its own */
     bool caching;     /* false: thread.tcache.enabled is off */
 };
 
-extern HEW_HIDDEN __thread struct hew_cache *hew_cache_self;
+/* What the fast paths of a thread look at. */
+struct hew_home {
+    struct hew_cache *cache;
+    struct hew_where where;
+};
+extern HEW_HIDDEN __thread struct hew_home hew_home;
+#define hew_cache_self hew_home.cache
 
 /* HEW_DUE_BYTES is raised each time a thread has allocated so many bytes; 0: never.  Relaxed. */
 extern HEW_HIDDEN _Atomic size_t hew_cache_step;
@@ -97,46 +67,56 @@ extern struct hew_mutex hew_caches_lock;
 /* Threads that have a cache: relaxed, a hint for each one's share of the budget. */
 extern HEW_HIDDEN _Atomic unsigned hew_caches_alive;
 
-/* The caches of threads that have none: before the first use, and after the thread's end.  Nothing is ever put into
- * them.  Before hew_thread_boot() they are zeros, which is full to free(); malloc() does not look while hew_small_end is 0. */
+/* The caches of threads that have none: before the first use, and after the thread's end.  malloc() does not look while
+ * hew_small_end is 0. */
 extern HEW_HIDDEN struct hew_cache hew_cache_none, hew_cache_gone;
 
-/*
- * The newest object of class `code`, or NULL for every rare case: no magazine, empty, or the period is over (then the
- * object is still there and ticks is 0).
- */
+/* An object of class `code` for a thread that uses this cache and this slot, or NULL for every rare case: no array, empty, or
+ * the period is over (then ticks is 0 and the request is counted). */
 HEW_INLINE void *
-hew_cache_pop(struct hew_cache *cache, size_t code)
+hew_cache_pop_from(struct hew_cache *cache, const struct hew_where *where, size_t code)
 {
-    void **top = cache->top[code];
-    void *object = top[-1];
-    /* Who got NULL because the period is over has ended it in the slow path before he asks again. */
-    HEW_ASSERT(1, object == NULL || cache->ticks[code] != 0);
-    if (HEW_UNLIKELY(object == NULL) || HEW_UNLIKELY(hew_count_down(&cache->ticks[code]))) {
+    uint32_t *ticks = &cache->ticks[code];
+    if (HEW_UNLIKELY(hew_count_down(ticks))) {
         return NULL;
     }
-    cache->top[code] = top - 1;
+    void *object = hew_slot_pop(where, code);
+    if (HEW_UNLIKELY(object == NULL)) {
+        ++*ticks; /* the slow path counts it */
+    }
     return object;
 }
 
-/* False for every rare case: no magazine, full, or the object is the very one that was freed last. */
-HEW_INLINE bool
-hew_cache_push(struct hew_cache *cache, size_t code, void *object)
+HEW_INLINE void *
+hew_cache_pop(size_t code)
 {
-    void **top = cache->top[code];
-    if (HEW_UNLIKELY(top >= cache->limit[code]) || HEW_UNLIKELY(top[-1] == object)) {
-        return false;
-    }
-    *top = object;
-    cache->top[code] = top + 1;
-    return true;
+    return hew_cache_pop_from(hew_home.cache, &hew_home.where, code);
 }
 
-/* Whether it is the object of class `code` that the thread freed last. */
+/* False for every rare case: no array, full, or the object is the very one that was freed last. */
 HEW_INLINE bool
-hew_cache_newest_is(const struct hew_cache *cache, size_t code, const void *object)
+hew_cache_push_into(struct hew_cache *cache, const struct hew_where *where, size_t code, void *object)
 {
-    return cache != NULL && cache->top[code][-1] == object;
+    if (HEW_LIKELY(hew_slot_push(where, code, object) == HEW_PUSH_DONE)) {
+        cache->frees[code]++;
+        return true;
+    }
+    return false;
+}
+
+HEW_INLINE bool
+hew_cache_push(size_t code, void *object)
+{
+    return hew_cache_push_into(hew_home.cache, &hew_home.where, code, object);
+}
+
+/* Whether it is the object of class `code` that was freed last into this slot. */
+HEW_INLINE bool
+hew_cache_newest_is(size_t code, const void *object)
+{
+    const struct hew_slot *slot = hew_slot_here(&hew_home.where);
+    void **top = __atomic_load_n(&slot->top[code], __ATOMIC_RELAXED);
+    return top != NULL && top[-1] == object;
 }
 
 /* Thread data is still zero while the loader relocates the first program: NULL stands for hew_cache_none then. */
@@ -153,50 +133,11 @@ hew_cache_is_plain(const struct hew_cache *cache)
     return HEW_LIKELY(cache != NULL) && HEW_LIKELY(cache->real == cache);
 }
 
-/* The first touched class from `code` on, HEW_CODES when there is none. */
-HEW_INLINE unsigned
-hew_cache_next_touched(const struct hew_cache *cache, unsigned code)
-{
-    for (unsigned word = code / 64; word < sizeof cache->touched / sizeof *cache->touched; code = ++word * 64) {
-        uint64_t left = cache->touched[word] >> code % 64;
-        if (left != 0) {
-            return code + (unsigned)__builtin_ctzll(left);
-        }
-    }
-    return HEW_CODES;
-}
-
-/* Whoever is born or dies looks at what was used, not at all that could be. */
-#define HEW_EACH_TOUCHED(cache, code)                                                                                  \
-    for (unsigned code = hew_cache_next_touched(cache, 0); code < HEW_CODES;                                           \
-         code = hew_cache_next_touched(cache, code + 1))
-
-/* Objects in a magazine. */
-HEW_INLINE size_t
-hew_cache_depth(const struct hew_cache *cache, unsigned code)
-{
-    return cache->classes[code].base == NULL ? 0 : (size_t)(cache->top[code] - cache->classes[code].base) - 1;
-}
-
 /* Allocations counted so far, for the owning thread. */
 HEW_INLINE uint64_t
 hew_cache_requests(const struct hew_cache *cache, unsigned code)
 {
-    return cache->classes[code].counted - cache->ticks[code];
-}
-
-/* Frees, likewise: what was requested, with what left less what came in from outside, and what lies here. */
-HEW_INLINE uint64_t
-hew_cache_frees(const struct hew_cache *cache, unsigned code)
-{
-    return hew_cache_requests(cache, code) + cache->classes[code].balance + hew_cache_depth(cache, code);
-}
-
-/* Frees begin at nothing, where requests do: what lies here came in from outside. */
-HEW_INLINE void
-hew_cache_forget_frees(struct hew_cache *cache, unsigned code)
-{
-    cache->classes[code].balance = -(uint64_t)hew_cache_depth(cache, code);
+    return cache->counted[code] - cache->ticks[code];
 }
 
 #endif

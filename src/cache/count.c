@@ -17,9 +17,9 @@ hew_count_requests(const struct hew_cache *cache, unsigned code)
     unsigned looks = 0;
     do {
         /* acquire: pairs with the releases of begin_period() */
-        before = __atomic_load_n(&cache->classes[code].counted, __ATOMIC_ACQUIRE);
+        before = __atomic_load_n(&cache->counted[code], __ATOMIC_ACQUIRE);
         ticks = __atomic_load_n(&cache->ticks[code], __ATOMIC_ACQUIRE);
-        after = __atomic_load_n(&cache->classes[code].counted, __ATOMIC_ACQUIRE);
+        after = __atomic_load_n(&cache->counted[code], __ATOMIC_ACQUIRE);
     } while ((ticks == 0 || before != after) && ++looks < 1000);
     return after - ticks;
 }
@@ -27,11 +27,7 @@ hew_count_requests(const struct hew_cache *cache, unsigned code)
 HEW_UNCHECKED_THREADS size_t
 hew_count_depth(const struct hew_cache *cache, unsigned code)
 {
-    void **base = __atomic_load_n(&cache->classes[code].base, __ATOMIC_RELAXED);
-    void **top = __atomic_load_n(&cache->top[code], __ATOMIC_RELAXED);
-    /* A magazine that is being exchanged shows two halves that do not belong together. */
-    bool whole = base != NULL && top > base && (size_t)(top - base) <= (size_t)cache->classes[code].most + 1;
-    return whole ? (size_t)(top - base) - 1 : 0;
+    return cache->own == NULL ? 0 : hew_slot_depth(cache->own, code);
 }
 
 HEW_UNCHECKED_THREADS size_t
@@ -55,7 +51,7 @@ hew_count_freed(const struct hew_cache *cache)
 {
     uint64_t bytes = cache->other_freed;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        bytes += hew_cache_frees(cache, code) * hew_slab_shapes[code].size;
+        bytes += cache->frees[code] * hew_slab_shapes[code].size;
     }
     return bytes;
 }
@@ -63,9 +59,9 @@ hew_count_freed(const struct hew_cache *cache)
 void
 hew_count_forget(struct hew_cache *cache, unsigned code)
 {
-    uint64_t requests = hew_cache_requests(cache, code), frees = hew_cache_frees(cache, code);
-    cache->classes[code].counted -= requests;
-    hew_cache_forget_frees(cache, code);
+    uint64_t requests = hew_cache_requests(cache, code), frees = cache->frees[code];
+    cache->counted[code] -= requests;
+    cache->frees[code] = 0;
     cache->other_allocated += requests * hew_slab_shapes[code].size;
     cache->other_freed += frees * hew_slab_shapes[code].size;
 }

@@ -49,16 +49,20 @@ hew_explicit_create(unsigned *number)
     if (cache == NULL) {
         return false;
     }
+    if (!hew_thread_own_slot(cache)) {
+        hew_meta_give(cache, sizeof *cache);
+        return false;
+    }
     hew_magazine_begin(cache);
+    cache->own->direct = true;
     cache->real = cache;
     cache->arena = arena;
     cache->caching = true;
     cache->direct = true;
-    hew_budget_begin(cache);
     hew_thread_enlist(cache);
     if (!explicit_enter(cache, number)) {
         hew_thread_retire(cache);
-        hew_meta_give(cache, sizeof *cache);
+        hew_thread_release(cache);
         return false;
     }
     return true;
@@ -69,7 +73,7 @@ hew_explicit_flush(unsigned number)
 {
     struct hew_cache *cache = hew_explicit_at(number);
     if (cache != NULL) {
-        hew_magazine_drop_all(cache);
+        hew_magazine_send_all_home(cache);
     }
     return cache != NULL;
 }
@@ -81,7 +85,7 @@ hew_explicit_destroy(unsigned number)
         number >= HEW_EXPLICIT_MAX ? NULL : atomic_exchange_explicit(&table[number], NULL, memory_order_acq_rel);
     if (cache != NULL) {
         hew_thread_retire(cache);
-        hew_meta_give(cache, sizeof *cache);
+        hew_thread_release(cache);
     }
     return cache != NULL;
 }

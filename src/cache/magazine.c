@@ -21,6 +21,7 @@
 #define EARNED_BYTES 64u  /* one more for so many bytes of an object: who does little keeps little */
 #define EARNED_MOST 22    /* and no more than so many */
 #define FIRST_BYTES 1024u /* a class of objects up to so large always has room for a few */
+#define AT_ONCE 256       /* objects that move together */
 #define SWEEP 4           /* classes looked after at each tick */
 #define REFRESH 16        /* misses after which a thread asks again where it runs, and what its share is */
 
@@ -39,148 +40,109 @@ usual_period(unsigned code)
 void
 hew_magazine_begin(struct hew_cache *cache)
 {
-    memset(cache->touched, 0, sizeof cache->touched);
     for (unsigned code = 0; code < HEW_CODES; code++) {
-        hew_budget_close(cache, code);
         cache->ticks[code] = usual_period(code);
-        cache->classes[code].counted = cache->ticks[code];
+        cache->counted[code] = cache->ticks[code];
     }
 }
 
-/* The program's own mistakes end in fatal messages, each at its place; what is asked here must hold whatever it frees. */
+/* Whether a depot stands between the class and the arenas. */
 static bool
-object_valid(const void *object, unsigned code)
+has_depot(const struct hew_cache *cache, const struct hew_slot *slot, unsigned code)
 {
-    unsigned shown = hew_map_code((uintptr_t)object);
-    bool large = code > HEW_CODE_SMALL_LAST; /* one that was freed twice may lie in a depot as well */
-    return object != NULL && (shown == code || shown == HEW_CODE_SLOW || (large && shown == HEW_CODE_NONE));
-}
-
-/* The class's magazine lies within its array, begins with NULL and holds what the address map knows as objects of the class; a
- * long one is not walked each time. */
-static bool
-magazine_valid(const struct hew_cache *cache, unsigned code)
-{
-    if (cache->classes[code].base == NULL) {
-        return cache->limit[code] == NULL && cache->top[code][-1] == NULL;
-    }
-    size_t depth = hew_cache_depth(cache, code);
-    bool inside = cache->top[code] > cache->classes[code].base && cache->top[code] <= cache->limit[code];
-    if (!inside || cache->classes[code].base[0] != NULL) {
-        return false;
-    }
-    if (hew_check_may_walk(depth)) {
-        for (size_t at = 1; at <= depth; at++) {
-            if (!object_valid(cache->classes[code].base[at], code)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static void
-magazine_touch(struct hew_cache *cache, unsigned code)
-{
-    cache->touched[code / 64] |= (uint64_t)1 << code % 64;
-}
-
-/* Whether a depot stands between the class and the arenas: it is cached, and not by an explicit cache. */
-static bool
-has_depot(const struct hew_cache *cache, unsigned code)
-{
-    return HEW_LIKELY(cache->classes[code].most != 0) && HEW_LIKELY(!cache->direct) &&
+    return HEW_LIKELY(hew_budget_most(slot, code) != 0) && HEW_LIKELY(!slot->direct) &&
            HEW_LIKELY(!cache->arena->manual);
 }
 
-/* Near a limit of memory somebody has found too little to return: each thread that works returns what it keeps, as soon as it is here. */
+/* Near a limit of memory somebody has found too little to return: each slot in use returns what it keeps. */
 static HEW_COLD HEW_NOINLINE void
-answer_call(struct hew_cache *cache)
+answer_call(struct hew_cache *cache, struct hew_slot *slot)
 {
     uint8_t calls = atomic_load_explicit(&hew_page_bound.calls, memory_order_relaxed);
-    if (cache->answered != calls) {
-        cache->answered = calls;
+    if (slot->answered != calls) {
+        slot->answered = calls;
         hew_magazine_send_all_home(cache);
     }
 }
 
-/* Whether the class has missed often enough since its magazine grew last: the more often, the larger its objects are, so that who
- * does little keeps little. */
+/* Whether the class has missed often enough since it grew last: the more often, the larger its objects are. */
 static bool
-has_earned(struct hew_cache *cache, unsigned code)
+has_earned(struct hew_slot *slot, unsigned code)
 {
     unsigned needed = EARNED + hew_slab_shapes[code].size / EARNED_BYTES;
-    cache->classes[code].earned += cache->classes[code].earned < EARNED_MOST;
-    return cache->classes[code].earned >= (needed < EARNED_MOST ? needed : EARNED_MOST) ||
-           (cache->classes[code].flags & HEW_CLASS_CHOSEN) != 0 || cache->direct;
+    slot->classes[code].earned += slot->classes[code].earned < EARNED_MOST;
+    return slot->classes[code].earned >= (needed < EARNED_MOST ? needed : EARNED_MOST) ||
+           hew_budget_is_chosen(slot, code) || slot->direct;
 }
 
-/* What is left leaves room for what the program frees next, so that this alone does not make the magazine grow again. */
-static void
-magazine_halve(struct hew_cache *cache, unsigned code)
-{
-    size_t half = hew_budget_capacity(cache, code) / 2;
-    if (half == 0) {
-        hew_magazine_drop(cache, code);
-    } else {
-        hew_magazine_flush(cache, code, half / 2);
-        hew_budget_set(cache, code, half);
-    }
-}
-
-/* What the magazine may hold, up to `wanted`: what is left of the share.  A class that is in use gives
- * nothing up for another one; what is idle is halved in time (look_after). */
+/* What the class may hold, up to `wanted`: what is left of the share.  A class that is in use gives nothing up for another one; what
+ * is idle is halved in time (look_after). */
 static size_t
-find_room(const struct hew_cache *cache, unsigned code, size_t now, size_t wanted)
+find_room(const struct hew_slot *slot, unsigned code, size_t now, size_t wanted)
 {
-    if (hew_budget_has_room(cache, code, wanted - now)) {
+    if (hew_budget_has_room(slot, code, wanted - now)) {
         return wanted;
     }
-    size_t left = hew_budget_left(cache, code);
+    size_t left = hew_budget_left(slot, code);
     return left < wanted - now ? now + left : wanted;
 }
 
-/* The magazine may hold more from now on, where that is due and there is room.  A small class always has room for its first
+/* The class may hold more from now on, where that is due and there is room.  A small class always has room for its first
  * objects. */
 static void
-magazine_grow(struct hew_cache *cache, unsigned code, bool filled)
+magazine_grow(struct hew_slot *slot, unsigned code, bool filled)
 {
-    size_t now = hew_budget_capacity(cache, code);
+    size_t now = slot->classes[code].capacity;
     bool first = now == 0 && hew_slab_shapes[code].size <= FIRST_BYTES;
-    if (!first && !has_earned(cache, code)) {
+    if (!first && !has_earned(slot, code)) {
         return;
     }
-    size_t next = hew_budget_next(cache, code, filled);
+    size_t next = hew_budget_next(slot, code, filled);
     if (next <= now) {
         return;
     }
-    cache->classes[code].earned = 0; /* where there is no room, too: most misses end with the look above */
-    next = first ? next : find_room(cache, code, now, next);
+    slot->classes[code].earned = 0; /* where there is no room, too: most misses end with the look above */
+    next = first ? next : find_room(slot, code, now, next);
     if (next > now) {
-        hew_budget_set(cache, code, next);
+        hew_slot_set(slot, code, next);
     }
 }
 
-/* The class's magazine was found empty, or full: it may grow.  Returns true if the previous miss was of the same kind: the class is in
- * a one-way phase. */
-static bool
-note_miss(struct hew_cache *cache, unsigned code, unsigned kind)
+/* The slot that the thread uses now, set up. */
+static struct hew_slot *
+slot_of(const struct hew_cache *cache)
 {
-    bool one_way = (cache->classes[code].flags & kind) != 0;
-    magazine_touch(cache, code);
-    if (HEW_UNLIKELY(cache->misses % REFRESH == 0)) {
-        cache->depot = (uint16_t)hew_depot_here();
-        cache->share = hew_budget_share();
+    struct hew_slot *slot = hew_slot_here(&cache->where);
+    if (HEW_UNLIKELY(slot->most == NULL)) {
+        slot->shared = true;
+        slot->depot = (uint16_t)hew_depot_here();
+        hew_slot_begin(slot, hew_budget_defaults());
+    }
+    return slot;
+}
+
+/* The class was found empty, or full: it may grow.  Returns true if the previous miss was of the same kind: the class is in a one-way
+ * phase. */
+static bool
+note_miss(struct hew_cache *cache, struct hew_slot *slot, unsigned code, unsigned kind)
+{
+    if (hew_budget_most(slot, code) == 0) {
+        return false;
+    }
+    bool one_way = (slot->classes[code].flags & kind) != 0;
+    if (HEW_UNLIKELY(slot->misses % REFRESH == 0)) {
+        slot->depot = (uint16_t)hew_depot_here();
+        slot->share = hew_budget_share();
         if (hew_page_is_bounded()) {
-            answer_call(cache);
+            answer_call(cache, slot);
         }
     }
-    cache->misses++;
-    uint8_t stays = cache->classes[code].flags & (uint8_t)~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
-    cache->classes[code].flags = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
+    slot->misses++;
+    uint8_t stays = slot->classes[code].flags & (uint8_t)~(HEW_CLASS_EMPTIED | HEW_CLASS_FILLED);
+    slot->classes[code].flags = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
     if (kind == HEW_CLASS_EMPTIED || one_way ||
-        cache->classes[code].base == NULL) { /* one that is never empty need not grow */
-        magazine_grow(cache, code, kind == HEW_CLASS_FILLED);
+        slot->classes[code].capacity == 0) { /* one that is never empty need not grow */
+        magazine_grow(slot, code, kind == HEW_CLASS_FILLED);
     }
     return one_way;
 }
@@ -205,47 +167,51 @@ take_fresh(struct hew_cache *cache, unsigned code, void **objects, unsigned want
     return hew_bin_take(&arena->bins[code], &arena->pages, code, objects, wanted);
 }
 
-static HEW_NOINLINE unsigned
-magazine_take(struct hew_cache *cache, unsigned code, void **objects, unsigned wanted)
+/* Objects leave this cache, the oldest first. */
+static void
+magazine_give(struct hew_cache *cache, struct hew_slot *slot, unsigned code, void **objects, unsigned count)
 {
-    unsigned got = has_depot(cache, code) ? hew_depot_take(cache->depot, code, objects, wanted) : 0;
-    got = got != 0 ? got : take_fresh(cache, code, objects, wanted);
-    cache->classes[code].balance -= got;
-    return got;
+    HEW_ASSERT(1, count != 0 && code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST);
+    if (has_depot(cache, slot, code)) {
+        hew_depot_give(slot->depot, code, objects, count);
+    } else {
+        hew_owner_give(code, objects, count);
+    }
 }
 
-/* An object for a class whose magazine is empty.  Half a magazine comes with it, to leave room for what is freed; a whole one
- * where nothing is. */
+/* An object for a class that is empty.  Half of what it may hold comes with it, to leave room for what is freed; all of it where
+ * nothing is. */
 static HEW_NOINLINE void *
 refill(struct hew_cache *cache, unsigned code)
 {
-    bool one_way = false;
-    void *object = NULL;
-    if (cache->classes[code].most != 0) {
-        one_way = note_miss(cache, code, HEW_CLASS_EMPTIED);
+    void *objects[AT_ONCE];
+    struct hew_slot *slot = slot_of(cache);
+    bool one_way = note_miss(cache, slot, code, HEW_CLASS_EMPTIED);
+    unsigned capacity = slot->classes[code].capacity, wanted = one_way ? capacity : (capacity + 1) / 2;
+    wanted = wanted == 0 ? 1 : wanted > AT_ONCE ? AT_ONCE : wanted;
+    unsigned got = has_depot(cache, slot, code) ? hew_depot_take(slot->depot, code, objects, wanted) : 0;
+    PC(0, 1);
+    PC(1, got != 0);
+    if (got == 0) {
+        got = take_fresh(cache, code, objects, wanted);
+        PC(2, 1);
+        PC(3, got);
     }
-    void **slots = cache->classes[code].base;
-    if (slots == NULL) {
-        magazine_touch(cache, code);
-        return magazine_take(cache, code, &object, 1) == 0 ? NULL : object;
+    unsigned kept = 0;
+    while (kept + 1 < got && hew_slot_push(&cache->where, code, objects[kept]) == HEW_PUSH_DONE) {
+        kept++;
     }
-    size_t capacity = hew_budget_capacity(cache, code);
-    unsigned got = magazine_take(cache, code, slots + 1, (unsigned)(one_way ? capacity : (capacity + 1) / 2));
-    cache->top[code] = slots + (got == 0 ? 1 : got);
-    HEW_ASSERT(1, cache->top[code] <= cache->limit[code] && cache->classes[code].base[0] == NULL);
-    HEW_ASSERT(3, magazine_valid(cache, code));
-    return got == 0 ? NULL : slots[got];
+    if (kept + 1 < got) { /* another thread has filled the slot */
+        magazine_give(cache, slot, code, objects + kept, got - kept - 1);
+    }
+    return got == 0 ? NULL : objects[got - 1];
 }
 
 void *
 hew_magazine_pop(struct hew_cache *cache, unsigned code)
 {
-    void *object = cache->top[code][-1];
-    if (object != NULL) {
-        cache->top[code]--;
-    } else {
-        object = refill(cache, code);
-    }
+    void *object = hew_slot_pop(&cache->where, code);
+    object = object != NULL ? object : refill(cache, code);
     if (object != NULL && code > HEW_CODE_SMALL_LAST) {
         object = hew_large_of_magazine(object, code);
     }
@@ -259,124 +225,106 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
     return object;
 }
 
-/* Objects leave this cache, the oldest first. */
+/* Up to `count` objects leave the thread's slot, the newest first. */
 static void
-magazine_give(struct hew_cache *cache, unsigned code, void **objects, unsigned count)
+flush(struct hew_cache *cache, struct hew_slot *slot, unsigned code, size_t count)
 {
-    HEW_ASSERT(1, count != 0 && code != HEW_CODE_NONE && code <= HEW_CODE_CACHED_LAST);
-    cache->classes[code].balance += count;
-    if (has_depot(cache, code)) {
-        hew_depot_give(cache->depot, code, objects, count);
-    } else {
-        hew_owner_give(code, objects, count);
+    while (count != 0) {
+        void *objects[AT_ONCE];
+        unsigned most = count < AT_ONCE ? (unsigned)count : AT_ONCE, at = most;
+        while (at != 0 && (objects[at - 1] = hew_slot_pop(&cache->where, code)) != NULL) {
+            at--;
+        }
+        if (at != most) {
+            PC(5, 1);
+            PC(6, most - at);
+            magazine_give(cache, slot, code, objects + at, most - at);
+        }
+        count = at != 0 ? 0 : count - most;
     }
 }
 
-/* A full magazine gives away a part, to have room for what comes: all of it where nothing was allocated since it was full last. */
+/* A full class gives away a part, to have room for what comes: all of it where nothing was allocated since it was full last. */
 static size_t
-given_of(const struct hew_cache *cache, unsigned code, bool one_way)
+given_of(const struct hew_slot *slot, unsigned code, bool one_way)
 {
-    size_t capacity = hew_budget_capacity(cache, code);
+    size_t capacity = slot->classes[code].capacity;
     unsigned part =
         code > HEW_CODE_SMALL_LAST ? hew_options.lg_tcache_flush_large_div : hew_options.lg_tcache_flush_small_div;
-    if (one_way && (cache->classes[code].flags & HEW_CLASS_CHOSEN) == 0) {
+    if (one_way && !hew_budget_is_chosen(slot, code)) {
         return capacity;
     }
     return capacity >> part == 0 ? 1 : capacity >> part;
 }
 
-/* An object for a class whose magazine is full. */
+/* An object for a class that is full. */
 static HEW_NOINLINE void
 overflow(struct hew_cache *cache, unsigned code, void *object)
 {
-    bool one_way = false;
-    if (cache->classes[code].most != 0) {
-        one_way = note_miss(cache, code, HEW_CLASS_FILLED);
+    struct hew_slot *slot = slot_of(cache);
+    bool one_way = note_miss(cache, slot, code, HEW_CLASS_FILLED);
+    if (slot->classes[code].capacity != 0) {
+        if (hew_slot_push(&cache->where, code, object) == HEW_PUSH_DONE) {
+            return;
+        }
+        PC(4, 1);
+        flush(cache, slot, code, given_of(slot, code, one_way));
+        if (hew_slot_push(&cache->where, code, object) == HEW_PUSH_DONE) {
+            return;
+        }
     }
-    if (cache->classes[code].base == NULL) {
-        magazine_touch(cache, code);
-        magazine_give(cache, code, &object, 1);
-        return;
-    }
-    if (cache->top[code] == cache->limit[code]) {
-        hew_magazine_flush(cache, code, hew_budget_capacity(cache, code) - given_of(cache, code, one_way));
-    }
-    *cache->top[code]++ = object;
+    PC(7, 1);
+    magazine_give(cache, slot, code, &object, 1);
 }
 
-void
+bool
 hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
 {
-    if (cache->top[code] < cache->limit[code]) {
-        *cache->top[code]++ = object;
-    } else {
+    int done = hew_slot_push(&cache->where, code, object);
+    if (done == HEW_PUSH_TWICE) {
+        return false;
+    }
+    cache->frees[code]++;
+    if (done == HEW_PUSH_FULL) {
         overflow(cache, code, object);
     }
+    return true;
 }
 
 void
 hew_magazine_unpop(struct hew_cache *cache, unsigned code, void *object)
 {
-    if (cache->classes[code].base == NULL || cache->top[code] == cache->limit[code]) {
-        hew_owner_give(code, &object, 1); /* the count of those that came in stands: the request has been served */
-        return;
-    }
-    *cache->top[code]++ = object;
-    hew_magazine_came_in(cache, code);
-}
-
-void
-hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep)
-{
-    size_t depth = hew_cache_depth(cache, code);
-    if (depth <= keep) {
-        return;
-    }
-    void **slots = cache->classes[code].base + 1;
-    magazine_give(cache, code, slots, (unsigned)(depth - keep));
-    memmove(slots, slots + depth - keep, keep * sizeof *slots);
-    cache->top[code] = slots + keep;
-    HEW_ASSERT(3, magazine_valid(cache, code));
-}
-
-void
-hew_magazine_drop(struct hew_cache *cache, unsigned code)
-{
-    if (cache->classes[code].base != NULL) {
-        hew_magazine_flush(cache, code, 0);
-        hew_budget_end(cache, code);
-    }
-}
-
-void
-hew_magazine_drop_all(struct hew_cache *cache)
-{
-    HEW_EACH_TOUCHED(cache, code)
-    {
-        hew_magazine_drop(cache, code);
+    if (hew_slot_push(&cache->where, code, object) != HEW_PUSH_DONE) {
+        hew_owner_give(code, &object, 1);
     }
 }
 
 void
 hew_magazine_send_all_home(struct hew_cache *cache)
 {
-    bool direct = cache->direct;
-    cache->direct = true;
-    hew_magazine_drop_all(cache);
-    cache->direct = direct;
+    if (cache->own != NULL) {
+        hew_slot_empty(cache->own);
+    }
+    if (!cache->direct) {
+        hew_slot_drain(true);
+    }
 }
 
-/* A class that has not missed since it was looked after last, or whose thread has more than its share by now, keeps half of its
- * magazine; in the end none. */
+/* A class that was not used since it was looked after last keeps half of its capacity; in the end none.  Used: it missed, or holds
+ * another number of objects than then. */
 static void
-look_after(struct hew_cache *cache, unsigned code)
+look_after(struct hew_cache *cache, struct hew_slot *slot, unsigned code)
 {
-    bool missed = (cache->classes[code].flags & HEW_CLASS_MISSED) != 0,
-         chosen = (cache->classes[code].flags & HEW_CLASS_CHOSEN) != 0;
-    if ((!missed && !chosen) || !hew_budget_has_room(cache, code, 0)) {
-        magazine_halve(cache, code);
+    struct hew_slot_class *class = &slot->classes[code];
+    size_t capacity = class->capacity, depth = hew_slot_depth(slot, code);
+    bool used = (class->flags & HEW_CLASS_MISSED) != 0 || class->seen != (uint8_t)depth;
+    class->flags &= (uint8_t)~HEW_CLASS_MISSED;
+    class->seen = (uint8_t)depth;
+    if (capacity != 0 && ((!used && !hew_budget_is_chosen(slot, code)) || slot->granted / 2 > slot->share)) {
+        PC(9, 1);
+        flush(cache, slot, code, depth > capacity / 4 ? depth - capacity / 4 : 0);
+        hew_slot_set(slot, code, capacity / 2);
     }
-    cache->classes[code].flags &= (uint8_t)~HEW_CLASS_MISSED;
 }
 
 /* How many allocations the next period takes: to the next sample at most, and not past what is watched. */
@@ -385,13 +333,13 @@ next_period(struct hew_cache *cache, unsigned code)
 {
     uint32_t period = usual_period(code);
     if (hew_options.prof) {
-        if (cache->classes[code].unsampled == 0) {
+        if (cache->unsampled[code] == 0) {
             cache->due |= HEW_DUE_SAMPLE;
             cache->due_code = (uint8_t)code;
             return period; /* the profiler will say */
         }
-        period = cache->classes[code].unsampled < period ? cache->classes[code].unsampled : period;
-        cache->classes[code].unsampled -= period;
+        period = cache->unsampled[code] < period ? cache->unsampled[code] : period;
+        cache->unsampled[code] -= period;
     }
     return period;
 }
@@ -401,7 +349,7 @@ static void
 begin_period(struct hew_cache *cache, unsigned code, uint64_t counted, uint32_t ticks)
 {
     __atomic_store_n(&cache->ticks[code], 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&cache->classes[code].counted, counted, __ATOMIC_RELEASE);
+    __atomic_store_n(&cache->counted[code], counted, __ATOMIC_RELEASE);
     __atomic_store_n(&cache->ticks[code], ticks, __ATOMIC_RELEASE);
 }
 
@@ -410,7 +358,7 @@ hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t alloc
 {
     uint32_t usual = usual_period(code), period = allocations < usual ? allocations : usual;
     uint64_t requests = hew_cache_requests(cache, code);
-    cache->classes[code].unsampled = allocations - period;
+    cache->unsampled[code] = allocations - period;
     begin_period(cache, code, requests + period, period);
 }
 
@@ -427,10 +375,11 @@ void
 hew_magazine_tick(struct hew_cache *cache, unsigned code)
 {
     uint32_t period = next_period(cache, code);
-    begin_period(cache, code, cache->classes[code].counted + period, period);
+    begin_period(cache, code, cache->counted[code] + period, period);
     hew_magazine_watch(cache);
+    struct hew_slot *slot = slot_of(cache);
     for (unsigned looked = 0; looked < SWEEP; looked++) {
-        cache->sweep = (uint8_t)((cache->sweep + 1) % HEW_CODES);
-        look_after(cache, cache->sweep);
+        slot->sweep = (uint8_t)((slot->sweep + 1) % HEW_CODE_CACHED_LAST) + 1;
+        look_after(cache, slot, slot->sweep);
     }
 }

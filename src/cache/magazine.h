@@ -16,36 +16,20 @@
 /* An object of class `code`, whether or not hew_cache_pop() was asked before; NULL without memory. */
 void *hew_magazine_pop(struct hew_cache *cache, unsigned code);
 
-/* Takes the object, which is no double free, or gives it back to its owner. */
-void hew_magazine_push(struct hew_cache *cache, unsigned code, void *object);
+/* Takes the object or gives it back to its owner.  False: it is the one that was freed last. */
+bool hew_magazine_push(struct hew_cache *cache, unsigned code, void *object);
 
 /* The period of a class is over: counts it and returns what was not needed. */
 void hew_magazine_tick(struct hew_cache *cache, unsigned code);
 
-/* All objects go to the depot or their owners; the class has no magazine afterwards. */
-void hew_magazine_drop(struct hew_cache *cache, unsigned code);
-
-/* The same for every class. */
-void hew_magazine_drop_all(struct hew_cache *cache);
-
-/* The same past the depot: everything goes to its owners at once. */
+/* All objects of all slots that can be reached go to their owners. */
 void hew_magazine_send_all_home(struct hew_cache *cache);
 
-/* All objects but the newest `keep` go there. */
-void hew_magazine_flush(struct hew_cache *cache, unsigned code, size_t keep);
-
-/* Links every class of a new cache to the shared empty slot. */
+/* Begins the counts of a new cache. */
 void hew_magazine_begin(struct hew_cache *cache);
 
 /* The object of class `code` that was popped last comes back as if it had never left: another one serves the request. */
 void hew_magazine_unpop(struct hew_cache *cache, unsigned code, void *object);
-
-/* An object of class `code` that did not come from a magazine serves a request. */
-HEW_INLINE void
-hew_magazine_came_in(struct hew_cache *cache, unsigned code)
-{
-    cache->classes[code].balance--;
-}
 
 /* The class's next sample is due at that many allocations from now, at least 1. */
 void hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t allocations);

@@ -8,48 +8,43 @@
 #include "base/options.h"
 #include "cache/budget.h"
 #include "cache/count.h"
-#include "cache/kept.h"
 #include "cache/magazine.h"
 #include "meta/memory.h"
 #include "os/entry.h"
 #include "page/hooks.h"
 #include "slab/arena_life.h"
 
-static __thread struct hew_cache *set_aside; /* while the thread is inside a hook of an arena */
+#include <string.h>
 
-static void *nothing[2]; /* as a magazine: empty */
+static __thread struct hew_home set_aside; /* while the thread is inside a hook of an arena */
+
+static const uint16_t no_limits[HEW_CODES];
 
 static struct hew_list caches = {&caches, &caches}; /* guarded by hew_caches_lock */
 
-/* A cache without any magazine, for those threads that have no true one.  Several may set it up at once. */
-static struct hew_cache *
-thread_empty(struct hew_cache *cache)
+/* The calling thread has a cache that serves nothing. */
+static void
+go_without(struct hew_cache *cache)
 {
-    /* acquire: pairs with the release below */
-    if (__atomic_load_n(&cache->top[0], __ATOMIC_ACQUIRE) == NULL) {
-        for (unsigned code = HEW_CODES; code-- > 0;) { /* the first one last */
-            __atomic_store_n(&cache->top[code], &nothing[1], __ATOMIC_RELEASE);
-        }
-    }
-    return cache;
+    hew_home = (struct hew_home){cache, hew_slot_alone(&hew_slot_none)};
 }
 
 void
 hew_thread_boot(void)
 {
-    thread_empty(&hew_cache_none);
+    hew_slot_none.most = no_limits;
+    hew_slot_boot();
 }
 
-/* A hook may run in the middle of a fill or a flush, when the magazines are half changed: what it allocates and frees goes
- * past them. */
+/* A hook may run in the middle of a fill or a flush: what it allocates and frees goes past them. */
 static void
 guard_hook(bool inside)
 {
     if (inside) {
-        set_aside = hew_cache_self;
-        hew_cache_self = thread_empty(&hew_cache_gone);
+        set_aside = hew_home;
+        go_without(&hew_cache_gone);
     } else {
-        hew_cache_self = set_aside;
+        hew_home = set_aside;
     }
 }
 
@@ -62,6 +57,53 @@ put_number(struct hew_cache *cache)
     }
 }
 
+/* A slot with limits of its own behind it. */
+struct own_slot {
+    struct hew_slot slot;
+    uint16_t most[HEW_CODES];
+};
+
+bool
+hew_thread_own_slot(struct hew_cache *cache)
+{
+    struct own_slot *own = hew_meta_take(sizeof *own);
+    if (own == NULL) {
+        return false;
+    }
+    memcpy(own->most, hew_budget_defaults(), sizeof own->most);
+    hew_slot_begin(&own->slot, own->most);
+    cache->own = &own->slot;
+    cache->where = hew_slot_alone(&own->slot);
+    return true;
+}
+
+/* The calling thread's fast paths use the slot that its cache says. */
+static void
+settle_home(struct hew_cache *cache)
+{
+    if (hew_home.cache == cache) {
+        hew_home.where = cache->where;
+    }
+}
+
+/* Which slot the thread uses: none, the CPUs', or, where they cannot be or with `own`, one of its own. */
+static bool
+choose_slot(struct hew_cache *cache, bool own)
+{
+    if (!cache->caching) {
+        cache->where = hew_slot_alone(&hew_slot_none);
+    } else if (cache->own != NULL) {
+        cache->where = hew_slot_alone(cache->own);
+    } else {
+        cache->where = hew_slot_shared();
+        if ((own || cache->where.area == hew_slot_no_area) && !hew_thread_own_slot(cache)) {
+            return false;
+        }
+    }
+    settle_home(cache);
+    return true;
+}
+
 static HEW_NOINLINE struct hew_cache *
 new_cache(bool caching)
 {
@@ -69,7 +111,10 @@ new_cache(bool caching)
     if (cache != NULL) {
         hew_magazine_begin(cache);
         cache->caching = caching;
-        hew_budget_begin(cache);
+        if (!choose_slot(cache, false)) {
+            hew_meta_give(cache, sizeof *cache);
+            return NULL;
+        }
     }
     return cache;
 }
@@ -81,8 +126,7 @@ hew_thread_birth(bool caching)
     if (arena == NULL) {
         return NULL;
     }
-    struct hew_cache *cache = caching ? hew_kept_take(arena) : NULL;
-    cache = cache == NULL ? new_cache(caching) : cache;
+    struct hew_cache *cache = new_cache(caching);
     if (cache == NULL) {
         hew_arena_leave(arena);
         return NULL;
@@ -93,7 +137,7 @@ hew_thread_birth(bool caching)
     put_number(cache);
     atomic_fetch_add_explicit(&hew_caches_alive, 1, memory_order_relaxed);
     hew_thread_enlist(cache);
-    hew_cache_self = cache;
+    hew_home = (struct hew_home){cache, cache->where};
     return cache;
 }
 
@@ -110,8 +154,7 @@ hew_thread_enlist(struct hew_cache *cache)
 static void
 hand_counts_over(struct hew_cache *cache)
 {
-    HEW_EACH_TOUCHED(cache, code)
-    {
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         uint64_t requests = hew_cache_requests(cache, code);
         if (requests != 0) {
             atomic_fetch_add_explicit(&cache->arena->requests[code], requests, memory_order_relaxed);
@@ -131,7 +174,9 @@ thread_settle(struct hew_cache *cache)
 void
 hew_thread_retire(struct hew_cache *cache)
 {
-    hew_magazine_drop_all(cache);
+    if (cache->own != NULL) {
+        hew_slot_empty(cache->own);
+    }
     hew_mutex_lock(&hew_caches_lock);
     thread_settle(cache);
     hew_mutex_unlock(&hew_caches_lock);
@@ -149,7 +194,7 @@ void
 hew_thread_death(void)
 {
     struct hew_cache *cache = hew_cache_self, *front = cache;
-    hew_cache_self = thread_empty(&hew_cache_gone);
+    go_without(&hew_cache_gone);
     if (!hew_cache_is_real(cache)) {
         return;
     }
@@ -162,31 +207,16 @@ hew_thread_death(void)
     if (front != cache) {
         hew_meta_give(front, sizeof *front);
     }
-    hew_meta_give(cache, sizeof *cache);
+    hew_thread_release(cache);
 }
 
 void
-hew_thread_leave(void)
+hew_thread_release(struct hew_cache *cache)
 {
-    struct hew_cache *cache = hew_cache_is_real(hew_cache_self) ? hew_cache_self->real : NULL;
-    struct hew_arena *arena = cache == NULL ? NULL : cache->arena;
-    bool kept = false;
-    if (cache != NULL && hew_kept_suits(cache)) {
-        hew_kept_trim(cache);
-        hew_mutex_lock(&hew_caches_lock);
-        kept = hew_kept_has_room();
-        if (kept) {
-            thread_settle(cache);
-            hew_kept_put(cache);
-        }
-        hew_mutex_unlock(&hew_caches_lock);
+    if (cache->own != NULL) {
+        hew_meta_give(cache->own, sizeof(struct own_slot));
     }
-    if (!kept) {
-        hew_thread_death();
-        return;
-    }
-    hew_cache_self = thread_empty(&hew_cache_gone);
-    discount(arena);
+    hew_meta_give(cache, sizeof *cache);
 }
 
 bool
@@ -205,7 +235,10 @@ hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
     cache->arena = arena;
     hew_mutex_unlock(&hew_caches_lock);
     if (former->manual) { /* which may be destroyed as soon as nobody is bound to it, with all that came from it */
-        hew_magazine_drop_all(cache);
+        hew_magazine_send_all_home(cache);
+    }
+    if (arena->manual) {
+        choose_slot(cache, true);
     }
     hew_arena_leave(former);
     return true;
@@ -223,31 +256,47 @@ hew_thread_follow_cpu(struct hew_cache *cache)
 void
 hew_thread_set_caching(struct hew_cache *cache, bool caching)
 {
-    hew_magazine_drop_all(cache);
+    if (cache->own != NULL) {
+        hew_slot_empty(cache->own);
+    }
     cache->caching = caching;
-    hew_budget_begin(cache);
+    choose_slot(cache, false);
 }
 
-void
+/* The class is empty afterwards, and may hold so many. */
+static void
+set_most(struct hew_cache *cache, unsigned code, size_t objects)
+{
+    ((struct own_slot *)cache->own)->most[code] = (uint16_t)objects;
+}
+
+bool
 hew_thread_set_count(struct hew_cache *cache, unsigned code, unsigned objects)
 {
-    hew_magazine_drop(cache, code);
-    hew_budget_limit(cache, code, objects, true);
-    cache->custom = true;
+    if (cache->own == NULL && !choose_slot(cache, true)) {
+        return false;
+    }
+    hew_slot_empty(cache->own);
+    objects = objects > HEW_BUDGET_OBJECTS_MAX ? HEW_BUDGET_OBJECTS_MAX : objects;
+    set_most(cache, code, HEW_SLOT_CHOSEN | objects);
+    return true;
 }
 
-void
+bool
 hew_thread_set_sizes(struct hew_cache *cache, size_t largest)
 {
-    cache->custom = true;
+    if (cache->own == NULL && !choose_slot(cache, true)) {
+        return false;
+    }
+    hew_slot_empty(cache->own);
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         if (hew_code_size(code) > largest) {
-            hew_magazine_drop(cache, code);
-            hew_budget_limit(cache, code, 0, false);
-        } else if (cache->classes[code].most == 0 && (cache->classes[code].flags & HEW_CLASS_CHOSEN) == 0) {
-            hew_budget_limit(cache, code, hew_budget_usual(code), false);
+            set_most(cache, code, 0);
+        } else if (hew_budget_most(cache->own, code) == 0 && !hew_budget_is_chosen(cache->own, code)) {
+            set_most(cache, code, hew_budget_usual(code));
         }
     }
+    return true;
 }
 
 bool
@@ -263,7 +312,7 @@ hew_thread_front(struct hew_cache *cache)
     }
     hew_magazine_begin(front);
     front->real = cache;
-    hew_cache_self = front;
+    go_without(front);
     return true;
 }
 
@@ -292,7 +341,7 @@ hew_thread_after_fork(void)
 {
     /* What the other threads had cached is lost to the child: bounded by the budget, and shared with the parent until
      * written.  They may have been in the middle of a slow path, so their magazines cannot be trusted. */
-    struct hew_cache *own = hew_hooks_depth != 0 ? set_aside : hew_cache_self;
+    struct hew_cache *own = hew_hooks_depth != 0 ? set_aside.cache : hew_cache_self;
     HEW_EACH_ARENA(arena)
     {
         atomic_store_explicit(&arena->threads, 0, memory_order_relaxed);

@@ -18,11 +18,14 @@ void hew_thread_boot(void);
  * the thread stays as it was. */
 struct hew_cache *hew_thread_birth(bool caching);
 
-/* Everything in the calling thread's cache goes to the depot or its owners; the thread is left with hew_cache_gone. */
+/* The calling thread is left with hew_cache_gone; a slot of its own is emptied. */
 void hew_thread_death(void);
 
-/* The same at a thread's true end, when another thread may take the cache over with what it holds: see kept.h. */
-void hew_thread_leave(void);
+/* Gives the cache a slot of its own, with the settings' limits.  False: no memory. */
+bool hew_thread_own_slot(struct hew_cache *cache);
+
+/* Frees a cache that has been retired. */
+void hew_thread_release(struct hew_cache *cache);
 
 /* From now on the thread allocates from `arena`.  What its cache holds stays where it is.  False: the arena is being
  * destroyed. */
@@ -36,10 +39,10 @@ void hew_thread_follow_cpu(struct hew_cache *cache);
 void hew_thread_set_caching(struct hew_cache *cache, bool caching);
 
 /* The user's choice for the calling thread's class: objects, at most HEW_BUDGET_OBJECTS_MAX.  The magazine starts anew. */
-void hew_thread_set_count(struct hew_cache *cache, unsigned code, unsigned objects);
+bool hew_thread_set_count(struct hew_cache *cache, unsigned code, unsigned objects);
 
 /* The largest size that the thread caches: every class up to it is cached from now on, those above no more. */
-void hew_thread_set_sizes(struct hew_cache *cache, size_t largest);
+bool hew_thread_set_sizes(struct hew_cache *cache, size_t largest);
 
 /* The calling thread gets a front: each of its operations takes the slow path from here on.  False without memory. */
 bool hew_thread_front(struct hew_cache *cache);

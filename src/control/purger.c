@@ -4,7 +4,6 @@
 #include "alloc/pressure.h"
 #include "base/options.h"
 #include "cache/depot.h"
-#include "cache/kept.h"
 #include "control/own_thread.h"
 #include "os/clock.h"
 #include "os/entry.h"
@@ -55,7 +54,7 @@ drain_depots(uint64_t now_ms, bool all)
     uint64_t since = now_ms - atomic_load_explicit(&drained_ms, memory_order_relaxed);
     if (all || since >= DRAIN_MS) {
         atomic_store_explicit(&drained_ms, now_ms, memory_order_relaxed);
-        atomic_store_explicit(&some_left, hew_depot_drain(all), memory_order_relaxed);
+        atomic_store_explicit(&some_left, hew_slot_drain(all) | hew_depot_drain(all), memory_order_relaxed);
         since = 0;
     }
     return atomic_load_explicit(&some_left, memory_order_relaxed) ? DRAIN_MS - since : 0;
@@ -64,9 +63,6 @@ drain_depots(uint64_t now_ms, bool all)
 uint64_t
 hew_purger_round(uint64_t now_ms, bool all)
 {
-    if (all) {
-        hew_kept_empty();
-    }
     hew_pressure_round();
     uint64_t next = drain_depots(now_ms, all);
     HEW_EACH_ARENA(arena) /* before any pages, because arenas share them */

@@ -232,6 +232,9 @@ hew_gather_caches(struct hew_stats_arena *const *arenas, unsigned count)
     struct arenas context = {arenas, count, false};
     hew_thread_each(add_cache, &context);
     begin(&context); /* there were no caches */
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST && count != 0 && arenas[0] != NULL; code++) {
+        arenas[0]->tcache_bytes += hew_slot_held(code) * hew_code_size(code);
+    }
 }
 
 void

@@ -79,6 +79,9 @@ hew_stats_peak_look(void)
         add_arena(arena, &sums);
     }
     hew_thread_each(add_cache, &sums);
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        sums.now.thread_caches += hew_slot_held(code) * hew_code_size(code);
+    }
     struct hew_stats_peak *now = &sums.now;
     now->depots = hew_depot_counts().bytes;
     now->metadata = hew_meta_usage().touched + hew_map_bytes(sums.regions);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats/snapshot.h"
 
-#include "cache/kept.h"
 #include "cache/thread.h"
 #include "meta/memory.h"
 #include "prof/dump.h"
@@ -147,7 +146,6 @@ take(const struct hew_stats_mutex *dump)
 bool
 hew_stats_take(void)
 {
-    hew_kept_empty();
     struct hew_stats_mutex dump;
     hew_gather_mutex(&hew_dump_lock, &dump);
     hew_mutex_lock(&hew_stats_lock);

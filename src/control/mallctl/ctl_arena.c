@@ -77,6 +77,7 @@ hew_ctl_arena_purge(const struct hew_ctl_call *call)
         hew_pressure_return_all();
         return 0;
     }
+    hew_slot_drain(true);
     hew_depot_drain(true); /* the per-CPU caches may hold objects of any arena */
     decay(call, true);
     return 0;
@@ -99,7 +100,7 @@ is_to_be_emptied(const struct hew_ctl_call *call)
     struct hew_arena *arena = arena_of(call);
     struct hew_cache *cache = arena != NULL && arena->manual ? hew_alloc_own_cache() : NULL;
     if (cache != NULL) {
-        hew_magazine_drop_all(cache);
+        hew_magazine_send_all_home(cache);
     }
     return arena != NULL;
 }

@@ -6,6 +6,7 @@
  */
 #include "alloc/alloc.h"
 #include "base/options.h"
+#include "cache/budget.h"
 #include "cache/count.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
@@ -99,12 +100,18 @@ hew_ctl_thread_tcache_enabled(const struct hew_ctl_call *call)
     return error;
 }
 
+static const uint16_t *
+limits_of(const struct hew_cache *cache)
+{
+    return !cache->caching ? hew_slot_none.most : cache->own != NULL ? cache->own->most : hew_budget_defaults();
+}
+
 /* The largest class that the cache holds; 0: none. */
 static size_t
 largest_cached(const struct hew_cache *cache)
 {
     unsigned code = HEW_CODE_CACHED_LAST;
-    while (code > 0 && cache->classes[code].most == 0) {
+    while (code > 0 && (limits_of(cache)[code] & ~HEW_SLOT_CHOSEN) == 0) {
         code--;
     }
     return code == 0 ? 0 : hew_code_size(code);
@@ -150,7 +157,7 @@ hew_ctl_thread_ncached_max_read(const struct hew_ctl_call *call)
         return EINVAL;
     }
     struct hew_cache *cache = hew_alloc_own_cache();
-    return cache == NULL ? EAGAIN : hew_ctl_read_uint64(call, cache->classes[hew_code_for(size)].most);
+    return cache == NULL ? EAGAIN : hew_ctl_read_uint64(call, limits_of(cache)[hew_code_for(size)] & ~HEW_SLOT_CHOSEN);
 }
 
 static void
@@ -210,7 +217,7 @@ hew_ctl_thread_idle(const struct hew_ctl_call *call)
 {
     struct hew_cache *cache = hew_alloc_own_cache();
     if (cache != NULL) {
-        hew_magazine_drop_all(cache);
+        hew_magazine_send_all_home(cache);
     }
     return 0;
 }

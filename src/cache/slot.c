@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slot: what is done to a slot from outside of pop and push.  A class is closed first; then membarrier restarts the sequences that
+ * are under way, so that nobody uses its words any more.
+ */
+#include "cache/slot.h"
+
+#include "cache/budget.h"
+#include "cache/owner.h"
+#include "meta/memory.h"
+#include "os/environment.h"
+#include "os/futex.h"
+#include "os/gate.h"
+#include "os/registers.h"
+#include "os/syscall.h"
+
+#include <string.h>
+
+#define BARRIER 128          /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ */
+#define BARRIER_REGISTER 256 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ */
+#define FEATURE_SIZE 27      /* AT_RSEQ_FEATURE_SIZE */
+#define AREA_CPU 4           /* in struct rseq; below 0: not registered */
+#define AREA_NUMBER_END 28   /* behind mm_cid */
+#define MASK_BYTES 1024
+
+struct hew_slot hew_slot_none;
+unsigned hew_slot_count;
+static char *all_slots;
+
+extern HEW_WEAK const ptrdiff_t __rseq_offset;
+extern HEW_WEAK const unsigned __rseq_size;
+
+#if HEW_SLOT_RSEQ
+/* Where no area is registered, sequences name themselves here, and nobody looks. */
+char hew_slot_no_area[32];
+
+struct hew_where
+hew_slot_shared(void)
+{
+    char *area = (char *)hew_cpu_thread_pointer() + (hew_slot_count == 0 ? 0 : __rseq_offset);
+    bool registered = hew_slot_count != 0 && *(const volatile int *)(area + AREA_CPU) >= 0;
+    return registered ? (struct hew_where){all_slots, area} : hew_slot_alone(&hew_slot_none);
+}
+
+static bool
+rseq_works(void)
+{
+    return &__rseq_size != NULL && __rseq_size != 0 && hew_environment_auxiliary(FEATURE_SIZE) >= AREA_NUMBER_END &&
+           hew_syscall3(SYS_membarrier, BARRIER_REGISTER, 0, 0) == 0;
+}
+
+void
+hew_slot_boot(void)
+{
+    char mask[MASK_BYTES];
+    long bytes = hew_syscall3(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    if (bytes <= 0 || !rseq_works()) {
+        return;
+    }
+    unsigned count = (unsigned)bytes * 8; /* no number is higher */
+    all_slots = hew_meta_take_pages((size_t)count << HEW_LG_SLOT);
+    if (all_slots != NULL) {
+        hew_slot_count = count;
+    }
+}
+#else
+struct hew_where
+hew_slot_shared(void)
+{
+    return hew_slot_alone(&hew_slot_none);
+}
+
+void
+hew_slot_boot(void)
+{
+}
+#endif
+
+static void
+barrier(const struct hew_slot *slot)
+{
+    if (slot->shared) {
+        hew_syscall3(SYS_membarrier, BARRIER, 0, 0);
+    }
+}
+
+static bool
+hold(struct hew_slot *slot)
+{
+    uint32_t nobody = 0;
+    if (!atomic_compare_exchange_strong_explicit(&slot->held, &nobody, 1, memory_order_seq_cst, memory_order_relaxed)) {
+        return false;
+    }
+    if (hew_gate_is_closed() && hew_gate_held == 0) {
+        atomic_store_explicit(&slot->held, 0, memory_order_release);
+        return false;
+    }
+    hew_gate_held++;
+    return true;
+}
+
+static void
+let_go(struct hew_slot *slot)
+{
+    hew_gate_held--;
+    atomic_store_explicit(&slot->held, 0, memory_order_release);
+}
+
+static unsigned
+slots_for(size_t capacity)
+{
+    unsigned slots = 1u << hew_bits_ceil_log2(capacity + 1);
+    return slots < 8 ? 8 : slots;
+}
+
+static void
+store(void ***word, void **value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static void
+close_class(struct hew_slot *slot, unsigned code)
+{
+    store(&slot->limit[code], NULL);
+    store(&slot->begin[code], (void **)UINTPTR_MAX);
+}
+
+static void
+open_class(struct hew_slot *slot, unsigned code, void **begin, size_t capacity)
+{
+    slot->classes[code].capacity = (uint16_t)capacity;
+    store(&slot->limit[code], capacity == 0 ? NULL : begin + capacity);
+    store(&slot->begin[code], begin);
+}
+
+bool
+hew_slot_set(struct hew_slot *slot, unsigned code, size_t capacity)
+{
+    size_t now = slot->classes[code].capacity;
+    void **before = slot->begin[code], **array = NULL;
+    if (capacity == now || !hold(slot)) {
+        return false;
+    }
+    now = slot->classes[code].capacity;
+    before = slot->begin[code];
+    if (capacity != 0 && (array = hew_meta_take_raw(slots_for(capacity) * sizeof *array)) == NULL) {
+        let_go(slot);
+        return false;
+    }
+    PC(8, 1);
+    close_class(slot, code);
+    barrier(slot);
+    size_t depth = (size_t)(slot->top[code] - before);
+    bool fits = depth <= capacity;
+    if (fits) {
+        if (array != NULL) {
+            array[0] = NULL;
+            memcpy(array + 1, before, depth * sizeof *array);
+        }
+        store(&slot->top[code], array == NULL ? NULL : array + 1 + depth);
+        slot->granted += hew_budget_bytes(code, capacity) - hew_budget_bytes(code, now);
+        barrier(slot);
+        open_class(slot, code, array == NULL ? NULL : array + 1, capacity);
+    } else {
+        open_class(slot, code, before, now);
+    }
+    let_go(slot);
+    if (fits && now != 0) {
+        hew_meta_give(before - 1, slots_for(now) * sizeof *before);
+    } else if (!fits && array != NULL) {
+        hew_meta_give(array, slots_for(capacity) * sizeof *array);
+    }
+    return fits;
+}
+
+bool
+hew_slot_empty(struct hew_slot *slot)
+{
+    void **begin[HEW_CODES];
+    size_t depth[HEW_CODES], capacity[HEW_CODES];
+    if (slot->granted == 0) {
+        return true;
+    }
+    if (!hold(slot)) {
+        return false;
+    }
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        begin[code] = slot->begin[code];
+        if (begin[code] != NULL) {
+            close_class(slot, code);
+        }
+    }
+    barrier(slot);
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        depth[code] = begin[code] == NULL ? 0 : (size_t)(slot->top[code] - begin[code]);
+        capacity[code] = slot->classes[code].capacity;
+        store(&slot->top[code], NULL);
+    }
+    PC(10, 1);
+    slot->granted = 0;
+    barrier(slot);
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        open_class(slot, code, NULL, 0);
+    }
+    let_go(slot);
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        if (begin[code] != NULL) {
+            hew_owner_give(code, begin[code], (unsigned)depth[code]);
+            hew_meta_give(begin[code] - 1, slots_for(capacity[code]) * sizeof(void *));
+        }
+    }
+    return true;
+}
+
+static struct hew_slot *
+slot_at(unsigned index)
+{
+    return (struct hew_slot *)(all_slots + ((size_t)index << HEW_LG_SLOT));
+}
+
+static _Atomic unsigned past; /* one more than the highest slot that was used: relaxed, only grows */
+
+#define EACH_SHARED(slot)                                                                                              \
+    for (unsigned index_ = 0; index_ < past; index_++)                                                                 \
+        for (struct hew_slot *slot = slot_at(index_); slot != NULL && slot->most != NULL; slot = NULL)
+
+void
+hew_slot_begin(struct hew_slot *slot, const uint16_t *most)
+{
+    unsigned before = atomic_load_explicit(&past, memory_order_relaxed);
+    unsigned index = slot->shared ? (unsigned)((size_t)((char *)slot - all_slots) >> HEW_LG_SLOT) : 0;
+    while (slot->shared && before <= index && !atomic_compare_exchange_weak(&past, &before, index + 1)) {
+    }
+    slot->most = most;
+}
+
+unsigned
+hew_slot_used(void)
+{
+    unsigned used = atomic_load_explicit(&past, memory_order_relaxed);
+    return used == 0 ? 1 : used;
+}
+
+/* Differs when the slot has been used. */
+static HEW_UNCHECKED_THREADS uintptr_t
+sum_of(const struct hew_slot *slot)
+{
+    uintptr_t sum = slot->misses;
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        sum = sum * 31 + (uintptr_t)slot->top[code];
+    }
+    return sum;
+}
+
+bool
+hew_slot_drain(bool all)
+{
+    bool left = false;
+    EACH_SHARED(slot)
+    {
+        uintptr_t sum = sum_of(slot);
+        if (slot->granted != 0 && (all || sum == slot->seen)) {
+            left |= !hew_slot_empty(slot);
+            sum = 0;
+        } else {
+            left |= slot->granted != 0;
+        }
+        slot->seen = sum;
+    }
+    return left;
+}
+
+HEW_UNCHECKED_THREADS size_t
+hew_slot_depth(const struct hew_slot *slot, unsigned code)
+{
+    void **begin = __atomic_load_n(&slot->begin[code], __ATOMIC_RELAXED);
+    void **top = __atomic_load_n(&slot->top[code], __ATOMIC_RELAXED);
+    bool whole = begin != NULL && top > begin && (size_t)(top - begin) <= slot->classes[code].capacity;
+    return whole ? (size_t)(top - begin) : 0;
+}
+
+size_t
+hew_slot_held(unsigned code)
+{
+    size_t objects = 0;
+    EACH_SHARED(slot)
+    {
+        objects += hew_slot_depth(slot, code);
+    }
+    return objects;
+}
+
+void
+hew_slot_settle(void)
+{
+    EACH_SHARED(slot)
+    {
+        while (hew_gate_held == 1 && atomic_load(&slot->held) != 0) {
+            hew_futex_wait(&slot->held, 1, 1);
+        }
+    }
+}
+
+void
+hew_slot_after_fork(void)
+{
+    EACH_SHARED(slot)
+    {
+        atomic_store_explicit(&slot->held, 0, memory_order_relaxed);
+    }
+}
+
+#ifdef PC_DEBUG
+_Atomic long pc_count[16];
+__attribute__((destructor)) static void pc_dump(void)
+{
+    static const char *const names[] = {"refills", "depot", "fresh", "freshobj", "overflow", "gives", "gaveobj", "ones", "sets", "halves", "empties"};
+    for (int i = 0; i < 11; i++) {
+        char text[64]; int at = 64; long v = pc_count[i];
+        text[--at] = ' ';
+        do { text[--at] = (char)('0' + v % 10); v /= 10; } while (v);
+        text[--at] = '=';
+        for (int k = (int)strlen(names[i]); k-- > 0;) text[--at] = names[i][k];
+        hew_syscall3(SYS_write, 2, text + at, 64 - at);
+    }
+}
+#endif
