@@ -222,13 +222,9 @@ hew_alloc_check_kept(const char *function, const void *object)
     if (cache == NULL || code > HEW_CODE_CACHED_LAST) {
         return;
     }
-    const struct hew_slot *slot = hew_slot_here(&cache->where);
-    size_t looks = hew_slot_depth(slot, code);
-    looks = code <= HEW_CODE_SMALL_LAST && looks > 1 ? 1 : looks;
-    for (void *const *at = slot->top[code]; looks > 0; looks--) {
-        if (*--at == object) {
-            hew_describe_free_and_end(function, (uintptr_t)object);
-        }
+    struct hew_slot *slot = hew_slot_here(&cache->where);
+    if (code > HEW_CODE_SMALL_LAST ? hew_slot_holds(slot, code, object) : hew_slot_peek(&cache->where, code) == object) {
+        hew_describe_free_and_end(function, (uintptr_t)object);
     }
     if (slot->classes[code].capacity == 0 && code <= HEW_CODE_SMALL_LAST &&
         hew_depot_newest_is(slot->depot, code, object)) {

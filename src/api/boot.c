@@ -29,6 +29,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Absent where the library is not the program's malloc: shared/vfork_x86_64.c. */
+extern HEW_WEAK HEW_HIDDEN int hew_vfork_return(long result);
+
 enum { COLD, BOOTING, READY };
 static _Atomic uint32_t boot_state;
 
@@ -174,6 +177,9 @@ hew_boot(void)
     }
     hew_size_class_boot();
     hew_thread_boot();
+    if (hew_vfork_return != NULL) { /* else a child of vfork would use its parent's slot */
+        hew_slot_boot();
+    }
     bool well = load_settings(); /* a setting selects the layout of the map */
     if (!hew_map_boot(hew_options.reserve_maps)) {
         hew_fatal(HEW_FATAL_no_memory_at_start, "malloc", 0, NULL);

@@ -77,7 +77,8 @@ HEW_INLINE void *
 hew_cache_pop_from(struct hew_cache *cache, const struct hew_where *where, size_t code)
 {
     uint32_t *ticks = &cache->ticks[code];
-    if (HEW_UNLIKELY(hew_count_down(ticks))) {
+    /* All threads without a cache share one, whose ticks they must not write. */
+    if ((!HEW_SLOT_RSEQ && hew_slot_peek(where, code) == NULL) || HEW_UNLIKELY(hew_count_down(ticks))) {
         return NULL;
     }
     void *object = hew_slot_pop(where, code);
@@ -114,9 +115,7 @@ hew_cache_push(size_t code, void *object)
 HEW_INLINE bool
 hew_cache_newest_is(size_t code, const void *object)
 {
-    const struct hew_slot *slot = hew_slot_here(&hew_home.where);
-    void **top = __atomic_load_n(&slot->top[code], __ATOMIC_RELAXED);
-    return top != NULL && top[-1] == object;
+    return hew_slot_peek(&hew_home.where, code) == object;
 }
 
 /* Thread data is still zero while the loader relocates the first program: NULL stands for hew_cache_none then. */

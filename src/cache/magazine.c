@@ -198,7 +198,7 @@ refill(struct hew_cache *cache, unsigned code)
         PC(3, got);
     }
     unsigned kept = 0;
-    while (kept + 1 < got && hew_slot_push(&cache->where, code, objects[kept]) == HEW_PUSH_DONE) {
+    while (kept + 1 < got && hew_slot_put(&cache->where, code, objects[kept]) == HEW_PUSH_DONE) {
         kept++;
     }
     if (kept + 1 < got) { /* another thread has filled the slot */
@@ -210,7 +210,7 @@ refill(struct hew_cache *cache, unsigned code)
 void *
 hew_magazine_pop(struct hew_cache *cache, unsigned code)
 {
-    void *object = hew_slot_pop(&cache->where, code);
+    void *object = hew_slot_take(&cache->where, code);
     object = object != NULL ? object : refill(cache, code);
     if (object != NULL && code > HEW_CODE_SMALL_LAST) {
         object = hew_large_of_magazine(object, code);
@@ -232,7 +232,7 @@ flush(struct hew_cache *cache, struct hew_slot *slot, unsigned code, size_t coun
     while (count != 0) {
         void *objects[AT_ONCE];
         unsigned most = count < AT_ONCE ? (unsigned)count : AT_ONCE, at = most;
-        while (at != 0 && (objects[at - 1] = hew_slot_pop(&cache->where, code)) != NULL) {
+        while (at != 0 && (objects[at - 1] = hew_slot_take(&cache->where, code)) != NULL) {
             at--;
         }
         if (at != most) {
@@ -264,12 +264,12 @@ overflow(struct hew_cache *cache, unsigned code, void *object)
     struct hew_slot *slot = slot_of(cache);
     bool one_way = note_miss(cache, slot, code, HEW_CLASS_FILLED);
     if (slot->classes[code].capacity != 0) {
-        if (hew_slot_push(&cache->where, code, object) == HEW_PUSH_DONE) {
+        if (hew_slot_put(&cache->where, code, object) == HEW_PUSH_DONE) {
             return;
         }
         PC(4, 1);
         flush(cache, slot, code, given_of(slot, code, one_way));
-        if (hew_slot_push(&cache->where, code, object) == HEW_PUSH_DONE) {
+        if (hew_slot_put(&cache->where, code, object) == HEW_PUSH_DONE) {
             return;
         }
     }
@@ -280,7 +280,7 @@ overflow(struct hew_cache *cache, unsigned code, void *object)
 bool
 hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
 {
-    int done = hew_slot_push(&cache->where, code, object);
+    int done = hew_slot_put(&cache->where, code, object);
     if (done == HEW_PUSH_TWICE) {
         return false;
     }
@@ -294,7 +294,7 @@ hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
 void
 hew_magazine_unpop(struct hew_cache *cache, unsigned code, void *object)
 {
-    if (hew_slot_push(&cache->where, code, object) != HEW_PUSH_DONE) {
+    if (hew_slot_put(&cache->where, code, object) != HEW_PUSH_DONE) {
         hew_owner_give(code, &object, 1);
     }
 }

@@ -22,6 +22,7 @@
 #define AREA_CPU 4           /* in struct rseq; below 0: not registered */
 #define AREA_NUMBER_END 28   /* behind mm_cid */
 #define MASK_BYTES 1024
+#define CLOSED ((void **)UINTPTR_MAX) /* in place of a class's begin: both operations fail */
 
 struct hew_slot hew_slot_none;
 unsigned hew_slot_count;
@@ -30,23 +31,42 @@ static char *all_slots;
 extern HEW_WEAK const ptrdiff_t __rseq_offset;
 extern HEW_WEAK const unsigned __rseq_size;
 
-#if HEW_SLOT_RSEQ
-/* Where no area is registered, sequences name themselves here, and nobody looks. */
+/* Where no area is registered, sequences name themselves here, and the system does not look. */
 char hew_slot_no_area[32];
+
+void *
+hew_slot_take(const struct hew_where *where, size_t code)
+{
+    return hew_slot_pop(where, code);
+}
+
+int
+hew_slot_put(const struct hew_where *where, size_t code, void *object)
+{
+    return hew_slot_push(where, code, object);
+}
+
+#if HEW_SLOT_RSEQ
+/* The calling thread's area; NULL: it has registered none. */
+static char *
+own_area(void)
+{
+    char *area = (char *)hew_cpu_thread_pointer() + __rseq_offset;
+    return *(const volatile int *)(area + AREA_CPU) >= 0 ? area : NULL;
+}
 
 struct hew_where
 hew_slot_shared(void)
 {
-    char *area = (char *)hew_cpu_thread_pointer() + (hew_slot_count == 0 ? 0 : __rseq_offset);
-    bool registered = hew_slot_count != 0 && *(const volatile int *)(area + AREA_CPU) >= 0;
-    return registered ? (struct hew_where){all_slots, area} : hew_slot_alone(&hew_slot_none);
+    char *area = hew_slot_count == 0 ? NULL : own_area();
+    return area != NULL ? (struct hew_where){all_slots, area} : hew_slot_alone(&hew_slot_none);
 }
 
 static bool
 rseq_works(void)
 {
     return &__rseq_size != NULL && __rseq_size != 0 && hew_environment_auxiliary(FEATURE_SIZE) >= AREA_NUMBER_END &&
-           hew_syscall3(SYS_membarrier, BARRIER_REGISTER, 0, 0) == 0;
+           own_area() != NULL && hew_syscall3(SYS_membarrier, BARRIER_REGISTER, 0, 0) == 0;
 }
 
 void
@@ -76,12 +96,11 @@ hew_slot_boot(void)
 }
 #endif
 
-static void
+/* Restarts all sequences that are under way.  False: a filter refuses the call. */
+static bool
 barrier(const struct hew_slot *slot)
 {
-    if (slot->shared) {
-        hew_syscall3(SYS_membarrier, BARRIER, 0, 0);
-    }
+    return !slot->shared || hew_syscall3(SYS_membarrier, BARRIER, 0, 0) == 0;
 }
 
 static bool
@@ -106,6 +125,23 @@ let_go(struct hew_slot *slot)
     atomic_store_explicit(&slot->held, 0, memory_order_release);
 }
 
+/* In a handler that has interrupted its own thread's work on a slot it does not wait. */
+static bool
+hold_or_wait(struct hew_slot *slot)
+{
+    while (!hold(slot)) {
+        if (hew_gate_held != 0) {
+            return false;
+        }
+        if (hew_gate_is_closed()) {
+            hew_gate_await();
+        } else {
+            hew_futex_wait(&slot->held, 1, 1);
+        }
+    }
+    return true;
+}
+
 static unsigned
 slots_for(size_t capacity)
 {
@@ -123,7 +159,7 @@ static void
 close_class(struct hew_slot *slot, unsigned code)
 {
     store(&slot->limit[code], NULL);
-    store(&slot->begin[code], (void **)UINTPTR_MAX);
+    store(&slot->begin[code], CLOSED);
 }
 
 static void
@@ -134,83 +170,119 @@ open_class(struct hew_slot *slot, unsigned code, void **begin, size_t capacity)
     store(&slot->begin[code], begin);
 }
 
-bool
-hew_slot_set(struct hew_slot *slot, unsigned code, size_t capacity)
+/* The class is closed, and what it holds moves to `array`.  Without a second barrier it stays closed for good: a sequence may have
+ * read the former top. */
+static void
+move_class(struct hew_slot *slot, unsigned code, void **before, void **array, size_t capacity)
 {
-    size_t now = slot->classes[code].capacity;
-    void **before = slot->begin[code], **array = NULL;
-    if (capacity == now || !hold(slot)) {
-        return false;
+    size_t depth = (size_t)(slot->top[code] - before), now = slot->classes[code].capacity;
+    if (array != NULL) {
+        array[0] = NULL;
+        memcpy(array + 1, before, depth * sizeof *array);
     }
-    now = slot->classes[code].capacity;
-    before = slot->begin[code];
-    if (capacity != 0 && (array = hew_meta_take_raw(slots_for(capacity) * sizeof *array)) == NULL) {
-        let_go(slot);
-        return false;
-    }
-    PC(8, 1);
-    close_class(slot, code);
-    barrier(slot);
-    size_t depth = (size_t)(slot->top[code] - before);
-    bool fits = depth <= capacity;
-    if (fits) {
-        if (array != NULL) {
-            array[0] = NULL;
-            memcpy(array + 1, before, depth * sizeof *array);
-        }
-        store(&slot->top[code], array == NULL ? NULL : array + 1 + depth);
-        slot->granted += hew_budget_bytes(code, capacity) - hew_budget_bytes(code, now);
-        barrier(slot);
+    store(&slot->top[code], array == NULL ? NULL : array + 1 + depth);
+    slot->granted += hew_budget_bytes(code, capacity) - hew_budget_bytes(code, now);
+    if (barrier(slot)) {
         open_class(slot, code, array == NULL ? NULL : array + 1, capacity);
-    } else {
-        open_class(slot, code, before, now);
     }
-    let_go(slot);
-    if (fits && now != 0) {
-        hew_meta_give(before - 1, slots_for(now) * sizeof *before);
-    } else if (!fits && array != NULL) {
-        hew_meta_give(array, slots_for(capacity) * sizeof *array);
+}
+
+/* With the mark.  False: the objects do not fit, or the system refuses the barrier. */
+static bool
+change_class(struct hew_slot *slot, unsigned code, void **array, size_t capacity)
+{
+    void **before = slot->begin[code];
+    close_class(slot, code);
+    bool fits = barrier(slot) && (size_t)(slot->top[code] - before) <= capacity;
+    if (fits) {
+        move_class(slot, code, before, array, capacity);
+    } else {
+        open_class(slot, code, before, slot->classes[code].capacity);
     }
     return fits;
 }
 
 bool
-hew_slot_empty(struct hew_slot *slot)
+hew_slot_set(struct hew_slot *slot, unsigned code, size_t capacity)
 {
-    void **begin[HEW_CODES];
-    size_t depth[HEW_CODES], capacity[HEW_CODES];
-    if (slot->granted == 0) {
-        return true;
-    }
-    if (!hold(slot)) {
+    void **array = NULL;
+    if (capacity == slot->classes[code].capacity || !hold(slot)) {
         return false;
     }
+    size_t now = slot->classes[code].capacity;
+    void **before = slot->begin[code];
+    bool possible = before != CLOSED &&
+                    (capacity == 0 || (array = hew_meta_take_raw(slots_for(capacity) * sizeof *array)) != NULL);
+    bool done = possible && change_class(slot, code, array, capacity);
+    let_go(slot);
+    PC(8, 1);
+    if (done && now != 0) {
+        hew_meta_give(before - 1, slots_for(now) * sizeof *before);
+    } else if (!done && array != NULL) {
+        hew_meta_give(array, slots_for(capacity) * sizeof *array);
+    }
+    return done;
+}
+
+/* What was in a slot: its objects go home, its arrays back. */
+struct contents {
+    void **begin[HEW_CODES];
+    size_t depth[HEW_CODES], capacity[HEW_CODES];
+};
+
+/* With the mark: the slot is empty afterwards.  False: the system refuses the barrier; nothing has changed. */
+static bool
+take_all(struct hew_slot *slot, struct contents *all)
+{
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        begin[code] = slot->begin[code];
-        if (begin[code] != NULL) {
+        all->begin[code] = slot->begin[code];
+        all->capacity[code] = slot->classes[code].capacity;
+        if (all->begin[code] != NULL) {
             close_class(slot, code);
         }
     }
-    barrier(slot);
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        depth[code] = begin[code] == NULL ? 0 : (size_t)(slot->top[code] - begin[code]);
-        capacity[code] = slot->classes[code].capacity;
+    bool done = barrier(slot);
+    for (unsigned code = 1; done && code <= HEW_CODE_CACHED_LAST; code++) {
+        bool open = all->begin[code] != NULL && all->begin[code] != CLOSED;
+        all->depth[code] = open ? (size_t)(slot->top[code] - all->begin[code]) : 0;
         store(&slot->top[code], NULL);
     }
-    PC(10, 1);
-    slot->granted = 0;
-    barrier(slot);
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        open_class(slot, code, NULL, 0);
-    }
-    let_go(slot);
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        if (begin[code] != NULL) {
-            hew_owner_give(code, begin[code], (unsigned)depth[code]);
-            hew_meta_give(begin[code] - 1, slots_for(capacity[code]) * sizeof(void *));
+    slot->granted = done ? 0 : slot->granted;
+    bool opens = !done || barrier(slot);
+    for (unsigned code = 1; opens && code <= HEW_CODE_CACHED_LAST; code++) {
+        if (all->begin[code] != CLOSED) {
+            open_class(slot, code, done ? NULL : all->begin[code], done ? 0 : all->capacity[code]);
         }
     }
-    return true;
+    return done;
+}
+
+static bool
+slot_empty(struct hew_slot *slot, bool wait)
+{
+    struct contents all;
+    if (slot->granted == 0) {
+        return true;
+    }
+    if (!(wait ? hold_or_wait(slot) : hold(slot))) {
+        return false;
+    }
+    bool done = take_all(slot, &all);
+    let_go(slot);
+    PC(10, 1);
+    for (unsigned code = 1; done && code <= HEW_CODE_CACHED_LAST; code++) {
+        if (all.begin[code] != NULL && all.begin[code] != CLOSED) {
+            hew_owner_give(code, all.begin[code], (unsigned)all.depth[code]);
+            hew_meta_give(all.begin[code] - 1, slots_for(all.capacity[code]) * sizeof(void *));
+        }
+    }
+    return done;
+}
+
+bool
+hew_slot_empty(struct hew_slot *slot)
+{
+    return slot_empty(slot, false);
 }
 
 static struct hew_slot *
@@ -261,7 +333,7 @@ hew_slot_drain(bool all)
     {
         uintptr_t sum = sum_of(slot);
         if (slot->granted != 0 && (all || sum == slot->seen)) {
-            left |= !hew_slot_empty(slot);
+            left |= !slot_empty(slot, all);
             sum = 0;
         } else {
             left |= slot->granted != 0;
@@ -278,6 +350,21 @@ hew_slot_depth(const struct hew_slot *slot, unsigned code)
     void **top = __atomic_load_n(&slot->top[code], __ATOMIC_RELAXED);
     bool whole = begin != NULL && top > begin && (size_t)(top - begin) <= slot->classes[code].capacity;
     return whole ? (size_t)(top - begin) : 0;
+}
+
+bool
+hew_slot_holds(struct hew_slot *slot, unsigned code, const void *object)
+{
+    bool found = false;
+    if (slot->classes[code].capacity == 0 || !hold(slot)) {
+        return false;
+    }
+    void **begin = slot->begin[code];
+    for (size_t left = hew_slot_depth(slot, code); left > 0 && !found; left--) {
+        found = __atomic_load_n(&begin[left - 1], __ATOMIC_RELAXED) == object;
+    }
+    let_go(slot);
+    return found;
 }
 
 size_t
@@ -302,12 +389,29 @@ hew_slot_settle(void)
     }
 }
 
+/* Another thread, which does not exist here, was at work on the slot. */
+static void
+begin_anew(struct hew_slot *slot)
+{
+    slot->granted = 0;
+    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
+        if (slot->limit[code] == NULL || slot->begin[code] == CLOSED) {
+            store(&slot->top[code], NULL);
+            open_class(slot, code, NULL, 0);
+        }
+        slot->granted += hew_budget_bytes(code, slot->classes[code].capacity);
+    }
+    atomic_store_explicit(&slot->held, 0, memory_order_relaxed);
+}
+
 void
 hew_slot_after_fork(void)
 {
     EACH_SHARED(slot)
     {
-        atomic_store_explicit(&slot->held, 0, memory_order_relaxed);
+        if (atomic_load_explicit(&slot->held, memory_order_relaxed) != 0) {
+            begin_anew(slot);
+        }
     }
 }
 

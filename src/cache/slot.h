@@ -96,6 +96,13 @@ hew_slot_here(const struct hew_where *where)
 }
 
 HEW_INLINE void *
+hew_slot_peek(const struct hew_where *where, size_t code)
+{
+    const struct hew_slot *slot = (const struct hew_slot *)where->base;
+    return slot->top[code] <= slot->begin[code] ? NULL : slot->top[code][-1];
+}
+
+HEW_INLINE void *
 hew_slot_pop(const struct hew_where *where, size_t code)
 {
     struct hew_slot *slot = (struct hew_slot *)where->base;
@@ -124,6 +131,10 @@ hew_slot_push(const struct hew_where *where, size_t code, void *object)
 }
 #endif
 
+/* Both operations as functions, for slow paths. */
+void *hew_slot_take(const struct hew_where *where, size_t code);
+int hew_slot_put(const struct hew_where *where, size_t code, void *object);
+
 /* Before the first thread: the CPUs' slots, where restartable sequences work. */
 void hew_slot_boot(void);
 
@@ -143,14 +154,18 @@ void hew_slot_begin(struct hew_slot *slot, const uint16_t *most);
  * another thread is at work on the slot; nothing has changed. */
 bool hew_slot_set(struct hew_slot *slot, unsigned code, size_t capacity);
 
-/* Everything in CPUs' slots goes to its owners; without `all` only what is in slots that were not used since the last call.  True:
- * some slots are not empty. */
+/* Everything in CPUs' slots goes to its owners; without `all` only what is in slots that were not used since the last call.  With
+ * `all` it waits for a thread that is at work on a slot, unless the caller holds a mark itself.  True: some slots are not empty. */
 bool hew_slot_drain(bool all);
 
-/* The same for one slot; it has no arrays afterwards.  False: another thread is at work on it. */
+/* The same for one slot; it has no arrays afterwards.  False: another thread is at work on it, or the system refuses the
+ * barrier. */
 bool hew_slot_empty(struct hew_slot *slot);
 
 size_t hew_slot_depth(const struct hew_slot *slot, unsigned code);
+
+/* Whether the slot holds the object, which no thread frees meanwhile.  False also while another thread is at work on the slot. */
+bool hew_slot_holds(struct hew_slot *slot, unsigned code, const void *object);
 
 /* Objects of a class in all CPUs' slots, and bytes. */
 size_t hew_slot_held(unsigned code);
@@ -158,7 +173,10 @@ size_t hew_slot_held(unsigned code);
 /* How many CPUs' slots were ever used. */
 unsigned hew_slot_used(void);
 
+/* Once the gate is closed: returns when no other thread works on a slot.  Not in a handler that has interrupted such work. */
 void hew_slot_settle(void);
+
+/* In a fork's child: classes that were being changed begin anew; what they held is lost to the child. */
 void hew_slot_after_fork(void);
 
 #endif

@@ -28,6 +28,20 @@ hew_slot_here(const struct hew_where *where)
     return (struct hew_slot *)(where->base + ((size_t)number << HEW_LG_SLOT));
 }
 
+/* The newest object, which stays; NULL: none.  Its array cannot be given back in the middle. */
+HEW_INLINE void *
+hew_slot_peek(const struct hew_where *where, size_t code)
+{
+    void *object;
+    __asm__ volatile(HEW_SEQUENCE "cmpq %c[begins](%%rdx,%[code],8), %%rax\n jbe 6f\n"
+                                  "movq -8(%%rax), %%rax\n" HEW_SEQUENCE_END
+                                  ".pushsection .text.hew_abort, \"ax\"\n 6: xorl %%eax, %%eax\n jmp 2b\n .popsection\n"
+                     : "=&a"(object)
+                     : HEW_SEQUENCE_INPUTS
+                     : "rdx", "memory", "cc");
+    return object;
+}
+
 /* Without a jump to C: compilers get `asm goto` with outputs wrong. */
 HEW_INLINE void *
 hew_slot_pop(const struct hew_where *where, size_t code)

@@ -16,7 +16,12 @@
 
 #include <string.h>
 
-static __thread struct hew_home set_aside; /* while the thread is inside a hook of an arena */
+static __thread struct hew_home outside; /* of the hook of an arena that the thread is in */
+
+static __thread struct {
+    unsigned depth;
+    struct hew_home home;
+} set_aside;
 
 static const uint16_t no_limits[HEW_CODES];
 
@@ -33,7 +38,6 @@ void
 hew_thread_boot(void)
 {
     hew_slot_none.most = no_limits;
-    hew_slot_boot();
 }
 
 /* A hook may run in the middle of a fill or a flush: what it allocates and frees goes past them. */
@@ -41,10 +45,27 @@ static void
 guard_hook(bool inside)
 {
     if (inside) {
-        set_aside = hew_home;
+        outside = hew_home;
         go_without(&hew_cache_gone);
     } else {
-        hew_home = set_aside;
+        hew_home = outside;
+    }
+}
+
+void
+hew_thread_set_aside(void)
+{
+    if (set_aside.depth++ == 0) {
+        set_aside.home = hew_home;
+        go_without(&hew_cache_gone);
+    }
+}
+
+void
+hew_thread_take_up(void)
+{
+    if (--set_aside.depth == 0) {
+        hew_home = set_aside.home;
     }
 }
 
@@ -341,7 +362,11 @@ hew_thread_after_fork(void)
 {
     /* What the other threads had cached is lost to the child: bounded by the budget, and shared with the parent until
      * written.  They may have been in the middle of a slow path, so their magazines cannot be trusted. */
-    struct hew_cache *own = hew_hooks_depth != 0 ? set_aside.cache : hew_cache_self;
+    if (set_aside.depth != 0) { /* a child of vfork has forked */
+        set_aside.depth = 0;
+        hew_home = set_aside.home;
+    }
+    struct hew_cache *own = hew_hooks_depth != 0 ? outside.cache : hew_cache_self;
     HEW_EACH_ARENA(arena)
     {
         atomic_store_explicit(&arena->threads, 0, memory_order_relaxed);

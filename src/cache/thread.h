@@ -57,6 +57,11 @@ struct hew_cache_bytes *hew_thread_counters(struct hew_cache *cache);
 void hew_thread_enlist(struct hew_cache *cache);
 void hew_thread_retire(struct hew_cache *cache);
 
+/* A child is about to run on the calling thread's memory and thread data (vfork): until the thread takes its cache up again, it and the
+ * child allocate without one.  Calls nest. */
+void hew_thread_set_aside(void);
+void hew_thread_take_up(void);
+
 /* In a fork's child: the caches of the other threads, which do not exist here, leave the list. */
 void hew_thread_after_fork(void);
 
