@@ -18,7 +18,6 @@
 
 /* Of cache/, where a test links that. */
 HEW_WEAK void hew_thread_boot(void);
-HEW_WEAK void hew_slot_boot(void);
 HEW_WEAK bool hew_depot_drain(bool all);
 
 /* What api/boot.c does before the first cache, with small classes of one's own.  Once a process. */
@@ -34,7 +33,6 @@ layers_boot_with(const uint16_t *classes, unsigned count)
     }
     if (hew_thread_boot != NULL) {
         hew_thread_boot();
-        hew_slot_boot();
     }
     hew_small_end = HEW_SMALL_MAX + 1;
     hew_aligned_end = count == 0 ? HEW_SMALL_MAX + 1 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layers_cache: what all threads' caches hold together. */
+/* layers_cache: what all threads' own slots hold together; and a thread in the role of another one. */
 #ifndef HEW_TESTS_LAYERS_CACHE_H
 #define HEW_TESTS_LAYERS_CACHE_H
 
@@ -14,13 +14,20 @@ layers_add_cached(const struct hew_cache *cache, void *bytes)
     }
 }
 
-/* Bytes of the classes of all objects in magazines. */
+/* Bytes of all objects in threads' own slots. */
 static inline size_t
 layers_cached_bytes(void)
 {
     size_t bytes = 0;
     hew_thread_each(layers_add_cached, &bytes);
     return bytes;
+}
+
+/* The calling thread goes on with this cache and its slot. */
+static inline void
+layers_become(struct hew_cache *cache)
+{
+    hew_home = (struct hew_home){cache, cache->where};
 }
 
 #endif

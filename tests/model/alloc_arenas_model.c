@@ -157,7 +157,7 @@ use_object(struct worker *worker, struct object *object, int arena)
 static void
 bind_to(struct worker *worker, unsigned arena)
 {
-    hew_magazine_drop_all(hew_alloc_own_cache());
+    hew_magazine_send_all_home(hew_alloc_own_cache());
     expect(hew_thread_bind(hew_alloc_own_cache(), hew_arena_find(arena)), "a living arena can be bound to");
     worker->bound = arena != 0;
 }

@@ -2,13 +2,13 @@
 /*
  * cache_depot: depots against the plainest model: an object is out, with us, or it is not.  What comes from a depot or a slab
  * was not out, and what is neither out nor in a depot is back in its slab.  First one thread at random, with memory refused
- * now and then; then threads with caches of their own that pass objects on, drain, end and begin.
+ * now and then; then threads that pass objects on, drain, end and begin, by the CPUs' slots or, without restartable sequences,
+ * by slots of their own.
  *
  * Settings: HEW_SEED, HEW_OPERATIONS (of the first test; default 60000).
  */
 #include "cache/budget.h"
 #include "cache/depot.h"
-#include "cache/kept.h"
 #include "cache/magazine.h"
 #include "cache/owner.h"
 #include "cache/thread.h"
@@ -41,6 +41,7 @@ boot(void)
 {
     if (hew_small_end == 0) {
         CHECK(layers_boot());
+        hew_slot_boot();
         hew_options.narenas = DEPOTS;
     }
 }
@@ -207,7 +208,7 @@ static atomic_bool stop;
 static void *
 take_one(struct hew_cache *cache, unsigned code)
 {
-    void *object = hew_cache_pop(cache, code);
+    void *object = hew_cache_pop(code);
     object = object != NULL ? object : hew_magazine_pop(cache, code);
     CHECK(object != NULL);
     mark(object);
@@ -218,7 +219,7 @@ static void
 give_one(struct hew_cache *cache, unsigned code, void *object)
 {
     unmark(object);
-    if (!hew_cache_push(cache, code, object)) {
+    if (!hew_cache_push(code, object)) {
         hew_magazine_push(cache, code, object);
     }
 }
@@ -260,16 +261,12 @@ live(void *seed)
             if (layers_random_once_in(&random, 200)) {
                 burst(cache, &random, class);
             } else if (layers_random_once_in(&random, 2000)) {
-                hew_magazine_drop_all(cache);
+                hew_magazine_send_all_home(cache);
             } else {
                 pass_on(cache, &random, class);
             }
         }
-        if (layers_random_once_in(&random, 2)) {
-            hew_thread_death();
-        } else {
-            hew_thread_leave();
-        }
+        hew_thread_death();
     }
     return NULL;
 }
@@ -278,7 +275,9 @@ static void *
 drain(void *unused)
 {
     for (unsigned round = 0; !stop; round++) {
+        hew_slot_drain(round % 4 == 0);
         hew_depot_drain(round % 4 == 0);
+        hew_slot_held(hew_code_of_size(64));
         hew_depot_counts();
         hew_depot_held(hew_code_of_size(64));
     }
@@ -308,6 +307,6 @@ TEST(threads_that_pass_objects_on_lose_none_and_share_none)
             }
         }
     }
-    hew_kept_empty();
+    CHECK(!hew_slot_drain(true));
     CHECK(layers_settled());
 }

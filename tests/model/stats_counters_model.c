@@ -62,7 +62,7 @@ step(struct worker *worker)
         *slot = NULL;
     }
     if (layers_random_once_in(&worker->dice, 2000)) {
-        hew_magazine_drop_all(hew_alloc_own_cache());
+        hew_magazine_send_all_home(hew_alloc_own_cache());
         hew_depot_drain(true);
     }
 }

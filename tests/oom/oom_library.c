@@ -7,7 +7,6 @@
 
 #include "api/messages.h"
 #include "cache/depot.h"
-#include "cache/kept.h"
 #include "cache/thread.h"
 #include "stats/snapshot.h"
 
@@ -91,7 +90,7 @@ static size_t
 left(void)
 {
     hew_thread_death();
-    hew_kept_empty();
+    hew_slot_drain(true);
     hew_depot_drain(true);
     return hew_stats_take() ? hew_stats_totals().allocated : SIZE_MAX;
 }

@@ -12,6 +12,7 @@
 #include "unit/test.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -233,6 +234,46 @@ TEST(vfork_and_exec_work_beside_busy_threads)
         CHECK(ended_well(child));
     }
     stop_allocators(thread);
+}
+
+/* In a child that runs on its parent's memory, as programs do that list the open files before exec. */
+static int
+allocate_in_the_parents_memory(void *seed)
+{
+    allocate_for_a_while((uintptr_t)seed, 3000);
+    return 0;
+}
+
+TEST(a_child_of_vfork_may_allocate_beside_busy_threads)
+{
+    pthread_t thread[ALLOCATORS];
+    start_allocators(thread);
+    for (uintptr_t i = 0; i < 200; i++) {
+        pid_t child = vfork();
+        if (child == 0) {
+            allocate_in_the_parents_memory((void *)i);
+            _exit(0);
+        }
+        allocate_for_a_while(i, 100);
+        CHECK(ended_well(child));
+    }
+    stop_allocators(thread);
+}
+
+TEST(so_may_a_child_of_clone_that_shares_memory)
+{
+    enum { STACK = 1 << 20 };
+    pthread_t thread[ALLOCATORS];
+    char *stack = malloc(STACK);
+    start_allocators(thread);
+    for (uintptr_t i = 0; i < 200; i++) {
+        int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+        pid_t child = clone(allocate_in_the_parents_memory, stack + STACK, flags, (void *)i);
+        allocate_for_a_while(i, 100);
+        CHECK(ended_well(child));
+    }
+    stop_allocators(thread);
+    free(stack);
 }
 
 TEST(posix_spawn_works_beside_busy_threads)

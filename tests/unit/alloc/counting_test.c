@@ -83,7 +83,7 @@ TEST(what_a_thread_has_allocated_and_freed_is_known_without_counting_it)
             CHECK_EQUAL(hew_count_freed(cache), model.freed);
         }
     }
-    hew_magazine_drop_all(cache);
+    hew_magazine_send_all_home(cache);
     CHECK_EQUAL(hew_count_allocated(cache), model.allocated);
     CHECK_EQUAL(hew_count_freed(cache), model.freed);
     give_all();
@@ -224,11 +224,11 @@ TEST(the_user_chooses_how_much_of_a_class_is_kept)
     }
     for (unsigned i = 0; i < 50; i++) {
         layers_free(objects[i]);
-        CHECK(hew_cache_depth(cache, code) <= 3);
+        CHECK(hew_count_depth(cache, code) <= 3);
     }
     hew_thread_set_count(cache, code, 0);
     layers_free(layers_malloc(64));
-    CHECK_EQUAL(hew_cache_depth(cache, code), 0);
+    CHECK_EQUAL(hew_count_depth(cache, code), 0);
     hew_thread_death();
     CHECK(layers_settled());
 }

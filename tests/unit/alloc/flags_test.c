@@ -114,14 +114,14 @@ TEST(without_a_cache_each_object_comes_from_its_slab_and_goes_back)
     unsigned code = hew_code_of_size(48);
     void *warm = hew_flags_alloc(48, 0); /* the thread's cache has some now */
     struct hew_cache *cache = hew_cache_self;
-    size_t depth = hew_cache_depth(cache, code);
+    size_t depth = hew_count_depth(cache, code);
     struct hew_bin *bin = &cache->arena->bins[code];
     uint64_t taken = bin->counts.nmalloc, returned = bin->counts.ndalloc;
     void *object = hew_flags_alloc(48, NO_CACHE);
     CHECK_EQUAL(bin->counts.nmalloc, taken + 1);
     hew_flags_free("test", object, NO_CACHE);
     CHECK_EQUAL(bin->counts.ndalloc, returned + 1);
-    CHECK_EQUAL(hew_cache_depth(cache, code), depth);
+    CHECK_EQUAL(hew_count_depth(cache, code), depth);
     hew_flags_free("test", warm, 0);
     end_test();
 }
@@ -160,10 +160,10 @@ TEST(an_explicit_cache_keeps_objects_of_private_arenas)
     void *object = hew_flags_alloc(100, ARENA(4) | CACHE(number)),
          *large = hew_flags_alloc(50000, ARENA(4) | CACHE(number));
     CHECK_EQUAL(hew_map_code((uintptr_t)object), HEW_CODE_SLOW);
-    size_t depth = hew_cache_depth(hew_explicit_at(number), code);
+    size_t depth = hew_count_depth(hew_explicit_at(number), code);
     hew_flags_free("test", object, CACHE(number));
     hew_flags_free("test", large, CACHE(number));
-    CHECK_EQUAL(hew_cache_depth(hew_explicit_at(number), code), depth + 1);
+    CHECK_EQUAL(hew_count_depth(hew_explicit_at(number), code), depth + 1);
     CHECK(hew_flags_alloc(50000, CACHE(number)) == large);
     hew_flags_free("test", large, 0);
     CHECK(hew_explicit_destroy(number));
@@ -241,11 +241,11 @@ TEST(inside_an_extent_hook_arenas_and_caches_are_not_touched)
     unsigned code = hew_code_of_size(100);
     hew_hooks_depth = 1;
     void *object = hew_flags_alloc(100, ARENA(3) | CACHE(number));
-    CHECK(object != NULL && hew_cache_depth(cache, code) == 0);
+    CHECK(object != NULL && hew_count_depth(cache, code) == 0);
     object = hew_flags_realloc(object, 1000, ARENA(3) | CACHE(number));
     hew_flags_free("test", object, CACHE(number));
     hew_hooks_depth = 0;
-    CHECK_EQUAL(hew_cache_depth(cache, hew_code_of_size(1000)), 0);
+    CHECK_EQUAL(hew_count_depth(cache, hew_code_of_size(1000)), 0);
     CHECK(hew_explicit_destroy(number));
     end_test();
 }
@@ -284,7 +284,7 @@ TEST(requests_past_the_cache_are_sampled_by_their_bytes_and_in_their_arena)
     CHECK_EQUAL(hew_count_allocated(hew_cache_self) - allocated, 128000 + 12 * 1024);
     hew_options.prof = false;
     layers_attend = NULL;
-    hew_magazine_drop_all(hew_cache_self);
+    hew_magazine_send_all_home(hew_cache_self);
     CHECK_EQUAL(hew_count_freed(hew_cache_self) - freed, 128000 + 12 * 1024);
     end_test();
 }

@@ -11,13 +11,13 @@
 static unsigned
 most(const struct hew_cache *cache, size_t size)
 {
-    return cache->classes[hew_code_of_size(size)].most;
+    return (unsigned)hew_budget_most(cache->own, hew_code_of_size(size));
 }
 
 static bool
 is_chosen(const struct hew_cache *cache, size_t size)
 {
-    return (cache->classes[hew_code_of_size(size)].flags & HEW_CLASS_CHOSEN) != 0;
+    return hew_budget_is_chosen(cache->own, hew_code_of_size(size));
 }
 
 static void
@@ -131,7 +131,7 @@ chosen_sizes(void)
     hew_thread_set_count(cache, hew_code_of_size(1024), 5);
     hew_thread_set_count(cache, hew_code_of_size(512), 0);
     hew_thread_set_sizes(cache, 1024);
-    CHECK(cache->custom && most(cache, 1024) == 5 && is_chosen(cache, 1024));
+    CHECK(most(cache, 1024) == 5 && is_chosen(cache, 1024));
     CHECK(most(cache, 512) == 0 && is_chosen(cache, 512)); /* none was the user's choice */
     CHECK(most(cache, 1280) == 0 && most(cache, 2048) == 0 && !is_chosen(cache, 2048));
     hew_thread_set_sizes(cache, 64 * KIB);
@@ -152,7 +152,7 @@ cache_all(void)
     hew_options.tcache_max = HEW_CACHED_MAX;
     CHECK(layers_boot());
     struct hew_cache *cache = new_cache();
-    CHECK_EQUAL(cache->classes[HEW_CODE_CACHED_LAST].most, 1);
+    CHECK_EQUAL(hew_budget_most(cache->own, HEW_CODE_CACHED_LAST), 1);
 }
 
 TEST(the_last_class_that_can_be_cached_is_cached_where_the_settings_say_so)

@@ -17,8 +17,8 @@ begin_crowd(struct hew_cache *first)
         others[i] = hew_thread_birth(true);
         CHECK(others[i] != NULL);
     }
-    hew_cache_self = first;
-    first->misses = 0; /* it asks for its share at once */
+    layers_become(first);
+    first->own->misses = 0; /* it asks for its share at once */
 }
 
 static void
@@ -26,7 +26,7 @@ end_crowd(void)
 {
     hew_thread_death();
     for (unsigned i = 0; i < CROWD; i++) {
-        hew_cache_self = others[i];
+        layers_become(others[i]);
         hew_thread_death();
     }
     CHECK_EQUAL(hew_caches_alive, 0);
@@ -117,9 +117,9 @@ TEST(all_magazines_of_a_thread_keep_within_its_share_but_for_the_first_objects)
     begin_crowd(first);
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         work(first, code, 20, 600);
-        CHECK(first->granted <= hew_budget_share() + first_bytes());
+        CHECK(first->own->granted <= hew_budget_share() + first_bytes());
     }
-    CHECK_EQUAL(first->granted, full_bytes(first));
+    CHECK_EQUAL(first->own->granted, full_bytes(first));
     end_crowd();
 }
 
@@ -130,7 +130,7 @@ misses_to_grow(struct hew_cache *cache, unsigned code, unsigned *taken)
     size_t before = capacity(cache, code);
     unsigned misses = 0;
     while (capacity(cache, code) == before) {
-        while (hew_cache_depth(cache, code) > 0) {
+        while (depth(cache, code) > 0) {
             objects[(*taken)++] = take(cache, code);
         }
         objects[(*taken)++] = take(cache, code);
@@ -172,7 +172,7 @@ TEST(a_class_gets_capacity_from_one_that_is_not_used_any_more)
     work(cache, busy, 80, 4000);
     CHECK(capacity(cache, idle) < had);
     CHECK(capacity(cache, busy) > 200);
-    CHECK_EQUAL(cache->granted, full_bytes(cache));
+    CHECK_EQUAL(cache->own->granted, full_bytes(cache));
     end_cache();
 }
 
@@ -181,10 +181,10 @@ static void
 miss_with_room_for(struct hew_cache *cache, unsigned code, size_t left)
 {
     unsigned taken = 0;
-    cache->misses = (uint16_t)(cache->misses / 16 * 16 + 3);
-    cache->share = cache->granted + hew_budget_bytes(code, left);
-    cache->classes[code].earned = 200;
-    while (hew_cache_depth(cache, code) > 0) {
+    cache->own->misses = cache->own->misses / 16 * 16 + 3;
+    cache->own->share = cache->own->granted + hew_budget_bytes(code, left);
+    cache->own->classes[code].earned = 200;
+    while (depth(cache, code) > 0) {
         objects[taken++] = take(cache, code);
     }
     objects[taken++] = take(cache, code);

@@ -51,7 +51,7 @@ TEST(flushing_and_destroying_give_everything_back)
     CHECK(hew_explicit_create(&number));
     struct hew_cache *cache = hew_explicit_at(number);
     use(cache, code);
-    CHECK(hew_cache_depth(cache, code) > 0);
+    CHECK(hew_count_depth(cache, code) > 0);
     CHECK(hew_explicit_flush(number));
     CHECK(layers_settled());
     use(cache, code);

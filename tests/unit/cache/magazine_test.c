@@ -9,9 +9,9 @@ TEST(a_class_without_a_magazine_is_empty_and_full_at_once)
 {
     struct hew_cache *cache = new_cache();
     for (unsigned code = 0; code < HEW_CODES; code++) {
-        CHECK(hew_cache_pop(cache, code) == NULL);
-        CHECK(!hew_cache_push(cache, code, &objects[0]));
-        CHECK_EQUAL(hew_cache_depth(cache, code), 0);
+        CHECK(hew_cache_pop(code) == NULL);
+        CHECK(!hew_cache_push(code, &objects[0]));
+        CHECK_EQUAL(depth(cache, code), 0);
     }
     end_cache();
 }
@@ -30,9 +30,9 @@ TEST(a_filled_magazine_hands_out_the_lowest_address_first)
 TEST(the_first_miss_asks_what_the_threads_share_is)
 {
     struct hew_cache *cache = new_cache();
-    cache->share = 0;
+    cache->own->share = 0;
     take_many(cache, CODE, 1);
-    CHECK(cache->share != 0);
+    CHECK(cache->own->share != 0);
     give_many(cache, CODE, 1);
     end_cache();
 }
@@ -56,7 +56,7 @@ TEST(a_thread_that_only_frees_keeps_what_one_step_brings_at_most)
     layers_take_regions(cache->arena, code, objects, got);
     while (given < got) {
         give(cache, code, objects[given++]);
-        CHECK(hew_cache_depth(cache, code) <= 4); /* what one step brings */
+        CHECK(depth(cache, code) <= 4); /* what one step brings */
     }
     CHECK(capacity(cache, code) <= 4);
     CHECK(hew_depot_held(code) >= 16);
@@ -66,16 +66,16 @@ TEST(a_thread_that_only_frees_keeps_what_one_step_brings_at_most)
 TEST(what_one_thread_frees_another_one_gets)
 {
     struct hew_cache *cache = new_cache();
-    work(cache, CODE, 20, 600);
+    take_many(cache, CODE, OBJECTS_MAX);
+    give_many(cache, CODE, OBJECTS_MAX);
     uint64_t made = cache->arena->bins[CODE].counts.nmalloc;
-    hew_magazine_drop(cache, CODE);
     struct hew_cache *other = hew_thread_birth(true);
     CHECK(other != NULL && other != cache);
     take_many(other, CODE, 300);
     CHECK_EQUAL(cache->arena->bins[CODE].counts.nmalloc, made);
     give_many(other, CODE, 300);
     hew_thread_death();
-    hew_cache_self = cache;
+    layers_become(cache);
     end_cache();
 }
 
@@ -97,7 +97,7 @@ TEST(fresh_objects_of_two_threads_do_not_share_a_line)
         }
         give_many(other, code, 16 * line);
         hew_thread_death();
-        hew_cache_self = cache;
+        layers_become(cache);
         end_cache();
     }
 }
@@ -108,10 +108,10 @@ depth_after_overflow(struct hew_cache *cache, unsigned *given)
 {
     size_t before;
     do {
-        before = hew_cache_depth(cache, CODE);
+        before = depth(cache, CODE);
         give(cache, CODE, objects[(*given)++]);
-    } while (hew_cache_depth(cache, CODE) > before);
-    return hew_cache_depth(cache, CODE);
+    } while (depth(cache, CODE) > before);
+    return depth(cache, CODE);
 }
 
 TEST(half_of_a_full_magazine_stays_and_at_the_next_time_in_a_row_nothing)
@@ -136,8 +136,8 @@ TEST(a_magazine_that_is_emptied_and_filled_grows_to_its_bound)
         size_t size = hew_code_size(code), bytes = ((size_t)256 << 10) / size, bound = bytes > 1023 ? 1023 : bytes;
         work(cache, code, 40, 1200);
         CHECK(capacity(cache, code) <= bound && capacity(cache, code) + bound / 4 >= bound);
-        CHECK_EQUAL(cache->granted, full_bytes(cache));
-        hew_magazine_drop(cache, code); /* all together would be more than a thread's share */
+        CHECK_EQUAL(cache->own->granted, full_bytes(cache));
+        hew_slot_empty(cache->own); /* all together would be more than a thread's share */
     }
     end_cache();
 }
@@ -149,12 +149,12 @@ TEST(a_fill_brings_four_objects_at_least_where_the_magazine_has_room)
     for (unsigned i = 0; i < 4; i++) {
         unsigned code = hew_code_of_size(sizes[i]);
         work(cache, code, 10, 40);
-        hew_magazine_flush(cache, code, 0);
+        clear(cache, code);
         CHECK(capacity(cache, code) >= 7);
         void *object = take(cache, code);
-        CHECK(hew_cache_depth(cache, code) >= 3); /* and one is out */
+        CHECK(depth(cache, code) >= 3); /* and one is out */
         give(cache, code, object);
-        hew_magazine_drop_all(cache); /* what the others hold would bound it */
+        hew_slot_empty(cache->own); /* what the others hold would bound it */
     }
     end_cache();
 }
@@ -165,12 +165,12 @@ TEST(a_fill_brings_half_of_what_the_magazine_has_room_for_and_all_of_it_at_the_n
     hew_thread_set_count(cache, CODE, 20);
     work(cache, CODE, 100, 60); /* the last that it missed was room */
     CHECK_EQUAL(capacity(cache, CODE), 20);
-    hew_magazine_flush(cache, CODE, 0);
+    clear(cache, CODE);
     objects[0] = take(cache, CODE);
-    CHECK_EQUAL(hew_cache_depth(cache, CODE) + 1, 10);
-    hew_magazine_flush(cache, CODE, 0);
+    CHECK_EQUAL(depth(cache, CODE) + 1, 10);
+    clear(cache, CODE);
     objects[1] = take(cache, CODE);
-    CHECK_EQUAL(hew_cache_depth(cache, CODE) + 1, 20);
+    CHECK_EQUAL(depth(cache, CODE) + 1, 20);
     give_many(cache, CODE, 2);
     end_cache();
 }
@@ -254,14 +254,14 @@ TEST(an_idle_class_loses_its_magazine_while_others_work)
     struct hew_cache *cache = new_cache();
     unsigned idle = hew_code_of_size(4096);
     work(cache, idle, 1, 30);
-    CHECK(cache->classes[idle].base != NULL);
-    CHECK(hew_cache_depth(cache, idle) > 0);
+    CHECK(capacity(cache, idle) != 0);
+    CHECK(depth(cache, idle) > 0);
     work(cache, CODE, 6 * HEW_CODES / 4, HEW_CACHE_PERIOD); /* every tick looks after 4 classes, and halves */
-    CHECK(cache->classes[idle].base == NULL);
-    CHECK_EQUAL(hew_cache_depth(cache, idle), 0);
+    CHECK(capacity(cache, idle) == 0);
+    CHECK_EQUAL(depth(cache, idle), 0);
     hew_depot_drain(true);
     CHECK_EQUAL(cache->arena->bins[idle].counts.nmalloc, cache->arena->bins[idle].counts.ndalloc);
-    CHECK_EQUAL(cache->granted, full_bytes(cache));
+    CHECK_EQUAL(cache->own->granted, full_bytes(cache));
     end_cache();
 }
 
@@ -274,7 +274,7 @@ TEST(a_class_in_use_keeps_its_magazine)
         work(cache, used, 1, 1);
         work(cache, CODE, 1, 500);
     }
-    CHECK(cache->classes[used].base != NULL);
+    CHECK(capacity(cache, used) != 0);
     end_cache();
 }
 
@@ -283,49 +283,26 @@ TEST(a_class_that_never_missed_loses_half_of_its_room_again_and_again)
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size(128);
     work(cache, code, 20, 500);
-    size_t deep = hew_cache_depth(cache, code);
+    size_t deep = depth(cache, code);
     CHECK(deep > 200);
     work(cache, code, 20 * HEW_CACHE_PERIOD * HEW_CODES / 4, 1); /* now it needs one */
-    CHECK(hew_cache_depth(cache, code) <= 2);
-    CHECK(cache->classes[code].base != NULL);
+    CHECK(depth(cache, code) <= 2);
+    CHECK(capacity(cache, code) != 0);
     end_cache();
 }
 
-TEST(flush_gives_back_the_oldest_and_keeps_the_newest)
-{
-    struct hew_cache *cache = new_cache();
-    work(cache, CODE, 5, 60);
-    take_many(cache, CODE, 40);
-    hew_magazine_flush(cache, CODE, 0);
-    CHECK_EQUAL(hew_cache_depth(cache, CODE), 0);
-    hew_depot_drain(true);
-    CHECK_EQUAL(cache->arena->bins[CODE].counts.nmalloc - cache->arena->bins[CODE].counts.ndalloc, 40);
-    give_many(cache, CODE, 40);
-    hew_magazine_flush(cache, CODE, 50); /* fewer are there: nothing to do */
-    CHECK_EQUAL(hew_cache_depth(cache, CODE), 40);
-    hew_magazine_flush(cache, CODE, 3);
-    CHECK_EQUAL(hew_cache_depth(cache, CODE), 3);
-    for (unsigned i = 39; i > 36; i--) {
-        CHECK(take(cache, CODE) == objects[i]);
-    }
-    for (unsigned i = 37; i < 40; i++) {
-        give(cache, CODE, objects[i]);
-    }
-    end_cache();
-}
-
-TEST(drop_gives_everything_back_and_the_class_can_begin_again)
+TEST(emptying_gives_everything_back_and_the_class_can_begin_again)
 {
     struct hew_cache *cache = new_cache();
     work(cache, CODE, 20, 600);
-    hew_magazine_drop(cache, CODE);
-    CHECK(cache->classes[CODE].base == NULL && hew_cache_pop(cache, CODE) == NULL);
-    CHECK_EQUAL(cache->granted, 0);
+    CHECK(hew_slot_empty(cache->own));
+    CHECK(capacity(cache, CODE) == 0 && hew_cache_pop(CODE) == NULL);
+    CHECK_EQUAL(cache->own->granted, 0);
     hew_depot_drain(true);
     CHECK_EQUAL(cache->arena->bins[CODE].counts.nmalloc, cache->arena->bins[CODE].counts.ndalloc);
-    hew_magazine_drop(cache, CODE); /* nothing there: nothing to do */
+    CHECK(hew_slot_empty(cache->own)); /* nothing there: nothing to do */
     work(cache, CODE, 2, 10);
-    CHECK(hew_cache_depth(cache, CODE) > 0);
+    CHECK(depth(cache, CODE) > 0);
     end_cache();
 }
 
@@ -333,7 +310,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
 {
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size((size_t)1 << 20);
-    hew_budget_limit(cache, code, 1, false); /* as with a larger tcache_max */
+    CHECK(hew_thread_set_count(cache, code, 1));
     struct hew_extent *heap =
         hew_large_take(cache->arena, (size_t)64 << 20, HEW_PAGE, HEW_CODE_SLOW); /* a part of it is the share */
     struct hew_extent *one = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
@@ -344,7 +321,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
     give(cache, code, (void *)one->address);
     CHECK_EQUAL(capacity(cache, code), 1);
     give(cache, code, (void *)two->address);
-    CHECK_EQUAL(hew_cache_depth(cache, code), 1);
+    CHECK_EQUAL(depth(cache, code), 1);
     CHECK(take(cache, code) == (void *)two->address);
     give(cache, code, (void *)two->address);
     hew_depot_drain(true);
@@ -359,18 +336,18 @@ TEST(a_magazine_without_memory_for_its_slots_does_without)
     struct hew_cache *cache = new_cache();
     take_many(cache, CODE, 1); /* a slab and its neighbours are there */
     void *first = objects[0];
-    hew_magazine_drop_all(cache);
+    hew_slot_empty(cache->own);
     hew_os_faults.refuse = layers_refuse_everything;
     layers_use_up_metadata();
     take_many(cache, CODE, 20);
-    CHECK(cache->classes[CODE].base == NULL);
-    CHECK_EQUAL(cache->granted, 0);
+    CHECK(capacity(cache, CODE) == 0);
+    CHECK_EQUAL(cache->own->granted, 0);
     give_many(cache, CODE, 20);
     give(cache, CODE, first);
-    CHECK_EQUAL(hew_cache_depth(cache, CODE), 0);
+    CHECK_EQUAL(depth(cache, CODE), 0);
     hew_os_faults.refuse = NULL;
     work(cache, CODE, 1, 10);
-    CHECK(cache->classes[CODE].base != NULL);
+    CHECK(capacity(cache, CODE) != 0);
     end_cache();
 }
 
@@ -398,24 +375,22 @@ TEST(an_object_that_comes_back_unused_is_the_next_one_or_its_owners_where_there_
 {
     struct hew_cache *cache = new_cache();
     void *object = take(cache, CODE);
-    size_t depth = hew_cache_depth(cache, CODE);
+    size_t before = depth(cache, CODE);
     hew_magazine_unpop(cache, CODE, object);
-    CHECK_EQUAL(hew_cache_depth(cache, CODE), depth + 1);
+    CHECK_EQUAL(depth(cache, CODE), before + 1);
     CHECK(take(cache, CODE) == object);
     give(cache, CODE, object);
+    unsigned given = 0;
     take_many(cache, CODE, 1000);
-    for (unsigned i = 0; cache->top[CODE] < cache->limit[CODE]; i++) {
-        *cache->top[CODE]++ = objects[i];
-        objects[i] = NULL;
+    while (hew_slot_push(&cache->where, CODE, objects[given]) == HEW_PUSH_DONE) {
+        given++;
     }
-    depth = hew_cache_depth(cache, CODE);
+    size_t full = depth(cache, CODE);
     hew_magazine_unpop(cache, CODE, objects[999]);
     hew_magazine_unpop(cache, CODE, objects[998]);
-    CHECK_EQUAL(hew_cache_depth(cache, CODE), depth);
-    for (unsigned i = 0; i < 998; i++) {
-        if (objects[i] != NULL) {
-            give(cache, CODE, objects[i]);
-        }
+    CHECK_EQUAL(depth(cache, CODE), full);
+    while (given < 998) {
+        give(cache, CODE, objects[given++]);
     }
     end_cache();
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* one_thread: what a thread does with its cache, for tests.  Each test works with a cache of its own. */
+/* one_thread: what a thread does with its cache, for tests.  Each test works with a cache of its own, which owns its slot. */
 #ifndef HEW_TESTS_ONE_THREAD_H
 #define HEW_TESTS_ONE_THREAD_H
 
 #include "cache/budget.h"
+#include "cache/count.h"
 #include "cache/depot.h"
 #include "cache/magazine.h"
+#include "cache/owner.h"
 #include "cache/thread.h"
 #include "layers.h"
+#include "layers_cache.h"
 #include "page/due.h"
 #include "test.h"
 
@@ -40,7 +43,7 @@ end_cache(void)
 HEW_INLINE void *
 take(struct hew_cache *cache, unsigned code)
 {
-    void *object = hew_cache_pop(cache, code);
+    void *object = hew_cache_pop_from(cache, &cache->where, code);
     return object != NULL ? object : hew_magazine_pop(cache, code);
 }
 
@@ -48,7 +51,7 @@ take(struct hew_cache *cache, unsigned code)
 HEW_INLINE void
 give(struct hew_cache *cache, unsigned code, void *object)
 {
-    if (!hew_cache_push(cache, code, object)) {
+    if (!hew_cache_push_into(cache, &cache->where, code, object)) {
         hew_magazine_push(cache, code, object);
     }
 }
@@ -79,11 +82,26 @@ work(struct hew_cache *cache, unsigned code, unsigned rounds, unsigned burst)
     }
 }
 
-/* What a class's magazine holds when it is full. */
+/* What a class holds when it is full. */
 HEW_INLINE size_t
 capacity(const struct hew_cache *cache, unsigned code)
 {
-    return hew_budget_capacity(cache, code);
+    return cache->own->classes[code].capacity;
+}
+
+HEW_INLINE size_t
+depth(const struct hew_cache *cache, unsigned code)
+{
+    return hew_slot_depth(cache->own, code);
+}
+
+/* The class is empty afterwards, and may hold as much as before. */
+HEW_INLINE void
+clear(struct hew_cache *cache, unsigned code)
+{
+    for (void *object; (object = hew_slot_pop(&cache->where, code)) != NULL;) {
+        hew_owner_give(code, &object, 1);
+    }
 }
 
 HEW_INLINE size_t

@@ -29,20 +29,20 @@ boot_once(void)
         CHECK(layers_boot());
         hew_options.narenas = ARENAS;
     }
-    hew_cache_self = &hew_cache_none;
+    hew_home = (struct hew_home){&hew_cache_none, hew_slot_alone(&hew_slot_none)};
 }
 
 static void *
 take(unsigned code)
 {
-    void *object = hew_cache_pop(hew_cache_self, code);
+    void *object = hew_cache_pop(code);
     return object != NULL ? object : hew_magazine_pop(hew_cache_self, code);
 }
 
 static void
 give(unsigned code, void *object)
 {
-    if (!hew_cache_push(hew_cache_self, code, object)) {
+    if (!hew_cache_push(code, object)) {
         hew_magazine_push(hew_cache_self, code, object);
     }
 }
@@ -63,8 +63,7 @@ TEST(a_thread_without_a_cache_is_served_nothing)
     hew_thread_death(); /* of a thread that has none: it is gone all the same */
     CHECK(hew_cache_self == &hew_cache_gone && !hew_cache_is_real(hew_cache_self));
     for (unsigned code = 0; code < HEW_CODES; code++) {
-        CHECK(hew_cache_pop(&hew_cache_none, code) == NULL && hew_cache_pop(&hew_cache_gone, code) == NULL);
-        CHECK(!hew_cache_push(&hew_cache_none, code, &boot_once) && !hew_cache_push(&hew_cache_gone, code, &boot_once));
+        CHECK(hew_cache_pop(code) == NULL && !hew_cache_push(code, &boot_once));
     }
 }
 
@@ -73,13 +72,12 @@ born_later(void *first)
 {
     struct hew_cache *cache = hew_thread_birth(true), *model = first;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        CHECK_EQUAL(cache->classes[code].most, model->classes[code].most);
-        CHECK_EQUAL(cache->classes[code].flags, model->classes[code].flags);
+        CHECK_EQUAL(cache->own->most[code], model->own->most[code]);
         CHECK_EQUAL(hew_cache_requests(cache, code), 0);
-        CHECK_EQUAL(cache->classes[code].balance, 0);
+        CHECK_EQUAL(cache->frees[code], 0);
     }
     uint32_t period = cache->ticks[hew_code_of_size(4096)];
-    CHECK(cache->granted == 0 && hew_count_allocated(cache) == 0);
+    CHECK(cache->own->granted == 0 && hew_count_allocated(cache) == 0);
     hew_magazine_push(cache, hew_code_of_size(4096), take(hew_code_of_size(4096)));
     hew_thread_death();
     return (void *)(uintptr_t)period;
@@ -153,13 +151,13 @@ TEST(cached_bytes_are_those_in_all_magazines)
         caches[i] = hew_thread_birth(true);
         give(hew_code_of_size(48), take(hew_code_of_size(48)));
         give(hew_code_of_size(1000), take(hew_code_of_size(1000)));
-        expected += hew_cache_depth(caches[i], hew_code_of_size(48)) * 48;
-        expected += hew_cache_depth(caches[i], hew_code_of_size(1000)) * 1024;
+        expected += hew_count_depth(caches[i], hew_code_of_size(48)) * 48;
+        expected += hew_count_depth(caches[i], hew_code_of_size(1000)) * 1024;
     }
     CHECK(expected >= 3 * (48 + 1024));
     CHECK_EQUAL(layers_cached_bytes(), expected);
     for (unsigned i = 0; i < 3; i++) {
-        hew_cache_self = caches[i];
+        layers_become(caches[i]);
         hew_thread_death();
     }
     CHECK_EQUAL(layers_cached_bytes(), 0);
@@ -176,7 +174,7 @@ TEST(threads_spread_over_the_arenas)
         CHECK_EQUAL(hew_arena_at(index)->threads, 2);
     }
     for (unsigned i = 0; i < 2 * ARENAS; i++) {
-        hew_cache_self = caches[i];
+        layers_become(caches[i]);
         hew_thread_death();
     }
 }
@@ -244,7 +242,7 @@ TEST(a_forks_child_has_one_thread)
         CHECK_EQUAL(hew_caches_alive, 1);
         CHECK_EQUAL(threads_of_all_arenas(), 1);
         CHECK_EQUAL(own->arena->threads, 1);
-        CHECK_EQUAL(layers_cached_bytes(), hew_cache_depth(own, 1) * 8);
+        CHECK_EQUAL(layers_cached_bytes(), hew_count_depth(own, 1) * 8);
         hew_thread_death();
         CHECK_EQUAL(threads_of_all_arenas(), 0);
         fflush(stdout);
@@ -254,7 +252,7 @@ TEST(a_forks_child_has_one_thread)
     CHECK(waitpid(child, &status, 0) == child);
     CHECK_EQUAL(status, 0);
     hew_thread_death();
-    hew_cache_self = other;
+    layers_become(other);
     hew_thread_death();
 }
 
@@ -263,7 +261,7 @@ fork_without_a_cache(void)
 {
     boot_once();
     struct hew_cache *cache = hew_thread_birth(true);
-    hew_cache_self = &hew_cache_gone; /* it is another thread's */
+    hew_home = (struct hew_home){&hew_cache_gone, hew_slot_alone(&hew_slot_none)}; /* it is another thread's */
     hew_thread_after_fork();
     CHECK_EQUAL(hew_caches_alive, 0);
     CHECK_EQUAL(threads_of_all_arenas(), 0);
@@ -331,9 +329,9 @@ binding(void)
     void *object = take(code);
     CHECK_EQUAL(hew_map_extent((uintptr_t)object)->arena, manual->index);
     give(code, object);
-    CHECK(hew_cache_depth(cache, code) > 0);
+    CHECK(hew_count_depth(cache, code) > 0);
     CHECK(hew_thread_bind(cache, first));
-    CHECK_EQUAL(hew_cache_depth(cache, code), 0); /* nothing of an arena that may end */
+    CHECK_EQUAL(hew_count_depth(cache, code), 0); /* nothing of an arena that may end */
     CHECK(manual->threads == 0 && first->threads == 1);
     CHECK(hew_arena_destroy(manual->index, NULL));
     hew_thread_death();
@@ -393,29 +391,27 @@ TEST(a_thread_that_is_alone_uses_the_first_depot_and_one_of_several_that_of_its_
 }
 
 static void
-leave_without(void)
-{
-    boot_once();
-    hew_thread_leave();
-    CHECK_EQUAL(threads_of_all_arenas(), 0);
-    hew_cache_self = NULL; /* while the loader is at work */
-    hew_thread_leave();
-}
-
-TEST(a_thread_without_a_cache_leaves_nothing)
-{
-    CHECK_EQUAL(child_run(leave_without).status, 0);
-}
-
-TEST(a_thread_that_counts_keeps_its_counts_when_a_magazine_becomes_long)
+set_aside(void)
 {
     boot_once();
     struct hew_cache *cache = hew_thread_birth(true);
-    struct hew_cache_bytes *live = hew_thread_counters(cache);
-    CHECK(live != NULL);
-    for (size_t room = 7; room <= 1023; room = 2 * room + 1) { /* one array of each size */
-        CHECK(hew_budget_set(cache, 5, room));
-        CHECK(cache->live == live);
-    }
+    give(1, take(1));
+    size_t held = hew_count_depth(cache, 1);
+    hew_thread_set_aside();
+    hew_thread_set_aside(); /* a child of vfork calls vfork */
+    CHECK(hew_cache_self == &hew_cache_gone && hew_cache_pop(1) == NULL);
+    hew_thread_take_up();
+    CHECK(hew_cache_self == &hew_cache_gone);
+    hew_thread_take_up();
+    CHECK(hew_cache_self == cache);
+    CHECK_EQUAL(hew_count_depth(cache, 1), held);
+    hew_thread_set_aside();
+    hew_thread_after_fork(); /* the child of vfork has forked: this is the only thread of a process of its own */
+    CHECK(hew_cache_self == cache && hew_caches_alive == 1);
     hew_thread_death();
+}
+
+TEST(a_cache_that_is_set_aside_serves_nothing_until_it_is_taken_up)
+{
+    CHECK_EQUAL(child_run(set_aside).status, 0);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats/snapshot.h"
 
+#include "cache/count.h"
 #include "cache/depot.h"
 #include "cache/magazine.h"
 #include "cache/thread.h"
@@ -59,8 +60,8 @@ TEST(a_bins_numbers_are_those_of_its_class)
     CHECK_EQUAL(now->bins[bin].nfills, 1);
     CHECK_EQUAL(now->bins[bin].curslabs, 1);
     CHECK_EQUAL(now->bins[bin].nslabs, 1);
-    CHECK_EQUAL(now->bins[bin].curregs, 1 + hew_cache_depth(cache, code));
-    CHECK_EQUAL(now->tcache_bytes, 64 * hew_cache_depth(cache, code));
+    CHECK_EQUAL(now->bins[bin].curregs, 1 + hew_count_depth(cache, code));
+    CHECK_EQUAL(now->tcache_bytes, 64 * hew_count_depth(cache, code));
     CHECK_EQUAL(now->small.allocated, 64 * now->bins[bin].curregs);
     CHECK(now->bins[bin].mutex.num_ops >= 1);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "cache/budget.h"
+#include "cache/count.h"
 #include "ctl_calls.h"
 #include "layers_alloc.h"
 #include "test.h"
@@ -65,12 +67,12 @@ TEST(the_cache_is_flushed_switched_off_and_on)
     layers_free(layers_malloc(64));
     layers_free(layers_malloc(64));
     CHECK_EQUAL(ctl_do("thread.tcache.flush"), 0);
-    CHECK_EQUAL(hew_cache_depth(cache, code), 0);
+    CHECK_EQUAL(hew_count_depth(cache, code), 0);
     CHECK_EQUAL(ctl_exchange("thread.tcache.enabled", &before, &off, sizeof off), 0);
     CHECK(before && !cache->caching);
     CHECK_EQUAL(ctl_do("thread.tcache.flush"), EFAULT);
     layers_free(layers_malloc(64));
-    CHECK_EQUAL(hew_cache_depth(cache, code), 0);
+    CHECK_EQUAL(hew_count_depth(cache, code), 0);
     size_t largest = 4096;
     CHECK_EQUAL(ctl_write("thread.tcache.max", &largest, sizeof largest), EFAULT);
     CHECK_EQUAL(ctl_exchange("thread.tcache.enabled", &before, &on, sizeof on), 0);
@@ -90,7 +92,7 @@ TEST(the_largest_cached_size_becomes_a_class_and_is_bounded)
 {
     struct hew_cache *cache = boot_once();
     CHECK_EQUAL(set_largest(4000), 4096);
-    CHECK_EQUAL(cache->classes[hew_code_of_size(4097)].most, 0);
+    CHECK_EQUAL(hew_budget_most(cache->own, hew_code_of_size(4097)), 0);
     CHECK_EQUAL(set_largest(0), 8);
     CHECK_EQUAL(set_largest(SIZE_MAX), HEW_CACHED_MAX);
     CHECK_EQUAL(set_largest(hew_options.tcache_max), hew_options.tcache_max);
@@ -120,7 +122,7 @@ TEST(an_idle_thread_keeps_nothing)
     layers_free(layers_malloc(64));
     CHECK_EQUAL(ctl_do("thread.idle"), 0);
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        CHECK_EQUAL(hew_cache_depth(cache, code), 0);
+        CHECK_EQUAL(hew_count_depth(cache, code), 0);
     }
 }
 
