@@ -25,14 +25,14 @@ hew_fast_take_aligned(size_t size, size_t alignment)
 {
     size_t whole = hew_bits_round_up(size, alignment);
     bool small = HEW_LIKELY(whole != 0) && HEW_LIKELY(hew_size_is_small_aligned(whole));
-    return small ? hew_cache_pop(hew_small_code(whole)) : NULL;
+    return small ? hew_cache_take(hew_small_code(whole)) : NULL;
 }
 
 /* Like hew_fast_take(), for a large class. */
 HEW_INLINE void *
 hew_fast_take_class(unsigned code)
 {
-    void *object = hew_cache_pop(code);
+    void *object = hew_cache_take(code);
     return object != NULL ? hew_large_of_magazine(object, code) : NULL;
 }
 
@@ -53,6 +53,13 @@ hew_fast_give(void *object)
     return hew_cache_push(hew_map_code((uintptr_t)object), object);
 }
 
+/* Like hew_fast_give(), where a copy of it is not worth its place. */
+HEW_INLINE bool
+hew_fast_give_by_call(void *object)
+{
+    return hew_cache_put(hew_map_code((uintptr_t)object), object);
+}
+
 /* Like hew_fast_give(), for a caller that passes the size.  Also returns false if the size is wrong. */
 HEW_INLINE bool
 hew_fast_give_sized(void *object, size_t size)
@@ -68,7 +75,7 @@ hew_fast_give_sized_large(void *object, size_t size)
 {
     size_t code = hew_map_code((uintptr_t)object);
     return size > HEW_SMALL_MAX && size < hew_large_end && hew_paged_code(size) == code &&
-           hew_cache_push(code, object);
+           hew_cache_put(code, object);
 }
 
 #endif

@@ -82,7 +82,7 @@ take_aligned(size_t size, int flags)
         return zero || alignment_of(flags) > HEW_PAGE ? NULL : hew_fast_take_large(size);
     }
     unsigned code = hew_aligned_code(size, alignment_of(flags));
-    void *object = code == HEW_CODE_NONE ? NULL : hew_cache_pop(code);
+    void *object = code == HEW_CODE_NONE ? NULL : hew_cache_take(code);
     return object != NULL && zero ? hew_bytes_zero(object, hew_slab_shapes[code].size) : object;
 }
 

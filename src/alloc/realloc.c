@@ -178,12 +178,12 @@ hew_realloc_in_place(void *object, size_t least, size_t most)
 static void *
 copy_and_free(void *object, size_t kept, size_t size)
 {
-    void *copy = hew_fast_take(size);
+    void *copy = hew_size_is_small(size) ? hew_cache_take(hew_small_code(size)) : NULL;
     copy = HEW_LIKELY(copy != NULL) ? copy : hew_fast_take_large(size);
     copy = HEW_LIKELY(copy != NULL) ? copy : hew_alloc_slow(size);
     if (copy != NULL) {
         hew_bytes_copy(copy, object, kept);
-        if (HEW_UNLIKELY(!hew_fast_give(object))) {
+        if (HEW_UNLIKELY(!hew_fast_give_by_call(object))) {
             hew_alloc_free("realloc", object);
         }
     }

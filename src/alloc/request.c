@@ -381,7 +381,7 @@ static HEW_COLD void *
 take_of_own_class(size_t size, size_t alignment)
 {
     unsigned code = hew_aligned_code(size, alignment);
-    return code == HEW_CODE_NONE ? NULL : hew_cache_pop(code);
+    return code == HEW_CODE_NONE ? NULL : hew_cache_take(code);
 }
 
 void *

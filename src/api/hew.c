@@ -84,7 +84,7 @@ hew_free(void *object, const struct hew_request *request)
     if (!read_request(&flags, request)) {
         flags = 0;
     }
-    if ((flags & HEW_FLAGS_CACHE) != 0 || !hew_fast_give(object)) {
+    if ((flags & HEW_FLAGS_CACHE) != 0 || !hew_fast_give_by_call(object)) {
         hew_flags_free("hew_free", object, flags);
     }
 }

@@ -65,7 +65,7 @@ sdallocx_slow(void *object, size_t size, int flags)
     if (!hew_flags_are_of_size("sdallocx", object, size, flags)) {
         return;
     }
-    if ((flags & HEW_FLAGS_CACHE) != 0 || !hew_fast_give(object)) {
+    if ((flags & HEW_FLAGS_CACHE) != 0 || !hew_fast_give_by_call(object)) {
         hew_flags_free("sdallocx", object, flags);
     }
 }

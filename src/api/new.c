@@ -115,6 +115,15 @@ delete_object(void *object)
     }
 }
 
+/* By an operator that few programs call. */
+static void
+delete_rarely(void *object)
+{
+    if (!hew_fast_give_by_call(object)) {
+        delete_slow(object);
+    }
+}
+
 HEW_INLINE void
 delete_sized(void *object, size_t size)
 {
@@ -131,14 +140,14 @@ HEW_EXPORT void *_ZnamSt11align_val_t(size_t size, size_t alignment) { return ne
 
 HEW_EXPORT void _ZdlPv(void *object) { delete_object(object); }
 HEW_EXPORT void _ZdaPv(void *object) { delete_object(object); }
-HEW_EXPORT void _ZdlPvRKSt9nothrow_t(void *object, const void *nothrow) { delete_object(object); }
-HEW_EXPORT void _ZdaPvRKSt9nothrow_t(void *object, const void *nothrow) { delete_object(object); }
+HEW_EXPORT void _ZdlPvRKSt9nothrow_t(void *object, const void *nothrow) { delete_rarely(object); }
+HEW_EXPORT void _ZdaPvRKSt9nothrow_t(void *object, const void *nothrow) { delete_rarely(object); }
 HEW_EXPORT void _ZdlPvm(void *object, size_t size) { delete_sized(object, size); }
 HEW_EXPORT void _ZdaPvm(void *object, size_t size) { delete_sized(object, size); }
-HEW_EXPORT void _ZdlPvSt11align_val_t(void *object, size_t alignment) { delete_object(object); }
-HEW_EXPORT void _ZdaPvSt11align_val_t(void *object, size_t alignment) { delete_object(object); }
-HEW_EXPORT void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *object, size_t alignment, const void *nothrow) { delete_object(object); }
-HEW_EXPORT void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *object, size_t alignment, const void *nothrow) { delete_object(object); }
+HEW_EXPORT void _ZdlPvSt11align_val_t(void *object, size_t alignment) { delete_rarely(object); }
+HEW_EXPORT void _ZdaPvSt11align_val_t(void *object, size_t alignment) { delete_rarely(object); }
+HEW_EXPORT void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *object, size_t alignment, const void *nothrow) { delete_rarely(object); }
+HEW_EXPORT void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *object, size_t alignment, const void *nothrow) { delete_rarely(object); }
 HEW_EXPORT void _ZdlPvmSt11align_val_t(void *object, size_t size, size_t alignment) { delete_sized_slow(object, size, alignment); }
 HEW_EXPORT void _ZdaPvmSt11align_val_t(void *object, size_t size, size_t alignment) { delete_sized_slow(object, size, alignment); }
 /* clang-format on */

@@ -104,7 +104,7 @@ hew_pool_free(struct hew_pool_set *set, void *object)
     }
     if (!hew_pool_fast_is_mallocs(set, object)) {
         free_elsewhere(set, object);
-    } else if (!hew_fast_give(object)) {
+    } else if (!hew_fast_give_by_call(object)) {
         hew_alloc_free("hew_pool_free", object);
     }
 }

@@ -12,3 +12,15 @@ __thread struct hew_home hew_home = {&hew_cache_none, {(char *)&hew_slot_none, h
 struct hew_mutex hew_caches_lock = HEW_MUTEX(caches);
 _Atomic unsigned hew_caches_alive;
 _Atomic size_t hew_cache_step;
+
+void *
+hew_cache_take(size_t code)
+{
+    return hew_cache_pop(code);
+}
+
+bool
+hew_cache_put(size_t code, void *object)
+{
+    return hew_cache_push(code, object);
+}

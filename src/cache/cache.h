@@ -111,6 +111,10 @@ hew_cache_push(size_t code, void *object)
     return hew_cache_push_into(hew_home.cache, &hew_home.where, code, object);
 }
 
+/* Both as functions, where a copy of the sequence is not worth its place. */
+void *hew_cache_take(size_t code);
+bool hew_cache_put(size_t code, void *object);
+
 /* Whether it is the object of class `code` that was freed last into this slot. */
 HEW_INLINE bool
 hew_cache_newest_is(size_t code, const void *object)

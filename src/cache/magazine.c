@@ -379,7 +379,7 @@ hew_magazine_tick(struct hew_cache *cache, unsigned code)
     hew_magazine_watch(cache);
     struct hew_slot *slot = slot_of(cache);
     for (unsigned looked = 0; looked < SWEEP; looked++) {
-        slot->sweep = (uint8_t)((slot->sweep + 1) % HEW_CODE_CACHED_LAST) + 1;
+        slot->sweep = (uint8_t)(slot->sweep % HEW_CODE_CACHED_LAST + 1);
         look_after(cache, slot, slot->sweep);
     }
 }

@@ -174,7 +174,7 @@ free_elsewhere(struct hew_pool_set *set, const char *function, void *object)
     if (fallback != NULL && fallback->owns(fallback->context, object)) {
         fallback->give(fallback->context, object);
     } else if (fallback == NULL && hew_map_extent((uintptr_t)object) != NULL) {
-        if (HEW_UNLIKELY(!hew_fast_give(object))) {
+        if (HEW_UNLIKELY(!hew_fast_give_by_call(object))) {
             hew_alloc_free(function, object);
         }
     } else {
