@@ -7,7 +7,7 @@
 
 The order is that of src/LAYERS. Each header stands where it is first needed. Names that several files define for
 themselves get the file's name in front; a file's own macros end with it. The same sources give the same bytes.
-What is not there: the interposed dlopen() and prctl() of src/api/shared, and new_nothrow.cpp, which is C++ (hew.c
+What is not there: the interposed dlopen(), prctl(), clone() and vfork() of src/api/shared, and new_nothrow.cpp, which is C++ (hew.c
 has these operators without the catch). With -DHEW_NAMES=prefix_ the library stands beside libc's malloc.
 """
 
@@ -30,7 +30,7 @@ NOT_WITH_PREFIX = {"api/new.c": "!defined(HEW_NAMES)", "api/libc.c": "!defined(H
                    "api/locked.c": "!defined(HEW_NAMES)"}  # fmt: skip
 RENAMED = ("STANDARD", "JEMALLOC", "DATA", "REDIS", "LIBC")
 # With a prefix these are not there, or stay libc's.
-NEVER_RENAMED = re.compile(r"dlopen|prctl|mlockall|mall(?:oc_(?:trim|info|stats)|opt|info2?)|_.*")
+NEVER_RENAMED = re.compile(r"dlopen|prctl|vfork|clone|mlockall|mall(?:oc_(?:trim|info|stats)|opt|info2?)|_.*")
 TOKEN = re.compile(
     r"""(?P<skip>/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?:->|(?<!\.)\.)\s*[A-Za-z_]\w*)"""
     r"|(?P<name>(?:\b(?:struct|union|enum)\s+)?\b[A-Za-z_]\w*)",

@@ -3,7 +3,7 @@
 
 Speaks when thread caches hold 16 MiB and a quarter of all that is allocated (jemalloc counts cached
 objects as allocated). hew's depots are not counted. Decay does not reach thread caches, and
-sleeping threads keep theirs.
+sleeping threads keep theirs; in hew only where each thread owns its cache.
 
 Where classes above 4096 bytes can account for half of it, `tcache_max` is advised. Otherwise fewer
 slots: `lg_tcache_nslots_mul:0` (52.7 -> 42.9 MiB, where `tcache_max:4096` gave 49.8), and in hew

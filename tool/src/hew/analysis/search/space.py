@@ -32,7 +32,7 @@ SHARED = (
 )
 OF_HEW = (
     Parameter("thp_threshold", ("0", "8388608")),
-    Parameter("tcache_ncached_max", ("512-4096:64", "16-4096:200")),  # magazines of middling sizes
+    Parameter("tcache_ncached_max", ("512-4096:64", "16-4096:200")),  # middling sizes
     Parameter("cache_room", ("200", "400", "800")),
     Parameter("depot_room", ("200", "400")),
 )
