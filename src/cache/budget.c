@@ -32,14 +32,14 @@
 #define DEPOTS_MOST ((size_t)16 << 20)
 #define TIGHT_HALVES 2 /* near a limit of memory threads have one half of what caches may hold, depots the other */
 #define STEP_MOST ((size_t)256 << 10)
-/* Slow start: a magazine begins with a few objects, which with the NULL below them are a cache line. */
-#define BATCH 7
+/* Slow start: a class begins with a few objects. */
+#define BATCH 2
 #define BATCH_BYTES ((size_t)1 << 10)
 
 /* What one class may hold where the user has said nothing: so many bytes (of a large class so many, or one object), and objects. */
 #define CLASS_BYTES ((size_t)256 << 10)
 #define LARGE_BYTES ((size_t)1 << 20)
-#define OBJECTS_MAX 1023
+#define OBJECTS_MAX 1022 /* with two NULLs a power of two */
 
 static unsigned
 threads_alive(void)
@@ -166,10 +166,10 @@ hew_budget_next(const struct hew_slot *slot, unsigned code, bool filled)
         most = step < most ? step : most;
     }
     size_t batch = hew_budget_objects(code, BATCH_BYTES);
-    batch = batch > BATCH / 2 ? BATCH / 2 : batch;
-    size_t lines = 2 * (size_t)hew_budget_line(code) - 1; /* half of that and one more is a whole line */
-    batch = batch < lines ? lines : batch;
-    size_t next = now == 0 ? batch : now * (slot->shared ? 4 : 2) + 1;
+    batch = batch > BATCH ? BATCH : batch;
+    size_t lines = 2 * (size_t)hew_budget_line(code) - 2; /* half of that and one more is a whole line */
+    batch = batch < lines ? lines : batch == 0 ? 1 : batch;
+    size_t next = now == 0 ? batch : now * 2 + 2;
     next = next > most ? most : next;
     return next > now ? next : now;
 }

@@ -90,7 +90,7 @@ find_room(const struct hew_slot *slot, unsigned code, size_t now, size_t wanted)
 /* The class may hold more from now on, where that is due and there is room.  A small class always has room for its first
  * objects. */
 static void
-magazine_grow(struct hew_slot *slot, unsigned code, bool filled)
+magazine_grow(const struct hew_cache *cache, struct hew_slot *slot, unsigned code, bool filled)
 {
     size_t now = slot->classes[code].capacity;
     bool first = now == 0 && hew_slab_shapes[code].size <= FIRST_BYTES;
@@ -104,7 +104,7 @@ magazine_grow(struct hew_slot *slot, unsigned code, bool filled)
     slot->classes[code].earned = 0; /* where there is no room, too: most misses end with the look above */
     next = first ? next : find_room(slot, code, now, next);
     if (next > now) {
-        hew_slot_set(slot, code, next);
+        hew_slot_set(&cache->where, slot, code, next);
     }
 }
 
@@ -142,7 +142,7 @@ note_miss(struct hew_cache *cache, struct hew_slot *slot, unsigned code, unsigne
     slot->classes[code].flags = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
     if (kind == HEW_CLASS_EMPTIED || one_way ||
         slot->classes[code].capacity == 0) { /* one that is never empty need not grow */
-        magazine_grow(slot, code, kind == HEW_CLASS_FILLED);
+        magazine_grow(cache, slot, code, kind == HEW_CLASS_FILLED);
     }
     return one_way;
 }
@@ -179,6 +179,16 @@ magazine_give(struct hew_cache *cache, struct hew_slot *slot, unsigned code, voi
     }
 }
 
+/* Objects come back to the slot, or, where another thread has filled it meanwhile, go on. */
+static void
+keep(struct hew_cache *cache, struct hew_slot *slot, unsigned code, void **objects, unsigned count)
+{
+    unsigned kept = count == 0 ? 0 : hew_slot_push_some(&cache->where, code, objects, count);
+    if (kept < count) {
+        magazine_give(cache, slot, code, objects + kept, count - kept);
+    }
+}
+
 /* An object for a class that is empty.  Half of what it may hold comes with it, to leave room for what is freed; all of it where
  * nothing is. */
 static HEW_NOINLINE void *
@@ -187,8 +197,8 @@ refill(struct hew_cache *cache, unsigned code)
     void *objects[AT_ONCE];
     struct hew_slot *slot = slot_of(cache);
     bool one_way = note_miss(cache, slot, code, HEW_CLASS_EMPTIED);
-    unsigned capacity = slot->classes[code].capacity, wanted = one_way ? capacity : (capacity + 1) / 2;
-    wanted = wanted == 0 ? 1 : wanted > AT_ONCE ? AT_ONCE : wanted;
+    unsigned capacity = slot->classes[code].capacity, wanted = one_way ? capacity : capacity / 2 + 1;
+    wanted = capacity == 0 ? 1 : wanted > AT_ONCE ? AT_ONCE : wanted;
     unsigned got = has_depot(cache, slot, code) ? hew_depot_take(slot->depot, code, objects, wanted) : 0;
     PC(0, 1);
     PC(1, got != 0);
@@ -197,14 +207,11 @@ refill(struct hew_cache *cache, unsigned code)
         PC(2, 1);
         PC(3, got);
     }
-    unsigned kept = 0;
-    while (kept + 1 < got && hew_slot_put(&cache->where, code, objects[kept]) == HEW_PUSH_DONE) {
-        kept++;
+    if (got == 0) {
+        return NULL;
     }
-    if (kept + 1 < got) { /* another thread has filled the slot */
-        magazine_give(cache, slot, code, objects + kept, got - kept - 1);
-    }
-    return got == 0 ? NULL : objects[got - 1];
+    keep(cache, slot, code, objects, got - 1);
+    return objects[got - 1];
 }
 
 void *
@@ -225,22 +232,23 @@ hew_magazine_pop(struct hew_cache *cache, unsigned code)
     return object;
 }
 
-/* Up to `count` objects leave the thread's slot, the newest first. */
-static void
+/* Up to `count` objects leave the slot from below its newest ones. */
+static HEW_NOINLINE void
 flush(struct hew_cache *cache, struct hew_slot *slot, unsigned code, size_t count)
 {
-    while (count != 0) {
-        void *objects[AT_ONCE];
-        unsigned most = count < AT_ONCE ? (unsigned)count : AT_ONCE, at = most;
-        while (at != 0 && (objects[at - 1] = hew_slot_take(&cache->where, code)) != NULL) {
-            at--;
-        }
-        if (at != most) {
+    void *newest[AT_ONCE], *objects[AT_ONCE];
+    unsigned got = 1;
+    while (count != 0 && got != 0) {
+        size_t depth = hew_slot_depth(slot, code), stay = depth > count ? depth - count : 0;
+        unsigned kept = stay == 0 ? 0 : hew_slot_pop_some(&cache->where, code, newest, stay < AT_ONCE ? stay : AT_ONCE);
+        got = hew_slot_pop_some(&cache->where, code, objects, count < AT_ONCE ? count : AT_ONCE);
+        keep(cache, slot, code, newest, kept);
+        if (got != 0) {
             PC(5, 1);
-            PC(6, most - at);
-            magazine_give(cache, slot, code, objects + at, most - at);
+            PC(6, got);
+            magazine_give(cache, slot, code, objects, got);
         }
-        count = at != 0 ? 0 : count - most;
+        count -= got;
     }
 }
 
@@ -323,7 +331,7 @@ look_after(struct hew_cache *cache, struct hew_slot *slot, unsigned code)
     if (capacity != 0 && ((!used && !hew_budget_is_chosen(slot, code)) || slot->granted / 2 > slot->share)) {
         PC(9, 1);
         flush(cache, slot, code, depth > capacity / 4 ? depth - capacity / 4 : 0);
-        hew_slot_set(slot, code, capacity / 2);
+        hew_slot_set(&cache->where, slot, code, capacity / 2);
     }
 }
 

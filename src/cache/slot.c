@@ -22,7 +22,7 @@
 #define AREA_CPU 4           /* in struct rseq; below 0: not registered */
 #define AREA_NUMBER_END 28   /* behind mm_cid */
 #define MASK_BYTES 1024
-#define CLOSED ((void **)UINTPTR_MAX) /* in place of a class's begin: both operations fail */
+#define UNUSED ((void *)1)   /* in a word of an array: room */
 
 struct hew_slot hew_slot_none;
 unsigned hew_slot_count;
@@ -30,9 +30,6 @@ static char *all_slots;
 
 extern HEW_WEAK const ptrdiff_t __rseq_offset;
 extern HEW_WEAK const unsigned __rseq_size;
-
-/* Where no area is registered, sequences name themselves here, and the system does not look. */
-char hew_slot_no_area[32];
 
 void *
 hew_slot_take(const struct hew_where *where, size_t code)
@@ -142,117 +139,144 @@ hold_or_wait(struct hew_slot *slot)
     return true;
 }
 
-static unsigned
-slots_for(size_t capacity)
+/* The words of an array: a power of two, with a NULL at either end. */
+static size_t
+words_for(size_t capacity)
 {
-    unsigned slots = 1u << hew_bits_ceil_log2(capacity + 1);
-    return slots < 8 ? 8 : slots;
+    return (size_t)1 << hew_bits_ceil_log2(capacity + 2);
+}
+
+static void **
+new_array(size_t capacity)
+{
+    void **array = hew_meta_take_raw(words_for(capacity) * sizeof *array);
+    if (array != NULL) {
+        for (size_t i = 1; i <= capacity; i++) {
+            array[i] = UNUSED;
+        }
+        array[0] = array[capacity + 1] = NULL;
+    }
+    return array;
 }
 
 static void
-store(void ***word, void **value)
+give_array(void **array, size_t capacity)
+{
+    if (array != NULL) {
+        hew_meta_give(array, words_for(capacity) * sizeof *array);
+    }
+}
+
+static void **
+array_of(const struct hew_slot *slot, unsigned code)
+{
+    return slot->begin[code] == 0 ? NULL : hew_slot_word(slot, slot->begin[code]) - 1;
+}
+
+static void
+store(uintptr_t *word, uintptr_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
+/* A closed class is again as it was, unless a sequence has opened it. */
 static void
-close_class(struct hew_slot *slot, unsigned code)
+reopen(struct hew_slot *slot, unsigned code, uintptr_t top)
 {
-    store(&slot->limit[code], NULL);
-    store(&slot->begin[code], CLOSED);
+    uintptr_t closed = 0;
+    __atomic_compare_exchange_n(&slot->top[code], &closed, top, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-static void
-open_class(struct hew_slot *slot, unsigned code, void **begin, size_t capacity)
+/* With the mark, closes the classes from `first` to `last` that have an array, wherever the caller runs, and says what their tops were.
+ * A sequence that is under way may store a top after us: then once more.  False: a filter refuses the barrier; nothing has changed. */
+static bool
+close_classes(struct hew_slot *slot, unsigned first, unsigned last, uintptr_t *tops)
 {
+    bool again = true, refused = false;
+    memset(tops + first, 0, (last - first + 1) * sizeof *tops);
+    while (again && !refused) {
+        for (unsigned code = first; code <= last; code++) {
+            uintptr_t top = slot->begin[code] == 0 ? 0 : __atomic_exchange_n(&slot->top[code], 0, __ATOMIC_SEQ_CST);
+            tops[code] = top != 0 ? top : tops[code];
+        }
+        refused = !barrier(slot);
+        again = false;
+        for (unsigned code = first; code <= last; code++) {
+            again |= __atomic_load_n(&slot->top[code], __ATOMIC_RELAXED) != 0;
+            if (refused) {
+                reopen(slot, code, tops[code]);
+            }
+        }
+    }
+    return !refused;
+}
+
+/* A closed class has this array from now on. */
+static void
+change_bounds(struct hew_slot *slot, unsigned code, void **array, size_t capacity)
+{
+    slot->granted += hew_budget_bytes(code, capacity) - hew_budget_bytes(code, slot->classes[code].capacity);
+    slot->begin[code] = array == NULL ? 0 : (uintptr_t)(array + 1) - (uintptr_t)&slot->none[1];
+    slot->limit[code] = slot->begin[code] + capacity * sizeof *array;
     slot->classes[code].capacity = (uint16_t)capacity;
-    store(&slot->limit[code], capacity == 0 ? NULL : begin + capacity);
-    store(&slot->begin[code], begin);
-}
-
-/* The class is closed, and what it holds moves to `array`.  Without a second barrier it stays closed for good: a sequence may have
- * read the former top. */
-static void
-move_class(struct hew_slot *slot, unsigned code, void **before, void **array, size_t capacity)
-{
-    size_t depth = (size_t)(slot->top[code] - before), now = slot->classes[code].capacity;
-    if (array != NULL) {
-        array[0] = NULL;
-        memcpy(array + 1, before, depth * sizeof *array);
-    }
-    store(&slot->top[code], array == NULL ? NULL : array + 1 + depth);
-    slot->granted += hew_budget_bytes(code, capacity) - hew_budget_bytes(code, now);
-    if (barrier(slot)) {
-        open_class(slot, code, array == NULL ? NULL : array + 1, capacity);
-    }
 }
 
 /* With the mark.  False: the objects do not fit, or the system refuses the barrier. */
 static bool
-change_class(struct hew_slot *slot, unsigned code, void **array, size_t capacity)
+change_class(const struct hew_where *where, struct hew_slot *slot, unsigned code, void **array, size_t capacity)
 {
-    void **before = slot->begin[code];
-    close_class(slot, code);
-    bool fits = barrier(slot) && (size_t)(slot->top[code] - before) <= capacity;
-    if (fits) {
-        move_class(slot, code, before, array, capacity);
-    } else {
-        open_class(slot, code, before, slot->classes[code].capacity);
+    uintptr_t tops[HEW_CODES], *top = &tops[code];
+    void **before = array_of(slot, code);
+    if (before != NULL && !hew_slot_close_here(where, slot, code, top) && !close_classes(slot, code, code, tops)) {
+        return false;
     }
-    return fits;
+    size_t depth = before == NULL ? 0 : (*top - slot->begin[code]) / sizeof *array;
+    if (depth > capacity) {
+        store(&slot->top[code], *top);
+        return false;
+    }
+    for (size_t i = 1; i <= depth; i++) {
+        array[i] = before[i];
+    }
+    change_bounds(slot, code, array, capacity);
+    store(&slot->top[code], slot->begin[code] + depth * sizeof *array);
+    return true;
 }
 
 bool
-hew_slot_set(struct hew_slot *slot, unsigned code, size_t capacity)
+hew_slot_set(const struct hew_where *where, struct hew_slot *slot, unsigned code, size_t capacity)
 {
     void **array = NULL;
     if (capacity == slot->classes[code].capacity || !hold(slot)) {
         return false;
     }
-    size_t now = slot->classes[code].capacity;
-    void **before = slot->begin[code];
-    bool possible = before != CLOSED &&
-                    (capacity == 0 || (array = hew_meta_take_raw(slots_for(capacity) * sizeof *array)) != NULL);
-    bool done = possible && change_class(slot, code, array, capacity);
+    size_t former = slot->classes[code].capacity;
+    void **before = array_of(slot, code);
+    bool possible = capacity == 0 || (array = new_array(capacity)) != NULL;
+    bool done = possible && change_class(where, slot, code, array, capacity);
     let_go(slot);
     PC(8, 1);
-    if (done && now != 0) {
-        hew_meta_give(before - 1, slots_for(now) * sizeof *before);
-    } else if (!done && array != NULL) {
-        hew_meta_give(array, slots_for(capacity) * sizeof *array);
-    }
+    give_array(done ? before : array, done ? former : capacity);
     return done;
 }
 
 /* What was in a slot: its objects go home, its arrays back. */
 struct contents {
-    void **begin[HEW_CODES];
-    size_t depth[HEW_CODES], capacity[HEW_CODES];
+    void **array[HEW_CODES];
+    uintptr_t depth[HEW_CODES]; /* first tops, then bytes of words */
+    uint16_t capacity[HEW_CODES];
 };
 
 /* With the mark: the slot is empty afterwards.  False: the system refuses the barrier; nothing has changed. */
 static bool
 take_all(struct hew_slot *slot, struct contents *all)
 {
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        all->begin[code] = slot->begin[code];
-        all->capacity[code] = slot->classes[code].capacity;
-        if (all->begin[code] != NULL) {
-            close_class(slot, code);
-        }
-    }
-    bool done = barrier(slot);
+    bool done = close_classes(slot, 1, HEW_CODE_CACHED_LAST, all->depth);
     for (unsigned code = 1; done && code <= HEW_CODE_CACHED_LAST; code++) {
-        bool open = all->begin[code] != NULL && all->begin[code] != CLOSED;
-        all->depth[code] = open ? (size_t)(slot->top[code] - all->begin[code]) : 0;
-        store(&slot->top[code], NULL);
-    }
-    slot->granted = done ? 0 : slot->granted;
-    bool opens = !done || barrier(slot);
-    for (unsigned code = 1; opens && code <= HEW_CODE_CACHED_LAST; code++) {
-        if (all->begin[code] != CLOSED) {
-            open_class(slot, code, done ? NULL : all->begin[code], done ? 0 : all->capacity[code]);
-        }
+        all->array[code] = array_of(slot, code);
+        all->depth[code] -= slot->begin[code];
+        all->capacity[code] = slot->classes[code].capacity;
+        change_bounds(slot, code, NULL, 0);
     }
     return done;
 }
@@ -271,9 +295,9 @@ slot_empty(struct hew_slot *slot, bool wait)
     let_go(slot);
     PC(10, 1);
     for (unsigned code = 1; done && code <= HEW_CODE_CACHED_LAST; code++) {
-        if (all.begin[code] != NULL && all.begin[code] != CLOSED) {
-            hew_owner_give(code, all.begin[code], (unsigned)all.depth[code]);
-            hew_meta_give(all.begin[code] - 1, slots_for(all.capacity[code]) * sizeof(void *));
+        if (all.array[code] != NULL) {
+            hew_owner_give(code, all.array[code] + 1, (unsigned)(all.depth[code] / sizeof(void *)));
+            give_array(all.array[code], all.capacity[code]);
         }
     }
     return done;
@@ -320,7 +344,7 @@ sum_of(const struct hew_slot *slot)
 {
     uintptr_t sum = slot->misses;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        sum = sum * 31 + (uintptr_t)slot->top[code];
+        sum = sum * 31 + slot->top[code];
     }
     return sum;
 }
@@ -346,10 +370,9 @@ hew_slot_drain(bool all)
 HEW_UNCHECKED_THREADS size_t
 hew_slot_depth(const struct hew_slot *slot, unsigned code)
 {
-    void **begin = __atomic_load_n(&slot->begin[code], __ATOMIC_RELAXED);
-    void **top = __atomic_load_n(&slot->top[code], __ATOMIC_RELAXED);
-    bool whole = begin != NULL && top > begin && (size_t)(top - begin) <= slot->classes[code].capacity;
-    return whole ? (size_t)(top - begin) : 0;
+    uintptr_t top = __atomic_load_n(&slot->top[code], __ATOMIC_RELAXED);
+    size_t depth = (top - __atomic_load_n(&slot->begin[code], __ATOMIC_RELAXED)) / sizeof(void *);
+    return top != 0 && depth <= slot->classes[code].capacity ? depth : 0;
 }
 
 bool
@@ -359,9 +382,9 @@ hew_slot_holds(struct hew_slot *slot, unsigned code, const void *object)
     if (slot->classes[code].capacity == 0 || !hold(slot)) {
         return false;
     }
-    void **begin = slot->begin[code];
+    void **array = array_of(slot, code);
     for (size_t left = hew_slot_depth(slot, code); left > 0 && !found; left--) {
-        found = __atomic_load_n(&begin[left - 1], __ATOMIC_RELAXED) == object;
+        found = __atomic_load_n(&array[left], __ATOMIC_RELAXED) == object;
     }
     let_go(slot);
     return found;
@@ -389,15 +412,14 @@ hew_slot_settle(void)
     }
 }
 
-/* Another thread, which does not exist here, was at work on the slot. */
+/* Another thread, which does not exist here, was at work on the slot: what it had closed is lost. */
 static void
 begin_anew(struct hew_slot *slot)
 {
     slot->granted = 0;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        if (slot->limit[code] == NULL || slot->begin[code] == CLOSED) {
-            store(&slot->top[code], NULL);
-            open_class(slot, code, NULL, 0);
+        if (slot->top[code] == 0) {
+            slot->begin[code] = slot->limit[code] = slot->classes[code].capacity = 0;
         }
         slot->granted += hew_budget_bytes(code, slot->classes[code].capacity);
     }

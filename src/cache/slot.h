@@ -4,14 +4,15 @@
  *
  * For each class code an array.  Objects themselves are never read or written here.
  *
- *     begin[c] - 1   begin[c]            top[c]            limit[c]
- *     | NULL       | oldest | ... newest | (free ...)      |
+ *     | NULL | oldest | ... | newest |  unused  | ... | NULL |
+ *              begin                   top              limit
  *
- *     pop   takes top[c][-1] unless top[c] <= begin[c], "empty"
- *     push  stores at top[c] unless top[c] >= limit[c], "full"
+ *     pop   takes the word below top unless it is NULL: "empty"
+ *     push  stores at top unless NULL is there: "full".  An unused word is never NULL
  *
- * A class without an array is all zeros: empty and full at once.  A class that another thread works on is closed: begin is the
- * highest address and limit 0, so both operations fail.
+ * One word a class says all: `top`, as bytes from the slot's second word.  0 leads to two words that are always NULL, so the class is
+ * empty and full at once: it has no array, or some thread works on it.  Such a thread *closes* a class by storing 0, owns array and
+ * bounds, and opens the class by storing another top.
  *
  * Two ways to own a slot.  Where restartable sequences work, each running thread uses the slot of its concurrency number
  * (mm_cid): base + number * 4096.  Both operations are then restartable sequences: the kernel restarts one that is interrupted,
@@ -27,6 +28,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* What has happened to a class since it was last looked after: hew_slot_class.flags. */
 enum {
@@ -38,9 +40,11 @@ enum {
 #define HEW_SLOT_CHOSEN 0x8000u /* in a limit: the user has set it */
 
 struct hew_slot {
-    void **top[HEW_CODES];
-    void **begin[HEW_CODES];
-    void **limit[HEW_CODES];
+    uintptr_t none[2]; /* always 0: where a top of 0 leads */
+    char area[32];     /* of a thread that owns the slot: an unregistered struct rseq */
+    uintptr_t top[HEW_CODES];
+    uintptr_t begin[HEW_CODES]; /* of the array, as a top; 0: there is none */
+    uintptr_t limit[HEW_CODES];
     /* What follows is for slow paths.  A slot of a CPU may be used by two threads in turns, so these are hints, but for what the
      * mark guards. */
     struct hew_slot_class {
@@ -70,7 +74,6 @@ struct hew_where {
 
 extern HEW_HIDDEN struct hew_slot hew_slot_none; /* empty and full for ever */
 extern HEW_HIDDEN unsigned hew_slot_count;      /* of CPUs' slots; 0: no restartable sequences */
-extern HEW_HIDDEN char hew_slot_no_area[32];
 
 #ifdef PC_DEBUG
 extern _Atomic long pc_count[16];
@@ -82,6 +85,13 @@ extern _Atomic long pc_count[16];
 _Static_assert(sizeof(struct hew_slot) <= (size_t)1 << HEW_LG_SLOT, "slots do not overlap");
 
 enum { HEW_PUSH_DONE, HEW_PUSH_FULL, HEW_PUSH_TWICE };
+
+/* The word that a top leads to. */
+HEW_INLINE void **
+hew_slot_word(const struct hew_slot *slot, uintptr_t top)
+{
+    return (void **)((uintptr_t)&slot->none[1] + top);
+}
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(HEW_NO_RSEQ)
 #define HEW_SLOT_RSEQ 1
@@ -99,35 +109,68 @@ HEW_INLINE void *
 hew_slot_peek(const struct hew_where *where, size_t code)
 {
     const struct hew_slot *slot = (const struct hew_slot *)where->base;
-    return slot->top[code] <= slot->begin[code] ? NULL : slot->top[code][-1];
+    return hew_slot_word(slot, slot->top[code])[-1];
 }
 
 HEW_INLINE void *
 hew_slot_pop(const struct hew_where *where, size_t code)
 {
     struct hew_slot *slot = (struct hew_slot *)where->base;
-    void **top = slot->top[code];
-    if (HEW_UNLIKELY(top <= slot->begin[code])) {
-        return NULL;
+    void **word = hew_slot_word(slot, slot->top[code]), *object = word[-1];
+    if (HEW_LIKELY(object != NULL)) {
+        slot->top[code] -= sizeof *word;
     }
-    slot->top[code] = top - 1;
-    return top[-1];
+    return object;
 }
 
 HEW_INLINE int
 hew_slot_push(const struct hew_where *where, size_t code, void *object)
 {
     struct hew_slot *slot = (struct hew_slot *)where->base;
-    void **top = slot->top[code];
-    if (HEW_UNLIKELY(top >= slot->limit[code])) {
+    void **word = hew_slot_word(slot, slot->top[code]);
+    if (HEW_UNLIKELY(*word == NULL)) {
         return HEW_PUSH_FULL;
     }
-    if (HEW_UNLIKELY(top[-1] == object)) {
+    if (HEW_UNLIKELY(word[-1] == object)) {
         return HEW_PUSH_TWICE;
     }
-    *top = object;
-    slot->top[code] = top + 1;
+    *word = object;
+    slot->top[code] += sizeof *word;
     return HEW_PUSH_DONE;
+}
+
+HEW_INLINE unsigned
+hew_slot_pop_some(const struct hew_where *where, size_t code, void **objects, unsigned most)
+{
+    struct hew_slot *slot = (struct hew_slot *)where->base;
+    uintptr_t top = slot->top[code];
+    unsigned depth = top == 0 ? 0 : (unsigned)((top - slot->begin[code]) / sizeof *objects);
+    unsigned count = depth < most ? depth : most;
+    slot->top[code] = top - count * sizeof *objects;
+    memcpy(objects, hew_slot_word(slot, slot->top[code]), count * sizeof *objects);
+    return count;
+}
+
+HEW_INLINE unsigned
+hew_slot_push_some(const struct hew_where *where, size_t code, void *const *objects, unsigned most)
+{
+    struct hew_slot *slot = (struct hew_slot *)where->base;
+    uintptr_t top = slot->top[code];
+    unsigned left = top == 0 ? 0 : (unsigned)((slot->limit[code] - top) / sizeof *objects);
+    unsigned count = left < most ? left : most;
+    memcpy(hew_slot_word(slot, top), objects, count * sizeof *objects);
+    slot->top[code] = top + count * sizeof *objects;
+    return count;
+}
+
+HEW_INLINE bool
+hew_slot_close_here(const struct hew_where *where, const struct hew_slot *slot, size_t code, uintptr_t *top)
+{
+    (void)where;
+    (void)slot;
+    (void)code;
+    (void)top;
+    return false;
 }
 #endif
 
@@ -144,15 +187,15 @@ struct hew_where hew_slot_shared(void);
 HEW_INLINE struct hew_where
 hew_slot_alone(struct hew_slot *slot)
 {
-    return (struct hew_where){(char *)slot, hew_slot_no_area};
+    return (struct hew_where){(char *)slot, slot->area};
 }
 
 /* Sets up a slot, which is all zeros, with these limits. */
 void hew_slot_begin(struct hew_slot *slot, const uint16_t *most);
 
 /* Gives the class an array of a new capacity, 0: none; its objects stay in order.  False: they do not fit, there is no memory, or
- * another thread is at work on the slot; nothing has changed. */
-bool hew_slot_set(struct hew_slot *slot, unsigned code, size_t capacity);
+ * another thread is at work on the slot; nothing has changed.  `where`: of the calling thread. */
+bool hew_slot_set(const struct hew_where *where, struct hew_slot *slot, unsigned code, size_t capacity);
 
 /* Everything in CPUs' slots goes to its owners; without `all` only what is in slots that were not used since the last call.  With
  * `all` it waits for a thread that is at work on a slot, unless the caller holds a mark itself.  True: some slots are not empty. */

@@ -117,7 +117,7 @@ choose_slot(struct hew_cache *cache, bool own)
         cache->where = hew_slot_alone(cache->own);
     } else {
         cache->where = hew_slot_shared();
-        if ((own || cache->where.area == hew_slot_no_area) && !hew_thread_own_slot(cache)) {
+        if ((own || cache->where.base == (char *)&hew_slot_none) && !hew_thread_own_slot(cache)) {
             return false;
         }
     }

@@ -122,7 +122,7 @@ work(void *seed)
     struct layers_random random = {(uintptr_t)seed * UINT64_C(0x9e3779b97f4a7c15)};
     void *held[HELD];
     unsigned count = 0;
-    if (hew_thread_birth(true) == NULL || hew_home.where.area == hew_slot_no_area) {
+    if (hew_thread_birth(true) == NULL || hew_home.where.base == (char *)&hew_slot_none) {
         wrong++;
         return NULL;
     }
