@@ -167,7 +167,7 @@ TEST(a_fill_brings_half_of_what_the_magazine_has_room_for_and_all_of_it_at_the_n
     CHECK_EQUAL(capacity(cache, CODE), 20);
     clear(cache, CODE);
     objects[0] = take(cache, CODE);
-    CHECK_EQUAL(depth(cache, CODE) + 1, 10);
+    CHECK_EQUAL(depth(cache, CODE) + 1, 11);
     clear(cache, CODE);
     objects[1] = take(cache, CODE);
     CHECK_EQUAL(depth(cache, CODE) + 1, 20);
