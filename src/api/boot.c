@@ -230,6 +230,7 @@ void
 hew_expect_filter(void)
 {
     hew_purger_start_no_more();
+    hew_slot_bar_no_more();
     hew_huge_look_no_more();
     hew_pressure_read_no_more();
 }

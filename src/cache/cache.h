@@ -17,7 +17,7 @@
 #include "meta/map.h"
 #include "slab/arena.h"
 
-/* Most allocations of a class between two looks after its magazine. */
+/* Most allocations of a class between two looks after its classes. */
 #define HEW_CACHE_PERIOD 1024u
 
 /* Why the slow path should call upwards before it returns: hew_cache.due. */
@@ -46,7 +46,6 @@ struct hew_cache {
     uint8_t due;     /* HEW_DUE_... */
     uint8_t due_code; /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
     bool direct;      /* an explicit cache: no depot lies between it and the arenas */
-    bool custom;      /* the thread has limits of its own */
     bool caching;     /* false: thread.tcache.enabled is off */
 };
 
@@ -61,7 +60,7 @@ extern HEW_HIDDEN __thread struct hew_home hew_home;
 /* HEW_DUE_BYTES is raised each time a thread has allocated so many bytes; 0: never.  Relaxed. */
 extern HEW_HIDDEN _Atomic size_t hew_cache_step;
 
-/* Guards the list of caches, kept ones, and the hand-over of a cache's counts to its arena (rank: caches). */
+/* Guards the list of caches, and the hand-over of a cache's counts to its arena (rank: caches). */
 extern struct hew_mutex hew_caches_lock;
 
 /* Threads that have a cache: relaxed, a hint for each one's share of the budget. */

@@ -10,6 +10,7 @@
 #include "cache/count.h"
 #include "cache/depot.h"
 #include "cache/owner.h"
+#include "cache/thread.h"
 #include "os/check.h"
 #include "page/bound.h"
 #include "slab/large.h"
@@ -90,7 +91,7 @@ find_room(const struct hew_slot *slot, unsigned code, size_t now, size_t wanted)
 /* The class may hold more from now on, where that is due and there is room.  A small class always has room for its first
  * objects. */
 static void
-magazine_grow(const struct hew_cache *cache, struct hew_slot *slot, unsigned code, bool filled)
+magazine_grow(struct hew_slot *slot, unsigned code, bool filled)
 {
     size_t now = slot->classes[code].capacity;
     bool first = now == 0 && hew_slab_shapes[code].size <= FIRST_BYTES;
@@ -104,15 +105,19 @@ magazine_grow(const struct hew_cache *cache, struct hew_slot *slot, unsigned cod
     slot->classes[code].earned = 0; /* where there is no room, too: most misses end with the look above */
     next = first ? next : find_room(slot, code, now, next);
     if (next > now) {
-        hew_slot_set(&cache->where, slot, code, next);
+        hew_slot_set(slot, code, next);
     }
 }
 
 /* The slot that the thread uses now, set up. */
 static struct hew_slot *
-slot_of(const struct hew_cache *cache)
+slot_of(struct hew_cache *cache)
 {
     struct hew_slot *slot = hew_slot_here(&cache->where);
+    if (HEW_UNLIKELY(slot->shared && atomic_load_explicit(&hew_slot_count, memory_order_relaxed) == 0)) {
+        hew_thread_choose_slot(cache);
+        slot = hew_slot_here(&cache->where);
+    }
     if (HEW_UNLIKELY(slot->most == NULL)) {
         slot->shared = true;
         slot->depot = (uint16_t)hew_depot_here();
@@ -142,7 +147,7 @@ note_miss(struct hew_cache *cache, struct hew_slot *slot, unsigned code, unsigne
     slot->classes[code].flags = (uint8_t)(stays | kind | HEW_CLASS_MISSED);
     if (kind == HEW_CLASS_EMPTIED || one_way ||
         slot->classes[code].capacity == 0) { /* one that is never empty need not grow */
-        magazine_grow(cache, slot, code, kind == HEW_CLASS_FILLED);
+        magazine_grow(slot, code, kind == HEW_CLASS_FILLED);
     }
     return one_way;
 }
@@ -331,7 +336,7 @@ look_after(struct hew_cache *cache, struct hew_slot *slot, unsigned code)
     if (capacity != 0 && ((!used && !hew_budget_is_chosen(slot, code)) || slot->granted / 2 > slot->share)) {
         PC(9, 1);
         flush(cache, slot, code, depth > capacity / 4 ? depth - capacity / 4 : 0);
-        hew_slot_set(&cache->where, slot, code, capacity / 2);
+        hew_slot_set(slot, code, capacity / 2);
     }
 }
 

@@ -5,7 +5,9 @@
  */
 #include "cache/slot.h"
 
+#include "base/options.h"
 #include "cache/budget.h"
+#include "cache/cache.h"
 #include "cache/owner.h"
 #include "meta/memory.h"
 #include "os/environment.h"
@@ -25,8 +27,9 @@
 #define UNUSED ((void *)1)   /* in a word of an array: room */
 
 struct hew_slot hew_slot_none;
-unsigned hew_slot_count;
+_Atomic unsigned hew_slot_count;
 static char *all_slots;
+static _Atomic bool filter_expected; /* relaxed */
 
 extern HEW_WEAK const ptrdiff_t __rseq_offset;
 extern HEW_WEAK const unsigned __rseq_size;
@@ -55,7 +58,7 @@ own_area(void)
 struct hew_where
 hew_slot_shared(void)
 {
-    char *area = hew_slot_count == 0 ? NULL : own_area();
+    char *area = atomic_load_explicit(&hew_slot_count, memory_order_relaxed) == 0 ? NULL : own_area();
     return area != NULL ? (struct hew_where){all_slots, area} : hew_slot_alone(&hew_slot_none);
 }
 
@@ -93,11 +96,26 @@ hew_slot_boot(void)
 }
 #endif
 
-/* Restarts all sequences that are under way.  False: a filter refuses the call. */
+void
+hew_slot_bar_no_more(void)
+{
+    atomic_store_explicit(&filter_expected, true, memory_order_relaxed);
+}
+
+static bool
+is_abandoned(const struct hew_slot *slot)
+{
+    return slot->shared && atomic_load_explicit(&hew_slot_count, memory_order_relaxed) == 0;
+}
+
+/* Restarts all sequences that are under way.  False: a filter refuses the call, or may end the process for it
+ * (docs/sandboxes.md). */
 static bool
 barrier(const struct hew_slot *slot)
 {
-    return !slot->shared || hew_syscall3(SYS_membarrier, BARRIER, 0, 0) == 0;
+    bool wanted = hew_options.background_thread || is_abandoned(slot);
+    bool may = wanted && !atomic_load_explicit(&filter_expected, memory_order_relaxed);
+    return !slot->shared || (may && hew_syscall3(SYS_membarrier, BARRIER, 0, 0) == 0);
 }
 
 static bool
@@ -187,26 +205,38 @@ reopen(struct hew_slot *slot, unsigned code, uintptr_t top)
     __atomic_compare_exchange_n(&slot->top[code], &closed, top, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-/* With the mark, closes the classes from `first` to `last` that have an array, wherever the caller runs, and says what their tops were.
- * A sequence that is under way may store a top after us: then once more.  False: a filter refuses the barrier; nothing has changed. */
+/* Closes classes as long as the calling thread uses the slot.  Returns the first that is not closed. */
+static unsigned
+close_some_here(struct hew_slot *slot, unsigned first, unsigned last, uintptr_t *tops)
+{
+    while (first <= last &&
+           (slot->begin[first] == 0 || hew_slot_close_here(&hew_home.where, slot, first, &tops[first]))) {
+        first++;
+    }
+    return first;
+}
+
+/* With the mark, closes the classes from `first` to `last` that have an array, and says what their tops were.  Wherever the caller
+ * runs: a sequence that is under way may store a top after us, then once more.  False: there is no barrier; nothing has changed. */
 static bool
 close_classes(struct hew_slot *slot, unsigned first, unsigned last, uintptr_t *tops)
 {
-    bool again = true, refused = false;
     memset(tops + first, 0, (last - first + 1) * sizeof *tops);
+    unsigned begin = close_some_here(slot, first, last, tops);
+    bool again = begin <= last, refused = false;
     while (again && !refused) {
-        for (unsigned code = first; code <= last; code++) {
+        for (unsigned code = begin; code <= last; code++) {
             uintptr_t top = slot->begin[code] == 0 ? 0 : __atomic_exchange_n(&slot->top[code], 0, __ATOMIC_SEQ_CST);
             tops[code] = top != 0 ? top : tops[code];
         }
         refused = !barrier(slot);
         again = false;
-        for (unsigned code = first; code <= last; code++) {
+        for (unsigned code = begin; code <= last; code++) {
             again |= __atomic_load_n(&slot->top[code], __ATOMIC_RELAXED) != 0;
-            if (refused) {
-                reopen(slot, code, tops[code]);
-            }
         }
+    }
+    for (unsigned code = first; code <= last && refused; code++) {
+        reopen(slot, code, tops[code]);
     }
     return !refused;
 }
@@ -223,11 +253,11 @@ change_bounds(struct hew_slot *slot, unsigned code, void **array, size_t capacit
 
 /* With the mark.  False: the objects do not fit, or the system refuses the barrier. */
 static bool
-change_class(const struct hew_where *where, struct hew_slot *slot, unsigned code, void **array, size_t capacity)
+change_class(struct hew_slot *slot, unsigned code, void **array, size_t capacity)
 {
     uintptr_t tops[HEW_CODES], *top = &tops[code];
     void **before = array_of(slot, code);
-    if (before != NULL && !hew_slot_close_here(where, slot, code, top) && !close_classes(slot, code, code, tops)) {
+    if (before != NULL && !close_classes(slot, code, code, tops)) {
         return false;
     }
     size_t depth = before == NULL ? 0 : (*top - slot->begin[code]) / sizeof *array;
@@ -244,7 +274,7 @@ change_class(const struct hew_where *where, struct hew_slot *slot, unsigned code
 }
 
 bool
-hew_slot_set(const struct hew_where *where, struct hew_slot *slot, unsigned code, size_t capacity)
+hew_slot_set(struct hew_slot *slot, unsigned code, size_t capacity)
 {
     void **array = NULL;
     if (capacity == slot->classes[code].capacity || !hold(slot)) {
@@ -252,8 +282,8 @@ hew_slot_set(const struct hew_where *where, struct hew_slot *slot, unsigned code
     }
     size_t former = slot->classes[code].capacity;
     void **before = array_of(slot, code);
-    bool possible = capacity == 0 || (array = new_array(capacity)) != NULL;
-    bool done = possible && change_class(where, slot, code, array, capacity);
+    bool possible = !is_abandoned(slot) && (capacity == 0 || (array = new_array(capacity)) != NULL);
+    bool done = possible && change_class(slot, code, array, capacity);
     let_go(slot);
     PC(8, 1);
     give_array(done ? before : array, done ? former : capacity);
@@ -365,6 +395,17 @@ hew_slot_drain(bool all)
         slot->seen = sum;
     }
     return left;
+}
+
+bool
+hew_slot_abandon(void)
+{
+    unsigned count = atomic_exchange_explicit(&hew_slot_count, 0, memory_order_relaxed);
+    bool done = !hew_slot_drain(true); /* whoever takes a mark after that sees the count */
+    if (!done) {
+        atomic_store_explicit(&hew_slot_count, count, memory_order_relaxed);
+    }
+    return done;
 }
 
 HEW_UNCHECKED_THREADS size_t

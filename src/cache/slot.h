@@ -73,7 +73,7 @@ struct hew_where {
 };
 
 extern HEW_HIDDEN struct hew_slot hew_slot_none; /* empty and full for ever */
-extern HEW_HIDDEN unsigned hew_slot_count;      /* of CPUs' slots; 0: no restartable sequences */
+extern HEW_HIDDEN _Atomic unsigned hew_slot_count; /* of CPUs' slots; 0: every thread owns one.  Relaxed, but for the mark */
 
 #ifdef PC_DEBUG
 extern _Atomic long pc_count[16];
@@ -190,12 +190,19 @@ hew_slot_alone(struct hew_slot *slot)
     return (struct hew_where){(char *)slot, slot->area};
 }
 
+/* From now on no thread calls membarrier, which a filter to come may punish. */
+void hew_slot_bar_no_more(void);
+
+/* From now on every thread owns a slot, and the CPUs' are empty for good: a program makes an arena, whose objects may not come to
+ * threads that know nothing of it.  False: the system refuses the barrier; everything is as before. */
+bool hew_slot_abandon(void);
+
 /* Sets up a slot, which is all zeros, with these limits. */
 void hew_slot_begin(struct hew_slot *slot, const uint16_t *most);
 
 /* Gives the class an array of a new capacity, 0: none; its objects stay in order.  False: they do not fit, there is no memory, or
- * another thread is at work on the slot; nothing has changed.  `where`: of the calling thread. */
-bool hew_slot_set(const struct hew_where *where, struct hew_slot *slot, unsigned code, size_t capacity);
+ * another thread is at work on the slot; nothing has changed. */
+bool hew_slot_set(struct hew_slot *slot, unsigned code, size_t capacity);
 
 /* Everything in CPUs' slots goes to its owners; without `all` only what is in slots that were not used since the last call.  With
  * `all` it waits for a thread that is at work on a slot, unless the caller holds a mark itself.  True: some slots are not empty. */

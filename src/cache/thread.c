@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * thread: making a cache and taking it apart.  Programs start many short threads, so a few caches are
- * kept for the next ones (kept.c), and the end of one looks only at classes that were used.
- */
+/* thread: making a cache and taking it apart; which slot a thread uses. */
 #include "cache/thread.h"
 
 #include "base/options.h"
@@ -123,6 +120,12 @@ choose_slot(struct hew_cache *cache, bool own)
     }
     settle_home(cache);
     return true;
+}
+
+void
+hew_thread_choose_slot(struct hew_cache *cache)
+{
+    choose_slot(cache, false);
 }
 
 static HEW_NOINLINE struct hew_cache *
@@ -246,7 +249,7 @@ hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
     if (cache->arena == arena) {
         return true;
     }
-    if (!hew_arena_join(arena)) {
+    if ((arena->manual && cache->own == NULL && !hew_thread_own_slot(cache)) || !hew_arena_join(arena)) {
         return false;
     }
     hew_page_share(arena->pages.heap);
@@ -258,9 +261,7 @@ hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
     if (former->manual) { /* which may be destroyed as soon as nobody is bound to it, with all that came from it */
         hew_magazine_send_all_home(cache);
     }
-    if (arena->manual) {
-        choose_slot(cache, true);
-    }
+    choose_slot(cache, false);
     hew_arena_leave(former);
     return true;
 }
@@ -279,6 +280,7 @@ hew_thread_set_caching(struct hew_cache *cache, bool caching)
 {
     if (cache->own != NULL) {
         hew_slot_empty(cache->own);
+        memcpy(((struct own_slot *)cache->own)->most, hew_budget_defaults(), sizeof(uint16_t) * HEW_CODES);
     }
     cache->caching = caching;
     choose_slot(cache, false);

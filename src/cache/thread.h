@@ -24,11 +24,14 @@ void hew_thread_death(void);
 /* Gives the cache a slot of its own, with the settings' limits.  False: no memory. */
 bool hew_thread_own_slot(struct hew_cache *cache);
 
+/* The thread uses the slot that suits it now: the CPUs', one of its own, or, without memory, none. */
+void hew_thread_choose_slot(struct hew_cache *cache);
+
 /* Frees a cache that has been retired. */
 void hew_thread_release(struct hew_cache *cache);
 
 /* From now on the thread allocates from `arena`.  What its cache holds stays where it is.  False: the arena is being
- * destroyed. */
+ * destroyed, or there is no memory. */
 bool hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena);
 
 /* With the option percpu_arena: binds the thread to the arena of the CPU that it runs on, unless a program has bound it to

@@ -99,6 +99,7 @@ ERRORS = {
     "write": (5, 32),
     "prlimit64": (1, 38),
     "sched_getaffinity": (1, 38),
+    "membarrier": (1, 22, 38),
     "sysinfo": (38,),
     "prctl": (22,),
     "socket": (13, 24),

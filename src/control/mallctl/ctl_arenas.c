@@ -3,6 +3,7 @@
  * ctl_arenas: arenas.*: properties of all arenas, and creating arenas.
  */
 #include "alloc/utilization.h"
+#include "cache/slot.h"
 #include "base/options.h"
 #include "control/mallctl/ctl_arena.h"
 #include "control/mallctl/ctl_value.h"
@@ -117,7 +118,7 @@ create(const struct hew_ctl_call *call, struct hew_extent_hooks *hooks)
     if (hooks != NULL) {
         hew_purger_before_hooks();
     }
-    int index = hew_arena_create(hooks);
+    int index = hew_slot_abandon() ? hew_arena_create(hooks) : -1;
     return index < 0 ? EAGAIN : hew_ctl_read_unsigned(call, (unsigned)index);
 }
 

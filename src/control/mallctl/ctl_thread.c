@@ -216,8 +216,8 @@ int
 hew_ctl_thread_idle(const struct hew_ctl_call *call)
 {
     struct hew_cache *cache = hew_alloc_own_cache();
-    if (cache != NULL) {
-        hew_magazine_send_all_home(cache);
+    if (cache != NULL && cache->own != NULL) { /* a slot of a CPU serves the threads that run */
+        hew_slot_empty(cache->own);
     }
     return 0;
 }

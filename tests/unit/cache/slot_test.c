@@ -249,13 +249,23 @@ refuse_barriers(void)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
+static void *
+drain(void *left)
+{
+    *(bool *)left = hew_slot_drain(true);
+    return left;
+}
+
 static void
 without_barriers(void)
 {
+    pthread_t other;
+    bool left = false;
     CHECK(fill());
     CHECK(refuse_barriers());
     size_t held = hew_slot_held(code);
-    CHECK(hew_slot_drain(true)); /* which it cannot */
+    CHECK(pthread_create(&other, NULL, drain, &left) == 0 && pthread_join(other, NULL) == 0);
+    CHECK(left); /* another thread's slot: it cannot */
     CHECK_EQUAL(hew_slot_held(code), held);
     struct hew_cache *cache = hew_cache_self;
     void *objects[3000];
@@ -273,6 +283,29 @@ TEST(where_a_filter_refuses_the_barrier_slots_serve_as_they_are)
 {
     TEST_SKIP_IF(!begin(), NO_SLOTS);
     CHECK_EQUAL(child_run(without_barriers).status, 0);
+}
+
+static void
+abandon(void)
+{
+    CHECK(fill());
+    struct hew_cache *cache = hew_cache_self;
+    void *object = hew_magazine_pop(cache, code);
+    CHECK(hew_slot_abandon());
+    CHECK_EQUAL(hew_slot_held(code), 0);
+    CHECK(cache->own == NULL && hew_cache_pop(code) == NULL); /* the next miss gives the thread a slot of its own */
+    CHECK(hew_magazine_push(cache, code, object));
+    CHECK(cache->own != NULL && hew_slot_depth(cache->own, code) == 1);
+    CHECK(hew_cache_pop(code) == object && hew_cache_push(code, object));
+    CHECK_EQUAL(hew_slot_held(code), 0);
+    hew_thread_death();
+    CHECK(layers_settled());
+}
+
+TEST(once_a_program_makes_an_arena_every_thread_owns_a_slot)
+{
+    TEST_SKIP_IF(!begin(), NO_SLOTS);
+    CHECK_EQUAL(child_run(abandon).status, 0);
 }
 
 static void
