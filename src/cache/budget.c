@@ -18,10 +18,8 @@
 #define ALONE_SHARE_MIN ((size_t)64 << 10)
 #define ALONE_DEPOT_MIN ((size_t)128 << 10)
 #define ALONE_MOST ((size_t)8 << 20)
-/* Among several threads the slots of CPUs have so many bytes for each thread. */
-#ifndef SLOT_THREAD
+/* Among several threads the slots of CPUs have so many bytes for each thread but one, which most often waits for the others. */
 #define SLOT_THREAD ((size_t)512 << 10)
-#endif
 #define SLOT_MIN ((size_t)512 << 10)
 #define SLOT_MOST ((size_t)8 << 20)
 /* Without restartable sequences, among several a thread has its part of a sum, but always enough for bursts of some hundred objects, which it has to earn: see
@@ -138,7 +136,7 @@ hew_budget_share(void)
     if (threads_alive() == 1) {
         share = within(heap_bytes() / ALONE_PART, ALONE_SHARE_MIN, ALONE_MOST);
     } else if (hew_slot_count != 0) {
-        share = within(threads_alive() * SLOT_THREAD / threads, SLOT_MIN, SLOT_MOST);
+        share = within((threads_alive() - 1) * SLOT_THREAD / threads, SLOT_MIN, SLOT_MOST);
     }
     return is_usual() ? share : adjusted(share, threads, &hew_budget_room.share);
 }
