@@ -29,8 +29,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Absent where the library is not the program's malloc: shared/vfork_x86_64.c. */
-extern HEW_WEAK HEW_HIDDEN int hew_vfork_return(long result);
+/* Absent where the library is not the program's malloc: shared/vfork_x86_64.c.  Not HEW_HIDDEN: an address in the library is never
+ * NULL. */
+extern HEW_WEAK int hew_vfork_return(long result);
 
 enum { COLD, BOOTING, READY };
 static _Atomic uint32_t boot_state;
@@ -177,12 +178,12 @@ hew_boot(void)
     }
     hew_size_class_boot();
     hew_thread_boot();
-    if (hew_vfork_return != NULL) { /* else a child of vfork would use its parent's slot */
-        hew_slot_boot();
-    }
     bool well = load_settings(); /* a setting selects the layout of the map */
     if (!hew_map_boot(hew_options.reserve_maps)) {
         hew_fatal(HEW_FATAL_no_memory_at_start, "malloc", 0, NULL);
+    }
+    if (hew_vfork_return != NULL) { /* else a child of vfork would use its parent's slot */
+        hew_slot_boot();
     }
     if (HEW_UNLIKELY(hew_options.classes[0] != '\0')) {
         apply_classes();
