@@ -8,7 +8,8 @@ Four rules, as in src/LAYERS and the style guide:
   under it) only its own room, those before it, and the files beside the rooms;
 - no file includes a .c file;
 - a header begins with a guard that is named after its path, HEW_OS_MUTEX_H;
-- conditionals of the preprocessor stand only in os/, api/override_*, base/compiler.h, in header guards and in
+- conditionals of the preprocessor stand only in os/, api/override_*, base/compiler.h, cache/slot.h (pop and push
+  of a processor), in header guards and in
   defaults of build-time constants (#ifndef NAME, #define NAME ..., #endif).
 
 Prints one line per breach and exits 1 when there is any.
@@ -40,7 +41,7 @@ def may_have_conditionals(relative: Path) -> bool:
     """Whether a file, named from src/ on, is one of the few that may know the system and the processor."""
     parts = relative.parts
     is_override = parts[0] == "api" and parts[-1].startswith("override_")
-    return parts[0] == "os" or is_override or relative.as_posix() == "base/compiler.h"
+    return parts[0] == "os" or is_override or relative.as_posix() in {"base/compiler.h", "cache/slot.h"}
 
 
 def room_of(path: Path) -> str | None:
@@ -94,7 +95,7 @@ def conditional_breaches(relative: Path, lines: list[str]) -> list[str]:
         else:
             allowed = False
         if not allowed:
-            breaches.append(f"src/{relative}:{number}: #{word}: only os/, api/override_* and base/compiler.h may")
+            breaches.append(f"src/{relative}:{number}: #{word}: only os/, api/override_*, base/compiler.h and cache/slot.h may")
     return breaches
 
 

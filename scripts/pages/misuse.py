@@ -36,8 +36,8 @@ TAIL = """
 - **Small objects**: a free that repeats the thread's last one of its class is detected immediately.
   Any other second free, or pointer to the inside, is detected when it reaches its slab, after the
   CPU's slot and depot. Until then the memory may be handed out twice.
-- **realloc** detects a freed object in the slot of the thread's CPU: of a small class the newest, of a
-  large one any.
+- **realloc** detects a freed object in the slot of the thread's CPU: of a small class the newest,
+  of a large one any.
 - **malloc_usable_size** of a free small object is answered.
 - **Foreign pointers** (stack, static data, mappings) are detected immediately.
 

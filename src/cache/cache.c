@@ -7,6 +7,7 @@
 #include "cache/cache.h"
 
 struct hew_cache hew_cache_none, hew_cache_gone; /* not set up in the file: that would be two pages for each process */
+struct hew_slot hew_slot_none;
 __thread struct hew_home hew_home = {&hew_cache_none, {(char *)&hew_slot_none, hew_slot_none.area}};
 
 struct hew_mutex hew_caches_lock = HEW_MUTEX(caches);

@@ -69,6 +69,7 @@ extern HEW_HIDDEN _Atomic unsigned hew_caches_alive;
 /* The caches of threads that have none: before the first use, and after the thread's end.  malloc() does not look while
  * hew_small_end is 0. */
 extern HEW_HIDDEN struct hew_cache hew_cache_none, hew_cache_gone;
+extern HEW_HIDDEN struct hew_slot hew_slot_none; /* empty and full for ever */
 
 /* An object of class `code` for a thread that uses this cache and this slot, or NULL for every rare case: no array, empty, or
  * the period is over (then ticks is 0 and the request is counted). */

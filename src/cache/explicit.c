@@ -7,6 +7,7 @@
 
 #include "cache/budget.h"
 #include "cache/magazine.h"
+#include "cache/own.h"
 #include "cache/thread.h"
 #include "meta/memory.h"
 
@@ -49,7 +50,7 @@ hew_explicit_create(unsigned *number)
     if (cache == NULL) {
         return false;
     }
-    if (!hew_thread_own_slot(cache)) {
+    if (!hew_own_make(cache)) {
         hew_meta_give(cache, sizeof *cache);
         return false;
     }
@@ -62,7 +63,7 @@ hew_explicit_create(unsigned *number)
     hew_thread_enlist(cache);
     if (!explicit_enter(cache, number)) {
         hew_thread_retire(cache);
-        hew_thread_release(cache);
+        hew_own_release(cache);
         return false;
     }
     return true;
@@ -85,7 +86,7 @@ hew_explicit_destroy(unsigned number)
         number >= HEW_EXPLICIT_MAX ? NULL : atomic_exchange_explicit(&table[number], NULL, memory_order_acq_rel);
     if (cache != NULL) {
         hew_thread_retire(cache);
-        hew_thread_release(cache);
+        hew_own_release(cache);
     }
     return cache != NULL;
 }

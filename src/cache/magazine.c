@@ -9,8 +9,8 @@
 #include "cache/budget.h"
 #include "cache/count.h"
 #include "cache/depot.h"
+#include "cache/own.h"
 #include "cache/owner.h"
-#include "cache/thread.h"
 #include "os/check.h"
 #include "page/bound.h"
 #include "slab/large.h"
@@ -115,7 +115,7 @@ slot_of(struct hew_cache *cache)
 {
     struct hew_slot *slot = hew_slot_here(&cache->where);
     if (HEW_UNLIKELY(slot->shared && atomic_load_explicit(&hew_slot_count, memory_order_relaxed) == 0)) {
-        hew_thread_choose_slot(cache);
+        hew_own_choose(cache, false);
         slot = hew_slot_here(&cache->where);
     }
     if (HEW_UNLIKELY(slot->most == NULL)) {

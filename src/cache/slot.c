@@ -6,7 +6,6 @@
 #include "cache/slot.h"
 
 #include "base/options.h"
-#include "cache/budget.h"
 #include "cache/cache.h"
 #include "cache/owner.h"
 #include "meta/memory.h"
@@ -26,7 +25,6 @@
 #define MASK_BYTES 1024
 #define UNUSED ((void *)1)   /* in a word of an array: room */
 
-struct hew_slot hew_slot_none;
 _Atomic unsigned hew_slot_count;
 static char *all_slots;
 static _Atomic bool filter_expected; /* relaxed */
@@ -46,7 +44,6 @@ hew_slot_put(const struct hew_where *where, size_t code, void *object)
     return hew_slot_push(where, code, object);
 }
 
-#if HEW_SLOT_RSEQ
 /* The calling thread's area; NULL: it has registered none. */
 static char *
 own_area(void)
@@ -74,7 +71,7 @@ hew_slot_boot(void)
 {
     char mask[MASK_BYTES];
     long bytes = hew_syscall3(SYS_sched_getaffinity, 0, sizeof mask, mask);
-    if (bytes <= 0 || !rseq_works()) {
+    if (bytes <= 0 || !HEW_SLOT_RSEQ || !rseq_works()) {
         return;
     }
     unsigned count = (unsigned)bytes * 8; /* no number is higher */
@@ -83,18 +80,6 @@ hew_slot_boot(void)
         hew_slot_count = count;
     }
 }
-#else
-struct hew_where
-hew_slot_shared(void)
-{
-    return hew_slot_alone(&hew_slot_none);
-}
-
-void
-hew_slot_boot(void)
-{
-}
-#endif
 
 void
 hew_slot_bar_no_more(void)
@@ -191,6 +176,12 @@ array_of(const struct hew_slot *slot, unsigned code)
     return slot->begin[code] == 0 ? NULL : hew_slot_word(slot, slot->begin[code]) - 1;
 }
 
+static size_t
+bytes_of(unsigned code, size_t objects)
+{
+    return objects * hew_slab_shapes[code].size;
+}
+
 static void
 store(uintptr_t *word, uintptr_t value)
 {
@@ -245,7 +236,7 @@ close_classes(struct hew_slot *slot, unsigned first, unsigned last, uintptr_t *t
 static void
 change_bounds(struct hew_slot *slot, unsigned code, void **array, size_t capacity)
 {
-    slot->granted += hew_budget_bytes(code, capacity) - hew_budget_bytes(code, slot->classes[code].capacity);
+    slot->granted += bytes_of(code, capacity) - bytes_of(code, slot->classes[code].capacity);
     slot->begin[code] = array == NULL ? 0 : (uintptr_t)(array + 1) - (uintptr_t)&slot->none[1];
     slot->limit[code] = slot->begin[code] + capacity * sizeof *array;
     slot->classes[code].capacity = (uint16_t)capacity;
@@ -462,7 +453,7 @@ begin_anew(struct hew_slot *slot)
         if (slot->top[code] == 0) {
             slot->begin[code] = slot->limit[code] = slot->classes[code].capacity = 0;
         }
-        slot->granted += hew_budget_bytes(code, slot->classes[code].capacity);
+        slot->granted += bytes_of(code, slot->classes[code].capacity);
     }
     atomic_store_explicit(&slot->held, 0, memory_order_relaxed);
 }

@@ -72,7 +72,6 @@ struct hew_where {
     char *area; /* struct rseq; an unregistered one, with number 0: base is the thread's own slot */
 };
 
-extern HEW_HIDDEN struct hew_slot hew_slot_none; /* empty and full for ever */
 extern HEW_HIDDEN _Atomic unsigned hew_slot_count; /* of CPUs' slots; 0: every thread owns one.  Relaxed, but for the mark */
 
 #ifdef PC_DEBUG

@@ -3,15 +3,13 @@
 #include "cache/thread.h"
 
 #include "base/options.h"
-#include "cache/budget.h"
 #include "cache/count.h"
 #include "cache/magazine.h"
+#include "cache/own.h"
 #include "meta/memory.h"
 #include "os/entry.h"
 #include "page/hooks.h"
 #include "slab/arena_life.h"
-
-#include <string.h>
 
 static __thread struct hew_home outside; /* of the hook of an arena that the thread is in */
 
@@ -75,59 +73,6 @@ put_number(struct hew_cache *cache)
     }
 }
 
-/* A slot with limits of its own behind it. */
-struct own_slot {
-    struct hew_slot slot;
-    uint16_t most[HEW_CODES];
-};
-
-bool
-hew_thread_own_slot(struct hew_cache *cache)
-{
-    struct own_slot *own = hew_meta_take(sizeof *own);
-    if (own == NULL) {
-        return false;
-    }
-    memcpy(own->most, hew_budget_defaults(), sizeof own->most);
-    hew_slot_begin(&own->slot, own->most);
-    cache->own = &own->slot;
-    cache->where = hew_slot_alone(&own->slot);
-    return true;
-}
-
-/* The calling thread's fast paths use the slot that its cache says. */
-static void
-settle_home(struct hew_cache *cache)
-{
-    if (hew_home.cache == cache) {
-        hew_home.where = cache->where;
-    }
-}
-
-/* Which slot the thread uses: none, the CPUs', or, where they cannot be or with `own`, one of its own. */
-static bool
-choose_slot(struct hew_cache *cache, bool own)
-{
-    if (!cache->caching) {
-        cache->where = hew_slot_alone(&hew_slot_none);
-    } else if (cache->own != NULL) {
-        cache->where = hew_slot_alone(cache->own);
-    } else {
-        cache->where = hew_slot_shared();
-        if ((own || cache->where.base == (char *)&hew_slot_none) && !hew_thread_own_slot(cache)) {
-            return false;
-        }
-    }
-    settle_home(cache);
-    return true;
-}
-
-void
-hew_thread_choose_slot(struct hew_cache *cache)
-{
-    choose_slot(cache, false);
-}
-
 static HEW_NOINLINE struct hew_cache *
 new_cache(bool caching)
 {
@@ -135,7 +80,7 @@ new_cache(bool caching)
     if (cache != NULL) {
         hew_magazine_begin(cache);
         cache->caching = caching;
-        if (!choose_slot(cache, false)) {
+        if (!hew_own_choose(cache, false)) {
             hew_meta_give(cache, sizeof *cache);
             return NULL;
         }
@@ -231,16 +176,7 @@ hew_thread_death(void)
     if (front != cache) {
         hew_meta_give(front, sizeof *front);
     }
-    hew_thread_release(cache);
-}
-
-void
-hew_thread_release(struct hew_cache *cache)
-{
-    if (cache->own != NULL) {
-        hew_meta_give(cache->own, sizeof(struct own_slot));
-    }
-    hew_meta_give(cache, sizeof *cache);
+    hew_own_release(cache);
 }
 
 bool
@@ -249,7 +185,7 @@ hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
     if (cache->arena == arena) {
         return true;
     }
-    if ((arena->manual && cache->own == NULL && !hew_thread_own_slot(cache)) || !hew_arena_join(arena)) {
+    if ((arena->manual && cache->own == NULL && !hew_own_make(cache)) || !hew_arena_join(arena)) {
         return false;
     }
     hew_page_share(arena->pages.heap);
@@ -261,7 +197,7 @@ hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena)
     if (former->manual) { /* which may be destroyed as soon as nobody is bound to it, with all that came from it */
         hew_magazine_send_all_home(cache);
     }
-    choose_slot(cache, false);
+    hew_own_choose(cache, false);
     hew_arena_leave(former);
     return true;
 }
@@ -273,53 +209,6 @@ hew_thread_follow_cpu(struct hew_cache *cache)
     if (arena != NULL) {
         hew_thread_bind(cache, arena);
     }
-}
-
-void
-hew_thread_set_caching(struct hew_cache *cache, bool caching)
-{
-    if (cache->own != NULL) {
-        hew_slot_empty(cache->own);
-        memcpy(((struct own_slot *)cache->own)->most, hew_budget_defaults(), sizeof(uint16_t) * HEW_CODES);
-    }
-    cache->caching = caching;
-    choose_slot(cache, false);
-}
-
-/* The class is empty afterwards, and may hold so many. */
-static void
-set_most(struct hew_cache *cache, unsigned code, size_t objects)
-{
-    ((struct own_slot *)cache->own)->most[code] = (uint16_t)objects;
-}
-
-bool
-hew_thread_set_count(struct hew_cache *cache, unsigned code, unsigned objects)
-{
-    if (cache->own == NULL && !choose_slot(cache, true)) {
-        return false;
-    }
-    hew_slot_empty(cache->own);
-    objects = objects > HEW_BUDGET_OBJECTS_MAX ? HEW_BUDGET_OBJECTS_MAX : objects;
-    set_most(cache, code, HEW_SLOT_CHOSEN | objects);
-    return true;
-}
-
-bool
-hew_thread_set_sizes(struct hew_cache *cache, size_t largest)
-{
-    if (cache->own == NULL && !choose_slot(cache, true)) {
-        return false;
-    }
-    hew_slot_empty(cache->own);
-    for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
-        if (hew_code_size(code) > largest) {
-            set_most(cache, code, 0);
-        } else if (hew_budget_most(cache->own, code) == 0 && !hew_budget_is_chosen(cache->own, code)) {
-            set_most(cache, code, hew_budget_usual(code));
-        }
-    }
-    return true;
 }
 
 bool

@@ -21,15 +21,6 @@ struct hew_cache *hew_thread_birth(bool caching);
 /* The calling thread is left with hew_cache_gone; a slot of its own is emptied. */
 void hew_thread_death(void);
 
-/* Gives the cache a slot of its own, with the settings' limits.  False: no memory. */
-bool hew_thread_own_slot(struct hew_cache *cache);
-
-/* The thread uses the slot that suits it now: the CPUs', one of its own, or, without memory, none. */
-void hew_thread_choose_slot(struct hew_cache *cache);
-
-/* Frees a cache that has been retired. */
-void hew_thread_release(struct hew_cache *cache);
-
 /* From now on the thread allocates from `arena`.  What its cache holds stays where it is.  False: the arena is being
  * destroyed, or there is no memory. */
 bool hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena);
@@ -37,15 +28,6 @@ bool hew_thread_bind(struct hew_cache *cache, struct hew_arena *arena);
 /* With the option percpu_arena: binds the thread to the arena of the CPU that it runs on, unless a program has bound it to
  * one that it made. */
 void hew_thread_follow_cpu(struct hew_cache *cache);
-
-/* Whether the thread keeps objects at hand; the settings' limits hold again. */
-void hew_thread_set_caching(struct hew_cache *cache, bool caching);
-
-/* The user's choice for the calling thread's class: objects, at most HEW_BUDGET_OBJECTS_MAX.  The magazine starts anew. */
-bool hew_thread_set_count(struct hew_cache *cache, unsigned code, unsigned objects);
-
-/* The largest size that the thread caches: every class up to it is cached from now on, those above no more. */
-bool hew_thread_set_sizes(struct hew_cache *cache, size_t largest);
 
 /* The calling thread gets a front: each of its operations takes the slow path from here on.  False without memory. */
 bool hew_thread_front(struct hew_cache *cache);

@@ -89,8 +89,8 @@ nothing(void)
 static size_t
 left(void)
 {
+    hew_slot_drain(true); /* the thread still uses the slot, so no barrier is needed */
     hew_thread_death();
-    hew_slot_drain(true);
     hew_depot_drain(true);
     return hew_stats_take() ? hew_stats_totals().allocated : SIZE_MAX;
 }

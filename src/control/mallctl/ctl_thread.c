@@ -9,6 +9,7 @@
 #include "cache/budget.h"
 #include "cache/count.h"
 #include "cache/magazine.h"
+#include "cache/own.h"
 #include "cache/thread.h"
 #include "control/mallctl/ctl_names_macros.h"
 #include "control/mallctl/ctl_value.h"
@@ -95,7 +96,7 @@ hew_ctl_thread_tcache_enabled(const struct hew_ctl_call *call)
     bool caching = cache->caching;
     int error = hew_ctl_exchange_bool(call, &caching);
     if (error == 0 && caching != cache->caching) {
-        hew_thread_set_caching(cache, caching);
+        hew_own_set_caching(cache, caching);
     }
     return error;
 }
@@ -131,7 +132,7 @@ hew_ctl_thread_tcache_max(const struct hew_ctl_call *call)
     }
     error = error != 0 ? error : hew_ctl_read_uint64(call, before);
     if (error == 0 && call->new != NULL) {
-        hew_thread_set_sizes(cache, after >= HEW_CACHED_MAX ? HEW_CACHED_MAX : hew_code_size(hew_code_of_size(after)));
+        hew_own_set_sizes(cache, after >= HEW_CACHED_MAX ? HEW_CACHED_MAX : hew_code_size(hew_code_of_size(after)));
     }
     return error;
 }
@@ -166,7 +167,7 @@ choose(struct hew_cache *cache, const struct hew_option_range *range)
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         size_t size = hew_code_size(code);
         if (size >= range->low && size <= range->high) {
-            hew_thread_set_count(cache, code, (unsigned)range->value);
+            hew_own_set_count(cache, code, (unsigned)range->value);
         }
     }
 }

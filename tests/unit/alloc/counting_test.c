@@ -3,6 +3,7 @@
 #include "cache/count.h"
 
 #include "cache/magazine.h"
+#include "cache/own.h"
 #include "cache/thread.h"
 #include "layers_alloc.h"
 #include "layers_cache.h"
@@ -138,7 +139,7 @@ TEST(an_arena_keeps_the_requests_of_threads_that_have_gone_or_moved)
 TEST(without_caching_nothing_is_kept_and_everything_is_counted)
 {
     struct hew_cache *cache = new_thread();
-    hew_thread_set_caching(cache, false);
+    hew_own_set_caching(cache, false);
     struct layers_random random = {3};
     for (unsigned i = 0; i < 5000; i++) {
         step(&random);
@@ -146,7 +147,7 @@ TEST(without_caching_nothing_is_kept_and_everything_is_counted)
     CHECK_EQUAL(layers_cached_bytes(), 0);
     CHECK_EQUAL(hew_count_allocated(cache), model.allocated);
     CHECK_EQUAL(hew_count_freed(cache), model.freed);
-    hew_thread_set_caching(cache, true);
+    hew_own_set_caching(cache, true);
     give_all();
     CHECK(layers_cached_bytes() > 0);
     hew_thread_death();
@@ -217,7 +218,7 @@ TEST(the_user_chooses_how_much_of_a_class_is_kept)
 {
     struct hew_cache *cache = new_thread();
     unsigned code = hew_code_of_size(64);
-    hew_thread_set_count(cache, code, 3);
+    hew_own_set_count(cache, code, 3);
     void *objects[50];
     for (unsigned i = 0; i < 50; i++) {
         objects[i] = layers_malloc(64);
@@ -226,7 +227,7 @@ TEST(the_user_chooses_how_much_of_a_class_is_kept)
         layers_free(objects[i]);
         CHECK(hew_count_depth(cache, code) <= 3);
     }
-    hew_thread_set_count(cache, code, 0);
+    hew_own_set_count(cache, code, 0);
     layers_free(layers_malloc(64));
     CHECK_EQUAL(hew_count_depth(cache, code), 0);
     hew_thread_death();

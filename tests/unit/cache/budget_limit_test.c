@@ -2,6 +2,7 @@
 /* budget: what the settings come to for each class.  The first cache of a process computes them, so each test has a child. */
 #include "cache/budget.h"
 
+#include "cache/own.h"
 #include "one_thread.h"
 
 #include "fakes/child.h"
@@ -128,13 +129,13 @@ chosen_sizes(void)
     hew_options.tcache_max = 32 * KIB;
     struct hew_cache *cache = new_cache();
     unsigned usual = most(cache, 2048);
-    hew_thread_set_count(cache, hew_code_of_size(1024), 5);
-    hew_thread_set_count(cache, hew_code_of_size(512), 0);
-    hew_thread_set_sizes(cache, 1024);
+    hew_own_set_count(cache, hew_code_of_size(1024), 5);
+    hew_own_set_count(cache, hew_code_of_size(512), 0);
+    hew_own_set_sizes(cache, 1024);
     CHECK(most(cache, 1024) == 5 && is_chosen(cache, 1024));
     CHECK(most(cache, 512) == 0 && is_chosen(cache, 512)); /* none was the user's choice */
     CHECK(most(cache, 1280) == 0 && most(cache, 2048) == 0 && !is_chosen(cache, 2048));
-    hew_thread_set_sizes(cache, 64 * KIB);
+    hew_own_set_sizes(cache, 64 * KIB);
     CHECK_EQUAL(most(cache, 2048), usual);
     CHECK(most(cache, 64 * KIB) != 0 && most(cache, 80 * KIB) == 0);
     CHECK(most(cache, 1024) == 5 && most(cache, 512) == 0);

@@ -3,6 +3,7 @@
 #include "one_thread.h"
 
 #include "cache/budget.h"
+#include "cache/own.h"
 #include "cache/thread.h"
 #include "page/bound.h"
 
@@ -208,7 +209,7 @@ TEST(a_class_that_the_user_has_chosen_is_never_asked_for_its_room)
 {
     struct hew_cache *cache = new_cache();
     unsigned chosen = hew_code_of_size(2048), busy = hew_code_of_size(512);
-    hew_thread_set_count(cache, chosen, 200);
+    hew_own_set_count(cache, chosen, 200);
     for (unsigned round = 0; round < 40; round++) { /* in turns, so that neither is idle */
         work(cache, chosen, 1, 400);
         work(cache, busy, 1, 4000);

@@ -3,6 +3,7 @@
 #include "one_thread.h"
 
 #include "cache/owner.h"
+#include "cache/own.h"
 #include "cache/thread.h"
 
 TEST(a_class_without_a_magazine_is_empty_and_full_at_once)
@@ -162,7 +163,7 @@ TEST(a_fill_brings_four_objects_at_least_where_the_magazine_has_room)
 TEST(a_fill_brings_half_of_what_the_magazine_has_room_for_and_all_of_it_at_the_next_time_in_a_row)
 {
     struct hew_cache *cache = new_cache();
-    hew_thread_set_count(cache, CODE, 20);
+    hew_own_set_count(cache, CODE, 20);
     work(cache, CODE, 100, 60); /* the last that it missed was room */
     CHECK_EQUAL(capacity(cache, CODE), 20);
     clear(cache, CODE);
@@ -218,7 +219,7 @@ TEST(allocations_of_a_class_that_may_have_no_magazine_are_counted_too)
 {
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size(2048);
-    hew_thread_set_sizes(cache, 1024);
+    hew_own_set_sizes(cache, 1024);
     work(cache, code, 3, 700);
     CHECK_EQUAL(capacity(cache, code), 0);
     CHECK_EQUAL(hew_cache_requests(cache, code), 2100);
@@ -310,7 +311,7 @@ TEST(a_full_magazine_of_one_object_makes_room_for_the_next)
 {
     struct hew_cache *cache = new_cache();
     unsigned code = hew_code_of_size((size_t)1 << 20);
-    CHECK(hew_thread_set_count(cache, code, 1));
+    CHECK(hew_own_set_count(cache, code, 1));
     struct hew_extent *heap =
         hew_large_take(cache->arena, (size_t)64 << 20, HEW_PAGE, HEW_CODE_SLOW); /* a part of it is the share */
     struct hew_extent *one = hew_large_take(cache->arena, (size_t)1 << 20, HEW_PAGE, code);
