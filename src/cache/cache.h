@@ -77,6 +77,8 @@ HEW_INLINE void *
 hew_cache_pop_from(struct hew_cache *cache, const struct hew_where *where, size_t code)
 {
     uint32_t *ticks = &cache->ticks[code];
+    /* The slow path ends a period before the thread asks again. */
+    HEW_ASSERT(1, *ticks != 0 || cache->real == NULL);
     /* All threads without a cache share one, whose ticks they must not write. */
     if ((!HEW_SLOT_RSEQ && hew_slot_peek(where, code) == NULL) || HEW_UNLIKELY(hew_count_down(ticks))) {
         return NULL;

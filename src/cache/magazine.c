@@ -212,6 +212,7 @@ refill(struct hew_cache *cache, unsigned code)
         PC(2, 1);
         PC(3, got);
     }
+    HEW_ASSERT(1, got <= wanted);
     if (got == 0) {
         return NULL;
     }

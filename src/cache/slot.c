@@ -9,6 +9,7 @@
 #include "cache/cache.h"
 #include "cache/owner.h"
 #include "meta/memory.h"
+#include "os/check.h"
 #include "os/environment.h"
 #include "os/futex.h"
 #include "os/gate.h"
@@ -242,6 +243,26 @@ change_bounds(struct hew_slot *slot, unsigned code, void **array, size_t capacit
     slot->classes[code].capacity = (uint16_t)capacity;
 }
 
+/* The program's own mistakes end in fatal messages, each at its place; what is asked here must hold whatever it frees. */
+static bool
+object_valid(const void *object, unsigned code)
+{
+    unsigned shown = hew_map_code((uintptr_t)object);
+    bool large = code > HEW_CODE_SMALL_LAST; /* one that was freed twice may lie in a depot as well */
+    return object != NULL && (shown == code || shown == HEW_CODE_SLOW || (large && shown == HEW_CODE_NONE));
+}
+
+/* An array that no thread uses yet: NULL at both ends, and objects of the class. */
+static bool
+array_valid(void *const *array, unsigned code, size_t depth, size_t capacity)
+{
+    bool valid = array == NULL ? capacity == 0 : array[0] == NULL && array[capacity + 1] == NULL;
+    for (size_t i = 1; valid && hew_check_may_walk(depth) && i <= depth; i++) {
+        valid = object_valid(array[i], code);
+    }
+    return valid && depth <= capacity;
+}
+
 /* With the mark.  False: the objects do not fit, or the system refuses the barrier. */
 static bool
 change_class(struct hew_slot *slot, unsigned code, void **array, size_t capacity)
@@ -259,6 +280,7 @@ change_class(struct hew_slot *slot, unsigned code, void **array, size_t capacity
     for (size_t i = 1; i <= depth; i++) {
         array[i] = before[i];
     }
+    HEW_ASSERT(3, array_valid(array, code, depth, capacity));
     change_bounds(slot, code, array, capacity);
     store(&slot->top[code], slot->begin[code] + depth * sizeof *array);
     return true;
