@@ -23,12 +23,10 @@ endif()
 
 # What takes the place of a function of the loader's or the system's: not with a prefix, where we are not the program's malloc, not in the
 # archive, where a static program has libc's own, and not under a sanitizer, which does the same.
-set(HEW_VFORK "")
 if(NOT HEW_PREFIX AND NOT HEW_SANITIZE)
   set(taken dlopen prctl)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64") # elsewhere children of vfork use slots that threads own
     list(APPEND taken clone vfork_x86_64)
-    set(HEW_VFORK ${PROJECT_SOURCE_DIR}/src/api/shared/vfork_x86_64.c) # in the archive as well
   endif()
   foreach(name IN LISTS taken)
     list(APPEND HEW_SHARED_FROM ${PROJECT_SOURCE_DIR}/src/api/shared/${name}.c)
@@ -98,7 +96,7 @@ add_custom_command(TARGET hew POST_BUILD VERBATIM
 add_library(hew::hew ALIAS hew)
 
 file(GLOB archived CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/api/archive/*.c)
-add_library(hew_archived OBJECT ${archived} ${HEW_VFORK})
+add_library(hew_archived OBJECT ${archived})
 target_link_libraries(hew_archived PRIVATE hew_core_flags)
 set(HEW_ARCHIVED ${PROJECT_BINARY_DIR}/archive/hew.o)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/archive)

@@ -295,7 +295,8 @@ bool
 hew_magazine_push(struct hew_cache *cache, unsigned code, void *object)
 {
     int done = hew_slot_put(&cache->where, code, object);
-    if (done == HEW_PUSH_TWICE) {
+    /* A full class has not compared. */
+    if (done == HEW_PUSH_TWICE || (done == HEW_PUSH_FULL && hew_slot_peek(&cache->where, code) == object)) {
         return false;
     }
     cache->frees[code]++;

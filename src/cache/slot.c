@@ -10,6 +10,7 @@
 #include "cache/owner.h"
 #include "meta/memory.h"
 #include "os/check.h"
+#include "os/cpus.h"
 #include "os/environment.h"
 #include "os/futex.h"
 #include "os/gate.h"
@@ -23,7 +24,6 @@
 #define FEATURE_SIZE 27      /* AT_RSEQ_FEATURE_SIZE */
 #define AREA_CPU 4           /* in struct rseq; below 0: not registered */
 #define AREA_NUMBER_END 28   /* behind mm_cid */
-#define MASK_BYTES 1024
 #define UNUSED ((void *)1)   /* in a word of an array: room */
 
 _Atomic unsigned hew_slot_count;
@@ -70,13 +70,8 @@ rseq_works(void)
 void
 hew_slot_boot(void)
 {
-    char mask[MASK_BYTES];
-    long bytes = hew_syscall3(SYS_sched_getaffinity, 0, sizeof mask, mask);
-    if (bytes <= 0 || !HEW_SLOT_RSEQ || !rseq_works()) {
-        return;
-    }
-    unsigned count = (unsigned)bytes * 8; /* no number is higher */
-    all_slots = hew_meta_take_pages((size_t)count << HEW_LG_SLOT);
+    unsigned count = HEW_SLOT_RSEQ && rseq_works() ? hew_cpus_possible() : 0; /* every number is below */
+    all_slots = count == 0 ? NULL : hew_meta_take_pages((size_t)count << HEW_LG_SLOT);
     if (all_slots != NULL) {
         hew_slot_count = count;
     }

@@ -69,6 +69,27 @@ hew_cpus_parse_quota(const char *text)
     return quota == 0 || period == 0 ? 0 : (unsigned)((quota + period - 1) / period);
 }
 
+unsigned
+hew_cpus_parse_list(const char *text)
+{
+    uint64_t last = 0;
+    const char *rest = parse_number(text, &last);
+    bool any = rest != text;
+    while (any && (*rest == '-' || *rest == ',')) {
+        const char *digits = rest + 1;
+        rest = parse_number(digits, &last);
+        any = rest != digits;
+    }
+    return any && (*rest == '\n' || *rest == '\0') ? (unsigned)last + 1 : 0;
+}
+
+unsigned
+hew_cpus_possible(void)
+{
+    char text[NUMBERS_BYTES];
+    return hew_file_read("/sys/devices/system/cpu/possible", text, sizeof text) ? hew_cpus_parse_list(text) : 0;
+}
+
 /* Returns the quota of a version 2 group from its file, or of a version 1 group from its two files; 0: there is
  * none. */
 static HEW_NOINLINE unsigned

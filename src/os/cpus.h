@@ -21,4 +21,9 @@ unsigned hew_cpus_current(void);
 /* Parses a cpu.max text ("max 100000", "150000 100000").  Returns the quota in CPUs, rounded up; 0: there is none. */
 unsigned hew_cpus_parse_quota(const char *text);
 
+/* Returns one more than the highest number that a CPU may ever have; 0: unknown.  For tests, the same of a file's text, such as
+ * "0-3,8-11\n". */
+unsigned hew_cpus_possible(void);
+unsigned hew_cpus_parse_list(const char *text);
+
 #endif

@@ -234,7 +234,7 @@ const struct misuse large_misuses[] = {
     {"free_20000_bytes_twice_with_one_between", free_20000_bytes_twice_with_one_between, QUIET,
      FREE "not a live allocation: the 20480-byte object at %0 is free already"},
     {"free_40000_bytes_twice_with_one_between", free_40000_bytes_twice_with_one_between, QUIET,
-     FREE "not a live allocation: the 40960-byte object at %0 is free already"},
+     FREE "double free: the 40960-byte object at %0 is free already"},
     {"free_1_mib_twice_with_one_between", free_1_mib_twice_with_one_between, QUIET,
      FREE "not a live allocation: the 1048576-byte object at %0 is free already"},
     {"free_large_again_after_it_left_the_cache", free_large_again_after_it_left_the_cache, QUIET,

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "cache/budget.h"
 #include "cache/count.h"
+#include "cache/depot.h"
 #include "cache/magazine.h"
 #include "cache/own.h"
 #include "cache/thread.h"
@@ -145,6 +146,7 @@ hew_ctl_thread_tcache_flush(const struct hew_ctl_call *call)
         return EFAULT;
     }
     hew_magazine_send_all_home(cache);
+    hew_depot_drain(true);
     return 0;
 }
 

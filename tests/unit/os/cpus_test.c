@@ -87,3 +87,15 @@ TEST(without_readable_files_the_mask_alone_counts)
 {
     CHECK_EQUAL(child_run(without_files).status, 0);
 }
+
+TEST(the_highest_number_of_a_list_of_cpus_counts)
+{
+    CHECK_EQUAL(hew_cpus_parse_list("0\n"), 1);
+    CHECK_EQUAL(hew_cpus_parse_list("0-1\n"), 2);
+    CHECK_EQUAL(hew_cpus_parse_list("0-3,8-11\n"), 12);
+    CHECK_EQUAL(hew_cpus_parse_list("0,2"), 3);
+    CHECK_EQUAL(hew_cpus_parse_list(""), 0);
+    CHECK_EQUAL(hew_cpus_parse_list("0-\n"), 0);
+    CHECK_EQUAL(hew_cpus_parse_list("none\n"), 0);
+    CHECK(hew_cpus_possible() >= 1);
+}
