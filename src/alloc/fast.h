@@ -74,8 +74,7 @@ HEW_INLINE bool
 hew_fast_give_sized_large(void *object, size_t size)
 {
     size_t code = hew_map_code((uintptr_t)object);
-    return size > HEW_SMALL_MAX && size < hew_large_end && hew_paged_code(size) == code &&
-           hew_cache_put(code, object);
+    return size > HEW_SMALL_MAX && size < hew_large_end && hew_paged_code(size) == code && hew_cache_put(code, object);
 }
 
 #endif

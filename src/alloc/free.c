@@ -223,7 +223,8 @@ hew_alloc_check_kept(const char *function, const void *object)
         return;
     }
     struct hew_slot *slot = hew_slot_here(&cache->where);
-    if (code > HEW_CODE_SMALL_LAST ? hew_slot_holds(slot, code, object) : hew_slot_peek(&cache->where, code) == object) {
+    if (code > HEW_CODE_SMALL_LAST ? hew_slot_holds(slot, code, object)
+                                   : hew_slot_peek(&cache->where, code) == object) {
         hew_describe_free_and_end(function, (uintptr_t)object);
     }
     if (slot->classes[code].capacity == 0 && code <= HEW_CODE_SMALL_LAST &&

@@ -27,8 +27,8 @@ struct hew_cache {
     uint32_t ticks[HEW_CODES]; /* allocations left in this period */
     uint64_t frees[HEW_CODES];
     /* What follows is for slow paths. */
-    struct hew_cache *real; /* itself; behind a front, the true cache; NULL in hew_cache_none and hew_cache_gone */
-    uint64_t counted[HEW_CODES];   /* allocations when this period is over */
+    struct hew_cache *real;      /* itself; behind a front, the true cache; NULL in hew_cache_none and hew_cache_gone */
+    uint64_t counted[HEW_CODES]; /* allocations when this period is over */
     uint32_t unsampled[HEW_CODES]; /* allocations after this period until the next sample */
     struct hew_where where;        /* the slot it uses */
     struct hew_slot *own;          /* a slot of its own, else NULL */
@@ -43,10 +43,10 @@ struct hew_cache {
     uint64_t reported;    /* bytes allocated when HEW_DUE_BYTES was last raised */
     int64_t until_sample; /* bytes of such objects until the next sample */
     void *profile;        /* the profiler's */
-    uint8_t due;     /* HEW_DUE_... */
-    uint8_t due_code; /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
-    bool direct;      /* an explicit cache: no depot lies between it and the arenas */
-    bool caching;     /* false: thread.tcache.enabled is off */
+    uint8_t due;          /* HEW_DUE_... */
+    uint8_t due_code;     /* the class whose sample is due; HEW_CODE_NONE: until_sample is below 0 */
+    bool direct;          /* an explicit cache: no depot lies between it and the arenas */
+    bool caching;         /* false: thread.tcache.enabled is off */
 };
 
 /* What the fast paths of a thread look at. */

@@ -205,12 +205,8 @@ refill(struct hew_cache *cache, unsigned code)
     unsigned capacity = slot->classes[code].capacity, wanted = one_way ? capacity : capacity / 2 + 1;
     wanted = capacity == 0 ? 1 : wanted > AT_ONCE ? AT_ONCE : wanted;
     unsigned got = has_depot(cache, slot, code) ? hew_depot_take(slot->depot, code, objects, wanted) : 0;
-    PC(0, 1);
-    PC(1, got != 0);
     if (got == 0) {
         got = take_fresh(cache, code, objects, wanted);
-        PC(2, 1);
-        PC(3, got);
     }
     HEW_ASSERT(1, got <= wanted);
     if (got == 0) {
@@ -250,8 +246,6 @@ flush(struct hew_cache *cache, struct hew_slot *slot, unsigned code, size_t coun
         got = hew_slot_pop_some(&cache->where, code, objects, count < AT_ONCE ? count : AT_ONCE);
         keep(cache, slot, code, newest, kept);
         if (got != 0) {
-            PC(5, 1);
-            PC(6, got);
             magazine_give(cache, slot, code, objects, got);
         }
         count -= got;
@@ -281,13 +275,11 @@ overflow(struct hew_cache *cache, unsigned code, void *object)
         if (hew_slot_put(&cache->where, code, object) == HEW_PUSH_DONE) {
             return;
         }
-        PC(4, 1);
         flush(cache, slot, code, given_of(slot, code, one_way));
         if (hew_slot_put(&cache->where, code, object) == HEW_PUSH_DONE) {
             return;
         }
     }
-    PC(7, 1);
     magazine_give(cache, slot, code, &object, 1);
 }
 
@@ -336,7 +328,6 @@ look_after(struct hew_cache *cache, struct hew_slot *slot, unsigned code)
     class->flags &= (uint8_t)~HEW_CLASS_MISSED;
     class->seen = (uint8_t)depth;
     if (capacity != 0 && ((!used && !hew_budget_is_chosen(slot, code)) || slot->granted / 2 > slot->share)) {
-        PC(9, 1);
         flush(cache, slot, code, depth > capacity / 4 ? depth - capacity / 4 : 0);
         hew_slot_set(slot, code, capacity / 2);
     }

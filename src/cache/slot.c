@@ -71,7 +71,8 @@ void
 hew_slot_boot(void)
 {
     unsigned count = HEW_SLOT_RSEQ && rseq_works() ? hew_cpus_possible() : 0; /* every number is below */
-    all_slots = count == 0 ? NULL : hew_meta_take_pages((size_t)count << HEW_LG_SLOT);
+    size_t size = (size_t)count << HEW_LG_SLOT;
+    all_slots = count != 0 && hew_meta_has_pages(size) ? hew_meta_take_pages(size) : NULL;
     if (all_slots != NULL) {
         hew_slot_count = count;
     }
@@ -293,7 +294,6 @@ hew_slot_set(struct hew_slot *slot, unsigned code, size_t capacity)
     bool possible = !is_abandoned(slot) && (capacity == 0 || (array = new_array(capacity)) != NULL);
     bool done = possible && change_class(slot, code, array, capacity);
     let_go(slot);
-    PC(8, 1);
     give_array(done ? before : array, done ? former : capacity);
     return done;
 }
@@ -331,7 +331,6 @@ slot_empty(struct hew_slot *slot, bool wait)
     }
     bool done = take_all(slot, &all);
     let_go(slot);
-    PC(10, 1);
     for (unsigned code = 1; done && code <= HEW_CODE_CACHED_LAST; code++) {
         if (all.array[code] != NULL) {
             hew_owner_give(code, all.array[code] + 1, (unsigned)(all.depth[code] / sizeof(void *)));
@@ -485,19 +484,3 @@ hew_slot_after_fork(void)
         }
     }
 }
-
-#ifdef PC_DEBUG
-_Atomic long pc_count[16];
-__attribute__((destructor)) static void pc_dump(void)
-{
-    static const char *const names[] = {"refills", "depot", "fresh", "freshobj", "overflow", "gives", "gaveobj", "ones", "sets", "halves", "empties"};
-    for (int i = 0; i < 11; i++) {
-        char text[64]; int at = 64; long v = pc_count[i];
-        text[--at] = ' ';
-        do { text[--at] = (char)('0' + v % 10); v /= 10; } while (v);
-        text[--at] = '=';
-        for (int k = (int)strlen(names[i]); k-- > 0;) text[--at] = names[i][k];
-        hew_syscall3(SYS_write, 2, text + at, 64 - at);
-    }
-}
-#endif

@@ -53,17 +53,17 @@ struct hew_slot {
         uint8_t earned;    /* misses since it grew last, or found no room */
         uint8_t seen;      /* what it held when it was looked after last, modulo 256 */
     } classes[HEW_CODES];
-    _Atomic uint32_t held;  /* the mark: 1 while a thread changes capacities, or empties the slot from outside */
+    _Atomic uint32_t held; /* the mark: 1 while a thread changes capacities, or empties the slot from outside */
     uint32_t misses;
-    const uint16_t *most;   /* by class: objects that may be held at most; NULL: the slot was never used */
-    size_t granted;         /* bytes that full arrays would hold; the mark */
-    size_t share;           /* and may; as of a moment ago */
-    uintptr_t seen;         /* a sum of the tops and misses at the last pass of the purger */
+    const uint16_t *most; /* by class: objects that may be held at most; NULL: the slot was never used */
+    size_t granted;       /* bytes that full arrays would hold; the mark */
+    size_t share;         /* and may; as of a moment ago */
+    uintptr_t seen;       /* a sum of the tops and misses at the last pass of the purger */
     uint16_t depot;
-    uint8_t sweep;          /* the next class to look after */
-    uint8_t answered;       /* hew_page_bound.calls as seen last */
-    bool shared;            /* a CPU's */
-    bool direct;            /* no depot lies between it and the arenas */
+    uint8_t sweep;    /* the next class to look after */
+    uint8_t answered; /* hew_page_bound.calls as seen last */
+    bool shared;      /* a CPU's */
+    bool direct;      /* no depot lies between it and the arenas */
 } HEW_ALIGNED(HEW_CACHE_LINE);
 
 /* Which slot a thread uses. */
@@ -72,14 +72,9 @@ struct hew_where {
     char *area; /* struct rseq; an unregistered one, with number 0: base is the thread's own slot */
 };
 
-extern HEW_HIDDEN _Atomic unsigned hew_slot_count; /* of CPUs' slots; 0: every thread owns one.  Relaxed, but for the mark */
+extern HEW_HIDDEN _Atomic unsigned
+    hew_slot_count; /* of CPUs' slots; 0: every thread owns one.  Relaxed, but for the mark */
 
-#ifdef PC_DEBUG
-extern _Atomic long pc_count[16];
-#define PC(i, n) (pc_count[i] += (n))
-#else
-#define PC(i, n) ((void)0)
-#endif
 #define HEW_LG_SLOT 12 /* log2 of the distance of CPUs' slots */
 _Static_assert(sizeof(struct hew_slot) <= (size_t)1 << HEW_LG_SLOT, "slots do not overlap");
 

@@ -17,8 +17,7 @@
 #define HEW_SEQUENCE_SLOT "movl 24(%[area]), %%edx\n shlq $12, %%rdx\n addq %[base], %%rdx\n"
 #define HEW_SEQUENCE(top) HEW_SEQUENCE_BEGIN HEW_SEQUENCE_SLOT "movq %c[tops](%%rdx,%[code],8), " top "\n"
 #define HEW_SEQUENCE_END(top) "movq " top ", %c[tops](%%rdx,%[code],8)\n" HEW_SEQUENCE_OVER
-#define HEW_SEQUENCE_OVER                                                                                              \
-    "2:\n .pushsection .text.hew_abort, \"ax\"\n .long 0x53053053\n 4: jmp 5b\n .popsection\n"
+#define HEW_SEQUENCE_OVER "2:\n .pushsection .text.hew_abort, \"ax\"\n .long 0x53053053\n 4: jmp 5b\n .popsection\n"
 #define HEW_SEQUENCE_INPUTS                                                                                            \
     [code] "r"(code), [area] "r"(where->area), [base] "m"(where->base), [tops] "i"(offsetof(struct hew_slot, top))
 
@@ -66,13 +65,14 @@ hew_slot_pop(const struct hew_where *where, size_t code)
 HEW_INLINE int
 hew_slot_push(const struct hew_where *where, size_t code, void *object)
 {
-    __asm__ volatile goto(HEW_SEQUENCE("%%rax") "cmpq $0, 8(%%rdx,%%rax)\n je %l[full]\n"
-                                       "cmpq %[object], (%%rdx,%%rax)\n je %l[twice]\n"
-                                       "movq %[object], 8(%%rdx,%%rax)\n addq $8, %%rax\n" HEW_SEQUENCE_END("%%rax")
-                          :
-                          : HEW_SEQUENCE_INPUTS, [object] "r"(object)
-                          : "rax", "rdx", "memory", "cc"
-                          : full, twice);
+    __asm__ volatile goto(
+        HEW_SEQUENCE("%%rax") "cmpq $0, 8(%%rdx,%%rax)\n je %l[full]\n"
+                              "cmpq %[object], (%%rdx,%%rax)\n je %l[twice]\n"
+                              "movq %[object], 8(%%rdx,%%rax)\n addq $8, %%rax\n" HEW_SEQUENCE_END("%%rax")
+        :
+        : HEW_SEQUENCE_INPUTS, [object] "r"(object)
+        : "rax", "rdx", "memory", "cc"
+        : full, twice);
     return HEW_PUSH_DONE;
 full:
     return HEW_PUSH_FULL;
@@ -85,16 +85,16 @@ HEW_INLINE unsigned
 hew_slot_pop_some(const struct hew_where *where, size_t code, void **objects, size_t most)
 {
     size_t count;
-    __asm__ volatile(HEW_SEQUENCE("%%rax") "xorl %k[count], %k[count]\n testq %%rax, %%rax\n jz 2f\n"
-                                  "movq %%rax, %[count]\n subq %c[begins](%%rdx,%[code],8), %[count]\n"
-                                  "shrq $3, %[count]\n cmpq %[most], %[count]\n cmovaq %[most], %[count]\n"
-                                  "movq %[count], %%rcx\n negq %%rcx\n leaq (%%rax,%%rcx,8), %%rax\n"
-                                  "movq %[count], %%rcx\n movq %[objects], %%rdi\n leaq 8(%%rdx,%%rax), %%rsi\n"
-                                  "rep movsq\n" HEW_SEQUENCE_END("%%rax")
-                     : [count] "=&r"(count)
-                     : HEW_SEQUENCE_INPUTS,
-                       [begins] "i"(offsetof(struct hew_slot, begin)), [objects] "r"(objects), [most] "r"(most)
-                     : "rax", "rdx", "rcx", "rsi", "rdi", "memory", "cc");
+    __asm__ volatile(
+        HEW_SEQUENCE("%%rax") "xorl %k[count], %k[count]\n testq %%rax, %%rax\n jz 2f\n"
+                              "movq %%rax, %[count]\n subq %c[begins](%%rdx,%[code],8), %[count]\n"
+                              "shrq $3, %[count]\n cmpq %[most], %[count]\n cmovaq %[most], %[count]\n"
+                              "movq %[count], %%rcx\n negq %%rcx\n leaq (%%rax,%%rcx,8), %%rax\n"
+                              "movq %[count], %%rcx\n movq %[objects], %%rdi\n leaq 8(%%rdx,%%rax), %%rsi\n"
+                              "rep movsq\n" HEW_SEQUENCE_END("%%rax")
+        : [count] "=&r"(count)
+        : HEW_SEQUENCE_INPUTS, [begins] "i"(offsetof(struct hew_slot, begin)), [objects] "r"(objects), [most] "r"(most)
+        : "rax", "rdx", "rcx", "rsi", "rdi", "memory", "cc");
     return (unsigned)count;
 }
 
@@ -103,16 +103,16 @@ HEW_INLINE unsigned
 hew_slot_push_some(const struct hew_where *where, size_t code, void *const *objects, size_t most)
 {
     size_t count;
-    __asm__ volatile(HEW_SEQUENCE("%%rax") "xorl %k[count], %k[count]\n testq %%rax, %%rax\n jz 2f\n"
-                                  "movq %c[limits](%%rdx,%[code],8), %[count]\n subq %%rax, %[count]\n"
-                                  "shrq $3, %[count]\n cmpq %[most], %[count]\n cmovaq %[most], %[count]\n"
-                                  "movq %[count], %%rcx\n movq %[objects], %%rsi\n leaq 8(%%rdx,%%rax), %%rdi\n"
-                                  "leaq (%%rax,%%rcx,8), %%rax\n"
-                                  "rep movsq\n" HEW_SEQUENCE_END("%%rax")
-                     : [count] "=&r"(count)
-                     : HEW_SEQUENCE_INPUTS,
-                       [limits] "i"(offsetof(struct hew_slot, limit)), [objects] "r"(objects), [most] "r"(most)
-                     : "rax", "rdx", "rcx", "rsi", "rdi", "memory", "cc");
+    __asm__ volatile(
+        HEW_SEQUENCE("%%rax") "xorl %k[count], %k[count]\n testq %%rax, %%rax\n jz 2f\n"
+                              "movq %c[limits](%%rdx,%[code],8), %[count]\n subq %%rax, %[count]\n"
+                              "shrq $3, %[count]\n cmpq %[most], %[count]\n cmovaq %[most], %[count]\n"
+                              "movq %[count], %%rcx\n movq %[objects], %%rsi\n leaq 8(%%rdx,%%rax), %%rdi\n"
+                              "leaq (%%rax,%%rcx,8), %%rax\n"
+                              "rep movsq\n" HEW_SEQUENCE_END("%%rax")
+        : [count] "=&r"(count)
+        : HEW_SEQUENCE_INPUTS, [limits] "i"(offsetof(struct hew_slot, limit)), [objects] "r"(objects), [most] "r"(most)
+        : "rax", "rdx", "rcx", "rsi", "rdi", "memory", "cc");
     return (unsigned)count;
 }
 
@@ -122,9 +122,9 @@ HEW_INLINE bool
 hew_slot_close_here(const struct hew_where *where, struct hew_slot *slot, size_t code, uintptr_t *top)
 {
     uintptr_t former; /* 1, which no top is: not closed */
-    __asm__ volatile(HEW_SEQUENCE_BEGIN "movl $1, %k[former]\n"
-                                        HEW_SEQUENCE_SLOT "cmpq %%rdx, %[slot]\n jne 2f\n"
-                                        "movq %c[tops](%%rdx,%[code],8), %[former]\n xorl %%eax, %%eax\n" HEW_SEQUENCE_END("%%rax")
+    __asm__ volatile(HEW_SEQUENCE_BEGIN
+                     "movl $1, %k[former]\n" HEW_SEQUENCE_SLOT "cmpq %%rdx, %[slot]\n jne 2f\n"
+                     "movq %c[tops](%%rdx,%[code],8), %[former]\n xorl %%eax, %%eax\n" HEW_SEQUENCE_END("%%rax")
                      : [former] "=&r"(former)
                      : HEW_SEQUENCE_INPUTS, [slot] "r"(slot)
                      : "rax", "rdx", "memory", "cc");

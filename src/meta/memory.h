@@ -32,6 +32,13 @@ hew_meta_take_pages(size_t size)
     return hew_piece_take_pages(size);
 }
 
+/* Whether so much is reserved already.  Not so where address space is limited. */
+HEW_INLINE bool
+hew_meta_has_pages(size_t size)
+{
+    return hew_piece_has_pages(size);
+}
+
 /* Unmaps what is reserved and unused, because address space has become scarce. */
 HEW_INLINE void
 hew_meta_narrow(void)

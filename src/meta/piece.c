@@ -175,6 +175,15 @@ hew_piece_take_pages(size_t size)
     return pages;
 }
 
+bool
+hew_piece_has_pages(size_t size)
+{
+    hew_mutex_lock(&hew_meta_lock);
+    bool room = hew_space_has_room(size);
+    hew_mutex_unlock(&hew_meta_lock);
+    return room;
+}
+
 unsigned
 hew_piece_take_free(unsigned code, unsigned wanted, struct hew_piece **list)
 {

@@ -41,6 +41,7 @@ void hew_piece_give_whole(void *piece, size_t bytes);
 
 /* As hew_meta_take_pages() and its kin in memory.h. */
 void *hew_piece_take_pages(size_t size);
+bool hew_piece_has_pages(size_t size);
 void hew_piece_narrow(void);
 struct hew_meta_usage hew_piece_usage(void);
 

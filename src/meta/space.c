@@ -88,11 +88,16 @@ fits_in_space(size_t size)
     return (size_t)(space_end - space_closed) >= size + HEW_SPACE_GUARD;
 }
 
+bool
+hew_space_has_room(size_t size)
+{
+    return space_end != NULL && fits_in_space(size);
+}
+
 void *
 hew_space_open(size_t size)
 {
-    bool room = space_end != NULL && fits_in_space(size);
-    if (!(room || reserve_space(size)) || !hew_os_make_writable(space_closed, size)) {
+    if (!(hew_space_has_room(size) || reserve_space(size)) || !hew_os_make_writable(space_closed, size)) {
         return NULL;
     }
     char *opened = space_closed;

@@ -24,6 +24,9 @@ void hew_space_begin(void *reserved, size_t size);
 /* Keeps reservations small from now on, because address space is limited. */
 void hew_space_stay_small(void);
 
+/* Whether hew_space_open() needs no new reservation for so many bytes. */
+bool hew_space_has_room(size_t size);
+
 /* Opens `size` bytes, whole pages, zeroed and writable; NULL when the system refused. */
 void *hew_space_open(size_t size);
 

@@ -3,8 +3,8 @@
  * ctl_arenas: arenas.*: properties of all arenas, and creating arenas.
  */
 #include "alloc/utilization.h"
-#include "cache/slot.h"
 #include "base/options.h"
+#include "cache/slot.h"
 #include "control/mallctl/ctl_arena.h"
 #include "control/mallctl/ctl_value.h"
 #include "control/purger.h"

@@ -2,8 +2,8 @@
 /* magazine: over one arena.  Each test works with a cache of its own. */
 #include "one_thread.h"
 
-#include "cache/owner.h"
 #include "cache/own.h"
+#include "cache/owner.h"
 #include "cache/thread.h"
 
 TEST(a_class_without_a_magazine_is_empty_and_full_at_once)

@@ -30,7 +30,6 @@
 #define DISTURBANCES 1500 /* signals for each thread; each 8th time it moves, each 32nd time all slots are emptied */
 #define HELD 64
 
-
 #define NO_SLOTS "no restartable sequences here"
 
 static unsigned code;

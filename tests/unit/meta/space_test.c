@@ -211,3 +211,17 @@ TEST(of_a_limited_address_space_a_small_share_in_whole_pages_is_reserved)
     CHILD_SKIP_IF_SANITIZED();
     CHECK_EQUAL(child_run(reserves_a_share).status, 0);
 }
+
+static void
+room(void)
+{
+    CHECK(!hew_space_has_room(HEW_PAGE)); /* nothing is reserved */
+    CHECK(hew_space_open(HEW_PAGE) != NULL);
+    CHECK(hew_space_has_room(HEW_PAGE));
+    CHECK(!hew_space_has_room(64 * GIB));
+}
+
+TEST(there_is_room_in_what_was_reserved_and_nowhere_else)
+{
+    CHECK_EQUAL(child_run(room).status, 0);
+}
