@@ -74,6 +74,8 @@ hew_pressure_empty_caches(void)
     struct hew_cache *cache = hew_cache_self;
     if (hew_cache_is_real(cache)) {
         hew_magazine_send_all_home(cache->real);
+    } else {
+        hew_slot_drain(true);
     }
     hew_depot_drain(true);
 }
