@@ -29,7 +29,7 @@ target_compile_options(hew_core_flags INTERFACE
 
 # In the library, what few programs ever call lies behind the rest: a file's pages come in 64 KiB at a time, and a small
 # program should not pay for the profiler.
-set(HEW_RARE_LAYERS control stats prof pool)
+set(HEW_RARE_LAYERS control stats guard prof pool)
 
 # A layer's files lie in its folder, and in those of its rooms.
 file(STRINGS ${PROJECT_SOURCE_DIR}/src/LAYERS rows REGEX "^ *[a-z]+$")

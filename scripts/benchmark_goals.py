@@ -109,7 +109,7 @@ def _means(found: Document) -> Iterator[Goal]:
 
 
 def _fast_path(golden: Path) -> Iterator[Goal]:
-    """What `make checks` holds the library to."""
+    """What `make check` holds the library to."""
     counts = re.findall(r"^x86_64\S*\s+(malloc|free)\s+(\d+)", golden.read_text() if golden.is_file() else "", re.M)
     for name, limit in (("malloc", 18), ("free", 16)):
         most = max((int(count) for function, count in counts if function == name), default=None)

@@ -5,7 +5,7 @@
     python3 scripts/build_debs.py [--output build/debs]
 
 Needs debhelper, cmake and pip, which fetches the Python packages that hew-tools has inside. The list of symbols is made
-from src/api/names.def, the changelog from CHANGELOG.md's newest version. Exits with 1 when a step fails.
+from tests/golden/exports.txt, the changelog from CHANGELOG.md's newest version. Exits with 1 when a step fails.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from email.utils import formatdate
 from pathlib import Path
 
 import amalgamate
+import check_symbols
 
 ROOT = Path(__file__).parent.parent
 PARTS = ("CMakeLists.txt", "CMakePresets.json", "LICENSE", "cmake", "include", "src", "trace", "tool", "packaging")
@@ -40,9 +41,10 @@ def run(*words: str | Path, folder: Path, **changes: str) -> str:
 
 
 def symbols() -> str:
-    """debian/libhew0.symbols: every exported name, since the first version."""
-    names = sorted(set(amalgamate.exported((*amalgamate.RENAMED, "HEW", "CXX"))))
-    return "libhew.so.0 libhew0 #MINVER#\n" + "".join(f" {name}@Base 0.1.0\n" for name in names)
+    """debian/libhew0.symbols: every exported name, with the version that had it first."""
+    recorded = check_symbols.recorded_symbols((ROOT / "tests/golden/exports.txt").read_text(encoding="utf-8"))
+    rows = [f" {name}@Base {since}\n" for name, (kind, since) in sorted(recorded.items()) if kind != "SONAME"]
+    return "libhew.so.0 libhew0 #MINVER#\n" + "".join(rows)
 
 
 def changelog(date: int) -> str:

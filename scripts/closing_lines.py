@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 OUR_CHECKS = (
-    "check_format|check_tidy|planted|check_layers|check_sizes|check_decisions|check_figures|check_links|gen_pages|call_cycles|"
-    "check_first|check_symbols|build_wheel|fast_path|prepare"
+    "check_format|check_tidy|planted|check_layers|check_sizes|check_decisions|check_figures|check_links|check_prose|"
+    "gen_pages|call_cycles|check_first|check_symbols|build_wheel|fast_path|prepare"
 )
 CLOSING = re.compile(
     rf"(?:{OUR_CHECKS}): "

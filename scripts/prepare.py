@@ -143,6 +143,7 @@ PACKAGERS = [
     program("lintian", "lintian", WHY_PACKAGER),
     program("debootstrap", "debootstrap", WHY_PACKAGER),
     program("rpmbuild", "rpm", WHY_PACKAGER),
+    program("bazel", "bazel-bootstrap", WHY_PACKAGER),
 ]
 
 

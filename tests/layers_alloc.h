@@ -75,9 +75,16 @@ layers_pass_heap_grown(void)
 HEW_WEAK void hew_pool_serve_plain_free(const char *function, void *object);
 HEW_WEAK size_t hew_pool_serve_plain_usable(const char *function, const void *object);
 
-const struct hew_upcalls hew_upcalls = {layers_start_thread,       layers_pass_attend,         layers_pass_sample_freed,
-                                        layers_pass_keep_place,    layers_note_purge_due,      layers_pass_heap_grown,
-                                        hew_pool_serve_plain_free, hew_pool_serve_plain_usable};
+/* Of guard/guard.c, likewise. */
+HEW_WEAK size_t hew_guard_free(const char *function, void *object);
+HEW_WEAK size_t hew_guard_usable(const char *function, const void *object);
+HEW_WEAK void hew_guard_trust_sizes(void);
+
+const struct hew_upcalls hew_upcalls = {
+    layers_start_thread,   layers_pass_attend,     layers_pass_sample_freed,  layers_pass_keep_place,
+    layers_note_purge_due, layers_pass_heap_grown, hew_pool_serve_plain_free, hew_pool_serve_plain_usable,
+    hew_guard_free,        hew_guard_usable,       hew_guard_trust_sizes,
+};
 
 /* What malloc and free do with the fast paths that api/ has. */
 static inline void *

@@ -4,7 +4,7 @@
  *
  *     cc huge_page_pools.c -lhew
  *
- * The region is cut from its beginning, and what is given back is taken again only when it was the last piece: pools
+ * The region is cut from its beginning, and what is returned is taken again only when it was the last piece: pools
  * ask for few and large pieces.
  */
 #include <hew/pool.h>

@@ -42,9 +42,9 @@ TAIL = """
 - **Foreign pointers** (stack, static data, mappings) are detected immediately.
 
 `MALLOC_CONF=hardening:check` detects each second free, each pointer to the inside and each use of a
-free object by realloc or malloc_usable_size immediately, and a write to the first 8 bytes of a free
-small object when the object is next allocated ([hardening.md](hardening.md)). Other writes after
-free and writes beyond an object are not detected: use AddressSanitizer.
+free object by realloc or malloc_usable_size immediately. It detects a write to the first 8 bytes of
+a free small object when the object is next allocated ([hardening.md](hardening.md)). It does not
+detect other writes after free, nor writes beyond an object: use AddressSanitizer.
 """
 
 

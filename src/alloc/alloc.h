@@ -12,11 +12,12 @@
 #include "alloc/fill.h"
 #include "alloc/upcalls.h"
 
-/* True for an object of a pool set.  The pool set knows everything else about it. */
+/* True for an object of a pool set, and for a guarded one.  Higher layers know everything else about it. */
 HEW_INLINE bool
-hew_alloc_is_of_pool(const void *object)
+hew_alloc_is_apart(const void *object)
 {
-    return hew_map_code((uintptr_t)object) == HEW_CODE_POOL;
+    unsigned code = hew_map_code((uintptr_t)object);
+    return code == HEW_CODE_POOL || code == HEW_CODE_GUARD;
 }
 
 /* True if the thread's cache serves the request and neither junk nor zero filling is set. */

@@ -7,6 +7,7 @@
 
 #include "alloc/aligned.h"
 #include "alloc/fast.h"
+#include "alloc/foreign.h"
 #include "alloc/realloc.h"
 #include "alloc/request.h"
 #include "base/bytes.h"
@@ -114,13 +115,17 @@ hew_flags_realloc(void *object, size_t size, int flags)
 {
     struct hew_source source;
     size_t usable = hew_alloc_usable("rallocx", object), alignment = alignment_of(flags);
-    hew_alloc_check_kept("rallocx", object);
+    bool foreign = hew_foreign_is(object, hew_map_code((uintptr_t)object));
+    flags = hew_foreign_flags(flags, HEW_FLAGS_LG_ALIGN | HEW_FLAGS_ZERO);
+    if (!foreign) {
+        hew_alloc_check_kept("rallocx", object);
+    }
     size = size == 0 ? 1 : size;
     if (size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX || !find_source(&source, flags)) {
         return NULL;
     }
     struct hew_arena *arena = arena_of(flags) == ARENA_OWN ? NULL : source.arena;
-    void *same = hew_realloc_without_copy(object, usable, size, alignment, arena);
+    void *same = foreign ? NULL : hew_realloc_without_copy(object, usable, size, alignment, arena);
     if (same != NULL) {
         return zero_gained(same, usable, flags);
     }
@@ -138,9 +143,12 @@ size_t
 hew_flags_resize(void *object, size_t size, size_t extra, int flags)
 {
     size_t usable = hew_alloc_usable("xallocx", object);
+    if (hew_foreign_is(object, hew_map_code((uintptr_t)object))) {
+        return usable;
+    }
     hew_alloc_check_kept("xallocx", object);
     bool aligned = ((uintptr_t)object & (alignment_of(flags) - 1)) == 0;
-    bool resizes = usable > HEW_SMALL_MAX && !hew_alloc_is_of_pool(object);
+    bool resizes = usable > HEW_SMALL_MAX && !hew_alloc_is_apart(object);
     if (!resizes || size > HEW_LARGE_MAX || !aligned) {
         return usable;
     }
@@ -156,7 +164,7 @@ hew_flags_resize(void *object, size_t size, size_t extra, int flags)
 void
 hew_flags_free(const char *function, void *object, int flags)
 {
-    unsigned cache = cache_of(flags);
+    unsigned cache = cache_of(hew_foreign_flags(flags, 0));
     if (cache == CACHE_OWN || inside_a_hook()) {
         hew_alloc_free(function, object);
     } else {
@@ -174,5 +182,8 @@ size_t
 hew_flags_usable(size_t size, int flags)
 {
     size_t alignment = alignment_of(flags);
+    if (HEW_UNLIKELY(hew_options.hardening == HEW_HARDENING_SAMPLE)) {
+        hew_upcalls.guard_trust_sizes();
+    }
     return size > HEW_LARGE_MAX || alignment > HEW_LARGE_MAX ? 0 : hew_aligned_usable(size, alignment);
 }

@@ -8,6 +8,7 @@
 
 #include "alloc/aligned.h"
 #include "alloc/fill.h"
+#include "alloc/foreign.h"
 #include "alloc/harden.h"
 #include "alloc/request.h"
 #include "base/options.h"
@@ -76,16 +77,32 @@ usable_of(const char *function, const void *object)
     if (HEW_UNLIKELY(code == HEW_CODE_POOL)) {
         return hew_upcalls.pool_usable(function, object);
     }
+    if (HEW_UNLIKELY(code == HEW_CODE_GUARD)) {
+        return hew_upcalls.guard_usable(function, object);
+    }
     const struct hew_extent *extent = extent_of(function, object);
     return extent == NULL ? 0 : usable_in(extent);
+}
+
+/* Frees an object that a higher layer owns. */
+static HEW_COLD HEW_NOINLINE void
+free_apart(struct hew_cache *cache, const char *function, void *object)
+{
+    if (hew_map_code((uintptr_t)object) == HEW_CODE_POOL) {
+        hew_upcalls.pool_free(function, object);
+        return;
+    }
+    size_t usable = hew_upcalls.guard_free(function, object);
+    hew_count_other_freed(cache, usable);
+    hew_count_operation(cache, 0, usable);
 }
 
 /* Frees directly to the owner, without a cache.  `cache` only counts. */
 static void
 free_uncached(struct hew_cache *cache, const char *function, void *object)
 {
-    if (HEW_UNLIKELY(hew_alloc_is_of_pool(object))) {
-        hew_upcalls.pool_free(function, object);
+    if (HEW_UNLIKELY(hew_alloc_is_apart(object))) {
+        free_apart(cache, function, object);
         return;
     }
     struct hew_extent *extent = extent_of(function, object);
@@ -113,6 +130,10 @@ free_cached(struct hew_cache *cache, const char *function, void *object, unsigne
 static HEW_NOINLINE void
 free_any(const char *function, void *object, unsigned code)
 {
+    if (hew_foreign_is(object, code)) {
+        hew_foreign_free(object);
+        return;
+    }
     if (hew_marks_wanted()) {
         object = hew_harden_free(function, object, code);
         if (object == NULL) {
@@ -121,6 +142,10 @@ free_any(const char *function, void *object, unsigned code)
         code = hew_map_code((uintptr_t)object);
     }
     struct hew_cache *cache = cache_for_free();
+    if (HEW_UNLIKELY(code == HEW_CODE_GUARD)) {
+        free_apart(cache, function, object);
+        return;
+    }
     if (HEW_UNLIKELY(hew_fill_wanted() || (cache != NULL && cache->live != NULL))) {
         size_t usable = usable_of(function, object);
         hew_fill_freed(object, usable);
@@ -179,8 +204,12 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
     if (object == NULL) {
         return;
     }
+    if (hew_foreign_is(object, hew_map_code((uintptr_t)object))) {
+        hew_foreign_free(object);
+        return;
+    }
     struct hew_cache *own = cache_for_free();
-    if (hew_alloc_is_of_pool(object)) {
+    if (hew_alloc_is_apart(object)) {
         free_uncached(own, function, object);
         return;
     }
@@ -206,6 +235,9 @@ hew_alloc_free_into(const char *function, void *object, struct hew_cache *explic
 size_t
 hew_alloc_usable(const char *function, const void *object)
 {
+    if (hew_foreign_is(object, hew_map_code((uintptr_t)object))) {
+        return hew_foreign_usable(object);
+    }
     size_t usable = usable_of(function, object);
     return hew_marks_wanted() && object != NULL ? hew_harden_usable(function, object, usable) : usable;
 }
@@ -233,13 +265,13 @@ hew_alloc_check_kept(const char *function, const void *object)
     }
 }
 
-/* Returns whether an object may have been requested with `size`.  A pool's object may have been requested with any size
- * that it holds. */
+/* Returns whether an object may have been requested with `size`.  A pool's object, or a guarded one, may have been requested
+ * with any size that it holds. */
 static bool
 is_size(const void *object, size_t usable, size_t size, size_t alignment)
 {
     size_t at = alignment == 0 ? 1 : alignment;
-    if (hew_alloc_is_of_pool(object)) {
+    if (hew_alloc_is_apart(object)) {
         return size <= usable;
     }
     bool tailed = hew_harden_is_full() && hew_aligned_is_usable(usable, size + hew_harden_extra(size), at);
@@ -249,7 +281,7 @@ is_size(const void *object, size_t usable, size_t size, size_t alignment)
 bool
 hew_alloc_is_sized(const char *function, void *object, size_t size, size_t alignment)
 {
-    if (object == NULL) {
+    if (object == NULL || hew_foreign_is(object, hew_map_code((uintptr_t)object))) {
         return true;
     }
     size_t usable = usable_of(function, object);

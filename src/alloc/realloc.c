@@ -9,6 +9,7 @@
 #include "alloc/alloc.h"
 #include "alloc/fast.h"
 #include "alloc/fill.h"
+#include "alloc/foreign.h"
 #include "alloc/harden.h"
 #include "alloc/request.h"
 #include "base/bytes.h"
@@ -138,7 +139,7 @@ realloc_keep(void *object, size_t usable)
 void *
 hew_realloc_without_copy(void *object, size_t usable, size_t size, size_t alignment, struct hew_arena *arena)
 {
-    if (HEW_UNLIKELY(hew_alloc_is_of_pool(object))) {
+    if (HEW_UNLIKELY(hew_alloc_is_apart(object))) {
         return size <= usable && ((uintptr_t)object & (alignment - 1)) == 0 ? object : NULL;
     }
     unsigned code = hew_aligned_code(size, alignment);
@@ -190,10 +191,25 @@ copy_and_free(void *object, size_t kept, size_t size)
     return copy;
 }
 
+/* Moves an object of the old allocator to hew, whatever its new size: the old heap drains. */
+static HEW_COLD HEW_NOINLINE void *
+move_foreign(void *object, size_t size)
+{
+    size_t usable = hew_foreign_usable(object);
+    void *moved = size > HEW_LARGE_MAX ? NULL : copy_and_free(object, usable < size ? usable : size, size);
+    if (moved != NULL) {
+        hew_foreign_count_move();
+    }
+    return moved;
+}
+
 /* At least one size is not small, or the object is not an ordinary one. */
 static HEW_NOINLINE void *
 resize_any(void *object, size_t size)
 {
+    if (hew_foreign_is(object, hew_map_code((uintptr_t)object))) {
+        return move_foreign(object, size);
+    }
     size_t usable = hew_alloc_usable("realloc", object);
     hew_alloc_check_kept("realloc", object);
     if (size > HEW_LARGE_MAX) {

@@ -33,6 +33,11 @@ struct hew_upcalls {
     /* Called if free() or a related function gets an object of a pool set (code HEW_CODE_POOL). */
     void (*pool_free)(const char *function, void *object);
     size_t (*pool_usable)(const char *function, const void *object);
+    /* The same for a guarded object (code HEW_CODE_GUARD).  Both return its usable bytes, 0 after a misuse. */
+    size_t (*guard_free)(const char *function, void *object);
+    size_t (*guard_usable)(const char *function, const void *object);
+    /* The program has been told the size of a class, and may use all of it in objects of that class. */
+    void (*guard_trust_sizes)(void);
 };
 extern const struct hew_upcalls hew_upcalls;
 

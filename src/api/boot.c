@@ -3,6 +3,7 @@
 
 #include "alloc/alloc.h"
 #include "alloc/fill.h"
+#include "alloc/foreign.h"
 #include "alloc/harden.h"
 #include "alloc/pressure.h"
 #include "api/messages.h"
@@ -10,11 +11,13 @@
 #include "base/options.h"
 #include "cache/budget.h"
 #include "cache/count.h"
+#include "cache/magazine.h"
 #include "cache/thread.h"
 #include "control/purger.h"
 #include "control/remote/remote.h"
 #include "control/settings/conf_classes.h"
 #include "control/settings/conf_sources.h"
+#include "guard/guard.h"
 #include "os/futex.h"
 #include "os/object.h"
 #include "os/threads.h"
@@ -28,10 +31,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Absent where the library is not the program's malloc: shared/vfork_x86_64.c.  Not HEW_HIDDEN: an address in the library is never
- * NULL. */
-extern HEW_WEAK int hew_vfork_return(long result);
 
 enum { COLD, BOOTING, READY };
 static _Atomic uint32_t boot_state;
@@ -81,7 +80,7 @@ load_settings(void)
     hew_conf_gather(&input);
     input.warn = warn;
     input.variable = malloc_conf;
-    input.harder = malloc_conf_2_conf_harder;
+    input.harder = hew_swapped.settings != NULL ? hew_swapped.settings : malloc_conf_2_conf_harder;
     return hew_conf_load(&hew_options, &input);
 }
 
@@ -151,6 +150,29 @@ wants_caching(void)
     return hew_options.tcache && !hew_fill_wanted();
 }
 
+/* Applies the level of hardening to the cache of a new thread.  NULL: not possible, the thread gets none. */
+static HEW_COLD HEW_NOINLINE struct hew_cache *
+harden_birth(struct hew_cache *cache)
+{
+    if (!hew_marks_wanted()) {
+        hew_magazine_guard_begin(cache);
+    } else if (!hew_thread_front(cache)) {
+        hew_thread_death(); /* no operation may go unchecked */
+        return NULL;
+    }
+    return cache;
+}
+
+static HEW_COLD HEW_NOINLINE void
+harden(void)
+{
+    if (hew_marks_wanted()) {
+        hew_harden_boot();
+    } else {
+        hew_guard_boot();
+    }
+}
+
 static struct hew_cache *
 birth(void)
 {
@@ -158,11 +180,7 @@ birth(void)
     if (cache != NULL && hew_options.prof) {
         hew_prof_birth(cache);
     }
-    if (cache != NULL && hew_marks_wanted() && !hew_thread_front(cache)) {
-        hew_thread_death(); /* no operation may go unchecked */
-        return NULL;
-    }
-    return cache;
+    return HEW_LIKELY(hew_options.hardening == HEW_HARDENING_OFF) || cache == NULL ? cache : harden_birth(cache);
 }
 
 HEW_COLD void
@@ -182,7 +200,7 @@ hew_boot(void)
     if (!hew_map_boot(hew_options.reserve_maps)) {
         hew_fatal(HEW_FATAL_no_memory_at_start, "malloc", 0, NULL);
     }
-    if (hew_vfork_return != NULL) { /* else a child of vfork would use its parent's slot */
+    if (hew_vfork_is_ours != NULL && hew_vfork_is_ours()) { /* else a child of vfork would use its parent's slot */
         hew_slot_boot();
     }
     if (HEW_UNLIKELY(hew_options.classes[0] != '\0')) {
@@ -192,8 +210,8 @@ hew_boot(void)
     if (HEW_UNLIKELY(has_own_limits())) {
         apply_room();
     }
-    if (hew_marks_wanted()) {
-        hew_harden_boot();
+    if (HEW_UNLIKELY(hew_options.hardening != HEW_HARDENING_OFF)) {
+        harden();
     }
     if (HEW_UNLIKELY(hew_options.pools[0] != '\0')) {
         hew_declared_reserve(hew_options.pools);
@@ -281,6 +299,9 @@ attend(struct hew_cache *cache, struct hew_arena *arena, unsigned code, size_t s
     /* The sample comes first: a report may call a function of the program, which allocates and changes
      * cache->due_code. */
     void *sampled = (due & HEW_DUE_SAMPLE) != 0 ? hew_prof_attend(cache, arena, code, size, large) : NULL;
+    if (HEW_UNLIKELY((due & HEW_DUE_GUARD) != 0) && sampled == NULL && large == NULL) {
+        sampled = hew_guard_attend(arena, code, size);
+    }
     if ((due & HEW_DUE_BYTES) != 0) {
         hew_count_peak_look(cache);
         hew_stats_passed(hew_count_passed(cache));
@@ -295,4 +316,7 @@ const struct hew_upcalls hew_upcalls = {start_thread,
                                         purge_due,
                                         hew_stats_peak_look,
                                         hew_pool_serve_plain_free,
-                                        hew_pool_serve_plain_usable};
+                                        hew_pool_serve_plain_usable,
+                                        hew_guard_free,
+                                        hew_guard_usable,
+                                        hew_guard_trust_sizes};

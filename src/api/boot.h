@@ -20,6 +20,10 @@ void hew_expect_filter(void);
 /* Registers, once, the handlers that carry the locks over a fork. */
 void hew_fork_register(void);
 
+/* Whether a program that calls vfork() calls ours: not so where the library was loaded late.  Absent where the library has none of
+ * its own: shared/vfork_x86_64.c. */
+HEW_WEAK bool hew_vfork_is_ours(void);
+
 /* -- Boot steps in separate files ---------------------------------------------------------------------------------- */
 
 /* declared.c, before any other thread exists: reserves the memory that the setting `pools` declares, without page

@@ -18,6 +18,7 @@
 #include "control/mallctl/ctl_tree.h"
 #include "control/purger.h"
 #include "control/remote/remote.h"
+#include "guard/slots.h"
 #include "meta/map.h"
 #include "meta/memory.h"
 #include "os/memory.h"
@@ -96,7 +97,7 @@ begin_bins_anew(void)
     }
 }
 
-/* Locks that rank below the bins, in order: reserve, pages, map, prof, event, meta, data.  hew_arenas_lock is settled,
+/* Locks that rank below the bins, in order: reserve, pages, guard, map, prof, event, meta, data.  hew_arenas_lock is settled,
  * so each call finds the same arenas. */
 static void
 each_inner_mutex(mutex_action act)
@@ -106,6 +107,7 @@ each_inner_mutex(mutex_action act)
     {
         act(&arena->pages.heap->lock);
     }
+    act(&hew_guard_lock);
     act(&hew_map_lock);
     act(&hew_prof_lock);
     act(&hew_event_lock);

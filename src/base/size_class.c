@@ -42,7 +42,7 @@ uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1] HEW_ALIGNED(HEW_CACHE_LINE) = {1,
 const uint8_t hew_large_codes[HEW_LARGE_CODES_MAX / HEW_PAGE + 1] = {
     [4] = REGULAR(64), FOUR(4, 1, 65, 1), FOUR(8, 2, 69, 1), FOUR(16, 4, 73, 1), FOUR(32, 8, 77, 1)};
 
-_Static_assert(HEW_CODE_CACHED_LAST < HEW_CODE_SLOW, "every cached class needs a code of its own");
+_Static_assert(HEW_CODE_CACHED_LAST < HEW_CODE_GUARD, "every cached class needs a code of its own");
 
 /*
  * Returns the smallest number of whole granules that loses at most 1/40 to the slab tail and holds enough regions for a

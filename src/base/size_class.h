@@ -14,7 +14,8 @@
  *     code   0            none: NULL, foreign, or the inside of a large object
  *            1 .. 63      small classes, objects in slabs           (8 B .. 14 KiB, 3.5 pages)
  *            64 .. 100    cached large classes, one extent each     (16 KiB .. 8 MiB)
- *            105          objects of pool sets (pool/): always the slow path
+ *            104          guarded objects (guard/): always the slow path
+ *            105          objects of pool sets (pool/): likewise
  *            106          any other extent: only the slow path knows more
  *
  * A program may define its own small classes (setting `classes`).  Then they have codes 1 .. hew_small_classes, and
@@ -45,6 +46,7 @@
 #define HEW_CODE_NONE 0
 #define HEW_CODE_SLOW (HEW_CODES - 1)
 #define HEW_CODE_POOL (HEW_CODES - 2)
+#define HEW_CODE_GUARD (HEW_CODES - 3)
 #define HEW_SIZE_MAX ((size_t)PTRDIFF_MAX)
 
 /* The index of the first class above 4 quanta, less 1: the start of the regular groups of four. */

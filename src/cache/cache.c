@@ -13,6 +13,7 @@ __thread struct hew_home hew_home = {&hew_cache_none, {(char *)&hew_slot_none, h
 struct hew_mutex hew_caches_lock = HEW_MUTEX(caches);
 _Atomic unsigned hew_caches_alive;
 _Atomic size_t hew_cache_step;
+_Atomic uint32_t hew_cache_guard_interval, hew_cache_guard_turn;
 
 void *
 hew_cache_take(size_t code)

@@ -21,7 +21,7 @@
 #define HEW_CACHE_PERIOD 1024u
 
 /* Why the slow path should call upwards before it returns: hew_cache.due. */
-enum { HEW_DUE_SAMPLE = 1, HEW_DUE_BYTES = 2 };
+enum { HEW_DUE_SAMPLE = 1, HEW_DUE_BYTES = 2, HEW_DUE_GUARD = 4 };
 
 struct hew_cache {
     uint32_t ticks[HEW_CODES]; /* allocations left in this period */
@@ -30,6 +30,7 @@ struct hew_cache {
     struct hew_cache *real;      /* itself; behind a front, the true cache; NULL in hew_cache_none and hew_cache_gone */
     uint64_t counted[HEW_CODES]; /* allocations when this period is over */
     uint32_t unsampled[HEW_CODES]; /* allocations after this period until the next sample */
+    bool guarded[HEW_CODES];       /* the object that ends this period is to be guarded */
     struct hew_where where;        /* the slot it uses */
     struct hew_slot *own;          /* a slot of its own, else NULL */
     struct hew_arena *arena;
@@ -59,6 +60,11 @@ extern HEW_HIDDEN __thread struct hew_home hew_home;
 
 /* HEW_DUE_BYTES is raised each time a thread has allocated so many bytes; 0: never.  Relaxed. */
 extern HEW_HIDDEN _Atomic size_t hew_cache_step;
+
+/* With hardening:sample one small object in about so many is to be guarded: HEW_DUE_GUARD.  0: none.  Relaxed. */
+extern HEW_HIDDEN _Atomic uint32_t hew_cache_guard_interval;
+/* Changes with each such object, so that threads with equal counts choose differently.  Relaxed. */
+extern HEW_HIDDEN _Atomic uint32_t hew_cache_guard_turn;
 
 /* Guards the list of caches, and the hand-over of a cache's counts to its arena (rank: caches). */
 extern struct hew_mutex hew_caches_lock;

@@ -6,6 +6,7 @@
 #include "cache/magazine.h"
 
 #include "base/options.h"
+#include "base/random.h"
 #include "cache/budget.h"
 #include "cache/count.h"
 #include "cache/depot.h"
@@ -333,6 +334,40 @@ look_after(struct hew_cache *cache, struct hew_slot *slot, unsigned code)
     }
 }
 
+/* With hardening:sample: the length of a period that begins, `period` at most.  One object in about
+ * hew_cache_guard_interval ends its period, and is guarded.  A hash of the count says where, within one interval, it lies.
+ * So the choice needs no state, and a change of the interval is heeded from the next period on. */
+static HEW_NOINLINE uint32_t
+guard_period(struct hew_cache *cache, unsigned code, uint32_t period)
+{
+    uint32_t interval = atomic_load_explicit(&hew_cache_guard_interval, memory_order_relaxed);
+    if (cache->guarded[code]) {
+        cache->guarded[code] = false;
+        cache->due |= HEW_DUE_GUARD;
+    }
+    if (interval == 0 || code == HEW_CODE_NONE || code > HEW_CODE_SMALL_LAST) {
+        return period;
+    }
+    uint64_t turn = atomic_load_explicit(&hew_cache_guard_turn, memory_order_relaxed);
+    struct hew_random random = {((uintptr_t)cache ^ cache->counted[code] << 8 ^ code) + (turn << 32)};
+    uint32_t next = (uint32_t)((hew_random_next(&random) >> 32) * interval >> 32);
+    if (next >= period) {
+        return period;
+    }
+    cache->guarded[code] = true;
+    return next + 1;
+}
+
+void
+hew_magazine_guard_begin(struct hew_cache *cache)
+{
+    for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
+        cache->ticks[code] = guard_period(cache, code, cache->ticks[code]);
+        cache->counted[code] = cache->ticks[code];
+    }
+    cache->due &= (uint8_t)~HEW_DUE_GUARD;
+}
+
 /* How many allocations the next period takes: to the next sample at most, and not past what is watched. */
 static uint32_t
 next_period(struct hew_cache *cache, unsigned code)
@@ -347,7 +382,7 @@ next_period(struct hew_cache *cache, unsigned code)
         period = cache->unsampled[code] < period ? cache->unsampled[code] : period;
         cache->unsampled[code] -= period;
     }
-    return period;
+    return HEW_UNLIKELY(hew_options.hardening == HEW_HARDENING_SAMPLE) ? guard_period(cache, code, period) : period;
 }
 
 /* Whoever reads the count from outside looks again while there are no ticks: see hew_count_requests(). */

@@ -34,6 +34,9 @@ void hew_magazine_unpop(struct hew_cache *cache, unsigned code, void *object);
 /* The class's next sample is due at that many allocations from now, at least 1. */
 void hew_magazine_sample_after(struct hew_cache *cache, unsigned code, uint32_t allocations);
 
+/* With hardening:sample: chooses for each class of a new cache which object, if any, of its first period is guarded. */
+void hew_magazine_guard_begin(struct hew_cache *cache);
+
 /* Raises HEW_DUE_BYTES when the thread has allocated hew_cache_step bytes since `reported`. */
 void hew_magazine_watch(struct hew_cache *cache);
 

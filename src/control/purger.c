@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "cache/depot.h"
 #include "control/own_thread.h"
+#include "guard/guard.h"
 #include "os/clock.h"
 #include "os/entry.h"
 #include "os/futex.h"
@@ -76,6 +77,7 @@ hew_purger_round(uint64_t now_ms, bool all)
         uint64_t own = hew_page_next_ms(arena->pages.heap);
         next = hew_clock_earlier(next, own);
     }
+    next = hew_clock_earlier(next, hew_guard_round(now_ms));
     bool pools = atomic_load_explicit(&hew_pool_used, memory_order_relaxed);
     return pools ? hew_clock_earlier(next, hew_pool_life_round()) : next;
 }

@@ -7,8 +7,10 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
 
-static const char *const texts[] = {
+/* Arrays instead of pointers, which the loader would relocate in each process. */
+static const char texts[][56] = {
 #define FATAL(name, text) text,
 #include "base/fatal.def"
 #undef FATAL
@@ -113,21 +115,29 @@ hook_has_heard(const struct last_words *words)
 }
 
 static _Noreturn void
-say_and_abort(struct last_words *words)
+say_and_abort(struct last_words *words, const char *evidence)
 {
     words->line[words->length] = '\n';
     hew_os_write_error(words->line, words->length + 1);
+    hew_os_write_error(evidence, strlen(evidence));
     hew_os_abort();
+}
+
+HEW_COLD void
+hew_misuse_with(enum hew_fatal_kind kind, const char *function, uintptr_t address, const char *detail,
+                const char *evidence)
+{
+    struct last_words words;
+    put_last_words(&words, kind, function, address, detail);
+    if (!hook_has_heard(&words)) {
+        say_and_abort(&words, evidence);
+    }
 }
 
 HEW_COLD void
 hew_misuse(enum hew_fatal_kind kind, const char *function, uintptr_t address, const char *detail)
 {
-    struct last_words words;
-    put_last_words(&words, kind, function, address, detail);
-    if (!hook_has_heard(&words)) {
-        say_and_abort(&words);
-    }
+    hew_misuse_with(kind, function, address, detail, "");
 }
 
 HEW_COLD _Noreturn void
@@ -136,7 +146,7 @@ hew_fatal(enum hew_fatal_kind kind, const char *function, uintptr_t address, con
     struct last_words words;
     put_last_words(&words, kind, function, address, detail);
     hook_has_heard(&words);
-    say_and_abort(&words);
+    say_and_abort(&words, "");
 }
 
 HEW_COLD _Noreturn void

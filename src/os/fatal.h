@@ -33,6 +33,10 @@ _Noreturn void hew_fatal(enum hew_fatal_kind kind, const char *function, uintptr
  * the line and returned. */
 void hew_misuse(enum hew_fatal_kind kind, const char *function, uintptr_t address, const char *detail);
 
+/* The same.  `evidence`, some lines or none, follows the line, unless a hook receives it. */
+void hew_misuse_with(enum hew_fatal_kind kind, const char *function, uintptr_t address, const char *detail,
+                     const char *evidence);
+
 /* Writes "<hew>: what: detail": an error after which the program can continue.  With abort:true it ends the process. */
 void hew_warn(const char *what, const char *detail);
 

@@ -23,6 +23,10 @@
 #ifndef SYS_process_madvise
 #define SYS_process_madvise 440
 #endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#define MADV_GUARD_REMOVE 103
+#endif
 #ifndef MADV_FREE
 #define MADV_FREE 8
 #endif
@@ -189,6 +193,18 @@ bool
 hew_os_guard(void *address, size_t size)
 {
     return protect(address, size, PROT_NONE);
+}
+
+bool
+hew_os_fence(void *address, size_t size)
+{
+    return advise(address, size, MADV_GUARD_INSTALL);
+}
+
+bool
+hew_os_unfence(void *address, size_t size)
+{
+    return advise(address, size, MADV_GUARD_REMOVE);
 }
 
 bool

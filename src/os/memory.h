@@ -23,6 +23,7 @@
  *     madvise    purge           page/purge.c leaves the pages dirty or muzzy and ends the pass; meta/memory.c and
  *                                calloc write zeros themselves
  *                advice          ignored
+ *     madvise    fences          guard/slots.c uses mprotect instead
  *     mremap     a move          alloc/realloc.c copies; page/gather.c leaves idle pages in place; pages that may be
  *                                destroyed are never touched again
  *     brk        dss             mmap instead, or NULL
@@ -62,6 +63,12 @@ bool hew_os_make_writable(void *address, size_t size);
 
 /* Makes the pages inaccessible until they are made writable.  False: the system refused. */
 bool hew_os_guard(void *address, size_t size);
+
+/* The first makes pages of a writable mapping inaccessible without a mapping of their own, and drops their contents.  The
+ * second opens them again: they read as zeros.  False: the system refused, or has no such call (before Linux 6.13), and
+ * nothing has changed. */
+bool hew_os_fence(void *address, size_t size);
+bool hew_os_unfence(void *address, size_t size);
 
 /* Maps zero-filled pages exactly at `address`, only if nothing is mapped there. */
 bool hew_os_map_at(void *address, size_t size);

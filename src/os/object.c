@@ -187,10 +187,9 @@ hew_os_object_after_fork(bool child)
     }
 }
 
-/* Tests whether eight bytes can be read, with a system call that every kernel and every filter allows.  The kernel
- * reads the new signal mask first and then rejects the invalid operation. */
-static bool
-is_readable(uintptr_t address)
+/* The kernel reads the new signal mask first and then rejects the invalid operation. */
+bool
+hew_os_is_readable(uintptr_t address)
 {
     return hew_syscall4(SYS_rt_sigprocmask, -1, address, NULL, sizeof(uint64_t)) != -EFAULT;
 }
@@ -201,7 +200,7 @@ static bool
 copy_readable(uintptr_t address, void *bytes, size_t size)
 {
     for (uintptr_t at = address & ~(uintptr_t)7; at < address + size; at += sizeof(uint64_t)) {
-        if (!is_readable(at)) {
+        if (!hew_os_is_readable(at)) {
             return false;
         }
     }

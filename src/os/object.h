@@ -38,6 +38,9 @@ bool hew_os_next_code(uintptr_t from, struct hew_os_code *code);
 void hew_os_object_before_fork(void);
 void hew_os_object_after_fork(bool child);
 
+/* Tests whether eight bytes can be read, with a system call that every kernel and every filter allows. */
+bool hew_os_is_readable(uintptr_t address);
+
 /* Copies `size` bytes of this process.  False: some of them cannot be read.  Never faults. */
 bool hew_os_peek(uintptr_t address, void *bytes, size_t size);
 

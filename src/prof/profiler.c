@@ -372,10 +372,11 @@ bool
 hew_prof_keep_place(void *sampled, unsigned code, void *place)
 {
     struct hew_extent *extent = hew_map_extent((uintptr_t)sampled), *slab = hew_map_extent((uintptr_t)place);
-    struct hew_prof_record *record = extent->large.sample;
-    if (slab == NULL || slab->arena != extent->arena) {
+    if (extent == NULL || slab == NULL ||
+        slab->arena != extent->arena) { /* NULL: a guarded object, which is no sample */
         return false;
     }
+    struct hew_prof_record *record = extent->large.sample;
     record->code = code;
     /* release: pairs with the acquire of threads that read or take the place */
     atomic_store_explicit(&record->place, place, memory_order_release);

@@ -22,6 +22,12 @@ const struct hew_stats_field hew_stats_peak_fields[] = {
     LAST,
 };
 
+const struct hew_stats_field hew_stats_guard_fields[] = {
+#define HEW_STATS_GUARD(name, type, what) ROW(name, type, ADD, JSON, 0)
+#include "stats/guard.def"
+    LAST,
+};
+
 const struct hew_stats_field hew_stats_arena_fields[] = {
 #define HEW_STATS_ARENA(name, type, merge, part, what) ROW(name, type, merge, part, 0)
 #include "stats/arena.def"

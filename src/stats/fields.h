@@ -54,6 +54,12 @@ struct hew_stats_peak {
 #include "stats/peak.def"
 };
 
+/* Guarded objects: guard/guard.h. */
+struct hew_stats_guard {
+#define HEW_STATS_GUARD(name, type, what) uint64_t name;
+#include "stats/guard.def"
+};
+
 struct hew_stats_mutex {
 #define HEW_STATS_GLOBAL_MUTEX(name, what)
 #define HEW_STATS_ARENA_MUTEX(name, what)
@@ -115,7 +121,7 @@ struct hew_stats_arena {
 extern const struct hew_stats_field hew_stats_total_fields[], hew_stats_mutex_fields[], hew_stats_group_fields[],
     hew_stats_bin_fields[], hew_stats_lextent_fields[], hew_stats_extents_fields[], hew_stats_arena_fields[],
     hew_stats_hpa_fields[], hew_stats_hpa_slabs_fields[], hew_stats_depot_fields[], hew_stats_peak_fields[],
-    hew_stats_tuned_fields[];
+    hew_stats_guard_fields[], hew_stats_tuned_fields[];
 extern const char *const hew_stats_global_mutex_names[], *const hew_stats_arena_mutex_names[];
 
 /* Smallest size in a bucket of unused extents: 4096, 8192 ... */

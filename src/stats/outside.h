@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outside: counters that the layers above maintain and publish here.  All relaxed; not part of a snapshot.
+ * outside: counters that are not part of a snapshot.  Layers above maintain and publish some of them here.  All relaxed.
  */
 #ifndef HEW_STATS_OUTSIDE_H
 #define HEW_STATS_OUTSIDE_H
 
-#include "base/compiler.h"
+#include "stats/fields.h"
 
 #include <stdatomic.h>
 
@@ -20,6 +20,9 @@ struct hew_stats_background_numbers {
     uint64_t num_threads, num_runs, run_interval;
 };
 struct hew_stats_background_numbers hew_stats_background_numbers(void);
+
+/* Guarded objects; all zeros without hardening:sample. */
+struct hew_stats_guard hew_stats_guard(void);
 
 /* Calls of realloc(pointer, 0) with a pointer that is not NULL. */
 extern _Atomic uint64_t hew_stats_zero_reallocs;

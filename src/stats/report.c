@@ -38,6 +38,12 @@ totals_json(struct hew_report *report)
     hew_json_open(json, "peak", '{');
     hew_report_fields_json(json, hew_stats_peak_fields, &peak);
     hew_json_close(json, '}');
+    if (hew_options.hardening == HEW_HARDENING_SAMPLE) {
+        struct hew_stats_guard guard = hew_stats_guard();
+        hew_json_open(json, "guard", '{');
+        hew_report_fields_json(json, hew_stats_guard_fields, &guard);
+        hew_json_close(json, '}');
+    }
     hew_json_open(json, "background_thread", '{');
     hew_json_unsigned(json, "num_threads", background.num_threads);
     hew_json_unsigned(json, "num_runs", background.num_runs);
@@ -75,15 +81,14 @@ depot_text(struct hew_report *report)
     hew_writer_put_byte(&report->out, '\n');
 }
 
+/* A line of "Title: name: number, name: number ..." */
 static void
-peak_text(struct hew_report *report)
+fields_text(struct hew_report *report, const char *title, const struct hew_stats_field *fields, const uint64_t *words)
 {
-    struct hew_stats_peak peak = hew_stats_peak();
-    const uint64_t *word = &peak.resident;
-    for (const struct hew_stats_field *field = hew_stats_peak_fields; field->name[0] != '\0'; field++) {
-        hew_writer_put(&report->out, field == hew_stats_peak_fields ? "Peak: " : ", ");
+    for (const struct hew_stats_field *field = fields; field->name[0] != '\0'; field++) {
+        hew_writer_put(&report->out, field == fields ? title : ", ");
         hew_writer_put(&report->out, field->name);
-        put_named(report, ": ", *word++);
+        put_named(report, ": ", *words++);
     }
     hew_writer_put_byte(&report->out, '\n');
 }
@@ -108,7 +113,12 @@ totals_text(struct hew_report *report)
     put_named(report, ", run_interval: ", background.run_interval);
     hew_writer_put(&report->out, " ns\n");
     depot_text(report);
-    peak_text(report);
+    struct hew_stats_peak peak = hew_stats_peak();
+    fields_text(report, "Peak: ", hew_stats_peak_fields, &peak.resident);
+    if (hew_options.hardening == HEW_HARDENING_SAMPLE) {
+        struct hew_stats_guard guard = hew_stats_guard();
+        fields_text(report, "Guarded objects: ", hew_stats_guard_fields, &guard.guarded);
+    }
     if (report->mutexes) {
         struct hew_stats_mutex counts[HEW_STATS_GLOBAL_MUTEXES];
         for (unsigned mutex = 0; mutex < HEW_STATS_GLOBAL_MUTEXES; mutex++) {

@@ -5,6 +5,7 @@
 #ifndef HEW_TESTS_DEATH_MISUSE_H
 #define HEW_TESTS_DEATH_MISUSE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -12,12 +13,13 @@ struct misuse {
     const char *name;
     void (*run)(void);
     const char *settings; /* MALLOC_CONF, or NULL */
-    /* The whole line on stderr; %0 and %1 stand for the two addresses that the case has announced. */
+    /* The whole line on stderr; %0 and %1 stand for the two addresses that the case has announced.  Lines that begin with
+     * a space may follow it. */
     const char *line;
 };
 
 /* The last one has no name. */
-extern const struct misuse misuses[], large_misuses[], pool_misuses[], harden_misuses[];
+extern const struct misuse misuses[], large_misuses[], pool_misuses[], harden_misuses[], guard_misuses[];
 
 /* Tells the test an address that its line may contain; up to two, in order. */
 void misuse_announce(const void *address);

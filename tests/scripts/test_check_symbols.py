@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""check_symbols: whatever would keep a program from starting on an old glibc or on musl is noticed."""
+"""check_symbols names what would keep a program from starting: an old glibc, musl, exports that an older hew had."""
 
 from pathlib import Path
 
@@ -9,14 +9,15 @@ import pytest
 TABLE = "# names\nGLIBC_2.2.5 abort\nweak GLIBC_2.2.5 pthread_create dlsym\nunversioned _dl_find_object\n"
 SOUND = """
  0x0000000000000001 (NEEDED)             Shared library: [libc.so.6]
- 0x000000000000000e (SONAME)             Library soname: [libhew.so]
+ 0x000000000000000e (SONAME)             Library soname: [libhew.so.0]
      0: 0000000000000000     0 NOTYPE  LOCAL  DEFAULT  UND
      1: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND abort@GLIBC_2.2.5 (2)
      2: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND clock_gettime@GLIBC_2.17 (3)
      3: 0000000000000000     0 FUNC    WEAK   DEFAULT  UND pthread_create@GLIBC_2.2.5 (2)
      4: 0000000000000000     0 FUNC    WEAK   DEFAULT  UND _dl_find_object
-     5: 0000000000001000     9 FUNC    GLOBAL DEFAULT   12 malloc@@HEW_9.9
+     5: 0000000000001000     9 FUNC    GLOBAL DEFAULT   12 malloc
 """
+EXPORTS = "# kind, name, version\nFUNC malloc 0.1.0\nSONAME libhew.so.0 0.1.0\n"
 
 
 def test_a_library_that_starts_everywhere_passes() -> None:
@@ -43,12 +44,43 @@ def test_each_planted_fault_is_named(symbol: str, planted: str, word: str) -> No
     assert word in said[0]
 
 
+@pytest.mark.parametrize(
+    ("symbol", "planted", "word"),
+    [
+        ("12 malloc\n", "12 malloc@@HEW_2\n", "malloc is not exported: programs linked to hew 0.1.0 would not start"),
+        ("12 malloc\n", "12 calloc\n", "calloc is exported and not in exports.txt"),
+        ("FUNC    GLOBAL DEFAULT", "OBJECT  GLOBAL DEFAULT", "malloc is OBJECT, and was FUNC since hew 0.1.0"),
+        ("libhew.so.0]", "libhew.so.1]", "libhew.so.0 is not exported"),
+    ],
+)
+def test_a_lost_export_is_named(symbol: str, planted: str, word: str) -> None:
+    recorded = check_symbols.recorded_symbols(EXPORTS)
+    assert check_symbols.missing_exports(check_symbols.exported_symbols(SOUND), recorded) == []
+    assert symbol in SOUND
+    exported = check_symbols.exported_symbols(SOUND.replace(symbol, planted))
+    assert any(word in line for line in check_symbols.missing_exports(exported, recorded))
+
+
 def test_the_exit_status_says_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = tmp_path / "glibc.txt"
+    table, exports = tmp_path / "glibc.txt", tmp_path / "exports.txt"
     table.write_text(TABLE)
-    for text, status in ((SOUND, 0), (SOUND.replace("2.17", "2.28"), 1), ("", 1)):
+    exports.write_text(EXPORTS)
+    lost = SOUND.replace("12 malloc", "12 calloc")
+    for text, status in ((SOUND, 0), (SOUND.replace("2.17", "2.28"), 1), (lost, 1), ("", 1)):
         monkeypatch.setattr(check_symbols, "describe", lambda _, text=text: text)
-        assert check_symbols.main(["--table", str(table)]) == status
+        assert check_symbols.main(["--table", str(table), "--exports", str(exports)]) == status
+
+
+def test_an_update_adds_what_is_new_and_keeps_what_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, exports = tmp_path / "glibc.txt", tmp_path / "exports.txt"
+    table.write_text(TABLE)
+    exports.write_text("FUNC malloc 0.0.9\nFUNC gone 0.0.9\n")
+    monkeypatch.setattr(check_symbols, "describe", lambda _: SOUND)
+    assert check_symbols.main(["--table", str(table), "--exports", str(exports), "--update"]) == 1
+    recorded = check_symbols.recorded_symbols(exports.read_text())
+    assert recorded["malloc"] == ("FUNC", "0.0.9")
+    assert recorded["gone"] == ("FUNC", "0.0.9")
+    assert recorded["libhew.so.0"][0] == "SONAME"
 
 
 def test_the_table_of_the_project_names_what_is_absent_somewhere() -> None:

@@ -184,7 +184,7 @@ def test_a_healthy_process_on_glibc_is_left_in_peace(hew: HewRunner, programs: P
     assert done.returncode == 0
     assert "rules looked at the heap of glibc" in done.stdout
     assert "none spoke" in done.stdout
-    assert "malloc_trim would give back" in done.stdout
+    assert "malloc_trim would return" in done.stdout
 
 
 @pytest.mark.parametrize(("words", "said"), [("refill 8000 8", ["huge-pages"]), ("refill 3000 1", [])])

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="a runnin
         (1000, 1000, "0", False, "run this as root"),
         (1000, 1000, "0", True, "a seccomp filter watches its system calls"),
         (0, 0, "0", False, "CAP_SYS_PTRACE"),
-        (0, 0, "3", False, "nobody may attach"),
+        (0, 0, "3", False, "no process may attach"),
     ],
 )
 def test_what_the_system_forbids_is_told_with_the_cure(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""glibc's heap read from outside, held against malloc_info(3), mallinfo(3) and what malloc_trim(3) then gives back.
+"""glibc's heap read from outside, held against malloc_info(3), mallinfo(3) and what malloc_trim(3) then returns.
 
 On this machine's glibc, and on those that `scripts/other_glibcs.py` has brought into build/glibcs.
 """
@@ -225,7 +225,7 @@ def test_a_heap_that_malloc_trim_would_empty_is_advised(hew: HewRunner, plateau:
     assert "malloc_trim(0)" in advice["change"]
     [arena] = document["looked_at"]["glibc_heap"]["arenas"]
     assert arena["trimmable"] == advice["evidence"][0]["value"] > 300e6
-    assert re.search(r"malloc_trim would give back 29\d MiB", text.stdout)
+    assert re.search(r"malloc_trim would return 29\d MiB", text.stdout)
     assert "none spoke; " in after.stdout
 
 

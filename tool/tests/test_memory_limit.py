@@ -161,4 +161,4 @@ def test_the_doctor_says_how_near_hew_is_to_its_limit() -> None:
     facts = replace(read_process(os.getpid()), inside=Inside({}, {}, 1, 1, limit))
     (found,) = [one for one in examine(facts) if "keeps to" in one.what]
     assert found.level is Level.NOTE
-    assert "gave back 60.0 MiB in 4 times" in found.what
+    assert "returned 60.0 MiB in 4 times" in found.what

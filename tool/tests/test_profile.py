@@ -106,7 +106,7 @@ def test_bad_files_are_one_clear_line(hew: HewRunner, tmp_path: Path) -> None:
         (["empty"], "is empty: no heap profile"),
         (["other"], "neither heap_v2, nor pprof's format"),
         (["none"], "there is no such file, nor is that a process id"),
-        (["."], "is a folder, not a profile"),
+        (["."], "there is no trace of hew record in it"),
         (["--focus", "(", "other"], "is no regular expression"),
         (["other", "empty"], "give one PID or FILE; a command goes behind --"),
         (["--json", "--collapsed", "other"], "give one"),

@@ -127,12 +127,32 @@ def test_a_process_is_recorded_more_than_once_and_goes_on(hew_library: Path, wor
         assert len(held) <= 1
 
 
+def test_options_stand_before_or_behind_the_process_and_it_may_be_sampled(
+    hew: HewRunner, hew_library: Path, works: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("numpy")
+    find_part(LIBRARY)
+    with running(works, hew_library) as process:
+        pid, sample = str(process.pid), ("--sample", "1K")
+        for number, words in enumerate(((*sample, pid), (pid, *sample))):
+            trace = tmp_path / f"t{number}"
+            done = hew("record", "-o", str(trace), *words, "--seconds", "1")
+            assert done.returncode == 0, done.stderr
+            run = json.loads(hew("profile", "--json", "--count", str(trace)).stdout)["run"]
+            assert run["sample_bytes"] == 1024
+            recorded = int(done.stderr.split(" operation")[0].rsplit(" ", 1)[1].replace(",", ""))
+            assert 0 < recorded < run["operations"]
+            mean = run["allocations"]["bytes"] / run["allocations"]["objects"]
+            assert 0.5 * 191.5 < mean < 2 * 191.5
+    assert "COMMAND or a PID" in hew("record", "-o", str(tmp_path / "no")).stderr
+
+
 def test_a_second_recorder_is_refused_and_nothing_is_left_when_the_first_ends(
     hew: HewRunner, hew_library: Path, works: Path, tmp_path: Path
 ) -> None:
     library, trace = find_part(LIBRARY), tmp_path / "with a blank"
     with running(works, hew_library) as process:
-        words = words_of(process.pid, f"1000000000,1,0,0,{len(os.fsencode(library))} {library} {trace}")
+        words = words_of(process.pid, f"1000000000,1,0,0,0,{len(os.fsencode(library))} {library} {trace}")
         assert words > 0
         done = hew("record", "-o", str(tmp_path / "t"), "--seconds", "1", str(process.pid))
         assert done.returncode == 1
@@ -153,15 +173,15 @@ def test_a_recording_that_is_full_ends_and_the_process_does_not(
 
 @pytest.mark.parametrize(
     "request_line",
-    ["record", "record 1,2,3 /a /b", "record 1,1,0,0,2 /a", "record 1,1,0,0,2 /a b", "record 1,0,0,0,2 /a /b",
-     "record 1,1,0,0,99999999999999999999 /a /b", "record 1,1,0,0,2 a/ /b", "record 1,1,0,0,2,3 /a /b"],
+    ["record", "record 1,2,3 /a /b", "record 1,1,0,0,0,2 /a", "record 1,1,0,0,0,2 /a b", "record 1,0,0,0,0,2 /a /b",
+     "record 1,1,0,0,0,99999999999999999999 /a /b", "record 1,1,0,0,0,2 a/ /b", "record 1,1,0,0,0,2,3 /a /b"],
 )  # fmt: skip
 def test_what_is_no_request_changes_nothing(hew_library: Path, works: Path, request_line: str) -> None:
     with running(works, hew_library) as process, connect(process.pid) as control:
         with pytest.raises(HewError, match=r"record"):
             control._ask(request_line)
         with pytest.raises(HewError, match=r"cannot load /nowhere/at/all\.so"):
-            control.record("1000000,1,0,0,18 /nowhere/at/all.so /tmp/t")
+            control.record("1000000,1,0,0,0,18 /nowhere/at/all.so /tmp/t")
 
 
 def test_who_cannot_be_recorded_is_told_why(hew: HewRunner, tmp_path: Path) -> None:

@@ -4,11 +4,12 @@
 import json
 import re
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FloatRect, Page, expect
 
 from conftest import HewRunner
 from hew.model.errors import HewError
@@ -50,6 +51,15 @@ def opened(browser: Browser, path: Path, said: list[str], **looks: Any) -> Page:
     page.on("request", lambda request: None if request.url.startswith("file:") else said.append(request.url))
     page.goto(path.as_uri(), timeout=PATIENCE)
     return page
+
+
+def overlap(one: FloatRect | None, other: FloatRect | None) -> bool:
+    """Whether two texts lie over each other."""
+    assert one is not None
+    assert other is not None
+    beside = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+    above = one["y"] + one["height"] <= other["y"] or other["y"] + other["height"] <= one["y"]
+    return not beside and not above
 
 
 def function_row(page: Page, name: str) -> str:
@@ -111,6 +121,44 @@ def test_the_mouse_chooses_a_moment_and_a_range(browser: Browser, made: tuple[Pa
     assert said == []
 
 
+def test_another_process_of_the_recording_is_chosen_in_the_page(
+    browser: Browser, hew: HewRunner, programs: Callable[[str], list[str]], tmp_path: Path
+) -> None:
+    pytest.importorskip("numpy")
+    said: list[str] = []
+    words = [*programs("forks"), *programs("whole")]
+    assert hew("record", "--stacks", "all", "-o", str(tmp_path / "t"), "--", *words).returncode == 0
+    assert hew("profile", "--html", str(tmp_path / "run.html"), str(tmp_path / "t")).returncode == 0
+    page = opened(browser, tmp_path / "run.html", said)
+    titles = page.locator("#process option").all_inner_texts()
+    assert [title.split()[0] for title in titles] == ["whole", "forks", "forks"]
+    expect(page.locator("#summary")).to_contain_text("whole: ")
+    page.locator("#process").select_option("1")
+    expect(page.locator("#summary")).to_contain_text("forks: ")
+    page.click("#to-end")
+    assert function_row(page, "parent_here") == "1.43 MiB"
+    page.locator("#process").select_option("0")
+    expect(page.locator("#moment")).to_contain_text("the peak: 58.5 MiB live")
+    assert said == []
+
+
+def test_the_page_of_a_sample_says_the_interval(
+    browser: Browser, hew: HewRunner, programs: Callable[[str], list[str]], tmp_path: Path
+) -> None:
+    pytest.importorskip("numpy")
+    said: list[str] = []
+    words = ("record", "--sample", "64K", "-o", str(tmp_path / "t"), "--", *programs("whole"))
+    assert hew(*words, HEW_TRACE_SEED="1").returncode == 0
+    assert hew("profile", "--html", str(tmp_path / "run.html"), str(tmp_path / "t")).returncode == 0
+    page = opened(browser, tmp_path / "run.html", said)
+    expect(page.locator("#moment")).to_contain_text(re.compile(r"the peak: [\d.]+ MiB ± [\d.]+ MiB live"))
+    expect(page.locator("#notes")).to_contain_text("a sample, one byte in 64.0 KiB")
+    assert re.fullmatch(r"[\d.]+ MiB ± [\d.]+ MiB", function_row(page, "peak_here"))
+    expect(page.locator('[data-at="told"]')).to_contain_text(re.compile(r"MiB ± [\d.]+ MiB live bytes"))
+    expect(page.locator("#choice")).to_be_hidden()
+    assert said == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [800, 1400])
 def test_it_fits_a_window_of_any_width_in_light_and_dark(
@@ -122,4 +170,6 @@ def test_it_fits_a_window_of_any_width_in_light_and_dark(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     tables = page.locator(".run-tables .scroll")
     assert all(one.evaluate("it => it.scrollWidth <= it.clientWidth") for one in tables.all())
+    boxes = [one.bounding_box() for one in page.locator("#chart text").all()]
+    assert not [pair for pair in combinations(boxes, 2) if overlap(*pair)]
     assert said == []

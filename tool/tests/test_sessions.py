@@ -17,6 +17,7 @@ from conftest import environment
 from hew.cli import COMMANDS
 from hew.sources.fleet.store import NAME, StoreSource
 from terminal import ANY, TYPED, plain, sessions_of, shows, typed
+from waiting import waiting
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "bench" / "fleet")]
 
@@ -47,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def variables(folder: Path, programs: Callable[[str], list[str]]) -> Iterator[dict[str, str]]:
-    """The user's environment: PID is a program on hew that waits, WORK a short one."""
+    """The user's environment: PID is a program on hew that waits, OLD one on glibc, WORK a short one."""
     (folder / "work").symlink_to(programs("hold")[0])
     here = environment({
         "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "TERM": "xterm", "SHELL": "/bin/bash", "HOME": str(folder),
@@ -59,7 +60,8 @@ def variables(folder: Path, programs: Callable[[str], list[str]]) -> Iterator[di
     with subprocess.Popen(words, env=here, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == "ready\n"
-        yield here | {"PID": str(program.pid)}
+        with waiting(programs("hold 2 500 300 3 4000000"), {}) as old:
+            yield here | {"PID": str(program.pid), "OLD": str(old.pid)}
         program.kill()
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import HewRunner, is_as_described
-from hew.model.statistics import Depot, Mutex, Peak, Snapshot
+from hew.model.statistics import Depot, Guard, Mutex, Peak, Snapshot
 from hew.sources.statistics.misnamed import misnamed
 from hew.sources.statistics.stream import find_reports
 from hew.views.statistics_document import statistics_json
@@ -252,6 +252,29 @@ def test_both_forms_tell_where_the_memory_was_at_the_peak(hew: HewRunner, tmp_pa
     assert re.search(r"in all +1,?000 B +100%", shown)
     file.write_text(recorded("jemalloc-5.3.0", "json"))
     assert "no peak in this report" in hew("stats", "--peak", file).stdout
+
+
+def test_both_forms_tell_of_guarded_objects_and_advice_of_what_they_found(hew: HewRunner, tmp_path: Path) -> None:
+    counts = {"guarded": 900, "live": 3, "waiting": 700, "passed": 5, "refused": 6, "interval": 64, "reported": 2}
+    found = {"use_after_free": 4, "overflow": 0, "underflow": 0, "double_free": 1, "bad_pointer": 0}
+    guard = Guard(**counts, **found)
+    text = recorded("hew-0.1.0", "txt")
+    numbers = ", ".join(f"{name}: {value}" for name, value in (counts | found).items())
+    at = text.index("Background threads:")
+    assert only(f"{text[:at]}Guarded objects: {numbers}\n{text[at:]}").guard == guard
+    document = json.loads(recorded("hew-0.1.0", "json"))
+    document["jemalloc"]["stats"]["guard"] = counts | found
+    assert only(json.dumps(document)).guard == guard
+    assert only(recorded("hew-0.1.0", "json")).guard == Guard()
+    file = tmp_path / "report"
+    file.write_text(json.dumps(document))
+    (advice,) = (one for one in json.loads(hew("advise", "--json", file).stdout)["advice"] if one["rule"] == "misuse")
+    assert {one["label"]: one["value"] for one in advice["evidence"]} == {
+        "distinct mistakes": 2,
+        "use after free": 4,
+        "double free": 1,
+        "guarded objects": 900,
+    }
 
 
 def test_reports_of_libraries_that_told_of_tuning_are_read_without_that() -> None:

@@ -279,7 +279,7 @@ def test_a_frame_that_unpacks_to_more_than_its_header_says_is_refused(
         (lambda path: path.write_bytes(os.urandom(5000)), 'does not begin with "hewtrace"'),
         (
             lambda path: path.write_bytes(b"hewtrace\x09" + bytes(500)),
-            "a trace of version 9: this hew reads versions 1 to 3",
+            "a trace of version 9: this hew reads versions 1 to 4",
         ),
         (lambda path: path.write_bytes(b"hewtrace\x01\0\0\0\0\0\0\x7f" + bytes(500)), "lie outside of the file"),
         (lambda path: path.mkdir(), "no file, as a trace is"),

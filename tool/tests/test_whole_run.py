@@ -116,23 +116,116 @@ def test_other_forms_have_the_same_sums(hew: HewRunner, run: tuple[Path, Any], t
     assert again["totals"]["inuse_space"] == own["peak"][1]
 
 
-TWO_THREADS = """
+SAMPLE = 64 << 10
+HELD = ("fill_cache", "peak_here", "leaks_here")  # functions that hold enough to be sampled often
+
+
+def sampled(hew: HewRunner, programs: Programs, trace: Path, seed: int) -> Any:
+    """A sample of the program's run; what the program has counted of all of it."""
+    words = ("record", "--sample", "64K", "-o", str(trace), "--", *programs("whole"))
+    done = hew(*words, HEW_TRACE_SEED=str(seed))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def is_within(document: Any, kind: str, own: dict[str, int]) -> None:
+    """Each function's estimate is as near to the program's own number as it says of itself."""
+    off = {one["name"]: one["by_chance"]["flat"][kind] for one in document["functions"]}
+    found = flat(document, kind)
+    for name, exact in own.items():
+        assert abs(found.get(name, 0) - exact) <= max(off.get(name, 0), 3 * SAMPLE), (name, exact, found, off)
+    assert abs(document["totals"][kind] - sum(own.values())) <= document["by_chance"][kind]
+
+
+def test_a_sample_is_right_within_its_interval(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    own = sampled(hew, programs, tmp_path / "t", seed=1)
+    assert (tmp_path / "t").stat().st_size < 100_000
+    peak, every = (profiled(hew, *words, str(tmp_path / "t")) for words in ([], ["--count"]))
+    assert peak["sampled_every_bytes"] == peak["run"]["sample_bytes"] == SAMPLE
+    assert peak["run"]["operations"] == own["operations"]  # these are counted, not estimated
+    is_within(peak, "inuse_space", counted(own["at_peak"], LIVE_BYTES))
+    is_within(every, "alloc_space", counted(own["at_end"], MADE_BYTES))
+    is_within(profiled(hew, "--leaks", str(tmp_path / "t")), "inuse_space", counted(own["at_end"], LIVE_BYTES))
+    is_within(profiled(hew, "--temporary", str(tmp_path / "t")), "alloc_space", counted(own["at_end"], TEMPORARY_BYTES))
+    run, off = every["run"], every["run"]["by_chance"]
+    made = sum(counted(own["at_end"], MADE).values())
+    assert abs(run["allocations"]["objects"] - made) <= off["allocations"]["objects"]
+    assert abs(run["peak"]["objects"] - own["peak"][0]) <= off["peak"]["objects"]
+    assert abs(run["peak"]["bytes"] - own["peak"][1]) <= off["peak"]["bytes"]
+
+
+def test_samples_are_unbiased(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    """The mean of eight samples is nearer to the truth than one of them has to be; and seeds make different ones."""
+    found: dict[str, list[int]] = {}
+    for seed in range(2, 10):
+        own = sampled(hew, programs, tmp_path / str(seed), seed)
+        for name, value in flat(profiled(hew, "--count", str(tmp_path / str(seed))), "alloc_space").items():
+            found.setdefault(name, []).append(value)
+    for name in ("fill_cache", "churn"):
+        exact = own["at_end"][name][MADE_BYTES]
+        assert len(set(found[name])) == 8
+        assert abs(sum(found[name]) / 8 - exact) <= 1.96 * (SAMPLE * exact / 8) ** 0.5
+
+
+def test_every_view_of_a_sample_says_the_interval(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    sampled(hew, programs, tmp_path / "t", seed=1)
+    for view in ("--peak", "--leaks", "--temporary", "--count", "--at=1000", "--sizes"):
+        done = hew("profile", view, str(tmp_path / "t"))
+        assert re.search(r"peak [\d.]+ MiB ± [\d.]+ MiB in [\d,]+ ± [\d,]+ objects", done.stdout)
+        table = done.stdout.split("\n\n")[1]
+        assert " ± " in table.splitlines()[1]
+    lines = hew("profile", "--collapsed", str(tmp_path / "t"))
+    assert "a sample, one byte in 64.0 KiB" in lines.stderr
+    exact = hew("profile", "--leaks", "--", *programs("whole"))
+    assert "±" not in exact.stdout
+
+
+def test_temporary_is_of_all_operations_not_of_those_in_the_sample(
+    hew: HewRunner, programs: Programs, tmp_path: Path
+) -> None:
+    """Between a cached object and its free there are hundreds of thousands of operations, of which few are recorded."""
+    sampled(hew, programs, tmp_path / "t", seed=1)
+    temporary = flat(profiled(hew, "--temporary", "--within", "1000", str(tmp_path / "t")), "alloc_space")
+    assert temporary.keys() >= {"churn"}
+    assert "fill_cache" not in temporary
+
+
+def test_a_replay_of_a_sample_says_that_it_is_one(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    sampled(hew, programs, tmp_path / "t", seed=1)
+    done = hew("replay", "--runs", "1", "--warmup", "0", str(tmp_path / "t"))
+    assert "it is a sample" in done.stdout + done.stderr
+    for words in (["--sample", "0"], ["--sample", "much"], ["--sample", "1K", "--stacks", "5"]):
+        assert hew("record", *words, "-o", str(tmp_path / "no"), "--", "true").returncode == 2
+
+
+THREE_THREADS = """
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 static void *volatile last;
 static void take(int count, size_t size) { for (int i = 0; i < count; i++) last = malloc(size); }
-static void *run(void *argument) { take(1000, 50); return argument; }
+static void *run(void *argument) {
+    take(1000, 50);
+    pthread_setname_np(pthread_self(), argument);
+    if (*(char *)argument == 's') for (;;) pause();
+    return argument;
+}
 int main(void) {
-    pthread_t thread;
+    pthread_t thread[2];
     take(300, 70);
-    pthread_create(&thread, NULL, run, NULL);
-    return pthread_join(thread, NULL);
+    pthread_create(&thread[0], NULL, run, "leaver");
+    pthread_join(thread[0], NULL);
+    pthread_create(&thread[1], NULL, run, "stayer; \\"2\\"");
+    char name[16] = "";
+    while (*name != 's') pthread_getname_np(thread[1], name, sizeof(name));
+    return 0;
 }
 """
 
 
-def test_threads_are_told_apart(hew: HewRunner, compiler: str, tmp_path: Path) -> None:
-    program = build(compiler, tmp_path / "two", TWO_THREADS, "-O1", "-fno-builtin", "-fno-inline", "-pthread")
+def test_threads_are_told_apart_and_have_their_names(hew: HewRunner, compiler: str, tmp_path: Path) -> None:
+    program = build(compiler, tmp_path / "three", THREE_THREADS, "-O1", "-fno-builtin", "-fno-inline", "-pthread")
     done = hew("record", "--stacks", "all", "-o", str(tmp_path / "t"), "--", str(program))
     assert done.returncode == 0, done.stderr
     whole, by_thread = (profiled(hew, "--leaks", *words, str(tmp_path / "t")) for words in ([], ["--by", "thread"]))
@@ -143,7 +236,8 @@ def test_threads_are_told_apart(hew: HewRunner, compiler: str, tmp_path: Path) -
         thread = line.split(";")[1]  # below [lost] or, the last object of all, [still reachable]
         if ";take " in line:
             taken[thread] = taken.get(thread, 0) + int(line.rsplit(" ", 1)[1])
-    assert taken == {"thread 0": 300 * 70, "thread 1": 1000 * 50}
+    expected = {"three (thread 0)": 300 * 70, "leaver (thread 1)": 1000 * 50, 'stayer: "2" (thread 2)': 1000 * 50}
+    assert taken == expected
     assert hew("profile", "--by", "age", str(tmp_path / "t")).returncode == 1
 
 
@@ -160,9 +254,7 @@ def told_apart(hew: HewRunner, trace: Path) -> dict[str, dict[str, list[int]]]:
 
 
 @pytest.mark.parametrize("words", ["lost", "lost thread"])
-def test_what_nothing_points_to_is_told_apart(
-    hew: HewRunner, programs: Programs, tmp_path: Path, words: str
-) -> None:
+def test_what_nothing_points_to_is_told_apart(hew: HewRunner, programs: Programs, tmp_path: Path, words: str) -> None:
     """A global, an inner pointer, thread data, a mapping and a waiting thread's stack reach an object. Rings, freed
     memory and malloc's own lists do not."""
     done = hew("record", "--stacks", "all", "-o", str(tmp_path / "t"), "--", *programs(words))
@@ -173,6 +265,29 @@ def test_what_nothing_points_to_is_told_apart(
     run = profiled(hew, "--leaks", str(tmp_path / "t"))["run"]
     assert run["lost"]["bytes"] == sum(one[1] for one in own["lost"].values())
     assert " of it lost; " in hew("profile", str(tmp_path / "t")).stdout
+
+
+def test_children_are_in_the_same_report(hew: HewRunner, programs: Programs, tmp_path: Path) -> None:
+    """The process that forks, its child, and the program that another child has become."""
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    words = [*programs("forks"), *programs("whole")]
+    assert hew("record", "--stacks", "all", "-o", str(folder / "t"), "--", *words).returncode == 0
+    for place in (folder, folder / "t"):
+        done = hew("profile", "--json", str(place))
+        assert json.loads(done.stdout)["run"]["program"] == "whole"
+        others = dict(re.findall(r"forks (\d+) \((\d+) operation", done.stderr))
+        assert len(others) == 2
+    parent, child = sorted(others, key=lambda pid: -int(others[pid]))
+    for process, expected in (("forks", ("parent_here", 500 * 3000)), (child, ("child_here", 70 * 4000))):
+        found = flat(profiled(hew, "--leaks", "--process", process, str(folder)), "inuse_space")
+        assert found[expected[0]] == expected[1]
+    assert flat(profiled(hew, "--process", parent, str(folder)), "inuse_space")["parent_here"] == 500 * 3000
+    none = hew("profile", "--process", "1", str(folder))
+    assert none.returncode == 1
+    assert "no process 1 was recorded: there are whole" in none.stderr
+    (tmp_path / "empty").mkdir()
+    assert "there is no trace" in hew("profile", str(tmp_path / "empty")).stderr
 
 
 def test_in_one_step_with_the_command(hew: HewRunner, programs: Programs) -> None:

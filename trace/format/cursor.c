@@ -112,6 +112,35 @@ get_node(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation)
     return true;
 }
 
+static bool
+get_name(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation)
+{
+    uint64_t length;
+
+    if (!get(cursor, 8, &operation->size) || !get(cursor, 8, &length) || length > HEW_TRACE_NAME_MAX ||
+        length > (size_t)(cursor->end - cursor->at)) {
+        return false;
+    }
+    memset(operation->name, 0, sizeof(operation->name));
+    memcpy(operation->name, cursor->at, length);
+    cursor->at += length;
+    operation->kind = HEW_TRACE_DID_NAME;
+    return true;
+}
+
+static bool
+get_passed(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation)
+{
+    uint64_t count;
+
+    if (!get(cursor, 8, &count)) {
+        return false;
+    }
+    cursor->passed += count;
+    operation->kind = HEW_TRACE_DID_PASS;
+    return true;
+}
+
 /* False: damaged, or END. */
 static bool
 get_control(struct hew_trace_cursor *cursor, struct hew_trace_operation *operation)
@@ -136,6 +165,10 @@ get_control(struct hew_trace_cursor *cursor, struct hew_trace_operation *operati
         return get_touched(cursor, operation);
     case HEW_TRACE_NODE:
         return get_node(cursor, operation);
+    case HEW_TRACE_NAME:
+        return get_name(cursor, operation);
+    case HEW_TRACE_PASSED:
+        return get_passed(cursor, operation);
     default:
         return false;
     }
@@ -215,6 +248,7 @@ hew_trace_cursor_next(struct hew_trace_cursor *cursor, struct hew_trace_operatio
             if (get_operation(cursor, operation)) {
                 operation->ticket = cursor->ticket;
                 operation->time = cursor->time;
+                operation->passed = cursor->passed;
                 return true;
             }
             cursor->faults++;

@@ -18,9 +18,8 @@ close_block(struct hew_trace_block *block, const uint8_t *payload, size_t size)
 
     hew_trace_cursor_begin(&cursor, &trace, 0);
     while (hew_trace_cursor_next(&cursor, &operation)) {
-        operations += operation.kind != HEW_TRACE_DID_SYNC && operation.kind != HEW_TRACE_DID_EXIT &&
-                      operation.kind != HEW_TRACE_DID_STACK && operation.kind != HEW_TRACE_DID_NODE &&
-                      operation.kind != HEW_TRACE_DID_TOUCH;
+        operations += operation.kind == HEW_TRACE_DID_ALLOCATE || operation.kind == HEW_TRACE_DID_FREE ||
+                      operation.kind == HEW_TRACE_DID_REALLOCATE;
         good = cursor.at;
     }
     block->length = block->stored = (uint32_t)(good - payload);

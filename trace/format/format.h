@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format: the constants and number encoding of trace files, version 3.  docs/trace.md describes the files byte for
+ * format: the constants and number encoding of trace files, version 4.  docs/trace.md describes the files byte for
  * byte.
  *
  * Owns      nothing.
@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define HEW_TRACE_MAGIC "hewtrace"
-#define HEW_TRACE_VERSION 3                        /* 1 has no TOUCHED, 2 no tree of stacks; the reader accepts both */
+#define HEW_TRACE_VERSION 4 /* 1 has no TOUCHED, 2 no tree of stacks, 3 no samples, no names of threads */
 #define HEW_TRACE_BLOCK_MAGIC UINT32_C(0x31425748) /* "HWB1" */
 #define HEW_TRACE_LG_ALIGN_MAX 46
 
@@ -33,7 +33,8 @@ struct hew_trace_header {
     uint32_t batch_microseconds;
     uint32_t thread_sampling; /* one thread of this many was recorded; 1: every thread */
     uint32_t stack_sampling;  /* one allocation of this many has a stack; 0: none */
-    uint64_t reserved[2];
+    uint64_t sample_bytes;    /* mean distance of the sampled bytes; 0: every allocation was recorded */
+    uint64_t reserved;
 };
 _Static_assert(sizeof(struct hew_trace_header) == 64, "docs/trace.md says 64 bytes");
 
@@ -41,6 +42,7 @@ enum hew_trace_flag {
     HEW_TRACE_ENDED = 1,   /* ended by exit(); unset: killed, _exit, exec of another program, or still running */
     HEW_TRACE_OBJECTS = 4, /* includes objects of CPython's own allocator, which are not malloc's */
     HEW_TRACE_FULL = 2,    /* recording stopped at --max or at a full disk; later operations are missing */
+    HEW_TRACE_SAMPLED = 8, /* a sample by bytes: header.sample_bytes */
 };
 
 enum hew_trace_block_kind {
@@ -50,7 +52,8 @@ enum hew_trace_block_kind {
     HEW_TRACE_NODES = 4,   /* nodes of the tree of stacks; `number` is the first node's */
     HEW_TRACE_NAMES =
         5, /* text, lines of NUMBER, LINE, FUNCTION and FILE separated by tabs: names of frames without an address */
-    HEW_TRACE_LOST = 6, /* live objects that nothing pointed to when the process ended */
+    HEW_TRACE_LOST = 6,    /* live objects that nothing pointed to when the process ended */
+    HEW_TRACE_THREADS = 7, /* text, lines of TID and NAME separated by a tab: the threads that were there at the end */
 };
 
 enum hew_trace_codec {
@@ -126,11 +129,14 @@ enum hew_trace_control {
     HEW_TRACE_STACK = 3,   /* count, then that many addresses as zigzag differences: the previous allocation's stack */
     HEW_TRACE_TOUCHED = 4, /* thread, number, pages: resident pages of this object when it or the process ends */
     HEW_TRACE_NODE = 5,    /* node: the stack of the allocations that follow in this block; 0: they have no stack */
+    HEW_TRACE_NAME = 7,    /* tid, length, then so many bytes: the thread's number in the kernel, and its name */
+    HEW_TRACE_PASSED = 6,  /* count: operations of the thread that are not in the trace, before the next one */
 };
 
 #define HEW_TRACE_STACK_MAX 64
-/* Upper bound of an operation with the SYNC before it; only stacks are longer. */
-#define HEW_TRACE_OPERATION_MAX 64
+/* Upper bound of an operation with all that may stand before and behind it; only stacks are longer. */
+#define HEW_TRACE_OPERATION_MAX 128
+#define HEW_TRACE_NAME_MAX 15 /* bytes of a thread's name */
 
 /*
  * A number begins in `bits` bits of its first byte.  Values below 2^bits - 4 are the number itself.  The last four

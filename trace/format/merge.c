@@ -128,6 +128,7 @@ hew_trace_merge_next(struct hew_trace_merge *merge, struct hew_trace_operation *
             operation->thread = cursor->thread;
             operation->ticket = cursor->ticket;
             operation->time = cursor->time;
+            operation->passed = cursor->passed;
             return true;
         }
         if (!hew_trace_cursor_next(cursor, operation)) {

@@ -84,6 +84,8 @@ enum hew_trace_kind {
     HEW_TRACE_DID_STACK,      /* frames of the thread's last new object */
     HEW_TRACE_DID_NODE,       /* the stack of the thread's next allocations, which also have it in `node` */
     HEW_TRACE_DID_TOUCH,      /* `size` pages of the object `ended` were resident; it ends later, or lived to the end */
+    HEW_TRACE_DID_NAME,       /* what the thread is called from now on; `size` is its number in the kernel */
+    HEW_TRACE_DID_PASS,       /* operations that are not in the trace; the next ones have them in `passed` */
 };
 
 struct hew_trace_operation {
@@ -91,6 +93,7 @@ struct hew_trace_operation {
     uint32_t thread;
     uint64_t ticket; /* of the operation's batch */
     uint64_t time;   /* microseconds since the start, of the operation's batch */
+    uint64_t passed; /* operations of the thread so far that are not in the trace, of a sample by bytes */
     uint64_t size;
     uint8_t lg_align;
     bool zeroed;
@@ -101,6 +104,7 @@ struct hew_trace_operation {
     uint64_t slot;                        /* of the made object, or of the freed one: small numbers, reused */
     uint64_t ended_slot;                  /* of FREE and REALLOCATE */
     uint64_t ended_size;                  /* requested size of the ended object, of FREE and REALLOCATE */
+    char name[HEW_TRACE_NAME_MAX + 1];    /* of NAME */
     uint32_t frame_count;                 /* of STACK */
     uint64_t frames[HEW_TRACE_STACK_MAX]; /* return addresses, innermost first */
 };
@@ -116,6 +120,7 @@ struct hew_trace_cursor {
     uint64_t number;
     uint64_t ticket;
     uint64_t time;
+    uint64_t passed;
     uint32_t node;
     uint32_t faults; /* blocks abandoned because of an invalid operation */
 };

@@ -57,6 +57,25 @@ hew_trace_write_exit(struct hew_trace_writer *writer)
     *writer->at++ = HEW_TRACE_EXIT << 3;
 }
 
+/* What the thread is called from now on; at most HEW_TRACE_NAME_MAX bytes. */
+static inline void
+hew_trace_write_name(struct hew_trace_writer *writer, uint32_t tid, const char *name, size_t length)
+{
+    *writer->at++ = HEW_TRACE_NAME << 3;
+    writer->at = hew_trace_put_number(writer->at, 8, 0, tid);
+    writer->at = hew_trace_put_number(writer->at, 8, 0, length);
+    memcpy(writer->at, name, length);
+    writer->at += length;
+}
+
+/* The thread has done so many operations that are not in the trace. */
+static inline void
+hew_trace_write_passed(struct hew_trace_writer *writer, uint64_t count)
+{
+    *writer->at++ = HEW_TRACE_PASSED << 3;
+    writer->at = hew_trace_put_number(writer->at, 8, 0, count);
+}
+
 /* Sets the stack of the allocations that follow in this block; 0: unknown. */
 static inline void
 hew_trace_write_node(struct hew_trace_writer *writer, uint32_t node)

@@ -2,6 +2,7 @@
 /* state: see state.h. */
 #include "profile/state.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 unsigned
@@ -16,10 +17,14 @@ profile_state_begin(struct profile_state *state, const struct hew_trace *trace, 
     size_t nodes = (size_t)trace->node_count + 1;
 
     *state = (struct profile_state){.trace = trace, .within = within};
+    state->unit = trace->header.sample_bytes > 1 ? PROFILE_UNIT : 1;
     state->accounts = calloc(nodes, sizeof(*state->accounts));
     state->changed = calloc(nodes, sizeof(*state->changed));
     state->operations_of = calloc((size_t)trace->thread_count + 1, sizeof(*state->operations_of));
-    if (state->accounts == NULL || state->changed == NULL || state->operations_of == NULL) {
+    state->passed_of = calloc((size_t)trace->thread_count + 1, sizeof(*state->passed_of));
+    state->named = calloc((size_t)trace->thread_count + 1, sizeof(*state->named));
+    if (state->accounts == NULL || state->changed == NULL || state->operations_of == NULL || state->passed_of == NULL ||
+        state->named == NULL) {
         profile_state_end(state);
         return false;
     }
@@ -32,23 +37,57 @@ profile_state_end(struct profile_state *state)
     free(state->accounts);
     free(state->changed);
     free(state->operations_of);
+    free(state->passed_of);
+    free(state->named);
     free(state->objects);
     free(state->lost);
     *state = (struct profile_state){0};
 }
 
-static void
-add(struct profile_sum *sum, uint64_t bytes)
+/* What an object of this size stands for. */
+static struct profile_sum
+weight(const struct profile_state *state, uint64_t size)
 {
-    sum->count++;
-    sum->bytes += bytes;
+    double bytes = size == 0 ? 1 : (double)size, chance;
+
+    if (state->unit == 1) {
+        return (struct profile_sum){1, size};
+    }
+    chance = -expm1(-bytes / (double)state->trace->header.sample_bytes);
+    return (struct profile_sum){(uint64_t)((double)PROFILE_UNIT / chance + 0.5),
+                                (uint64_t)((double)size / chance + 0.5)};
 }
 
 static void
-subtract(struct profile_sum *sum, uint64_t bytes)
+add(struct profile_sum *sum, struct profile_sum more)
 {
-    sum->count--;
-    sum->bytes -= bytes;
+    sum->count += more.count;
+    sum->bytes += more.bytes;
+}
+
+static void
+subtract(struct profile_sum *sum, struct profile_sum less)
+{
+    sum->count -= less.count;
+    sum->bytes -= less.bytes;
+}
+
+/* Operations of a thread so far, recorded or not. */
+static uint64_t
+operations_of(const struct profile_state *state, uint32_t thread)
+{
+    return state->operations_of[thread] + state->passed_of[thread];
+}
+
+uint64_t
+profile_state_operations(const struct profile_state *state)
+{
+    uint64_t sum = state->operations;
+
+    for (uint32_t thread = 0; thread < state->trace->thread_count; thread++) {
+        sum += state->passed_of[thread];
+    }
+    return sum;
 }
 
 static struct profile_account *
@@ -68,19 +107,19 @@ end_object(struct profile_state *state, const struct hew_trace_operation *operat
 {
     const struct profile_object *object = &state->objects[operation->ended_slot];
     struct profile_account *account = change(state, object->node);
-    uint64_t bytes = operation->ended_size;
+    struct profile_sum ended = weight(state, operation->ended_size);
 
-    subtract(&account->live, bytes);
-    subtract(&state->all.live, bytes);
-    subtract(&state->live_by_size[profile_power(bytes)], bytes);
-    add(&state->ended_by_age[profile_power(state->time - object->time)], bytes);
+    subtract(&account->live, ended);
+    subtract(&state->all.live, ended);
+    subtract(&state->live_by_size[profile_power(operation->ended_size)], ended);
+    add(&state->ended_by_age[profile_power(state->time - object->time)], ended);
     if (state->live_by_part != NULL) {
-        subtract(&state->live_by_part[object->part], bytes);
+        subtract(&state->live_by_part[object->part], ended);
     }
     if (operation->ended.thread == operation->thread &&
-        state->operations_of[operation->thread] - object->born <= state->within) {
-        add(&account->temporary, bytes);
-        add(&state->all.temporary, bytes);
+        operations_of(state, operation->thread) - object->born <= state->within) {
+        add(&account->temporary, ended);
+        add(&state->all.temporary, ended);
     }
 }
 
@@ -89,7 +128,8 @@ static bool
 make_object(struct profile_state *state, const struct hew_trace_operation *operation)
 {
     struct profile_account *account = change(state, operation->node);
-    uint64_t bytes = operation->size;
+    struct profile_sum made = weight(state, operation->size);
+    unsigned power = profile_power(operation->size);
 
     if (operation->slot >= state->object_room) {
         size_t room = (size_t)operation->slot * 2 + 1024;
@@ -101,15 +141,15 @@ make_object(struct profile_state *state, const struct hew_trace_operation *opera
         state->object_room = room;
     }
     state->objects[operation->slot] =
-        (struct profile_object){operation->node, state->part, state->operations_of[operation->thread], state->time};
-    add(&account->made, bytes);
-    add(&account->live, bytes);
-    add(&state->all.made, bytes);
-    add(&state->all.live, bytes);
-    add(&state->live_by_size[profile_power(bytes)], bytes);
-    add(&state->made_by_size[profile_power(bytes)], bytes);
+        (struct profile_object){operation->node, state->part, operations_of(state, operation->thread), state->time};
+    add(&account->made, made);
+    add(&account->live, made);
+    add(&state->all.made, made);
+    add(&state->all.live, made);
+    add(&state->live_by_size[power], made);
+    add(&state->made_by_size[power], made);
     if (state->live_by_part != NULL) {
-        add(&state->live_by_part[state->part], bytes);
+        add(&state->live_by_part[state->part], made);
     }
     account->most = account->live.bytes > account->most ? account->live.bytes : account->most;
     if (state->all.live.bytes > state->all.most) {
@@ -121,12 +161,27 @@ make_object(struct profile_state *state, const struct hew_trace_operation *opera
     return true;
 }
 
+static void
+note_name(struct profile_state *state, const struct hew_trace_operation *operation)
+{
+    struct profile_thread *thread = &state->named[operation->thread];
+
+    if (operation->kind == HEW_TRACE_DID_NAME) {
+        thread->tid = (uint32_t)operation->size;
+        memcpy(thread->name, operation->name, sizeof(thread->name));
+    } else if (operation->kind == HEW_TRACE_DID_EXIT) {
+        thread->ended = true;
+    }
+}
+
 bool
 profile_state_take(struct profile_state *state, const struct hew_trace_operation *operation, bool *failed)
 {
     bool makes = operation->kind == HEW_TRACE_DID_ALLOCATE || operation->kind == HEW_TRACE_DID_REALLOCATE;
     bool ends = operation->kind == HEW_TRACE_DID_FREE || operation->kind == HEW_TRACE_DID_REALLOCATE;
 
+    state->passed_of[operation->thread] = operation->passed;
+    note_name(state, operation);
     if (!makes && !ends) {
         return false;
     }
@@ -151,7 +206,7 @@ profile_state_lose(struct profile_state *state, struct hew_trace_live *live)
     for (size_t i = 0; state->lost != NULL && i < state->trace->lost_count; i++) {
         uint64_t slot, size;
         if (hew_trace_live_take(live, state->trace->lost[i], &slot, &size) && slot < state->object_room) {
-            add(&state->lost[state->objects[slot].node], size);
+            add(&state->lost[state->objects[slot].node], weight(state, size));
         }
     }
     return state->lost != NULL;

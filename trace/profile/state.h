@@ -3,7 +3,8 @@
  * state: live, made and temporary memory by stack, after each operation of a trace.
  *
  * Owns      an account for each node of the trace's tree, and a record of each live object, by malloc.
- * Promises  exact sums.  An object counts with its requested bytes; a realloc ends one object and makes another.
+ * Promises  exact sums.  An object counts with its requested bytes; a realloc ends one object and makes another.  In a
+ *           sample by bytes, an object of s bytes counts 1/p times, with p = 1 - e^(-s / sample_bytes): sums are unbiased.
  * Not here  which moments are written: profile.c.
  */
 #ifndef HEW_TRACE_PROFILE_STATE_H
@@ -14,8 +15,10 @@
 
 #define PROFILE_POWERS 65 /* buckets of sizes and times by powers of two: 0, 1, 2 to 3, 4 to 7 ... */
 
+#define PROFILE_UNIT (UINT64_C(1) << 16)
+
 struct profile_sum {
-    uint64_t count, bytes;
+    uint64_t count, bytes; /* `count` in units of 1 / state->unit */
 };
 
 /* Of one stack, or of all. */
@@ -28,8 +31,15 @@ struct profile_account {
 struct profile_object {
     uint32_t node;
     uint32_t part; /* interval of time in which it was made */
-    uint64_t born; /* number of its thread's operations before it */
+    uint64_t born; /* its thread's operations before it, recorded or not */
     uint64_t time; /* microseconds */
+};
+
+/* What is known of a thread's name. */
+struct profile_thread {
+    uint32_t tid; /* 0: no name */
+    bool ended;
+    char name[HEW_TRACE_NAME_MAX + 1];
 };
 
 struct profile_state {
@@ -40,8 +50,11 @@ struct profile_state {
     struct profile_account all;
     struct profile_object *objects; /* by slot */
     size_t object_room;
-    uint64_t *operations_of; /* by thread */
-    uint32_t *changed;       /* nodes */
+    uint64_t unit;                /* what an object counts in sums: 1, or in a sample PROFILE_UNIT */
+    uint64_t *operations_of;      /* by thread: recorded ones */
+    uint64_t *passed_of;          /* by thread: others, of a sample */
+    struct profile_thread *named; /* by thread */
+    uint32_t *changed;            /* nodes */
     size_t changed_count;
     uint64_t operations, time;
     uint64_t peak_operation, peak_time, peak_objects; /* of the first moment with the most live bytes */
@@ -60,6 +73,9 @@ bool profile_state_take(struct profile_state *state, const struct hew_trace_oper
 
 /* Sums up the trace's lost objects at the end of the run, and takes them out of `live`.  False: no memory. */
 bool profile_state_lose(struct profile_state *state, struct hew_trace_live *live);
+
+/* All operations of the run so far, recorded or not. */
+uint64_t profile_state_operations(const struct profile_state *state);
 
 /* The index of the value's bucket: 0 for 0, else 1 + log2. */
 unsigned profile_power(uint64_t value);

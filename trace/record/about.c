@@ -9,12 +9,15 @@
 #include "record/file.h"
 #include "record/next.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define ROOM ((size_t)8192)
 #define MODULES_ROOM ((size_t)256 << 10)
+#define THREADS_ROOM ((size_t)64 << 10)
+#define COMM_BYTES 64 /* of a line with a thread's name, and more */
 
 size_t
 hew_trace_read_file(const char *path, char *to, size_t most)
@@ -134,4 +137,51 @@ hew_trace_write_modules(uintptr_t begin, uintptr_t end, uint64_t generation)
         hew_trace_close_room(block, HEW_TRACE_MODULES, room, length);
     }
     hew_syscall2(SYS_munmap, text, MODULES_ROOM);
+}
+
+/* A line for each thread in a list of directory entries. */
+static void
+put_threads(struct hew_text *text, const char *entries, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+        char path[sizeof("/proc/self/task//comm") + 24], name[COMM_BYTES];
+        struct hew_text place;
+        size_t size;
+        at += entry->d_reclen;
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9') {
+            continue;
+        }
+        hew_text_begin(&place, path, sizeof(path));
+        hew_text_put(&place, "/proc/self/task/");
+        hew_text_put(&place, entry->d_name);
+        hew_text_put(&place, "/comm");
+        size = hew_trace_read_file(path, name, sizeof(name));
+        if (size > 1 && text->length + 2 * COMM_BYTES < THREADS_ROOM - sizeof(struct hew_trace_block)) {
+            hew_text_put(text, entry->d_name);
+            hew_text_put(text, "\t");
+            hew_text_put_printable(text, name, size - 1); /* without the line's end */
+            hew_text_put(text, "\n");
+        }
+    }
+}
+
+void
+hew_trace_write_threads(uint64_t generation)
+{
+    long folder = hew_syscall4(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0), got;
+    struct hew_trace_block *block = folder < 0 ? NULL : hew_trace_take_room(THREADS_ROOM, generation);
+    _Alignas(struct dirent64) char entries[2048];
+    struct hew_text text;
+
+    if (block != NULL) {
+        hew_text_begin(&text, (char *)(block + 1), THREADS_ROOM - sizeof(*block));
+        while ((got = hew_syscall3(SYS_getdents64, folder, entries, sizeof(entries))) > 0) {
+            put_threads(&text, entries, (size_t)got);
+        }
+        hew_trace_close_room(block, HEW_TRACE_THREADS, THREADS_ROOM, text.length);
+    }
+    if (folder >= 0) {
+        hew_syscall1(SYS_close, folder);
+    }
 }

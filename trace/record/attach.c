@@ -43,7 +43,7 @@ is_quiet(void)
 }
 
 long
-hew_trace_attach(const char *file, const uint64_t numbers[4])
+hew_trace_attach(const char *file, const uint64_t numbers[5])
 {
     bool before = hew_next_known;
     long slots;
@@ -57,8 +57,11 @@ hew_trace_attach(const char *file, const uint64_t numbers[4])
     hew_next_from_program();
     hew_slots_give(); /* left over from a recording that was not detached */
     hew_large_forget();
-    hew_trace_settings = (struct hew_trace_settings){
-        .most = numbers[0], .thread_sampling = numbers[1], .stack_sampling = numbers[2], .children = numbers[3] != 0};
+    hew_trace_settings = (struct hew_trace_settings){.most = numbers[0],
+                                                     .thread_sampling = numbers[1],
+                                                     .stack_sampling = numbers[2],
+                                                     .children = numbers[3] != 0,
+                                                     .sample_bytes = numbers[4]};
     if (!hew_next_ready() || !hew_trace_wish(file)) {
         return -2;
     }
@@ -94,6 +97,7 @@ hew_trace_detach(void)
     recording = phase() == HEW_TRACE_RECORDING;
     if (recording && hew_trace_settings.stack_sampling != 0) {
         hew_trace_write_modules(0, UINTPTR_MAX, hew_trace_shared.generation);
+        hew_trace_write_threads(hew_trace_shared.generation);
     }
     hew_trace_stop(recording ? HEW_TRACE_ENDED : 0);
 }

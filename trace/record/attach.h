@@ -13,9 +13,9 @@
 #include "base/compiler.h"
 
 /* Begins a recording.  numbers: most bytes of a file; one thread of this many; the stack of one allocation of this many
- * (0: none); whether forked children write files of their own.  Returns how many pointers now lead to this library; -1:
+ * (0: none); whether forked children write files of their own; one byte of this many (0: every allocation).  Returns how many pointers now lead to this library; -1:
  * there is a recording already; -2: recording is impossible here. */
-HEW_EXPORT long hew_trace_attach(const char *file, const uint64_t numbers[4]);
+HEW_EXPORT long hew_trace_attach(const char *file, const uint64_t numbers[5]);
 
 /* Redirects objects that have been loaded since.  Returns the bytes of the file so far; -1 when there is no recording
  * any more. */

@@ -23,11 +23,11 @@ bool hew_trace_knows(const void *object);
 bool hew_trace_hush(void);
 void hew_trace_unhush(bool hushed);
 
-/* Bracket a realloc: the first returns the object's id, the second records the result. */
-uint64_t hew_trace_before_realloc(void *object);
-void hew_trace_after_realloc(void *object, uint64_t before, void *result, size_t size);
+/* Bracket a realloc: the first returns the object's handle, the second records the result. */
+uint32_t hew_trace_before_realloc(void *object);
+void hew_trace_after_realloc(void *object, uint32_t handle, void *result, size_t size);
 
-/* At process end: records the resident pages of the large live objects. */
+/* At process end: records the resident pages of the large live objects, and what this thread has passed over. */
 HEW_COLD void hew_trace_touched_at_end(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include "record/about.h"
 #include "record/calls.h"
 #include "record/cycles.h"
+#include "record/ids.h"
 #include "record/large.h"
 #include "record/lost.h"
 #include "record/thread.h"
@@ -83,6 +84,8 @@ read_settings(void)
     hew_trace_settings.most = number_of("HEW_TRACE_MAX", UINT64_C(1) << 40);
     hew_trace_settings.thread_sampling = sampling == 0 ? 1 : sampling;
     hew_trace_settings.stack_sampling = number_of("HEW_TRACE_STACKS", 0);
+    hew_trace_settings.sample_bytes = number_of("HEW_TRACE_SAMPLE", 0);
+    hew_trace_settings.seed = number_of("HEW_TRACE_SEED", 0);
     hew_trace_settings.children = number_of("HEW_TRACE_CHILDREN", 1) != 0;
     bound_file();
 }
@@ -250,6 +253,8 @@ write_header(void)
         .batch_microseconds = HEW_TRACE_BATCH_MICROSECONDS,
         .thread_sampling = (uint32_t)hew_trace_settings.thread_sampling,
         .stack_sampling = (uint32_t)hew_trace_settings.stack_sampling,
+        .sample_bytes = hew_trace_settings.sample_bytes,
+        .flags = hew_trace_settings.sample_bytes != 0 ? HEW_TRACE_SAMPLED : 0,
     };
     hew_trace_shared.header = header;
     return hew_trace_write_about();
@@ -287,6 +292,10 @@ start(const char *wanted)
     hew_trace_shared.first_ns = hew_clock_ns();
     hew_trace_shared.first_cycles = hew_trace_cycles();
     hew_trace_shared.cycles_per_ms = 2000000; /* a guess until it has been measured */
+    if (!hew_trace_ids_begin()) {
+        complain("it cannot be written: ", "no memory for the table of objects");
+        return false;
+    }
     if (!keep_file(file) || !write_header()) {
         complain("it cannot be written: ", "no room on the disk, or --max is too small");
         return false;
@@ -361,6 +370,7 @@ end(void)
         hew_trace_touched_at_end();
         if (hew_trace_settings.stack_sampling != 0) {
             hew_trace_write_modules(0, UINTPTR_MAX, hew_trace_shared.generation);
+            hew_trace_write_threads(hew_trace_shared.generation);
             hew_trace_write_lost();
         }
         __atomic_fetch_or(&hew_trace_shared.header->flags, HEW_TRACE_ENDED, __ATOMIC_RELAXED);

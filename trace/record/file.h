@@ -21,12 +21,15 @@ enum hew_trace_phase {
 
 /* Lies in a page that a forked child sees as zeros. */
 struct hew_trace_state {
-    uint64_t generation; /* of this recording; 0: none */
-    uint64_t ticket;     /* the last ticket drawn */
-    uint64_t file_end;   /* where the next room begins */
-    uint64_t threads;    /* threads that have begun, in this recording and earlier ones */
-    uint64_t floor;      /* objects of threads below this number are unknown: they belong to earlier recordings */
-    uint32_t inside;     /* threads that may be reading this state, apart from generation and phase */
+    uint64_t generation;  /* of this recording; 0: none */
+    uint64_t ticket;      /* the last ticket drawn */
+    uint64_t file_end;    /* where the next room begins */
+    uint64_t threads;     /* threads that have begun, in this recording and earlier ones */
+    uint64_t floor;       /* objects of threads below this number are unknown: they belong to earlier recordings */
+    uint32_t chunks_busy; /* a thread is changing the next two */
+    uint32_t chunk_count; /* of objects' ids: chunks that have been used */
+    uint32_t chunk_free;  /* one to be used again; 0: none */
+    uint32_t inside;      /* threads that may be reading this state, apart from generation and phase */
     uint64_t first_cycles;
     uint64_t first_ns;
     uint64_t until_ns; /* when the recording ends unless extended, in case the attached client has died; 0: never */
@@ -51,6 +54,8 @@ struct hew_trace_settings {
     uint64_t most;            /* most bytes of a file */
     uint64_t thread_sampling; /* one thread of this many */
     uint64_t stack_sampling;  /* one allocation of this many; 0: none */
+    uint64_t sample_bytes;    /* mean distance of the sampled bytes; 0: every allocation is recorded */
+    uint64_t seed;            /* of the sample; 0: another one in each process */
     bool children;            /* forked children and programs started by exec write files of their own */
 };
 extern struct hew_trace_settings hew_trace_settings;

@@ -16,12 +16,12 @@
 #include <sys/mman.h>
 
 #define PAGE ((uintptr_t)4096)
-#define WORDS 512                                          /* in a page; and entries of pagemap read at once */
-#define PRESENT (UINT64_C(3) << 62)                        /* in memory, or in swap */
-#define REACHED (UINT64_C(1) << (HEW_TRACE_LG_NUMBER - 2)) /* flag in an id, set by this scan alone */
-#define NUMBER_OF(id) ((id) & (REACHED - 1))
-#define WINDOWS 4096 /* 128 GiB of addresses with objects */
-#define REGIONS 4096 /* of writable data of loaded objects */
+#define WORDS 512                   /* in a page; and entries of pagemap read at once */
+#define PRESENT (UINT64_C(3) << 62) /* in memory, or in swap */
+#define NUMBER_OF(id) ((id) & (HEW_TRACE_LARGE - 1))
+#define HANDLES (PAGE / sizeof(uint32_t)) /* in a page of the shadow: for 16 KiB of addresses */
+#define WINDOWS 4096                      /* 128 GiB of addresses with objects */
+#define REGIONS 4096                      /* of writable data of loaded objects */
 #define MAPS_BYTES ((size_t)1 << 20)
 #define BLOCK_ROWS ((HEW_TRACE_LENGTH_MAX >> 4) - 8)
 #define MAPPED_CHUNK 2u /* glibc's flag in the size of a chunk that has a mapping of its own */
@@ -70,7 +70,7 @@ static void
 note_windows(uintptr_t page, uintptr_t argument)
 {
     (void)argument;
-    for (uint64_t **at = (uint64_t **)page; at < (uint64_t **)page + WORDS; at++) {
+    for (uint32_t **at = (uint32_t **)page; at < (uint32_t **)page + WORDS; at++) {
         size_t number = (size_t)(at - hew_shadow_windows);
         if (number < sizeof(hew_shadow_windows) / sizeof(hew_shadow_windows[0]) && *at != NULL) {
             scan.failed = scan.failed || window_count == WINDOWS;
@@ -79,23 +79,32 @@ note_windows(uintptr_t page, uintptr_t argument)
     }
 }
 
+static bool
+is_recorded(uint32_t handle)
+{
+    return handle != 0 && hew_trace_ids_find(handle) >> HEW_TRACE_LG_NUMBER > hew_trace_shared.floor;
+}
+
 static void
 each_object(uintptr_t page, uintptr_t window, void (*each)(uintptr_t object))
 {
-    uintptr_t first = (uintptr_t)hew_shadow_windows[window], tried = 0;
+    uintptr_t first = (uintptr_t)hew_shadow_windows[window], tried = 0, word;
+    bool there = false;
 
-    for (unsigned i = 0; i < WORDS; i++) {
-        uint64_t id = __atomic_load_n((uint64_t *)page + i, __ATOMIC_RELAXED);
-        uintptr_t object = (window << HEW_SHADOW_LG_WINDOW) + (page - first) + i * sizeof(id);
-        if (id >> HEW_TRACE_LG_NUMBER <= hew_trace_shared.floor || hew_next_is_early((const void *)object)) {
+    for (unsigned i = 0; i < HANDLES; i++) {
+        uint32_t handle = __atomic_load_n((uint32_t *)page + i, __ATOMIC_RELAXED);
+        uintptr_t object = (window << HEW_SHADOW_LG_WINDOW) + (page - first) * 4 + i * (uintptr_t)16;
+        if (!is_recorded(handle) || hew_next_is_early((const void *)object)) {
             continue;
         }
         /* The object may have been freed unseen, and its page unmapped. */
-        if (tried == 0 && !hew_os_peek(object & ~(PAGE - 1), &tried, sizeof(tried))) {
-            return;
+        if (tried != (object & ~(PAGE - 1))) {
+            tried = object & ~(PAGE - 1);
+            there = hew_os_peek(tried, &word, sizeof(word));
         }
-        tried = 1;
-        each(object);
+        if (there) {
+            each(object);
+        }
     }
 }
 
@@ -147,7 +156,8 @@ static void
 in_all_windows(int pagemap, void (*each)(uintptr_t page, uintptr_t window))
 {
     for (unsigned i = 0; i < window_count; i++) {
-        each_page(pagemap, (uintptr_t)hew_shadow_windows[windows[i]], HEW_SHADOW_WORDS * sizeof(uint64_t), windows[i],
+        /* glibc's objects lie at multiples of 16: the window's first half has them in order. */
+        each_page(pagemap, (uintptr_t)hew_shadow_windows[windows[i]], HEW_SHADOW_HALF * sizeof(uint32_t), windows[i],
                   each);
     }
 }
@@ -199,10 +209,10 @@ begun_at(uintptr_t address)
 static void
 reach(uintptr_t begin)
 {
-    uint64_t *id = hew_shadow_find(begin);
+    uint32_t *handle = hew_shadow_find(begin);
 
-    if (id != NULL && (*id & REACHED) == 0 && scan.pending_count < scan.room) {
-        *id |= REACHED;
+    if (handle != NULL && (*handle & HEW_TRACE_REACHED) == 0 && scan.pending_count < scan.room) {
+        *handle |= HEW_TRACE_REACHED;
         scan.pending[scan.pending_count++] = begin;
     }
 }
@@ -211,14 +221,14 @@ reach(uintptr_t begin)
 static void
 take_word(uintptr_t word)
 {
-    const uint64_t *id;
+    const uint32_t *handle;
     size_t number;
 
     if (word < scan.objects[0].begin || word >= scan.objects[scan.count - 1].end) {
         return;
     }
-    id = hew_shadow_find(word);
-    if ((word & 7) == 0 && id != NULL && *id >> HEW_TRACE_LG_NUMBER > hew_trace_shared.floor) {
+    handle = hew_shadow_find(word);
+    if ((word & 15) == 0 && handle != NULL && is_recorded(*handle)) {
         reach(word);
     } else if (!scan.starts_only && (number = begun_at(word)) != 0 && word < scan.objects[number - 1].end) {
         reach(scan.objects[number - 1].begin);
@@ -438,7 +448,7 @@ write_rows(void)
     do {
         size_t first = next, rows = 0, room;
         for (; next < scan.count && rows < BLOCK_ROWS; next++) {
-            rows += (*hew_shadow_find(scan.objects[next].begin) & REACHED) == 0;
+            rows += (*hew_shadow_find(scan.objects[next].begin) & HEW_TRACE_REACHED) == 0;
         }
         room = (rows * sizeof(struct hew_trace_lost) + sizeof(struct hew_trace_block) + PAGE - 1) & ~(PAGE - 1);
         struct hew_trace_block *block = hew_trace_take_room(room, hew_trace_shared.generation);
@@ -447,9 +457,9 @@ write_rows(void)
         }
         struct hew_trace_lost *row = (struct hew_trace_lost *)(block + 1), *end = row + rows;
         for (size_t i = first; i < next && row < end; i++) {
-            uint64_t id = *hew_shadow_find(scan.objects[i].begin);
-            if ((id & REACHED) == 0 && id >> HEW_TRACE_LG_NUMBER > hew_trace_shared.floor) {
-                *row++ = row_of(id);
+            uint32_t handle = *hew_shadow_find(scan.objects[i].begin);
+            if ((handle & HEW_TRACE_REACHED) == 0 && is_recorded(handle)) {
+                *row++ = row_of(hew_trace_ids_find(handle));
             }
         }
         hew_trace_close_room(block, HEW_TRACE_LOST, room, rows * sizeof(*row));
@@ -463,7 +473,7 @@ hew_trace_write_lost(void)
 
     if (!hew_trace_shared.whole || !is_named(hew_next_library(), "libc.so") ||
         (hew_trace_shared.header->flags & HEW_TRACE_OBJECTS) != 0 || hew_trace_settings.thread_sampling != 1 ||
-        !find_objects()) {
+        hew_trace_settings.sample_bytes != 0 || !find_objects()) {
         return;
     }
     hew_large_forget(); /* the recorder's own pointers to objects */

@@ -84,7 +84,7 @@ void *
 realloc(void *object, size_t size)
 {
     void *result;
-    uint64_t before;
+    uint32_t before;
 
     if (object == NULL) {
         if (!hew_next_ready()) {

@@ -48,12 +48,12 @@ static void *
 py_realloc(void *context, void *object, size_t size)
 {
     const struct allocator *next = context;
-    uint64_t id = object == NULL ? 0 : hew_trace_before_realloc(object);
+    uint32_t handle = object == NULL ? 0 : hew_trace_before_realloc(object);
     bool hushed = hew_trace_hush();
     void *result = next->realloc(next->context, object, size);
 
     hew_trace_unhush(hushed);
-    hew_trace_after_realloc(object, id, result, size == 0 ? 1 : size); /* Python returns an object for size 0 */
+    hew_trace_after_realloc(object, handle, result, size == 0 ? 1 : size); /* Python returns an object for size 0 */
     return result;
 }
 

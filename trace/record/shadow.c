@@ -6,13 +6,13 @@
 
 #include <sys/mman.h>
 
-uint64_t *hew_shadow_windows[(size_t)1 << (HEW_LG_ADDRESS - HEW_SHADOW_LG_WINDOW)];
+uint32_t *hew_shadow_windows[(size_t)1 << (HEW_LG_ADDRESS - HEW_SHADOW_LG_WINDOW)];
 
-uint64_t *
+uint32_t *
 hew_shadow_open(uintptr_t address)
 {
-    size_t bytes = HEW_SHADOW_WORDS * sizeof(uint64_t);
-    uint64_t *none = NULL, **place;
+    size_t bytes = 2 * HEW_SHADOW_HALF * sizeof(uint32_t);
+    uint32_t *none = NULL, **place;
     long mapped;
 
     if (address >> HEW_LG_ADDRESS != 0) {
@@ -29,7 +29,7 @@ hew_shadow_open(uintptr_t address)
         return NULL;
     }
     place = &hew_shadow_windows[address >> HEW_SHADOW_LG_WINDOW];
-    if (!__atomic_compare_exchange_n(place, &none, (uint64_t *)mapped, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (!__atomic_compare_exchange_n(place, &none, (uint32_t *)mapped, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         hew_syscall2(SYS_munmap, mapped, bytes); /* another thread was first */
     }
     return hew_shadow_find(address);

@@ -4,7 +4,11 @@
 
 #include "os/clock.h"
 #include "os/registers.h"
+#include "os/syscall.h"
 #include "os/threads.h"
+
+#include <string.h>
+#include <sys/prctl.h>
 
 _Thread_local struct hew_trace_thread hew_trace_thread __attribute__((tls_model("initial-exec")));
 
@@ -50,6 +54,21 @@ come_out(void)
     __atomic_fetch_sub(&hew_trace_shared.inside, 1, __ATOMIC_SEQ_CST);
 }
 
+void
+hew_trace_thread_draw(struct hew_trace_thread *thread)
+{
+    thread->until_sample = hew_random_objects(&thread->random, 1, hew_trace_settings.sample_bytes);
+}
+
+static uint64_t
+seed_of(uint64_t thread)
+{
+    uint64_t seed = hew_trace_settings.seed != 0 ? hew_trace_settings.seed : hew_trace_cycles();
+    struct hew_random first = {seed ^ (thread + 1) * UINT64_C(0xbf58476d1ce4e5b9)};
+
+    return hew_random_next(&first);
+}
+
 static bool
 begin(struct hew_trace_thread *thread)
 {
@@ -76,10 +95,14 @@ begin(struct hew_trace_thread *thread)
         .base = (number + 1) << HEW_TRACE_LG_NUMBER,
         .sampled = (number - hew_trace_shared.floor) % hew_trace_settings.thread_sampling == 0,
         .until_stack = (uint32_t)hew_trace_settings.stack_sampling,
+        .random = {seed_of(number - hew_trace_shared.floor)},
         .room = SMALLEST_ROOM,
         .walk = thread->walk,
         .busy = true,
     };
+    if (hew_trace_settings.sample_bytes != 0) {
+        hew_trace_thread_draw(thread);
+    }
     if (thread->walk != NULL) {
         hew_trace_walk_forget(thread->walk);
     }
@@ -120,7 +143,22 @@ next_block(struct hew_trace_thread *thread)
     }
     hew_trace_writer_begin(writer, room, thread->room);
     thread->node = 0;
+    thread->block_begins = true;
     return true;
+}
+
+/* Writes the thread's name, if it has another one now. */
+static void
+write_name(struct hew_trace_thread *thread)
+{
+    char name[sizeof(thread->name)] = "";
+
+    if (hew_syscall4(SYS_prctl, PR_GET_NAME, name, 0, 0) == 0 && memcmp(name, thread->name, sizeof(name)) != 0) {
+        name[HEW_TRACE_NAME_MAX] = '\0';
+        memcpy(thread->name, name, sizeof(name));
+        thread->tid = thread->tid != 0 ? thread->tid : (uint32_t)hew_syscall1(SYS_gettid, 0);
+        hew_trace_write_name(&thread->writer, thread->tid, name, strlen(name));
+    }
 }
 
 /* Whether the attached client has been silent for too long. */
@@ -154,6 +192,10 @@ begin_batch(struct hew_trace_thread *thread)
     }
     ticket = __atomic_add_fetch(&state->ticket, 1, __ATOMIC_ACQ_REL);
     hew_trace_write_sync(&thread->writer, ticket, time);
+    if (thread->block_begins) {
+        thread->block_begins = false;
+        write_name(thread);
+    }
     thread->left = (ticket == before + 1 ? HEW_TRACE_BATCH_ALONE : HEW_TRACE_BATCH_OPERATIONS) - 1;
     thread->deadline =
         cycles + __atomic_load_n(&state->cycles_per_ms, __ATOMIC_RELAXED) / 1000 * HEW_TRACE_BATCH_MICROSECONDS;
@@ -215,10 +257,18 @@ at_thread_end(void *argument)
     }
     if (thread->writer.block != NULL) {
         room = thread->writer.block;
+        write_name(thread);
+        if (thread->passed != 0) {
+            hew_trace_write_passed(&thread->writer, thread->passed);
+        }
         hew_trace_write_exit(&thread->writer);
         hew_trace_writer_close(&thread->writer);
         hew_trace_leave_room(room, thread->room);
         thread->room = SMALLEST_ROOM;
+    }
+    if (thread->handles_left != 0) {
+        hew_trace_ids_end(thread->handle, thread->handles_left);
+        thread->handles_left = 0;
     }
     if (thread->walk != NULL) {
         hew_trace_walk_free(thread->walk);

@@ -2,24 +2,24 @@
 /*
  * thread: writes each thread's operations into a room of the file that belongs to that thread.
  *
- * Owns      the thread's writer, in initial-exec thread data; objects' ids: thread and number in one word, 0 for none.
+ * Owns      the thread's writer, in initial-exec thread data.
  * Promises  no lock and no malloc; one atomic addition for a batch.  A signal handler that interrupts a record records
  *           nothing.  A forked child, and a thread whose recording has stopped, notice by one compare.
  */
 #ifndef HEW_TRACE_RECORD_THREAD_H
 #define HEW_TRACE_RECORD_THREAD_H
 
+#include "base/random.h"
 #include "format/writer.h"
 #include "record/cycles.h"
 #include "record/file.h"
+#include "record/ids.h"
 #include "record/shadow.h"
 #include "record/walk.h"
 
 #define HEW_TRACE_BATCH_OPERATIONS 64
 #define HEW_TRACE_BATCH_ALONE 4096 /* while no other thread draws tickets */
 #define HEW_TRACE_BATCH_MICROSECONDS 100
-#define HEW_TRACE_LG_NUMBER 44
-#define HEW_TRACE_LARGE (UINT64_C(1) << (HEW_TRACE_LG_NUMBER - 1)) /* flag in an id: large.h tracks the object */
 #define HEW_TRACE_THREADS_MAX ((1u << (64 - HEW_TRACE_LG_NUMBER)) - 2)
 
 struct hew_trace_thread {
@@ -28,13 +28,21 @@ struct hew_trace_thread {
     uint64_t base;               /* of its objects' ids */
     uint64_t deadline;           /* cycle count at which the batch ends */
     uint32_t left;               /* operations left in the batch */
+    uint32_t handle;             /* of its next object */
+    uint32_t handles_left;       /* in its chunk */
     uint32_t until_stack;        /* allocations until the next one with a stack; 0: stacks are off */
+    uint64_t until_sample;       /* bytes until the next sampled one; 0: every allocation is recorded */
+    uint64_t passed;             /* operations since the last recorded one, of a sample by bytes */
+    struct hew_random random;    /* of the sample */
     uint32_t node;               /* the node that this block currently applies to allocations */
     struct hew_trace_walk *walk; /* NULL: no stack yet */
     uint32_t room;
     uint32_t rounds; /* destructor rounds so far */
+    uint32_t tid;
+    char name[16]; /* as it was last written */
     bool sampled;
-    bool busy; /* inside a record, or in a call whose own allocations are not recorded */
+    bool block_begins; /* its name has not been looked at since */
+    bool busy;         /* inside a record, or in a call whose own allocations are not recorded */
 };
 
 extern _Thread_local struct hew_trace_thread hew_trace_thread;
@@ -44,6 +52,9 @@ HEW_COLD bool hew_trace_thread_begin(struct hew_trace_thread *thread);
 
 /* Begins a batch, and a new block if the current one has no space for an operation; false: recording has stopped. */
 HEW_NOINLINE bool hew_trace_thread_sync(struct hew_trace_thread *thread);
+
+/* After a sampled allocation: draws the bytes until the next one. */
+HEW_NOINLINE void hew_trace_thread_draw(struct hew_trace_thread *thread);
 
 /* Writes the stack of the next allocation, if that one is sampled and its stack differs from the previous one. */
 HEW_NOINLINE void hew_trace_thread_stack(struct hew_trace_thread *thread);
@@ -82,6 +93,28 @@ hew_trace_due(struct hew_trace_thread *thread)
     }
     thread->left--;
     return true;
+}
+
+/* Whether an allocation of this size is to be recorded: it contains a sampled byte.  One without bytes counts as one. */
+HEW_INLINE bool
+hew_trace_wants(struct hew_trace_thread *thread, size_t size)
+{
+    size += size == 0;
+    if (HEW_UNLIKELY(size < thread->until_sample)) {
+        thread->until_sample -= size;
+        return false;
+    }
+    if (HEW_UNLIKELY(thread->until_sample != 0)) {
+        hew_trace_thread_draw(thread);
+    }
+    return true;
+}
+
+/* An operation that is not recorded. */
+HEW_INLINE void
+hew_trace_pass(struct hew_trace_thread *thread)
+{
+    thread->passed += thread->until_sample != 0;
 }
 
 /* Before an operation on another thread's object: it must be in a later batch than the one that made the object. */

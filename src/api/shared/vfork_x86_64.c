@@ -9,12 +9,21 @@
  * What fork() and posix_spawn() start is safe: the former has memory and a number of its own, the latter never
  * allocates.
  */
+#include "api/boot.h"
 #include "cache/thread.h"
 #include "os/syscall.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 HEW_HIDDEN int hew_vfork_return(long result);
+extern HEW_HIDDEN const char hew_vfork_own[]; /* the function below; `vfork` is the one that the program finds first */
+
+bool
+hew_vfork_is_ours(void)
+{
+    return (uintptr_t)vfork == (uintptr_t)hew_vfork_own;
+}
 
 /* In the parent, or where the system has refused. */
 int
@@ -34,7 +43,8 @@ hew_vfork_return(long result)
  * call: both jump to their caller.
  */
 __asm__(".pushsection .text.vfork, \"ax\"\n"
-        ".globl vfork\n.type vfork, @function\nvfork:\n.cfi_startproc\n"
+        ".globl vfork\n.type vfork, @function\n.globl hew_vfork_own\n.hidden "
+        "hew_vfork_own\nhew_vfork_own:\nvfork:\n.cfi_startproc\n"
         "endbr64\n"
         "subq $8, %rsp\n.cfi_adjust_cfa_offset 8\n"
         "call hew_thread_set_aside\n"

@@ -8,10 +8,19 @@
 #include <errno.h>
 #include <string.h>
 
-static const hew_ctl_leaf leaves[] = {
-#define HEW_CTL_LEAF(leaf) leaf,
+/* Calls the function that serves the row.  In a table of pointers each one would cost a relocation of 24 bytes at the
+ * front of libhew.so, which the loader applies in every process. */
+static int
+call_function(const struct hew_ctl_row *row, const struct hew_ctl_call *call)
+{
+    switch ((enum hew_ctl_leaf)row->leaf) {
+#define HEW_CTL_LEAF(leaf)                                                                                             \
+    case HEW_LEAF_##leaf:                                                                                              \
+        return leaf(call);
 #include "control/mallctl/ctl_leaves.def"
-};
+    }
+    return ENOENT;
+}
 
 /* The node of mib[0 .. depth), given its parent, the node of mib[0 .. depth - 1); NULL when there is none. */
 static const struct hew_ctl_node *
@@ -21,7 +30,7 @@ descend(const struct hew_ctl_node *parent, const size_t *mib, size_t depth)
     const struct hew_ctl_row *row = node == NULL ? NULL : hew_ctl_tree_row(node);
     if (row != NULL && row->type == HEW_CTL_INDEX) {
         struct hew_ctl_call call = {.mib = mib, .depth = depth, .row = row};
-        return leaves[row->leaf](&call) == 0 ? node : NULL;
+        return call_function(row, &call) == 0 ? node : NULL;
     }
     return node;
 }
@@ -47,7 +56,7 @@ call_leaf(const struct hew_ctl_node *node, struct hew_ctl_call *call)
     if (call->old_length == NULL) {
         call->old = NULL;
     }
-    return leaves[call->row->leaf](call);
+    return call_function(call->row, call);
 }
 
 /* Appends one part of the name to the MIB; NULL: no such part.  *name becomes the remainder, NULL after the last

@@ -62,9 +62,7 @@ struct hew_ctl_call {
     const struct hew_ctl_row *row;
 };
 
-/* Returns 0, ENOENT, EINVAL, EPERM, EFAULT or EAGAIN. */
-typedef int (*hew_ctl_leaf)(const struct hew_ctl_call *call);
-
+/* Each returns 0, ENOENT, EINVAL, EPERM, EFAULT or EAGAIN. */
 #define HEW_CTL_LEAF(leaf) int leaf(const struct hew_ctl_call *call);
 #include "control/mallctl/ctl_leaves.def"
 

@@ -10,6 +10,7 @@
 #include "alloc/utilization.h"
 #include "control/mallctl/ctl_arena.h"
 #include "control/mallctl/ctl_value.h"
+#include "guard/guard.h"
 #include "os/fatal.h"
 
 #include <errno.h>
@@ -88,6 +89,20 @@ hew_ctl_experimental_limit(const struct hew_ctl_call *call)
     size_t value;
     memcpy(&value, (const char *)&counts + call->row->field, sizeof value);
     return hew_ctl_read_uint64(call, value);
+}
+
+int
+hew_ctl_experimental_guard_rate(const struct hew_ctl_call *call)
+{
+    unsigned before = hew_guard_rate(), after;
+    if (hew_options.hardening != HEW_HARDENING_SAMPLE) {
+        return ENOENT;
+    }
+    int error = hew_ctl_exchange(call, &before, &after, sizeof before);
+    if (error == 0 && call->new != NULL) {
+        hew_guard_set_rate(after);
+    }
+    return error;
 }
 
 int

@@ -52,6 +52,13 @@ hew_ctl_stats_peak(const struct hew_ctl_call *call)
 }
 
 int
+hew_ctl_stats_guard(const struct hew_ctl_call *call)
+{
+    struct hew_stats_guard guard = hew_stats_guard();
+    return hew_ctl_read_number(call, *(const uint64_t *)((const char *)&guard + call->row->field));
+}
+
+int
 hew_ctl_stats_background(const struct hew_ctl_call *call)
 {
     struct hew_stats_background_numbers numbers = hew_stats_background_numbers();

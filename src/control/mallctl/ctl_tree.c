@@ -6,13 +6,8 @@
 
 #include <string.h>
 
-enum {
-#define HEW_CTL_LEAF(leaf) LEAF_##leaf,
-#include "control/mallctl/ctl_leaves.def"
-};
-
 const struct hew_ctl_row hew_ctl_rows[] = {
-#define HEW_CTL(name, type, access, leaf, field) {name, field, HEW_CTL_##type, HEW_CTL_##access, LEAF_##leaf},
+#define HEW_CTL(name, type, access, leaf, field) {name, field, HEW_CTL_##type, HEW_CTL_##access, HEW_LEAF_##leaf},
 #include "control/mallctl/ctl_names.def"
     {.name = ""},
 };

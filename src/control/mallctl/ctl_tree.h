@@ -13,6 +13,11 @@
 #include "control/mallctl/ctl.h"
 #include "os/mutex.h"
 
+enum hew_ctl_leaf {
+#define HEW_CTL_LEAF(leaf) HEW_LEAF_##leaf,
+#include "control/mallctl/ctl_leaves.def"
+};
+
 struct hew_ctl_node {
     uint16_t first, count; /* its children */
     uint16_t row;          /* the first row under this node; its own if it has one */

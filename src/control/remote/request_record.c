@@ -10,11 +10,11 @@
 /* Before glibc 2.34 dlsym() is in libdl.so.2, like dlopen(); a static program may have neither. */
 #pragma weak dlsym
 
-#define NUMBERS 5
+#define NUMBERS 6
 
 /* The library's functions; all are set or none. */
 static struct {
-    long (*attach)(const char *file, const uint64_t numbers[4]);
+    long (*attach)(const char *file, const uint64_t numbers[5]);
     long (*look)(void);
     void (*detach)(void);
 } recorder;
@@ -54,7 +54,7 @@ tell_number(struct hew_reply *reply, long number)
     hew_reply_end(reply, "u64");
 }
 
-/* Parses five numbers separated by commas. */
+/* Parses the numbers separated by commas. */
 static bool
 read_numbers(const char *text, uint64_t numbers[NUMBERS])
 {
@@ -80,18 +80,18 @@ static void
 begin(const char *what, char *rest, struct hew_reply *reply)
 {
     uint64_t numbers[NUMBERS];
-    bool whole = rest != NULL && read_numbers(what, numbers) && numbers[1] != 0 && numbers[4] < strlen(rest) &&
-                 rest[numbers[4]] == ' ' && rest[0] == '/' && rest[numbers[4] + 1] == '/';
+    bool whole = rest != NULL && read_numbers(what, numbers) && numbers[1] != 0 && numbers[5] < strlen(rest) &&
+                 rest[numbers[5]] == ' ' && rest[0] == '/' && rest[numbers[5] + 1] == '/';
     if (!whole) {
-        hew_reply_refuse(reply, "malformed", "record takes look, stop, or five numbers and two absolute paths", "");
+        hew_reply_refuse(reply, "malformed", "record takes look, stop, or six numbers and two absolute paths", "");
         return;
     }
-    rest[numbers[4]] = '\0';
+    rest[numbers[5]] = '\0';
     if (!load(rest)) {
         hew_reply_refuse(reply, "failed", "the process cannot load ", rest);
         return;
     }
-    long slots = recorder.attach(rest + numbers[4] + 1, numbers);
+    long slots = recorder.attach(rest + numbers[5] + 1, numbers);
     if (slots == -1) {
         hew_reply_refuse(reply, "busy", "the process is being recorded already", "");
     } else if (slots < 0) {

@@ -28,8 +28,8 @@ TEST(every_setting_of_jemalloc_is_known_once)
         }
     }
     /* Ours: prof_format, prof_slabs, thp_threshold, control, conf_file, classes, pools, limit, limit_hard, reserve_maps, cache_room, depot_room,
-     * tuning, hardening. */
-    CHECK_EQUAL(count, 91 + 14);
+     * tuning, hardening, guard_rate. */
+    CHECK_EQUAL(count, 91 + 15);
 }
 
 TEST(the_defaults_are_in_their_ranges)

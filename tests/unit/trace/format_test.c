@@ -175,6 +175,42 @@ TEST(a_block_whose_writer_was_killed_reads_to_its_last_operation)
     hew_trace_close(&fixture.trace);
 }
 
+TEST(operations_that_are_not_in_the_trace_are_counted_before_the_next_one)
+{
+    static struct fixture fixture;
+    struct hew_trace_writer writer = {.thread = 0};
+    struct hew_trace_merge merge;
+    struct hew_trace_operation operation;
+    uint64_t passed[8];
+    size_t count = 0;
+
+    fixture_begin(&fixture);
+    for (int block = 0; block < 2; block++) {
+        fixture_block(&fixture, &writer);
+        hew_trace_write_sync(&writer, block + 1, 0);
+        hew_trace_write_malloc(&writer, HEW_TRACE_MALLOC, 10);
+        hew_trace_write_passed(&writer, 7);
+        hew_trace_write_passed(&writer, 300);
+        hew_trace_write_free(&writer, 0, (uint64_t)block);
+        hew_trace_writer_close(&writer);
+    }
+    CHECK(fixture_open(&fixture));
+    CHECK(hew_trace_merge_begin(&merge, &fixture.trace));
+    while (hew_trace_merge_next(&merge, &operation)) {
+        if (operation.kind == HEW_TRACE_DID_ALLOCATE || operation.kind == HEW_TRACE_DID_FREE) {
+            passed[count++] = operation.passed;
+        }
+    }
+    CHECK_EQUAL(count, 4);
+    CHECK_EQUAL(passed[0], 0);
+    CHECK_EQUAL(passed[1], 307);
+    CHECK_EQUAL(passed[2], 307); /* of the thread, not of the block */
+    CHECK_EQUAL(passed[3], 614);
+    CHECK_EQUAL(merge.operations, 4);
+    hew_trace_merge_end(&merge);
+    hew_trace_close(&fixture.trace);
+}
+
 /* A block of the tree of stacks, whose first node has this number. */
 static void
 nodes_block(struct fixture *fixture, uint64_t number, const struct hew_trace_node *nodes, size_t count)
@@ -294,7 +330,7 @@ TEST(what_is_no_trace_is_refused_in_one_line)
     fixture_begin(&fixture);
     fixture.bytes[8] = 9;
     CHECK(!fixture_open(&fixture));
-    CHECK_TEXT(fixture.why, "a trace of version 9: this hew reads versions 1 to 3");
+    CHECK_TEXT(fixture.why, "a trace of version 9: this hew reads versions 1 to 4");
     fixture.bytes[0] = 'x';
     CHECK(!fixture_open(&fixture));
     CHECK_TEXT(fixture.why, "no trace of hew record: it does not begin with \"hewtrace\"");

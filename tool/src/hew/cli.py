@@ -39,6 +39,7 @@ GROUPS = {
         "advise": "Recommend settings, with the evidence.",
         "search": "Find the settings and the allocator that suit a command best.",
         "ctl": "Read and change the allocator of a running process.",
+        "swap": "Change the allocator of a running process to hew.",
     },
     "Serve": {
         "serve": "Show processes in a browser.",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Memory that the allocator gave back, made resident again by the kernel as huge pages: what khugepaged does in minutes,
+/* Memory that the allocator returned, made resident again by the kernel as huge pages: what khugepaged does in minutes,
  * asked for at once (MADV_COLLAPSE, Linux 6.1).
  *
  *     refill COUNT KEEP

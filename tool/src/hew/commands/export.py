@@ -83,7 +83,7 @@ OPTIONS = (
         type=positive_option,
         default=0.0,
         metavar="SECONDS",
-        help="When the connection broke, send once more what was acknowledged so recently; for engines that "
+        help="When the connection broke, send again what was acknowledged so recently; for engines that "
         "acknowledge before their data is safe, and drop duplicates.",
     ),
     click.option("--dumps", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Statistics in files."),

@@ -15,7 +15,7 @@ from hew.commands.profile_output import Ways
 from hew.commands.profiling import Profiling
 from hew.model.profile import Kind
 from hew.model.whole_run import View
-from hew.sources.profile.whole_run import is_trace
+from hew.sources.trace.family import is_trace
 
 KINDS = {kind.key: kind for kind in Kind}
 
@@ -48,6 +48,8 @@ OPTIONS = (
     click.option("--at", type=click.FloatRange(0), metavar="SECONDS", help="Of a trace: what is live then."),
     click.option("--between", type=(click.FloatRange(0), click.FloatRange(0)), metavar="SECONDS SECONDS",
                  help="Of a trace: what has grown from one moment to the other."),
+    click.option("--process", metavar="PID|NAME",
+                 help="Of a recording of several processes: this one.  [default: that with most operations]"),
     click.option("--within", type=click.IntRange(1), default=1, show_default=True, metavar="N",
                  help="What counts as temporary: freed as the Nth operation of its thread, or sooner."),
     click.option("--html", type=output, callback=writable, metavar="FILE", help="One page with a flame graph."),
@@ -119,7 +121,8 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     heap_v2, of hew or jemalloc, in pprof's format or of heaptrack; - is standard input. A COMMAND runs under hew, and
     is looked at at its end; with an option that is of a trace each of its allocations is recorded.
 
-    A FILE may also be a trace of hew record --stacks all: then all amounts are exact.
+    A FILE may also be a trace of hew record --stacks all: then all amounts are exact. Of a folder with traces the one
+    with most operations is shown; the page of --html has the others as well.
 
     --pins wants a process that was started with prof:true,prof_slabs:true.
     """
@@ -133,7 +136,9 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     source = source_of(words, context.meta["command"])
     if ways.moment and source.pid is not None:
         raise click.UsageError("what is of a trace is not of a process: hew record PID --stacks all -o FILE")
-    of_trace = ways.moment or (source.file is not None and is_trace(source.file))
+    if ways.process is not None and source.pid is not None:
+        raise click.UsageError("--process chooses among the processes of a recording")
+    of_trace = ways.moment or (source.file is not None and (is_trace(source.file) or source.file.is_dir()))
     if source.pid is None and (ways.pins or (ways.by and not of_trace)):
         raise click.UsageError("--pins and --by look at a running process: give its PID")
     with told("hew profile"):

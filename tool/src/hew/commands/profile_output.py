@@ -51,6 +51,7 @@ class Ways:
     at: float | None
     between: tuple[float, float] | None
     within: int
+    process: str | None
 
     @property
     def moment(self) -> View | None:

@@ -5,34 +5,45 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Collection
 from pathlib import Path
 
 import click
 
 from hew.commands.options import requested, told
+from hew.commands.recorded import tell_converted, tell_files
 from hew.commands.recording import process_of, record_running
 from hew.model.allocator import Request
 from hew.model.errors import HewError
 from hew.sources.discovery import discover
 from hew.sources.environment import caller_environment
-from hew.sources.trace.converting import convert
-from hew.sources.trace.recorder import Recording, arranged, files_of, finish, others_of, record
-from hew.sources.trace.running import writer_of
-from hew.views.trace_text import count, recorded, still_written, what_to_replay
+from hew.sources.trace.recorder import Recording, files_of, record
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 LEAST = 1 << 20
-SHOWN = 5
+MOST_SAMPLE = 1 << 30
 
 
-def _size(_context: click.Context, parameter: click.Parameter, text: str | None) -> int | None:
+def _bytes(text: str, least: int) -> int | None:
+    """A size with its unit; None: it is none, or less than that."""
+    match = re.fullmatch(r"(\d{1,15})([KMGT]?)", text.upper())
+    size = 0 if match is None else int(match[1]) * UNITS[match[2]]
+    return size if size >= least else None
+
+
+def _most(_context: click.Context, parameter: click.Parameter, text: str | None) -> int | None:
     if text is None:
         return None
-    match = re.fullmatch(r"(\d{1,15})([KMGT]?)", text.upper())
-    if match is None or int(match[1]) * UNITS[match[2]] < LEAST:
+    if (size := _bytes(text, LEAST)) is None:
         raise click.BadParameter(f"{text!r} is not a size of 1M or more, such as 500M", param=parameter)
-    return int(match[1]) * UNITS[match[2]]
+    return size
+
+
+def _sample(_context: click.Context, parameter: click.Parameter, text: str | None) -> int:
+    if text is None:
+        return 0
+    if (size := _bytes(text, 1)) is None or size > MOST_SAMPLE:
+        raise click.BadParameter(f"{text!r} is not a size from 1 to 1G, such as 512K", param=parameter)
+    return size
 
 
 def _stacks(_context: click.Context, parameter: click.Parameter, text: str) -> int:
@@ -43,7 +54,19 @@ def _stacks(_context: click.Context, parameter: click.Parameter, text: str) -> i
     return int(text)
 
 
-@click.command("record", context_settings={"allow_interspersed_args": False})
+class _Words(click.Command):
+    """Options end where a COMMAND begins; behind a PID there may be more of them."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Move a PID with words behind it to the end."""
+        words = self.make_parser(context).parse_args(list(args))[0].get("words")
+        several = isinstance(words, (list, tuple)) and len(words) > 1
+        if several and process_of(words[:1]) is not None and "--" not in args:
+            args = [*args[: len(args) - len(words)], *words[1:], words[0]]
+        return super().parse_args(context, args)
+
+
+@click.command("record", cls=_Words, context_settings={"allow_interspersed_args": False})
 @click.option(
     "-o",
     "--output",
@@ -53,7 +76,7 @@ def _stacks(_context: click.Context, parameter: click.Parameter, text: str) -> i
     help="The trace, of the process with most operations; those of others go to the folder FILE.others.",
 )
 @click.option(
-    "--max", "most", callback=_size, metavar="SIZE", help="Bytes of each file before it is packed, such as 2G."
+    "--max", "most", callback=_most, metavar="SIZE", help="Bytes of each file before it is packed, such as 2G."
 )
 @click.option(
     "--threads",
@@ -68,6 +91,12 @@ def _stacks(_context: click.Context, parameter: click.Parameter, text: str) -> i
     default="0",
     metavar="all|N",
     help="Also the stack of each allocation, or of one of N.  [default: none]",
+)
+@click.option(
+    "--sample",
+    callback=_sample,
+    metavar="BYTES",
+    help="Record only allocations with a sampled byte, one of BYTES such as 512K, with their stacks.",
 )
 @click.option(
     "--children/--no-children", default=True, show_default=True, help="Whether children write files of their own."
@@ -96,6 +125,7 @@ def command(
     most: int | None,
     threads: int,
     stacks: int,
+    sample: int,
     children: bool,
     requests: tuple[Request, ...],
     source: Path | None,
@@ -111,23 +141,26 @@ def command(
         raise click.UsageError("give a COMMAND or a PID to record, or --from FILE")
     if source is not None:
         with told("hew record", programs=True):
-            _tell_converted(source, output)
+            tell_converted(source, output)
         return
     pid = process_of(words)
+    if sample and stacks > 1:
+        raise click.UsageError("--sample has the stack of every allocation in it: leave out --stacks")
+    stacks = 1 if sample else stacks
     if seconds is not None and pid is None:
         raise click.UsageError("--seconds is for a PID")
     if requests and pid is not None:
         raise click.UsageError("--alloc is for a COMMAND: a process that runs has its allocator")
     if pid is not None:
         with told("hew record"):
-            record_running(pid, Recording(output, most, threads, stacks, False, None), seconds)
+            record_running(pid, Recording(output, most, threads, stacks, False, None, sample), seconds)
         return
     with told("hew record"):
         environment = caller_environment()
         library = _library(requests, environment)
         former = set(files_of(output)) if output.parent.is_dir() else set()
-        status = record(words, Recording(output, most, threads, stacks, children, library), environment)
-        _tell(output, former)
+        status = record(words, Recording(output, most, threads, stacks, children, library, sample), environment)
+        tell_files(output, former)
     if status < 0:
         signal.signal(-status, signal.SIG_DFL) if -status not in (signal.SIGKILL, signal.SIGSTOP) else None
         os.kill(os.getpid(), -status)
@@ -142,43 +175,3 @@ def _library(requests: tuple[Request, ...], environment: dict[str, str]) -> Path
     if unusable:
         raise HewError(f"--alloc {unusable[0].name}: {unusable[0].reason}")
     return next((one.library for one in found if one.library is not None), None)
-
-
-def _tell_converted(source: Path, output: Path) -> None:
-    """Makes the trace of another recorder's file and says what is in it."""
-    summary, unknown = convert(source, output)
-    click.echo(f"hew record: {recorded(summary)}", err=True)
-    if unknown:
-        click.echo(f"hew record: {count(unknown, 'free')} of objects that are not in it: left out", err=True)
-    click.echo(f"hew record: to run it again: {what_to_replay(summary)}", err=True)
-
-
-def _tell(output: Path, former: Collection[Path]) -> None:
-    """Packs each new file and says what is in it; one that cannot be packed is left as it is."""
-    found, failed, running = [], False, []
-    for path in files_of(output):
-        if path in former:
-            continue
-        try:
-            if (pid := writer_of(path)) is not None:
-                running.append((path, pid))
-            else:
-                found.append(finish(path))
-        except (HewError, OSError) as error:
-            failed = True
-            click.echo(f"hew record: {error}", err=True)
-    worth = [one for one in arranged(found, output) if one.operations]
-    for one in worth[:SHOWN]:
-        click.echo(f"hew record: {recorded(one)}", err=True)
-    if len(worth) > SHOWN:
-        click.echo(f"hew record: {count(len(worth) - SHOWN, 'smaller trace')} in {others_of(output)}", err=True)
-    for path, pid in running:
-        click.echo(f"hew record: {still_written(path, pid)}", err=True)
-    if not worth and not failed and not running:
-        click.echo(
-            "hew record: nothing was recorded: the program allocates nothing, is static, has a malloc of its own, or "
-            "forbids preloading",
-            err=True,
-        )
-    if worth:
-        click.echo(f"hew record: to run it again under other allocators: {what_to_replay(worth[0])}", err=True)

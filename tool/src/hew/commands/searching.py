@@ -42,7 +42,7 @@ class Searcher:
     search: Search
     ground: Ground
     trials: Course  # how candidates are tried
-    life: Course  # how the best of them are measured once more, and the pick is verified
+    life: Course  # how the best of them are measured again, and the pick is verified
     study: Study
 
     def explore(self, tell: Told) -> None:

@@ -77,7 +77,7 @@ def command(
         with listener:
             _say(f"open {at.url}/#token={token if not guard.token else '…'}")
             if guard.token:
-                _say(f"in place of … what is in {token_file}; without it nobody sees a process")
+                _say(f"in place of … what is in {token_file}; without it no process is shown")
             else:
                 _say(f"without what is behind the # the page only shows; {at.url}/metrics is for machines")
             serve(application(site, guard, token, assets), listener)

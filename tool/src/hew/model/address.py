@@ -55,8 +55,8 @@ class Guard:
     def __post_init__(self) -> None:
         if not self.token and not self.address.loopback:
             raise HewError(
-                f"{self.address.host} can be reached from other machines: give --token-file FILE, and have whoever "
-                "asks send what is in it (Authorization: Bearer ...); 127.0.0.1 needs none"
+                f"{self.address.host} can be reached from other machines: give --token-file FILE. Clients send "
+                "its content (Authorization: Bearer ...); 127.0.0.1 needs none"
             )
 
     def refusal(self, headers: Mapping[str, str]) -> tuple[int, str] | None:

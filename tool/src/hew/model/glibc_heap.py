@@ -63,7 +63,7 @@ class GlibcHeap:
 
     @property
     def trimmable(self) -> int:
-        """Resident bytes that malloc_trim(0) would give back."""
+        """Resident bytes that malloc_trim(0) would return."""
         return sum(one.unused.resident for one in self.arenas)
 
     @property

@@ -209,6 +209,30 @@ class Peak:
 
 
 @dataclass(frozen=True)
+class Guard:
+    """Guarded objects of `hardening:sample`, and the program's mistakes that met one."""
+
+    guarded: int | None = None
+    live: int | None = None
+    waiting: int | None = None
+    passed: int | None = None
+    refused: int | None = None
+    interval: int | None = None
+    reported: int | None = None
+    use_after_free: int | None = None
+    overflow: int | None = None
+    underflow: int | None = None
+    double_free: int | None = None
+    bad_pointer: int | None = None
+
+    @property
+    def found(self) -> dict[str, int]:
+        """How often each kind of mistake was found."""
+        kinds = ("use_after_free", "overflow", "underflow", "double_free", "bad_pointer")
+        return {kind.replace("_", " "): getattr(self, kind) or 0 for kind in kinds}
+
+
+@dataclass(frozen=True)
 class MemoryLimit:
     """The limit of memory nearest to what hew holds. `source`: the setting that says so, or `cgroup`."""
 
@@ -234,6 +258,7 @@ class Snapshot:
     background: BackgroundThreads = field(default_factory=BackgroundThreads)
     depot: Depot = field(default_factory=Depot)
     peak: Peak = field(default_factory=Peak)
+    guard: Guard = field(default_factory=Guard)
     limit: MemoryLimit = field(default_factory=MemoryLimit)
     mutexes: Mapping[str, Mutex] = field(default_factory=dict)
     merged: Arena | None = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 ENDED = 1  # flags of a trace's header
 FULL = 2
 OBJECTS = 4  # of CPython's own allocator are in it
+SAMPLED = 8  # by bytes
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a command really is: its file, the ELF program behind a script, and whether a preload can reach that."""
+"""What a command really is: its file, the ELF program behind a script, and whether a preload can reach that.
+
+The header is read here by struct: `hew run` needs nothing else of the file, and to import pyelftools takes half a
+second. Whatever reads symbols or segments uses pyelftools (code.py).
+"""
 
 import os
 import shutil

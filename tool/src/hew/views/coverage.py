@@ -61,7 +61,7 @@ def _heap(heap: GlibcHeap) -> str:
     caches = f"; {size(heap.cached)} in {heap.caches} thread cache{'s' * (heap.caches > 1)}" if heap.caches else ""
     return (
         f"as of {heap.taken}{moving}: {size(heap.system)} in {len(heap.arenas)} arena{'s' * (len(heap.arenas) > 1)}, "
-        f"{least}{size(heap.free)} of it free; malloc_trim would give back {size(heap.trimmable)}; "
+        f"{least}{size(heap.free)} of it free; malloc_trim would return {size(heap.trimmable)}; "
         f"{size(heap.scattered)} free lie beside objects{caches}"
     )
 

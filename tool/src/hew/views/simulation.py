@@ -27,8 +27,8 @@ COLUMNS = ("peak heap", "of live", "peak resident", "internal", "external", "wor
 WORDS = """
 <p><b>Live</b> is what the program has asked for and not freed: no allocator can do with less. <b>Heap</b> is what a
 policy has of the system, <b>resident</b> the pages of it with at least one live byte: what would stay if all others
-were given back at once. <b>Internal</b> fragmentation is the share of what objects take (sizes rounded up, headers,
-alignment) that nobody asked for, <b>external</b> the share of the heap that no object has; both are means over the
+were freed immediately. <b>Internal</b> fragmentation is the share of what objects take (sizes rounded up, headers,
+alignment) beyond what was requested, <b>external</b> the share of the heap that no object has; both are means over the
 operations. <b>Work</b> is steps for each operation as the textbook takes them: list nodes looked at, splits,
 merges.</p>
 <p>No row knows threads, caches or decay: it is the policy alone that is seen. An allocator that does not move

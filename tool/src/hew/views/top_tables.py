@@ -33,10 +33,13 @@ def headline(view: LiveView) -> str:
     """The process's title line."""
     moment = view.moment
     count = sum(moment.threads.values())
+    found = {kind: often for kind, often in (moment.snapshot.guard.found if moment.snapshot else {}).items() if often}
+    misuse = "\nmisuse found by guarded objects: " + ", ".join(f"{kind} x{often}" for kind, often in found.items())
     return (
         f"{moment.pid} {moment.words[:120] or moment.name}\n"
         f"{moment.allocator}, resident {size(moment.outside.resident)}, "
         f"{count} thread{'' if count == 1 else 's'}: {counted(moment.threads)}"
+        f"{misuse if found else ''}"
     )
 
 

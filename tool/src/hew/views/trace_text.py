@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 from hew.model.quantity import size, three_digits
-from hew.model.trace import FULL, OBJECTS, TracePlan, TraceSummary
+from hew.model.trace import FULL, OBJECTS, SAMPLED, TracePlan, TraceSummary
 
 
 def count(value: int, thing: str) -> str:
@@ -48,6 +48,8 @@ def planned_text(name: str, plan: TracePlan) -> list[str]:
     ]
     if plan.flags & FULL:
         lines.append("the recording stopped before the program did: --max, or a full disk")
+    if plan.flags & SAMPLED:
+        lines.append("it is a sample: large objects are more likely to be in it than small ones")
     if plan.flags & OBJECTS:
         lines.append(
             "it has the objects of CPython's own allocator, which malloc never saw: record without --stacks all to "

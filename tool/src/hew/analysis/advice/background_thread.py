@@ -48,7 +48,7 @@ def rule(case: Case) -> Advice | None:
         return None
     return Advice(
         rule=NAME,
-        title="dirty pages outlive their decay time: nobody purges while the program is idle",
+        title="dirty pages outlive their decay time: no thread purges while the program is idle",
         subject=base.snapshot.subject,
         evidence=(
             Evidence("dirty pages", idle, Unit.BYTES, f"{base.arena.where}.pdirty"),

@@ -37,11 +37,11 @@ def rule(case: Case) -> Advice | None:
     wanted = 1000 if now < 1000 else DEFAULT_MS
     return Advice(
         rule=NAME,
-        title="pages are given back to the system and faulted in again",
+        title="pages are returned to the system and faulted in again",
         subject=base.snapshot.subject,
         evidence=(
-            Evidence("pages given back", rate, Unit.PER_SECOND, f"{base.arena.where}.dirty_purged, muzzy_purged"),
-            Evidence("pages given back in all", purged, Unit.COUNT, f"{base.arena.where}.dirty_purged, muzzy_purged"),
+            Evidence("pages returned", rate, Unit.PER_SECOND, f"{base.arena.where}.dirty_purged, muzzy_purged"),
+            Evidence("pages returned in all", purged, Unit.COUNT, f"{base.arena.where}.dirty_purged, muzzy_purged"),
             Evidence("pages of address space", mapped, Unit.COUNT, f"{base.arena.where}.mapped, retained"),
             Evidence("dirty pages are kept for", now / 1e3, Unit.SECONDS, "arenas.dirty_decay_ms"),
         ),

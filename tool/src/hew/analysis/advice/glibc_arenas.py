@@ -54,5 +54,6 @@ def rule(case: Case) -> Advice | None:
         memory="less: what is free in the arenas left out; with a fixed trim threshold the main heap gets short, too",
         risk="low; a program that lives by malloc speed gets slower",
         verify="hew compare -- command, or RSS in a quiet hour",
-        change="or another allocator: hew run -- command (hew compare shows what that does)",
+        change=f"or another allocator: hew run -- command (hew compare shows what that does); without a restart: "
+        f"hew swap --trim {process.pid}",
     )

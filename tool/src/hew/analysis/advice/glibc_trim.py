@@ -33,7 +33,7 @@ def rule(case: Case) -> Advice | None:
     main = next(one for one in heap.arenas if one.main)
     where = f"/proc/{process.pid}/mem"
     evidence = (
-        Evidence("malloc_trim(0) would give back", heap.trimmable, Unit.BYTES, f"{where}, /proc/{process.pid}/pagemap"),
+        Evidence("malloc_trim(0) would return", heap.trimmable, Unit.BYTES, f"{where}, /proc/{process.pid}/pagemap"),
         Evidence(
             "free in glibc's heap", heap.free, Unit.BYTES, f"{where}: bins and top of its arenas ({len(heap.arenas)})"
         ),
@@ -45,9 +45,10 @@ def rule(case: Case) -> Advice | None:
     behind = main.unused.top >= BEHIND * heap.trimmable
     settings = (Setting("trim_threshold", "131072", variable="MALLOC_TRIM_THRESHOLD_"),) if behind else ()
     call = "call malloc_trim(0) when a peak is over"
+    change = f"or {call}" if behind else f"{call}; mallopt(M_TRIM_THRESHOLD) does so for the end of the heap alone"
     return Advice(
         rule=NAME,
-        title=f"glibc keeps {heap.trimmable // MIB} MiB that nobody uses",
+        title=f"glibc keeps {heap.trimmable // MIB} MiB that the program does not use",
         subject=f"glibc {heap.version}",
         evidence=evidence,
         settings=settings,
@@ -55,7 +56,5 @@ def rule(case: Case) -> Advice | None:
         memory=f"up to {heap.trimmable // MIB} MiB less",
         risk="low, if it is called seldom: a program that soon needs the memory again gains nothing",
         verify=f"RSS (/proc/{process.pid}/status) before and after; hew advise {process.pid} is silent then",
-        change=f"{call}; mallopt(M_TRIM_THRESHOLD) does so for the end of the heap alone"
-        if not behind
-        else f"or {call}",
+        change=f"{change}; without a restart: hew swap --trim {process.pid}",
     )

@@ -32,7 +32,7 @@ def rule(case: Case) -> Advice | None:
     ]
     return Advice(
         rule=NAME,
-        title="huge pages hold memory that the allocator has given back",
+        title="huge pages hold memory that the allocator has returned",
         subject=snapshot.subject,
         evidence=tuple(evidence),
         settings=(Setting("thp", "never"),),

@@ -106,7 +106,7 @@ def _subject(case: Case) -> str:
 
 
 def _cost(snapshot: Snapshot | None) -> float:
-    """Pages a second that hew gives back for its limit; 0 where that is little."""
+    """Pages a second that hew returns for its limit; 0 where that is little."""
     arena = snapshot.all_arenas if snapshot else None
     if snapshot is None or arena is None or not snapshot.limit.returned or (arena.seconds or 0) < SHORTEST_SECONDS:
         return 0
@@ -117,9 +117,9 @@ def _cost(snapshot: Snapshot | None) -> float:
 def _relief(snapshot: Snapshot | None, cost: float) -> Iterator[Evidence]:
     if snapshot is not None and snapshot.limit.relieved:
         yield Evidence("times hew gave memory back for it", snapshot.limit.relieved, Unit.COUNT, "limit.relieved")
-        yield Evidence("given back for it", snapshot.limit.returned or 0, Unit.BYTES, "limit.returned")
+        yield Evidence("returned for it", snapshot.limit.returned or 0, Unit.BYTES, "limit.returned")
     if cost:
-        yield Evidence("pages given back", cost, Unit.PER_SECOND, "limit.returned")
+        yield Evidence("pages returned", cost, Unit.PER_SECOND, "limit.returned")
 
 
 def _parts(case: Case, near: _Limit) -> Iterator[tuple[str, Evidence]]:
@@ -151,7 +151,7 @@ def _of_glibc(process: ProcessFacts | None) -> Iterator[tuple[str, Evidence]]:
         return
     where = f"/proc/{process.pid}/mem"
     yield "objects", Evidence("objects in use", heap.system - heap.free, Unit.BYTES, f"{where}: system_mem less free")
-    yield "trim", Evidence("malloc_trim(0) would give back", heap.trimmable, Unit.BYTES, where)
+    yield "trim", Evidence("malloc_trim(0) would return", heap.trimmable, Unit.BYTES, where)
 
 
 def _of_others(process: ProcessFacts | None, near: _Limit) -> Iterator[tuple[str, Evidence]]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Objects of one size are hardly ever freed: a leak, or data that is kept.
 
-Speaks when one class holds 32 MiB and half of all that is allocated, nine in ten of its objects are
-still there, and the program asked for as many objects of other sizes, of which less than a tenth
-stay.
+Speaks when one class holds 32 MiB and half of all that is allocated, and nine in ten of its objects
+are still there. The program must also have requested as many objects of other sizes, of which less
+than a tenth stay.
 
 One report cannot tell a leak from a growing table, so this is *likely*, and no setting helps. `hew
 watch` or two reports show whether it goes on; a heap profile shows the stacks.

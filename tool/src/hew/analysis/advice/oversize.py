@@ -35,7 +35,7 @@ def purging_at_once(snapshot: Snapshot) -> list[Arena]:
 
 
 def purged_by(arena: Arena) -> int:
-    """Pages that the arena has given back."""
+    """Pages that the arena has returned."""
     return (arena.dirty_purged or 0) + (arena.muzzy_purged or 0)
 
 
@@ -56,10 +56,10 @@ def rule(case: Case) -> Advice | None:
     threshold = base.snapshot.number_option("oversize_threshold") or 0
     return Advice(
         rule=NAME,
-        title="requests above oversize_threshold are mapped, faulted in and given back each time",
+        title="requests above oversize_threshold are mapped, faulted in and returned each time",
         subject=base.snapshot.subject,
         evidence=(
-            Evidence("pages given back by that arena", rate, Unit.PER_SECOND, f"{arena.where}.dirty_purged"),
+            Evidence("pages returned by that arena", rate, Unit.PER_SECOND, f"{arena.where}.dirty_purged"),
             Evidence(
                 "requests to it", base.per_second(arena.large.nmalloc), Unit.PER_SECOND, f"{arena.where}.large.nmalloc"
             ),

@@ -22,6 +22,7 @@ from hew.analysis.advice import (
     internal_fragmentation,
     memory_limit,
     metadata,
+    misuse,
     narenas_limit,
     never_freed,
     oversize,
@@ -33,6 +34,7 @@ from hew.model.advice import Advice, Case
 from hew.model.known_allocators import GLIBC
 
 MODULES: Sequence[ModuleType] = (
+    misuse,
     caches_off,
     arenas_too_few,
     hot_threads,

@@ -79,7 +79,7 @@ def rule(case: Case) -> Advice | None:
         subject=base.snapshot.subject,
         evidence=(*fill_evidence(base, bins), *regions),
         settings=(Setting("slab_sizes", value),),
-        cpu="less: fewer fills, deeper caches, and slabs that are not taken and given back for every few objects",
+        cpu="less: fewer fills, deeper caches, and slabs that are not taken and returned for every few objects",
         memory="a little more: partly used slabs and caches of these classes are larger",
         risk="low; larger slabs are freed whole less often, so a class with few live objects may hold more",
         verify="the report again: a fill should serve several times as many requests",

@@ -86,7 +86,7 @@ def _limit(limit: MemoryLimit, pid: int) -> Finding:
     near = held >= NEAR * most
     source = "the control group's limit" if limit.source == "cgroup" else f"{limit.source}:{most}"
     what = f"hew keeps to {source}: {size(held)} of {size(most)} held, looked at {limit.looks or 0} times"
-    gave = f"gave back {size(limit.returned or 0)} in {limit.relieved} times" if limit.relieved else "gave nothing back"
+    gave = f"returned {size(limit.returned or 0)} in {limit.relieved} times" if limit.relieved else "returned nothing"
     return Finding(
         TOPIC,
         Level.NOTE if near else Level.FACT,

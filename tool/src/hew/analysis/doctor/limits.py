@@ -130,7 +130,7 @@ def _reserved(facts: ProcessFacts) -> Iterator[Finding]:
 
 
 def _locked(facts: ProcessFacts) -> Iterator[Finding]:
-    """Locked pages cannot be given back while they stay mapped."""
+    """Locked pages cannot be returned while they stay mapped."""
     locked, limit = facts.memory.locked, facts.limits.locked
     evidence = {"locked_bytes": locked, "limit_bytes": limit}
     allowed = "without limit" if limit is None else f"up to {size(limit)}"
@@ -141,7 +141,7 @@ def _locked(facts: ProcessFacts) -> Iterator[Finding]:
         TOPIC,
         Level.WARNING,
         f"{size(locked)} is locked in memory (mlock or mlockall; RLIMIT_MEMLOCK: {allowed})",
-        "madvise fails on locked pages: what an allocator wants to give back stays resident until it is unmapped",
+        "madvise fails on locked pages: what an allocator wants to return stays resident until it is unmapped",
         "lock only what has to be; under mlockall expect RSS to stay at its peak, and choose few arenas",
         evidence,
     )

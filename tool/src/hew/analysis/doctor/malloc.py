@@ -152,7 +152,7 @@ def _embedded(facts: ProcessFacts) -> Iterator[Finding]:
         }
         if code.serves and goes_before(facts, code):
             first = f"{facts.provider.code.title} goes before it" if facts.provider else ""
-            why = "so it is with a preload (LD_PRELOAD, hew run): this one serves nobody"
+            why = "so it is with a preload (LD_PRELOAD, hew run): this one is not used"
             said = f"{code.title} is linked with the program, and {first}: {code.path}"
             yield Finding(TOPIC, Level.FACT, said, why, "", evidence)
         elif code.serves:
@@ -160,7 +160,7 @@ def _embedded(facts: ProcessFacts) -> Iterator[Finding]:
                 TOPIC,
                 Level.NOTE,
                 f"{code.title} is in the process, too, but malloc is not its own: {code.path}",
-                "the loader found another malloc first; this one serves nobody, or only who calls it by other names",
+                "the loader found another malloc first; this one is not used, or only by calls of its other names",
                 "take one of the two away; of LD_PRELOAD the first counts",
                 evidence,
             )

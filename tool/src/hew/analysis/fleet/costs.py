@@ -55,7 +55,7 @@ def _faults(figures: Figures) -> Iterator[Cost]:
     pages = min(purged, figures.get("faults.minor", purged))
     each = pages / figures["processes"]
     if each >= decay_too_short.PAGES_PER_SECOND:
-        about = f"a process gives back {each:,.0f} pages/s and takes them again"
+        about = f"a process returns {each:,.0f} pages/s and takes them again"
         yield Cost(Kind.FAULTS, cores=pages * decay_too_short.SECONDS_A_PAGE, about=about)
 
 

@@ -22,7 +22,7 @@ ARENA: tuple[Row[Arena], ...] = (
         lambda arena: arena.pactive,
     ),
     Row(
-        gauge("hew_arena_idle_pages", "", "Free pages not given back yet.", f"{ONE}.pdirty, pmuzzy"),
+        gauge("hew_arena_idle_pages", "", "Free pages not returned yet.", f"{ONE}.pdirty, pmuzzy"),
         {"dirty": lambda arena: arena.pdirty, "muzzy": lambda arena: arena.pmuzzy},
         "state",
     ),

@@ -125,6 +125,25 @@ WORK: tuple[Row[Observed], ...] = (
         "outcome",
     ),
     Row(
+        counter(
+            "hew_guarded_objects", "", "Objects that hardening:sample has guarded (hew only).", "stats.guard.guarded"
+        ),
+        lambda seen: seen.snapshot.guard.guarded,
+    ),
+    Row(
+        counter(
+            "hew_misuse_found", "", "The program's mistakes that met a guarded object (hew only).", "stats.guard.*"
+        ),
+        {
+            "use after free": lambda seen: seen.snapshot.guard.use_after_free,
+            "overflow": lambda seen: seen.snapshot.guard.overflow,
+            "underflow": lambda seen: seen.snapshot.guard.underflow,
+            "double free": lambda seen: seen.snapshot.guard.double_free,
+            "bad pointer": lambda seen: seen.snapshot.guard.bad_pointer,
+        },
+        "kind",
+    ),
+    Row(
         counter("hew_lock_operations", "", "Locks taken, all locks together.", "every mutex: num_ops"),
         _locks(lambda lock: lock.num_ops),
     ),
@@ -137,7 +156,7 @@ WORK: tuple[Row[Observed], ...] = (
         lambda seen: scaled(_locks(lambda lock: lock.total_wait_ns)(seen), 1e-9),
     ),
     Row(
-        counter("hew_purged_bytes", BYTES, "Idle memory given back to the system.", f"{MERGED}.*_purged"),
+        counter("hew_purged_bytes", BYTES, "Idle memory returned to the system.", f"{MERGED}.*_purged"),
         {
             "dirty": _pages(lambda arena: arena.dirty_purged),
             "muzzy": _pages(lambda arena: arena.muzzy_purged),
@@ -163,7 +182,7 @@ WORK: tuple[Row[Observed], ...] = (
         _arena(lambda arena: arena.bytes_moved),
     ),
     Row(
-        counter("hew_limit_returned_bytes", BYTES, "Given back for want of room (hew only).", "limit.returned"),
+        counter("hew_limit_returned_bytes", BYTES, "Returned near a memory limit (hew only).", "limit.returned"),
         lambda seen: seen.snapshot.limit.returned,
     ),
 )

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A profile by function, and two profiles stack by stack."""
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
 from hew.analysis.profile.names import Names, named
-from hew.model.profile import NOTHING, Kind, Location, Profile, Sample, Values, sum_of
+from hew.model.profile import NOTHING, Kind, Location, Profile, Sample, Values, by_chance, sum_of
 from hew.model.profile_view import Growth, Row
-
-CERTAIN = 1.96  # standard deviations that chance exceeds in one case of twenty
 
 
 def rows(profile: Profile, by_line: bool = False) -> list[Row]:
@@ -76,10 +73,10 @@ def _by_stack(profile: Profile, by_line: bool) -> dict[Names, Values]:
 
 
 def _noise(old: Values, new: Values, kind: Kind, period: int) -> float:
-    """At most: an object of s bytes, sampled each `period` bytes, adds less than s x period to a sum's variance."""
+    """What chance alone may do to the difference."""
     size = Kind.INUSE_SPACE if kind in {Kind.INUSE_SPACE, Kind.INUSE_OBJECTS} else Kind.ALLOC_SPACE
     both = abs(old[size]) + abs(new[size])
-    if period <= 1 or not both:
+    of_bytes = by_chance(period, both)
+    if not of_bytes:
         return 0.0
-    of_bytes = CERTAIN * math.sqrt(period * both)
     return of_bytes if kind.in_bytes else of_bytes * (abs(old[kind]) + abs(new[kind])) / both

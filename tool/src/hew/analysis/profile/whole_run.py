@@ -51,7 +51,7 @@ def profile_at(run: WholeRun, view: View, moment: Moment) -> Profile:
         locations=(*run.locations, *(Location(0, None, (Frame(name),)) for name in (LOST, REACHABLE))),
         mappings=run.mappings,
         accumulated=True,
-        period=1,
+        period=run.sample or 1,
         nanoseconds=round(1e9 * (run.started + moment.seconds)),
         notes=run.notes,
         pid=run.pid,

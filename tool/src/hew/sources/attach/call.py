@@ -83,7 +83,7 @@ class Carrier:
 
     def restore(self) -> None:
         """The thread as it was, stopped where it was stopped. Only the first lines have no net: a system call that is
-        about to be made is left out, then everything is put back, then it stops once more, so that the kernel takes up
+        about to be made is left out, then everything is put back, then it stops again, so that the kernel takes up
         the system call in which it was."""
         if self.at == "abandoned":
             return

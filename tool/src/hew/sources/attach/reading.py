@@ -29,7 +29,7 @@ YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 YAMA_SAYS = {
     "1": "kernel.yama.ptrace_scope is 1, so only root may attach",
     "2": "kernel.yama.ptrace_scope is 2, so only root may attach",
-    "3": "kernel.yama.ptrace_scope is 3, so nobody may attach before the machine is booted again",
+    "3": "kernel.yama.ptrace_scope is 3, so no process may attach before the machine is booted again",
 }
 
 

@@ -67,7 +67,7 @@ class Mapped:
 def find_target(pid: int) -> Target:
     """The jemalloc that serves malloc, else another one. HewError says why it cannot be called."""
     areas = parse_areas(read_text(f"{PROC}/{pid}/maps"))
-    files = list(_mapped(pid, areas))
+    files = list(mapped_code(pid, areas))
     reasons = []
     for one, code in sorted(_with_jemalloc(files), key=lambda pair: not pair[1].serves):
         try:
@@ -76,17 +76,20 @@ def find_target(pid: int) -> Target:
             reasons.append(str(error))
             continue
         calls = [
-            span for other in files if C_LIBRARY.search(str(other.shown)) or other is files[0] for span in _calls(other)
+            span
+            for other in files
+            if C_LIBRARY.search(str(other.shown)) or other is files[0]
+            for span in calls_of(other)
         ]
         loader = [(area.start, area.end) for other in files if LOADER.search(str(other.shown)) for area in other.areas]
-        restorers = [address for other in files for address in _restorers(other)]
+        restorers = [address for other in files for address in restorers_of(other)]
         return Target(code.title, code.variable, functions, inside, calls, loader, restorers)
     raise HewError(reasons[0] if reasons else "it has no jemalloc")
 
 
 def has_jemalloc(pid: int) -> bool:
     """Whether some file of its code has one."""
-    return bool(_with_jemalloc(list(_mapped(pid, parse_areas(read_text(f"{PROC}/{pid}/maps"))))))
+    return bool(_with_jemalloc(list(mapped_code(pid, parse_areas(read_text(f"{PROC}/{pid}/maps"))))))
 
 
 def _with_jemalloc(files: Iterable[Mapped]) -> list[tuple[Mapped, Code]]:
@@ -94,7 +97,7 @@ def _with_jemalloc(files: Iterable[Mapped]) -> list[tuple[Mapped, Code]]:
     return [(one, code) for one, code in pairs if code is not None and JEMALLOC in {code.kind, *code.also}]
 
 
-def _mapped(pid: int, areas: list[Area]) -> Iterator[Mapped]:
+def mapped_code(pid: int, areas: list[Area]) -> Iterator[Mapped]:
     """The program first."""
     by_path: dict[str, list[Area]] = {}
     for area in areas:
@@ -120,7 +123,7 @@ def _target_of(link: str) -> str:
         return ""
 
 
-def _tables(one: Mapped) -> list[Symbols]:
+def tables_of(one: Mapped) -> list[Symbols]:
     try:
         with open_code(one.file) as opened:
             elf = ELFFile(opened)
@@ -133,7 +136,7 @@ def _tables(one: Mapped) -> list[Symbols]:
 
 def _functions(one: Mapped, code: Code, gadget: int) -> tuple[Functions, Ranges]:
     """What is to be called, and all of jemalloc's code."""
-    tables = _tables(one)
+    tables = tables_of(one)
     for table in tables:
         for prefix in sorted(table.prefixes(PRINT), key=len):
             start = prefix.encode()
@@ -183,17 +186,17 @@ def _joined(spans: list[tuple[int, int]]) -> Ranges:
     return found
 
 
-def _calls(one: Mapped) -> Iterator[tuple[int, int]]:
+def calls_of(one: Mapped, names: Iterable[bytes] = CALLS) -> Iterator[tuple[int, int]]:
     """fork() and exit(). What exit() calls does not return, so its return address may be the one behind it."""
-    for table in _tables(one):
-        for name in CALLS:
+    for table in tables_of(one):
+        for name in names:
             for row in table.rows[table.numbers(name)]:
                 if row["section"] != 0 and row["size"]:
                     start = one.bias + int(row["value"])
                     yield start, start + int(row["size"]) + 1
 
 
-def _restorers(one: Mapped) -> Iterator[int]:
+def restorers_of(one: Mapped) -> Iterator[int]:
     """Where handlers of signals return to."""
     with open_code(one.file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for segment in ELFFile(opened).iter_segments("PT_LOAD"):

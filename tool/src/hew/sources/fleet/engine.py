@@ -116,7 +116,7 @@ class EngineSource:
         raise HewError(f"{self.name} refuses a query (status {status}): {said}")
 
     def _answer(self, path: str, body: str) -> tuple[int, bytes]:
-        """The status and the body; once more where a connection that rested was closed."""
+        """The status and the body; again where a connection that rested was closed."""
         for fresh in (self._connection is None, True):
             until = time.monotonic() + self._timeout
             connection = self._connect()

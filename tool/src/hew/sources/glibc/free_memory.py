@@ -136,7 +136,7 @@ class Walk:
 
 
 def _whole_pages(chunk: Chunk) -> tuple[int, int]:
-    """The pages that malloc_trim gives back of a free chunk: (start, end), empty when there are none."""
+    """The pages that malloc_trim returns of a free chunk: (start, end), empty when there are none."""
     address, size = chunk
     if size < PAGE + layout.CHUNK_HEAD:
         return 0, 0

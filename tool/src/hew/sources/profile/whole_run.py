@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from hew.model.errors import HewError
+from hew.model.figures import Unit
 from hew.model.profile import Frame, Mapping
+from hew.model.quantity import quantity
 from hew.model.trace import FULL
 from hew.model.whole_run import Moment, Part, Sum, Totals, WholeRun
 from hew.sources.library import find_part
 from hew.sources.profile.heap_v2 import read_maps
 from hew.sources.readable import readable
-from hew.sources.trace.blocks import INFO, MAGIC, MODULES, NAMES, decoded, info, read_blocks, read_header
+from hew.sources.trace.blocks import INFO, MODULES, NAMES, THREADS, decoded, info, read_blocks, read_header
 from hew.sources.trace.plain import plain_trace
 from hew.sources.trace.recorder import PROGRAM
 
@@ -25,14 +27,6 @@ WITHOUT_STACKS = (
     "{path}: a trace without stacks, so it does not say who allocated: hew record --stacks all -o FILE -- COMMAND "
     "writes them"
 )
-
-
-def is_trace(path: Path) -> bool:
-    """Whether the file begins as a trace of hew record does."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
 
 
 @dataclass(frozen=True)
@@ -55,7 +49,7 @@ class Asked:
 def read_whole_run(path: Path, asked: Asked) -> WholeRun:
     """The run in a trace: its peak, its end, and the other requested parts. Raises HewError for a file that is no trace
     with stacks."""
-    about, mappings, names = _blocks(path)
+    about, mappings, names, left = _blocks(path)
     lines = _asked(path, asked.words)
     head = next(one for one in lines if one["kind"] == "trace")
     nodes = next(one for one in lines if one["kind"] == "nodes")["nodes"]
@@ -73,12 +67,13 @@ def read_whole_run(path: Path, asked: Asked) -> WholeRun:
         operations=head["operations"],
         within=asked.within,
         stack_sampling=head["stacks"],
+        sample=head["sample_bytes"] if head["sample_bytes"] > 1 else 0,
         part_seconds=head["part_length"] / 1e6,
         part_count=head["parts"] + asked.over_time,
         addresses=array("Q", [0, *nodes[0::2]]),
         parents=array("I", [0, *nodes[1::2]]),
         mappings=mappings,
-        names=names | _threads(nodes),
+        names=names | _threads(nodes, _thread_names(lines, left)),
         moments=_moments(lines),
         parts=tuple(Part(one["part"], _moment(one), _sums(one["born"])) for one in lines if one["kind"] == "part"),
         made_by_size=_sums(whole["sizes"]),
@@ -88,8 +83,10 @@ def read_whole_run(path: Path, asked: Asked) -> WholeRun:
     )
 
 
-def _blocks(path: Path) -> tuple[dict[str, str], tuple[Mapping, ...], dict[int, Frame]]:
-    """The trace's data on its program, the mappings of code, and the names of frames that are not machine code."""
+def _blocks(path: Path) -> tuple[dict[str, str], tuple[Mapping, ...], dict[int, Frame], dict[int, str]]:
+    """The trace's data on its program, the mappings of code, the names of frames that are not machine code, and of the
+    threads that were there at the end."""
+    threads: dict[int, str] = {}
     names: dict[int, Frame] = {}
     about: dict[str, str] = {}
     found: dict[Mapping, None] = {}
@@ -101,12 +98,36 @@ def _blocks(path: Path) -> tuple[dict[str, str], tuple[Mapping, ...], dict[int, 
                 found.update(dict.fromkeys(read_maps(decoded(block, payload).splitlines())))
             elif block.kind == NAMES:
                 names.update(_names(decoded(block, payload).decode(errors="replace")))
-    return about, tuple(found), names
+            elif block.kind == THREADS:
+                threads.update(_names_by_tid(decoded(block, payload).decode(errors="replace")))
+    return about, tuple(found), names, threads
 
 
-def _threads(nodes: Sequence[int]) -> dict[int, Frame]:
+def _threads(nodes: Sequence[int], titles: dict[int, str]) -> dict[int, Frame]:
     """Nodes that stand for a thread."""
-    return {address: Frame(f"thread {address - THREAD}") for address in nodes[0::2] if address >= THREAD}
+    numbers = {address: address - THREAD for address in nodes[0::2] if address >= THREAD}
+    return {
+        address: Frame(f"{titles[number]} (thread {number})" if number in titles else f"thread {number}")
+        for address, number in numbers.items()
+    }
+
+
+def _thread_names(lines: Iterable[dict[str, Any]], left: dict[int, str]) -> dict[int, str]:
+    """By number. A thread that lived to the end has the name that it had then."""
+    found = next((one["threads"] for one in lines if one["kind"] == "threads"), ())
+    names = {
+        number: bytes.fromhex(name).decode(errors="replace") if ended else left.get(tid, "")
+        for number, tid, ended, name in found
+    }
+    last = {number: bytes.fromhex(name).decode(errors="replace") for number, _, _, name in found}
+    return {number: readable(names[number] or last[number]) for number in names}
+
+
+def _names_by_tid(text: str) -> Iterable[tuple[int, str]]:
+    for row in text.split("\n"):
+        tid, tab, name = row.partition("\t")
+        if tab and tid.isdecimal():
+            yield int(tid), name
 
 
 def _names(text: str) -> Iterable[tuple[int, Frame]]:
@@ -169,6 +190,12 @@ def _notes(head: dict[str, Any]) -> Iterable[str]:
         yield "the recording stopped before the program did: --max, or a full disk"
     if head["damaged"] or head["missing"]:
         yield f"damaged: {head['damaged']:,} blocks unreadable, {head['missing']:,} missing"
+    if head["sample_bytes"] > 1:
+        every, most = (quantity(times * head["sample_bytes"], Unit.BYTES) for times in (1, 3))
+        yield (
+            f"a sample, one byte in {every}: amounts are estimates, right to ± in 95 of 100 cases. "
+            f"What holds less than {most} may be missing"
+        )
     if head["stacks"] > 1:
         yield f"one allocation of {head['stacks']:,} has a stack; the others are under [no stack]"
     if head["thread_sampling"] > 1:

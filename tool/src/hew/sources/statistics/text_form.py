@@ -11,6 +11,7 @@ from hew.model.statistics import (
     BackgroundThreads,
     Bin,
     Depot,
+    Guard,
     LargeClass,
     Layout,
     Mutex,
@@ -71,7 +72,7 @@ class _Reader:
         self.layout: dict[str, object] = {}
         self.totals: dict[str, object] = {}
         self.background: dict[str, object] = {}
-        self.named: dict[str, dict[str, object]] = {"Depots": {}, "Peak": {}}
+        self.named: dict[str, dict[str, object]] = {"Depots": {}, "Peak": {}, "Guarded objects": {}}
         self.limit: dict[str, object] = {}
         self.process = _Draft()
         self.drafts: dict[str, _Draft] = {}
@@ -216,6 +217,7 @@ def from_text(text: str) -> Snapshot:
         background=record(BackgroundThreads, reader.background),
         depot=record(Depot, reader.named["Depots"]),
         peak=record(Peak, reader.named["Peak"]),
+        guard=record(Guard, reader.named["Guarded objects"]),
         limit=limit(reader.limit),
         mutexes=reader.process.mutexes,
         merged=arenas.get("merged"),

@@ -72,7 +72,8 @@ def _check_same_files(pid: int) -> None:
 
 
 def _begin(control: Control, library: Path, recording: Recording) -> None:
-    numbers = (recording.most or MOST, recording.threads, recording.stacks, 0, len(os.fsencode(library)))
+    how = (recording.most or MOST, recording.threads, recording.stacks, 0, recording.sample)
+    numbers = (*how, len(os.fsencode(library)))
     try:
         control.record(f"{','.join(map(str, numbers))} {library} {recording.output.absolute()}")
     except RefusedError as error:

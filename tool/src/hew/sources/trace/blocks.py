@@ -19,9 +19,9 @@ from hew.model.trace import ENDED, FULL, TraceSummary
 HEADER = struct.Struct("<8sIIQIIIIII16x")
 BLOCK = struct.Struct("<IBBBxIIIIIIQQQII")
 MAGIC = b"hewtrace"
-VERSION = 3  # 1 does not tell what was touched, 2 has no tree of stacks; both are read too
+VERSION = 4  # 1 does not tell what was touched, 2 has no tree of stacks, 3 no samples; all are read
 BLOCK_MAGIC = 0x31425748
-OPERATIONS, INFO, MODULES, NODES, NAMES = 1, 2, 3, 4, 5
+OPERATIONS, INFO, MODULES, NODES, NAMES, THREADS = 1, 2, 3, 4, 5, 7
 STORED, ZSTD = 0, 1
 CLOSED = 1
 LENGTH_MAX = 1 << 24

@@ -34,6 +34,7 @@ class Recording:
     stacks: int  # a stack for one allocation of so many; 0: none
     children: bool
     allocator: Path | None  # preloaded behind the recorder
+    sample: int = 0  # one byte of so many; 0: every allocation
 
 
 def environment_of(recording: Recording, environment: Mapping[str, str]) -> dict[str, str]:
@@ -47,6 +48,7 @@ def environment_of(recording: Recording, environment: Mapping[str, str]) -> dict
         "HEW_TRACE": str(recording.output.absolute()),
         "HEW_TRACE_THREADS": str(recording.threads),
         "HEW_TRACE_STACKS": str(recording.stacks),
+        "HEW_TRACE_SAMPLE": str(recording.sample),
         "HEW_TRACE_CHILDREN": str(int(recording.children)),
     }
     if recording.most is not None:

@@ -20,7 +20,7 @@ from hew.views.profile.text import summary
 
 MOST_ROWS = 300
 MOST_STACKS = 100
-PLACE = re.compile(r"@(policy|title|style|summary|notes|flame|data|script)@")
+PLACE = re.compile(r"@(policy|title|style|summary|notes|others|flame|data|script)@")
 FLAME_SCRIPTS = ("flame.js", "page.js")
 
 
@@ -69,6 +69,7 @@ def page_data(shown: Shown, tree: Tree, found: Sequence[Row]) -> dict[str, Any]:
         "kinds": [{"title": shown.profile.title(kind), "bytes": kind.in_bytes} for kind in kinds],
         "first": kinds.index(shown.kind),
         "base": shown.base,
+        "sample": shown.profile.period if shown.profile.period > 1 else 0,
         "names": tree.names,
         "name": list(tree.name),
         "parent": list(tree.parent),

@@ -4,14 +4,10 @@
 
 {
   const byId = (id) => document.getElementById(id);
-  const run = hewRun(JSON.parse(byId("data").textContent));
+  const processes = JSON.parse(byId("processes").textContent);
   const show = hewFlame(byId("flame"), document);
   const search = byId("flame").querySelector('[data-at="search"]');
-  const chart = hewRunChart(byId("chart"), byId("legend"), run, (name) => {
-    search.value = name;
-    search.dispatchEvent(new Event("input"));
-  });
-  let inverted = false, now = [run.peak, null];
+  let run = null, chart = null, inverted = false, now = [0, null];
 
   function rows(body, found) { // of a title, objects and bytes each
     const whole = found.reduce((sum, [, , bytes]) => sum + bytes, 0);
@@ -63,11 +59,30 @@
     rows(byId("ages"), ages(part));
   }
 
-  chart.onChoice((part, before, words) => {
-    now = [part, before];
-    byId("moment").textContent = words;
-    all();
-  });
+  function open(number) { // the process of that number, at its peak
+    const fresh = byId("chart").cloneNode(false); // without the listeners of the process before
+    byId("chart").replaceWith(fresh);
+    run = hewRun(JSON.parse(byId(`data-${number}`).textContent));
+    chart = hewRunChart(fresh, byId("legend"), run, (name) => {
+      search.value = name;
+      search.dispatchEvent(new Event("input"));
+    });
+    byId("summary").textContent = processes[number].summary;
+    byId("notes").replaceChildren(...processes[number].notes.map((note) => {
+      const item = document.createElement("li");
+      item.textContent = note;
+      return item;
+    }));
+    chart.onChoice((part, before, words) => {
+      now = [part, before];
+      byId("moment").textContent = words;
+      all();
+    });
+  }
+
+  byId("process").replaceChildren(...processes.map(({title}, number) => new Option(title, String(number))));
+  byId("choice").hidden = processes.length === 1;
+  byId("process").addEventListener("change", (event) => open(Number(event.currentTarget.value)));
   byId("to-peak").addEventListener("click", () => chart.choose(run.peak, false));
   byId("to-end").addEventListener("click", () => chart.choose(run.count - 1, false));
   byId("invert").addEventListener("click", (event) => {
@@ -75,4 +90,5 @@
     event.currentTarget.setAttribute("aria-pressed", String(inverted));
     all();
   });
+  open(0);
 }

@@ -19,7 +19,7 @@ window.hewWords = {
 
 // `run` as of hewRun(); `chosen(part, before)` is called with what the user chooses, `before` null for a moment.
 window.hewRunChart = (root, legend, run, found) => {
-  const SPACE = "http://www.w3.org/2000/svg", TOP = 18, BOTTOM = 24;
+  const SPACE = "http://www.w3.org/2000/svg", TOP = 18, BOTTOM = 24, SCALE = 80; // pixels; SCALE: width of the scale's numbers
   const layers = run.layers(8);
   let part = run.peak, anchor = null, dragging = null, chosen = () => {};
 
@@ -31,6 +31,7 @@ window.hewRunChart = (root, legend, run, found) => {
   }
 
   const whole = (at) => run.totals(at)[3];
+  const off = (bytes) => run.sample ? ` ± ${hewWords.bytes(1.96 * Math.sqrt(run.sample * bytes))}` : ""; // of an estimate, in 95 of 100 cases
   let most = 1;
   for (let at = 0; at < run.count; at++) most = Math.max(most, whole(at));
   const svg = make("svg", {"aria-hidden": "true"});
@@ -56,9 +57,10 @@ window.hewRunChart = (root, legend, run, found) => {
       shape.style.fill = colour(number);
       drawn.push(shape);
     });
+    const scaleRight = x(run.peak) < SCALE; // the scale stands where the peak's label does not
     for (const share of [0, 0.5, 1]) {
       drawn.push(make("line", {class: "grid", x1: 0, x2: width(), y1: y(share * most), y2: y(share * most)}));
-      if (share) drawn.push(make("text", {x: 6, y: y(share * most) - 4}, hewWords.bytes(share * most)));
+      if (share) drawn.push(make("text", {x: scaleRight ? width() - 6 : 6, y: y(share * most) - 4, "text-anchor": scaleRight ? "end" : "start"}, hewWords.bytes(share * most)));
     }
     const end = run.count * run.partSeconds, steps = width() < 700 ? 4 : 8;
     for (let step = 1; step < steps; step++)
@@ -88,10 +90,10 @@ window.hewRunChart = (root, legend, run, found) => {
     if (anchor !== null && anchor !== part) {
       const [from, to] = [Math.min(anchor, part), Math.max(anchor, part)], old = run.totals(from), now = run.totals(to);
       const grown = now[3] - old[3];
-      return `${hewWords.seconds(run.seconds(from))} to ${hewWords.seconds(run.seconds(to))}: ${grown < 0 ? "−" : "+"}${hewWords.bytes(Math.abs(grown))} live, ` +
-        `${hewWords.count(now[0] - old[0])} allocations of ${hewWords.bytes(now[1] - old[1])}, ${hewWords.count(now[4] - old[4])} temporary`;
+      return `${hewWords.seconds(run.seconds(from))} to ${hewWords.seconds(run.seconds(to))}: ${grown < 0 ? "−" : "+"}${hewWords.bytes(Math.abs(grown))}${off(old[3] + now[3])} live, ` +
+        `${hewWords.count(now[0] - old[0])} allocations of ${hewWords.bytes(now[1] - old[1])}${off(now[1] - old[1])}, ${hewWords.count(now[4] - old[4])} temporary`;
     }
-    return `${at}${part === run.peak ? ", the peak" : part === run.count - 1 ? ", the end" : ""}: ${hewWords.bytes(totals[3])} live in ${hewWords.count(totals[2])} objects; ` +
+    return `${at}${part === run.peak ? ", the peak" : part === run.count - 1 ? ", the end" : ""}: ${hewWords.bytes(totals[3])}${off(totals[3])} live in ${hewWords.count(totals[2])} objects; ` +
       `${hewWords.count(totals[0])} allocations so far, ${hewWords.count(totals[4])} temporary`;
   }
 

@@ -123,7 +123,7 @@ window.hewRun = (data) => {
     }
     const rows = [...cum].map(([name, sums]) => [names[name], flat.get(name) ?? new Array(KINDS.length).fill(0), sums]);
     const titles = before === null ? KINDS.map(([title]) => title) : ["bytes that grew", "objects that grew", ...KINDS.slice(2).map(([title]) => title)];
-    return {kinds: KINDS.map(([, bytes], kind) => ({title: titles[kind], bytes})), first: 0, base: "", names, ...flattened(root, totals), before: null, rows, growth};
+    return {kinds: KINDS.map(([, bytes], kind) => ({title: titles[kind], bytes})), first: 0, base: "", sample: data.sample, names, ...flattened(root, totals), before: null, rows, growth};
   }
 
   // Nodes as columns, parents before children; what is too small to be seen is left out.
@@ -152,6 +152,6 @@ window.hewRun = (data) => {
     totals: (part) => placeOf[part] < 0 ? new Array(SUMS).fill(0) : partAt(part)[2],
     sizes: (part) => placeOf[part] < 0 ? [] : partAt(part)[3],
     born: (part) => placeOf[part] < 0 ? [] : partAt(part)[4],
-    partSeconds: data.partSeconds,
+    partSeconds: data.partSeconds, sample: data.sample,
   };
 };

@@ -3,10 +3,11 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from hew.model.figures import Unit
-from hew.model.profile import Kind, Values
+from hew.model.profile import Kind, Values, by_chance
 from hew.model.profile_view import Growth, Row, Shown
 from hew.model.quantity import quantity
 
@@ -26,23 +27,36 @@ def summary(shown: Shown) -> str:
     """The first line: what there is altogether."""
     profile = shown.profile
     sums = ", ".join(
-        f"{profile.title(kind)} {amount(profile.total(kind), kind, bool(shown.base))}" for kind in profile.kinds
+        f"{profile.title(kind)} {amount(profile.total(kind), kind, bool(shown.base))}{_interval(shown, kind)}"
+        for kind in profile.kinds
     )
     rate = f"; a byte in {quantity(profile.period, Unit.BYTES)} was sampled" if profile.period > 1 else ""
     against = f" against {shown.base}" if shown.base else ""
     return f"{profile.source}{against}: {sums}{rate}"
 
 
+def chance(shown: Shown, size: int) -> int:
+    """By how much an amount in bytes may be off. Of a difference both sides count, which this does not know."""
+    return 0 if shown.base else by_chance(shown.profile.period, size)
+
+
+def _interval(shown: Shown, kind: Kind) -> str:
+    off = chance(shown, shown.profile.total(kind)) if kind.in_bytes else 0
+    return f" ± {amount(off, kind)}" if off else ""
+
+
 def table(shown: Shown, found: Sequence[Row], whole: int) -> Iterator[str]:
     """Functions as jeprof and pprof show them: what each allocated itself, and with what it called."""
     kind, sign = shown.kind, bool(shown.base)
-    yield f"{shown.profile.title(kind):>12}  flat%   sum%         cum   cum%"
+    interval = kind.in_bytes and not shown.base and shown.profile.period > 1
+    yield f"{shown.profile.title(kind):>12}{' ' * 13 * interval}  flat%   sum%         cum   cum%"
     running = 0
     for row in found:
         flat, cum = row.flat[kind], row.cum[kind]
         running += flat
         shares = [f"{one / whole:6.1%}" if whole else f"{'–':>6}" for one in (flat, running, cum)]
         sizes = [f"{amount(one, kind, sign):>{width}}" for one, width in ((flat, 12), (cum, 10))]
+        sizes[0] += f" {'± ' + amount(chance(shown, flat), kind):>12}" if interval else ""
         yield f"{sizes[0]} {shares[0]} {shares[1]}  {sizes[1]} {shares[2]}  {row.name}"
 
 
@@ -78,9 +92,7 @@ def to_json(shown: Shown, found: Sequence[Row]) -> str:
         "base": shown.base or None,
         "sampled_every_bytes": profile.period,
         "totals": {kind.key: profile.total(kind) for kind in profile.kinds},
-        "functions": [
-            {"name": one.name, "flat": _values(shown, one.flat), "cum": _values(shown, one.cum)} for one in found
-        ],
+        "functions": [_function(shown, one) for one in found],
         "growth": [
             {
                 "stack": list(one.stack),
@@ -92,9 +104,23 @@ def to_json(shown: Shown, found: Sequence[Row]) -> str:
         ],
         "notes": list(profile.notes),
     }
+    if profile.period > 1 and not shown.base:
+        document["by_chance"] = _by_chance(shown, profile.total)
     if shown.run:
         document["run"] = shown.run
     return json.dumps(document, indent=1, ensure_ascii=False)
+
+
+def _function(shown: Shown, one: Row) -> dict[str, Any]:
+    document: dict[str, Any] = {"name": one.name, "flat": _values(shown, one.flat), "cum": _values(shown, one.cum)}
+    if shown.profile.period > 1 and not shown.base:
+        parts = {"flat": one.flat, "cum": one.cum}
+        document["by_chance"] = {name: _by_chance(shown, values.__getitem__) for name, values in parts.items()}
+    return document
+
+
+def _by_chance(shown: Shown, amount_of: Callable[[Kind], int]) -> dict[str, int]:
+    return {kind.key: chance(shown, amount_of(kind)) for kind in shown.profile.kinds if kind.in_bytes}
 
 
 def _values(shown: Shown, values: Values) -> dict[str, int]:

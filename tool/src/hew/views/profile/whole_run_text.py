@@ -7,7 +7,7 @@ from typing import Any
 
 from hew.model.figures import Unit
 from hew.model.quantity import quantity, size, three_digits
-from hew.model.whole_run import Moment, Sum, WholeRun
+from hew.model.whole_run import Moment, Sum, WholeRun, off_by
 
 NONE = Sum(0, 0)
 BATCH = 7  # a trace has the time of each batch, of 100 microseconds: shorter lives are not told apart
@@ -19,12 +19,22 @@ def about(run: WholeRun) -> str:
     peak = run.peak.totals.live
     share = f" ({temporary.count / made.count:.1%})" if made.count else ""
     threads = f"{run.threads:,} thread{'' if run.threads == 1 else 's'}"
+    summed = (run.made_by_size, run.peak.sizes, run.end.sizes)
+    off_made, off_peak, off_left = (off_by(run.sample, one) for one in summed)
     return (
-        f"{run.program or 'a program'}: {made.count:,} allocations of {size(made.bytes)} by {threads} in "
-        f"{three_digits(run.seconds)} s; peak {size(peak.bytes)} in {peak.count:,} objects at "
-        f"{three_digits(run.peak.seconds)} s; {size(left.bytes)} in {left.count:,} never freed{_lost(run)}; "
-        f"{temporary.count:,} temporary{share}"
+        f"{run.program or 'a program'}: {_count(made, off_made)} allocations of {_size(made, off_made)} by {threads} "
+        f"in {three_digits(run.seconds)} s; peak {_size(peak, off_peak)} in {_count(peak, off_peak)} objects at "
+        f"{three_digits(run.peak.seconds)} s; {_size(left, off_left)} in {_count(left, off_left)} never "
+        f"freed{_lost(run)}; {temporary.count:,} temporary{share}"
     )
+
+
+def _count(one: Sum, off: Sum) -> str:
+    return f"{one.count:,}{f' ± {off.count:,}' if off.count else ''}"
+
+
+def _size(one: Sum, off: Sum) -> str:
+    return f"{size(one.bytes)}{f' ± {size(off.bytes)}' if off.bytes else ''}"
 
 
 def _lost(run: WholeRun) -> str:
@@ -35,13 +45,17 @@ def _lost(run: WholeRun) -> str:
 
 def sizes(run: WholeRun) -> Iterator[str]:
     """Two tables: allocations by size, and how long objects lived that were freed."""
-    yield f"{'size':>22}  {'allocations':>12}  {'bytes':>10}  {'at the peak':>12}  {'bytes':>10}  {'never freed':>12}"
+    wide = (26, 24) if run.sample else (12, 10)
+    heads = zip(("allocations", "bytes", "at the peak", "bytes", "never freed"), (*wide, *wide, wide[0]), strict=True)
+    yield "  ".join((f"{'size':>22}", *(f"{head:>{width}}" for head, width in heads)))
     for power, (made, peak, left) in enumerate(
         zip_longest(run.made_by_size, run.peak.sizes, run.end.sizes, fillvalue=NONE)
     ):
         if made.count:
-            cells = f"{made.count:>12,}  {size(made.bytes):>10}  {peak.count:>12,}  {size(peak.bytes):>10}"
-            yield f"{_range(power):>22}  {cells}  {left.count:>12,}"
+            off = [off_by(run.sample, [*[NONE] * power, one]) for one in (made, peak, left)]
+            texts = [_count(made, off[0]), _size(made, off[0]), _count(peak, off[1]), _size(peak, off[1])]
+            cells = zip((*texts, _count(left, off[2])), (*wide, *wide, wide[0]), strict=True)
+            yield "  ".join((f"{_range(power):>22}", *(f"{text:>{width}}" for text, width in cells)))
     yield ""
     yield f"{'lived for':>22}  {'objects':>12}  {'bytes':>10}"
     for power, one in enumerate(_ages(run)):
@@ -66,13 +80,16 @@ def _range(power: int) -> str:
 
 def run_json(run: WholeRun, moment: Moment) -> dict[str, Any]:
     """The run, and the moment that the rest of the document is of."""
+    sampled = {"by_chance": _by_chance(run)} if run.sample else {}
     return {
+        **sampled,
         "program": run.program,
         "command": run.command,
         "seconds": run.seconds,
         "threads": run.threads,
         "operations": run.operations,
         "within": run.within,
+        "sample_bytes": run.sample,
         "allocations": _sum(run.end.totals.made),
         "temporary": _sum(run.end.totals.temporary),
         "never_freed": _sum(run.end.totals.live),
@@ -83,6 +100,11 @@ def run_json(run: WholeRun, moment: Moment) -> dict[str, Any]:
         "sizes_at_peak": _sums(run.peak.sizes),
         "lifetimes": _sums(run.ended_by_age),
     }
+
+
+def _by_chance(run: WholeRun) -> dict[str, Any]:
+    parts = {"allocations": run.made_by_size, "never_freed": run.end.sizes, "peak": run.peak.sizes}
+    return {name: _sum(off_by(run.sample, sizes)) for name, sizes in parts.items()}
 
 
 def _sum(one: Sum) -> dict[str, int]:

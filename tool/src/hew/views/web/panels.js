@@ -50,7 +50,7 @@ export function locks(look, what) {
   })));
   table.replaceChildren(element("thead", {}, head), element("tbody", {}, ...body));
   const waited = rows.some((row) => row.cells.some((cell) => cell?.waits));
-  at("locks-note").textContent = (rows.length && !waited ? "No thread has waited for any of these. " : "") + (left_out ? `${left_out} arenas whose locks nobody took are left out.` : "");
+  at("locks-note").textContent = (rows.length && !waited ? "No thread has waited for any of these. " : "") + (left_out ? `${left_out} arenas whose locks were not taken are left out.` : "");
 }
 
 let told = null;

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""`hew swap`: changes the allocator of a running process."""
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from hew.commands.options import ProcessId, told
+from hew.model.errors import HewError
+from hew.model.quantity import size
+from hew.model.swap import Drained, Swapped
+
+Done = Swapped | Drained
+
+
+@click.command("swap")
+@click.option("--back", is_flag=True, help="Send new requests to the old allocator again.")
+@click.option("--trim", is_flag=True, help="Return what is free in the old heap; may be repeated while it drains.")
+@click.option("--settings", metavar="NAME:VALUE,...", default="", help="Settings for hew, as in MALLOC_CONF.")
+@click.option("--children", is_flag=True, help="Also all descendants of the process.")
+@click.option("--service", metavar="UNIT", help="All processes of a systemd service, in place of PID.")
+@click.option("--timeout", default=5.0, show_default=True, help="Seconds to look for a moment of 20 ms or less.")
+@click.option("--lib", type=click.Path(path_type=Path), help="The libhew.so to load.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.argument("pid", type=ProcessId(), required=False)
+def command(
+    back: bool,
+    trim: bool,
+    settings: str,
+    children: bool,
+    service: str | None,
+    timeout: float,
+    lib: Path | None,
+    as_json: bool,
+    pid: int | None,
+) -> None:
+    """Change the allocator of a running process to hew, without a restart.
+
+    From then on requests are served by hew. Objects of the old allocator stay valid, and go back to it when they are
+    freed. Forked children are on hew, too; after an exec it is gone (hew run, or LD_PRELOAD in the service's settings,
+    make it last). For glibc, jemalloc, mimalloc and tcmalloc, on x86-64.
+    """
+    if back and (trim or settings):
+        raise click.UsageError("--back goes alone")
+    if (pid is None) == (service is None):
+        raise click.UsageError("name a process, or a --service")
+    with told("hew swap"):
+        wanted = _processes(pid, service, children)
+        done: list[Done] = []
+        for one in wanted:
+            try:
+                done += _change(one, back, trim, settings, lib, timeout)
+            except HewError as error:
+                if len(wanted) == 1:
+                    raise
+                click.echo(f"hew swap: {error}", err=True)
+        refused = len({one.pid for one in done}) < len(wanted)
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in done]))
+    else:
+        for result in done:
+            click.echo(_text(result, back))
+    sys.exit(refused)
+
+
+def _processes(pid: int | None, service: str | None, children: bool) -> list[int]:
+    from hew.sources.processes import tree  # noqa: PLC0415
+    from hew.sources.swap.service import processes_of  # noqa: PLC0415
+
+    if pid is None:
+        return processes_of(service or "")
+    return tree(pid) if children else [pid]
+
+
+def _change(pid: int, back: bool, trim: bool, settings: str, lib: Path | None, timeout: float) -> list[Done]:
+    from hew.sources.library import find_hew  # noqa: PLC0415
+    from hew.sources.swap.swapping import drain, swap, swap_back  # noqa: PLC0415 - numpy and an ELF reader
+
+    done: list[Done] = []
+    if back:
+        done.append(swap_back(pid, timeout))
+    elif not trim or settings:
+        done.append(swap(pid, find_hew(lib, os.environ), settings, timeout))
+    if trim:
+        done.append(drain(pid, timeout))
+    return done
+
+
+def _text(one: Done, back: bool) -> str:
+    if isinstance(one, Drained):
+        return (
+            f"process {one.pid}: {size(max(one.before - one.after, 0))} of the old heap returned, resident "
+            f"{size(one.after)}; {one.frees} old objects freed since the swap, {one.resizes} of them moved to hew"
+        )
+    where = f"back on {one.old}" if back else f"on hew, before {one.old}"
+    return (
+        f"process {one.pid} is {where}: {one.functions} functions changed, all threads stood still for "
+        f"{one.stop * 1000:.1f} ms"
+    )

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""Whether the allocator of a process can be changed. Nothing is touched here: HewError says in a line why not."""
+
+import os
+import platform
+import re
+from pathlib import Path
+
+from hew.model.errors import HewError
+from hew.model.known_allocators import GLIBC, HEW, JEMALLOC, MIMALLOC, TCMALLOC
+from hew.model.process import ProcessFacts
+from hew.sources.attach.reading import forbidden
+from hew.sources.process_facts import read_process
+from hew.sources.processes import PROC, read_text, value_of
+
+SWAPPED_FROM = {GLIBC, JEMALLOC, MIMALLOC, TCMALLOC}
+SANITIZERS = re.compile(r"/lib(?:clang_rt\.)?(asan|tsan|msan|lsan|hwasan|ubsan)[.\-_]")
+SANITIZER_STARTS = ("__asan_init", "__tsan_init", "__msan_init", "__hwasan_init", "__lsan_init")
+TRACERS = re.compile(r"/(?:libhewtrace\.so|vgpreload_|libheaptrack|libmemray)")
+LEAST_SPACE = 256 << 20  # bytes of address space for the library and its first heaps
+FILTER = "2"  # SECCOMP_MODE_FILTER
+
+
+def checked(pid: int) -> ProcessFacts:
+    """The facts of a process whose allocator can be changed."""
+    if platform.machine() != "x86_64":
+        raise HewError(f"hew swap works on x86-64 only, this is {platform.machine()}")
+    if pid == os.getpid():
+        raise HewError("this is the process that asks")
+    _check_state(pid)
+    facts = read_process(pid)
+    _check_rights(pid, facts)
+    _check_program(pid, facts)
+    _check_limits(pid, facts)
+    return facts
+
+
+def _check_state(pid: int) -> None:
+    status = f"{PROC}/{pid}/status"
+    tracer = value_of(status, "TracerPid")
+    if tracer not in {"", "0"}:
+        raise HewError(f"process {pid} is traced already, by process {tracer}")
+    if value_of(status, "State").startswith(("T", "t")):
+        raise HewError(f"process {pid} is stopped (as by SIGSTOP); SIGCONT lets it go on")
+    if "shstk" in value_of(status, "x86_Thread_features"):
+        raise HewError(f"process {pid} has a shadow stack, which forbids the call of its loader")
+
+
+def _check_rights(pid: int, facts: ProcessFacts) -> None:
+    if facts.secure or len(set(value_of(f"{PROC}/{pid}/status", "Uid").split())) > 1:
+        raise HewError(f"process {pid} runs with other rights than its user's (setuid or file capabilities)")
+    try:
+        Path(f"{PROC}/{pid}/auxv").read_bytes()
+    except OSError as error:
+        raise HewError(f"process {pid} may not be changed: {forbidden(pid, filtered=False)}") from error
+    filters = {value_of(f"{PROC}/{pid}/task/{one}/status", "Seccomp") for one in os.listdir(f"{PROC}/{pid}/task")}  # noqa: PTH208
+    if FILTER in filters:
+        raise HewError(f"process {pid} has a seccomp filter, which may forbid what the new allocator needs")
+
+
+def _check_program(pid: int, facts: ProcessFacts) -> None:
+    program = facts.program
+    if program is None:
+        raise HewError(f"the program of process {pid} cannot be read")
+    if program.runtime is not None and program.runtime.startswith("Go"):
+        raise HewError(f"process {pid} is a Go program: its heap is the Go runtime's own")
+    if program.interpreter is None:
+        raise HewError(f"process {pid} is a static program: no library can be loaded into it")
+    maps = read_text(f"{PROC}/{pid}/maps")
+    sanitizer = SANITIZERS.search(maps)
+    if sanitizer or _has_sanitizer(pid):
+        name = sanitizer[1] if sanitizer else "a sanitizer"
+        raise HewError(f"process {pid} runs under a sanitizer ({name}), whose malloc must stay")
+    tracer = TRACERS.search(maps)
+    if tracer:
+        raise HewError(f"process {pid} has {tracer[0][1:]} loaded, which watches its malloc")
+    provider = facts.provider
+    if provider is None:
+        raise HewError(f"the malloc of process {pid} is none that other code can see")
+    if provider.code.kind == HEW:
+        raise HewError(f"process {pid} has been on {provider.code.title} since it started")
+    if provider.code.kind not in SWAPPED_FROM:
+        raise HewError(f"process {pid} brings a malloc of its own ({provider.code.path}) that is not known here")
+
+
+def _has_sanitizer(pid: int) -> bool:
+    """Whether the program has one linked into it."""
+    try:
+        with open(f"{PROC}/{pid}/exe", "rb") as file:  # noqa: PTH123 - not a path of a file
+            text = file.read()
+    except OSError:
+        return False
+    return any(b"\0" + name.encode() + b"\0" in text for name in SANITIZER_STARTS)
+
+
+def _check_limits(pid: int, facts: ProcessFacts) -> None:
+    if facts.memory.locked:
+        raise HewError(f"process {pid} has locked its memory (mlock), and would lock the new allocator's maps")
+    limit = facts.limits.address_space
+    if limit is not None and limit - facts.memory.virtual < LEAST_SPACE:
+        raise HewError(f"process {pid} has less than {LEAST_SPACE >> 20} MiB left below its limit of address space")
+    data = facts.limits.data
+    if data is not None and data - facts.memory.anonymous < LEAST_SPACE:
+        raise HewError(f"process {pid} has less than {LEAST_SPACE >> 20} MiB left below its limit of data")

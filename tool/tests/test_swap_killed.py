@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""SIGKILL to `hew swap` at any of its steps leaves a process that runs right, and that can be swapped afterwards."""
+
+import os
+import platform
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from conftest import may_attach
+from hew.model.errors import HewError
+from hew.sources.library import find_hew
+from hew.sources.swap import swapping
+from hew.sources.swap.swapping import swap, swap_back
+from waiting import waiting
+
+HOLDER = str(Path(__file__).parent / "killed_holder.py")
+# Every so many steps. scripts/swap_soak.py takes all of them.
+STRIDE = int(os.environ.get("HEW_KILL_STRIDE", "9"))
+LONG = 60.0
+pytestmark = [
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="hew swap works on x86-64 only"),
+    pytest.mark.skipif(not may_attach(), reason="kernel.yama.ptrace_scope lets only root attach"),
+]
+
+
+def kill_at(stage: int, step: int) -> Callable[[], list[str]]:
+    """Words for the holders, which are started one after the other: the one of the stage is killed before its step."""
+    usual = swapping.holder_words()
+    stages = iter(range(stage + 1))
+
+    def words() -> list[str]:
+        return [sys.executable, HOLDER, str(step)] if next(stages, None) == stage else usual
+
+    return words
+
+
+def is_killed(monkeypatch: pytest.MonkeyPatch, stage: int, step: int, change: Callable[[], object]) -> bool:
+    """Whether the change had not ended before that step."""
+    with monkeypatch.context() as patch:
+        patch.setattr(swapping, "holder_words", kill_at(stage, step))
+        try:
+            change()
+        except HewError as error:
+            if "has been killed" not in str(error):
+                raise
+            return True
+    return False
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with too much to do needs more than 20 ms for a stop."""
+    monkeypatch.setattr(swapping, "LONGEST_STOP", 2.0)
+
+
+@pytest.mark.parametrize("stage", [0, 1, 2], ids=["loading", "starting", "switching"])
+def test_a_first_swap_may_be_killed_at_any_step(
+    stage: int, monkeypatch: pytest.MonkeyPatch, programs: Callable[[str], list[str]]
+) -> None:
+    library = find_hew(None, os.environ)
+    for step in range(0, 10_000, STRIDE):
+        with waiting(programs("swaps 2"), {}) as program:
+            killed = is_killed(monkeypatch, stage, step, partial(swap, program.pid, library, timeout=LONG))
+            if killed:
+                swap(program.pid, library, timeout=LONG)
+            output, _ = program.communicate("\n", timeout=LONG)
+            assert (program.returncode, output.split()[:2]) == (0, ["wrong", "0"])
+        if not killed:
+            assert step > 0
+            return
+
+
+@pytest.mark.parametrize("back", [True, False], ids=["back", "again"])
+def test_later_swaps_may_be_killed_at_any_step(
+    back: bool, monkeypatch: pytest.MonkeyPatch, programs: Callable[[str], list[str]]
+) -> None:
+    library = find_hew(None, os.environ)
+
+    def change(to_hew: bool) -> None:
+        swap(program.pid, library, timeout=LONG) if to_hew else swap_back(program.pid, timeout=LONG)
+
+    with waiting(programs("swaps 2"), {}) as program:
+        change(to_hew=True)
+        if not back:
+            change(to_hew=False)
+        for step in range(0, 10_000, STRIDE):
+            killed = is_killed(monkeypatch, 0, step, lambda: change(not back))
+            with suppress(HewError):  # what is left of it, if anything is
+                change(not back)
+            change(back)
+            if not killed:
+                break
+        assert step > 0
+        output, _ = program.communicate("\n", timeout=LONG)
+        assert (program.returncode, output.split()[:2]) == (0, ["wrong", "0"])
