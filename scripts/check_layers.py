@@ -95,7 +95,9 @@ def conditional_breaches(relative: Path, lines: list[str]) -> list[str]:
         else:
             allowed = False
         if not allowed:
-            breaches.append(f"src/{relative}:{number}: #{word}: only os/, api/override_*, base/compiler.h and cache/slot.h may")
+            breaches.append(
+                f"src/{relative}:{number}: #{word}: only os/, api/override_*, base/compiler.h and cache/slot.h may"
+            )
     return breaches
 
 
