@@ -64,7 +64,8 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/first.ld @ONLY CONTENT "SECTIONS {
 *(.rodata.cst*)
 @first_constants@}
 .text.first : {
-@first_functions@PROVIDE_HIDDEN(__dso_handle = .);
+@first_functions@*(.text.hew_abort)
+PROVIDE_HIDDEN(__dso_handle = .);
 }
 .rodata.often : {
 @often_constants@*(EXCLUDE_FILE(*/src/prof/* */src/stats/* */src/control/settings/* */src/control/mallctl/* */src/control/remote/* */src/pool/* */src/api/*) .rodata.str*) }
