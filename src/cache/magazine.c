@@ -186,7 +186,7 @@ magazine_give(struct hew_cache *cache, struct hew_slot *slot, unsigned code, voi
 }
 
 /* Objects come back to the slot, or, where another thread has filled it meanwhile, go on. */
-static void
+static HEW_NOINLINE void
 keep(struct hew_cache *cache, struct hew_slot *slot, unsigned code, void **objects, unsigned count)
 {
     unsigned kept = count == 0 ? 0 : hew_slot_push_some(&cache->where, code, objects, count);

@@ -319,7 +319,7 @@ take_all(struct hew_slot *slot, struct contents *all)
     return done;
 }
 
-static bool
+static HEW_NOINLINE bool
 slot_empty(struct hew_slot *slot, bool wait)
 {
     struct contents all;
