@@ -129,7 +129,7 @@ slot_of(struct hew_cache *cache)
 
 /* The class was found empty, or full: it may grow.  Returns true if the previous miss was of the same kind: the class is in a one-way
  * phase. */
-static bool
+static HEW_NOINLINE bool
 note_miss(struct hew_cache *cache, struct hew_slot *slot, unsigned code, unsigned kind)
 {
     if (hew_budget_most(slot, code) == 0) {
