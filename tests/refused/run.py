@@ -59,6 +59,7 @@ VALUES = {
     "cache_room": ("25", "400", "1600"),
     "depot_room": ("25", "400", "1600"),
     "san_guard_large": ("1", "5"),
+    "guard_rate": ("0", "1000"),
     "stats_interval": ("1000000",),
     "lg_prof_sample": ("0", "10", "16"),
     "lg_prof_interval": ("20", "26"),

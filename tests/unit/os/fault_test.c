@@ -77,10 +77,11 @@ static void
 with_a_handler(void)
 {
     signal(SIGSEGV, handle);
+    char *elsewhere = hew_os_reserve(HEW_PAGE);
     watch();
     touch(range + 7);
     bool right = seen == 1 && handled == 1 && last.address == (uintptr_t)range + 7 && last.access != HEW_FAULT_READ;
-    touch(NULL);
+    touch(elsewhere);
     _exit(right && seen == 1 && handled == 2 ? 0 : 1);
 }
 
