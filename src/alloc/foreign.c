@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-HEW_EXPORT struct hew_swapped hew_swapped;
+HEW_PROTECTED struct hew_swapped hew_swapped;
 
 #define LEAST_ALIGNMENT ((uintptr_t)8)
 #define PAGES 4096

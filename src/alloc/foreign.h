@@ -23,7 +23,7 @@ struct hew_swapped {
     uintptr_t place;                 /* the tool's mapping with those functions */
     _Atomic uint64_t frees, resizes; /* objects of the old allocator that were freed, or moved to hew by realloc */
 };
-extern struct hew_swapped hew_swapped;
+extern HEW_PROTECTED struct hew_swapped hew_swapped;
 
 /* Returns false for NULL, and for addresses in hew's memory, in a loaded object or in memory that cannot be read. */
 HEW_COLD bool hew_foreign_is_plausible(const void *object);

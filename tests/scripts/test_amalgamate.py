@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exported(object_file: Path) -> set[str]:
     """Names that a program around it sees."""
     table = run("readelf", "-sW", object_file, folder=object_file.parent)
-    return set(re.findall(r"(?:GLOBAL|WEAK) +DEFAULT +\d+ (\w+)", table))
+    return set(re.findall(r"(?:GLOBAL|WEAK) +(?:DEFAULT|PROTECTED) +\d+ (\w+)", table))
 
 
 def test_one_command_compiles_it_without_a_warning_and_a_program_runs_on_it(folder: Path) -> None:
