@@ -20,8 +20,8 @@
 #define HEW_COLD __attribute__((cold, noinline))
 #define HEW_UNCHECKED_THREADS __attribute__((no_sanitize("thread"))) /* reads data that another thread may be writing */
 #define HEW_EXPORT __attribute__((visibility("default")))
-#define HEW_PROTECTED __attribute__((visibility("protected"))) /* exported data that only this library's own copy uses */
-#define HEW_HIDDEN __attribute__((visibility("hidden"))) /* data of this library, accessed without the GOT */
+#define HEW_PROTECTED __attribute__((visibility("protected"))) /* exported data; only our own copy is used */
+#define HEW_HIDDEN __attribute__((visibility("hidden")))       /* data of this library, accessed without the GOT */
 #define HEW_WEAK __attribute__((weak))
 #define HEW_CACHE_LINE 64
 #define HEW_ALIGNED(bytes) __attribute__((aligned(bytes)))
