@@ -99,8 +99,19 @@ def attach(pid: int, timeout: float = TIMEOUT, stop: float = MOST_STOP) -> Attac
 
 def allowed(pid: int) -> tuple[Target, bool]:
     """What to call, and whether a filter watches its system calls. HewError when it is not to be tried at all."""
+    check_calls(pid, "a running jemalloc is read", "such calls")
+    try:
+        target = find_target(pid)
+    except PermissionError as error:
+        raise HewError(f"process {pid} may not be attached to: {forbidden(pid, filtered=False)}") from error
+    return target, bool(seccomp_modes(pid) - {"", "0"})
+
+
+def check_calls(pid: int, done: str, calls: str) -> None:
+    """HewError where no thread of the process can be stopped and made to call a function. `done` and `calls` say for
+    what."""
     if platform.machine() != "x86_64":
-        raise HewError(f"a running jemalloc is read on x86-64 only, this is {platform.machine()}")
+        raise HewError(f"{done} on x86-64 only, this is {platform.machine()}")
     if pid == os.getpid():
         raise HewError("this is the process that asks")
     status = f"{PROC}/{pid}/status"
@@ -110,13 +121,13 @@ def allowed(pid: int) -> tuple[Target, bool]:
     if value_of(status, "State").startswith(("T", "t")):
         raise HewError(f"process {pid} is stopped (as by SIGSTOP); SIGCONT lets it go on")
     if "shstk" in value_of(status, "x86_Thread_features"):
-        raise HewError(f"process {pid} has a shadow stack, which forbids such calls")
-    try:
-        target = find_target(pid)
-    except PermissionError as error:
-        raise HewError(f"process {pid} may not be attached to: {forbidden(pid, filtered=False)}") from error
-    filters = {value_of(f"{PROC}/{pid}/task/{one}/status", "Seccomp") for one in os.listdir(f"{PROC}/{pid}/task")}  # noqa: PTH208
-    return target, bool(filters - {"", "0"})
+        raise HewError(f"process {pid} has a shadow stack, which forbids {calls}")
+
+
+def seccomp_modes(pid: int) -> set[str]:
+    """Of all its threads, as the system has them."""
+    tasks = f"{PROC}/{pid}/task"
+    return {value_of(f"{tasks}/{one}/status", "Seccomp") for one in os.listdir(tasks)}  # noqa: PTH208
 
 
 def forbidden(pid: int, filtered: bool) -> str:

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Whether the allocator of a process can be changed. Nothing is touched here: HewError says in a line why not."""
 
-import os
-import platform
 import re
 from pathlib import Path
 
 from hew.model.errors import HewError
 from hew.model.known_allocators import GLIBC, HEW, JEMALLOC, MIMALLOC, TCMALLOC
 from hew.model.process import ProcessFacts
-from hew.sources.attach.reading import forbidden
+from hew.sources.attach.reading import check_calls, forbidden, seccomp_modes
 from hew.sources.process_facts import read_process
 from hew.sources.processes import PROC, read_text, value_of
 
@@ -23,27 +21,12 @@ FILTER = "2"  # SECCOMP_MODE_FILTER
 
 def checked(pid: int) -> ProcessFacts:
     """The facts of a process whose allocator can be changed."""
-    if platform.machine() != "x86_64":
-        raise HewError(f"hew swap works on x86-64 only, this is {platform.machine()}")
-    if pid == os.getpid():
-        raise HewError("this is the process that asks")
-    _check_state(pid)
+    check_calls(pid, "hew swap works", "the call of its loader")
     facts = read_process(pid)
     _check_rights(pid, facts)
     _check_program(pid, facts)
     _check_limits(pid, facts)
     return facts
-
-
-def _check_state(pid: int) -> None:
-    status = f"{PROC}/{pid}/status"
-    tracer = value_of(status, "TracerPid")
-    if tracer not in {"", "0"}:
-        raise HewError(f"process {pid} is traced already, by process {tracer}")
-    if value_of(status, "State").startswith(("T", "t")):
-        raise HewError(f"process {pid} is stopped (as by SIGSTOP); SIGCONT lets it go on")
-    if "shstk" in value_of(status, "x86_Thread_features"):
-        raise HewError(f"process {pid} has a shadow stack, which forbids the call of its loader")
 
 
 def _check_rights(pid: int, facts: ProcessFacts) -> None:
@@ -53,8 +36,7 @@ def _check_rights(pid: int, facts: ProcessFacts) -> None:
         Path(f"{PROC}/{pid}/auxv").read_bytes()
     except OSError as error:
         raise HewError(f"process {pid} may not be changed: {forbidden(pid, filtered=False)}") from error
-    filters = {value_of(f"{PROC}/{pid}/task/{one}/status", "Seccomp") for one in os.listdir(f"{PROC}/{pid}/task")}  # noqa: PTH208
-    if FILTER in filters:
+    if FILTER in seccomp_modes(pid):
         raise HewError(f"process {pid} has a seccomp filter, which may forbid what the new allocator needs")
 
 
