@@ -23,8 +23,9 @@ GENERATOR = CMAKE_GENERATOR="$$(command -v ninja >/dev/null && echo Ninja || ech
 CONFIGURE = $(GENERATOR) cmake --preset $@ -DHEW_TESTS=ON -DHEW_BENCH=ON
 BUILD = cmake --build --preset $@ --parallel $(JOBS)
 # With ccache, files that were compiled in this folder before are not compiled again, whatever became of build/.
-export CMAKE_C_COMPILER_LAUNCHER ?= $(shell command -v ccache)
-export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
+CCACHE := $(shell command -v ccache)
+export CMAKE_C_COMPILER_LAUNCHER ?= $(CCACHE)
+export CMAKE_CXX_COMPILER_LAUNCHER ?= $(CCACHE)
 # One more than there are processors: some tests mostly wait.
 CTEST = ctest --output-on-failure --no-tests=error --parallel $$(($(JOBS) + 1))
 # Whole programs, whose threads run as the machine lets them, get a second try, which CI's closing lines name; nothing else does.

@@ -57,7 +57,7 @@ tidy: release
 	$(PYTHON) scripts/check_tidy.py
 
 # Which branches of page, slab and cache are taken by their tests, by those of alloc and where memory is refused at every call: a
-# summary, build/cov/coverage/index.html, and branches.md beside it, which says of those that nobody takes why not.  For the nightly
+# summary, build/cov/coverage/index.html, and branches.md beside it, which says why the others are not taken.  For the nightly
 # run.  Neither checks count nor what is there for them alone (valid.c), nor the ways out of calls by an exception.
 COVERED = page|slab|cache
 COVERED_BUILD = $(GENERATOR) cmake --preset cov -DHEW_TESTS=ON -DHEW_BENCH=OFF && cmake --build --preset cov --parallel $(JOBS) --target

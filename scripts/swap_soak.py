@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Change the allocator of busy programs, back and forth, and look whether anybody notices.
+"""Change the allocator of busy programs, back and forth, and look for wrong answers.
 
     python3 scripts/swap_soak.py [--swaps 1000] [--only redis|nginx|... ...] [--library FILE] [--page docs/swap.md]
 
