@@ -4,32 +4,17 @@
 
 #include "os/syscall.h"
 #include "record/file.h"
-
-#include <sys/mman.h>
+#include "record/wiped.h"
 
 struct hew_trace_chunk *hew_trace_chunks; /* set once, before the first object */
 
 bool
 hew_trace_ids_begin(void)
 {
-    size_t bytes = HEW_TRACE_CHUNKS * sizeof(*hew_trace_chunks);
-    long mapped;
-
-    if (hew_trace_chunks != NULL) {
-        return true; /* a forked child, where they read as zeros; or another recording, which uses them on */
+    if (hew_trace_chunks == NULL) { /* a forked child's read as zeros; another recording uses them on */
+        hew_trace_chunks = hew_trace_map_wiped(HEW_TRACE_CHUNKS * sizeof(*hew_trace_chunks));
     }
-    mapped = hew_syscall6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                          -1, 0);
-    if (mapped < 0) {
-        return false;
-    }
-    hew_syscall3(SYS_madvise, mapped, bytes, MADV_NOHUGEPAGE);
-    if (hew_syscall3(SYS_madvise, mapped, bytes, MADV_WIPEONFORK) != 0) {
-        hew_syscall2(SYS_munmap, mapped, bytes);
-        return false;
-    }
-    hew_trace_chunks = (struct hew_trace_chunk *)mapped;
-    return true;
+    return hew_trace_chunks != NULL;
 }
 
 static void

@@ -3,6 +3,7 @@
 #include "record/large.h"
 
 #include "os/syscall.h"
+#include "record/wiped.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -24,22 +25,10 @@ static struct entry *entries; /* set once, before the first object */
 bool
 hew_large_begin(void)
 {
-    size_t bytes = ENTRIES * sizeof(*entries);
-    long mapped;
-
-    if (entries != NULL) {
-        return true; /* a forked child, where they read as zeros */
+    if (entries == NULL) { /* a forked child's read as zeros */
+        entries = hew_trace_map_wiped(ENTRIES * sizeof(*entries));
     }
-    mapped = hew_syscall6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped < 0) {
-        return false;
-    }
-    if (hew_syscall3(SYS_madvise, mapped, bytes, MADV_WIPEONFORK) != 0) {
-        hew_syscall2(SYS_munmap, mapped, bytes);
-        return false;
-    }
-    entries = (struct entry *)mapped;
-    return true;
+    return entries != NULL;
 }
 
 void
