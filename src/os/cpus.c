@@ -75,7 +75,7 @@ static HEW_NOINLINE unsigned
 quota_in(const char *path, const char *period)
 {
     char content[2 * NUMBERS_BYTES];
-    if (!hew_file_read(path, content, NUMBERS_BYTES)) {
+    if (!hew_file_read(path, content, NUMBERS_BYTES) || content[0] == '-') { /* version 1's -1: no quota */
         return 0;
     }
     if (period != NULL) {
