@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mallctl: exports the functions of control/mallctl/ctl.c.  They return errors as their result; errno stays unchanged.
+ * mallctl: exports the functions of control/mallctl/ctl.c, and statistics on request.  mallctl and its kin return errors
+ * as their result; errno stays unchanged.
  */
 #include "api/boot.h"
+#include "api/messages.h"
+#include "api/stats_due.h"
 #include "base/size_class.h"
 #include "control/mallctl/ctl.h"
 
@@ -10,7 +13,7 @@ int mallctl(const char *name, void *old, size_t *old_length, void *new, size_t n
 int mallctlnametomib(const char *name, size_t *mib, size_t *depth);
 int mallctlbymib(const size_t *mib, size_t depth, void *old, size_t *old_length, void *new, size_t new_length);
 
-/* A program may call mallctl before it allocates. */
+/* A program may call these functions before it allocates. */
 static void
 start(void)
 {
@@ -39,4 +42,11 @@ mallctlbymib(const size_t *mib, size_t depth, void *old, size_t *old_length, voi
     start();
     struct hew_ctl_call call = {mib, depth, old, old_length, new, new_length, NULL};
     return hew_ctl_by_mib(&call);
+}
+
+HEW_EXPORT void
+malloc_stats_print(void (*write)(void *context, const char *piece), void *context, const char *letters)
+{
+    start();
+    hew_stats_print(write == NULL ? hew_messages_pass : write, context, letters);
 }
