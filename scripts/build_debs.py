@@ -63,6 +63,14 @@ def commit_time() -> int:
     return int(run("git", "log", "-1", "--format=%ct", folder=ROOT))
 
 
+def leave_programs_out(folder: Path) -> None:
+    """Deletes the programs of Python packages, and their lines in RECORD: they name the interpreter that ran pip."""
+    shutil.rmtree(folder / "bin", ignore_errors=True)
+    for record in folder.glob("*.dist-info/RECORD"):
+        lines = record.read_text(encoding="utf-8").splitlines(keepends=True)
+        record.write_text("".join(line for line in lines if not line.startswith("../../bin/")), encoding="utf-8")
+
+
 def lay_out(sources: Path) -> None:
     """The sources with debian/ in them, and what the tool needs in debian/python."""
     shutil.rmtree(sources, ignore_errors=True)
@@ -80,7 +88,7 @@ def lay_out(sources: Path) -> None:
     needs = tomllib.loads(NEEDS_OF_TOOL.read_text())["project"]["dependencies"]
     words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--only-binary=:all:"]
     run(*words, "--target", sources / "debian/python", *needs, folder=ROOT)
-    shutil.rmtree(sources / "debian/python/bin", ignore_errors=True)
+    leave_programs_out(sources / "debian/python")
     known = sources / f"debian/python/hewmalloc-{amalgamate.version()}.dist-info"  # for hew --version
     known.mkdir()
     metadata = f"Metadata-Version: 2.1\nName: hewmalloc\nVersion: {amalgamate.version()}\n"

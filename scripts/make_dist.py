@@ -80,6 +80,8 @@ def wheel(output: Path) -> None:
         succeed(build_wheel.main, ["--output", folder])
         if shutil.which("aarch64-linux-gnu-g++") is not None:
             succeed(build_wheel.main, ["--output", folder, "--machine", "aarch64"])
+        else:
+            print("make_dist: no wheel for aarch64: aarch64-linux-gnu-g++ is missing (g++-aarch64-linux-gnu)")
         copy(Path(folder), "*.whl", output)
 
 

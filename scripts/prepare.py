@@ -139,6 +139,7 @@ WHY_PACKAGER = "its package is not tried"
 PACKAGERS = [
     program("clang", "clang", WHY_PACKAGER),
     program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu", WHY_PACKAGER),
+    program("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu", WHY_PACKAGER),
     program("qemu-aarch64", "qemu-user", WHY_PACKAGER),
     program("dh", "debhelper", WHY_PACKAGER),
     program("lintian", "lintian", WHY_PACKAGER),
