@@ -10,8 +10,7 @@ import pytest
 from hew.sources.statistics.columns import values_of
 from hew.sources.statistics.json_form import from_json
 from hew.sources.statistics.repair import decode
-from hew.sources.statistics.rows import without_empty_rows
-from hew.sources.statistics.stream import find_reports
+from hew.sources.statistics.stream import find_reports, without_empty_rows
 from test_statistics import only, recorded
 
 SECOND = 10**9

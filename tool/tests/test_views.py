@@ -17,10 +17,9 @@ from rich.console import Console
 
 from hew.analysis.choice import choice
 from hew.model.allocator import Allocator
-from hew.model.choice import Choice
 from hew.model.figures import Unit
 from hew.model.quantity import quantity
-from hew.model.report import Ratio, Report, Verdict
+from hew.model.report import Choice, Ratio, Report, Verdict
 from hew.model.run import RssPoint
 from hew.views import document
 from hew.views.charts import memory_lines

@@ -10,10 +10,9 @@ import math
 from collections.abc import Sequence
 
 from hew.analysis.ratios import bootstrap_interval
-from hew.model.choice import Choice
 from hew.model.figures import CLIENT_WALL, PEAK_RSS, SERVER_RSS, WALL, Figure
 from hew.model.lazy_dataclass import dataclass
-from hew.model.report import AllocatorResult, Ratio, Report, Verdict
+from hew.model.report import AllocatorResult, Choice, Ratio, Report, Verdict
 
 NEAR = 0.01  # a difference of less is a tie, however surely it was measured
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hew.analysis.search.front import hopeless
-from hew.analysis.search.tried import medians, tried_of
+from hew.analysis.search.outcome import medians, tried_of
 from hew.analysis.search.wanted import wanted as wanted_of
 from hew.analysis.verification import figures_of
 from hew.commands.measuring import measurer

@@ -8,8 +8,8 @@ from pathlib import Path
 from hew.analysis.ratios import CONFIDENCE
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.search.front import LEVEL, SPARED, front, misses, picked, proof_of, reduced, simpler
+from hew.analysis.search.outcome import verdict
 from hew.analysis.search.space import first_candidates
-from hew.analysis.search.verdict import verdict
 from hew.analysis.verification import figures_of, outcomes
 from hew.commands.measuring import measurer
 from hew.commands.racing import Course, Told, course_of, fails

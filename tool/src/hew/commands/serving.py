@@ -14,12 +14,11 @@ from hew.commands.exporting import Exporting
 from hew.commands.keeping import Keeper
 from hew.commands.picturing import Picturing, the_only
 from hew.commands.ranking import Ranking, known
-from hew.commands.watched import Watched
 from hew.model.advice import MALLOC_CONF, Advice
 from hew.model.control import LIVE
 from hew.model.errors import HewError
 from hew.model.live import ProcessRow
-from hew.model.serving import Seen
+from hew.model.serving import Seen, Watched
 from hew.sources.control import apply_conf, connect, find_socket
 from hew.sources.live import Processes
 from hew.sources.process_facts import read_process

@@ -98,3 +98,11 @@ class Report:
     def baseline(self) -> AllocatorResult:
         """The result that all ratios are taken to."""
         return next(result for result in self.results if result.allocator.name == BASELINE)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a comparison says to choose: one piece of advice, and a line for each axis that names its winners."""
+
+    advice: str
+    axes: tuple[str, ...] = ()

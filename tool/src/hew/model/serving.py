@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What `hew serve` shows of one process beyond `hew top`: its history, locks by arena, size classes, two snapshots."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 
+from hew.model.advice import Advice
 from hew.model.lazy_dataclass import dataclass
-from hew.model.live import LiveView
+from hew.model.live import LiveView, Moment
 from hew.model.snapshot_view import Change
+
+POINTS = 1800  # of a process's history: half an hour
 
 
 @dataclass(frozen=True)
@@ -135,3 +140,15 @@ class Comparison:
     before: Kept
     after: Kept
     groups: tuple[Group, ...]
+
+
+@dataclass
+class Watched:
+    """The samples of one process. `born` distinguishes it from a later process with the same id."""
+
+    born: int | None
+    points: deque[Point] = field(default_factory=lambda: deque(maxlen=POINTS))
+    last: Moment | None = None
+    seen: Seen | None = None
+    ended: str = ""
+    advice: dict[str, Advice] = field(default_factory=dict)

@@ -6,10 +6,9 @@ from html import escape
 from importlib import resources
 
 from hew.model.allocator import Allocator
-from hew.model.choice import Choice
 from hew.model.figures import Figure, Unit
 from hew.model.quantity import quantity
-from hew.model.report import AllocatorResult, Machine, Report, Setup, Verdict
+from hew.model.report import AllocatorResult, Choice, Machine, Report, Setup, Verdict
 from hew.views.charts import CSS_CLASS, memory_lines, ratio_bars
 from hew.views.text import command_line, failure_line, interval, judgement, remarks, times
 

@@ -9,10 +9,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from hew.model.choice import Choice
 from hew.model.figures import Figure
 from hew.model.quantity import quantity
-from hew.model.report import AllocatorResult, Report, Verdict
+from hew.model.report import AllocatorResult, Choice, Report, Verdict
 from hew.views.memory_text import memory_rows
 from hew.views.text import failure_line, interval, judgement, remarks, times, what_ran
 

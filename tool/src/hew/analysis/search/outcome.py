@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""From the runs of one candidate beside the base to what came of it."""
+"""What the runs beside the base show of one candidate, and what a whole search comes to."""
 
 from collections.abc import Sequence
 
 from hew.analysis.summary import expected_output, paired_ratios
 from hew.analysis.verification import figures_of
 from hew.model.run import Run
-from hew.model.search import Candidate, Tried
+from hew.model.search import Candidate, Proof, Tried
 
 
 def medians(ours: Sequence[Run], theirs: Sequence[Run]) -> dict[str, float]:
@@ -25,3 +25,17 @@ def tried_of(candidate: Candidate, runs: Sequence[Run], theirs: Sequence[Run]) -
     if expected is not None and len(theirs) > 1 and any(run.output != expected for run in mine):
         return Tried(candidate, failure="its output is not the base's")
     return Tried(candidate, medians(mine, theirs), len(mine))
+
+
+def verdict(storage: str | None, candidate: Candidate | None, interrupted: bool, proof: Proof) -> str:
+    """What a search comes to, in one sentence. `candidate` was picked, if any; `proof` is what fresh runs say of it."""
+    if interrupted:
+        more = f"the same command with --storage {storage} goes on" if storage else "--storage FILE would have kept it"
+        return f"interrupted: nothing was verified; {more}"
+    if candidate is None:
+        return "nothing better: no candidate beat the base without a loss elsewhere"
+    if proof is Proof.CONFIRMED:
+        return f"recommended: {candidate.label}"
+    if proof is Proof.TOO_FEW:
+        return f"undecided: {candidate.label} looked better in the search, and so few fresh runs cannot tell: --runs 6"
+    return f"nothing better: {candidate.label} looked better in the search, and fresh runs did not confirm it"
