@@ -8,16 +8,23 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 from rich.console import Console
 
 from hew.analysis.advice.rules import advise
+from hew.cli import main
 from hew.model.advice import MALLOC_CONF, Advice, Case, Setting
 from hew.sources.statistics.stream import read_statistics
 from hew.views.advice_text import show_advice
 
 DATA = Path(__file__).parent / "data" / "statistics"
 DOCUMENTS = Path(__file__).parents[2] / "docs"
+MADE = {"tool_output.md"}  # what the commands print, not what is typed
+PAGES = [one for top in ("docs/**/*.md", "*.md") for one in sorted(DOCUMENTS.parent.glob(top)) if one.name not in MADE]
+# After `$`, in a block, or between backticks; `hew x:` is an answer.
+NAMED = re.compile(r"(?:^ {4,}(?:\$ )?|^\$ |`)((?:[A-Z_]+=\S+ +)*(?:\S*/)?hew [a-z]+\b(?![:-])[^`\n]*)", re.MULTILINE)
+END = {";", "|", "&&", ">", "…"}
 
 
 def shown(found: list[Advice]) -> str:
@@ -81,3 +88,38 @@ def test_every_command_of_the_documents_is_one_for_the_shell(path: Path) -> None
             continue
         subprocess.run(["sh", "-n", "-c", line], check=True, capture_output=True)
         assert "hew" in {Path(word).name for word in shlex.split(line)}
+
+
+def unknown(line: str) -> str:
+    """What the tool's own parser does not know in a command line: a command or an option; nothing: it knows all."""
+    typed = re.split(r"\s{2,}|\s#\s", line)[0]  # what it does stands behind
+    words = [word for word in shlex.split(typed) if not re.match(r"[A-Z_]+=", word)][1:]
+    words = words[: next((at for at, word in enumerate(words) if word in END), len(words))]
+    command: click.Command = main
+    context = click.Context(main, info_name="hew")
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        found = command.get_command(context, words[0])
+        if found is None:
+            return words[0]
+        command, context = found, click.Context(found, info_name=words.pop(0))
+    try:
+        command.make_parser(context).parse_args(words)
+    except click.NoSuchOption as error:
+        return error.option_name
+    except click.UsageError:  # an option is only named, without its value
+        pass
+    return ""
+
+
+def test_a_command_or_an_option_that_is_gone_is_found() -> None:
+    assert unknown("hew nonsense 1") == "nonsense"
+    assert unknown(".venv/bin/hew watch --often PID") == "--often"
+    assert unknown("A=b hew pools suggest report # text") == ""
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_commands_and_options_that_a_page_names_are_there(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"\s*\\\n\s*", " ", text)
+    found = {line: wrong for line in NAMED.findall(text) if (wrong := unknown(line))}
+    assert not found
