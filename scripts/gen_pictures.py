@@ -42,7 +42,7 @@ FORM = """\
 <g transform="translate(12, 12)">{backgrounds}<g class="{unique_id}-matrix">{matrix}</g></g>
 </svg>
 """
-TWICE = '#include <stdlib.h>\nint main(void) { void *p = malloc(60), *q = malloc(60); free(p); free(q); free(p); }\n'
+TWICE = "#include <stdlib.h>\nint main(void) { void *p = malloc(60), *q = malloc(60); free(p); free(q); free(p); }\n"
 REDIS = "redis-server --port 6398 --save '' --dir . >/dev/null"
 LOAD = "redis-benchmark -p 6398 -n 100000 -r 50000 -d 200 -t set -q >/dev/null"
 SQL = (

@@ -41,7 +41,7 @@ COMMANDS = (
     "hew top --json $PID",
     "hew ctl $PID stats.allocated",
     "hew ctl $PID --conf dirty_decay_ms:1000",
-    "timeout --signal=INT 5 hew watch --period 1 -o redis.watch $PID",
+    "timeout --signal=INT 5 hew watch --every 1 -o redis.watch $PID",
     "hew stats redis.watch",
     "hew profile $PID",
     "hew export --once",

@@ -37,7 +37,7 @@ from hew.views.verification import settings_of  # noqa: E402
 PROGRAM = ROOT / "build/release/bench/apps/hot_threads"
 SECTION = section_of("scripts/gen_tuning.py", "figures")
 ALLOCATORS = {"jemalloc": "Debian's jemalloc", "hew": "hew"}
-OWN_ARENAS = Variant("an arena of its own for each maker (code)", (), {}, ("--exclusive", "1"))
+OWN_ARENAS = Variant("an arena of its own for each producer (code)", (), {}, ("--exclusive", "1"))
 FIGURES = (CPU, WALL, PEAK_RSS)
 CLASSES = (512, 1024, 2048, 4096)
 

@@ -7,7 +7,7 @@
  * and hands them over; its partner reads and frees them.  So every message costs a fill on one side and a flush on the
  * other.  The cold threads keep a few small objects each, exchange some, and sleep.
  *
- * --exclusive 1 gives each hot maker an arena of its own, by mallctl, where the allocator has that: what a service whose
+ * --exclusive 1 gives each hot producer an arena of its own, by mallctl, where the allocator has that: what a service whose
  * code can be changed would do.
  */
 #include "channel.h"
@@ -24,7 +24,7 @@ struct message {
 };
 
 struct pair {
-    pthread_t maker;
+    pthread_t producer;
     pthread_t reader;
     uint64_t random;
     uint64_t checksum;
@@ -133,9 +133,9 @@ main(int argc, char **argv)
     const struct workload_option options[] = {
         {"threads", &threads, "threads in all"},
         {"hot", &hot, "of them hot: half of those make messages, half read and free them"},
-        {"messages", &messages, "messages of each maker"},
+        {"messages", &messages, "messages of each producer"},
         {"sleep", &sleep_ms, "milliseconds that a cold thread sleeps"},
-        {"exclusive", &exclusive, "1: each maker gets an arena of its own (mallctl)"},
+        {"exclusive", &exclusive, "1: each producer gets an arena of its own (mallctl)"},
     };
     uint64_t checksum = 0;
     workload_parse(argc, argv, "Many threads, few of them hot; messages are freed by another thread.", options, 5);
@@ -149,10 +149,10 @@ main(int argc, char **argv)
         pairs[i].random = workload_scramble((uint64_t)i + THREADS_MOST);
         channel_open(&pairs[i].channel);
         start(&pairs[i].reader, read_all, &pairs[i]);
-        start(&pairs[i].maker, make_all, &pairs[i]);
+        start(&pairs[i].producer, make_all, &pairs[i]);
     }
     for (long i = 0; i < hot / 2; i++) {
-        pthread_join(pairs[i].maker, NULL);
+        pthread_join(pairs[i].producer, NULL);
         pthread_join(pairs[i].reader, NULL);
         checksum += pairs[i].checksum;
     }

@@ -134,7 +134,7 @@ def test_every_way_to_malloc_leads_to_hew_and_back(
 
 def test_hew_gets_its_settings_and_its_control_socket(programs: Programs, ours: Path, hew: HewRunner) -> None:
     with waiting(programs("swaps 2"), {}) as program:
-        done = hew("swap", "--timeout", "60", "--lib", str(ours), "--settings", "dirty_decay_ms:1234", str(program.pid))
+        done = hew("swap", "--timeout", "60", "--lib", str(ours), "--conf", "dirty_decay_ms:1234", str(program.pid))
         assert (done.returncode, done.stderr) == (0, "")
         assert hew("ctl", str(program.pid), "arenas.dirty_decay_ms").stdout == "1234\n"
 

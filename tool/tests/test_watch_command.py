@@ -26,7 +26,7 @@ from waiting import waiting, waiting_on_hew, waits
 @contextmanager
 def watching(place: object, path: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
     """`hew watch` as it runs."""
-    command = [sys.executable, "-m", "hew", "watch", str(place), "-o", str(path), "--period", "0.1", *words]
+    command = [sys.executable, "-m", "hew", "watch", str(place), "-o", str(path), "--every", "0.1", *words]
     with subprocess.Popen(command, env=environment({"LD_PRELOAD": None}), stderr=subprocess.PIPE, text=True) as child:
         yield child
         child.kill()
@@ -50,7 +50,7 @@ def test_a_signal_ends_it_and_it_says_what_it_wrote(hew_library: Path, tmp_path:
         _, said = watch.communicate()
     assert watch.returncode == 0
     found = looks(path)
-    assert f"hew watch: ended by {signal.Signals(number).name}; {found} looks, " in said
+    assert f"hew watch: ended by {signal.Signals(number).name}; {found} samples, " in said
     assert read_looks(path).record(found - 1).moment.snapshot is not None
 
 
@@ -124,7 +124,7 @@ def test_wrong_words_are_told_in_one_line(hew: HewRunner, tmp_path: Path) -> Non
         assert text in found.stderr
         assert found.stderr.count("\n") == 1
     assert not (tmp_path / "new").exists()
-    assert hew("watch", "1", "-o", "x", "--bytes", "1K").returncode == 2
+    assert hew("watch", "1", "-o", "x", "--max", "1K").returncode == 2
     assert "is no recording" in hew("top", "--replay", str(letter), "--json").stderr
 
 

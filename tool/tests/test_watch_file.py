@@ -246,9 +246,9 @@ def test_damage_that_only_the_whole_look_shows_is_said_in_one_line(
 ) -> None:
     path = tmp_path / "file"
     written(path, [damaged(line_of(record(1.0)))])
-    with pytest.raises(HewError, match="file is damaged: look 1 is none"):
+    with pytest.raises(HewError, match="file is damaged: sample 1 is none"):
         read_looks(path).record(0)
-    with pytest.raises(HewError, match="file is damaged: look 1 is none"):
+    with pytest.raises(HewError, match="file is damaged: sample 1 is none"):
         read_recording(path)
 
 

@@ -52,7 +52,7 @@ def over_time_of(
     last = _advised(reading, silence, process, cpus)
     leaks = [advise_over_time(one, track.last) for one, track in zip(grown, recording.tracks, strict=True)]
     found = [one for one in leaks if one is not None]
-    read = (*last.seen.read, f"{sum(one.looks for one in grown)} looks of hew watch")
+    read = (*last.seen.read, f"{sum(one.looks for one in grown)} samples of hew watch")
     seen = replace(last.seen, rules=last.seen.rules + 1, spoke=last.seen.spoke + len(found), read=read)
     return replace(last, found=[*found, *last.found], notes=[*last.notes, *recording.notes], seen=seen)
 

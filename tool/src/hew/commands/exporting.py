@@ -61,7 +61,7 @@ def say(text: str) -> None:
 def server_of(exporting: Exporting, guard: Guard) -> MetricsServer:
     """A server that listens already, and says where."""
     server = MetricsServer(guard, exporting.page)
-    say(f"metrics at {server.listens.url}/metrics" + (", for who has the token" if guard.token else ""))
+    say(f"metrics at {server.listens.url}/metrics" + (", for clients with the token" if guard.token else ""))
     return server
 
 

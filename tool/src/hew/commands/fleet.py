@@ -87,16 +87,16 @@ OPTIONS = (
     click.option("--service", metavar="NAME", callback=_text, help="Only this service."),
     click.option("--window", default="1h", show_default=True, callback=_seconds, help="How much time is looked at."),
     click.option("--at", callback=_moment, metavar="TIME", help="Where it ends.  [default: the newest sample]"),
-    click.option("--trend", default="3d", show_default=True, callback=_seconds, help="Time that growth is told from."),
+    click.option("--trend", default="3d", show_default=True, callback=_seconds, help="Growth is computed over it."),
     click.option(
-        "--horizon", default="30d", show_default=True, callback=_seconds, help="Limits met later are not told."
+        "--horizon", default="30d", show_default=True, callback=_seconds, help="Limits met later are left out."
     ),
     click.option(
         "--gib-per-core", type=positive, callback=_finite, default=4.0, show_default=True, help="Memory worth one core."
     ),
     click.option("--rollout", callback=_moment, metavar="TIME", help="Compare SERVICE before and after this time."),
     click.option("--settle", default="10m", show_default=True, callback=_seconds, help="After a rollout: not counted."),
-    click.option("--setting", metavar="NAME:VALUE", help="With --rollout: who has it, and who has not picked it up."),
+    click.option("--setting", metavar="NAME:VALUE", help="With --rollout: list the hosts with it and without it."),
     click.option(
         "--timeout",
         type=positive,
@@ -157,7 +157,7 @@ def command(**options: Any) -> None:
     if asked.rollout is not None and not asked.service:
         raise click.UsageError("--rollout compares one service: --service NAME")
     if asked.setting is not None and asked.rollout is None:
-        raise click.UsageError("--setting belongs to --rollout; settings that differ are told without it")
+        raise click.UsageError("--setting belongs to --rollout; settings that differ are reported without it")
     if asked.recorded and (asked.engine is None or asked.match):
         raise click.UsageError("--recorded wants --engine, and no --match: the rules' series have lost other labels")
     with told("hew fleet"):

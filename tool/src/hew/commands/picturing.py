@@ -54,7 +54,7 @@ class Picturing:
         if by not in WAYS:
             raise AnswerError(400, f"by is one of {', '.join(WAYS[1:])}")
         if by in GROUPS and (of != NOW or base != NOW):
-            raise AnswerError(400, f"what was kept cannot be told by {by}")
+            raise AnswerError(400, f"a kept profile cannot be grouped by {by}")
         by_line = by == LINE
         with self._lock:
             newer = self._of(of, pid, born) if of != NOW else self._fresh(pid, born, by)

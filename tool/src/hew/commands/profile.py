@@ -65,7 +65,7 @@ OPTIONS = (
     click.option("--root", type=folder, default=Path("/"), help="Where the files of the profile lie, if not at /."),
     click.option("--by", type=click.Choice(sorted(GROUPS)),
                  help="Of a process: its objects by that, then by stack. Of a trace: thread."),
-    click.option("--pins", is_flag=True, help="Of a process: who keeps slabs alive that are hardly used."),
+    click.option("--pins", is_flag=True, help="Of a process: which stacks keep slabs alive that are hardly used."),
     click.option("--sparse", type=click.IntRange(1, 99), default=25, show_default=True, metavar="PERCENT",
                  help="With --pins: slabs of which at most so much is in use."),
     click.option("--seconds", type=click.FloatRange(min=0), default=10.0, show_default=True,

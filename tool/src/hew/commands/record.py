@@ -139,7 +139,7 @@ def command(
     """Record every allocation and free of COMMAND, or of process PID on hew with a control socket from now on.
 
     The exit status and the output of COMMAND pass through. Works over any allocator that COMMAND has. A process goes
-    on as it was when the recording ends. What was recorded is told on stderr at the end.
+    on as it was when the recording ends. A summary is printed to stderr at the end.
     """
     if bool(words) == (source is not None):
         raise click.UsageError("give a COMMAND or a PID to record, or --from FILE")

@@ -39,8 +39,8 @@ METRICS = (
     type=click.Choice(["none", "first", "recorded", "pages", "all"]),
     default="recorded",
     show_default=True,
-    help="What is written of each new object: nothing, its first byte, a byte of as many pages as in life, of each"
-    " page, every byte.",
+    help="What is written of each new object: nothing, its first byte, a byte of as many pages as in the recorded "
+    "run, of each page, every byte.",
 )
 @click.option("--real-time", is_flag=True, help="At the pace of the recording instead of as fast as it goes.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")

@@ -28,19 +28,19 @@ from hew.views.table import results_console, show_note
     type=click.FloatRange(min=0, min_open=True),
     default=TIMEOUT,
     show_default=True,
-    help="Seconds in which a moment to attach is looked for.",
+    help="Seconds to look for a moment to attach.",
 )
 @click.argument("places", metavar="FILE|PID|-...", nargs=-1, required=True)
 def command(rows: int, as_json: bool, peak: bool, attach: bool, timeout: float, places: tuple[str, ...]) -> None:
     """Show the statistics of jemalloc (5.2 and later) or hew that a program wrote, as JSON or text.
 
-    PID is a process that answers: on hew with a control socket, a Redis, or one on jemalloc, which is attached to (as a
-    debugger does): it stands still for some milliseconds while it writes them.
+    PID is a process on hew with a control socket, a Redis, or a process on jemalloc. hew attaches to the last, as a
+    debugger does: it stands still for some milliseconds while it writes its statistics.
 
-    FILE holds what MALLOC_CONF=stats_print:true made the program write to stderr, or what malloc_stats_print wrote;
-    other output around it does no harm, nor do several reports, nor one that breaks off. `-` is standard input.
-    FILE may be a recording of hew watch: the last statistics of each process are shown, and what grew.
-    Of several each is shown; two are compared as well: what there was more of, and less, in the last report of each.
+    FILE holds what MALLOC_CONF=stats_print:true made the program write to stderr, or what malloc_stats_print wrote. It
+    may also hold other output, several reports, and one that breaks off. `-` is standard input. Of a recording of hew
+    watch the last statistics of each process are shown, and what grew. Two files are also compared, by the last report
+    of each.
     """
     with told("hew stats"):
         recordings = {place: recorded(place) for place in places}

@@ -20,7 +20,7 @@ Done = Swapped | Drained
 @click.command("swap")
 @click.option("--back", is_flag=True, help="Send new requests to the old allocator again.")
 @click.option("--trim", is_flag=True, help="Also return what is free in the old heap; may be repeated while it drains.")
-@click.option("--settings", metavar="NAME:VALUE,...", default="", help="Settings for hew, as in MALLOC_CONF.")
+@click.option("--conf", "settings", metavar="NAME:VALUE,...", default="", help="Settings for hew, as in MALLOC_CONF.")
 @click.option("--children", is_flag=True, help="Also all descendants of the process.")
 @click.option("--service", metavar="UNIT", help="All processes of a systemd service, in place of PID.")
 @click.option("--timeout", default=5.0, show_default=True, help="Seconds to look for a moment of 20 ms or less.")
@@ -40,12 +40,12 @@ def command(
 ) -> None:
     """Change the allocator of a running process to hew, without a restart.
 
-    From then on requests are served by hew. Objects of the old allocator stay valid, and go back to it when they are
-    freed. Forked children are on hew, too; after an exec it is gone (hew run, or LD_PRELOAD in the service's settings,
-    make it last). For glibc, jemalloc, mimalloc and tcmalloc, on x86-64.
+    From then on hew serves all requests. Objects of the old allocator stay valid, and return to it when they are freed.
+    Forked children are on hew too. A program that the process executes is not: to make the change last, use hew run, or
+    LD_PRELOAD in the service's settings. For glibc, jemalloc, mimalloc and tcmalloc, on x86-64.
     """
     if back and (trim or settings):
-        raise click.UsageError("--back goes alone")
+        raise click.UsageError("--back takes neither --trim nor --conf")
     if (pid is None) == (service is None):
         raise click.UsageError("name a process, or a --service")
     with told("hew swap"):

@@ -124,7 +124,7 @@ def _advice(seen: Observed) -> tuple[str, list[Advice]]:
     if process is None or code is None or code.kind != GLIBC:
         name = code.kind if code else "the command's malloc"
         raise HewError(
-            f"{name} has told no statistics (a command must end by itself, a server on SIGTERM, as exit() does): "
+            f"{name} has written no statistics (a command must end by itself, a server on SIGTERM, as exit() does): "
             "--alloc hew or --alloc jemalloc shows it there"
         )
     return code.title, list(advise(Case(None, process, None)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`hew watch`: records looks at processes into a file of bounded size."""
+"""`hew watch`: records samples of processes into a file of bounded size."""
 
 import re
 import signal
@@ -35,29 +35,35 @@ def _bytes(_context: click.Context, parameter: click.Parameter, text: str) -> in
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     metavar="FILE",
-    help="Written, or gone on with.",
+    help="The recording; one that is there is continued.",
 )
 @click.option(
-    "--period", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Seconds between two looks."
+    "--every",
+    "period",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    help="Seconds between samples.",
 )
 @click.option(
-    "--bytes",
+    "--max",
     "most",
+    metavar="SIZE",
     default="8M",
     show_default=True,
     callback=_bytes,
-    help="The most that FILE and its older half, FILE.1, may have together.",
+    help="Bytes of FILE and its older half, FILE.1, together.",
 )
 @attach_option
 @click.argument("place", metavar="PID|DIR")
 def command(output: Path, period: float, most: int, attach: bool, place: str) -> None:
-    """Record one small look at a process each period, until it or a signal ends it.
+    """Record a process over time, a small sample at a time, until it or a signal ends the recording.
 
-    PID is any process of ours: on hew with a control socket, a Redis or one on jemalloc has statistics (see hew stats);
-    of others what the kernel knows, and glibc's heap, is recorded. DIR is a folder of control sockets: all processes
-    that have theirs in it, as they come and go.
+    PID is any process of yours. One on hew with a control socket, a Redis or one on jemalloc has statistics (see hew
+    stats). Of others the kernel's figures and glibc's heap are recorded. DIR is a folder of control sockets: all
+    processes with sockets there are recorded, as they come and go.
 
-    `hew stats FILE`, `hew advise FILE` and `hew top --replay FILE` read it, while it is written, too.
+    `hew stats FILE`, `hew advise FILE` and `hew top --replay FILE` read the recording, also while it is written.
     """
     with told("hew watch"):
         looking = _looking(place, TIMEOUT if attach else None)
@@ -67,8 +73,8 @@ def command(output: Path, period: float, most: int, attach: bool, place: str) ->
         finally:
             file.close()
         written = sum(one.stat().st_size for one in (output, older(output)) if one.exists())
-        looks = f"{done.looks} look{'' if done.looks == 1 else 's'}"
-        click.echo(f"hew watch: {done.why}; {looks}, {written:,} bytes in {output}", err=True)
+        samples = f"{done.looks} sample{'' if done.looks == 1 else 's'}"
+        click.echo(f"hew watch: {done.why}; {samples}, {written:,} bytes in {output}", err=True)
 
 
 @dataclass

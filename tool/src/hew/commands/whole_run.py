@@ -48,7 +48,7 @@ def is_whole_run(ways: Ways, file: Path | None, words: Sequence[str]) -> bool:
     if file is not None and (is_trace(file) or file.is_dir()):
         return True
     if file is not None and (ways.moment or ways.process):
-        raise HewError(f"{file} is no trace of hew record: only of one the options of a trace can be told")
+        raise HewError(f"{file} is no trace of hew record: the options of a trace need one")
     return bool(words and (ways.moment or ways.process))
 
 

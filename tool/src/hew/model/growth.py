@@ -9,7 +9,7 @@ from hew.model.lazy_dataclass import dataclass
 class Shape(StrEnum):
     """What a series of sizes looks like."""
 
-    SHORT = "too few looks"
+    SHORT = "too few samples"
     FLAT = "flat"
     STEADY = "grows steadily"
     PLATEAUS = "plateaus"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A snapshot with the figures that a reader wants first."""
 
-
 from hew.model.lazy_dataclass import dataclass
 from hew.model.statistics import Bin, Mutex, Part, Snapshot, Thread
 

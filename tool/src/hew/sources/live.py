@@ -32,7 +32,7 @@ from hew.sources.processes import (
 from hew.sources.share import Share
 from hew.sources.statistics.place import answered
 
-NOT_TOLD = "not told"  # processes of others
+NOT_TOLD = "not known"  # processes of others
 NOT_YET = "…"
 AGAIN = 30.0  # seconds until a process with an unknown allocator is examined again
 SOCKETS_EVERY = 10.0  # seconds until a process is asked again whether it has a socket: its threads are gone through

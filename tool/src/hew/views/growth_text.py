@@ -20,7 +20,7 @@ def show_growth(found: Sequence[Growth], notes: Sequence[str], console: Console)
     """Each process over time."""
     for one in found:
         console.print()
-        who = f"[bold]{escape(one.title)}[/], {one.looks} looks in {duration(one.end - one.begin)}"
+        who = f"[bold]{escape(one.title)}[/], {one.looks} samples in {duration(one.end - one.begin)}"
         console.print(f"{who}: [{STYLES.get(one.verdict, 'green')}]{escape(sentence(one))}[/]", soft_wrap=True)
         rows = [("live bytes", one.live)] if one.live else []
         classes = [(f"class {each.size:,}", each.trend) for each in one.classes]
@@ -47,7 +47,7 @@ def sentence(one: Growth) -> str:
             return "goes up and down, and does not grow"
         case Verdict.FLAT:
             return "flat"
-    return "too few looks to say: watch longer"
+    return "too few samples to say: watch longer"
 
 
 def _plateaus(trend: Trend) -> str:

@@ -81,7 +81,7 @@ def show_changes(found: Sequence[Change], console: Console) -> None:
 def _limit(limit: MemoryLimit) -> Table:
     """How near the limit of memory is, and what that has cost."""
     source = "control group" if limit.source == "cgroup" else shown(limit.source)
-    table = plain_table("memory limit", "", "held", "of it", "looks", "times relieved", "returned")
+    table = plain_table("memory limit", "", "held", "of it", "checks", "times relieved", "returned")
     amounts = [MISSING if one is None else quantity(one, Unit.BYTES) for one in (limit.bytes, limit.held)]
     share = f"{limit.held / limit.bytes:.0%}" if limit.held is not None and limit.bytes else ""
     back = MISSING if limit.returned is None else quantity(limit.returned, Unit.BYTES)

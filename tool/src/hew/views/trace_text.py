@@ -44,7 +44,7 @@ def planned_text(name: str, plan: TracePlan) -> list[str]:
     lines = [
         f"{name}: {count(plan.operations, 'operation')} of {count(plan.threads, 'thread')}, "
         f"{count(plan.allocations, 'allocation')} of {size(plan.requested)} in all, at most {size(plan.live_bytes)} "
-        f"in {count(plan.live_objects, 'object')} at once; {three_digits(plan.microseconds / 1e6)} s in life"
+        f"in {count(plan.live_objects, 'object')} at once; {three_digits(plan.microseconds / 1e6)} s recorded"
     ]
     if plan.flags & FULL:
         lines.append("the recording stopped before the program did: --max, or a full disk")

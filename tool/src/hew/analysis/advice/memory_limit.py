@@ -214,5 +214,5 @@ def _change(case: Case, near: _Limit, parts: list[tuple[str, Evidence]], wanted:
     if kinds.get("objects", 0) >= near.used / 2 or not (said or kinds.keys() & {"idle", "caches"}):
         said.append(f"raise the limit to {size(wanted)} or more")
         if case.snapshot is not None:
-            said.append("a heap profile (prof:true) tells who holds the objects")
+            said.append("a heap profile (prof:true) shows which stacks hold the objects")
     return "; ".join(said) or None

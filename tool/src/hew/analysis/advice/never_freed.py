@@ -50,7 +50,7 @@ def rule(case: Case) -> Advice | None:
         risk="none: this is for looking, not for setting; a table that is meant to be kept looks the same",
         verify="hew stats FIRST SECOND, with two reports some time apart: does their number grow without end?",
         otherwise="if it is a leak: the process grows until its limit, or the machine's memory, is reached",
-        change="find who takes them: a heap profile (prof:true; hew ctl PID --heap FILE of a process on hew)",
+        change="find their stacks: a heap profile (prof:true; hew ctl PID --heap FILE of a process on hew)",
         certainty=Certainty.LIKELY,
     )
 

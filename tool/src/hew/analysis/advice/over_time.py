@@ -24,7 +24,7 @@ def advise_over_time(growth: Growth, last: Record) -> Advice | None:
         memory="what leaks stays until the program ends; no setting of an allocator gives it back",
         risk="a cache that fills looks the same until it is full: watch longer than it takes to fill",
         verify="hew watch PID -o FILE again: the verdict is flat, plateaus or sawtooth",
-        change="find who allocates: compare heap profiles of two moments (on hew or jemalloc with "
+        change="find which stacks allocate: compare heap profiles of two moments (on hew or jemalloc with "
         "MALLOC_CONF=prof:true; of a process on hew, hew ctl PID --heap FILE writes one)",
         certainty=Certainty.LIKELY,
     )
@@ -45,6 +45,6 @@ def _evidence(growth: Growth, trend: Trend, name: str) -> tuple[Evidence, ...]:
     return (
         Evidence("grew by", trend.last - trend.first, Unit.BYTES, name),
         *classes,
-        Evidence("in an hour", trend.slope * 3600, Unit.BYTES, f"Theil and Sen's, {growth.looks} looks"),
+        Evidence("in an hour", trend.slope * 3600, Unit.BYTES, f"Theil and Sen's, {growth.looks} samples"),
         Evidence(TAU, trend.tau, Unit.SHARE, "100%: each is above all before"),
     )

@@ -40,7 +40,7 @@ def _cpus(facts: ProcessFacts) -> Finding:
     fitting = max(1, math.ceil(usable)) * ARENAS_A_CPU[kind] if kind == JEMALLOC else fitting_arenas(facts)
     evidence |= {"arenas_by_default": default}
     if usable >= limits.cpus_allowed or _arenas_are_set(facts, kind):
-        so_many = "as many arenas as it was told" if _arenas_are_set(facts, kind) else f"up to {default} arenas"
+        so_many = "as many arenas as its settings say" if _arenas_are_set(facts, kind) else f"up to {default} arenas"
         return Finding(TOPIC, Level.FACT, f"the process may use {what}", f"{code.title} makes {so_many}", "", evidence)
     if facts.threads <= fitting:
         why = f"{code.title} may make up to {default} arenas, but there are too few threads for more than fit"

@@ -70,7 +70,7 @@ def _nobody(facts: ProcessFacts) -> Finding:
     if program is not None and not program.needed:
         what += ": the program is linked statically and carries no names"
     then = "look at how it was built; a program with its symbols (not stripped) tells more"
-    return Finding(TOPIC, Level.NOTE, what, "what serves its memory cannot be told, and no setting can be judged", then)
+    return Finding(TOPIC, Level.NOTE, what, "its allocator is not known, so no setting can be judged", then)
 
 
 def _in_use(facts: ProcessFacts, provider: Provider) -> Finding:

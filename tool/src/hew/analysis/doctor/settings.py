@@ -24,7 +24,7 @@ def setting_findings(facts: ProcessFacts) -> Iterator[Finding]:
             TOPIC,
             Level.NOTE,
             "the environment of the process cannot be read",
-            f"whether its settings were honoured cannot be told: {why}",
+            f"it is not known whether its settings were honoured: {why}",
             more + "hew doctor -- COMMAND knows what it gave",
         )
     for setting in facts.settings:

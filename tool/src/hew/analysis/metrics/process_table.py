@@ -100,7 +100,7 @@ TOTALS: tuple[Row[Observed], ...] = (
 
 WORK: tuple[Row[Observed], ...] = (
     Row(
-        counter("hew_requests", "", "Requests for memory that arenas have been told of.", f"{MERGED}.*.nrequests"),
+        counter("hew_requests", "", "Requests for memory that the arenas know of.", f"{MERGED}.*.nrequests"),
         _sizes(lambda sizes: sizes.nrequests),
         "size",
     ),
@@ -165,7 +165,7 @@ WORK: tuple[Row[Observed], ...] = (
         "state",
     ),
     Row(
-        counter("hew_purge_calls", "", "System calls (or ranges) that gave it back.", f"{MERGED}.*_nmadvise"),
+        counter("hew_purge_calls", "", "System calls (or ranges) that returned it.", f"{MERGED}.*_nmadvise"),
         {
             "dirty": _arena(lambda arena: arena.dirty_nmadvise),
             "muzzy": _arena(lambda arena: arena.muzzy_nmadvise),

@@ -213,7 +213,7 @@ class LineFile:
             self._turn()
             encoder, data = self._packed(line)
         if self._size + len(data) + TAIL > self._half:
-            raise HewError(f"one look takes {len(data)} bytes: {self._path} needs more of them (--bytes)")
+            raise HewError(f"one sample takes {len(data)} bytes: {self._path} needs more of them (--max)")
         self._write(data)
         self._encoder = encoder
         self._lines += 1

@@ -94,7 +94,7 @@ class Looks:
             return made(Record, json.loads(self._lines[index].text))
         except DAMAGED as error:
             why = str(error)[:MOST_SAID]
-            raise HewError(f"{self.source} is damaged: look {index + 1} is none ({why})") from None
+            raise HewError(f"{self.source} is damaged: sample {index + 1} is none ({why})") from None
 
     def tracks(self) -> tuple[Track, ...]:
         """By process, the one that was looked at first first."""
@@ -115,7 +115,7 @@ def read_looks(path: Path) -> Looks:
     found, notes = read_as(path, _line_or_none)
     lines = [one for one in takewhile(lambda one: one is not None, found) if one is not None]
     if len(lines) < len(found):
-        notes = [*notes, f"line {len(lines) + 1} of {path} is no look: what comes before it was read"]
+        notes = [*notes, f"line {len(lines) + 1} of {path} is no sample: what comes before it was read"]
     return Looks(str(path), lines, notes)
 
 

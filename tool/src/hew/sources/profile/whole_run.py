@@ -24,8 +24,8 @@ from hew.sources.trace.recorder import PROGRAM
 
 NAMED, THREAD = 1 << 63, 3 << 62
 WITHOUT_STACKS = (
-    "{path}: a trace without stacks, so it does not say who allocated: hew record --stacks all -o FILE -- COMMAND "
-    "writes them"
+    "{path}: a trace without stacks, so it does not show which stacks allocated: hew record --stacks all -o FILE "
+    "-- COMMAND writes them"
 )
 
 

@@ -236,7 +236,7 @@ def _notes(reader: _Reader) -> tuple[str, ...]:
         notes.append(f"{reader.unread} {lines} of tables could not be read: numbers run into each other")
     if reader.doubtful:
         fields = ", ".join(f"{name} ({count})" for name, count in sorted(reader.doubtful.items()))
-        notes.append(f"numbers run into each other and cannot be told apart, so these are not reported: {fields}")
+        notes.append(f"numbers run into each other, so these are not reported: {fields}")
     return tuple(notes)
 
 
