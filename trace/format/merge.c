@@ -57,13 +57,12 @@ add_thread(struct hew_trace_merge *merge, uint32_t thread)
 }
 
 bool
-hew_trace_merge_begin(struct hew_trace_merge *merge, const struct hew_trace *trace)
+hew_trace_merge_begin_bare(struct hew_trace_merge *merge, const struct hew_trace *trace)
 {
     *merge = (struct hew_trace_merge){0};
     merge->cursors = calloc(trace->thread_count + 1, sizeof(*merge->cursors));
     merge->heap = calloc(trace->thread_count + 1, sizeof(*merge->heap));
-    merge->live = hew_trace_live_new();
-    if (merge->cursors == NULL || merge->heap == NULL || merge->live == NULL) {
+    if (merge->cursors == NULL || merge->heap == NULL) {
         hew_trace_merge_end(merge);
         return false;
     }
@@ -75,6 +74,20 @@ hew_trace_merge_begin(struct hew_trace_merge *merge, const struct hew_trace *tra
             merge->unknown += first.kind != HEW_TRACE_DID_SYNC;
             add_thread(merge, thread);
         }
+    }
+    return true;
+}
+
+bool
+hew_trace_merge_begin(struct hew_trace_merge *merge, const struct hew_trace *trace)
+{
+    if (!hew_trace_merge_begin_bare(merge, trace)) {
+        return false;
+    }
+    merge->live = hew_trace_live_new();
+    if (merge->live == NULL) {
+        hew_trace_merge_end(merge);
+        return false;
     }
     return true;
 }
@@ -138,7 +151,7 @@ hew_trace_merge_next(struct hew_trace_merge *merge, struct hew_trace_operation *
         } else if (operation->kind == HEW_TRACE_DID_SYNC) {
             merge->running = false;
             sift_first(merge);
-        } else if (complete(merge, operation)) {
+        } else if (merge->live == NULL || complete(merge, operation)) {
             return true;
         }
     }

@@ -139,16 +139,18 @@ bool hew_trace_cursor_next(struct hew_trace_cursor *cursor, struct hew_trace_ope
  */
 struct hew_trace_merge {
     struct hew_trace_cursor *cursors;
-    uint32_t *heap; /* threads, lowest ticket of the current batch first */
-    uint32_t count; /* size of the heap */
-    bool running;   /* the first thread of the heap is within its batch */
-    struct hew_trace_live *live;
-    uint64_t unknown;    /* operations left out */
-    uint64_t operations; /* returned operations, without SYNC, EXIT and STACK */
-    bool failed;         /* out of memory: the sequence is incomplete */
+    uint32_t *heap;              /* threads, lowest ticket of the current batch first */
+    uint32_t count;              /* size of the heap */
+    bool running;                /* the first thread of the heap is within its batch */
+    struct hew_trace_live *live; /* NULL: begun bare */
+    uint64_t unknown;            /* operations left out */
+    uint64_t operations;         /* returned operations, without SYNC, EXIT and STACK */
+    bool failed;                 /* out of memory: the sequence is incomplete */
 };
 
 bool hew_trace_merge_begin(struct hew_trace_merge *merge, const struct hew_trace *trace);
+/* The same order for a caller that knows the live objects itself: without slots and ended sizes, and nothing is left out. */
+bool hew_trace_merge_begin_bare(struct hew_trace_merge *merge, const struct hew_trace *trace);
 bool hew_trace_merge_next(struct hew_trace_merge *merge, struct hew_trace_operation *operation);
 void hew_trace_merge_end(struct hew_trace_merge *merge);
 

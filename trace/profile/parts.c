@@ -5,7 +5,7 @@
 void
 profile_parts_begin(struct profile_parts *parts)
 {
-    *parts = (struct profile_parts){.length = 1};
+    *parts = (struct profile_parts){.lg_length = 0};
 }
 
 /* Merges pairs of intervals.  Of two equally high moments the earlier one stays. */
@@ -22,7 +22,7 @@ join(struct profile_parts *parts)
     for (uint32_t i = PROFILE_PARTS / 2; i < PROFILE_PARTS; i++) {
         parts->bytes[i] = parts->operation[i] = 0;
     }
-    parts->length *= 2;
+    parts->lg_length++;
     parts->count = (parts->count + 1) / 2;
 }
 
@@ -31,10 +31,10 @@ profile_parts_take(struct profile_parts *parts, uint64_t time, uint64_t operatio
 {
     uint32_t part;
 
-    while (time / parts->length >= PROFILE_PARTS) {
+    while (time >> parts->lg_length >= PROFILE_PARTS) {
         join(parts);
     }
-    part = (uint32_t)(time / parts->length);
+    part = (uint32_t)(time >> parts->lg_length);
     if (parts->operation[part] == 0 || bytes > parts->bytes[part]) {
         parts->bytes[part] = bytes;
         parts->operation[part] = operation;

@@ -15,7 +15,7 @@
 #define PROFILE_PARTS 256u
 
 struct profile_parts {
-    uint64_t length;                   /* microseconds */
+    unsigned lg_length;                /* log2 of microseconds */
     uint32_t count;                    /* of intervals that have begun */
     uint64_t bytes[PROFILE_PARTS];     /* most live bytes */
     uint64_t operation[PROFILE_PARTS]; /* after which they were live, counted from 1; 0: none in the interval */

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#define AHEAD 32              /* operations that are read before they are processed */
 #define STACKS_OVER_TIME 3000 /* only so many stacks, the largest, have their own row over time */
 
 /* The second pass: the moments at which it stops next. */
@@ -18,6 +19,7 @@ struct stops {
     unsigned at;   /* index into options->at */
     uint32_t part; /* the next interval to be written */
     uint64_t peak; /* operation; 0: none */
+    uint64_t next; /* the first of those operations that is still to come */
     struct profile_writer writer;
 };
 
@@ -28,28 +30,66 @@ fails(char why[HEW_TRACE_WHY], const char *text)
     return false;
 }
 
-/* Processes every operation, and calls `each` with its argument after each one.  False: no memory. */
+/* Reads the next operations, without those that say nothing of objects or threads, and has the table's entries for them
+ * brought near: waiting for memory would be most of the time.  How many; 0: the end. */
+static size_t
+read_ahead(struct hew_trace_merge *merge, const struct profile_state *state, struct hew_trace_operation *operations)
+{
+    size_t count = 0;
+
+    while (count < AHEAD && hew_trace_merge_next(merge, &operations[count])) {
+        struct hew_trace_operation *operation = &operations[count];
+        switch (operation->kind) {
+        case HEW_TRACE_DID_REALLOCATE:
+            profile_objects_prefetch(&state->objects, operation->ended);
+            /* fallthrough */
+        case HEW_TRACE_DID_ALLOCATE:
+            profile_objects_prefetch(&state->objects, operation->made);
+            operation->node = profile_threads_node(state->threads, operation->thread, operation->node);
+            count++;
+            break;
+        case HEW_TRACE_DID_FREE:
+            profile_objects_prefetch(&state->objects, operation->ended);
+            count++;
+            break;
+        case HEW_TRACE_DID_EXIT:
+        case HEW_TRACE_DID_NAME:
+        case HEW_TRACE_DID_PASS:
+            count++;
+            break;
+        default:
+            break;
+        }
+    }
+    return count;
+}
+
+/* Processes every operation, and calls `before` and `after` with their argument.  False: no memory. */
 static bool
 pass(struct profile_state *state, const struct hew_trace *trace,
      void (*before)(void *argument, struct profile_state *state, uint64_t time),
      void (*after)(void *argument, struct profile_state *state), void *argument)
 {
     struct hew_trace_merge merge;
-    struct hew_trace_operation operation;
-    bool failed = false;
+    struct hew_trace_operation *operations = malloc(AHEAD * sizeof(*operations));
+    bool failed = operations == NULL;
+    size_t count;
 
-    if (!hew_trace_merge_begin(&merge, trace)) {
+    if (failed || !hew_trace_merge_begin_bare(&merge, trace)) {
+        free(operations);
         return false;
     }
-    while (!failed && hew_trace_merge_next(&merge, &operation)) {
-        before(argument, state, operation.time);
-        operation.node = profile_threads_node(state->threads, operation.thread, operation.node);
-        if (profile_state_take(state, &operation, &failed)) {
-            after(argument, state);
+    while (!failed && (count = read_ahead(&merge, state, operations)) > 0) {
+        for (size_t i = 0; i < count && !failed; i++) {
+            before(argument, state, operations[i].time);
+            if (profile_state_take(state, &operations[i], &failed)) {
+                after(argument, state);
+            }
         }
     }
-    failed = failed || merge.failed || (trace->lost != NULL && !profile_state_lose(state, merge.live));
+    failed = failed || (trace->lost != NULL && !profile_state_lose(state));
     hew_trace_merge_end(&merge);
+    free(operations);
     return !failed;
 }
 
@@ -75,8 +115,20 @@ before_second(void *argument, struct profile_state *state, uint64_t time)
     while (stops->at < stops->options->at_count && time > stops->options->at[stops->at]) {
         profile_write_moment(&stops->writer, state, "at", stops->options->at[stops->at++]);
     }
-    if (time > state->time) {
-        state->part = (uint32_t)(time / stops->parts->length);
+}
+
+/* Sets the operation of the next stop. */
+static void
+find_stop(struct stops *stops, uint64_t operation)
+{
+    const struct profile_parts *parts = stops->parts;
+
+    while (stops->part < parts->count && parts->operation[stops->part] == 0) {
+        stops->part++; /* no operation in this interval: it equals the one before */
+    }
+    stops->next = stops->options->over_time && stops->part < parts->count ? parts->operation[stops->part] : UINT64_MAX;
+    if (stops->peak > operation && stops->peak < stops->next) {
+        stops->next = stops->peak;
     }
 }
 
@@ -85,18 +137,17 @@ after_second(void *argument, struct profile_state *state)
 {
     struct stops *stops = argument;
 
+    if (state->operations != stops->next) {
+        return;
+    }
     if (state->operations == stops->peak) {
         profile_write_moment(&stops->writer, state, "peak", state->time);
     }
-    if (!stops->options->over_time) {
-        return;
-    }
-    while (stops->part < stops->parts->count && stops->parts->operation[stops->part] == 0) {
-        stops->part++; /* no operation in this interval: it equals the one before */
-    }
-    if (stops->part < stops->parts->count && state->operations == stops->parts->operation[stops->part]) {
+    if (stops->options->over_time && stops->part < stops->parts->count &&
+        state->operations == stops->parts->operation[stops->part]) {
         profile_write_part(&stops->writer, state, stops->part++);
     }
+    find_stop(stops, state->operations);
 }
 
 static int
@@ -161,8 +212,10 @@ second_pass(struct profile_state *first, struct stops *stops, FILE *to)
     if (done) {
         state.threads = first->threads;
         state.live_by_part = by_part;
+        state.lg_part = stops->parts->lg_length;
         stops->writer = (struct profile_writer){.to = to, .told = told};
         profile_write_begin(&stops->writer, first, stops->parts);
+        find_stop(stops, 0);
         done = pass(&state, first->trace, before_second, after_second, stops);
         while (stops->at < stops->options->at_count) {
             profile_write_moment(&stops->writer, &state, "at", stops->options->at[stops->at++]);

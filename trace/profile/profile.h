@@ -4,7 +4,7 @@
  *
  * It makes two passes: the first finds the peak and the highest moment of each time interval, the second stops there.
  * Writes    one JSON document, which tool/src/hew/sources/profile/trace.py reads.
- * Memory    60 bytes a stack, and 110 bytes for each object at the largest number of live objects.
+ * Memory    60 bytes a stack, and 80 to 160 bytes for each object at the largest number of live objects.
  */
 #ifndef HEW_TRACE_PROFILE_PROFILE_H
 #define HEW_TRACE_PROFILE_PROFILE_H

@@ -24,7 +24,7 @@ profile_state_begin(struct profile_state *state, const struct hew_trace *trace, 
     state->passed_of = calloc((size_t)trace->thread_count + 1, sizeof(*state->passed_of));
     state->named = calloc((size_t)trace->thread_count + 1, sizeof(*state->named));
     if (state->accounts == NULL || state->changed == NULL || state->operations_of == NULL || state->passed_of == NULL ||
-        state->named == NULL) {
+        state->named == NULL || !profile_objects_begin(&state->objects)) {
         profile_state_end(state);
         return false;
     }
@@ -39,7 +39,7 @@ profile_state_end(struct profile_state *state)
     free(state->operations_of);
     free(state->passed_of);
     free(state->named);
-    free(state->objects);
+    profile_objects_end(&state->objects);
     free(state->lost);
     *state = (struct profile_state){0};
 }
@@ -103,21 +103,19 @@ change(struct profile_state *state, uint32_t node)
 }
 
 static void
-end_object(struct profile_state *state, const struct hew_trace_operation *operation)
+end_object(struct profile_state *state, uint32_t thread, const struct profile_object *object)
 {
-    const struct profile_object *object = &state->objects[operation->ended_slot];
     struct profile_account *account = change(state, object->node);
-    struct profile_sum ended = weight(state, operation->ended_size);
+    struct profile_sum ended = weight(state, object->size);
 
     subtract(&account->live, ended);
     subtract(&state->all.live, ended);
-    subtract(&state->live_by_size[profile_power(operation->ended_size)], ended);
-    add(&state->ended_by_age[profile_power(state->time - object->time)], ended);
     if (state->live_by_part != NULL) {
-        subtract(&state->live_by_part[object->part], ended);
+        subtract(&state->live_by_size[profile_power(object->size)], ended);
+        subtract(&state->live_by_part[object->time >> state->lg_part], ended);
+        add(&state->ended_by_age[profile_power(state->time - object->time)], ended);
     }
-    if (operation->ended.thread == operation->thread &&
-        operations_of(state, operation->thread) - object->born <= state->within) {
+    if (object->thread == thread + 1 && operations_of(state, thread) - object->born <= state->within) {
         add(&account->temporary, ended);
         add(&state->all.temporary, ended);
     }
@@ -129,27 +127,24 @@ make_object(struct profile_state *state, const struct hew_trace_operation *opera
 {
     struct profile_account *account = change(state, operation->node);
     struct profile_sum made = weight(state, operation->size);
-    unsigned power = profile_power(operation->size);
+    struct profile_object *object = profile_objects_add(&state->objects, operation->made);
 
-    if (operation->slot >= state->object_room) {
-        size_t room = (size_t)operation->slot * 2 + 1024;
-        struct profile_object *objects = realloc(state->objects, room * sizeof(*objects));
-        if (objects == NULL) {
-            return false;
-        }
-        state->objects = objects;
-        state->object_room = room;
+    if (object == NULL) {
+        return false;
     }
-    state->objects[operation->slot] =
-        (struct profile_object){operation->node, state->part, operations_of(state, operation->thread), state->time};
+    object->size = operation->size;
+    object->born = operations_of(state, operation->thread);
+    object->time = state->time;
+    object->node = operation->node;
     add(&account->made, made);
     add(&account->live, made);
     add(&state->all.made, made);
     add(&state->all.live, made);
-    add(&state->live_by_size[power], made);
-    add(&state->made_by_size[power], made);
     if (state->live_by_part != NULL) {
-        add(&state->live_by_part[state->part], made);
+        unsigned power = profile_power(operation->size);
+        add(&state->live_by_size[power], made);
+        add(&state->made_by_size[power], made);
+        add(&state->live_by_part[state->time >> state->lg_part], made);
     }
     account->most = account->live.bytes > account->most ? account->live.bytes : account->most;
     if (state->all.live.bytes > state->all.most) {
@@ -179,9 +174,14 @@ profile_state_take(struct profile_state *state, const struct hew_trace_operation
 {
     bool makes = operation->kind == HEW_TRACE_DID_ALLOCATE || operation->kind == HEW_TRACE_DID_REALLOCATE;
     bool ends = operation->kind == HEW_TRACE_DID_FREE || operation->kind == HEW_TRACE_DID_REALLOCATE;
+    struct profile_object ended;
 
     state->passed_of[operation->thread] = operation->passed;
-    note_name(state, operation);
+    if (!makes && !ends) {
+        note_name(state, operation);
+        return false;
+    }
+    ends = ends && profile_objects_take(&state->objects, operation->ended, &ended);
     if (!makes && !ends) {
         return false;
     }
@@ -190,7 +190,7 @@ profile_state_take(struct profile_state *state, const struct hew_trace_operation
     state->operations++;
     state->operations_of[operation->thread]++;
     if (ends) {
-        end_object(state, operation);
+        end_object(state, operation->thread, &ended);
     }
     if (makes && !make_object(state, operation)) {
         *failed = true;
@@ -200,13 +200,13 @@ profile_state_take(struct profile_state *state, const struct hew_trace_operation
 }
 
 bool
-profile_state_lose(struct profile_state *state, struct hew_trace_live *live)
+profile_state_lose(struct profile_state *state)
 {
     state->lost = calloc((size_t)state->trace->node_count + 1, sizeof(*state->lost));
     for (size_t i = 0; state->lost != NULL && i < state->trace->lost_count; i++) {
-        uint64_t slot, size;
-        if (hew_trace_live_take(live, state->trace->lost[i], &slot, &size) && slot < state->object_room) {
-            add(&state->lost[state->objects[slot].node], weight(state, size));
+        struct profile_object object;
+        if (profile_objects_take(&state->objects, state->trace->lost[i], &object)) {
+            add(&state->lost[object.node], weight(state, object.size));
         }
     }
     return state->lost != NULL;

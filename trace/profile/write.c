@@ -86,8 +86,9 @@ profile_write_begin(struct profile_writer *writer, const struct profile_state *f
             ",\"part_length\":%" PRIu64 ",\"parts\":%" PRIu32 ",\"peak\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]}\n",
             trace->header.pid, trace->header.started, trace->header.flags, trace->header.stack_sampling,
             trace->header.sample_bytes, trace->thread_count, trace->header.thread_sampling, trace->damaged,
-            trace->missing, profile_state_operations(first), first->time, first->within, parts->length, parts->count,
-            first->peak_time, first->all.most, first->peak_objects / first->unit);
+            trace->missing, profile_state_operations(first), first->time, first->within,
+            UINT64_C(1) << parts->lg_length, parts->count, first->peak_time, first->all.most,
+            first->peak_objects / first->unit);
     write_threads(writer->to, first);
     fputs("{\"kind\":\"nodes\",\"nodes\":[", writer->to);
     for (uint32_t node = 1; node < trace->node_count; node++) {
