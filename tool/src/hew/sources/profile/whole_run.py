@@ -18,7 +18,17 @@ from hew.model.whole_run import Moment, Part, Sum, Totals, WholeRun
 from hew.sources.library import find_part
 from hew.sources.profile.heap_v2 import read_maps
 from hew.sources.readable import readable
-from hew.sources.trace.blocks import INFO, MODULES, NAMES, THREADS, decoded, info, read_blocks, read_header
+from hew.sources.trace.blocks import (
+    INFO,
+    MODULES,
+    NAMES,
+    OPERATIONS,
+    THREADS,
+    decoded,
+    info,
+    read_blocks,
+    read_header,
+)
 from hew.sources.trace.plain import plain_trace
 from hew.sources.trace.recorder import PROGRAM
 
@@ -91,7 +101,7 @@ def _blocks(path: Path) -> tuple[dict[str, str], tuple[Mapping, ...], dict[int, 
     about: dict[str, str] = {}
     found: dict[Mapping, None] = {}
     with path.open("rb") as file:
-        for block, payload in read_blocks(file, read_header(file, path)):
+        for block, payload in read_blocks(file, read_header(file, path), unread=(OPERATIONS,)):
             if block.kind == INFO and not about:
                 about = info(decoded(block, payload))
             elif block.kind == MODULES:

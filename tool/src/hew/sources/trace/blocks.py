@@ -5,7 +5,7 @@ import os
 import struct
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -87,9 +87,10 @@ def read_header(file: BinaryIO, path: Path) -> Header:
 
 
 def read_blocks(
-    file: BinaryIO, header: Header, lost: Callable[[], object] = lambda: None
+    file: BinaryIO, header: Header, lost: Callable[[], object] = lambda: None, unread: Container[int] = ()
 ) -> Iterator[tuple[Block, bytes]]:
-    """Each block that has an end, with its payload as it is stored. `lost` is called where damage is passed over."""
+    """Each block that has an end, with its payload as it is stored. `lost` is called where damage is passed over.
+    Payloads of the kinds in `unread` are skipped and not checked: they are most of a file."""
     size = file.seek(0, os.SEEK_END)
     at, astray = header.first_block, False
     while at + BLOCK.size <= size:
@@ -102,6 +103,10 @@ def read_blocks(
             at = _next_magic(file, at // ALIGNED * ALIGNED + ALIGNED, size)
             continue
         astray = False
+        if found.kind in unread:
+            yield found, b""
+            at += found.room
+            continue
         payload = file.read(found.stored)
         if zlib.crc32(payload) == found.checksum:
             yield found, payload
@@ -178,7 +183,8 @@ def operations_of(path: Path) -> int:
     try:
         with path.open("rb") as file:
             header = read_header(file, path)
-            return sum(block.operations for block, _ in read_blocks(file, header) if block.kind == OPERATIONS)
+            blocks = read_blocks(file, header, unread=(OPERATIONS,))
+            return sum(block.operations for block, _ in blocks if block.kind == OPERATIONS)
     except (HewError, OSError):
         return 0
 
@@ -206,7 +212,7 @@ def is_packed(path: Path) -> bool:
     """Whether any block of it is."""
     with path.open("rb") as file:
         header = read_header(file, path)
-        return any(block.codec != STORED for block, _ in read_blocks(file, header))
+        return any(block.codec != STORED for block, _ in read_blocks(file, header, unread=(OPERATIONS,)))
 
 
 def _put(to: BinaryIO, block: Block, plain: bytes) -> None:

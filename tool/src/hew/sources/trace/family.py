@@ -68,7 +68,7 @@ def _member(path: Path) -> Member:
     with path.open("rb") as file:
         header = read_header(file, path)
         operations, program = 0, ""
-        for block, payload in read_blocks(file, header):
+        for block, payload in read_blocks(file, header, unread=(OPERATIONS,)):
             if block.kind == OPERATIONS:
                 operations += block.operations
             elif block.kind == INFO and not program:
