@@ -31,6 +31,7 @@
 #   tuning           the figures of docs/tuning.md: from statistics to a gain by hand; a minute or two
 #   python-lines     ten programs of PyPI: the share of bytes with a line of Python, beside memray; prints the table of docs/whole_run.md
 #   long-page        the page of a run of 10^9 operations: time to its first picture, memory; LONG_OPERATIONS=1000000000
+#   recorder-cost    CPU of a compiler, Python and Redis under hew record, heaptrack and memray; writes the table of docs/whole_run.md
 #   tool-output      what each command of the tool prints; writes docs/tool_output.md
 #   scaling          what a million pairs would cost on 1 to 192 processors, by the simulated machine
 PROGRAMS_ROUNDS ?= 5
@@ -49,7 +50,7 @@ SIMULATE_SEED ?= $(shell date +%s)000
 
 .PHONY: tidy coverage mutants aarch64 test-aarch64 compat packages refused-calls simulate soak attach-soak swap-soak test-engines bench-fleet
 .PHONY: nightly-fleet peers bench-nightly bench-unseen bench-pools bench-limits bench-weeks programs programs-quick programs-count
-.PHONY: cut-to-fit tuning tool-output python-lines long-page scaling
+.PHONY: cut-to-fit tuning tool-output python-lines long-page recorder-cost scaling
 
 # clang-tidy over all of src/, a file at a time on each processor: four minutes of work, two on two idle processors.
 tidy: release
@@ -172,6 +173,11 @@ LONG_OPERATIONS ?= 1000000000
 long-page: release
 	@$(PYTHON) scripts/prepare.py test
 	.venv/bin/python scripts/long_page.py --operations $(LONG_OPERATIONS)
+
+# On a quiet machine, five to ten minutes, with memray and pylint brought into build/recorder-cost; needs heaptrack and redis.
+recorder-cost: release
+	@$(PYTHON) scripts/prepare.py test
+	.venv/bin/python scripts/recorder_cost.py --page docs/whole_run.md
 
 # Two minutes: what each command of the tool prints of a Redis under load and of sqlite3.
 tool-output: release

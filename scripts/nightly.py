@@ -68,6 +68,7 @@ JOBS = (
     Job("tuning", "from statistics to a gain: docs/tuning.md", 3),
     Job("tool-output", "what each command prints: docs/tool_output.md", 3),
     Job("python-lines", "ten programs in Python: bytes with a line, beside memray", 5),
+    Job("recorder-cost", "CPU of a compiler, Python and Redis under hew record, heaptrack and memray", 10),
     Job("long-page", "the page of a run of 10^9 operations", 15),
     Job("nightly-fleet", "simulated fleets: docs/fleet.md", 40),
     Job("programs", "real programs under every allocator: docs/programs.md", 240),
