@@ -70,7 +70,7 @@ These tests fail in hew, on purpose:
 
 | what a test looks at | in hew | why |
 |---|---|---|
-| `arenas.nbins`, sizes of bins, `nallocx` | 63 bins, eight a doubling | less internal fragmentation |
+| `arenas.nbins`, sizes of bins, `nallocx` | 63 bins, eight a doubling; every other one serves no size until much memory is in use, and may then become smaller | less internal fragmentation |
 | `arenas.bin.<i>.slab_size`, `nregs` | slabs from 16 KiB | a slab begins at a granule of the address map |
 | `bin_shards`, `arenas.bin.<i>.nshards` | accepted, 1 | caches flush to a bin in batches |
 | `dirty_decay_ms`, `muzzy_decay_ms`, `dss`, `retain_grow_limit`, `extent_hooks` of an automatic arena | set for the four arenas that share its pages | idle pages serve each of them (decision 0090) |

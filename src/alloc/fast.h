@@ -19,13 +19,17 @@ hew_fast_take(size_t size)
 /* Like hew_fast_take(), with a power-of-two alignment.  Rounding the size up to a multiple of the alignment leads to
  * the class that hew_aligned_code() finds.  Where usual classes are spaced no wider than the alignment, one ends at
  * each multiple of it.  Where they are spaced wider, each size is a multiple of the spacing, and so of the alignment.
- * A program's own classes need not follow this rule: then NULL. */
+ * A fine class that was cut to a size need not follow this rule, nor a program's own classes: then NULL. */
 HEW_INLINE void *
 hew_fast_take_aligned(size_t size, size_t alignment)
 {
     size_t whole = hew_bits_round_up(size, alignment);
-    bool small = HEW_LIKELY(whole != 0) && HEW_LIKELY(hew_size_is_small_aligned(whole));
-    return small ? hew_cache_pop(hew_cache_self, hew_small_code(whole)) : NULL;
+    if (HEW_UNLIKELY(whole == 0) || HEW_UNLIKELY(!hew_size_is_small_aligned(whole))) {
+        return NULL;
+    }
+    unsigned code = hew_small_code(whole);
+    bool aligned = HEW_LIKELY((hew_code_size(code) & (alignment - 1)) == 0);
+    return aligned ? hew_cache_pop(hew_cache_self, code) : NULL;
 }
 
 /* Like hew_fast_take(), for a large class. */

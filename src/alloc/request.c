@@ -338,6 +338,7 @@ hew_alloc_small(size_t size)
 {
     struct hew_cache *cache = hew_cache_self;
     unsigned code = hew_small_code(size);
+    hew_size_class_ask(code, size);
     if (hew_alloc_is_usual(cache) && HEW_LIKELY(hew_options.percpu_arena == HEW_PERCPU_ARENA_DISABLED)) {
         void *object = hew_magazine_pop(cache, code);
         if (HEW_LIKELY(object != NULL) && HEW_LIKELY(cache->due == 0)) {

@@ -40,9 +40,9 @@
 
 /* Reads a byte that another thread may be writing, where the old value is valid too.  Compilers make a separate
  * instruction of a relaxed load.  They fold a plain load into the compare that follows, and for a single byte it means
- * the same. */
+ * the same.  What is read at an address computed from the byte is as new as the byte, which TSan does not know. */
 #if defined(__SANITIZE_THREAD__)
-#define HEW_READ_BYTE(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
+#define HEW_READ_BYTE(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
 #else
 #define HEW_READ_BYTE(place) (place)
 #endif

@@ -5,10 +5,26 @@
  */
 #include "base/size_class.h"
 
+#include <stdatomic.h>
+#include <string.h>
+
+#define ALIGNED 16     /* every object of 16 bytes or more is aligned to this */
+#define VOTES_LEAST 4  /* more requests for one size than for all others together, to cut a class to it */
+#define VOTES_MOST 255 /* a majority that has changed is outvoted in time */
+
 struct hew_slab_shape hew_slab_shapes[HEW_CODES];
 size_t hew_small_end, hew_large_end, hew_aligned_end;
 unsigned hew_small_classes = HEW_CODE_SMALL_LAST;
 bool hew_classes_are_own;
+static bool slabs_are_chosen; /* by settings, by their sizes */
+
+/* The size that most requests of a coarse class ask for, by the majority vote of Boyer and Moore: a request for another
+ * size takes a vote away, and the last one lost makes place for its size.  Relaxed: a vote lost between threads is one
+ * of many. */
+static struct {
+    _Atomic uint16_t size, votes;
+    _Atomic bool opened; /* the fine class below it */
+} asked[HEW_CODE_SMALL_LAST + 1];
 
 /* The code that is `usual` with a quantum of 16 bytes, and `small` with one of 8. */
 #define CODE(usual, small) (HEW_LG_QUANTUM == 4 ? (usual) : (small))
@@ -71,6 +87,7 @@ shape_slab(struct hew_slab_shape *shape, size_t pages)
 void
 hew_size_class_set_slabs(size_t low, size_t high, size_t pages)
 {
+    slabs_are_chosen = true;
     for (unsigned code = 1; code <= HEW_CODE_SMALL_LAST; code++) {
         if (hew_code_size(code) >= low && hew_code_size(code) <= high) {
             shape_slab(&hew_slab_shapes[code], hew_bits_round_up(pages, HEW_GRAIN_PAGES));
@@ -89,27 +106,63 @@ set_shape(unsigned code, size_t size)
     }
 }
 
-/* Assigns the class to requests larger than `before` and up to `size` bytes; both are multiples of 8. */
+/* Assigns the class to requests larger than `before` and up to `size` bytes; both are multiples of 8.  Release: its
+ * shape comes first. */
 static void
 serve_sizes(size_t before, size_t size, unsigned code)
 {
     for (size_t slot = before / 8 + 1; slot <= size / 8; slot++) {
-        __atomic_store_n(&hew_small_codes[slot], (uint8_t)code, __ATOMIC_RELAXED);
+        __atomic_store_n(&hew_small_codes[slot], (uint8_t)code, __ATOMIC_RELEASE);
     }
+}
+
+void
+hew_size_class_ask(unsigned code, size_t size)
+{
+    if (!hew_code_is_fine(code - 1) || atomic_load_explicit(&asked[code].opened, memory_order_relaxed)) {
+        return;
+    }
+    uint16_t wanted = (uint16_t)hew_bits_round_up(size, ALIGNED);
+    uint16_t votes = atomic_load_explicit(&asked[code].votes, memory_order_relaxed);
+    if (votes == 0) {
+        atomic_store_explicit(&asked[code].size, wanted, memory_order_relaxed);
+        votes = 1;
+    } else if (atomic_load_explicit(&asked[code].size, memory_order_relaxed) != wanted) {
+        votes--;
+    } else if (votes < VOTES_MOST) {
+        votes++;
+    }
+    atomic_store_explicit(&asked[code].votes, votes, memory_order_relaxed);
+}
+
+/* Returns what the fine class below `code` should hold: what most requests ask for, if it is less than halfway. */
+static size_t
+cut_size(unsigned code, size_t before, size_t halfway)
+{
+    size_t size = atomic_load_explicit(&asked[code].size, memory_order_relaxed);
+    bool agreed = atomic_load_explicit(&asked[code].votes, memory_order_relaxed) >= VOTES_LEAST;
+    return agreed && !slabs_are_chosen && size > before && size < halfway ? size : halfway;
 }
 
 void
 hew_size_class_open(unsigned code)
 {
     unsigned fine = code - 1;
-    if (hew_code_is_fine(fine) && hew_small_code(hew_code_size(fine)) != fine) {
-        serve_sizes(hew_code_size(fine - 1), hew_code_size(fine), fine);
+    if (!hew_code_is_fine(fine) || atomic_exchange_explicit(&asked[code].opened, true, memory_order_relaxed)) {
+        return;
     }
+    size_t before = hew_code_size(fine - 1), halfway = hew_code_size(fine), size = cut_size(code, before, halfway);
+    if (size != halfway) {
+        set_shape(fine, size);
+    }
+    serve_sizes(before, size, fine);
 }
 
 void
 hew_size_class_boot(void)
 {
+    memset(asked, 0, sizeof asked);
+    slabs_are_chosen = false;
     for (unsigned code = 1; code <= HEW_CODE_CACHED_LAST; code++) {
         set_shape(code, hew_class_size(code - 1));
     }

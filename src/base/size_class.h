@@ -6,7 +6,8 @@
  * an 8-byte quantum the multiples of 8 up to 32 come first).  From 128 bytes to the last small class, a *fine* class
  * lies halfway below each coarse one: 144, 176, 208, 240, 288 ... A fine class is closed until its coarse class
  * owns much memory.  Until then the coarse class serves its sizes, so a program pays for another class only where it is
- * worth the cost.
+ * worth the cost.  If most requests of the coarse class were for one size below halfway, the fine class is cut to it
+ * when it opens, for good: then it serves no larger size.
  *
  * A class's number in jemalloc's tables is its *index*.  Its *code*, index + 1, is the value in the address map.  So
  * code 0 means "not hew's".
@@ -23,7 +24,7 @@
  * hew_class_size() always refer to the usual classes, for large sizes and for hew's own memory.  Functions with `code`
  * in their name refer to the classes in use.
  *
- * Pure functions and tables.  After boot only hew_size_class_open() writes.
+ * Pure functions and tables.  After boot only hew_size_class_open() and hew_size_class_ask() write.
  */
 #ifndef HEW_BASE_SIZE_CLASS_H
 #define HEW_BASE_SIZE_CLASS_H
@@ -209,8 +210,9 @@ hew_size_is_coded_large(size_t size)
     return false;
 }
 
-/* Request size -> code of the open class for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8.  Relaxed: a thread that
- * still sees a class as closed gets the larger one. */
+/* Request size -> code of the open class for 0 .. HEW_SMALL_MAX, indexed by (size + 7) / 8.  A thread that still sees a
+ * class as closed gets the larger one.  One that sees it open sees the shape that was stored before: by release, and by
+ * the address of the shape, which depends on the byte. */
 extern HEW_HIDDEN uint8_t hew_small_codes[HEW_SMALL_MAX / 8 + 1];
 
 /* Request size -> code from HEW_SMALL_MAX to 256 KiB, where every class is whole pages.  Indexed by pages, rounded
@@ -260,7 +262,12 @@ hew_code_size(unsigned code)
     return hew_slab_shapes[code].size;
 }
 
-/* Opens the fine class below small class `code`, if there is one.  Any thread may call it. */
+/* A request of `size` bytes in small class `code` has left the fast path: it votes for a size to cut the fine class below
+ * to.  Any thread may call it. */
+void hew_size_class_ask(unsigned code, size_t size);
+
+/* Opens the fine class below small class `code`, if there is one, cut to the size that most requests voted for.  Any
+ * thread may call it. */
 void hew_size_class_open(unsigned code);
 
 /* Computes the shapes.  Called once, at boot, before any other thread exists. */

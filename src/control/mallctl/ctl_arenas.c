@@ -71,7 +71,7 @@ static unsigned
 largest_cached(void)
 {
     unsigned code = hew_code_of_size(hew_options.tcache_max);
-    return hew_code_size(code) == hew_options.tcache_max ? code : code - 1;
+    return hew_code_size(code) <= hew_options.tcache_max ? code : code - 1;
 }
 
 int

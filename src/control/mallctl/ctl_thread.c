@@ -124,7 +124,10 @@ hew_ctl_thread_tcache_max(const struct hew_ctl_call *call)
     }
     error = error != 0 ? error : hew_ctl_read_uint64(call, before);
     if (error == 0 && call->new != NULL) {
-        hew_thread_set_sizes(cache, after >= HEW_CACHED_MAX ? HEW_CACHED_MAX : hew_code_size(hew_code_of_size(after)));
+        size_t largest = after < HEW_CACHED_MAX ? after : HEW_CACHED_MAX;
+        unsigned code = hew_code_of_size(largest);
+        bool holds = hew_code_size(code) >= largest; /* not if the class was cut to a size */
+        hew_thread_set_sizes(cache, hew_code_size(holds ? code : code + 1));
     }
     return error;
 }

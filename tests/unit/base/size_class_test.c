@@ -143,6 +143,57 @@ TEST(the_next_class_serves_the_sizes_of_a_fine_one_until_that_is_opened)
     memcpy(hew_small_codes, before, sizeof before);
 }
 
+/* What the fine class below that of `coarse` bytes holds once it has opened, after requests for two sizes.  Every other
+ * class is closed, and all are again afterwards. */
+static size_t
+cut_after(size_t coarse, size_t most, unsigned many, size_t other, unsigned few)
+{
+    unsigned code = hew_code_of_size(coarse);
+    uint8_t before[sizeof hew_small_codes];
+    memcpy(before, hew_small_codes, sizeof before);
+    for (unsigned i = 0; i < many; i++) {
+        hew_size_class_ask(code, most);
+        if (i < few) {
+            hew_size_class_ask(code, other);
+        }
+    }
+    hew_size_class_open(code);
+    const struct hew_slab_shape *shape = &hew_slab_shapes[code - 1];
+    size_t size = shape->size;
+    CHECK_EQUAL(hew_code_for(size), code - 1);
+    CHECK_EQUAL(hew_code_for(size + 1), code);
+    CHECK_EQUAL(hew_code_for(hew_code_size(code - 2)), code - 2);
+    CHECK_EQUAL(shape->bytes, size * shape->regions);
+    CHECK(shape->bytes <= shape->pages * HEW_PAGE && shape->pages * HEW_PAGE - shape->bytes < size);
+    CHECK_EQUAL((unsigned __int128)(5 * size) * shape->reciprocal >> 64, 5);
+    hew_size_class_ask(code, coarse); /* says nothing any more */
+    memcpy(hew_small_codes, before, sizeof before);
+    return size;
+}
+
+TEST(a_fine_class_is_cut_to_the_size_that_most_requests_ask_for)
+{
+    hew_size_class_boot();
+    CHECK_EQUAL(cut_after(1280, 1032, 10, 1240, 6), 1040);
+    CHECK_EQUAL(cut_after(5120, 4368, 4, 0, 0), 4368);
+    CHECK_EQUAL(cut_after(160, 129, 300, 0, 0), 144); /* as close as objects lie */
+    CHECK_EQUAL(cut_after(448, 392, 300, 448, 290), 400);
+}
+
+TEST(a_fine_class_lies_halfway_where_requests_do_not_agree_on_less)
+{
+    hew_size_class_boot();
+    CHECK_EQUAL(cut_after(1280, 1032, 6, 1240, 3), 1152); /* three votes more */
+    CHECK_EQUAL(cut_after(5120, 4700, 50, 0, 0), 4608);   /* above halfway */
+    CHECK_EQUAL(cut_after(320, 320, 50, 0, 0), 288);      /* the coarse class itself */
+    CHECK_EQUAL(cut_after(14336, 12300, 0, 0, 0), 13312); /* no request seen */
+    hew_size_class_boot();
+    hew_size_class_set_slabs(1100, 1200, 20);
+    CHECK_EQUAL(cut_after(1280, 1032, 50, 0, 0), 1152); /* the user chose slabs by these sizes */
+    CHECK_EQUAL(hew_slab_shapes[hew_code_of_size(1152)].pages, 20);
+    hew_size_class_boot();
+}
+
 TEST(every_other_class_from_144_bytes_on_is_a_fine_one_and_never_a_power_of_two)
 {
     hew_size_class_boot();
