@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What recording costs: user and system time, and peak memory, beside heaptrack and memray.
 
-    make recorder-cost    # five to ten minutes; writes the table of docs/whole_run.md
+    make recorder-cost    # five to ten minutes; prints a table
 
 Three programs: a compiler with a large file, a job in Python (pylint, in an environment of its own with memray), and
 Redis with four threads under load. The cost of a recorder is that of the command with all its children: packing and the
@@ -170,12 +170,12 @@ def environment(folder: Path) -> Path:
 
 
 def main() -> int:
-    """Prints the table, and writes it into a page."""
+    """Prints the table; with --page it replaces the section of that name there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", default="", help="programs with this in their name")
     parser.add_argument("--environment", type=Path, default=ROOT / "build" / "recorder-cost", help="for Python's job")
-    parser.add_argument("--page", type=Path, help="docs/whole_run.md; default: print only")
+    parser.add_argument("--page", type=Path, help="a page with the marks of the section")
     options = parser.parse_args()
     os.environ.pop("LD_PRELOAD", None)
     rows = list(measured(options.runs, options.only, options.environment))
