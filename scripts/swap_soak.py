@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Change the allocator of busy programs, back and forth, and look for wrong answers.
 
-    python3 scripts/swap_soak.py [--swaps 1000] [--only redis|nginx|... ...] [--library FILE] [--page docs/swap.md]
+    python3 scripts/swap_soak.py [--swaps 1000] [--seconds S] [--kills 500] [--only redis|nginx|...|kills ...]
+                                 [--library FILE] [--page docs/swap.md]
 
-swaps       200 threads of tool/tests/programs/swaps.c, which look at every object
+swaps       200 threads of tool/tests/programs/swaps.c, which look at every object; the tool has priority
 redis       Debian's redis-server on its own jemalloc, with redis-benchmark and a client that reads all back at the end
 redis-glibc the same on glibc's malloc
 nginx       a worker that serves compressed files, which clients compare
 postgres    one backend that answers queries, which a client compares
 python      a server of the standard library with threads, node and java likewise; java checks itself
+kills       SIGKILL to `hew swap` at random moments (swap_kills.py)
 
 Then: what hew swap --trim returns of a heap of glibc that is full of holes, and how fast a swapped program is. What is
 not here is left out, and the script says that. Status 1: a program ended, or an answer was wrong or missing. --page
@@ -17,6 +19,7 @@ writes the tables.
 """
 
 import argparse
+import math
 import os
 import shutil
 import statistics
@@ -31,6 +34,7 @@ from pathlib import Path
 from attach_soak import SOURCES, Missing, await_port, ended_well, needed, read_line, running
 from generated import revision_of, section_of, table, version_of
 from swap_clients import PATHS, body_of
+from swap_kills import QUIET, WORK, Subject, build_swaps, checking, kills
 
 from hew.model.errors import HewError
 from hew.sources.library import find_hew
@@ -39,12 +43,10 @@ from hew.sources.server import free_port
 from hew.sources.swap.swapping import drain, swap, swap_back
 
 ROOT = Path(__file__).resolve().parent.parent
-WORK = ROOT / "build" / "swap"
 ATTACH_SOAK = ROOT / "scripts" / "attach_soak.py"
 PATIENCE = 30.0  # seconds
 CLIENTS = str(ROOT / "scripts" / "swap_clients.py")
 SECTION = section_of("scripts/swap_soak.py", "figures")
-QUIET = subprocess.DEVNULL
 PYTHON_SERVER = """
 import http.server
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -81,14 +83,6 @@ http {{
 """
 
 
-@dataclass
-class Subject:
-    """A program that runs under load. `ended` ends the load, and says what came of it; HewError when it was wrong."""
-
-    pid: int
-    ended: Callable[[], str]
-
-
 Started = Callable[[], AbstractContextManager[Subject]]
 
 
@@ -103,26 +97,9 @@ def served(words: list[str], **changes: str) -> Iterator[subprocess.Popen[bytes]
             server.terminate()
 
 
-def checking(words: list[str], **changes: str) -> AbstractContextManager[Subject]:
-    """A program that says "ready", checks itself, and says at its end what it found."""
-
-    @contextmanager
-    def start() -> Iterator[Subject]:
-        with running(words, **changes) as program:
-            if read_line(program.stdout) != "ready":
-                raise HewError("the program did not begin")
-            yield Subject(program.pid, lambda: ended_well(program))
-
-    return start()
-
-
 def start_swaps() -> AbstractContextManager[Subject]:
     """Two hundred threads."""
-    program = WORK / "swaps"
-    source = ROOT / "tool" / "tests" / "programs" / "swaps.c"
-    words = [needed("cc"), "-O1", "-fno-builtin", "-pthread", "-o", str(program), str(source)]
-    subprocess.run(words, check=True)
-    return checking([str(program), "200"])
+    return checking([needed("nice"), "-n", "14", str(build_swaps()), "200"])
 
 
 def start_java() -> AbstractContextManager[Subject]:
@@ -236,17 +213,23 @@ class Score:
     def row(self, name: str) -> list[str]:
         """Of the table."""
         stops = sorted(self.stops) or [0.0]
-        figures = [statistics.median(stops), stops[(len(stops) - 1) * 99 // 100], stops[-1]]
+        figures = [statistics.median(stops), stops[-(-(len(stops) - 1) * 99 // 100)], stops[-1]]
         done = f"{len(self.stops) // 2} of {self.wanted}"
-        return [name, done, str(sum(self.refused.values())), *(f"{one:.1f}" for one in figures), self.said]
+        said = self.said.replace("\n", ", ")
+        return [name, done, str(sum(self.refused.values())), *(f"{one:.1f}" for one in figures), said]
 
 
 HEAD = ["program", "there and back", "refused, tried again", "stop, median ms", "99 %", "longest", "what came of it"]
 
 
-def change(score: Score, pid: int, library: Path) -> None:
-    """There and back, as often as wanted. A swap that is refused, for a process that is too busy, is tried again."""
+def change(score: Score, pid: int, library: Path, seconds: float) -> None:
+    """There and back, as often as wanted or as there is time. A swap that is refused, for a process that is too busy,
+    is tried again."""
+    until = time.monotonic() + seconds
     for number in range(2 * score.wanted):
+        if number and number % 2 == 0 and time.monotonic() > until:
+            score.wanted = number // 2
+            return
         for _ in range(5):
             try:
                 done = swap(pid, library, timeout=PATIENCE) if number % 2 == 0 else swap_back(pid, PATIENCE)
@@ -260,11 +243,11 @@ def change(score: Score, pid: int, library: Path) -> None:
                 break
 
 
-def soak(start: Started, swaps: int, library: Path) -> Score:
+def soak(start: Started, swaps: int, library: Path, seconds: float) -> Score:
     """One subject."""
     score = Score(swaps)
     with start() as subject:
-        change(score, subject.pid, library)
+        change(score, subject.pid, library, seconds)
         score.said = subject.ended()
     return score
 
@@ -320,16 +303,22 @@ def main() -> int:
     """All subjects, or those that are named."""
     parser = argparse.ArgumentParser(description="Change the allocator of busy programs, back and forth.")
     parser.add_argument("--swaps", type=int, default=1000)
-    parser.add_argument("--only", choices=SUBJECTS, action="append")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="of swaps for each program")
+    parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--only", choices=[*SUBJECTS, "kills"], action="append")
     parser.add_argument("--library", type=Path)
     parser.add_argument("--page", type=Path, help="write the tables there; not with --only")
     options = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     library = find_hew(options.library, os.environ)
-    good, rows = True, []
-    for name in options.only or SUBJECTS:
+    good, rows, said = True, [], ""
+    for name in options.only or [*SUBJECTS, "kills"]:
         try:
-            score = soak(SUBJECTS[name], options.swaps, library)
+            if name == "kills":
+                said = kills(options.kills, library)
+                print(said, flush=True)
+                continue
+            score = soak(SUBJECTS[name], options.swaps, library, options.seconds)
         except Missing as missing:
             print(f"{name}: left out, {missing}", flush=True)
         except (HewError, subprocess.SubprocessError) as error:
@@ -337,23 +326,28 @@ def main() -> int:
             good = False
         else:
             rows.append(score.row(name))
-            print(
-                " | ".join(rows[-1]), *(f"{count} refused: {why}" for why, count in score.refused.items()), flush=True
-            )
+            why = (f"{count} refused: {reason}" for reason, count in score.refused.items())
+            print(" | ".join(rows[-1]), *why, flush=True)
             good = good and score.good
     if not options.only:
-        measured = f"Measured: hew {version_of(ROOT)} at revision `{revision_of(ROOT)}`."
-        lines = [
-            measured,
-            "",
-            *table(HEAD, rows),
-            "",
-            *table(["", "on glibc", "swapped", "started under hew"], figures(library)),
-        ]
+        lines = page(rows, said, library)
         print("\n".join(lines))
         if options.page and good:
             SECTION.write(options.page, lines)
     return 0 if good else 1
+
+
+def page(rows: list[list[str]], said: str, library: Path) -> list[str]:
+    """The tables."""
+    return [
+        f"Measured: hew {version_of(ROOT)} at revision `{revision_of(ROOT)}`.",
+        "",
+        *table(HEAD, rows),
+        "",
+        f"{said}.",
+        "",
+        *table(["", "on glibc", "swapped", "started under hew"], figures(library)),
+    ]
 
 
 def figures(library: Path) -> list[list[str]]:

@@ -10,17 +10,22 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conftest import PATIENCE, PROGRAMS, HewRunner, build, may_attach
 from hew.model.errors import HewError
-from hew.sources.attach import kernel
+from hew.sources.attach import kernel, reading
+from hew.sources.attach.looks import FRAME_CS, USER_CODE_64, has_frame
 from hew.sources.library import find_hew
+from hew.sources.process_facts import read_process
 from hew.sources.processes import tree
 from hew.sources.swap import swapping
+from hew.sources.swap.checks import check_program
 from hew.sources.swap.instructions import Unknown, decode, moved, place_of_jump, returns_into
+from hew.sources.swap.places import places_in, sites_of
 from hew.sources.swap.service import processes_of
 from hew.sources.swap.swapping import drain, swap, swap_back
 from waiting import waiting
@@ -50,6 +55,12 @@ void *realloc(void *object, size_t size) { return object ? NULL : malloc(size); 
 void free(void *object) { (void)object; }
 size_t malloc_usable_size(void *object) { return object ? 16 : 0; }
 """
+
+
+PREFIXED = """static const char *volatile text = "<jemalloc>: Malformed conf string";
+int my_mallctlnametomib(void) { return text[0]; }
+"""
+NOBODY = 65534
 
 
 def sleeps(head: str = "", before: str = "") -> str:
@@ -102,9 +113,10 @@ def test_objects_of_both_allocators_live_on_through_swaps_back_and_forth(
         ((), {}),
         (("-Wl,-z,relro", "-Wl,-z,now", "-fcf-protection=full"), {}),
         (("-no-pie", "-Wl,-z,lazy"), {}),
+        (("-Wl,-z,norelro", "-Wl,-z,lazy"), {}),
         ((), {"LD_BIND_NOW": "1"}),
     ],
-    ids=["usual", "read-only words and CET", "fixed address, bound at the first call", "bound at start"],
+    ids=["usual", "read-only words and CET", "fixed address, bound at the first call", "no RELRO", "bound at start"],
 )
 def test_every_way_to_malloc_leads_to_hew_and_back(
     flags: tuple[str, ...], variables: dict[str, str | None], compiler: str, tmp_path: Path, ours: Path
@@ -194,10 +206,13 @@ def test_a_program_that_cannot_be_swapped_is_refused_in_a_line_and_left_alone(
 ) -> None:
     program = str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1"))
     posing = str(build(compiler, tmp_path / "libasan.so.8", "int nothing;\n", "-shared", "-fPIC"))
+    recorder = str(build(compiler, tmp_path / "libhewtrace.so", "int nothing;\n", "-shared", "-fPIC"))
     limit = 64 << 10  # KiB
     cases: list[tuple[list[str], str | None, str]] = [
         ([program], posing, "runs under a sanitizer"),
+        ([program], recorder, r"has libhewtrace\.so loaded, which watches its malloc"),
         ([program], str(ours), "has been on hew"),
+        (["sh", "-c", f"ulimit -d {limit}; exec {program}"], None, "left below its limit of data"),
         (["sh", "-c", f"ulimit -v {limit}; exec {program}"], None, "left below its limit of address space"),
     ]
     for words, preload, reason in cases:
@@ -224,7 +239,7 @@ def test_a_program_that_cannot_be_swapped_is_refused_in_a_line_and_left_alone(
             "prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);",
             "has a seccomp filter",
         ),
-        ("#include <sys/mman.h>", "static char page[4096]; mlock(page, sizeof page);", "has locked its memory"),
+        ("#include <sys/mman.h>", "static char page[4096]; mlock(page, sizeof page);", r"has locked \d+ KiB of its memory \(mlock\)"),
         (OWN_MALLOC, "", r"brings a malloc of its own \(.*sleeps\) that is not known here"),
     ],
     ids=["seccomp", "locked memory", "a malloc of its own"],
@@ -237,6 +252,94 @@ def test_what_a_program_has_done_may_forbid_it(
         with pytest.raises(HewError, match=reason):
             swap(child.pid, ours)
         assert str(ours) not in Path(f"/proc/{child.pid}/maps").read_text()
+
+
+def test_a_program_with_other_rights_than_its_users_is_refused(compiler: str, tmp_path: Path, ours: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a program that runs with another user's rights")
+    tmp_path.chmod(0o755)
+    program = build(compiler, tmp_path / "sleeps", sleeps(), "-O1")
+    os.chown(program, NOBODY, NOBODY)
+    program.chmod(0o4755)
+    with waiting([str(program)], {}) as child:
+        if str(NOBODY) not in Path(f"/proc/{child.pid}/status").read_text().split():
+            pytest.skip("the folder of the tests is mounted nosuid")
+        with pytest.raises(HewError, match=r"runs with other rights than its user's .* link its program with hew"):
+            swap(child.pid, ours)
+
+
+def test_a_program_under_another_root_is_refused_unless_it_sees_the_library(
+    compiler: str, tmp_path: Path, ours: Path
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may chroot")
+    program = build(compiler, tmp_path / "sleeps", sleeps(), "-O1")
+    root = tmp_path / "root"
+    listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+    for word in [str(program), *(word for word in listed.split() if word.startswith("/"))]:
+        there = root / word.removeprefix("/")
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(word, there)
+    with waiting(["chroot", str(root), str(program)], {}) as child:
+        with pytest.raises(HewError, match=rf"does not see {ours}: it has another root .* Put the same file there"):
+            swap(child.pid, ours)
+        assert "libhew" not in Path(f"/proc/{child.pid}/maps").read_text()
+
+
+def test_a_function_that_a_probe_has_changed_is_named(compiler: str, tmp_path: Path, ours: Path) -> None:
+    with waiting([str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1"))], {}) as child:
+        places = places_in(child.pid)
+        memory = os.open(f"/proc/{child.pid}/mem", os.O_RDWR)
+        try:
+            calloc = next(one for one in sites_of(places.libc, memory) if one.name == "calloc")
+            os.pwrite(memory, b"\xcc", calloc.place)
+        finally:
+            os.close(memory)
+        with pytest.raises(HewError, match=r"calloc of .* has been changed in memory"):
+            swap(child.pid, ours)
+
+
+def test_a_go_program_is_refused_by_name(compiler: str, tmp_path: Path) -> None:
+    with waiting([str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1"))], {}) as child:
+        facts = read_process(child.pid)
+        assert facts.program is not None
+        posing = replace(facts, program=replace(facts.program, runtime="Go 1.22"))
+        with pytest.raises(HewError, match="is a Go program: its heap is the Go runtime's own"):
+            check_program(child.pid, posing)
+
+
+def test_a_shadow_stack_is_known_by_the_flag_of_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "PROC", str(tmp_path))
+    status = tmp_path / "41" / "status"
+    status.parent.mkdir()
+    status.write_text("State:\tS (sleeping)\nTracerPid:\t0\nx86_Thread_features:\tshstk wrss \n")
+    with pytest.raises(HewError, match="process 41 has a shadow stack, which forbids the call of its loader"):
+        reading.check_calls(41, "hew swap works", "the call of its loader")
+    status.write_text("State:\tS (sleeping)\nTracerPid:\t0\nx86_Thread_features:\t\n")
+    reading.check_calls(41, "hew swap works", "the call of its loader")
+
+
+def test_a_copy_of_an_allocator_under_other_names_is_named_and_stays(
+    compiler: str, tmp_path: Path, ours: Path, hew: HewRunner
+) -> None:
+    program = build(compiler, tmp_path / "sleeps", sleeps(PREFIXED), "-O1")
+    with waiting([str(program)], {}) as child:
+        done = hew("swap", "--timeout", "60", "--lib", str(ours), str(child.pid))
+        assert (done.returncode, done.stderr) == (0, "")
+        first, second = done.stdout.splitlines()
+        assert "is on hew (before: glibc" in first
+        assert second == f"  not changed: jemalloc (my_malloc in {program}), which its callers go on using"
+
+
+def test_what_a_stack_keeps_of_a_past_handler_is_no_handler() -> None:
+    restorer, frame = 0x7000_1000, bytearray(4096)
+    assert not has_frame(bytes(frame), frozenset({restorer}))
+    struct.pack_into("<Q", frame, 1000, restorer)
+    assert not has_frame(bytes(frame), frozenset({restorer})), "the rest of it was overwritten"
+    struct.pack_into("<H", frame, 1000 + FRAME_CS, USER_CODE_64)
+    assert has_frame(bytes(frame), frozenset({restorer}))
+    assert not has_frame(bytes(frame), frozenset({restorer + 1}))
+    assert has_frame(bytes(frame[: 1000 + FRAME_CS]), frozenset({restorer})), "the rest of it was not read"
 
 
 def test_a_traced_program_is_refused(compiler: str, tmp_path: Path, ours: Path) -> None:

@@ -3,6 +3,7 @@
 
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from conftest import may_attach
+from conftest import PATIENCE, may_attach
 from hew.model.errors import HewError
 from hew.sources.library import find_hew
 from hew.sources.swap import swapping
 from hew.sources.swap.swapping import swap, swap_back
 from waiting import waiting
 
+KILLS = Path(__file__).resolve().parents[2] / "scripts" / "swap_kills.py"
 HOLDER = str(Path(__file__).parent / "killed_holder.py")
 # Every so many steps. scripts/swap_soak.py takes all of them.
 STRIDE = int(os.environ.get("HEW_KILL_STRIDE", "9"))
@@ -65,6 +67,13 @@ def finish(pid: int, library: Path) -> None:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with too much to do needs more than 20 ms for a stop."""
     monkeypatch.setattr(swapping, "LONGEST_STOP", 2.0)
+
+
+def test_hew_may_be_killed_at_random_moments() -> None:
+    words = [sys.executable, str(KILLS), "--kills", "4", "--library", str(find_hew(None, os.environ))]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "killed at 4 random moments" in done.stdout
 
 
 @pytest.mark.parametrize("stage", [0, 1, 2], ids=["loading", "starting", "switching"])

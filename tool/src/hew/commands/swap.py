@@ -97,4 +97,5 @@ def _text(one: Done, back: bool) -> str:
             f"{size(one.after)}\n  {one.frees} objects of it freed since the swap, {one.resizes} of them moved to hew"
         )
     where = f"back on {one.old}" if back else f"on hew (before: {one.old})"
-    return f"process {one.pid} is {where}; its threads stood still for {one.stop * 1000:.1f} ms"
+    kept = "".join(f"\n  not changed: {copy}, which its callers go on using" for copy in one.kept)
+    return f"process {one.pid} is {where}; its threads stood still for {one.stop * 1000:.1f} ms{kept}"

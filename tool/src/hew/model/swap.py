@@ -30,6 +30,7 @@ class Swapped:
     stop: float
     tries: int
     loaded: bool  # whether the library was loaded for this
+    kept: tuple[str, ...] = ()  # copies of allocators under names of their own, which go on as before
 
 
 @dataclass(frozen=True)

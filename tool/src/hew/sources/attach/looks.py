@@ -18,6 +18,9 @@ from hew.model.lazy_dataclass import dataclass
 from hew.sources.attach.kernel import Registers
 
 DEPTH = 64 << 10  # bytes of a stack: what the allocator calls needs less
+# A signal frame after the word that its handler returns to: where in it the kernel keeps cs. Without a 64-bit cs no
+# handler can return by it, so the word is a leftover.
+FRAME_CS, USER_CODE_64 = 8 + 40 + 18 * 8, 0x33
 RED_ZONE = 128
 SAME = 0.25  # seconds of sleep without a change, after which leftover words count as such
 # What a call that was interrupted returns, before the kernel takes it up again: EINTR, ERESTART*.
@@ -84,7 +87,8 @@ class Look:
 @dataclass
 class Judge:
     """Ranges of addresses: of the allocator (`code`), of fork() and exit() (`calls`), of the loader. `restorers` are
-    where signal handlers return to."""
+    where signal handlers return to. `forks` count as `calls`, unless a thread sleeps in a call that fork() does not
+    make: there it is in a handler of pthread_atfork() at most, which holds no lock."""
 
     pid: int
     memory: int  # a descriptor of /proc/PID/mem
@@ -93,11 +97,12 @@ class Judge:
     loader: Ranges
     restorers: frozenset[int]
     stacks: Ranges = ()
+    forks: Ranges = ()
     _returns: dict[int, bool] = field(default_factory=dict)
     _sleepers: dict[int, tuple[int, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        every = [*self.code, *self.calls, *((one, one + 1) for one in self.restorers)]
+        every = [*self.code, *self.calls, *self.forks, *((one, one + 1) for one in self.restorers)]
         self._low = min(start for start, _ in every)
         self._size = max(end for _, end in every) - self._low
 
@@ -110,13 +115,14 @@ class Judge:
     def _where(self, thread: int, registers: Registers, call: int) -> Where:
         if _in(self.code, registers.rip):
             return Where.INSIDE
-        if _in(self.loader, registers.rip) or _in(self.calls, registers.rip):
+        calls = self.calls if call in WAITS else [*self.calls, *self.forks]
+        if _in(self.loader, registers.rip) or _in(calls, registers.rip):
             return Where.BUSY
         stack = self._stack(registers.rsp)
         found = self._candidates(stack)
-        handler = any(one in self.restorers for one in found)
+        handler = any(one in self.restorers for one in found) and has_frame(stack, self.restorers)
         inside = handler or any(_in(self.code, one) and self._is_return(one) for one in found)
-        busy = any(_in(self.calls, one) and self._is_return(one) for one in found)
+        busy = any(_in(calls, one) and self._is_return(one) for one in found)
         if not inside and not busy:
             return Where.CLEAN
         if not handler and not busy and _waits_elsewhere(call, registers):
@@ -161,6 +167,18 @@ class Judge:
             self._sleepers[thread] = (seen, now)
             return False
         return now - before[1] >= SAME
+
+
+def has_frame(stack: bytes, restorers: frozenset[int]) -> bool:
+    """Whether a handler of a signal may return through these bytes of a stack."""
+    for word in (struct.pack("<Q", one) for one in restorers):
+        at = stack.find(word)
+        while at >= 0:
+            place = at + FRAME_CS
+            if place + 2 > len(stack) or int.from_bytes(stack[place : place + 2], "little") == USER_CODE_64:
+                return True
+            at = stack.find(word, at + 1)
+    return False
 
 
 def follows_call(before: bytes) -> bool:

@@ -11,7 +11,7 @@ import time
 
 from hew.sources.attach import kernel
 from hew.sources.attach.crowd import Crowd, Refusal
-from hew.sources.attach.looks import FUTEX, WAITS, Judge, Look, Where
+from hew.sources.attach.looks import FUTEX, USER_CODE_64, WAITS, Judge, Look, Where
 from hew.sources.processes import name_of
 
 OWN_THREAD = "jemalloc_bg_thd"  # it has no cache, and is to keep none
@@ -21,7 +21,6 @@ SHARE, SHARE_LATE = 0.4, 0.6
 STEP = 0.0001  # seconds for which a thread inside goes on
 STUCK = 3  # rounds in which those inside only sleep: they will not come out now
 OUT = {Where.CLEAN, Where.ASLEEP, Where.SAME}
-USER_CODE_64 = 0x33
 MASKED_WAITS = {128, 130}  # rt_sigtimedwait, rt_sigsuspend: they are about the very mask that a call has to change
 RSEQ_CS = 8  # of struct rseq
 

@@ -12,6 +12,7 @@ from hew.sources.process_facts import read_process
 from hew.sources.processes import PROC, read_text, value_of
 
 SWAPPED_FROM = {GLIBC, JEMALLOC, MIMALLOC, TCMALLOC}
+COPIED = SWAPPED_FROM - {GLIBC}
 SANITIZERS = re.compile(r"/lib(?:clang_rt\.)?(asan|tsan|msan|lsan|hwasan|ubsan)[.\-_]")
 SANITIZER_STARTS = ("__asan_init", "__tsan_init", "__msan_init", "__hwasan_init", "__lsan_init")
 TRACERS = re.compile(r"/(?:libhewtrace\.so|vgpreload_|libheaptrack|libmemray)")
@@ -24,30 +25,36 @@ def checked(pid: int) -> ProcessFacts:
     check_calls(pid, "hew swap works", "the call of its loader")
     facts = read_process(pid)
     _check_rights(pid, facts)
-    _check_program(pid, facts)
+    check_program(pid, facts)
     _check_limits(pid, facts)
     return facts
 
 
 def _check_rights(pid: int, facts: ProcessFacts) -> None:
     if facts.secure or len(set(value_of(f"{PROC}/{pid}/status", "Uid").split())) > 1:
-        raise HewError(f"process {pid} runs with other rights than its user's (setuid or file capabilities)")
+        raise HewError(
+            f"process {pid} runs with other rights than its user's (setuid or file capabilities), and may not load a "
+            "user's library: link its program with hew"
+        )
     try:
         Path(f"{PROC}/{pid}/auxv").read_bytes()
     except OSError as error:
         raise HewError(f"process {pid} may not be changed: {forbidden(pid, filtered=False)}") from error
     if FILTER in seccomp_modes(pid):
-        raise HewError(f"process {pid} has a seccomp filter, which may forbid what the new allocator needs")
+        raise HewError(
+            f"process {pid} has a seccomp filter, which may forbid what the new allocator needs: start it with hew run"
+        )
 
 
-def _check_program(pid: int, facts: ProcessFacts) -> None:
+def check_program(pid: int, facts: ProcessFacts) -> None:
+    """HewError when its program, or what it has loaded, forbids a swap."""
     program = facts.program
     if program is None:
         raise HewError(f"the program of process {pid} cannot be read")
     if program.runtime is not None and program.runtime.startswith("Go"):
         raise HewError(f"process {pid} is a Go program: its heap is the Go runtime's own")
     if program.interpreter is None:
-        raise HewError(f"process {pid} is a static program: no library can be loaded into it")
+        raise HewError(f"process {pid} is a static program, into which no library can be loaded: link it with libhew.a")
     if "/ld-musl" in program.interpreter:
         raise HewError(f"process {pid} runs on musl, whose loader is not known here: hew swap needs glibc 2.34")
     maps = read_text(f"{PROC}/{pid}/maps")
@@ -77,9 +84,22 @@ def _has_sanitizer(pid: int) -> bool:
     return any(b"\0" + name.encode() + b"\0" in text for name in SANITIZER_STARTS)
 
 
+def copies_of(facts: ProcessFacts) -> tuple[str, ...]:
+    """Allocators under names of their own, as with a prefix: their callers do not call malloc, and stay with them."""
+    found = []
+    for code in (facts.program, *facts.others):
+        if code is not None and code.kind in COPIED and not code.serves:
+            name = f"{code.prefix}malloc in " if code.prefix else "in "
+            found.append(f"{code.title} ({name}{code.path})")
+    return tuple(found)
+
+
 def _check_limits(pid: int, facts: ProcessFacts) -> None:
     if facts.memory.locked:
-        raise HewError(f"process {pid} has locked its memory (mlock), and would lock the new allocator's maps")
+        raise HewError(
+            f"process {pid} has locked {facts.memory.locked >> 10} KiB of its memory (mlock), and could lock the new "
+            "allocator's maps: start it with hew run"
+        )
     limit = facts.limits.address_space
     if limit is not None and limit - facts.memory.virtual < LEAST_SPACE:
         raise HewError(f"process {pid} has less than {LEAST_SPACE >> 20} MiB left below its limit of address space")

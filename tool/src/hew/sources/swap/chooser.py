@@ -3,13 +3,14 @@
 
 import os
 import struct
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from hew.model.lazy_dataclass import dataclass
 from hew.sources.attach import kernel
 from hew.sources.attach.crowd import Crowd, Refusal
-from hew.sources.attach.looks import DEPTH, FUTEX, RED_ZONE, WAITS, Judge, Look, Where
-from hew.sources.attach.moment import MASKED_WAITS, USER_CODE_64
+from hew.sources.attach.looks import DEPTH, FUTEX, RED_ZONE, USER_CODE_64, WAITS, Judge, Look, Where, has_frame
+from hew.sources.attach.moment import MASKED_WAITS
 from hew.sources.process_memory import parse_areas
 from hew.sources.processes import PROC, read_text
 from hew.sources.swap.carry import has_room
@@ -22,18 +23,23 @@ Ranges = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class _Stacks:
-    """Writable areas, and which of them is the first thread's stack."""
+    """Writable areas by their addresses, and which of them is the first thread's stack."""
 
     areas: list[tuple[int, int, bool]]
+
+    def around(self, pointer: int) -> tuple[int, int, bool] | None:
+        """The area of a stack pointer."""
+        at = bisect_right(self.areas, pointer, key=lambda area: area[0]) - 1
+        return self.areas[at] if at >= 0 and pointer < self.areas[at][1] else None
 
     def start_of(self, registers: kernel.Registers) -> int | None:
         """Where the stack of a thread begins, if it is the one that the C library gave it. A thread may run on a
         stack of the program's own (a coroutine), below which anything may lie."""
-        for start, end, first in self.areas:
-            if start <= registers.rsp < end:
-                own = first or (registers.rsp < registers.fs_base < end)
-                return start if own else None
-        return None
+        area = self.around(registers.rsp)
+        if area is None:
+            return None
+        start, end, first = area
+        return start if first or (registers.rsp < registers.fs_base < end) else None
 
 
 def stacks_of(pid: int) -> _Stacks:
@@ -82,8 +88,8 @@ def stands_in(crowd: Crowd, memory: int, places: Ranges, restorers: frozenset[in
         registers = kernel.registers(thread)
         if _within(places, registers.rip):
             return thread
-        if _handles(memory, restorers, registers.rsp, stacks):
-            stack = _stack(memory, registers.rsp, stacks)
+        stack = _stack(memory, registers.rsp, stacks)
+        if has_frame(stack, restorers):
             words = struct.unpack(f"<{len(stack) // 8}Q", stack[: len(stack) // 8 * 8])
             if any(_within(places, word) for word in words):
                 return thread
@@ -92,13 +98,13 @@ def stands_in(crowd: Crowd, memory: int, places: Ranges, restorers: frozenset[in
 
 def _handles(memory: int, restorers: frozenset[int], pointer: int, stacks: _Stacks) -> bool:
     """Whether a thread may be in the handler of a signal."""
-    stack = _stack(memory, pointer, stacks)
-    return any(struct.pack("<Q", one) in stack for one in restorers)
+    return has_frame(_stack(memory, pointer, stacks), restorers)
 
 
 def _stack(memory: int, pointer: int, stacks: _Stacks) -> bytes:
     low = (pointer - RED_ZONE) & -8
-    end = next((end for start, end, _ in stacks.areas if start <= pointer < end), low + DEPTH)
+    area = stacks.around(pointer)
+    end = area[1] if area is not None else low + DEPTH
     try:
         return os.pread(memory, min(end - low, DEPTH), low)
     except OSError:

@@ -90,7 +90,8 @@ def _judge(plan: dict[str, Any], memory: int) -> Judge | None:
     """For a plan that calls functions: it remembers between the tries which threads sleep."""
     if plan["step"] != "call":
         return None
-    return Judge(plan["pid"], memory, plan["code"], plan["calls"], plan["loader"], frozenset(plan["restorers"]))
+    restorers = frozenset(plan["restorers"])
+    return Judge(plan["pid"], memory, plan["code"], plan["calls"], plan["loader"], restorers, forks=plan["forks"])
 
 
 def _call(plan: dict[str, Any], judge: Judge, answer: dict[str, Any], until: float) -> None:

@@ -21,10 +21,11 @@ LIBRARY = "libhew.so"
 READ = 192  # bytes of each function that are looked at
 # A thread in one of these may hold a lock that the loader wants. What exit() calls may end the process.
 BUSY = (
-    b"fork vfork _Fork __libc_fork exit quick_exit dlopen dlclose dlsym dlvsym dladdr dlerror dl_iterate_phdr dlmopen "
+    b"exit quick_exit dlopen dlclose dlsym dlvsym dladdr dlerror dl_iterate_phdr dlmopen "
     b"_dl_find_object pthread_create pthread_join pthread_exit pthread_atfork pthread_getattr_np __register_atfork "
     b"pthread_key_create __cxa_atexit"
 ).split()
+FORKS = b"fork vfork _Fork __libc_fork".split()
 GAP = 64 << 10  # bytes of code around the allocator's functions in which its static ones lie
 HOLE = 1 << 20
 PAGE = 4096
@@ -69,8 +70,15 @@ class Places:
         """Functions in which a thread is not taken."""
         return [*calls_of(self.libc, BUSY)]
 
-    def around(self, sites: Sequence[Site]) -> list[tuple[int, int]]:
-        """The old allocator's code, generously."""
+    @property
+    def forks(self) -> list[tuple[int, int]]:
+        """Functions that hold locks and call handlers without them."""
+        return [*calls_of(self.libc, FORKS)]
+
+    def around(self, old: Mapped, sites: Sequence[Site]) -> list[tuple[int, int]]:
+        """The old allocator's code, generously: all of its library, unless much else is in the same file."""
+        if old is not self.libc and old is not self.files[0]:
+            return [(one.start, one.end) for one in old.areas]
         start, end = min(one.entry for one in sites) - GAP // 2, max(one.entry for one in sites) + GAP // 2
         return [(start, end)]
 

@@ -25,7 +25,7 @@ from hew.sources.attach.reading import forbidden
 from hew.sources.attach.target import Mapped
 from hew.sources.extras import need
 from hew.sources.processes import PROC, resident
-from hew.sources.swap.checks import checked
+from hew.sources.swap.checks import checked, copies_of
 from hew.sources.swap.instructions import JUMP, Unknown, jump, jump_far, moved, reaches
 from hew.sources.swap.places import (
     PAGE,
@@ -111,7 +111,9 @@ def swap(pid: int, library: Path, settings: str = "", timeout: float = TIMEOUT) 
             _boot(state, ours, place, wanted)
         writes = _forward(state, ours, place)
         answer = _held(pid, _switching(state, writes))
-        return Swapped(pid, state.title, len(state.sites), answer["stop"], answer["tries"], loaded)
+        return Swapped(
+            pid, state.title, len(state.sites), answer["stop"], answer["tries"], loaded, copies_of(state.facts)
+        )
 
 
 def swap_back(pid: int, timeout: float = TIMEOUT) -> Swapped:
@@ -239,7 +241,9 @@ def _load(state: State, library: Path) -> int:
     except OSError:
         same = False
     if not same:
-        raise HewError(f"process {pid} does not see {library}: it has another root")
+        raise HewError(
+            f"process {pid} does not see {library}: it has another root (a container). Put the same file there"
+        )
     near = next(one for one in state.sites if one.name == "malloc").place
     hole = state.places.hole(near)
     libc = state.places.libc
@@ -317,8 +321,9 @@ def _calling(
         "pid": state.facts.pid,
         "timeout": state.timeout,
         "longest": LONGEST_STOP,
-        "code": state.places.around(state.sites),
+        "code": state.places.around(state.old, state.sites),
         "calls": state.places.busy,
+        "forks": state.places.forks,
         "loader": state.places.loader,
         "restorers": state.places.restorers,
         "errno": errno_offset(state.places.libc, state.memory),
