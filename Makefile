@@ -116,8 +116,8 @@ TYPES = { bad=0; .venv/bin/mypy || bad=1; MYPYPATH=scripts:tool/src .venv/bin/my
 	MYPYPATH=scripts:tests/packages .venv/bin/mypy --strict tests/packages || bad=1; (exit $$bad); }
 test-python:
 	@$(PYTHON) scripts/prepare.py test
-	.venv/bin/ruff check --extend-per-file-ignores 'tests/scripts/*:S101' tool scripts tests/scripts tests/packages
-	@mkdir -p build; status=0; $(TYPES) > build/mypy.log 2>&1 & types=$$!; for tests in tool/tests tests/scripts; do \
+	@mkdir -p build; status=0; .venv/bin/ruff check --extend-per-file-ignores 'tests/scripts/*:S101' tool scripts tests/scripts tests/packages || status=1; \
+	  $(TYPES) > build/mypy.log 2>&1 & types=$$!; for tests in tool/tests tests/scripts; do \
 	  echo "pytest $$tests"; .venv/bin/pytest -q --numprocesses 4 --dist loadfile $(RERUNS) $$tests || status=1; done; \
 	  wait $$types || status=1; cat build/mypy.log; exit $$status
 
