@@ -56,7 +56,8 @@ def variables(folder: Path, programs: Callable[[str], list[str]]) -> Iterator[di
         "HEW_LIBRARY": None,
         "WORK": "./work 2 500 300 3 1", "END": str(int(END)),
     })  # fmt: skip
-    words = [sys.executable, "-m", "hew", "run", "--conf", "prof:true", "--", *programs("hold 2 500 300 3 4000000")]
+    settings = "prof:true,lg_prof_sample:0"  # every object: what is sampled by chance, no recording can tell
+    words = [sys.executable, "-m", "hew", "run", "--conf", settings, "--", *programs("hold 2 500 300 3 4000000")]
     with subprocess.Popen(words, env=here, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == "ready\n"
