@@ -41,15 +41,15 @@ read_ahead(struct hew_trace_merge *merge, const struct profile_state *state, str
         struct hew_trace_operation *operation = &operations[count];
         switch (operation->kind) {
         case HEW_TRACE_DID_REALLOCATE:
-            profile_objects_prefetch(&state->objects, operation->ended);
+            hew_trace_table_prefetch(&state->objects, sizeof(struct profile_object), operation->ended);
             /* fallthrough */
         case HEW_TRACE_DID_ALLOCATE:
-            profile_objects_prefetch(&state->objects, operation->made);
+            hew_trace_table_prefetch(&state->objects, sizeof(struct profile_object), operation->made);
             operation->node = profile_threads_node(state->threads, operation->thread, operation->node);
             count++;
             break;
         case HEW_TRACE_DID_FREE:
-            profile_objects_prefetch(&state->objects, operation->ended);
+            hew_trace_table_prefetch(&state->objects, sizeof(struct profile_object), operation->ended);
             count++;
             break;
         case HEW_TRACE_DID_EXIT:

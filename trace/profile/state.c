@@ -24,7 +24,7 @@ profile_state_begin(struct profile_state *state, const struct hew_trace *trace, 
     state->passed_of = calloc((size_t)trace->thread_count + 1, sizeof(*state->passed_of));
     state->named = calloc((size_t)trace->thread_count + 1, sizeof(*state->named));
     if (state->accounts == NULL || state->changed == NULL || state->operations_of == NULL || state->passed_of == NULL ||
-        state->named == NULL || !profile_objects_begin(&state->objects)) {
+        state->named == NULL || !hew_trace_table_begin(&state->objects, sizeof(struct profile_object))) {
         profile_state_end(state);
         return false;
     }
@@ -39,7 +39,7 @@ profile_state_end(struct profile_state *state)
     free(state->operations_of);
     free(state->passed_of);
     free(state->named);
-    profile_objects_end(&state->objects);
+    hew_trace_table_end(&state->objects);
     free(state->lost);
     *state = (struct profile_state){0};
 }
@@ -105,7 +105,7 @@ change(struct profile_state *state, uint32_t node)
 static void
 end_object(struct profile_state *state, uint32_t thread, const struct profile_object *object)
 {
-    struct profile_account *account = change(state, object->node);
+    struct profile_account *account = change(state, object->key.value);
     struct profile_sum ended = weight(state, object->size);
 
     subtract(&account->live, ended);
@@ -115,7 +115,7 @@ end_object(struct profile_state *state, uint32_t thread, const struct profile_ob
         subtract(&state->live_by_part[object->time >> state->lg_part], ended);
         add(&state->ended_by_age[profile_power(state->time - object->time)], ended);
     }
-    if (object->thread == thread + 1 && operations_of(state, thread) - object->born <= state->within) {
+    if (object->key.thread == thread + 1 && operations_of(state, thread) - object->born <= state->within) {
         add(&account->temporary, ended);
         add(&state->all.temporary, ended);
     }
@@ -127,15 +127,16 @@ make_object(struct profile_state *state, const struct hew_trace_operation *opera
 {
     struct profile_account *account = change(state, operation->node);
     struct profile_sum made = weight(state, operation->size);
-    struct profile_object *object = profile_objects_add(&state->objects, operation->made);
+    struct profile_object *object;
 
-    if (object == NULL) {
+    if (hew_trace_table_is_full(&state->objects) && !hew_trace_table_grow(&state->objects, sizeof(*object))) {
         return false;
     }
+    object = (struct profile_object *)hew_trace_table_add(&state->objects, sizeof(*object), operation->made);
     object->size = operation->size;
     object->born = operations_of(state, operation->thread);
     object->time = state->time;
-    object->node = operation->node;
+    object->key.value = operation->node;
     add(&account->made, made);
     add(&account->live, made);
     add(&state->all.made, made);
@@ -181,7 +182,7 @@ profile_state_take(struct profile_state *state, const struct hew_trace_operation
         note_name(state, operation);
         return false;
     }
-    ends = ends && profile_objects_take(&state->objects, operation->ended, &ended);
+    ends = ends && hew_trace_table_take(&state->objects, sizeof(ended), operation->ended, &ended);
     if (!makes && !ends) {
         return false;
     }
@@ -205,8 +206,8 @@ profile_state_lose(struct profile_state *state)
     state->lost = calloc((size_t)state->trace->node_count + 1, sizeof(*state->lost));
     for (size_t i = 0; state->lost != NULL && i < state->trace->lost_count; i++) {
         struct profile_object object;
-        if (profile_objects_take(&state->objects, state->trace->lost[i], &object)) {
-            add(&state->lost[object.node], weight(state, object.size));
+        if (hew_trace_table_take(&state->objects, sizeof(object), state->trace->lost[i], &object)) {
+            add(&state->lost[object.key.value], weight(state, object.size));
         }
     }
     return state->lost != NULL;

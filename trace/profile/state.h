@@ -2,7 +2,8 @@
 /*
  * state: live, made and temporary memory by stack, after each operation of a trace.
  *
- * Owns      an account for each node of the trace's tree, and the live objects, by malloc.
+ * Owns      an account for each node of the trace's tree, and the live objects, by malloc: 80 to 160 bytes an object at
+ *           the largest number of live objects, and for a moment half more while their table grows.
  * Promises  exact sums.  An object counts with its requested bytes; a realloc ends one object and makes another.  In a
  *           sample by bytes, an object of s bytes counts 1/p times, with p = 1 - e^(-s / sample_bytes): sums are unbiased.
  * Not here  which moments are written: profile.c.
@@ -10,7 +11,7 @@
 #ifndef HEW_TRACE_PROFILE_STATE_H
 #define HEW_TRACE_PROFILE_STATE_H
 
-#include "profile/objects.h"
+#include "format/table.h"
 
 #define PROFILE_POWERS 65 /* buckets of sizes and times by powers of two: 0, 1, 2 to 3, 4 to 7 ... */
 
@@ -27,6 +28,14 @@ struct profile_account {
     bool changed;  /* since profile_state_take_changed() */
 };
 
+/* A live object.  All that the profile keeps of it is in one entry: a cache line or two. */
+struct profile_object {
+    struct hew_trace_key key; /* value: the node of its stack */
+    uint64_t size;
+    uint64_t born; /* its thread's operations before it, recorded or not */
+    uint64_t time; /* microseconds */
+};
+
 /* What is known of a thread's name. */
 struct profile_thread {
     uint32_t tid; /* 0: no name */
@@ -40,7 +49,7 @@ struct profile_state {
     uint64_t within; /* an object is temporary if its own thread frees it within this many operations */
     struct profile_account *accounts; /* by node */
     struct profile_account all;
-    struct profile_objects objects; /* the live ones */
+    struct hew_trace_table objects; /* struct profile_object: the live ones */
     uint64_t unit;                  /* what an object counts in sums: 1, or in a sample PROFILE_UNIT */
     uint64_t *operations_of;        /* by thread: recorded ones */
     uint64_t *passed_of;            /* by thread: others, of a sample */
