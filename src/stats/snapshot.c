@@ -59,8 +59,13 @@ gather_arenas(unsigned end)
     }
     for (unsigned index = 0; index < end; index++) {
         struct hew_arena *live = hew_arena_at(index);
-        if (live != NULL && arenas[index] != NULL && arenas[index]->present) {
+        if (arenas[index] == NULL || !arenas[index]->present) {
+            continue;
+        }
+        if (live != NULL) {
             hew_gather_pages(live, arenas[index], arenas, end);
+        } else { /* destroyed since: the sum of destroyed arenas, read later, has its counts */
+            memset(arenas[index], 0, sizeof *arenas[index]);
         }
     }
     arenas_end = end;
