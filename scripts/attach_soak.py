@@ -200,7 +200,7 @@ def soak_redis(count: int) -> Result:
 
 
 def await_port(port: int) -> None:
-    """Until somebody listens."""
+    """Until the port answers."""
     for _ in range(500):
         with closing(socket.socket()) as one:
             if one.connect_ex(("127.0.0.1", port)) == 0:

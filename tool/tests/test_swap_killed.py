@@ -15,7 +15,8 @@ import pytest
 from conftest import PATIENCE, may_attach
 from hew.model.errors import HewError
 from hew.sources.library import find_hew
-from hew.sources.swap import swapping
+from hew.sources.swap import held, swapping
+from hew.sources.swap.held import Holder
 from hew.sources.swap.swapping import swap, swap_back
 from waiting import waiting
 
@@ -30,27 +31,18 @@ pytestmark = [
 ]
 
 
-def kill_at(stage: int, step: int) -> Callable[[], list[str]]:
-    """Words for the holders, which are started one after the other: the one of the stage is killed before its step."""
-    usual = swapping.holder_words()
-    stages = iter(range(stage + 1))
-
-    def words() -> list[str]:
-        return [sys.executable, HOLDER, str(step)] if next(stages, None) == stage else usual
-
-    return words
-
-
 def is_killed(monkeypatch: pytest.MonkeyPatch, stage: int, step: int, change: Callable[[], object]) -> bool:
-    """Whether the change had not ended before that step."""
+    """Whether the change had not ended before that step of that plan."""
     with monkeypatch.context() as patch:
-        patch.setattr(swapping, "holder_words", kill_at(stage, step))
+        patch.setattr(held, "HOLDER", Holder([sys.executable, HOLDER, str(stage), str(step)]))
         try:
             change()
         except HewError as error:
             if "has been killed" not in str(error):
                 raise
             return True
+        finally:
+            held.HOLDER.end()
     return False
 
 

@@ -98,4 +98,5 @@ def _text(one: Done, back: bool) -> str:
         )
     where = f"back on {one.old}" if back else f"on hew (before: {one.old})"
     kept = "".join(f"\n  not changed: {copy}, which its callers go on using" for copy in one.kept)
-    return f"process {one.pid} is {where}; its threads stood still for {one.stop * 1000:.1f} ms{kept}"
+    load = f", the one that loaded hew for {one.load * 1000:.1f} ms" if one.loaded else ""
+    return f"process {one.pid} is {where}; its threads stood still for {one.stop * 1000:.1f} ms{load}{kept}"

@@ -22,7 +22,8 @@ NEEDED = ("free", "malloc", "calloc", REALLOC, "malloc_usable_size")
 
 @dataclass(frozen=True)
 class Swapped:
-    """What was done to a process. Seconds; `tries` of the moment at which all threads stood still."""
+    """What was done to a process. Seconds: `stop` of all its threads, in the last of some `tries`; `load` of the thread
+    that loaded the library, while the others ran."""
 
     pid: int
     old: str  # the allocator before, with its version
@@ -30,6 +31,7 @@ class Swapped:
     stop: float
     tries: int
     loaded: bool  # whether the library was loaded for this
+    load: float = 0.0
     kept: tuple[str, ...] = ()  # copies of allocators under names of their own, which go on as before
 
 

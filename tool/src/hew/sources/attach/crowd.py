@@ -28,13 +28,14 @@ class Refusal(Exception):  # noqa: N818 - it is an answer
 
 
 class Crowd:
-    """The threads of one process. `held` are stopped, with the signal that each was about to get (0: none). They may
-    stand still for `most` seconds."""
+    """The threads of one process, or `only` one. `held` are stopped, with the signal that each was about to get (0:
+    none). They may stand still for `most` seconds."""
 
-    def __init__(self, pid: int, options: int, most: float = math.inf) -> None:
+    def __init__(self, pid: int, options: int, most: float = math.inf, only: int | None = None) -> None:
         self.pid = pid
         self.options = options
         self.most = most
+        self.only = only
         self.until = math.inf  # the end of what they may
         self.held: dict[int, int] = {}
         self.moving: set[int] = set()  # ours, and not stopped
@@ -61,7 +62,7 @@ class Crowd:
             if self.halted:
                 raise Refusal("it is stopped (as by SIGSTOP); SIGCONT lets it go on")
             if not self.held:
-                raise Refusal("it has ended")
+                raise Refusal("it has ended", final=self.only is None)
             if not self._seize_new() and not self.moving:
                 return
         raise Refusal("it makes new threads all the time", final=False)
@@ -117,8 +118,8 @@ class Crowd:
     def _seize_new(self) -> bool:
         """Whether there are threads that were not ours."""
         found = False
-        for name in os.listdir(f"/proc/{self.pid}/task"):  # noqa: PTH208 - while a process stands still
-            thread = int(name)
+        tasks = f"/proc/{self.pid}/task"
+        for thread in map(int, os.listdir(tasks)) if self.only is None else (self.only,):  # noqa: PTH208 - all stand still
             if thread in self.held or thread in self.moving:
                 continue
             try:

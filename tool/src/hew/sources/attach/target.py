@@ -5,20 +5,18 @@ In a library all of its code counts, unless its table of symbols tells which par
 has to.
 """
 
-import mmap
 import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-
 from hew.model.errors import HewError
 from hew.model.known_allocators import JEMALLOC
 from hew.model.lazy_dataclass import dataclass
 from hew.model.process import Area, Code
+from hew.sources.attach.contents import contents
 from hew.sources.attach.machine_code import Functions
-from hew.sources.code import MALFORMED, Symbols, open_code, read_code, read_symbols
+from hew.sources.code import Symbols, read_code
 from hew.sources.mapped_files import file_of
 from hew.sources.process_memory import parse_areas
 from hew.sources.processes import PROC, read_text
@@ -36,7 +34,6 @@ GAP = 64 << 10  # bytes between two functions of one allocator: static functions
 FUNCTION = 2  # STT_FUNC
 LOADER = re.compile(r"ld-linux[^/]*$|ld-2\.[^/]*$")
 C_LIBRARY = re.compile(r"(?:libc|libpthread)[.-][^/]*$|ld-musl[^/]*$")
-RESTORERS = (b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", b"\xb8\x0f\x00\x00\x00\x0f\x05")  # rt_sigreturn
 SYSCALL = b"\x0f\x05"
 Ranges = list[tuple[int, int]]
 
@@ -124,14 +121,7 @@ def _target_of(link: str) -> str:
 
 
 def tables_of(one: Mapped) -> list[Symbols]:
-    try:
-        with open_code(one.file) as opened:
-            elf = ELFFile(opened)
-            if elf.elfclass != 64 or elf["e_machine"] != "EM_X86_64":
-                raise HewError("it is no program of x86-64")
-            return [found for kind in ("SHT_SYMTAB", "SHT_DYNSYM") if (found := read_symbols(elf, kind)) is not None]
-    except MALFORMED as error:
-        raise HewError(f"{one.shown} cannot be read: {error}") from error
+    return contents(one.file, one.shown).tables
 
 
 def _functions(one: Mapped, code: Code, gadget: int) -> tuple[Functions, Ranges]:
@@ -198,16 +188,7 @@ def calls_of(one: Mapped, names: Iterable[bytes] = CALLS) -> Iterator[tuple[int,
 
 def restorers_of(one: Mapped) -> Iterator[int]:
     """Where handlers of signals return to."""
-    with open_code(one.file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for segment in ELFFile(opened).iter_segments("PT_LOAD"):
-            if not segment["p_flags"] & 1:
-                continue
-            start, end = segment["p_offset"], segment["p_offset"] + segment["p_filesz"]
-            for code in RESTORERS:
-                at = data.find(code, start, end)
-                while at >= 0:
-                    yield one.bias + segment["p_vaddr"] + at - start
-                    at = data.find(code, at + 1, end)
+    return (one.bias + address for address in contents(one.file, one.shown).restorers)
 
 
 def _gadget(pid: int, areas: list[Area]) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from hew.model.errors import HewError
 from hew.model.known_allocators import GLIBC, HEW, JEMALLOC, MIMALLOC, TCMALLOC
 from hew.model.process import ProcessFacts
+from hew.sources.attach.contents import contents
 from hew.sources.attach.reading import check_calls, forbidden, seccomp_modes
 from hew.sources.process_facts import read_process
 from hew.sources.processes import PROC, read_text, value_of
@@ -14,7 +15,6 @@ from hew.sources.processes import PROC, read_text, value_of
 SWAPPED_FROM = {GLIBC, JEMALLOC, MIMALLOC, TCMALLOC}
 COPIED = SWAPPED_FROM - {GLIBC}
 SANITIZERS = re.compile(r"/lib(?:clang_rt\.)?(asan|tsan|msan|lsan|hwasan|ubsan)[.\-_]")
-SANITIZER_STARTS = ("__asan_init", "__tsan_init", "__msan_init", "__hwasan_init", "__lsan_init")
 TRACERS = re.compile(r"/(?:libhewtrace\.so|vgpreload_|libheaptrack|libmemray)")
 LEAST_SPACE = 256 << 20  # bytes of address space for the library and its first heaps
 FILTER = "2"  # SECCOMP_MODE_FILTER
@@ -59,7 +59,7 @@ def check_program(pid: int, facts: ProcessFacts) -> None:
         raise HewError(f"process {pid} runs on musl, whose loader is not known here: hew swap needs glibc 2.34")
     maps = read_text(f"{PROC}/{pid}/maps")
     sanitizer = SANITIZERS.search(maps)
-    if sanitizer or _has_sanitizer(pid):
+    if sanitizer or _has_sanitizer(pid, program.path):
         name = sanitizer[1] if sanitizer else "a sanitizer"
         raise HewError(f"process {pid} runs under a sanitizer ({name}), whose malloc must stay")
     tracer = TRACERS.search(maps)
@@ -74,14 +74,12 @@ def check_program(pid: int, facts: ProcessFacts) -> None:
         raise HewError(f"process {pid} brings a malloc of its own ({provider.code.path}) that is not known here")
 
 
-def _has_sanitizer(pid: int) -> bool:
+def _has_sanitizer(pid: int, program: Path) -> bool:
     """Whether the program has one linked into it."""
     try:
-        with open(f"{PROC}/{pid}/exe", "rb") as file:  # noqa: PTH123 - not a path of a file
-            text = file.read()
-    except OSError:
+        return contents(Path(f"{PROC}/{pid}/exe"), program).has_sanitizer
+    except (OSError, ValueError):
         return False
-    return any(b"\0" + name.encode() + b"\0" in text for name in SANITIZER_STARTS)
 
 
 def copies_of(facts: ProcessFacts) -> tuple[str, ...]:

@@ -5,19 +5,33 @@ import os
 import struct
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 from hew.model.lazy_dataclass import dataclass
 from hew.sources.attach import kernel
-from hew.sources.attach.crowd import Crowd, Refusal
-from hew.sources.attach.looks import DEPTH, FUTEX, RED_ZONE, USER_CODE_64, WAITS, Judge, Look, Where, has_frame
+from hew.sources.attach.crowd import Crowd
+from hew.sources.attach.looks import (
+    DEPTH,
+    FUTEX,
+    RED_ZONE,
+    USER_CODE_64,
+    WAIT_CALLS,
+    WAITS,
+    Judge,
+    Look,
+    Where,
+    has_frame,
+    places_of,
+)
 from hew.sources.attach.moment import MASKED_WAITS
 from hew.sources.process_memory import parse_areas
 from hew.sources.processes import PROC, read_text
 from hew.sources.swap.carry import has_room
 
-# What the kernel restarts by itself after rt_sigreturn; an interrupted epoll_wait returns EINTR.
-RESTARTED = {2**64 - 512, 2**64 - 513, 2**64 - 514}
-INTERRUPTED = 2**64 - 4
+INTERRUPTED = {WAIT_CALLS[name] for name in ("epoll_wait", "epoll_pwait", "epoll_pwait2", "semop", "semtimedop")}
+TIMED = {
+    WAIT_CALLS[name] for name in ("poll", "select", "nanosleep", "clock_nanosleep", "restart_syscall", "io_uring_enter")
+}
 Ranges = Sequence[tuple[int, int]]
 
 
@@ -48,23 +62,25 @@ def stacks_of(pid: int) -> _Stacks:
     return _Stacks([(one.start, one.end, one.path == "[stack]") for one in areas if one.rights.startswith("rw")])
 
 
-def choose(crowd: Crowd, judge: Judge, stacks: _Stacks) -> int:
-    """The thread that is to call the loader: one that sleeps in a system call if there is one."""
-    looks = [judge.look(thread, kernel.registers(thread)) for thread in crowd.held]
-    able = [look for look in looks if _is_able(crowd, judge, look, stacks)]
-    if not able:
-        raise Refusal("none of its threads can load a library now", final=False)
-    return min(able, key=lambda look: _cost(crowd, look)).thread
+def candidates(pid: int) -> list[int]:
+    """The threads, the best to call the loader first: those whose system call the kernel restarts, the first thread
+    after the others."""
+    threads = [int(name) for name in os.listdir(f"{PROC}/{pid}/task")]  # noqa: PTH208
+    return sorted(threads, key=lambda thread: (_cost(pid, thread), thread == pid, thread))
 
 
-def _cost(crowd: Crowd, look: Look) -> tuple[int, bool, int]:
-    if not look.waiting:
-        kind = 3
-    elif look.registers.rax in RESTARTED:
-        kind = 0
-    else:
-        kind = 1 if look.registers.rax == INTERRUPTED else 2
-    return kind, look.thread == crowd.pid, look.thread
+def _cost(pid: int, thread: int) -> int:
+    """0: its system call goes on. 1: it returns EINTR. 2: the kernel keeps a time for it. 3: it does not sleep."""
+    words = read_text(f"{PROC}/{pid}/task/{thread}/syscall").split()
+    number = int(words[0]) if words and words[0].isdigit() else -1
+    if number not in WAITS | {FUTEX}:
+        return 3
+    return 1 if number in INTERRUPTED else 2 if number in TIMED else 0
+
+
+def is_able(crowd: Crowd, judge: Judge, thread: int, stacks: _Stacks) -> bool:
+    """Whether a stopped thread can call the loader."""
+    return _is_able(crowd, judge, judge.look(thread, kernel.registers(thread)), stacks)
 
 
 def _is_able(crowd: Crowd, judge: Judge, look: Look, stacks: _Stacks) -> bool:
@@ -84,13 +100,18 @@ def _is_able(crowd: Crowd, judge: Judge, look: Look, stacks: _Stacks) -> bool:
 
 def stands_in(crowd: Crowd, memory: int, places: Ranges, restorers: frozenset[int], stacks: _Stacks) -> int | None:
     """A thread that has executed a part of these bytes, or whose signal handler will return into them."""
+    pointers = {}
     for thread in crowd.held:
         registers = kernel.registers(thread)
         if _within(places, registers.rip):
             return thread
-        stack = _stack(memory, registers.rsp, stacks)
+        pointers[thread] = registers.rsp
+    stacks_read = [(thread, _stack(memory, pointer, stacks)) for thread, pointer in pointers.items()]
+    ends = list(accumulate(len(stack) for _, stack in stacks_read))
+    for at in places_of(b"".join(stack for _, stack in stacks_read), restorers):  # hundreds of threads stand still
+        thread, stack = stacks_read[bisect_right(ends, at)]
         if has_frame(stack, restorers):
-            words = struct.unpack(f"<{len(stack) // 8}Q", stack[: len(stack) // 8 * 8])
+            words = struct.unpack(f"<{len(stack) // 8}Q", stack)
             if any(_within(places, word) for word in words):
                 return thread
     return None
@@ -106,7 +127,7 @@ def _stack(memory: int, pointer: int, stacks: _Stacks) -> bytes:
     area = stacks.around(pointer)
     end = area[1] if area is not None else low + DEPTH
     try:
-        return os.pread(memory, min(end - low, DEPTH), low)
+        return os.pread(memory, min(end - low, DEPTH) & -8, low)
     except OSError:
         return b""
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The process that changes another one: `python -m hew.sources.swap.holder`, started by swapping.py.
 
-Two steps. `load` maps a page near the old allocator and has a thread call dlopen(); only that thread is held. `switch`
+Two steps. `call` has one thread call functions, as dlopen(); only that thread is held. `switch`
 stops all threads, writes bytes into the process and lets them go; it executes nothing there. Whatever is written is
 sound by itself at every moment: if this process is killed between two writes, frees already understand objects of
 both allocators, and requests go to one of the two.
@@ -19,29 +19,37 @@ from typing import Any
 
 from hew.sources.attach import kernel
 from hew.sources.attach.crowd import Crowd, Refusal
-from hew.sources.attach.looks import Judge
+from hew.sources.attach.looks import Judge, places_of
 from hew.sources.swap.carry import Carried
-from hew.sources.swap.chooser import choose, stacks_of, stands_in
+from hew.sources.swap.chooser import candidates, is_able, stacks_of, stands_in
 
 FIRST_WAIT, MOST_WAIT, GROWTH = 0.001, 0.1, 1.5  # seconds between two tries
 SETTLE = 5.0
+# Of the longest stop: until all threads must have stopped, and until the first byte is written.
+SHARE, SHARE_LATE = 0.6, 0.85
 
 
 def main() -> None:
-    """One plan (JSON) from standard input, one answer to standard output."""
+    """Plans from standard input, an answer to standard output for each: a line of JSON."""
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     gc.disable()
-    answer = carry_out(json.load(sys.stdin))
-    with suppress(OSError):
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
+    places_of(b"", frozenset())  # what it needs is loaded before a process is stopped
+    for line in sys.stdin:
+        answer = carry_out(json.loads(line))
+        try:
+            print(json.dumps(answer), flush=True)
+        except BrokenPipeError:
+            os._exit(0)  # what started this is gone
+        if answer["left"]:
+            os._exit(0)  # the kernel lets go a thread that has not stopped yet
+        gc.collect()
 
 
 def carry_out(plan: dict[str, Any]) -> dict[str, Any]:
     """What came of it: the longest stop in seconds, and why it was given up."""
-    answer: dict[str, Any] = {"tries": 0, "stop": 0.0, "refusal": "", "forbidden": False}
+    answer: dict[str, Any] = {"tries": 0, "stop": 0.0, "refusal": "", "forbidden": False, "left": False}
     until = time.monotonic() + plan["timeout"]
     wait, memory = FIRST_WAIT, -1
     try:
@@ -73,9 +81,9 @@ def carry_out(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def _stop(crowd: Crowd, longest: float) -> None:
-    """Stop all, or refuse when they have not stopped in that time: then they go on, and it is tried again."""
+    """Stop all, or refuse when they have not stopped in time for the rest: then they go on, and it is tried again."""
     crowd.seize()
-    crowd.stop(time.monotonic() + longest)
+    crowd.stop(time.monotonic() + longest * SHARE)
 
 
 def _let_go(crowd: Crowd, answer: dict[str, Any]) -> None:
@@ -84,6 +92,9 @@ def _let_go(crowd: Crowd, answer: dict[str, Any]) -> None:
     if crowd.began:
         answer["stop"] = max(answer["stop"], (crowd.together or crowd.ended) - crowd.began)
     crowd.settle(time.monotonic() + SETTLE)
+    if crowd.moving:
+        answer["left"] = True
+        raise Refusal(f"its thread {min(crowd.moving)} cannot be stopped")
 
 
 def _judge(plan: dict[str, Any], memory: int) -> Judge | None:
@@ -96,13 +107,9 @@ def _judge(plan: dict[str, Any], memory: int) -> Judge | None:
 
 def _call(plan: dict[str, Any], judge: Judge, answer: dict[str, Any], until: float) -> None:
     """Have one thread call some functions, one after the other, while all others run."""
-    crowd, memory = Crowd(plan["pid"], kernel.TRACESYSGOOD), judge.memory
-    stacks = stacks_of(plan["pid"])
-    judge.stacks = [(start, end) for start, end, _ in stacks.areas]
+    memory = judge.memory
+    crowd, thread = _take(plan, judge, answer)
     try:
-        _stop(crowd, plan["longest"])
-        thread = choose(crowd, judge, stacks)
-        crowd.release(but=thread)
         carried = Carried(crowd, memory, thread, plan["restorers"][0], until)
         del crowd.held[thread]
         error = carried.saved.fs_base + plan["errno"]
@@ -116,6 +123,26 @@ def _call(plan: dict[str, Any], judge: Judge, answer: dict[str, Any], until: flo
         carried.release()
     finally:
         _let_go(crowd, answer)
+
+
+def _take(plan: dict[str, Any], judge: Judge, answer: dict[str, Any]) -> tuple[Crowd, int]:
+    """Stop one thread that can call. Each is stopped for itself, and goes on if it cannot."""
+    stacks = stacks_of(plan["pid"])
+    judge.stacks = [(start, end) for start, end, _ in stacks.areas]
+    for thread in candidates(plan["pid"]):
+        crowd, taken = Crowd(plan["pid"], kernel.TRACESYSGOOD, only=thread), False
+        try:
+            _stop(crowd, plan["longest"])
+            taken = is_able(crowd, judge, thread, stacks)
+            if taken:
+                return crowd, thread
+        except Refusal as refusal:
+            if refusal.final:
+                raise
+        finally:
+            if not taken:
+                _let_go(crowd, answer)
+    raise Refusal("none of its threads can load a library now", final=False)
 
 
 def _value(argument: int | str, carried: Carried, memory: int) -> int:
@@ -138,6 +165,8 @@ def _switch(plan: dict[str, Any], memory: int, answer: dict[str, Any]) -> None:
         thread = stands_in(crowd, memory, plan["places"], frozenset(plan["restorers"]), stacks)
         if thread is not None:
             raise Refusal(f"its thread {thread} stands in the first instructions of malloc", final=False)
+        if time.monotonic() > crowd.began + plan["longest"] * SHARE_LATE:
+            raise Refusal("its threads would stand still for too long", final=False)
         for address, data in writes:
             if os.pwrite(memory, data, address) != len(data):
                 raise Refusal("its memory cannot be written")

@@ -5,14 +5,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-
 from hew.model.errors import HewError
 from hew.model.lazy_dataclass import dataclass
 from hew.model.process import Area
 from hew.model.swap import FREES, NEEDED, QUERIES, REALLOC, REQUESTS
-from hew.sources.attach.target import C_LIBRARY, LOADER, Mapped, calls_of, mapped_code, restorers_of, tables_of
-from hew.sources.code import open_code
+from hew.sources.attach.contents import contents
+from hew.sources.attach.target import C_LIBRARY, LOADER, Mapped, calls_of, mapped_code, restorers_of
 from hew.sources.process_memory import parse_areas
 from hew.sources.processes import PROC, read_text
 from hew.sources.swap.instructions import JUMP, place_of_jump, reaches, returns_into
@@ -108,20 +106,13 @@ def places_in(pid: int) -> Places:
 
 def address_of(file: Mapped, name: str) -> int | None:
     """Of a function that the file defines."""
-    for value, _ in _defined(file, [name.encode()]).values():
-        return file.bias + value
-    return None
+    found = contents(file.file, file.shown).defined(name.encode())
+    return None if found is None else file.bias + found[0]
 
 
-def _defined(file: Mapped, names: Iterable[bytes]) -> dict[bytes, tuple[int, int]]:
-    found: dict[bytes, tuple[int, int]] = {}
-    for table in tables_of(file):
-        for name in names:
-            for number in table.numbers(name):
-                row = table.rows[number]
-                if row["section"] != 0 and name not in found:
-                    found[name] = int(row["value"]), int(row["size"])
-    return found
+def _defined(file: Mapped, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+    known = contents(file.file, file.shown)
+    return {name: found for name in names if (found := known.defined(name.encode())) is not None}
 
 
 def sites_of(file: Mapped, memory: int) -> list[Site]:
@@ -129,13 +120,13 @@ def sites_of(file: Mapped, memory: int) -> list[Site]:
     names = [*FREES, *QUERIES, REALLOC, *REQUESTS]
     if C_LIBRARY.search(str(file.shown)):  # its other functions call these
         names = [name for name in names if not name.startswith("_Z") and not name.endswith("allocx")]
-    found = _defined(file, [name.encode() for name in names])
-    missing = [name for name in NEEDED if name.encode() not in found]
+    found = _defined(file, names)
+    missing = [name for name in NEEDED if name not in found]
     if missing:
         raise HewError(f"{file.shown} has no symbol for {missing[0]}: its malloc cannot be replaced as a whole")
     sites: list[Site] = []
     for name in names:
-        value, size = found.get(name.encode(), (0, 0))
+        value, size = found.get(name, (0, 0))
         if value and all(one.entry != file.bias + value for one in sites):
             sites.append(_site(file, name, value, size))
     for one in sites:
@@ -145,19 +136,8 @@ def sites_of(file: Mapped, memory: int) -> list[Site]:
     return sites
 
 
-def _code(file: Mapped, value: int, size: int) -> bytes:
-    """Bytes of the file by their address in it."""
-    with open_code(file.file) as opened:
-        for segment in ELFFile(opened).iter_segments("PT_LOAD"):
-            offset = value - segment["p_vaddr"]
-            if 0 <= offset < segment["p_filesz"]:
-                opened.seek(segment["p_offset"] + offset)
-                return opened.read(size)
-    return b""
-
-
 def _site(file: Mapped, name: str, value: int, size: int) -> Site:
-    code = _code(file, value, min(READ, size))
+    code = contents(file.file, file.shown).read(value, min(READ, size))
     skipped = place_of_jump(code)
     if len(code) < skipped + JUMP or returns_into(code, skipped):
         raise HewError(f"{name} of {file.shown} has no room for a jump at its start")
@@ -183,12 +163,12 @@ def library_in(pid: int) -> tuple[Mapped | None, list[Mapped]]:
 
 def functions_of(file: Mapped, names: Iterable[str], memory: int) -> dict[str, int]:
     """Addresses by name, of those that the file defines. HewError when the process has mapped another file."""
-    found = _defined(file, [name.encode() for name in names])
+    found = _defined(file, names)
     for value, size in found.values():
-        code = _code(file, value, min(size, READ))
+        code = contents(file.file, file.shown).read(value, min(size, READ))
         if os.pread(memory, len(code), file.bias + value) != code:
             raise HewError(f"{file.shown} is not the file that the process has loaded")
-    return {name.decode(): file.bias + value for name, (value, _) in found.items()}
+    return {name: file.bias + value for name, (value, _) in found.items()}
 
 
 def overlap(sites: Iterable[Site]) -> Iterator[tuple[int, int]]:

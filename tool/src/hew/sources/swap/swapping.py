@@ -5,11 +5,8 @@ Order     checks (checks.py) -> one thread loads libhew.so -> all threads stop a
 Not here  why it is sound: docs/swap.md and docs/decisions/0094.
 """
 
-import json
 import os
 import struct
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +22,7 @@ from hew.sources.attach.reading import forbidden
 from hew.sources.attach.target import Mapped
 from hew.sources.extras import need
 from hew.sources.processes import PROC, resident
+from hew.sources.swap import held
 from hew.sources.swap.checks import checked, copies_of
 from hew.sources.swap.instructions import JUMP, Unknown, jump, jump_far, moved, reaches
 from hew.sources.swap.places import (
@@ -40,7 +38,6 @@ from hew.sources.swap.places import (
     sites_of,
 )
 
-HOLDER = "hew.sources.swap.holder"
 TIMEOUT = 5.0  # seconds in which a moment is looked for
 LONGEST_STOP = 0.02  # seconds in which all threads must have stopped
 # The mapping near the old allocator: slots of 64 bytes, and the settings.
@@ -103,16 +100,16 @@ def swap(pid: int, library: Path, settings: str = "", timeout: float = TIMEOUT) 
             )
         _try_moves(state)
         loaded = state.words[0] == 0
-        place = _load(state, library) if loaded else state.words[5]
+        place, load = _load(state, library) if loaded else (state.words[5], 0.0)
         ours, _ = library_in(pid)
         if ours is None:
             raise HewError(f"the loader of process {pid} refused {library}")
         if loaded:
-            _boot(state, ours, place, wanted)
+            load = max(load, _boot(state, ours, place, wanted))
         writes = _forward(state, ours, place)
         answer = _held(pid, _switching(state, writes))
         return Swapped(
-            pid, state.title, len(state.sites), answer["stop"], answer["tries"], loaded, copies_of(state.facts)
+            pid, state.title, len(state.sites), answer["stop"], answer["tries"], loaded, load, copies_of(state.facts)
         )
 
 
@@ -186,6 +183,7 @@ def _opened(pid: int) -> Iterator[int]:
     need("numpy")
     if not Path(f"{PROC}/{pid}").exists():
         raise HewError(f"there is no process {pid}")
+    held.HOLDER.start()
     try:
         memory = os.open(f"{PROC}/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     except PermissionError as error:
@@ -232,8 +230,9 @@ def _try_moves(state: State) -> None:
                 raise HewError(f"{one.name} of {state.title} cannot be moved: {unknown}") from unknown
 
 
-def _load(state: State, library: Path) -> int:
-    """Have the process map a page near the old allocator and load the library; where the page is."""
+def _load(state: State, library: Path) -> tuple[int, float]:
+    """Have the process map a page near the old allocator and load the library; where the page is, and for how long a
+    thread was held."""
     pid = state.facts.pid
     there = Path(f"{PROC}/{pid}/root{library}")
     try:
@@ -249,18 +248,18 @@ def _load(state: State, library: Path) -> int:
     libc = state.places.libc
     map_it = [address_of(libc, "mmap"), hole, BYTES, READ_EXECUTE, PRIVATE_ANONYMOUS | NO_REPLACE, NONE, 0]
     load_it = [address_of(libc, "dlopen"), "scratch", RTLD_NOW]
-    _held(pid, _calling(state, os.fsencode(library), [map_it, load_it]))
+    load: float = _held(pid, _calling(state, os.fsencode(library), [map_it, load_it]))["stop"]
     ours, _ = library_in(pid)
     if ours is None:
         raise HewError(f"the loader of process {pid} refused {library}; the process is as it was")
     if not any(one.start <= hole < one.end and one.rights == "r-xp" for one in places_in(pid).areas):
         raise HewError(f"process {pid} was given no executable memory; its malloc is as it was")
-    return hole
+    return hole, load
 
 
-def _boot(state: State, ours: Mapped, place: int, settings: bytes) -> None:
+def _boot(state: State, ours: Mapped, place: int, settings: bytes) -> float:
     """Give the library its settings, and have it start: its frees read a map that it makes then. It does not serve
-    anything yet. nallocx() starts it and does nothing else."""
+    anything yet. nallocx() starts it and does nothing else. For how long a thread was held."""
     by_name = {one.name: one for one in state.sites}
     table, start = address_of(ours, "hew_swapped"), address_of(ours, "nallocx")
     if table is None or start is None:
@@ -268,7 +267,8 @@ def _boot(state: State, ours: Mapped, place: int, settings: bytes) -> None:
     words = [place + OLD_USABLE * SLOT, by_name["malloc"].entry, place + OLD_REALLOC * SLOT]
     words += [place + SLOTS_BYTES, place]
     writes = [(place + SLOTS_BYTES, settings + b"\0"), (table + 8, struct.pack("<5Q", *words))]
-    _held(state.facts.pid, _calling(state, b"", [[start, 1, 0]], writes))
+    stop: float = _held(state.facts.pid, _calling(state, b"", [[start, 1, 0]], writes))["stop"]
+    return stop
 
 
 def _forward(state: State, ours: Mapped, place: int) -> list[tuple[int, bytes]]:
@@ -333,30 +333,14 @@ def _calling(
     }
 
 
-def holder_words() -> list[str]:
-    """The command that attaches to a process, and reads a plan."""
-    return [sys.executable, "-P", "-m", HOLDER]
-
-
 def _held(pid: int, plan: dict[str, Any]) -> dict[str, Any]:
     """The holder's answer."""
-    package = str(Path(__file__).resolve().parents[3])
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": package}
-    done = subprocess.run(
-        holder_words(),
-        input=json.dumps(plan),
-        capture_output=True,
-        text=True,
-        env=environment,
-        start_new_session=True,
-        check=False,
-    )
-    if done.returncode or not done.stdout:
+    answer = held.HOLDER.carry_out(plan)
+    if answer is None:
         raise HewError(
             f"the swap of process {pid} was cut short: what attached to it has been killed. Process {pid} runs on, and "
             "the swap may be repeated"
         )
-    answer: dict[str, Any] = json.loads(done.stdout)
     if answer["refusal"]:
         reason = forbidden(pid, filtered=False) if answer["forbidden"] else answer["refusal"]
         raise HewError(f"process {pid} was not changed: {reason}")
