@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Clients of scripts/swap_soak.py: `--read PORT` of a web server, `--query PSQL PORT` of PostgreSQL.
+"""Clients of scripts/swap_soak.py: `--read PORT CONNECTIONS` of a web server, `--query PSQL PORT` of PostgreSQL.
 
 Each says when it is ready, asks until it reads a line, and ends with what it saw. Status 1: an answer was wrong.
 """
 
 import http.client
+import itertools
 import os
 import subprocess
 import sys
@@ -43,10 +44,11 @@ class Longest:
         print(f"{self.count} answers, all right; the slowest took {self.seconds * 1000:.1f} ms")
 
 
-def read(port: int) -> None:
-    """What `--read` runs: clients that know what each path must give."""
+def read(port: int, connections: int) -> None:
+    """What `--read` runs: clients that know what each path must give. Each asks on its connections in turn."""
     longest = Longest()
-    threads = [threading.Thread(target=read_paths, args=(port, one, longest)) for one in range(CLIENTS)]
+    share = connections // CLIENTS
+    threads = [threading.Thread(target=read_paths, args=(port, one, share, longest)) for one in range(CLIENTS)]
     for thread in threads:
         thread.start()
     print("ready", flush=True)
@@ -57,12 +59,15 @@ def read(port: int) -> None:
     longest.told()
 
 
-def read_paths(port: int, number: int, longest: Longest) -> None:
+def read_paths(port: int, number: int, count: int, longest: Longest) -> None:
     """One client."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connections = itertools.cycle(
+        [http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE) for _ in range(count)]
+    )
     try:
         while not longest.over.is_set() and not longest.wrong:
             number = (number * 31 + 7) % PATHS
+            connection = next(connections)
             began = time.monotonic()
             connection.request("GET", f"/{number}")
             body = connection.getresponse().read()
@@ -105,6 +110,6 @@ def query(client: str, port: int) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--read":
-        read(int(sys.argv[2]))
+        read(int(sys.argv[2]), int(sys.argv[3]))
     else:
         query(sys.argv[2], int(sys.argv[3]))

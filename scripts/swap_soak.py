@@ -5,7 +5,8 @@
     python3 scripts/swap_soak.py [--swaps 1000] [--kills 500] [--only redis|nginx|...|kills|figures ...]
                                  [--results FILE] [--library FILE] [--page docs/swap.md]
 
-swaps       200 threads of tool/tests/programs/swaps.c, which look at every object; the tool has priority
+swaps       200 threads of tool/tests/programs/swaps.c, which look at every object
+c++         a server with 200 threads, one for each connection of clients that compare its answers
 redis       Debian's redis-server on its own jemalloc, with redis-benchmark and a client that reads all back at the end
 redis-glibc the same on glibc's malloc
 nginx       a worker that serves compressed files, which clients compare

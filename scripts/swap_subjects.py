@@ -18,6 +18,7 @@ from hew.model.errors import HewError
 from hew.sources.server import free_port
 
 ATTACH_SOAK = ROOT / "scripts" / "attach_soak.py"
+THREADS = 200
 CLIENTS = str(ROOT / "scripts" / "swap_clients.py")
 PYTHON_SERVER = """
 import http.server
@@ -70,8 +71,20 @@ def served(words: list[str], **changes: str) -> Iterator[subprocess.Popen[bytes]
 
 
 def start_swaps() -> AbstractContextManager[Subject]:
-    """Two hundred threads."""
-    return checking([needed("nice"), "-n", "14", str(build_swaps()), "200"])
+    """Two hundred threads, which pause so long that they take one processor at most."""
+    return checking([str(build_swaps()), str(THREADS), "50000"])
+
+
+@contextmanager
+def start_cxx() -> Iterator[Subject]:
+    """A server with a thread for each connection."""
+    program, port = WORK / "cxx_server", free_port()
+    source = ROOT / "tool" / "tests" / "programs" / "cxx_server.cpp"
+    subprocess.run([needed("c++"), "-O2", "-pthread", "-o", str(program), str(source)], check=True)
+    with served([str(program), str(port), str(THREADS)]) as server:
+        await_port(port)
+        with asked(server.pid, port, THREADS - 1) as subject:
+            yield subject
 
 
 def start_java() -> AbstractContextManager[Subject]:
@@ -104,9 +117,9 @@ def start_redis_glibc() -> AbstractContextManager[Subject]:
 
 
 @contextmanager
-def asked(pid: int, port: int) -> Iterator[Subject]:
+def asked(pid: int, port: int, connections: int = 4) -> Iterator[Subject]:
     """A web server with clients that compare each answer; they are a process of their own."""
-    with running([sys.executable, CLIENTS, "--read", str(port)]) as reader:
+    with running([sys.executable, CLIENTS, "--read", str(port), str(connections)]) as reader:
         if read_line(reader.stdout) != "ready":
             raise HewError("the clients did not begin")
         yield Subject(pid, lambda: ended_well(reader))
@@ -158,6 +171,7 @@ def start_postgres() -> Iterator[Subject]:
 
 SUBJECTS: dict[str, Started] = {
     "swaps": start_swaps,
+    "c++": start_cxx,
     "redis": start_redis,
     "redis-glibc": start_redis_glibc,
     "nginx": start_nginx,

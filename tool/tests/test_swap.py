@@ -151,8 +151,9 @@ def test_hew_gets_its_settings_and_its_control_socket(programs: Programs, ours: 
         assert hew("ctl", str(program.pid), "arenas.dirty_decay_ms").stdout == "1234\n"
 
 
-def test_a_server_under_load_gives_right_answers_meanwhile(ours: Path) -> None:
+def test_a_server_under_load_gives_right_answers_meanwhile(ours: Path, tmp_path: Path) -> None:
     words = [sys.executable, str(SOAK), "--swaps", "2", "--only", "python", "--library", str(ours)]
+    words += ["--results", str(tmp_path / "results.json")]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 of 2" in done.stdout

@@ -3,7 +3,8 @@
  * Threads that allocate, resize and free at random and hand objects to each other, while short-lived threads come and
  * go and a timer interrupts system calls.  Some callers have stored pointers to malloc and free.
  *
- *     swaps THREADS     says "ready", ends with a line of input, and says how many objects have changed
+ *     swaps THREADS [PAUSE]     says "ready", ends with a line of input, and says how many objects have changed.  Each
+ *                               thread sleeps 100 us after 1024 operations, or PAUSE us after 64
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -25,6 +26,7 @@
 static _Atomic long wrong, rounds, ticks;
 static _Atomic(unsigned char *) box[BOXES]; /* objects on their way to another thread */
 static _Atomic int over;
+static useconds_t pause_us;
 static void *(*volatile stored_malloc)(size_t) = malloc;
 static void (*volatile stored_free)(void *) = free;
 
@@ -112,6 +114,7 @@ work(void *seed)
 {
     uint64_t random = (uintptr_t)seed * 77 + 1;
     unsigned char *own[KEPT] = {0};
+    unsigned own_rounds = 0;
     while (!over) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         unsigned char **one = &own[(random >> 33) % KEPT];
@@ -119,9 +122,10 @@ work(void *seed)
             check(*one, SIZE_MAX);
         }
         *one = change(*one, random, 16 + (random >> 41) % ((random >> 62) != 0 ? 900 : 200000));
-        if ((++rounds & 1023) == 0) {
+        rounds++;
+        if (++own_rounds % (pause_us != 0 ? 64 : 1024) == 0) {
             free(strdup("text"));
-            usleep(100);
+            usleep(pause_us != 0 ? pause_us : 100);
         }
     }
     for (int i = 0; i < KEPT; i++) {
@@ -163,6 +167,7 @@ main(int count, char **words)
     struct itimerval often = {{0, 1000}, {0, 1000}};
     int wanted = count > 1 ? atoi(words[1]) : 4;
     void *text;
+    pause_us = count > 2 ? (useconds_t)atoi(words[2]) : 0;
     for (long i = 0; i < wanted; i++) {
         pthread_create(&threads[i], NULL, work, (void *)(i + 1));
     }

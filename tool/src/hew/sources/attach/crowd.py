@@ -13,6 +13,7 @@ import math
 import os
 import signal
 import time
+from collections.abc import Callable
 
 from hew.sources.attach import kernel
 
@@ -36,6 +37,7 @@ class Crowd:
         self.options = options
         self.most = most
         self.only = only
+        self.seen: Callable[[int], None] = lambda _: None  # called for each thread when it has stopped
         self.until = math.inf  # the end of what they may
         self.held: dict[int, int] = {}
         self.moving: set[int] = set()  # ours, and not stopped
@@ -147,7 +149,9 @@ class Crowd:
                 slow = min(self.moving)
                 raise Refusal(f"its thread {slow} did not stop in time (state {_state(self.pid, slow)})", final=False)
             self.take(stop)
-            if self.held.get(stop[0]):  # a signal: behind it comes the stop for which the thread is interrupted
+            if self.held.get(stop[0]) == 0:
+                self.seen(stop[0])
+            elif stop[0] in self.held:  # a signal: behind it comes the stop for which the thread is interrupted
                 kernel.request(kernel.INTERRUPT, stop[0])
                 self.let(stop[0])
 

@@ -171,19 +171,16 @@ class Judge:
 
 def has_frame(stack: bytes, restorers: frozenset[int]) -> bool:
     """Whether a handler of a signal may return through these bytes, which begin at a word of a stack."""
-    for at in places_of(stack, restorers):
-        place = at + FRAME_CS
-        if place + 2 > len(stack) or int.from_bytes(stack[place : place + 2], "little") == USER_CODE_64:
-            return True
-    return False
-
-
-def places_of(stack: bytes, values: frozenset[int]) -> list[int]:
-    """Where in these bytes one of the words is."""
     import numpy as np  # noqa: PLC0415 - the extra `inspect`
 
-    words = np.frombuffer(stack, "<u8", count=len(stack) // 8)
-    return [int(at) * 8 for one in values for at in np.flatnonzero(words == np.uint64(one))]
+    words = np.frombuffer(stack, np.uint64, len(stack) // 8)
+    for one in restorers:
+        same = words == np.uint64(one)
+        for at in same.nonzero()[0] if same.any() else ():
+            place = int(at) * 8 + FRAME_CS
+            if place + 2 > len(stack) or int.from_bytes(stack[place : place + 2], "little") == USER_CODE_64:
+                return True
+    return False
 
 
 def follows_call(before: bytes) -> bool:

@@ -5,7 +5,7 @@ import os
 import struct
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
+from dataclasses import field
 
 from hew.model.lazy_dataclass import dataclass
 from hew.sources.attach import kernel
@@ -21,7 +21,6 @@ from hew.sources.attach.looks import (
     Look,
     Where,
     has_frame,
-    places_of,
 )
 from hew.sources.attach.moment import MASKED_WAITS
 from hew.sources.process_memory import parse_areas
@@ -93,39 +92,43 @@ def _is_able(crowd: Crowd, judge: Judge, look: Look, stacks: _Stacks) -> bool:
     if look.waiting:
         usual = registers.orig_rax in (WAITS | {FUTEX}) - MASKED_WAITS
         if look.where is Where.SAME:  # the words of earlier calls on its stack mean nothing, unless a handler sleeps
-            return usual and not _handles(judge.memory, judge.restorers, registers.rsp, stacks)
+            return usual and not has_frame(_stack(judge.memory, registers, stacks), judge.restorers)
         return usual and look.where in {Where.CLEAN, Where.ASLEEP}
     return look.where is Where.CLEAN and not kernel.restartable_sequence(look.thread)
 
 
-def stands_in(crowd: Crowd, memory: int, places: Ranges, restorers: frozenset[int], stacks: _Stacks) -> int | None:
-    """A thread that has executed a part of these bytes, or whose signal handler will return into them."""
-    pointers = {}
-    for thread in crowd.held:
+@dataclass
+class Watch:
+    """Looks at each thread when it has stopped, while others are still waited for: whether it has executed a part of
+    these bytes, or its signal handler will return into them."""
+
+    memory: int
+    places: Ranges
+    restorers: frozenset[int]
+    stacks: _Stacks
+    stands: dict[int, bool] = field(default_factory=dict)
+
+    def note(self, thread: int) -> None:
+        """A stopped thread."""
         registers = kernel.registers(thread)
-        if _within(places, registers.rip):
-            return thread
-        pointers[thread] = registers.rsp
-    stacks_read = [(thread, _stack(memory, pointer, stacks)) for thread, pointer in pointers.items()]
-    ends = list(accumulate(len(stack) for _, stack in stacks_read))
-    for at in places_of(b"".join(stack for _, stack in stacks_read), restorers):  # hundreds of threads stand still
-        thread, stack = stacks_read[bisect_right(ends, at)]
-        if has_frame(stack, restorers):
-            words = struct.unpack(f"<{len(stack) // 8}Q", stack)
-            if any(_within(places, word) for word in words):
-                return thread
-    return None
+        stack = b"" if _within(self.places, registers.rip) else _stack(self.memory, registers, self.stacks)
+        self.stands[thread] = not stack or (has_frame(stack, self.restorers) and self._returns(stack))
+
+    def _returns(self, stack: bytes) -> bool:
+        return any(_within(self.places, word) for word in struct.unpack(f"<{len(stack) // 8}Q", stack))
+
+    def found(self, crowd: Crowd) -> int | None:
+        """One that must move on."""
+        return next((thread for thread in crowd.held if self.stands.get(thread, True)), None)
 
 
-def _handles(memory: int, restorers: frozenset[int], pointer: int, stacks: _Stacks) -> bool:
-    """Whether a thread may be in the handler of a signal."""
-    return has_frame(_stack(memory, pointer, stacks), restorers)
-
-
-def _stack(memory: int, pointer: int, stacks: _Stacks) -> bytes:
-    low = (pointer - RED_ZONE) & -8
-    area = stacks.around(pointer)
+def _stack(memory: int, registers: kernel.Registers, stacks: _Stacks) -> bytes:
+    """The words of a stack, up to what the C library keeps above it."""
+    low = (registers.rsp - RED_ZONE) & -8
+    area = stacks.around(registers.rsp)
     end = area[1] if area is not None else low + DEPTH
+    if low < registers.fs_base < end:
+        end = registers.fs_base
     try:
         return os.pread(memory, min(end - low, DEPTH) & -8, low)
     except OSError:

@@ -19,9 +19,9 @@ from typing import Any
 
 from hew.sources.attach import kernel
 from hew.sources.attach.crowd import Crowd, Refusal
-from hew.sources.attach.looks import Judge, places_of
+from hew.sources.attach.looks import Judge, has_frame
 from hew.sources.swap.carry import Carried
-from hew.sources.swap.chooser import candidates, is_able, stacks_of, stands_in
+from hew.sources.swap.chooser import Watch, candidates, is_able, stacks_of
 
 FIRST_WAIT, MOST_WAIT, GROWTH = 0.001, 0.1, 1.5  # seconds between two tries
 SETTLE = 5.0
@@ -35,7 +35,7 @@ def main() -> None:
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     gc.disable()
-    places_of(b"", frozenset())  # what it needs is loaded before a process is stopped
+    has_frame(b"", frozenset())  # what it needs is loaded before a process is stopped
     for line in sys.stdin:
         answer = carry_out(json.loads(line))
         try:
@@ -158,11 +158,12 @@ def _value(argument: int | str, carried: Carried, memory: int) -> int:
 def _switch(plan: dict[str, Any], memory: int, answer: dict[str, Any]) -> None:
     """Write, while all threads are stopped and none stands within the changed bytes."""
     crowd = Crowd(plan["pid"], 0)
-    stacks = stacks_of(plan["pid"])
+    watch = Watch(memory, plan["places"], frozenset(plan["restorers"]), stacks_of(plan["pid"]))
+    crowd.seen = watch.note
     writes = [(address, bytes.fromhex(text)) for address, text in plan["writes"]]
     try:
         _stop(crowd, plan["longest"])
-        thread = stands_in(crowd, memory, plan["places"], frozenset(plan["restorers"]), stacks)
+        thread = watch.found(crowd)
         if thread is not None:
             raise Refusal(f"its thread {thread} stands in the first instructions of malloc", final=False)
         if time.monotonic() > crowd.began + plan["longest"] * SHARE_LATE:
