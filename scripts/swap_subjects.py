@@ -72,7 +72,7 @@ def served(words: list[str], **changes: str) -> Iterator[subprocess.Popen[bytes]
 
 def start_swaps() -> AbstractContextManager[Subject]:
     """Two hundred threads, which pause so long that they take one processor at most."""
-    return checking([str(build_swaps()), str(THREADS), "50000"])
+    return checking([str(build_swaps()), str(THREADS), "500000"])
 
 
 @contextmanager
