@@ -30,6 +30,7 @@ from hew.model.errors import HewError
 from hew.model.report import Machine, Report, Setup
 from hew.model.run import Failure, RssPoint, Run
 from hew.sources.library import find_hew
+from hew.sources.swap import swapping
 
 # A shell that runs the tests in the background has them ignore it, and with them whatever they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -61,6 +62,18 @@ def forker() -> Iterator[Forker]:
     """What starts processes of `hew` in a hundredth of a second."""
     with closing(Forker()) as one:
         yield one
+
+
+@pytest.fixture
+def ours() -> Path:
+    """libhew.so."""
+    return find_hew(None, os.environ)
+
+
+@pytest.fixture
+def patient_swaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is tested of swaps must hold on a machine with too much to do, where 20 ms are not enough for a stop."""
+    monkeypatch.setattr(swapping, "LONGEST_STOP", 2.0)
 
 
 @pytest.fixture

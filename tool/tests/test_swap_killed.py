@@ -2,7 +2,6 @@
 """SIGKILL to `hew swap` at any of its steps leaves a process that runs right, and that can be swapped afterwards."""
 
 import os
-import platform
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,23 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE, may_attach
+from conftest import PATIENCE
 from hew.model.errors import HewError
 from hew.sources.library import find_hew
-from hew.sources.swap import held, swapping
+from hew.sources.swap import held
 from hew.sources.swap.held import Holder
 from hew.sources.swap.swapping import swap, swap_back
+from swapped import LONG, MARKS
 from waiting import waiting
 
 KILLS = Path(__file__).resolve().parents[2] / "scripts" / "swap_kills.py"
 HOLDER = str(Path(__file__).parent / "killed_holder.py")
 # Every so many steps. scripts/swap_soak.py takes all of them.
 STRIDE = int(os.environ.get("HEW_KILL_STRIDE", "9"))
-LONG = 60.0
-pytestmark = [
-    pytest.mark.skipif(platform.machine() != "x86_64", reason="hew swap works on x86-64 only"),
-    pytest.mark.skipif(not may_attach(), reason="kernel.yama.ptrace_scope lets only root attach"),
-]
+pytestmark = MARKS
 
 
 def is_killed(monkeypatch: pytest.MonkeyPatch, stage: int, step: int, change: Callable[[], object]) -> bool:
@@ -53,12 +49,6 @@ def finish(pid: int, library: Path) -> None:
     except HewError as error:
         if "has been swapped already" not in str(error):
             raise
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine with too much to do needs more than 20 ms for a stop."""
-    monkeypatch.setattr(swapping, "LONGEST_STOP", 2.0)
 
 
 def test_hew_may_be_killed_at_random_moments() -> None:

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""What `hew swap` refuses, in a line, and leaves as it was."""
+
+import os
+import shutil
+import signal
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conftest import HewRunner, build
+from hew.model.errors import HewError
+from hew.sources.attach import kernel, reading
+from hew.sources.process_facts import read_process
+from hew.sources.swap.checks import check_program
+from hew.sources.swap.places import places_in, sites_of
+from hew.sources.swap.swapping import drain, swap
+from swapped import MARKS, sleeps
+from waiting import waiting
+
+FILTERED = """#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+static struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+static struct sock_fprog program = {1, &all};
+"""
+OWN_MALLOC = """#include <stddef.h>
+static _Alignas(16) char memory[1 << 20];
+static size_t used;
+void *malloc(size_t size) { used += size + 15 & -16; return &memory[used - (size + 15 & -16)]; }
+void *calloc(size_t count, size_t size) { return malloc(count * size); }
+void *realloc(void *object, size_t size) { return object ? NULL : malloc(size); }
+void free(void *object) { (void)object; }
+size_t malloc_usable_size(void *object) { return object ? 16 : 0; }
+"""
+
+
+PREFIXED = """static const char *volatile text = "<jemalloc>: Malformed conf string";
+int my_mallctlnametomib(void) { return text[0]; }
+"""
+NOBODY = 65534
+pytestmark = MARKS
+
+
+def test_a_program_that_cannot_be_swapped_is_refused_in_a_line_and_left_alone(
+    compiler: str, tmp_path: Path, ours: Path
+) -> None:
+    program = str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1"))
+    posing = str(build(compiler, tmp_path / "libasan.so.8", "int nothing;\n", "-shared", "-fPIC"))
+    recorder = str(build(compiler, tmp_path / "libhewtrace.so", "int nothing;\n", "-shared", "-fPIC"))
+    limit = 64 << 10  # KiB
+    cases: list[tuple[list[str], str | None, str]] = [
+        ([program], posing, "runs under a sanitizer"),
+        ([program], recorder, r"has libhewtrace\.so loaded, which watches its malloc"),
+        ([program], str(ours), "has been on hew"),
+        (["sh", "-c", f"ulimit -d {limit}; exec {program}"], None, "left below its limit of data"),
+        (["sh", "-c", f"ulimit -v {limit}; exec {program}"], None, "left below its limit of address space"),
+    ]
+    for words, preload, reason in cases:
+        with waiting(words, {"LD_PRELOAD": preload}) as child:
+            with pytest.raises(HewError, match=reason):
+                swap(child.pid, ours)
+            assert str(ours) not in Path(f"/proc/{child.pid}/maps").read_text() or preload == str(ours)
+    with waiting([program], {}) as child:
+        os.kill(child.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+        with pytest.raises(HewError, match="is stopped"):
+            swap(child.pid, ours)
+        os.kill(child.pid, signal.SIGCONT)
+        os.waitid(os.P_PID, child.pid, os.WCONTINUED)
+        with pytest.raises(HewError, match="has not been swapped"):
+            drain(child.pid)
+
+
+@pytest.mark.parametrize(
+    ("head", "before", "reason"),
+    [
+        (
+            FILTERED,
+            "prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);",
+            "has a seccomp filter",
+        ),
+        ("#include <sys/mman.h>", "static char page[4096]; mlock(page, 4096);", r"has locked \d+ KiB of its memory"),
+        (OWN_MALLOC, "", r"brings a malloc of its own \(.*sleeps\) that is not known here"),
+    ],
+    ids=["seccomp", "locked memory", "a malloc of its own"],
+)
+def test_what_a_program_has_done_may_forbid_it(
+    head: str, before: str, reason: str, compiler: str, tmp_path: Path, ours: Path
+) -> None:
+    program = build(compiler, tmp_path / "sleeps", sleeps(head, before), "-O1", "-fno-builtin", "-rdynamic")
+    with waiting([str(program)], {}) as child:
+        with pytest.raises(HewError, match=reason):
+            swap(child.pid, ours)
+        assert str(ours) not in Path(f"/proc/{child.pid}/maps").read_text()
+
+
+def test_a_program_with_other_rights_than_its_users_is_refused(compiler: str, tmp_path: Path, ours: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a program that runs with another user's rights")
+    tmp_path.chmod(0o755)
+    program = build(compiler, tmp_path / "sleeps", sleeps(), "-O1")
+    os.chown(program, NOBODY, NOBODY)
+    program.chmod(0o4755)
+    with waiting([str(program)], {}) as child:
+        if str(NOBODY) not in Path(f"/proc/{child.pid}/status").read_text().split():
+            pytest.skip("the folder of the tests is mounted nosuid")
+        with pytest.raises(HewError, match=r"runs with other rights than its user's .* link its program with hew"):
+            swap(child.pid, ours)
+
+
+def test_a_program_under_another_root_is_refused_unless_it_sees_the_library(
+    compiler: str, tmp_path: Path, ours: Path
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may chroot")
+    program = build(compiler, tmp_path / "sleeps", sleeps(), "-O1")
+    root = tmp_path / "root"
+    listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+    for word in [str(program), *(word for word in listed.split() if word.startswith("/"))]:
+        there = root / word.removeprefix("/")
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(word, there)
+    with waiting(["chroot", str(root), str(program)], {}) as child:
+        with pytest.raises(HewError, match=rf"does not see {ours}: it has another root .* Put the same file there"):
+            swap(child.pid, ours)
+        assert "libhew" not in Path(f"/proc/{child.pid}/maps").read_text()
+
+
+def test_a_function_that_a_probe_has_changed_is_named(compiler: str, tmp_path: Path, ours: Path) -> None:
+    with waiting([str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1"))], {}) as child:
+        places = places_in(child.pid)
+        memory = os.open(f"/proc/{child.pid}/mem", os.O_RDWR)
+        try:
+            calloc = next(one for one in sites_of(places.libc, memory) if one.name == "calloc")
+            os.pwrite(memory, b"\xcc", calloc.place)
+        finally:
+            os.close(memory)
+        with pytest.raises(HewError, match=r"calloc of .* has been changed in memory"):
+            swap(child.pid, ours)
+
+
+def test_a_go_program_is_refused_by_name(compiler: str, tmp_path: Path) -> None:
+    with waiting([str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1"))], {}) as child:
+        facts = read_process(child.pid)
+        assert facts.program is not None
+        posing = replace(facts, program=replace(facts.program, runtime="Go 1.22"))
+        with pytest.raises(HewError, match="is a Go program: its heap is the Go runtime's own"):
+            check_program(child.pid, posing)
+
+
+def test_a_shadow_stack_is_known_by_the_flag_of_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "PROC", str(tmp_path))
+    status = tmp_path / "41" / "status"
+    status.parent.mkdir()
+    status.write_text("State:\tS (sleeping)\nTracerPid:\t0\nx86_Thread_features:\tshstk wrss \n")
+    with pytest.raises(HewError, match="process 41 has a shadow stack, which forbids the call of its loader"):
+        reading.check_calls(41, "hew swap works", "the call of its loader")
+    status.write_text("State:\tS (sleeping)\nTracerPid:\t0\nx86_Thread_features:\t\n")
+    reading.check_calls(41, "hew swap works", "the call of its loader")
+
+
+def test_a_copy_of_an_allocator_under_other_names_is_named_and_stays(
+    compiler: str, tmp_path: Path, ours: Path, hew: HewRunner
+) -> None:
+    program = build(compiler, tmp_path / "sleeps", sleeps(PREFIXED), "-O1")
+    with waiting([str(program)], {}) as child:
+        done = hew("swap", "--timeout", "60", "--lib", str(ours), str(child.pid))
+        assert (done.returncode, done.stderr) == (0, "")
+        first, second = done.stdout.splitlines()
+        assert "is on hew (before: glibc" in first
+        assert second == f"  not changed: jemalloc (my_malloc in {program}), which its callers go on using"
+
+
+def test_a_traced_program_is_refused(compiler: str, tmp_path: Path, ours: Path) -> None:
+    with waiting([str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1"))], {}) as child:
+        kernel.request(kernel.SEIZE, child.pid)
+        with pytest.raises(HewError, match=f"is traced already, by process {os.getpid()}"):
+            swap(child.pid, ours)
+
+
+def test_a_program_on_musl_is_refused(tmp_path: Path, ours: Path) -> None:
+    if shutil.which("musl-gcc") is None:
+        pytest.skip("no musl here: apt-get install musl-tools")
+    with (
+        waiting([str(build("musl-gcc", tmp_path / "sleeps", sleeps(), "-O1"))], {}) as child,
+        pytest.raises(HewError, match="runs on musl"),
+    ):
+        swap(child.pid, ours)
+
+
+def test_a_static_program_is_refused(compiler: str, tmp_path: Path, ours: Path) -> None:
+    try:
+        program = str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1", "-static"))
+    except subprocess.CalledProcessError:
+        pytest.skip("no static C library here")
+    with waiting([program], {}) as child, pytest.raises(HewError, match="is a static program"):
+        swap(child.pid, ours)
