@@ -25,7 +25,7 @@ from attach_soak import ended_well, needed, read_line, running
 from hew.model.errors import HewError
 from hew.sources.library import find_hew
 from hew.sources.processes import tree
-from hew.sources.swap import swapping
+from hew.sources.swap import plans
 from hew.sources.swap.swapping import swap, swap_back
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -82,12 +82,12 @@ def killed(words: list[str], moment: float) -> bool:
 @contextmanager
 def patient() -> Iterator[None]:
     """Swaps whose stop may take longer, as on a machine with too much to do."""
-    usual = swapping.LONGEST_STOP
-    swapping.LONGEST_STOP = 2.0
+    usual = plans.LONGEST_STOP
+    plans.LONGEST_STOP = 2.0
     try:
         yield
     finally:
-        swapping.LONGEST_STOP = usual
+        plans.LONGEST_STOP = usual
 
 
 def kills(count: int, library: Path) -> str:

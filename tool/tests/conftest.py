@@ -30,7 +30,7 @@ from hew.model.errors import HewError
 from hew.model.report import Machine, Report, Setup
 from hew.model.run import Failure, RssPoint, Run
 from hew.sources.library import find_hew
-from hew.sources.swap import swapping
+from hew.sources.swap import plans
 
 # A shell that runs the tests in the background has them ignore it, and with them whatever they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -73,7 +73,7 @@ def ours() -> Path:
 @pytest.fixture
 def patient_swaps(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is tested of swaps must hold on a machine with too much to do, where 20 ms are not enough for a stop."""
-    monkeypatch.setattr(swapping, "LONGEST_STOP", 2.0)
+    monkeypatch.setattr(plans, "LONGEST_STOP", 2.0)
 
 
 @pytest.fixture

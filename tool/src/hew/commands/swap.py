@@ -12,14 +12,18 @@ import click
 from hew.commands.options import ProcessId, told
 from hew.model.errors import HewError
 from hew.model.quantity import size
-from hew.model.swap import Drained, Swapped
+from hew.model.swap import Counted, Drained, Swapped
 
-Done = Swapped | Drained
+Done = Swapped | Drained | Counted
+COUNTED = 1.0  # seconds
 
 
 @click.command("swap")
 @click.option("--back", is_flag=True, help="Send new requests to the old allocator again.")
 @click.option("--trim", is_flag=True, help="Also return what is free in the old heap; may be repeated while it drains.")
+@click.option(
+    "--share", is_flag=True, help="Change nothing: count for a second which share of its requests hew would serve."
+)
 @click.option("--conf", "settings", metavar="NAME:VALUE,...", default="", help="Settings for hew, as in MALLOC_CONF.")
 @click.option("--children", is_flag=True, help="Also all descendants of the process.")
 @click.option("--service", metavar="UNIT", help="All processes of a systemd service, in place of PID.")
@@ -30,6 +34,7 @@ Done = Swapped | Drained
 def command(
     back: bool,
     trim: bool,
+    share: bool,
     settings: str,
     children: bool,
     service: str | None,
@@ -46,6 +51,8 @@ def command(
     """
     if back and (trim or settings):
         raise click.UsageError("--back takes neither --trim nor --conf")
+    if share and (back or trim or settings):
+        raise click.UsageError("--share changes nothing: it takes neither --back, --trim nor --conf")
     if (pid is None) == (service is None):
         raise click.UsageError("name a process, or a --service")
     with told("hew swap"):
@@ -53,7 +60,7 @@ def command(
         done: list[Done] = []
         for one in wanted:
             try:
-                done += _change(one, back, trim, settings, lib, timeout)
+                done += _counted(one, timeout) if share else _change(one, back, trim, settings, lib, timeout)
             except HewError as error:
                 if len(wanted) == 1:
                     raise
@@ -90,7 +97,15 @@ def _change(pid: int, back: bool, trim: bool, settings: str, lib: Path | None, t
     return done
 
 
+def _counted(pid: int, timeout: float) -> list[Done]:
+    from hew.sources.swap.counting import count  # noqa: PLC0415
+
+    return [count(pid, COUNTED, timeout)]
+
+
 def _text(one: Done, back: bool) -> str:
+    if isinstance(one, Counted):
+        return _share(one)
     if isinstance(one, Drained):
         return (
             f"process {one.pid}: {size(max(one.before - one.after, 0))} of the old heap returned, resident "
@@ -100,3 +115,14 @@ def _text(one: Done, back: bool) -> str:
     kept = "".join(f"\n  not changed: {copy}, which its callers go on using" for copy in one.kept)
     load = f", the one that loaded hew for {one.load * 1000:.1f} ms" if one.loaded else ""
     return f"process {one.pid} is {where}; its threads stood still for {one.stop * 1000:.1f} ms{load}{kept}"
+
+
+def _share(one: Counted) -> str:
+    (old, ours), *copies = one.requests
+    known = [count for _, count in one.requests if count is not None]
+    share = f"{(ours or 0) / sum(known):.0%}" if sum(known) else "all, were there any,"
+    lines = [f"process {one.pid}: {sum(known):,} requests in {one.seconds:g} s; hew would serve {share}"]
+    lines.append(f"  {ours or 0:,} to {old}")
+    for name, count in copies:
+        lines.append(f"  {'an unknown number' if count is None else f'{count:,}'} to {name}, which stays")
+    return "\n".join(lines)

@@ -44,3 +44,13 @@ class Drained:
     after: int
     frees: int
     resizes: int
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many requests each allocator of a process got in some seconds: first the one that hew would replace, then
+    copies under names of their own. None: its functions could not be counted."""
+
+    pid: int
+    seconds: float
+    requests: tuple[tuple[str, int | None], ...]

@@ -25,14 +25,15 @@ SECURE = 23  # AT_SECURE of the auxiliary vector
 GLIBC_TUNABLE = "glibc.malloc."
 
 
-def read_process(pid: int, started_with: Mapping[str, str] | None = None) -> ProcessFacts:
+def read_process(pid: int, started_with: Mapping[str, str] | None = None, figures: bool = True) -> ProcessFacts:
     """The facts of a live process. Raises HewError when there is none, or when we may not examine it.
 
     `started_with` is its environment, if we know it: a program that overwrites its arguments with a title may lose it.
+    Without `figures` the kernel need not walk the page tables of a process that has much to do.
     """
     if not stat_fields(pid):
         raise HewError(f"there is no process {pid}")
-    areas, with_figures = read_areas(pid)
+    areas, with_figures = read_areas(pid) if figures else (parse_areas(read_text(f"{PROC}/{pid}/maps")), False)
     if not areas:
         if not command_line(pid):
             raise HewError(f"process {pid} is a thread of the kernel, or has just ended")

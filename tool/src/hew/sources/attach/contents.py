@@ -31,6 +31,7 @@ class Contents:
     file: Path
     shown: Path
     _known: dict[bytes, tuple[int, int] | None] = field(default_factory=dict)
+    _bytes: dict[tuple[int, int], bytes] = field(default_factory=dict)
 
     @cached_property
     def tables(self) -> list[Symbols]:
@@ -68,11 +69,14 @@ class Contents:
 
     def read(self, address: int, size: int) -> bytes:
         """Bytes by their address."""
-        with self._mapped() as data:
-            for offset, start, length, _ in _segments(data):
-                if start <= address < start + length:
-                    return data[offset + address - start : offset + address - start + size]
-        return b""
+        if (address, size) not in self._bytes:
+            with self._mapped() as data:
+                places = (
+                    offset + address - at for offset, at, length, _ in _segments(data) if at <= address < at + length
+                )
+                place = next(places, None)
+                self._bytes[address, size] = b"" if place is None else data[place : place + size]
+        return self._bytes[address, size]
 
     @cached_property
     def has_sanitizer(self) -> bool:

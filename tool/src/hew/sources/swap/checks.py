@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hew.model.errors import HewError
 from hew.model.known_allocators import GLIBC, HEW, JEMALLOC, MIMALLOC, TCMALLOC
-from hew.model.process import ProcessFacts
+from hew.model.process import Code, ProcessFacts
 from hew.sources.attach.contents import contents
 from hew.sources.attach.reading import check_calls, forbidden, seccomp_modes
 from hew.sources.process_facts import read_process
@@ -23,7 +23,7 @@ FILTER = "2"  # SECCOMP_MODE_FILTER
 def checked(pid: int) -> ProcessFacts:
     """The facts of a process whose allocator can be changed."""
     check_calls(pid, "hew swap works", "the call of its loader")
-    facts = read_process(pid)
+    facts = read_process(pid, figures=False)
     _check_rights(pid, facts)
     check_program(pid, facts)
     _check_limits(pid, facts)
@@ -82,14 +82,15 @@ def _has_sanitizer(pid: int, program: Path) -> bool:
         return False
 
 
-def copies_of(facts: ProcessFacts) -> tuple[str, ...]:
+def copies_in(facts: ProcessFacts) -> list[Code]:
     """Allocators under names of their own, as with a prefix: their callers do not call malloc, and stay with them."""
-    found = []
-    for code in (facts.program, *facts.others):
-        if code is not None and code.kind in COPIED and not code.serves:
-            name = f"{code.prefix}malloc in " if code.prefix else "in "
-            found.append(f"{code.title} ({name}{code.path})")
-    return tuple(found)
+    codes = (facts.program, *facts.others)
+    return [code for code in codes if code is not None and code.kind in COPIED and not code.serves]
+
+
+def named(code: Code) -> str:
+    """A copy, for people."""
+    return f"{code.title} ({code.prefix}malloc in {code.path})" if code.prefix else f"{code.title} (in {code.path})"
 
 
 def _check_limits(pid: int, facts: ProcessFacts) -> None:

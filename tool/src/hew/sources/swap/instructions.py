@@ -10,6 +10,7 @@ import struct
 from hew.model.lazy_dataclass import dataclass
 
 JUMP = 5  # bytes of a jump with a 32-bit distance
+ADD_ONE, ADD_BYTES = b"\x48\xff\x05", 7  # inc qword [rip + distance]
 ENDBR64 = b"\xf3\x0f\x1e\xfa"
 PREFIXES = {0x66, 0xF2, 0xF3, 0x64, 0x65}
 REX, REX_W = range(0x40, 0x50), 8

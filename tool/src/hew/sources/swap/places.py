@@ -3,7 +3,9 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from hew.model.errors import HewError
 from hew.model.lazy_dataclass import dataclass
@@ -13,7 +15,7 @@ from hew.sources.attach.contents import contents
 from hew.sources.attach.target import C_LIBRARY, LOADER, Mapped, calls_of, mapped_code, restorers_of
 from hew.sources.process_memory import parse_areas
 from hew.sources.processes import PROC, read_text
-from hew.sources.swap.instructions import JUMP, place_of_jump, reaches, returns_into
+from hew.sources.swap.instructions import ADD_BYTES, ADD_ONE, JUMP, Unknown, moved, place_of_jump, reaches, returns_into
 
 LIBRARY = "libhew.so"
 READ = 192  # bytes of each function that are looked at
@@ -94,10 +96,21 @@ class Places:
         return best
 
 
+def files_in(pid: int) -> tuple[list[Area], list[Mapped]]:
+    """What a process has mapped, and the files of code in it. As long as the map is the same, it is read once."""
+    text = read_text(f"{PROC}/{pid}/maps")
+    if _last[:2] != [pid, text]:
+        areas = parse_areas(text)
+        _last[:] = pid, text, areas, list(mapped_code(pid, areas))
+    return _last[2], _last[3]
+
+
+_last: list[Any] = []
+
+
 def places_in(pid: int) -> Places:
     """Read them."""
-    areas = parse_areas(read_text(f"{PROC}/{pid}/maps"))
-    files = list(mapped_code(pid, areas))
+    areas, files = files_in(pid)
     libc = next((one for one in files if C_LIBRARY.search(str(one.shown)) and address_of(one, "dlopen")), None)
     if libc is None:
         raise HewError(f"process {pid} has no glibc of 2.34 or newer, whose loader can be called")
@@ -136,6 +149,26 @@ def sites_of(file: Mapped, memory: int) -> list[Site]:
     return sites
 
 
+def sites_named(file: Mapped, prefix: str, names: Iterable[str]) -> list[Site]:
+    """Functions that a copy of an allocator has under a prefix, as far as they have room for a jump."""
+    found: list[Site] = []
+    for name, (value, size) in _defined(file, [f"{prefix}{name}" for name in names]).items():
+        if all(one.entry != file.bias + value for one in found):
+            with suppress(HewError):
+                found.append(_site(file, name, value, size))
+    return found
+
+
+def is_counted(site: Site, there: bytes, memory: int) -> bool:
+    """Whether the changed bytes at a function are a jump of counting.py."""
+    code = site.place + JUMP + int.from_bytes(there[1:], "little", signed=True)
+    try:
+        text = os.pread(memory, PAGE // 64, code)
+        return text.startswith(ADD_ONE) and text[ADD_BYTES:].startswith(moved(site.code, site.place, code + ADD_BYTES))
+    except (OSError, Unknown):
+        return False
+
+
 def _site(file: Mapped, name: str, value: int, size: int) -> Site:
     code = contents(file.file, file.shown).read(value, min(READ, size))
     skipped = place_of_jump(code)
@@ -155,10 +188,10 @@ def errno_offset(libc: Mapped, memory: int) -> int:
     return int.from_bytes(os.pread(memory, 8, entry + at + 7 + distance), "little", signed=True)
 
 
-def library_in(pid: int) -> tuple[Mapped | None, list[Mapped]]:
+def library_in(pid: int) -> Mapped | None:
     """The libhew.so that a process has loaded."""
-    files = list(mapped_code(pid, parse_areas(read_text(f"{PROC}/{pid}/maps"))))
-    return next((one for one in files if Path(one.shown).name.startswith(LIBRARY)), None), files
+    _, files = files_in(pid)
+    return next((one for one in files if Path(one.shown).name.startswith(LIBRARY)), None)
 
 
 def functions_of(file: Mapped, names: Iterable[str], memory: int) -> dict[str, int]:

@@ -8,87 +8,51 @@ Not here  why it is sound: docs/swap.md and docs/decisions/0094.
 import os
 import struct
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hew.model.errors import HewError
 from hew.model.known_allocators import GLIBC, JEMALLOC, MIMALLOC, TCMALLOC
-from hew.model.lazy_dataclass import dataclass
-from hew.model.process import ProcessFacts
 from hew.model.swap import REALLOC, REQUESTS, Drained, Swapped
-from hew.sources.attach.reading import forbidden
 from hew.sources.attach.target import Mapped
-from hew.sources.extras import need
 from hew.sources.processes import PROC, resident
-from hew.sources.swap import held
-from hew.sources.swap.checks import checked, copies_of
+from hew.sources.swap.checks import copies_in, named
 from hew.sources.swap.instructions import JUMP, Unknown, jump, jump_far, moved, reaches
-from hew.sources.swap.places import (
-    PAGE,
-    Places,
-    Site,
-    address_of,
-    errno_offset,
-    functions_of,
-    library_in,
-    overlap,
-    places_in,
-    sites_of,
+from hew.sources.swap.places import address_of, functions_of, library_in, places_in
+from hew.sources.swap.plans import (
+    BACK_REALLOC,
+    BYTES,
+    FIRST_FAR,
+    NO_REPLACE,
+    NONE,
+    OLD_FREE,
+    OLD_REALLOC,
+    OLD_USABLE,
+    PRIVATE_ANONYMOUS,
+    READ_EXECUTE,
+    SLOT,
+    SLOTS_BYTES,
+    TIMEOUT,
+    State,
+    calling,
+    held_for,
+    opened,
+    state_of,
+    switching,
+    words_of,
 )
 
-TIMEOUT = 5.0  # seconds in which a moment is looked for
-LONGEST_STOP = 0.02  # seconds in which all threads must have stopped
-# The mapping near the old allocator: slots of 64 bytes, and the settings.
-SLOT, SLOTS_BYTES, BYTES = 64, PAGE, 2 * PAGE
-OLD_FREE, OLD_USABLE, OLD_REALLOC, BACK_REALLOC, FIRST_FAR = range(5)
 MOST_SETTINGS = BYTES - SLOTS_BYTES - 1
-READ_EXECUTE, PRIVATE_ANONYMOUS, NO_REPLACE = 5, 0x22, 0x100000
 RTLD_NOW = 2
-NONE = 2**64 - 1
-WORDS = struct.Struct("<8Q")  # struct hew_swapped of src/alloc/foreign.h
 ALWAYS = "control:auto"
 QUIET = 0.5  # seconds without a change of resident memory, after which a trim is over
 LONGEST_TRIM = 30.0
 
 
-@dataclass(frozen=True)
-class State:
-    """A process as it stands: its old allocator, and what an earlier swap has left."""
-
-    facts: ProcessFacts
-    places: Places
-    old: Mapped
-    sites: list[Site]
-    library: Mapped | None
-    words: tuple[int, ...]  # of struct hew_swapped; all 0 before the first swap
-    on_hew: frozenset[str]  # the functions that allocate, as far as they lead to hew
-    memory: int  # a descriptor of /proc/PID/mem
-    timeout: float
-
-    @property
-    def title(self) -> str:
-        """The old allocator."""
-        assert self.facts.provider is not None  # noqa: S101 - checked
-        return self.facts.provider.code.title
-
-    @property
-    def whole(self) -> bool:
-        """Whether all requests go to hew. After a swap that was cut short only some do."""
-        return self.on_hew >= {one.name for one in self.sites if one.name == REALLOC or one.name in REQUESTS}
-
-    @property
-    def kind(self) -> str:
-        """The old allocator's."""
-        assert self.facts.provider is not None  # noqa: S101 - checked
-        return self.facts.provider.code.kind or ""
-
-
 def swap(pid: int, library: Path, settings: str = "", timeout: float = TIMEOUT) -> Swapped:
     """From now on requests go to hew."""
-    with _opened(pid) as memory:
-        state = _state(pid, memory, timeout)
+    with opened(pid) as memory:
+        state = state_of(pid, memory, timeout)
         if state.whole:
             raise HewError(f"process {pid} has been swapped already; hew swap --back {pid} undoes it")
         wanted = ",".join(filter(None, (ALWAYS, settings))).encode()
@@ -101,22 +65,21 @@ def swap(pid: int, library: Path, settings: str = "", timeout: float = TIMEOUT) 
         _try_moves(state)
         loaded = state.words[0] == 0
         place, load = _load(state, library) if loaded else (state.words[5], 0.0)
-        ours, _ = library_in(pid)
+        ours = library_in(pid)
         if ours is None:
             raise HewError(f"the loader of process {pid} refused {library}")
         if loaded:
             load = max(load, _boot(state, ours, place, wanted))
         writes = _forward(state, ours, place)
-        answer = _held(pid, _switching(state, writes))
-        return Swapped(
-            pid, state.title, len(state.sites), answer["stop"], answer["tries"], loaded, load, copies_of(state.facts)
-        )
+        answer = held_for(pid, switching(state, writes))
+        kept = tuple(map(named, copies_in(state.facts)))
+        return Swapped(pid, state.title, len(state.sites), answer["stop"], answer["tries"], loaded, load, kept)
 
 
 def swap_back(pid: int, timeout: float = TIMEOUT) -> Swapped:
     """New requests go to the old allocator again; frees still find both."""
-    with _opened(pid) as memory:
-        state = _state(pid, memory, timeout)
+    with opened(pid) as memory:
+        state = state_of(pid, memory, timeout)
         if not state.on_hew:
             raise HewError(f"process {pid} has not been swapped, or is back already")
         place = state.words[5]
@@ -126,29 +89,29 @@ def swap_back(pid: int, timeout: float = TIMEOUT) -> Swapped:
                 writes.append((one.place, jump(one.place, place + BACK_REALLOC * SLOT)))
             elif one.name in REQUESTS:
                 writes.append((one.place, one.code[:JUMP]))
-        answer = _held(pid, _switching(state, writes))
+        answer = held_for(pid, switching(state, writes))
         return Swapped(pid, state.title, len(writes), answer["stop"], answer["tries"], loaded=False)
 
 
 def has_both(pid: int) -> bool:
     """Whether a process has been swapped before, so that it frees objects of two allocators."""
-    with _opened(pid) as memory:
-        ours, _ = library_in(pid)
-        return _words(ours, memory)[0] != 0
+    with opened(pid) as memory:
+        ours = library_in(pid)
+        return words_of(ours, memory)[0] != 0
 
 
 def drain(pid: int, timeout: float = TIMEOUT) -> Drained:
     """What is free in the old heap goes back to the system: the old allocator's own function does it."""
-    with _opened(pid) as memory:
-        state = _state(pid, memory, timeout)
+    with opened(pid) as memory:
+        state = state_of(pid, memory, timeout)
         if not state.words[0]:
             raise HewError(f"process {pid} has not been swapped")
         before = resident(pid)
         text, functions = _trimming(state)
-        _held(pid, _calling(state, text, functions))
+        held_for(pid, calling(state, text, functions))
         after = _settled(pid)
-        ours, _ = library_in(pid)
-        words = _words(ours, memory)
+        ours = library_in(pid)
+        words = words_of(ours, memory)
         return Drained(pid, before, after, words[6], words[7])
 
 
@@ -176,48 +139,6 @@ def _trimming(state: State) -> tuple[bytes, list[list[Any]]]:
     if state.kind == TCMALLOC:
         return b"", [[address_of(state.old, "MallocExtension_ReleaseFreeMemory")]]
     raise HewError(f"{state.title} has no function that returns its free memory")
-
-
-@contextmanager
-def _opened(pid: int) -> Iterator[int]:
-    need("numpy")
-    if not Path(f"{PROC}/{pid}").exists():
-        raise HewError(f"there is no process {pid}")
-    held.HOLDER.start()
-    try:
-        memory = os.open(f"{PROC}/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
-    except PermissionError as error:
-        raise HewError(f"process {pid} may not be changed: {forbidden(pid, filtered=False)}") from error
-    try:
-        yield memory
-    finally:
-        os.close(memory)
-
-
-def _state(pid: int, memory: int, timeout: float) -> State:
-    facts = checked(pid)
-    assert facts.provider is not None  # noqa: S101 - checked
-    places = places_in(pid)
-    path = facts.provider.code.path
-    old = next((one for one in places.files if one.shown == path), None)
-    if old is None:
-        raise HewError(f"{path}, the malloc of process {pid}, cannot be read")
-    sites = sites_of(old, memory)
-    ours, _ = library_in(pid)
-    changed = {one.name: there for one in sites if (there := os.pread(memory, JUMP, one.place)) != one.code[:JUMP]}
-    words = _words(ours, memory)
-    if changed and not words[0]:
-        raise HewError(f"{min(changed)} of process {pid} has been changed in memory (by a probe?)")
-    place = next(one.place for one in sites if one.name == REALLOC)
-    if REALLOC in changed and changed[REALLOC] == jump(place, words[5] + BACK_REALLOC * SLOT):
-        del changed[REALLOC]
-    on_hew = frozenset(changed) & {REALLOC, *REQUESTS}
-    return State(facts, places, old, sites, ours, words, on_hew, memory, timeout)
-
-
-def _words(ours: Mapped | None, memory: int) -> tuple[int, ...]:
-    address = address_of(ours, "hew_swapped") if ours is not None else None
-    return WORDS.unpack(os.pread(memory, WORDS.size, address)) if address else (0,) * 8
 
 
 def _try_moves(state: State) -> None:
@@ -248,8 +169,8 @@ def _load(state: State, library: Path) -> tuple[int, float]:
     libc = state.places.libc
     map_it = [address_of(libc, "mmap"), hole, BYTES, READ_EXECUTE, PRIVATE_ANONYMOUS | NO_REPLACE, NONE, 0]
     load_it = [address_of(libc, "dlopen"), "scratch", RTLD_NOW]
-    load: float = _held(pid, _calling(state, os.fsencode(library), [map_it, load_it]))["stop"]
-    ours, _ = library_in(pid)
+    load: float = held_for(pid, calling(state, os.fsencode(library), [map_it, load_it]))["stop"]
+    ours = library_in(pid)
     if ours is None:
         raise HewError(f"the loader of process {pid} refused {library}; the process is as it was")
     if not any(one.start <= hole < one.end and one.rights == "r-xp" for one in places_in(pid).areas):
@@ -267,7 +188,7 @@ def _boot(state: State, ours: Mapped, place: int, settings: bytes) -> float:
     words = [place + OLD_USABLE * SLOT, by_name["malloc"].entry, place + OLD_REALLOC * SLOT]
     words += [place + SLOTS_BYTES, place]
     writes = [(place + SLOTS_BYTES, settings + b"\0"), (table + 8, struct.pack("<5Q", *words))]
-    stop: float = _held(state.facts.pid, _calling(state, b"", [[start, 1, 0]], writes))["stop"]
+    stop: float = held_for(state.facts.pid, calling(state, b"", [[start, 1, 0]], writes))["stop"]
     return stop
 
 
@@ -294,54 +215,3 @@ def _forward(state: State, ours: Mapped, place: int) -> list[tuple[int, bytes]]:
             target = far
         jumps.append((one.place, jump(one.place, target)))
     return writes + jumps
-
-
-def _switching(state: State, writes: Sequence[tuple[int, bytes]]) -> dict[str, Any]:
-    return {
-        "step": "switch",
-        "pid": state.facts.pid,
-        "timeout": state.timeout,
-        "longest": LONGEST_STOP,
-        "places": list(overlap(state.sites)),
-        "restorers": state.places.restorers,
-        "writes": [(address, data.hex()) for address, data in writes],
-    }
-
-
-def _calling(
-    state: State,
-    text: bytes,
-    functions: Sequence[Sequence[Any]],
-    writes: Sequence[tuple[int, bytes]] = (),
-) -> dict[str, Any]:
-    if any(one[0] is None for one in functions):
-        raise HewError(f"{state.title} lacks a function that this needs")
-    return {
-        "step": "call",
-        "pid": state.facts.pid,
-        "timeout": state.timeout,
-        "longest": LONGEST_STOP,
-        "code": state.places.around(state.old, state.sites),
-        "calls": state.places.busy,
-        "forks": state.places.forks,
-        "loader": state.places.loader,
-        "restorers": state.places.restorers,
-        "errno": errno_offset(state.places.libc, state.memory),
-        "text": (text + b"\0").hex(),
-        "functions": functions,
-        "writes": [(address, data.hex()) for address, data in writes],
-    }
-
-
-def _held(pid: int, plan: dict[str, Any]) -> dict[str, Any]:
-    """The holder's answer."""
-    answer = held.HOLDER.carry_out(plan)
-    if answer is None:
-        raise HewError(
-            f"the swap of process {pid} was cut short: what attached to it has been killed. Process {pid} runs on, and "
-            "the swap may be repeated"
-        )
-    if answer["refusal"]:
-        reason = forbidden(pid, filtered=False) if answer["forbidden"] else answer["refusal"]
-        raise HewError(f"process {pid} was not changed: {reason}")
-    return answer
