@@ -42,7 +42,7 @@ from hew.sources.library import find_hew
 from hew.sources.swap.swapping import swap, swap_back
 
 SECTION = section_of("scripts/swap_soak.py", "figures")
-TURN = 100  # swaps there and back of one program
+TURN = 50  # swaps there and back of one program
 KILLS_TURN = 25
 TRIES = 20  # of a swap that is refused since the process is too busy
 COUNT = re.compile(r"(\d+) (?:writes|answers)|rounds (\d+)")

@@ -13,7 +13,9 @@ import pytest
 from conftest import PATIENCE, PROGRAMS, HewRunner, build
 from hew.model.errors import HewError
 from hew.sources.processes import tree
-from hew.sources.swap.service import processes_of
+from hew.sources.swap import held
+from hew.sources.swap.counting import count
+from hew.sources.swap.service import forget, keep, processes_of
 from hew.sources.swap.swapping import drain, swap, swap_back
 from swapped import LONG, MARKS
 from waiting import waiting
@@ -140,3 +142,63 @@ def test_a_service_is_the_processes_of_its_control_group(tmp_path: Path, monkeyp
     assert processes_of("busy", tmp_path) == [9, 10, 41]
     with pytest.raises(HewError, match="the service idle does not run"):
         processes_of("idle", tmp_path)
+
+
+def test_the_share_of_requests_is_counted_and_nothing_stays(programs: Programs, ours: Path, hew: HewRunner) -> None:
+    with waiting(programs("two_pools"), {}) as program:
+        before = [line.split()[0] for line in Path(f"/proc/{program.pid}/maps").read_text().splitlines()]
+        found = count(program.pid, 0.5, timeout=LONG)
+        (old, served), (copy, kept) = found.requests
+        assert old.startswith("glibc")
+        assert copy.startswith("jemalloc (my_malloc in ")
+        assert served
+        assert kept
+        assert abs(kept - 3 * served) <= 3, "a request at the first and at the last moment"
+        assert [line.split()[0] for line in Path(f"/proc/{program.pid}/maps").read_text().splitlines()] == before
+        first, *rows = hew("swap", "--share", "--timeout", "60", str(program.pid)).stdout.splitlines()
+        assert first.endswith("; hew would serve 25%")
+        assert len(rows) == 2
+        swap(program.pid, ours, timeout=LONG)
+        with pytest.raises(HewError, match="is on hew; hew stats"):
+            count(program.pid, 0.5)
+        program.communicate("\n", timeout=LONG)
+        assert program.returncode == 0
+
+
+def test_a_count_that_is_cut_short_leaves_a_program_that_can_be_swapped(
+    programs: Programs, ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with waiting(programs("swaps 3"), {}) as program:
+        with monkeypatch.context() as patch:
+            patch.setattr("hew.sources.swap.counting.time.sleep", lambda _: held.HOLDER.end())
+            patch.setattr(held.HOLDER, "start", lambda: (_ for _ in ()).throw(HewError("cut short")))
+            with pytest.raises(HewError, match="cut short"):
+                count(program.pid, 1.0, timeout=LONG)
+        swap(program.pid, ours, timeout=LONG)
+        swap_back(program.pid, timeout=LONG)
+        assert (found := count(program.pid, 0.1, timeout=LONG).requests[0][1])
+        assert found > 0
+        output, _ = program.communicate("\n", timeout=LONG)
+        assert (program.returncode, output.split()[:2]) == (0, ["wrong", "0"])
+
+
+def test_a_service_starts_on_hew_from_now_on_and_no_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    systemctl = tmp_path / "systemctl"
+    systemctl.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n')
+    systemctl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    file = keep("busy", Path("/usr/lib/libhew.so"), "dirty_decay_ms:1000", tmp_path)
+    assert file == tmp_path / "busy.service.d" / "hew.conf"
+    assert file.read_text().splitlines()[1:] == [
+        "[Service]",
+        "Environment=LD_PRELOAD=/usr/lib/libhew.so",
+        "Environment=HEW_CONF=dirty_decay_ms:1000",
+    ]
+    assert forget("busy", tmp_path) == file
+    assert not file.exists()
+    assert forget("busy", tmp_path) is None
+    assert (tmp_path / "asked").read_text().splitlines() == ["daemon-reload"] * 2
+    file.write_text("[Service]\n")
+    with pytest.raises(HewError, match="was not written by hew swap"):
+        keep("busy", Path("/usr/lib/libhew.so"), "", tmp_path)
+    assert file.read_text() == "[Service]\n"

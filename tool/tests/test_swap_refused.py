@@ -169,9 +169,10 @@ def test_a_copy_of_an_allocator_under_other_names_is_named_and_stays(
     with waiting([str(program)], {}) as child:
         done = hew("swap", "--timeout", "60", "--lib", str(ours), str(child.pid))
         assert (done.returncode, done.stderr) == (0, "")
-        first, second = done.stdout.splitlines()
+        first, second, last = done.stdout.splitlines()
         assert "is on hew (before: glibc" in first
         assert second == f"  not changed: jemalloc (my_malloc in {program}), which its callers go on using"
+        assert "hew run" in last
 
 
 def test_a_traced_program_is_refused(compiler: str, tmp_path: Path, ours: Path) -> None:

@@ -16,6 +16,7 @@ from hew.model.swap import Counted, Drained, Swapped
 
 Done = Swapped | Drained | Counted
 COUNTED = 1.0  # seconds
+LASTS = "this lasts until a process executes a program or ends; hew run, or --service NAME --keep, starts it on hew"
 
 
 @click.command("swap")
@@ -27,6 +28,9 @@ COUNTED = 1.0  # seconds
 @click.option("--conf", "settings", metavar="NAME:VALUE,...", default="", help="Settings for hew, as in MALLOC_CONF.")
 @click.option("--children", is_flag=True, help="Also all descendants of the process.")
 @click.option("--service", metavar="UNIT", help="All processes of a systemd service, in place of PID.")
+@click.option(
+    "--keep", is_flag=True, help="With --service: also write a drop-in, for later starts. With --back: remove it."
+)
 @click.option("--timeout", default=5.0, show_default=True, help="Seconds to look for a moment of 20 ms or less.")
 @click.option("--lib", type=click.Path(path_type=Path), help="The libhew.so to load.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -38,6 +42,7 @@ def command(
     settings: str,
     children: bool,
     service: str | None,
+    keep: bool,
     timeout: float,
     lib: Path | None,
     as_json: bool,
@@ -47,14 +52,12 @@ def command(
 
     From then on hew serves all requests. Objects of the old allocator stay valid, and return to it when they are freed.
     Forked children are on hew too. A program that the process executes is not: to make the change last, use hew run, or
-    LD_PRELOAD in the service's settings. For glibc, jemalloc, mimalloc and tcmalloc, on x86-64.
+    --keep for a service. For glibc, jemalloc, mimalloc and tcmalloc, on x86-64.
     """
-    if back and (trim or settings):
-        raise click.UsageError("--back takes neither --trim nor --conf")
-    if share and (back or trim or settings):
-        raise click.UsageError("--share changes nothing: it takes neither --back, --trim nor --conf")
-    if (pid is None) == (service is None):
-        raise click.UsageError("name a process, or a --service")
+    _check(back and (trim or bool(settings)), "--back takes neither --trim nor --conf")
+    _check(share and (back or trim or bool(settings)), "--share takes neither --back, --trim nor --conf")
+    _check(keep and (service is None or share), "--keep is for a --service that is swapped")
+    _check((pid is None) == (service is None), "name a process, or a --service")
     with told("hew swap"):
         wanted = _processes(pid, service, children)
         done: list[Done] = []
@@ -65,13 +68,21 @@ def command(
                 if len(wanted) == 1:
                     raise
                 click.echo(f"hew swap: {error}", err=True)
+        kept = _keep(service or "", back, settings, lib) if keep else ""
         refused = len({one.pid for one in done}) < len(wanted)
     if as_json:
         click.echo(json.dumps([asdict(one) for one in done]))
     else:
         for result in done:
             click.echo(_text(result, back))
+        if kept or any(isinstance(result, Swapped) and not back for result in done):
+            click.echo(kept or LASTS)
     sys.exit(refused)
+
+
+def _check(wrong: bool, message: str) -> None:
+    if wrong:
+        raise click.UsageError(message)
 
 
 def _processes(pid: int | None, service: str | None, children: bool) -> list[int]:
@@ -97,6 +108,16 @@ def _change(pid: int, back: bool, trim: bool, settings: str, lib: Path | None, t
     return done
 
 
+def _keep(service: str, back: bool, settings: str, lib: Path | None) -> str:
+    from hew.sources.library import find_hew  # noqa: PLC0415
+    from hew.sources.swap.service import forget, keep  # noqa: PLC0415
+
+    if back:
+        gone = forget(service)
+        return f"{gone} is removed" if gone else f"{service} has no drop-in of hew swap"
+    return f"{keep(service, find_hew(lib, os.environ), settings)} is written: {service} starts on hew from now on"
+
+
 def _counted(pid: int, timeout: float) -> list[Done]:
     from hew.sources.swap.counting import count  # noqa: PLC0415
 
@@ -120,8 +141,8 @@ def _text(one: Done, back: bool) -> str:
 def _share(one: Counted) -> str:
     (old, ours), *copies = one.requests
     known = [count for _, count in one.requests if count is not None]
-    share = f"{(ours or 0) / sum(known):.0%}" if sum(known) else "all, were there any,"
-    lines = [f"process {one.pid}: {sum(known):,} requests in {one.seconds:g} s; hew would serve {share}"]
+    share = f"; hew would serve {(ours or 0) / sum(known):.0%}" if sum(known) else ""
+    lines = [f"process {one.pid}: {sum(known):,} requests in {one.seconds:g} s{share}"]
     lines.append(f"  {ours or 0:,} to {old}")
     for name, count in copies:
         lines.append(f"  {'an unknown number' if count is None else f'{count:,}'} to {name}, which stays")

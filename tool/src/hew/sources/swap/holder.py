@@ -26,7 +26,7 @@ from hew.sources.swap.chooser import Watch, candidates, is_able, stacks_of
 FIRST_WAIT, MOST_WAIT, GROWTH = 0.001, 0.1, 1.5  # seconds between two tries
 SETTLE = 5.0
 # Of the longest stop: until all threads must have stopped, and until the first byte is written.
-SHARE, SHARE_LATE = 0.6, 0.85
+SHARE, SHARE_LATE = 0.75, 0.85
 
 
 def main() -> None:

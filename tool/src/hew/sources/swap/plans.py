@@ -80,11 +80,11 @@ def opened(pid: int) -> Iterator[int]:
     need("numpy")
     if not Path(f"{PROC}/{pid}").exists():
         raise HewError(f"there is no process {pid}")
-    held.HOLDER.start()
     try:
         memory = os.open(f"{PROC}/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     except PermissionError as error:
         raise HewError(f"process {pid} may not be changed: {forbidden(pid, filtered=False)}") from error
+    held.HOLDER.start()
     try:
         yield memory
     finally:
