@@ -44,6 +44,7 @@ WORK = ROOT / "build" / "attach"
 BEFORE = 20.0  # seconds without us
 PAUSE = 0.02  # seconds between two attaches, at most
 GOAL = 0.020  # seconds
+PATIENCE = 600.0  # seconds until a program has ended, on a machine with too much to do
 MANIFEST = """[package]
 name = "soak"
 version = "0.0.0"
@@ -122,7 +123,7 @@ def read_line(stream: IO[str] | None) -> str:
 
 def ended_well(program: subprocess.Popen[str]) -> str:
     """What it says at its end; HewError when it did not end well."""
-    output, _ = program.communicate("\n", timeout=120)
+    output, _ = program.communicate("\n", timeout=PATIENCE)
     if program.returncode:
         raise HewError(f"it ended with status {program.returncode}: {output[-200:]}")
     return output.strip()

@@ -3,7 +3,7 @@
 """Change the allocator of busy programs, back and forth, and look for wrong answers.
 
     python3 scripts/swap_soak.py [--swaps 1000] [--kills 500] [--only redis|nginx|...|kills|figures ...]
-                                 [--results FILE] [--library FILE] [--page docs/swap.md]
+                                 [--results FILE] [--library FILE] [--page docs/swap.md] [--longest 0.02]
 
 swaps       200 threads of tool/tests/programs/swaps.c, which look at every object
 c++         a server with 200 threads, one for each connection of clients that compare its answers
@@ -17,7 +17,8 @@ figures     what hew swap --trim returns of a heap of glibc that is full of hole
 
 The programs take turns, each is started anew for so many swaps. What was done is kept in a file: after an end of any
 kind the script goes on where it was. What is not here is left out, and the script says that. Status 1: a program ended,
-or an answer was wrong or missing. --page writes the tables.
+or an answer was wrong or missing. --page writes the tables. --longest: seconds after which a stop is given up. Where
+threads wait for a processor for longer than the usual 20 ms, few swaps would be done.
 """
 
 import argparse
@@ -39,6 +40,7 @@ from swap_subjects import SUBJECTS
 
 from hew.model.errors import HewError
 from hew.sources.library import find_hew
+from hew.sources.swap import plans
 from hew.sources.swap.swapping import swap, swap_back
 
 SECTION = section_of("scripts/swap_soak.py", "figures")
@@ -177,7 +179,9 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=WORK / "results.json")
     parser.add_argument("--library", type=Path)
     parser.add_argument("--page", type=Path, help="write the tables there")
+    parser.add_argument("--longest", type=float, default=plans.LONGEST_STOP)
     options = parser.parse_args()
+    plans.LONGEST_STOP = options.longest
     WORK.mkdir(parents=True, exist_ok=True)
     counts = dict.fromkeys(SUBJECTS, options.swaps) | {"figures": 1, "kills": options.kills}
     wanted = {name: counts[name] for name in options.only or counts}

@@ -223,6 +223,7 @@ def test_a_heap_that_malloc_trim_would_empty_is_advised(hew: HewRunner, plateau:
     assert advice["rule"] == "glibc-trim"
     assert advice["settings"] == []  # an object at the end keeps all before it: no threshold would help
     assert "malloc_trim(0)" in advice["change"]
+    assert re.search(r"hew swap --trim \d+ \(about 29\d MiB come back at once\)", advice["change"])
     [arena] = document["looked_at"]["glibc_heap"]["arenas"]
     assert arena["trimmable"] == advice["evidence"][0]["value"] > 300e6
     assert re.search(r"malloc_trim would return 29\d MiB", text.stdout)

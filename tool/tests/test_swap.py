@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE, PROGRAMS, HewRunner, build
+from conftest import PATIENCE, PROGRAMS, HewRunner, build, environment
 from hew.model.errors import HewError
-from hew.sources.processes import tree
+from hew.sources.processes import resident, tree
 from hew.sources.swap import held
 from hew.sources.swap.counting import count
 from hew.sources.swap.service import forget, keep, processes_of
@@ -109,6 +110,26 @@ def test_one_command_swaps_and_trims_and_then_trims_alone(programs: Programs, ou
         assert "of the old heap returned" in first[1]
         assert "of the old heap returned" in second[0]
         assert hew("swap", "--back", "--timeout", "60", str(program.pid)).returncode == 0
+
+
+def test_advice_offers_a_swap_and_says_what_comes_back(programs: Programs, ours: Path, hew: HewRunner) -> None:
+    words = programs("plateau 100000 1000 50000")
+    clean = environment({"LD_PRELOAD": None, "MALLOC_CONF": None})
+    with subprocess.Popen(words, env=clean, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        while program.stdout.readline() != "end\n":
+            pass
+        advice = hew("advise", str(program.pid)).stdout
+        offered = re.search(
+            rf"hew swap --trim {program.pid} \(about (\d+) MiB come back at once\)", " ".join(advice.split())
+        )
+        assert offered
+        before = resident(program.pid)
+        swap(program.pid, ours, timeout=LONG)
+        drain(program.pid, timeout=LONG)
+        returned = (before - resident(program.pid)) / (1 << 20)
+        assert returned == pytest.approx(int(offered[1]), rel=0.15)
+        program.kill()
 
 
 def test_a_program_that_only_sleeps_goes_on_sleeping(programs: Programs, ours: Path) -> None:

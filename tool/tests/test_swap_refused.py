@@ -14,10 +14,11 @@ from conftest import HewRunner, build
 from hew.model.errors import HewError
 from hew.sources.attach import kernel, reading
 from hew.sources.process_facts import read_process
-from hew.sources.swap.checks import check_program
+from hew.sources.swap import places
+from hew.sources.swap.checks import check_program, checked
 from hew.sources.swap.places import places_in, sites_of
-from hew.sources.swap.swapping import drain, swap
-from swapped import MARKS, sleeps
+from hew.sources.swap.swapping import drain, swap, swap_back
+from swapped import LONG, MARKS, sleeps
 from waiting import waiting
 
 FILTERED = """#include <linux/filter.h>
@@ -41,6 +42,23 @@ PREFIXED = """static const char *volatile text = "<jemalloc>: Malformed conf str
 int my_mallctlnametomib(void) { return text[0]; }
 """
 NOBODY = 65534
+# A library that is jemalloc to a reader of its file, and lacks what a swap needs, or begins its functions so.
+LIKE_JEMALLOC = """#include <stddef.h>
+const char *volatile text = "<jemalloc>: Malformed conf string";
+int mallctlnametomib(void) {{ return text[0]; }}
+static _Alignas(16) char memory[1 << 20];
+static size_t used;
+void *malloc(size_t size) {{ used += size + 15 & -16; return &memory[used - (size + 15 & -16)]; }}
+void *calloc(size_t count, size_t size) {{ return malloc(count * size); }}
+void *realloc(void *object, size_t size) {{ return object ? NULL : malloc(size); }}
+{rest}
+"""
+USABLE = "size_t malloc_usable_size(void *object) { return object ? 16 : 0; }\n"
+FREE = "void free(void *object) { static void *volatile last; last = object; }\n"
+SHORT_FREE = '__attribute__((naked)) void free(void *object) { __asm__("ret"); }\n'
+CALLING_FREE = """static void note(void) { }
+__attribute__((naked)) void free(void *object) { __asm__("call *%%rax; ret; nop; nop; nop; nop" : : "i"(note)); }
+"""
 pytestmark = MARKS
 
 
@@ -131,10 +149,10 @@ def test_a_program_under_another_root_is_refused_unless_it_sees_the_library(
 
 def test_a_function_that_a_probe_has_changed_is_named(compiler: str, tmp_path: Path, ours: Path) -> None:
     with waiting([str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1"))], {}) as child:
-        places = places_in(child.pid)
+        there = places_in(child.pid)
         memory = os.open(f"/proc/{child.pid}/mem", os.O_RDWR)
         try:
-            calloc = next(one for one in sites_of(places.libc, memory) if one.name == "calloc")
+            calloc = next(one for one in sites_of(there.libc, memory) if one.name == "calloc")
             os.pwrite(memory, b"\xcc", calloc.place)
         finally:
             os.close(memory)
@@ -199,3 +217,97 @@ def test_a_static_program_is_refused(compiler: str, tmp_path: Path, ours: Path) 
         pytest.skip("no static C library here")
     with waiting([program], {}) as child, pytest.raises(HewError, match="is a static program"):
         swap(child.pid, ours)
+
+
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        (FREE, "has no symbol for malloc_usable_size: its malloc cannot be replaced as a whole"),
+        (SHORT_FREE + USABLE, "free of .* has no room for a jump at its start"),
+        (
+            CALLING_FREE + USABLE,
+            "free of jemalloc cannot be moved: its code begins with an instruction",
+        ),
+    ],
+    ids=["no malloc_usable_size", "no room", "an instruction that is not known"],
+)
+def test_an_allocator_that_cannot_be_replaced_is_refused(
+    rest: str, reason: str, compiler: str, tmp_path: Path, ours: Path
+) -> None:
+    text = LIKE_JEMALLOC.format(rest=rest)
+    like = build(
+        compiler, tmp_path / "like.so", text, "-shared", "-fPIC", "-O1", "-fno-builtin", "-fcf-protection=none"
+    )
+    program = build(compiler, tmp_path / "sleeps", sleeps(), "-O1")
+    with waiting([str(program)], {"LD_PRELOAD": str(like)}) as child:
+        with pytest.raises(HewError, match=reason):
+            swap(child.pid, ours)
+        assert str(ours) not in Path(f"/proc/{child.pid}/maps").read_text()
+
+
+def test_a_sanitizer_in_the_program_itself_is_known(compiler: str, tmp_path: Path, ours: Path) -> None:
+    program = build(compiler, tmp_path / "sleeps", sleeps("void __asan_init(void) { }"), "-O1", "-rdynamic")
+    with waiting([str(program)], {}) as child, pytest.raises(HewError, match=r"runs under a sanitizer \(a sanitizer\)"):
+        swap(child.pid, ours)
+
+
+def test_an_older_glibc_is_refused(compiler: str, tmp_path: Path, ours: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with waiting([str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1"))], {}) as child:
+        usual = places.address_of
+        monkeypatch.setattr(places, "address_of", lambda file, name: None if name == "dlopen" else usual(file, name))
+        with pytest.raises(HewError, match=r"has no glibc of 2\.34 or newer, whose loader can be called"):
+            swap(child.pid, ours)
+
+
+def test_a_process_of_another_user_is_refused(compiler: str, tmp_path: Path, ours: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    with waiting([str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1"))], {}) as child:
+        checked(child.pid)  # whatever it needs is loaded
+        read, write = os.pipe()
+        other = os.fork()
+        if other == 0:
+            try:
+                os.setresuid(NOBODY, NOBODY, NOBODY)
+                swap(child.pid, ours)
+            except HewError as error:
+                os.write(write, str(error).encode())
+            finally:
+                os._exit(0)
+        os.close(write)
+        os.waitpid(other, 0)
+        with open(read, "rb") as said:  # noqa: PTH123 - a descriptor
+            assert said.read().decode() == f"process {child.pid} may not be changed: run this as its user, or as root"
+
+
+def test_a_number_without_a_process_is_refused(ours: Path) -> None:
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    with pytest.raises(HewError, match=f"there is no process {gone.pid}"):
+        swap(gone.pid, ours)
+
+
+def test_a_file_that_is_no_library_of_hew_leaves_the_process_as_it_was(
+    compiler: str, tmp_path: Path, ours: Path
+) -> None:
+    text = tmp_path / "libhew.so.text"
+    text.write_text("no library")
+    other = build(compiler, tmp_path / "libhew.so.other", "int nothing;\n", "-shared", "-fPIC")
+    with waiting([str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1"))], {}) as child:
+        with pytest.raises(HewError, match=r"loader of process .* refused .*; the process is as it was"):
+            swap(child.pid, text, timeout=LONG)
+        swap(child.pid, ours, timeout=LONG)
+    with waiting([str(tmp_path / "sleeps")], {}) as child:
+        with pytest.raises(HewError, match="is of a version that cannot be swapped in"):
+            swap(child.pid, other, timeout=LONG)
+        assert child.poll() is None
+
+
+def test_settings_that_come_too_late_or_are_too_long_are_refused(compiler: str, tmp_path: Path, ours: Path) -> None:
+    with waiting([str(build(compiler, tmp_path / "sleeps", sleeps(), "-O1"))], {}) as child:
+        with pytest.raises(HewError, match="the settings are longer than 4095 bytes"):
+            swap(child.pid, ours, "narenas:1," * 500)
+        swap(child.pid, ours, timeout=LONG)
+        swap_back(child.pid, timeout=LONG)
+        with pytest.raises(HewError, match=r"hew has read its settings .* already; hew ctl --conf changes what can"):
+            swap(child.pid, ours, "narenas:1")

@@ -6,6 +6,7 @@ import re
 from hew.model.advice import Case, Evidence, Setting
 from hew.model.figures import Unit
 from hew.model.lazy_dataclass import dataclass
+from hew.model.process import ProcessFacts
 from hew.model.statistics import Arena, Bin, Mutex, Snapshot, total
 
 MIB = 1 << 20
@@ -148,3 +149,12 @@ def deeper_caches(snapshot: Snapshot, bins: list[Bin], slots: int) -> tuple[Sett
         factor = max((slots // fewest).bit_length() - 1, 1)
         return (Setting("lg_tcache_nslots_mul", str(factor)), Setting("tcache_nslots_small_max", str(slots)))
     return ()
+
+
+def swap_offer(process: ProcessFacts) -> str:
+    """What hew swap would bring at once, to follow other changes; empty where it cannot be."""
+    dynamic = process.program is not None and process.program.interpreter is not None
+    if not dynamic or process.secure or process.memory.locked:
+        return ""
+    back = f" (about {process.heap.trimmable // MIB} MiB come back at once)" if process.heap is not None else ""
+    return f"; without a restart: hew swap --trim {process.pid}{back}"

@@ -8,7 +8,7 @@ quarter of resident memory. `glibc-trim` says what of them is free.
 
 import math
 
-from hew.analysis.advice.basis import MIB
+from hew.analysis.advice.basis import MIB, swap_offer
 from hew.model.advice import Advice, Case, Evidence, Setting
 from hew.model.figures import Unit
 from hew.model.known_allocators import GLIBC
@@ -54,6 +54,5 @@ def rule(case: Case) -> Advice | None:
         memory="less: what is free in the arenas left out; with a fixed trim threshold the main heap gets short, too",
         risk="low; a program that lives by malloc speed gets slower",
         verify="hew compare -- command, or RSS in a quiet hour",
-        change=f"or another allocator: hew run -- command (hew compare shows what that does); without a restart: "
-        f"hew swap --trim {process.pid}",
+        change=f"or another allocator: hew run -- command (hew compare shows what that does){swap_offer(process)}",
     )

@@ -10,7 +10,7 @@ and 2.43.
 A setting is advised only when half of it lies behind the last object; no setting returns the rest.
 """
 
-from hew.analysis.advice.basis import MIB
+from hew.analysis.advice.basis import MIB, swap_offer
 from hew.model.advice import Advice, Case, Evidence, Setting
 from hew.model.figures import Unit
 
@@ -56,5 +56,5 @@ def rule(case: Case) -> Advice | None:
         memory=f"up to {heap.trimmable // MIB} MiB less",
         risk="low, if it is called seldom: a program that soon needs the memory again gains nothing",
         verify=f"RSS (/proc/{process.pid}/status) before and after; hew advise {process.pid} is silent then",
-        change=f"{change}; without a restart: hew swap --trim {process.pid}",
+        change=f"{change}{swap_offer(process)}",
     )
