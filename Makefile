@@ -6,8 +6,8 @@
 #   make check    the static checks (CONTRIBUTING.md)
 #   make bench    our suite under every allocator, five minutes: tables and a page
 #   make docs     the documents as a site with search, build/site/index.html; links and headings are checked
-#   make demo     builds the library and the tool, then compares the allocators here on one job of half a minute
-#   make dist     what a release consists of, into build/dist: tarballs, wheel, crates, Debian packages, SBOM, checksums
+#   make demo     builds what one comparison needs, compares the allocators here, then brings the rest of the tool
+#   make dist     what a release consists of, into build/dist: tarballs, wheels, crates, Debian and RPM packages, SBOM, checksums
 #   make clean    removes build/
 #
 # What CI does not run is in scripts/nightly.mk; `python3 scripts/nightly.py` runs it and says what changed.
@@ -121,23 +121,26 @@ test-python:
 	  echo "pytest $$tests"; .venv/bin/pytest -q --numprocesses 4 --dist loadfile $(RERUNS) $$tests || status=1; done; \
 	  wait $$types || status=1; cat build/mypy.log; exit $$status
 
-# One job, half a minute on two quiet processors: 64 threads that make and free 3,000 objects at a time.  Builds what the README shows and
-# no test program.
-DEMO = build/release/bench/apps/crowd --threads 64 --objects 3000 --pairs 10000000
+# One job of some tenths of a second: 64 threads that make and free 3,000 objects at a time.  What the table needs comes first, the
+# tool beside the library; then what else the README shows, and no test program.
+DEMO = build/release/bench/apps/crowd --threads 64 --objects 3000 --pairs 3000000
 DEMO_PEERS = --alloc jemalloc --alloc tcmalloc --alloc mimalloc --alloc hew
 DEMO_LOG = build/demo/build.log
+DEMO_BUILD = cmake --build --preset release --parallel $(JOBS) --target
 demo:
 	@mkdir -p build/demo
 	@$(PYTHON) scripts/prepare.py build
-	@echo 'building hew into build/release, a minute or two the first time; log: $(DEMO_LOG)'
-	@{ $(GENERATOR) cmake --preset release -DHEW_TESTS=OFF -DHEW_BENCH=ON && \
-	  cmake --build --preset release --parallel $(JOBS) --target hew hew_static hew_trace hew_replay hew_simulate bench_crowd; \
-	} > $(DEMO_LOG) 2>&1 || { tail -n 30 $(DEMO_LOG); exit 1; }
-	@$(PYTHON) scripts/prepare.py demo
+	@echo 'building hew into build/release, half a minute the first time; log: $(DEMO_LOG)'
+	@$(PYTHON) scripts/prepare.py compare & tool=$$!; \
+	{ $(GENERATOR) cmake --preset release -DHEW_TESTS=OFF -DHEW_BENCH=ON && $(DEMO_BUILD) hew bench_crowd; } > $(DEMO_LOG) 2>&1 \
+	  || { tail -n 30 $(DEMO_LOG); wait $$tool; exit 1; }; wait $$tool
 	@echo; echo 'A server under load: 64 threads, each makes and frees 3,000 objects of 16 to 2,000 bytes at a time.'
 	.venv/bin/hew compare --runs $(DEMO_RUNS) $(DEMO_PEERS) --html build/demo/demo.html -- $(DEMO)
 	@echo; echo 'This workload is one where malloc matters.  docs/benchmarks.md has 52 others, with those that hew loses.'
 	@echo 'Next, your own program:  .venv/bin/hew compare -- ./job input.dat'
+	@echo 'Now the rest of the tool: hew record and replay, and the Python packages of hew profile, search and top.'
+	@$(DEMO_BUILD) hew_static hew_trace hew_replay hew_simulate >> $(DEMO_LOG) 2>&1 || { tail -n 30 $(DEMO_LOG); exit 1; }
+	@$(PYTHON) scripts/prepare.py demo
 
 # Our suite under every allocator, five minutes; on a quiet machine, since whatever else runs is measured too.
 bench: release

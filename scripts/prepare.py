@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Bring what a target of the Makefile needs: system packages, and the virtual environment .venv with the tool.
 
-    python3 scripts/prepare.py build|ci|test|demo|docs|bench|aarch64|engines|packages
+    python3 scripts/prepare.py build|ci|test|compare|demo|docs|bench|aarch64|engines|packages
 
-For `build` and `demo` nothing is installed into the system: one line says what is missing and which packages bring it.
-The other targets are a developer's: as root with apt-get, what is missing is installed, after a line that says what and
-why; HEW_APT=no in the environment leaves it out.  Exits 1 when something that the target cannot do without is still
-missing.  A second run takes no time.  What comes over the network is tried again, and has a time limit.
+For `build`, `compare` and `demo` nothing is installed into the system: one line says what is missing and which packages
+bring it. The other targets are a developer's: as root with apt-get, what is missing is installed, after a line that
+says what and why; HEW_APT=no in the environment leaves it out. Exits 1 when something that the target cannot do without
+is still missing. A second run takes no time. What comes over the network is tried again, and has a time limit.
 """
 
 import argparse
@@ -30,19 +30,21 @@ STAMP = "hew-prepared"
 TRIES = 3
 PAUSE = 10.0  # seconds between two tries
 LIMIT = 600.0  # seconds that one of them may take
-# Somebody else may be installing; a mirror may stall.
+# Another apt-get may be installing; a mirror may stall.
 APT = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3", "-o", "Acquire::http::Timeout=30"]
 PIP = {"PIP_RETRIES": "10", "PIP_TIMEOUT": "30", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+# The extras of pyproject.toml that a target needs beside the tool itself, and those that [dev] brings.
 EXTRAS = {
-    "test": "[dev]",
-    "demo": "[inspect,search,top]",
-    "docs": "[docs]",
-    "bench": "[inspect,search,top]",
-    "engines": "[inspect]",
-    "packages": "[dev,packages]",
+    "compare": frozenset[str](),
+    "test": frozenset({"dev"}),
+    "demo": frozenset({"inspect", "search", "top"}),
+    "docs": frozenset({"docs"}),
+    "bench": frozenset({"inspect", "search", "top"}),
+    "engines": frozenset({"inspect"}),
+    "packages": frozenset({"dev", "packages"}),
 }
-BESIDE_DEV = ("[docs]", "[dev,packages]")  # an environment with [dev] lacks part of these
-OF_USERS = ("build", "demo")  # targets that change nothing but this folder
+IN_DEV = frozenset({"inspect", "search", "top"})
+OF_USERS = ("build", "compare", "demo")  # targets that change nothing but this folder
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,7 @@ PACKAGERS = [
     program("lintian", "lintian", WHY_PACKAGER),
     program("debootstrap", "debootstrap", WHY_PACKAGER),
     program("rpmbuild", "rpm", WHY_PACKAGER),
+    program("rpmlint", "rpmlint", WHY_PACKAGER),
     program("bazel", "bazel-bootstrap", WHY_PACKAGER),
 ]
 
@@ -154,7 +157,8 @@ WELCOME = {
     "build": [],
     "ci": [NINJA, CCACHE, MUSL, CHROMIUM],
     "test": [*PEERS, ENGINES[1]],  # 23 MB; Prometheus brings as much again
-    "demo": PEERS,
+    "compare": PEERS,
+    "demo": [],
     "docs": [],
     "bench": [*PEERS, *PROGRAMS],
     "aarch64": [],
@@ -226,19 +230,26 @@ def require(needs: list[Need], may_install: bool) -> None:
         raise PrepareError(f"missing: {names}.  On Debian and Ubuntu: sudo apt-get install {packages_of(missing)}")
 
 
-def make_venv(extras: str) -> None:
-    """Creates .venv and installs the tool into it, unless that was done for this pyproject.toml."""
+def installed_extras(stamp: Path, wanted: str) -> frozenset[str] | None:
+    """The extras that .venv has, where it was made for this pyproject.toml; else None."""
+    found = stamp.read_text(encoding="utf-8").split() if stamp.is_file() else []
+    if not found or found[0] != wanted:
+        return None
+    return frozenset(found[1:]) | (IN_DEV if "dev" in found else frozenset())
+
+
+def make_venv(extras: frozenset[str]) -> None:
+    """Creates .venv and installs the tool with these extras into it, unless it has them for this pyproject.toml."""
     venv = ROOT / ".venv"
     python = venv / "bin" / "python"
     stamp = venv / STAMP
     wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
-    done = dict(line.split(" ") for line in stamp.read_text().splitlines()) if stamp.is_file() else {}
-    in_dev = "" if extras in BESIDE_DEV else "[dev]"
-    if python.is_file() and wanted in {done.get(extras or "-"), done.get(in_dev)}:
+    there = installed_extras(stamp, wanted)
+    if python.is_file() and there is not None and extras <= there:
         return
     for left in reversed(range(TRIES)):
         try:
-            install_tool(python, extras)
+            install_tool(python, f"[{','.join(sorted(extras))}]" if extras else "")
         except PrepareError as error:
             if not left:
                 raise
@@ -246,7 +257,7 @@ def make_venv(extras: str) -> None:
             time.sleep(PAUSE)
         else:
             break
-    stamp.write_text(f"{extras or '-'} {wanted}\n")
+    stamp.write_text(" ".join([wanted, *sorted(extras | (there or frozenset()))]) + "\n", encoding="utf-8")
 
 
 def install_tool(python: Path, extras: str) -> None:
