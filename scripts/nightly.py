@@ -3,16 +3,20 @@
 """Run what CI does not: longer tests, packages, measurements; and say what changed since the last run.
 
     python3 scripts/nightly.py --list
-    python3 scripts/nightly.py [--minutes 480] [NAME...]
+    python3 scripts/nightly.py [--minutes 480] [--resume] [NAME...]
 
 Without names it runs every job in the order of the list. A job is a target of scripts/nightly.mk. Its output goes to
 build/nightly/NAME.log, and its result to build/nightly/results.json, which the next run compares with: a job that
-passed and now fails, or the other way round; another last line; a page under docs/ with new figures. With --minutes no
-job begins that would, by its usual time, end later. Exits with 1 when a job failed.
+passed and now fails, or the other way round; another last line; a page under docs/ with new figures. When a job fails,
+or takes four times its usual time and is ended, the others still run. With --minutes no job begins that would, by its
+usual time, end later. --resume goes on with a run that was stopped: jobs that passed at this revision are left out,
+whatever pages they have changed. Exits with 1 when a job failed.
 """
 
 import argparse
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -23,6 +27,7 @@ from pathlib import Path
 from generated import revision_of
 
 ROOT = Path(__file__).parent.parent
+PATIENCE = 4.0  # a job that takes more than this many times its usual minutes is ended
 FOLDER = ROOT / "build" / "nightly"
 
 
@@ -75,17 +80,42 @@ JOBS = (
 )
 
 
-def run_job(job: Job) -> Result:
-    """Runs a job to its end; what it prints goes to its log."""
+def run_job(job: Job, words: Sequence[str] = ("make",)) -> Result:
+    """Runs a job to its end, or ends it with all that it started; what it prints goes to its log."""
     log = FOLDER / f"{job.name}.log"
     began = time.monotonic()
     with log.open("w", encoding="utf-8") as output:
-        done = subprocess.run(
-            ("make", job.name), cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False
-        )
+        process = subprocess.Popen(
+            (*words, job.name), cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            status = process.wait(60 * job.minutes * PATIENCE)
+        except subprocess.TimeoutExpired:
+            end(process)
+            status = -1
+            output.write(f"\nended after {PATIENCE * job.minutes:g} minutes\n")
+        except BaseException:  # what a run that is stopped leaves would disturb the next one
+            end(process)
+            raise
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
     said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return Result(done.returncode == 0, round(time.monotonic() - began), revision_of(ROOT), said)
+    return Result(status == 0, round(time.monotonic() - began), revision(), said)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a job and the programs that it started, which are in its process group."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, how)
+            process.wait(30)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            continue
+
+
+def revision() -> str:
+    """The commit, without a mark for changed files: jobs write pages."""
+    return revision_of(ROOT).removesuffix("-dirty")
 
 
 def read_results(file: Path) -> dict[str, Result]:
@@ -104,6 +134,12 @@ def change(before: Result | None, now: Result) -> str:
     return f"said before: {before.said}" if before.said != now.said else ""
 
 
+def left_to_do(jobs: Sequence[Job], results: dict[str, Result], now: str) -> list[Job]:
+    """The jobs that have not passed at this revision."""
+    done = {name for name, one in results.items() if one.passed and one.revision == now}
+    return [job for job in jobs if job.name not in done]
+
+
 def changed_pages() -> list[str]:
     """Pages that differ from the commit, with the lines that do."""
     words = ("git", "diff", "--stat=100", "--", "docs", "README.md")
@@ -111,11 +147,11 @@ def changed_pages() -> list[str]:
     return done.stdout.splitlines()
 
 
-def run_all(jobs: Sequence[Job], minutes: float, run: Callable[[Job], Result], file: Path) -> int:
-    """Runs the jobs that there is time for, one after the other. The number of those that failed."""
+def run_all(jobs: Sequence[Job], minutes: float, run: Callable[[Job], Result], file: Path) -> list[str]:
+    """Runs the jobs that there is time for, one after the other. The names of those that failed."""
     ends = time.monotonic() + 60 * minutes
     results = read_results(file)
-    failed = 0
+    failed = []
     for job in jobs:
         before = results.get(job.name)
         usual = before.seconds if before is not None and before.passed else 60 * job.minutes
@@ -123,7 +159,7 @@ def run_all(jobs: Sequence[Job], minutes: float, run: Callable[[Job], Result], f
             print(f"nightly: {job.name}: not begun, it takes {usual / 60:.0f} minutes", flush=True)
             continue
         now = run(job)
-        failed += not now.passed
+        failed += [] if now.passed else [job.name]
         results[job.name] = now
         file.write_text(json.dumps({name: asdict(one) for name, one in results.items()}, indent=1) + "\n")
         word = "passed" if now.passed else "FAILED"
@@ -137,6 +173,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("names", nargs="*", metavar="NAME", help="jobs to run; default: all")
     parser.add_argument("--list", action="store_true", help="print the jobs and run none")
+    parser.add_argument("--resume", action="store_true", help="leave out jobs that passed at this revision")
     parser.add_argument("--minutes", type=float, default=24 * 60.0, help="begin no job that would end later than this")
     options = parser.parse_args(arguments)
     known = {job.name: job for job in JOBS}
@@ -148,10 +185,13 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{job.name:15} {job.minutes:4} min  {job.what}")
         return 0
     FOLDER.mkdir(parents=True, exist_ok=True)
-    failed = run_all(jobs, options.minutes, run_job, FOLDER / "results.json")
+    file = FOLDER / "results.json"
+    if options.resume:
+        jobs = left_to_do(jobs, read_results(file), revision())
+    failed = run_all(jobs, options.minutes, run_job, file)
     for line in changed_pages():
         print(f"nightly: changed: {line.strip()}")
-    print(f"nightly: {len(jobs)} jobs, {failed} failed")
+    print(f"nightly: {len(jobs)} jobs, {len(failed)} failed{':' if failed else ''} {' '.join(failed)}".rstrip())
     return 1 if failed else 0
 
 
