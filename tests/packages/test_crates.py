@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Rust crates as a registry would have them: their tests, a program and ripgrep on them; cargo has a home apart."""
+"""The Rust crates as a registry would have them: their tests, and four programs; cargo has a home apart."""
 
 import os
 import shutil
@@ -37,7 +37,8 @@ hewmalloc = { path = "HEWMALLOC" }
 [patch.crates-io]
 hewmalloc-sys = { path = "SYS" }
 """
-SEARCHER = """
+# cargo has no command that only fetches a program's sources: they come as what this depends on.
+FETCHER = """
 [package]
 name = "fetcher"
 version = "0.0.0"
@@ -47,7 +48,7 @@ edition = "2021"
 path = "lib.rs"
 
 [dependencies]
-ripgrep = "=14.1.1"
+NAME = "=VERSION"
 """
 
 
@@ -111,24 +112,50 @@ def test_a_program_runs_on_them_and_goes_back_by_one_line(crates: Path, home: Pa
     assert "hew_alloc" not in run_command("nm", tmp_path / "target/debug/program")
 
 
-def test_ripgrep_runs_on_them(crates: Path, home: Path, tmp_path: Path) -> None:
-    (tmp_path / "lib.rs").touch()
-    (tmp_path / "Cargo.toml").write_text(SEARCHER)
-    run_command("cargo", "vendor", "-q", "vendor", folder=tmp_path, CARGO_HOME=str(home))
-    searcher = tmp_path / "ripgrep"
-    shutil.copytree(tmp_path / "vendor/ripgrep", searcher)
-    (searcher / ".cargo-checksum.json").unlink()
-    main = searcher / "crates/core/main.rs"
-    main.write_text(main.read_text() + "\n#[global_allocator]\nstatic GLOBAL: hewmalloc::Hew = hewmalloc::Hew;\n")
-    manifest = (searcher / "Cargo.toml").read_text()
+def real_program(name: str, version: str, main: str, tools: tuple[Path, Path], folder: Path) -> Path:
+    """The folder that a program from the registry was built in, on our crates: three lines in two of its files."""
+    crates, home = tools
+    (folder / "lib.rs").touch()
+    (folder / "Cargo.toml").write_text(FETCHER.replace("NAME", name).replace("VERSION", version))
+    run_command("cargo", "vendor", "-q", "vendor", folder=folder, CARGO_HOME=str(home))
+    program = folder / name
+    shutil.copytree(folder / "vendor" / name, program)
+    (program / ".cargo-checksum.json").unlink()
+    source = program / main
+    source.write_text(source.read_text() + "\n#[global_allocator]\nstatic GLOBAL: hewmalloc::Hew = hewmalloc::Hew;\n")
+    manifest = (program / "Cargo.toml").read_text()
     patch = patched('\n[patch.crates-io.hewmalloc-sys]\npath = "SYS"\n', crates)
     uses = patched('[dependencies.hewmalloc]\npath = "HEWMALLOC"\n', crates)
-    (searcher / "Cargo.toml").write_text(f"{manifest}\n{uses}{patch}")
-    run_command("cargo", "build", "-q", folder=searcher, CARGO_HOME=str(home))
-    program = searcher / "target/debug/rg"
+    (program / "Cargo.toml").write_text(f"{manifest}\n{uses}{patch}")
+    words = ("build", "-q", "--no-default-features")  # fd's own choice of an allocator is one of its features
+    run_command("cargo", *words, folder=program, CARGO_HOME=str(home))
+    return program / "target/debug"
+
+
+STATISTICS = "stats_print:true"
+
+
+def test_ripgrep_runs_on_them(crates: Path, home: Path, tmp_path: Path) -> None:
+    program = real_program("ripgrep", "14.1.1", "crates/core/main.rs", (crates, home), tmp_path) / "rg"
     assert "hew.c" in run_command(program, "-l", "hew", place(crates, "hewmalloc-sys") / "c")
-    assert "-ghew" in run_command(program, "nothing of the kind|amalgam", place(crates, "hewmalloc-sys"),
-                                  MALLOC_CONF="stats_print:true")  # fmt: skip
+    said = run_command(program, "nothing of the kind|amalgam", place(crates, "hewmalloc-sys"), MALLOC_CONF=STATISTICS)
+    assert "-ghew" in said
+
+
+def test_fd_runs_on_them(crates: Path, home: Path, tmp_path: Path) -> None:
+    program = real_program("fd-find", "10.2.0", "src/main.rs", (crates, home), tmp_path) / "fd"
+    said = run_command(program, "--threads", "4", "^hew[.]c$", crates, MALLOC_CONF=STATISTICS)
+    assert str(place(crates, "hewmalloc-sys") / "c/hew.c") in said
+    assert "-ghew" in said
+
+
+def test_sd_runs_on_them(crates: Path, home: Path, tmp_path: Path) -> None:
+    program = real_program("sd", "1.0.0", "src/main.rs", (crates, home), tmp_path) / "sd"
+    files = [tmp_path / f"{number}.txt" for number in range(20)]
+    for file in files:
+        file.write_text("malloc and free\n" * 1000)
+    assert "-ghew" in run_command(program, "m(all)oc", "h$1", *files, MALLOC_CONF=STATISTICS)
+    assert {file.read_text() for file in files} == {"hall and free\n" * 1000}
 
 
 def test_they_build_for_aarch64(crates: Path, tmp_path: Path) -> None:
