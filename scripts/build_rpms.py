@@ -36,7 +36,15 @@ def build(folder: Path) -> list[Path]:
         raise build_debs.DebsError(f"packaging/rpm/hew.spec is not of version {amalgamate.version()}")
     (folder / "SOURCES").mkdir(parents=True)
     pack(folder / "SOURCES" / f"hew-{amalgamate.version()}.tar.gz")
-    words = ("rpmbuild", "-bb", "--nodeps", "--define", f"_topdir {folder}", ROOT / "packaging/rpm/hew.spec")
+    # Times are those of the commit, and no name of this machine goes in: the same bytes each time.
+    macros = {
+        "_topdir": str(folder),
+        "_buildhost": "localhost",
+        "use_source_date_epoch_as_buildtime": "1",
+        "clamp_mtime_to_source_date_epoch": "1",
+    }
+    defined = [word for name, value in macros.items() for word in ("--define", f"{name} {value}")]
+    words = ("rpmbuild", "-bb", "--nodeps", *defined, ROOT / "packaging/rpm/hew.spec")
     build_debs.run(*words, folder=folder, SOURCE_DATE_EPOCH=str(build_debs.commit_time()))
     return sorted((folder / "RPMS").rglob("*.rpm"))
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Make what a release consists of: tarballs, wheel, crates, Debian packages, an SBOM and checksums of all.
+"""Make what a release consists of: tarballs, wheel, crates, Debian and RPM packages, an SBOM and checksums of all.
 
-    .venv/bin/python scripts/make_dist.py [--output build/dist] [--only tarball,amalgamation,crates,wheel,debs,sbom]
+    .venv/bin/python scripts/make_dist.py [--output build/dist] [--only tarball,amalgamation,crates,...]
 
 What is packed is the commit that is checked out. The same commit, compilers and registries give the same bytes: times
 are those of the commit. Exits with 1 when a part cannot be made.
@@ -27,6 +27,7 @@ from pathlib import Path
 import amalgamate
 import build_crates
 import build_debs
+import build_rpms
 import build_wheel
 
 ROOT = Path(__file__).parent.parent
@@ -92,6 +93,16 @@ def debs(output: Path) -> None:
         copy(Path(folder), "*.deb", output)
 
 
+def rpms(output: Path) -> None:
+    """The RPM packages, which rpmlint has judged where it is."""
+    if shutil.which("rpmbuild") is None:
+        print("make_dist: no RPM packages: rpmbuild is missing (rpm)")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        succeed(build_rpms.main, ["--output", folder])
+        copy(Path(folder), "*.rpm", output)
+
+
 def sbom(output: Path) -> None:
     """What is inside, as CycloneDX: the library needs nothing, the tool some Python packages."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -127,6 +138,7 @@ PARTS: dict[str, Callable[[Path], None]] = {
     "crates": crates,
     "wheel": wheel,
     "debs": debs,
+    "rpms": rpms,
     "sbom": sbom,
 }
 

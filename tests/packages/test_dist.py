@@ -9,9 +9,9 @@ from packaged import need
 pytestmark = pytest.mark.timeout(7200)
 
 
-@pytest.mark.parametrize("part", ["crates", "wheel", "debs"])
+@pytest.mark.parametrize("part", ["crates", "wheel", "debs", "rpms"])
 def test_the_same_commit_gives_the_same_bytes(part: str, tmp_path: Path) -> None:
-    need("git", *{"crates": ["cargo"], "wheel": [], "debs": ["dh", "lintian"]}[part])
+    need("git", *{"crates": ["cargo"], "wheel": [], "debs": ["dh", "lintian"], "rpms": ["rpmbuild"]}[part])
     import make_dist  # noqa: PLC0415
 
     for name in ("first", "second"):
