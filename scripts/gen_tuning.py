@@ -20,7 +20,7 @@ from generated import section_of, table
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tool/src"))
 
-from hew.commands.asked import Asked  # noqa: E402
+from hew.commands.plan_options import PlanOptions  # noqa: E402
 from hew.commands.verify import measured, place_of  # noqa: E402
 from hew.model.advice import Advice  # noqa: E402
 from hew.model.allocator import Request  # noqa: E402
@@ -147,7 +147,7 @@ def _requests(snapshot: Snapshot) -> int:
 
 def measure(name: str, words: tuple[str, ...], runs: int) -> tuple[Observed, Verification]:
     """The statistics of one run, and what its advice is worth."""
-    asked = Asked(words, Request(name), runs, 1, 120, Path("/dev/null"))
+    asked = PlanOptions(words, Request(name), runs, 1, 120, Path("/dev/null"))
     place = place_of(asked)
     seen = observe(words, place, conf_variable(words, place), asked.timeout, asked.input_file)
     return seen, measured(asked, place, seen, [OWN_ARENAS])

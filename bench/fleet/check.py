@@ -7,7 +7,7 @@ from itertools import pairwise
 from play import DAY, LESS, ROLLED_OUT, Fleet, scores
 
 from hew.commands.fleet_rollout import rollout_of
-from hew.commands.fleeting import Wanted, fleet_of
+from hew.commands.fleet_query import Wanted, fleet_of
 from hew.model.fleet import FleetState, Source
 
 CLOSE = 0.03  # an engine reckons rates from samples, and sizes from four moments of an hour

@@ -31,7 +31,7 @@ from load import to_engine, to_store  # noqa: E402
 from page import Measured, write  # noqa: E402
 from play import Fleet  # noqa: E402
 
-from hew.commands.fleeting import Wanted, fleet_of  # noqa: E402
+from hew.commands.fleet_query import Wanted, fleet_of  # noqa: E402
 from hew.model.fleet import Source  # noqa: E402
 from hew.sources.fleet.engine import EngineSource  # noqa: E402
 from hew.sources.fleet.store import StoreSource  # noqa: E402

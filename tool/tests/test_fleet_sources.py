@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hew.commands.fleeting import samples_of
+from hew.commands.fleet_query import samples_of
 from hew.model.errors import HewError
 from hew.model.fleet import HOST, SERVICE, Fold, Over, Query, Span
 from hew.model.history import Record

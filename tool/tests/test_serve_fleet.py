@@ -16,10 +16,10 @@ sys.path[:0] = [str(BENCH)]
 from load import to_store  # noqa: E402
 from play import Fleet  # noqa: E402
 
-from hew.commands import ranking  # noqa: E402
+from hew.commands import served_fleet  # noqa: E402
 from hew.commands.exporting import Exporting  # noqa: E402
-from hew.commands.keeping import Keeper  # noqa: E402
-from hew.commands.ranking import Ranking  # noqa: E402
+from hew.commands.served_fleet import Ranking  # noqa: E402
+from hew.commands.served_reports import Keeper  # noqa: E402
 from hew.commands.serving import Serving  # noqa: E402
 from hew.model.errors import HewError  # noqa: E402
 from hew.model.fleet import Line, Query, Span  # noqa: E402
@@ -40,7 +40,7 @@ def site(found: Ranking | None) -> Serving:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However busy the machine is."""
-    monkeypatch.setattr(ranking, "FIRST_LOOK", PATIENCE)
+    monkeypatch.setattr(served_fleet, "FIRST_LOOK", PATIENCE)
 
 
 def test_a_played_fleet_is_shown_as_hew_fleet_ranks_it(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ class Moody:
 
 
 def test_an_engine_that_hangs_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "FIRST_LOOK", 0.1)
+    monkeypatch.setattr(served_fleet, "FIRST_LOOK", 0.1)
     source = Moody()
     with served(site(Ranking(source, list))) as web:
         for _ in range(5):
@@ -121,8 +121,8 @@ def test_an_engine_that_hangs_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_an_engine_that_fails_is_said_and_what_was_known_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "FRESH", 0.0)
-    monkeypatch.setattr(ranking, "AGAIN", 0.0)
+    monkeypatch.setattr(served_fleet, "FRESH", 0.0)
+    monkeypatch.setattr(served_fleet, "AGAIN", 0.0)
     source = Moody()
     source.go.set()
     source.fails = HewError("it is down")

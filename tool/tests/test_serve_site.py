@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from conftest import PATIENCE, environment, wait_until
-from hew.commands import picturing, serving
+from hew.commands import served_profiles, serving
 from hew.commands.exporting import Exporting
-from hew.commands.keeping import Keeper, has_reports
+from hew.commands.served_reports import Keeper, has_reports
 from hew.commands.serving import Serving
 from hew.model.advice import Advice, Setting
 from hew.model.errors import HewError
@@ -216,14 +216,14 @@ def test_a_heap_profile_is_drawn_kept_and_compared(
         assert b"line, size, thread, age" in web.ask(f"{path}?by=colour").body
         assert web.ask(f"{path}?base=x").status == 400
         assert web.post(f"{path}/keep", {}, Authorization="").status == 401
-        for _ in range(picturing.MOST):
+        for _ in range(served_profiles.MOST):
             one.keep_profile(child.pid)
         assert web.ask(f"{path}?of=1").status == 404  # only so many are kept
         child.kill()
         child.wait()
         wait_until(lambda: one.process(child.pid, 0.0)["ended"])
         assert is_an_answer(web.ask(f"{path}?of=2"), "flame")["profile"]["number"] == 2
-        monkeypatch.setattr(picturing, "FRESH", 0)
+        monkeypatch.setattr(served_profiles, "FRESH", 0)
         assert web.ask(path).status == 409
     with (
         on_hew(hew_library, tmp_path) as child,

@@ -46,7 +46,7 @@ HUGE = (1 << 63) - 1
 
 
 def made_up(pid: int = 4242, name: str = HOSTILE) -> dict[str, Any]:
-    """One process with a recorded report, whose every name comes from somebody who means harm."""
+    """One process with a recorded report, whose every name comes from an attacker."""
     snapshot = read_statistics(str(DATA / "hew-0.1.0.json.gz")).snapshots[-1]
     threads = (Thread(1, name, "0", HUGE, HUGE), Thread(2, name, name, 1, 1))
     arenas = tuple(replace(one, name=name) for one in snapshot.arenas)

@@ -9,8 +9,8 @@ import click
 
 from hew.analysis.growth import growth
 from hew.commands.advising import Advised, advised_of, over_time_of
-from hew.commands.asked import asked_for, verify_options
 from hew.commands.options import ProcessId, attach_option, told
+from hew.commands.plan_options import asked_for, verify_options
 from hew.commands.verify import verify_command
 from hew.model.coverage import Outcome
 from hew.model.growth import Growth

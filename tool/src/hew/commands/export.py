@@ -102,7 +102,7 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ExportOptions:
     """What the user asks for: a field for each option."""
 
     once: bool
@@ -136,7 +136,7 @@ def command(**options: Any) -> None:
     through its control socket: `hew run` gives it one, and HEW_CONF=control:auto does.
     """
     pushes = {name: options.pop(name) for name in (*SERVICES, "profiles_token", "tenant")}
-    asked = Asked(**options, pushes=pushes)
+    asked = ExportOptions(**options, pushes=pushes)
     if asked.once == bool(asked.listen or asked.url or any(map(pushes.get, SERVICES))):
         places = "--listen, --remote-write, --pyroscope, --parca, --otlp-profiles"
         raise click.UsageError(f"give --once, or one or more of {places}")
@@ -150,7 +150,7 @@ def command(**options: Any) -> None:
             _work(exporting, asked)
 
 
-def _work(exporting: Exporting, asked: Asked) -> None:
+def _work(exporting: Exporting, asked: ExportOptions) -> None:
     """Serve, send, or both, until a signal comes."""
     engine = Engine(asked.url, read_token(asked.url_token)) if asked.url else None
     server = None

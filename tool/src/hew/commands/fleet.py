@@ -13,8 +13,8 @@ import click
 from hew.analysis.fleet import recorded
 from hew.analysis.fleet.settings import read_setting
 from hew.commands.export import file_option, read_token
+from hew.commands.fleet_query import Wanted, fleet_of, samples_of
 from hew.commands.fleet_rollout import rollout_of
-from hew.commands.fleeting import Wanted, fleet_of, samples_of
 from hew.commands.options import told
 from hew.model.fleet import Query, Source
 from hew.model.lazy_dataclass import dataclass
@@ -117,7 +117,7 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class FleetOptions:
     """What the user asks for: a field for each option."""
 
     engine: str | None
@@ -151,7 +151,7 @@ def command(**options: Any) -> None:
 
     With --rollout a service's hosts are compared before and after a time, host by host, with an interval.
     """
-    asked = Asked(**options)
+    asked = FleetOptions(**options)
     if (asked.engine is None) == (asked.store is None):
         raise click.UsageError("give --engine URL or --store DIR")
     if asked.rollout is not None and not asked.service:
@@ -166,7 +166,7 @@ def command(**options: Any) -> None:
         _answer(asked)
 
 
-def _answer(asked: Asked) -> None:
+def _answer(asked: FleetOptions) -> None:
     wanted = Wanted(asked.window, asked.at, asked.service, asked.gib_per_core, asked.trend, asked.horizon)
     source = _source(asked)
     if asked.rollout is not None:
@@ -187,7 +187,7 @@ def _rule(query: Query) -> str | None:
     return recorded.name(query) if recorded.usable(query) else None
 
 
-def _source(asked: Asked) -> Source:
+def _source(asked: FleetOptions) -> Source:
     if asked.engine is not None:
         token = read_token(asked.token_file, "hew fleet")
         return EngineSource(asked.engine, token, asked.timeout, asked.match, _rule if asked.recorded else None)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hew.analysis.fleet import rollout as rolled
 from hew.analysis.fleet import settings
-from hew.commands.fleeting import Wanted, asked, clock_notes
+from hew.commands.fleet_query import Wanted, asked, clock_notes
 from hew.model.errors import HewError
 from hew.model.fleet import LOOKBACK, SERVICE, Rollout, Source, Span
 

@@ -9,7 +9,7 @@ from hew.analysis.search.outcome import medians, tried_of
 from hew.analysis.search.wanted import wanted as wanted_of
 from hew.analysis.verification import figures_of
 from hew.commands.measuring import measurer
-from hew.commands.searched import Ground, Search
+from hew.commands.search_setup import Ground, Search
 from hew.model.errors import HewError
 from hew.model.figures import CLIENT_WALL, WALL
 from hew.model.lazy_dataclass import dataclass

@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from hew.commands.options import requested, told
-from hew.commands.recorded import tell_converted, tell_files
-from hew.commands.recording import process_of, record_running
+from hew.commands.recording import process_of, record_running, report_converted, report_files
 from hew.model.allocator import Request
 from hew.model.errors import HewError
 from hew.sources.discovery import discover
@@ -145,7 +144,7 @@ def command(
         raise click.UsageError("give a COMMAND or a PID to record, or --from FILE")
     if source is not None:
         with told("hew record", programs=True):
-            tell_converted(source, output)
+            report_converted(source, output)
         return
     pid = process_of(words)
     if sample and stacks > 1:
@@ -164,7 +163,7 @@ def command(
         library = _library(requests, environment)
         former = set(files_of(output)) if output.parent.is_dir() else set()
         status = record(words, Recording(output, most, threads, stacks, children, library, sample), environment)
-        tell_files(output, former)
+        report_files(output, former)
     if status < 0:
         signal.signal(-status, signal.SIG_DFL) if -status not in (signal.SIGKILL, signal.SIGSTOP) else None
         os.kill(os.getpid(), -status)

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from hew.analysis.search.wanted import goal_names, limit_parts
-from hew.commands.asked import asked_for, run_options
 from hew.commands.options import told, writable
+from hew.commands.plan_options import asked_for, run_options
 from hew.model.errors import HewError
 from hew.sources.extras import need
 
@@ -126,7 +126,7 @@ def command(words: tuple[str, ...], as_json: bool, save: Path | None, **options:
     with told("hew search", programs=True):
         need("optuna")
         # Optuna takes a second to load: wrong use is reported before.
-        from hew.commands.searched import Search, ground_of  # noqa: PLC0415
+        from hew.commands.search_setup import Search, ground_of  # noqa: PLC0415
         from hew.commands.searching import search  # noqa: PLC0415
         from hew.tuner.study import STORAGE_ERRORS, reason_of, shown  # noqa: PLC0415
         from hew.views.search import said_of_file, search_json, settings_file, show_search  # noqa: PLC0415

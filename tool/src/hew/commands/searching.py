@@ -13,7 +13,7 @@ from hew.analysis.search.space import first_candidates
 from hew.analysis.verification import figures_of, outcomes
 from hew.commands.measuring import measurer
 from hew.commands.racing import Course, Told, course_of, fails
-from hew.commands.searched import Ground, Search
+from hew.commands.search_setup import Ground, Search
 from hew.model.errors import HewError
 from hew.model.lazy_dataclass import dataclass
 from hew.model.run import CommandPlan, Plan

@@ -10,10 +10,10 @@ import click
 from hew.commands.export import file_option, read_token
 from hew.commands.exporting import Exporting
 from hew.commands.fleet import store_option
-from hew.commands.fleeting import samples_of
-from hew.commands.keeping import Keeper, has_reports
+from hew.commands.fleet_query import samples_of
 from hew.commands.options import told
-from hew.commands.ranking import Ranking
+from hew.commands.served_fleet import Ranking
+from hew.commands.served_reports import Keeper, has_reports
 from hew.commands.serving import Serving
 from hew.model.address import Guard, read_address
 from hew.model.errors import HewError

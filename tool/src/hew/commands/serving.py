@@ -11,9 +11,9 @@ from hew.analysis.details import details, point
 from hew.analysis.live import live_view
 from hew.commands.advising import advised_of
 from hew.commands.exporting import Exporting
-from hew.commands.keeping import Keeper
-from hew.commands.picturing import Picturing, the_only
-from hew.commands.ranking import Ranking, known
+from hew.commands.served_fleet import Ranking, known
+from hew.commands.served_profiles import Picturing, the_only
+from hew.commands.served_reports import Keeper
 from hew.model.advice import MALLOC_CONF, Advice
 from hew.model.control import LIVE
 from hew.model.errors import HewError

@@ -12,8 +12,8 @@ from hew.analysis.advice.rules import advise
 from hew.analysis.ratios import CONFIDENCE
 from hew.analysis.schedule import rotated_schedule
 from hew.analysis.verification import figures_of, outcomes, variants
-from hew.commands.asked import Asked
 from hew.commands.measuring import find_client
+from hew.commands.plan_options import PlanOptions
 from hew.model.advice import Advice, Case
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, GLIBC
@@ -33,7 +33,7 @@ from hew.views.table import results_console
 from hew.views.verification import show_verification, verification_json
 
 
-def verify_command(asked: Asked, as_json: bool) -> None:
+def verify_command(asked: PlanOptions, as_json: bool) -> None:
     """All of it, and print it."""
     result = verify(asked)
     if as_json:
@@ -42,7 +42,7 @@ def verify_command(asked: Asked, as_json: bool) -> None:
         show_verification(result, results_console())
 
 
-def verify(asked: Asked) -> Verification:
+def verify(asked: PlanOptions) -> Verification:
     """Look at one run, take the rules' advice, and measure the command with and without it."""
     place = place_of(asked)
     variable, plan = conf_variable(asked.subject, place), asked.plan
@@ -54,7 +54,7 @@ def verify(asked: Asked) -> Verification:
     return measured(asked, place, seen)
 
 
-def measured(asked: Asked, place: Place, seen: Observed, also: Sequence[Variant] = ()) -> Verification:
+def measured(asked: PlanOptions, place: Place, seen: Observed, also: Sequence[Variant] = ()) -> Verification:
     """The rules' advice on what was seen, and the command with and without it; and `also` these ways to run it."""
     subject, advice = _advice(seen)
     variable = conf_variable(asked.subject, place) or CONF
@@ -64,7 +64,7 @@ def measured(asked: Asked, place: Place, seen: Observed, also: Sequence[Variant]
 
 
 def measured_ways(
-    asked: Asked,
+    asked: PlanOptions,
     place: Place,
     subject: str,
     found: Sequence[Variant],
@@ -98,7 +98,7 @@ def measured_ways(
     )
 
 
-def place_of(asked: Asked) -> Place:
+def place_of(asked: PlanOptions) -> Place:
     """The command as it is, or under the allocator that was asked for."""
     environment = caller_environment()
     path = find_command(asked.subject[0], environment)
@@ -134,7 +134,7 @@ def _requests(snapshot: Snapshot) -> int:
     return served(snapshot.all_arenas) if snapshot.all_arenas else 0
 
 
-def _measurer(asked: Asked, place: Place, found: Sequence[Variant]) -> Callable[[Step], Run]:
+def _measurer(asked: PlanOptions, place: Place, found: Sequence[Variant]) -> Callable[[Step], Run]:
     ways = {
         one.name: (_with(asked.plan, one.words), replace(place, environment={**place.environment, **one.changes}))
         for one in found

@@ -20,7 +20,7 @@ from hew.model.profile import Kind, Profile
 from hew.model.whole_run import Moment, View, WholeRun
 from hew.sources.environment import caller_environment
 from hew.sources.profile.read import read_profile
-from hew.sources.profile.whole_run import Asked, read_whole_run
+from hew.sources.profile.whole_run import Selection, read_whole_run
 from hew.sources.symbols.symbolise import Finder, symbolise
 from hew.sources.trace.family import Member, chosen, family, is_trace
 from hew.sources.trace.recorder import Recording, arranged, files_of, finish, record
@@ -100,7 +100,7 @@ def _page(ways: Ways, run: WholeRun, member: Member, members: list[Member]) -> s
 def _read(ways: Ways, trace: Path, words: Sequence[str] = ()) -> WholeRun:
     """The run with names."""
     at = [ways.at] if ways.at is not None else sorted(ways.between or ())
-    asked = Asked(ways.within, at, over_time=ways.html is not None, by_thread=ways.by is not None)
+    asked = Selection(ways.within, at, over_time=ways.html is not None, by_thread=ways.by is not None)
     run = read_whole_run(trace, asked)
     written = None if words else trace.stat().st_mtime
     finder = Finder(ways.root, folders=ways.folders, written=written)

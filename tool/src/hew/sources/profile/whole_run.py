@@ -40,7 +40,7 @@ WITHOUT_STACKS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class Selection:
     """What is wanted of a run. An object is temporary if its thread frees it within so many operations. `at` has
     moments in seconds, rising."""
 
@@ -56,7 +56,7 @@ class Asked:
         return [f"within={self.within}", *(f"at={round(1e6 * one)}" for one in self.at), *flags]
 
 
-def read_whole_run(path: Path, asked: Asked) -> WholeRun:
+def read_whole_run(path: Path, asked: Selection) -> WholeRun:
     """The run in a trace: its peak, its end, and the other requested parts. Raises HewError for a file that is no trace
     with stacks."""
     about, mappings, names, left = _blocks(path)

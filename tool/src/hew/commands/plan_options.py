@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the user of `hew advise --verify` asks for, and the options that say so."""
+"""The options of `hew advise --verify` and `hew search`: what is run, under which allocator, and how often."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,8 +14,8 @@ from hew.model.run import CommandPlan, Metric, Plan, ServerPlan
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the user asked for."""
+class PlanOptions:
+    """Their values."""
 
     words: tuple[str, ...]
     request: Request | None
@@ -88,8 +88,8 @@ def _one_allocator(context: click.Context, parameter: click.Parameter, value: st
     return requested(context, parameter, (value,))[0] if value else None
 
 
-def asked_for(words: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
+def asked_for(words: tuple[str, ...], options: Mapping[str, Any]) -> PlanOptions:
     """The options as `verify_options` has read them."""
     named = {name: options[name] for name in ("runs", "warmup", "timeout", "input_file", "server", "ready", "metrics")}
     check_server(named["server"], named["ready"])
-    return Asked(words, options["alloc"], **named)
+    return PlanOptions(words, options["alloc"], **named)

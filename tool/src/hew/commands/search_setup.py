@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the user of `hew search` asks for, and the allocators and places that this comes to."""
+"""Sets up `hew search`: allocators, places to run in, and the settings to try."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -8,8 +8,8 @@ from pathlib import Path
 from hew.analysis.cut import cut
 from hew.analysis.search.space import choice_of, parameters_of
 from hew.analysis.verification import changed
-from hew.commands.asked import Asked
 from hew.commands.measuring import find_client
+from hew.commands.plan_options import PlanOptions
 from hew.model.allocator import BASELINE, Allocator, Request
 from hew.model.errors import HewError
 from hew.model.known_allocators import CONF, GLIBC, HEW, JEMALLOC, OWN_CONF
@@ -34,7 +34,7 @@ CLASSES, COUNT = "classes", 36  # the setting, and how many: as many as hew has 
 class Search:
     """The user's options; `asked` has those that a verification shares."""
 
-    asked: Asked
+    asked: PlanOptions
     allocators: bool
     goals: tuple[str, ...]
     limits: tuple[tuple[str, bool, float], ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reports that `hew serve` has kept to be compared: of files named at the start, and of processes when asked."""
+"""Reports that `hew serve` keeps for comparison: of files named at the start, and of processes on request."""
 
 import stat
 import threading

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The heap profiles that `hew serve` shows: of processes as they are now, and those that were kept to be compared."""
+"""Heap profiles that `hew serve` shows: live ones of processes, and those kept for comparison."""
 
 import threading
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The ranking of a fleet that `hew serve` shows: asked for by one thread at a time, however many pages look at it."""
+"""The ranking of a fleet that `hew serve` shows: one thread queries it at a time, for all pages."""
 
 import threading
 import time
@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from hew.analysis.fleet.settings import read_setting
+from hew.commands.fleet_query import Wanted, fleet_of
 from hew.commands.fleet_rollout import rollout_of
-from hew.commands.fleeting import Wanted, fleet_of
 from hew.model.errors import HewError
 from hew.model.fleet import LATEST, FleetState, Source
 from hew.sources.serve.words import AnswerError

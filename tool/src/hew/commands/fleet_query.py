@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `hew fleet` asks of a source, and has judged."""
+"""Queries a source of metrics for `hew fleet`, and judges the answers."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
